@@ -93,8 +93,9 @@ pub struct ozarr_request_options {
     /// Called with `user` when the request is done; may be NULL. Without `OZARR_CALLBACK_ANY_THREAD` it
     /// runs in the call that first finds the request done (test, wait, cancel), in that call's thread,
     /// and not at all if the request is freed before. With it, it runs in whichever thread ends the
-    /// request, one of the library's perhaps, perhaps before the call that began it returns (at the end of
-    /// one that changes a document, with its lock given back); and the request is done when it has returned.
+    /// request, one of the library's perhaps, perhaps before the call that began it returns; where that
+    /// is in a call that changes a document, at its end, with the lock given back, or before in one that
+    /// looks at the request or flushes its array. The request is done when it has returned.
     pub done: ozarr_request_done_fn,
     /// Handed to `done`.
     pub user: *mut c_void,

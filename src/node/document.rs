@@ -31,9 +31,12 @@ pub(super) fn lock_often(store: &Store, path: &str, name: &str) -> Result<Docume
 
 /// Takes only the part of the lock that keeps this process's threads out.
 pub(super) fn lock_thread(store: &Store, path: &str, name: &str) -> KeyGuard {
-    // Stores that begin in different folders have different paths for one node.
-    let place = footprint::place(&store.shared().describe(), &path::join(path, name));
-    store.context().document_locks.lock(&place)
+    store.context().document_locks.lock(&place_of(store, path, name))
+}
+
+/// What a document is locked by: stores that begin in different folders have different paths for one node.
+fn place_of(store: &Store, path: &str, name: &str) -> String {
+    footprint::place(&store.shared().describe(), &path::join(path, name))
 }
 
 /// Takes the lock that one writer of what belongs to the node at `path` holds while it is the only one, or fails with an error of kind `Again`;
@@ -125,7 +128,7 @@ pub(super) fn check_depth(depth: usize, key: &str) -> Result<()> {
 /// the node.
 pub(super) fn lock_place(store: &Store, path: &str) -> Result<DocumentLock> {
     let name = "node";
-    let thread = lock_thread(store, path, name);
+    let thread = store.context().document_locks.lock_place(&place_of(store, path, name));
     lock_process(store, thread, path::parent(path).unwrap_or_default(), &path::join(path, name))
 }
 

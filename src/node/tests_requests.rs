@@ -4,6 +4,7 @@ use super::tests::{read_all, spec, text, view};
 use super::tests_growth::Folder;
 use super::*;
 use crate::engine::Selection;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 /// Begins to write part of an array, in a store without threads: it is carried out by whoever waits for it.
@@ -51,6 +52,28 @@ fn a_function_that_is_called_at_the_end_of_a_request_changes_the_document_that_t
             assert_eq!((read_all(&found).as_slice(), found.attributes().names().unwrap()), (values, vec!["done".to_string()]), "{name}");
         }
     }
+}
+
+/// It may take hours, and ends requests on all arrays of the store.
+#[test]
+fn a_copy_with_other_chunks_calls_the_functions_of_requests_that_it_ends_before_its_own_end() {
+    let store = Store::memory(&Context::with_threads(1));
+    Array::create(&store, "a", &spec(&[4], &[2]), Create::New).unwrap();
+    let other = Array::create(&store, "other", &spec(&[4], &[2]), Create::New).unwrap();
+    let (called, mut begun, mut seen) = (Arc::new(AtomicBool::new(false)), None, false);
+    let noted = called.clone();
+    let mut call = Some(Box::new(move |_: &crate::error::Result<()>| noted.store(true, Ordering::SeqCst)));
+    let mut change = |_: &str, spec: &mut Spec| {
+        let on_done = call.take().map(|call| OnDone { any_thread: true, call });
+        begun = Some(begin(&other, (0, 2), 7, RequestOptions { on_done, ..RequestOptions::default() }));
+        spec.set_chunks(&[4])
+    };
+    let mut progress = |done, total| {
+        seen = done == total && called.load(Ordering::SeqCst);
+        Ok(())
+    };
+    store.rechunk_node("a", (&store, "b"), RechunkOptions::default(), &mut change, &mut progress).unwrap();
+    assert!(seen && begun.unwrap().wait(None).unwrap());
 }
 
 #[test]

@@ -3,6 +3,7 @@
 //! A chunk's lock never blocks a thread: work that finds it taken is queued on it, in the order of submission, and goes on when
 //! it is handed over. A document's lock blocks, because its holder does little and waits for no other lock.
 
+use super::inside_request::is_inside;
 use crate::fork::{ForkReset, Lazy};
 use crate::sync::atomic::AtomicUsize;
 use crate::sync::{Condvar, Mutex, MutexGuard};
@@ -272,46 +273,52 @@ thread_local! {
     static DOCUMENTS: Cell<(usize, bool)> = const { Cell::new((0, false)) };
 }
 
-/// A call of a function of the program.
-type ProgramCall = Box<dyn FnOnce() + Send>;
+/// The end of a request that its thread puts off, because the function that is told of it may want the lock of any document.
+pub(super) trait PutOff: Send + Sync {
+    /// Ends the request, unless another thread does.
+    fn end(&self);
+
+    /// Whether it is on an array at a place or below it.
+    fn is_below(&self, place: &str) -> bool;
+}
 
 /// What threads, by their numbers, have put off.
-type CallsPutOff = Mutex<Vec<(u64, ProgramCall)>>;
+type EndsPutOff = Mutex<Vec<(u64, Arc<dyn PutOff>)>>;
 
-static PUT_OFF: Lazy<ForkReset<CallsPutOff>> = Lazy::new(|| ForkReset::new(Mutex::default));
+static PUT_OFF: Lazy<ForkReset<EndsPutOff>> = Lazy::new(|| ForkReset::new(Mutex::default));
 
-/// Makes a call, which may want the lock of any document: now, or when this thread, which waits for requests and ends them, holds none.
-pub(super) fn call_without_documents(call: ProgramCall) {
-    let (held, _) = DOCUMENTS.get();
-    if held == 0 {
-        return call();
-    }
-    lock(PUT_OFF.get().get()).push((this_thread(), call));
-    DOCUMENTS.set((held, true));
+/// Returns whether this thread holds the lock of a document.
+pub(super) fn holds_document() -> bool {
+    DOCUMENTS.get().0 > 0
 }
 
-fn make_calls() {
+/// Keeps the end of a request until this thread, which holds the lock of a document, holds none. Another one that wants it may be faster.
+pub(super) fn put_off(end: Arc<dyn PutOff>) {
+    lock(PUT_OFF.get().get()).push((this_thread(), end));
+    DOCUMENTS.set((DOCUMENTS.get().0, true));
+}
+
+/// Returns whether any thread has put off the end of a request.
+pub(super) fn has_put_off() -> bool {
+    !lock(PUT_OFF.get().get()).is_empty()
+}
+
+/// Ends what other threads have put off at a place and below it, unless this one would put it off as well, or is in a function that a request calls.
+pub(super) fn end_below(place: &str) {
+    if holds_document() || holds_chunk() || is_inside() {
+        return;
+    }
+    let list = lock(PUT_OFF.get().get());
+    let found: Vec<_> = list.iter().filter(|(_, end)| end.is_below(place)).map(|(_, end)| end.clone()).collect();
+    drop(list);
+    found.iter().for_each(|end| end.end());
+}
+
+fn end_own() {
     while let (held, true) = DOCUMENTS.get() {
         DOCUMENTS.set((held, false));
-        let calls: Vec<_> = lock(PUT_OFF.get().get()).extract_if(.., |(thread, _)| *thread == this_thread()).collect();
-        calls.into_iter().for_each(|(_, call)| call());
-    }
-}
-
-/// Makes calls at once that this thread would put off, until dropped: it waits for what they end.
-pub(super) struct CallsNow(usize);
-
-impl CallsNow {
-    pub fn new() -> CallsNow {
-        make_calls();
-        let (held, _) = DOCUMENTS.replace((0, false));
-        CallsNow(held)
-    }
-}
-
-impl Drop for CallsNow {
-    fn drop(&mut self) {
-        DOCUMENTS.set((self.0, false));
+        let own: Vec<_> = lock(PUT_OFF.get().get()).extract_if(.., |(thread, _)| *thread == this_thread()).collect();
+        own.iter().for_each(|(_, end)| end.end());
     }
 }
 
@@ -327,17 +334,27 @@ impl KeyLocks {
         Arc::new(KeyLocks { state: ForkReset::new(Default::default) })
     }
 
-    /// Waits for `key` and takes it.
+    /// Waits for the lock of a document and takes it.
     pub fn lock(self: &Arc<Self>, key: &str) -> KeyGuard {
+        let guard = self.take(key, true);
+        let (held, put_off) = DOCUMENTS.get();
+        DOCUMENTS.set((held + 1, put_off));
+        guard
+    }
+
+    /// Waits for the lock of a place where a node is made or erased, which may take hours, and takes it.
+    pub fn lock_place(self: &Arc<Self>, key: &str) -> KeyGuard {
+        self.take(key, false)
+    }
+
+    fn take(self: &Arc<Self>, key: &str, is_document: bool) -> KeyGuard {
         let (taken, free) = self.state.get();
         let (mut taken, thread) = (lock(taken), this_thread());
         while taken.get(key).is_some_and(|holder| holder.thread != thread) {
             taken = free.wait(taken);
         }
         taken.entry(key.to_string()).or_insert(Holder { thread, times: 0 }).times += 1;
-        let (held, put_off) = DOCUMENTS.get();
-        DOCUMENTS.set((held + 1, put_off));
-        KeyGuard { locks: self.clone(), key: key.to_string(), _of_thread: PhantomData }
+        KeyGuard { locks: self.clone(), key: key.to_string(), is_document, _of_thread: PhantomData }
     }
 }
 
@@ -345,6 +362,7 @@ impl KeyLocks {
 pub struct KeyGuard {
     locks: Arc<KeyLocks>,
     key: String,
+    is_document: bool,
     _of_thread: PhantomData<*const ()>,
 }
 
@@ -368,10 +386,13 @@ impl KeyGuard {
 impl Drop for KeyGuard {
     fn drop(&mut self) {
         self.give_back();
+        if !self.is_document {
+            return;
+        }
         let (held, put_off) = DOCUMENTS.get();
         DOCUMENTS.set((held - 1, put_off));
         if held == 1 {
-            make_calls();
+            end_own();
         }
     }
 }

@@ -7,7 +7,7 @@ use super::budget::{Budget, Charge};
 use super::buffer_guard::RevocableBuffer;
 use super::footprint::Footprint;
 use super::inside_request::{InsideRequest, is_inside};
-use super::lock::{CallsNow, call_without_documents, lock};
+use super::lock::{PutOff, holds_document, lock, put_off};
 use super::request::{After, Request, Work};
 use super::request_queue::{self, Next, QueuePlace, Queued, go_on, in_front, wake_waiters};
 use crate::error::{Error, Result, bail, err};
@@ -49,7 +49,9 @@ pub struct RequestOptions {
 const ACTIVE: u8 = 0;
 /// A thread is ending the request.
 const ENDING: u8 = 1;
-const DONE: u8 = 2;
+/// All but the call of the function and what follows has happened, and is put off.
+const PUT_OFF: u8 = 2;
+const DONE: u8 = 3;
 
 /// What is kept beside a request that has left its caller.
 struct Detached {
@@ -72,32 +74,54 @@ impl Detached {
         self.state.load(Ordering::Acquire) == DONE
     }
 
-    /// Makes the calling thread the one that ends the request; false if another thread is.
-    fn claim(&self) -> bool {
-        self.state.compare_exchange(ACTIVE, ENDING, Ordering::AcqRel, Ordering::Acquire).is_ok()
+    /// Whether a thread that waits for it has nothing to wait for.
+    fn is_ready(&self) -> bool {
+        self.state.load(Ordering::Acquire) >= PUT_OFF
+    }
+
+    /// Makes the calling thread the one that ends the request, which is in that state; false if another thread is.
+    fn claim(&self, state: u8) -> bool {
+        self.state.compare_exchange(state, ENDING, Ordering::AcqRel, Ordering::Acquire).is_ok()
+    }
+
+    /// Gives the request, which was claimed, its result, and makes it done; under a document's lock, which its function may want, later.
+    fn complete(&self, result: Result<()>) {
+        *lock(&self.outcome) = result;
+        let has_function = lock(&self.on_done).as_ref().is_some_and(|on_done| on_done.any_thread);
+        match self.this.upgrade() {
+            Some(this) if has_function && holds_document() => {
+                self.state.store(PUT_OFF, Ordering::Release);
+                put_off(this);
+                wake_waiters();
+            }
+            _ => self.make_done(),
+        }
     }
 
     /// Makes the request done, which was claimed, when its function has returned.
-    fn complete(&self, result: Result<()>) {
-        let on_done = take_if(&self.on_done, |on_done| on_done.any_thread);
-        let (Some(on_done), Some(this)) = (on_done, self.this.upgrade()) else { return self.has_ended(result) };
-        call_without_documents(Box::new(move || {
-            {
-                let _inside = InsideRequest::new();
-                (on_done.call)(&result);
-            }
-            this.has_ended(result);
-        }));
-    }
-
-    fn has_ended(&self, result: Result<()>) {
-        *lock(&self.outcome) = result;
+    fn make_done(&self) {
+        if let Some(on_done) = take_if(&self.on_done, |on_done| on_done.any_thread) {
+            let (_inside, result) = (InsideRequest::new(), lock(&self.outcome).clone());
+            (on_done.call)(&result);
+        }
         self.state.store(DONE, Ordering::Release);
         wake_waiters();
     }
 
     fn is_late(&self) -> bool {
         self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+    }
+}
+
+impl PutOff for Detached {
+    fn end(&self) {
+        if self.claim(PUT_OFF) {
+            self.make_done();
+        }
+    }
+
+    fn is_below(&self, place: &str) -> bool {
+        self.place.is_below(place)
     }
 }
 
@@ -114,7 +138,7 @@ impl After for Detached {
     }
 
     fn finished(&self, request: &Arc<Request>) {
-        let mine = self.claim();
+        let mine = self.claim(ACTIVE);
         lock(&self.copied).clear();
         let kept = lock(&self.keeps).take();
         drop(kept);
@@ -165,7 +189,7 @@ pub(super) fn submit(bytes: u64, options: RequestOptions, prepare: impl FnOnce()
 
 /// Ends a request before its work does; false if it has ended already. When this returns, no thread touches the caller's memory.
 fn abandon(request: &Arc<Request>, detached: &Detached, e: Error) -> bool {
-    if !detached.claim() {
+    if !detached.claim(ACTIVE) {
         return false;
     }
     request.stop();
@@ -211,17 +235,18 @@ impl Pending {
         Ok(&self.detached)
     }
 
-    /// Ends it if its deadline has passed.
-    fn look_at_time(&self, d: &Detached) {
-        if !d.is_done() && d.is_late() {
+    /// Ends it if its deadline has passed, or if that was put off.
+    fn look_at(&self, d: &Detached) {
+        if !d.is_ready() && d.is_late() {
             abandon(&self.queued.request, d, too_late());
         }
+        d.end();
     }
 
     /// Returns how far it is.
     pub fn progress(&self) -> Result<Progress> {
         let d = self.detached()?;
-        self.look_at_time(d);
+        self.look_at(d);
         Ok(match (d.is_done(), d.place.blockers()) {
             (true, _) => Progress::Done,
             (false, 0) => Progress::Running,
@@ -232,9 +257,10 @@ impl Pending {
     /// Goes on with it a little where no thread does, and says whether it is done.
     pub fn test(&self) -> Result<bool> {
         let d = self.detached()?;
-        self.look_at_time(d);
+        self.look_at(d);
         if !d.is_done() && !is_inside() && !self.queued.request.has_workers() {
             in_front(&self.queued).help_once();
+            d.end();
         }
         Ok(self.found_done(d))
     }
@@ -247,15 +273,17 @@ impl Pending {
     /// Ends the request, unless it is done. When this returns, no thread touches the caller's memory any more.
     pub fn cancel(&self) -> Result<()> {
         let d = self.detached()?;
-        let _calls = CallsNow::new();
-        if !abandon(&self.queued.request, d, err!(Cancelled, "the request was cancelled")) && !d.is_done() {
+        abandon(&self.queued.request, d, err!(Cancelled, "the request was cancelled"));
+        d.end();
+        while !d.is_done() {
             // Another thread is ending it at this moment, and may be in its function.
-            if !is_inside() {
-                go_on(None, &mut |_| if d.is_done() { Next::Over } else { Next::Help(Vec::new()) });
-            } else if let Some(revocable) = &d.revocable {
+            if is_inside() {
                 // This thread may be the one that is waited for, but is in no copy.
-                revocable.close();
+                d.revocable.iter().for_each(|revocable| revocable.close());
+                break;
             }
+            go_on(None, &mut |_| if d.is_ready() { Next::Over } else { Next::Help(Vec::new()) });
+            d.end();
         }
         self.found_done(d);
         Ok(())
@@ -273,7 +301,7 @@ impl Pending {
     /// How it ended. An error of kind `State` before that.
     pub fn outcome(&self) -> Result<Result<()>> {
         let d = self.detached()?;
-        self.look_at_time(d);
+        self.look_at(d);
         if !d.is_done() {
             bail!(State, "the request is not done yet");
         }
@@ -298,21 +326,26 @@ impl Pending {
 pub fn wait_any(requests: &[&Pending], until: Option<Instant>) -> Result<Option<usize>> {
     let all = requests.iter().map(|r| r.detached()).collect::<Result<Vec<_>>>()?;
     let first_done = || all.iter().position(|d| d.is_done());
-    let _calls = CallsNow::new();
     // Where a thread of the library goes on with it, one that has little time does not take up a piece of work.
     let helps = |r: &Request| until.is_none() || !r.has_workers();
     while first_done().is_none() {
         if is_inside() {
             bail!(State, "a function that is called by a request's work waits for a request, which may be its own");
         }
-        let late = requests.iter().zip(&all).filter(|(_, d)| !d.is_done() && d.is_late());
+        if let Some(d) = all.iter().find(|d| d.is_ready()) {
+            d.end();
+            continue;
+        }
+        let late = requests.iter().zip(&all).filter(|(_, d)| !d.is_ready() && d.is_late());
         late.for_each(|(r, d)| {
             abandon(&r.queued.request, d, too_late());
         });
         let deadline = all.iter().filter(|d| d.state.load(Ordering::Acquire) == ACTIVE).filter_map(|d| d.deadline).min();
-        let over = go_on(until.into_iter().chain(deadline).min(), &mut |list| match first_done() {
-            Some(_) => Next::Over,
-            None => Next::Help(requests.iter().map(|r| list.in_front(&r.queued)).filter(|r| helps(r)).collect()),
+        let over = go_on(until.into_iter().chain(deadline).min(), &mut |list| {
+            if all.iter().any(|d| d.is_ready()) {
+                return Next::Over;
+            }
+            Next::Help(requests.iter().map(|r| list.in_front(&r.queued)).filter(|r| helps(r)).collect())
         });
         if !over && until.is_some_and(|until| Instant::now() >= until) {
             break;
@@ -537,26 +570,70 @@ mod tests {
         RequestOptions { on_done: Some(OnDone { any_thread: true, call }), ..RequestOptions::default() }
     }
 
+    /// Notes that it was called.
+    fn noting(called: &Arc<AtomicU8>) -> RequestOptions {
+        let called = called.clone();
+        told(move || {
+            called.fetch_add(1, Ordering::SeqCst);
+        })
+    }
+
     #[test]
-    fn a_function_is_called_when_its_thread_holds_no_documents_lock_or_waits_for_its_request() {
+    fn a_function_is_called_when_its_thread_holds_no_documents_lock_or_when_a_thread_wants_the_end_of_its_request() {
         let bench = Bench::new(1, "put off");
-        for waits in [false, true] {
+        type Want = fn(&Pending);
+        let wants: [Want; 7] = [
+            |r| assert!(r.wait(None).unwrap()),
+            |r| assert_eq!(wait_any(&[r], soon(0)).unwrap(), Some(0)),
+            |r| assert!(r.test().unwrap()),
+            |r| assert_eq!(r.progress().unwrap(), Progress::Done),
+            |r| assert!(r.outcome().unwrap().is_ok()),
+            |r| r.cancel().unwrap(),
+            |r| r.let_go(),
+        ];
+        let mut cases: Vec<(bool, Want)> = vec![(false, |_| {}), (true, |_| request_queue::settle(|| "put off".into()))];
+        cases.extend(wants.iter().flat_map(|want| [(false, *want), (true, *want)]));
+        for (i, (elsewhere, want)) in cases.into_iter().enumerate() {
             let called = Arc::new(AtomicU8::new(0));
-            let noted = called.clone();
-            let options = told(move || {
-                noted.fetch_add(1, Ordering::SeqCst);
-            });
-            let request = bench.submit(1, (0, 0), true, 1, options).unwrap();
-            let locks = KeyLocks::new();
-            let document = locks.lock("a");
+            let request = bench.submit(1, (0, 0), true, 1, noting(&called)).unwrap();
+            let document = KeyLocks::new().lock("a");
             request_queue::settle(|| "put off".into());
-            assert_eq!((called.load(Ordering::SeqCst), request.progress().unwrap()), (0, Progress::Running));
-            if waits {
-                assert!(request.wait(None).unwrap() && called.load(Ordering::SeqCst) == 1);
+            assert_eq!(called.load(Ordering::SeqCst), 0);
+            match elsewhere {
+                false => want(&request),
+                true => std::thread::scope(|scope| scope.spawn(|| want(&request)).join().unwrap()),
             }
+            assert_eq!(called.load(Ordering::SeqCst), u8::from(i > 0), "case {i}");
             drop(document);
-            assert_eq!((called.load(Ordering::SeqCst), request.progress().unwrap()), (1, Progress::Done));
+            assert_eq!((called.load(Ordering::SeqCst), request.progress().unwrap()), (1, Progress::Done), "case {i}");
         }
+    }
+
+    /// Also where the thread itself ends it, or its deadline does.
+    #[test]
+    fn a_thread_that_holds_a_documents_lock_finds_the_end_of_its_request_by_looking() {
+        let bench = Bench::new(1, "looked at under a lock");
+        let looks: [fn(&Pending) -> bool; 4] =
+            [|r| r.test().unwrap(), |r| r.wait(soon(0)).unwrap(), |r| r.progress().unwrap() == Progress::Done, |r| r.outcome().is_ok()];
+        for (i, is_late) in (0..looks.len()).flat_map(|i| [(i, false), (i, true)]) {
+            let called = Arc::new(AtomicU8::new(0));
+            let deadline = if is_late { soon(0) } else { None };
+            let request = bench.submit(1, (0, 0), true, 1, RequestOptions { deadline, ..noting(&called) }).unwrap();
+            let _document = KeyLocks::new().lock("a");
+            let works = i < 2;
+            assert_eq!(looks[i](&request), works || is_late, "look {i}");
+            assert_eq!(called.load(Ordering::SeqCst), u8::from(works || is_late), "look {i}");
+            request.cancel().unwrap();
+        }
+    }
+
+    #[test]
+    fn a_function_does_not_wait_for_the_lock_of_a_nodes_place() {
+        let (bench, called) = (Bench::new(1, "in a place"), Arc::new(AtomicU8::new(0)));
+        let _request = bench.submit(1, (0, 0), true, 1, noting(&called)).unwrap();
+        let _place = KeyLocks::new().lock_place("a");
+        request_queue::settle(|| "in a place".into());
+        assert_eq!(called.load(Ordering::SeqCst), 1);
     }
 
     #[test]

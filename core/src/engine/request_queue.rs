@@ -7,7 +7,7 @@
 
 use super::footprint::Footprint;
 use super::inside_request::is_inside;
-use super::lock::{holds_chunk, lock};
+use super::lock::{end_below, has_put_off, holds_chunk, lock};
 use super::pool;
 use super::request::Request;
 use crate::error::{Result, bail};
@@ -36,6 +36,11 @@ impl QueuePlace {
     /// Returns how many earlier requests it waits for.
     pub fn blockers(&self) -> usize {
         self.blockers.load(Ordering::Relaxed)
+    }
+
+    /// Whether it touches an array at a place or below it.
+    pub fn is_below(&self, place: &str) -> bool {
+        self.footprints.iter().any(|footprint| footprint.place.starts_with(place))
     }
 
     fn overlaps(&self, other: &QueuePlace) -> bool {
@@ -210,9 +215,10 @@ pub(super) fn wait_for_conflicts(footprint: impl FnOnce() -> Option<Footprint>) 
 
 /// Waits for all requests on arrays at a place and below it that were submitted before.
 pub fn settle(place: impl FnOnce() -> String) {
-    if RequestQueue::of_process().count.load(Ordering::Acquire) > 0 {
+    if RequestQueue::of_process().count.load(Ordering::Acquire) > 0 || has_put_off() {
         let place = place();
-        settle_those(|queued| queued.footprints.iter().any(|footprint| footprint.place.starts_with(&place)));
+        settle_those(|queued| queued.is_below(&place));
+        end_below(&place);
     }
 }
 
@@ -222,6 +228,7 @@ pub fn shutdown() -> Result<()> {
         bail!(State, "the call comes from inside of a request's work: its own thread would have to end first");
     }
     settle_those(|_| true);
+    end_below("");
     pool::join_all();
     // A request that another thread submitted meanwhile has found no thread to go on with it.
     let begun = lock(&RequestQueue::of_process().list).begun();
