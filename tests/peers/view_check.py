@@ -2,7 +2,7 @@
 
 Usage: view_check.py --program OZARR --build DIR [--pictures DIR]     (--pictures: renews the picture of the documentation there)
 """
-import argparse, asyncio, base64, http.server, json, os, re, shutil, signal, subprocess, sys, threading, urllib.error, urllib.request, warnings
+import argparse, asyncio, base64, http.server, json, os, re, shutil, signal, socket, subprocess, sys, threading, urllib.error, urllib.request, warnings
 from pathlib import Path
 from urllib.parse import quote, urlsplit
 import numpy as np, xarray, zarr
@@ -93,7 +93,25 @@ def answers(page, air):
         found = get(address, host, method)[0]
         assert found == want, (address, host, method, found)
     assert "script-src 'self'" in get(page)[2]["Content-Security-Policy"]
-    return 11 + 3 * len(EXACT) + len(wrong) + 6
+    return 11 + 3 * len(EXACT) + len(wrong) + 6 + crowded(page)
+
+
+def crowded(page):
+    """What other users of the machine send does not end the program, nor keep it from its own user; gives how many kinds of that were tried."""
+    place, held = urlsplit(page), []
+    kinds = [b"", b"GET /", b"GET / HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\nabc", b"GET / HTTP/1.1\r\nHost: x\r\nContent-Length: 18446744073709551615\r\n\r\n",
+             b"GET / HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999\r\n\r\n", b"GET /" + b"a" * 1_000_000]
+    for sent in kinds:
+        for _ in range(20):
+            held.append(socket.create_connection((place.hostname, place.port)))
+            try:
+                held[-1].sendall(sent)
+            except ConnectionError:
+                pass  # It may be refused before all is sent.
+        assert get(page)[0] == 200, sent[:70]
+    for one in held:
+        one.close()
+    return len(kinds)
 
 
 def integers(answer, kind):

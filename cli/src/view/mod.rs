@@ -1,6 +1,7 @@
 //! `ozarr view`: a page in the browser that shows a store, served by the program itself to this machine only.
 
 mod answer;
+mod http;
 mod levels;
 mod plane;
 
@@ -11,14 +12,11 @@ use clap::Args;
 use std::collections::hash_map::RandomState;
 use std::fs::{File, remove_file};
 use std::hash::BuildHasher;
-use std::io::{self, Cursor, Write};
+use std::io::{self, Write};
+use std::net::TcpListener;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
-use tiny_http::{Header, Method, Request, Response, Server};
-
-/// The most requests that are answered at once.
-const WORKERS: usize = 4;
+use std::sync::{Mutex, PoisonError};
 
 /// Look at a store in the browser: its hierarchy, attributes, chunks, and slices of its arrays as pictures
 ///
@@ -40,10 +38,11 @@ pub struct View {
 
 impl View {
     pub fn run(&self) -> Outcome {
-        let shown = Arc::new(Shown::open(&self.location)?);
-        let server = Server::http(("127.0.0.1", self.port)).map_err(|e| Failure::Error(format!("127.0.0.1:{}: {e}", self.port)))?;
-        let port = server.server_addr().to_ip().map_or(self.port, |address| address.port());
-        let site = Arc::new(Site { token: token(), port, way: Mutex::default() });
+        let shown = Shown::open(&self.location)?;
+        let wrong = |e: io::Error| Failure::Error(format!("127.0.0.1:{}: {e}", self.port));
+        let listener = TcpListener::bind(("127.0.0.1", self.port)).map_err(wrong)?;
+        let port = listener.local_addr().map_err(wrong)?.port();
+        let site = Site { token: token(), port, way: Mutex::default() };
         let address = site.address();
         match self.json {
             true => output::tell(true, [("address", address.as_str().into()), ("port", u64::from(port).into())])?,
@@ -52,20 +51,25 @@ impl View {
         if !self.no_browser {
             site.browse();
         }
-        let server = Arc::new(server);
-        let work = |_| {
-            let (server, site, shown) = (server.clone(), site.clone(), shown.clone());
-            std::thread::spawn(move || {
-                while let Ok(request) = server.recv() {
-                    respond(&site, &shown, request);
-                }
-            })
-        };
-        let workers: Vec<_> = (0..WORKERS).map(work).collect();
-        for worker in workers {
-            worker.join().map_err(|_| Failure::Error("the server ended".into()))?;
-        }
+        http::serve(&listener, &Served { site, shown });
         Ok(())
+    }
+}
+
+/// The page with the store that it shows.
+struct Served {
+    site: Site,
+    shown: Shown,
+}
+
+impl http::Page for Served {
+    fn admitted<'a>(&self, host: Option<&str>, target: &'a str) -> Option<&'a str> {
+        self.site.admitted(host, target)
+    }
+
+    fn answer(&self, path: &str) -> Answer {
+        self.site.forget_way();
+        self.shown.answer(path)
     }
 }
 
@@ -128,41 +132,6 @@ impl Site {
         let own = ["127.0.0.1", "localhost"].iter().any(|name| host == Some(format!("{name}:{}", self.port).as_str()));
         url.strip_prefix('/')?.strip_prefix(self.token.as_str())?.strip_prefix('/').filter(|_| own)
     }
-}
-
-fn respond(site: &Site, shown: &Shown, request: Request) {
-    let host = request.headers().iter().find(|h| h.field.equiv("Host")).map(|h| h.value.as_str().to_string());
-    let answer = match site.admitted(host.as_deref(), request.url()) {
-        None => Answer::refused(403, "the address of this page has a random part; take the one that `ozarr view` printed"),
-        Some(_) if *request.method() != Method::Get => Answer::refused(405, "expected GET"),
-        Some(path) => {
-            site.forget_way();
-            shown.answer(path)
-        }
-    };
-    let size = answer.body.len();
-    let mut response =
-        Response::new(answer.status.into(), Vec::new(), Cursor::new(answer.body), Some(size), None).with_chunked_threshold(usize::MAX);
-    let headers = [
-        ("Content-Type", answer.kind),
-        ("Cache-Control", "no-store"),
-        (
-            "Content-Security-Policy",
-            "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-        ),
-        ("Cross-Origin-Resource-Policy", "same-origin"),
-        ("Referrer-Policy", "no-referrer"),
-        ("X-Content-Type-Options", "nosniff"),
-        ("X-Shape", answer.shape.as_str()),
-        ("X-Numbers", answer.numbers),
-    ];
-    for (name, value) in headers.iter().filter(|h| !h.1.is_empty()) {
-        if let Ok(header) = Header::from_bytes(*name, *value) {
-            response.add_header(header);
-        }
-    }
-    // A browser that went away is no error.
-    let _ = request.respond(response);
 }
 
 #[cfg(test)]
