@@ -89,13 +89,19 @@ fn typed(value: &Value, recorded: Option<NcType>) -> Values {
     let nc = recorded.filter(|&nc| fits(value, nc)).unwrap_or_else(|| guessed(value));
     let items = value.as_array().unwrap_or(std::slice::from_ref(value));
     match nc {
-        NcType::Char if value.is_array() && !items.is_empty() && fits(value, NcType::UByte) => {
-            Values::Chars(items.iter().filter_map(|v| v.as_u64()).map(|n| n as u8).collect())
-        }
-        NcType::Char => Values::Chars(value.as_str().map_or_else(|| json::to_compact(value), str::to_string).into_bytes()),
+        NcType::Char => Values::Chars(bytes(value).unwrap_or_else(|| json::to_compact(value).into_bytes())),
         NcType::String => Values::Strings(items.iter().map(|v| v.as_str().unwrap_or_default().to_string()).collect()),
         nc => Values::Numbers(nc, items.iter().filter_map(number).map(|n| nc.convert(n)).collect()),
     }
+}
+
+/// The bytes of a text: those that are no UTF-8 are stored as a list of numbers.
+fn bytes(value: &Value) -> Option<Vec<u8>> {
+    let items = match value.as_str() {
+        Some(text) => return Some(text.as_bytes().to_vec()),
+        None => value.as_array().filter(|items| !items.is_empty())?,
+    };
+    items.iter().map(|item| item.as_u64()?.try_into().ok()).collect()
 }
 
 fn number(value: &Value) -> Option<Number> {
@@ -130,6 +136,9 @@ fn guessed(value: &Value) -> NcType {
     };
     if !items.is_empty() && items.iter().all(Value::is_string) {
         return NcType::String;
+    }
+    if !items.is_empty() && items.iter().all(|item| matches!(item, Value::Bool(_))) {
+        return NcType::Byte;
     }
     let mut found = NcType::Int64;
     for item in items {
@@ -169,6 +178,11 @@ mod tests {
             ("[\"a\", 1]", None, r#""[\"a\",1]""#),
             ("[\"a\", 1]", Some(NcType::Float), r#""[\"a\",1]""#),
             ("true", None, "1b"),
+            ("[true, false]", None, "1b, 0b"),
+            ("[true, 1]", None, "\"[true,1]\""),
+            ("[true, 1]", Some(NcType::Short), "1s, 1s"),
+            ("[1, 300]", Some(NcType::Char), "\"[1,300]\""),
+            ("123456789012345678901234567890", None, "1.23456789012346e+29"),
             ("[]", None, "\"\""),
             ("null", None, "\"null\""),
             ("{\"a\": 1}", None, r#""{\"a\":1}""#),
