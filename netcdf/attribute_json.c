@@ -48,13 +48,17 @@ static nc_type guessed_type(const json *value) {
     if (value->kind == JSON_INTEGER) {
         errno = 0;
         strtoll(value->text, NULL, 10);
-        return !errno ? NC_INT64 : value->text[0] == '-' ? NC_DOUBLE : NC_UINT64;
+        if (!errno) return NC_INT64;
+        errno = 0;
+        strtoull(value->text, NULL, 10);
+        return errno || value->text[0] == '-' ? NC_DOUBLE : NC_UINT64;
     }
     if (value->kind == JSON_NUMBER) return NC_DOUBLE;
     if (value->kind != JSON_ARRAY) return NC_CHAR;
     for (const json *item = value->first; item; item = item->next) {
-        nc_type one = item->kind == JSON_STRING ? NC_STRING : is_number(item) ? guessed_type(item) : NC_CHAR;
-        if (one == NC_CHAR || (type != NC_NAT && (one == NC_STRING) != (type == NC_STRING))) return NC_CHAR;
+        nc_type one = item->kind == JSON_STRING ? NC_STRING : is_number(item) || item->kind == JSON_BOOL ? guessed_type(item) : NC_CHAR;
+        bool apart = one == NC_STRING || one == NC_BYTE || type == NC_STRING || type == NC_BYTE;
+        if (one == NC_CHAR || (type != NC_NAT && one != type && apart)) return NC_CHAR;
         if (type == NC_NAT || one == NC_DOUBLE || (one == NC_UINT64 && type == NC_INT64)) type = one;
     }
     return type == NC_NAT ? NC_INT64 : type;
@@ -99,11 +103,19 @@ static size_t length_without_nuls(const char *text, size_t len) {
     return len;
 }
 
+static bool is_bytes(const json *value) {
+    if (value->kind != JSON_ARRAY || !value->count) return false;
+    for (const json *item = value->first; item; item = item->next) {
+        if (item->kind != JSON_INTEGER) return false;
+    }
+    return true;
+}
+
 /* Text with as many NULs at its end as are recorded, if any are; of other JSON its own text, as NCZarr has it. Bytes that are no UTF-8 are stored
  * as a list of numbers. */
 static int read_chars(oz_att *att, const json *value, size_t nuls) {
     att->type = NC_CHAR;
-    if (value->kind == JSON_ARRAY && value->count && fits(value, NC_UBYTE)) {
+    if (is_bytes(value)) {
         att->values = malloc(value->count);
         if (!att->values) return NC_ENOMEM;
         for (const json *item = value->first; item; item = item->next) ((char *)att->values)[att->len++] = (char)strtol(item->text, NULL, 10);

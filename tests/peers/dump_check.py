@@ -160,7 +160,7 @@ def others():
         coords={"time": [0, 1], "lat": [1.0, 2.0, 3.0]}, attrs={"title": "x", "k": 3, "l": ["a", "b"], "no": []})
     for version in 2, 3:
         data.to_zarr(BUILD / f"xarray{version}.zarr", zarr_format=version)
-    root = zarr.create_group(BUILD / "zp.zarr")
+    root = zarr.create_group(BUILD / "zp.zarr", attributes={"flags": [True, False], "one": True, "many": 123456789012345678901234567890, "some": [1, 2**70], "most": 2**64 - 1})
     for name, value in {"half": np.arange(4, dtype="f2") / 3, "bool": np.array([True, False]), "text": np.array(["a", "größe"]), "fixed": np.array([b"ab", b""], "S3"), "none": np.zeros((0, 4)), "time": np.arange(3).astype("M8[s]")}.items():
         made = root.create_array(name, shape=value.shape, dtype=value.dtype, chunks=tuple(max(1, n) for n in value.shape), fill_value=0 if value.dtype.kind in "fiub" else None)
         made[...] = value
