@@ -1,6 +1,7 @@
 //! Elements as doubles, read slab by slab, and made fewer while they are read: means, least and greatest values of bins.
 
 use crate::failure::{Failure, Outcome};
+use crate::picture::axis::share;
 use crate::slabs::Slabs;
 use ozarr::analysis::blocks::{Block, Blocks, CutAt, Told};
 use ozarr::dtype::{DataType, Kind};
@@ -276,7 +277,7 @@ pub fn histogram(array: &Array, selection: &Selection, (low, high): (f64, f64), 
     let of = |elements: &[f64], times: u64| {
         let mut counts = vec![0; parts];
         for &v in elements.iter().filter(|v| **v >= low && **v <= high) {
-            let part = ((v - low) / (high - low) * parts as f64) as usize;
+            let part = (share(v, low, high) * parts as f64) as usize;
             counts[part.min(parts - 1)] += times;
         }
         counts
@@ -352,6 +353,7 @@ mod tests {
         let (array, all) = (array(), Selection::all(&[5, 7]));
         assert_eq!(extremes(&array, &all, &|_| Ok(())).unwrap_or_default(), (0.0, 46.0, 34));
         assert_eq!(histogram(&array, &all, (0.0, 46.0), 2, &|_| Ok(())).unwrap_or_default(), [16, 18]);
+        assert_eq!(histogram(&array, &all, (-1.7e308, 1.7e308), 4, &|_| Ok(())).unwrap_or_default(), [0, 0, 34, 0]);
         let told = std::sync::atomic::AtomicU64::new(0);
         let tell = |bytes| {
             told.fetch_add(bytes, std::sync::atomic::Ordering::Relaxed);

@@ -147,6 +147,18 @@ fn lines_and_histograms_are_drawn() {
 }
 
 #[test]
+fn values_whose_range_is_more_than_a_double_holds_are_drawn() {
+    let folder = Folder::new("plot-far");
+    folder.ok("create a.zarr --type float64 --shape 6 --chunks 6");
+    folder.bytes("write a.zarr --raw", &bytes([-1.7e308, 1.7e308, 0.0, 1.0, 1e308, 1.6e308]));
+    for line in ["plot a.zarr", "plot a.zarr --kind histogram --bins 4"] {
+        folder.ok(&format!("{line} -o p.svg"));
+        let svg = std::fs::read_to_string(folder.0.join("p.svg")).unwrap();
+        assert!(!svg.contains("NaN") && !svg.contains("inf"), "{line}: {svg}");
+    }
+}
+
+#[test]
 fn a_long_line_over_reduced_dimensions_is_of_the_results() {
     let folder = Folder::new("plot-reduced");
     folder.ok("create r.zarr t --type float64 --shape 4000,3 --chunks 1000,3 --dims r,y");

@@ -62,6 +62,17 @@ impl Axis {
     }
 }
 
+/// Where a value is between two others, as a share; their distance may be more than a double has room for.
+pub fn share(value: f64, low: f64, high: f64) -> f64 {
+    let part = if (high - low).is_finite() { 1.0 } else { 0.5 };
+    (value * part - low * part) / (high * part - low * part)
+}
+
+/// The value at a share of the way between two others.
+pub fn between(low: f64, high: f64, share: f64) -> f64 {
+    low * (1.0 - share) + high * share
+}
+
 /// The moment of a coordinate.
 pub fn moment(units: &TimeUnits, at: f64) -> Option<Moment> {
     at.is_finite().then(|| units.calendar.moment(nanoseconds(units, at)).ok())?
@@ -198,6 +209,16 @@ mod tests {
             labels("seconds since 2026-01-01", standard, 3590.0, 3610.0),
             "3590=00:59:50 3595=00:59:55 3600=01:00:00 3605=01:00:05 3610=01:00:10"
         );
+    }
+
+    #[test]
+    fn shares_have_room_for_all_doubles() {
+        let far = 2f64.powi(1023);
+        for (value, low, high, want) in
+            [(1.0, 0.0, 4.0, 0.25), (0.0, -far, far, 0.5), (far / 2.0, -far, far, 0.75), (5e-324, 0.0, 1e-323, 0.5)]
+        {
+            assert_eq!((share(value, low, high), between(low, high, want)), (want, value));
+        }
     }
 
     #[test]

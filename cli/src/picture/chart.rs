@@ -34,7 +34,7 @@ impl Span {
 
     /// The place of a coordinate, as a share.
     pub fn share(&self, at: f64) -> f32 {
-        ((at - self.low) / (self.high - self.low)) as f32
+        axis::share(at, self.low, self.high) as f32
     }
 }
 
@@ -148,7 +148,7 @@ pub fn map(scene: &mut Scene, title: &[String], plane: &Plane, scale: &Scale, un
 
 fn colour_bar(scene: &mut Scene, area: Area, scale: &Scale, ticks: &[Tick]) {
     let rows = area.height as usize;
-    let value = |row: usize| scale.high - (row as f64 + 0.5) / rows as f64 * (scale.high - scale.low);
+    let value = |row: usize| axis::between(scale.high, scale.low, (row as f64 + 0.5) / rows as f64);
     scene.marks.push(Mark::Image { area, columns: 1, pixels: (0..rows).map(|row| scale.colour(value(row))).collect() });
     scene.marks.push(Mark::Frame { area, colour: INK });
     let span = Span { low: scale.low, high: scale.high };

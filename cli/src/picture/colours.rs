@@ -1,5 +1,6 @@
 //! Colours of values: perceptual maps, and the palette of lines.
 
+use super::axis::share;
 use clap::ValueEnum;
 use colorous::Gradient;
 
@@ -77,7 +78,7 @@ impl Scale {
         if value.is_nan() {
             return MISSING;
         }
-        let share = if self.high > self.low { (value - self.low) / (self.high - self.low) } else { 0.5 };
+        let share = if self.high > self.low { share(value, self.low, self.high) } else { 0.5 };
         // A share beyond the ends is that of the end.
         self.table[((share * 255.0).round() as usize).min(255)]
     }

@@ -1,6 +1,6 @@
 //! Lines over one dimension, and histograms.
 
-use super::axis::Axis;
+use super::axis::{Axis, between};
 use super::chart::{LARGE, SMALL, Span, frame};
 use super::colours::{INK, LINES, WHITE};
 use super::scene::{Anchor, Area, Mark, Scene};
@@ -39,6 +39,7 @@ impl Series {
 fn roomy(values: impl Iterator<Item = f64>) -> Span {
     let (low, high) = values.filter(|v| v.is_finite()).fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), v| (a.min(v), b.max(v)));
     match high - low {
+        room if room == f64::INFINITY => Span { low, high },
         room if room > 0.0 => Span { low: low - room * 0.04, high: high + room * 0.04 },
         0.0 => Span { low: low - 0.5, high: high + 0.5 },
         _ => Span { low: 0.0, high: 1.0 },
@@ -92,10 +93,10 @@ pub fn histogram(scene: &mut Scene, title: &[String], counts: &[u64], (low, high
     let axis = |label: &str| Axis { label: label.to_string(), at: Vec::new(), times: None };
     let spans = (Span { low, high }, Span { low: 0.0, high: most * 1.04 });
     let frame = frame(scene, title, &axis(unit), &axis("elements"), spans, 0.0, true);
-    let width = (high - low) / counts.len() as f64;
+    let edge = |i: usize| between(low, high, i as f64 / counts.len() as f64);
     for (i, &count) in counts.iter().enumerate().filter(|(_, count)| **count > 0) {
-        let (left, top) = frame.point(low + width * i as f64, count as f64);
-        let (right, bottom) = frame.point(low + width * (i + 1) as f64, 0.0);
+        let (left, top) = frame.point(edge(i), count as f64);
+        let (right, bottom) = frame.point(edge(i + 1), 0.0);
         let area = Area { x: left, y: top, width: (right - left).max(1.0), height: bottom - top };
         scene.marks.push(Mark::Fill { area, colour: LINES[0] });
     }

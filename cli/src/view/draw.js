@@ -44,8 +44,14 @@ const colourTable = (hex) => Uint8Array.from(hex.match(/../g), (two) => parseInt
 
 const missingColour = [190, 190, 190];
 
+// Where a value is between two others, whose distance may be more than a number has room for.
+function share(value, low, high) {
+  const part = Number.isFinite(high - low) ? 1 : 0.5;
+  return (value * part - low * part) / (high * part - low * part);
+}
+
 // The place of a value among 256 colours.
-const place = (value, low, high) => Math.max(0, Math.min(255, Math.round(high > low ? ((value - low) / (high - low)) * 255 : 128)));
+const place = (value, low, high) => Math.max(0, Math.min(255, Math.round(high > low ? share(value, low, high) * 255 : 128)));
 
 // A picture of a plane, one pixel for a number, its first row at the bottom unless `falls`.
 function planeImage(plane, table, [low, high]) {
@@ -104,7 +110,7 @@ function drawLine(canvas, found, left, right) {
   let pen = false;
   values.forEach((v, i) => {
     const x = values.length > 1 ? (i / (values.length - 1)) * w : w / 2;
-    const y = high > low ? h - ((v - low) / (high - low)) * (h - 6) - 3 : h / 2;
+    const y = high > low ? h - share(v, low, high) * (h - 6) - 3 : h / 2;
     if (Number.isFinite(v)) pen ? c.lineTo(x, y) : (c.moveTo(x, y), c.lineTo(x + 0.5, y));
     pen = Number.isFinite(v);
   });
@@ -113,7 +119,7 @@ function drawLine(canvas, found, left, right) {
 
 function drawHistogram(canvas, values, [low, high]) {
   const counts = new Array(64).fill(0);
-  for (const v of values) if (v >= low && v <= high) counts[Math.min(63, Math.floor(high > low ? ((v - low) / (high - low)) * 64 : 32))]++;
+  for (const v of values) if (v >= low && v <= high) counts[Math.min(63, Math.floor(high > low ? share(v, low, high) * 64 : 32))]++;
   const most = Math.max(1, ...counts);
   const { c, w, h } = frame(canvas, "0", String(most), shown(low), shown(high));
   c.fillStyle = css("--mark");
