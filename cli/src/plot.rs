@@ -374,8 +374,9 @@ impl Plot {
             }
             title = self.title(variable, &picked);
             units.push(label(&variable.array));
-            series.push(Series { name: label(&variable.array), at: axis.at.clone(), low, high });
-            x_axis.get_or_insert(axis);
+            let shared: &Axis = x_axis.get_or_insert_with(|| axis.clone());
+            let at = shared.counted(&axis).ok_or_else(|| mixed(variable, &axis, shared))?;
+            series.push(Series { name: label(&variable.array), at, low, high });
         }
         if variables.len() > 1 {
             title = vec![units.join(", ")];
@@ -463,6 +464,14 @@ impl Plot {
         };
         crate::output::print(&text)
     }
+}
+
+/// An array whose axis has nothing in common with the first one's.
+fn mixed(variable: &Variable, axis: &Axis, first: &Axis) -> Failure {
+    let what =
+        |axis: &Axis| if axis.times.is_some() { format!("the times {:?}", axis.label) } else { format!("the numbers {:?}", axis.label) };
+    let path = variable.array.path();
+    Failure::Error(format!("{path}: found values over {}, expected them over {}, as of the first array", what(axis), what(first)))
 }
 
 /// The largest size of that shape that fits.

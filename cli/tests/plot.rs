@@ -134,9 +134,10 @@ fn a_picture_with_axes_has_the_plane_where_its_svg_says() {
 fn lines_and_histograms_are_drawn() {
     let folder = store("plot-lines");
     folder.ok("create run.zarr/u --type float64 --shape 2 --chunks 2 --dims time");
+    folder.ok("create run.zarr/w --type float64 --shape 2 --chunks 2 --dims time");
     for (line, texts) in [
         ("plot run.zarr t --at y=50 --at x=3", &["2026-03-01", "y = 50 (1 of 4)"][..]),
-        ("plot run.zarr time u --kind line", &["time", ">u<"]),
+        ("plot run.zarr w u --kind line", &["2026-03-01", ">w<", ">u<"]),
         ("plot run.zarr/t --mean x,y", &["mean over y, mean over x"]),
         ("plot run.zarr/t --kind histogram --bins 4", &["47 elements"]),
     ] {
@@ -144,6 +145,31 @@ fn lines_and_histograms_are_drawn() {
         let svg = std::fs::read_to_string(folder.0.join("p.svg")).unwrap();
         texts.iter().for_each(|text| assert!(svg.contains(text), "{line}: {text} in {svg}"));
     }
+}
+
+/// The lines of an SVG that have a colour: their points.
+fn points(svg: &str, colour: &str) -> Vec<f64> {
+    let path = svg.split("<path ").find(|path| path.contains(&format!("stroke=\"{colour}\""))).unwrap_or_else(|| panic!("{svg}"));
+    let path = path.split(" d=\"").nth(1).unwrap().split('"').next().unwrap();
+    path.split(['M', 'L', ' ', ',']).filter(|n| !n.is_empty()).map(|n| n.parse().unwrap_or_else(|_| panic!("{path}"))).collect()
+}
+
+#[test]
+fn lines_in_one_picture_share_the_times_of_the_first() {
+    let folder = Folder::new("plot-times");
+    for (group, units) in [("a", "days_since_2000-01-01"), ("b", "hours_since_1999-12-31")] {
+        folder.ok(&format!("create run.zarr/{group}/v --type float64 --shape 3 --chunks 3 --dims time"));
+        folder
+            .ok(&format!(r#"create run.zarr/{group}/time --type float64 --shape 3 --chunks 3 --dims time --attrs {{"units":"{units}"}}"#));
+        folder.bytes(&format!("write run.zarr/{group}/v --raw"), &bytes([1.0, 2.0, 3.0]));
+    }
+    folder.bytes("write run.zarr/a/time --raw", &bytes([0.0, 1.0, 2.0]));
+    // From 1999-12-31 to 2000-01-02, so that it begins and ends a day before the other.
+    folder.bytes("write run.zarr/b/time --raw", &bytes([0.0, 24.0, 48.0]));
+    folder.ok("plot run.zarr a/v b/v -o p.svg");
+    let svg = std::fs::read_to_string(folder.0.join("p.svg")).unwrap();
+    let (a, b) = (points(&svg, "#0072b2"), points(&svg, "#d55e00"));
+    assert!((a[0] - b[2]).abs() < 0.1 && (a[2] - b[4]).abs() < 0.1 && a[2] - a[0] > 50.0, "{a:?} {b:?}");
 }
 
 #[test]
@@ -222,6 +248,7 @@ fn what_cannot_be_drawn_is_told() {
     folder.ok("create run.zarr/empty --type float64 --shape 0,4 --chunks 1,1");
     folder.ok("create run.zarr/text --type string --shape 4 --chunks 1");
     folder.ok("create run.zarr/none --type float64 --shape 3,4 --chunks 3,4 --fill NaN");
+    folder.ok("create run.zarr/u --type float64 --shape 2 --chunks 2 --dims time");
     for (line, status, word) in [
         ("plot run.zarr/t", 2, "no terminal"),
         ("plot run.zarr/t -o p.gif", 2, ".png or .svg"),
@@ -235,6 +262,7 @@ fn what_cannot_be_drawn_is_told() {
         ("plot run.zarr/t -o p.png --index x=0 --index y=0 --index time=0", 1, "one value is selected, 0"),
         ("plot run.zarr/t -o p.png --animate z", 1, "no dimension"),
         ("plot run.zarr t x -o p.png --kind map", 2, "lines in one picture"),
+        ("plot run.zarr u none --kind line -o p.png", 1, "none: found values over the numbers \"1\", expected them over the times"),
         ("plot run.zarr/empty -o p.png", 1, "no elements"),
         ("plot run.zarr/text -o p.png", 1, "expected real numbers"),
         ("plot run.zarr -o p.png", 1, "is a group"),

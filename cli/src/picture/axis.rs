@@ -36,6 +36,23 @@ impl Axis {
         }
     }
 
+    /// The coordinates of another axis as this one counts; `None` where one of them alone has times, or dates that this one's calendar has not.
+    pub fn counted(&self, other: &Axis) -> Option<Vec<f64>> {
+        let (own, others) = match (&self.times, &other.times) {
+            (None, None) => return Some(other.at.clone()),
+            (Some(own), Some(others)) if own != others => (own, others),
+            (own, others) => return own.and(*others).map(|_| other.at.clone()),
+        };
+        let one = |&at: &f64| {
+            let ns = match own.calendar == others.calendar {
+                true => nanoseconds(others, at),
+                false => own.calendar.nanoseconds(moment(others, at)?).ok()?,
+            };
+            Some(ns.saturating_sub(own.since) as f64 / own.unit as f64)
+        };
+        other.at.iter().map(one).collect()
+    }
+
     /// Marks between two coordinates.
     pub fn ticks(&self, low: f64, high: f64, most: usize) -> Vec<Tick> {
         match &self.times {
@@ -209,6 +226,29 @@ mod tests {
             labels("seconds since 2026-01-01", standard, 3590.0, 3610.0),
             "3590=00:59:50 3595=00:59:55 3600=01:00:00 3605=01:00:05 3610=01:00:10"
         );
+    }
+
+    #[test]
+    fn coordinates_are_counted_as_another_axis_does() {
+        let axis = |units: &str, calendar, at: &[f64]| {
+            let times = Some(units).filter(|u| !u.is_empty()).map(|u| TimeUnits::parse(u, calendar).unwrap_or_else(|e| panic!("{e}")));
+            Axis { label: String::new(), at: at.to_vec(), times }
+        };
+        let (standard, year) = (Calendar::Standard, Calendar::NoLeap);
+        let days = axis("days since 2000-01-01", standard, &[]);
+        for (units, calendar, at, want) in [
+            ("days since 2000-01-01", standard, [0.0, 1.5], Some([0.0, 1.5])),
+            ("seconds since 1999-12-31", standard, [0.0, 129_600.0], Some([-1.0, 0.5])),
+            ("hours since 2000-01-02", standard, [12.0, 36.0], Some([1.5, 2.5])),
+            // No 29 February 2000 there.
+            ("days since 2000-02-28", year, [0.0, 1.0], Some([58.0, 60.0])),
+            ("days since 2001-02-28", Calendar::Day360, [0.0, 2.0], None),
+            ("", standard, [0.0, 1.0], None),
+        ] {
+            assert_eq!(days.counted(&axis(units, calendar, &at)), want.map(Vec::from), "{units}");
+        }
+        let numbers = axis("", standard, &[3.0]);
+        assert_eq!((numbers.counted(&numbers), numbers.counted(&days)), (Some(vec![3.0]), None));
     }
 
     #[test]
