@@ -13,7 +13,7 @@ use clap::ValueEnum;
 use ozarr::engine::{Memory, Overflow, Selection};
 use ozarr::node::{Array, Child, Group, Map, Mode, Node, NodeKind, Store, Value, json};
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// Children that one answer has.
 const CHILDREN: usize = 500;
@@ -53,12 +53,23 @@ pub struct Shown {
     /// The path of the node that was named.
     root: String,
     name: String,
-    open: Mutex<HashMap<String, Arc<Variable>>>,
-    /// The coarser levels of those that were asked for.
-    levels: Mutex<HashMap<String, Arc<Vec<Level>>>>,
+    open: Mutex<HashMap<String, Arc<Opened>>>,
     /// The children of the group that was listed last, for those that one answer does not have.
     listed: Mutex<Option<(String, Arc<Vec<Child>>)>>,
 }
+/// An array that is kept open.
+struct Opened {
+    variable: Variable,
+    /// The coarser levels, once they were asked for, if it is an image.
+    levels: OnceLock<Vec<Level>>,
+}
+
+impl Opened {
+    fn levels(&self, store: &Store) -> &[Level] {
+        self.levels.get_or_init(|| levels::coarser(store, &self.variable.array))
+    }
+}
+
 
 /// The parameters of a request.
 pub struct Query(HashMap<String, String>);
@@ -107,7 +118,7 @@ impl Shown {
     pub fn open(location: &str) -> Outcome<Shown> {
         let (store, root) = locate(location, "", Mode::Read)?;
         let root = Node::open(&store, &root)?.path().to_string();
-        Ok(Shown { store, root, name: location.to_string(), open: Mutex::default(), levels: Mutex::default(), listed: Mutex::default() })
+        Ok(Shown { store, root, name: location.to_string(), open: Mutex::default(), listed: Mutex::default() })
     }
 
     /// The answer to the part of the address behind the token.
@@ -124,8 +135,8 @@ impl Shown {
             "api/node" => self.node(&query),
             "api/stored" => self.stored(&query),
             "api/table" => self.table(&query),
-            "api/plane" => return self.numbers(&query, &|variable, query| plane::plane(variable, &self.levels(variable), query)),
-            "api/line" => return self.numbers(&query, &plane::line),
+            "api/plane" => return self.numbers(&query, &|opened, query| plane::plane(&opened.variable, opened.levels(&self.store), query)),
+            "api/line" => return self.numbers(&query, &|opened, query| plane::line(&opened.variable, query)),
             _ => return Answer::refused(404, "nothing is there"),
         };
         match found {
@@ -138,27 +149,17 @@ impl Shown {
         format!("{}/{}", self.root, query.text("path"))
     }
 
-    fn variable(&self, path: &str, fresh: bool) -> Outcome<Arc<Variable>> {
+    fn opened(&self, path: &str, fresh: bool) -> Outcome<Arc<Opened>> {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(found) = open.get(path).filter(|_| !fresh) {
             return Ok(found.clone());
         }
-        let variable = Arc::new(Variable::new(Array::open(&self.store, path)?)?);
+        let opened = Arc::new(Opened { variable: Variable::new(Array::open(&self.store, path)?)?, levels: OnceLock::new() });
         if open.len() >= OPEN {
             open.clear();
         }
-        open.insert(path.to_string(), variable.clone());
-        Ok(variable)
-    }
-
-    /// The coarser levels of an array, if it is an image.
-    fn levels(&self, variable: &Variable) -> Arc<Vec<Level>> {
-        let mut known = self.levels.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.len() >= OPEN {
-            known.clear();
-        }
-        let path = variable.array.path();
-        known.entry(path.to_string()).or_insert_with(|| Arc::new(levels::coarser(&self.store, &variable.array))).clone()
+        open.insert(path.to_string(), opened.clone());
+        Ok(opened)
     }
 
     /// The children of a group.
@@ -215,8 +216,8 @@ impl Shown {
         for name in ["codecs", "compressor", "filters", "fill_value"] {
             members.extend(document.get(name).map(|v| (name.to_string(), text_for_non_finite(v.clone()))));
         }
-        if let Ok(variable) = self.variable(&self.path(query), true) {
-            members.insert("dims".into(), variable.dims.iter().map(dim).collect());
+        if let Ok(opened) = self.opened(&self.path(query), true) {
+            members.insert("dims".into(), opened.variable.dims.iter().map(dim).collect());
         }
         Ok(Value::Object(members))
     }
@@ -283,10 +284,10 @@ impl Shown {
         Ok(object([("shape", Value::from(count)), ("texts", texts.into())]))
     }
 
-    fn numbers(&self, query: &Query, read: &dyn Fn(&Variable, &Query) -> Outcome<plane::Numbers>) -> Answer {
-        let found = self.variable(&self.path(query), false).and_then(|variable| {
-            let found = read(&variable, query)?;
-            let (body, numbers) = found.encoded(variable.array.data_type());
+    fn numbers(&self, query: &Query, read: &dyn Fn(&Opened, &Query) -> Outcome<plane::Numbers>) -> Answer {
+        let found = self.opened(&self.path(query), false).and_then(|opened| {
+            let found = read(&opened, query)?;
+            let (body, numbers) = found.encoded(opened.variable.array.data_type());
             Ok(Answer { shape: found.shape, numbers, ..Answer::new("application/octet-stream", body) })
         });
         match found {
