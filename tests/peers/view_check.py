@@ -39,12 +39,20 @@ def make(store):
         root["below"].create_array(name, shape=data.shape, dtype=data.dtype, chunks=(1, 2))[...] = data
     root.create_array("words", shape=(3,), dtype=str, chunks=(3,))[:] = ["one", HOSTILE, "three"]
     root.create_group(HOSTILE)
-    image = root.create_group("image", attributes={"ome": {"version": "0.5", "multiscales": [{"axes": [{"name": n, "type": "space"} for n in "yx"], "datasets": [
-        {"path": str(level), "coordinateTransformations": [{"type": "scale", "scale": [0.5 * 2**level] * 2}]} for level in range(3)]}]}})
-    for level in range(3):
-        # The levels differ, so that it is seen which one was read.
-        image.create_array(str(level), shape=(400 >> level, 600 >> level), chunks=(100, 100), dtype="f4")[:] = level
+    image(root, (400, 600), 2, 3)
+    # Numbers that a browser would round.
+    root["below"].create_array("long", shape=(2**63 - 1, 2), dtype="i8", chunks=(1000, 2), fill_value=1 - 2**63, attributes={"id": 2**53 + 1, "ids": [2**53 + 1]})
+    root["below"].create_array("empty", shape=(0, 3, 4), dtype="f4", chunks=(1, 3, 4))
+    root["below"].create_array("line", shape=(4,), dtype="f4", chunks=(4,))[:] = [1, 2, 3, 4]
     return air
+
+
+def image(root, shape, step, levels):
+    """An image, each of whose levels has its number, so that it is seen which one was read."""
+    made = root.create_group("image", overwrite=True, attributes={"ome": {"version": "0.5", "multiscales": [{"axes": [{"name": n, "type": "space"} for n in "yx"], "datasets": [
+        {"path": str(level), "coordinateTransformations": [{"type": "scale", "scale": [0.5 * step**level] * 2}]} for level in range(levels)]}]}})
+    for level in range(levels):
+        made.create_array(str(level), shape=[n // step**level for n in shape], chunks=(100, 100), dtype="f4")[:] = level
 
 
 def get(address, host=None, method="GET"):
@@ -56,7 +64,7 @@ def get(address, host=None, method="GET"):
         return error.code, error.read(), error.headers
 
 
-def answers(page, air):
+def answers(page, air, store):
     """What the program answers, without a browser; gives how many things were compared."""
     tree = json.loads(get(page + "api/tree?path=")[1])
     assert {c["name"]: c["kind"] for c in tree["children"]} | {"temperature": "array", "below": "group"} == {c["name"]: c["kind"] for c in tree["children"]}, tree
@@ -69,6 +77,11 @@ def answers(page, air):
     for pixels, level, shape in [(600, 0, "400,600,1,1,0"), (300, 1, "200,300,2,2,2"), (150, 2, "100,150,4,4,2"), (75, 2, "50,75,8,8,2")]:
         _, body, headers = get(page + f"api/plane?path=image/0&y=0&x=1&at=0,0&y0=0&y1=400&x0=0&x1=600&h={pixels * 2 // 3}&w={pixels}")
         assert set(np.frombuffer(body, "<f4")) == {level} and headers["X-Shape"] == shape, (pixels, headers["X-Shape"], body[:8])
+    # Written anew, with a level of another size, it is another one as soon as it is chosen.
+    image(zarr.open_group(store, mode="r+"), (200, 300), 4, 2)
+    get(page + "api/node?path=image/0")
+    _, body, headers = get(page + "api/plane?path=image/0&y=0&x=1&at=0,0&y0=0&y1=200&x0=0&x1=300&h=50&w=75")
+    assert set(np.frombuffer(body, "<f4")) == {1} and headers["X-Shape"] == "50,75,4,4,2", (headers["X-Shape"], body[:8])
     turned = get(page + "api/plane?path=temperature&y=2&x=0&at=0,7,0&y0=0&y1=90&x0=0&x1=30&h=90&w=30")[1]
     assert np.array_equal(np.frombuffer(turned, "<f4").reshape(90, 30), air[:, 7, :].T, equal_nan=True)
     assert np.array_equal(np.frombuffer(get(page + "api/line?path=temperature&dim=0&at=0,20,30&w=500")[1], "<f4"), air[:, 20, 30])
@@ -78,10 +91,13 @@ def answers(page, air):
             assert integers(get(page + f"api/plane?path=below/{name}&y={y}&x={x}&at=0,0&y0=0&x0=0&{end}&h=9&w=9"), kind) == want.ravel().view(kind).tolist(), name
         assert integers(get(page + f"api/line?path=below/{name}&dim=1&at=0,0&w=9"), kind) == data[0].view(kind).tolist(), name
     stored = json.loads(get(page + "api/stored?path=below/n")[1])
-    assert (stored["chunks"], stored["possible"], stored["stored"]) == (2, 4, [[0, 0], [0, 1]]), stored
+    assert (stored["chunks"], stored["possible"], stored["stored"]) == (2, "4", [[0, 0], [0, 1]]), stored
     assert json.loads(get(page + "api/table?path=words")[1])["texts"] == ['"one"', json.dumps(HOSTILE), '"three"']
     node = json.loads(get(page + "api/node?path=temperature")[1])
     assert node["dims"][0]["labels"][1] == "2026-03-01 06:00:00" and node["attributes"]["note"] == HOSTILE, node
+    node = json.loads(get(page + "api/node?path=below/long")[1])
+    assert node["attributes"] == {"id": "9007199254740993", "ids": "[9007199254740993]"} and node["fill_value"] == "-9223372036854775807" and node["array"]["shape"] == ["9223372036854775807", "2"], node
+    assert integers(get(page + "api/plane?path=below/long&y=0&x=1&at=0,0&y0=0&x0=0&h=4&w=2"), "i8") == [1 - 2**63] * 8
     wrong = ["plane?path=temperature&y=1&x=1&at=0,0,0", "plane?path=temperature&y=1&x=2&at=0&y0=0&y1=1&x0=0&x1=1&h=1&w=1", "line?path=temperature&dim=9&at=0,0,0&w=9", "node?path=none", "stored?path=below", "table?path=",
              "plane?path=temperature&y=1&x=2&at=99,0,0&y0=0&y1=9&x0=0&x1=9&h=9&w=9", "plane?path=temperature&y=1&x=2&at=0,0,0&y0=9&y1=1&x0=0&x1=9&h=9&w=9", "plane?path=words&y=0&x=1&at=0", "line?path=../..&dim=0&at=0&w=9"]
     for query in wrong:
@@ -93,7 +109,7 @@ def answers(page, air):
         found = get(address, host, method)[0]
         assert found == want, (address, host, method, found)
     assert "script-src 'self'" in get(page)[2]["Content-Security-Policy"]
-    return 11 + 3 * len(EXACT) + len(wrong) + 6 + crowded(page)
+    return 14 + 3 * len(EXACT) + len(wrong) + 6 + crowded(page)
 
 
 def crowded(page):
@@ -298,7 +314,7 @@ def main():
     server = subprocess.Popen([options.program, "view", str(store), "--no-browser"], stdout=subprocess.PIPE, text=True)
     try:
         page = server.stdout.readline().strip()
-        passed = answers(page, air) + elsewhere(store, air)
+        passed = answers(page, air, store) + elsewhere(store, air)
         program = next(filter(None, map(shutil.which, BROWSERS)), None)
         if program is None:
             print("no browser is there, so that the page itself was not tried: apt-get install chromium-headless-shell")

@@ -4,7 +4,6 @@ use super::levels::{self, Level};
 use super::plane;
 use crate::element::{self, Form};
 use crate::failure::{Failure, Outcome};
-use crate::info::text_for_non_finite;
 use crate::picture::axis::Axis;
 use crate::picture::colours::ColourMap;
 use crate::place::locate;
@@ -57,6 +56,7 @@ pub struct Shown {
     /// The children of the group that was listed last, for those that one answer does not have.
     listed: Mutex<Option<(String, Arc<Vec<Child>>)>>,
 }
+
 /// An array that is kept open.
 struct Opened {
     variable: Variable,
@@ -70,7 +70,6 @@ impl Opened {
     }
 }
 
-
 /// The parameters of a request.
 pub struct Query(HashMap<String, String>);
 
@@ -82,6 +81,10 @@ impl Query {
 
     fn text(&self, name: &str) -> &str {
         self.0.get(name).map_or("", String::as_str)
+    }
+
+    pub fn has(&self, name: &str) -> bool {
+        self.0.contains_key(name)
     }
 
     /// An integer that is not negative.
@@ -108,6 +111,11 @@ fn decoded(text: &str) -> String {
 
 fn object<const N: usize>(members: [(&str, Value); N]) -> Value {
     Value::Object(members.into_iter().map(|(name, value)| (name.to_string(), value)).collect())
+}
+
+/// A value as the page shows it: a browser would round the numbers of JSON.
+fn text(value: &Value) -> Value {
+    value.as_str().map_or_else(|| json::to_compact(value), str::to_string).into()
 }
 
 fn list(lengths: &[u64]) -> Value {
@@ -203,7 +211,7 @@ impl Shown {
     /// All that is known of a node without its chunks.
     fn node(&self, query: &Query) -> Outcome<Value> {
         let node = Node::open(&self.store, &self.path(query))?;
-        let attributes = text_for_non_finite(Value::Object(node.attributes().all()?));
+        let attributes = Value::Object(node.attributes().all()?.iter().map(|(name, value)| (name.to_string(), text(value))).collect());
         let mut members = Map::new();
         members.insert("format".into(), node.format().number().into());
         members.insert("attributes".into(), attributes);
@@ -214,7 +222,7 @@ impl Shown {
         members.insert("label".into(), label(&array).into());
         let document = json::parse_object(array.metadata_json().as_bytes(), usize::MAX)?;
         for name in ["codecs", "compressor", "filters", "fill_value"] {
-            members.extend(document.get(name).map(|v| (name.to_string(), text_for_non_finite(v.clone()))));
+            members.extend(document.get(name).map(|v| (name.to_string(), text(v))));
         }
         if let Ok(opened) = self.opened(&self.path(query), true) {
             members.insert("dims".into(), opened.variable.dims.iter().map(dim).collect());
@@ -239,7 +247,7 @@ impl Shown {
         let (possible, grid) = (usage.possible_chunks, array.grid_shape());
         Ok(object([
             ("chunks", usage.chunks.into()),
-            ("possible", possible.into()),
+            ("possible", text(&possible.into())),
             ("bytes", usage.bytes.into()),
             ("ratio", ratio),
             ("grid", list(&grid)),
@@ -306,7 +314,8 @@ fn message(failure: Failure) -> String {
 
 fn shape_of(array: &Array) -> Value {
     let name = array.data_type().name().to_string();
-    object([("shape", list(&array.shape())), ("chunks", array.chunks_json()), ("chunk", list(&array.chunk_shape())), ("type", name.into())])
+    let shape = array.shape().iter().map(|&length| text(&length.into())).collect();
+    object([("shape", shape), ("chunks", text(&array.chunks_json())), ("chunk", list(&array.chunk_shape())), ("type", name.into())])
 }
 
 /// A dimension with the texts of its coordinates.

@@ -119,7 +119,7 @@ async function choose(path) {
 
 function pairs(list, members) {
   list.replaceChildren();
-  for (const [name, value] of members) list.append(element("dt", name), element("dd", typeof value === "string" ? value : JSON.stringify(value)));
+  for (const [name, value] of members) list.append(element("dt", name), element("dd", value));
 }
 
 function facts() {
@@ -127,7 +127,7 @@ function facts() {
   $("facts").hidden = !node.array;
   pairs($("attributes"), Object.entries(node.attributes));
   if (!node.array) return;
-  const about = [["type", node.array.type], ["shape", node.array.shape], ["chunks", node.array.chunks], ["Zarr format", node.format]];
+  const about = [["type", node.array.type], ["shape", `[${node.array.shape.join(", ")}]`], ["chunks", node.array.chunks], ["Zarr format", node.format]];
   for (const name of ["fill_value", "codecs", "compressor", "filters"]) if (node[name] !== undefined) about.push([name, node[name]]);
   pairs($("about"), about);
 }
@@ -188,7 +188,7 @@ function slider(d) {
   const { name, length } = state.node.dims[d];
   const row = element("div", undefined, { class: "slider" });
   const input = element("input", undefined, { type: "range", min: 0, max: length - 1, value: state.at[d], "aria-label": name, "data-dim": d });
-  const output = element("output", `${labelOf(d, state.at[d])}  (${state.at[d] + 1} of ${length})`);
+  const output = element("output", `${labelOf(d, state.at[d])}  (${state.at[d] + 1} of ${state.node.array.shape[d]})`);
   input.value = state.at[d];
   input.oninput = () => go(d, Number(input.value));
   const play = element("button", "▶", { "aria-label": `Play ${name}` });
@@ -203,7 +203,7 @@ async function go(d, index) {
   const input = document.querySelector(`input[data-dim="${d}"]`);
   if (input) {
     input.value = state.at[d];
-    input.nextSibling.textContent = `${labelOf(d, state.at[d])}  (${state.at[d] + 1} of ${length})`;
+    input.nextSibling.textContent = `${labelOf(d, state.at[d])}  (${state.at[d] + 1} of ${state.node.array.shape[d]})`;
   }
   await show();
   chunkMap();
@@ -237,12 +237,14 @@ async function show() {
   if ($("picture").hidden) return;
   const turn = ++state.turn;
   state.part = state.part || whole();
-  const [y0, y1, x0, x1] = state.part;
+  const [y0, y1, x0, x1] = state.part, [, rows, , columns] = whole();
+  // The end of a very long dimension is no number that the page could name.
+  const ends = { ...(y1 < rows && { y1 }), ...(x1 < columns && { x1 }) };
   const ratio = window.devicePixelRatio || 1;
   const size = { h: Math.round($("plane").clientHeight * ratio), w: Math.round($("plane").clientWidth * ratio) };
   try {
     const began = performance.now();
-    const { shape, values, exact } = await numbers("plane", { path: state.path, y: state.y, x: state.x, at: state.at, y0, y1, x0, x1, ...size });
+    const { shape, values, exact } = await numbers("plane", { path: state.path, y: state.y, x: state.x, at: state.at, y0, x0, ...ends, ...size });
     // Only the newest answer counts.
     if (turn !== state.turn) return;
     const { dims } = state.node;

@@ -115,18 +115,20 @@ impl Numbers {
     }
 }
 
-/// `y`, `x`: dimensions; `y0` to `y1`, `x0` to `x1`: elements; `h`, `w`: pixels. Rows along `y`; the shape has the elements of a number, too.
+/// `y`, `x`: dimensions; `y0` to `y1`, `x0` to `x1`: elements, without an end up to the last one; `h`, `w`: pixels. Rows along `y`; the shape has the elements of a number, too.
 /// Where there are coarser levels the coarsest is read that is fine enough.
 pub fn plane(variable: &Variable, levels: &[Level], query: &Query) -> Outcome<Numbers> {
     let (y, x) = (query.number("y")? as usize, query.number("x")? as usize);
     if y == x {
         return Err(Failure::Error(format!("x, y: found dimension {x} for both")));
     }
-    let runs = [(y, query.number("y0")?, query.number("y1")?), (x, query.number("x0")?, query.number("x1")?)];
+    let shape = variable.array.shape();
+    let end = |name: &str, d: usize| if query.has(name) { query.number(name) } else { Ok(shape.get(d).copied().unwrap_or(0)) };
+    let runs = [(y, query.number("y0")?, end("y1", y)?), (x, query.number("x0")?, end("x1", x)?)];
     let area = region(variable, query, &runs)?;
     let bin = |run: (usize, u64, u64), name: &str| -> Outcome<u64> { Ok((run.2 - run.1).div_ceil(query.number(name)?.clamp(1, PIXELS))) };
     let (by, bx) = (bin(runs[0], "h")?, bin(runs[1], "w")?);
-    let level = chosen(levels, &variable.array.shape(), &[(y, by), (x, bx)]);
+    let level = chosen(levels, &shape, &[(y, by), (x, bx)]);
     let ratio = |d: usize| level.map_or(1, |level| level.ratios[d]);
     let ((mut start, mut count), array) = (area, level.map_or(&variable.array, |level| &level.array));
     for d in 0..start.len() {
