@@ -296,6 +296,12 @@ async def drive(tab, page, air, store):
     await tab.until(f"state.at[0] === 30 && Math.abs(state.plane.values[0] - {air[0, 0, 0] + 5}) < 1e-3")
     await tab.value("choose('words')")
     await tab.until("document.getElementById('table').textContent.includes('three')")
+    await grows(tab, store)
+    await late(tab)
+    # A dimension that is longer than a number of the page can say.
+    await tab.value("choose('below/long')")
+    assert await tab.value("state.path === 'below/long' && Boolean(state.plane) && document.getElementById('error').hidden && document.getElementById('about').textContent.includes('9223372036854775807, 2')")
+    await tab.value("choose('words')")
     assert await tab.value("document.querySelectorAll('img').length") == 0
     await tab.call("Emulation.setDeviceMetricsOverride", width=390, height=800, deviceScaleFactor=2, mobile=True)
     await tab.value("choose('temperature')")
@@ -304,7 +310,58 @@ async def drive(tab, page, air, store):
     shutil.rmtree(store)
     await tab.value("choose('temperature')")
     await tab.until("!document.getElementById('error').hidden && document.getElementById('error').textContent.length > 10")
-    return 18
+    return 18 + 3 + 3 + 1
+
+
+async def grows(tab, store):
+    """What is written appears, be it texts, a line, or the first step of an array."""
+    def write(name, shape, region, value):
+        array = zarr.open_array(store / name, mode="r+")
+        array.resize(shape)
+        array[region] = value
+    write("words", (4,), slice(3, 4), np.array(["four"]))
+    await tab.until("document.getElementById('table').textContent.includes('four') && document.getElementById('error').hidden")
+    await tab.value("choose('below/line')")
+    assert await tab.value("state.line.values.length") == 4
+    write("below/line", (6,), slice(4, 6), 9)
+    await tab.until("state.line.values.length === 6 && state.line.values[5] === 9")
+    await tab.value("choose('below/empty')")
+    assert await tab.value("document.getElementById('picture').hidden")
+    write("below/empty", (2, 3, 4), slice(0, 2), np.arange(24).reshape(2, 3, 4))
+    await tab.until("!document.getElementById('picture').hidden && state.at[0] === 1 && state.plane?.values[0] === 12 && document.getElementById('table').hidden")
+
+
+async def late(tab):
+    """Answers that come late, or in another order than they were asked for, are not shown as those of what is chosen."""
+    # What is asked for with `held` in it waits until it is let go.
+    await tab.value("""globalThis.plain = fetch; globalThis.waiting = []; globalThis.held = 'none such';
+        globalThis.fetch = async (what) => { const answer = await plain(what); if (String(what).includes(held)) await new Promise((go) => waiting.push(go)); return answer; }; 0""")
+    async def hold(part):
+        await tab.value(f"held = '{part}'; 0")
+    async def let_go(order="waiting"):
+        await tab.value(f"held = 'none such'; {order}.forEach((go) => go()); waiting = []; new Promise((done) => setTimeout(done, 200))")
+    # A table, and the line of what was chosen after it.
+    await hold("table?path=words")
+    await tab.value("choose('words'); 0")
+    await tab.until("waiting.length === 1")
+    await tab.value("choose('below/line')")
+    await let_go()
+    assert await tab.value("state.path === 'below/line' && document.getElementById('table').hidden && Boolean(state.line)"), "a late table is shown"
+    # Of two points the second, with its own labels, whichever answer comes last.
+    await tab.value("choose('temperature')")
+    await hold("line?")
+    await tab.value("state.at[1] = 5; line(); state.at[1] = 7; line(); state.at[1] = 9; 0")
+    await tab.until("waiting.length === 2")
+    await let_go("waiting.reverse()")
+    through, want = await tab.value("[document.getElementById('through').textContent, labelOf(1, 7)]")
+    assert f"y {want}," in through, (through, want)
+    # A picture that is drawn anew meanwhile does not undo the choice.
+    await hold("node?path=below%2Fn")
+    await tab.value("choose('below/n'); 0")
+    await tab.until("waiting.length === 1")
+    await tab.value("show()")
+    await let_go()
+    assert await tab.value("state.path") == "below/n"
 
 
 def main():

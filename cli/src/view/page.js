@@ -2,8 +2,8 @@
 "use strict";
 
 const $ = (id) => document.getElementById(id);
-// `at`: an index for each dimension; `part`: the elements that are seen, [y0, y1, x0, x1].
-const state = { path: "", node: null, maps: {}, at: [], x: 0, y: 0, part: null, plane: null, line: null, image: null, playing: null, turn: 0, stored: null };
+// `at`: an index for each dimension; `part`: the elements that are seen, [y0, y1, x0, x1]; `turns`: how many nodes, planes and lines were asked for.
+const state = { path: "", node: null, maps: {}, at: [], x: 0, y: 0, part: null, plane: null, line: null, image: null, playing: null, turns: { node: 0, plane: 0, line: 0 }, stored: null };
 
 function element(tag, text, attributes = {}) {
   const made = document.createElement(tag);
@@ -88,33 +88,37 @@ async function branch(path, list, from = 0) {
 
 async function choose(path) {
   stop();
-  const turn = ++state.turn;
+  const turn = ++state.turns.node;
   try {
     const node = await json("node", { path });
-    if (turn !== state.turn) return;
-    Object.assign(state, { path, node, part: null, plane: null, stored: null });
+    if (turn !== state.turns.node) return;
+    const dims = node.dims || [];
+    Object.assign(state, { path, node, part: null, plane: null, stored: null, at: dims.map(() => 0), x: dims.length - 1, y: dims.length - 2 });
     fail();
     for (const button of document.querySelectorAll("nav button")) button.setAttribute("aria-current", button.dataset.path === path);
     $("tree").classList.remove("open");
-    facts();
-    const dims = node.dims || [];
-    const drawable = Boolean(node.dims) && dims.every((d) => d.length > 0);
-    state.at = dims.map(() => 0);
-    state.x = dims.length - 1;
-    state.y = dims.length - 2;
-    $("picture").hidden = !(drawable && dims.length > 1);
-    $("charts").hidden = !(drawable && dims.length > 0);
-    $("histogram-figure").hidden = dims.length < 2;
-    $("table").hidden = true;
-    if (node.array && (!drawable || dims.length === 0)) await table();
-    if (drawable && dims.length > 0) controls();
-    noLine();
-    if (!$("picture").hidden) await show();
-    else if (drawable && dims.length > 0) await line();
-    if (node.array) await stored();
+    $("table").replaceChildren();
+    await look(true);
   } catch (error) {
-    fail(error);
+    if (turn === state.turns.node) fail(error);
   }
+}
+
+// Shows what there is of the node, which is another one or has grown.
+async function look(isOther) {
+  const { node } = state, dims = node.dims || [];
+  const drawable = dims.length > 0 && dims.every((d) => d.length > 0);
+  $("picture").hidden = !(drawable && dims.length > 1);
+  $("charts").hidden = !drawable;
+  $("histogram-figure").hidden = dims.length < 2;
+  $("table").hidden = drawable || !node.array;
+  facts();
+  if (drawable) controls();
+  if (isOther) noLine();
+  await show();
+  if (node === state.node && drawable && dims.length === 1) await line();
+  if (node === state.node && !$("table").hidden) await table();
+  if (node === state.node && node.array) await stored();
 }
 
 function pairs(list, members) {
@@ -133,7 +137,8 @@ function facts() {
 }
 
 async function table() {
-  const { shape, texts } = await json("table", { path: state.path });
+  const { node, path } = state, { shape, texts } = await json("table", { path });
+  if (node !== state.node) return;
   const width = shape.length > 1 ? Math.max(1, shape[shape.length - 1]) : 1;
   $("table").replaceChildren();
   for (let i = 0; i < texts.length; i += width) {
@@ -141,21 +146,20 @@ async function table() {
     for (const text of texts.slice(i, i + width)) row.append(element("td", text));
     $("table").append(row);
   }
-  $("table").hidden = false;
 }
 
 async function stored() {
-  const { path } = state;
+  const { node, path } = state;
   $("stored").textContent = "…";
   try {
     const found = await json("stored", { path });
-    if (path !== state.path) return;
+    if (node !== state.node) return;
     state.stored = found;
     const ratio = found.ratio === null ? "" : `, ratio ${Number(found.ratio.toPrecision(4))}`;
     $("stored").textContent = `${found.chunks} of ${found.possible} stored, ${found.bytes} bytes${ratio}`;
     chunkMap();
   } catch (error) {
-    $("stored").textContent = error.message;
+    if (node === state.node) $("stored").textContent = error.message;
   }
 }
 
@@ -234,8 +238,8 @@ function whole() {
 }
 
 async function show() {
+  const turn = ++state.turns.plane;
   if ($("picture").hidden) return;
-  const turn = ++state.turn;
   state.part = state.part || whole();
   const [y0, y1, x0, x1] = state.part, [, rows, , columns] = whole();
   // The end of a very long dimension is no number that the page could name.
@@ -246,14 +250,14 @@ async function show() {
     const began = performance.now();
     const { shape, values, exact } = await numbers("plane", { path: state.path, y: state.y, x: state.x, at: state.at, y0, x0, ...ends, ...size });
     // Only the newest answer counts.
-    if (turn !== state.turn) return;
+    if (turn !== state.turns.plane) return;
     const { dims } = state.node;
     state.plane = { rows: shape[0], columns: shape[1], by: shape[2], bx: shape[3], of: shape[4], values, exact, part: state.part, falls: dims[state.y].falls, mirrored: dims[state.x].falls };
     fail();
     paint();
     $("status").textContent = `${Math.round(performance.now() - began)} ms`;
   } catch (error) {
-    if (turn === state.turn) fail(error);
+    if (turn === state.turns.plane) fail(error);
   }
 }
 
@@ -296,22 +300,23 @@ function tell(event) {
 const standsFor = (of, n, text) => (n > 1 ? ` (${["mean", "one", "a coarser level"][of]} of ${text})` : "");
 
 async function line() {
-  const d = Number($("along").value), { path, at } = state, { dims } = state.node;
+  const turn = ++state.turns.line, d = Number($("along").value), { path } = state, { dims } = state.node, at = [...state.at];
   try {
     const found = await numbers("line", { path, dim: d, at, w: Math.round($("line").clientWidth) });
-    if (path !== state.path) return;
+    if (turn !== state.turns.line) return;
     state.line = { ...found, d };
     $("on-line").textContent = "";
     drawLine($("line"), found, labelOf(d, 0), labelOf(d, dims[d].length - 1));
     const others = dims.map((_, i) => i).filter((i) => i !== d);
-    $("through").textContent = others.length ? `at ${others.map((i) => `${dims[i].name} ${labelOf(i, state.at[i])}`).join(", ")}` : "";
+    $("through").textContent = others.length ? `at ${others.map((i) => `${dims[i].name} ${labelOf(i, at[i])}`).join(", ")}` : "";
   } catch (error) {
-    fail(error);
+    if (turn === state.turns.line) fail(error);
   }
 }
 
 // A line is read when a point is chosen: it may need many chunks.
 function noLine() {
+  state.turns.line++;
   state.line = null;
   prepared($("line"));
   $("through").textContent = $("picture").hidden ? "" : "through the point that is clicked";
@@ -413,28 +418,25 @@ function keys(event) {
 
 // Looks again whether the array has grown: a slider at its end goes with the end.
 async function follow() {
-  if (state.node?.array && !document.hidden) {
-    const path = state.path;
-    try {
-      const node = await json("node", { path });
-      if (path === state.path && JSON.stringify(node.array.shape) !== JSON.stringify(state.node.array.shape)) {
-        const before = state.node.dims || [];
-        state.node = node;
-        state.part = null;
-        (node.dims || []).forEach((dim, d) => {
-          if (state.at[d] === before[d]?.length - 1 && d !== state.x && d !== state.y) state.at[d] = dim.length - 1;
-          state.at[d] = Math.max(0, Math.min(state.at[d], dim.length - 1));
-        });
-        facts();
-        controls();
-        await show();
-        await stored();
-      }
-    } catch (error) {
-      if (path === state.path) fail(error);
-    }
+  const { path, node: before } = state;
+  try {
+    const node = before?.array && !document.hidden ? await json("node", { path }) : before;
+    if (before === state.node && node !== before && String(node.array?.shape) !== String(before.array.shape)) await grown(node);
+  } catch (error) {
+    if (path === state.path) fail(error);
   }
   setTimeout(follow, 2000);
+}
+
+async function grown(node) {
+  const before = state.node.dims || [], dims = node.dims || [];
+  if (dims.length !== before.length) return choose(state.path);
+  Object.assign(state, { node, part: null });
+  dims.forEach(({ length }, d) => {
+    if (state.at[d] >= before[d].length - 1 && d !== state.x && d !== state.y) state.at[d] = length - 1;
+    state.at[d] = Math.max(0, Math.min(state.at[d], length - 1));
+  });
+  await look(false);
 }
 
 async function begin() {
