@@ -284,12 +284,18 @@ static void structs_by_their_members() {
     a.read(d, out, 4);
     CHECK(out[0].x == 1.5 && out[1].x == -1 && out[2].x == -2 && out[3].x == 4.5 && out[3].id == 4);
     EQUAL(a.data_type().item_size(), 26);
-    try {
-        d.field("x", &particle::id);
-        FAIL("nothing was thrown");
-    } catch (const ozarr::error &e) {
-        EQUAL(e.status(), OZARR_ERR_ARGUMENT);
-    }
+    THROWS(OZARR_ERR_ARGUMENT, "\"x\"", d.field("x", &particle::id));
+}
+
+// Fields whose type could not be made are not left out.
+static void types_that_failed() {
+    auto d = ozarr::dtype::struct_of<particle>();
+    auto away = ozarr::dtype::of<double>();
+    const auto here = std::move(away);
+    THROWS(OZARR_ERR_NULL, "\"x\"", d.field("x", &particle::x, away));
+    auto moved = std::move(d);
+    THROWS(OZARR_ERR_NULL, "\"x\"", d.field("x", &particle::x, here));
+    CHECK(moved.field("x", &particle::x, here).to_json(2) == "[[\"x\",\"<f8\"]]");
 }
 
 static void requests_go_on_by_themselves() {
@@ -338,6 +344,7 @@ int main() {
     reads_around_the_ends();
     requests_go_on_by_themselves();
     structs_by_their_members();
+    types_that_failed();
     vectors_go_in_and_out();
     lists_of_elements();
     texts_are_strings();

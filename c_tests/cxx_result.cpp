@@ -11,6 +11,24 @@ static ozarr::result<double> first(const char *location) {
     return v->front();
 }
 
+struct pair {
+    double x;
+    float y;
+};
+
+// A field whose type failed is an error where the struct is used.
+static void types_keep_their_problem() {
+    auto d = ozarr::dtype::struct_of<pair>();
+    d.field("x", &pair::x, ozarr::dtype::parse("no such type")).field("y", &pair::y);
+    const auto refused = ozarr::store::memory()->create_array("a", ozarr::spec(d, {1}));
+    CHECK(!refused && refused.error().status() == OZARR_ERR_UNSUPPORTED && d.problem().has_value());
+    // So is a fill value of such a type.
+    auto s = ozarr::spec::of<double>({1});
+    const double one = 1;
+    s.fill_value(ozarr::dtype::of<double>().field("x", &pair::x), &one, sizeof one);
+    CHECK(s.problem().has_value() && !s.to_json());
+}
+
 // Of cxx_result_2.cpp, which has exceptions.
 bool with_exceptions();
 
@@ -51,6 +69,7 @@ int main() {
     CHECK(c && c->set("threads", "1").ok() && !c->set("colour", "red").ok());
     const auto cut = ozarr::group::open(std::string("run.zarr\0/x", 11));
     CHECK(!cut && cut.error().status() == OZARR_ERR_ARGUMENT && std::string(cut.error().what()).find("NUL") != std::string::npos);
+    types_keep_their_problem();
     CHECK(with_exceptions());
     return finish();
 }

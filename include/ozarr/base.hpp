@@ -207,6 +207,31 @@ protected:
     H *h_ = nullptr;
 };
 
+/// A handle whose setters can be chained: the first failure is thrown or, without exceptions, kept until the handle is used.
+template <class H, void (*Free)(H *)>
+class chained : public handle<H, Free> {
+public:
+    chained() = default;
+    explicit chained(H *h) noexcept : handle<H, Free>(h) {}
+    /// The first failure of a setter (without exceptions).
+    const std::optional<error> &problem() const noexcept { return problem_; }
+
+protected:
+    void fail(error e) {
+#ifdef OZARR_NO_EXCEPTIONS
+        if (!problem_) problem_ = std::move(e);
+#else
+        throw e;
+#endif
+    }
+    void made(ozarr_status status) {
+        if (status != OZARR_OK) fail(error::last());
+    }
+
+private:
+    std::optional<error> problem_;
+};
+
 } // namespace detail
 
 /// The version of the library that runs, such as "0.2.0".

@@ -15,12 +15,10 @@ inline namespace OZARR_HPP_MODE {
 /// What an element is, where no C++ type says it: structs, text, times. A program's own struct is described member by member:
 /// `auto d = ozarr::dtype::struct_of<particle>(); d.field("x", &particle::x).field("v", &particle::v);`, where numbers and arrays of numbers
 /// know their types.
-class dtype : public detail::handle<ozarr_dtype, ozarr_dtype_free> {
-    using owner = detail::handle<ozarr_dtype, ozarr_dtype_free>;
-
+class dtype : public detail::chained<ozarr_dtype, ozarr_dtype_free> {
 public:
     /// Takes over a handle of the C library.
-    explicit dtype(ozarr_dtype *h) noexcept : owner(h) {}
+    explicit dtype(ozarr_dtype *h) noexcept : chained(h) {}
     /// From a text: `"<M8[s]"`, `"float64"`, `"double"`, JSON of a metadata document; `format` 2 or 3 takes that format's only.
     static dtype parse(const std::string &text, int format = 0) {
         dtype d(nullptr);
@@ -58,7 +56,9 @@ public:
         alignas(S) unsigned char place[sizeof(S)] = {};
         const auto *first = reinterpret_cast<const unsigned char *>(std::addressof(reinterpret_cast<const S *>(place)->*member));
         std::size_t values = 1, size = 0;
-        if (h_ == nullptr || type.get() == nullptr) return *this;
+        if (type.problem()) fail(*type.problem());
+        else if (h_ == nullptr || !type) fail(error(OZARR_ERR_NULL, "the field \"" + name + "\": the " + (h_ == nullptr ? "struct" : "field's type") + " is empty"));
+        if (h_ == nullptr || !type) return *this;
         if (std::is_array_v<M> && ozarr_dtype_item_size(type.get(), &size) == OZARR_OK && size > 0) values = sizeof(M) / size;
         const std::int64_t shape = static_cast<std::int64_t>(values);
         made(ozarr_dtype_add_field(h_, detail::c_text(name), static_cast<std::size_t>(first - place), type.get(), values > 1 ? 1 : 0, &shape));
@@ -78,25 +78,12 @@ public:
         OZARR_HPP_TRY(ozarr_dtype_item_size(h_, &bytes));
         return bytes;
     }
-    /// The first failure of a setter (without exceptions).
-    const std::optional<error> &problem() const noexcept { return problem_; }
-
-private:
-    void made(ozarr_status status) {
-        if (status == OZARR_OK) return;
-#ifdef OZARR_NO_EXCEPTIONS
-        if (!problem_) problem_ = error::last();
-#else
-        throw error::last();
-#endif
-    }
-    std::optional<error> problem_;
 };
 
 /// What an array to be created is like. Setters return a reference to the spec: chain them in the call that takes it, as in
 /// `array::create("run.zarr/t", ozarr::spec::of<float>({0, 720}).chunks({1, 720}).compressor("zstd", 5))`, or call them on a named
 /// one: `auto s = ozarr::spec::of<float>({0, 720}); s.chunks({1, 720}).fill_value(NAN);`.
-class spec : public detail::handle<ozarr_spec, ozarr_spec_free> {
+class spec : public detail::chained<ozarr_spec, ozarr_spec_free> {
 public:
     spec(type t, const index &shape) {
         // A list that is too long says so by its rank.
@@ -156,7 +143,10 @@ public:
     /// Changes the type of the elements; the fill value is converted.
     spec &element_type(type t) { return set(ozarr_spec_set_type(h_, static_cast<ozarr_type>(t))); }
     /// The fill value as `size` bytes that are as `what` says.
-    spec &fill_value(const dtype &what, const void *value, std::size_t size) { return set(ozarr_spec_set_fill_dtype(h_, what.get(), value, size)); }
+    spec &fill_value(const dtype &what, const void *value, std::size_t size) {
+        if (what.problem()) fail(*what.problem());
+        return set(ozarr_spec_set_fill_dtype(h_, what.get(), value, size));
+    }
     /// Sets chunks of a suggested shape, and gives a text that explains the choice.
     returned<std::string> suggest() {
         OZARR_HPP_CHECK(problem());
@@ -170,21 +160,9 @@ public:
         OZARR_HPP_TRY(detail::text(out, [&](char *b, std::size_t n, std::size_t *l) { return ozarr_spec_to_json(h_, b, n, l); }));
         return out;
     }
-    /// The first failure of a setter (without exceptions).
-    const std::optional<error> &problem() const noexcept { return problem_; }
 
 private:
     spec() = default;
-    void fail(error e) {
-#ifdef OZARR_NO_EXCEPTIONS
-        if (!problem_) problem_ = std::move(e);
-#else
-        throw e;
-#endif
-    }
-    void made(ozarr_status status) {
-        if (status != OZARR_OK) fail(error::last());
-    }
     spec &set(ozarr_status status) {
         made(status);
         return *this;
@@ -197,7 +175,6 @@ private:
         return false;
     }
     std::int32_t rank_ = -1;
-    std::optional<error> problem_;
 };
 
 } // namespace OZARR_HPP_MODE
