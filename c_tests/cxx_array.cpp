@@ -287,6 +287,28 @@ static void structs_by_their_members() {
     THROWS(OZARR_ERR_ARGUMENT, "\"x\"", d.field("x", &particle::id));
 }
 
+struct wide {
+    float grid[2][3];
+    char words[2][8];
+    char letters[4];
+    float one[1];
+    std::int32_t last;
+};
+
+static void arrays_in_structs() {
+    auto d = ozarr::dtype::struct_of<wide>();
+    d.field("grid", &wide::grid).field("words", &wide::words, ozarr::dtype::chars(8));
+    d.field("letters", &wide::letters, ozarr::dtype::chars(1)).field("one", &wide::one);
+    TEXT(d.to_json(2).c_str(), "[[\"grid\",\"<f4\",[2,3]],[\"words\",\"|S8\",[2]],[\"letters\",\"|S1\",[4]],[\"one\",\"<f4\"]]");
+    // Whatever is not of the member's size would be read over its neighbours, or leave a part of it.
+    auto e = ozarr::dtype::struct_of<wide>();
+    THROWS(OZARR_ERR_TYPE, "\"last\": the member has 4 bytes", e.field("last", &wide::last, ozarr::dtype::of<std::int16_t>()));
+    THROWS(OZARR_ERR_TYPE, "8 bytes", e.field("last", &wide::last, ozarr::dtype::of<double>()));
+    THROWS(OZARR_ERR_TYPE, "\"letters\"", e.field("letters", &wide::letters, ozarr::dtype::chars(8)));
+    THROWS(OZARR_ERR_TYPE, "\"words\"", e.field("words", &wide::words, ozarr::dtype::chars(5)));
+    THROWS(OZARR_ERR_TYPE, "\"grid\"", e.field("grid", &wide::grid, ozarr::dtype::of<double>()));
+}
+
 // Fields whose type could not be made are not left out.
 static void types_that_failed() {
     auto d = ozarr::dtype::struct_of<particle>();
@@ -344,6 +366,7 @@ int main() {
     reads_around_the_ends();
     requests_go_on_by_themselves();
     structs_by_their_members();
+    arrays_in_structs();
     types_that_failed();
     vectors_go_in_and_out();
     lists_of_elements();

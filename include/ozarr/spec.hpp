@@ -5,12 +5,23 @@
 #include <ozarr_advanced.h>
 #include <ozarr/types.hpp>
 
+#include <array>
 #include <memory>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace ozarr {
 inline namespace OZARR_HPP_MODE {
+
+namespace detail {
+/// The lengths of an array type, and a 1 behind them.
+template <class M, std::size_t... Dimensions>
+constexpr std::array<std::int64_t, sizeof...(Dimensions) + 1> lengths(std::index_sequence<Dimensions...>) {
+    return {{static_cast<std::int64_t>(std::extent_v<M, Dimensions>)..., 1}};
+}
+} // namespace detail
 
 /// What an element is, where no C++ type says it: structs, text, times. A program's own struct is described member by member:
 /// `auto d = ozarr::dtype::struct_of<particle>(); d.field("x", &particle::x).field("v", &particle::v);`, where numbers and arrays of numbers
@@ -48,20 +59,31 @@ public:
     /// Adds a member that is a number, or an array of numbers.
     template <class S, class M>
     dtype &field(const std::string &name, M S::*member) {
+        static_assert(!std::is_same_v<std::remove_all_extents_t<M>, std::string>, "text in a struct is an array of char: give ozarr::dtype::chars as its type");
         return field(name, member, of<std::remove_all_extents_t<M>>());
     }
-    /// Adds a member of that type (of each of its values, where it is an array).
+    /// Adds a member of that type, whose size has to be the member's; of an array, that of its values or (text, say) of its rows.
     template <class S, class M>
     dtype &field(const std::string &name, M S::*member, const dtype &type) {
         alignas(S) unsigned char place[sizeof(S)] = {};
         const auto *first = reinterpret_cast<const unsigned char *>(std::addressof(reinterpret_cast<const S *>(place)->*member));
-        std::size_t values = 1, size = 0;
+        const auto lengths = detail::lengths<M>(std::make_index_sequence<std::rank_v<M>>());
+        std::size_t size = 0;
         if (type.problem()) fail(*type.problem());
         else if (h_ == nullptr || !type) fail(error(OZARR_ERR_NULL, "the field \"" + name + "\": the " + (h_ == nullptr ? "struct" : "field's type") + " is empty"));
         if (h_ == nullptr || !type) return *this;
-        if (std::is_array_v<M> && ozarr_dtype_item_size(type.get(), &size) == OZARR_OK && size > 0) values = sizeof(M) / size;
-        const std::int64_t shape = static_cast<std::int64_t>(values);
-        made(ozarr_dtype_add_field(h_, detail::c_text(name), static_cast<std::size_t>(first - place), type.get(), values > 1 ? 1 : 0, &shape));
+        made(ozarr_dtype_item_size(type.get(), &size));
+        // Goes outwards from single values until there are as many bytes as the type has.
+        std::size_t rank = std::rank_v<M>, found = sizeof(std::remove_all_extents_t<M>);
+        while (rank > 0 && found < size) found *= static_cast<std::size_t>(lengths[--rank]);
+        if (found != size) {
+            fail(error(OZARR_ERR_TYPE, "the field \"" + name + "\": the member has " + std::to_string(sizeof(M)) + " bytes, in values of " +
+                                           std::to_string(sizeof(std::remove_all_extents_t<M>)) + "; expected values of " + std::to_string(size) +
+                                           " bytes, those of its type"));
+            return *this;
+        }
+        if (found == sizeof(M)) rank = 0;
+        made(ozarr_dtype_add_field(h_, detail::c_text(name), static_cast<std::size_t>(first - place), type.get(), static_cast<std::int32_t>(rank), lengths.data()));
         return *this;
     }
     /// As a metadata document of that format has it.
