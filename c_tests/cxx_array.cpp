@@ -287,6 +287,33 @@ static void structs_by_their_members() {
     THROWS(OZARR_ERR_ARGUMENT, "\"x\"", d.field("x", &particle::id));
 }
 
+struct named {
+    std::int32_t id;
+};
+struct weighed {
+    double weight;
+};
+struct charged : named, weighed {
+    float charge;
+};
+
+// A member that a struct has from its bases lies elsewhere in the base.
+static void structs_with_bases() {
+    auto d = ozarr::dtype::struct_of<charged>();
+    d.field<charged>("weight", &charged::weight).field<charged>("id", &charged::id).field("charge", &charged::charge);
+    THROWS(OZARR_ERR_ARGUMENT, "another class", d.field("other", &charged::weight));
+    THROWS(OZARR_ERR_ARGUMENT, "another class", d.field("other", &particle::x));
+    THROWS(OZARR_ERR_ARGUMENT, "another class", d.field<weighed>("other", &charged::weight));
+    TEXT(d.to_json(3).c_str(), ozarr::dtype::parse("[[\"weight\",\"<f8\"],[\"id\",\"<i4\"],[\"charge\",\"<f4\"]]").to_json(3).c_str());
+    auto a = ozarr::store::memory().create_array("a", ozarr::spec(d, {1}));
+    charged in;
+    in.id = 7, in.weight = 2.5, in.charge = -1;
+    a.write(d, &in, 1);
+    double weight = 0;
+    a.read_field("weight", &weight, 1);
+    CHECK(weight == 2.5);
+}
+
 struct wide {
     float grid[2][3];
     char words[2][8];
@@ -366,6 +393,7 @@ int main() {
     reads_around_the_ends();
     requests_go_on_by_themselves();
     structs_by_their_members();
+    structs_with_bases();
     arrays_in_structs();
     types_that_failed();
     vectors_go_in_and_out();

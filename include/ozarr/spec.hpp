@@ -54,24 +54,30 @@ public:
     static dtype struct_of() {
         dtype d(nullptr);
         d.made(ozarr_dtype_struct(sizeof(S), &d.h_));
+        d.class_ = &class_of<S>;
         return d;
     }
-    /// Adds a member that is a number, or an array of numbers.
-    template <class S, class M>
+    /// Adds a member that is a number, or an array of numbers. One that a struct P has from a base: `field<P>("x", &P::x)`.
+    template <class Struct = void, class S, class M>
     dtype &field(const std::string &name, M S::*member) {
         static_assert(!std::is_same_v<std::remove_all_extents_t<M>, std::string>, "text in a struct is an array of char: give ozarr::dtype::chars as its type");
-        return field(name, member, of<std::remove_all_extents_t<M>>());
+        return field<Struct>(name, member, of<std::remove_all_extents_t<M>>());
     }
     /// Adds a member of that type, whose size has to be the member's; of an array, that of its values or (text, say) of its rows.
-    template <class S, class M>
+    template <class Struct = void, class S, class M>
     dtype &field(const std::string &name, M S::*member, const dtype &type) {
-        alignas(S) unsigned char place[sizeof(S)] = {};
-        const auto *first = reinterpret_cast<const unsigned char *>(std::addressof(reinterpret_cast<const S *>(place)->*member));
+        // The type of &P::x is that of a member of the base where P has x from one: its place there is not that in P.
+        using owner = std::conditional_t<std::is_void_v<Struct>, S, Struct>;
+        M owner::*const inside = member;
+        alignas(owner) unsigned char place[sizeof(owner)] = {};
+        const auto *first = reinterpret_cast<const unsigned char *>(std::addressof(reinterpret_cast<const owner *>(place)->*inside));
         const auto lengths = detail::lengths<M>(std::make_index_sequence<std::rank_v<M>>());
         std::size_t size = 0;
         if (type.problem()) fail(*type.problem());
         else if (h_ == nullptr || !type) fail(error(OZARR_ERR_NULL, "the field \"" + name + "\": the " + (h_ == nullptr ? "struct" : "field's type") + " is empty"));
-        if (h_ == nullptr || !type) return *this;
+        if (class_ != nullptr && class_ != &class_of<owner>)
+            fail(error(OZARR_ERR_ARGUMENT, "the field \"" + name + "\": the member is one of another class than the struct; expected field<P>(name, &P::member) of the struct P"));
+        if (problem() || h_ == nullptr || !type) return *this;
         made(ozarr_dtype_item_size(type.get(), &size));
         // Goes outwards from single values until there are as many bytes as the type has.
         std::size_t rank = std::rank_v<M>, found = sizeof(std::remove_all_extents_t<M>);
@@ -100,6 +106,12 @@ public:
         OZARR_HPP_TRY(ozarr_dtype_item_size(h_, &bytes));
         return bytes;
     }
+
+private:
+    /// Its address says which class a struct is. (Not constant: linkers may put constants that are alike into one place.)
+    template <class S>
+    static inline char class_of = 0;
+    const char *class_ = nullptr;
 };
 
 /// What an array to be created is like. Setters return a reference to the spec: chain them in the call that takes it, as in
