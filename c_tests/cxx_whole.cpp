@@ -37,6 +37,7 @@ static_assert(reads<doubles &>(0) && reads<doubles &, ozarr::region>(0) && reads
 static_assert(!reads<doubles>(0) && !reads<doubles, ozarr::region>(0) && !reads<doubles, ozarr::region, ozarr::request_options>(0));
 static_assert(writes<doubles &>(0) && writes<const doubles &, ozarr::region>(0) && writes<ozarr::strided<const double>>(0));
 static_assert(!writes<doubles>(0) && !writes<doubles, ozarr::region>(0) && writes<doubles, ozarr::region, ozarr::request_options>(0));
+static_assert(!writes<const doubles>(0) && !writes<const doubles, ozarr::region>(0));
 #ifdef __cpp_lib_span
 static_assert(reads<std::span<double>>(0) && writes<std::span<const double>>(0));
 #endif
@@ -136,6 +137,12 @@ static void requests_take_what_reads_take() {
     THROWS(OZARR_ERR_ARGUMENT, "seconds", t.iwrite(in, {}, options));
     THROWS(OZARR_ERR_RANK, "strides", t.iread(ozarr::strided(&halo[0][0], 80, {8})));
     THROWS(OZARR_ERR_NULL, "", ozarr::request().wait());
+    // A vector that is gone when the call returns is to be copied.
+    THROWS(OZARR_ERR_ARGUMENT, "copy", t.iwrite(std::vector<int>(48, 7), {}, ozarr::request_options{}));
+    ozarr::request_options copied;
+    copied.copy = true;
+    t.iwrite(std::vector<int>(48, 7), {}, copied).wait();
+    CHECK(t.read<int>() == std::vector<int>(48, 7));
     ozarr::shutdown();
 }
 

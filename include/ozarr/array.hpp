@@ -221,7 +221,12 @@ public:
     }
     /// Not from a vector that is gone when this returns; where the options have `copy`, it may be.
     template <class T>
-    returned<request> iwrite(std::vector<T> &&memory, const region &r = {}) const = delete;
+    returned<request> iwrite(const std::vector<T> &&memory, const region &r = {}) const = delete;
+    template <class T>
+    returned<request> iwrite(const std::vector<T> &&memory, const region &r, const request_options &options) const {
+        if (!options.copy) OZARR_HPP_FAIL(error(OZARR_ERR_ARGUMENT, "the memory is a vector that is gone after the call, expected options with copy"));
+        return iwrite(memory, r, options);
+    }
     template <class T>
     returned<request> iwrite(const T *data, std::size_t size, const region &r = {}, const request_options &options = {}) const {
         return iwrite(detail::view<const T>{data, size}, r, options);
