@@ -62,6 +62,16 @@ static void attributes(Node &node) {
     CHECK(bare(node.attr_json("range")) == "[0.1,500.0]" && node.template attr<std::vector<float>>("range")[0] == 0.1f);
     node.set_attr("meanings", std::vector<std::string>{"land", "", "sea"});
     CHECK((node.template attr<std::vector<std::string>>("meanings") == std::vector<std::string>{"land", "", "sea"}));
+    // Lists in braces are lists, whatever else a text or a single value could be made of.
+    const std::string sea = "sea";
+    node.set_attr("range", {65, 66}), node.set_attr("meanings", {"land", "sea"});
+    CHECK(bare(node.attr_json("range")) == "[65,66]" && bare(node.attr_json("meanings")) == "[\"land\",\"sea\"]");
+    node.set_attr("range", {0.5, 500.0}), node.set_attr("meanings", {sea, sea});
+    CHECK(bare(node.attr_json("range")) == "[0.5,500.0]" && bare(node.attr_json("meanings")) == "[\"sea\",\"sea\"]");
+    node.set_attr("range", {0}), node.set_attr("meanings", {"land"});
+    CHECK(bare(node.attr_json("range")) == "[0]" && bare(node.attr_json("meanings")) == "[\"land\"]");
+    node.set_attr("meanings", sea);
+    CHECK(node.attr_json("meanings") == "\"sea\"");
     node.erase_attr("range"), node.erase_attr("meanings");
     CHECK(node.template attr<std::string>("units") == "K" && node.template attr<std::string>("note").size() == 1000);
     CHECK(node.template attr<double>("dt") == 0.25 && node.template attr<float>("steps") == 12 && node.template attr<int>("steps") == 12);

@@ -4,6 +4,7 @@
 
 #include <ozarr/types.hpp>
 
+#include <initializer_list>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -145,26 +146,28 @@ public:
         }
         return returned<void>();
     }
-    returned<void> set_attr(const std::string &name, const std::string &value) {
+    // A template, so that a list in braces is never taken for the letters of a text.
+    template <class Text, class = std::enable_if_t<std::is_convertible_v<const Text &, std::string>>, class = void>
+    returned<void> set_attr(const std::string &name, const Text &text) {
+        const std::string &value = text;
         OZARR_HPP_CHECK(no_nul(value));
         return detail::checked(ozarr_attr_set_string(as_node(h_), detail::c_text(name), detail::c_text(value)));
     }
     returned<void> set_attr(const std::string &name, const char *value) {
         return detail::checked(ozarr_attr_set_string(as_node(h_), detail::c_text(name), value));
     }
-    /// Sets an attribute to a list of numbers.
-    template <class T, class = std::enable_if_t<attr_list<std::vector<T>>::value && std::is_arithmetic_v<T>>>
+    /// Sets an attribute to a list of numbers or of strings: a vector, or a list in braces, {0, 500}.
+    template <class T, class = std::enable_if_t<attr_list<std::vector<T>>::value>>
     returned<void> set_attr(const std::string &name, const std::vector<T> &values) {
-        return detail::checked(ozarr_attr_set_numbers(as_node(h_), detail::c_text(name), number_type<T>(), values.data(), static_cast<std::int64_t>(values.size())));
+        return set_list(name, values.data(), values.size());
     }
-    /// Sets an attribute to a list of strings.
-    returned<void> set_attr(const std::string &name, const std::vector<std::string> &values) {
-        std::vector<const char *> pointers;
-        for (const std::string &value : values) {
-            OZARR_HPP_CHECK(no_nul(value));
-            pointers.push_back(detail::c_text(value));
-        }
-        return detail::checked(ozarr_attr_set_strings(as_node(h_), detail::c_text(name), pointers.data(), static_cast<std::int64_t>(pointers.size())));
+    template <class T, class = std::enable_if_t<std::is_arithmetic_v<T> || std::is_same_v<T, std::string>>>
+    returned<void> set_attr(const std::string &name, std::initializer_list<T> values) {
+        static_assert(!std::is_same_v<T, bool>, "a list of bool is set as JSON: set_attr_json(name, \"[true, false]\")");
+        return set_list(name, values.begin(), values.size());
+    }
+    returned<void> set_attr(const std::string &name, std::initializer_list<const char *> values) {
+        return detail::checked(ozarr_attr_set_strings(as_node(h_), detail::c_text(name), values.begin(), static_cast<std::int64_t>(values.size())));
     }
     /// Sets an attribute to any value, given as JSON.
     returned<void> set_attr_json(const std::string &name, const std::string &json) {
@@ -231,7 +234,18 @@ private:
         return status;
     }
 
-private:
+    template <class T>
+    returned<void> set_list(const std::string &name, const T *values, std::size_t count) {
+        return detail::checked(ozarr_attr_set_numbers(as_node(h_), detail::c_text(name), number_type<T>(), values, static_cast<std::int64_t>(count)));
+    }
+    returned<void> set_list(const std::string &name, const std::string *values, std::size_t count) {
+        std::vector<const char *> pointers;
+        for (std::size_t i = 0; i < count; i++) {
+            OZARR_HPP_CHECK(no_nul(values[i]));
+            pointers.push_back(detail::c_text(values[i]));
+        }
+        return detail::checked(ozarr_attr_set_strings(as_node(h_), detail::c_text(name), pointers.data(), static_cast<std::int64_t>(pointers.size())));
+    }
     static problem no_nul(const std::string &value) {
         std::size_t at = value.find('\0');
         if (at == std::string::npos) return {};
