@@ -227,6 +227,14 @@ static void failures_say_what_and_where() {
     THROWS(OZARR_ERR_EXISTS, "run.zarr", ozarr::array::create<double>("run.zarr/f", {1}));
     THROWS(OZARR_ERR_READ_ONLY, "", ozarr::array::open("run.zarr/f").write(std::vector<double>(16)));
     THROWS(OZARR_ERR_NULL, "", ozarr::array().read<double>());
+    // What it says first: an array of this size fits no memory.
+    auto huge = ozarr::store::memory().create_array("t", ozarr::spec::of<double>({1000000, 10000000000}).chunks({1000, 1000}));
+    std::vector<double> none;
+    THROWS(OZARR_ERR_RANK, "start has 1 numbers, expected 2", huge.read<double>({{0}, {1}}));
+    THROWS(OZARR_ERR_RANK, "shape has 3 numbers, expected 2", huge.read(none, {{0, 0}, {1, 1, 1}}));
+    THROWS(OZARR_ERR_RANK, "start has 3 numbers, expected 2", huge.read_unpacked<double>({{0, 0, 0}, {1, 1, 1}}));
+    THROWS(OZARR_ERR_RANK, "step", huge.read_times("days since 2026-01-01", {{0, 0}, {1, 1}, {1}}));
+    CHECK(none.capacity() == 0);
     auto moved = std::move(t);
     CHECK(!t && moved && moved.rank() == 2);
     THROWS(OZARR_ERR_NULL, "", t.flush());

@@ -239,18 +239,18 @@ protected:
     template <class T, class Call = decltype(&ozarr_array_read_ex)>
     problem read_resized(std::vector<T> &out, const region &r, Call call = &ozarr_array_read_ex) const {
         static_assert(!std::is_same_v<T, bool>, "std::vector<bool> holds no bool: read to a pointer to bool, or std::vector<std::uint8_t>");
-        index shape = index::zeros(static_cast<std::size_t>(rank_));
-        if (ozarr_array_shape(h_, shape.data()) != OZARR_OK) return error::last();
+        index shape;
+        if (auto wrong = misfit(r)) return wrong;
+        if (auto wrong = whole_shape(shape)) return wrong;
         bool inside = true;
-        if (!r.whole && r.shape.size() == shape.size())
-            for (std::size_t d = 0; d < shape.size() && d < index::max_rank; d++) {
-                const bool is_periodic = d < r.periodic_rank && r.is_periodic[d];
-                inside = inside && r.shape[d] >= 0 && (is_periodic || r.shape[d] <= shape[d]);
-                shape[d] = r.shape[d];
-            }
+        for (std::size_t d = 0; !r.whole && d < shape.size(); d++) {
+            const bool is_periodic = d < r.periodic_rank && r.is_periodic[d];
+            inside = inside && r.shape[d] >= 0 && (is_periodic || r.shape[d] <= shape[d]);
+            shape[d] = r.shape[d];
+        }
         // What leaves the array gets no memory; the call below says what is wrong with it.
         std::size_t count = inside ? 1 : 0;
-        for (std::size_t d = 0; inside && d < shape.size() && d < index::max_rank; d++) {
+        for (std::size_t d = 0; inside && d < shape.size(); d++) {
             std::size_t n = static_cast<std::size_t>(shape[d]);
             if (n != 0 && count > std::numeric_limits<std::size_t>::max() / sizeof(T) / n)
                 return error(OZARR_ERR_NO_MEMORY, "the region has more elements than fit into memory");
