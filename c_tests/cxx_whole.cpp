@@ -105,6 +105,18 @@ static void mdspans_are_memory() {
     const plain_mdspan<const double, 2> constant(halo.data(), {4, 5}, {7, 1});
     t.write(constant, {{0, 0, 0}, {1, 4, 5}});
     CHECK((t.read<double>({{0, 1, 1}, {1, 1, 1}}) == std::vector<double>{100}));
+    // One value, whose mdspan has no dimension.
+    auto ones = ozarr::store::memory().create_array("t", ozarr::spec::of<double>({1, 1}));
+    double value = 5;
+    const plain_mdspan<double, 0> single(&value, {}, {});
+    ones.write(single);
+    value = 0;
+    ones.read(single, {{0, 0}, {1, 1}});
+    CHECK(value == 5);
+    value = 0;
+    ones.read(single);
+    CHECK(value == 5);
+    THROWS(OZARR_ERR_BUFFER_SIZE, "the memory has the shape [], expected [3, 4, 5]", t.read(single));
 }
 
 static void requests_take_what_reads_take() {

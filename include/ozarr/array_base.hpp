@@ -118,8 +118,8 @@ protected:
     /// The strides in bytes of memory that is not contiguous; see laid.
     template <class T>
     problem strides_of(const view<T> &v, const region &r, index &bytes) const {
-        index shape = r.whole ? index::zeros(static_cast<std::size_t>(rank_)) : r.shape;
-        if (r.whole && !v.extents.empty())
+        index shape = r.shape;
+        if (r.whole)
             if (auto wrong = whole_shape(shape)) return wrong;
         if (auto wrong = misfit(r)) return wrong;
         return laid(v, shape, bytes);
