@@ -201,6 +201,10 @@ static void specifications() {
     auto rain = ozarr::array::create("run.zarr/rain", s);
     CHECK((rain.dimension_names() == std::vector<std::string>{"time", "lat", "lon"}));
     CHECK((rain.inner_chunk_shape() == ozarr::index{1, 72, 144}) && rain.fill_value<float>() == -1);
+    // An empty name is none, as dimension_names() gives it and set_dimension_names takes it.
+    auto part = ozarr::store::memory().create_array("part", ozarr::spec::of<float>({4, 4}).dimension_names({"", "x"}));
+    CHECK(part.metadata().find("[null, \"x\"]") != std::string::npos || part.metadata().find("[null,\"x\"]") != std::string::npos);
+    CHECK(ozarr::spec::of<float>({4, 4}).dimension_names(part.dimension_names()).to_json().find("\"\"") == std::string::npos);
     auto uneven = ozarr::array::create("run.zarr/uneven", ozarr::spec::of<float>({10, 6}).chunks({4, 3}).chunk_extents(0, {4, 3, 3}));
     CHECK((uneven.grid_shape() == ozarr::index{3, 2}) && (uneven.chunk_extent(0, 2) == std::pair<std::int64_t, std::int64_t>{7, 3}));
     auto again = ozarr::array::create("run.zarr/rain2", ozarr::spec::from_json(rain.metadata()));

@@ -150,10 +150,10 @@ public:
     template <class T>
     spec &fill_value(const T &value) { return set(ozarr_spec_set_fill_value(h_, static_cast<ozarr_type>(type_of<T>::value), &value)); }
     spec &fill_json(const std::string &json) { return set(ozarr_spec_set_member_json(h_, "fill_value", detail::c_text(json))); }
-    /// One name for each dimension.
+    /// One name for each dimension; an empty one is none.
     spec &dimension_names(const std::vector<std::string> &names) {
         if (!ranked("list of names", names.size())) return *this;
-        return set(ozarr_spec_set_dimension_names(h_, detail::dimension_names(names).list));
+        return set(ozarr_spec_set_dimension_names(h_, detail::dimension_names(names, true).list));
     }
     spec &zarr_format(int format) { return set(ozarr_spec_set_zarr_format(h_, format)); }
     spec &order(ozarr_order order) { return set(ozarr_spec_set_order(h_, order)); }
