@@ -379,6 +379,13 @@ static void series_write_all_variables() {
     THROWS(OZARR_ERR_NOT_FOUND, "height", ozarr::series::open(ds, "height"));
 }
 
+// A checkpoint is committed: closing it like a group would give it up.
+template <class Group>
+constexpr auto closes(int) -> decltype(std::declval<Group &>().close(), bool()) { return true; }
+template <class Group>
+constexpr bool closes(long) { return false; }
+static_assert(closes<ozarr::group>(0) && !closes<ozarr::checkpoint>(0));
+
 static void checkpoints_are_whole() {
     for (int step = 1; step <= 3; step++) {
         auto c = ozarr::checkpoint::begin("points.zarr", "step-" + std::to_string(step));

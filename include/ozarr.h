@@ -1253,7 +1253,9 @@ OZARR_CHECKED ozarr_status ozarr_group_open_array(const ozarr_group *group, cons
 OZARR_CHECKED ozarr_status ozarr_group_consolidate(ozarr_group *group);
 
 /**
- * Flushes and frees. The handle is gone, whatever the status says.
+ * Flushes and frees. The handle is gone, whatever the status says. A group of `ozarr_checkpoint_begin` is
+ * ended by `ozarr_checkpoint_commit` instead: closing it gives the checkpoint up, and the status is still
+ * `OZARR_OK`.
  *
  * Errors: those of documents and stores.
  */

@@ -131,6 +131,8 @@ public:
     }
     /// Makes it durable, and there for everybody, at once. Close its arrays and groups before.
     returned<void> commit() { return detail::checked(ozarr_checkpoint_commit(release())); }
+    /// Not closed, which would give up what was written: committed or abandoned.
+    returned<void> close() = delete;
     /// Removes what was written of it.
     returned<void> abandon() { return detail::checked(ozarr_checkpoint_abandon(release())); }
 

@@ -153,7 +153,9 @@ pub unsafe extern "C" fn ozarr_group_consolidate(group: *mut ozarr_group) -> oza
     entry!("ozarr_group_consolidate", { ozarr_group::get(group, "group")?.consolidate() })
 }
 
-/// Flushes and frees. The handle is gone, whatever the status says.
+/// Flushes and frees. The handle is gone, whatever the status says. A group of `ozarr_checkpoint_begin` is
+/// ended by `ozarr_checkpoint_commit` instead: closing it gives the checkpoint up, and the status is still
+/// `OZARR_OK`.
 ///
 /// Errors: those of documents and stores.
 #[unsafe(no_mangle)]
