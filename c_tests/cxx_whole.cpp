@@ -275,6 +275,33 @@ static void copies_tell_their_progress() {
     CHECK(g.children().empty());
 }
 
+static int heard = 0;
+static void hear(ozarr::log_level, const char *message) { heard += *message != '\0'; }
+
+// Whatever can be called takes a context's messages.
+static void logs_are_functions() {
+    const std::string odd = R"({"zarr_format": 3, "node_type": "group", "node_type": "group"})";
+    ozarr::group::create("odd2.zarr").close();
+    put_file("odd2.zarr/zarr.json", odd.data(), odd.size());
+    const auto opened = [](ozarr::context &c) { ozarr::store::open("odd2.zarr", "r", {}, &c).open_group(""); };
+    auto c = ozarr::context::create();
+    c.set_log(ozarr::log_level::info, hear);
+    opened(c);
+    EQUAL(heard, 1);
+    void (*const pointer)(ozarr::log_level, const char *) = &hear;
+    c.set_log(ozarr::log_level::info, pointer);
+    opened(c);
+    c.set_log(ozarr::log_level::info, &hear);
+    opened(c);
+    EQUAL(heard, 3);
+    const auto counts = [](ozarr::log_level, const std::string &message) { heard += message.empty() ? 0 : 10; };
+    c.set_log(ozarr::log_level::info, counts);
+    opened(c);
+    EQUAL(heard, 13);
+    ozarr::defaults::set_log(ozarr::log_level::off, counts);
+    ozarr::defaults::set_log(ozarr::log_level::off, hear);
+}
+
 static void contexts_have_settings_and_logs() {
     auto c = ozarr::context::create();
     c.set("threads", "3");
@@ -424,6 +451,7 @@ int main() {
     processes_share_metadata_and_parts();
     copies_tell_their_progress();
     contexts_have_settings_and_logs();
+    logs_are_functions();
     appenders_take_any_memory();
     specifications_in_detail();
     series_write_all_variables();

@@ -5,7 +5,9 @@
 #include <ozarr_advanced.h>
 #include <ozarr/base.hpp>
 
+#include <memory>
 #include <string>
+#include <type_traits>
 
 namespace ozarr {
 inline namespace OZARR_HPP_MODE {
@@ -21,22 +23,29 @@ inline returned<void> set_context(ozarr_context *c, const std::string &key, cons
 inline returned<std::string> context_setting(const ozarr_context *c, const std::string &key) {
     return text_of([&](char *b, std::size_t n, std::size_t *l) { return ozarr_context_get(c, detail::c_text(key), b, n, l); });
 }
-/// Logs by a function object, which the program keeps.
+/// Logs by a function or a function object, which the program keeps; nullptr ends it.
 template <class F>
-returned<void> set_context_log(ozarr_context *c, log_level level, F &log) {
+returned<void> set_context_log(ozarr_context *c, log_level level, F *log) {
+    if (log == nullptr) return checked(ozarr_context_set_log(c, static_cast<ozarr_log_level>(level), nullptr, nullptr));
     const ozarr_log_fn call = [](void *user, ozarr_log_level at, const char *message) -> ozarr_status {
+        F *function = nullptr;
+        if constexpr (std::is_function_v<F>) function = reinterpret_cast<F *>(user);
+        else function = static_cast<F *>(user);
 #ifdef OZARR_NO_EXCEPTIONS
-        (*static_cast<F *>(user))(static_cast<log_level>(at), message);
+        (*function)(static_cast<log_level>(at), message);
 #else
         try {
-            (*static_cast<F *>(user))(static_cast<log_level>(at), message);
+            (*function)(static_cast<log_level>(at), message);
         } catch (...) {
             return OZARR_ERR_CALLBACK;
         }
 #endif
         return OZARR_OK;
     };
-    return checked(ozarr_context_set_log(c, static_cast<ozarr_log_level>(level), call, &log));
+    void *user = nullptr;
+    if constexpr (std::is_function_v<F>) user = reinterpret_cast<void *>(log);
+    else user = const_cast<void *>(static_cast<const void *>(log));
+    return checked(ozarr_context_set_log(c, static_cast<ozarr_log_level>(level), call, user));
 }
 
 } // namespace detail
@@ -64,6 +73,12 @@ public:
     template <class F>
     returned<void> set_log(log_level level, F &log) {
         OZARR_HPP_CHECK(empty());
+        return detail::set_context_log(h_, level, std::addressof(log));
+    }
+    /// The same by a function; nullptr ends it.
+    template <class F, class = std::enable_if_t<std::is_function_v<F>>>
+    returned<void> set_log(log_level level, F *log) {
+        OZARR_HPP_CHECK(empty());
         return detail::set_context_log(h_, level, log);
     }
     /// The counters of all its stores.
@@ -90,6 +105,10 @@ struct defaults {
     /// As context::set_log; `log` has to live until the end, or until another is set.
     template <class F>
     static returned<void> set_log(log_level level, F &log) {
+        return detail::set_context_log(nullptr, level, std::addressof(log));
+    }
+    template <class F, class = std::enable_if_t<std::is_function_v<F>>>
+    static returned<void> set_log(log_level level, F *log) {
         return detail::set_context_log(nullptr, level, log);
     }
 };
