@@ -25,6 +25,7 @@
 #include <ozarr/array.hpp>
 #include <ozarr/array_base.hpp>
 #include <ozarr/base.hpp>
+#include <ozarr/callback.hpp>
 #include <ozarr/context.hpp>
 #include <ozarr/copy.hpp>
 #include <ozarr/dataset.hpp>

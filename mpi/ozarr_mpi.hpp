@@ -306,15 +306,15 @@ private:
     /// The status of a function that gives `returned<void>`.
     template <class F>
     static ozarr_status status_of(F &call) noexcept {
-#ifdef OZARR_NO_EXCEPTIONS
-        const result<void> r = call();
-        return r ? OZARR_OK : ozarr_set_error(r.error().status(), r.error().what(), nullptr);
-#else
         return detail::caught([&call]() -> ozarr_status {
+#ifdef OZARR_NO_EXCEPTIONS
+            const result<void> r = call();
+            return r ? OZARR_OK : ozarr_set_error(r.error().status(), r.error().what(), nullptr);
+#else
             call();
             return OZARR_OK;
-        });
 #endif
+        });
     }
 
     template <class F>

@@ -3,7 +3,7 @@
 #define OZARR_CONTEXT_HPP
 
 #include <ozarr_advanced.h>
-#include <ozarr/base.hpp>
+#include <ozarr/callback.hpp>
 
 #include <memory>
 #include <string>
@@ -31,16 +31,7 @@ returned<void> set_context_log(ozarr_context *c, log_level level, F *log) {
         F *function = nullptr;
         if constexpr (std::is_function_v<F>) function = reinterpret_cast<F *>(user);
         else function = static_cast<F *>(user);
-#ifdef OZARR_NO_EXCEPTIONS
-        (*function)(static_cast<log_level>(at), message);
-#else
-        try {
-            (*function)(static_cast<log_level>(at), message);
-        } catch (...) {
-            return OZARR_ERR_CALLBACK;
-        }
-#endif
-        return OZARR_OK;
+        return caught([&] { return (*function)(static_cast<log_level>(at), message), OZARR_OK; });
     };
     void *user = nullptr;
     if constexpr (std::is_function_v<F>) user = reinterpret_cast<void *>(log);

@@ -3,6 +3,7 @@
 #define OZARR_COPY_HPP
 
 #include <ozarr_advanced.h>
+#include <ozarr/callback.hpp>
 #include <ozarr/store.hpp>
 
 #include <cstdint>
@@ -45,11 +46,7 @@ inline problem c_copy_options(const copy_options &options, ozarr_copy_options &o
     o.user = const_cast<copy_options *>(&options);
     o.progress = [](void *user, std::int64_t done, std::int64_t total) -> ozarr_status {
         const auto &function = static_cast<const copy_options *>(user)->progress;
-#ifdef OZARR_NO_EXCEPTIONS
-        return function(done, total) ? OZARR_OK : OZARR_ERR_CANCELLED;
-#else
         return caught([&] { return function(done, total) ? OZARR_OK : OZARR_ERR_CANCELLED; });
-#endif
     };
     return {};
 }

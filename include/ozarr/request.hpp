@@ -2,7 +2,7 @@
 #ifndef OZARR_REQUEST_HPP
 #define OZARR_REQUEST_HPP
 
-#include <ozarr/base.hpp>
+#include <ozarr/callback.hpp>
 
 #include <functional>
 #include <memory>
@@ -39,16 +39,7 @@ struct request_done {
     /// It is called once, and may free or replace its own request: so it is kept here while it runs.
     static ozarr_status call(void *user, ozarr_status status, const char *message) noexcept {
         const auto kept = std::move(*static_cast<std::function<void(ozarr_status, const char *)> *>(user));
-#ifdef OZARR_NO_EXCEPTIONS
-        kept(status, message);
-#else
-        try {
-            kept(status, message);
-        } catch (...) {
-            return OZARR_ERR_CALLBACK;
-        }
-#endif
-        return OZARR_OK;
+        return caught([&] { return kept(status, message), OZARR_OK; });
     }
 };
 

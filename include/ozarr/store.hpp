@@ -3,11 +3,11 @@
 #define OZARR_STORE_HPP
 
 #include <ozarr_extend.h>
+#include <ozarr/callback.hpp>
 #include <ozarr/context.hpp>
 #include <ozarr/group.hpp>
 
 #include <memory>
-#include <new>
 
 namespace ozarr {
 inline namespace OZARR_HPP_MODE {
@@ -35,22 +35,6 @@ public:
 };
 
 namespace detail {
-
-/// Runs a member of an own_store; what it throws becomes a status.
-template <class F>
-ozarr_status caught(F &&call) noexcept {
-    try {
-        return call();
-    } catch (const error &e) {
-        return ozarr_set_error(e.status(), e.what(), nullptr);
-    } catch (const std::bad_alloc &) {
-        return ozarr_set_error(OZARR_ERR_NO_MEMORY, "std::bad_alloc", nullptr);
-    } catch (const std::exception &e) {
-        return ozarr_set_error(OZARR_ERR_CALLBACK, e.what(), nullptr);
-    } catch (...) {
-        return ozarr_set_error(OZARR_ERR_CALLBACK, "something was thrown that is no std::exception", nullptr);
-    }
-}
 
 inline own_store &own(void *user) { return *static_cast<own_store *>(user); }
 
