@@ -138,7 +138,10 @@ public:
     index(const Int *values, std::size_t rank) noexcept : size_(rank) {
         for (std::size_t d = 0; d < rank && d < max_rank; d++) values_[d] = static_cast<std::int64_t>(values[d]);
     }
-    index(const index &other) noexcept : index(other.values_, other.size_) {}
+    // Not by the constructor above: compilers warn of what a pointer to memory leads to that is not filled yet.
+    index(const index &other) noexcept : size_(other.size_) {
+        for (std::size_t d = 0; d < size_ && d < max_rank; d++) values_[d] = other.values_[d];
+    }
     index &operator=(const index &other) noexcept {
         size_ = other.size_;
         for (std::size_t d = 0; d < size_ && d < max_rank; d++) values_[d] = other.values_[d];
