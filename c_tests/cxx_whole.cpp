@@ -149,6 +149,23 @@ static void requests_take_what_reads_take() {
     THROWS(OZARR_ERR_ARGUMENT, "seconds", t.iwrite(in, {}, options));
     THROWS(OZARR_ERR_RANK, "strides", t.iread(ozarr::strided(&halo[0][0], 80, {8})));
     THROWS(OZARR_ERR_NULL, "", ozarr::request().wait());
+    // Which request it was is said of one that failed, too.
+    options = {};
+    std::vector<int> back(48);
+    all.clear();
+    all.push_back(ozarr::request());
+    all.push_back(t.iread(back, {}, options));
+    all[1].cancel();
+    std::int64_t which = -2;
+    try {
+        ozarr::wait_any(all, -1, which);
+    } catch (const ozarr::error &e) {
+        EQUAL(e.status(), OZARR_ERR_CANCELLED);
+    }
+    EQUAL(which, 1);
+    all[1] = ozarr::request();
+    ozarr::wait_any(all, -1, which);
+    EQUAL(which, -1);
     // A vector that is gone when the call returns is to be copied.
     THROWS(OZARR_ERR_ARGUMENT, "copy", t.iwrite(std::vector<int>(48, 7), {}, ozarr::request_options{}));
     ozarr::request_options copied;

@@ -101,10 +101,17 @@ inline returned<void> wait_all(const std::vector<request> &requests, double seco
     const auto all = detail::handles(requests);
     return detail::checked(ozarr_requests_wait_all(all.data(), static_cast<std::int64_t>(all.size()), seconds, nullptr));
 }
-/// Waits until one is done, and gives its index; its own error is thrown. Make it an empty `request()` before waiting for another.
+/// Waits until one is done, and gives its index; its own error is thrown, which does not say of which it is (see below). Make it an empty `request()`
+/// before waiting for another.
 inline returned<std::int64_t> wait_any(const std::vector<request> &requests, double seconds = -1) {
     const auto all = detail::handles(requests);
     return detail::value<std::int64_t>([&](std::int64_t *i) { return ozarr_requests_wait_any(all.data(), static_cast<std::int64_t>(all.size()), seconds, i); });
+}
+/// The same, whose index is set of a request that failed, too: -1 where none is done in time, and where all are empty.
+inline returned<void> wait_any(const std::vector<request> &requests, double seconds, std::int64_t &index) {
+    const auto all = detail::handles(requests);
+    index = -1;
+    return detail::checked(ozarr_requests_wait_any(all.data(), static_cast<std::int64_t>(all.size()), seconds, &index));
 }
 /// Waits for all requests of the process, and ends the library's threads: before MPI_Finalize, say.
 inline returned<void> shutdown() { return detail::checked(ozarr_shutdown()); }
