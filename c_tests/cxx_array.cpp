@@ -257,6 +257,19 @@ static void failures_say_what_and_where() {
     }
 }
 
+// Lengths whose product cannot be counted, and arrays that no memory holds.
+static void counts_do_not_overflow() {
+    auto m = ozarr::store::memory();
+    const std::int64_t half = std::int64_t(1) << 32;
+    auto none = m.create_array("none", ozarr::spec::of<float>({half, half, 0}).chunks({1 << 10, 1 << 10, 1}));
+    CHECK(none.read<float>().empty() && none.read_orthogonal<float>({std::nullopt, std::nullopt, std::nullopt}).empty());
+    auto huge = m.create_array("huge", ozarr::spec::of<float>({half, half / 2 - 1}).chunks({1 << 10, 1 << 10}));
+    THROWS(OZARR_ERR_NO_MEMORY, "", huge.read<float>());
+    THROWS(OZARR_ERR_NO_MEMORY, "", huge.read<float>(ozarr::region({0, 0}, {half, half}).periodic({true, true})));
+    THROWS(OZARR_ERR_NO_MEMORY, "", huge.read_orthogonal<float>({std::nullopt, std::nullopt}));
+    THROWS(OZARR_ERR_NO_MEMORY, "", huge.write_orthogonal({std::nullopt, std::nullopt}, std::vector<float>()));
+}
+
 static void threads_share_an_array() {
     auto t = ozarr::store::memory().create_array("t", ozarr::spec::of<int>({8, 1000}).chunks({1, 1000}));
     std::vector<std::thread> threads;
@@ -418,6 +431,7 @@ int main() {
     steps();
     specifications();
     failures_say_what_and_where();
+    counts_do_not_overflow();
     threads_share_an_array();
     return finish();
 }

@@ -359,7 +359,7 @@ public:
         std::vector<const std::int64_t *> given;
         std::vector<std::int64_t> counts;
         std::size_t n = 0;
-        OZARR_HPP_CHECK(take_apart(indices, given, counts, n));
+        OZARR_HPP_CHECK(take_apart(indices, given, counts, sizeof(T), n));
         std::vector<T> out(n);
         const ozarr_memory memory = dense(out.data(), n);
         OZARR_HPP_TRY(ozarr_array_read_orthogonal(h_, counts.data(), given.data(), &memory));
@@ -370,7 +370,7 @@ public:
         std::vector<const std::int64_t *> given;
         std::vector<std::int64_t> counts;
         std::size_t n = 0;
-        OZARR_HPP_CHECK(take_apart(indices, given, counts, n));
+        OZARR_HPP_CHECK(take_apart(indices, given, counts, sizeof(T), n));
         OZARR_HPP_CHECK(exactly(data.size(), n));
         const ozarr_memory memory = dense(data.data(), data.size());
         return detail::checked(ozarr_array_write_orthogonal(h_, counts.data(), given.data(), &memory));

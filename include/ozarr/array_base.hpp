@@ -24,6 +24,20 @@ inline std::string list(const index &numbers) {
     return text + "]";
 }
 
+/// The number of elements of a shape, unless no memory could have so many of that size.
+inline problem count_of(const index &shape, std::size_t size, std::size_t &count) {
+    count = 1;
+    for (const std::int64_t length : shape)
+        if (length == 0) count = 0;
+    for (const std::int64_t length : shape) {
+        const auto n = static_cast<std::size_t>(length);
+        if (count > 0 && count > std::numeric_limits<std::size_t>::max() / size / n)
+            return error(OZARR_ERR_NO_MEMORY, "the shape " + list(shape) + " has more elements than fit into memory");
+        count *= n;
+    }
+    return {};
+}
+
 /// The strides in bytes of memory that is not contiguous, of a region of this shape: one for each dimension. Dimensions of length 1 of the region may
 /// lack in memory whose extents are known.
 template <class T>
@@ -152,22 +166,20 @@ protected:
         return static_cast<ozarr_type>(type_of<T>::value);
     }
 
-    /// What the C functions take for lists of indices, and how many elements they select.
-    problem take_apart(const lists &indices, std::vector<const std::int64_t *> &given, std::vector<std::int64_t> &counts,
-                               std::size_t &n) const {
+    /// What the C functions take for lists of indices, and how many elements of that size they select.
+    problem take_apart(const lists &indices, std::vector<const std::int64_t *> &given, std::vector<std::int64_t> &counts, std::size_t size, std::size_t &n) const {
         static const std::int64_t none = 0;
+        index shape;
         if (problem p = same_rank("lists", indices.size(), rank_)) return p;
-        index shape = index::zeros(static_cast<std::size_t>(rank_));
-        if (ozarr_array_shape(h_, shape.data()) != OZARR_OK) return error::last();
-        n = 1;
+        if (problem p = whole_shape(shape)) return p;
         for (std::size_t d = 0; d < indices.size(); d++) {
             const auto &list = indices[d];
             // The memory of an empty vector is nowhere, which would be all.
             given.push_back(!list ? nullptr : list->empty() ? &none : list->data());
-            counts.push_back(list ? static_cast<std::int64_t>(list->size()) : shape[d]);
-            n *= static_cast<std::size_t>(counts.back());
+            if (list) shape[d] = static_cast<std::int64_t>(list->size());
+            counts.push_back(shape[d]);
         }
-        return problem();
+        return count_of(shape, size, n);
     }
     problem whole_points(const std::vector<std::int64_t> &points) const {
         if (rank_ > 0 && points.size() % static_cast<std::size_t>(rank_) == 0) return problem();
@@ -185,8 +197,9 @@ protected:
     }
     problem whole_mask(const std::vector<std::uint8_t> &mask, const region &r) const {
         if (auto wrong = misfit(r)) return wrong;
-        index shape = r.whole ? index::zeros(static_cast<std::size_t>(rank_)) : r.shape;
-        if (r.whole && ozarr_array_shape(h_, shape.data()) != OZARR_OK) return error::last();
+        index shape = r.shape;
+        if (r.whole)
+            if (auto wrong = whole_shape(shape)) return wrong;
         std::uint64_t n = 1;
         for (std::size_t d = 0; d < shape.size(); d++) n *= static_cast<std::uint64_t>(shape[d]);
         if (n == mask.size() && r.step.empty()) return problem();
@@ -197,10 +210,8 @@ protected:
     problem write_texts(const std::vector<std::string> &texts, const region &r) const {
         if (auto wrong = misfit(r)) return wrong;
         index shape = r.shape;
-        if (r.whole) {
-            shape = index::zeros(static_cast<std::size_t>(rank_));
-            if (ozarr_array_shape(h_, shape.data()) != OZARR_OK) return error::last();
-        }
+        if (r.whole)
+            if (auto wrong = whole_shape(shape)) return wrong;
         std::size_t count = 1, bytes = 0;
         for (std::size_t d = 0; d < shape.size(); d++) count *= static_cast<std::size_t>(shape[d]);
         if (count != texts.size())
@@ -249,13 +260,9 @@ protected:
             shape[d] = r.shape[d];
         }
         // What leaves the array gets no memory; the call below says what is wrong with it.
-        std::size_t count = inside ? 1 : 0;
-        for (std::size_t d = 0; inside && d < shape.size(); d++) {
-            std::size_t n = static_cast<std::size_t>(shape[d]);
-            if (n != 0 && count > std::numeric_limits<std::size_t>::max() / sizeof(T) / n)
-                return error(OZARR_ERR_NO_MEMORY, "the region has more elements than fit into memory");
-            count *= n;
-        }
+        std::size_t count = 0;
+        if (inside)
+            if (auto wrong = count_of(shape, sizeof(T), count)) return wrong;
         out.resize(count);
         return transfer(call, out.data(), out.size(), r);
     }
