@@ -361,6 +361,24 @@ static void arrays_in_structs() {
     THROWS(OZARR_ERR_TYPE, "\"grid\"", e.field("grid", &wide::grid, ozarr::dtype::of<double>()));
 }
 
+// Elements that lie in memory otherwise than the data type says.
+static void elements_of_another_size() {
+    auto d = ozarr::dtype::struct_of<named>();
+    d.field("id", &named::id);
+    auto a = ozarr::store::memory().create_array("a", ozarr::spec(d, {2}));
+    charged others[2] = {};
+    THROWS(OZARR_ERR_TYPE, "elements of 24 bytes", a.write(d, others, 2));
+    THROWS(OZARR_ERR_TYPE, "elements of 24 bytes", a.read(d, others, 2));
+    // Bytes, and parts of an element.
+    const named in[2] = {{1}, {2}};
+    a.write(d, reinterpret_cast<const unsigned char *>(in), sizeof in);
+    std::int16_t parts[4] = {};
+    a.read(d, parts, 4);
+    named out[2] = {};
+    a.read(d, out, 2);
+    CHECK(out[0].id == 1 && out[1].id == 2 && (parts[0] == 1 || parts[1] == 1));
+}
+
 // Fields whose type could not be made are not left out.
 static void types_that_failed() {
     auto d = ozarr::dtype::struct_of<particle>();
@@ -421,6 +439,7 @@ int main() {
     structs_with_bases();
     arrays_in_structs();
     types_that_failed();
+    elements_of_another_size();
     vectors_go_in_and_out();
     lists_of_elements();
     texts_are_strings();

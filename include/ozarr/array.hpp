@@ -131,11 +131,12 @@ public:
         return returned<void>();
     }
 
-    /// To `size` elements at `data` that are as `what` says: a struct of the program's own, text, times of a unit.
+    /// To `size` elements at `data` that are as `what` says: a struct of the program's own, text, times of a unit. (Or so many bytes or other equal parts
+    /// of them.)
     template <class T>
     returned<void> read(const dtype &what, T *data, std::size_t size, const region &r = {}) const {
         static_assert(!std::is_const_v<T>, "cannot read into constant memory");
-        OZARR_HPP_CHECK(what.problem());
+        OZARR_HPP_CHECK((lies_as<T>(what)));
         OZARR_HPP_CHECK(transfer<false>(ozarr_array_read_ex, data, size, r, what.get()));
         return returned<void>();
     }
@@ -158,7 +159,7 @@ public:
     /// From `size` elements at `data` that are as `what` says.
     template <class T>
     returned<void> write(const dtype &what, const T *data, std::size_t size, const region &r = {}) const {
-        OZARR_HPP_CHECK(what.problem());
+        OZARR_HPP_CHECK((lies_as<T>(what)));
         OZARR_HPP_CHECK(transfer<false>(ozarr_array_write_ex, data, size, r, what.get()));
         return returned<void>();
     }
@@ -459,6 +460,16 @@ private:
     static detail::view<T> writable(const detail::view<T> &v) noexcept {
         static_assert(!std::is_const_v<T>, "cannot read into constant memory");
         return v;
+    }
+
+    /// What is wrong with a data type, or with taking elements of type T for what it describes.
+    template <class T>
+    static detail::problem lies_as(const dtype &what) {
+        std::size_t size = 0;
+        if (what.problem()) return what.problem();
+        if (ozarr_dtype_item_size(what.get(), &size) != OZARR_OK) return error::last();
+        if (size % sizeof(T) == 0) return {};
+        return error(OZARR_ERR_TYPE, "the memory has elements of " + std::to_string(sizeof(T)) + " bytes, expected " + std::to_string(size) + ", as its data type says");
     }
 
     /// A value is asked for as T: that is to be the array's type.
