@@ -28,7 +28,7 @@ world *w;
 // The status of a call: that of its result, or of what it throws.
 #ifdef OZARR_NO_EXCEPTIONS
 template <class T>
-T &&take(ozarr::result<T> &&result) {
+T take(ozarr::result<T> &&result) {
     return *std::move(result);
 }
 template <class T>

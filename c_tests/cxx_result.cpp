@@ -29,6 +29,19 @@ static void types_keep_their_problem() {
     CHECK(s.problem().has_value() && !s.to_json());
 }
 
+// What a result that is gone had can be looped over and named: it is moved out of it.
+static_assert(std::is_same_v<decltype(*std::declval<ozarr::result<std::vector<int>>>()), std::vector<int>>);
+static_assert(std::is_same_v<decltype(std::declval<ozarr::result<void>>().error()), ozarr::error>);
+static void values_outlive_their_results() {
+    auto all = ozarr::store::memory();
+    CHECK(all && all->create_group("a").ok() && all->create_group("b").ok());
+    std::string seen;
+    for (const ozarr::child &c : *all->open_group("")->children()) seen += c.name;
+    TEXT(seen.c_str(), "ab");
+    const auto &failed = all->open_array("none").error();
+    EQUAL(failed.status(), OZARR_ERR_NOT_FOUND);
+}
+
 // Of cxx_result_2.cpp, which has exceptions.
 bool with_exceptions();
 
@@ -70,6 +83,7 @@ int main() {
     const auto cut = ozarr::group::open(std::string("run.zarr\0/x", 11));
     CHECK(!cut && cut.error().status() == OZARR_ERR_ARGUMENT && std::string(cut.error().what()).find("NUL") != std::string::npos);
     types_keep_their_problem();
+    values_outlive_their_results();
     CHECK(with_exceptions());
     return finish();
 }

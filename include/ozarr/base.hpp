@@ -93,11 +93,13 @@ public:
     /// The value. Only if ok().
     T &operator*() & { return *value_; }
     const T &operator*() const & { return *value_; }
-    T &&operator*() && { return std::move(*value_); }
+    // By value, so that it lives as long as a loop or a reference of it: `for (const auto &child : *g.children())`.
+    T operator*() && { return std::move(*value_); }
     T *operator->() { return &*value_; }
     const T *operator->() const { return &*value_; }
     /// The error. Only if not ok().
-    const ozarr::error &error() const { return *error_; }
+    const ozarr::error &error() const & { return *error_; }
+    ozarr::error error() && { return *std::move(error_); }
 
 private:
     std::optional<T> value_;
@@ -111,7 +113,8 @@ public:
     result(ozarr::error e) : error_(std::move(e)) {}
     bool ok() const noexcept { return !error_.has_value(); }
     explicit operator bool() const noexcept { return ok(); }
-    const ozarr::error &error() const { return *error_; }
+    const ozarr::error &error() const & { return *error_; }
+    ozarr::error error() && { return *std::move(error_); }
 
 private:
     std::optional<ozarr::error> error_;
