@@ -219,7 +219,10 @@ private:
         ozarr_status status = ozarr_attr_get_numbers(as_node(h_), name, number_type<T>(), nullptr, 0, &count);
         if (status != OZARR_OK) return status;
         values.resize(static_cast<std::size_t>(count));
-        return ozarr_attr_get_numbers(as_node(h_), name, number_type<T>(), values.data(), count, &count);
+        status = ozarr_attr_get_numbers(as_node(h_), name, number_type<T>(), values.data(), count, &count);
+        // Another thread may have set fewer in between.
+        if (status == OZARR_OK) values.resize(static_cast<std::size_t>(count));
+        return status;
     }
     ozarr_status fetch(const char *name, std::vector<std::string> &values) const {
         std::int64_t count = 0;
