@@ -325,7 +325,11 @@ static void contexts_have_settings_and_logs() {
     CHECK(c.setting("threads") == "3" && ozarr::defaults::setting("strict") == "0");
     ozarr::defaults::set("strict", "true");
     CHECK(ozarr::defaults::setting("strict") == "1");
-    ozarr::defaults::set("strict", "0");
+    ozarr::defaults::set("strict", 0);
+    CHECK(ozarr::defaults::setting("strict") == "0");
+    c.set("threads", 2);
+    CHECK(c.setting("threads") == "2");
+    ozarr::array::create<int>("settings.zarr", {4}).set("write_fill_chunks", 0);
     int said = 0;
     auto log = [&](ozarr::log_level, const char *message) { said += *message != '\0'; };
     c.set_log(ozarr::log_level::info, log);

@@ -55,6 +55,11 @@ public:
         OZARR_HPP_CHECK(empty());
         return detail::set_context(h_, key, value);
     }
+    /// By an integer; else a 0 would be a text that is nowhere.
+    template <class Int, class = std::enable_if_t<std::is_integral_v<Int>>>
+    returned<void> set(const std::string &key, Int value) {
+        return set(key, std::to_string(value));
+    }
     returned<std::string> setting(const std::string &key) const {
         OZARR_HPP_CHECK(empty());
         return detail::context_setting(h_, key);
@@ -92,6 +97,10 @@ private:
 /// The default context, which functions that take a location use: `ozarr::defaults::set("threads", "4")`.
 struct defaults {
     static returned<void> set(const std::string &key, const std::string &value) { return detail::set_context(nullptr, key, value); }
+    template <class Int, class = std::enable_if_t<std::is_integral_v<Int>>>
+    static returned<void> set(const std::string &key, Int value) {
+        return set(key, std::to_string(value));
+    }
     static returned<std::string> setting(const std::string &key) { return detail::context_setting(nullptr, key); }
     /// As context::set_log; `log` has to live until the end, or until another is set.
     template <class F>

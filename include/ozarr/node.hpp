@@ -81,6 +81,11 @@ public:
     returned<void> set(const std::string &key, const std::string &value) {
         return detail::checked(ozarr_node_set(as_node(h_), detail::c_text(key), detail::c_text(value)));
     }
+    /// By an integer; else a 0 would be a text that is nowhere.
+    template <class Int, class = std::enable_if_t<std::is_integral_v<Int>>>
+    returned<void> set(const std::string &key, Int value) {
+        return set(key, std::to_string(value));
+    }
     /// The value of a setting of this handle; see ozarr_node_get.
     returned<std::string> setting(const std::string &key) const {
         return text_of([&](char *b, std::size_t n, std::size_t *l) { return ozarr_node_get(as_node(h_), detail::c_text(key), b, n, l); });
