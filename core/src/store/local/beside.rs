@@ -8,7 +8,7 @@
 use super::listing::remove_tree;
 use super::owner::here;
 use super::path::{TEMP_PREFIX, TEMP_SUFFIX, c_path};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::fork::Lazy;
 use crate::platform::{AsFd, BorrowedFd, O_PATH, OwnedFd, libc, user};
 use crate::store::os::{self, CWD, Errno};
@@ -79,8 +79,8 @@ pub(super) struct Place {
     pub lock: Option<OwnedFd>,
 }
 
-/// Makes the folder of a place, and removes what is left there first; `None` where another process uses it. `missing` is called where the
-/// folder above is not there.
+/// Makes the folder of a place, and removes what is left there first; `None` where another process uses it, or it is somebody else's. `missing` is
+/// called where the folder above is not there.
 pub(super) fn claim(path: PathBuf, missing: impl Fn() -> Result<()>) -> Result<Option<Place>> {
     let failed = |e: Errno| -> Error { e.error(&format!("make the folder {}", path.display())) };
     let c = c_path(&path)?;
@@ -93,7 +93,12 @@ pub(super) fn claim(path: PathBuf, missing: impl Fn() -> Result<()>) -> Result<O
         if !is_left {
             made.map_err(failed)?;
         }
-        let Some(lock) = lock(&c).map_err(failed)? else {
+        let locked = lock(&c);
+        // In another space of user names a user may have this one's number.
+        if is_left && matches!(locked, Err(Errno(libc::EACCES | libc::EPERM))) {
+            return Ok(None);
+        }
+        let Some(lock) = locked.map_err(failed)? else {
             // Who sweeps what killed writers have left has it for a moment, and may have taken it for that before it was locked.
             std::thread::sleep(std::time::Duration::from_millis(1));
             continue;
@@ -101,7 +106,10 @@ pub(super) fn claim(path: PathBuf, missing: impl Fn() -> Result<()>) -> Result<O
         if !is_left {
             return Ok(Some(Place { path, lock }));
         }
-        remove_tree(CWD, &c).map_err(|e| e.with_note(&format!(" (in {})", path.display())))?;
+        match remove_tree(CWD, &c) {
+            Err(e) if e.kind() == ErrorKind::Permission => return Ok(None),
+            removed => removed.map_err(|e| e.with_note(&format!(" (in {})", path.display())))?,
+        }
     }
     Ok(None)
 }
@@ -136,7 +144,8 @@ pub(super) fn run_of(name: &[u8]) -> Option<u64> {
 /// does not tell of places of another run in a network file system.
 pub(super) fn unused(dir: BorrowedFd<'_>, name: &CStr, run: u64) -> Option<OwnedFd> {
     let fd = os::open(dir, name, libc::O_RDONLY | libc::O_DIRECTORY | libc::O_NOFOLLOW, 0).ok()?;
-    if run != run_in(fd.as_fd()) {
+    // Where a lock tells, it does whatever the name says: it may have been given by an older version, or where the file system could not be told.
+    if !os::is_local(fd.as_fd()) && run != run_here() {
         return None;
     }
     os::lock_folder(fd.as_fd()).ok()?;

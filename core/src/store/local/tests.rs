@@ -331,6 +331,29 @@ fn what_a_killed_process_of_another_user_has_left_of_a_new_root_keeps_nobody_fro
     assert_eq!((left.exists(), std::fs::read(root.join("k")).unwrap()), (is_root(), b"1".to_vec()));
 }
 
+/// In another space of user names a user may have the number of this one: the hidden place of a root then has the name that this one gives, but is not his.
+#[cfg(target_os = "linux")]
+#[test]
+fn what_a_user_of_the_same_number_elsewhere_has_left_of_a_new_root_keeps_nobody_from_making_it() {
+    use std::os::unix::fs::PermissionsExt;
+    for mode in [0o755, 0o700] {
+        let folder = Folder::new();
+        let root = folder.file("s");
+        let left = as_another(|| super::beside::place_of(&root, super::beside::Purpose::New).unwrap());
+        std::fs::create_dir_all(left.join("a")).unwrap();
+        for (path, mode) in [(folder.file(".."), 0o755), (folder.file(""), 0o1777), (left.clone(), mode)] {
+            std::fs::set_permissions(path, PermissionsExt::from_mode(mode)).unwrap();
+        }
+        as_another(|| {
+            let options = FileOptions { publish: Publish::Flush, ..FileOptions::default() };
+            let store = LocalStore::open(&root, true, options).unwrap();
+            put(&store, "k", b"1").unwrap();
+            store.flush().unwrap();
+        });
+        assert_eq!((left.exists(), std::fs::read(root.join("k")).unwrap()), (is_root(), b"1".to_vec()), "{mode:o}");
+    }
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn what_may_not_be_emptied_keeps_its_name_and_all_that_is_in_it() {
@@ -700,18 +723,17 @@ fn check_what_is_left_beside_folders(local: bool, repair: bool) {
     let folder = Folder::new();
     put(&folder.store(SyncMode::None), "d/k", b"1").unwrap();
     let used = claim(place_of(&folder.file("d/used"), Purpose::Replaced).unwrap(), || Ok(())).unwrap().unwrap();
-    let places = [place_of(&folder.file("d/a"), Purpose::Replaced), place_of(&folder.file("d/b"), Purpose::New)].map(Option::unwrap);
-    for place in &places {
-        std::fs::create_dir_all(place.join("c/0")).unwrap();
-    }
+    let mut places =
+        [place_of(&folder.file("d/a"), Purpose::Replaced), place_of(&folder.file("d/b"), Purpose::New)].map(Option::unwrap).to_vec();
     // On a network file system other machines' processes lock the folder for themselves; on a local one the lock tells of all, whichever
-    // container they are in, and that those of before a reboot are gone.
+    // container they are in and whichever run the name has, and that those of before a reboot are gone.
     let run = if local { 0 } else { owner::here().run() };
     let others = ["-77", if local { "-78" } else { "-0" }, ""].map(|run| format!("{run}.tmp"));
     let own = format!("-{run:x}.tmp");
     assert!(run != 0 || local);
-    let elsewhere = others.map(|run| PathBuf::from(places[0].to_str().unwrap().replace(&own, &run)));
-    elsewhere.iter().for_each(|place| std::fs::create_dir_all(place.join("c/0")).unwrap());
+    let mut elsewhere = others.map(|run| PathBuf::from(places[0].to_str().unwrap().replace(&own, &run))).to_vec();
+    places.extend(elsewhere.drain(..if local { 2 } else { 0 }));
+    places.iter().chain(&elsewhere).for_each(|place| std::fs::create_dir_all(place.join("c/0")).unwrap());
     let kept = || elsewhere.iter().chain([&used.path]).map(|place| (place.clone(), false));
     let mut told: Vec<_> = places.iter().map(|place| (place.clone(), true)).chain(kept()).collect();
     told.sort();
