@@ -334,7 +334,11 @@ impl Dataset {
         }
         let mut names = draft::names_below(group.store(), group.path())?;
         self.0.state.read(|state| names.retain(|name| state.place_of(name).is_err()));
-        names.iter().try_for_each(|name| self.come_since(name).map(drop))
+        names.iter().try_for_each(|name| match self.come_since(name) {
+            // What another program stores beside the dataset need not be for this one.
+            Err(e) if lookup::is_misunderstood(&e) || e.kind() == ErrorKind::Permission => Ok(()),
+            found => found.map(drop),
+        })
     }
 
     fn find(&self, name: &str) -> Option<OpenVariable> {
