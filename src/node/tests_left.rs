@@ -143,7 +143,10 @@ fn what_an_interrupted_erasing_left_is_overwritten_by_a_copy_or_erased() {
             assert_eq!(read_all(&Array::open(&store, "").unwrap()), [7, 8], "{text}");
             assert_eq!(store.key_list("").unwrap().len(), 3, "{text}");
             if erase_in_part().is_err() {
-                store.erase_node("").unwrap_or_else(|e| panic!("{text}: {e}"));
+                // Where the file system lists the library's own files last, those may be all that is left.
+                let is_gone = store.key_list("").unwrap().is_empty();
+                let again = store.erase_node("");
+                assert_eq!(again.as_ref().err().map(Error::kind), is_gone.then_some(ErrorKind::NotFound), "{text}: {again:?}");
             }
             assert_eq!(store.key_list("").unwrap(), [""; 0], "{text}");
             if done.is_ok() {
