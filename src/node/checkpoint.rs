@@ -8,7 +8,7 @@ use super::attrs::CHECKPOINT;
 use super::begun::Mark;
 use super::store::Unfinished;
 use super::stored::StoredDocument;
-use super::{Child, Create, Group, NodeKind, Store, document, lookup, path, store_options::Consolidate, upkeep};
+use super::{Child, Create, Group, NodeKind, Store, document, kept, lookup, path, store_options::Consolidate, upkeep};
 use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::limits::MAX_CONSOLIDATED;
 use crate::metadata::{Format, Map, Value, v2, v3};
@@ -266,23 +266,29 @@ impl Checkpoints {
         Ok(!view.get(CHECKPOINT).is_some_and(is_ours))
     }
 
-    /// Removes a committed checkpoint: it becomes one that was begun, whose leftovers are removed.
+    /// Removes a committed checkpoint: it becomes one that was begun, whose leftovers are removed. Who has it open finds by its attribute that it is
+    /// none any more, from before anything below it goes.
     fn retire(&self, node: &str) -> Result<()> {
         let place = path::join(&self.path, node);
         self.store.shared().check_erase(&path::prefix(&place))?;
         upkeep::after_change(&self.store, &[], Some(&place))?;
         let shared = self.store.shared();
+        let is_there = |key: &str| shared.open(key).map(|found| found.is_some()).map_err(|e| e.at_key(key));
         for name in MAKES_A_GROUP {
             let key = path::join(&place, name);
-            if let Some(text) = get(&**shared, &key, MAX_CONSOLIDATED)? {
-                let put = document::publish_text(&self.store, &path::join(&place, &hidden(name)), &text, MAX_CONSOLIDATED, Condition::None);
-                if put.is_err() && get(&**shared, &key, MAX_CONSOLIDATED)?.is_none() {
+            if is_there(&key)? {
+                let document = if *name == v3::DOCUMENT { v3::write_group(kept::retired()) } else { v2::write_group() };
+                let put = document::publish(&self.store, &path::join(&place, &hidden(name)), &document, Condition::None);
+                if put.is_err() && !is_there(&key)? {
                     // Another process removes it, and its folder went before the document came.
                     continue;
                 }
                 put?;
-                shared.erase(&key).map_err(|e| e.at_key(&key))?;
-                self.store.note_document(&key);
+                let beside: &[&str] = if *name == v2::GROUP { &[v2::ATTRIBUTES, v2::CONSOLIDATED] } else { &[] };
+                for key in [*name].iter().chain(beside).map(|name| path::join(&place, name)) {
+                    shared.erase(&key).map_err(|e| e.at_key(&key))?;
+                    self.store.note_document(&key);
+                }
             }
         }
         self.remove_leftovers(&place)

@@ -52,7 +52,7 @@ impl Store {
         [(self, &path), (to, &to_path)].into_iter().for_each(|(store, path)| store.settle(path));
         let mut changed = hierarchy::ensure_ancestors(to, &to_path, found.format)?;
         let (made, replaced) = place::fill(&place::source_of(self, &path), (to, &to_path), how, &mut |store, place| {
-            let made = self.copy_keys(&path, (store, place), verify, progress)?;
+            let made = self.keeping_above(&path)?.copy_keys(&path, (store, place), verify, progress)?;
             Ok(made.iter().map(|node| moved_path(node, place, &to_path)).collect::<Vec<_>>())
         })?;
         changed.extend(made);
@@ -239,10 +239,12 @@ impl Copying<'_> {
         let attributes = if then.format == Format::V3 { v3::attributes(&then.document) } else { beside.as_ref() };
         match then.kind {
             NodeKind::Array => match shape_of(&then.document) {
-                Some(shape) => kept::check_copied(from, node, CopiedNode::Array(then.format, &shape)),
+                Some(shape) => {
+                    kept::check_copied(from, node, Some(key), CopiedNode::Array { text, document: &then.document, shape: &shape })
+                }
                 None => Ok(()),
             },
-            _ => kept::check_copied(from, node, CopiedNode::Group(attributes.unwrap_or(&nothing))),
+            _ => kept::check_copied(from, node, Some(key), CopiedNode::Group(attributes.unwrap_or(&nothing))),
         }
     }
 

@@ -6,7 +6,7 @@ use super::store::Kept;
 use super::{Group, NodeKind, Store, lookup, path};
 use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::limits::MAX_CONSOLIDATED;
-use crate::metadata::{Format, Map, Value, v2, v3};
+use crate::metadata::{Format, Map, Value, json, v2, v3};
 use crate::store::get;
 use crate::store::prefix::hidden;
 use std::sync::Arc;
@@ -34,11 +34,19 @@ impl Kept {
     }
 }
 
+/// The attributes of the hidden document of a checkpoint that is being removed.
+pub(super) fn retired() -> Map {
+    Map::from_iter([(CHECKPOINT.to_string(), Value::Object(Map::from_iter([("removed".to_string(), true.into())])))])
+}
+
 /// What says which checkpoint is being made at `path`, for those who have its group from its maker.
 fn begun(store: &Store, path: &str) -> Result<Option<Value>> {
     let document = get(&**store.shared(), &path::join(path, &hidden(v3::DOCUMENT)), MAX_CONSOLIDATED)?;
     match document {
-        Some(bytes) => Ok(v3::attributes(&v3::parse_group(&bytes)?.document).and_then(|all| all.get(CHECKPOINT).cloned())),
+        Some(bytes) => {
+            let about = v3::attributes(&v3::parse_group(&bytes)?.document).and_then(|all| all.get(CHECKPOINT).cloned());
+            Ok(about.filter(|about| Some(about) != retired().get(CHECKPOINT)))
+        }
         None if get(&**store.shared(), &path::join(path, &hidden(v2::GROUP)), MAX_CONSOLIDATED)?.is_some() => {
             Ok(lookup::attributes_v2(store, path)?.get(CHECKPOINT).cloned())
         }
@@ -47,29 +55,68 @@ fn begun(store: &Store, path: &str) -> Result<Option<Value>> {
 }
 
 /// Checks, behind the copy of what a node of the source holds and before the copy gets its document, that all of it was there: a checkpoint that is
-/// removed, and an array that is removed or cut, lose their document, or get a shorter one, before their data, whose missing chunks would read as
-/// the fill value in the copy. Errors: `Again`.
-pub(super) fn check_copied(store: &Store, node: &str, then: CopiedNode<'_>) -> Result<()> {
-    let changed = |what: &str| changed_meanwhile(node, what);
-    match then {
-        // What is being made is its maker's own.
-        CopiedNode::Group(_) if store.checkpoint().is_some() => Ok(()),
-        CopiedNode::Group(_) if lookup::find_bare(store, node)?.is_none() => Err(changed("removed")),
-        CopiedNode::Group(attributes) => match Kept::of(node, attributes).map_or(Ok(()), |kept| kept.check(store)) {
-            Err(e) if e.kind() == ErrorKind::NotFound => Err(changed("removed or replaced")),
-            checked => checked,
-        },
-        CopiedNode::Array(format, shape) => {
-            let Some(now) = lookup::find_bare(store, node)? else { return Err(changed("removed")) };
-            let lengths = if now.kind == NodeKind::Array { shape_of(&now.document) } else { None };
-            match lengths {
-                _ if now.format != format => Ok(()),
-                Some(now) if now.len() == shape.len() && now.iter().zip(shape).all(|(now, then)| now >= then) => Ok(()),
-                Some(_) => Err(changed("made shorter")),
-                None => Err(changed("replaced")),
-            }
-        }
+/// removed, and an array that is removed, replaced or cut, lose their document, or get another one, before their data, whose missing chunks would read
+/// as the fill value in the copy. `key`: its document; `None`: the one that the store's options find. Errors: `Again`.
+pub(super) fn check_copied(store: &Store, node: &str, key: Option<&str>, then: CopiedNode<'_>) -> Result<()> {
+    let changed = |what: &str| Err(changed_meanwhile(node, what));
+    match store.check_kept() {
+        Err(e) if e.kind() == ErrorKind::NotFound => return changed("removed or replaced"),
+        checked => checked?,
     }
+    // What is being made is its maker's own.
+    if matches!(then, CopiedNode::Group(_)) && store.checkpoint().is_some() {
+        return Ok(());
+    }
+    let found = match key {
+        None => lookup::find_bare(store, node)?.map(|found| (found.format, found.document)),
+        Some(key) => match get(&**store.shared(), key, MAX_CONSOLIDATED)? {
+            Some(text) if then.is_text(&text) => return Ok(()),
+            Some(text) => match json::parse_object(&text, MAX_CONSOLIDATED) {
+                Ok(document) => Some((if key.ends_with(v3::DOCUMENT) { Format::V3 } else { Format::V2 }, document)),
+                Err(_) => return changed("replaced"),
+            },
+            None => None,
+        },
+    };
+    let Some((format, now)) = found else { return changed("removed") };
+    match then {
+        CopiedNode::Group(attributes) if attributes.get(CHECKPOINT).is_some() => {
+            let of_v2 = if format == Format::V2 { lookup::attributes_v2(store, node)? } else { Map::new() };
+            let now = if format == Format::V2 { Some(&of_v2) } else { v3::attributes(&now) };
+            if now.and_then(|all| all.get(CHECKPOINT)) == attributes.get(CHECKPOINT) { Ok(()) } else { changed("removed or replaced") }
+        }
+        CopiedNode::Group(_) => Ok(()),
+        CopiedNode::Array { document, shape, .. } => match shape_of(&now) {
+            Some(lengths) if lengths.len() == shape.len() && has_same_chunks(document, &now) => {
+                if lengths.iter().zip(shape).all(|(now, then)| now >= then) { Ok(()) } else { changed("made shorter") }
+            }
+            _ => changed("replaced"),
+        },
+    }
+}
+
+/// Whether the documents of an array at two moments say the same of how its chunks are stored. Extents that are listed become more with its length.
+fn has_same_chunks(then: &Map, now: &Map) -> bool {
+    const MEMBERS: [&str; 15] = [
+        "zarr_format",
+        "data_type",
+        "chunk_grid",
+        "chunk_key_encoding",
+        "codecs",
+        "storage_transformers",
+        "extensions",
+        "fill_value",
+        "dtype",
+        "chunks",
+        "compressor",
+        "filters",
+        "order",
+        "dimension_separator",
+        "chunk_memory_layout",
+    ];
+    let is_listed = |document: &Map| document.get("chunk_grid").is_some_and(|grid| grid.get("name").is_some_and(|name| *name != "regular"));
+    let grows = is_listed(then) && is_listed(now);
+    MEMBERS.iter().all(|&name| grows && name == "chunk_grid" || then.get(name) == now.get(name))
 }
 
 /// The error of a copy of a node that another program changed.
@@ -81,8 +128,15 @@ pub(super) fn changed_meanwhile(node: &str, what: &str) -> Error {
 pub(super) enum CopiedNode<'a> {
     /// Its attributes.
     Group(&'a Map),
-    /// Its shape, as far as it is copied.
-    Array(Format, &'a [u64]),
+    /// Its document, and its text if it is known; and its shape, as far as it is copied.
+    Array { text: &'a [u8], document: &'a Map, shape: &'a [u64] },
+}
+
+impl CopiedNode<'_> {
+    /// Whether that is the document of the array, all of which was copied.
+    fn is_text(&self, now: &[u8]) -> bool {
+        matches!(self, CopiedNode::Array { text, .. } if *text == now)
+    }
 }
 
 impl Store {
@@ -93,6 +147,27 @@ impl Store {
             store.1 = Some(kept);
         }
         store
+    }
+
+    /// This store, which knows the checkpoint that the node at `path` is below, if below one.
+    pub(super) fn keeping_above(&self, path: &str) -> Result<Store> {
+        for above in path::ancestors(path).into_iter().rev() {
+            if self.1.is_some() || self.checkpoint().is_some() {
+                break;
+            }
+            let attributes = match lookup::find_bare(self, above) {
+                Err(e) if lookup::is_misunderstood(&e) => continue,
+                found => match found? {
+                    Some(found) if found.format == Format::V3 => v3::attributes(&found.document).cloned(),
+                    Some(found) if found.kind == NodeKind::Group => Some(lookup::attributes_v2(self, above)?),
+                    _ => None,
+                },
+            };
+            if let Some(attributes) = attributes.filter(|all| all.contains_key(CHECKPOINT)) {
+                return Ok(self.keeping(above, &attributes));
+            }
+        }
+        Ok(self.clone())
     }
 
     /// Checks, after something was read, that the checkpoint in which it was opened is still there: chunks that are gone read as the fill value, and

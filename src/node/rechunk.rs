@@ -126,7 +126,8 @@ impl Store {
         }
         [(self, &from_path), (to, &to_path)].into_iter().for_each(|(store, path)| store.settle(path));
         let format = options.format_of(&found);
-        let way = Way { from: self, to, link: options.link };
+        let from = &self.keeping_above(&from_path)?;
+        let way = Way { from, to, link: options.link };
         let mut job = Job { way, from_path, to_path, options, done: 0, total: 0, report: RechunkReport::default(), progress };
         let nodes = job.plan(change)?;
         let changed = hierarchy::ensure_ancestors(to, &job.to_path, format)?;
@@ -303,9 +304,12 @@ impl Job<'_> {
         let then = match new {
             New::Group(Format::V3, document) => CopiedNode::Group(v3::attributes(document).unwrap_or(&nothing)),
             New::Group(Format::V2, attributes) => CopiedNode::Group(attributes),
-            New::Array(array) => CopiedNode::Array(array.old.meta.format, &array.old.meta.shape),
+            New::Array(array) => {
+                let meta = &array.old.meta;
+                CopiedNode::Array { text: &[], document: &meta.document, shape: &meta.shape }
+            }
         };
-        kept::check_copied(self.way.from, node, then)
+        kept::check_copied(self.way.from, node, None, then)
     }
 
     fn chunks(&mut self, node: &str, array: &NewArray, at: At<'_>) -> Result<()> {

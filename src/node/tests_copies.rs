@@ -5,9 +5,10 @@ use super::tests_growth::Folder;
 use super::tests_store::{Next, Told};
 use super::*;
 use crate::engine::Selection;
-use crate::error::{ErrorKind, Result, bail, err};
+use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::metadata::json;
 use crate::platform::libc;
+use crate::store::SharedStore;
 use crate::store::fault;
 use crate::store::memory::MemoryStore;
 use crate::store::os::Call;
@@ -419,4 +420,64 @@ fn a_chunk_that_reaches_into_too_many_boxes_of_a_copy_is_an_error() {
     let refused = store.rechunk_node("a", (&to, "a"), options, &mut change, &mut |_, _| Ok(())).unwrap_err();
     assert!(refused.kind() == ErrorKind::Limit && refused.to_string().contains("boxes of the copy"), "{refused}");
     assert_eq!(to.key_list("").unwrap().len(), 0);
+}
+
+/// Copies `old`, an array of version 2, while something happens behind its first chunk; as keys, and as elements.
+#[test]
+fn a_copy_of_an_array_that_another_program_changes_is_told_unless_the_array_only_grew() {
+    fn array(store: &Store, format: Format, chunk: u64) {
+        let mut wanted = spec(&[6], &[chunk]);
+        wanted.set_format(format).unwrap();
+        write_all(&Array::create(store, "g/old", &wanted, Create::Overwrite).unwrap(), &mut [1, 2, 3, 4, 5, 6]);
+    }
+    let events: [(&str, bool, fn(&Store)); 8] = [
+        ("nothing", true, |_| ()),
+        ("longer", true, |store| Array::open(store, "g/old").unwrap().resize(&[9], false).unwrap()),
+        ("attribute", true, |store| Array::open(store, "g/old").unwrap().attributes().set("a", 1.into()).unwrap()),
+        ("shorter", false, |store| Array::open(store, "g/old").unwrap().resize(&[3], false).unwrap()),
+        ("other chunks", false, |store| array(store, Format::V2, 3)),
+        ("other version", false, |store| array(store, Format::V3, 2)),
+        ("erased", false, |store| store.erase_node("g/old").unwrap()),
+        ("erased above", false, |store| store.erase_node("g").unwrap()),
+    ];
+    for ((what, whole, event), same_keys) in events.into_iter().flat_map(|event| [(event, true), (event, false)]) {
+        let (store, to) = (memory(), memory());
+        Group::create(&store, "", None, Create::New).unwrap();
+        array(&store, Format::V2, 2);
+        let mut waits = Some(event);
+        let mut progress = |_, _| {
+            waits.take().into_iter().for_each(|event| event(&store));
+            Ok(())
+        };
+        let done = match same_keys {
+            true => store.copy_node("g", (&to, "g"), Create::New, false, &mut progress),
+            false => store.rechunk_node("g", (&to, "g"), RechunkOptions::default(), &mut |_, _| Ok(()), &mut progress).map(drop),
+        };
+        assert_eq!(done.as_ref().err().map(Error::kind), (!whole).then_some(ErrorKind::Again), "{what} {same_keys}: {done:?}");
+        if whole {
+            assert_eq!(read_all(&Array::open(&to, "g/old").unwrap())[..6], [1, 2, 3, 4, 5, 6], "{what} {same_keys}");
+        }
+    }
+}
+
+/// Keys and bytes are copied as they are, whichever version the store is opened for.
+#[test]
+fn nodes_that_the_options_of_the_store_do_not_find_are_copied_as_they_are() {
+    for format in [None, Some(Format::V2), Some(Format::V3)] {
+        let (shared, context): (SharedStore, _) = (Arc::new(MemoryStore::new()), Context::with_threads(1));
+        let store = Store::from_shared(&context, shared.clone(), Mode::ReadWrite);
+        for (path, version) in [("g/a", Format::V3), ("g/b", Format::V2), ("g/broken", Format::V2)] {
+            let mut wanted = spec(&[4], &[2]);
+            wanted.set_format(version).unwrap();
+            write_all(&Array::create(&store, path, &wanted, Create::New).unwrap(), &mut [1, 2, 3, 4]);
+        }
+        for (key, text) in
+            [("g/.zgroup", &b"{\"zarr_format\":2}"[..]), ("g/broken/zarr.json", b"{"), ("g/c/.zgroup", b"{\"zarr_format\":2}")]
+        {
+            store.key_put(key, text).unwrap();
+        }
+        let (from, to) = (Store::new(&context, shared, Mode::Read, Options { format, ..Options::default() }), memory());
+        from.copy_node("g", (&to, "g"), Create::New, true, &mut |_, _| Ok(())).unwrap_or_else(|e| panic!("{format:?}: {e}"));
+        assert_eq!(to.key_list("g/").unwrap(), store.key_list("g/").unwrap(), "{format:?}");
+    }
 }

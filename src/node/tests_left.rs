@@ -192,3 +192,51 @@ fn a_copy_of_an_array_whose_shortening_was_interrupted_grows_with_the_fill_value
         assert!(cut > 2, "{what} {format:?}");
     }
 }
+
+/// On a server the keys of a checkpoint go one by one, and the documents below it behind the chunks.
+#[test]
+fn a_copy_or_a_reading_of_a_node_in_a_checkpoint_is_whole_or_told_however_far_another_process_has_pruned() {
+    for (format, same_keys) in [Format::V2, Format::V3].into_iter().flat_map(|format| [(format, true), (format, false)]) {
+        let mut kinds = std::collections::BTreeSet::new();
+        for after in 0.. {
+            let (shared, context): (SharedStore, _) = (Arc::new(MemoryStore::new()), Context::with_threads(1));
+            let store = Store::from_shared(&context, shared.clone(), Mode::ReadWrite);
+            Group::create(&store, "", Some(format), Create::New).unwrap();
+            for name in ["1", "2"] {
+                let group = Checkpoints::new(&store, "").unwrap().begin(name).unwrap();
+                let mut wanted = spec(&[6], &[2]);
+                wanted.set_format(format).unwrap();
+                write_all(&Array::create(group.store(), "g/u", &wanted, Create::New).unwrap(), &mut [1, 2, 3, 4, 5, 6]);
+                group.commit().unwrap();
+            }
+            let group = Group::open(&store, "1").unwrap();
+            let (to_check, array) = (group.store_to_check().unwrap(), group.open_array("g/u").unwrap());
+            let mut pruned = None;
+            let mut progress = |_, _| {
+                pruned.get_or_insert_with(|| Checkpoints::new(&ending(&shared, after), "").unwrap().prune(1));
+                Ok(())
+            };
+            let to = Store::memory(&context);
+            let options = RechunkOptions { memory: 1, ..RechunkOptions::default() };
+            let mut change = |_: &str, spec: &mut Spec| spec.set_chunks(&[3]);
+            let done = match same_keys {
+                true => store.copy_node("1/g", (&to, "g"), Create::New, false, &mut progress),
+                false => store.rechunk_node("1/g", (&to, "g"), options, &mut change, &mut progress).map(drop),
+            };
+            match done {
+                Ok(()) => {
+                    assert_eq!(read_all(&Array::open(&to, "g/u").unwrap()), [1, 2, 3, 4, 5, 6], "{format:?} {same_keys} behind {after}")
+                }
+                Err(ref e) => assert_eq!(e.kind(), ErrorKind::Again, "{format:?} {same_keys} behind {after}: {e}"),
+            }
+            kinds.insert(done.is_ok());
+            // Nor does one who has it open take what is gone for the fill value.
+            let found = read_all(&array);
+            assert!(found == [1, 2, 3, 4, 5, 6] || to_check.check_kept().is_err(), "{format:?} behind {after}: {found:?}");
+            if pruned.unwrap().is_ok() {
+                break;
+            }
+        }
+        assert_eq!(kinds.len(), 2, "{format:?} {same_keys}");
+    }
+}
