@@ -70,13 +70,15 @@ impl Checkpoints {
         }
         let place = path::join(&self.path, &node);
         let store = self.store.unfinished(&place, MAKES_A_GROUP)?;
-        let group = Group::create(&store, "", Some(above.format()), Create::New)?;
         let mut about = Map::new();
         about.insert("name".into(), name.into());
         about.insert("number".into(), number.into());
-        about.insert("mark".into(), unfinished(&group)?.mark.text().into());
-        group.attributes().set(CHECKPOINT, Value::Object(about))?;
-        Ok(group)
+        if let Some(begun) = store.checkpoint() {
+            about.insert("mark".into(), begun.mark.text().into());
+        }
+        // From its first moment: what has no mark was left by another process to one who prunes.
+        let attributes = Map::from_iter([(CHECKPOINT.to_string(), Value::Object(about))]);
+        Group::create_with(&store, "", Some(above.format()), Create::New, attributes)
     }
 
     /// The committed checkpoints, the oldest first. An older one of the same name is not among them.

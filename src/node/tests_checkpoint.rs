@@ -527,3 +527,33 @@ fn what_is_left_of_a_removed_checkpoint_is_pruned_whatever_went_first() {
         assert_eq!((store.key_list("a/").unwrap(), newest(&store, "")), (vec![], 2), "{format:?}");
     }
 }
+
+/// Another thread of this process prunes before each call of the one that begins, in turn.
+#[test]
+fn what_is_being_begun_stays_when_another_thread_prunes() {
+    for format in [Format::V3, Format::V2] {
+        for after in 0.. {
+            let store = Store::memory(&Context::with_threads(1));
+            Group::create(&store, "", Some(format), Create::New).unwrap();
+            let (other, left) = (anew(&store), AtomicUsize::new(after));
+            let came = Arc::new(AtomicUsize::new(0));
+            let told = came.clone();
+            let tell = move |next: Next<'_>| {
+                if !matches!(next, Next::Opened(_)) && left.fetch_sub(1, Ordering::Relaxed) == 0 {
+                    told.store(1, Ordering::Relaxed);
+                    Checkpoints::new(&other, "").unwrap().prune(1).unwrap();
+                }
+                Ok(())
+            };
+            let told = Told { inner: store.shared().clone(), tell, name: None };
+            let writer = Store::from_shared(&Context::with_threads(1), Arc::new(told), Mode::ReadWrite);
+            let made = make(&Checkpoints::new(&writer, "").unwrap(), "a", 1);
+            made.unwrap_or_else(|e| panic!("{format:?} before call {after}: {e}"));
+            assert_eq!(newest(&store, ""), 1, "{format:?} before call {after}");
+            if came.load(Ordering::Relaxed) == 0 {
+                assert!(after > 4);
+                break;
+            }
+        }
+    }
+}
