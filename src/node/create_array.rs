@@ -1,5 +1,6 @@
 //! Creating an array: what is in its way, and its documents, the one that makes it an array last.
 
+use super::conventions::time::Calendar;
 use super::dimensions::names_of;
 use super::document::array_document;
 use super::{Array, Create, NodeKind, Spec, Store, hierarchy, path, transform};
@@ -84,6 +85,16 @@ fn existing(store: &Store, path: &str, wanted: (&ArrayMeta, &Map), how: Create) 
 /// The attributes that say which values and times stored numbers are.
 const MEANING: [&str; 5] = ["_FillValue", "scale_factor", "add_offset", "units", "calendar"];
 
+/// What is meant where one of them is missing.
+fn meant_without(name: &str) -> Option<Value> {
+    match name {
+        "scale_factor" => Some(1.into()),
+        "add_offset" => Some(0.into()),
+        "calendar" => Some(Calendar::Standard.name().into()),
+        _ => None,
+    }
+}
+
 /// The first difference in what the elements of an array mean, of which the same document but for this may be wanted: in the names of dimensions
 /// and in attributes, where they are given. All else the user may have set since.
 fn difference_in_meaning(array: &Array, (wanted, attributes): (&ArrayMeta, &Map)) -> Result<Option<String>> {
@@ -95,19 +106,30 @@ fn difference_in_meaning(array: &Array, (wanted, attributes): (&ArrayMeta, &Map)
     if let Some((names, there)) = names.map(|names| (names, array.dimension_names())).filter(|(names, there)| names != there) {
         return Ok(Some(format!("dimension names {} instead of {}", text(&there), text(&names))));
     }
+    let calendar = |value: &Value| Calendar::parse(value.as_str()?).ok();
     for (name, wanted) in MEANING.iter().filter_map(|&name| Some((name, attributes.get(name)?))) {
-        match array.attributes().view()?.get(name) {
-            None => return Ok(Some(format!("no attribute {name} instead of {}", json::brief(wanted)))),
-            Some(there) if is_same(there, wanted) => {}
-            Some(there) => return Ok(Some(format!("the attribute {name} {} instead of {}", json::brief(there), json::brief(wanted)))),
+        let (there, without) = (array.attributes().view()?.get(name).cloned(), meant_without(name));
+        let means_wanted = |there: &Value| {
+            is_same(there, wanted) || name == "calendar" && calendar(there).is_some() && calendar(there) == calendar(wanted)
+        };
+        if there.as_ref().or(without.as_ref()).is_some_and(means_wanted) {
+            continue;
         }
+        let found = there.map_or_else(|| format!("no attribute {name}"), |there| format!("the attribute {name} {}", json::brief(&there)));
+        return Ok(Some(format!("{found} instead of {}", json::brief(wanted))));
     }
     Ok(None)
 }
 
 /// Whether two values are the same, however their numbers are written.
 fn is_same(a: &Value, b: &Value) -> bool {
-    a == b || matches!((a, b), (Value::Number(_), Value::Number(_)) if a.as_f64().is_some() && a.as_f64() == b.as_f64())
+    let whole = |value: &Value| value.as_i64().map(i128::from).or_else(|| value.as_u64().map(i128::from));
+    match (a, b) {
+        (Value::Number(_), Value::Number(_)) if whole(a).is_some() && whole(b).is_some() => whole(a) == whole(b),
+        (Value::Number(_), Value::Number(_)) => a.as_f64().is_some() && a.as_f64() == b.as_f64(),
+        (Value::Array(a), Value::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| is_same(a, b)),
+        _ => a == b,
+    }
 }
 
 /// Erases chunks without a document at the keys of the new array, which a kill while erasing leaves behind: they would be taken for the new

@@ -357,6 +357,23 @@ fn open_if_same_compares_names_of_dimensions_and_how_numbers_are_meant() {
         Array::create(&store, "plain", &wanted("{}"), Create::New).unwrap();
         let e = Array::create(&store, "plain", &wanted(r#"{"scale_factor":0.1}"#), Create::OpenIfSame).err().unwrap();
         assert!(e.to_string().contains("no attribute scale_factor instead of 0.1"), "{e}");
+        let number = r#"{"_FillValue":9007199254740993,"units":[1]}"#;
+        Array::create(&store, "other", &wanted(r#"{"calendar":"Gregorian","_FillValue":[-999]}"#), Create::New).unwrap();
+        Array::create(&store, "number", &wanted(number), Create::New).unwrap();
+        let cases = [
+            // What is meant where nothing is said.
+            ("plain", r#"{"scale_factor":1,"add_offset":0.0,"calendar":"standard"}"#, true),
+            ("plain", r#"{"calendar":"noleap"}"#, false),
+            ("other", r#"{"calendar":"standard","_FillValue":[-999.0]}"#, true),
+            ("other", r#"{"_FillValue":[-998]}"#, false),
+            ("other", r#"{"calendar":"360_day"}"#, false),
+            ("number", r#"{"_FillValue":9007199254740992}"#, false),
+            ("number", number, true),
+        ];
+        for (path, json, is_same) in cases {
+            let again = Array::create(&store, path, &wanted(json), Create::OpenIfSame);
+            assert_eq!(again.is_ok(), is_same, "{format:?} {path} {json}: {:?}", again.err());
+        }
     }
 }
 
