@@ -265,16 +265,19 @@ pub(super) fn create<T, M>(
     };
     changed.push(path.to_string());
     let told = upkeep::after_change(store, &changed, replaced.then_some(path));
-    told.map_err(|e| if replaced { e } else { take_back(store, path, e) })?;
+    told.map_err(|e| if replaced { e } else { take_back(store, path, format, e) })?;
     Ok(ControlFlow::Continue(made))
 }
 
 /// Takes back a new node that consolidated metadata could not be told of, whose place is locked: the same call creates it when the cause is
 /// gone. Gives the error, which says where the node stays.
-fn take_back(store: &Store, path: &str, e: Error) -> Error {
+fn take_back(store: &Store, path: &str, format: Format, e: Error) -> Error {
     let can = store.shared().capabilities();
     // Where the store has no locks it may be another process's by now.
     if can.erasable && !can.swaps && erase_documents(store, path).is_ok() {
+        // The next node there would have them. The error is the one to tell.
+        let beside: &[&str] = if format == Format::V2 { &[v2::CONSOLIDATED, v2::ATTRIBUTES] } else { &[] };
+        beside.iter().for_each(|name| drop(store.shared().erase(&path::join(path, name))));
         return e;
     }
     e.with_note(" (the node itself is there: open it, or create it with overwriting)")

@@ -313,13 +313,18 @@ fn a_node_is_created_by_the_same_call_whatever_failed() {
             spec.set_format(format).unwrap();
             spec.set_attributes_json(r#"{"units": "m"}"#).unwrap();
             let array = || Array::create(store, "g/new/b", &spec, Create::New).map(drop);
-            let group = || Group::create(store, "g/new/c", None, Create::New).map(drop);
-            let make: [&dyn Fn() -> crate::error::Result<()>; 2] = [&array, &group];
+            let attributes = Map::from_iter([("units".to_string(), "m".into())]);
+            let group = || Group::create_with(store, "g/new/c", None, Create::New, attributes.clone()).map(drop);
+            let make: [(&str, &dyn Fn() -> crate::error::Result<()>); 2] = [("g/new/b", &array), ("g/new/c", &group)];
             let mut has_failed = false;
-            for make in make {
+            for (place, make) in make {
                 if let Err(e) = make() {
                     has_failed = true;
                     assert_eq!(e.kind(), ErrorKind::NoSpace, "{e}");
+                    // Of one that was there and was taken back nothing is left for the next node there.
+                    if !e.key().is_some_and(|key| key.starts_with(place)) {
+                        assert_eq!(store.key_list(&format!("{place}/")).unwrap(), [""; 0], "{e}");
+                    }
                     make().unwrap_or_else(|again| panic!("{e}; then {again}"));
                 }
             }
