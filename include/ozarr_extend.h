@@ -321,7 +321,7 @@ typedef struct ozarr_transformer_table {
     /** May be NULL. */
     ozarr_destroy_fn destroy;
     /**
-     * Called whenever an array with this transformer is opened, created or resized. The `flush` of what it
+     * Called whenever an array with this transformer is opened, created or copied. The `flush` of what it
      * makes is called with that of the array's store, and before its `destroy` if anything was put since.
      */
     ozarr_transformer_open_fn open;

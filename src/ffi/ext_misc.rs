@@ -77,7 +77,7 @@ pub struct ozarr_transformer_table {
     pub user: *mut c_void,
     /// May be NULL.
     pub destroy: ozarr_destroy_fn,
-    /// Called whenever an array with this transformer is opened, created or resized. The `flush` of what it
+    /// Called whenever an array with this transformer is opened, created or copied. The `flush` of what it
     /// makes is called with that of the array's store, and before its `destroy` if anything was put since.
     pub open: ozarr_transformer_open_fn,
 }

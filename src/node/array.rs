@@ -416,13 +416,14 @@ impl Array {
 
     /// The state of a document that was just read or written.
     pub(super) fn state_of(&self, meta: ArrayMeta) -> Result<ArrayState> {
-        let state = ArrayState::new(&self.0.store, &self.0.path, meta, &self.0.handling.read(Handling::clone))?;
+        let handling = Handling { before: Some(self.state()), ..self.0.handling.read(Handling::clone) };
+        let state = ArrayState::new(&self.0.store, &self.0.path, meta, &handling)?;
         Ok(state.counting(&self.0.stats).at_home_of(&self.state()))
     }
 
     /// The state in which an array that gets longer will be, which writes what is new.
     pub(super) fn grown_state_of(&self, meta: ArrayMeta) -> Result<ArrayState> {
-        let mut handling = self.0.handling.read(Handling::clone);
+        let mut handling = Handling { before: Some(self.state()), ..self.0.handling.read(Handling::clone) };
         handling.growths = handling.growths.with_own();
         Ok(ArrayState::new(&self.0.store, &self.0.path, meta, &handling)?.counting(&self.0.stats).at_home_of(&self.state()))
     }

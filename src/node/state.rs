@@ -32,6 +32,8 @@ pub(super) struct Handling {
     pub changes: Option<Arc<Changes>>,
     /// Counts how often the array is made longer.
     pub growths: Growths,
+    /// The state before, whose transformers are used on: they may keep what was put into them.
+    pub before: Option<Arc<ArrayState>>,
 }
 
 /// What is known of an array at one moment: its document, and what the engine needs.
@@ -70,7 +72,10 @@ impl ArrayState {
             if let DataType::Registered(registered) = meta.data_type { Some(registered.calls()?) } else { None },
             if let KeyEncoding::Registered(registered) = meta.keys { Some(registered.calls()?) } else { None },
         );
-        let chunk_store = transform::chunk_store(store, path, &meta)?;
+        let chunk_store = match &handling.before {
+            Some(before) if transform::are_same(&before.meta, &meta)? => before.chunk_store.clone(),
+            _ => transform::chunk_store(store, path, &meta)?,
+        };
         let any_thread = functions.1.as_ref().is_none_or(|keys| keys.any_thread())
             && chunk_store.any_thread()
             && chain.as_ref().map_or(true, |chain| chain.any_thread());

@@ -267,6 +267,29 @@ fn what_a_transformer_keeps_is_flushed_when_no_state_of_an_array_uses_it_any_mor
     assert!(unregister_transformer("keeps"));
 }
 
+/// Steps of which several share a chunk, which the next one finds where the one before it was put.
+#[test]
+fn an_array_that_gets_longer_goes_on_with_what_its_transformer_keeps() {
+    register_transformer("goes on", Box::new(MakesKeeps), true).unwrap();
+    for refreshes in [false, true] {
+        let store = memory();
+        let mut transformed = spec(&[0], &[4]);
+        transformed.set_member_json("storage_transformers", r#"[{"name":"goes on"}]"#).unwrap();
+        let array = Array::create(&store, "a", &transformed, Create::New).unwrap();
+        for value in 1..=6 {
+            // SAFETY: the memory lives as long as the call.
+            unsafe { array.append(0, 1, &view(&mut [value], &[1])) }.unwrap();
+            if refreshes {
+                array.refresh().unwrap();
+            }
+            assert_eq!(read_all(&array), (1..=value).collect::<Vec<_>>(), "{refreshes}");
+        }
+        array.close().unwrap();
+        assert_eq!(read_all(&Array::open(&store, "a").unwrap()), [1, 2, 3, 4, 5, 6], "{refreshes}");
+    }
+    assert!(unregister_transformer("goes on"));
+}
+
 #[test]
 fn what_requests_write_through_transformers_is_waited_for_by_its_store() {
     register_transformer("behind requests", Box::new(MakesBehind), true).unwrap();

@@ -53,6 +53,11 @@ pub(super) fn transforms(meta: &ArrayMeta) -> Result<bool> {
     transformers(meta).map(|list| !list.is_empty())
 }
 
+/// Whether two documents of one array name the same transformers.
+pub(super) fn are_same(a: &ArrayMeta, b: &ArrayMeta) -> Result<bool> {
+    Ok(transformers(a)? == transformers(b)?)
+}
+
 /// The transformers of an array that must be understood or are registered.
 fn transformers(meta: &ArrayMeta) -> Result<Vec<Extension>> {
     // v2 has none, and those of d0 are its shards.
