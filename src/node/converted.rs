@@ -21,6 +21,8 @@ pub(super) struct Converted<'a> {
     /// As the marker tells them: as an interrupted run has converted them, or found them before it began.
     before: HashMap<String, u64>,
     now: HashMap<String, u64>,
+    /// Whether a run was interrupted.
+    goes_on: bool,
 }
 
 impl<'a> Converted<'a> {
@@ -33,7 +35,12 @@ impl<'a> Converted<'a> {
                 before.insert(key.to_string(), hash);
             }
         }
-        Converted { store, before, now: HashMap::new() }
+        Converted { store, before, now: HashMap::new(), goes_on: marker.is_some() }
+    }
+
+    /// Whether an interrupted run may have left something.
+    pub(super) fn goes_on(&self) -> bool {
+        self.goes_on
     }
 
     /// Keeps what a node is converted from.
@@ -81,7 +88,8 @@ impl<'a> Converted<'a> {
         for name in OLD {
             let key = path::join(node, name);
             let before = self.now.get(&key).copied();
-            if before.is_some() {
+            // Attributes may come where there were none.
+            if before.is_some() || name == v2::ATTRIBUTES && !locks.is_empty() {
                 locks.push(document::lock(self.store, node, name)?);
             }
             if self.hash_of(&key)? != before {

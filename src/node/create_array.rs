@@ -150,7 +150,7 @@ fn erase_leftovers(store: &Store, path: &str, meta: &ArrayMeta, all_written: boo
 }
 
 /// The keys of chunks that are to be erased.
-fn leftovers(shared: &SharedStore, path: &str, meta: &ArrayMeta, all_written: bool) -> Result<Vec<String>> {
+pub(super) fn leftovers(shared: &SharedStore, path: &str, meta: &ArrayMeta, all_written: bool) -> Result<Vec<String>> {
     let prefix = path::prefix(path);
     if !shared.capabilities().listable {
         return Ok(Vec::new());

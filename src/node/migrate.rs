@@ -11,7 +11,7 @@ use super::state::{ArrayState, Handling};
 use super::stored::StoredDocument;
 use super::stored_chunks::each_chunk;
 use super::transfer::{self, Elements, Moves, OnProgress, Way, at_node};
-use super::{Group, NodeKind, Store, copy, cut, document, draft, hierarchy, marker, path, transform, upkeep};
+use super::{Group, NodeKind, Store, copy, create_array, cut, document, draft, hierarchy, marker, path, transform, upkeep};
 use crate::counting::{self, Counting};
 use crate::dtype::Overflow;
 use crate::error::{Error, ErrorKind, Result, bail, err};
@@ -395,6 +395,12 @@ impl Job<'_> {
 
     /// Reads and writes the elements of each chunk.
     fn recode(&mut self, node: &str, target: &str, array: &NewArray) -> Result<()> {
+        // Of chunks that hold nothing but the fill value by now, none takes the place of what an interrupted run encoded.
+        if array.old.meta.format == Format::V2 && self.converted.as_ref().is_some_and(Converted::goes_on) {
+            for key in create_array::leftovers(self.to.shared(), target, &array.new, false)? {
+                self.to.shared().erase(&key).map_err(|e| e.at_key(key))?;
+            }
+        }
         let source = array.old.bound(node)?;
         let dest = ArrayState::new(self.to, target, array.new.clone(), &Handling::default())?.bound(target)?;
         let elements = Elements::new((&array.old, &source), &dest, true, (0, Overflow::Error))?;

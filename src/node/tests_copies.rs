@@ -483,6 +483,61 @@ fn a_copy_of_an_array_that_another_program_changes_is_told_unless_the_array_only
     }
 }
 
+/// A program that has the array open as one of version 2 goes on while it is converted: its codec has no form in version 3.
+#[test]
+fn what_is_written_or_set_while_an_array_is_migrated_in_place_is_kept() {
+    const OLD: &[u8] = br#"{"zarr_format":2,"shape":[4],"chunks":[2],"dtype":"<i4","compressor":null,"fill_value":0,"order":"C","filters":[{"id":"base64"}]}"#;
+    let (context, shared): (_, SharedStore) = (Context::with_threads(1), Arc::new(MemoryStore::new()));
+    let store = Store::from_shared(&context, shared.clone(), Mode::ReadWrite);
+    let made = |path: &str| {
+        store.key_put(&format!("{path}/.zarray"), OLD).unwrap();
+        let array = Array::open(&store, path).unwrap();
+        write_all(&array, &mut [1, 2, 3, 4]);
+        array
+    };
+    // Behind the last step, before what is old is erased: one cuts what was encoded by then.
+    let array = made("a");
+    let mut go_on = |done, total| {
+        if done == total {
+            array.resize(&[2], false)?;
+            write_all(&array, &mut [5, 6]);
+            array.attributes().set("a", 1.into())?;
+        }
+        Ok(())
+    };
+    assert_eq!(kind(store.migrate("a", None, false, &mut go_on)), ErrorKind::Again);
+    store.migrate("a", None, false, &mut |_, _| Ok(())).unwrap();
+    let migrated = Array::open(&store, "a").unwrap();
+    assert_eq!((migrated.format(), migrated.attributes().get_i64("a").unwrap()), (Format::V3, 1));
+    assert_eq!(store.key_list("a/").unwrap(), ["a/c/0", "a/zarr.json"]);
+    migrated.resize(&[4], false).unwrap();
+    assert_eq!(read_all(&migrated), [5, 6, 0, 0]);
+    // While what is old is erased: an attribute is refused or kept, where there was none.
+    let array = Mutex::new(Some(made("b")));
+    let setting = Arc::new(Mutex::new(None));
+    let threads = setting.clone();
+    let tell = move |next: Next<'_>| {
+        if let Next::Change("b/.zmetadata") = next
+            && let Some(array) = array.lock().unwrap().take()
+        {
+            let (done, waits) = std::sync::mpsc::channel();
+            *threads.lock().unwrap() = Some(std::thread::spawn(move || {
+                let set = array.attributes().set("b", 1.into());
+                drop(done);
+                set
+            }));
+            let _: std::result::Result<(), _> = waits.recv_timeout(std::time::Duration::from_millis(300));
+        }
+        Ok(())
+    };
+    let told = Store::from_shared(&context, Arc::new(Told { inner: shared, tell, name: None }), Mode::ReadWrite);
+    told.migrate("b", None, false, &mut |_, _| Ok(())).unwrap();
+    let set = setting.lock().unwrap().take().unwrap().join().unwrap();
+    let migrated = Array::open(&store, "b").unwrap();
+    assert!(set.is_err() || migrated.attributes().get_i64("b").is_ok_and(|b| b == 1), "{set:?}");
+    assert_eq!(store.key_list("b/").unwrap(), ["b/c/0", "b/c/1", "b/zarr.json"]);
+}
+
 /// Keys and bytes are copied as they are, whichever version the store is opened for.
 #[test]
 fn nodes_that_the_options_of_the_store_do_not_find_are_copied_as_they_are() {
