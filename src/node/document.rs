@@ -8,6 +8,7 @@ use crate::error::{ErrorKind, Result, err};
 use crate::limits::{MAX_CONSOLIDATED, MAX_DOCUMENT};
 use crate::metadata::{Format, Map, Value, json, v2, v3};
 use crate::store::{Condition, LockUse, ProcessLock, swap};
+use std::time::Duration;
 
 /// Keeps other changes of one document out, in this process and (where the store can) in others.
 pub(super) struct DocumentLock {
@@ -42,13 +43,27 @@ fn place_of(store: &Store, path: &str, name: &str) -> String {
 /// Takes the lock that one writer of what belongs to the node at `path` holds while it is the only one, or fails with an error of kind `Again`;
 /// `None` where the store has no locks.
 pub(super) fn lock_alone(store: &Store, path: &str, name: &str) -> Result<Option<ProcessLock>> {
+    // Who asks whether somebody holds it has it for a moment.
+    for _ in 0..LOOKS_ALONE {
+        match try_lock_alone(store, path, name) {
+            Err(e) if e.kind() == ErrorKind::Again => std::thread::sleep(LOOK_ALONE),
+            taken => return taken,
+        }
+    }
+    try_lock_alone(store, path, name)
+}
+
+const LOOKS_ALONE: usize = 3;
+const LOOK_ALONE: Duration = Duration::from_millis(4);
+
+fn try_lock_alone(store: &Store, path: &str, name: &str) -> Result<Option<ProcessLock>> {
     let key = path::join(path, &format!("series of {name}"));
     store.shared().lock_key(&prefix(path), &key, LockUse::Alone)
 }
 
 /// Whether somebody holds the lock of [`lock_alone`].
 pub(super) fn is_locked_alone(store: &Store, path: &str, name: &str) -> bool {
-    matches!(lock_alone(store, path, name), Err(e) if e.kind() == ErrorKind::Again)
+    matches!(try_lock_alone(store, path, name), Err(e) if e.kind() == ErrorKind::Again)
 }
 
 /// Adds the other part of the lock of `key`, which is kept in the folder of the node at `folder`.

@@ -980,3 +980,18 @@ fn a_step_that_is_given_again_after_a_number_that_does_not_fit_has_the_values_th
     let found = |name: &str| numbers(&Group::open(&anew(&store), "").unwrap().open_array(name).unwrap());
     assert_eq!((found("t"), found("mean"), found("p")), (vec![1, 2, 3, 21, 22, 23], vec![7, 8], vec![0; 6]));
 }
+
+/// Who closes a dataset looks whether a series is open, and has the lock for a moment.
+#[test]
+fn a_series_is_opened_while_another_program_looks_for_one() {
+    let folder = super::tests_growth::Folder::new("looks");
+    let take = || document::lock_alone(&folder.1, "", "time").map(Option::unwrap);
+    let held = take().unwrap();
+    assert_eq!(take().err().unwrap().kind(), ErrorKind::Again);
+    let looks = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(1));
+        drop(held);
+    });
+    drop(take().unwrap());
+    looks.join().unwrap();
+}
