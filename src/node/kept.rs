@@ -86,9 +86,14 @@ pub(super) fn check_copied(store: &Store, node: &str, key: Option<&str>, then: C
             if now.and_then(|all| all.get(CHECKPOINT)) == attributes.get(CHECKPOINT) { Ok(()) } else { changed("removed or replaced") }
         }
         CopiedNode::Group(_) => Ok(()),
-        CopiedNode::Array { document, shape, .. } => match shape_of(&now) {
+        CopiedNode::Array { document, shape, gone, .. } => match shape_of(&now) {
             Some(lengths) if lengths.len() == shape.len() && has_same_chunks(document, &now) => {
-                if lengths.iter().zip(shape).all(|(now, then)| now >= then) { Ok(()) } else { changed("made shorter") }
+                match lengths.iter().zip(shape).all(|(now, then)| now >= then) {
+                    // It may have grown again.
+                    true if gone && now != *document => changed("changed"),
+                    true => Ok(()),
+                    false => changed("made shorter"),
+                }
             }
             _ => changed("replaced"),
         },
@@ -128,8 +133,9 @@ pub(super) fn changed_meanwhile(node: &str, what: &str) -> Error {
 pub(super) enum CopiedNode<'a> {
     /// Its attributes.
     Group(&'a Map),
-    /// Its document, and its text if it is known; and its shape, as far as it is copied.
-    Array { text: &'a [u8], document: &'a Map, shape: &'a [u64] },
+    /// Its document, and its text if it is known; its shape, as far as it is copied; and whether any chunk was gone when it was to be copied: one goes
+    /// where it holds nothing but the fill value, or with the end of the array.
+    Array { text: &'a [u8], document: &'a Map, shape: &'a [u64], gone: bool },
 }
 
 impl CopiedNode<'_> {

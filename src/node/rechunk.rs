@@ -275,10 +275,8 @@ impl Job<'_> {
 
     fn node(&mut self, node: &str, new: &New, at: At<'_>) -> Result<()> {
         let (to, target) = (at.0, &moved_path(node, &self.from_path, at.1));
-        if let New::Array(array) = new {
-            self.chunks(node, array, at)?;
-        }
-        self.check_copied(node, new)?;
+        let gone = if let New::Array(array) = new { self.chunks(node, array, at)? } else { false };
+        self.check_copied(node, new, gone)?;
         // What the document speaks of is durable before it is there.
         if target == at.1 {
             to.flush()?;
@@ -299,20 +297,21 @@ impl Job<'_> {
     }
 
     /// Checks that what was copied of a node was all there.
-    fn check_copied(&self, node: &str, new: &New) -> Result<()> {
+    fn check_copied(&self, node: &str, new: &New, gone: bool) -> Result<()> {
         let nothing = Map::new();
         let then = match new {
             New::Group(Format::V3, document) => CopiedNode::Group(v3::attributes(document).unwrap_or(&nothing)),
             New::Group(Format::V2, attributes) => CopiedNode::Group(attributes),
             New::Array(array) => {
                 let meta = &array.old.meta;
-                CopiedNode::Array { text: &[], document: &meta.document, shape: &meta.shape }
+                CopiedNode::Array { text: &[], document: &meta.document, shape: &meta.shape, gone }
             }
         };
         kept::check_copied(self.way.from, node, None, then)
     }
 
-    fn chunks(&mut self, node: &str, array: &NewArray, at: At<'_>) -> Result<()> {
+    /// Makes the chunks of an array; says whether any of those that are copied as they are was gone by then.
+    fn chunks(&mut self, node: &str, array: &NewArray, at: At<'_>) -> Result<bool> {
         let (before, total) = (self.done, self.total);
         if !array.same_bytes {
             let elements = self.elements(node, array, at)?;
@@ -320,7 +319,7 @@ impl Job<'_> {
             elements.run(&mut |done| progress(before + done, total.max(before + done)))?;
             self.report.encoded += chunks;
             self.done += chunks;
-            return Ok(());
+            return Ok(false);
         }
         let target = moved_path(node, &self.from_path, at.1);
         cut::copy_marker((self.way.from, node), (at.0, &target))?;
@@ -336,7 +335,7 @@ impl Job<'_> {
         self.report.linked += moves.linked.into_inner();
         self.report.copied += moves.copied.into_inner();
         self.done += keys.len() as u64;
-        Ok(())
+        Ok(moves.gone.into_inner() > 0)
     }
 }
 

@@ -453,18 +453,22 @@ fn a_copy_of_an_array_that_another_program_changes_is_told_unless_the_array_only
         wanted.set_format(format).unwrap();
         write_all(&Array::create(store, "g/old", &wanted, Create::Overwrite).unwrap(), &mut [1, 2, 3, 4, 5, 6]);
     }
-    let events: [(&str, bool, fn(&Store)); 8] = [
+    let events: [(&str, bool, fn(&Store)); 9] = [
         ("nothing", true, |_| ()),
         ("longer", true, |store| Array::open(store, "g/old").unwrap().resize(&[9], false).unwrap()),
         ("attribute", true, |store| Array::open(store, "g/old").unwrap().attributes().set("a", 1.into()).unwrap()),
         ("shorter", false, |store| Array::open(store, "g/old").unwrap().resize(&[3], false).unwrap()),
+        ("taken back", false, |store| {
+            let array = Array::open(store, "g/old").unwrap();
+            array.resize(&[2], false).and_then(|()| array.resize(&[8], false)).unwrap();
+        }),
         ("other chunks", false, |store| array(store, Format::V2, 3)),
         ("other version", false, |store| array(store, Format::V3, 2)),
         ("erased", false, |store| store.erase_node("g/old").unwrap()),
         ("erased above", false, |store| store.erase_node("g").unwrap()),
     ];
     for ((what, whole, event), same_keys) in events.into_iter().flat_map(|event| [(event, true), (event, false)]) {
-        let (store, to) = (memory(), memory());
+        let (store, to) = (Store::memory(&Context::with_threads(1)), Store::memory(&Context::with_threads(1)));
         Group::create(&store, "", None, Create::New).unwrap();
         array(&store, Format::V2, 2);
         let mut waits = Some(event);

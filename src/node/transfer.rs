@@ -59,6 +59,8 @@ pub(super) struct Moves {
     pub linked: AtomicU64,
     /// Were copied.
     pub copied: AtomicU64,
+    /// Were gone by then.
+    pub gone: AtomicU64,
 }
 
 /// From where to where objects go.
@@ -88,7 +90,7 @@ impl Way<'_> {
     pub fn move_all(&self, keys: &[(String, String)], moves: &Moves, told: &mut dyn FnMut(u64) -> Result<()>) -> Result<()> {
         let task = |i: u64, _: &tasks::Running<'_>| {
             let (key, to_key) = &keys[i as usize];
-            self.move_object(key, to_key, moves)
+            self.move_object(key, to_key, moves).map(drop)
         };
         let (pool, width) = self.threads();
         tasks::run(&pool, keys.len() as u64, width, &task, told)
@@ -99,20 +101,22 @@ impl Way<'_> {
         self.to.threads_with(self.from, true)
     }
 
-    /// Brings one object to another key. One that another program erased meanwhile is missing in the new place, too.
-    pub fn move_object(&self, key: &str, to_key: &str, moves: &Moves) -> Result<()> {
+    /// Brings one object to another key. One that another program erased meanwhile is missing in the new place, too: `false` then.
+    pub fn move_object(&self, key: &str, to_key: &str, moves: &Moves) -> Result<bool> {
         let file = if self.link { self.from.shared().file(key) } else { None };
         if let Some(file) = file
             && self.to.shared().link(to_key, &file, true).map_err(|e| e.at_key(to_key))?
         {
             moves.linked.fetch_add(1, Ordering::Relaxed);
-            return Ok(());
+            return Ok(true);
         }
-        if let Some(object) = self.from.shared().open(key).map_err(|e| e.at_key(key))? {
-            self.copy_object(&object, key, to_key)?;
-            moves.copied.fetch_add(1, Ordering::Relaxed);
-        }
-        Ok(())
+        let Some(object) = self.from.shared().open(key).map_err(|e| e.at_key(key))? else {
+            moves.gone.fetch_add(1, Ordering::Relaxed);
+            return Ok(false);
+        };
+        self.copy_object(&object, key, to_key)?;
+        moves.copied.fetch_add(1, Ordering::Relaxed);
+        Ok(true)
     }
 
     fn copy_object(&self, object: &Object, key: &str, to_key: &str) -> Result<()> {
