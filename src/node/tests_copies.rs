@@ -453,7 +453,8 @@ fn a_copy_of_an_array_that_another_program_changes_is_told_unless_the_array_only
         wanted.set_format(format).unwrap();
         write_all(&Array::create(store, "g/old", &wanted, Create::Overwrite).unwrap(), &mut [1, 2, 3, 4, 5, 6]);
     }
-    let events: [(&str, bool, fn(&Store)); 9] = [
+    type Event = (&'static str, bool, fn(&Store));
+    let events: [Event; 9] = [
         ("nothing", true, |_| ()),
         ("longer", true, |store| Array::open(store, "g/old").unwrap().resize(&[9], false).unwrap()),
         ("attribute", true, |store| Array::open(store, "g/old").unwrap().attributes().set("a", 1.into()).unwrap()),
