@@ -96,7 +96,7 @@ static int check_var(const oz_group *group, const char **given, char *normal, nc
     if (!file->writable) return NC_EPERM;
     if (status) return status;
     const oz_type *info = oz_type_of(file, type);
-    if (!info || (info->kind >= NC_ENUM && !info->fields.count)) return NC_EBADTYPE;
+    if (!info || !oz_type_has_members(info)) return NC_EBADTYPE;
     if (!oz_type_allowed(file, type)) return oz_not_classic(file, NC_EBADTYPE);
     if (name_in_use(group, name)) return NC_ENAMEINUSE;
     if (rank < 0 || (rank && !dims)) return NC_EINVAL;

@@ -2,6 +2,7 @@
 #include "hierarchy.h"
 #include "parallel.h"
 #include "table.h"
+#include "types.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -148,10 +149,22 @@ bool oz_type_allowed(const oz_file *file, nc_type type) {
 
 int oz_not_classic(const oz_file *file, int status) { return file->format == NC_FORMAT_NETCDF4_CLASSIC ? NC_ESTRICTNC3 : status; }
 
+/* Tells whether each type has members, as netCDF wants it of those that are to be stored. */
+static int check_types(const oz_file *file) {
+    for (int i = 0; i < file->type_count; i++) {
+        const oz_type *type = file->types[i];
+        if (oz_type_has_members(type)) continue;
+        oz_log("the type %s has no %s, or a field of such a type", type->name, type->kind == NC_ENUM ? "members" : "fields");
+        return NC_EINVAL;
+    }
+    return NC_NOERR;
+}
+
 int oz_to_data(oz_file *file) {
     if (!file->defining) return NC_NOERR;
     if (file->classic) return NC_EINDEFINE;
-    int status = oz_hierarchy_store(file);
+    int status = check_types(file);
+    if (!status) status = oz_hierarchy_store(file);
     if (!status) file->defining = false;
     return status;
 }
@@ -163,17 +176,6 @@ int oz_redef(int ncid) {
     if (!group->file->writable) return NC_EPERM;
     if (group->file->defining) return group->file->classic ? NC_EINDEFINE : NC_NOERR;
     group->file->defining = true;
-    return NC_NOERR;
-}
-
-/* Types without members are no types. */
-static int check_types(const oz_file *file) {
-    for (int i = 0; i < file->type_count; i++) {
-        const oz_type *type = file->types[i];
-        if ((type->kind != NC_COMPOUND && type->kind != NC_ENUM) || type->fields.count) continue;
-        oz_log("the type %s has no %s", type->name, type->kind == NC_ENUM ? "members" : "fields");
-        return NC_EINVAL;
-    }
     return NC_NOERR;
 }
 
@@ -205,6 +207,7 @@ int oz_sync(int ncid) {
     if (!group->file->writable) return oz_hierarchy_refresh(group->file);
     if (group->file->defining && group->file->classic) return NC_EINDEFINE;
     status = store_all(group->file);
+    if (!status) status = check_types(group->file);
     if (!status) group->file->defining = false;
     return status;
 }
@@ -265,9 +268,10 @@ int oz_close(int ncid, void *memory) {
     oz_group *group;
     int status = oz_find_group(ncid, &group);
     if (status) return status;
-    status = check_types(group->file);
-    if (status) return status;
-    return close_file(group->file, group->file->writable ? store_all(group->file) : NC_NOERR);
+    /* A type without members is an error, and all else is stored. */
+    int types = check_types(group->file);
+    status = close_file(group->file, group->file->writable ? store_all(group->file) : NC_NOERR);
+    return status ? status : types;
 }
 
 int oz_set_fill(int ncid, int mode, int *old) {

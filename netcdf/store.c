@@ -3,6 +3,7 @@
 #include "hierarchy.h"
 #include "listed.h"
 #include "parallel.h"
+#include "types.h"
 #include "user_types.h"
 
 #include <ozarr_advanced.h>
@@ -222,7 +223,7 @@ int oz_hierarchy_store(oz_file *file) {
     if (wait && !status) all_opened(file);
     if (!status && file->dirty) file->stored = file->stale = true;
     if (!status) status = show(file);
-    for (int i = 0; i < file->type_count && !status; i++) file->types[i]->complete = true;
+    for (int i = 0; i < file->type_count && !status; i++) file->types[i]->complete = oz_type_has_members(file->types[i]);
     if (!status) file->dirty = false;
     return status;
 }

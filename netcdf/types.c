@@ -172,6 +172,16 @@ static int copy_one(const oz_type *type, void *to, const void *from) {
     return NC_NOERR;
 }
 
+bool oz_type_has_members(const oz_type *type) {
+    if (type->kind != NC_COMPOUND && type->kind != NC_ENUM) return true;
+    bool all = type->fields.count > 0;
+    for (int i = 0; i < type->fields.count && type->kind == NC_COMPOUND; i++) {
+        const oz_field *field = type->fields.items[i];
+        all = all && oz_type_has_members(field->type);
+    }
+    return all;
+}
+
 int oz_copy_values(const oz_type *type, void *to, const void *from, size_t count) {
     if (type->id != NC_STRING && type->kind != NC_VLEN) {
         if (count) memcpy(to, from, count * type->size);

@@ -22,6 +22,9 @@ int oz_convert(const void *from, nc_type from_type, void *to, nc_type to_type, s
 /* The entry of one of netCDF's own types; NULL for other IDs. */
 const oz_type *oz_type_atomic(nc_type type);
 
+/* Whether a compound or an enumeration, and the types of its fields, have members; true of all other types. */
+bool oz_type_has_members(const oz_type *type);
+
 /* Copies `count` values, with all that they point to; frees what they point to. */
 int oz_copy_values(const oz_type *type, void *to, const void *from, size_t count);
 void oz_clear_values(const oz_type *type, void *values, size_t count);

@@ -75,6 +75,9 @@ static int find_open(int ncid, nc_type id, int kind, const char **name, char *no
     return oz_list_find(&(*type)->fields, *name) ? NC_ENAMEINUSE : NC_NOERR;
 }
 
+/* Has the record of a type's group stored: nc_sync has left out a type that had no members. */
+static void touch(oz_type *type) { type->group->file->dirty = type->group->dirty = true; }
+
 int oz_insert_array_compound(int ncid, nc_type id, const char *name, size_t offset, nc_type field_type, int rank, const int *shape) {
     char normal[NC_MAX_NAME + 1];
     oz_type *type;
@@ -100,6 +103,7 @@ int oz_insert_array_compound(int ncid, nc_type id, const char *name, size_t offs
     field->rank = rank;
     field->count = count;
     for (int d = 0; d < rank; d++) field->shape[d] = shape[d];
+    touch(type);
     return NC_NOERR;
 }
 
@@ -117,6 +121,7 @@ int oz_insert_enum(int ncid, nc_type id, const char *name, const void *value) {
     if (!field) return NC_ENOMEM;
     if (type->base == NC_UINT64) memcpy(&field->value, value, sizeof field->value);
     else oz_convert(value, type->base, &field->value, NC_INT64, 1);
+    touch(type);
     return NC_NOERR;
 }
 

@@ -55,6 +55,7 @@ void oz_user_types_write(text *t, const oz_group *group) {
     text_put(t, "{");
     for (int i = 0; i < group->types.count; i++) {
         const oz_type *type = group->types.items[i];
+        if (!oz_type_has_members(type)) continue;
         text_member(t, type->name);
         text_put(t, "{\"class\":");
         text_quote(t, KINDS[type->kind - NC_VLEN], strlen(KINDS[type->kind - NC_VLEN]));
@@ -136,9 +137,15 @@ static bool read_type(oz_group *group, const json *record) {
 
 static int damaged(const char *name) { return oz_log("the record of the type %s is damaged", name), NC_EBADTYPE; }
 
+/* Whether a type was recorded before it had members, as older versions of this library did: no variable has such a type. */
+static bool lacks_members(const json *record) {
+    const json *fields = json_member(record, "fields"), *members = json_member(record, "members");
+    return (fields && !fields->count) || (members && !members->count);
+}
+
 int oz_user_types_read(oz_group *group, const json *object) {
     for (const json *record = object && object->kind == JSON_OBJECT ? object->first : NULL; record; record = record->next)
-        if (!read_type(group, record)) return damaged(record->name);
+        if (!lacks_members(record) && !read_type(group, record)) return damaged(record->name);
     return NC_NOERR;
 }
 

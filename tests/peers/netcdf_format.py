@@ -456,6 +456,7 @@ def damaged(build):
     cases = [("the root's document", "zarr.json", lambda b: b[:40], "NetCDF: Unknown file format", "zarr.json"), ("an array's document", "tas/zarr.json", lambda b: b[:40], None, "tas/zarr.json"),
              ("a chunk", "tas/c/0/0/0", lambda b: b[:-9], "NetCDF: I/O failure", "tas/c/0/0/0"), ("a chunk's bytes", "tas/c/0/0/0", lambda b: bytes(9) + b[9:], "NetCDF: I/O failure", "tas/c/0/0/0"),
              ("a record that is a number", "zarr.json", lambda b: json.dumps((d := json.loads(b)) | {"attributes": d["attributes"] | {"_nc_model": 7}}).encode(), None, None),
+             ("a type without fields", "zarr.json", lambda b: json.dumps((d := json.loads(b)) | {"attributes": d["attributes"] | {"_nc_model": {"user_types": {"t": {"class": "compound", "size": 8, "fields": []}}}}}).encode(), None, None),
              ("a name of 5,000 letters", "zarr.json", lambda b: json.dumps((d := json.loads(b)) | {"attributes": d["attributes"] | {"n" * 5000: 7}}).encode(), "NetCDF: Attribute not found", None),
              ("an unknown codec", "tas/zarr.json", lambda b: b.replace(b'"zstd"', b'"none-such"'), "NetCDF: Filter error", "none-such"), ("a type's record", "types.zarr/zarr.json", lambda b: b.replace(b'"offset": 24', b'"offset": 2400'), "NetCDF: Not a valid data type", "obs_t")]
     for number, (name, key, change, status, told) in enumerate(cases):
@@ -643,7 +644,7 @@ def calls(build):
     check("the calls of netcdf_calls.c compile", code == 0, err[-500:])
     for name in run(["./calls"], build)[1].split():
         # NCZarr's keys of format 2 say dimensions by their names alone, and have no lists and structs.
-        versions = ["3"] if name in ("hidden_dimensions", "filled_lists", "types_of_groups") else ["3", "2"]
+        versions = ["3"] if name in ("hidden_dimensions", "filled_lists", "types_of_groups", "types_without_members") else ["3", "2"]
         wanted = run(["./calls", f"calls_{name}.nc", name], build, **PRELOAD)[:2]
         for version in versions:
             found = run(["./calls", f"calls_{name}{version}.zarr", name], build, **PRELOAD, OZARR_NETCDF_SPEC=f"format={version}")[:2]
