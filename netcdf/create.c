@@ -78,6 +78,8 @@ static ozarr_status set_compressor(ozarr_spec *spec, const oz_var *var, int form
     /* The setting's shuffle belongs to its compressor. */
     bool said = deflate || zstd || oz_var_filter(var, 307);
     ozarr_shuffle shuffle = text || said ? OZARR_SHUFFLE_DEFAULT : defaults->shuffle;
+    /* Pcodec takes numbers of two bytes and more. */
+    if (strcmp(name, "pcodec") == 0 && (var->form != OZ_NUMBERS || var->info->size == 1 || shuffled)) name = "zstd", level = -1;
     if (shuffled) {
         shuffle = OZARR_SHUFFLE_BYTE;
         if (format == 3 && strncmp(name, "blosc", 5) != 0) name = "blosc:zstd";
@@ -89,7 +91,6 @@ static ozarr_status set_compressor(ozarr_spec *spec, const oz_var *var, int form
     } else if (zstd) {
         level = zstd->count ? (int)zstd->parameters[0] : -1;
         name = shuffled && format == 3 ? "blosc:zstd" : "zstd";
-        if (name[0] == 'b' && level > 9) level = 9;
     } else if (oz_var_filter(var, 307)) {
         const oz_filter *bzip2 = oz_var_filter(var, 307);
         level = bzip2->count ? (int)bzip2->parameters[0] : -1;
@@ -102,6 +103,8 @@ static ozarr_status set_compressor(ozarr_spec *spec, const oz_var *var, int form
         shuffle = blosc->count > 5 ? (ozarr_shuffle)(blosc->parameters[5] + 1) : OZARR_SHUFFLE_DEFAULT;
     }
     if (text && strncmp(name, "blosc", 5) == 0) name = "zstd", level = -1;
+    /* Blosc compresses by the levels 1 to 9, or by its own where that is -1. */
+    if (strncmp(name, "blosc", 5) == 0) level = level > 9 ? 9 : level < -1 ? 1 : level;
     if (fits_block(var)) name = "none";
     if (strcmp(name, "none") == 0) shuffle = OZARR_SHUFFLE_DEFAULT;
     ozarr_status status = ozarr_spec_set_compressor(spec, name, level);

@@ -1039,6 +1039,25 @@ static void refuse_filters(int var) {
         if (nc_def_var_filter(file, var, bad[i].id, bad[i].count, bad[i].parameters) != NC_EFILTER) printf("filter %zu\n", i);
 }
 
+/* All levels of Zstandard go with shuffling, for which format 3 has Blosc, of other levels. */
+static void shuffled_levels(void) {
+    const int levels[] = {-131072, -5, -1, 0, 9, 22};
+    int dim, var;
+    create(NC_NETCDF4);
+    SHOW(nc_def_dim(file, "x", 3, &dim));
+    for (size_t i = 0; i <= sizeof levels / sizeof *levels; i++) {
+        char name[] = {'v', (char)('0' + i), 0};
+        SHOW(nc_def_var(file, name, NC_INT, 1, &dim, &var));
+        SHOW(nc_def_var_deflate(file, var, 1, 0, 0));
+        if (i && strstr(path, ".zarr") && nc_def_var_filter(file, var, 32015, 1, &(unsigned){(unsigned)levels[i - 1]})) exit(1);
+        SHOW(nc_put_var_int(file, var, (int[]){1, 2, 3}));
+    }
+    SHOW(nc_close(file));
+    open(NC_NOWRITE);
+    show_all(file);
+    SHOW(nc_close(file));
+}
+
 /* Names and sizes that no array of Zarr can have are refused where they are given, on Zarr, and harm nothing else. */
 static void refused_definitions(void) {
     bool zarr = strstr(path, ".zarr") != NULL;
@@ -1472,7 +1491,7 @@ static const struct {
     {"quantized", quantized},    {"fill_modes", fill_modes}, {"fill_modes_classic", fill_modes_classic}, {"define_cycles", define_cycles},
     {"define_cycles_classic", define_cycles_classic}, {"watching", watching}, {"small_reads", small_reads}, {"many", many}, {"alike", alike}, {"full_disk", full_disk}, {"full_disk_renaming", full_disk_renaming}, {"abortion", abortion},
     {"aborted_records", aborted_records}, {"definitions_on_full_disk", definitions_on_full_disk}, {"dropped_renaming", dropped_renaming}, {"freed_names", freed_names}, {"freed_names_above", freed_names_above}, {"far_records", far_records}, {"blocked_definition", blocked_definition},
-    {"refused_definitions", refused_definitions}, {"aborted_on_full_disk", aborted_on_full_disk}, {"threads", threads},
+    {"shuffled_levels", shuffled_levels}, {"refused_definitions", refused_definitions}, {"aborted_on_full_disk", aborted_on_full_disk}, {"threads", threads},
     {"appending", appending}, {"grown_below", grown_below}, {"hidden_dimensions", hidden_dimensions},
     {"filled_lists", filled_lists}, {"types_of_groups", types_of_groups}, {"types_without_members", types_without_members}, {"late_fill_values", late_fill_values}, {"late_fill_values_classic", late_fill_values_classic},
     {"rounding_taken_back", rounding_taken_back}, {"long_fill_value", long_fill_value}};
