@@ -238,7 +238,7 @@ int oz_abort(int ncid) {
     oz_file *file = group->file;
     /* One rank may have failed where the others had nothing to store. */
     bool defining = oz_agree(file->ranks, file->defining), undefined = oz_agree(file->ranks, file->created && !file->stored);
-    if (file->writable && !defining) return oz_close(ncid, NULL);
+    if (file->writable && !defining) return oz_close(file->ncid, NULL);
     if (file->writable && !undefined) status = oz_elements_store(file);
     if (!status && !undefined) status = oz_consolidate(file);
     status = oz_agree(file->ranks, status);
@@ -268,6 +268,7 @@ int oz_close(int ncid, void *memory) {
     oz_group *group;
     int status = oz_find_group(ncid, &group);
     if (status) return status;
+    if (group->parent) return NC_EBADGRPID;
     /* A type without members is an error, and all else is stored. */
     int types = check_types(group->file);
     status = close_file(group->file, group->file->writable ? store_all(group->file) : NC_NOERR);

@@ -738,6 +738,27 @@ static void abortion(void) {
     }
 }
 
+/* A group cannot be closed, and the file goes on; nc_abort takes any group. */
+static void closed_groups(void) {
+    int group, var, value = 7;
+    for (int aborted = 0; aborted < 2; aborted++) {
+        create(NC_NETCDF4);
+        SHOW(nc_def_grp(file, "g", &group));
+        SHOW(nc_def_var(file, "v", NC_INT, 0, NULL, &var));
+        SHOW(nc_close(group));
+        SHOW(nc_put_var_int(file, var, &value));
+        SHOW(nc_close(group));
+        SHOW(aborted ? nc_abort(group) : nc_close(file));
+        SHOW(nc_inq_varid(file, "v", &var));
+        open(NC_NOWRITE);
+        SHOW(nc_inq_grp_ncid(file, "g", &group));
+        SHOW(nc_close(group));
+        SHOW(nc_get_var_int(file, var, &value));
+        SHOW(value);
+        SHOW(nc_close(file));
+    }
+}
+
 /* Shows all elements of all variables, and the lengths of their dimensions. */
 static void show_all(int id) {
     int vars, groups[4], group_count;
@@ -1489,7 +1510,7 @@ static const struct {
     void (*run)(void);
 } CASES[] = {{"names", names}, {"null_strings", null_strings}, {"renaming", renaming}, {"paths", paths}, {"deletion", deletion}, {"hashes", hashes}, {"own_attributes", own_attributes}, {"nothing", nothing},
     {"quantized", quantized},    {"fill_modes", fill_modes}, {"fill_modes_classic", fill_modes_classic}, {"define_cycles", define_cycles},
-    {"define_cycles_classic", define_cycles_classic}, {"watching", watching}, {"small_reads", small_reads}, {"many", many}, {"alike", alike}, {"full_disk", full_disk}, {"full_disk_renaming", full_disk_renaming}, {"abortion", abortion},
+    {"define_cycles_classic", define_cycles_classic}, {"watching", watching}, {"small_reads", small_reads}, {"many", many}, {"alike", alike}, {"full_disk", full_disk}, {"full_disk_renaming", full_disk_renaming}, {"abortion", abortion}, {"closed_groups", closed_groups},
     {"aborted_records", aborted_records}, {"definitions_on_full_disk", definitions_on_full_disk}, {"dropped_renaming", dropped_renaming}, {"freed_names", freed_names}, {"freed_names_above", freed_names_above}, {"far_records", far_records}, {"blocked_definition", blocked_definition},
     {"shuffled_levels", shuffled_levels}, {"refused_definitions", refused_definitions}, {"aborted_on_full_disk", aborted_on_full_disk}, {"threads", threads},
     {"appending", appending}, {"grown_below", grown_below}, {"hidden_dimensions", hidden_dimensions},
