@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_DEPTH = 64 };
+/* All that the library reads, whose documents have 127 levels at most. */
+enum { MAX_DEPTH = 128 };
 
 typedef struct reader {
     const char *text;

@@ -222,6 +222,10 @@ int oz_listed_group(const oz_listed *listed, const oz_group *group, oz_reading *
     int status = NC_NOERR;
     reading->attributes = e ? read_member(listed, e, ATTRIBUTES) : NULL;
     reading->source = listed->text;
+    if (e && e->members[ATTRIBUTES] && !reading->attributes) {
+        oz_log("the attributes of the group /%s cannot be read: they are malformed, or nested too deeply", path);
+        status = NC_ENOTNC;
+    }
     take_record(reading);
     for (size_t i = first_below(listed, path); i < listed->count && !status; i++) {
         const entry *below = &listed->entries[i];
@@ -332,8 +336,12 @@ int oz_listed_var(const oz_listed *listed, oz_group *group, const char *name, co
     *var = NULL;
     int status = find_array(listed, group, name, &e);
     if (status || !e) return status;
-    for (int m = 0; m < MEMBERS; m++) members[m] = read_member(listed, e, m);
-    status = make(listed, e, group, name, mine, members, var);
+    bool read = true;
+    for (int m = 0; m < MEMBERS; m++) {
+        members[m] = read_member(listed, e, m);
+        read = read && (members[m] || !e->members[m]);
+    }
+    if (read) status = make(listed, e, group, name, mine, members, var);
     for (int m = 0; m < MEMBERS; m++) json_free(members[m]);
     return status;
 }

@@ -29,7 +29,8 @@ static int read_atts(const oz_group *group, oz_list *atts, const ozarr_node *nod
     char *source = node_text(node, NULL);
     if (!source) return NC_ENOMEM;
     json *object = json_read(source);
-    int status = oz_atts_read(group, atts, object, source, types, var);
+    /* Without all of them the next change of one would erase the others. */
+    int status = object ? oz_atts_read(group, atts, object, source, types, var) : NC_ENOMEM;
     json_free(object);
     free(source);
     return status;
@@ -415,7 +416,7 @@ static int read_opened(const oz_group *group, oz_list *groups) {
     reading->nczarr = nczarr ? json_read(nczarr) : NULL;
     free(record);
     free(nczarr);
-    return reading->source ? list_children(group, &reading->found, groups) : NC_ENOMEM;
+    return reading->attributes ? list_children(group, &reading->found, groups) : NC_ENOMEM;
 }
 
 static int open_group(oz_group *group) {

@@ -541,6 +541,24 @@ def theirs(build):
     check("attributes that are renamed", attributes["c"] == {"b": 1} and attributes["no"] is True, attributes)
 
 
+def deep_attributes(build):
+    """Attributes of other programs that are nested deeply stay what they are beside one that a program of netCDF sets, and hide none of the others."""
+    warnings.simplefilter("ignore")
+    for version, levels in (3, 70), (2, 70), (3, 95):
+        deep = json.loads("[" * levels + "1" + "]" * levels)
+        name = f"deep{version}_{levels}.zarr"
+        group = zarr.create_group(build / name, zarr_format=version, attributes={"units": "K", "deep": deep})
+        group.create_array("v", data=np.ones(5, "i2"), fill_value=None).attrs.update({"units": "K", "deep": deep})
+        zarr.consolidate_metadata(build / name)
+        count = "[nc.nc_inq_varnatts(id, v, ctypes.byref(number)) or number.value for v in (-1, var(b'v'))]"
+        session(build, name, 0, f"assert {count} == [2, 2], {count}")
+        session(build, name, 1, *(f'assert nc.nc_put_att_text(id, {v}, b"title", 1, b"t") == 0' for v in ("-1", 'var(b"v")')), f"assert {count} == [3, 3], {count}",
+                'assert nc.nc_put_vara_short(id, var(b"v"), (ctypes.c_size_t * 1)(1), (ctypes.c_size_t * 1)(1), (ctypes.c_short * 1)(7)) == 0')
+        group = zarr.open_group(build / name, mode="r")
+        right = all({k: node.attrs.asdict().get(k) for k in ("units", "deep", "title")} == {"units": "K", "deep": deep, "title": "t"} for node in (group, group["v"]))
+        check(f"attributes of {levels} levels in format {version}", right and list(group["v"][:]) == [1, 7, 1, 1, 1], list(group.attrs))
+
+
 def alike(build):
     """Small variables that differ in their names only are decoded by one array in memory: what is wrong with the chunk of one is told of that one, and a chunk that is not stored has the fill value."""
     definitions, values = ("\n".join(form.format(i) for i in range(5)) for form in ("float v{0}(x); v{0}:n = {0};", "v{0} = 1.5, {0}, 3;"))
@@ -769,6 +787,7 @@ def main():
     damaged(build)
     hostile(build)
     theirs(build)
+    deep_attributes(build)
     alike(build)
     configured(build, given.prefix.resolve())
     alone(build, given.prefix.resolve())
