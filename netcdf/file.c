@@ -116,6 +116,8 @@ static int open_at(const char *path, int mode, int ncid, bool make, oz_comm_kind
     }
     oz_ranks *ranks = file->ranks;
     status = oz_agree(ranks, status);
+    /* The ranks read one after the other, while another program may add records. */
+    if (!status && !make) status = oz_agree_on_lengths(file);
     if (!status) return NC_NOERR;
     oz_file_free(file);
     oz_ranks_free(ranks);
@@ -204,7 +206,10 @@ int oz_sync(int ncid) {
     oz_group *group;
     int status = oz_find_group(ncid, &group);
     if (status) return status;
-    if (!group->file->writable) return oz_hierarchy_refresh(group->file);
+    if (!group->file->writable) {
+        status = oz_agree(group->file->ranks, oz_hierarchy_refresh(group->file));
+        return status ? status : oz_agree_on_lengths(group->file);
+    }
     if (group->file->defining && group->file->classic) return NC_EINDEFINE;
     status = store_all(group->file);
     if (!status) status = check_types(group->file);

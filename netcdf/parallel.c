@@ -54,12 +54,17 @@ int oz_agree(oz_ranks *ranks, int status) {
 int oz_agree_on_lengths(const oz_file *file) {
     if (!file->ranks) return NC_NOERR;
     int count = file->dim_count;
-    int64_t *lengths = calloc(2 * (size_t)count + 1, sizeof *lengths);
-    int status = oz_agree(file->ranks, lengths ? NC_NOERR : NC_ENOMEM);
+    int64_t *lengths = calloc(2 * (size_t)count + 1, sizeof *lengths), counts[3] = {count, -count, !lengths};
+    int status = oz_error(load()->largest(file->ranks, counts, 3));
+    if (!status && counts[2]) status = NC_ENOMEM;
+    if (!status && counts[0] != -counts[1]) {
+        oz_log("the ranks have read %d to %d dimensions of the file, which another program changes", (int)-counts[1], (int)counts[0]);
+        status = NC_EIO;
+    }
     for (int i = 0; i < count && !status; i++) lengths[i] = (int64_t)file->dims[i]->len, lengths[count + i] = file->dims[i]->published;
     if (!status) status = oz_error(load()->largest(file->ranks, lengths, 2 * count));
     for (int i = 0; i < count && !status; i++) {
-        if (!file->dims[i]->unlimited) continue;
+        if (!file->dims[i]->unlimited && file->writable) continue;
         file->dims[i]->len = (size_t)lengths[i];
         file->dims[i]->published = lengths[count + i];
     }

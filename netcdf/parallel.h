@@ -36,7 +36,7 @@ bool oz_stores(const oz_file *file);
 /* The error of the first rank that failed, on all of them; `status` in a file of one process. */
 int oz_agree(oz_ranks *ranks, int status);
 
-/* Gives all ranks the largest lengths of the dimensions that may grow. */
+/* Gives all ranks the largest lengths of the dimensions that may grow, or of all in a file that is open for reading. */
 int oz_agree_on_lengths(const oz_file *file);
 
 /* The kinds of access, by the numbers of netcdf_par.h. */

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <time.h>
 
 int nc_create_par(const char *path, int mode, MPI_Comm comm, MPI_Info info, int *id);
 int nc_open_par(const char *path, int mode, MPI_Comm comm, MPI_Info info, int *id);
@@ -366,6 +367,42 @@ static void blocked_definition(const char *path) {
     CHECK(nc_close(file));
 }
 
+/* Adds a record to a file by one process alone. */
+static void add_record(const char *path, size_t step) {
+    int file, value = (int)step;
+    CHECK(nc_open(path, NC_WRITE, &file));
+    CHECK(nc_put_var1_int(file, 0, &step, &value));
+    CHECK(nc_close(file));
+}
+
+/* Records that another process adds while the ranks look for them are there on all ranks or on none. */
+static void read_live(const char *path) {
+    enum { RECORDS = 4 };
+    int file, dim, v, found[RECORDS + 2];
+    size_t len;
+    if (rank == 0) {
+        CHECK(nc_create(path, NC_NETCDF4 | NC_CLOBBER, &file));
+        CHECK(nc_def_dim(file, "t", NC_UNLIMITED, &dim));
+        CHECK(nc_def_var(file, "v", NC_INT, 1, &dim, &v));
+        CHECK(nc_close(file));
+        for (size_t step = 0; step < RECORDS; step++) add_record(path, step);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    CHECK(reopen(path, NC_NOWRITE, &file));
+    CHECK(nc_var_par_access(file, 0, COLLECTIVE));
+    for (size_t step = RECORDS; step < RECORDS + 2; step++) {
+        /* The others have looked by then. */
+        if (rank == ranks - 1) nanosleep(&(struct timespec){.tv_nsec = 200000000}, NULL), add_record(path, step);
+        CHECK(nc_sync(file));
+        CHECK(nc_inq_dimlen(file, 0, &len));
+        FAILS(len == step + 1 ? NC_NOERR : NC_EDIMSIZE, NC_NOERR);
+        CHECK(nc_get_vara_int(file, 0, &(size_t){0}, &len, found));
+        for (size_t k = 0; k < len; k++) FAILS(found[k] == (int)k ? NC_NOERR : NC_EIO, NC_NOERR);
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+    CHECK(nc_close(file));
+}
+
 int main(int argc, char **argv) {
     ids i;
     char other[4096];
@@ -387,6 +424,7 @@ int main(int argc, char **argv) {
         abort_on_full_disk(other);
         define_on_full_disk(other);
         blocked_definition(other);
+        read_live(other);
     }
     append(argv[1]);
     MPI_Finalize();
