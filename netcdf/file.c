@@ -186,7 +186,8 @@ int oz_enddef(int ncid, size_t a, size_t b, size_t c, size_t d) {
     oz_group *group;
     int status = oz_find_group(ncid, &group);
     if (status) return status;
-    if (!group->file->defining) return NC_ENOTINDEFINE;
+    /* A write may have ended define mode on some ranks and failed on others. */
+    if (!oz_agree(group->file->ranks, group->file->defining)) return NC_ENOTINDEFINE;
     status = check_types(group->file);
     if (!status) status = oz_agree(group->file->ranks, oz_hierarchy_store(group->file));
     if (!status) group->file->defining = false;

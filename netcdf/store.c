@@ -189,7 +189,8 @@ static int open_made(const oz_file *file) {
     return status;
 }
 
-/* Notes the arrays that are to be made, so that all ranks know it of the same ones where only the first rank can make some; tells whether there are any. */
+/* Notes the arrays that are to be made, so that all ranks know it of the same ones where only the first rank, or all but that, can make some; tells
+ * whether there are any. */
 static bool lacks_arrays(const oz_file *file) {
     bool any = false;
     for (int i = 0; i < file->group_count; i++)
@@ -215,7 +216,7 @@ static int show(oz_file *file) {
 }
 
 int oz_hierarchy_store(oz_file *file) {
-    bool wait = file->ranks && file->dirty && !oz_file_alone(file) && lacks_arrays(file);
+    bool wait = file->ranks && file->dirty && lacks_arrays(file) && !oz_file_alone(file);
     int status = NC_NOERR;
     for (int i = 0; i < file->group_count && file->dirty; i++) note(&status, store_group(file->groups[i]));
     if (wait) status = oz_agree(file->ranks, status);

@@ -304,6 +304,33 @@ static void abort_on_full_disk(const char *path) {
     FAILS(reopen(path, NC_NOWRITE, &file) ? 1 : 0, 1);
 }
 
+/* A write that ends define mode, and cannot store the attributes on the first rank, is an error on all of them, and so none in another mode than others:
+ * the next nc_enddef, and all that is behind it, ends on all. */
+static void end_on_full_disk(const char *path) {
+    int file, dim, v, found;
+    char history[4000];
+    memset(history, 'h', sizeof history);
+    CHECK(create(path, NC_CLOBBER, &file));
+    CHECK(nc_def_dim(file, "x", (size_t)ranks, &dim));
+    CHECK(nc_def_var(file, "v", NC_INT, 1, &dim, &v));
+    CHECK(nc_put_att_text(file, NC_GLOBAL, "history", sizeof history, history));
+    CHECK(nc_var_par_access(file, v, COLLECTIVE));
+    const rlim_t before = limit_files(2048);
+    found = nc_put_var1_int(file, v, &(size_t){(size_t)rank}, &rank);
+    limit_files(before);
+    FAILS(found ? NC_EIO : NC_NOERR, NC_EIO);
+    CHECK(nc_enddef(file));
+    FAILS(nc_enddef(file), NC_ENOTINDEFINE);
+    CHECK(nc_put_var1_int(file, v, &(size_t){(size_t)rank}, &rank));
+    CHECK(nc_close(file));
+    CHECK(reopen(path, NC_NOWRITE, &file));
+    for (int r = 0; r < ranks; r++) {
+        CHECK(nc_get_var1_int(file, v, &(size_t){(size_t)r}, &found));
+        FAILS(found == r ? NC_NOERR : NC_EIO, NC_NOERR);
+    }
+    CHECK(nc_close(file));
+}
+
 /* Definitions that the first rank could not store in an older file, though it made the array, are stored by the next call of all ranks. */
 static void define_on_full_disk(const char *path) {
     int file, dim, v;
@@ -333,15 +360,18 @@ static void define_on_full_disk(const char *path) {
     CHECK(nc_close(file));
 }
 
-/* A variable that cannot be stored in an older file is an error on all ranks, and so is all access to those behind it, which the first rank has made. */
-static void blocked_definition(const char *path) {
+/* A variable that the first rank cannot store, in an older file and a new one, is an error on all ranks, and so is all access to those behind it, which
+ * it has made. */
+static void blocked_definition(const char *path, bool older) {
     int file, dim, bad, v, found[4], own[2] = {rank, 10 + rank};
     char place[4200];
     snprintf(place, sizeof place, "%s/bad", path);
     CHECK(create(path, NC_CLOBBER, &file));
     CHECK(nc_def_dim(file, "x", 2 * (size_t)ranks, &dim));
-    CHECK(nc_close(file));
-    CHECK(reopen(path, NC_WRITE, &file));
+    if (older) {
+        CHECK(nc_close(file));
+        CHECK(reopen(path, NC_WRITE, &file));
+    }
     FILE *made = rank == 0 ? fopen(place, "w") : NULL;
     FAILS(rank == 0 && (!made || fclose(made)) ? NC_EIO : NC_NOERR, NC_NOERR);
     MPI_Barrier(MPI_COMM_WORLD);
@@ -357,7 +387,9 @@ static void blocked_definition(const char *path) {
     FAILS(nc_put_vara_int(file, v, &(size_t){rank ? start : 99}, &count, own) ? NC_EIO : NC_NOERR, NC_EIO);
     FAILS(nc_put_varm_int(file, v, &(size_t){rank ? start : 99}, &count, NULL, (ptrdiff_t[]){1}, own) ? NC_EIO : NC_NOERR, NC_EIO);
     FAILS(nc_def_var_deflate(file, v, 0, 1, 1), NC_ELATEDEF);
+    FAILS(nc_def_var_deflate(file, bad, 0, 1, 1), NC_ELATEDEF);
     FAILS(nc_rename_var(file, v, "w") ? NC_EIO : NC_NOERR, NC_EIO);
+    FAILS(nc_rename_var(file, bad, "w") ? NC_EIO : NC_NOERR, NC_EIO);
     FAILS(rank == 0 && remove(place) ? NC_EIO : NC_NOERR, NC_NOERR);
     MPI_Barrier(MPI_COMM_WORLD);
     FAILS(rank ? nc_put_vara_int(file, v, &start, &count, own) : nc_put_vara_text(file, v, &start, &count, "ab"), rank ? NC_NOERR : NC_ECHAR);
@@ -423,7 +455,9 @@ int main(int argc, char **argv) {
         snprintf(other, sizeof other, "%s.aborted.zarr", argv[1]);
         abort_on_full_disk(other);
         define_on_full_disk(other);
-        blocked_definition(other);
+        blocked_definition(other, true);
+        blocked_definition(other, false);
+        end_on_full_disk(other);
         read_live(other);
     }
     append(argv[1]);
