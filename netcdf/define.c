@@ -69,6 +69,7 @@ int oz_rename_dim(int ncid, int id, const char *name) {
     char *copy = strdup(name), *key = oz_file_format(file) == 2 && !dim->key ? strdup(dim->name) : NULL;
     if (!copy) return free(key), NC_ENOMEM;
     if (key) dim->key = key;
+    dim->renamed = true;
     oz_list_rename(&dim->group->dims, oz_list_index(&dim->group->dims, dim->name), copy);
     touch_below(dim->group);
     /* The arrays get the name with the records: else what is unlimited would be lost where those are not stored any more. */

@@ -60,6 +60,8 @@ typedef struct oz_dim {
     char *name;
     size_t len;
     bool unlimited;
+    /* By this process, so that arrays may have another name for it. */
+    bool renamed;
     /* All arrays along it are made as long as it is: this process lengthened it, or programs of netCDF have made it one that may grow. One along
      * which the arrays of other programs differ, as the levels of a pyramid do, leaves them so. */
     bool published;

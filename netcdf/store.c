@@ -122,15 +122,32 @@ static int store_var_atts(oz_var *var) {
     return oz_error(status);
 }
 
-/* Names the dimensions of an array anew. */
+/* The name that an array has for a dimension; `*name` is NULL where it has none. Free it. */
+static int stored_name(const ozarr_array *array, int d, char **name) {
+    size_t len = 0;
+    bool named = false;
+    ozarr_status status = ozarr_array_dimension_name(array, d, NULL, 0, &len, &named);
+    *name = named ? calloc(len + 1, 1) : NULL;
+    if (status || !named) return oz_error(status);
+    return *name ? oz_error(ozarr_array_dimension_name(array, d, *name, len + 1, &len, &named)) : NC_ENOMEM;
+}
+
+/* Names the dimensions of an array anew that were renamed: for others it may have no name, or one that netCDF shows as another. Format 2 has names for
+ * all of them or none. */
 static int name_dims(oz_var *var) {
     const char *names[NC_MAX_VAR_DIMS];
+    char *stored[NC_MAX_VAR_DIMS] = {0};
     int status = var->scalar_of_one ? NC_NOERR : oz_var_handle(var);
-    for (int d = 0; d < var->rank; d++) names[d] = var->dims[d]->name;
+    for (int d = 0; d < var->rank && !status && !var->scalar_of_one; d++) {
+        if (!var->dims[d]->renamed) status = stored_name(var->array, d, &stored[d]);
+        bool invents = var->dims[d]->renamed || (!stored[d] && oz_file_format(var->group->file) == 2);
+        names[d] = invents ? var->dims[d]->name : stored[d];
+    }
     if (!status && !var->scalar_of_one) {
         oz_var_forget_document(var);
         status = oz_error(ozarr_array_set_dimension_names(var->array, names));
     }
+    for (int d = 0; d < var->rank; d++) free(stored[d]);
     if (!status) var->renamed = false;
     return status;
 }

@@ -541,6 +541,23 @@ def theirs(build):
     check("attributes that are renamed", attributes["c"] == {"b": 1} and attributes["no"] is True, attributes)
 
 
+def their_names(build):
+    """A dimension is renamed in the arrays that have it; what else other programs named, or did not name, stays."""
+    warnings.simplefilter("ignore")
+    group = zarr.create_group(build / "names.zarr")
+    arrays = {"0": ((24, 24), ("y", "x")), "1": ((12, 12), ("y", "x")), "2": ((24, 5), ("y", None)), "3": ((5, 24), (None, "y" * 300)), "4": ((7,), None)}
+    for name, (shape, names) in arrays.items():
+        group.create_array(name, shape=shape, dtype="i2", dimension_names=names)
+    old = zarr.create_group(build / "names2.zarr", zarr_format=2)
+    old.create_array("0", shape=(24, 5), dtype="i2")
+    for store, dim in ("names.zarr", "y"), ("names2.zarr", "_Anonymous_Dim_24"):
+        session(build, store, 1, f'assert nc.nc_inq_dimid(id, b"{dim}", ctypes.byref(number)) == 0', 'assert nc.nc_rename_dim(id, number, b"lat") == 0')
+    names = [zarr.open_group(build / "names.zarr", mode="r")[name].metadata.dimension_names for name in arrays]
+    check("names of dimensions of other programs", names == [("lat", "x"), ("lat", "x"), ("lat", None), (None, "y" * 300), None], names)
+    names = zarr.open_group(build / "names2.zarr", mode="r")["0"].attrs["_ARRAY_DIMENSIONS"]
+    check("names of dimensions of format 2", names == ["lat", "_Anonymous_Dim_5"], names)
+
+
 def deep_attributes(build):
     """Attributes of other programs that are nested deeply stay what they are beside one that a program of netCDF sets, and hide none of the others."""
     warnings.simplefilter("ignore")
@@ -787,6 +804,7 @@ def main():
     damaged(build)
     hostile(build)
     theirs(build)
+    their_names(build)
     deep_attributes(build)
     alike(build)
     configured(build, given.prefix.resolve())
