@@ -79,6 +79,23 @@ static bool is_reserved(const oz_file *file, const oz_var *var, const char *name
     return strncasecmp(name, "_nczarr", 7) == 0 || strcmp(name, "_NCProperties") == 0 || strcmp(name, OZ_RECORD) == 0;
 }
 
+/* Sees that an attribute can be the fill value of a variable, and gives it the variable's type. */
+static int become_fill(const oz_var *var, oz_att *att) {
+    if (att->len != 1) return NC_EINVAL;
+    if (att->type == var->type) return NC_NOERR;
+    bool numbers = var->form == OZ_NUMBERS && !var->info->kind && oz_type_size(att->type) && att->type != NC_CHAR && att->type != NC_STRING;
+    if (!numbers) return NC_EBADTYPE;
+    void *value = calloc(1, var->info->size);
+    int status = value ? oz_convert(att->values, att->type, value, var->type, 1) : NC_ENOMEM;
+    if (status) return free(value), status;
+    oz_att_clear(att);
+    att->type = var->type;
+    att->info = var->info;
+    att->len = 1;
+    att->values = value;
+    return NC_NOERR;
+}
+
 int oz_rename_att(int ncid, int varid, const char *name, const char *new_name) {
     char normal[NC_MAX_NAME + 1];
     oz_group *group;
@@ -92,13 +109,15 @@ int oz_rename_att(int ncid, int varid, const char *name, const char *new_name) {
     if (oz_list_find(atts, new_name) || is_reserved(group->file, var, new_name)) return NC_ENAMEINUSE;
     if (!att) return NC_ENOTATT;
     if (!group->file->defining && group->file->classic && strlen(new_name) > strlen(name)) return NC_ENOTINDEFINE;
+    bool fill = var && strcmp(new_name, OZ_FILL_VALUE) == 0;
+    if (fill) status = become_fill(var, att);
+    if (status) return status;
     char *copy = strdup(new_name);
     if (!copy) return NC_ENOMEM;
     oz_list_rename(atts, oz_list_index(atts, att->name), copy);
     /* What a fill value is stored as depends on the name; all else is stored as it was. */
     if (strcmp(name, OZ_FILL_VALUE) == 0 || strcmp(new_name, OZ_FILL_VALUE) == 0) free(att->json), att->json = NULL;
     touch(group, var);
-    bool fill = var && strcmp(new_name, OZ_FILL_VALUE) == 0 && att->type == var->type && att->len == 1;
     if (fill) note_fill(var);
     return fill ? set_fill(var, att->values) : NC_NOERR;
 }

@@ -1455,6 +1455,37 @@ static void late_fill_values_of(int mode) {
 static void late_fill_values(void) { late_fill_values_of(NC_NETCDF4); }
 static void late_fill_values_classic(void) { late_fill_values_of(0); }
 
+/* An attribute that is renamed to the fill value, as NCO does it, is the fill value, of the variable's own type, or on Zarr stays what it was. */
+static void renamed_fill_values(void) {
+    bool zarr = strstr(path, ".zarr") != NULL;
+    int dim, vars[4];
+    double number = -1.5;
+    char text[4] = "";
+    const char *strings[2] = {"a", "b"};
+    create(NC_NETCDF4);
+    SHOW(nc_def_dim(file, "x", 2, &dim));
+    for (int v = 0; v < 4; v++) SHOW(nc_def_var(file, (const char *[]){"c", "s", "i", "f"}[v], (int[]){NC_CHAR, NC_STRING, NC_INT, NC_FLOAT}[v], 1, &dim, &vars[v]));
+    SHOW(nc_put_att_text(file, vars[0], "flag", 3, "abc"));
+    SHOW(nc_put_att_int(file, vars[0], "one", NC_INT, 1, vars));
+    SHOW(nc_put_att_string(file, vars[1], "flag", 2, strings));
+    SHOW(nc_put_att_double(file, vars[2], "flag", NC_DOUBLE, 1, &(double){1e300}));
+    SHOW(nc_put_att_double(file, vars[3], "flag", NC_DOUBLE, 1, &number));
+    if (zarr && (nc_rename_att(file, vars[0], "flag", "_FillValue") != NC_EINVAL || nc_rename_att(file, vars[0], "one", "_FillValue") != NC_EBADTYPE)) puts("char");
+    if (zarr && (nc_rename_att(file, vars[1], "flag", "_FillValue") != NC_EINVAL || nc_rename_att(file, vars[2], "flag", "_FillValue") != NC_ERANGE)) puts("range");
+    SHOW(nc_rename_att(file, vars[3], "flag", "_FillValue"));
+    for (int again = 0; again < 2; again++) {
+        SHOW(nc_close(file));
+        open(NC_NOWRITE);
+        SHOW(nc_get_att_text(file, vars[0], "flag", text));
+        SHOW(nc_get_att_double(file, vars[2], "flag", &number));
+        printf("%s %g\n", text, number);
+        SHOW(nc_get_att_double(file, vars[3], "_FillValue", &number));
+        printf("%g\n", number);
+        if (zarr && (nc_get_var1_double(file, vars[3], &(size_t){1}, &number) || number != -1.5)) puts("fill value");
+    }
+    SHOW(nc_close(file));
+}
+
 /* Of a way of rounding that is taken back, or replaced by another one, nothing stays. */
 static void rounding_taken_back(void) {
     int dim, vars[2], mode, digits, atts;
@@ -1515,7 +1546,7 @@ static const struct {
     {"shuffled_levels", shuffled_levels}, {"refused_definitions", refused_definitions}, {"aborted_on_full_disk", aborted_on_full_disk}, {"threads", threads},
     {"appending", appending}, {"grown_below", grown_below}, {"hidden_dimensions", hidden_dimensions},
     {"filled_lists", filled_lists}, {"types_of_groups", types_of_groups}, {"types_without_members", types_without_members}, {"late_fill_values", late_fill_values}, {"late_fill_values_classic", late_fill_values_classic},
-    {"rounding_taken_back", rounding_taken_back}, {"long_fill_value", long_fill_value}};
+    {"renamed_fill_values", renamed_fill_values}, {"rounding_taken_back", rounding_taken_back}, {"long_fill_value", long_fill_value}};
 
 int main(int argc, char **argv) {
     for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
