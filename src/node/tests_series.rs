@@ -555,7 +555,8 @@ fn a_second_series_is_refused_before_it_changes_anything() {
     std::fs::remove_dir_all(&root).unwrap();
 }
 
-/// Between two documents of a publication the variables differ, of which another program, which closes the dataset then, is not to be told.
+/// Between two documents of a publication the variables differ, of which another program is not to be told that closes the dataset then, or that looked
+/// at it then and closes it once the series is closed.
 #[test]
 fn a_dataset_is_closed_while_the_series_of_another_program_publishes() {
     let (root, store) = new_store("closed", "zarr");
@@ -565,9 +566,16 @@ fn a_dataset_is_closed_while_the_series_of_another_program_publishes() {
     let longer = Array::open(&anew(&store), "p").unwrap();
     longer.resize(&[3, 4], false).unwrap();
     dataset(&anew(&store)).close().unwrap();
+    let early = dataset(&anew(&store));
+    assert_eq!((early.dimension("time").unwrap().length, early.dimension("time").unwrap().longest), (3, 4));
     drop(series);
     let e = dataset(&anew(&store)).close().unwrap_err();
     assert!(e.kind() == ErrorKind::Metadata && e.message().contains("resize the dimension"), "{e}");
+    for (name, shape) in [("t", &[4, 3][..]), ("mean", &[4]), ("time", &[4])] {
+        Array::open(&anew(&store), name).unwrap().resize(shape, false).unwrap();
+    }
+    early.close().unwrap();
+    assert_eq!((early.dimension("time").unwrap().length, early.dimension("time").unwrap().longest), (4, 4));
     std::fs::remove_dir_all(&root).unwrap();
 }
 

@@ -7,13 +7,25 @@ use crate::node::{Array, document};
 
 impl Dataset {
     /// Checks that arrays agree on the lengths of their dimensions, as one that was appended to may not. While a series of the dimension is open,
-    /// in any process, they differ between two documents of a publication.
+    /// in any process, they differ between two documents of a publication, between which this process may have read them, too.
     fn check(&self) -> Result<()> {
-        let (all, group) = (self.known_dimensions(), self.group());
-        match all.differences().find(|(name, _)| !document::is_locked_alone(group.store(), group.path(), name)) {
+        let differ = self.differences();
+        if differ.is_empty() {
+            return Ok(());
+        }
+        let known = self.0.state.read(|state| state.variables.clone());
+        known.iter().filter(|v| differ.iter().any(|(name, _)| v.dimensions.contains(name))).try_for_each(|v| v.array.refresh())?;
+        match self.differences().first() {
             Some((_, text)) => Err(err!(Metadata, "{text}; resize the dimension to one of them")),
             None => Ok(()),
         }
+    }
+
+    /// The dimensions along which arrays differ as far as this process knows, and which no series lengthens, with a text that says which arrays do.
+    fn differences(&self) -> Vec<(String, String)> {
+        let (all, group) = (self.known_dimensions(), self.group());
+        let unlocked = all.differences().filter(|(name, _)| !document::is_locked_alone(group.store(), group.path(), name));
+        unlocked.map(|(name, text)| (name.to_string(), text)).collect()
     }
 
     /// Writes which variables are coordinates, stores what waits of variables, consolidates the metadata (unless the store's options forbid it) and
