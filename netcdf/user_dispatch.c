@@ -75,6 +75,16 @@ static int find_open(int ncid, nc_type id, int kind, const char **name, char *no
     return oz_list_find(&(*type)->fields, *name) ? NC_ENAMEINUSE : NC_NOERR;
 }
 
+/* Whether a type is another one, or has it in one of its fields. */
+static bool contains(const oz_type *type, const oz_type *other) {
+    bool found = type == other;
+    for (int i = 0; i < type->fields.count && type->kind == NC_COMPOUND && !found; i++) {
+        const oz_field *field = type->fields.items[i];
+        found = contains(field->type, other);
+    }
+    return found;
+}
+
 /* Has the record of a type's group stored: nc_sync has left out a type that had no members. */
 static void touch(oz_type *type) { type->group->file->dirty = type->group->dirty = true; }
 
@@ -85,7 +95,7 @@ int oz_insert_array_compound(int ncid, nc_type id, const char *name, size_t offs
     int status = find_open(ncid, id, NC_COMPOUND, &name, normal, &type);
     if (status) return status;
     const oz_type *of = oz_type_of(type->group->file, field_type);
-    if (!of || of == type) return NC_EBADTYPE;
+    if (!of || contains(of, type)) return NC_EBADTYPE;
     if (of->id == NC_STRING || of->kind == NC_VLEN) {
         oz_log("the field %s of the type %s: Zarr has no structs with values of any length", name, type->name);
         return NC_ENOTNC4;

@@ -1430,6 +1430,25 @@ static void types_without_members(void) {
     }
 }
 
+/* No type is a field of itself, also by those of its fields: on Zarr that is refused at once, by nc_enddef on HDF5. */
+static void types_in_circles(void) {
+    bool zarr = strstr(path, ".zarr") != NULL;
+    int types[3], other, var;
+    create(NC_NETCDF4);
+    SHOW(nc_def_compound(file, 8, "a", &types[0]));
+    SHOW(nc_insert_compound(file, types[0], "n", 0, NC_INT));
+    SHOW(nc_def_compound(file, 8, "b", &types[1]));
+    SHOW(nc_insert_compound(file, types[1], "a", 0, types[0]));
+    SHOW(nc_def_compound(file, 8, "c", &types[2]));
+    SHOW(nc_insert_array_compound(file, types[2], "b", 0, types[1], 1, (int[]){1}));
+    for (int t = 0; t < 3 && zarr; t++)
+        if (nc_insert_compound(file, types[t], "bad", 0, types[2]) != NC_EBADTYPE) printf("%d\n", t);
+    SHOW(nc_def_var(file, "v", types[2], 0, NULL, &var));
+    SHOW(nc_enddef(file));
+    SHOW(nc_inq_type_equal(file, types[2], file, types[1], &other));
+    SHOW(nc_close(file));
+}
+
 /* A fill value is set for a variable with elements where the file is opened again: the classic formats allow it. */
 static void late_fill_values_of(int mode) {
     int dim, var, values[3] = {1, 2, 3};
@@ -1545,7 +1564,7 @@ static const struct {
     {"aborted_records", aborted_records}, {"definitions_on_full_disk", definitions_on_full_disk}, {"dropped_renaming", dropped_renaming}, {"freed_names", freed_names}, {"freed_names_above", freed_names_above}, {"far_records", far_records}, {"blocked_definition", blocked_definition},
     {"shuffled_levels", shuffled_levels}, {"refused_definitions", refused_definitions}, {"aborted_on_full_disk", aborted_on_full_disk}, {"threads", threads},
     {"appending", appending}, {"grown_below", grown_below}, {"hidden_dimensions", hidden_dimensions},
-    {"filled_lists", filled_lists}, {"types_of_groups", types_of_groups}, {"types_without_members", types_without_members}, {"late_fill_values", late_fill_values}, {"late_fill_values_classic", late_fill_values_classic},
+    {"filled_lists", filled_lists}, {"types_of_groups", types_of_groups}, {"types_without_members", types_without_members}, {"types_in_circles", types_in_circles}, {"late_fill_values", late_fill_values}, {"late_fill_values_classic", late_fill_values_classic},
     {"renamed_fill_values", renamed_fill_values}, {"rounding_taken_back", rounding_taken_back}, {"long_fill_value", long_fill_value}};
 
 int main(int argc, char **argv) {
