@@ -296,16 +296,39 @@ static bool in_array(const oz_att *att, const oz_var *var, int format) {
     return format == 2 || var->form == OZ_CHARS || var->form == OZ_STRINGS;
 }
 
-void oz_atts_write(text *t, const oz_file *file, const oz_list *atts, const oz_var *var, int format) {
+void oz_stored_copy(text *t, const oz_stored *stored, const json *member) {
+    text_member(t, member->name);
+    text_add(t, stored->source + member->from, member->to - member->from);
+}
+
+/* Adds the attributes of the store that this process does not know: others have set them since. */
+static void write_others(text *t, const oz_stored *stored, const oz_list *atts, bool flags) {
+    for (const json *member = stored->object->first; member; member = member->next) {
+        bool ours = oz_list_index(atts, member->name) >= 0 || oz_list_index(stored->gone, member->name) >= 0 || strcmp(member->name, OZ_RECORD) == 0;
+        ours = ours || (flags && (strcmp(member->name, "flag_values") == 0 || strcmp(member->name, "flag_meanings") == 0));
+        if (!ours) oz_stored_copy(t, stored, member);
+    }
+}
+
+void oz_atts_write(text *t, const oz_file *file, const oz_list *atts, const oz_var *var, int format, const oz_stored *stored) {
+    bool flags = var && oz_has_flags(var), known = stored && stored->object;
     text_put(t, "{");
     for (int i = 0; i < atts->count; i++) {
         const oz_att *att = atts->items[i];
+        bool ours = !known || att->changed;
+        const json *kept = ours ? NULL : json_member(stored->object, att->name);
         if (in_array(att, var, format)) continue;
-        text_member(t, att->name);
-        write_att(t, file, att, var);
+        if (kept) oz_stored_copy(t, stored, kept);
+        if (ours) text_member(t, att->name), write_att(t, file, att, var);
     }
-    if (var && oz_has_flags(var)) oz_flags_write(t, var);
+    if (known) write_others(t, stored, atts, flags);
+    if (flags) oz_flags_write(t, var);
     text_put(t, "}");
+}
+
+void oz_atts_stored(const oz_list *atts, oz_list *gone) {
+    for (int i = 0; i < atts->count; i++) ((oz_att *)atts->items[i])->changed = false;
+    oz_names_free(gone);
 }
 
 static bool type_is_plain(const oz_att *att, const oz_var *var) {
@@ -327,18 +350,29 @@ static void write_type(text *t, const oz_att *att, size_t nuls) {
     text_put(t, number);
 }
 
-void oz_types_write(text *t, const char *member, const oz_list *atts, const oz_var *var) {
+/* Begins the object of types with the first one. */
+static void begin_types(text *t, const char *member, bool *any) {
+    if (!*any) text_member(t, member), text_put(t, "{");
+    *any = true;
+}
+
+void oz_types_write(text *t, const char *member, const oz_list *atts, const oz_var *var, const oz_stored *stored) {
+    const json *theirs = stored ? stored->object : NULL;
     bool any = false;
     for (int i = 0; i < atts->count; i++) {
         const oz_att *att = atts->items[i];
-        if (type_is_plain(att, var)) continue;
-        if (!any) {
-            text_member(t, member);
-            text_put(t, "{");
-        }
-        any = true;
+        const json *kept = theirs && !att->changed && !att->info->kind ? json_member(theirs, att->name) : NULL;
+        if (kept || type_is_plain(att, var)) continue;
+        begin_types(t, member, &any);
         text_member(t, att->name);
         write_type(t, att, nuls_apart(att, var));
+    }
+    for (const json *one = theirs && theirs->kind == JSON_OBJECT ? theirs->first : NULL; one; one = one->next) {
+        int place = oz_list_index(atts, one->name);
+        const oz_att *att = place < 0 ? NULL : atts->items[place];
+        if (att ? att->changed || att->info->kind : oz_list_index(stored->gone, one->name) >= 0) continue;
+        begin_types(t, member, &any);
+        oz_stored_copy(t, stored, one);
     }
     if (any) text_put(t, "}");
 }

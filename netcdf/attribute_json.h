@@ -8,6 +8,9 @@
 /* The group's attribute that says what Zarr does not: dimensions, the order of nodes, types of attributes. Its name hides it from xarray. */
 #define OZ_RECORD "_nc_model"
 
+/* A text of a node: all attributes (`name` NULL) or one, as JSON. NULL without it; free it. */
+char *oz_node_text(const ozarr_node *node, const char *name);
+
 /* Gives the record itself of the attribute's value, which is the object or, as format 2 has it, its text; takes the value. */
 json *oz_record_read(json *value);
 
@@ -15,10 +18,25 @@ json *oz_record_read(json *value);
  * `var` the variable that they are of, or NULL. */
 int oz_atts_read(const oz_group *group, oz_list *atts, const json *object, const char *source, const json *types, const oz_var *var);
 
-/* Adds all attributes as a JSON object. `_FillValue` is as xarray has it: in format 2 no attribute, but the fill value. */
-void oz_atts_write(text *t, const oz_file *file, const oz_list *atts, const oz_var *var, int format);
+/* What the store has by now, of which others may have changed what this process did not: an object, and the text that it was read from. `gone` are the
+ * names that this process has taken away. Without an object nothing is known of it. */
+typedef struct oz_stored {
+    json *object;
+    char *source;
+    const oz_list *gone;
+} oz_stored;
 
-/* Adds an object of the types that reading would not find by itself; nothing where there are none. */
-void oz_types_write(text *t, const char *member, const oz_list *atts, const oz_var *var);
+/* Adds all attributes as a JSON object; with `stored` (or NULL) those that the program has not changed are as the store has them. `_FillValue` is as
+ * xarray has it: in format 2 no attribute, but the fill value. */
+void oz_atts_write(text *t, const oz_file *file, const oz_list *atts, const oz_var *var, int format, const oz_stored *stored);
+
+/* Adds a member as the store has it. */
+void oz_stored_copy(text *t, const oz_stored *stored, const json *member);
+
+/* Notes that attributes are stored, or that all of their node are written anew. */
+void oz_atts_stored(const oz_list *atts, oz_list *gone);
+
+/* Adds an object of the types that reading would not find by itself, nothing where there are none; `stored` (or NULL): those that the record has. */
+void oz_types_write(text *t, const char *member, const oz_list *atts, const oz_var *var, const oz_stored *stored);
 
 #endif

@@ -54,6 +54,9 @@ int oz_inq_attname(int ncid, int varid, int id, char *name) {
     return NC_NOERR;
 }
 
+/* Notes that the store's attribute of a name is to be removed. */
+static int note_gone(oz_group *group, oz_var *var, const char *name) { return oz_names_add(var ? &var->gone : &group->gone, name); }
+
 static void touch(oz_group *group, oz_var *var) {
     group->file->dirty = group->dirty = true;
     if (var) var->dirty = true;
@@ -113,7 +116,8 @@ int oz_rename_att(int ncid, int varid, const char *name, const char *new_name) {
     if (fill) status = become_fill(var, att);
     if (status) return status;
     char *copy = strdup(new_name);
-    if (!copy) return NC_ENOMEM;
+    if (!copy || note_gone(group, var, att->name)) return free(copy), NC_ENOMEM;
+    att->changed = true;
     oz_list_rename(atts, oz_list_index(atts, att->name), copy);
     /* What a fill value is stored as depends on the name; all else is stored as it was. */
     if (strcmp(name, OZ_FILL_VALUE) == 0 || strcmp(new_name, OZ_FILL_VALUE) == 0) free(att->json), att->json = NULL;
@@ -134,6 +138,7 @@ int oz_del_att(int ncid, int varid, const char *name) {
     if (!group->file->writable) return NC_EPERM;
     status = oz_to_define(group->file);
     if (!status && !att) status = NC_ENOTATT;
+    if (!status) status = note_gone(group, var, att->name);
     if (status) return status;
     oz_list_remove(atts, oz_list_index(atts, name));
     oz_att_free(att);
@@ -237,6 +242,7 @@ int oz_put_att(int ncid, int varid, const char *name, nc_type type, size_t len, 
     att->info = info;
     att->len = len;
     att->values = copy;
+    att->changed = true;
     if (!group->file->classic) group->file->defining = true;
     touch(group, var);
     if (fill) note_fill(var);

@@ -410,7 +410,7 @@ static int add_document(text *t, oz_var *var, const text *attributes, oz_templat
 static int compose(oz_var *var, oz_templates *templates) {
     enum { PLAIN = 1 << 20 };
     text attributes = {0}, document = {0};
-    oz_atts_write(&attributes, var->group->file, &var->atts, var, 3);
+    oz_atts_write(&attributes, var->group->file, &var->atts, var, 3, NULL);
     int error = NC_ENOMEM;
     /* What the library may refuse, it is to see. */
     bool plain = !attributes.failed && attributes.len <= PLAIN && utf8(attributes.bytes, attributes.len);
@@ -482,7 +482,7 @@ int oz_var_create(oz_var *var, oz_templates *templates) {
         error = publish_new(var, templates);
     } else {
         ozarr_status status = ozarr_node_zarr_format(ozarr_group_node(var->group->handle), &format);
-        if (!status) oz_atts_write(&attributes, var->group->file, &var->atts, var, format);
+        if (!status) oz_atts_write(&attributes, var->group->file, &var->atts, var, format, NULL);
         if (attributes.failed) status = OZARR_ERR_NO_MEMORY;
         if (!status) status = describe(var, format, attributes.bytes, &spec);
         ozarr_create_mode mode = again ? OZARR_CREATE_OVERWRITE : OZARR_CREATE_NEW;

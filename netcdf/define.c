@@ -67,7 +67,7 @@ int oz_rename_dim(int ncid, int id, const char *name) {
     if (status) return status;
     if (oz_list_find(&dim->group->dims, name)) return NC_ENAMEINUSE;
     char *copy = strdup(name), *key = oz_file_format(file) == 2 && !dim->key ? strdup(dim->name) : NULL;
-    if (!copy) return free(key), NC_ENOMEM;
+    if (!copy || oz_names_add(&dim->group->former, dim->name)) return free(key), free(copy), NC_ENOMEM;
     if (key) dim->key = key;
     dim->renamed = true;
     oz_list_rename(&dim->group->dims, oz_list_index(&dim->group->dims, dim->name), copy);

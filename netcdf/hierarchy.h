@@ -74,6 +74,10 @@ int oz_hierarchy_sync(oz_file *file);
 /* Stores elements that wait, and publishes the lengths, of the arrays that are in the store. */
 int oz_elements_store(oz_file *file);
 
+/* Stores the attributes of a group, with our record, or of a variable: what this process has changed, and all else as the store has it by now. */
+int oz_group_store_atts(oz_group *group);
+int oz_var_store_atts(oz_var *var);
+
 /* Consolidates the metadata, so that readers see all lengths change at once: of a new file here, else by the library. */
 int oz_consolidate(oz_file *file);
 

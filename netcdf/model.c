@@ -145,6 +145,7 @@ static void var_free(oz_var *var) {
     ozarr_dtype_free(var->dtype);
     oz_var_clear_filters(var);
     atts_free(&var->atts);
+    oz_names_free(&var->gone);
     free(var->fill);
     free(var->dims);
     free(var->chunks);
@@ -176,6 +177,8 @@ static void group_free(oz_group *group) {
         free(dim);
     }
     atts_free(&group->atts);
+    oz_names_free(&group->gone);
+    oz_names_free(&group->former);
     list_free(&group->vars);
     list_free(&group->dims);
     list_free(&group->groups);

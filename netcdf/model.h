@@ -54,6 +54,8 @@ typedef struct oz_att {
     void *values;
     /* The JSON that was read, as long as the value is that of it. */
     char *json;
+    /* The program has set or renamed it, and that is not yet stored. */
+    bool changed;
 } oz_att;
 
 typedef struct oz_dim {
@@ -98,6 +100,8 @@ typedef struct oz_var {
     int rank;
     oz_dim **dims;
     oz_list atts;
+    /* The names of attributes that were deleted or renamed since they were stored. */
+    oz_list gone;
     /* What was asked for before the array is created. */
     size_t *chunks;
     bool contiguous, compact, no_fill, big_endian, endian_set;
@@ -136,6 +140,8 @@ typedef struct oz_group {
     struct oz_file *file;
     int id;
     oz_list dims, vars, groups, atts, types;
+    /* The names of attributes that were deleted or renamed, and of dimensions that were renamed, since they were stored. */
+    oz_list gone, former;
     ozarr_group *handle;
     /* What is known of it while the file is being read. */
     struct oz_reading *reading;

@@ -12,8 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A text of a node: all attributes (`name` NULL) or one, as JSON. NULL without it. */
-static char *node_text(const ozarr_node *node, const char *name) {
+char *oz_node_text(const ozarr_node *node, const char *name) {
     size_t cap = 2048, len = 0;
     char *buf = malloc(cap);
     for (int tries = 0; buf && tries < 3; tries++) {
@@ -26,7 +25,7 @@ static char *node_text(const ozarr_node *node, const char *name) {
 }
 
 static int read_atts(const oz_group *group, oz_list *atts, const ozarr_node *node, const json *types, const oz_var *var) {
-    char *source = node_text(node, NULL);
+    char *source = oz_node_text(node, NULL);
     if (!source) return NC_ENOMEM;
     json *object = json_read(source);
     /* Without all of them the next change of one would erase the others. */
@@ -408,8 +407,8 @@ static void free_reading(oz_group *group) {
 static int read_opened(const oz_group *group, oz_list *groups) {
     oz_reading *reading = group->reading;
     const ozarr_node *node = ozarr_group_node(group->handle);
-    char *record = node_text(node, OZ_RECORD), *nczarr = record ? NULL : node_text(node, "_nczarr_group");
-    reading->source = node_text(node, NULL);
+    char *record = oz_node_text(node, OZ_RECORD), *nczarr = record ? NULL : oz_node_text(node, "_nczarr_group");
+    reading->source = oz_node_text(node, NULL);
     reading->owned = true;
     reading->attributes = reading->source ? json_read(reading->source) : NULL;
     reading->record = oz_record_read(record ? json_read(record) : NULL);

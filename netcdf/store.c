@@ -11,117 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a program asked for as its file's format, in the order of netCDF's numbers. */
-static const char *const FORMATS[] = {",\"format\":\"classic\"", ",\"format\":\"64-bit offset\"", "", ",\"format\":\"netCDF-4 classic model\"", ",\"format\":\"cdf5\""};
-
-/* What our record says of a variable's attribute `_FillValue`: that it is the array's fill value, or a string that is NULL, which Zarr does not have. */
-static const char *fill_record(const oz_att *fill) {
-    bool is_null = fill->type == NC_STRING && fill->len == 1 && !*(char *const *)fill->values;
-    return is_null ? "null" : "true";
-}
-
-/* Says how many groups above a variable each of its dimensions is, where another one of the same name hides one of them. */
-static void write_places(text *t, const oz_var *var) {
-    bool hidden = false;
-    for (int d = 0; d < var->rank; d++) hidden = hidden || oz_dim_by_name(var->group, var->dims[d]->name) != var->dims[d];
-    if (!hidden) return;
-    text_member(t, "above");
-    text_put(t, "[");
-    for (int d = 0; d < var->rank; d++) {
-        char levels[16];
-        int n = 0;
-        for (const oz_group *group = var->group; group && group != var->dims[d]->group; group = group->parent) n++;
-        snprintf(levels, sizeof levels, d ? ",%d" : "%d", n);
-        text_put(t, levels);
-    }
-    text_put(t, "]");
-}
-
-/* Our record of the group: what Zarr does not say. */
-static void write_record(text *t, const oz_group *group) {
-    text_put(t, "{\"version\":1");
-    if (!group->parent) text_put(t, FORMATS[group->file->format - 1]);
-    if (!group->parent && (group->file->created || group->file->consolidates)) text_put(t, ",\"consolidated\":true");
-    text_member(t, "dimensions");
-    text_put(t, "{");
-    for (int i = 0; i < group->dims.count; i++) {
-        const oz_dim *dim = group->dims.items[i];
-        char size[64];
-        snprintf(size, sizeof size, dim->unlimited ? "{\"unlimited\":true}" : "{\"size\":%zu}", dim->len);
-        text_member(t, dim->name);
-        text_put(t, size);
-    }
-    text_put(t, "}");
-    text_member(t, "variables");
-    text_put(t, "{");
-    for (int i = 0; i < group->vars.count; i++) {
-        oz_var *var = group->vars.items[i];
-        text_member(t, var->name);
-        text_put(t, "{");
-        if (var->no_fill) text_put(t, "\"no_fill\":true");
-        if (!oz_var_may_grow(var) && !oz_var_is_contiguous(var)) text_member(t, "chunked"), text_put(t, "true");
-        if (var->compact) text_member(t, "compact"), text_put(t, "true");
-        const oz_att *fill = oz_list_find(&var->atts, OZ_FILL_VALUE);
-        if (fill) text_member(t, "fill"), text_put(t, fill_record(fill));
-        if (var->info->kind) text_member(t, "type"), oz_type_reference(t, var->info);
-        if (oz_has_flags(var)) text_member(t, "flags"), text_put(t, "true");
-        oz_types_write(t, "types", &var->atts, var);
-        write_places(t, var);
-        text_put(t, "}");
-    }
-    text_put(t, "}");
-    text_member(t, "groups");
-    text_put(t, "[");
-    for (int i = 0; i < group->groups.count; i++) {
-        const oz_group *child = group->groups.items[i];
-        text_comma(t);
-        text_quote(t, child->name, strlen(child->name));
-    }
-    text_put(t, "]");
-    oz_user_types_write(t, group);
-    oz_types_write(t, "types", &group->atts, NULL);
-    text_put(t, "}");
-}
-
-static int store_group_atts(oz_group *group) {
-    ozarr_node *node = ozarr_group_node(group->handle);
-    text attributes = {0}, record = {0};
-    int32_t format = 3;
-    oz_atts_write(&attributes, group->file, &group->atts, NULL, 3);
-    write_record(&record, group);
-    /* NCZarr opens no file with an attribute that is an object. */
-    if (!ozarr_node_zarr_format(node, &format) && format == 2 && !record.failed) {
-        text quoted = {0};
-        text_quote(&quoted, record.bytes, strlen(record.bytes));
-        free(record.bytes);
-        record = quoted;
-    }
-    ozarr_status status = attributes.failed || record.failed ? OZARR_ERR_NO_MEMORY : ozarr_attrs_begin(node);
-    /* After a commit that failed the handle still collects; what follows replaces that. */
-    if (status == OZARR_ERR_STATE) status = OZARR_OK;
-    if (!status) status = ozarr_attrs_set(node, attributes.bytes);
-    if (!status) status = ozarr_attr_set_json(node, OZ_RECORD, record.bytes);
-    if (!status) status = ozarr_attrs_commit(node);
-    free(attributes.bytes);
-    free(record.bytes);
-    if (!status) group->dirty = false;
-    return oz_error(status);
-}
-
-static int store_var_atts(oz_var *var) {
-    text attributes = {0};
-    int32_t format = 3;
-    int opened = oz_var_handle(var);
-    if (opened) return opened;
-    oz_var_forget_document(var);
-    ozarr_status status = ozarr_node_zarr_format(ozarr_array_node(var->array), &format);
-    oz_atts_write(&attributes, var->group->file, &var->atts, var, format);
-    if (!status) status = attributes.failed ? OZARR_ERR_NO_MEMORY : ozarr_attrs_set(ozarr_array_node(var->array), attributes.bytes);
-    free(attributes.bytes);
-    if (!status) var->dirty = false;
-    return oz_error(status);
-}
-
 /* The name that an array has for a dimension; `*name` is NULL where it has none. Free it. */
 static int stored_name(const ozarr_array *array, int d, char **name) {
     size_t len = 0;
@@ -182,12 +71,12 @@ static int store_group(oz_group *group) {
     if (makes) status = create_arrays(group);
     for (int i = 0; i < group->vars.count; i++) {
         oz_var *var = group->vars.items[i];
-        if (var->dirty && oz_var_made(var) && stores) note(&status, store_var_atts(var));
+        if (var->dirty && oz_var_made(var) && stores) note(&status, oz_var_store_atts(var));
         if (var->renamed && oz_var_made(var) && stores) note(&status, name_dims(var));
         if (!stores) var->dirty = var->renamed = false;
     }
     if (!stores) group->dirty = false;
-    if (group->dirty) note(&status, store_group_atts(group));
+    if (group->dirty) note(&status, oz_group_store_atts(group));
     return status;
 }
 

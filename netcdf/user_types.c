@@ -49,28 +49,32 @@ static void write_field(text *t, const oz_field *field) {
     text_put(t, field->rank ? "]}" : "}");
 }
 
-void oz_user_types_write(text *t, const oz_group *group) {
-    if (!group->types.count) return;
+static void write_type(text *t, const oz_type *type) {
+    bool members = type->kind == NC_ENUM;
+    text_member(t, type->name);
+    text_put(t, "{\"class\":");
+    text_quote(t, KINDS[type->kind - NC_VLEN], strlen(KINDS[type->kind - NC_VLEN]));
+    put_number(t, ",\"size\":%lld", (long long)type->size);
+    if (type->base) text_member(t, "base"), text_quote(t, oz_type_name(type->base), strlen(oz_type_name(type->base)));
+    if (members || type->kind == NC_COMPOUND) text_member(t, members ? "members" : "fields"), text_put(t, members ? "{" : "[");
+    for (int k = 0; k < type->fields.count; k++) {
+        const oz_field *field = type->fields.items[k];
+        if (!members) write_field(t, field);
+        else text_member(t, field->name), put_number(t, "%lld", field->value);
+    }
+    if (members || type->kind == NC_COMPOUND) text_put(t, members ? "}" : "]");
+    text_put(t, "}");
+}
+
+void oz_user_types_write(text *t, const oz_group *group, const oz_stored *record) {
+    const json *theirs = json_member(record->object, "user_types");
+    if (!group->types.count && !theirs) return;
     text_member(t, "user_types");
     text_put(t, "{");
-    for (int i = 0; i < group->types.count; i++) {
-        const oz_type *type = group->types.items[i];
-        if (!oz_type_has_members(type)) continue;
-        text_member(t, type->name);
-        text_put(t, "{\"class\":");
-        text_quote(t, KINDS[type->kind - NC_VLEN], strlen(KINDS[type->kind - NC_VLEN]));
-        put_number(t, ",\"size\":%lld", (long long)type->size);
-        if (type->base) text_member(t, "base"), text_quote(t, oz_type_name(type->base), strlen(oz_type_name(type->base)));
-        bool members = type->kind == NC_ENUM;
-        if (members || type->kind == NC_COMPOUND) text_member(t, members ? "members" : "fields"), text_put(t, members ? "{" : "[");
-        for (int k = 0; k < type->fields.count; k++) {
-            const oz_field *field = type->fields.items[k];
-            if (!members) write_field(t, field);
-            else text_member(t, field->name), put_number(t, "%lld", field->value);
-        }
-        if (members || type->kind == NC_COMPOUND) text_put(t, members ? "}" : "]");
-        text_put(t, "}");
-    }
+    for (int i = 0; i < group->types.count; i++)
+        if (oz_type_has_members(group->types.items[i])) write_type(t, group->types.items[i]);
+    for (const json *one = theirs && theirs->kind == JSON_OBJECT ? theirs->first : NULL; one; one = one->next)
+        if (oz_list_index(&group->types, one->name) < 0) oz_stored_copy(t, record, one);
     text_put(t, "}");
 }
 

@@ -2,12 +2,12 @@
 #ifndef OZARR_NETCDF_USER_TYPES_H
 #define OZARR_NETCDF_USER_TYPES_H
 
-#include "json.h"
+#include "attribute_json.h"
 #include "model.h"
 
 /* Adds the definitions of a group's types as an object, and makes the types of it; once those of all groups are made, reads of the records of the
  * groups what they consist of: fields may have types of any group. */
-void oz_user_types_write(text *t, const oz_group *group);
+void oz_user_types_write(text *t, const oz_group *group, const oz_stored *record);
 int oz_user_types_read(oz_group *group, const json *object);
 int oz_user_types_complete(const oz_file *file);
 

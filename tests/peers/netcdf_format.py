@@ -706,6 +706,50 @@ b.close(), a.close()
 """
 
 
+TWO_DEFINERS = """
+import netCDF4, numpy as np, sys
+with netCDF4.Dataset(sys.argv[1], "w") as d:
+    d.createDimension("t", None), d.createDimension("x", 3)
+    d.createVariable("v", "i4", ("t",)).setncatts({"units": "K", "old": 1, "long_name": "v"})
+    d.setncatts({"title": "a", "source": "b", "kept": "c"})
+a, b = (netCDF4.Dataset(sys.argv[1], "a") for _ in range(2))
+b.story, b.title = "changed", "z"
+b["v"].comment, b["v"].units, b["v"].number = "said", "degC", np.int16(3)
+b.delncattr("source")
+b.createDimension("obs", None), b.createDimension("y", 4)
+b.createVariable("o", "f4", ("obs",), fill_value=-1)[:2] = [1, 2]
+b.createVariable("u", "i2", ("y",))[:2] = 5
+b["o"].short = np.int16(7)
+b.createGroup("g").createVariable("w", "i4", ("y",))[:] = [1, 2, 3, 4]
+sky = b.createEnumType(np.int8, "sky", {"clear": 1})
+b.createVariable("e", sky, ("y",))[:] = 1
+b.close()
+a["v"].long_name = "mine"
+a["v"].renameAttribute("old", "new")
+a.version = np.int16(2)
+a.createDimension("z", 2)
+a.createVariable("mine", "i2", ("z",))[:] = 9
+a["v"][:4] = [1, 2, 3, 4]
+a.close()
+with netCDF4.Dataset(sys.argv[1], "a") as d:
+    d["o"][2:5] = np.array([3, 4, 5], "f4")
+"""
+
+
+def two_definers(build):
+    """Two programs that have a file open at a time, and set attributes of the same group and variable and define others: nothing of either is lost."""
+    for version in "3", "2":
+        name = f"definers{version}.zarr"
+        code, _, err = run([sys.executable, "-c", TWO_DEFINERS, name], build, **PRELOAD, OZARR_NETCDF_SPEC=f"format={version}")
+        check(f"two programs define in {name}", code == 0, err[-500:])
+        lines = [line.strip() for line in dump(name, build)]
+        wanted = ['v:units = "degC" ;', 'v:comment = "said" ;', "v:number = 3s ;", 'v:long_name = "mine" ;', "v:new = 1LL ;", ':title = "z" ;', ':story = "changed" ;', ':kept = "c" ;', ":version = 2s ;",
+                  "t = UNLIMITED ; // (4 currently)", "obs = UNLIMITED ; // (5 currently)", "o = 1, 2, 3, 4, 5 ;", "o:short = 7s ;", "o:_FillValue = -1.f ;", "byte enum sky {clear = 1} ;", "sky e(y) ;",
+                  "short mine(z) ;", "mine = 9, 9 ;", "y = 4 ;", "w = 1, 2, 3, 4 ;", "v = 1, 2, 3, 4 ;"]
+        missing = [line for line in wanted if line not in lines]
+        check(f"what two programs defined in {name}", not missing and not any("source =" in line or "v:old" in line for line in lines), (missing, "\n".join(lines)))
+
+
 def two_writers(build):
     """Two programs that have a file open at a time, and write records of different variables: neither cuts off what the other has published."""
     for version in "3", "2":
@@ -812,6 +856,7 @@ def main():
     errors(build)
     calls(build)
     two_writers(build)
+    two_definers(build)
     settings(build)
     fortran(build)
     parallel(build, given.deep)

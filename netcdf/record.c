@@ -1,0 +1,225 @@
+/* What a group or a variable says of itself, its attributes and our record, beside what others have said of it since. */
+#include "attribute_json.h"
+#include "hierarchy.h"
+#include "user_types.h"
+
+#include <ozarr_advanced.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What a program asked for as its file's format, in the order of netCDF's numbers. */
+static const char *const FORMATS[] = {",\"format\":\"classic\"", ",\"format\":\"64-bit offset\"", "", ",\"format\":\"netCDF-4 classic model\"", ",\"format\":\"cdf5\""};
+
+/* What our record says of a variable's attribute `_FillValue`: that it is the array's fill value, or a string that is NULL, which Zarr does not have. */
+static const char *fill_record(const oz_att *fill) {
+    bool is_null = fill->type == NC_STRING && fill->len == 1 && !*(char *const *)fill->values;
+    return is_null ? "null" : "true";
+}
+
+/* Says how many groups above a variable each of its dimensions is, where another one of the same name hides one of them. */
+static void write_places(text *t, const oz_var *var) {
+    bool hidden = false;
+    for (int d = 0; d < var->rank; d++) hidden = hidden || oz_dim_by_name(var->group, var->dims[d]->name) != var->dims[d];
+    if (!hidden) return;
+    text_member(t, "above");
+    text_put(t, "[");
+    for (int d = 0; d < var->rank; d++) {
+        char levels[16];
+        int n = 0;
+        for (const oz_group *group = var->group; group && group != var->dims[d]->group; group = group->parent) n++;
+        snprintf(levels, sizeof levels, d ? ",%d" : "%d", n);
+        text_put(t, levels);
+    }
+    text_put(t, "]");
+}
+
+static void write_dim(text *t, const oz_dim *dim) {
+    char size[64];
+    snprintf(size, sizeof size, dim->unlimited ? "{\"unlimited\":true}" : "{\"size\":%zu}", dim->len);
+    text_member(t, dim->name);
+    text_put(t, size);
+}
+
+/* What the record says of a variable; `stored` is the record that is in the store. */
+static void write_var(text *t, oz_var *var, const oz_stored *stored) {
+    const oz_stored types = {json_member(json_member(json_member(stored->object, "variables"), var->name), "types"), stored->source, &var->gone};
+    text_member(t, var->name);
+    text_put(t, "{");
+    if (var->no_fill) text_put(t, "\"no_fill\":true");
+    if (!oz_var_may_grow(var) && !oz_var_is_contiguous(var)) text_member(t, "chunked"), text_put(t, "true");
+    if (var->compact) text_member(t, "compact"), text_put(t, "true");
+    const oz_att *fill = oz_list_find(&var->atts, OZ_FILL_VALUE);
+    if (fill) text_member(t, "fill"), text_put(t, fill_record(fill));
+    if (var->info->kind) text_member(t, "type"), oz_type_reference(t, var->info);
+    if (oz_has_flags(var)) text_member(t, "flags"), text_put(t, "true");
+    oz_types_write(t, "types", &var->atts, var, &types);
+    write_places(t, var);
+    text_put(t, "}");
+}
+
+/* Whether another program has made a node of that kind in a group. */
+static bool is_there(const oz_group *group, const char *name, ozarr_node_kind wanted) {
+    text path = {0};
+    ozarr_node_kind kind = OZARR_NODE_KIND_NONE;
+    char *above = oz_group_path(group);
+    if (above && *above) text_put(&path, above), text_put(&path, "/");
+    text_put(&path, name);
+    bool there = above && !path.failed && !ozarr_store_node_kind(group->file->store, path.bytes, &kind) && kind == wanted;
+    free(above);
+    free(path.bytes);
+    return there;
+}
+
+/* Keeps what the stored record says of dimensions and variables that this process does not know: another program has defined them since. */
+static void keep_others(text *t, const oz_group *group, const oz_stored *stored, const char *member, const oz_list *ours) {
+    const json *all = json_member(stored->object, member);
+    bool dims = ours == &group->dims;
+    for (const json *one = all && all->kind == JSON_OBJECT ? all->first : NULL; one; one = one->next) {
+        if (oz_list_index(ours, one->name) >= 0 || (dims && oz_list_index(&group->former, one->name) >= 0)) continue;
+        if (dims || is_there(group, one->name, OZARR_NODE_KIND_ARRAY)) oz_stored_copy(t, stored, one);
+    }
+}
+
+static void write_groups(text *t, const oz_group *group, const oz_stored *stored) {
+    const json *all = json_member(stored->object, "groups");
+    for (int i = 0; i < group->groups.count; i++) {
+        const oz_group *child = group->groups.items[i];
+        text_comma(t);
+        text_quote(t, child->name, strlen(child->name));
+    }
+    for (const json *one = all && all->kind == JSON_ARRAY ? all->first : NULL; one; one = one->next) {
+        if (one->kind != JSON_STRING || oz_list_index(&group->groups, one->text) >= 0 || !is_there(group, one->text, OZARR_NODE_KIND_GROUP)) continue;
+        text_comma(t);
+        text_quote(t, one->text, one->len);
+    }
+}
+
+/* Our record of the group: what Zarr does not say. */
+static void write_record(text *t, const oz_group *group, const oz_stored *stored) {
+    const oz_stored types = {json_member(stored->object, "types"), stored->source, &group->gone};
+    text_put(t, "{\"version\":1");
+    if (!group->parent) text_put(t, FORMATS[group->file->format - 1]);
+    if (!group->parent && (group->file->created || group->file->consolidates)) text_put(t, ",\"consolidated\":true");
+    text_member(t, "dimensions");
+    text_put(t, "{");
+    for (int i = 0; i < group->dims.count; i++) write_dim(t, group->dims.items[i]);
+    keep_others(t, group, stored, "dimensions", &group->dims);
+    text_put(t, "}");
+    text_member(t, "variables");
+    text_put(t, "{");
+    for (int i = 0; i < group->vars.count; i++) write_var(t, group->vars.items[i], stored);
+    keep_others(t, group, stored, "variables", &group->vars);
+    text_put(t, "}");
+    text_member(t, "groups");
+    text_put(t, "[");
+    write_groups(t, group, stored);
+    text_put(t, "]");
+    oz_user_types_write(t, group, stored);
+    oz_types_write(t, "types", &group->atts, NULL, &types);
+    text_put(t, "}");
+}
+
+static void free_stored(oz_stored *stored) {
+    json_free(stored->object);
+    free(stored->source);
+}
+
+/* Reads the stored record, which is text in format 2. */
+static void read_record(const ozarr_node *node, oz_stored *stored) {
+    stored->source = oz_node_text(node, OZ_RECORD);
+    stored->object = stored->source ? json_read(stored->source) : NULL;
+    if (!stored->object || stored->object->kind != JSON_STRING) return;
+    char *inner = strdup(stored->object->text);
+    free_stored(stored);
+    stored->source = inner;
+    stored->object = inner ? json_read(inner) : NULL;
+}
+
+/* Reads what the attributes of a group or a variable are by now, and the record (NULL: not that), with a handle of its own: another program may have
+ * changed some since they were read. Of a new file the documents are ours alone. */
+static int read_stored(const oz_group *group, const oz_var *var, oz_stored *stored, oz_stored *record) {
+    if (oz_file_alone(group->file)) return NC_NOERR;
+    char *path = var ? oz_var_path(var) : oz_group_path(group);
+    ozarr_array *array = NULL;
+    ozarr_group *own = NULL;
+    int status = path ? NC_NOERR : NC_ENOMEM;
+    if (!status) status = oz_error(var ? ozarr_array_open_at(group->file->store, path, &array) : ozarr_group_open_at(group->file->store, path, &own));
+    const ozarr_node *node = status ? NULL : var ? ozarr_array_node(array) : ozarr_group_node(own);
+    if (node) stored->source = oz_node_text(node, NULL);
+    stored->object = stored->source ? json_read(stored->source) : NULL;
+    stored->gone = var ? &var->gone : &group->gone;
+    if (node && record) read_record(node, record);
+    ozarr_array_free(array);
+    ozarr_group_free(own);
+    free(path);
+    return !status && !stored->object ? NC_ENOMEM : status;
+}
+
+/* Notes that the attributes and the record of a group are stored, and with that of its variables, too. */
+static void note_stored(oz_group *group) {
+    oz_atts_stored(&group->atts, &group->gone);
+    oz_names_free(&group->former);
+    for (int i = 0; i < group->vars.count; i++) {
+        oz_var *var = group->vars.items[i];
+        if (!var->dirty) oz_atts_stored(&var->atts, &var->gone);
+    }
+    group->dirty = false;
+}
+
+/* The attributes of a group and its record as they are to be stored. */
+static int compose(const oz_group *group, text *attributes, text *record) {
+    oz_stored stored = {0}, old = {0};
+    int32_t format = 3;
+    int status = read_stored(group, NULL, &stored, &old);
+    if (!status) oz_atts_write(attributes, group->file, &group->atts, NULL, 3, &stored);
+    if (!status) write_record(record, group, &old);
+    free_stored(&stored);
+    free_stored(&old);
+    if (status) return status;
+    /* NCZarr opens no file with an attribute that is an object. */
+    if (!ozarr_node_zarr_format(ozarr_group_node(group->handle), &format) && format == 2 && !record->failed) {
+        text quoted = {0};
+        text_quote(&quoted, record->bytes, strlen(record->bytes));
+        free(record->bytes);
+        *record = quoted;
+    }
+    return attributes->failed || record->failed ? NC_ENOMEM : NC_NOERR;
+}
+
+int oz_group_store_atts(oz_group *group) {
+    ozarr_node *node = ozarr_group_node(group->handle);
+    text attributes = {0}, record = {0};
+    int status = compose(group, &attributes, &record);
+    if (!status) {
+        ozarr_status stored = ozarr_attrs_begin(node);
+        /* After a commit that failed the handle still collects; what follows replaces that. */
+        if (stored == OZARR_ERR_STATE) stored = OZARR_OK;
+        if (!stored) stored = ozarr_attrs_set(node, attributes.bytes);
+        if (!stored) stored = ozarr_attr_set_json(node, OZ_RECORD, record.bytes);
+        if (!stored) stored = ozarr_attrs_commit(node);
+        status = oz_error(stored);
+    }
+    free(attributes.bytes);
+    free(record.bytes);
+    if (!status) note_stored(group);
+    return status;
+}
+
+int oz_var_store_atts(oz_var *var) {
+    text attributes = {0};
+    oz_stored stored = {0};
+    int32_t format = 3;
+    int status = oz_var_handle(var);
+    if (!status) status = read_stored(var->group, var, &stored, NULL);
+    if (!status) {
+        oz_var_forget_document(var);
+        status = oz_error(ozarr_node_zarr_format(ozarr_array_node(var->array), &format));
+        oz_atts_write(&attributes, var->group->file, &var->atts, var, format, &stored);
+    }
+    if (!status) status = attributes.failed ? NC_ENOMEM : oz_error(ozarr_attrs_set(ozarr_array_node(var->array), attributes.bytes));
+    free_stored(&stored);
+    free(attributes.bytes);
+    if (!status) var->dirty = false;
+    return status;
+}
