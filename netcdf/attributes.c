@@ -67,11 +67,13 @@ static int set_fill(oz_var *var, const void *values) {
     return oz_copy_values(var->info, var->fill, values, 1);
 }
 
+/* Whether a variable may have elements: of one that is in the store another rank may have written some. */
+static bool may_have_elements(const oz_var *var) { return var->written || (var->group->file->ranks && (oz_var_made(var) || var->unopened)); }
+
 /* Has the array made anew for its fill value; one with elements keeps its own, and the attribute is stored beside it. */
 static void note_fill(oz_var *var) {
-    if (!oz_var_made(var)) return;
-    if (var->written) var->fill_apart = true;
-    else var->recreate = true;
+    if (may_have_elements(var)) var->fill_apart = true;
+    else if (oz_var_made(var)) var->recreate = true;
 }
 
 /* Whether a name is the library's own, which is not read as an attribute of a group, and in format 2 not of a variable. */
@@ -182,7 +184,7 @@ static int put_fill(oz_var *var, nc_type type, size_t len, const void *values) {
     if (type != var->type) return NC_EBADTYPE;
     /* Too late, but the classic formats allow it. */
     int format = var->group->file->format;
-    bool late = var->written && (format == NC_FORMAT_NETCDF4 || format == NC_FORMAT_NETCDF4_CLASSIC);
+    bool late = may_have_elements(var) && (format == NC_FORMAT_NETCDF4 || format == NC_FORMAT_NETCDF4_CLASSIC);
     return late ? NC_ELATEFILL : set_fill(var, values);
 }
 

@@ -399,6 +399,26 @@ static void blocked_definition(const char *path, bool older) {
     CHECK(nc_close(file));
 }
 
+/* A fill value comes too late on all ranks for a variable of which one has written elements. */
+static void late_fill_value(const char *path) {
+    int file, dim, v, found[2];
+    CHECK(create(path, NC_CLOBBER, &file));
+    CHECK(nc_def_dim(file, "x", 2, &dim));
+    CHECK(nc_close(file));
+    CHECK(reopen(path, NC_WRITE, &file));
+    CHECK(nc_def_var(file, "v", NC_INT, 1, &dim, &v));
+    CHECK(nc_put_att_int(file, v, "_FillValue", NC_INT, 1, &(int){-7}));
+    CHECK(nc_enddef(file));
+    if (rank == ranks - 1) CHECK(nc_put_var1_int(file, v, &(size_t){1}, &(int){5}));
+    CHECK(nc_sync(file));
+    FAILS(nc_put_att_int(file, v, "_FillValue", NC_INT, 1, &(int){-9}), NC_ELATEFILL);
+    CHECK(nc_close(file));
+    CHECK(reopen(path, NC_NOWRITE, &file));
+    CHECK(nc_get_var_int(file, v, found));
+    FAILS(found[0] == -7 && found[1] == 5 ? NC_NOERR : NC_EIO, NC_NOERR);
+    CHECK(nc_close(file));
+}
+
 /* Adds a record to a file by one process alone. */
 static void add_record(const char *path, size_t step) {
     int file, value = (int)step;
@@ -458,6 +478,7 @@ int main(int argc, char **argv) {
         blocked_definition(other, true);
         blocked_definition(other, false);
         end_on_full_disk(other);
+        late_fill_value(other);
         read_live(other);
     }
     append(argv[1]);
