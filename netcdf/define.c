@@ -134,6 +134,25 @@ int oz_def_var(int ncid, const char *name, nc_type type, int rank, const int *di
     return NC_NOERR;
 }
 
+/* Stores what a renaming needs: in data mode all, so that nothing is left to it, and in define mode only elements, so that what is being defined can still
+ * be changed. Arrays that a rank may lack are made first. */
+static int store_before_renaming(oz_file *file, bool unopened, bool *defining) {
+    *defining = oz_agree(file->ranks, file->defining) && !unopened;
+    return *defining ? oz_elements_store(file) : oz_hierarchy_sync(file);
+}
+
+/* Stores the records with the new names: by them variables have their types. What cannot be stored waits on. */
+static void store_after_renaming(oz_file *file, bool defining) {
+    if (!defining) (void)oz_hierarchy_store(file);
+    for (int i = 0; i < file->group_count && defining && oz_stores(file); i++) {
+        oz_group *group = file->groups[i];
+        if (!group->handle || !group->dirty) continue;
+        (void)oz_group_store_atts(group);
+        /* It is stored again with what is being defined. */
+        group->dirty = true;
+    }
+}
+
 int oz_rename_var(int ncid, int varid, const char *name) {
     char normal[NC_MAX_NAME + 1];
     oz_var *var;
@@ -147,8 +166,8 @@ int oz_rename_var(int ncid, int varid, const char *name) {
     if (group->file->classic && !group->file->defining && strlen(name) > strlen(var->name)) return NC_ENOTINDEFINE;
     char *copy = strdup(name);
     if (!copy) return NC_ENOMEM;
-    bool stored = oz_var_made(var) || var->unopened;
-    if (stored) status = oz_hierarchy_sync(group->file);
+    bool stored = oz_var_made(var) || var->unopened, defining = false;
+    if (stored) status = store_before_renaming(group->file, var->unopened, &defining);
     /* What could not be stored waits on in the handles. */
     if (status) return free(copy), status;
     if (stored) {
@@ -160,8 +179,7 @@ int oz_rename_var(int ncid, int varid, const char *name) {
     else oz_list_rename(&group->vars, var->id, copy);
     int opened = stored ? oz_var_open(var) : NC_NOERR;
     touch(group);
-    /* The record with the array: by it the variable has its type. What cannot be stored waits on. */
-    if (stored && !status && !opened) (void)oz_hierarchy_store(group->file);
+    if (stored && !status && !opened) store_after_renaming(group->file, defining);
     return status ? status : opened;
 }
 
@@ -186,10 +204,13 @@ int oz_def_grp(int ncid, const char *name, int *id) {
     return NC_NOERR;
 }
 
-/* Opens again what a renamed group holds. */
+/* Opens again what is in a renamed group, but for what is not yet in the store. */
 static int reopen(oz_group *group) {
-    int status = oz_stores(group->file) ? oz_error(ozarr_group_open_group(group->parent->handle, group->name, &group->handle)) : NC_NOERR;
-    for (int i = 0; i < group->vars.count && !status; i++) status = oz_var_open(group->vars.items[i]);
+    int status = group->closed ? oz_error(ozarr_group_open_group(group->parent->handle, group->name, &group->handle)) : NC_NOERR;
+    for (int i = 0; i < group->vars.count && !status; i++) {
+        oz_var *var = group->vars.items[i];
+        if (var->closed) status = oz_var_open(var);
+    }
     for (int i = 0; i < group->groups.count && !status; i++) status = reopen(group->groups.items[i]);
     return status;
 }
@@ -199,7 +220,12 @@ static void close_below(const oz_file *file, const oz_group *group) {
     for (int i = 0; i < file->group_count; i++) {
         oz_group *one = file->groups[i];
         if (!below(one, group)) continue;
-        for (int k = 0; k < one->vars.count; k++) oz_var_close(one->vars.items[k]);
+        for (int k = 0; k < one->vars.count; k++) {
+            oz_var *var = one->vars.items[k];
+            var->closed = oz_var_made(var);
+            oz_var_close(var);
+        }
+        one->closed = one->handle != NULL;
         ozarr_group_free(one->handle);
         one->handle = NULL;
     }
@@ -218,8 +244,8 @@ int oz_rename_grp(int ncid, const char *name) {
     char *copy = strdup(name);
     if (!copy) return NC_ENOMEM;
     /* Ranks that do not store have no handle. */
-    bool stored = oz_agree(file->ranks, group->handle != NULL) != 0;
-    if (stored) status = oz_hierarchy_sync(file);
+    bool stored = oz_agree(file->ranks, group->handle != NULL) != 0, defining = false;
+    if (stored) status = store_before_renaming(file, file->ranks != NULL, &defining);
     /* What could not be stored waits on in the handles. */
     if (status) return free(copy), status;
     if (stored) close_below(file, group);
@@ -231,6 +257,6 @@ int oz_rename_grp(int ncid, const char *name) {
     /* The records of any group may name types by paths through this one. */
     for (int i = 0; i < file->group_count && file->type_count; i++) touch(file->groups[i]);
     int opened = stored ? reopen(group) : NC_NOERR;
-    if (stored && !status && !opened) (void)oz_hierarchy_store(file);
+    if (stored && !status && !opened) store_after_renaming(file, defining);
     return status ? status : opened;
 }

@@ -126,8 +126,8 @@ typedef struct oz_var {
     bool scalar_of_one;
     /* Elements were written; attributes are not yet stored; parts of chunks wait; the codecs were read; the array is to be made anew; it was
      * in the store when the file was opened; our record has what was asked for; it was read by `oz_var_decoder`; its dimensions have other names
-     * than the stored ones; the first rank was to make the array, and not all ranks have opened it. */
-    bool written, dirty, buffered, codecs_read, recreate, found, recorded, decoded, renamed, unopened;
+     * than the stored ones; the first rank was to make the array, and not all ranks have opened it; it is closed because a group is renamed. */
+    bool written, dirty, buffered, codecs_read, recreate, found, recorded, decoded, renamed, unopened, closed;
     /* All ranks read and write it together. */
     bool collective;
     size_t cache_bytes, cache_slots;
@@ -145,7 +145,8 @@ typedef struct oz_group {
     ozarr_group *handle;
     /* What is known of it while the file is being read. */
     struct oz_reading *reading;
-    bool dirty;
+    /* It is not yet stored; it is closed because it, or a group above it, is renamed. */
+    bool dirty, closed;
 } oz_group;
 
 typedef struct oz_file {

@@ -891,6 +891,47 @@ static void dropped_renaming(void) {
     }
 }
 
+/* A variable and a group are renamed at once in define mode, and what was defined beside them can still be changed, or dropped by nc_abort. */
+static void renaming_among_definitions(void) {
+    bool zarr = strstr(path, ".zarr") != NULL;
+    int dim, group, below, vars[3], type, deflate, level, values[3] = {1, 2, 3};
+    for (int aborted = 0; aborted < 2; aborted++) {
+        create(NC_NETCDF4);
+        SHOW(nc_def_dim(file, "x", 3, &dim));
+        /* netCDF-C 4.9.0 cannot rename it then on HDF5. */
+        SHOW(nc_def_var(file, zarr ? "v" : "renamed", NC_INT, 1, &dim, &vars[0]));
+        SHOW(nc_def_grp(file, "g", &group));
+        SHOW(nc_def_var(group, "in", NC_INT, 1, &dim, NULL));
+        SHOW(nc_put_att_int(file, vars[0], "n", NC_SHORT, 1, values));
+        SHOW(nc_close(file));
+        open(NC_WRITE);
+        SHOW(nc_inq_grp_ncid(file, "g", &group));
+        SHOW(nc_put_var_int(file, vars[0], values));
+        SHOW(nc_put_var_int(group, 0, values));
+        SHOW(nc_redef(file));
+        SHOW(nc_def_var(file, "new", NC_INT, 1, &dim, &vars[1]));
+        SHOW(nc_def_var(group, "new", NC_INT, 1, &dim, &vars[2]));
+        SHOW(nc_def_grp(group, "below", &below));
+        SHOW(nc_def_enum(file, NC_BYTE, "t", &type));
+        SHOW(nc_insert_enum(file, type, "one", "\1"));
+        SHOW(nc_put_att_int(file, vars[0], "m", NC_SHORT, 1, values));
+        if (zarr && nc_rename_var(file, vars[0], "renamed")) exit(1);
+        SHOW(nc_def_var_deflate(file, vars[1], 0, 1, 3));
+        SHOW(nc_rename_grp(group, "h"));
+        SHOW(nc_def_var_deflate(group, vars[2], 0, 1, 3));
+        SHOW(nc_insert_enum(file, type, "two", "\2"));
+        SHOW(aborted ? nc_abort(file) : nc_close(file));
+        open(NC_NOWRITE);
+        for (int late = 0; late < 3; late++) SHOW(nc_inq_varid(file, (const char *[]){"new", "renamed", "v"}[late], &vars[late]));
+        if (!aborted) show_all(file);
+        show_kind(file, "renamed");
+        SHOW(nc_inq_grp_ncid(file, "h", &group));
+        SHOW(nc_inq_varid(group, "new", &vars[2]));
+        if (!aborted) SHOW(nc_inq_var_deflate(file, vars[0], NULL, &deflate, &level)), printf("%d %d\n", deflate, level);
+        SHOW(nc_close(file));
+    }
+}
+
 /* Dimensions that may grow do so one after the other, far beyond what each would have by an equal share of all elements. */
 static void far_records(void) {
     enum { DIMS = 5 };
@@ -1561,7 +1602,7 @@ static const struct {
 } CASES[] = {{"names", names}, {"null_strings", null_strings}, {"renaming", renaming}, {"paths", paths}, {"deletion", deletion}, {"hashes", hashes}, {"own_attributes", own_attributes}, {"nothing", nothing},
     {"quantized", quantized},    {"fill_modes", fill_modes}, {"fill_modes_classic", fill_modes_classic}, {"define_cycles", define_cycles},
     {"define_cycles_classic", define_cycles_classic}, {"watching", watching}, {"small_reads", small_reads}, {"many", many}, {"alike", alike}, {"full_disk", full_disk}, {"full_disk_renaming", full_disk_renaming}, {"abortion", abortion}, {"closed_groups", closed_groups},
-    {"aborted_records", aborted_records}, {"definitions_on_full_disk", definitions_on_full_disk}, {"dropped_renaming", dropped_renaming}, {"freed_names", freed_names}, {"freed_names_above", freed_names_above}, {"far_records", far_records}, {"blocked_definition", blocked_definition},
+    {"aborted_records", aborted_records}, {"definitions_on_full_disk", definitions_on_full_disk}, {"dropped_renaming", dropped_renaming}, {"renaming_among_definitions", renaming_among_definitions}, {"freed_names", freed_names}, {"freed_names_above", freed_names_above}, {"far_records", far_records}, {"blocked_definition", blocked_definition},
     {"shuffled_levels", shuffled_levels}, {"refused_definitions", refused_definitions}, {"aborted_on_full_disk", aborted_on_full_disk}, {"threads", threads},
     {"appending", appending}, {"grown_below", grown_below}, {"hidden_dimensions", hidden_dimensions},
     {"filled_lists", filled_lists}, {"types_of_groups", types_of_groups}, {"types_without_members", types_without_members}, {"types_in_circles", types_in_circles}, {"late_fill_values", late_fill_values}, {"late_fill_values_classic", late_fill_values_classic},
