@@ -66,6 +66,8 @@ int oz_rename_dim(int ncid, int id, const char *name) {
     if (!status) status = oz_find_dim(group, id, &dim);
     if (status) return status;
     if (oz_list_find(&dim->group->dims, name)) return NC_ENAMEINUSE;
+    bool fixed = file->classic && file->format != NC_FORMAT_NETCDF4_CLASSIC && !file->defining;
+    if (fixed && strlen(name) > strlen(dim->name)) return NC_ENOTINDEFINE;
     char *copy = strdup(name), *key = oz_file_format(file) == 2 && !dim->key ? strdup(dim->name) : NULL;
     if (!copy || oz_names_add(&dim->group->former, dim->name)) return free(key), free(copy), NC_ENOMEM;
     if (key) dim->key = key;

@@ -420,6 +420,32 @@ static void define_cycles_of(int mode) {
     SHOW(nc_close(file));
 }
 
+/* Names become no longer in data mode, in the classic formats. */
+static void longer_names_of(int mode) {
+    int dim, var;
+    char name[NC_MAX_NAME + 1];
+    create(mode);
+    SHOW(nc_def_dim(file, "abc", 4, &dim));
+    SHOW(nc_def_var(file, "abc", NC_INT, 1, &dim, &var));
+    SHOW(nc_put_att_int(file, var, "abc", NC_INT, 1, &dim));
+    SHOW(nc_enddef(file));
+    for (size_t i = 0; i < 3; i++) {
+        const char *one = (const char *[]){"longer", "xyz", "z"}[i];
+        SHOW(nc_rename_dim(file, dim, one));
+        SHOW(nc_rename_var(file, var, one));
+        SHOW(nc_inq_dimname(file, dim, name));
+        puts(name);
+    }
+    SHOW(nc_redef(file));
+    SHOW(nc_rename_dim(file, dim, "longer"));
+    SHOW(nc_close(file));
+}
+
+static void longer_names(void) {
+    longer_names_of(0);
+    longer_names_of(NC_NETCDF4 | NC_CLASSIC_MODEL);
+}
+
 static void define_cycles(void) { define_cycles_of(NC_NETCDF4); }
 static void define_cycles_classic(void) { define_cycles_of(NC_NETCDF4 | NC_CLASSIC_MODEL); }
 
@@ -1599,7 +1625,7 @@ static void long_fill_value(void) {
 static const struct {
     const char *name;
     void (*run)(void);
-} CASES[] = {{"names", names}, {"null_strings", null_strings}, {"renaming", renaming}, {"paths", paths}, {"deletion", deletion}, {"hashes", hashes}, {"own_attributes", own_attributes}, {"nothing", nothing},
+} CASES[] = {{"names", names}, {"null_strings", null_strings}, {"renaming", renaming}, {"longer_names", longer_names}, {"paths", paths}, {"deletion", deletion}, {"hashes", hashes}, {"own_attributes", own_attributes}, {"nothing", nothing},
     {"quantized", quantized},    {"fill_modes", fill_modes}, {"fill_modes_classic", fill_modes_classic}, {"define_cycles", define_cycles},
     {"define_cycles_classic", define_cycles_classic}, {"watching", watching}, {"small_reads", small_reads}, {"many", many}, {"alike", alike}, {"full_disk", full_disk}, {"full_disk_renaming", full_disk_renaming}, {"abortion", abortion}, {"closed_groups", closed_groups},
     {"aborted_records", aborted_records}, {"definitions_on_full_disk", definitions_on_full_disk}, {"dropped_renaming", dropped_renaming}, {"renaming_among_definitions", renaming_among_definitions}, {"freed_names", freed_names}, {"freed_names_above", freed_names_above}, {"far_records", far_records}, {"blocked_definition", blocked_definition},
