@@ -51,6 +51,8 @@ impl Array {
                 let array = Array::new(store, path.to_string(), meta.clone(), None, false)?;
                 write_values(&array)?;
                 array.finish_writes()?;
+                // What storage transformers keep is stored before the array is there, too.
+                store.transformed().flush()?;
             }
             write_documents(store, path, &meta, &attributes)
         };

@@ -15,7 +15,7 @@ use crate::node::create_array::WriteValues;
 use crate::node::dimensions::{Dimension, Dimensions};
 use crate::node::store_options::Consolidate;
 use crate::node::stored::StoredDocument;
-use crate::node::{Array, Create, Group, Store, draft, path, upkeep};
+use crate::node::{Array, Create, Group, Store, draft, lookup, path, upkeep};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
