@@ -1130,8 +1130,8 @@ OZARR_CHECKED ozarr_status ozarr_attr_set_numbers(ozarr_node *node, const char *
 /**
  * Sets an attribute to any value, given as JSON. Malformed JSON is `OZARR_ERR_ARGUMENT`.
  *
- * Errors: `OZARR_ERR_READ_ONLY`; `OZARR_ERR_NAME` for an empty name; `OZARR_ERR_RANGE` for NaN and
- * infinities; those of documents and stores.
+ * Errors: `OZARR_ERR_READ_ONLY`; `OZARR_ERR_NAME` for an empty name; `OZARR_ERR_RANGE` for NaN,
+ * infinities and numbers that no double can hold; those of documents and stores.
  */
 OZARR_CHECKED ozarr_status ozarr_attr_set_json(ozarr_node *node, const char *name, const char *json);
 
@@ -1154,8 +1154,8 @@ OZARR_CHECKED ozarr_status ozarr_attrs_get(const ozarr_node *node, char *buf, si
  * Replaces all attributes by those of a JSON object.
  *
  * Errors: `OZARR_ERR_READ_ONLY`; `OZARR_ERR_NAME` for an empty name; `OZARR_ERR_ARGUMENT` for malformed
- * JSON; `OZARR_ERR_TYPE` for JSON that is no object; `OZARR_ERR_RANGE` for NaN and infinities; those of
- * documents and stores.
+ * JSON; `OZARR_ERR_TYPE` for JSON that is no object; `OZARR_ERR_RANGE` for NaN, infinities and numbers
+ * that no double can hold; those of documents and stores.
  */
 OZARR_CHECKED ozarr_status ozarr_attrs_set(ozarr_node *node, const char *json);
 

@@ -72,6 +72,29 @@ pub fn parse_given(text: &str) -> Result<Value> {
     parse(text.as_bytes(), crate::limits::MAX_DOCUMENT).map_err(|e| if e.kind() == ErrorKind::Metadata { argument(e) } else { e })
 }
 
+/// Reads the attributes that the caller gives a new node: an object. Whether they may hold bare `NaN` and `Infinity` is for the node's context
+/// to say.
+pub fn given_attributes(text: &str) -> Result<Map> {
+    let read = || {
+        let all = parse_given(text)?;
+        check_range(&all)?;
+        match all {
+            Value::Object(all) => Ok(all),
+            other => bail!(Type, "found {}, expected an object", brief(&other)),
+        }
+    };
+    read().map_err(|e: Error| e.at_field("attributes"))
+}
+
+/// Refuses a number that no double can hold, which most readers take for an infinity. What other writers have stored is read all the same.
+pub fn check_range(value: &Value) -> Result<()> {
+    let is_beyond = |value: &Value| matches!(value, Value::Number(number) if number.as_f64().is_none() && !is_non_finite(number));
+    match find(value, is_beyond) {
+        Some(number) => bail!(Range, "found {}, which no double can hold", brief(number)),
+        None => Ok(()),
+    }
+}
+
 /// Refuses a text of too many values before memory is allocated for them. A comma or an opening bracket begins each but the first.
 fn check_values(bytes: &[u8]) -> Result<()> {
     if bytes.len() <= MAX_JSON_VALUES {
@@ -157,10 +180,15 @@ pub fn has_non_finite(value: &Value) -> bool {
 
 /// Returns whether `test` is true of a value or of one that it contains.
 pub fn has(value: &Value, test: fn(&Value) -> bool) -> bool {
+    find(value, test).is_some()
+}
+
+/// Returns the first of a value's parts, or the value itself, of which `test` is true.
+fn find(value: &Value, test: fn(&Value) -> bool) -> Option<&Value> {
     match value {
-        Value::Array(items) => items.iter().any(|item| has(item, test)),
-        Value::Object(members) => members.values().any(|member| has(member, test)),
-        value => test(value),
+        Value::Array(items) => items.iter().find_map(|item| find(item, test)),
+        Value::Object(members) => members.values().find_map(|member| find(member, test)),
+        value => test(value).then_some(value),
     }
 }
 
@@ -273,6 +301,13 @@ mod tests {
         assert!(!parse_text("[NaN").unwrap_err().message().contains("non_finite"));
         assert!(parse_allowed("[NaN]", true).is_ok() && parse_allowed("[NaN]", false).is_err());
         assert!(parse_given("[NaN]").is_ok());
+        for (text, is_in_range) in [("[1e308, NaN]", true), ("[0, {\"a\": [-1e309]}]", false), ("1e999", false)] {
+            assert_eq!(
+                check_range(&parse_given(text).unwrap()).err().map(|e| e.kind()),
+                (!is_in_range).then_some(ErrorKind::Range),
+                "{text}"
+            );
+        }
         let e = parse_given("[NaN").unwrap_err();
         assert_eq!((e.kind(), e.message().contains("line 1, column 4")), (ErrorKind::Argument, true), "{e}");
     }

@@ -323,8 +323,8 @@ pub unsafe extern "C" fn ozarr_attr_set_numbers(
 
 /// Sets an attribute to any value, given as JSON. Malformed JSON is `OZARR_ERR_ARGUMENT`.
 ///
-/// Errors: `OZARR_ERR_READ_ONLY`; `OZARR_ERR_NAME` for an empty name; `OZARR_ERR_RANGE` for NaN and
-/// infinities; those of documents and stores.
+/// Errors: `OZARR_ERR_READ_ONLY`; `OZARR_ERR_NAME` for an empty name; `OZARR_ERR_RANGE` for NaN,
+/// infinities and numbers that no double can hold; those of documents and stores.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_attr_set_json(node: *mut ozarr_node, name: *const c_char, json: *const c_char) -> ozarr_status {
@@ -363,8 +363,8 @@ pub unsafe extern "C" fn ozarr_attrs_get(node: *const ozarr_node, buf: *mut c_ch
 /// Replaces all attributes by those of a JSON object.
 ///
 /// Errors: `OZARR_ERR_READ_ONLY`; `OZARR_ERR_NAME` for an empty name; `OZARR_ERR_ARGUMENT` for malformed
-/// JSON; `OZARR_ERR_TYPE` for JSON that is no object; `OZARR_ERR_RANGE` for NaN and infinities; those of
-/// documents and stores.
+/// JSON; `OZARR_ERR_TYPE` for JSON that is no object; `OZARR_ERR_RANGE` for NaN, infinities and numbers
+/// that no double can hold; those of documents and stores.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_attrs_set(node: *mut ozarr_node, json: *const c_char) -> ozarr_status {

@@ -182,7 +182,9 @@ impl Attributes {
 
     /// Sets what a JSON text says.
     pub fn set_json(&self, name: &str, text: &str) -> Result<()> {
-        self.set(name, json::parse_allowed(text, self.allows_non_finite()).map_err(|e| e.at_field(name))?)
+        let value = json::parse_allowed(text, self.allows_non_finite()).map_err(|e| e.at_field(name))?;
+        json::check_range(&value).map_err(|e| e.at_field(name))?;
+        self.set(name, value)
     }
 
     /// Converts an element to the value that represents it.

@@ -231,7 +231,9 @@ impl Attributes {
 
     /// Replaces those that are shown by those of a JSON object.
     pub fn replace_json(&self, text: &str) -> Result<()> {
-        match json::parse_allowed(text, self.allows_non_finite())? {
+        let all = json::parse_allowed(text, self.allows_non_finite())?;
+        json::check_range(&all)?;
+        match all {
             Value::Object(all) if all.contains_key("") && !self.all()?.contains_key("") => Err(self.unnamed()),
             Value::Object(all) => self.replace_shown(all),
             other => bail!(Type, "found {}, expected an object of attributes", brief(&other)),

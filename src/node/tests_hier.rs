@@ -171,11 +171,12 @@ fn numbers_of_attributes_are_exact() {
 fn numbers_that_do_not_fit_are_named_with_attribute_element_and_value() {
     use DataType::{Bool, Complex64, Float32, Float64, Int16, UInt8, UInt64};
     let store = store();
-    let group = Group::create(&store, "g", None, Create::New).unwrap();
-    let attributes = group.attributes();
     let all =
         r#"{"r": [0, 40000], "m": -1, "f": [1, 2.5], "e": [1e39, 1e999], "s": [1, "x"], "t": "x", "d": 123456789012345678901234567890}"#;
-    attributes.replace_json(all).unwrap();
+    let document = format!(r#"{{"zarr_format":3,"node_type":"group","attributes":{all}}}"#);
+    store.key_put("g/zarr.json", document.as_bytes()).unwrap();
+    let group = Group::open(&store, "g").unwrap();
+    let attributes = group.attributes();
     let cases = [
         ("r", Int16, ErrorKind::Range, "attribute \"r\" of g: element 1 is 40000, but int16 ends at 32767"),
         ("m", UInt8, ErrorKind::Range, "attribute \"m\" of g is -1, but uint8 begins at 0"),

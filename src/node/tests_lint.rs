@@ -614,6 +614,14 @@ fn bare_numbers_are_written_only_where_they_are_allowed() {
         }
         let mut s = spec(&[1], &[1]);
         s.set_format(format).unwrap();
+        for (e, what) in [
+            (group.attributes().set_json("x", "[1, -1e999]"), "x: found -1e999"),
+            (group.attributes().replace_json(r#"{"x":[1e999]}"#), "found 1e999"),
+            (s.set_attributes_json(r#"{"x":1e999}"#), "attributes: found 1e999"),
+        ] {
+            let e = e.unwrap_err();
+            assert!(e.kind() == ErrorKind::Range && e.to_string().contains(what), "{e}");
+        }
         s.set_attributes_json(r#"{"x":NaN}"#).unwrap();
         let e = Array::create(&store, "a", &s, Create::New).err().unwrap();
         assert!(e.kind() == ErrorKind::Argument && e.to_string().contains("non_finite"), "{e}");

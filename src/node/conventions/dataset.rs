@@ -849,9 +849,8 @@ mod tests {
         ];
         for (data_type, text, want) in cases {
             let store = memory_store();
-            let mut spec = Spec::new(data_type, &[1]).unwrap();
-            spec.set_attributes_json(&format!("{{\"_FillValue\": {text}}}")).unwrap();
-            let array = Array::create(&store, "a", &spec, Create::New).unwrap();
+            let array = Array::create(&store, "a", &Spec::new(data_type, &[1]).unwrap(), Create::New).unwrap();
+            array.attributes().set("_FillValue", json::parse_given(text).unwrap()).unwrap();
             let got: Vec<f64> = array
                 .missing_values()
                 .unwrap()

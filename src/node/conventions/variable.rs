@@ -54,10 +54,7 @@ impl VariableSpec {
 
     /// Returns this variable with the attributes of a JSON object added.
     pub fn with_json(mut self, text: &str) -> Result<VariableSpec> {
-        match json::parse_given(text).map_err(|e| e.at_field("attributes"))? {
-            Value::Object(more) => self.attributes.extend(more),
-            other => return Err(err!(Type, "found {}, expected an object", json::brief(&other)).at_field("attributes")),
-        }
+        self.attributes.extend(json::given_attributes(text)?);
         Ok(self)
     }
 

@@ -19,7 +19,7 @@ use crate::grid::key::{KeyEncoding, Separator};
 use crate::grid::rectilinear::Extents;
 use crate::limits::{self, Dims};
 use crate::metadata::extension::Extension;
-use crate::metadata::json::{self, brief};
+use crate::metadata::json;
 use crate::metadata::{Format, Map, Order, Value, v3, v3_grid};
 pub(super) use chunks::suggested;
 use convert_fill::convert_fill;
@@ -279,10 +279,7 @@ impl Spec {
     /// The attributes: an object.
     pub fn set_attributes_json(&mut self, text: &str) -> Result<()> {
         // Bare NaN and infinities are refused when the array is created, unless the context allows them.
-        match json::parse_given(text).map_err(|e| e.at_field("attributes"))? {
-            Value::Object(attributes) => self.attributes = attributes,
-            other => return Err(err!(Type, "found {}, expected an object", brief(&other)).at_field("attributes")),
-        }
+        self.attributes = json::given_attributes(text)?;
         Ok(())
     }
 
