@@ -106,7 +106,7 @@ impl Array {
             if left.is_zero() {
                 bail!(
                     Timeout,
-                    "{} of {} is {length} long after {timeout:?}, expected more than {beyond}",
+                    "{} of {} is {length} long at the end of the wait, expected more than {beyond}",
                     counting::dimension(dim, self.rank()),
                     path::display(self.path())
                 );
