@@ -1,5 +1,6 @@
 //! Why the program ends otherwise than well, its exit status, and the one line that says so.
 
+use ozarr::node::OPEN_OR_OVERWRITE;
 use ozarr::node::json::acts_on_terminals;
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -59,7 +60,7 @@ impl Failure {
 
 impl From<ozarr::error::Error> for Failure {
     fn from(e: ozarr::error::Error) -> Failure {
-        Failure::Error(e.to_string())
+        Failure::Error(e.to_string().replace(OPEN_OR_OVERWRITE, "--overwrite replaces it"))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::failure::{Failure, Outcome};
 use clap::Args;
-use ozarr::error::Result;
+use ozarr::error::{Error, ErrorKind, Result};
 use ozarr::node::{Array, Context, Group, Mode, Node, NodeKind, Store};
 
 /// The most arrays that an error names.
@@ -53,10 +53,20 @@ impl Place {
         Err(Failure::Error(format!("{} is a group, not an array; {has}", self.name())))
     }
 
-    /// Opens the group.
+    /// Opens the group; of an array the error says so.
     pub fn group(&self, mode: Mode) -> Outcome<Group> {
-        let (store, path) = locate(&self.location, &self.path, mode)?;
-        Ok(Group::open(&store, &path)?)
+        Ok(self.open_group(mode)?)
+    }
+
+    /// The same with the library's error.
+    pub fn open_group(&self, mode: Mode) -> Result<Group> {
+        let (store, node) = Store::locate(&Context::default(), &self.location, mode)?;
+        Group::open(&store, &format!("{node}/{}", self.path)).map_err(|e| match e.kind() {
+            ErrorKind::NodeKind => {
+                Error::new(ErrorKind::NodeKind, format!("{} is an array, not a group; name the group that it is in", self.name()))
+            }
+            _ => e,
+        })
     }
 
     /// As the user named it.

@@ -52,8 +52,9 @@ fn each_error_has_its_status_and_says_what_is_wrong() {
         // What is there, and what is not.
         ("info nothing.zarr", 1, &["no node in", "nothing.zarr"]),
         ("info run.zarr g/x", 1, &["no node g/x", "g has u"]),
-        ("ls run.zarr t", 1, &["t of", "is an array, not a group"]),
-        ("consolidate run.zarr t", 1, &["is an array, not a group"]),
+        ("ls run.zarr t", 1, &["run.zarr/t is an array, not a group; name the group that it is in"]),
+        ("consolidate run.zarr t", 1, &["is an array, not a group; name the group"]),
+        ("tail run.zarr/t", 1, &["is an array, not a group; name the group"]),
         ("read run.zarr g --raw", 1, &["run.zarr/g is a group, not an array; name one of its arrays: u"]),
         ("write run.zarr g --raw", 1, &["is a group, not an array"]),
         ("resize run.zarr --shape 1", 1, &["is a group, not an array"]),
@@ -97,7 +98,9 @@ fn each_error_has_its_status_and_says_what_is_wrong() {
         ("read run.zarr t --raw --step 0,1", 1, &["dimension 0: the step is 0"]),
         ("read run.zarr t --raw --shape -1,1", 1, &["dimension 0", "-1"]),
         // Creating.
-        ("create run.zarr t --type int8 --shape 2", 1, &["t"]),
+        ("create run.zarr t --type int8 --shape 2", 1, &["an array is already at t", "; --overwrite replaces it"]),
+        ("cp run.zarr/t run.zarr/g/u", 1, &["is already at g/u", "; --overwrite replaces it"]),
+        ("copy run.zarr/t run.zarr/g/u", 1, &["is already at g/u", "; --overwrite replaces it"]),
         ("create run.zarr t --type int8 --shape 2 --exists-ok", 1, &["shape [4, 5] instead of [2]"]),
         ("create run.zarr t/x --type int8 --shape 2", 1, &["t of", "is an array"]),
         ("create run.zarr x --type int8 --shape=-2", 1, &["--shape: found -2"]),

@@ -10,6 +10,9 @@ use crate::metadata::{Format, Map, v2, v3};
 use crate::store::{Condition, StorageExt};
 use std::ops::ControlFlow;
 
+/// What errors of [`ErrorKind::Exists`] say to callers of the library. The program names its options instead.
+pub const OPEN_OR_OVERWRITE: &str = "open it, or create with overwriting";
+
 impl Store {
     /// Returns the kind of the node at `path`.
     pub fn node_kind(&self, path: &str) -> Result<NodeKind> {
@@ -280,7 +283,7 @@ fn take_back(store: &Store, path: &str, format: Format, e: Error) -> Error {
         beside.iter().for_each(|name| drop(store.shared().erase(&path::join(path, name))));
         return e;
     }
-    e.with_note(" (the node itself is there: open it, or create it with overwriting)")
+    e.with_note(&format!(" (the node itself is there: {OPEN_OR_OVERWRITE})"))
 }
 
 /// Returns an error of kind `Exists` if there is a node at `path`.
@@ -311,7 +314,7 @@ pub(super) fn exists(store: &Store, path: &str, kind: NodeKind, difference: &str
         NodeKind::None | NodeKind::Unknown => "a node that cannot be understood",
     };
     let (place, path) = (store.shared().describe(), path::display(path));
-    err!(Exists, "{what}{difference} is already at {path} of {place}; open it, or create with overwriting")
+    err!(Exists, "{what}{difference} is already at {path} of {place}; {OPEN_OR_OVERWRITE}")
 }
 
 /// Makes room for a new node: erases the node at `path` with all below it, and returns whether there was one. Without a node's document

@@ -91,6 +91,7 @@ pub use dimensions::{Dimension, Dimensions};
 pub use either::Node;
 pub use fault::{Fault, FaultKind, Repaired, repair_zip};
 pub use group::{Child, Group};
+pub use hierarchy::OPEN_OR_OVERWRITE;
 pub use kinds::{Create, Mode, NodeKind};
 pub use migrate::Migrated;
 pub use rechunk::{RechunkOptions, RechunkReport};
