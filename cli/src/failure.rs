@@ -1,5 +1,6 @@
 //! Why the program ends otherwise than well, its exit status, and the one line that says so.
 
+use crate::closed;
 use ozarr::node::OPEN_OR_OVERWRITE;
 use ozarr::node::json::acts_on_terminals;
 use std::borrow::Cow;
@@ -59,6 +60,9 @@ impl Failure {
 }
 
 impl From<ozarr::error::Error> for Failure {
+        if closed::is_stdout() {
+            return Failure::Error("standard output is closed".into());
+        }
     fn from(e: ozarr::error::Error) -> Failure {
         Failure::Error(e.to_string().replace(OPEN_OR_OVERWRITE, "--overwrite replaces it"))
     }

@@ -7,6 +7,7 @@
 mod attrs;
 mod candidates;
 mod cdl;
+mod closed;
 mod completions;
 mod consolidate;
 mod copy;

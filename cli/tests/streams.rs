@@ -79,6 +79,20 @@ fn output_that_cannot_be_written_is_an_error() {
     }
 }
 
+/// The runtime of Rust has something else in its place by then.
+#[test]
+fn a_closed_output_is_an_error_of_what_prints() {
+    let folder = Folder::new("closed");
+    folder.ok("create a.zarr t --type uint8 --shape 10");
+    let cases = [("read a.zarr t --raw", 1), ("read a.zarr t --csv <&-", 1), ("digest a.zarr", 1), ("create a.zarr u --group", 0)];
+    for (line, status) in cases {
+        let output =
+            Command::new("sh").current_dir(&folder.0).args(["-c", &format!("\"$0\" {line} >&-"), program::PROGRAM]).output().unwrap();
+        let told = if status == 1 { "ozarr: standard output is closed\n" } else { "" };
+        assert_eq!((output.status.code(), String::from_utf8(output.stderr).unwrap().as_str()), (Some(status), told), "ozarr {line}");
+    }
+}
+
 /// Ctrl-C, in a program that does not ignore it, wherever the tests run.
 #[test]
 fn ctrl_c_in_a_write_says_how_to_go_on() {
