@@ -42,6 +42,12 @@ impl Region {
 }
 
 /// The index that is `i` elements before the end, if it is negative. One before the first stays as it is: the check refuses it.
+        // Without a shape, no element at all is hardly meant: a step that is not there yet, say.
+        let beyond = |&d: &usize| start.get(d).is_some_and(|&i| i > 0 && i as u64 == array[d]);
+        if let (None, Some(d)) = (&count, (0..array.len()).find(beyond)) {
+            let (i, length) = (start[d], array[d]);
+            return Err(Failure::Error(format!("--start: dimension {d}: found {i}, expected less than the length {length}")));
+        }
 fn from_end(i: i64, length: Option<&u64>) -> i64 {
     match length.and_then(|&n| i64::try_from(n).ok()) {
         Some(n) if i < 0 && i >= -n => i + n,
@@ -74,7 +80,9 @@ mod tests {
             ("2,3", "1,1", "-", Some((&[2, 3], &[1, 1]))),
             ("-", "-", "3,-1", Some((&[0, 6], &[4, 7]))),
             ("9,2", "-", "-4,-2", Some((&[9, 2], &[3, 2]))),
-            ("10,0", "-", "-", Some((&[10, 0], &[0, 7]))),
+            ("10,0", "-", "-", None),
+            ("0,7", "-", "-", None),
+            ("10,0", "0,7", "-", Some((&[10, 0], &[0, 7]))),
             ("-2,-7", "-", "-", Some((&[8, 0], &[2, 7]))),
             ("-1,-1", "3,1", "-4,1", Some((&[9, 6], &[3, 1]))),
             ("-11,0", "-", "-", None),

@@ -95,6 +95,8 @@ fn each_error_has_its_status_and_says_what_is_wrong() {
         ("read run.zarr t --raw --start 4,0 --shape 1,1", 1, &["dimension 0", "length 4"]),
         ("read run.zarr t --raw --start 0", 1, &["rank"]),
         ("read run.zarr t --raw --start -5,0", 1, &["dimension 0", "start -5", "length 4"]),
+        ("read run.zarr t --raw --start 4,0", 1, &["--start: dimension 0: found 4, expected less than the length 4"]),
+        ("stats run.zarr t --start 0,5", 1, &["--start: dimension 1: found 5"]),
         ("read run.zarr t --raw --step 0,1", 1, &["dimension 0: the step is 0"]),
         ("read run.zarr t --raw --shape -1,1", 1, &["dimension 0", "-1"]),
         // Creating.

@@ -248,7 +248,7 @@ fn regions_are_read_in_every_form() {
         ("--csv --step -3,-2", "19.0,17.0,15.0\n4.0,2.0,0.0\n"),
         ("--csv --step=2,1 --start=1,3", "8.0,9.0\n18.0,19.0\n"),
         ("--csv --type uint8 --shape 1,2", "0,1\n"),
-        ("--csv --start 4,0", ""),
+        ("--csv --start 4,0 --shape 0,5", ""),
     ];
     for (options, want) in cases {
         assert_eq!(folder.ok(&format!("read run.zarr t {options}")), *want, "{options}");
