@@ -78,8 +78,11 @@ impl Attrs {
                     numbers if *non_finite && json::parse_given(numbers).is_ok() => numbers.clone(),
                     other => json_or_string(other),
                 };
+                let wrong = |e: ozarr::error::Error| Failure::from(e.at_field(name)).of_usage();
+                let parsed = json::parse_allowed(&value, *non_finite).map_err(wrong)?;
+                json::check_range(&parsed).map_err(wrong)?;
                 let place = change(location, path, *non_finite, |attributes| attributes.set_json(name, &value))?;
-                let value = text_for_non_finite(json::parse_given(&value)?);
+                let value = text_for_non_finite(parsed);
                 tell(*as_json, [("node", place.name().into()), ("set", name.as_str().into()), ("value", value)])
             }
             Command::Rm { location, words, json } => {

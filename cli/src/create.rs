@@ -9,6 +9,7 @@ use crate::place::{Place, lengths, locate};
 use clap::Args;
 use ozarr::dtype::resolve::{self, Grammar};
 use ozarr::dtype::{ByteOrder, DataType, ElementType};
+use ozarr::error::{Error, ErrorKind};
 use ozarr::node::{Array, Create, Format, Group, Map, Mode, NodeKind, Spec, Value, json};
 
 /// Create an array, or a group with --group, and the groups above it
@@ -70,10 +71,14 @@ impl CreateNode {
         let was_there = self.exists_ok && store.node_kind(&path)? != NodeKind::None;
         let mut members: Vec<(&str, Value)> = vec![("node", self.place.name().into()), ("created", (!was_there).into())];
         if self.group {
-            let group = Group::create_with(&store, &path, self.format, how, self.attributes()?)?;
+            let attributes = self.attrs.as_deref().map_or(Ok(Map::new()), json::given_attributes);
+            let attributes = attributes.map_err(|e| Failure::from(e).of_usage())?;
+            let group = Group::create_with(&store, &path, self.format, how, attributes).map_err(|e| self.failure(e))?;
             members.extend([("node_type", "group".into()), ("zarr_format", group.format().number().into())]);
         } else {
-            let array = Array::create(&store, &path, &self.spec()?, how)?;
+            let mut spec = self.spec()?;
+            self.set(&mut spec).map_err(Failure::of_usage)?;
+            let array = Array::create(&store, &path, &spec, how).map_err(|e| self.failure(e))?;
             members.extend([("node_type", "array".into()), ("zarr_format", array.format().number().into())]);
             members.extend([("shape", array.shape().to_vec().into()), ("chunks", array.chunks_json())]);
         }
@@ -81,34 +86,36 @@ impl CreateNode {
         tell(self.json, members)
     }
 
-    /// The attributes of a group.
-    fn attributes(&self) -> Outcome<Map> {
-        let Some(text) = &self.attrs else { return Ok(Map::new()) };
-        match json::parse_given(text).map_err(|e| e.at_field("attributes"))? {
-            Value::Object(attributes) => Ok(attributes),
-            other => Err(Failure::Error(format!("--attrs: found {other}, expected an object"))),
-        }
+    /// What the options alone make impossible is wrong usage; a metadata document may be wrong by itself.
+    fn failure(&self, e: Error) -> Failure {
+        let of_spec = matches!(e.kind(), ErrorKind::Argument | ErrorKind::Range | ErrorKind::Type | ErrorKind::Unsupported);
+        if of_spec && self.metadata.is_none() { Failure::from(e).of_usage() } else { e.into() }
     }
 
+    /// The type and the shape.
     fn spec(&self) -> Outcome<Spec> {
-        let mut spec = match (&self.metadata, self.data_type, &self.shape) {
+        match (&self.metadata, self.data_type, &self.shape) {
             (Some(_), Some(_), _) | (Some(_), _, Some(_)) => {
-                return Err(Failure::Usage("--metadata says the type and the shape; leave --type and --shape out".into()));
+                Err(Failure::Usage("--metadata says the type and the shape; leave --type and --shape out".into()))
             }
-            (Some(file), ..) => Spec::from_json(&std::fs::read_to_string(file).map_err(|e| Failure::file(file, &e))?)?,
+            (Some(file), ..) => Ok(Spec::from_json(&std::fs::read_to_string(file).map_err(|e| Failure::file(file, &e))?)?),
             (None, Some(element), Some(shape)) => {
-                let mut spec = Spec::new(element.data_type, &lengths("shape", &shape.0)?)?;
+                let mut spec = Spec::new(element.data_type, &lengths("shape", &shape.0, 0)?)?;
                 if element.swapped() {
                     spec.set_byte_order(ByteOrder::Big)?;
                 }
-                spec
+                Ok(spec)
             }
-            _ => return Err(Failure::Usage("--type and --shape are needed".into())),
-        };
+            _ => Err(Failure::Usage("--type and --shape are needed".into())),
+        }
+    }
+
+    /// Sets what the other options say.
+    fn set(&self, spec: &mut Spec) -> Outcome {
         if self.big_endian {
             spec.set_byte_order(ByteOrder::Big)?;
         }
-        self.layout.apply(&mut spec, self.format)?;
+        self.layout.apply(spec, self.format)?;
         if let Some(fill) = &self.fill {
             spec.set_fill_json(&json_or_string(fill))?;
         }
@@ -118,7 +125,7 @@ impl CreateNode {
         if let Some(attributes) = &self.attrs {
             spec.set_attributes_json(attributes)?;
         }
-        Ok(spec)
+        Ok(())
     }
 }
 

@@ -53,16 +53,21 @@ impl Failure {
         if let Failure::Error(message) = self { Failure::Error(format!("{name}: {message}")) } else { self }
     }
 
+    /// The failure of arguments that are wrong whatever is stored.
+    pub fn of_usage(self) -> Failure {
+        if let Failure::Error(message) = self { Failure::Usage(message) } else { self }
+    }
+
     /// The error of standard output; a broken pipe is none.
     pub fn stdout(e: &io::Error) -> Failure {
+        if closed::is_stdout() {
+            return Failure::Error("standard output is closed".into());
+        }
         if e.kind() == io::ErrorKind::BrokenPipe { Failure::Quiet } else { Failure::file("standard output", e) }
     }
 }
 
 impl From<ozarr::error::Error> for Failure {
-        if closed::is_stdout() {
-            return Failure::Error("standard output is closed".into());
-        }
     fn from(e: ozarr::error::Error) -> Failure {
         Failure::Error(e.to_string().replace(OPEN_OR_OVERWRITE, "--overwrite replaces it"))
     }

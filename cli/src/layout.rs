@@ -115,7 +115,7 @@ impl Layout {
 
     fn set(&self, spec: &mut Spec, chunks: Option<&Chunks>, inner: Option<&List>) -> Outcome {
         match chunks {
-            Some(Chunks::Shape(list)) => spec.set_chunks(&lengths("chunks", &list.0)?)?,
+            Some(Chunks::Shape(list)) => spec.set_chunks(&lengths("chunks", &list.0, 1)?)?,
             Some(Chunks::Json(text)) => spec.set_chunks_json(text)?,
             None => {}
         }
@@ -136,13 +136,13 @@ impl Layout {
     fn codecs(&self, spec: &mut Spec, inner: Option<&List>) -> Outcome {
         let mut codecs = Vec::new();
         for text in &self.codec {
-            match json::parse_text(&json_or_string(text)).map_err(|e| e.at_field("--codec"))? {
+            match json::parse_text(&json_or_string(text)).map_err(|e| Failure::from(e.at_field("--codec")).of_usage())? {
                 Value::Array(all) => codecs.extend(all.iter().cloned()),
                 one => codecs.push(one),
             }
         }
         let is_v2 = spec.format() == Some(Format::V2) || codecs.iter().any(|c| c.get("id").is_some());
-        let inner = inner.map(|list| lengths("inner-chunks", &list.0)).transpose()?;
+        let inner = inner.map(|list| lengths("inner-chunks", &list.0, 1)).transpose()?;
         match (&self.compressor, codecs.is_empty()) {
             (_, true) => {}
             (None, _) if is_v2 => {
@@ -173,7 +173,7 @@ impl Layout {
                     }
                     _ => (text, None),
                 };
-                spec.set_compressor(name, level)?;
+                spec.set_compressor(name, level).map_err(|e| Failure::from(e).of_usage())?;
             }
         }
         Ok(())

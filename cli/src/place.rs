@@ -111,8 +111,9 @@ impl Below {
     }
 }
 
-/// Lengths that came from the command line.
-pub fn lengths(option: &str, list: &[i64]) -> Outcome<Vec<u64>> {
-    let length = |&n: &i64| u64::try_from(n).map_err(|_| Failure::Error(format!("--{option}: found {n}, expected at least 0")));
+/// Lengths that came from the command line, none less than `least`.
+pub fn lengths(option: &str, list: &[i64], least: u64) -> Outcome<Vec<u64>> {
+    let wrong = |n: i64| Failure::Usage(format!("--{option}: found {n}, expected at least {least}"));
+    let length = |&n: &i64| u64::try_from(n).ok().filter(|&length| length >= least).ok_or_else(|| wrong(n));
     list.iter().map(length).collect()
 }

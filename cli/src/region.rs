@@ -29,6 +29,12 @@ impl Region {
             Some(list) => list.0.iter().enumerate().map(|(d, &i)| from_end(i, array.get(d))).collect(),
             None => array.iter().enumerate().map(|(d, &n)| if backward(&step, d) { (n as i64 - 1).max(0) } else { 0 }).collect(),
         };
+        if step.contains(&0) {
+            return Err(Failure::Usage("--step: found 0, expected another distance".into()));
+        }
+        if let Some(n) = self.shape.iter().flat_map(|list| &list.0).find(|&&n| n < 0) {
+            return Err(Failure::Usage(format!("--shape: found {n}, expected at least 0")));
+        }
         let data: Option<Vec<i64>> = shape.map(|shape| shape.iter().map(|&n| n as i64).collect());
         if let (Some(data), Some(asked)) = (&data, &self.shape)
             && *data != asked.0
@@ -36,18 +42,18 @@ impl Region {
             return Err(Failure::Error(format!("the data has shape {data:?}, --shape says {:?}", asked.0)));
         }
         let count = data.or_else(|| self.shape.as_ref().map(|list| list.0.clone()));
-        let count = count.unwrap_or_else(|| (0..array.len()).map(|d| rest(array[d], start.get(d), step.get(d))).collect());
-        Ok(Selection::new(array, &start, &count, Some(&step))?)
-    }
-}
-
-/// The index that is `i` elements before the end, if it is negative. One before the first stays as it is: the check refuses it.
         // Without a shape, no element at all is hardly meant: a step that is not there yet, say.
         let beyond = |&d: &usize| start.get(d).is_some_and(|&i| i > 0 && i as u64 == array[d]);
         if let (None, Some(d)) = (&count, (0..array.len()).find(beyond)) {
             let (i, length) = (start[d], array[d]);
             return Err(Failure::Error(format!("--start: dimension {d}: found {i}, expected less than the length {length}")));
         }
+        let count = count.unwrap_or_else(|| (0..array.len()).map(|d| rest(array[d], start.get(d), step.get(d))).collect());
+        Ok(Selection::new(array, &start, &count, Some(&step))?)
+    }
+}
+
+/// The index that is `i` elements before the end, if it is negative. One before the first stays as it is: the check refuses it.
 fn from_end(i: i64, length: Option<&u64>) -> i64 {
     match length.and_then(|&n| i64::try_from(n).ok()) {
         Some(n) if i < 0 && i >= -n => i + n,
@@ -92,6 +98,7 @@ mod tests {
             ("-", "1", "-", None),
             ("-", "-", "1", None),
             ("-", "11,1", "-", None),
+            ("-", "-1,1", "-", None),
         ];
         for (start, shape, step, want) in cases {
             let region = Region { start: list(start), shape: list(shape), step: list(step) };
