@@ -5,7 +5,7 @@ use crate::failure::{Failure, Outcome};
 use crate::output::{progress, tell_stats, texts};
 use crate::place::Place;
 use crate::region::Region;
-use crate::slabs::Slabs;
+use crate::slabs::{Slab, Slabs};
 use crate::{create, npy};
 use clap::Args;
 use ozarr::dtype::DataType;
@@ -125,8 +125,10 @@ impl Read {
             });
         }
         let selection = self.region.selection(&array.shape(), None)?;
-        for slab in Slabs::new(&array.shape(), &array.grid(), &selection, data_type.size(), false) {
-            let elements = array.read_variable(&slab?.selection)?;
+        let (shape, grid) = (array.shape(), array.grid());
+        let mut slabs = Slabs::new(&shape, &grid, &selection, data_type.size(), false);
+        while let Some(elements) = slabs.read_next(|slab| array.read_variable(&slab.selection)) {
+            let elements = elements?;
             let all = (0..elements.len()).filter_map(|i| elements.get(i));
             all.into_iter().try_for_each(|element| each(selection.shape(), element)).map_err(|e| Failure::stdout(&e))?;
         }
@@ -139,8 +141,18 @@ impl Read {
         let total = selection.shape().iter().fold(data_type.size() as u64, |n, &c| n.saturating_mul(c));
         let bar = progress(total, None, true);
         let mut buffer = Vec::new();
-        for slab in Slabs::new(&array.shape(), &array.grid(), &selection, data_type.size(), false) {
-            slab?.read(array, data_type, &mut buffer)?;
+        let (shape, grid) = (array.shape(), array.grid());
+        let mut slabs = Slabs::new(&shape, &grid, &selection, data_type.size(), false);
+        let read = |slab: &Slab, buffer: &mut Vec<u8>| {
+            let done = slab.read(array, data_type, buffer);
+            if done.is_err() {
+                // A smaller slab needs the room.
+                *buffer = Vec::new();
+            }
+            done
+        };
+        while let Some(done) = slabs.read_next(|slab| read(slab, &mut buffer)) {
+            done?;
             each(selection.shape(), &buffer).map_err(|e| Failure::stdout(&e))?;
             bar.inc(buffer.len() as u64);
         }

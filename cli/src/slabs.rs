@@ -3,12 +3,15 @@
 use crate::failure::{Failure, Outcome};
 use ozarr::dtype::DataType;
 use ozarr::engine::{Memory, Overflow, Selection};
+use ozarr::error::{Error, ErrorKind, Result};
 use ozarr::node::{Array, Grid};
 
 /// The bytes of a slab, about.
 const SLAB: u128 = 64 << 20;
 /// The most bytes of a slab that ends where chunks end, or keeps chunks in few slabs.
 const SLAB_OF_CHUNKS: u128 = 512 << 20;
+/// What slabs are not made smaller than where memory ends.
+const LEAST_SLAB: u128 = 64 << 10;
 
 /// A piece of a selection: the elements that follow one another in a stream of bytes.
 pub struct Slab {
@@ -28,6 +31,8 @@ pub struct Slabs<'a> {
     item: usize,
     /// The dimensions, the slowest first.
     order: Vec<usize>,
+    /// The bytes of a slab, about, and the most where chunks ask for it.
+    limits: (u128, u128),
     /// Which of `order` is cut in runs; those before go one by one, those behind are whole.
     cut: usize,
     /// How long a run is.
@@ -39,22 +44,49 @@ pub struct Slabs<'a> {
 impl<'a> Slabs<'a> {
     /// Of an array of that shape and grid.
     pub fn new(shape: &'a [u64], grid: &'a Grid, selection: &'a Selection, item: usize, fortran: bool) -> Slabs<'a> {
-        let (rank, chunk) = (shape.len(), grid.largest(shape));
+        let rank = shape.len();
         let order: Vec<usize> = if fortran { (0..rank).rev().collect() } else { (0..rank).collect() };
-        let count = selection.shape();
-        let bytes = |from: usize| order[from..].iter().fold(item as u128, |n, &d| n.saturating_mul(u128::from(count[d])));
+        let limits = (SLAB, SLAB_OF_CHUNKS);
+        let mut all = Slabs { shape, grid, selection, item, order, limits, cut: 0, run: 1, next: Some(vec![0; rank]) };
+        all.choose();
+        all
+    }
+
+    /// Chooses where to cut, within the limits.
+    fn choose(&mut self) {
+        let (rank, (slab, most), order) = (self.shape.len(), self.limits, &self.order);
+        if rank == 0 {
+            return;
+        }
+        let (count, chunk) = (self.selection.shape(), self.grid.largest(self.shape));
+        let bytes = |from: usize| order[from..].iter().fold(self.item as u128, |n, &d| n.saturating_mul(u128::from(count[d])));
         // As many elements as one chunk has in steps.
-        let rows = |k: usize| u128::from(chunk[order[k]].div_ceil(selection.step()[order[k]].unsigned_abs()));
-        let fits = |k: &usize| bytes(k + 1) <= SLAB || rows(*k).saturating_mul(bytes(k + 1)) <= SLAB_OF_CHUNKS;
+        let rows = |k: usize| u128::from(chunk[order[k]].div_ceil(self.selection.step()[order[k]].unsigned_abs()));
+        let fits = |k: &usize| bytes(k + 1) <= slab || rows(*k).saturating_mul(bytes(k + 1)) <= most;
         let cut = (0..rank).find(fits).unwrap_or(0);
-        let run = if rank == 0 {
-            1
-        } else {
-            let inner = bytes(cut + 1).max(1);
-            let chunks = rows(cut).min(SLAB_OF_CHUNKS / inner);
-            u64::try_from((SLAB / inner).max(chunks).max(1)).unwrap_or(u64::MAX)
-        };
-        Slabs { shape, grid, selection, item, order, cut, run, next: Some(vec![0; rank]) }
+        let inner = bytes(cut + 1).max(1);
+        let chunks = rows(cut).min(most / inner);
+        (self.cut, self.run) = (cut, u64::try_from((slab / inner).max(chunks).max(1)).unwrap_or(u64::MAX));
+    }
+
+    /// Reads the next slab by `read`, which gets one that is smaller where memory ends, as are those that follow.
+    pub fn read_next<T>(&mut self, mut read: impl FnMut(&Slab) -> Result<T>) -> Option<Outcome<T>> {
+        loop {
+            let here = self.next.clone();
+            let slab = match self.next()? {
+                Ok(slab) => slab,
+                Err(failure) => return Some(Err(failure)),
+            };
+            match read(&slab) {
+                Err(e) if e.kind() == ErrorKind::NoMemory && slab.size as u128 > LEAST_SLAB => {
+                    let limit = (slab.size as u128 / 2).max(LEAST_SLAB);
+                    self.limits = (self.limits.0.min(limit), limit);
+                    self.next = here;
+                    self.choose();
+                }
+                done => return Some(done.map_err(Failure::from)),
+            }
+        }
     }
 
     /// How far a run that begins at `at` goes along dimension `d`: to a border of chunks, if there is one to end at.
@@ -118,19 +150,19 @@ impl Iterator for Slabs<'_> {
 
 impl Slab {
     /// Makes `buffer` as long as the slab.
-    pub fn fit(&self, buffer: &mut Vec<u8>) -> Outcome {
+    pub fn fit(&self, buffer: &mut Vec<u8>) -> Result<()> {
         let more = self.size.saturating_sub(buffer.len());
-        buffer.try_reserve_exact(more).map_err(|_| Failure::Error(format!("no memory for {} bytes", self.size)))?;
+        buffer.try_reserve_exact(more).map_err(|_| Error::new(ErrorKind::NoMemory, format!("no memory for {} bytes", self.size)))?;
         buffer.resize(self.size, 0);
         Ok(())
     }
 
     /// Reads the elements as `data_type`.
-    pub fn read(&self, array: &Array, data_type: DataType, buffer: &mut Vec<u8>) -> Outcome {
+    pub fn read(&self, array: &Array, data_type: DataType, buffer: &mut Vec<u8>) -> Result<()> {
         self.fit(buffer)?;
         let memory = self.memory(buffer, data_type);
         // SAFETY: the memory is all of `buffer`, which nobody else touches until the call returns.
-        Ok(unsafe { array.read(&self.selection, &memory) }?)
+        unsafe { array.read(&self.selection, &memory) }
     }
 
     /// Writes the elements, which are of type `data_type`.

@@ -93,6 +93,28 @@ fn a_closed_output_is_an_error_of_what_prints() {
     }
 }
 
+/// There is room for what a small read takes, and 24 MB: less than a piece is otherwise.
+#[test]
+fn reading_goes_in_smaller_pieces_where_memory_ends() {
+    let folder = Folder::new("little");
+    folder.ok("create a.zarr t --type uint8 --shape 100,1000000 --chunks 10,100000 --fill 7 --compressor none");
+    folder.ok("create a.zarr s --type string --shape 3000000 --chunks 10000 --fill a");
+    let within = |kilobytes: usize, line: &str| {
+        let mut command = Command::new("sh");
+        command.env("OZARR_NUM_THREADS", "1").current_dir(&folder.0);
+        let limited = format!("ulimit -v {kilobytes}; exec \"$0\" {line}");
+        command.args(["-c", &limited, program::PROGRAM]).output().unwrap()
+    };
+    let is_enough = |kilobytes: &usize| within(*kilobytes, "read a.zarr t --raw --shape 1,1").status.success();
+    let least = (10_000..).step_by(4000).find(is_enough).unwrap();
+    for (line, bytes) in [("read a.zarr t --raw", 100_000_000), ("read a.zarr s --csv", 6_000_000)] {
+        let output = within(least + 24_000, line);
+        assert_eq!((output.status.code(), String::from_utf8(output.stderr).unwrap().as_str()), (Some(0), ""), "ozarr {line}");
+        assert_eq!(output.stdout.len(), bytes, "ozarr {line}");
+        assert!(output.stdout.iter().all(|b| b"\x07a\n".contains(b)), "ozarr {line}");
+    }
+}
+
 /// Ctrl-C, in a program that does not ignore it, wherever the tests run.
 #[test]
 fn ctrl_c_in_a_write_says_how_to_go_on() {
