@@ -9,14 +9,16 @@ use ozarr::analysis::moments::Moments;
 use ozarr::analysis::statistics::Numbers;
 use ozarr::dtype::{DataType, Kind};
 use ozarr::engine::Selection;
-use ozarr::error::ErrorKind;
+use ozarr::error::{Error, ErrorKind};
 use ozarr::node::{Array, Dataset, Map, Mode, Value, json};
-use std::time::Duration;
+use std::io::{self, Write};
+use std::time::{Duration, Instant};
 
 /// Follow a run: a line for each step that all variables of a dataset have
 ///
 /// A line has the step's number, the value of the coordinate, and of each variable of numbers the least, the greatest and the mean stored
-/// value; missing ones, NaN and infinities do not count. It ends by Ctrl-C, --until or --timeout.
+/// value; missing ones, NaN and infinities do not count. It waits for a run that has not begun, and says so on standard error. It ends by
+/// Ctrl-C, --until or --timeout.
 #[derive(Args)]
 pub struct Tail {
     #[command(flatten)]
@@ -30,12 +32,30 @@ pub struct Tail {
     /// End when so many steps are there
     #[arg(long, value_name = "N")]
     until: Option<u64>,
-    /// End when no step came for so many seconds; before --until is reached this is an error
+    /// End when no step came for so many seconds; before --until is reached, or where no run has begun, this is an error
     #[arg(long, value_name = "SECONDS")]
     timeout: Option<f64>,
     /// A JSON object for each step; the value of a coordinate that is called `step` or `variables` is its `coordinate`
     #[arg(long)]
     json: bool,
+}
+
+/// How long to wait before looking again for a run that has not begun, at first and in the end.
+const PAUSE: Duration = Duration::from_millis(20);
+const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+
+/// Why there is no run yet.
+enum NotOpen {
+    /// It has not begun, or is being defined.
+    Missing(String),
+    /// Waiting does not help.
+    Wrong(Failure),
+}
+
+impl From<Error> for NotOpen {
+    fn from(e: Error) -> NotOpen {
+        if e.kind() == ErrorKind::NotFound { NotOpen::Missing(e.to_string()) } else { NotOpen::Wrong(e.into()) }
+    }
 }
 
 /// A variable along the dimension, and which of its dimensions that is.
@@ -45,17 +65,22 @@ struct Followed {
     dim: usize,
 }
 
+/// A run as it was opened.
+struct Run {
+    dataset: Dataset,
+    dim: String,
+    there: u64,
+}
+
 impl Tail {
     pub fn run(&self) -> Outcome {
-        let dataset = Dataset::open(self.place.group(Mode::Read)?)?;
-        let dim = self.dimension(&dataset)?;
-        let followed = followed(&dataset, &dim)?;
         let wait = match self.timeout {
             None => Duration::MAX,
             Some(seconds) => Duration::try_from_secs_f64(seconds)
                 .map_err(|_| Failure::Usage(format!("--timeout: found {seconds}, expected at least 0 seconds")))?,
         };
-        let mut there = dataset.dimension(&dim)?.length;
+        let Some(Run { dataset, dim, mut there }) = self.begun(wait)? else { return Ok(()) };
+        let followed = followed(&dataset, &dim)?;
         let mut step = there.min(self.until.unwrap_or(u64::MAX)).saturating_sub(self.steps);
         loop {
             while step < there {
@@ -68,15 +93,56 @@ impl Tail {
             if self.until.is_some_and(|until| there >= until) {
                 return Ok(());
             }
-            there = match dataset.wait_growth(&dim, there, wait) {
-                Ok(length) => length,
-                Err(e) if e.kind() == ErrorKind::Timeout && self.until.is_none() => return Ok(()),
-                Err(e) => return Err(e.into()),
-            };
+            match self.grown(&dataset, &dim, there, wait)? {
+                Some(length) => there = length,
+                None => return Ok(()),
+            }
         }
     }
 
-    fn dimension(&self, dataset: &Dataset) -> Outcome<String> {
+    /// Waits for further steps; `None` where it is no error that none came.
+    fn grown(&self, dataset: &Dataset, dim: &str, beyond: u64, wait: Duration) -> Outcome<Option<u64>> {
+        match dataset.wait_growth(dim, beyond, wait) {
+            Ok(length) => Ok(Some(length)),
+            Err(e) if e.kind() == ErrorKind::Timeout && self.until.is_none() => Ok(None),
+            Err(e) => Err(e.into()),
+        }
+    }
+
+    /// Opens the run when its first step is there, with all that was defined by then. What keeps it from that is told once on standard error.
+    fn begun(&self, wait: Duration) -> Outcome<Option<Run>> {
+        let (began, mut pause, mut is_told) = (Instant::now(), PAUSE, false);
+        loop {
+            let missing = match self.open() {
+                Ok(run) if run.there > 0 || self.until == Some(0) => return Ok(Some(run)),
+                Ok(run) => match self.grown(&run.dataset, &run.dim, 0, wait.saturating_sub(began.elapsed()))? {
+                    Some(_) => continue,
+                    None => return Ok(None),
+                },
+                Err(NotOpen::Missing(text)) => text,
+                Err(NotOpen::Wrong(failure)) => return Err(failure),
+            };
+            let left = wait.saturating_sub(began.elapsed());
+            if left.is_zero() {
+                return Err(Failure::Error(missing));
+            }
+            if !std::mem::replace(&mut is_told, true) {
+                // Nothing can be done about a standard error that is closed.
+                let _ = writeln!(io::stderr(), "ozarr: waiting for a run: {}", one_line(&missing));
+            }
+            std::thread::sleep(pause.min(left));
+            pause = (pause * 2).min(LONGEST_PAUSE);
+        }
+    }
+
+    fn open(&self) -> Result<Run, NotOpen> {
+        let dataset = Dataset::open(self.place.open_group(Mode::Read)?)?;
+        let dim = self.dimension(&dataset)?;
+        let there = dataset.dimension(&dim)?.length;
+        Ok(Run { dataset, dim, there })
+    }
+
+    fn dimension(&self, dataset: &Dataset) -> Result<String, NotOpen> {
         if let Some(name) = &self.dim {
             dataset.dimension(name)?;
             return Ok(name.clone());
@@ -92,7 +158,7 @@ impl Tail {
             }
         }
         let first = most.and_then(|dims| dims.into_iter().next());
-        first.ok_or_else(|| Failure::Error(format!("{}: no variable has a dimension to follow", self.place.name())))
+        first.ok_or_else(|| NotOpen::Missing(format!("{}: no variable has a dimension to follow", self.place.name())))
     }
 
     /// Prints one step.

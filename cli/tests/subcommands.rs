@@ -3,7 +3,9 @@
 mod program;
 
 use program::Folder;
+use std::io::{BufRead, BufReader};
 use std::os::unix::fs::MetadataExt;
+use std::process::Stdio;
 
 fn doubles(values: impl IntoIterator<Item = i32>) -> Vec<u8> {
     values.into_iter().flat_map(|v| f64::from(v).to_le_bytes()).collect()
@@ -529,6 +531,44 @@ fn the_steps_of_a_run_are_followed_until_they_are_all_there() {
     assert_eq!(folder.ok("tail esc.zarr --until 1"), "t\\u{1b}]0;owned\\u{7} 0  u: 0 .. 0, mean 0\n");
     let late = folder.run_with("tail run.zarr --until 4 --timeout 0", &[]);
     assert!(late.status == Some(1) && late.err.contains("3 long") && late.err.contains("more than 3"), "{}", late.err);
+}
+
+/// A follower that is started first: before the folder is there, before the dimension is, and before there is a step.
+#[test]
+fn a_run_that_has_not_begun_is_waited_for() {
+    let folder = Folder::new("early");
+    let begin = |line: &str| folder.command(line).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut follower = begin("tail run.zarr --until 2");
+    let mut told = BufReader::new(follower.stderr.take().unwrap());
+    let mut line = String::new();
+    told.read_line(&mut line).unwrap();
+    assert!(line.starts_with("ozarr: waiting for a run: no group in ") && line.contains("run.zarr"), "{line}");
+    folder.ok("create run.zarr --group");
+    let mut later = begin("tail run.zarr --until 2");
+    let mut told_later = BufReader::new(later.stderr.take().unwrap());
+    line.clear();
+    told_later.read_line(&mut line).unwrap();
+    assert_eq!(line, "ozarr: waiting for a run: run.zarr: no variable has a dimension to follow\n");
+    folder.ok("create run.zarr time --type int32 --shape 0 --chunks 3 --dims time");
+    folder.ok("create run.zarr u --type float32 --shape 0,2 --chunks 1,2 --dims time,x");
+    let late = folder.run_with("tail run.zarr --timeout 0 --until 1", &[]);
+    assert!(late.status == Some(1) && late.err.contains("is 0 long"), "{}", late.err);
+    assert_eq!(folder.ok("tail run.zarr --timeout 0"), "");
+    folder.ok("resize run.zarr u --shape 2,2");
+    folder.bytes("write run.zarr u --raw --type float64", &doubles([1, 2, 3, 5]));
+    folder.ok("resize run.zarr time --shape 2");
+    for (run, mut told) in [(follower, told), (later, told_later)] {
+        let output = run.wait_with_output().unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert_eq!((output.status.code(), text.lines().count()), (Some(0), 2), "{text}");
+        assert!(text.starts_with("time 0  0  u: 1 .. 2, mean 1.5\n"), "{text}");
+        line.clear();
+        assert_eq!(told.read_line(&mut line).unwrap(), 0, "it is told once: {line}");
+    }
+    for line in ["tail none.zarr --timeout 0", "tail none.zarr --timeout 0.05 --until 3"] {
+        let ran = folder.run_with(line, &[]);
+        assert!(ran.status == Some(1) && ran.err.contains("no group in "), "{}", ran.err);
+    }
 }
 
 #[test]
