@@ -18,7 +18,7 @@ use std::ptr::null;
 /// there.
 ///
 /// Errors: `OZARR_ERR_ARGUMENT` for an unknown mode; `OZARR_ERR_LOCATION`, `OZARR_ERR_NAME`;
-/// `OZARR_ERR_EXISTS` (see `mode`); `OZARR_ERR_NODE_KIND` if a node above is an array;
+/// `OZARR_ERR_EXISTS`, `OZARR_ERR_AGAIN` (see `mode`); `OZARR_ERR_NODE_KIND` if a node above is an array;
 /// `OZARR_ERR_READ_ONLY`; those of documents and stores.
 #[unsafe(no_mangle)]
 #[must_use]

@@ -1,13 +1,12 @@
 //! Appending step by step along one dimension: steps wait in memory until their chunks are whole, and the array's shape follows the data,
 //! so that readers see whole steps only.
 
-use super::Array;
 use super::claim::{self, Claim};
-use super::document;
 use super::published::Published;
 use super::resize::{repeated, slab, undo};
 use super::state::ArrayState;
 use super::stored::StoredDocument;
+use super::{Array, document, in_use};
 use crate::counting;
 use crate::engine::{self, BoundArray, Memory, Selection, WriteBack};
 use crate::error::{Error, Result, bail, err};
@@ -62,7 +61,8 @@ impl Appender {
     pub fn open(array: &Array, dim: usize, every: u64, memory: usize) -> Result<Appender> {
         let mark = Appender::prepare(array, None)?;
         array.finish_cut()?;
-        Appender::begin(array, dim, (every, memory, false), Claim::new(array.store().shared().capabilities().swaps, mark))
+        let claim = Claim::new(array.store().shared().capabilities().swaps, mark).seen(in_use::hold(array));
+        Appender::begin(array, dim, (every, memory, false), claim)
     }
 
     /// Makes an array ready for an appender: it is what its document says now, which is `found` where that was read just now. Gives the mark of

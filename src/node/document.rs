@@ -57,13 +57,18 @@ const LOOKS_ALONE: usize = 3;
 const LOOK_ALONE: Duration = Duration::from_millis(4);
 
 fn try_lock_alone(store: &Store, path: &str, name: &str) -> Result<Option<ProcessLock>> {
-    let key = path::join(path, &format!("series of {name}"));
-    store.shared().lock_key(&prefix(path), &key, LockUse::Alone)
+    store.shared().lock_key(&prefix(path), &series_key(path, name), LockUse::Alone)
+}
+
+/// The key whose lock that is.
+pub(super) fn series_key(path: &str, name: &str) -> String {
+    path::join(path, &format!("series of {name}"))
 }
 
 /// Whether somebody holds the lock of [`lock_alone`].
 pub(super) fn is_locked_alone(store: &Store, path: &str, name: &str) -> bool {
-    matches!(try_lock_alone(store, path, name), Err(e) if e.kind() == ErrorKind::Again)
+    let looked = store.shared().lock_key(&prefix(path), &series_key(path, name), LockUse::Look);
+    matches!(looked, Err(e) if e.kind() == ErrorKind::Again)
 }
 
 /// Adds the other part of the lock of `key`, which is kept in the folder of the node at `folder`.

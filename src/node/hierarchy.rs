@@ -3,7 +3,7 @@
 
 use super::lookup::{self, find, find_bare};
 use super::stored::StoredDocument;
-use super::{NodeKind, Store, above, document, draft, marker, path, upkeep};
+use super::{NodeKind, Store, above, document, draft, in_use, marker, path, upkeep};
 use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::limits::MAX_DOCUMENT;
 use crate::metadata::{Format, Map, v2, v3};
@@ -27,8 +27,8 @@ impl Store {
         }
     }
 
-    /// Erases the node at `path` and all below it, or what an interrupted copy or erasing of one left there; nothing there is an error of kind
-    /// `NotFound`.
+    /// Erases the node at `path` and all below it, or what an interrupted copy or erasing of one left there. Errors: `NotFound` if nothing is there; `Again`
+    /// while a series or an appender of it is open (`in_use.rs`).
     pub fn erase_node(&self, path: &str) -> Result<()> {
         self.check_writable()?;
         draft::refuse(self)?;
@@ -41,6 +41,7 @@ impl Store {
         {
             self.settle(&path);
             let _lock = document::lock_place(self, &path)?;
+            in_use::refuse(self, &path)?;
             erase_all(self, &path)?;
         }
         if path.is_empty() {
@@ -254,6 +255,9 @@ pub(super) fn create<T, M>(
     // Where the store has no locks another process may have been faster since.
     if in_the_way && let Some(node) = existing()? {
         return Ok(ControlFlow::Break(node));
+    }
+    if in_the_way {
+        in_use::refuse(store, path)?;
     }
     let (replaced, made) = if !in_the_way {
         match publish(store, path, format) {

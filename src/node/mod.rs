@@ -35,6 +35,7 @@ mod fill;
 pub mod group;
 mod growing;
 mod hierarchy;
+mod in_use;
 mod info;
 mod kept;
 mod kinds;

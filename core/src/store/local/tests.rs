@@ -1331,6 +1331,24 @@ fn a_lock_file_goes_with_the_last_lock_or_with_the_store() {
 }
 
 #[test]
+fn a_look_finds_whoever_holds_a_lock_and_leaves_nothing() {
+    let folder = Folder::new();
+    let (store, other) = (folder.store(SyncMode::None), folder.store(SyncMode::None));
+    let look = |key: &str| other.lock_key("d/", key, LockUse::Look).map(|held| assert!(held.is_none())).map_err(|e| e.kind());
+    assert_eq!((look("d/k"), folder.file("d").exists()), (Ok(()), false));
+    for often in [LockUse::Alone, LockUse::Shared] {
+        let held = store.lock_key("d/", "d/k", often).unwrap();
+        assert_eq!((look("d/k"), look("d/l")), (Err(ErrorKind::Again), Ok(())), "{often:?}");
+        let beside = other.lock_key("d/", "d/k", often).map(|held| held.is_some()).map_err(|e| e.kind());
+        assert_eq!(beside, if often == LockUse::Shared { Ok(true) } else { Err(ErrorKind::Again) });
+        drop(held);
+        assert_eq!(look("d/k"), Ok(()));
+    }
+    drop((store, other));
+    assert_eq!(folder.names("d"), [""; 0]);
+}
+
+#[test]
 fn a_lock_file_that_a_copy_by_links_has_too_stays_usable_in_both() {
     let folder = Folder::new();
     let store = folder.store(SyncMode::None);

@@ -1,0 +1,77 @@
+//! Nodes that must not be erased or replaced as a whole: a writer, of this process or another one, is at work in them. Local files have the locks that
+//! tell; the mark of an appender in an object store (`claim.rs`) does not say whether its process lives.
+
+use super::{Array, NodeKind, Store, document, draft, lookup, path};
+use crate::error::{ErrorKind, Result, err};
+use crate::store::{LockUse, ProcessLock};
+use std::collections::BTreeSet;
+
+/// Lets others see that an appender at an array is open, until what is returned is dropped; `None` where the store has no locks. One that cannot
+/// be taken, on a full disk say, is missed by nobody else.
+pub(super) fn hold(array: &Array) -> Option<ProcessLock> {
+    let (store, path) = (array.store(), array.path());
+    store.shared().lock_key(&path::prefix(path), &appender_key(path), LockUse::Shared).ok().flatten()
+}
+
+fn appender_key(path: &str) -> String {
+    path::join(path, "appender")
+}
+
+/// Refuses to erase or to replace the node at `path` while a series, or an appender, of it or of a node below it is open, or the series of its group
+/// that makes it longer. Errors: `Again`.
+pub(super) fn refuse(store: &Store, path: &str) -> Result<()> {
+    if store.shared().files().is_none() {
+        return Ok(());
+    }
+    let refused = refuse_below(store, path);
+    refused.map_err(|e| match e.kind() {
+        ErrorKind::Again => e.with_note(&format!(
+            " is open, here or in another process: nothing was changed; replace or erase {} of {} when that is closed or its process has ended",
+            path::display(path),
+            store.shared().describe()
+        )),
+        _ => e,
+    })
+}
+
+fn refuse_below(store: &Store, path: &str) -> Result<()> {
+    let mut groups = Vec::new();
+    let mut dimensions = look_at(store, path, &mut groups)?;
+    if groups.is_empty() {
+        return path::parent(path).map_or(Ok(()), |group| look_at_series(store, group, &dimensions));
+    }
+    while let Some(group) = groups.pop() {
+        dimensions.clear();
+        for name in draft::names_below(store, &group)? {
+            dimensions.append(&mut look_at(store, &path::join(&group, &name), &mut groups)?);
+        }
+        look_at_series(store, &group, &dimensions)?;
+    }
+    Ok(())
+}
+
+/// Looks whether the node at `path` is a group, which is added to `groups`, or an array, which has no appender then, and gives its dimensions. What cannot be
+/// understood has neither.
+fn look_at(store: &Store, path: &str, groups: &mut Vec<String>) -> Result<BTreeSet<String>> {
+    match lookup::find_bare(store, path) {
+        Ok(Some(found)) if found.kind == NodeKind::Array => {
+            look(store, path, &appender_key(path), || format!("an appender at {}", path::display(path)))?;
+            let array = Array::quietly(store, path.to_string(), found);
+            return Ok(array.map_or_else(|_| BTreeSet::new(), |array| array.dimension_names().into_iter().flatten().collect()));
+        }
+        Ok(Some(_)) => groups.push(path.to_string()),
+        _ => {}
+    }
+    Ok(BTreeSet::new())
+}
+
+fn look_at_series(store: &Store, group: &str, dimensions: &BTreeSet<String>) -> Result<()> {
+    let series = |name: &String| format!("a series of {name:?} in {}", path::display(group));
+    dimensions.iter().try_for_each(|name| look(store, group, &document::series_key(group, name), || series(name)))
+}
+
+/// Errors: `Again` with `what` if somebody holds the lock of a key, which is kept in the folder of a node.
+fn look(store: &Store, node: &str, key: &str, what: impl Fn() -> String) -> Result<()> {
+    let looked = store.shared().lock_key(&path::prefix(node), key, LockUse::Look).map(drop);
+    looked.map_err(|e| if e.kind() == ErrorKind::Again { err!(Again, "{}", what()) } else { e.at_key(key) })
+}
