@@ -47,10 +47,11 @@ static int restore(int64_t *step) {
     return ozarr_checkpoint_prune(restart, KEEP) ? failed() : 0;
 }
 
-/* Defines what the run writes: the field, and its value beside a corner in every second step. */
+/* Defines what the run writes: the field, and its value beside a corner in every second step. What is there already is opened: a new start goes on with
+ * it, completes what a kill has left half defined, and replaces no run that goes on. */
 static int define(ozarr_dataset **ds) {
     const char *const dims[] = {"time", "y", "x"};
-    if (ozarr_dataset_create(run, 0, OZARR_CREATE_OVERWRITE, ds)) return failed();
+    if (ozarr_dataset_create(run, 0, OZARR_CREATE_OPEN_IF_SAME, ds)) return failed();
     if (ozarr_dataset_define_dimension(*ds, "y", NY) || ozarr_dataset_define_dimension(*ds, "x", NX)) return failed();
     if (ozarr_dataset_define_time(*ds, "time", 0, 0, "seconds since 2026-01-01", NULL, NULL)) return failed();
     if (ozarr_dataset_define_variable(*ds, "t", OZARR_FLOAT32, 3, dims, NULL)) return failed();
@@ -64,8 +65,7 @@ int main(int argc, char **argv) {
     const char *folder = argc > 1 ? argv[1] : ".";
     snprintf(run, sizeof run, "%s/run.zarr", folder);
     snprintf(restart, sizeof restart, "%s/restart.zarr", folder);
-    if (restore(&step)) return 1;
-    if (step == 0 ? define(&ds) : ozarr_dataset_open(run, "r+", &ds) && failed()) return 1;
+    if (restore(&step) || define(&ds)) return 1;
     if (ozarr_series_open(ds, "time", step, 4, 0, &series)) return failed();
     while (step < STEPS) {
         advance();

@@ -413,9 +413,9 @@ enum {
     OZARR_CREATE_OVERWRITE = 1,
     /**
      * Open it if it would be just so; else `OZARR_ERR_EXISTS`. Compared are the format, and of an array the
-     * shape, chunks and their keys, type, fill value and codecs; where they are given also the names of its
-     * dimensions and the attributes `_FillValue`, `scale_factor`, `add_offset`, `units` and `calendar`. Other
-     * attributes stay as they are.
+     * shape (a length of 0, of an array that is appended to, is like any other), chunks and their keys, type,
+     * fill value and codecs; where they are given also the names of its dimensions and the attributes
+     * `_FillValue`, `scale_factor`, `add_offset`, `units` and `calendar`. Other attributes stay as they are.
      */
     OZARR_CREATE_OPEN_IF_SAME = 2
 };
@@ -1994,6 +1994,11 @@ OZARR_CHECKED ozarr_status ozarr_spec_set_fill_dtype(ozarr_spec *spec, const oza
  * is 2 or 3; 0 is the format of the group above it, or 3 without one. `mode` as for
  * `ozarr_array_create`.
  *
+ * A program that makes the same calls each time it is started takes `OZARR_CREATE_OPEN_IF_SAME`: then
+ * the calls that define something through this handle open what is there and the same
+ * (`OZARR_CREATE_NEW` is `OZARR_CREATE_OPEN_IF_SAME`), and define what a kill has left out. What is
+ * defined with a length of 0 may have grown.
+ *
  * Errors: `OZARR_ERR_ARGUMENT` for an unknown mode or format; `OZARR_ERR_LOCATION`, `OZARR_ERR_NAME`;
  * `OZARR_ERR_EXISTS`, `OZARR_ERR_AGAIN` (see `mode`); `OZARR_ERR_NODE_KIND` if a node above is an array;
  * `OZARR_ERR_READ_ONLY`; those of documents and stores.
@@ -2183,7 +2188,8 @@ OZARR_CHECKED ozarr_status ozarr_dataset_define_variable_ex(ozarr_dataset *datas
  * written from `data`: `length` numbers of the type `type`, `size` bytes; NULL with `size` 0 writes none.
  * It has `chunk` values in a chunk; 0: as many as seem good (1,024 where `length` is 0, to be appended to).
  * `units` is its attribute, or NULL. `out` may be NULL. The values are stored before the variable is
- * there: after a kill or an error it has them, or does not exist.
+ * there: after a kill or an error it has them, or does not exist. One that is opened because it is the
+ * same has these values already, else it is `OZARR_ERR_EXISTS`.
  *
  * Errors: `OZARR_ERR_ARGUMENT` for a negative length or an unknown type; `OZARR_ERR_TYPE`;
  * `OZARR_ERR_BUFFER_SIZE` for fewer bytes than needed; `OZARR_ERR_RANGE`; `OZARR_ERR_NAME`;

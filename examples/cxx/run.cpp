@@ -37,9 +37,10 @@ static std::int64_t restore(const std::string &restart, field &t) {
     }
 }
 
-// Defines what the run writes: the field, and its value beside a corner in every second step.
+// Defines what the run writes: the field, and its value beside a corner in every second step. What is there already is opened: a new start goes on with
+// it, completes what a kill has left half defined, and replaces no run that goes on.
 static ozarr::dataset define(const std::string &run) {
-    auto ds = ozarr::dataset::create(run, ozarr::existing::overwrite);
+    auto ds = ozarr::dataset::create(run, ozarr::existing::open_if_same);
     ds.define_dimension("y", ny);
     ds.define_dimension("x", nx);
     ds.define_time("time", 0, "seconds since 2026-01-01");
@@ -52,7 +53,7 @@ static void go_on(const std::string &folder) {
     const std::string run = folder + "/run.zarr", restart = folder + "/restart.zarr";
     field t(ny * nx);
     std::int64_t step = restore(restart, t);
-    auto ds = step == 0 ? define(run) : ozarr::dataset::open(run, "r+");
+    auto ds = define(run);
     auto series = ozarr::series::open(ds, "time", step, 4);
     while (step < steps) {
         advance(t);

@@ -14,11 +14,7 @@ program run
   call get_command_argument(1, folder)
   if (folder == "") folder = "."
   call restore()
-  if (step == 0) then
-    call define()
-  else
-    call ds%open(trim(folder) // "/run.zarr", mode="r+")
-  end if
+  call define()
   call series%open(ds, "time", keep=step, publish_every=4)
   do while (step < steps)
     call advance()
@@ -75,9 +71,10 @@ contains
     call ozarr_prune_checkpoints(trim(folder) // "/restart.zarr", keep)
   end subroutine restore
 
-  ! Defines what the run writes: the field, and its value beside a corner in every second step.
+  ! Defines what the run writes: the field, and its value beside a corner in every second step. What is there already is opened: a new start goes
+  ! on with it, completes what a kill has left half defined, and replaces no run that goes on.
   subroutine define()
-    call ds%create(trim(folder) // "/run.zarr", overwrite=.true.)
+    call ds%create(trim(folder) // "/run.zarr", mode=OZARR_CREATE_OPEN_IF_SAME)
     call ds%define_dimension("y", ny)
     call ds%define_dimension("x", nx)
     call ds%define_time("time", 0, "seconds since 2026-01-01")

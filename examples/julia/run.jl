@@ -38,9 +38,10 @@ function restore!(restart, t)
     return step
 end
 
-# Defines what the run writes: the field, and its value beside a corner in every second step.
+# Defines what the run writes: the field, and its value beside a corner in every second step. What is there already is opened: a new start goes on with
+# it, completes what a kill has left half defined, and replaces no run that goes on.
 function define(run)
-    ds = OZarr.create_dataset(run; overwrite = true)
+    ds = OZarr.create_dataset(run; open_if_same = true)
     define_dimension!(ds, "y", ny)
     define_dimension!(ds, "x", nx)
     define_time!(ds, "time", "seconds since 2026-01-01")
@@ -52,7 +53,7 @@ end
 function go_on(folder)
     run, restart, t = joinpath(folder, "run.zarr"), joinpath(folder, "restart.zarr"), zeros(nx, ny)
     step = restore!(restart, t)
-    ds = step == 0 ? define(run) : OZarr.dataset(run; mode = "r+")
+    ds = define(run)
     OZarr.series(ds, "time"; keep = step, publish_every = 4) do series
         while step < steps
             advance!(t)

@@ -25,7 +25,7 @@ program heat
   call ranks%open(MPI_COMM_WORLD)
   call restart()
   status = OZARR_OK
-  if (rank == 0 .and. step == 0) call define_run(status)
+  if (rank == 0) call define_run(status)
   call ranks%agree(status)
   call run%open(ranks, "heat.zarr", "time", keep=step / 2)
   do while (step < steps)
@@ -52,11 +52,11 @@ program heat
 
 contains
 
-  ! Defines what the run writes: four steps are in a chunk.
+  ! Defines what the run writes: four steps are in a chunk. What is there already is opened, so that a second start replaces no run that goes on.
   subroutine define_run(status)
     integer, intent(out) :: status
     type(ozarr_dataset) :: ds
-    call ds%create("heat.zarr", overwrite=.true., stat=status)
+    call ds%create("heat.zarr", mode=OZARR_CREATE_OPEN_IF_SAME, stat=status)
     if (status == OZARR_OK) call ds%define_dimension("x", n, stat=status)
     if (status == OZARR_OK) call ds%define_dimension("y", n, stat=status)
     if (status == OZARR_OK) call ds%define_time("time", 0, "seconds since 2026-01-01", stat=status)

@@ -20,6 +20,7 @@
 //! Dimensions are stored with the arrays that have them; one without is forgotten with the handle.
 
 use super::context::default_context;
+use super::dataset_coordinate::define_coordinate;
 use super::handle::Handle;
 use super::spec::ozarr_shuffle;
 use super::status::ozarr_status;
@@ -27,17 +28,22 @@ use super::strings::{at_least_0, chunk_length, names, optional, position, put, p
 use super::structs::{growing, read_struct};
 use super::types::{create, data_type, ozarr_array, ozarr_create_mode, ozarr_dataset, ozarr_group, ozarr_spec, ozarr_type, put_array};
 use super::{entry, err};
-use crate::error::{Result, bail};
+use crate::error::bail;
 use crate::metadata::Format;
-use crate::node::{Array, Create, Dataset, Group, Mode, Store, VariableSpec};
+use crate::node::{Create, Dataset, Group, Mode, Store, VariableSpec};
 use std::ffi::{c_char, c_void};
 
 /// Creates a group for a dataset at `location`, with the groups above it that are missing. `zarr_format`
 /// is 2 or 3; 0 is the format of the group above it, or 3 without one. `mode` as for
 /// `ozarr_array_create`.
 ///
+/// A program that makes the same calls each time it is started takes `OZARR_CREATE_OPEN_IF_SAME`: then
+/// the calls that define something through this handle open what is there and the same
+/// (`OZARR_CREATE_NEW` is `OZARR_CREATE_OPEN_IF_SAME`), and define what a kill has left out. What is
+/// defined with a length of 0 may have grown.
+///
 /// Errors: `OZARR_ERR_ARGUMENT` for an unknown mode or format; `OZARR_ERR_LOCATION`, `OZARR_ERR_NAME`;
-/// `OZARR_ERR_EXISTS` (see `mode`); `OZARR_ERR_NODE_KIND` if a node above is an array;
+/// `OZARR_ERR_EXISTS`, `OZARR_ERR_AGAIN` (see `mode`); `OZARR_ERR_NODE_KIND` if a node above is an array;
 /// `OZARR_ERR_READ_ONLY`; those of documents and stores.
 #[unsafe(no_mangle)]
 #[must_use]
@@ -326,7 +332,8 @@ pub unsafe extern "C" fn ozarr_dataset_define_variable_ex(
 /// written from `data`: `length` numbers of the type `type`, `size` bytes; NULL with `size` 0 writes none.
 /// It has `chunk` values in a chunk; 0: as many as seem good (1,024 where `length` is 0, to be appended to).
 /// `units` is its attribute, or NULL. `out` may be NULL. The values are stored before the variable is
-/// there: after a kill or an error it has them, or does not exist.
+/// there: after a kill or an error it has them, or does not exist. One that is opened because it is the
+/// same has these values already, else it is `OZARR_ERR_EXISTS`.
 ///
 /// Errors: `OZARR_ERR_ARGUMENT` for a negative length or an unknown type; `OZARR_ERR_TYPE`;
 /// `OZARR_ERR_BUFFER_SIZE` for fewer bytes than needed; `OZARR_ERR_RANGE`; `OZARR_ERR_NAME`;
@@ -352,18 +359,8 @@ pub unsafe extern "C" fn ozarr_dataset_define_coordinate(
         let dataset = ozarr_dataset::get(dataset, "dataset")?;
         // SAFETY: texts, by the function's contract.
         let (name, units) = unsafe { (text(name, "name")?, optional(units, "units")?) };
-        let (number, length) = (data_type(r#type, None)?, at_least_0(length, "length")?);
-        if data.is_null() && size > 0 {
-            bail!(Null, "the argument `data` is NULL and `size` is {size}");
-        }
-        let contiguous = || super::dense::contiguous_of(&[length], r#type, data.cast_mut(), size, "data");
-        let memory = (!data.is_null()).then(contiguous).transpose()?;
-        let write_values = memory.as_ref().map(|memory| {
-            // SAFETY: `data` has `size` bytes, by the function's contract.
-            move |array: &Array| unsafe { array.write(&crate::engine::Selection::all(&[length]), memory) }
-        });
-        let write_values = write_values.as_ref().map(|write| write as &dyn Fn(&Array) -> Result<()>);
-        let array = dataset.define_coordinate(name, length, chunk_length(chunk)?, number, units, write_values)?;
+        // SAFETY: `data` has `size` bytes, by the function's contract.
+        let array = unsafe { define_coordinate(&dataset, (name, units), r#type, (length, chunk), (data, size)) }?;
         // SAFETY: NULL or room for a handle.
         unsafe { put_array(array, out) }
     })

@@ -54,6 +54,7 @@ pub mod varlen;
 pub mod verify;
 pub mod zip;
 
+mod dataset_coordinate;
 mod dataset_variable;
 mod flight;
 mod handle;

@@ -77,11 +77,24 @@ fn existing(store: &Store, path: &str, wanted: (&ArrayMeta, &Map), how: Create) 
         return Err(hierarchy::exists(store, path, kind, ""));
     }
     let array = Array::quietly(store, path.to_string(), found)?;
-    let difference = array.state().meta.difference(wanted.0).map_or_else(|| difference_in_meaning(&array, wanted), |text| Ok(Some(text)));
+    let there = array.state();
+    let difference = there
+        .meta
+        .difference(&as_long_as(&there.meta, wanted.0))
+        .map_or_else(|| difference_in_meaning(&array, wanted), |text| Ok(Some(text)));
     match difference? {
         None => Ok(Some(array)),
         Some(text) => Err(hierarchy::exists(store, path, kind, &format!(" with {text}"))),
     }
+}
+
+/// An array that is wanted, as long as the one that is there: a length of 0 is that of one that is to be appended to, which may be longer by now.
+fn as_long_as(there: &ArrayMeta, wanted: &ArrayMeta) -> ArrayMeta {
+    let mut wanted = wanted.clone();
+    if there.shape.len() == wanted.shape.len() {
+        wanted.shape.iter_mut().zip(&there.shape).filter(|(length, _)| **length == 0).for_each(|(length, now)| *length = *now);
+    }
+    wanted
 }
 
 /// The attributes that say which values and times stored numbers are.

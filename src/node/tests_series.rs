@@ -25,17 +25,21 @@ pub(super) fn dataset(store: &Store) -> Dataset {
 
 /// A run with a field in chunks of 4 steps, one whose time is the second dimension, in chunks of 3, and a series of numbers.
 pub(super) fn define(store: &Store, format: Format) {
-    let ds = Dataset::create(store, "", Some(format), Create::New).unwrap();
-    ds.define_time("time", 0, Some(5), "days since 2026-01-01", "standard", Create::New).unwrap();
-    ds.define_dimension("x", 3).unwrap();
+    try_define(store, format, Create::New).unwrap();
+}
+
+fn try_define(store: &Store, format: Format, how: Create) -> Result<()> {
+    let ds = Dataset::create(store, "", Some(format), how)?;
+    ds.define_time("time", 0, Some(5), "days since 2026-01-01", "standard", Create::New)?;
+    ds.define_dimension("x", 3)?;
     let define = |name: &str, dimensions: &[&str], chunks: &[u64]| {
         let variable = VariableSpec { chunks: Some(chunks.to_vec()), ..VariableSpec::new(DataType::Int32, dimensions) };
-        ds.define_variable(name, &variable, Create::New).unwrap();
+        ds.define_variable(name, &variable, Create::New).map(drop)
     };
-    define("t", &["time", "x"], &[4, 2]);
-    define("p", &["x", "time"], &[3, 3]);
-    define("mean", &["time"], &[5]);
-    ds.close().unwrap();
+    define("t", &["time", "x"], &[4, 2])?;
+    define("p", &["x", "time"], &[3, 3])?;
+    define("mean", &["time"], &[5])?;
+    ds.close()
 }
 
 fn value(step: u64, x: u64) -> i32 {
@@ -602,6 +606,88 @@ fn what_a_series_or_an_appender_is_open_in_is_not_replaced_nor_erased() {
     }
     drop(store);
     std::fs::remove_dir_all(&root).unwrap();
+}
+
+/// The write that fails is each one in turn, and so are all that follow, as after a kill; the program makes the same calls again.
+#[test]
+fn a_program_that_is_killed_while_it_defines_a_run_completes_it_and_keeps_its_steps() {
+    for (format, call) in [Format::V2, Format::V3].into_iter().flat_map(|format| [(format, Call::Rename), (format, Call::RenameNew)]) {
+        for after in 0.. {
+            let (root, store) = new_store("define", "zarr");
+            let hit = Fault { call, after, times: 1 << 40, effect: Effect::Fail(libc::EIO) };
+            let (killed, _) = fault::with(&[hit], || try_define(&store, format, Create::OpenIfSame));
+            drop(store);
+            let store = Store::open(&Context::with_threads(1), root.to_str().unwrap(), Mode::ReadWrite, &[("file.sync", "none")]).unwrap();
+            for steps in [3, 7] {
+                try_define(&store, format, Create::OpenIfSame).unwrap_or_else(|e| panic!("{format:?} {call:?} {after}: {e}"));
+                run(&mut Series::open(&dataset(&store), "time", None, 1, 0).unwrap(), steps).unwrap();
+                assert_eq!(check(&store), steps, "{format:?} {call:?} {after}");
+            }
+            drop(store);
+            std::fs::remove_dir_all(&root).unwrap();
+            if killed.is_ok() {
+                break;
+            }
+        }
+    }
+}
+
+#[test]
+fn a_dataset_that_is_opened_again_tells_what_is_defined_otherwise() {
+    for format in [Format::V2, Format::V3] {
+        let store = Store::memory(&Context::with_threads(1));
+        define(&store, format);
+        run(&mut Series::open(&dataset(&store), "time", None, 1, 0).unwrap(), 3).unwrap();
+        let again = || Dataset::create(&anew(&store), "", None, Create::OpenIfSame).unwrap();
+        let time = |length, units| again().define_time("time", length, Some(5), units, "standard", Create::New).map(drop);
+        let variable = |data_type, chunks: &[u64], dimensions: &[&str]| {
+            let variable = VariableSpec { chunks: Some(chunks.to_vec()), ..VariableSpec::new(data_type, dimensions) };
+            again().define_variable("t", &variable, Create::New).map(drop)
+        };
+        let same =
+            [again().define_dimension("time", 0), time(3, "days since 2026-01-01"), variable(DataType::Int32, &[4, 2], &["time", "x"])];
+        assert!(same.iter().all(Result::is_ok), "{same:?}");
+        let others = [
+            again().define_dimension("x", 4),
+            again().define_dimension("time", 2),
+            time(0, "hours since 2026-01-01"),
+            time(2, "days since 2026-01-01"),
+            variable(DataType::Int16, &[4, 2], &["time", "x"]),
+            variable(DataType::Int32, &[4, 3], &["time", "x"]),
+            variable(DataType::Int32, &[2, 4], &["x", "time"]),
+            dataset(&store).define_dimension("time", 0),
+        ];
+        for (i, other) in others.into_iter().enumerate() {
+            assert_eq!(other.unwrap_err().kind(), ErrorKind::Exists, "{format:?} {i}");
+        }
+        let define = |values: [f64; 2]| {
+            let ds = again();
+            let write = |array: &Array| {
+                let memory = Memory { data_type: DataType::Float64, strides: c_strides(&[2], 8), ..view(&mut [], &[]) };
+                let memory = Memory { data: values.as_ptr().cast_mut().cast(), size: 16, ..memory };
+                // SAFETY: the values live as long as the call.
+                unsafe { array.write(&Selection::all(&[2]), &memory) }
+            };
+            let y = ds.define_coordinate("y", 2, None, DataType::Float64, Some("m"), Some(&write))?;
+            ds.check_values(&y, &values.map(f64::to_ne_bytes).concat())
+        };
+        define([1.0, 2.0]).and_then(|()| define([1.0, 2.0])).unwrap();
+        let e = define([1.0, 2.5]).unwrap_err();
+        assert!(e.kind() == ErrorKind::Exists && e.to_string().contains("another value at 1"), "{e}");
+    }
+}
+
+/// An array of a length of 0 is one that grows.
+#[test]
+fn an_array_that_was_appended_to_is_the_same_as_it_was_made() {
+    let store = Store::memory(&Context::with_threads(1));
+    let create = |shape: &[u64]| Array::create(&store, "a", &Spec::new(DataType::Int32, shape).unwrap(), Create::OpenIfSame);
+    let array = create(&[0, 2]).unwrap();
+    array.resize(&[5, 2], false).unwrap();
+    assert_eq!(create(&[0, 2]).unwrap().shape().to_vec(), [5, 2]);
+    for shape in [&[0, 3][..], &[4, 2], &[0], &[0, 2, 0]] {
+        assert_eq!(create(shape).err().unwrap().kind(), ErrorKind::Exists, "{shape:?}");
+    }
 }
 
 /// Between two documents of a publication the variables differ, of which another program is not to be told that closes the dataset then, or that looked

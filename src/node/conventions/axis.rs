@@ -4,14 +4,17 @@
 use super::dataset::Dataset;
 use super::time::{Calendar, TimeUnits};
 use super::variable::VariableSpec;
-use crate::dtype::DataType;
-use crate::error::Result;
+use crate::counting;
+use crate::dtype::{DataType, Overflow};
+use crate::engine::{Memory, Selection};
+use crate::error::{Result, bail};
+use crate::limits::{c_strides, filled};
 use crate::node::create_array::WriteValues;
-use crate::node::{Array, Create};
+use crate::node::{Array, Create, path};
 
 impl Dataset {
     /// Defines a dimension of that length, and the variable of the same name that gives its values, in chunks of `chunk` or suggested ones.
-    /// `units` is its attribute. What `write_values` writes is stored before the variable is there.
+    /// `units` is its attribute. What `write_values` writes is stored before the variable is there; see [`Dataset::check_values`].
     pub fn define_coordinate(
         &self,
         name: &str,
@@ -26,6 +29,30 @@ impl Dataset {
             variable = variable.with("units", units);
         }
         self.define_with(name, length, || self.define_with_values(name, &variable, Create::New, write_values))
+    }
+
+    /// Checks, in a dataset that is opened again, that a coordinate has the values that it is defined with, in its own type: those of one that was there
+    /// are not written. Errors: `Exists`.
+    pub fn check_values(&self, coordinate: &Array, values: &[u8]) -> Result<()> {
+        if !self.reopens() || values.is_empty() {
+            return Ok(());
+        }
+        let (shape, data_type) = (coordinate.shape(), coordinate.data_type());
+        let mut found = filled(0u8, values.len())?;
+        let (data, size, strides) = (found.as_mut_ptr(), found.len(), c_strides(&shape, data_type.size()));
+        let memory = Memory { data, size, offset: 0, strides, data_type, overflow: Overflow::Error, arena: None };
+        // SAFETY: the memory lives as long as the call.
+        unsafe { coordinate.read(&Selection::all(&shape), &memory) }?;
+        let element = data_type.size().max(1);
+        match found.chunks(element).zip(values.chunks(element)).position(|(found, value)| found != value) {
+            None => Ok(()),
+            Some(index) => bail!(
+                Exists,
+                "the coordinate {} is there with another value at {}; open the dataset, or create it with overwriting",
+                path::display(coordinate.path()),
+                counting::position(index as i64)
+            ),
+        }
     }
 
     /// Defines a time axis: a dimension of that length and the variable of the same name, counts of 64 bits of `units`

@@ -35,6 +35,8 @@ struct Inner {
     state: ForkPreserved<DatasetState>,
     /// Consolidated metadata were believed, and have not been compared with the documents yet.
     unsettled: AtomicBool,
+    /// It was created by `OpenIfSame`: a program begins again, and its definitions open what is there and the same.
+    reopens: bool,
 }
 
 #[derive(Clone, Default)]
@@ -109,12 +111,14 @@ impl DatasetState {
 }
 
 impl Dataset {
-    /// Creates a group for a dataset. Without a format it has that of the enclosing group, else 3.
+    /// Creates a group for a dataset. Without a format it has that of the enclosing group, else 3. With `OpenIfSame` this handle's definitions are
+    /// by `OpenIfSame`, too, where they are not to overwrite, and a dimension that is defined with length 0 may have grown: a program that
+    /// begins again makes the same calls, and completes what a kill left of them.
     pub fn create(store: &Store, path: &str, format: Option<Format>, how: Create) -> Result<Dataset> {
         // Readers that go by consolidated metadata may come before the first step, and a kill at any moment.
         let consolidated = store.options().consolidate != Consolidate::Never && store.capabilities().listable;
         let create = if consolidated { Group::create_consolidated } else { Group::create };
-        let dataset = Dataset::open(create(store, path, format, how)?)?;
+        let dataset = Dataset::open_as(create(store, path, format, how)?, how == Create::OpenIfSame)?;
         dataset.settle()?;
         Ok(dataset)
     }
@@ -123,6 +127,10 @@ impl Dataset {
     /// it. Arrays may differ in length along a dimension, as they do in a run that grows or was killed: the log is told. One that may be
     /// changed reads the documents that consolidated metadata speak for when they are first needed (`settle`), not here.
     pub fn open(group: Group) -> Result<Dataset> {
+        Dataset::open_as(group, false)
+    }
+
+    fn open_as(group: Group, reopens: bool) -> Result<Dataset> {
         let mut state = DatasetState::default();
         let mut coordinates = coordinates::words(group.attributes())?;
         for (name, array) in group.arrays()? {
@@ -137,7 +145,7 @@ impl Dataset {
         coordinates.retain(|name| state.place_of(name).is_ok());
         state.coordinates = coordinates;
         let unsettled = AtomicBool::new(group.store().is_writable());
-        let dataset = Dataset(Arc::new(Inner { group, state: ForkPreserved::new(state), unsettled }));
+        let dataset = Dataset(Arc::new(Inner { group, state: ForkPreserved::new(state), unsettled, reopens }));
         let told = |(_, text)| Finding::new(Severity::Warning, "XR-22", format!("{text}; the shorter one counts"));
         let findings: Vec<Finding> = dataset.known_dimensions().differences().map(told).collect();
         dataset.group().store().context().report(path::display(dataset.group().path()), &findings)?;
@@ -214,6 +222,11 @@ impl Dataset {
         upkeep::after_change(self.group().store(), &paths, None)
     }
 
+    /// Whether its definitions open what is there and the same.
+    pub(super) fn reopens(&self) -> bool {
+        self.0.reopens
+    }
+
     /// Whether it has another handle.
     pub(in crate::node) fn is_shared(&self) -> bool {
         Arc::strong_count(&self.0) > 1
@@ -246,7 +259,8 @@ impl Dataset {
         self.0.state.read(DatasetState::dimensions)
     }
 
-    /// Defines a dimension. One that is there with the same length stays; with another it is an error of kind `Exists`.
+    /// Defines a dimension. One that is there with the same length stays, as one that is to grow does in a dataset that is opened again; with another it
+    /// is an error of kind `Exists`.
     pub fn define_dimension(&self, name: &str, length: u64) -> Result<()> {
         self.0.group.store().check_writable()?;
         check_name(name)?;
@@ -254,8 +268,9 @@ impl Dataset {
         if length > i64::MAX as u64 {
             bail!(Limit, "the dimension {name:?} is {length}, the limit is 2^63 - 1");
         }
+        let may_have_grown = self.0.reopens && length == 0;
         self.0.state.write(|state| match state.dimensions().find(name) {
-            Some(there) if there.length != length => {
+            Some(there) if there.length != length && !may_have_grown => {
                 bail!(Exists, "the dimension {name:?} is there with the length {}, not {length}", there.length)
             }
             Some(_) => Ok(()),
@@ -362,6 +377,7 @@ impl Dataset {
     ) -> Result<Array> {
         check_name(name)?;
         self.settle()?;
+        let how = if how == Create::New && self.0.reopens { Create::OpenIfSame } else { how };
         let there = self.find(name).filter(|_| how == Create::OpenIfSame);
         let path = self.0.group.child_path(name)?;
         let mut looks = MOST_LOOKS;
