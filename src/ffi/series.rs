@@ -223,14 +223,16 @@ pub unsafe extern "C" fn ozarr_series_free(series: *mut ozarr_series) {
 /// then on. A series publishes it when all its steps are stored: what is read of them is whole.
 /// `OZARR_ERR_TIMEOUT` after `seconds`: 0 looks once, a negative number sets no limit. A reader that is
 /// faster than the writer waits here again and loses nothing. Steps that were cut off since they were
-/// seen, by a run that began again at an earlier one, are waited for like new ones.
+/// seen, by a run that began again at an earlier one, are waited for like new ones. A dimension that no
+/// variable has yet is 0 long: the reader may come before the writer has defined it, and the dataset knows
+/// the variables that were defined meanwhile when this returns the first steps.
 ///
 /// The variables' metadata documents are checked one after the other after pauses of 1 ms that grow to
 /// 64 ms (in a remote store 0.1 s to 1.6 s). Checking a file is one system call; it is read only if it has
 /// changed.
 ///
-/// Errors: `OZARR_ERR_NOT_FOUND` if there is no such dimension, or a variable is gone; `OZARR_ERR_ARGUMENT`
-/// for a negative `beyond` or NaN; those of documents and stores.
+/// Errors: `OZARR_ERR_NOT_FOUND` if a variable is gone; `OZARR_ERR_ARGUMENT` for a negative `beyond` or NaN;
+/// those of documents and stores.
 ///
 /// @param[out] length may be NULL
 #[unsafe(no_mangle)]

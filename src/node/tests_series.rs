@@ -954,6 +954,30 @@ fn a_reader_of_a_run_that_was_begun_again_waits_for_the_steps_that_were_cut() {
     assert!(reader.along("time").iter().all(|(_, array, d)| array.shape()[*d] == 7));
 }
 
+/// Programs that are coupled begin in any order: a reader that opened the dataset between its creation and its definitions.
+#[test]
+fn a_reader_that_comes_before_the_definitions_waits_for_the_first_steps() {
+    for format in [Format::V2, Format::V3] {
+        let store = Store::memory(&Context::with_threads(1));
+        let writer = Dataset::create(&store, "", Some(format), Create::New).unwrap();
+        let (reader, other) = (dataset(&anew(&store)), dataset(&anew(&store)));
+        let e = reader.wait_growth("time", 0, Duration::ZERO).unwrap_err();
+        assert!(e.kind() == ErrorKind::Timeout && e.message().contains("no dimension \"time\""), "{e}");
+        writer.define_time("time", 0, Some(5), "days since 2026-01-01", "standard", Create::New).unwrap();
+        let early = dataset(&anew(&store));
+        std::thread::scope(|threads| {
+            let waits = [&reader, &other, &early].map(|ds| threads.spawn(|| ds.wait_growth("time", 0, Duration::from_secs(60)).unwrap()));
+            std::thread::sleep(Duration::from_millis(20));
+            try_define(&anew(&store), format, Create::OpenIfSame).unwrap();
+            run(&mut Series::open(&dataset(&anew(&store)), "time", None, 1, 0).unwrap(), 1).unwrap();
+            assert_eq!(waits.map(|wait| wait.join().unwrap()), [1; 3], "{format:?}");
+        });
+        for ds in [&reader, &other, &early] {
+            assert_eq!(ds.variables(), ["mean", "p", "t", "time"], "{format:?}");
+        }
+    }
+}
+
 #[test]
 fn steps_that_are_published_while_a_run_is_migrated_in_place_are_kept() {
     let mut again = 0;

@@ -3,7 +3,7 @@
 use super::document::array_document;
 use super::state::ArrayState;
 use super::stored::StoredDocument;
-use super::{Array, path};
+use super::{Array, Store, path};
 use crate::counting;
 use crate::error::{Result, bail};
 use crate::metadata::v3::Document;
@@ -15,6 +15,32 @@ use std::time::{Duration, Instant};
 const NEAR: (Duration, Duration) = (Duration::from_millis(1), Duration::from_millis(64));
 /// The first and the longest pause between two looks at a store with latency.
 const FAR: (Duration, Duration) = (Duration::from_millis(100), Duration::from_millis(1600));
+
+/// The pauses between looks, until a time is over.
+pub(super) struct Pauses {
+    began: Instant,
+    timeout: Duration,
+    next: Duration,
+    longest: Duration,
+}
+
+impl Pauses {
+    /// The first look is taken now.
+    pub fn new(store: &Store, timeout: Duration) -> Pauses {
+        let (next, longest) = if store.shared().capabilities().latency { FAR } else { NEAR };
+        Pauses { began: Instant::now(), timeout, next, longest }
+    }
+
+    /// Sleeps until it is time to look again; `false` if the time is over.
+    pub fn sleep(&mut self) -> bool {
+        let left = self.timeout.saturating_sub(self.began.elapsed());
+        if !left.is_zero() {
+            std::thread::sleep(self.next.min(left));
+            self.next = (self.next * 2).min(self.longest);
+        }
+        !left.is_zero()
+    }
+}
 
 impl Array {
     /// Reads the documents again: shape, attributes and all else of this handle are what they say now.
@@ -82,9 +108,8 @@ impl Array {
     /// at again after pauses that grow from 1 to 64 ms (0.1 to 1.6 s where the store has latency); of a file its times tell whether it
     /// has to be read. It is looked at once in any case: where another program has cut steps that the handle knew, they are waited for. Errors: `Timeout` after `timeout`; any error of reading the document ends it at once.
     pub fn wait_growth(&self, dim: usize, beyond: u64, timeout: Duration) -> Result<u64> {
-        let (began, format, store) = (Instant::now(), self.format(), self.store().shared());
+        let (mut pauses, format, store) = (Pauses::new(self.store(), timeout), self.format(), self.store().shared());
         let (key, near) = (path::join(self.path(), array_document(format)), !store.capabilities().latency);
-        let (mut pause, longest) = if near { NEAR } else { FAR };
         let (mut seen, mut is_new): (Option<Stamp>, bool) = (None, true);
         let mut length = length_of(&self.shape(), dim)?;
         while std::mem::take(&mut is_new) || length <= beyond {
@@ -102,8 +127,7 @@ impl Array {
                 }
                 seen = mark;
             }
-            let left = timeout.saturating_sub(began.elapsed());
-            if left.is_zero() {
+            if !pauses.sleep() {
                 bail!(
                     Timeout,
                     "{} of {} is {length} long at the end of the wait, expected more than {beyond}",
@@ -111,8 +135,6 @@ impl Array {
                     path::display(self.path())
                 );
             }
-            std::thread::sleep(pause.min(left));
-            pause = (pause * 2).min(longest);
         }
         Ok(length)
     }

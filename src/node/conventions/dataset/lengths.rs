@@ -1,8 +1,9 @@
 //! Changing the length of a dimension, and waiting for another program that does.
 
 use super::Dataset;
-use crate::error::Result;
-use crate::node::{Array, upkeep};
+use crate::error::{Result, bail};
+use crate::node::watch::Pauses;
+use crate::node::{Array, path, upkeep};
 use std::time::{Duration, Instant};
 
 impl Dataset {
@@ -45,20 +46,47 @@ impl Dataset {
     }
 
     /// Waits until all variables along a dimension are longer than `beyond`, and gives the length that all have then, which is that of these
-    /// handles from then on. Errors: those of [`Array::wait_growth`].
+    /// handles from then on. A dimension without variables is 0 long: those that other programs define are looked for, as are further ones when
+    /// the first steps came. Errors: those of [`Array::wait_growth`].
     pub fn wait_growth(&self, name: &str, beyond: u64, timeout: Duration) -> Result<u64> {
-        self.dimension(name)?;
         let began = Instant::now();
+        self.settle()?;
+        self.wait_for_variables(name, beyond, timeout)?;
+        let mut is_new = self.known_dimension(name)?.length == 0;
         loop {
             let mut is_cut = false;
             for (_, array, d) in self.along(name) {
                 let known = array.shape()[d];
                 is_cut |= array.wait_growth(d, beyond, timeout.saturating_sub(began.elapsed()))? < known;
             }
+            // A run has all of its variables when its first steps are published.
+            if std::mem::take(&mut is_new) {
+                self.find_new()?;
+                continue;
+            }
             // Those that were looked at before may be cut, too.
             if !is_cut {
-                return Ok(self.dimension(name)?.length);
+                return Ok(self.known_dimension(name)?.length);
             }
         }
+    }
+
+    /// Waits until a variable has the dimension, which another program may define any time.
+    fn wait_for_variables(&self, name: &str, beyond: u64, timeout: Duration) -> Result<()> {
+        let mut pauses = Pauses::new(self.group().store(), timeout);
+        while self.along(name).is_empty() {
+            // The coordinate is found by its name in stores that do not list, too.
+            if self.variable(name).is_ok() && !self.along(name).is_empty() {
+                break;
+            }
+            self.find_new()?;
+            if self.along(name).is_empty() && !pauses.sleep() {
+                let missing = self
+                    .known_dimension(name)
+                    .map_or_else(|e| e.message().to_string(), |_| format!("no variable has the dimension {name:?}"));
+                bail!(Timeout, "{missing} in {} after {timeout:?}, expected one longer than {beyond}", path::display(self.group().path()));
+            }
+        }
+        Ok(())
     }
 }
