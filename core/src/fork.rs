@@ -16,12 +16,12 @@ static FORKS: AtomicU32 = AtomicU32::new(0);
 /// Held while something changes that the child shall find whole.
 static GATE: Mutex<()> = Mutex::new(());
 /// The gate as `fork` itself holds it, from before until after.
-static HELD: Held = Held(UnsafeCell::new(None));
+static HELD: HeldLock = HeldLock(UnsafeCell::new(None));
 
-struct Held(UnsafeCell<Option<MutexGuard<'static, ()>>>);
+struct HeldLock(UnsafeCell<Option<MutexGuard<'static, ()>>>);
 
 // SAFETY: the cell is used by the handlers below only, between taking the gate and giving it back: by one thread at a time.
-unsafe impl Sync for Held {}
+unsafe impl Sync for HeldLock {}
 
 thread_local! {
     /// How many times the handlers of this fork began: threads that used the library first at the same moment registered them

@@ -242,9 +242,9 @@ pub unsafe extern "C" fn ozarr_unregister(extension: ozarr_extension, name: *con
 
 /// The `user` of a registration, given back when the last user is gone.
 #[derive(Clone)]
-pub(super) struct Life(Arc<Held>);
+pub(super) struct Life(Arc<UserData>);
 
-pub(super) struct Held {
+pub(super) struct UserData {
     flags: u32,
     user: *mut c_void,
     destroy: ozarr_destroy_fn,
@@ -253,9 +253,9 @@ pub(super) struct Held {
 }
 
 // SAFETY: `user` is only handed to the host's functions, on threads that the host's flags allow.
-unsafe impl Send for Held {}
+unsafe impl Send for UserData {}
 // SAFETY: as above.
-unsafe impl Sync for Held {}
+unsafe impl Sync for UserData {}
 
 impl Life {
     /// Also checks the flags: `OZARR_REGISTER_REPLACE` and those that are allowed besides.
@@ -264,7 +264,7 @@ impl Life {
         if unknown != 0 {
             bail!(Argument, "the flags have {unknown}, which mean nothing here");
         }
-        Ok(Life(Arc::new(Held { flags, user, destroy, armed: false.into() })))
+        Ok(Life(Arc::new(UserData { flags, user, destroy, armed: false.into() })))
     }
 
     /// `user` is the library's to give back from now on.
@@ -287,7 +287,7 @@ impl Life {
     }
 }
 
-impl Drop for Held {
+impl Drop for UserData {
     fn drop(&mut self) {
         if let Some(destroy) = self.destroy.filter(|_| *self.armed.get_mut()) {
             // SAFETY: the host's function, called once, with its own `user`.
@@ -307,7 +307,7 @@ struct UserTransformer {
     life: Life,
 }
 
-// SAFETY: as for `Held`.
+// SAFETY: as for `UserData`.
 unsafe impl Send for UserTransformer {}
 // SAFETY: as above.
 unsafe impl Sync for UserTransformer {}
@@ -340,7 +340,7 @@ struct UserKeys {
     life: Life,
 }
 
-// SAFETY: as for `Held`.
+// SAFETY: as for `UserData`.
 unsafe impl Send for UserKeys {}
 // SAFETY: as above.
 unsafe impl Sync for UserKeys {}

@@ -2,7 +2,7 @@
 
 use super::attrs::CHECKPOINT;
 use super::growing::shape_of;
-use super::store::Kept;
+use super::store::CheckpointMark;
 use super::{Group, NodeKind, Store, lookup, path};
 use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::limits::MAX_CONSOLIDATED;
@@ -11,15 +11,15 @@ use crate::store::get;
 use crate::store::prefix::hidden;
 use std::sync::Arc;
 
-impl Kept {
+impl CheckpointMark {
     /// The checkpoint that a group at `path` with these attributes is; `None` for any other group.
-    fn of(path: &str, attributes: &Map) -> Option<Arc<Kept>> {
-        Some(Arc::new(Kept(path.to_string(), attributes.get(CHECKPOINT)?.clone())))
+    fn of(path: &str, attributes: &Map) -> Option<Arc<CheckpointMark>> {
+        Some(Arc::new(CheckpointMark(path.to_string(), attributes.get(CHECKPOINT)?.clone())))
     }
 
     /// Checks that the checkpoint is still there. Errors: `NotFound`.
     fn check(&self, store: &Store) -> Result<()> {
-        let Kept(path, attribute) = self;
+        let CheckpointMark(path, attribute) = self;
         // Of version 2 the document is read before the attributes: those of a checkpoint that is begun are there before its document.
         let now = match lookup::find_bare(store, path)? {
             Some(found) if found.format == Format::V3 => v3::attributes(&found.document).and_then(|all| all.get(CHECKPOINT).cloned()),
@@ -149,7 +149,7 @@ impl Store {
     /// This store for a group at `path` and what is opened below it, where the group is a checkpoint. One that is being made is its maker's own.
     pub(super) fn keeping(&self, path: &str, attributes: &Map) -> Store {
         let mut store = self.clone();
-        if let Some(kept) = Kept::of(path, attributes).filter(|_| self.checkpoint().is_none()) {
+        if let Some(kept) = CheckpointMark::of(path, attributes).filter(|_| self.checkpoint().is_none()) {
             store.1 = Some(kept);
         }
         store

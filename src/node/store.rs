@@ -27,7 +27,7 @@ static CHANGES: Lazy<ForkPreserved<HashMap<String, Weak<AtomicU64>>>> = Lazy::ne
 
 /// An open store, as seen from a checkpoint in it, if from any. Clones share it.
 #[derive(Clone)]
-pub struct Store(Arc<StoreInner>, pub(super) Option<Arc<Kept>>);
+pub struct Store(Arc<StoreInner>, pub(super) Option<Arc<CheckpointMark>>);
 
 struct StoreInner {
     shared: SharedStore,
@@ -72,7 +72,7 @@ pub(super) struct Above {
 }
 
 /// A committed checkpoint, as a group was opened: its path, and its attribute, which no other checkpoint has.
-pub(super) struct Kept(pub String, pub Value);
+pub(super) struct CheckpointMark(pub String, pub Value);
 
 /// Where a checkpoint will be.
 #[derive(Clone)]

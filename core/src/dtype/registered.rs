@@ -60,12 +60,12 @@ impl std::hash::Hash for RegisteredType {
 }
 
 /// What the registry keeps alive.
-pub(super) struct Kept {
+pub(super) struct TypeEntry {
     pub(super) record: &'static RegisteredType,
     pub(super) _calls: Arc<dyn TypeCalls>,
 }
 
-pub(super) static TYPES: Lazy<Registry<Kept>> = Lazy::new(Registry::default);
+pub(super) static TYPES: Lazy<Registry<TypeEntry>> = Lazy::new(Registry::default);
 
 /// The registry's names of the two formats.
 pub(super) const V2: &str = "v2";

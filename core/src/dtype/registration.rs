@@ -2,7 +2,7 @@
 
 use super::data_type::DataType;
 use super::element::MAX_LENGTH;
-use super::registered::{CallsRef, Kept, RegisteredType, TYPES, TypeCalls, V2, V3};
+use super::registered::{CallsRef, RegisteredType, TYPES, TypeCalls, TypeEntry, V2, V3};
 use super::{parse_v2, parse_v3};
 use crate::error::{Result, bail};
 use crate::fork::{ForkPreserved, Lazy};
@@ -63,7 +63,7 @@ pub fn register(what: &Description<'_>, calls: Arc<dyn TypeCalls>, replace: bool
         calls: CallsRef(Arc::downgrade(&calls)),
     }));
     RECORDS.get().write(|all| all.push(record));
-    TYPES.get().add(&names, Arc::new(Kept { record, _calls: calls }), is_built_in, replace).map(drop)
+    TYPES.get().add(&names, Arc::new(TypeEntry { record, _calls: calls }), is_built_in, replace).map(drop)
 }
 
 /// Forgets the type of that name. False if no type has it.

@@ -115,9 +115,9 @@ impl ChunkLocks {
     }
 
     /// Waits for the lock of `key`. For calls that change one chunk; the thread must hold no other chunk's.
-    pub fn wait(self: &Arc<Self>, key: impl Hash + Copy) -> (Held, ChunkGuard) {
+    pub fn wait(self: &Arc<Self>, key: impl Hash + Copy) -> (HeldChunk, ChunkGuard) {
         let guard = self.wait_for(key);
-        (Held::new(&guard), guard)
+        (HeldChunk::new(&guard), guard)
     }
 
     fn wait_for(self: &Arc<Self>, key: impl Hash + Copy) -> ChunkGuard {
@@ -223,17 +223,17 @@ thread_local! {
 }
 
 /// Says that work of this thread, which may call functions of the program, holds a lock, until dropped.
-pub struct Held(PhantomData<*const ()>);
+pub struct HeldChunk(PhantomData<*const ()>);
 
-impl Held {
-    pub(super) fn new(guard: &ChunkGuard) -> Held {
+impl HeldChunk {
+    pub(super) fn new(guard: &ChunkGuard) -> HeldChunk {
         let mut held = HELD.get();
         if let Some(digest) = held.digests.get_mut(held.count) {
             *digest = guard.digest;
         }
         held.count += 1;
         HELD.set(held);
-        Held(PhantomData)
+        HeldChunk(PhantomData)
     }
 }
 
@@ -242,7 +242,7 @@ pub(super) fn holds_chunk() -> bool {
     HELD.get().count > 0
 }
 
-impl Drop for Held {
+impl Drop for HeldChunk {
     fn drop(&mut self) {
         let held = HELD.get();
         HELD.set(Nested { count: held.count - 1, ..held });

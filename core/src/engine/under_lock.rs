@@ -1,7 +1,7 @@
 //! Runs work on a chunk under the chunk's lock: at once, or queued on the lock as a continuation of the work's request.
 
 use super::array::BoundArray;
-use super::lock::{ChunkGuard, Held, Waiter};
+use super::lock::{ChunkGuard, HeldChunk, Waiter};
 use super::request::{Outcome, Request};
 use super::scratch::{self, Scratch};
 use super::stats::Scope;
@@ -33,7 +33,7 @@ pub(super) fn run<T: ChunkTask>(task: &T, request: &Arc<Request>, guard: Option<
         match guard.or_else(|| array.locks.acquire(array.lock_name(&s.key), || waiter(task, request))) {
             None => Outcome::Parked,
             Some(guard) => {
-                let _held = Held::new(&guard);
+                let _held = HeldChunk::new(&guard);
                 task.run(&item, request, guard, s)
             }
         }

@@ -19,12 +19,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub struct CacheStore {
     inner: SharedStore,
     limit: usize,
-    kept: Arc<ForkReset<Mutex<Kept>>>,
+    kept: Arc<ForkReset<Mutex<KeptObjects>>>,
 }
 
 /// What is kept. Where room is needed the oldest entry goes, unless it was used since it came or was last passed over.
 #[derive(Default)]
-struct Kept {
+struct KeptObjects {
     entries: HashMap<String, Vec<Entry>>,
     /// The keys and numbers of the entries, the oldest first, and of some that are gone.
     order: VecDeque<(String, u64)>,
@@ -57,7 +57,7 @@ impl Entry {
 /// About what an entry takes besides its bytes.
 const OVERHEAD: usize = 256;
 
-impl Kept {
+impl KeptObjects {
     fn find(&mut self, key: &str, ranges: &[ByteRange]) -> Option<(Version, Arc<Vec<Vec<u8>>>)> {
         let entry = self.entries.get_mut(key)?.iter_mut().find(|entry| entry.has(ranges))?;
         entry.used = true;
@@ -108,7 +108,7 @@ impl Kept {
     }
 }
 
-fn lock(kept: &ForkReset<Mutex<Kept>>) -> MutexGuard<'_, Kept> {
+fn lock(kept: &ForkReset<Mutex<KeptObjects>>) -> MutexGuard<'_, KeptObjects> {
     kept.get().lock().unwrap_or_else(PoisonError::into_inner)
 }
 
