@@ -395,8 +395,11 @@ impl Job<'_> {
 
     /// Reads and writes the elements of each chunk.
     fn recode(&mut self, node: &str, target: &str, array: &NewArray) -> Result<()> {
-        // Of chunks that hold nothing but the fill value by now, none takes the place of what an interrupted run encoded.
-        if array.old.meta.format == Format::V2 && self.converted.as_ref().is_some_and(Converted::goes_on) {
+        // Of chunks that hold nothing but the fill value by now, none takes the place of what an interrupted run encoded. Where that run made the new
+        // document, it may have begun to erase the old chunks.
+        let goes_on = array.old.meta.format == Format::V2 && self.converted.as_ref().is_some_and(Converted::goes_on);
+        let document = path::join(target, v3::DOCUMENT);
+        if goes_on && self.to.shared().open(&document).map_err(|e| e.at_key(&document))?.is_none() {
             for key in create_array::leftovers(self.to.shared(), target, &array.new, false)? {
                 self.to.shared().erase(&key).map_err(|e| e.at_key(key))?;
             }
