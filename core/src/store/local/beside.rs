@@ -144,8 +144,8 @@ pub(super) fn run_of(name: &[u8]) -> Option<u64> {
 /// does not tell of places of another run in a network file system.
 pub(super) fn unused(dir: BorrowedFd<'_>, name: &CStr, run: u64) -> Option<OwnedFd> {
     let fd = os::open(dir, name, libc::O_RDONLY | libc::O_DIRECTORY | libc::O_NOFOLLOW, 0).ok()?;
-    // Where a lock tells, it does whatever the name says: it may have been given by an older version, or where the file system could not be told.
-    if !os::is_local(fd.as_fd()) && run != run_here() {
+    // A name with a run on a file system of this machine is of another one that has it over a network, or of an older version.
+    if run != run_in(fd.as_fd()) {
         return None;
     }
     os::lock_folder(fd.as_fd()).ok()?;
