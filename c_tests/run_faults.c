@@ -83,12 +83,12 @@ static ozarr_status other_shape(ozarr_series *s) {
     return ozarr_series_step(s, 180, 0, NULL, NULL);
 }
 
-/* A program that erases a variable. */
+/* A program that erases a variable of a run that goes on. */
 static ozarr_status erased(ozarr_series *s) {
     char place[64];
     snprintf(place, sizeof place, "%s/t", refused);
-    OK(ozarr_node_erase(place));
-    return ozarr_series_step(s, 180, 0, NULL, NULL);
+    CHECK(s != NULL);
+    return ozarr_node_erase(place);
 }
 
 /* From now on no file can become longer: the disk is full. */
@@ -150,7 +150,7 @@ static void faults_of_the_writer_say_what_is_safe_next(void) {
         {"the disk is full while steps are published", full_while_published, OZARR_ERR_NO_SPACE, {"4 steps", "the next step, flush or close"}, 5, GO_ON, 0},
         {"another writer", other_writer, OZARR_ERR_STATE, {"shape [4", "close this series"}, 4, REOPEN, 0},
         {"a shape that changed", other_shape, OZARR_ERR_STATE, {"shape [3, 5]", "expected [3, 4]"}, 4, NOTHING, 0},
-        {"a variable that was erased", erased, OZARR_ERR_NOT_FOUND, {"no array t", "energy"}, 4, NOTHING, 0},
+        {"a variable that is erased", erased, OZARR_ERR_AGAIN, {"a series of \"time\"", "nothing was changed"}, 3, GO_ON, 0},
     };
     for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
         ozarr_dataset *ds = NULL;

@@ -405,10 +405,10 @@ enum {
      * there). Consolidated metadata of groups above name neither for that moment. In memory and in object
      * stores the old node is erased first; archives cannot overwrite. Chunks of the old node are never taken
      * for the new one's. In a parallel program one process creates, and the others open the node after a
-     * barrier: each one that creates replaces what those before it wrote. A node in which a series or an
-     * appender is open, here or in another process, is `OZARR_ERR_AGAIN` where the store has locks (folders).
-     * Object stores cannot tell whether the writer of a mark lives: the node is replaced there, and the
-     * writer that goes on is told (`OZARR_ERR_STATE`) when it stores its next steps.
+     * barrier: each one that creates replaces what those before it wrote. A node in which a series is open,
+     * here or in another process, is `OZARR_ERR_AGAIN` where the store has locks (folders). Object stores
+     * cannot tell whether the writer of a mark lives: the node is replaced there, and the writer that goes on
+     * is told (`OZARR_ERR_STATE`) when it stores its next steps.
      */
     OZARR_CREATE_OVERWRITE = 1,
     /**
@@ -1402,7 +1402,7 @@ OZARR_CHECKED ozarr_status ozarr_node_open(const char *location, const char *mod
  * interrupted copy or erasing has left there goes as well.
  *
  * Errors: `OZARR_ERR_LOCATION`, `OZARR_ERR_NAME`; `OZARR_ERR_NOT_FOUND` if nothing is there;
- * `OZARR_ERR_AGAIN` while a series or an appender is open in it (see `OZARR_CREATE_OVERWRITE`);
+ * `OZARR_ERR_AGAIN` while a series is open in it (see `OZARR_CREATE_OVERWRITE`);
  * `OZARR_ERR_READ_ONLY`; those of documents and stores.
  */
 OZARR_CHECKED ozarr_status ozarr_node_erase(const char *location);
@@ -3147,7 +3147,7 @@ OZARR_CHECKED ozarr_status ozarr_store_node_kind(const ozarr_store *store, const
  * goes as well.
  *
  * Errors: `OZARR_ERR_NAME`; `OZARR_ERR_NOT_FOUND` if nothing is there; `OZARR_ERR_AGAIN` while a
- * series or an appender is open in it (see `OZARR_CREATE_OVERWRITE`); `OZARR_ERR_READ_ONLY`; those of
+ * series is open in it (see `OZARR_CREATE_OVERWRITE`); `OZARR_ERR_READ_ONLY`; those of
  * documents and stores.
  */
 OZARR_CHECKED ozarr_status ozarr_store_node_erase(ozarr_store *store, const char *path);

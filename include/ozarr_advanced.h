@@ -167,7 +167,7 @@ OZARR_CHECKED ozarr_status ozarr_group_rename(ozarr_group *group, const char *pa
  * Erases the node at `path` below the group, with everything below it.
  *
  * Errors: `OZARR_ERR_NAME`; `OZARR_ERR_NOT_FOUND` if nothing is there; `OZARR_ERR_AGAIN` while a
- * series or an appender is open in it (see `OZARR_CREATE_OVERWRITE`); `OZARR_ERR_READ_ONLY`; those of
+ * series is open in it (see `OZARR_CREATE_OVERWRITE`); `OZARR_ERR_READ_ONLY`; those of
  * documents and stores.
  */
 OZARR_CHECKED ozarr_status ozarr_group_erase(ozarr_group *group, const char *path);

@@ -151,8 +151,10 @@ public:
         }
         return returned<void>();
     }
-    // A template, so that a list in braces is never taken for the letters of a text.
-    template <class Text, class = std::enable_if_t<std::is_convertible_v<const Text &, std::string>>, class = void>
+    // A template, so that a list in braces is never taken for the letters of a text. Pointers, which may be null, are not for it.
+    template <class Text,
+              class = std::enable_if_t<std::is_convertible_v<const Text &, std::string> && !std::is_convertible_v<const Text &, const char *>>,
+              class = void>
     returned<void> set_attr(const std::string &name, const Text &text) {
         const std::string &value = text;
         OZARR_HPP_CHECK(no_nul(value));
@@ -166,6 +168,8 @@ public:
     returned<void> set_attr(const std::string &name, const std::vector<T> &values) {
         return set_list(name, values.data(), values.size());
     }
+    // Lists in braces of literals and strings, too.
+    returned<void> set_attr(const std::string &name, const std::vector<std::string> &values) { return set_list(name, values.data(), values.size()); }
     template <class T, class = std::enable_if_t<std::is_arithmetic_v<T> || std::is_same_v<T, std::string>>>
     returned<void> set_attr(const std::string &name, std::initializer_list<T> values) {
         static_assert(!std::is_same_v<T, bool>, "a list of bool is set as JSON: set_attr_json(name, \"[true, false]\")");

@@ -69,7 +69,7 @@ pub unsafe extern "C" fn ozarr_node_open(
 /// interrupted copy or erasing has left there goes as well.
 ///
 /// Errors: `OZARR_ERR_LOCATION`, `OZARR_ERR_NAME`; `OZARR_ERR_NOT_FOUND` if nothing is there;
-/// `OZARR_ERR_AGAIN` while a series or an appender is open in it (see `OZARR_CREATE_OVERWRITE`);
+/// `OZARR_ERR_AGAIN` while a series is open in it (see `OZARR_CREATE_OVERWRITE`);
 /// `OZARR_ERR_READ_ONLY`; those of documents and stores.
 #[unsafe(no_mangle)]
 #[must_use]

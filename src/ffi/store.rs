@@ -284,7 +284,7 @@ pub unsafe extern "C" fn ozarr_store_node_kind(store: *const ozarr_store, path: 
 /// goes as well.
 ///
 /// Errors: `OZARR_ERR_NAME`; `OZARR_ERR_NOT_FOUND` if nothing is there; `OZARR_ERR_AGAIN` while a
-/// series or an appender is open in it (see `OZARR_CREATE_OVERWRITE`); `OZARR_ERR_READ_ONLY`; those of
+/// series is open in it (see `OZARR_CREATE_OVERWRITE`); `OZARR_ERR_READ_ONLY`; those of
 /// documents and stores.
 #[unsafe(no_mangle)]
 #[must_use]

@@ -6,7 +6,7 @@ use super::published::Published;
 use super::resize::{repeated, slab, undo};
 use super::state::ArrayState;
 use super::stored::StoredDocument;
-use super::{Array, document, in_use};
+use super::{Array, document};
 use crate::counting;
 use crate::engine::{self, BoundArray, Memory, Selection, WriteBack};
 use crate::error::{Error, Result, bail, err};
@@ -61,7 +61,7 @@ impl Appender {
     pub fn open(array: &Array, dim: usize, every: u64, memory: usize) -> Result<Appender> {
         let mark = Appender::prepare(array, None)?;
         array.finish_cut()?;
-        let claim = Claim::new(array.store().shared().capabilities().swaps, mark).seen(in_use::hold(array));
+        let claim = Claim::new(array.store().shared().capabilities().swaps, mark);
         Appender::begin(array, dim, (every, memory, false), claim)
     }
 

@@ -9,7 +9,6 @@
 //! so their puts have no condition.
 
 use crate::error::{Result, bail};
-use crate::store::ProcessLock;
 use std::hash::{BuildHasher, RandomState};
 
 /// The number of blanks of a mark, one for each bit of a random number.
@@ -22,8 +21,6 @@ pub(super) struct Claim {
     /// The mark that was there when the appender was opened; empty without one.
     found: Vec<u8>,
     state: ClaimState,
-    /// By which others see that the appender is open, where the store has locks.
-    _seen: Option<ProcessLock>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -39,18 +36,13 @@ impl Claim {
     /// Makes the claim of an appender that found the mark `found`; with `needed` false the store has locks.
     pub fn new(needed: bool, found: Vec<u8>) -> Claim {
         if !needed {
-            return Claim { mine: Vec::new(), found: Vec::new(), state: ClaimState::Unneeded, _seen: None };
+            return Claim { mine: Vec::new(), found: Vec::new(), state: ClaimState::Unneeded };
         }
         let random = || RandomState::new().hash_one(BLANKS);
         let bits = (u128::from(random()) << 64) | u128::from(random());
         let blanks = (0..BLANKS).map(|bit| if bits >> bit & 1 == 1 { b'\t' } else { b' ' });
         let mine = std::iter::once(b'\n').chain(blanks).chain([b'\n']).collect();
-        Claim { mine, found, state: ClaimState::Due, _seen: None }
-    }
-
-    /// The claim with a lock that is held for as long as it is.
-    pub fn seen(self, _seen: Option<ProcessLock>) -> Claim {
-        Claim { _seen, ..self }
+        Claim { mine, found, state: ClaimState::Due }
     }
 
     /// Whether the document is to be stored with the mark before anything else is.

@@ -28,7 +28,7 @@ impl Store {
     }
 
     /// Erases the node at `path` and all below it, or what an interrupted copy or erasing of one left there. Errors: `NotFound` if nothing is there; `Again`
-    /// while a series or an appender of it is open (`in_use.rs`).
+    /// while a series of it is open (`in_use.rs`).
     pub fn erase_node(&self, path: &str) -> Result<()> {
         self.check_writable()?;
         draft::refuse(self)?;
@@ -347,6 +347,8 @@ pub(super) fn replace<M>(store: &Store, path: &str, mut publish: impl FnMut(&Sto
     let mut made = None;
     let replaced = store.shared().replace_prefix(&path::prefix(path), &mut |beside| {
         made = Some(publish(&store.beside(beside), "")?);
+        // That may have taken hours.
+        in_use::refuse(store, path)?;
         upkeep::after_change(store, &[], Some(path))
     });
     // What could not be replaced is told of again. The error is the one to tell.

@@ -1,24 +1,13 @@
-//! Nodes that must not be erased or replaced as a whole: a writer, of this process or another one, is at work in them. Local files have the locks that
-//! tell; the mark of an appender in an object store (`claim.rs`) does not say whether its process lives.
+//! Nodes that must not be erased or replaced as a whole: a series, of this process or another one, is open in them. Local files have the locks that
+//! tell; the mark in an object store (`claim.rs`) does not say whether its process lives.
 
 use super::{Array, NodeKind, Store, document, draft, lookup, path};
 use crate::error::{ErrorKind, Result, err};
-use crate::store::{LockUse, ProcessLock};
+use crate::store::LockUse;
 use std::collections::BTreeSet;
 
-/// Lets others see that an appender at an array is open, until what is returned is dropped; `None` where the store has no locks. One that cannot
-/// be taken, on a full disk say, is missed by nobody else.
-pub(super) fn hold(array: &Array) -> Option<ProcessLock> {
-    let (store, path) = (array.store(), array.path());
-    store.shared().lock_key(&path::prefix(path), &appender_key(path), LockUse::Shared).ok().flatten()
-}
-
-fn appender_key(path: &str) -> String {
-    path::join(path, "appender")
-}
-
-/// Refuses to erase or to replace the node at `path` while a series, or an appender, of it or of a node below it is open, or the series of its group
-/// that makes it longer. Errors: `Again`.
+/// Refuses to erase or to replace the node at `path` while a series of it or of a node below it is open, or the series of its group that makes it
+/// longer. Errors: `Again`.
 pub(super) fn refuse(store: &Store, path: &str) -> Result<()> {
     if store.shared().files().is_none() {
         return Ok(());
@@ -50,12 +39,11 @@ fn refuse_below(store: &Store, path: &str) -> Result<()> {
     Ok(())
 }
 
-/// Looks whether the node at `path` is a group, which is added to `groups`, or an array, which has no appender then, and gives its dimensions. What cannot be
-/// understood has neither.
+/// Looks whether the node at `path` is a group, which is added to `groups`, or an array, and gives its dimensions. What cannot be understood has
+/// neither.
 fn look_at(store: &Store, path: &str, groups: &mut Vec<String>) -> Result<BTreeSet<String>> {
     match lookup::find_bare(store, path) {
         Ok(Some(found)) if found.kind == NodeKind::Array => {
-            look(store, path, &appender_key(path), || format!("an appender at {}", path::display(path)))?;
             let array = Array::quietly(store, path.to_string(), found);
             return Ok(array.map_or_else(|_| BTreeSet::new(), |array| array.dimension_names().into_iter().flatten().collect()));
         }

@@ -2,7 +2,7 @@
 
 use super::lookup::require;
 use super::walk::{self, ListedGroup, Wanted};
-use super::{Create, NodeKind, Store, copy, document, hierarchy, path, upkeep};
+use super::{Create, NodeKind, Store, copy, document, hierarchy, in_use, path, upkeep};
 use crate::error::Result;
 use crate::metadata::Format;
 
@@ -40,6 +40,7 @@ impl Store {
             upkeep::after_change(self, &changed, None)?;
             // A copy would stay beside what may not be erased.
             self.shared().check_erase(&path::prefix(path))?;
+            in_use::refuse(self, path)?;
             self.copy_node(path, (self, to_path), Create::New, false, &mut |_, _| Ok(()))?;
             return Ok(false);
         }

@@ -228,9 +228,6 @@ pub enum LockUse {
     Often,
     /// For as long as a writer is the only one: an error of kind `Again` if another one has the lock, in this process, too.
     Alone,
-    /// For as long as a writer is at work, beside others of its kind, so that [`LockUse::Look`] finds it; what makes the lock may stay until the
-    /// store is closed.
-    Shared,
     /// Not taken, and nothing is made for it: an error of kind `Again` if somebody has the lock, in this process, too.
     Look,
 }

@@ -405,15 +405,28 @@ pub fn some_entries(fd: BorrowedFd<'_>, enough: usize) -> Os<Vec<(std::ffi::CStr
 }
 
 /// Asks for a lock (or its return) on `len` bytes of an open file, 0 for all that follow; it belongs to the open file, not to the process.
-fn lock(fd: BorrowedFd<'_>, command: i32, kind: libc::c_short, (offset, len): (i64, i64)) -> Os<()> {
+fn lock(fd: BorrowedFd<'_>, command: i32, kind: libc::c_short, part: (i64, i64)) -> Os<()> {
+    let request = lock_request(kind, part);
+    // SAFETY: `request` is readable for the call.
+    retry(Call::Lock, || unsafe { libc::fcntl(fd.as_raw_fd(), command, &raw const request) }).map(drop)
+}
+
+fn lock_request(kind: libc::c_short, (offset, len): (i64, i64)) -> libc::flock {
     // SAFETY: all zero is a valid `flock`; open-file-description locks demand l_pid = 0.
     let mut request: libc::flock = unsafe { std::mem::zeroed() };
     request.l_type = kind;
     request.l_whence = libc::SEEK_SET as libc::c_short;
     request.l_start = offset;
     request.l_len = len;
-    // SAFETY: `request` is readable for the call.
-    retry(Call::Lock, || unsafe { libc::fcntl(fd.as_raw_fd(), command, &raw const request) }).map(drop)
+    request
+}
+
+/// Whether another open file has a lock on one byte of an open file. It is not taken to find that out: who asks at the same time is told the same.
+pub fn is_byte_locked(fd: BorrowedFd<'_>, offset: i64) -> Os<bool> {
+    let mut request = lock_request(libc::F_WRLCK as libc::c_short, (offset, 1));
+    // SAFETY: `request` is writable for the call.
+    retry(Call::Lock, || unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_OFD_GETLK, &raw mut request) })?;
+    Ok(request.l_type != libc::F_UNLCK as libc::c_short)
 }
 
 /// Waits for the write lock on one byte of an open file.

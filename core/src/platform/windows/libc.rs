@@ -45,6 +45,7 @@ pub const SEEK_SET: i32 = 0;
 pub const F_RDLCK: i32 = 0;
 pub const F_WRLCK: i32 = 1;
 pub const F_UNLCK: i32 = 2;
+pub const F_OFD_GETLK: i32 = 36;
 pub const F_OFD_SETLK: i32 = 37;
 pub const F_OFD_SETLKW: i32 = 38;
 
@@ -394,13 +395,23 @@ pub unsafe fn mkdirat(folder: RawFd, path: *const c_char, _: u32) -> i32 {
     returned(made.map(|handle| drop(Open(handle))))
 }
 
-pub unsafe fn fcntl(fd: RawFd, command: i32, request: *const flock) -> i32 {
+pub unsafe fn fcntl(fd: RawFd, command: i32, place: *const flock) -> i32 {
     // SAFETY: the caller's promise: it is readable.
-    let request = unsafe { *request };
+    let mut request = unsafe { *place };
     let kind = i32::from(request.l_type);
     let (first, len) = (request.l_start as u64, if request.l_len == 0 { i64::MAX as u64 } else { request.l_len as u64 });
     if kind == F_UNLCK || request.l_len == 0 {
         locks::give_back(fd);
+    }
+    if command == F_OFD_GETLK {
+        // The system has no question of that kind.
+        let taken = locks::take(fd, (first, len), true, false).map(|()| locks::give_back(fd));
+        if taken.is_ok() {
+            request.l_type = F_UNLCK as _;
+            // SAFETY: the caller's promise: with this command it is writable.
+            unsafe { place.cast_mut().write(request) };
+        }
+        return returned(taken.or_else(|errno| if matches!(errno, EAGAIN | EACCES) { Ok(()) } else { Err(errno) }));
     }
     match kind {
         F_UNLCK => 0,

@@ -63,13 +63,12 @@ impl Locks {
         if often == LockUse::Look {
             return look_for_holder(root, &path, byte).map(|()| None);
         }
-        let stays = matches!(often, LockUse::Often | LockUse::Shared);
         for tries in 0..TRIES * TRIES {
             if tries >= TRIES {
                 std::thread::sleep(PAUSE);
             }
             // One that is kept may have been removed by another process: then it is made as the first one was.
-            let kept = if stays && self.keeps(folder) { open_known(root, &path).ok() } else { None };
+            let kept = if often == LockUse::Often && self.keeps(folder) { open_known(root, &path).ok() } else { None };
             let above = if kept.is_none() { os::stat_at(root, KeyPath::of_folder(folder).as_c(), true).ok() } else { None };
             let shared = || above.as_ref().filter(|above| is_shared(above)).and_then(|above| open_shared(root, folder, &path, above));
             let opened = kept.or_else(shared);
@@ -78,9 +77,9 @@ impl Locks {
             if let Some(above) = &above {
                 share(root, folder, fd.as_fd(), above);
             }
-            let removal = match stays {
-                true => None,
-                false => root.try_clone_to_owned().ok().map(|root| Box::new(Removal { root, path: path.clone() })),
+            let removal = match often {
+                LockUse::Often => None,
+                _ => root.try_clone_to_owned().ok().map(|root| Box::new(Removal { root, path: path.clone() })),
             };
             let held = ByteLock { fd, removal, forks: forks() };
             match held.take(root, &path, byte, often) {
@@ -153,10 +152,9 @@ impl Locks {
 /// Errors: `Again` if somebody has the lock on a byte. Without a lock file nobody has, and what another user keeps for himself cannot be asked.
 fn look_for_holder(root: BorrowedFd<'_>, path: &KeyPath, byte: u64) -> Result<()> {
     let Ok(fd) = open_known(root, path) else { return Ok(()) };
-    if os::try_lock_byte(fd.as_fd(), byte as i64) == Err(Errno(libc::EAGAIN)) {
+    if os::is_byte_locked(fd.as_fd(), byte as i64) == Ok(true) {
         bail!(Again, "another one has the lock");
     }
-    let _ = os::unlock_all(fd.as_fd());
     Ok(())
 }
 
@@ -286,7 +284,6 @@ impl ByteLock {
         }
         let lock = match often {
             LockUse::Rare | LockUse::Often => os::lock_byte,
-            LockUse::Shared => os::share_byte,
             LockUse::Alone | LockUse::Look => os::try_lock_byte,
         };
         lock(self.fd.as_fd(), byte as i64)?;
