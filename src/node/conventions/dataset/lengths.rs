@@ -1,7 +1,7 @@
 //! Changing the length of a dimension, and waiting for another program that does.
 
 use super::Dataset;
-use crate::error::{Result, bail};
+use crate::error::{ErrorKind, Result, bail};
 use crate::node::watch::Pauses;
 use crate::node::{Array, path, upkeep};
 use std::time::{Duration, Instant};
@@ -76,8 +76,10 @@ impl Dataset {
         let mut pauses = Pauses::new(self.group().store(), timeout);
         while self.along(name).is_empty() {
             // The coordinate is found by its name in stores that do not list, too.
-            if self.variable(name).is_ok() && !self.along(name).is_empty() {
-                break;
+            match self.variable(name) {
+                Err(e) if e.kind() != ErrorKind::NotFound => return Err(e),
+                found if found.is_ok() && !self.along(name).is_empty() => break,
+                _ => {}
             }
             self.find_new()?;
             if self.along(name).is_empty() && !pauses.sleep() {
