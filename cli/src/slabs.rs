@@ -63,7 +63,7 @@ impl<'a> Slabs<'a> {
         // As many elements as one chunk has in steps.
         let rows = |k: usize| u128::from(chunk[order[k]].div_ceil(self.selection.step()[order[k]].unsigned_abs()));
         let fits = |k: &usize| bytes(k + 1) <= slab || rows(*k).saturating_mul(bytes(k + 1)) <= most;
-        let cut = (0..rank).find(fits).unwrap_or(0);
+        let cut = (0..rank).find(fits).unwrap_or(rank - 1);
         let inner = bytes(cut + 1).max(1);
         let chunks = rows(cut).min(most / inner);
         (self.cut, self.run) = (cut, u64::try_from((slab / inner).max(chunks).max(1)).unwrap_or(u64::MAX));
@@ -71,6 +71,7 @@ impl<'a> Slabs<'a> {
 
     /// Reads the next slab by `read`, which gets one that is smaller where memory ends, as are those that follow.
     pub fn read_next<T>(&mut self, mut read: impl FnMut(&Slab) -> Result<T>) -> Option<Outcome<T>> {
+        let mut failed = usize::MAX;
         loop {
             let here = self.next.clone();
             let slab = match self.next()? {
@@ -78,7 +79,9 @@ impl<'a> Slabs<'a> {
                 Err(failure) => return Some(Err(failure)),
             };
             match read(&slab) {
-                Err(e) if e.kind() == ErrorKind::NoMemory && slab.size as u128 > LEAST_SLAB => {
+                // One element, say, gets no smaller.
+                Err(e) if e.kind() == ErrorKind::NoMemory && slab.size as u128 > LEAST_SLAB && slab.size < failed => {
+                    failed = slab.size;
                     let limit = (slab.size as u128 / 2).max(LEAST_SLAB);
                     self.limits = (self.limits.0.min(limit), limit);
                     self.next = here;

@@ -112,13 +112,21 @@ impl Tail {
     /// Opens the run when its first step is there, with all that was defined by then. What keeps it from that is told once on standard error.
     fn begun(&self, wait: Duration) -> Outcome<Option<Run>> {
         let (began, mut pause, mut is_told) = (Instant::now(), PAUSE, false);
+        let mut guessed = None;
         loop {
             let missing = match self.open() {
+                // While a run is defined its dimension may come last: one that is guessed has to be the same at two looks.
+                Ok(run) if run.there > 0 && is_told && self.dim.is_none() && guessed.as_ref() != Some(&run.dim) => {
+                    let text = format!("{}: steps along {:?}, and others to come", self.place.name(), run.dim);
+                    guessed = Some(run.dim);
+                    text
+                }
                 Ok(run) if run.there > 0 || self.until == Some(0) => return Ok(Some(run)),
-                Ok(run) => match self.grown(&run.dataset, &run.dim, 0, wait.saturating_sub(began.elapsed()))? {
-                    Some(_) => continue,
-                    None => return Ok(None),
-                },
+                // The length is what the documents say, whatever consolidated metadata do.
+                Ok(run) => {
+                    let there = self.grown(&run.dataset, &run.dim, 0, wait.saturating_sub(began.elapsed()))?;
+                    return Ok(there.map(|there| Run { there, ..run }));
+                }
                 Err(NotOpen::Missing(text)) => text,
                 Err(NotOpen::Wrong(failure)) => return Err(failure),
             };
