@@ -321,7 +321,8 @@ void oz_atts_write(text *t, const oz_file *file, const oz_list *atts, const oz_v
         if (kept) oz_stored_copy(t, stored, kept);
         if (ours) text_member(t, att->name), write_att(t, file, att, var);
     }
-    if (known) write_others(t, stored, atts, flags);
+    /* Those of an enumeration are ours, too, where the program has set one of them since. */
+    if (known) write_others(t, stored, atts, var && var->info->kind == NC_ENUM);
     if (flags) oz_flags_write(t, var);
     text_put(t, "}");
 }
