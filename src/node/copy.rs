@@ -16,9 +16,9 @@ use crate::metadata::{Format, Map, v2, v3};
 use crate::store::local::path::followed;
 use crate::store::prefix::hidden_by;
 use crate::store::{Condition, StorageExt, get, zip};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// The names of documents.
 const DOCUMENTS: &[&str] = &[v3::DOCUMENT, v2::ARRAY, v2::GROUP, v2::ATTRIBUTES, v2::CONSOLIDATED];
@@ -83,7 +83,7 @@ impl Store {
     /// Copies all keys below `path`; returns the paths of the nodes that were made by it.
     fn copy_keys(&self, path: &str, (to, to_path): (&Store, &str), verify: bool, progress: &mut OnProgress<'_>) -> Result<Vec<String>> {
         let (way, documents) = (Way { from: self, to, link: false }, self.documents_below(path, to.threads_with(self, true))?);
-        let copying = Copying { way, documents, moves: Moves::default(), gone: Mutex::default() };
+        let copying = Copying { way, documents, moves: Moves::default() };
         if !copying.has_node(path) {
             return Err(kept::changed_meanwhile(path, "removed"));
         }
@@ -154,8 +154,6 @@ struct Copying<'a> {
     way: Way<'a>,
     documents: Documents,
     moves: Moves,
-    /// The nodes of which something was listed and was gone when it was to be copied.
-    gone: Mutex<BTreeSet<String>>,
 }
 
 impl Copying<'_> {
@@ -217,18 +215,8 @@ impl Copying<'_> {
     fn bring(&self, key: &str, to_key: &str) -> Result<()> {
         match self.text(key) {
             Some(text) => self.way.to.shared().put(to_key, &[text], Condition::None).map_err(|e| e.at_key(to_key)),
-            None => {
-                if !self.way.move_object(key, to_key, &self.moves)? {
-                    let node = path::ancestors(key).into_iter().rev().find(|folder| self.has_node(folder)).unwrap_or_default();
-                    self.gone().insert(node.to_string());
-                }
-                Ok(())
-            }
+            None => self.way.move_object(key, to_key, &self.moves),
         }
-    }
-
-    fn gone(&self) -> MutexGuard<'_, BTreeSet<String>> {
-        self.gone.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Checks that all was there that was copied of the nodes.
@@ -252,7 +240,7 @@ impl Copying<'_> {
         match then.kind {
             NodeKind::Array => match shape_of(&then.document) {
                 Some(shape) => {
-                    let gone = self.gone().contains(node);
+                    let gone = &self.moves.gone_below(node);
                     kept::check_copied(from, node, Some(key), CopiedNode::Array { text, document: &then.document, shape: &shape, gone })
                 }
                 None => Ok(()),

@@ -67,6 +67,14 @@ pub(super) fn check_copied(store: &Store, node: &str, key: Option<&str>, then: C
     if matches!(then, CopiedNode::Group(_)) && store.checkpoint().is_some() {
         return Ok(());
     }
+    // A chunk goes where it holds nothing but the fill value, or with the end of the array: one that is there again was missed.
+    if let CopiedNode::Array { gone, .. } = &then {
+        for key in *gone {
+            if store.shared().open(key).map_err(|e| e.at_key(key))?.is_some() {
+                return changed("changed");
+            }
+        }
+    }
     let found = match key {
         None => lookup::find_bare(store, node)?.map(|found| (found.format, found.document)),
         Some(key) => match get(&**store.shared(), key, MAX_CONSOLIDATED)? {
@@ -86,14 +94,9 @@ pub(super) fn check_copied(store: &Store, node: &str, key: Option<&str>, then: C
             if now.and_then(|all| all.get(CHECKPOINT)) == attributes.get(CHECKPOINT) { Ok(()) } else { changed("removed or replaced") }
         }
         CopiedNode::Group(_) => Ok(()),
-        CopiedNode::Array { document, shape, gone, .. } => match shape_of(&now) {
+        CopiedNode::Array { document, shape, .. } => match shape_of(&now) {
             Some(lengths) if lengths.len() == shape.len() && has_same_chunks(document, &now) => {
-                match lengths.iter().zip(shape).all(|(now, then)| now >= then) {
-                    // It may have grown again.
-                    true if gone && now != *document => changed("changed"),
-                    true => Ok(()),
-                    false => changed("made shorter"),
-                }
+                if lengths.iter().zip(shape).all(|(now, then)| now >= then) { Ok(()) } else { changed("made shorter") }
             }
             _ => changed("replaced"),
         },
@@ -142,9 +145,8 @@ pub(super) fn changed_meanwhile(node: &str, what: &str) -> Error {
 pub(super) enum CopiedNode<'a> {
     /// Its attributes.
     Group(&'a Map),
-    /// Its document, and its text if it is known; its shape, as far as it is copied; and whether any chunk was gone when it was to be copied: one goes
-    /// where it holds nothing but the fill value, or with the end of the array.
-    Array { text: &'a [u8], document: &'a Map, shape: &'a [u64], gone: bool },
+    /// Its document, and its text if it is known; its shape, as far as it is copied; and keys of chunks that were gone when they were to be copied.
+    Array { text: &'a [u8], document: &'a Map, shape: &'a [u64], gone: &'a [String] },
 }
 
 impl CopiedNode<'_> {

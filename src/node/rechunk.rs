@@ -275,8 +275,8 @@ impl Job<'_> {
 
     fn node(&mut self, node: &str, new: &New, at: At<'_>) -> Result<()> {
         let (to, target) = (at.0, &moved_path(node, &self.from_path, at.1));
-        let gone = if let New::Array(array) = new { self.chunks(node, array, at)? } else { false };
-        self.check_copied(node, new, gone)?;
+        let gone = if let New::Array(array) = new { self.chunks(node, array, at)? } else { Vec::new() };
+        self.check_copied(node, new, &gone)?;
         // What the document speaks of is durable before it is there.
         if target == at.1 {
             to.flush()?;
@@ -297,7 +297,7 @@ impl Job<'_> {
     }
 
     /// Checks that what was copied of a node was all there.
-    fn check_copied(&self, node: &str, new: &New, gone: bool) -> Result<()> {
+    fn check_copied(&self, node: &str, new: &New, gone: &[String]) -> Result<()> {
         let nothing = Map::new();
         let then = match new {
             New::Group(Format::V3, document) => CopiedNode::Group(v3::attributes(document).unwrap_or(&nothing)),
@@ -310,8 +310,8 @@ impl Job<'_> {
         kept::check_copied(self.way.from, node, None, then)
     }
 
-    /// Makes the chunks of an array; says whether any of those that are copied as they are was gone by then.
-    fn chunks(&mut self, node: &str, array: &NewArray, at: At<'_>) -> Result<bool> {
+    /// Makes the chunks of an array. Gives keys of those that are copied as they are, and were gone by then.
+    fn chunks(&mut self, node: &str, array: &NewArray, at: At<'_>) -> Result<Vec<String>> {
         let (before, total) = (self.done, self.total);
         if !array.same_bytes {
             let elements = self.elements(node, array, at)?;
@@ -319,7 +319,7 @@ impl Job<'_> {
             elements.run(&mut |done| progress(before + done, total.max(before + done)))?;
             self.report.encoded += chunks;
             self.done += chunks;
-            return Ok(false);
+            return Ok(Vec::new());
         }
         let target = moved_path(node, &self.from_path, at.1);
         cut::copy_marker((self.way.from, node), (at.0, &target))?;
@@ -332,10 +332,11 @@ impl Job<'_> {
         })?;
         let (moves, progress) = (Moves::default(), &mut self.progress);
         Way { to: at.0, ..self.way }.move_all(&keys, &moves, &mut |done| progress(before + done, total.max(before + done)))?;
+        let gone = moves.gone_below(node);
         self.report.linked += moves.linked.into_inner();
         self.report.copied += moves.copied.into_inner();
         self.done += keys.len() as u64;
-        Ok(moves.gone.into_inner() > 0)
+        Ok(gone)
     }
 }
 

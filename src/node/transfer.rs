@@ -13,8 +13,8 @@ use crate::error::{Error, Result};
 use crate::limits::{self, Dims};
 use crate::metadata::Dialect;
 use crate::store::{Condition, Object};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Objects up to this size are read at once, larger ones piece by piece.
 const PIECE: u64 = 8 << 20;
@@ -59,8 +59,26 @@ pub(super) struct Moves {
     pub linked: AtomicU64,
     /// Were copied.
     pub copied: AtomicU64,
-    /// Were gone by then.
-    pub gone: AtomicU64,
+    /// Some of the keys whose objects were gone by then.
+    gone: Mutex<Vec<String>>,
+}
+
+/// The most keys of objects that were gone which are kept.
+const GONE: usize = 1000;
+
+impl Moves {
+    fn note_gone(&self, key: &str) {
+        let mut gone = self.gone.lock().unwrap_or_else(PoisonError::into_inner);
+        if gone.len() < GONE {
+            gone.push(key.to_string());
+        }
+    }
+
+    /// Some of the keys below a node whose objects were listed, and were gone when they were to be copied.
+    pub fn gone_below(&self, node: &str) -> Vec<String> {
+        let gone = self.gone.lock().unwrap_or_else(PoisonError::into_inner);
+        gone.iter().filter(|key| path::is_within(key, node)).cloned().collect()
+    }
 }
 
 /// From where to where objects go.
@@ -90,7 +108,7 @@ impl Way<'_> {
     pub fn move_all(&self, keys: &[(String, String)], moves: &Moves, told: &mut dyn FnMut(u64) -> Result<()>) -> Result<()> {
         let task = |i: u64, _: &tasks::Running<'_>| {
             let (key, to_key) = &keys[i as usize];
-            self.move_object(key, to_key, moves).map(drop)
+            self.move_object(key, to_key, moves)
         };
         let (pool, width) = self.threads();
         tasks::run(&pool, keys.len() as u64, width, &task, told)
@@ -101,22 +119,22 @@ impl Way<'_> {
         self.to.threads_with(self.from, true)
     }
 
-    /// Brings one object to another key. One that another program erased meanwhile is missing in the new place, too: `false` then.
-    pub fn move_object(&self, key: &str, to_key: &str, moves: &Moves) -> Result<bool> {
+    /// Brings one object to another key. One that another program erased meanwhile is missing in the new place, too, and noted.
+    pub fn move_object(&self, key: &str, to_key: &str, moves: &Moves) -> Result<()> {
         let file = if self.link { self.from.shared().file(key) } else { None };
         if let Some(file) = file
             && self.to.shared().link(to_key, &file, true).map_err(|e| e.at_key(to_key))?
         {
             moves.linked.fetch_add(1, Ordering::Relaxed);
-            return Ok(true);
+            return Ok(());
         }
         let Some(object) = self.from.shared().open(key).map_err(|e| e.at_key(key))? else {
-            moves.gone.fetch_add(1, Ordering::Relaxed);
-            return Ok(false);
+            moves.note_gone(key);
+            return Ok(());
         };
         self.copy_object(&object, key, to_key)?;
         moves.copied.fetch_add(1, Ordering::Relaxed);
-        Ok(true)
+        Ok(())
     }
 
     fn copy_object(&self, object: &Object, key: &str, to_key: &str) -> Result<()> {

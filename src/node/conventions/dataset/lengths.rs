@@ -74,7 +74,9 @@ impl Dataset {
     /// Waits until a variable has the dimension, which another program may define any time.
     fn wait_for_variables(&self, name: &str, beyond: u64, timeout: Duration) -> Result<()> {
         let mut pauses = Pauses::new(self.group().store(), timeout);
-        while self.along(name).is_empty() {
+        // One that this handle has defined is as long as that, without a variable.
+        let is_long = || self.known_dimension(name).is_ok_and(|there| there.length > beyond);
+        while self.along(name).is_empty() && !is_long() {
             // The coordinate is found by its name in stores that do not list, too.
             match self.variable(name) {
                 Err(e) if e.kind() != ErrorKind::NotFound => return Err(e),
