@@ -291,9 +291,7 @@ fn pruning_lists_a_checkpoint_that_a_kill_left_unlisted() {
 #[test]
 fn pruning_removes_what_a_kill_has_left_and_leaves_what_this_process_makes() {
     for (format, committed) in [(Format::V3, 0), (Format::V3, 2), (Format::V2, 0), (Format::V2, 2)] {
-        let store = Store::memory(&Context::with_threads(1));
-        Group::create(&store, "", Some(format), Create::New).unwrap();
-        let all = Checkpoints::new(&store, "").unwrap();
+        let (store, all) = in_memory(format);
         (0..committed).for_each(|n| make(&all, &n.to_string(), n + 1).unwrap());
         fill(&all.begin("killed").unwrap(), 7).unwrap();
         let made = all.begin("made").unwrap();
@@ -475,12 +473,18 @@ fn copied_while_pruned(format: Format, (path, same_keys): (&str, bool), after: u
     (came.load(Ordering::Relaxed) > 0).then(|| done.err().map(|e| e.kind()))
 }
 
+/// A store in memory whose root is a group of a format, and its checkpoints.
+fn in_memory(format: Format) -> (Store, Checkpoints) {
+    let store = Store::memory(&Context::with_threads(1));
+    Group::create(&store, "", Some(format), Create::New).unwrap();
+    let all = Checkpoints::new(&store, "").unwrap();
+    (store, all)
+}
+
 #[test]
 fn a_checkpoint_stays_one_whatever_becomes_of_its_attributes() {
     for format in [Format::V3, Format::V2] {
-        let store = Store::memory(&Context::with_threads(1));
-        Group::create(&store, "", Some(format), Create::New).unwrap();
-        let all = Checkpoints::new(&store, "").unwrap();
+        let (store, all) = in_memory(format);
         let group = all.begin("a").unwrap();
         fill(&group, 1).unwrap();
         group.attributes().replace_json(r#"{"step":1}"#).unwrap();
@@ -513,9 +517,7 @@ fn a_checkpoint_whose_attributes_are_being_collected_becomes_the_newest() {
 #[test]
 fn what_is_left_of_a_removed_checkpoint_is_pruned_whatever_went_first() {
     for format in [Format::V3, Format::V2] {
-        let store = Store::memory(&Context::with_threads(1));
-        Group::create(&store, "", Some(format), Create::New).unwrap();
-        let all = Checkpoints::new(&store, "").unwrap();
+        let (store, all) = in_memory(format);
         let document = if format == Format::V2 { ".zgroup" } else { "zarr.json" };
         fill(&all.begin("a").unwrap(), 1).unwrap();
         make(&all, "b", 2).unwrap();
