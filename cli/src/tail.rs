@@ -18,8 +18,7 @@ use std::time::{Duration, Instant};
 ///
 /// A line has the step's number, the value of the coordinate, and of each variable of numbers the least, the greatest and the mean stored
 /// value; missing ones, NaN and infinities do not count. It waits for a run that has not begun, or lacks the dimension, and says so on standard
-/// error. It ends by
-/// Ctrl-C, --until or --timeout.
+/// error. It ends by Ctrl-C, --until or --timeout.
 #[derive(Args)]
 pub struct Tail {
     #[command(flatten)]
