@@ -83,7 +83,7 @@ static long count_of(const workload *w) {
 /* Ends the library's threads; those of the network end by themselves, a little later. */
 static void rest(const workload *w) {
     if (ozarr_shutdown()) problem(w, "shutdown");
-    for (int tries = 0, threads = 2; threads > 1 && tries < 1000; tries++) {
+    for (int tries = 0, threads = 2; threads > 1 && tries < 30000; tries++) {
         DIR *folder = opendir("/proc/self/task");
         for (threads = -2; folder && readdir(folder);) threads++;
         if (folder) closedir(folder);

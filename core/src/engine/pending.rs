@@ -613,8 +613,12 @@ mod tests {
     #[test]
     fn a_thread_that_holds_a_documents_lock_finds_the_end_of_its_request_by_looking() {
         let bench = Bench::new(1, "looked at under a lock");
-        let looks: [fn(&Pending) -> bool; 4] =
-            [|r| r.test().unwrap(), |r| r.wait(soon(0)).unwrap(), |r| r.progress().unwrap() == Progress::Done, |r| r.outcome().is_ok()];
+        let looks: [fn(&Pending) -> bool; 4] = [
+            |r| r.test().unwrap(),
+            |r| r.wait(soon(60_000)).unwrap(),
+            |r| r.progress().unwrap() == Progress::Done,
+            |r| r.outcome().is_ok(),
+        ];
         for (i, is_late) in (0..looks.len()).flat_map(|i| [(i, false), (i, true)]) {
             let called = Arc::new(AtomicU8::new(0));
             let deadline = if is_late { soon(0) } else { None };
