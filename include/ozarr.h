@@ -2260,9 +2260,10 @@ OZARR_CHECKED ozarr_status ozarr_dataset_open_variable(const ozarr_dataset *data
 
 /**
  * Writes which variables are coordinates, stores what waits to be written, consolidates metadata, flushes
- * and frees. The handle is gone, whatever the status says. Variables that disagree on the length of a
- * dimension are `OZARR_ERR_METADATA` after that, if the dataset can be changed: others refuse it. (While
- * a series of the dimension is open, they may for a moment, in stores with locks.)
+ * and frees. The handle is gone, whatever the status says. Variables that have come to disagree on the
+ * length of a dimension since they were opened are `OZARR_ERR_METADATA` after that, if the dataset can be
+ * changed: others refuse it. (While a series of the dimension is open, they may for a moment, in stores
+ * with locks; those of a killed run are brought in step by the next series.)
  *
  * Errors: those of documents, chunks and stores.
  */

@@ -49,6 +49,8 @@ struct DatasetState {
     coordinates: Vec<String>,
     /// Whether attributes `coordinates` are to be written.
     marked: bool,
+    /// The differences in length that were found in the store, as a killed run leaves them, not made by this program.
+    found_differences: Vec<String>,
 }
 
 impl DatasetState {
@@ -148,6 +150,7 @@ impl Dataset {
         let dataset = Dataset(Arc::new(Inner { group, state: ForkPreserved::new(state), unsettled, reopens }));
         let told = |(_, text)| Finding::new(Severity::Warning, "XR-22", format!("{text}; the shorter one counts"));
         let findings: Vec<Finding> = dataset.known_dimensions().differences().map(told).collect();
+        dataset.note_found_differences();
         dataset.group().store().context().report(path::display(dataset.group().path()), &findings)?;
         Ok(dataset)
     }
@@ -185,10 +188,21 @@ impl Dataset {
                 changed.push(array.path().to_string());
             }
         }
+        if !changed.is_empty() {
+            self.note_found_differences();
+        }
         match self.known_dimensions().differences().next() {
             None if differ => self.consolidate(),
             None => upkeep::after_change(self.group().store(), &changed, None),
             Some(_) => Ok(()),
+        }
+    }
+
+    /// Remembers that variables differ in length in the store as they do now: what another program left is no error of this one's when it closes.
+    fn note_found_differences(&self) {
+        let texts: Vec<String> = self.known_dimensions().differences().map(|(_, text)| text).collect();
+        if !texts.is_empty() {
+            self.0.state.write(|state| state.found_differences.extend(texts));
         }
     }
 
@@ -317,7 +331,11 @@ impl Dataset {
     pub fn variable(&self, name: &str) -> Result<Array> {
         let array = self.known(name)?.array;
         if self.0.unsettled.load(Ordering::Acquire) && array.is_listed() {
+            let before = array.shape();
             array.refresh()?;
+            if array.shape() != before {
+                self.note_found_differences();
+            }
         }
         Ok(array.for_another_handle())
     }

@@ -7,7 +7,8 @@ use crate::node::{Array, document};
 
 impl Dataset {
     /// Checks that arrays agree on the lengths of their dimensions, as one that was appended to may not. While a series of the dimension is open,
-    /// in any process, they differ between two documents of a publication, between which this process may have read them, too.
+    /// in any process, they differ between two documents of a publication, between which this process may have read them, too. What a killed
+    /// run left is no error: the series that goes on brings it in step.
     fn check(&self) -> Result<()> {
         let differ = self.differences();
         if differ.is_empty() {
@@ -15,7 +16,8 @@ impl Dataset {
         }
         let known = self.0.state.read(|state| state.variables.clone());
         known.iter().filter(|v| differ.iter().any(|(name, _)| v.dimensions.contains(name))).try_for_each(|v| v.array.refresh())?;
-        match self.differences().first() {
+        let found = self.0.state.read(|state| state.found_differences.clone());
+        match self.differences().into_iter().find(|(_, text)| !found.contains(text)) {
             Some((_, text)) => Err(err!(Metadata, "{text}; resize the dimension to one of them")),
             None => Ok(()),
         }
@@ -29,7 +31,7 @@ impl Dataset {
     }
 
     /// Writes which variables are coordinates, stores what waits of variables, consolidates the metadata (unless the store's options forbid it) and
-    /// flushes. Arrays that disagree on a dimension are an error, after all of that, where the dataset can be changed.
+    /// flushes. Arrays that disagree on a dimension since they were opened are an error, after all of that, where the dataset can be changed.
     pub fn close(&self) -> Result<()> {
         if !self.group().store().is_writable() {
             return self.0.group.close();
