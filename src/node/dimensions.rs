@@ -73,11 +73,11 @@ impl Dimensions {
     }
 
     /// The dimensions along which arrays differ in length, with a text that says which ones do.
-    pub fn differences(&self) -> impl Iterator<Item = (&str, String)> + '_ {
+    pub fn differences(&self) -> impl Iterator<Item = (&Dimension, String)> + '_ {
         self.known.iter().filter(|k| k.dimension.length < k.dimension.longest).map(|k| {
             let Dimension { name, length, longest } = &k.dimension;
             let (short, long) = (&k.shortest, &k.longest);
-            (name.as_str(), format!("the dimension {name:?} of the array {short:?} is {length} long, that of {long:?} is {longest}"))
+            (&k.dimension, format!("the dimension {name:?} of the array {short:?} is {length} long, that of {long:?} is {longest}"))
         })
     }
 

@@ -205,10 +205,16 @@ fn whatever_write_fails_readers_see_whole_steps_and_the_run_goes_on() {
                 done
             });
             lengths.insert(check(&store));
-            // The program begins again: it defines what is there and closes the dataset, whose variables may differ in length, or only opens it.
+            // The program begins again: it defines what is there, perhaps with one variable more, and closes the dataset, whose variables may differ
+            // in length, or only opens it.
             let again = anew(&store);
-            match after / by % 3 {
+            match after / by % 4 {
                 0 => try_define(&again, Format::V3, Create::OpenIfSame),
+                3 => try_define(&again, Format::V3, Create::OpenIfSame).and_then(|()| {
+                    let ds = Dataset::create(&again, "", None, Create::OpenIfSame).unwrap();
+                    ds.define_variable("added", &VariableSpec::new(DataType::Int32, &["time"]), Create::New)?;
+                    ds.close()
+                }),
                 1 => dataset(&again).close(),
                 _ => dataset(&again).variable("t").and_then(|_| dataset(&again).close()),
             }
@@ -642,6 +648,16 @@ fn a_dataset_that_is_opened_again_tells_what_is_defined_otherwise() {
             let variable = VariableSpec { chunks: Some(chunks.to_vec()), ..VariableSpec::new(data_type, dimensions) };
             again().define_variable("t", &variable, Create::New).map(drop)
         };
+        // A specification whose shape is that at the first start.
+        let mut spec = Spec::new(DataType::Int32, &[0, 3]).unwrap();
+        spec.set_chunks(&[4, 2]).unwrap();
+        let variable_by = |spec: &Spec| {
+            let variable = VariableSpec { spec: Some(spec.clone()), ..VariableSpec::new(DataType::Int32, &["time", "x"]) };
+            again().define_variable("t", &variable, Create::New).map(drop)
+        };
+        variable_by(&spec).unwrap();
+        spec.set_shape(&[0, 4]).unwrap();
+        assert_eq!(variable_by(&spec).unwrap_err().kind(), ErrorKind::Argument);
         let same =
             [again().define_dimension("time", 0), time(3, "days since 2026-01-01"), variable(DataType::Int32, &[4, 2], &["time", "x"])];
         assert!(same.iter().all(Result::is_ok), "{same:?}");

@@ -49,8 +49,8 @@ struct DatasetState {
     coordinates: Vec<String>,
     /// Whether attributes `coordinates` are to be written.
     marked: bool,
-    /// The differences in length that were found in the store, as a killed run leaves them, not made by this program.
-    found_differences: Vec<String>,
+    /// Dimensions along which the variables differed in the store, as a killed run leaves them, not by this program.
+    found_differences: Vec<Dimension>,
 }
 
 impl DatasetState {
@@ -148,7 +148,7 @@ impl Dataset {
         state.coordinates = coordinates;
         let unsettled = AtomicBool::new(group.store().is_writable());
         let dataset = Dataset(Arc::new(Inner { group, state: ForkPreserved::new(state), unsettled, reopens }));
-        let told = |(_, text)| Finding::new(Severity::Warning, "XR-22", format!("{text}; the shorter one counts"));
+        let told = |(_, text): (_, String)| Finding::new(Severity::Warning, "XR-22", format!("{text}; the shorter one counts"));
         let findings: Vec<Finding> = dataset.known_dimensions().differences().map(told).collect();
         dataset.note_found_differences();
         dataset.group().store().context().report(path::display(dataset.group().path()), &findings)?;
@@ -200,10 +200,8 @@ impl Dataset {
 
     /// Remembers that variables differ in length in the store as they do now: what another program left is no error of this one's when it closes.
     fn note_found_differences(&self) {
-        let texts: Vec<String> = self.known_dimensions().differences().map(|(_, text)| text).collect();
-        if !texts.is_empty() {
-            self.0.state.write(|state| state.found_differences.extend(texts));
-        }
+        let found = self.known_dimensions().all().into_iter().filter(|dimension| dimension.length < dimension.longest);
+        self.0.state.write(|state| state.found_differences.extend(found));
     }
 
     /// Where consolidated metadata differ from the documents, `None` without any or in a store that lists nothing; and the documents, each of

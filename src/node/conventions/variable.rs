@@ -61,8 +61,12 @@ impl VariableSpec {
     /// The array that is to be created. Chunks that are left open are those of `there`, if it is one: what was suggested for fewer steps is
     /// not suggested again.
     pub(super) fn spec_of(&self, format: Format, shape: &[u64], there: Option<&Array>) -> Result<Spec> {
+        // A length of 0 is that of a dimension that grows, and has perhaps.
+        let fits = |wanted: &[u64]| {
+            wanted.len() == shape.len() && wanted.iter().zip(shape).all(|(wanted, now)| wanted == now || *wanted == 0 && there.is_some())
+        };
         let mut spec = match &self.spec {
-            Some(spec) if spec.has_shape() && spec.shape() != shape || spec.data_type() != self.data_type.native() => {
+            Some(spec) if spec.has_shape() && !fits(spec.shape()) || spec.data_type() != self.data_type.native() => {
                 let (found, wanted) = (spec.data_type().name(), self.data_type.name());
                 bail!(
                     Argument,

@@ -3,6 +3,7 @@
 use super::{Dataset, DatasetState};
 use crate::error::{Result, err};
 use crate::node::conventions::coordinates;
+use crate::node::dimensions::Dimension;
 use crate::node::{Array, document};
 
 impl Dataset {
@@ -15,19 +16,19 @@ impl Dataset {
             return Ok(());
         }
         let known = self.0.state.read(|state| state.variables.clone());
-        known.iter().filter(|v| differ.iter().any(|(name, _)| v.dimensions.contains(name))).try_for_each(|v| v.array.refresh())?;
+        known.iter().filter(|v| differ.iter().any(|(of, _)| v.dimensions.contains(&of.name))).try_for_each(|v| v.array.refresh())?;
         let found = self.0.state.read(|state| state.found_differences.clone());
-        match self.differences().into_iter().find(|(_, text)| !found.contains(text)) {
+        match self.differences().into_iter().find(|(dimension, _)| !found.contains(dimension)) {
             Some((_, text)) => Err(err!(Metadata, "{text}; resize the dimension to one of them")),
             None => Ok(()),
         }
     }
 
     /// The dimensions along which arrays differ as far as this process knows, and which no series lengthens, with a text that says which arrays do.
-    fn differences(&self) -> Vec<(String, String)> {
+    fn differences(&self) -> Vec<(Dimension, String)> {
         let (all, group) = (self.known_dimensions(), self.group());
-        let unlocked = all.differences().filter(|(name, _)| !document::is_locked_alone(group.store(), group.path(), name));
-        unlocked.map(|(name, text)| (name.to_string(), text)).collect()
+        let unlocked = all.differences().filter(|(of, _)| !document::is_locked_alone(group.store(), group.path(), &of.name));
+        unlocked.map(|(dimension, text)| (dimension.clone(), text)).collect()
     }
 
     /// Writes which variables are coordinates, stores what waits of variables, consolidates the metadata (unless the store's options forbid it) and
