@@ -67,13 +67,21 @@ pub(super) fn is_worker() -> bool {
 pub(super) fn join_all() {
     // Another call may have taken the list, and is not done yet.
     let _joining = lock(JOINING.get().get());
-    let all = std::mem::take(&mut *lock(STARTED.get().get()));
-    let pools: Vec<Arc<PoolState>> = all.iter().filter_map(|started| started.pool.upgrade()).collect();
-    for shared in &pools {
-        lock(&shared.queue).resting = true;
-        shared.wake.notify_all();
+    let mut pools: Vec<Arc<PoolState>> = Vec::new();
+    loop {
+        let all = std::mem::take(&mut *lock(STARTED.get().get()));
+        // One that still worked may have had others started meanwhile.
+        if all.is_empty() {
+            break;
+        }
+        let resting = pools.len();
+        pools.extend(all.iter().filter_map(|started| started.pool.upgrade()));
+        for shared in &pools[resting..] {
+            lock(&shared.queue).resting = true;
+            shared.wake.notify_all();
+        }
+        all.into_iter().for_each(|started| started.thread.join());
     }
-    all.into_iter().for_each(|started| started.thread.join());
     pools.iter().for_each(|shared| lock(&shared.queue).resting = false);
 }
 
@@ -187,6 +195,14 @@ fn default_threads() -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    impl Pool {
+        /// Does something while nobody can offer work to the pool.
+        pub(in crate::engine) fn while_locked(&self, work: impl FnOnce()) {
+            let _queue = lock(&self.state.get().queue);
+            work();
+        }
+    }
 
     /// Work that takes until it is let go.
     #[derive(Default)]

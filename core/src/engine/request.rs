@@ -315,14 +315,15 @@ impl Request {
         true
     }
 
-    /// Queues the rest of a parked item.
+    /// Queues the rest of a parked item. A worker that is started for it is there before another thread can take it: with the last item the call
+    /// ends, and no thread may come after that, when the program has perhaps ended all of them.
     pub(super) fn resume(self: &Arc<Self>, task: Task) {
         let mut state = lock(&self.state);
         state.ready.push_back(task);
         self.ready.fetch_add(1, Ordering::AcqRel);
+        self.work.pool().offer(self, 1);
         drop(state);
         self.wake.notify_all();
-        self.work.pool().offer(self, 1);
         if let Some(after) = &self.after {
             after.resumed();
         }
@@ -526,6 +527,44 @@ mod tests {
             self.done.fetch_add(local.into_inner(), Ordering::Relaxed);
             Outcome::Done(Ok(()))
         }
+    }
+
+    /// One item that waits for another thread.
+    struct Parks(Arc<Pool>, std::sync::mpsc::Sender<Arc<Request>>);
+
+    impl Work for Parks {
+        fn about(&self) -> About {
+            About { items: 1, bytes: 8, finish_others: true, tuning: Tuning::default() }
+        }
+
+        fn pool(&self) -> &Pool {
+            &self.0
+        }
+
+        fn run(&self, request: &Arc<Request>, _: u64) -> Outcome {
+            self.1.send(request.clone()).unwrap();
+            Outcome::Parked
+        }
+    }
+
+    #[test]
+    fn no_worker_is_started_for_a_call_that_has_ended() {
+        let (pool, ended) = (Pool::new(2), AtomicBool::new(false));
+        let (sender, parked) = std::sync::mpsc::channel();
+        std::thread::scope(|scope| {
+            let work = Box::new(Parks(pool.clone(), sender));
+            scope.spawn(|| {
+                run(work).unwrap();
+                ended.store(true, Ordering::SeqCst);
+            });
+            let request = parked.recv().unwrap();
+            pool.while_locked(|| {
+                scope.spawn(move || request.resume(Box::new(|request| request.finish(Ok(())))));
+                std::thread::sleep(std::time::Duration::from_millis(50));
+                assert!(!ended.load(Ordering::SeqCst), "the call has ended before a worker was there");
+            });
+        });
+        assert!(ended.load(Ordering::SeqCst));
     }
 
     #[test]
