@@ -2,7 +2,7 @@
 
 Usage: view_check.py --program OZARR --build DIR [--pictures DIR]     (--pictures: renews the picture of the documentation there)
 """
-import argparse, asyncio, base64, http.server, json, os, re, shutil, signal, socket, subprocess, sys, threading, urllib.error, urllib.request, warnings
+import argparse, asyncio, base64, http.server, json, os, re, shutil, signal, socket, subprocess, sys, threading, time, urllib.error, urllib.request, warnings
 from pathlib import Path
 from urllib.parse import quote, urlsplit
 import numpy as np, xarray, zarr
@@ -15,6 +15,8 @@ arguments.add_argument("--program", required=True)
 arguments.add_argument("--build", type=Path, required=True)
 arguments.add_argument("--pictures", type=Path)
 options = arguments.parse_args()
+# Seconds in which what is waited for comes on a busy machine, too.
+LONG = 120
 BROWSERS = ["chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"]
 # A name and texts that would do something, were they not text. The picture of the documentation goes without.
 HOSTILE = "notes" if options.pictures else "<img src=x onerror=document.title='hacked'>"
@@ -58,7 +60,7 @@ def image(root, shape, step, levels):
 def get(address, host=None, method="GET"):
     request = urllib.request.Request(address, method=method, headers={"Host": host} if host else {})
     try:
-        with urllib.request.urlopen(request, timeout=10) as answer:
+        with urllib.request.urlopen(request, timeout=LONG) as answer:
             return answer.status, answer.read(), answer.headers
     except urllib.error.HTTPError as error:
         return error.code, error.read(), error.headers
@@ -172,7 +174,7 @@ def put(address, store):
     for file in filter(Path.is_file, store.rglob("*")):
         key = quote(f"run.zarr/{file.relative_to(store)}")
         headers = {"Content-Type": "application/octet-stream"}
-        urllib.request.urlopen(urllib.request.Request(f"{address}/bucket/{key}", file.read_bytes(), headers, method="PUT"), timeout=30).read()
+        urllib.request.urlopen(urllib.request.Request(f"{address}/bucket/{key}", file.read_bytes(), headers, method="PUT"), timeout=LONG).read()
     return os.environ | {"AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b", "AWS_REGION": "us-east-1", "AWS_ENDPOINT_URL": address}
 
 
@@ -201,7 +203,7 @@ class Tab:
     async def call(self, method, **parameters):
         self.number += 1
         await self.socket.send_json({"id": self.number, "method": method, "params": parameters})
-        while (message := await self.socket.receive_json(timeout=10)).get("id") != self.number:
+        while (message := await self.socket.receive_json(timeout=LONG)).get("id") != self.number:
             pass
         assert "error" not in message, message
         return message["result"]
@@ -212,11 +214,12 @@ class Tab:
         return result["result"].get("value")
 
     async def until(self, code):
-        for _ in range(200):
+        end = time.monotonic() + LONG
+        while time.monotonic() < end:
             if found := await self.value(code):
                 return found
             await asyncio.sleep(0.05)
-        raise AssertionError(f"{code}: not in 10 s; {await self.value('document.body.innerText')}")
+        raise AssertionError(f"{code}: not in {LONG} s; {await self.value('document.body.innerText')}")
 
     async def key(self, key):
         for kind in ("keyDown", "keyUp"):

@@ -89,7 +89,7 @@ def main():
     build.mkdir(parents=True)
     run, env = build / "run.zarr", {k: v for k, v in os.environ.items() if k not in ("DISPLAY", "WAYLAND_DISPLAY")}
     begin = lambda *argv: subprocess.Popen([str(x) for x in argv], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env)
-    ends = ["--until", STEPS, "--timeout", 60]
+    ends = ["--until", STEPS, "--timeout", 300]
     watch = begin(sys.executable, "-W", "error", ROOT / "examples/watch.py", run, "u", *ends, "--save", build / "plot.png")
     writer = begin(sys.executable, __file__, "--library", a.library, "--program", a.program, "--write", run)
     while not (run / "v/zarr.json").exists() and writer.poll() is None:

@@ -229,7 +229,8 @@ mod tests {
 
     #[test]
     fn started_reads_run_side_by_side() {
-        let store = slow(Duration::from_millis(50));
+        // Long enough for them all to be started meanwhile on a busy machine.
+        let store = slow(Duration::from_millis(500));
         store.put("a", &[b"abc"], Condition::None).unwrap();
         let (sender, receiver) = mpsc::channel();
         let start = Instant::now();
@@ -241,9 +242,7 @@ mod tests {
         for _ in 0..40 {
             assert_eq!(receiver.recv_timeout(Duration::from_secs(20)).unwrap(), [b"bc"]);
         }
-        let took = start.elapsed();
-        assert!(took >= Duration::from_millis(50), "{took:?}");
-        assert!(took < Duration::from_millis(40 * 50), "{took:?}");
+        assert!(start.elapsed() >= Duration::from_millis(500));
         let stats = store.stats();
         assert_eq!((stats.requests, stats.in_flight), (41, 0));
         assert!(stats.most_in_flight > 10, "{stats:?}");
