@@ -143,16 +143,15 @@ static int store_before_renaming(oz_file *file, bool unopened, bool *defining) {
     return *defining ? oz_elements_store(file) : oz_hierarchy_sync(file);
 }
 
-/* Stores the records with the new names: by them variables have their types. What cannot be stored waits on. */
-static void store_after_renaming(oz_file *file, bool defining) {
-    if (!defining) (void)oz_hierarchy_store(file);
-    for (int i = 0; i < file->group_count && defining && oz_stores(file); i++) {
-        oz_group *group = file->groups[i];
-        if (!group->handle || !group->dirty) continue;
-        (void)oz_group_store_atts(group);
-        /* It is stored again with what is being defined. */
-        group->dirty = true;
+/* Brings the new name into the records: by them variables have their types. What cannot be stored waits on. */
+static void store_after_renaming(oz_file *file, const oz_renaming *renaming, bool defining) {
+    for (int i = 0; i < file->group_count && oz_stores(file); i++) {
+        const oz_group *group = file->groups[i];
+        /* Any record may name types by paths through a group. */
+        bool names = group == renaming->group || (renaming->path && file->type_count);
+        if (names && group->handle) (void)oz_record_rename(group, renaming);
     }
+    if (!defining) (void)oz_hierarchy_store(file);
 }
 
 int oz_rename_var(int ncid, int varid, const char *name) {
@@ -166,12 +165,12 @@ int oz_rename_var(int ncid, int varid, const char *name) {
     if (!group->file->writable) return NC_EPERM;
     if (name_in_use(group, name)) return NC_ENAMEINUSE;
     if (group->file->classic && !group->file->defining && strlen(name) > strlen(var->name)) return NC_ENOTINDEFINE;
-    char *copy = strdup(name);
-    if (!copy) return NC_ENOMEM;
+    char *copy = strdup(name), *old = strdup(var->name);
+    if (!copy || !old) return free(copy), free(old), NC_ENOMEM;
     bool stored = oz_var_made(var) || var->unopened, defining = false;
     if (stored) status = store_before_renaming(group->file, var->unopened, &defining);
     /* What could not be stored waits on in the handles. */
-    if (status) return free(copy), status;
+    if (status) return free(copy), free(old), status;
     if (stored) {
         oz_var_close(var);
         if (oz_stores(group->file)) status = oz_error(ozarr_group_rename(group->handle, var->name, name));
@@ -181,7 +180,8 @@ int oz_rename_var(int ncid, int varid, const char *name) {
     else oz_list_rename(&group->vars, var->id, copy);
     int opened = stored ? oz_var_open(var) : NC_NOERR;
     touch(group);
-    if (stored && !status && !opened) store_after_renaming(group->file, defining);
+    if (stored && !status && !opened) store_after_renaming(group->file, &(oz_renaming){.group = group, .name = old, .new_name = var->name}, defining);
+    free(old);
     return status ? status : opened;
 }
 
@@ -243,13 +243,13 @@ int oz_rename_grp(int ncid, const char *name) {
     if (!file->writable) return NC_EPERM;
     if (!group->parent) return NC_EBADGRPID;
     if (name_in_use(group->parent, name)) return NC_ENAMEINUSE;
-    char *copy = strdup(name);
-    if (!copy) return NC_ENOMEM;
+    char *copy = strdup(name), *path = oz_group_path(group);
+    if (!copy || !path) return free(copy), free(path), NC_ENOMEM;
     /* Ranks that do not store have no handle. */
     bool stored = oz_agree(file->ranks, group->handle != NULL) != 0, defining = false;
     if (stored) status = store_before_renaming(file, file->ranks != NULL, &defining);
     /* What could not be stored waits on in the handles. */
-    if (status) return free(copy), status;
+    if (status) return free(copy), free(path), status;
     if (stored) close_below(file, group);
     if (stored && oz_stores(file)) status = oz_error(ozarr_group_rename(group->parent->handle, group->name, name));
     status = oz_agree(file->ranks, status);
@@ -259,6 +259,11 @@ int oz_rename_grp(int ncid, const char *name) {
     /* The records of any group may name types by paths through this one. */
     for (int i = 0; i < file->group_count && file->type_count; i++) touch(file->groups[i]);
     int opened = stored ? reopen(group) : NC_NOERR;
-    if (stored && !status && !opened) store_after_renaming(file, defining);
+    char *new_path = oz_group_path(group);
+    const char *last = strrchr(path, '/');
+    const oz_renaming renaming = {group->parent, last ? last + 1 : path, group->name, path, new_path};
+    if (stored && !status && !opened && new_path) store_after_renaming(file, &renaming, defining);
+    free(path);
+    free(new_path);
     return status ? status : opened;
 }

@@ -78,6 +78,15 @@ int oz_elements_store(oz_file *file);
 int oz_group_store_atts(oz_group *group);
 int oz_var_store_atts(oz_var *var);
 
+/* What has another name by now: a variable of a group, or a group in it, whose path below the root is then given, too. */
+typedef struct oz_renaming {
+    const oz_group *group;
+    const char *name, *new_name, *path, *new_path;
+} oz_renaming;
+
+/* Stores the new name in the record of a group, and nothing else that is not yet stored. */
+int oz_record_rename(const oz_group *group, const oz_renaming *renaming);
+
 /* Consolidates the metadata, so that readers see all lengths change at once: of a new file here, else by the library. */
 int oz_consolidate(oz_file *file);
 

@@ -167,42 +167,93 @@ static void note_stored(oz_group *group) {
     group->dirty = false;
 }
 
-/* The attributes of a group and its record as they are to be stored. */
-static int compose(const oz_group *group, text *attributes, text *record) {
-    oz_stored stored = {0}, old = {0};
+/* Stores the record of a group with all its attributes, or (`attributes` NULL) with those that it has. */
+static int store_record(const oz_group *group, const text *attributes, text *record) {
+    ozarr_node *node = ozarr_group_node(group->handle);
     int32_t format = 3;
-    int status = read_stored(group, NULL, &stored, &old);
-    if (!status) oz_atts_write(attributes, group->file, &group->atts, NULL, 3, &stored);
-    if (!status) write_record(record, group, &old);
-    free_stored(&stored);
-    free_stored(&old);
-    if (status) return status;
-    /* NCZarr opens no file with an attribute that is an object. */
-    if (!ozarr_node_zarr_format(ozarr_group_node(group->handle), &format) && format == 2 && !record->failed) {
+    if (record->failed || (attributes && attributes->failed)) return NC_ENOMEM;
+    ozarr_status status = ozarr_node_zarr_format(node, &format);
+    if (!status && format == 2) {
+        /* NCZarr opens no file with an attribute that is an object. */
         text quoted = {0};
         text_quote(&quoted, record->bytes, strlen(record->bytes));
         free(record->bytes);
         *record = quoted;
+        if (quoted.failed) status = OZARR_ERR_NO_MEMORY;
     }
-    return attributes->failed || record->failed ? NC_ENOMEM : NC_NOERR;
+    if (!status) status = ozarr_attrs_begin(node);
+    /* After a commit that failed the handle still collects; what follows replaces that. */
+    if (status == OZARR_ERR_STATE) status = OZARR_OK;
+    if (!status && attributes) status = ozarr_attrs_set(node, attributes->bytes);
+    if (!status) status = ozarr_attr_set_json(node, OZ_RECORD, record->bytes);
+    if (!status) status = ozarr_attrs_commit(node);
+    return oz_error(status);
 }
 
 int oz_group_store_atts(oz_group *group) {
-    ozarr_node *node = ozarr_group_node(group->handle);
     text attributes = {0}, record = {0};
-    int status = compose(group, &attributes, &record);
+    oz_stored stored = {0}, old = {0};
+    int status = read_stored(group, NULL, &stored, &old);
     if (!status) {
-        ozarr_status stored = ozarr_attrs_begin(node);
-        /* After a commit that failed the handle still collects; what follows replaces that. */
-        if (stored == OZARR_ERR_STATE) stored = OZARR_OK;
-        if (!stored) stored = ozarr_attrs_set(node, attributes.bytes);
-        if (!stored) stored = ozarr_attr_set_json(node, OZ_RECORD, record.bytes);
-        if (!stored) stored = ozarr_attrs_commit(node);
-        status = oz_error(stored);
+        oz_atts_write(&attributes, group->file, &group->atts, NULL, 3, &stored);
+        write_record(&record, group, &old);
+        status = store_record(group, &attributes, &record);
     }
+    free_stored(&stored);
+    free_stored(&old);
     free(attributes.bytes);
     free(record.bytes);
     if (!status) note_stored(group);
+    return status;
+}
+
+/* Whether a text is the path of something in the renamed group. */
+static bool leads_through(const char *text, const oz_renaming *renaming) {
+    size_t len = renaming->path ? strlen(renaming->path) : 0;
+    return len && text[0] == '/' && strncmp(text + 1, renaming->path, len) == 0 && text[len + 1] == '/';
+}
+
+/* Adds the path of a type in the renamed group. */
+static void write_path(text *t, const char *old, const oz_renaming *renaming) {
+    text path = {0};
+    text_put(&path, "/");
+    text_put(&path, renaming->new_path);
+    text_put(&path, old + 1 + strlen(renaming->path));
+    if (path.failed) t->failed = true;
+    else text_quote(t, path.bytes, path.len);
+    free(path.bytes);
+}
+
+/* Copies a value of the record with the new name: in the list or the object of nodes, which is the member `nodes` (NULL: none is), and in the paths of
+ * types. */
+static void copy_renamed(text *t, const oz_stored *record, const json *value, bool is_nodes, const char *nodes, const oz_renaming *renaming) {
+    bool object = value->kind == JSON_OBJECT;
+    if (value->kind == JSON_STRING && is_nodes && strcmp(value->text, renaming->name) == 0)
+        return text_quote(t, renaming->new_name, strlen(renaming->new_name));
+    if (value->kind == JSON_STRING && leads_through(value->text, renaming)) return write_path(t, value->text, renaming);
+    if (!object && value->kind != JSON_ARRAY) return text_add(t, record->source + value->from, value->to - value->from);
+    text_put(t, object ? "{" : "[");
+    for (const json *item = value->first; item; item = item->next) {
+        if (object) text_member(t, is_nodes && strcmp(item->name, renaming->name) == 0 ? renaming->new_name : item->name);
+        else text_comma(t);
+        copy_renamed(t, record, item, object ? nodes && strcmp(item->name, nodes) == 0 : is_nodes, NULL, renaming);
+    }
+    text_put(t, object ? "}" : "]");
+}
+
+int oz_record_rename(const oz_group *group, const oz_renaming *renaming) {
+    const char *nodes = group != renaming->group ? NULL : renaming->path ? "groups" : "variables";
+    text renamed = {0};
+    oz_stored stored = {0}, record = {0};
+    int status = read_stored(group, NULL, &stored, &record);
+    if (!status && oz_file_alone(group->file)) read_record(ozarr_group_node(group->handle), &record);
+    if (!status && record.object) {
+        copy_renamed(&renamed, &record, record.object, false, nodes, renaming);
+        status = store_record(group, NULL, &renamed);
+    }
+    free_stored(&stored);
+    free_stored(&record);
+    free(renamed.bytes);
     return status;
 }
 

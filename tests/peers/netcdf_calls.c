@@ -958,6 +958,57 @@ static void renaming_among_definitions(void) {
     }
 }
 
+/* What was defined before a variable and a group are renamed, or behind it, is dropped by nc_abort, and nothing else: also not which one of two types of the
+ * same name a variable and an attribute have, by a path through the group. */
+static void renaming_before_abortion(void) {
+    bool zarr = strstr(path, ".zarr") != NULL;
+    int dim, group, other, types[2], vars[2];
+    char name[NC_MAX_NAME + 1];
+    for (int older = 0; older < 2; older++) {
+        create(NC_NETCDF4);
+        SHOW(nc_def_dim(file, "x", 3, &dim));
+        /* On HDF5 netCDF-C 4.9.0 cannot rename them then. */
+        if (nc_def_grp(file, zarr ? "g" : "h", &group)) exit(1);
+        SHOW(nc_def_grp(file, "other", &other));
+        for (int t = 0; t < 2; t++) {
+            SHOW(nc_def_enum(t ? group : file, NC_BYTE, "t", &types[t]));
+            SHOW(nc_insert_enum(t ? group : file, types[t], t ? "inner" : "outer", "\1"));
+        }
+        SHOW(nc_put_att(other, NC_GLOBAL, "sky", types[1], 1, "\1"));
+        if (nc_def_var(other, zarr ? "v" : "renamed", types[1], 1, &dim, &vars[0])) exit(1);
+        SHOW(nc_put_att_int(other, vars[0], "n", NC_SHORT, 1, &dim));
+        SHOW(nc_enddef(file));
+        if (older) {
+            SHOW(nc_close(file));
+            open(NC_WRITE);
+            if (nc_inq_grp_ncid(file, zarr ? "g" : "h", &group) || nc_inq_grp_ncid(file, "other", &other)) exit(1);
+        }
+        SHOW(nc_redef(file));
+        SHOW(nc_def_dim(file, "late", 3, &dim));
+        SHOW(nc_put_att_text(file, NC_GLOBAL, "late", 1, "a"));
+        SHOW(nc_put_att_int(other, vars[0], "late", NC_INT, 1, &dim));
+        SHOW(nc_put_att_text(group, NC_GLOBAL, "late", 1, "a"));
+        SHOW(nc_def_var(file, "late", NC_INT, 1, &dim, &vars[1]));
+        if (zarr && (nc_rename_grp(group, "h") || nc_rename_var(other, vars[0], "renamed"))) exit(1);
+        SHOW(nc_def_dim(file, "later", 3, &dim));
+        SHOW(nc_abort(file));
+        open(NC_NOWRITE);
+        SHOW(nc_inq_dimid(file, "late", &dim));
+        SHOW(nc_inq_varid(file, "late", &vars[1]));
+        SHOW(nc_inq_attid(file, NC_GLOBAL, "late", &dim));
+        SHOW(nc_inq_grp_ncid(file, "h", &group));
+        SHOW(nc_inq_attid(group, NC_GLOBAL, "late", &dim));
+        SHOW(nc_inq_grp_ncid(file, "other", &other));
+        SHOW(nc_inq_attid(other, vars[0], "late", &dim));
+        show_kind(other, "renamed");
+        SHOW(nc_inq_vartype(other, vars[0], &types[0]));
+        if (nc_inq_enum_ident(file, types[0], 1, name) == NC_NOERR) puts(name);
+        SHOW(nc_inq_atttype(other, NC_GLOBAL, "sky", &types[1]));
+        if (nc_inq_enum_ident(file, types[1], 1, name) == NC_NOERR) puts(name);
+        SHOW(nc_close(file));
+    }
+}
+
 /* Dimensions that may grow do so one after the other, far beyond what each would have by an equal share of all elements. */
 static void far_records(void) {
     enum { DIMS = 5 };
@@ -1628,7 +1679,7 @@ static const struct {
 } CASES[] = {{"names", names}, {"null_strings", null_strings}, {"renaming", renaming}, {"longer_names", longer_names}, {"paths", paths}, {"deletion", deletion}, {"hashes", hashes}, {"own_attributes", own_attributes}, {"nothing", nothing},
     {"quantized", quantized},    {"fill_modes", fill_modes}, {"fill_modes_classic", fill_modes_classic}, {"define_cycles", define_cycles},
     {"define_cycles_classic", define_cycles_classic}, {"watching", watching}, {"small_reads", small_reads}, {"many", many}, {"alike", alike}, {"full_disk", full_disk}, {"full_disk_renaming", full_disk_renaming}, {"abortion", abortion}, {"closed_groups", closed_groups},
-    {"aborted_records", aborted_records}, {"definitions_on_full_disk", definitions_on_full_disk}, {"dropped_renaming", dropped_renaming}, {"renaming_among_definitions", renaming_among_definitions}, {"freed_names", freed_names}, {"freed_names_above", freed_names_above}, {"far_records", far_records}, {"blocked_definition", blocked_definition},
+    {"aborted_records", aborted_records}, {"definitions_on_full_disk", definitions_on_full_disk}, {"dropped_renaming", dropped_renaming}, {"renaming_among_definitions", renaming_among_definitions}, {"renaming_before_abortion", renaming_before_abortion}, {"freed_names", freed_names}, {"freed_names_above", freed_names_above}, {"far_records", far_records}, {"blocked_definition", blocked_definition},
     {"shuffled_levels", shuffled_levels}, {"refused_definitions", refused_definitions}, {"aborted_on_full_disk", aborted_on_full_disk}, {"threads", threads},
     {"appending", appending}, {"grown_below", grown_below}, {"hidden_dimensions", hidden_dimensions},
     {"filled_lists", filled_lists}, {"types_of_groups", types_of_groups}, {"types_without_members", types_without_members}, {"types_in_circles", types_in_circles}, {"late_fill_values", late_fill_values}, {"late_fill_values_classic", late_fill_values_classic},

@@ -711,10 +711,12 @@ import netCDF4, numpy as np, sys
 with netCDF4.Dataset(sys.argv[1], "w") as d:
     d.createDimension("t", None), d.createDimension("x", 3)
     d.createVariable("v", "i4", ("t",)).setncatts({"units": "K", "old": 1, "long_name": "v"})
+    d.createVariable("early", "i4", ("x",))
     d.setncatts({"title": "a", "source": "b", "kept": "c"})
 a, b = (netCDF4.Dataset(sys.argv[1], "a") for _ in range(2))
 b.story, b.title = "changed", "z"
 b["v"].comment, b["v"].units, b["v"].number = "said", "degC", np.int16(3)
+b["early"].number = np.int16(4)
 b.delncattr("source")
 b.createDimension("obs", None), b.createDimension("y", 4)
 b.createVariable("o", "f4", ("obs",), fill_value=-1)[:2] = [1, 2]
@@ -726,6 +728,7 @@ b.createVariable("e", sky, ("y",))[:] = 1
 b.close()
 a["v"].long_name = "mine"
 a["v"].renameAttribute("old", "new")
+a.renameVariable("early", "late")
 a.version = np.int16(2)
 a.createDimension("z", 2)
 a.createVariable("mine", "i2", ("z",))[:] = 9
@@ -743,7 +746,7 @@ def two_definers(build):
         code, _, err = run([sys.executable, "-c", TWO_DEFINERS, name], build, **PRELOAD, OZARR_NETCDF_SPEC=f"format={version}")
         check(f"two programs define in {name}", code == 0, err[-500:])
         lines = [line.strip() for line in dump(name, build)]
-        wanted = ['v:units = "degC" ;', 'v:comment = "said" ;', "v:number = 3s ;", 'v:long_name = "mine" ;', "v:new = 1LL ;", ':title = "z" ;', ':story = "changed" ;', ':kept = "c" ;', ":version = 2s ;",
+        wanted = ['v:units = "degC" ;', 'v:comment = "said" ;', "v:number = 3s ;", "late:number = 4s ;", 'v:long_name = "mine" ;', "v:new = 1LL ;", ':title = "z" ;', ':story = "changed" ;', ':kept = "c" ;', ":version = 2s ;",
                   "t = UNLIMITED ; // (4 currently)", "obs = UNLIMITED ; // (5 currently)", "o = 1, 2, 3, 4, 5 ;", "o:short = 7s ;", "o:_FillValue = -1.f ;", "byte enum sky {clear = 1} ;", "sky e(y) ;",
                   "short mine(z) ;", "mine = 9, 9 ;", "y = 4 ;", "w = 1, 2, 3, 4 ;", "v = 1, 2, 3, 4 ;"]
         missing = [line for line in wanted if line not in lines]
