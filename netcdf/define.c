@@ -136,10 +136,13 @@ int oz_def_var(int ncid, const char *name, nc_type type, int rank, const int *di
     return NC_NOERR;
 }
 
+/* Whether this rank lacks an array that others may have made. */
+static bool lacks(const oz_var *var) { return var->unopened && !oz_var_made(var); }
+
 /* Stores what a renaming needs: in data mode all, so that nothing is left to it, and in define mode only elements, so that what is being defined can still
- * be changed. Arrays that a rank may lack are made first. */
-static int store_before_renaming(oz_file *file, bool unopened, bool *defining) {
-    *defining = oz_agree(file->ranks, file->defining) && !unopened;
+ * be changed. Arrays that a rank lacks are made first. */
+static int store_before_renaming(oz_file *file, bool lacking, bool *defining) {
+    *defining = oz_agree(file->ranks, file->defining) && !oz_agree(file->ranks, lacking);
     return *defining ? oz_elements_store(file) : oz_hierarchy_sync(file);
 }
 
@@ -168,7 +171,7 @@ int oz_rename_var(int ncid, int varid, const char *name) {
     char *copy = strdup(name), *old = strdup(var->name);
     if (!copy || !old) return free(copy), free(old), NC_ENOMEM;
     bool stored = oz_var_made(var) || var->unopened, defining = false;
-    if (stored) status = store_before_renaming(group->file, var->unopened, &defining);
+    if (stored) status = store_before_renaming(group->file, lacks(var), &defining);
     /* What could not be stored waits on in the handles. */
     if (status) return free(copy), free(old), status;
     if (stored) {
@@ -233,6 +236,15 @@ static void close_below(const oz_file *file, const oz_group *group) {
     }
 }
 
+/* Whether this rank lacks an array, in a group or below it, that others may have made. */
+static bool lacks_below(const oz_group *group) {
+    const oz_file *file = group->file;
+    bool any = false;
+    for (int i = 0; i < file->group_count; i++)
+        for (int k = 0; k < file->groups[i]->vars.count && below(file->groups[i], group); k++) any = any || lacks(file->groups[i]->vars.items[k]);
+    return any;
+}
+
 int oz_rename_grp(int ncid, const char *name) {
     char normal[NC_MAX_NAME + 1];
     oz_group *group;
@@ -247,7 +259,7 @@ int oz_rename_grp(int ncid, const char *name) {
     if (!copy || !path) return free(copy), free(path), NC_ENOMEM;
     /* Ranks that do not store have no handle. */
     bool stored = oz_agree(file->ranks, group->handle != NULL) != 0, defining = false;
-    if (stored) status = store_before_renaming(file, file->ranks != NULL, &defining);
+    if (stored) status = store_before_renaming(file, lacks_below(group), &defining);
     /* What could not be stored waits on in the handles. */
     if (status) return free(copy), free(path), status;
     if (stored) close_below(file, group);

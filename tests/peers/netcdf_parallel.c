@@ -388,8 +388,9 @@ static void blocked_definition(const char *path, bool older) {
     FAILS(nc_put_varm_int(file, v, &(size_t){rank ? start : 99}, &count, NULL, (ptrdiff_t[]){1}, own) ? NC_EIO : NC_NOERR, NC_EIO);
     FAILS(nc_def_var_deflate(file, v, 0, 1, 1), NC_ELATEDEF);
     FAILS(nc_def_var_deflate(file, bad, 0, 1, 1), NC_ELATEDEF);
-    FAILS(nc_rename_var(file, v, "w") ? NC_EIO : NC_NOERR, NC_EIO);
-    FAILS(nc_rename_var(file, bad, "w") ? NC_EIO : NC_NOERR, NC_EIO);
+    /* The other ranks of an older file do not have it yet. */
+    FAILS(nc_rename_var(file, v, "w") ? NC_EIO : NC_NOERR, older && ranks > 1 ? NC_EIO : NC_NOERR);
+    FAILS(nc_rename_var(file, bad, "u") ? NC_EIO : NC_NOERR, NC_EIO);
     FAILS(rank == 0 && remove(place) ? NC_EIO : NC_NOERR, NC_NOERR);
     MPI_Barrier(MPI_COMM_WORLD);
     FAILS(rank ? nc_put_vara_int(file, v, &start, &count, own) : nc_put_vara_text(file, v, &start, &count, "ab"), rank ? NC_NOERR : NC_ECHAR);
@@ -416,6 +417,44 @@ static void late_fill_value(const char *path) {
     CHECK(reopen(path, NC_NOWRITE, &file));
     CHECK(nc_get_var_int(file, v, found));
     FAILS(found[0] == -7 && found[1] == 5 ? NC_NOERR : NC_EIO, NC_NOERR);
+    CHECK(nc_close(file));
+}
+
+/* A variable and a group are renamed in define mode, and what is being defined beside them can still be changed, in a new file as in an older one. */
+static void rename_among_definitions(const char *path, bool older) {
+    int file, group, dim, early, inner, late, level, found;
+    CHECK(create(path, NC_CLOBBER, &file));
+    CHECK(nc_def_dim(file, "x", (size_t)ranks, &dim));
+    CHECK(nc_def_grp(file, "g", &group));
+    CHECK(nc_def_var(file, "early", NC_INT, 1, &dim, &early));
+    CHECK(nc_def_var(group, "inner", NC_INT, 1, &dim, &inner));
+    CHECK(nc_enddef(file));
+    if (older) {
+        CHECK(nc_close(file));
+        CHECK(reopen(path, NC_WRITE, &file));
+        CHECK(nc_inq_grp_ncid(file, "g", &group));
+    }
+    CHECK(nc_put_var1_int(file, early, &(size_t){(size_t)rank}, &rank));
+    CHECK(nc_redef(file));
+    CHECK(nc_def_var(group, "late", NC_INT, 1, &dim, &late));
+    CHECK(nc_rename_var(file, early, "renamed"));
+    CHECK(nc_def_var_deflate(group, late, 0, 1, 3));
+    CHECK(nc_rename_grp(group, "h"));
+    CHECK(nc_def_var_deflate(group, late, 0, 1, 4));
+    CHECK(nc_enddef(file));
+    CHECK(nc_var_par_access(group, inner, COLLECTIVE));
+    CHECK(nc_put_var1_int(group, inner, &(size_t){(size_t)rank}, &rank));
+    CHECK(nc_close(file));
+    CHECK(reopen(path, NC_NOWRITE, &file));
+    CHECK(nc_inq_varid(file, "renamed", &early));
+    CHECK(nc_inq_grp_ncid(file, "h", &group));
+    CHECK(nc_inq_var_deflate(group, late, NULL, NULL, &level));
+    FAILS(level, 4);
+    for (int r = 0; r < ranks; r++) {
+        CHECK(nc_get_var1_int(file, early, &(size_t){(size_t)r}, &found));
+        CHECK(nc_get_var1_int(group, inner, &(size_t){(size_t)r}, &dim));
+        FAILS(found == r && dim == r ? NC_NOERR : NC_EIO, NC_NOERR);
+    }
     CHECK(nc_close(file));
 }
 
@@ -479,6 +518,8 @@ int main(int argc, char **argv) {
         blocked_definition(other, false);
         end_on_full_disk(other);
         late_fill_value(other);
+        rename_among_definitions(other, false);
+        rename_among_definitions(other, true);
         read_live(other);
     }
     append(argv[1]);
