@@ -226,7 +226,11 @@ int oz_consolidate(oz_file *file) {
     entries all = {0};
     if (!file->writable || !oz_stores(file)) return NC_NOERR;
     if (!file->stale) return NC_NOERR;
-    if (!oz_file_alone(file)) return flush(file);
+    if (!oz_file_alone(file)) {
+        int lock = oz_lock(file), flushed = flush(file);
+        oz_unlock(file, lock);
+        return flushed;
+    }
     int status = collect(file, &all);
     for (int i = file->group_count - 1; i >= 0 && !status; i--) {
         const oz_group *group = file->groups[i];

@@ -193,12 +193,13 @@ static int store_record(const oz_group *group, const text *attributes, text *rec
 int oz_group_store_atts(oz_group *group) {
     text attributes = {0}, record = {0};
     oz_stored stored = {0}, old = {0};
-    int status = read_stored(group, NULL, &stored, &old);
+    int lock = oz_lock(group->file), status = read_stored(group, NULL, &stored, &old);
     if (!status) {
         oz_atts_write(&attributes, group->file, &group->atts, NULL, 3, &stored);
         write_record(&record, group, &old);
         status = store_record(group, &attributes, &record);
     }
+    oz_unlock(group->file, lock);
     free_stored(&stored);
     free_stored(&old);
     free(attributes.bytes);
@@ -245,12 +246,13 @@ int oz_record_rename(const oz_group *group, const oz_renaming *renaming) {
     const char *nodes = group != renaming->group ? NULL : renaming->path ? "groups" : "variables";
     text renamed = {0};
     oz_stored stored = {0}, record = {0};
-    int status = read_stored(group, NULL, &stored, &record);
+    int lock = oz_lock(group->file), status = read_stored(group, NULL, &stored, &record);
     if (!status && oz_file_alone(group->file)) read_record(ozarr_group_node(group->handle), &record);
     if (!status && record.object) {
         copy_renamed(&renamed, &record, record.object, false, nodes, renaming);
         status = store_record(group, NULL, &renamed);
     }
+    oz_unlock(group->file, lock);
     free_stored(&stored);
     free_stored(&record);
     free(renamed.bytes);
@@ -261,7 +263,7 @@ int oz_var_store_atts(oz_var *var) {
     text attributes = {0};
     oz_stored stored = {0};
     int32_t format = 3;
-    int status = oz_var_handle(var);
+    int lock = oz_lock(var->group->file), status = oz_var_handle(var);
     if (!status) status = read_stored(var->group, var, &stored, NULL);
     if (!status) {
         oz_var_forget_document(var);
@@ -269,6 +271,7 @@ int oz_var_store_atts(oz_var *var) {
         oz_atts_write(&attributes, var->group->file, &var->atts, var, format, &stored);
     }
     if (!status) status = attributes.failed ? NC_ENOMEM : oz_error(ozarr_attrs_set(ozarr_array_node(var->array), attributes.bytes));
+    oz_unlock(var->group->file, lock);
     free_stored(&stored);
     free(attributes.bytes);
     if (!status) var->dirty = false;

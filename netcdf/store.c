@@ -206,10 +206,12 @@ static int flush(oz_var *var) {
 int oz_elements_store(oz_file *file) {
     int status = oz_file_store_waiting(file), flushed = for_each_array(file, flush);
     if (!status) status = flushed;
+    int lock = oz_stores(file) ? oz_lock(file) : -1;
     if (!status) status = look_at_others(file);
     status = oz_agree(file->ranks, status);
     if (!status) status = oz_agree_on_lengths(file);
     if (!status) status = for_each_array(file, publish);
+    oz_unlock(file, lock);
     return oz_agree(file->ranks, status);
 }
 

@@ -753,6 +753,38 @@ def two_definers(build):
         check(f"what two programs defined in {name}", not missing and not any("source =" in line or "v:old" in line for line in lines), (missing, "\n".join(lines)))
 
 
+RACING_DEFINERS = """
+import netCDF4, numpy as np, os, sys
+with netCDF4.Dataset(sys.argv[1], "w") as d:
+    d.createDimension("t", None), d.createVariable("v", "i4", ("t",))
+processes = []
+for first, name in enumerate("ab"):
+    processes.append(os.fork())
+    if processes[-1] == 0:
+        with netCDF4.Dataset(sys.argv[1], "a") as d:
+            for i in range(40):
+                d["v"][2 * i + first] = i
+                d.setncattr(f"{name}{i}", np.int16(i)), d["v"].setncattr(f"{name}{i}", np.int16(i))
+                d.sync()
+        os._exit(0)
+if any(os.waitpid(process, 0)[1] for process in processes):
+    sys.exit(1)
+with netCDF4.Dataset(sys.argv[1]) as d:
+    for name in "a", "b":
+        for i in range(40):
+            print(f"{name}{i}: {getattr(d, f'{name}{i}', None)!r} {getattr(d['v'], f'{name}{i}', None)!r}")
+    print(d["v"][:].tolist())
+"""
+
+
+def racing_definers(build):
+    """Two programs that set attributes of one group and one variable, and write records of that, at the very same time: nothing is lost."""
+    for version in "3", "2":
+        code, out, err = run([sys.executable, "-c", RACING_DEFINERS, f"racing{version}.zarr"], build, **PRELOAD, OZARR_NETCDF_SPEC=f"format={version}")
+        wanted = [f"{name}{i}: {np.int16(i)!r} {np.int16(i)!r}" for name in "ab" for i in range(40)] + [str([i // 2 for i in range(80)])]
+        check(f"two programs write at once in format {version}", code == 0 and out.splitlines() == wanted, (err[-500:], [line for line in out.splitlines() if line not in wanted]))
+
+
 def two_writers(build):
     """Two programs that have a file open at a time, and write records of different variables: neither cuts off what the other has published."""
     for version in "3", "2":
@@ -860,6 +892,7 @@ def main():
     calls(build)
     two_writers(build)
     two_definers(build)
+    racing_definers(build)
     settings(build)
     fortran(build)
     parallel(build, given.deep)

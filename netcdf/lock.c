@@ -1,0 +1,55 @@
+/* Keeps programs apart that store in one file by this library: what one of them has read the others do not change before it has stored what it makes of it. */
+#include "hierarchy.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+/* The path of the file that is locked: listings hide the name, as that of a temporary file. The folder itself is locked by who has made it. */
+static char *path_of(const oz_file *file) {
+    static const char name[] = "/.ozarr-netcdf.tmp";
+    char *path = malloc(strlen(file->location) + sizeof name);
+    if (path) strcat(strcpy(path, file->location), name);
+    return path;
+}
+
+/* Whether the file that was locked is still the one at the path: who gives a lock back removes it. */
+static bool is_there(int locked, const char *path) {
+    struct stat own, there;
+    return !fstat(locked, &own) && !stat(path, &there) && own.st_ino == there.st_ino && own.st_dev == there.st_dev;
+}
+
+/* Tries once to lock the file at a path; -1 where another one has it, or has just removed it. `*again`: that may change. */
+static int try_lock(const char *path, bool *again) {
+    int locked = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    bool held = locked >= 0 && !flock(locked, LOCK_EX | LOCK_NB);
+    *again = locked >= 0 && (held || errno == EWOULDBLOCK || errno == EINTR);
+    if (held && is_there(locked, path)) return locked;
+    if (locked >= 0) close(locked);
+    return -1;
+}
+
+int oz_lock(const oz_file *file) {
+    enum { TRIES = 10000, WAIT = 1000000 };
+    char *path = oz_file_alone(file) ? NULL : path_of(file);
+    int locked = -1;
+    bool again = path != NULL;
+    for (int i = 0; i < TRIES && again && locked < 0; i++) {
+        if (i) nanosleep(&(struct timespec){.tv_nsec = WAIT}, NULL);
+        locked = try_lock(path, &again);
+    }
+    free(path);
+    return locked;
+}
+
+void oz_unlock(const oz_file *file, int lock) {
+    char *path = lock < 0 ? NULL : path_of(file);
+    if (path) (void)unlink(path);
+    free(path);
+    if (lock >= 0) close(lock);
+}
