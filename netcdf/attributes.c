@@ -199,6 +199,9 @@ static bool are_texts(const char *name, size_t len, const void *values) {
     return true;
 }
 
+/* The bytes that values take in a file's format: in the classic ones up to a multiple of 4. */
+static size_t stored_bytes(const oz_file *file, size_t bytes) { return file->format == NC_FORMAT_NETCDF4_CLASSIC ? bytes : (bytes + 3) / 4 * 4; }
+
 static int check_put(oz_file *file, const oz_att *att, const char *name, nc_type type, size_t len, const void *values, nc_type memory_type) {
     int status = oz_check_name(name);
     /* A length that was negative is very large. */
@@ -206,7 +209,7 @@ static int check_put(oz_file *file, const oz_att *att, const char *name, nc_type
     if (!file->writable) return NC_EPERM;
     if (status) return status;
     const oz_type *info = oz_type_of(file, type);
-    bool larger = !att || !info || len * info->size > att->len * att->info->size;
+    bool larger = !att || !info || stored_bytes(file, len * info->size) > stored_bytes(file, att->len * att->info->size);
     if (!file->defining && larger && file->classic) return NC_ENOTINDEFINE;
     if (!info || !oz_type_of(file, memory_type) || (type != memory_type && (info->kind || !oz_type_size(memory_type)))) return NC_EBADTYPE;
     bool texts = type == NC_CHAR || memory_type == NC_CHAR || type == NC_STRING || memory_type == NC_STRING;

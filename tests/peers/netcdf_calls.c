@@ -1673,6 +1673,33 @@ static void long_fill_value(void) {
     SHOW(nc_close(file));
 }
 
+/* In data mode of the classic formats an attribute may have another value that takes no more of the file's words of 4 bytes. */
+static void longer_attributes_of(int mode) {
+    int var;
+    size_t len;
+    create(mode);
+    SHOW(nc_def_var(file, "v", NC_INT, 0, NULL, &var));
+    SHOW(nc_put_att_text(file, var, "units", 1, "K"));
+    SHOW(nc_put_att_short(file, var, "n", NC_SHORT, 1, &(short){1}));
+    SHOW(nc_put_att_text(file, var, "empty", 0, ""));
+    SHOW(nc_enddef(file));
+    SHOW(nc_put_att_text(file, var, "units", 4, "degC"));
+    SHOW(nc_put_att_text(file, var, "units", 5, "metre"));
+    SHOW(nc_put_att_int(file, var, "n", NC_INT, 1, &(int){5}));
+    SHOW(nc_put_att_int(file, var, "n", NC_INT, 2, (int[]){5, 6}));
+    SHOW(nc_put_att_text(file, var, "empty", 1, "a"));
+    SHOW(nc_close(file));
+    open(NC_NOWRITE);
+    SHOW(nc_inq_attlen(file, var, "units", &len));
+    printf("%zu\n", len);
+    SHOW(nc_close(file));
+}
+
+static void longer_attributes(void) {
+    const int modes[] = {0, NC_64BIT_OFFSET, NC_64BIT_DATA, NC_NETCDF4 | NC_CLASSIC_MODEL};
+    for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) longer_attributes_of(modes[i]);
+}
+
 static const struct {
     const char *name;
     void (*run)(void);
@@ -1683,7 +1710,7 @@ static const struct {
     {"shuffled_levels", shuffled_levels}, {"refused_definitions", refused_definitions}, {"aborted_on_full_disk", aborted_on_full_disk}, {"threads", threads},
     {"appending", appending}, {"grown_below", grown_below}, {"hidden_dimensions", hidden_dimensions},
     {"filled_lists", filled_lists}, {"types_of_groups", types_of_groups}, {"types_without_members", types_without_members}, {"types_in_circles", types_in_circles}, {"late_fill_values", late_fill_values}, {"late_fill_values_classic", late_fill_values_classic},
-    {"renamed_fill_values", renamed_fill_values}, {"rounding_taken_back", rounding_taken_back}, {"long_fill_value", long_fill_value}};
+    {"renamed_fill_values", renamed_fill_values}, {"rounding_taken_back", rounding_taken_back}, {"long_fill_value", long_fill_value}, {"longer_attributes", longer_attributes}};
 
 int main(int argc, char **argv) {
     for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
