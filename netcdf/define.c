@@ -88,8 +88,8 @@ static bool name_in_use(const oz_group *group, const char *name) {
     return oz_list_find(&group->vars, name) || oz_list_find(&group->groups, name) || oz_list_find(&group->types, name);
 }
 
-static int check_var(const oz_group *group, const char **given, char *normal, nc_type type, int rank, const int *dims) {
-    const oz_file *file = group->file;
+static int check_var(oz_group *group, const char **given, char *normal, nc_type type, int rank, const int *dims) {
+    oz_file *file = group->file;
     /* The library itself makes arrays in older files and in format 2. */
     int status = oz_node_name(given, normal, oz_file_alone(file));
     const char *name = *given;
@@ -97,6 +97,8 @@ static int check_var(const oz_group *group, const char **given, char *normal, nc
     if (rank > 64) return NC_EMAXDIMS;
     if (!file->defining && file->classic) return NC_ENOTINDEFINE;
     if (!file->writable) return NC_EPERM;
+    /* As netCDF-4 has it, also where what follows is an error: programs end define mode then. */
+    file->defining = true;
     if (status) return status;
     const oz_type *info = oz_type_of(file, type);
     if (!info || !oz_type_has_members(info)) return NC_EBADTYPE;
@@ -118,7 +120,6 @@ int oz_def_var(int ncid, const char *name, nc_type type, int rank, const int *di
     oz_group *group;
     int status = oz_find_group(ncid, &group);
     if (!status) status = check_var(group, &name, normal, type, rank, dims);
-    if (!status) status = oz_to_define(group->file);
     if (status) return status;
     oz_var *var = oz_var_new(group, name, oz_type_of(group->file, type), rank);
     if (!var) return NC_ENOMEM;

@@ -1700,6 +1700,21 @@ static void longer_attributes(void) {
     for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) longer_attributes_of(modes[i]);
 }
 
+/* A variable that cannot be defined has begun define mode all the same: programs that find it there end it. */
+static void found_variables(void) {
+    int dim, var;
+    create(NC_NETCDF4);
+    SHOW(nc_def_dim(file, "x", 2, &dim));
+    SHOW(nc_def_var(file, "v", NC_INT, 1, &dim, &var));
+    SHOW(nc_enddef(file));
+    SHOW(nc_def_var(file, "v", NC_INT, 1, &dim, NULL));
+    SHOW(nc_enddef(file));
+    SHOW(nc_def_var(file, "w", NC_INT, 1, &(int){77}, NULL));
+    SHOW(nc_enddef(file));
+    SHOW(nc_enddef(file));
+    SHOW(nc_close(file));
+}
+
 static const struct {
     const char *name;
     void (*run)(void);
@@ -1710,7 +1725,8 @@ static const struct {
     {"shuffled_levels", shuffled_levels}, {"refused_definitions", refused_definitions}, {"aborted_on_full_disk", aborted_on_full_disk}, {"threads", threads},
     {"appending", appending}, {"grown_below", grown_below}, {"hidden_dimensions", hidden_dimensions},
     {"filled_lists", filled_lists}, {"types_of_groups", types_of_groups}, {"types_without_members", types_without_members}, {"types_in_circles", types_in_circles}, {"late_fill_values", late_fill_values}, {"late_fill_values_classic", late_fill_values_classic},
-    {"renamed_fill_values", renamed_fill_values}, {"rounding_taken_back", rounding_taken_back}, {"long_fill_value", long_fill_value}, {"longer_attributes", longer_attributes}};
+    {"renamed_fill_values", renamed_fill_values}, {"rounding_taken_back", rounding_taken_back}, {"long_fill_value", long_fill_value}, {"longer_attributes", longer_attributes},
+    {"found_variables", found_variables}};
 
 int main(int argc, char **argv) {
     for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
