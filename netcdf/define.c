@@ -278,5 +278,7 @@ int oz_rename_grp(int ncid, const char *name) {
     if (stored && !status && !opened && new_path) store_after_renaming(file, &renaming, defining);
     free(path);
     free(new_path);
+    /* As netCDF-4 has it: programs end define mode then. */
+    if (!status) file->defining = true;
     return status ? status : opened;
 }

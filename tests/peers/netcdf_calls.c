@@ -1700,10 +1700,11 @@ static void longer_attributes(void) {
     for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) longer_attributes_of(modes[i]);
 }
 
-/* A variable that cannot be defined has begun define mode all the same: programs that find it there end it. */
-static void found_variables(void) {
-    int dim, var;
+/* A variable that cannot be defined has begun define mode all the same, and so has a group that is renamed: programs end it then. */
+static void begun_definitions(void) {
+    int dim, var, group;
     create(NC_NETCDF4);
+    SHOW(nc_def_grp(file, "g", &group));
     SHOW(nc_def_dim(file, "x", 2, &dim));
     SHOW(nc_def_var(file, "v", NC_INT, 1, &dim, &var));
     SHOW(nc_enddef(file));
@@ -1711,6 +1712,13 @@ static void found_variables(void) {
     SHOW(nc_enddef(file));
     SHOW(nc_def_var(file, "w", NC_INT, 1, &(int){77}, NULL));
     SHOW(nc_enddef(file));
+    SHOW(nc_enddef(file));
+    SHOW(nc_rename_grp(group, "h"));
+    SHOW(nc_enddef(file));
+    SHOW(nc_rename_grp(group, "h"));
+    SHOW(nc_enddef(file));
+    SHOW(nc_rename_grp(group, "i"));
+    SHOW(nc_put_var1_int(file, var, &(size_t){0}, &dim));
     SHOW(nc_enddef(file));
     SHOW(nc_close(file));
 }
@@ -1726,7 +1734,7 @@ static const struct {
     {"appending", appending}, {"grown_below", grown_below}, {"hidden_dimensions", hidden_dimensions},
     {"filled_lists", filled_lists}, {"types_of_groups", types_of_groups}, {"types_without_members", types_without_members}, {"types_in_circles", types_in_circles}, {"late_fill_values", late_fill_values}, {"late_fill_values_classic", late_fill_values_classic},
     {"renamed_fill_values", renamed_fill_values}, {"rounding_taken_back", rounding_taken_back}, {"long_fill_value", long_fill_value}, {"longer_attributes", longer_attributes},
-    {"found_variables", found_variables}};
+    {"begun_definitions", begun_definitions}};
 
 int main(int argc, char **argv) {
     for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
