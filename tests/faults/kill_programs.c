@@ -666,6 +666,8 @@ static void run_processes(void) {
         state.state += (uint64_t)i << 32;
         alarm(is_remote ? 300 : 60);
         failures = 0;
+        /* Without locks two processes undo what each other writes. */
+        if (processes > 1 && ozarr_context_set(NULL, "file.lock", "require")) FAIL("%s", ozarr_last_error());
         arm();
         program();
         _exit(failures ? 4 : 0);
