@@ -18,7 +18,8 @@ static double (*u)[N], (*v)[N]; /* rows 1 to count[0] are mine, those around the
 
 static void stop_on(ozarr_status status) {
     if (status == OZARR_OK) return;
-    if (rank == 0) fprintf(stderr, "%s\n", ozarr_last_error());
+    /* On each rank: the first one to abort ends those that have not said it yet. */
+    fprintf(stderr, "rank %d: %s\n", rank, ozarr_last_error());
     MPI_Abort(MPI_COMM_WORLD, 1);
 }
 

@@ -25,7 +25,8 @@ static int64_t count, first; /* of this rank's particles; and how many are on th
 
 static void stop_on(ozarr_status status) {
     if (status == OZARR_OK) return;
-    if (rank == 0) fprintf(stderr, "%s\n", ozarr_last_error());
+    /* On each rank: the first one to abort ends those that have not said it yet. */
+    fprintf(stderr, "rank %d: %s\n", rank, ozarr_last_error());
     MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
