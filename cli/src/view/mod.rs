@@ -161,12 +161,13 @@ mod tests {
 
     #[test]
     fn the_way_to_the_page_is_for_its_user_only_and_is_gone_when_it_was_taken() {
-        let address = "http://127.0.0.1:80/abc/";
+        // Not of the digits of the file's own random name.
+        let address = "http://127.0.0.1:80/planted/";
         let way = way_to(address, &std::env::temp_dir()).unwrap();
         assert!(std::fs::read_to_string(&way).unwrap().contains(&format!("url={address}\"")));
         assert_eq!(std::fs::metadata(&way).unwrap().permissions().mode() & 0o777, 0o600);
-        assert!(!way.to_str().unwrap().contains("abc"));
-        let site = Site { token: "abc".into(), port: 80, way: Mutex::new(Some(way.clone())) };
+        assert!(!way.to_str().unwrap().contains("planted"));
+        let site = Site { token: "planted".into(), port: 80, way: Mutex::new(Some(way.clone())) };
         assert_eq!(site.address(), address);
         site.forget_way();
         assert!(!way.exists() && site.way().is_none());
