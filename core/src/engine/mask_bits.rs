@@ -3,7 +3,7 @@
 use super::Selection;
 use crate::counting;
 use crate::error::{Result, bail};
-use crate::limits::{Dims, element_count};
+use crate::limits::{Dims, element_count, make_room};
 
 /// Bits of a mask in C order, and how many are set before each block of words.
 pub(super) struct MaskBits {
@@ -37,10 +37,8 @@ impl MaskBits {
         }
         let mut bits = MaskBits { start: region.start().into(), shape: region.shape().into(), words: Vec::new(), before: Vec::new() };
         let count = mask.len().div_ceil(64) + 1;
-        let room = bits.words.try_reserve_exact(count).is_ok() && bits.before.try_reserve_exact(count / BLOCK + 2).is_ok();
-        if !room {
-            bail!(NoMemory, "no memory for a mask of {} elements", mask.len());
-        }
+        make_room(&mut bits.words, count)?;
+        make_room(&mut bits.before, count / BLOCK + 2)?;
         bits.words.extend(mask.chunks(64).map(|c| c.iter().enumerate().fold(0, |word, (i, &b)| word | u64::from(b != 0) << i)));
         bits.words.push(0);
         let mut sum = 0;
@@ -85,5 +83,34 @@ impl MaskBits {
             at = first;
         }
         i
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bits_are_found_and_counted_as_in_the_mask_itself() {
+        // One bit alone, at both sides of the ends of words and blocks, and many.
+        let single = [0, 1, 63, 64, 127, 511, 512, 599].map(|i| vec![i]);
+        let many = [vec![], (0..600).collect(), (0..600).filter(|i| i % 67 < 2).collect(), (0..70).chain(451..600).collect()];
+        for (number, indices) in single.iter().chain(&many).enumerate() {
+            let mut mask = vec![0; 600];
+            indices.iter().for_each(|&i: &usize| mask[i] = 7);
+            let set = |i: u64| mask[i as usize] != 0;
+            let bits = MaskBits::new(&Selection::all(&[20, 30]), &mask).unwrap();
+            let ends = [0, 1, 5, 62, 63, 64, 65, 128, 300, 448, 511, 512, 513, 599, 600];
+            for (from, to) in ends.iter().flat_map(|&from| ends.iter().filter(move |&&to| to >= from).map(move |&to| (from, to))) {
+                assert_eq!(bits.rank(to) - bits.rank(from), (from..to).filter(|&i| set(i)).count() as u64, "{number}: {from}..{to}");
+                for wanted in [true, false] {
+                    let next = (from..to).find(|&i| set(i) == wanted).unwrap_or(to);
+                    assert_eq!(bits.next(from, to, wanted), next, "{number}: {from}..{to} {wanted}");
+                }
+                if from < to && set(from) {
+                    assert_eq!(Some(bits.last(from, to)), (from..to).rfind(|&i| set(i)), "{number}: {from}..{to}");
+                }
+            }
+        }
     }
 }
