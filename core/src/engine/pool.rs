@@ -240,4 +240,12 @@ mod tests {
             busy.released.store(true, Ordering::SeqCst);
         });
     }
+
+    #[test]
+    fn what_no_thread_can_be_started_for_is_not_kept() {
+        let (pool, busy) = (Pool::new(2), Arc::new(Busy::default()));
+        lock(&pool.state.get().queue).resting = true;
+        pool.offer(&busy, 1);
+        assert_eq!(Arc::strong_count(&busy), 1);
+    }
 }
