@@ -359,9 +359,9 @@ fn a_repair_goes_on_behind_what_cannot_be_read() {
     );
     // What a damaged header makes of the entries: it alone is lost, whatever it says.
     let changes: &[(usize, &[u8])] =
-        &[(0, b"XX"), (18, &[0xff, 0xff]), (20, &[1]), (18, &[1]), (18, &[49]), (26, &[0xff, 0xff]), (28, &[41]), (14, &[7])];
+        &[(0, b"XX"), (18, &[0xff, 0xff]), (20, &[1]), (18, &[1]), (18, &[49]), (26, &[0xff, 0xff]), (28, &[41]), (14, &[7]), (22, &[1])];
     for lost in ["s", "a", "b", "z.zip", "c"] {
-        for (at, bytes) in changes.iter().filter(|(at, _)| lost != "s" || ![14, 18, 20].contains(at)) {
+        for (at, bytes) in changes.iter().filter(|(at, _)| lost != "s" || ![14, 18, 20, 22].contains(at)) {
             let (what, mut damaged) = (format!("{bytes:?} at {at} of {lost}"), whole.clone());
             let place = header_of(&whole, lost) + at;
             damaged[place..place + bytes.len()].copy_from_slice(bytes);
