@@ -413,6 +413,9 @@ mod tests {
             "https://a b/x",
             "http://h/%zz",
             "http://h/%2f%zz",
+            "s3://b/a\0b",
+            "https://h/x?sig=\0",
+            "https://h/a%00b",
         ] {
             let e = parse(url).unwrap_err();
             assert_eq!(e.kind(), ErrorKind::Location, "{url}");

@@ -2,6 +2,8 @@
 
 use super::RemoteStore;
 use crate::error::ErrorKind;
+use crate::store::local::FileOptions;
+use crate::store::location;
 use crate::store::remote::{Remote, RemoteOptions};
 use crate::store::{Storage, StorageExt, get};
 use std::io::{Read, Write};
@@ -185,4 +187,14 @@ fn a_download_that_breaks_off_is_begun_anew_where_the_server_knows_no_ranges() {
     assert!(whole.parts[0].len() == SIZE && whole.parts[0].iter().all(|b| *b == b'x'));
     let ranges: Vec<bool> = asked.lock().unwrap().iter().map(|head| head.contains("\r\nrange:")).collect();
     assert_eq!(ranges, [false, true, false]);
+}
+
+#[test]
+fn an_archive_on_a_server_is_opened_for_reading_only() {
+    let (port, asked) = serve(|_| said("404 Not Found", "", ""));
+    for (writable, kind, requests) in [(true, ErrorKind::Unsupported, 0), (false, ErrorKind::NotFound, 1)] {
+        let root = location::parse(&format!("http://127.0.0.1:{port}/x.zip")).unwrap();
+        let e = root.open("", writable, FileOptions::default(), &RemoteOptions::default()).err().unwrap();
+        assert_eq!((e.kind(), asked.lock().unwrap().len()), (kind, requests), "writable: {writable}");
+    }
 }
