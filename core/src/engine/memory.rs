@@ -82,12 +82,11 @@ impl Memory {
         let size = usize::try_from(self.bytes(shape)?).map_err(|_| err!(NoMemory, "no memory for a copy of the region"))?;
         let strides = c_strides(shape, self.data_type.size());
         let data = grow(to, size)?.as_mut_ptr();
-        if size > 0 {
-            let element = ElementType::native(self.data_type);
-            let axes = (0..shape.len()).map(|d| PlaceAxis { count: shape[d], src: self.strides[d], dst: strides[d] });
-            // SAFETY: all elements are inside the memory, by `check`, and inside of the copy, by its size.
-            unsafe { place::place(self.data.add(self.offset), data, axes, &Transfer::new(element, element)?) }.map_err(|m| m.at(0))?;
-        }
+        let element = ElementType::native(self.data_type);
+        let axes = (0..shape.len()).map(|d| PlaceAxis { count: shape[d], src: self.strides[d], dst: strides[d] });
+        let first = self.data.wrapping_add(self.offset);
+        // SAFETY: all elements are inside the memory, by `check`, and inside of the copy, by its size.
+        unsafe { place::place(first, data, axes, &Transfer::new(element, element)?) }.map_err(|m| m.at(0))?;
         Ok(Memory { data, size, offset: 0, strides, ..self.clone() })
     }
 

@@ -61,7 +61,7 @@ impl<'a> Old<'a> {
         let (len, count) = (object.len()?, inner_count(shard));
         // What may be left out is not worth two calls more: all in one.
         let skipped = len as f64 * replaced_count as f64 / count as f64;
-        if len <= MOST_AT_ONCE && skipped * cost.byte <= 2.0 * cost.call && len >= index_bytes(shard) as u64 {
+        if len <= MOST_AT_ONCE && skipped * cost.byte <= 2.0 * cost.call {
             let size = usize::try_from(len).map_err(|_| err!(NoMemory, "a shard of {len} bytes"))?;
             object.read_exact_at(0, grow(buf, size)?)?;
             stats::read(len);

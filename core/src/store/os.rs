@@ -192,9 +192,6 @@ fn write_by(parts: &[&[u8]], mut call: impl FnMut(&[libc::iovec], u64) -> isize)
             let len = part.len().min(room);
             room -= len;
             batch.push(libc::iovec { iov_base: part.as_ptr().cast_mut().cast(), iov_len: len });
-            if room == 0 {
-                break;
-            }
         }
         let asked: usize = batch.iter().map(|b| b.iov_len).sum();
         let n = retry(Call::Write, || call(&batch, done))? as usize;
