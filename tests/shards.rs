@@ -126,8 +126,10 @@ fn inner_chunks_of_nothing_but_the_fill_value_go_and_the_last_one_takes_the_shar
         let array = create(&shared, &codecs, &[10], &[8], 1);
         write(&array, &[1], &[4], &[1, 2, 3, 4]).unwrap();
         assert_eq!(array.chunk_count(true).unwrap(), 2);
-        write(&array, &[1], &[3], &[0; 3]).unwrap();
-        assert_eq!((array.chunk_count(true).unwrap(), read(&array, &[0], &[10]).unwrap()), (1, vec![0, 0, 0, 0, 4, 0, 0, 0, 0, 0]));
+        for (start, values) in [(1, &[0, 0, 0][..]), (0, &[0, 0, 0, 0, 4, 0, 0, 0])] {
+            write(&array, &[start], &[values.len() as i64], values).unwrap();
+            assert_eq!((array.chunk_count(true).unwrap(), read(&array, &[0], &[10]).unwrap()), (1, vec![0, 0, 0, 0, 4, 0, 0, 0, 0, 0]));
+        }
         write(&array, &[4], &[1], &[0]).unwrap();
         assert_eq!(object(&shared, "a/c/0"), None);
         array.set_write_fill_chunks(true);
@@ -531,6 +533,8 @@ fn compressed_shards_have_no_inner_chunks_of_their_own_but_read_and_write() {
     assert_eq!(read(&array, &[0], &[5]).unwrap(), [0, 1, 2, 3, 0]);
     assert_eq!(array.chunk_place(&[0], true).unwrap_err().kind(), ErrorKind::Unsupported);
     assert!(array.chunk_place(&[0], false).unwrap().is_some());
+    write(&array, &[0], &[8], &[0; 8]).unwrap();
+    assert_eq!(object(&shared, "a/c/0"), None);
 }
 
 #[test]
