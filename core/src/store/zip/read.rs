@@ -341,6 +341,9 @@ impl EntryRead {
         let size = self.slot.entry.size;
         if self.slot.entry.method == STORED {
             for (part, &wanted) in parts.iter().zip(&self.wanted) {
+                if part.len() as u64 != wanted.1 {
+                    bail!(Truncated, "found {} bytes of the zip entry, expected {}", part.len(), wanted.1);
+                }
                 if wanted == (0, size) {
                     self.slot.check_crc(part)?;
                 }
