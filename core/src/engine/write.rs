@@ -273,7 +273,8 @@ impl WriteJob {
     /// back when the put has ended, and a thread that helps the request finishes the item, or does it again if another process was faster.
     fn store(self: &Arc<Self>, item: &Item, all: Option<&Batch>, request: &Arc<Request>, guard: ChunkGuard, s: &mut Scratch) -> Outcome {
         let later = self.latency.then(Mutex::default);
-        let result = self.write_or_again(item, all, request, ChunkSink::later(&self.array, later.as_ref()), s);
+        let sink = ChunkSink::later(&self.array, later.as_ref());
+        let result = chunk_sink::make(&self.array, || self.write(item, all, Some(request), sink, s));
         let change: Option<Change> = later.and_then(|later| lock::lock(&later).take());
         let (Ok(()), Some(change)) = (&result, change) else {
             return Outcome::Done(result.inspect(|()| self.settle(&item.chunk)));
@@ -301,17 +302,10 @@ impl WriteJob {
         Outcome::Parked
     }
 
-    /// Hands an item, or `all` of a batch in its chunk, to the sink; again where another process was faster.
-    fn write_or_again(&self, item: &Item, all: Option<&Batch>, request: &Arc<Request>, sink: ChunkSink<'_>, s: &mut Scratch) -> Result<()> {
-        chunk_sink::make(&self.array, || match all {
-            Some(all) => self.write_all(all, request, sink, s),
-            None => self.write(item, Some(request), sink, s),
-        })
-    }
-
     /// Stores an item, whose key is in `s` and locked, and returns when that is done.
     fn write_now(&self, item: &Item, s: &mut Scratch) -> Result<()> {
-        chunk_sink::make(&self.array, || self.write(item, None, ChunkSink::now(&self.array), s)).inspect(|()| self.settle(&item.chunk))
+        chunk_sink::make(&self.array, || self.write(item, None, None, ChunkSink::now(&self.array), s))
+            .inspect(|()| self.settle(&item.chunk))
     }
 
     /// Forgets what waited of a chunk, which is stored or replaced now.
@@ -329,7 +323,7 @@ impl WriteJob {
     }
 
     /// Encodes the items of several regions in one chunk, each over those before it, and hands it to the sink.
-    fn write_all(&self, all: &[(Arc<WriteJob>, u64)], request: &Arc<Request>, sink: ChunkSink<'_>, s: &mut Scratch) -> Result<()> {
+    fn write_all(&self, all: &Batch, request: Option<&Arc<Request>>, sink: ChunkSink<'_>, s: &mut Scratch) -> Result<()> {
         let members: Vec<(&WriteJob, Item)> = all.iter().map(|(job, number)| (&**job, job.plan.region_item(*number))).collect();
         let Some((_, first)) = members.first() else { return Ok(()) };
         if members.iter().any(|(job, _)| !job.array.is_same_as(&self.array)) {
@@ -345,8 +339,8 @@ impl WriteJob {
         }
         // A shard is never decoded as a whole: one after the other.
         let Some(((last, item), before)) = members.split_last() else { return Ok(()) };
-        before.iter().try_for_each(|(job, item)| job.write(item, Some(request), ChunkSink::now(&self.array), s))?;
-        last.write(item, Some(request), sink, s)
+        before.iter().try_for_each(|(job, item)| job.write(item, None, request, ChunkSink::now(&self.array), s))?;
+        last.write(item, None, request, sink, s)
     }
 
     /// Stores items of handles whose stores, or documents, are not the same, in their order, each by its own.
@@ -360,8 +354,11 @@ impl WriteJob {
         stored
     }
 
-    /// Encodes an item and hands it to the sink.
-    fn write(&self, item: &Item, request: Option<&Arc<Request>>, sink: ChunkSink<'_>, s: &mut Scratch) -> Result<()> {
+    /// Encodes an item, or `all` of a batch that are in its chunk, and hands it to the sink.
+    fn write(&self, item: &Item, all: Option<&Batch>, request: Option<&Arc<Request>>, sink: ChunkSink<'_>, s: &mut Scratch) -> Result<()> {
+        if let Some(all) = all {
+            return self.write_all(all, request, sink, s);
+        }
         let picking = self.picking(item);
         let source = picking.as_ref().unwrap_or(&self.source);
         let uncut = self.array.check_uncut(&item.chunk, &item.axes);
@@ -485,10 +482,11 @@ impl ChunkTask for StoreAgain {
 
     fn run(&self, item: &Item, request: &Arc<Request>, _guard: ChunkGuard, s: &mut Scratch) -> Outcome {
         // The chunk is stored before its lock is given back. What other threads let wait of it while the lock was free waits on.
-        Outcome::Done(match &self.job.settles {
-            None => self.job.write_or_again(item, self.all.as_ref(), request, ChunkSink::now(&self.job.array), s),
+        let (job, all, array) = (&self.job, self.all.as_ref(), &self.job.array);
+        Outcome::Done(match &job.settles {
+            None => chunk_sink::make(array, || job.write(item, all, Some(request), ChunkSink::now(array), s)),
             // They may have added to what waited, or stored it, so that its buffer holds another chunk.
-            Some((kept, chunk)) => WriteJob::store_waiting_now(&self.job.array, kept, chunk, s),
+            Some((kept, chunk)) => WriteJob::store_waiting_now(array, kept, chunk, s),
         })
     }
 }
