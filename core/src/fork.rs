@@ -69,9 +69,10 @@ pub fn hold() -> MutexGuard<'static, ()> {
     GATE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// State with locks or threads in it, made anew in the child after a fork (the parent's may have been locked at that moment;
-/// it is left alone there and never freed).
+/// State with locks or threads in it, made when it is first asked for, and anew in the child after a fork (the parent's may have been locked at
+/// that moment; it is left alone there and never freed).
 pub struct ForkReset<T> {
+    /// The state, and the number of the process that made it.
     current: AtomicPtr<(u32, T)>,
     make: fn() -> T,
 }
@@ -79,17 +80,18 @@ pub struct ForkReset<T> {
 impl<T> ForkReset<T> {
     /// What `make` makes, here and again in each child.
     pub fn new(make: fn() -> T) -> ForkReset<T> {
-        ForkReset { current: AtomicPtr::new(Box::into_raw(Box::new((forks(), make())))), make }
+        ForkReset { current: AtomicPtr::new(null_mut()), make }
     }
 
     /// This process's.
     pub fn get(&self) -> &T {
         let now = forks();
         let current = self.current.load(Ordering::Acquire);
-        // SAFETY: the pointer comes from `Box::into_raw` and is freed only when `self` is dropped.
-        let entry = unsafe { &*current };
-        if entry.0 == now {
-            return &entry.1;
+        // SAFETY: null, or from `Box::into_raw` and freed only when `self` is dropped.
+        if let Some((made_in, state)) = unsafe { current.as_ref() }
+            && *made_in == now
+        {
+            return state;
         }
         let fresh = Box::into_raw(Box::new((now, (self.make)())));
         match self.current.compare_exchange(current, fresh, Ordering::AcqRel, Ordering::Acquire) {
@@ -111,7 +113,7 @@ impl<T> Drop for ForkReset<T> {
         let current = *self.current.get_mut();
         // SAFETY: nobody else holds the pointer any more. State from before a fork is left alone: its locks may be taken.
         unsafe {
-            if (*current).0 == forks() {
+            if !current.is_null() && (*current).0 == forks() {
                 drop(Box::from_raw(current));
             }
         }
@@ -323,6 +325,19 @@ mod tests {
             stop.store(true, Ordering::Relaxed);
         });
         assert!(pair.read(|p| p.0 == p.1 && p.0 > 0));
+    }
+
+    #[test]
+    fn state_is_made_when_it_is_first_asked_for_and_once_in_each_process() {
+        static MADE: AtomicU64 = AtomicU64::new(0);
+        let state = || ForkReset::new(|| MADE.fetch_add(1, Ordering::Relaxed));
+        drop(state());
+        assert_eq!(MADE.load(Ordering::Relaxed), 0);
+        let state = state();
+        let get = || (*state.get(), MADE.load(Ordering::Relaxed));
+        assert_eq!(in_child(|| if get() == (0, 1) && get() == (0, 1) { 42 } else { 0 }), 42);
+        assert_eq!([get(), get()], [(0, 1); 2]);
+        assert_eq!(in_child(|| if get() == (1, 2) && get() == (1, 2) { 42 } else { 0 }), 42);
     }
 
     #[test]

@@ -33,7 +33,7 @@ use self::known_root::KnownRoot;
 use self::listing::{list_folder, names_in};
 use self::lock::{LOCK_SPACE, Locks};
 use self::once_fd::OnceFd;
-use self::path::{KeyPath, Made, c_path, check_name, check_prefix, file_instead_of, folder_of, make_parents};
+use self::path::{KeyPath, Made, absolute, c_path, check_name, check_prefix, file_instead_of, folder_of, make_parents};
 use self::staged_file::StagedFile;
 use self::sweep::Sweeper;
 pub use self::sweep::{Unlisted, remove_left, unlisted};
@@ -80,7 +80,7 @@ impl LocalStore {
             bail!(Location, "the path {} contains a NUL", root.display());
         }
         let options = options.into();
-        let root = std::path::absolute(root).map_err(|e| err!(Location, "the path {:?}: {e}", root.display().to_string()))?;
+        let root = absolute(root).map_err(|e| err!(Location, "the path {:?}: {e}", root.display().to_string()))?;
         Ok(LocalStore {
             root,
             root_fd: OnceFd::new(),
@@ -170,7 +170,9 @@ impl LocalStore {
 impl Drop for LocalStore {
     fn drop(&mut self) {
         self.discard_hidden();
-        if let Some(root) = self.root_fd.get() {
+        if self.writable
+            && let Some(root) = self.root_fd.get()
+        {
             self.sweeper.sweep(root);
             self.locks.remove_kept(root);
         }
@@ -262,7 +264,7 @@ impl Storage for LocalStore {
     }
 
     fn describe(&self) -> String {
-        let shown = self.root.display().to_string();
+        let shown = self.root.to_string_lossy().into_owned();
         // Places are compared by it, and followed by keys.
         if cfg!(windows) { shown.replace('\\', "/") } else { shown }
     }

@@ -108,6 +108,14 @@ pub(super) fn is_hidden(name: &[u8]) -> bool {
 /// Lengths of the paths of folders that were made for a key, outermost first.
 pub(super) type Made = SmallVec<[usize; 8]>;
 
+/// Makes a path absolute, without `.` and repeated slashes.
+pub(super) fn absolute(path: &Path) -> std::io::Result<PathBuf> {
+    let bytes = path.as_os_str().as_encoded_bytes();
+    // Most are so already; the standard library would put them together again, name by name.
+    let is_plain = bytes.starts_with(b"/") && !bytes.windows(2).any(|two| matches!(two, b"//" | b"/."));
+    if cfg!(unix) && is_plain { Ok(path.to_path_buf()) } else { std::path::absolute(path) }
+}
+
 pub(crate) fn c_path(path: &Path) -> Result<CString> {
     CString::new(path.as_os_str().as_encoded_bytes()).map_err(|_| err!(Location, "the path {} contains a NUL", path.display()))
 }

@@ -59,6 +59,14 @@ fn value(store: &LocalStore, key: &str) -> Option<Vec<u8>> {
 }
 
 #[test]
+fn a_root_has_the_path_that_the_standard_library_gives_it() {
+    for text in ["/a/b", "/a//b", "/a/./b", "/a/b/", "/a/.", "/a/.b", "/a/../b", "/", "//", "//a", "///a", "a/b", "./a", "a/./b", ".", ".."] {
+        let (own, wanted) = (absolute(Path::new(text)).unwrap(), std::path::absolute(text).unwrap());
+        assert_eq!(own.as_os_str(), wanted.as_os_str(), "{text}");
+    }
+}
+
+#[test]
 fn behaves_as_a_store_in_each_sync_mode() {
     for mode in MODES {
         let folder = Folder::new();
