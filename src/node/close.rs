@@ -29,6 +29,9 @@ impl Store {
 
     /// With `some`, NCZarr's keys are looked at of changed nodes only, if that will do for now.
     fn consolidate_all(&self, some: bool) -> Result<()> {
+        if self.is_for_reading() {
+            return Ok(());
+        }
         // What NCZarr's keys cannot say (a dimension of a fixed length that grew) keeps no reader from the metadata of Zarr.
         let written = self.write_nczarr(some);
         upkeep::catch_up(self)?;

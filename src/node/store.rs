@@ -218,7 +218,9 @@ impl Store {
     /// Opens a store for the node at `node`, if for one, and gives the node's path in it.
     fn open_root(context: &Context, root: &Root, mode: Mode, options: &[(&str, &str)], node: Option<&str>) -> Result<(Store, String)> {
         let (mut files, mut chosen, mut remote) = (context.files(), Options::default(), RemoteOptions::default());
-        if let (Root::Remote(..), Ok(json)) = (root, std::env::var(REMOTE_OPTIONS)) {
+        if let Root::Remote(..) = root
+            && let Ok(json) = std::env::var(REMOTE_OPTIONS)
+        {
             set_remote_json(&mut remote, &json).map_err(|e| e.at_field(REMOTE_OPTIONS))?;
         }
         for (name, value) in options {
@@ -277,7 +279,7 @@ impl Store {
     /// Makes durable what was written, as far as the store's mode promises it.
     pub fn flush(&self) -> Result<()> {
         self.settle("");
-        if self.0.mode == Mode::Read {
+        if self.is_for_reading() {
             return Ok(());
         }
         // What transformers keep goes into this store.
@@ -404,6 +406,11 @@ impl Store {
         &self.0.context
     }
 
+    /// Whether the store was opened for reading only, so that nothing waits to be stored.
+    pub(super) fn is_for_reading(&self) -> bool {
+        self.0.mode == Mode::Read
+    }
+
     /// Whether the store may be changed.
     pub fn is_writable(&self) -> bool {
         self.check_writable().is_ok()
@@ -411,7 +418,7 @@ impl Store {
 
     /// An error of kind `ReadOnly` unless the store may be changed.
     pub(super) fn check_writable(&self) -> Result<()> {
-        if self.0.mode == Mode::Read {
+        if self.is_for_reading() {
             bail!(ReadOnly, "{} is open for reading only; open it with mode \"r+\"", self.0.shared.describe());
         }
         let can = self.0.shared.capabilities();
