@@ -340,6 +340,15 @@ mod tests {
     }
 
     #[test]
+    fn integers_have_their_digits() {
+        for n in [0, 1, 9, 10, 99, 100, 1234567890, i64::MAX] {
+            assert_eq!((Value::from(n).to_string(), Value::from(-n).to_string()), (n.to_string(), (-n).to_string()));
+        }
+        assert_eq!(Value::from(u64::MAX).to_string(), u64::MAX.to_string());
+        assert_eq!((Value::from(i64::MIN).to_string(), Value::from(i8::MIN).to_string()), (i64::MIN.to_string(), i8::MIN.to_string()));
+    }
+
+    #[test]
     fn integers_are_exact_and_nothing_else_is_one() {
         assert_eq!(get_u64(&read("18446744073709551615").unwrap()).unwrap(), u64::MAX);
         assert_eq!(get_i64(&read("-9223372036854775808").unwrap()).unwrap(), i64::MIN);

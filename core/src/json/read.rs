@@ -3,11 +3,11 @@
 //! serde_json refuses the bare tokens that [`spellings`] brings to it, and spells exponents its own way, which [`spellings`] undoes.
 
 use super::spellings::{self, Spellings};
-use super::value::{List, Map, MemberList, Number, Text, Value};
+use super::value::{List, Map, Number, Text, Value};
 use crate::error::{Error, Result, err};
 use serde_core::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use smallvec::SmallVec;
-use std::cell::{Cell, OnceCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::fmt::{self, Formatter};
 
 /// Reads one value, with nothing but blanks around it; with `tokens`, bare `NaN`, `Infinity` and `-Infinity` are numbers. An error
@@ -24,7 +24,8 @@ pub(super) fn value(bytes: &[u8], tokens: bool) -> Result<Value> {
 
 /// Reads `text`, taking the spelling of each number with an exponent from `spellings`, or from `text` itself.
 fn attempt<'t>(text: &'t str, spellings: OnceCell<Vec<&'t str>>) -> Result<Value> {
-    let source = JsonText { text, spellings, exponents: Cell::new(0) };
+    let members = RefCell::new(Vec::with_capacity(TYPICAL_MEMBERS));
+    let source = JsonText { text, spellings, exponents: Cell::new(0), members };
     let mut deserializer = serde_json::Deserializer::from_str(text);
     let value = ValueVisitor(&source).deserialize(&mut deserializer).and_then(|value| deserializer.end().map(|()| value));
     value.map_err(|e| invalid(&e))
@@ -55,7 +56,12 @@ struct JsonText<'a> {
     spellings: OnceCell<Vec<&'a str>>,
     /// Counts the numbers with an exponent that were read.
     exponents: Cell<usize>,
+    /// The members so far of all objects that are not read to their ends, the innermost object's last.
+    members: RefCell<Vec<(Text, Value)>>,
 }
+
+/// The members of a document of an array, with those of an object in it.
+const TYPICAL_MEMBERS: usize = 16;
 
 impl JsonText<'_> {
     /// Returns the number that serde_json spells as `text`, or the string that one stands for, by its spelling in the source.
@@ -118,14 +124,16 @@ impl<'de> Visitor<'de> for ValueVisitor<'_, '_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> std::result::Result<Value, A::Error> {
-        let mut members = MemberList::new();
+        let members = &self.0.members;
+        let first = members.borrow().len();
         while let Some(name) = object.next_key_seed(NameVisitor(self.0))? {
             let Name::Member(name) = name else {
                 return Ok(self.0.number(&object.next_value::<String>()?));
             };
-            members.push((name, object.next_value_seed(self)?));
+            let value = object.next_value_seed(self)?;
+            members.borrow_mut().push((name, value));
         }
-        Ok(Value::Object(Map::of_read(members)))
+        Ok(Value::Object(Map::of_read(members.borrow_mut().drain(first..))))
     }
 }
 

@@ -103,7 +103,8 @@ impl From<Vec<Value>> for List {
 impl List {
     /// Items that a reader has read.
     pub(super) fn of_read(mut items: SmallVec<[Value; 4]>) -> List {
-        List(if items.is_empty() { None } else { Some(items.drain(..).collect()) })
+        // An iterator that knows its length has them collected in one allocation.
+        List(if items.is_empty() { None } else { Some(items.iter_mut().map(std::mem::take).collect()) })
     }
 
     /// The items.
@@ -132,7 +133,7 @@ struct MapMembers {
 }
 
 /// The members of an extension (name and configuration) fit in one allocation with their reference counter.
-pub(super) type MemberList = SmallVec<[(Text, Value); 2]>;
+type MemberList = SmallVec<[(Text, Value); 2]>;
 
 /// Up to this many names are searched one by one.
 const FEW: usize = 24;
@@ -155,7 +156,16 @@ impl MapMembers {
 
     /// Returns whether any name occurs more than once.
     fn is_repeating(&self) -> bool {
-        self.list.iter().enumerate().any(|(i, (name, _))| self.position(name) != Some(i))
+        // A bit for the length and the ends of each name so far: most names need not be searched for.
+        let mut met = 0u64;
+        self.list.iter().enumerate().any(|(i, (name, _))| {
+            let bytes = name.as_bytes();
+            let ends = bytes.first().zip(bytes.last()).map_or(0, |(first, last)| 5 * usize::from(*first) + usize::from(*last));
+            let bit = 1 << ((bytes.len() + ends) % 64);
+            let may_repeat = met & bit != 0;
+            met |= bit;
+            may_repeat && self.position(name) != Some(i)
+        })
     }
 
     fn insert(&mut self, name: Text, value: Value) -> Option<Value> {
@@ -179,11 +189,11 @@ impl Map {
     }
 
     /// Members that a reader has read; of those of one name the last value counts, in the first one's place.
-    pub(super) fn of_read(list: MemberList) -> Map {
-        if list.is_empty() {
+    pub(super) fn of_read(list: impl ExactSizeIterator<Item = (Text, Value)>) -> Map {
+        if list.len() == 0 {
             return Map(None);
         }
-        let members = MapMembers { list, places: Once::new() };
+        let members = MapMembers { list: list.collect(), places: Once::new() };
         if members.is_repeating() { members.list.into_iter().collect() } else { Map(Some(Arc::new(members))) }
     }
 

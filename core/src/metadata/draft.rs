@@ -319,8 +319,9 @@ fn final_forms(document: &Map) -> Option<Map> {
     let rank = document.get("shape").and_then(Value::as_array).map_or(0, <[Value]>::len);
     let data_type = || crate::dtype::parse_v3::parse(document.get("data_type")?).ok();
     let no_type = !document.contains_key("node_type") && document.contains_key("shape");
-    let (no_keys, no_codecs) = (!document.contains_key("chunk_key_encoding"), !document.contains_key("codecs"));
-    let codecs = document.get("codecs").map_or(Some(&[][..]), |codecs| codecs.as_array());
+    let (no_keys, codecs) = (!document.contains_key("chunk_key_encoding"), document.get("codecs"));
+    let no_codecs = codecs.is_none();
+    let codecs = codecs.map_or(Some(&[][..]), |codecs| codecs.as_array());
     let codecs = codecs.and_then(|list| final_codecs(list, rank, &data_type, 0));
     if !(no_type || no_keys || no_codecs || codecs.is_some()) {
         return None;
