@@ -128,6 +128,13 @@ impl Counters {
         // The living children are taken first: one that ended before has added its counts to the lines, and none ends while they are held.
         let children = self.living();
         children.iter().for_each(|child| add(&child.sum()));
+        add(&self.own());
+        sum
+    }
+
+    /// The sum of the lines.
+    fn own(&self) -> [u64; FIELDS] {
+        let mut sum = [0u64; FIELDS];
         for line in self.lines.known().into_iter().flatten() {
             sum.iter_mut().zip(&line.0).for_each(|(sum, n)| *sum = sum.wrapping_add(n.load(Relaxed)));
         }
@@ -169,7 +176,8 @@ impl Counters {
 impl Drop for Counters {
     fn drop(&mut self) {
         if let Some(parent) = self.parent.take() {
-            parent.add(self.sum().into_iter().enumerate().filter(|(_, n)| *n != 0));
+            // No child is left: each holds its parent.
+            parent.add(self.own().into_iter().enumerate().filter(|(_, n)| *n != 0));
         }
     }
 }
