@@ -65,12 +65,12 @@ pub fn segments(path: &str) -> impl Iterator<Item = &str> {
 
 /// The prefix of the keys of a node: empty for the root, else the path and `/`.
 pub fn prefix(path: &str) -> String {
-    if path.is_empty() { String::new() } else { format!("{path}/") }
+    if path.is_empty() { String::new() } else { [path, "/"].concat() }
 }
 
 /// `name` below `path`.
 pub fn join(path: &str, name: &str) -> String {
-    if path.is_empty() { name.to_string() } else { format!("{path}/{name}") }
+    if path.is_empty() { name.to_string() } else { [path, "/", name].concat() }
 }
 
 /// The path of the enclosing node; `None` for the root.

@@ -170,7 +170,7 @@ impl Grid {
         let chunks = self.chunk_of(d, start.max(last)) - self.chunk_of(d, start.min(last)) + 1;
         let most = usize::try_from(chunks.min(count)).unwrap_or(usize::MAX);
         let failed = |_| err!(NoMemory, "the region touches {most} chunks along {}", counting::dimension(d, self.rank()));
-        out.try_reserve_exact(most).map_err(failed)
+        out.try_reserve(most).map_err(failed)
     }
 
     /// Cuts `start, start + step, …` (`count` of them) along dimension `d` at the borders of chunks.
