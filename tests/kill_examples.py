@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """The examples of a whole run (run.c, run.cpp, run.f90, run.jl), killed at random moments and with a full disk, end as an undisturbed run does.
 
-  kill_examples.py --build DIR [--kills N] [--seed N] NAME=PROGRAM...     `NAME=julia` in place of a program: examples/julia/run.jl
+  kill_examples.py --build DIR [--kills N] [--seed N] [--series PROGRAM] NAME=PROGRAM...     `NAME=julia` in place of a program: examples/julia/run.jl
 
+With --series that program, examples/timeseries.c, is killed ten times as often: it is done soon.
 Each is killed N times, goes on each time, and finds the disk full once: a small tmpfs where one can be mounted, else the size of files is limited. In
 between xarray opens the run, with every warning as an error, and finds whole steps. In the end all files of the run have the bytes of an
 undisturbed run (documents: the same members), and all programs the same numbers. The last line is `N passed, N failed`.
@@ -118,6 +119,32 @@ class Example:
         return wanted, f"{self.killed(undisturbed, wanted, seconds)}; {self.full(undisturbed, wanted)}"
 
 
+class Series(Example):
+    """examples/timeseries.c: a series without checkpoints."""
+
+    def whole(self, folder):
+        began = time.monotonic()
+        p = subprocess.run([*self.command, folder / "run.zarr"], capture_output=True, text=True)
+        expect(p.returncode == 0 and p.stdout == "96 steps written\n", f"exit status {p.returncode}: {p.stdout}{p.stderr}")
+        return time.monotonic() - began
+
+    def run(self):
+        undisturbed = self.fresh("undisturbed")
+        seconds = self.whole(undisturbed)
+        wanted, folder, seen = numbers(undisturbed), self.fresh("killed"), []
+        for _ in range(self.kills):
+            p = subprocess.Popen([*self.command, folder / "run.zarr"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            time.sleep(self.chance.uniform(0, seconds))
+            p.kill()
+            p.wait()
+            seen.append(self.check_prefix(folder, wanted))
+            if self.chance.random() < 0.3:
+                self.whole(folder)
+                expect(files(folder) == files(undisturbed), "other bytes than in an undisturbed run")
+                folder = self.fresh("killed")
+        return f"killed {self.kills} times, with {sorted(set(seen))} steps"
+
+
 def command_of(program):
     """The command line of a program; None for Julia where there is none."""
     if program != "julia":
@@ -132,6 +159,7 @@ def main():
     ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ap.add_argument("programs", nargs="+", metavar="NAME=PROGRAM")
     ap.add_argument("--build", default="build/kill-examples", help="folder for the stores")
+    ap.add_argument("--series", metavar="PROGRAM", help="the built examples/timeseries.c")
     ap.add_argument("--kills", type=int, default=4, help="how often each program is killed")
     ap.add_argument("--seed", type=int, default=os.getpid(), help="of the random moments")
     a = ap.parse_args()
@@ -152,6 +180,13 @@ def main():
         else:
             passed += 1
             print(f"ok   {name}: {told}", flush=True)
+    if a.series:
+        try:
+            print(f"ok   series: {Series([str(Path(a.series).resolve()), 'write'], Path(a.build).resolve() / 'series', 10 * a.kills, chance).run()}")
+            passed += 1
+        except Exception as e:
+            failed += 1
+            print(f"FAIL series: {type(e).__name__}: {e}", flush=True)
     print(f"{passed} passed, {failed} failed")
     return 1 if failed or not passed else 0
 
