@@ -98,8 +98,6 @@ static void read_step(const field *f, const ozarr_array *temperature, int64_t k)
     check(ozarr_array_read_ex(temperature, &region, &memory), "reading the last step");
 }
 
-static void text(ozarr_array *a, const char *name, const char *value) { check(ozarr_attr_set_string(ozarr_array_node(a), name, value), name); }
-
 /* A coordinate: the middles of the cells. */
 static void create_axis(const field *f, ozarr_group *g, const char *name) {
     ozarr_spec *spec = NULL;
@@ -109,16 +107,16 @@ static void create_axis(const field *f, ozarr_group *g, const char *name) {
     for (int64_t i = 0; i < f->n; i++) v[i] = ((double)i + 0.5) * f->dx;
     check(ozarr_spec_new(OZARR_FLOAT64, 1, &f->n, &spec), name);
     check(ozarr_spec_set_dimension_names(spec, &name), name);
+    check(ozarr_spec_set_member_json(spec, "attributes", "{\"units\": \"m\"}"), name);
     check(ozarr_group_create_array(g, name, spec, OZARR_CREATE_OVERWRITE, &a), name);
-    text(a, "units", "m");
     check(ozarr_array_write(a, OZARR_FLOAT64, v, (size_t)f->n * sizeof *v), name);
     check(ozarr_array_close(a), name);
     ozarr_spec_free(spec);
     free(v);
 }
 
-/* A growing array: no steps yet, one step (or 1024 times) to a chunk. */
-static ozarr_array *create_growing(ozarr_group *g, const char *name, int32_t rank, const int64_t *shape, const int64_t *chunks, const char *units) {
+/* A growing array: no steps yet, one step (or 1024 times) to a chunk. It is there with its attributes, or not at all. */
+static void create_growing(ozarr_group *g, const char *name, int32_t rank, const int64_t *shape, const int64_t *chunks, const char *attributes) {
     static const char *const names[] = {"time", "z", "y", "x"};
     static const double nan_fill = NAN;
     ozarr_spec *spec = NULL;
@@ -128,10 +126,10 @@ static ozarr_array *create_growing(ozarr_group *g, const char *name, int32_t ran
     check(ozarr_spec_set_dimension_names(spec, names), name);
     check(ozarr_spec_set_fill_value(spec, OZARR_FLOAT64, &nan_fill), name);
     check(ozarr_spec_set_compressor(spec, "zstd", 3), name);
+    check(ozarr_spec_set_member_json(spec, "attributes", attributes), name);
     check(ozarr_group_create_array(g, name, spec, OZARR_CREATE_OVERWRITE, &a), name);
-    text(a, "units", units);
+    check(ozarr_array_close(a), name);
     ozarr_spec_free(spec);
-    return a;
 }
 
 /* Makes the group and its arrays; `time` last, for a restart looks for it. */
@@ -148,10 +146,8 @@ static void create_all(const field *f, ozarr_store *store) {
     create_axis(f, g, "x");
     create_axis(f, g, "y");
     create_axis(f, g, "z");
-    ozarr_array *t = create_growing(g, "temperature", 4, shape, chunks, "K");
-    text(t, "long_name", "temperature");
-    check(ozarr_array_close(t), "temperature");
-    check(ozarr_array_close(create_growing(g, "time", 1, shape, &times, "s")), "time");
+    create_growing(g, "temperature", 4, shape, chunks, "{\"units\": \"K\", \"long_name\": \"temperature\"}");
+    create_growing(g, "time", 1, shape, &times, "{\"units\": \"s\"}");
     check(ozarr_group_close(g), "the group");
 }
 
