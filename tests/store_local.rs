@@ -219,6 +219,39 @@ fn a_lock_is_given_back_though_a_forked_child_has_its_file_open() {
     }
 }
 
+#[test]
+fn a_lock_ends_with_its_process_though_a_forked_child_lives_on() {
+    let folder = Folder::new("fork-ended");
+    let mut ends = [0; 2];
+    // SAFETY: the array holds two descriptors.
+    assert_eq!(unsafe { libc::pipe(ends.as_mut_ptr()) }, 0);
+    // SAFETY: the child uses a store of its own, forks, and ends without giving anything back, as after a kill.
+    let pid = unsafe { libc::fork() };
+    if pid == 0 {
+        let held = folder.store().lock_key("", "k", LockUse::Alone);
+        // SAFETY: the grandchild only waits, until the test closes its end of the pipe.
+        unsafe {
+            if libc::fork() == 0 {
+                libc::close(ends[1]);
+                libc::read(ends[0], [0u8; 1].as_mut_ptr().cast(), 1);
+                libc::_exit(0);
+            }
+            libc::_exit(if matches!(held, Ok(Some(_))) { 0 } else { 1 });
+        }
+    }
+    let mut status = -1;
+    // SAFETY: the child of this test, and its own descriptors.
+    unsafe {
+        assert_eq!(libc::waitpid(pid, &mut status, 0), pid);
+        libc::close(ends[0]);
+    }
+    assert_eq!(status, 0, "the child had the lock");
+    let held = folder.store().lock_key("", "k", LockUse::Alone).map(|held| held.is_some());
+    // SAFETY: as above.
+    unsafe { libc::close(ends[1]) };
+    assert!(held.unwrap());
+}
+
 fn limit(resource: libc::__rlimit_resource_t, value: u64) {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: the struct is valid for both calls.

@@ -4,9 +4,11 @@
 //! these back. So what a lock protects is either made anew in the child ([`ForkReset`]), or changed only while no fork
 //! can happen ([`ForkPreserved`]); and what is made once is made without a lock ([`Lazy`]).
 
+use crate::platform::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use crate::sync::atomic::AtomicPtr;
 use crate::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::cell::{Cell, UnsafeCell};
+use std::mem::ManuallyDrop;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -15,13 +17,13 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 static FORKS: AtomicU32 = AtomicU32::new(0);
 /// Held while something changes that the child shall find whole.
 static GATE: Mutex<()> = Mutex::new(());
-/// The gate as `fork` itself holds it, from before until after.
-static HELD: HeldLock = HeldLock(UnsafeCell::new(None));
+/// The gate and the list of own files as `fork` itself holds them, from before until after.
+static HELD: HeldLocks = HeldLocks(UnsafeCell::new(None));
 
-struct HeldLock(UnsafeCell<Option<MutexGuard<'static, ()>>>);
+struct HeldLocks(UnsafeCell<Option<(MutexGuard<'static, ()>, MutexGuard<'static, OwnFiles>)>>);
 
 // SAFETY: the cell is used by the handlers below only, between taking the gate and giving it back: by one thread at a time.
-unsafe impl Sync for HeldLock {}
+unsafe impl Sync for HeldLocks {}
 
 thread_local! {
     /// How many times the handlers of this fork began: threads that used the library first at the same moment registered them
@@ -32,8 +34,9 @@ thread_local! {
 extern "C" fn before_fork() {
     if BEGUN.replace(BEGUN.get() + 1) == 0 {
         let gate = GATE.lock().unwrap_or_else(PoisonError::into_inner);
+        let own = own_files();
         // SAFETY: this thread has the gate.
-        unsafe { *HELD.0.get() = Some(gate) };
+        unsafe { *HELD.0.get() = Some((gate, own)) };
     }
 }
 
@@ -47,6 +50,12 @@ extern "C" fn after_fork() {
 
 extern "C" fn after_fork_in_child() {
     FORKS.fetch_add(1, Ordering::Relaxed);
+    // SAFETY: this thread is the image of the one that has the gate.
+    let held = unsafe { &mut *HELD.0.get() };
+    while let Some(mut file) = held.as_mut().and_then(|(_, own)| own.pop()) {
+        // SAFETY: the descriptor is taken from the list, and whose it was does not use it in a child.
+        unsafe { ManuallyDrop::drop(&mut file) };
+    }
     after_fork();
 }
 
@@ -67,6 +76,59 @@ pub fn hold() -> MutexGuard<'static, ()> {
     // Registering takes a lock of the system's that `fork` may hold while it waits for the gate.
     forks();
     GATE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The descriptors that a child closes at once.
+static OWN_FILES: Mutex<OwnFiles> = Mutex::new(Vec::new());
+
+type OwnFiles = Vec<ManuallyDrop<OwnedFd>>;
+
+/// The list, which has a lock of its own, taken for short moments: files are closed by threads that hold the gate, too.
+fn own_files() -> MutexGuard<'static, OwnFiles> {
+    OWN_FILES.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// An open file that a child of `fork` does not have: what is locked by its descriptor would stay locked as long as the child lives, though this
+/// process has ended.
+pub struct OwnFile {
+    fd: ManuallyDrop<OwnedFd>,
+    /// How often this process had been forked by then; `None` where no memory was left to know of the file: then a child has it, too.
+    forks: Option<u32>,
+}
+
+impl OwnFile {
+    /// That file.
+    pub fn new(fd: OwnedFd) -> OwnFile {
+        // Registered before the list is locked, which `fork` waits for.
+        let forks = forks();
+        let mut own = own_files();
+        let known = own.try_reserve(1).is_ok();
+        if known {
+            // SAFETY: only a child closes this one, where the other one is not used.
+            own.push(ManuallyDrop::new(unsafe { OwnedFd::from_raw_fd(fd.as_raw_fd()) }));
+        }
+        OwnFile { fd: ManuallyDrop::new(fd), forks: known.then_some(forks) }
+    }
+}
+
+impl AsFd for OwnFile {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
+
+impl Drop for OwnFile {
+    fn drop(&mut self) {
+        if let Some(then) = self.forks {
+            if then != forks() {
+                // It is closed here.
+                return;
+            }
+            own_files().retain(|file| file.as_raw_fd() != self.fd.as_raw_fd());
+        }
+        // SAFETY: the descriptor is used no more.
+        unsafe { ManuallyDrop::drop(&mut self.fd) };
+    }
 }
 
 /// State with locks or threads in it, made when it is first asked for, and anew in the child after a fork (the parent's may have been locked at

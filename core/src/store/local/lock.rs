@@ -8,7 +8,7 @@ use super::durable::Durability;
 use super::path::{KeyPath, LOCK_NAME, Made, make_parents, renamed_folder};
 use super::temporary::{TRIES, Temp, TempNames};
 use crate::error::{Result, bail};
-use crate::fork::{ForkReset, forks};
+use crate::fork::{ForkReset, OwnFile, forks};
 use crate::platform::{AsFd, BorrowedFd, OwnedFd, is_shared, libc, may_change, share_writing};
 use crate::store::LockUse;
 use crate::store::file_options::LockMode;
@@ -81,7 +81,7 @@ impl Locks {
                 LockUse::Often => None,
                 _ => root.try_clone_to_owned().ok().map(|root| Box::new(Removal { root, path: path.clone() })),
             };
-            let held = ByteLock { fd, removal, forks: forks() };
+            let held = ByteLock { fd: OwnFile::new(fd), removal, forks: forks() };
             match held.take(root, &path, byte, often) {
                 Ok(false) => {}
                 Ok(true) => {
@@ -261,7 +261,7 @@ fn remove_unused(root: BorrowedFd<'_>, path: &KeyPath, file: BorrowedFd<'_>) -> 
 
 /// A lock on one byte of a lock file.
 pub(super) struct ByteLock {
-    fd: OwnedFd,
+    fd: OwnFile,
     /// How the file is removed when the lock is given back.
     removal: Option<Box<Removal>>,
     /// How often this process had been forked by then (see `fork`), which costs no system call.
@@ -293,8 +293,7 @@ impl ByteLock {
 
 impl Drop for ByteLock {
     fn drop(&mut self) {
-        // Closing gives the lock back unless a forked child holds the descriptor, too; a child must not give back the
-        // parent's.
+        // A child must not give back the parent's, whose descriptor it has closed.
         if self.forks != forks() {
             return;
         }
