@@ -2,6 +2,7 @@
 //! Specification: v2, "Attributes" (`.zattrs`); v3 core, `attributes`.
 
 use super::context::not_finite;
+use super::listed_lengths::Lengths;
 use super::{NodeKind, Store, document, lines, lookup, path, upkeep};
 use crate::dtype::{DataType, Kind};
 use crate::error::{Error, ErrorKind, Result, bail, err};
@@ -395,7 +396,7 @@ impl Attributes {
     }
 
     fn tell(&self) -> Result<()> {
-        upkeep::after_change(&self.known.store, std::slice::from_ref(&self.known.path), None)
+        upkeep::after_changes(&self.known.store, &[(&self.known.path, Lengths::NONE)])
     }
 
     fn store_change(&self, edit: &dyn Fn(&mut Map) -> Result<()>) -> Result<()> {

@@ -66,7 +66,8 @@ impl Group {
     /// none. All documents are read for it. Consolidated metadata that cannot be understood are an error of kind `Metadata`.
     pub fn consolidated_differences(&self) -> Result<Option<Vec<String>>> {
         self.check_consolidated()?;
-        self.compare().map(|(differences, _)| differences)
+        let (differences, _) = self.compare()?;
+        Ok(differences.map(|all| all.into_iter().map(|(entry, what)| format!("{entry} {what}")).collect()))
     }
 
     /// Checks that the group's consolidated metadata can be understood, if it has any.
@@ -89,7 +90,7 @@ impl Group {
     }
 
     /// Gives [`Group::consolidated_differences`], but `None` for metadata that cannot be understood, too, and the nodes below, whose documents were read for that.
-    pub(in crate::node) fn compare(&self) -> Result<(Option<Vec<String>>, Vec<Found>)> {
+    pub(in crate::node) fn compare(&self) -> Result<(Option<Vec<Difference>>, Vec<Found>)> {
         let (store, path, format) = (self.store(), self.path(), self.format());
         store.check_listable()?;
         let listed = match format {
@@ -125,7 +126,7 @@ pub(super) fn consolidate_unless(store: &Store, path: &str, found: StoredDocumen
     if missed.is_empty() {
         return Ok(());
     }
-    let done = upkeep::refresh_above(store, &missed, None);
+    let done = upkeep::refresh_above(store, &upkeep::whole(&missed), None);
     store.note_change();
     done
 }
@@ -153,24 +154,23 @@ fn plain(key: &str, value: &Value) -> Value {
     Value::Object(object)
 }
 
-/// What consolidated entries and the documents themselves do not agree on, a line for each node or document.
-fn differences(listed: &Map, fresh: &Map) -> Vec<String> {
+/// A consolidated entry, or one that should be there, and in what it differs from the document.
+pub(in crate::node) type Difference = (String, &'static str);
+
+/// What consolidated entries and the documents themselves do not agree on, for each node or document.
+fn differences(listed: &Map, fresh: &Map) -> Vec<Difference> {
     let is_empty = |value: &Value| value.is_null() || value.as_object().is_some_and(Map::is_empty);
-    let mut lines = Vec::new();
+    let mut found = Vec::new();
     for (key, value) in fresh {
         match listed.get(key) {
-            None => lines.push(format!("{key} is not listed")),
-            Some(old) if plain(key, old) != plain(key, value) => lines.push(format!("{key} is listed with other contents")),
+            None => found.push((key.to_string(), "is not listed")),
+            Some(old) if plain(key, old) != plain(key, value) => found.push((key.to_string(), "is listed with other contents")),
             Some(_) => {}
         }
     }
-    lines.extend(
-        listed
-            .iter()
-            .filter(|(key, value)| !fresh.contains_key(key) && !is_empty(value))
-            .map(|(k, _)| format!("{k} is listed and not there")),
-    );
-    lines
+    let gone = listed.iter().filter(|(key, value)| !fresh.contains_key(*key) && !is_empty(value));
+    found.extend(gone.map(|(key, _)| (key.to_string(), "is listed and not there")));
+    found
 }
 
 /// The consolidated entries of all nodes below a group; in v2 of the group, too.

@@ -1,8 +1,8 @@
 //! Copying a node with all below it, key by key, into the same or another store: several objects at a time, compared afterwards if that is
 //! asked for. A copy that was cut short is no node, and the same call completes it ([`super::place`]).
 
-use super::growing::shape_of;
 use super::kept::{self, CopiedNode};
+use super::listed_lengths::shape_of;
 use super::lookup::{find, require};
 use super::stored::StoredDocument;
 use super::transfer::{Moves, OnProgress, Way, moved_path};

@@ -1,6 +1,7 @@
 //! The names of dimensions: `dimension_names` in version 3, the attribute `_ARRAY_DIMENSIONS` in version 2, and what they make of the
 //! arrays of a group together. Convention: xarray, "Zarr Encoding Specification".
 
+use super::listed_lengths::Lengths;
 use super::spec::v2_unnamed;
 use super::walk::{Found, Wanted};
 use super::{Array, Group, NodeKind, document, path, upkeep};
@@ -144,7 +145,7 @@ impl Array {
             self.set_state(self.telling_of(self.state_of(meta)?));
             Ok(())
         })?;
-        upkeep::after_change(self.store(), &[self.path().to_string()], None)
+        upkeep::after_changes(self.store(), &[(self.path(), Lengths::NONE)])
     }
 
     /// Returns a note if the attribute of v2 contradicts the names of a v3 array or replaces them; else `None`.

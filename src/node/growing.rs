@@ -3,12 +3,13 @@
 
 use super::catalog::Catalog;
 use super::dimensions::names_of;
+use super::listed_lengths::shape_of;
 use super::stored::StoredDocument;
 use super::{NodeKind, Store, path};
 use crate::error::Result;
 use crate::limits::Dims;
+use crate::metadata::Format;
 use crate::metadata::v2::DIMENSIONS;
-use crate::metadata::{Format, Map, Value, json};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
@@ -91,12 +92,6 @@ pub(super) fn cut_shape(shape: &[u64], cuts: &[(usize, u64)]) -> Dims {
         shape[dim] = length;
     }
     shape
-}
-
-/// The shape that an array's document says.
-pub(super) fn shape_of(document: &Map) -> Option<Vec<u64>> {
-    let lengths = document.get("shape").and_then(Value::as_array)?;
-    lengths.iter().map(|length| json::get_u64(length).ok()).collect()
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Which checkpoint a handle is of: another one may have come in its place, where a name is used again.
 
 use super::attrs::CHECKPOINT;
-use super::growing::shape_of;
+use super::listed_lengths::shape_of;
 use super::store::CheckpointMark;
 use super::{Group, NodeKind, Store, lookup, path};
 use crate::error::{Error, ErrorKind, Result, bail, err};

@@ -40,6 +40,7 @@ mod info;
 mod kept;
 mod kinds;
 mod lines;
+mod listed_lengths;
 mod lookup;
 mod marker;
 mod migrate;

@@ -6,6 +6,7 @@
 use super::appender::Appender;
 use super::claim::Claim;
 use super::conventions::Dataset;
+use super::listed_lengths::Lengths;
 use super::resize::slab;
 use super::steps::{cut, steps_kept};
 use super::{Array, document, path, upkeep};
@@ -41,6 +42,8 @@ pub struct Series {
 
 struct SeriesArray {
     name: String,
+    /// Which of its dimensions is that of the series.
+    dim: usize,
     appender: Appender,
     /// Its values of the next step were given to [`Series::step_with`], which failed after that: they are not taken again.
     kept: bool,
@@ -50,7 +53,7 @@ impl SeriesArray {
     /// `memory` is that of the series, of which each variable has what it needs.
     fn new(name: String, array: &Array, d: usize, (claim, memory): (Claim, usize)) -> Result<SeriesArray> {
         let appender = Appender::silent(array, d, claim, memory > 0).map_err(|e| e.with_note(&format!(" (the variable {name:?})")))?;
-        Ok(SeriesArray { name, appender, kept: false })
+        Ok(SeriesArray { name, dim: d, appender, kept: false })
     }
 
     fn is_coordinate(&self, dimension: &str) -> bool {
@@ -98,7 +101,7 @@ impl Series {
         if let Some(own) = along.iter().position(|(name, array, _)| name == dimension && array.rank() == 1) {
             along[own..].rotate_left(1);
         }
-        let (differences, mut documents) = dataset.compare()?;
+        let (differing, mut documents) = dataset.compare(Some(dimension))?;
         let ready = along.iter().map(|(_, array, _)| Appender::prepare(array, documents.remove(array.path())));
         let swaps = dataset.group().store().shared().capabilities().swaps;
         let mut claims: Vec<Claim> = ready.map(|mark| Ok(Claim::new(swaps, mark?))).collect::<Result<_>>()?;
@@ -121,7 +124,7 @@ impl Series {
         let (published, values) = (position, [None; 2]);
         let _alone = alone;
         let mut series = Series { dataset, dimension, parts, has_coordinate, known, memory, every, position, published, values, _alone };
-        series.dataset.consolidate_for_growth(differences)?;
+        series.dataset.consolidate_for_growth(differing)?;
         // Consolidated metadata say the lengths of all variables by now.
         series.parts.iter().try_for_each(|part| part.appender.array().finish_cut())?;
         series.read_values();
@@ -228,10 +231,10 @@ impl Series {
         Ok(())
     }
 
-    /// Tells consolidated metadata the lengths of all variables.
+    /// Tells consolidated metadata the lengths of all variables along the dimension: those of others are published by others.
     fn tell(&self) -> Result<()> {
-        let paths: Vec<String> = self.parts.iter().map(|part| part.appender.array().path().to_string()).collect();
-        upkeep::after_change(self.dataset.group().store(), &paths, None)
+        let changes = self.parts.iter().map(|part| (part.appender.array().path(), Lengths::along(part.dim)));
+        upkeep::after_changes(self.dataset.group().store(), &changes.collect::<Vec<_>>())
     }
 
     /// The index of the coordinate.

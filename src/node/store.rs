@@ -1,6 +1,7 @@
 //! A store with what a handle on it needs: the mode, the threads and the locks.
 
 use super::begun::Mark;
+use super::listed_lengths::Lengths;
 use super::store_options::{Consolidate, OPTIONS, Options, REMOTE_OPTIONS, set_remote_json};
 use super::transformed::Transformed;
 use super::v2_changes::V2Changes;
@@ -49,7 +50,7 @@ struct StoreInner {
     /// Nodes whose groups are to be consolidated when their programs close them.
     unconsolidated: ForkPreserved<BTreeSet<String>>,
     /// Groups whose consolidated metadata are behind, with the changed nodes below, until the program flushes the store.
-    behind: ForkPreserved<BTreeMap<String, BTreeSet<String>>>,
+    behind: ForkPreserved<BTreeMap<String, BTreeMap<String, Lengths>>>,
     /// The stores that transformers made over it, of arrays that are open.
     transformed: Transformed,
     /// The checkpoint that it is, which is not there for others yet.
@@ -357,12 +358,15 @@ impl Store {
     }
 
     /// The consolidated metadata of a group lack the change of a node.
-    pub(super) fn note_behind(&self, group: &str, path: &str) {
-        self.0.behind.write(|behind| behind.entry(group.to_string()).or_default().insert(path.to_string()));
+    pub(super) fn note_behind(&self, group: &str, path: &str, lengths: Lengths) {
+        self.0.behind.write(|behind| {
+            let told = behind.entry(group.to_string()).or_default().entry(path.to_string()).or_insert(lengths);
+            *told = told.and(lengths);
+        });
     }
 
     /// Takes the groups whose consolidated metadata are behind.
-    pub(super) fn take_behind(&self) -> BTreeMap<String, BTreeSet<String>> {
+    pub(super) fn take_behind(&self) -> BTreeMap<String, BTreeMap<String, Lengths>> {
         self.0.behind.write(std::mem::take)
     }
 

@@ -770,8 +770,7 @@ fn an_open_for_changes_reads_documents_when_they_are_needed() {
             let length = if variables == 1 { 7 } else { 5 };
             assert_eq!(ds.dimension("t").unwrap(), Dimension { name: "t".into(), length, longest: 7 });
             // A close alone settles it, too.
-            let again = dataset(&anew(&folder.1));
-            assert_eq!(again.close().is_ok(), variables == 1);
+            dataset(&anew(&folder.1)).close().unwrap();
             let differences = Group::open(&anew(&folder.1), "").unwrap().consolidated_differences().unwrap().unwrap();
             assert_eq!(differences.len(), usize::from(variables > 1), "{format:?}: {differences:?}");
         }

@@ -233,6 +233,110 @@ fn whatever_write_fails_readers_see_whole_steps_and_the_run_goes_on() {
     }
 }
 
+/// The shape of an array as the consolidated metadata of the root say it.
+fn listed(store: &Store, format: Format, path: &str) -> Vec<u64> {
+    let (key, name) = if format == Format::V2 { (".zmetadata", format!("{path}/.zarray")) } else { ("zarr.json", path.to_string()) };
+    let document = crate::json::parse_object(&store.key_get(key).unwrap().unwrap(), usize::MAX).unwrap();
+    let all = if format == Format::V2 { &document } else { document["consolidated_metadata"].as_object().unwrap() };
+    listed_lengths::shape_of(all["metadata"].as_object().unwrap()[name.as_str()].as_object().unwrap()).unwrap()
+}
+
+/// Makes the document of one array longer along a dimension, as a publication does that a kill ends.
+fn lengthen(store: &Store, path: &str, d: usize, length: u64) {
+    let array = Array::open(&anew(store), path).unwrap();
+    let longer = |now: &[u64], _: &[u8]| Ok(now.iter().enumerate().map(|(i, &n)| if i == d { length } else { n }).collect());
+    array.resize_document(longer, false).unwrap();
+}
+
+#[test]
+fn a_change_of_attributes_tells_readers_no_length_that_is_not_published() {
+    let root: PathBuf = std::env::temp_dir().join(format!("ozarr-series-attributes-{}", std::process::id()));
+    let options: [&[(&str, &str)]; 3] = [&[], &[("consolidate", "flush")], &[("consolidate", "step")]];
+    for (format, options) in [Format::V2, Format::V3].into_iter().flat_map(|format| options.map(|options| (format, options))) {
+        let _ = std::fs::remove_dir_all(&root);
+        let open = || {
+            let options = [options, &[("file.sync", "none")]].concat();
+            Store::open(&Context::with_threads(1), root.to_str().unwrap(), Mode::ReadWrite, &options).unwrap()
+        };
+        let store = open();
+        define(&store, format);
+        let mut series = Series::open(&dataset(&store), "time", None, 1, 0).unwrap();
+        run(&mut series, 8).unwrap();
+        drop(series);
+        lengthen(&store, "t", 0, 10);
+        let what = format!("{format:?} {options:?}");
+        for (i, change) in ["set", "commit", "coordinate"].into_iter().enumerate() {
+            let again = open();
+            let t = Array::open(&again, "t").unwrap();
+            match change {
+                "set" => t.attributes().set("note", "n".into()).unwrap(),
+                "commit" => {
+                    t.attributes().begin().unwrap();
+                    t.attributes().set("more", "n".into()).unwrap();
+                    t.attributes().commit().unwrap();
+                }
+                _ => {
+                    let ds = dataset(&again);
+                    ds.set_coordinate("mean").unwrap();
+                    ds.close().unwrap();
+                }
+            }
+            again.flush().unwrap();
+            assert_eq!(check(&store), 8, "{what} {change}");
+            let t = Group::open(&open(), "").unwrap().open_array("t").unwrap();
+            assert!(t.is_listed() && t.attributes().view().unwrap().len() > i, "{what} {change}");
+        }
+        let again = open();
+        let mut series = Series::open(&dataset(&again), "time", None, 1, 0).unwrap();
+        run(&mut series, STEPS).unwrap();
+        series.close().unwrap();
+        assert_eq!((check(&store), Group::open(&again, "").unwrap().consolidated_differences().unwrap()), (STEPS, Some(vec![])), "{what}");
+    }
+    std::fs::remove_dir_all(&root).unwrap();
+}
+
+/// Runs of two dimensions, and of a dataset below another: each is published by a program of its own, and one was killed between two documents.
+#[test]
+fn what_is_not_published_along_other_dimensions_stays_so() {
+    for format in [Format::V2, Format::V3] {
+        let store = Store::memory(&Context::with_threads(1));
+        define(&store, format);
+        let ds = dataset(&store);
+        ds.define_dimension("obs", 5).unwrap();
+        for (name, dimensions) in [("obs", &["obs"][..]), ("both", &["time", "obs"]), ("w", &["obs"])] {
+            ds.define_variable(name, &VariableSpec::new(DataType::Int32, dimensions), Create::New).unwrap();
+        }
+        ds.close().unwrap();
+        for name in ["w", "both"] {
+            lengthen(&store, name, (name == "both") as usize, 7);
+        }
+        let lengths = || ["w", "both", "obs"].map(|name| *listed(&store, format, name).last().unwrap());
+        let again = anew(&store);
+        try_define(&again, format, Create::OpenIfSame).unwrap();
+        assert_eq!(lengths(), [5; 3], "{format:?}");
+        let mut series = Series::open(&dataset(&again), "time", None, 1, 0).unwrap();
+        assert_eq!(lengths(), [5; 3], "{format:?}");
+        run(&mut series, STEPS).unwrap();
+        series.close().unwrap();
+        dataset(&again).close().unwrap();
+        assert_eq!((check(&store), lengths(), listed(&store, format, "both")), (STEPS, [5; 3], vec![STEPS, 5]), "{format:?}");
+        drop(Series::open(&dataset(&again), "obs", None, 1, 0).unwrap());
+        assert_eq!(Group::open(&again, "").unwrap().consolidated_differences().unwrap(), Some(vec![]), "{format:?}");
+
+        let below = Dataset::create(&store, "ocean", None, Create::New).unwrap();
+        below.define_dimension("time", 4).unwrap();
+        for name in ["time", "t"] {
+            below.define_variable(name, &VariableSpec::new(DataType::Int32, &["time"]), Create::New).unwrap();
+        }
+        below.close().unwrap();
+        lengthen(&store, "ocean/t", 0, 6);
+        let again = anew(&store);
+        try_define(&again, format, Create::OpenIfSame).unwrap();
+        drop(Series::open(&dataset(&again), "time", None, 1, 0).unwrap());
+        assert_eq!(["t", "time"].map(|name| listed(&store, format, &format!("ocean/{name}"))), [[4]; 2], "{format:?}");
+    }
+}
+
 #[test]
 fn what_a_variable_has_beyond_the_others_is_cut_off_and_written_again() {
     let store = Store::memory(&Context::with_threads(1));

@@ -1,5 +1,6 @@
 //! Keeping consolidated metadata right: what is done after each change of a node's documents.
 
+use super::listed_lengths::{Lengths, ListedLengths};
 use super::store::Above;
 use super::stored::StoredDocument;
 use super::{NodeKind, Store, above, document, lookup, path, transfer};
@@ -8,67 +9,87 @@ use crate::limits::MAX_CONSOLIDATED;
 use crate::metadata::consolidated::Listed;
 use crate::metadata::{Format, Map, Value, consolidated, json, v2, v3};
 use crate::store::{Condition, get, swap};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+/// A changed node, and which lengths of an array are told.
+pub(super) type Change<'a> = (&'a str, Lengths);
 
 /// Brings the consolidated metadata above a node (and a v2 group's own) up to date after the documents at `paths` changed;
 /// `erased` are paths of which everything went first.
 pub(super) fn after_change(store: &Store, paths: &[String], erased: Option<&str>) -> Result<()> {
-    if erased.is_none() && store.consolidates_at_flush() {
-        note_behind(store, paths);
-        return refreshed(store, paths, Ok(()));
+    if erased.is_some() { after_change_now(store, paths, erased) } else { after_changes(store, &whole(paths)) }
+}
+
+/// Does what [`after_change`] does after changes of which some lengths are told.
+pub(super) fn after_changes(store: &Store, changes: &[Change<'_>]) -> Result<()> {
+    if store.consolidates_at_flush() {
+        note_behind(store, changes);
+        return refreshed(store, changes, Ok(()));
     }
-    after_change_now(store, paths, erased)
+    after_changes_now(store, changes, None)
+}
+
+/// Changes that are told with all lengths.
+pub(super) fn whole(paths: &[String]) -> Vec<Change<'_>> {
+    paths.iter().map(|path| (path.as_str(), Lengths::ALL)).collect()
 }
 
 /// Says that consolidated metadata above nodes, and a v2 group's own, are behind.
-fn note_behind(store: &Store, paths: &[String]) {
-    for path in paths {
-        path::ancestors(path).into_iter().chain([path.as_str()]).for_each(|group| store.note_behind(group, path));
+fn note_behind(store: &Store, changes: &[Change<'_>]) {
+    for &(path, lengths) in changes {
+        path::ancestors(path).into_iter().chain([path]).for_each(|group| store.note_behind(group, path, lengths));
     }
 }
 
 /// Does what [`after_change`] does, and waits for no flush: something that consolidated metadata speak of is about to be erased.
 pub(super) fn after_change_now(store: &Store, paths: &[String], erased: Option<&str>) -> Result<()> {
-    let done = refresh_above(store, paths, erased).and_then(|()| refresh_outside(store, paths, erased));
-    refreshed(store, paths, done)
+    after_changes_now(store, &whole(paths), erased)
+}
+
+/// Does what [`after_change_now`] does after changes of which some lengths are told.
+pub(super) fn after_changes_now(store: &Store, changes: &[Change<'_>], erased: Option<&str>) -> Result<()> {
+    let done = refresh_above(store, changes, erased).and_then(|()| refresh_outside(store, changes, erased));
+    refreshed(store, changes, done)
 }
 
 /// Does it for the groups that the store is below: a node may be opened by a location of its own, as a store.
-fn refresh_outside(store: &Store, paths: &[String], erased: Option<&str>) -> Result<()> {
+fn refresh_outside(store: &Store, changes: &[Change<'_>], erased: Option<&str>) -> Result<()> {
     above::of(store).iter().try_for_each(|Above { store: outside, path: root }| {
         let place = |path: &str| if path.is_empty() { root.clone() } else { path::join(root, path) };
-        let (paths, erased): (Vec<String>, _) = (paths.iter().map(|path| place(path)).collect(), erased.map(place));
-        let done = refresh_above(outside, &paths, erased.as_deref());
+        let placed: Vec<(String, Lengths)> = changes.iter().map(|(path, lengths)| (place(path), *lengths)).collect();
+        let placed: Vec<Change<'_>> = placed.iter().map(|(path, lengths)| (path.as_str(), *lengths)).collect();
+        let erased = erased.map(place);
+        let done = refresh_above(outside, &placed, erased.as_deref());
         outside.note_change();
-        done.and_then(|()| refresh_outside(outside, &paths, erased.as_deref()))
+        done.and_then(|()| refresh_outside(outside, &placed, erased.as_deref()))
     })
 }
 
 /// Does what [`after_change`] does after the document of the array at `path` changed: an array has no consolidated metadata of its own, so it
 /// looks for none there.
 pub(super) fn after_array_change(store: &Store, path: &str) -> Result<()> {
-    let paths = [path.to_string()];
+    let changes = [(path, Lengths::ALL)];
     if store.consolidates_at_flush() {
-        path::ancestors(path).into_iter().for_each(|group| store.note_behind(group, path));
-        return refreshed(store, &paths, Ok(()));
+        path::ancestors(path).into_iter().for_each(|group| store.note_behind(group, path, Lengths::ALL));
+        return refreshed(store, &changes, Ok(()));
     }
-    let done = path::ancestors(path).into_iter().try_for_each(|group| refresh_group(store, group, &[path], None));
-    let done = done.and_then(|()| refresh_outside(store, &paths, None));
-    refreshed(store, &paths, done)
+    let done = path::ancestors(path).into_iter().try_for_each(|group| refresh_group(store, group, &changes, None));
+    let done = done.and_then(|()| refresh_outside(store, &changes, None));
+    refreshed(store, &changes, done)
 }
 
 /// Brings the changes that waited for a flush into consolidated metadata, all of a group at once. After an error they wait on.
 pub(super) fn catch_up(store: &Store) -> Result<()> {
     let behind = store.take_behind();
-    let changed: BTreeSet<&String> = behind.values().flatten().collect();
-    let changed: Vec<String> = changed.into_iter().cloned().collect();
-    let refresh = |(group, paths): (&String, &BTreeSet<String>)| {
-        refresh_group(store, group, &paths.iter().map(String::as_str).collect::<Vec<_>>(), None)
+    let every: BTreeMap<&str, Lengths> = behind.values().flatten().map(|(path, lengths)| (path.as_str(), *lengths)).collect();
+    let every: Vec<Change<'_>> = every.into_iter().collect();
+    let refresh = |(group, paths): (&String, &BTreeMap<String, Lengths>)| {
+        refresh_group(store, group, &paths.iter().map(|(path, lengths)| (path.as_str(), *lengths)).collect::<Vec<_>>(), None)
     };
     let done =
-        behind.iter().try_for_each(refresh).and_then(|()| if changed.is_empty() { Ok(()) } else { refresh_outside(store, &changed, None) });
+        behind.iter().try_for_each(refresh).and_then(|()| if every.is_empty() { Ok(()) } else { refresh_outside(store, &every, None) });
     if done.is_err() {
-        behind.iter().for_each(|(group, paths)| paths.iter().for_each(|path| store.note_behind(group, path)));
+        behind.iter().for_each(|(group, paths)| paths.iter().for_each(|(path, lengths)| store.note_behind(group, path, *lengths)));
     }
     done
 }
@@ -108,44 +129,45 @@ fn is_named(listed: &Listed<'_>, node: &str, format: Format) -> bool {
     })
 }
 
-fn refreshed(store: &Store, paths: &[String], done: Result<()>) -> Result<()> {
+fn refreshed(store: &Store, changes: &[Change<'_>], done: Result<()>) -> Result<()> {
     store.note_change();
     if done.is_err() {
         // The documents are stored: the next flush or close tells of them.
-        note_behind(store, paths);
+        note_behind(store, changes);
     }
     done?;
     // A node that is about to go is there still, and would be told of again.
-    if store.consolidates_each_step() && !paths.is_empty() {
-        paths.iter().for_each(|path| store.note_named(path, true));
+    if store.consolidates_each_step() && !changes.is_empty() {
+        changes.iter().for_each(|(path, _)| store.note_named(path, true));
         store.consolidate_pending()?;
     }
     Ok(())
 }
 
-pub(super) fn refresh_above(store: &Store, paths: &[String], erased: Option<&str>) -> Result<()> {
-    let Some(deepest) = paths.iter().map(String::as_str).chain(erased).max_by_key(|p| p.len()) else { return Ok(()) };
+/// Brings the consolidated metadata of the groups above nodes up to date.
+pub(super) fn refresh_above(store: &Store, changes: &[Change<'_>], erased: Option<&str>) -> Result<()> {
+    let Some(deepest) = changes.iter().map(|(path, _)| *path).chain(erased).max_by_key(|p| p.len()) else { return Ok(()) };
     let groups: Vec<&str> = path::ancestors(deepest).into_iter().chain([deepest]).collect();
     for group in groups {
         let below = |p: &str| p == group || group.is_empty() || p.starts_with(&format!("{group}/"));
-        let paths: Vec<&str> = paths.iter().map(String::as_str).filter(|p| below(p)).collect();
+        let changes: Vec<Change<'_>> = changes.iter().copied().filter(|(path, _)| below(path)).collect();
         let erased = erased.filter(|p| below(p) && *p != group);
-        if !paths.is_empty() || erased.is_some() {
-            refresh_group(store, group, &paths, erased)?;
+        if !changes.is_empty() || erased.is_some() {
+            refresh_group(store, group, &changes, erased)?;
         }
     }
     Ok(())
 }
 
 /// Brings what one group has consolidated up to date.
-fn refresh_group(store: &Store, group: &str, paths: &[&str], erased: Option<&str>) -> Result<()> {
-    refresh_v3(store, group, paths, erased)?;
-    refresh_v2(store, group, paths, erased)
+fn refresh_group(store: &Store, group: &str, changes: &[Change<'_>], erased: Option<&str>) -> Result<()> {
+    refresh_v3(store, group, changes, erased)?;
+    refresh_v2(store, group, changes, erased)
 }
 
-fn refresh_v3(store: &Store, group: &str, paths: &[&str], erased: Option<&str>) -> Result<()> {
-    let paths: Vec<&str> = paths.iter().copied().filter(|p| *p != group).collect();
-    if paths.is_empty() && erased.is_none() {
+fn refresh_v3(store: &Store, group: &str, changed: &[Change<'_>], erased: Option<&str>) -> Result<()> {
+    let changed: Vec<Change<'_>> = changed.iter().copied().filter(|(path, _)| *path != group).collect();
+    if changed.is_empty() && erased.is_none() {
         return Ok(());
     }
     let key = path::join(group, v3::DOCUMENT);
@@ -165,16 +187,20 @@ fn refresh_v3(store: &Store, group: &str, paths: &[&str], erased: Option<&str>) 
         };
         let Some(listed) = listed else { return Ok(()) };
         let text = now.as_ref().and_then(Option::as_ref).unwrap_or(&before);
-        let mut changes = HashMap::new();
-        for path in with_unnamed(&listed, group, &paths, Format::V3) {
-            let entry = lookup::find_v3(store, path)?.map(|found| consolidated::entry_v3(found.document));
-            changes.insert(path::relative(group, path).to_string(), entry_text(&listed, entry, &key)?);
+        let (mut changes, kept) = (HashMap::new(), ListedLengths::of(&listed, &changed));
+        for (path, lengths) in with_unnamed(&listed, group, &changed, Format::V3) {
+            let name = path::relative(group, path);
+            let entry = lookup::find_v3(store, path)?.map(|mut found| {
+                kept.keep(name, &mut found.document, lengths);
+                consolidated::entry_v3(found.document)
+            });
+            changes.insert(name.to_string(), entry_text(&listed, entry, &key)?);
         }
         publish_changed(store, (&key, text), &listed, &changes, erased.map(|erased| path::relative(group, erased)), condition)
     })
 }
 
-fn refresh_v2(store: &Store, group: &str, paths: &[&str], erased: Option<&str>) -> Result<()> {
+fn refresh_v2(store: &Store, group: &str, changed: &[Change<'_>], erased: Option<&str>) -> Result<()> {
     let key = path::join(group, v2::CONSOLIDATED);
     let thread = document::lock_thread(store, group, v2::CONSOLIDATED);
     if store.shared().open(&key).map_err(|e| e.at_key(&key))?.is_none() {
@@ -185,10 +211,11 @@ fn refresh_v2(store: &Store, group: &str, paths: &[&str], erased: Option<&str>) 
         let (bytes, condition) = document::read(store, &key, MAX_CONSOLIDATED)?;
         let Some(bytes) = bytes else { return Ok(()) };
         let Some(listed) = Listed::find(&bytes, Format::V2) else { return Ok(()) };
-        let mut changes = HashMap::new();
-        for path in with_unnamed(&listed, group, paths, Format::V2) {
+        let (mut changes, kept) = (HashMap::new(), ListedLengths::of(&listed, changed));
+        for (path, lengths) in with_unnamed(&listed, group, changed, Format::V2) {
             let mut fresh = Map::new();
-            if let Some(found) = lookup::find_v2(store, path)? {
+            if let Some(mut found) = lookup::find_v2(store, path)? {
+                kept.keep(&path::join(path::relative(group, path), v2::ARRAY), &mut found.document, lengths);
                 insert_v2(store, &mut fresh, group, path, found)?;
             }
             for name in [v2::ARRAY, v2::GROUP, v2::ATTRIBUTES] {
@@ -201,14 +228,13 @@ fn refresh_v2(store: &Store, group: &str, paths: &[&str], erased: Option<&str>) 
     })
 }
 
-/// The nodes at `paths`, and the groups between them and `group` that it does not name: they were made by a program that failed or was killed before
+/// The nodes that changed, and the groups between them and `group` that it does not name: they were made by a program that failed or was killed before
 /// it told of them, and readers find nothing below a group that is not named.
-fn with_unnamed<'a>(listed: &Listed<'_>, group: &str, paths: &[&'a str], format: Format) -> BTreeSet<&'a str> {
-    let between = paths.iter().flat_map(|path| path::ancestors(path)).filter(|above| above.len() > group.len());
-    let mut all: BTreeSet<&str> = between.collect();
-    all.retain(|above| !is_named(listed, path::relative(group, above), format));
-    all.extend(paths);
-    all
+fn with_unnamed<'a>(listed: &Listed<'_>, group: &str, changes: &[Change<'a>], format: Format) -> BTreeMap<&'a str, Lengths> {
+    let between = changes.iter().flat_map(|(path, _)| path::ancestors(path)).filter(|above| above.len() > group.len());
+    let mut unnamed: BTreeSet<&str> = between.collect();
+    unnamed.retain(|above| !is_named(listed, path::relative(group, above), format));
+    unnamed.into_iter().map(|path| (path, Lengths::ALL)).chain(changes.iter().copied()).collect()
 }
 
 /// Writes the value of a changed entry, so that of many nodes only their texts are held.

@@ -211,7 +211,8 @@ impl Verification<'_> {
         let checked = group.check_consolidated().map(|()| group.compare());
         let mut fault = match checked {
             Err(e) => Fault::of(e, &key)?,
-            Ok(Ok((Some(lines), _))) if !lines.is_empty() => {
+            Ok(Ok((Some(found), _))) if !found.is_empty() => {
+                let lines: Vec<String> = found.iter().map(|(entry, what)| format!("{entry} {what}")).collect();
                 let what = format!("the consolidated metadata differ from the documents: {}", lines.join("; "));
                 Fault::new(FaultKind::Stale, &key, &what)
             }

@@ -86,6 +86,11 @@ impl<'a> TextObject<'a> {
         self.members.iter().map(|m| &*m.name)
     }
 
+    /// The names of its members with the texts of their values, in their order.
+    pub fn values(&self) -> impl Iterator<Item = (&str, &'a [u8])> {
+        self.members.iter().map(|m| (&*m.name, &self.text[m.value..m.place.end]))
+    }
+
     /// The text of a member's value.
     pub fn value(&self, name: &str) -> Option<&'a [u8]> {
         self.place(name).map(|place| &self.text[place])

@@ -69,6 +69,11 @@ impl<'a> Listed<'a> {
         self.entries().into_iter().flat_map(TextObject::names)
     }
 
+    /// The names of the entries with their texts; of a name that occurs twice the last one counts.
+    pub fn texts(&self) -> impl Iterator<Item = (&str, &'a [u8])> {
+        self.entries().into_iter().flat_map(TextObject::values)
+    }
+
     /// The document with other entries, in the order of ones that are written anew: see [`TextObject::changed`].
     pub fn changed(&self, changes: &HashMap<String, Option<String>>, gone: impl Fn(&str) -> bool) -> Vec<u8> {
         let order = if self.format == Format::V3 { order_v3 } else { order_v2 };

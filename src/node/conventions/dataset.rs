@@ -2,6 +2,7 @@
 //! Convention: xarray, "Zarr Encoding Specification"; CF 5, "Coordinate Systems".
 
 mod close;
+mod in_step;
 mod lengths;
 
 use super::coordinates;
@@ -14,17 +15,12 @@ use crate::metadata::lint::{Finding, Severity};
 use crate::node::create_array::WriteValues;
 use crate::node::dimensions::{Dimension, Dimensions};
 use crate::node::store_options::Consolidate;
-use crate::node::stored::StoredDocument;
-use crate::node::{Array, Create, Group, Store, draft, lookup, path, upkeep};
-use std::collections::HashMap;
+use crate::node::{Array, Create, Group, Store, draft, lookup, path};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// How often a variable is looked at again that another process changes meanwhile.
 const MOST_LOOKS: usize = 100;
-
-/// The documents of nodes as they are stored, by the paths of the nodes.
-pub(in crate::node) type Documents = HashMap<String, StoredDocument>;
 
 /// An open dataset. Clones share it.
 #[derive(Clone)]
@@ -153,85 +149,6 @@ impl Dataset {
         dataset.note_found_differences();
         dataset.group().store().context().report(path::display(dataset.group().path()), &findings)?;
         Ok(dataset)
-    }
-
-    /// Compares consolidated metadata with the documents, once, before the first answer or change that depends on them. Nothing but the
-    /// documents tells whether a writer was killed, or another program has changed one of them, so all are read. Threads that come at the
-    /// same time may all do it.
-    fn settle(&self) -> Result<()> {
-        if self.0.unsettled.load(Ordering::Acquire) {
-            self.mend()?;
-            self.0.unsettled.store(false, Ordering::Release);
-        }
-        Ok(())
-    }
-
-    /// Brings consolidated metadata in step with the documents where a kill came between the two, unless the documents themselves differ
-    /// in length: then readers go on seeing the state before. A dataset that has none gets them when it is closed. Those of a group above,
-    /// which the arrays may be known from, are brought in step with the lengths.
-    fn mend(&self) -> Result<()> {
-        let variables = self.0.state.read(|state| state.variables.clone());
-        let (differences, mut documents) = self.compare()?;
-        if differences.is_none() {
-            variables.iter().for_each(|v| self.group().store().note_named(v.array.path(), true));
-        }
-        let differ = differences.is_some_and(|differences| !differences.is_empty());
-        let mut changed = Vec::new();
-        for OpenVariable { array, .. } in &variables {
-            let before = array.shape();
-            match documents.remove(array.path()) {
-                Some(found) if differ || array.is_listed() && !found.has_shape(&before) => array.renew_from(found)?,
-                None if differ || array.is_listed() => array.refresh()?,
-                _ => {}
-            }
-            if array.shape() != before {
-                changed.push(array.path().to_string());
-            }
-        }
-        if !changed.is_empty() {
-            self.note_found_differences();
-        }
-        match self.known_dimensions().differences().next() {
-            None if differ => self.consolidate(),
-            None => upkeep::after_change(self.group().store(), &changed, None),
-            Some(_) => Ok(()),
-        }
-    }
-
-    /// Remembers that variables differ in length in the store as they do now: what another program left is no error of this one's when it closes.
-    fn note_found_differences(&self) {
-        let found = self.known_dimensions().all().into_iter().filter(|dimension| dimension.length < dimension.longest);
-        self.0.state.write(|state| state.found_differences.extend(found));
-    }
-
-    /// Where consolidated metadata differ from the documents, `None` without any or in a store that lists nothing; and the documents, each of
-    /// which was read once for that.
-    pub(in crate::node) fn compare(&self) -> Result<(Option<Vec<String>>, Documents)> {
-        if !self.group().store().capabilities().listable {
-            return Ok((None, HashMap::new()));
-        }
-        let (differences, below) = self.group().compare()?;
-        Ok((differences, below.into_iter().filter_map(|found| Some((found.path, found.node.ok()?))).collect()))
-    }
-
-    /// Makes consolidated metadata that are right where [`Dataset::compare`] found others, and where the store's options do not forbid it:
-    /// readers then see the lengths of all variables change at once.
-    pub(in crate::node) fn consolidate_for_growth(&self, differences: Option<Vec<String>>) -> Result<()> {
-        let store = self.group().store();
-        match differences {
-            Some(differences) if differences.is_empty() => {}
-            None if !store.capabilities().listable || store.options().consolidate == Consolidate::Never => {}
-            _ => self.consolidate()?,
-        }
-        self.0.unsettled.store(false, Ordering::Release);
-        Ok(())
-    }
-
-    /// Writes what the documents of all variables say into the consolidated metadata of the group and, where they have some, of those above.
-    fn consolidate(&self) -> Result<()> {
-        self.group().consolidate()?;
-        let paths = self.0.state.read(|state| state.variables.iter().map(|v| v.array.path().to_string()).collect::<Vec<_>>());
-        upkeep::after_change(self.group().store(), &paths, None)
     }
 
     /// Whether its definitions open what is there and the same.

@@ -8,6 +8,7 @@ use crate::error::{ErrorKind, Result, bail, err};
 use crate::limits::MAX_DOCUMENT;
 use crate::metadata::lint::{Finding, Severity};
 use crate::metadata::{Format, Map, Value, json, v2};
+use crate::node::listed_lengths::Lengths;
 use crate::node::trail::Trail;
 use crate::node::{Array, Attributes, Group, NodeKind, Store, document, path, upkeep};
 use crate::store::get;
@@ -245,7 +246,7 @@ impl Array {
             document.insert("fill_value".into(), text.clone());
             document::publish_over(self.store(), &path::join(self.path(), v2::ARRAY), &document, &before, condition)
         })?;
-        upkeep::after_array_change(self.store(), self.path())
+        upkeep::after_changes(self.store(), &[(self.path(), Lengths::NONE)])
     }
 
     /// The type as the document has it.

@@ -2,6 +2,7 @@
 
 use super::Dataset;
 use crate::error::{ErrorKind, Result, bail};
+use crate::node::listed_lengths::Lengths;
 use crate::node::watch::Pauses;
 use crate::node::{Array, path, upkeep};
 use std::time::{Duration, Instant};
@@ -27,17 +28,20 @@ impl Dataset {
         let mut along = self.along(name);
         // The coordinate tells how many steps are whole: it becomes longer last, and shorter first.
         along.sort_by_key(|(variable, array, d)| (variable == name) == (array.shape()[*d] < length));
-        let mut before = Vec::with_capacity(along.len());
+        let (mut before, mut changes) = (Vec::with_capacity(along.len()), Vec::with_capacity(along.len()));
         for (_, array, _) in &along {
             // A variable may have the dimension twice. The others stay as long as they are there, whatever this handle knows.
             let names = array.dimension_names();
             let is_along = |d: usize| names.get(d).is_some_and(|there| there.as_deref() == Some(name));
             let resized = |now: &[u64]| now.iter().enumerate().map(|(d, &n)| if is_along(d) { length } else { n }).collect();
+            changes
+                .push((array.path(), (0..names.len()).filter(|d| is_along(*d)).fold(Lengths::NONE, |told, d| told.and(Lengths::along(d)))));
             before.push(array.resize_document(|now, text| check(array, text).map(|()| resized(now)), keep_outside)?);
         }
-        let paths: Vec<String> = along.iter().map(|(_, array, _)| array.path().to_string()).collect();
-        let tell = if before.iter().any(Option::is_some) { upkeep::after_change_now } else { upkeep::after_change };
-        tell(self.group().store(), &paths, None)?;
+        match before.iter().any(Option::is_some) {
+            true => upkeep::after_changes_now(self.group().store(), &changes, None),
+            false => upkeep::after_changes(self.group().store(), &changes),
+        }?;
         for ((_, array, _), old) in along.iter().zip(before) {
             old.map_or(Ok(()), |old| array.erase_beyond(&old, &mut |_, _| Ok(())))?;
         }

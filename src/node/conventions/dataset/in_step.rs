@@ -1,0 +1,180 @@
+//! Consolidated metadata in step with the documents, where a kill came between the two.
+
+use super::Dataset;
+use crate::error::Result;
+use crate::metadata::{Format, v2};
+use crate::node::conventions::open_variable::OpenVariable;
+use crate::node::dimensions::names_of;
+use crate::node::listed_lengths::{Lengths, shape_of};
+use crate::node::store_options::Consolidate;
+use crate::node::stored::StoredDocument;
+use crate::node::{path, upkeep};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::atomic::Ordering;
+
+/// The documents of nodes as they are stored, by the paths of the nodes.
+pub(in crate::node) type Documents = HashMap<String, StoredDocument>;
+
+/// The nodes of which consolidated metadata say something else than the documents, with the lengths that may be told.
+pub(in crate::node) type Differing = BTreeMap<String, Lengths>;
+
+/// The arrays of which some lengths are not published, with those that are: the documents of one group's arrays differ along the others, as
+/// another series leaves them that was killed, or that publishes at this moment. Those of the dimension `mine` are the caller's to publish.
+fn published<'a>(documents: &'a Documents, mine: Option<(&str, &str)>) -> HashMap<&'a str, Lengths> {
+    let named = documents.iter().filter_map(|(path, found)| Some((path.as_str(), named_lengths(found)?)));
+    let named: Vec<(&str, Vec<(Option<String>, u64)>)> = named.collect();
+    let mut ends: HashMap<(&str, &str), (u64, u64)> = HashMap::new();
+    for (path, lengths) in &named {
+        for (name, length) in lengths.iter().filter_map(|(name, length)| Some((name.as_deref()?, *length))) {
+            let (shortest, longest) = ends.entry((group_of(path), name)).or_insert((length, length));
+            (*shortest, *longest) = (length.min(*shortest), length.max(*longest));
+        }
+    }
+    ends.retain(|of, (shortest, longest)| shortest < longest && Some(*of) != mine);
+    let mut all = HashMap::new();
+    for (path, lengths) in &named {
+        for (d, (name, _)) in lengths.iter().enumerate() {
+            if name.as_deref().is_some_and(|name| ends.contains_key(&(group_of(path), name))) {
+                let told = all.entry(*path).or_insert(Lengths::ALL);
+                *told = told.without(d);
+            }
+        }
+    }
+    all
+}
+
+/// Whether all lengths may be told.
+fn is_whole(differing: &Differing) -> bool {
+    differing.values().all(|told| *told == Lengths::ALL)
+}
+
+fn group_of(path: &str) -> &str {
+    path::parent(path).unwrap_or_default()
+}
+
+/// The lengths of an array with the names of their dimensions.
+fn named_lengths(found: &StoredDocument) -> Option<Vec<(Option<String>, u64)>> {
+    let shape = shape_of(&found.document)?;
+    let attribute = match found.format {
+        Format::V3 => found.document.get("attributes").and_then(|all| all.get(v2::DIMENSIONS)),
+        Format::V2 => found.attributes.as_ref().and_then(|all| all.get(v2::DIMENSIONS)),
+    };
+    let names = found.document.get("dimension_names").or(attribute).and_then(|names| names_of(names, shape.len()))?;
+    Some(names.into_iter().zip(shape).collect())
+}
+
+impl Dataset {
+    /// Compares consolidated metadata with the documents, once, before the first answer or change that depends on them. Nothing but the
+    /// documents tells whether a writer was killed, or another program has changed one of them, so all are read. Threads that come at the
+    /// same time may all do it.
+    pub(super) fn settle(&self) -> Result<()> {
+        if self.0.unsettled.load(Ordering::Acquire) {
+            self.mend()?;
+            self.0.unsettled.store(false, Ordering::Release);
+        }
+        Ok(())
+    }
+
+    /// Brings consolidated metadata in step with the documents where a kill came between the two; but lengths in which the documents themselves
+    /// differ: of those readers go on seeing the state before. A dataset that has none gets them when it is closed. Those of a group above,
+    /// which the arrays may be known from, are brought in step with the lengths.
+    fn mend(&self) -> Result<()> {
+        let variables = self.0.state.read(|state| state.variables.clone());
+        let (differing, mut documents) = self.compare(None)?;
+        if differing.is_none() {
+            variables.iter().for_each(|v| self.group().store().note_named(v.array.path(), true));
+        }
+        let differing = differing.filter(|differing| !differing.is_empty());
+        let mut changed = Vec::new();
+        for OpenVariable { array, .. } in &variables {
+            let before = array.shape();
+            match documents.remove(array.path()) {
+                Some(found) if differing.is_some() || array.is_listed() && !found.has_shape(&before) => array.renew_from(found)?,
+                None if differing.is_some() || array.is_listed() => array.refresh()?,
+                _ => {}
+            }
+            if array.shape() != before {
+                changed.push(array.path().to_string());
+            }
+        }
+        if !changed.is_empty() {
+            self.note_found_differences();
+        }
+        let unequal = self.known_dimensions().differences().next().is_some();
+        match differing {
+            // The names of the dimensions are such as only netCDF has.
+            Some(differing) if unequal && is_whole(&differing) => Ok(()),
+            Some(differing) => self.tell(&differing),
+            None if unequal => Ok(()),
+            None => upkeep::after_change(self.group().store(), &changed, None),
+        }
+    }
+
+    /// Remembers that variables differ in length in the store as they do now: what another program left is no error of this one's when it closes.
+    pub(super) fn note_found_differences(&self) {
+        let found = self.known_dimensions().all().into_iter().filter(|dimension| dimension.length < dimension.longest);
+        self.0.state.write(|state| state.found_differences.extend(found));
+    }
+
+    /// Where consolidated metadata differ from the documents, `None` without any or in a store that lists nothing; and the documents, each of
+    /// which was read once for that. Lengths of the dimension `mine` may be told in any case.
+    pub(in crate::node) fn compare(&self, mine: Option<&str>) -> Result<(Option<Differing>, Documents)> {
+        let group = self.group();
+        if !group.store().capabilities().listable {
+            return Ok((None, HashMap::new()));
+        }
+        let (differences, below) = group.compare()?;
+        let documents: Documents = below.into_iter().filter_map(|found| Some((found.path, found.node.ok()?))).collect();
+        let differing = differences.map(|differences| {
+            let published =
+                if differences.is_empty() { HashMap::new() } else { published(&documents, mine.map(|mine| (group.path(), mine))) };
+            let node_of = |entry: &str| match (group.format(), group_of(entry)) {
+                (Format::V3, _) => path::join(group.path(), entry),
+                (Format::V2, "") => group.path().to_string(),
+                (Format::V2, node) => path::join(group.path(), node),
+            };
+            let nodes = differences.iter().map(|(entry, _)| node_of(entry));
+            nodes
+                .map(|node| (published.get(node.as_str()).copied().unwrap_or(Lengths::ALL), node))
+                .map(|(told, node)| (node, told))
+                .collect()
+        });
+        Ok((differing, documents))
+    }
+
+    /// Makes consolidated metadata that are right where [`Dataset::compare`] found others, and where the store's options do not forbid it:
+    /// readers then see the lengths of all variables change at once.
+    pub(in crate::node) fn consolidate_for_growth(&self, differing: Option<Differing>) -> Result<()> {
+        let store = self.group().store();
+        match differing {
+            Some(differing) if differing.is_empty() => {}
+            Some(differing) => self.tell(&differing)?,
+            None if !store.capabilities().listable || store.options().consolidate == Consolidate::Never => {}
+            None => self.consolidate()?,
+        }
+        self.0.unsettled.store(false, Ordering::Release);
+        Ok(())
+    }
+
+    /// Tells consolidated metadata what the documents say, but lengths that are not published.
+    fn tell(&self, differing: &Differing) -> Result<()> {
+        if is_whole(differing) {
+            return self.consolidate();
+        }
+        let own = self.own_paths();
+        let mut changes: BTreeMap<&str, Lengths> = own.iter().map(|path| (path.as_str(), Lengths::ALL)).collect();
+        changes.extend(differing.iter().map(|(path, told)| (path.as_str(), *told)));
+        upkeep::after_changes_now(self.group().store(), &changes.into_iter().collect::<Vec<_>>(), None)
+    }
+
+    /// Writes what the documents of all variables say into the consolidated metadata of the group and, where they have some, of those above.
+    fn consolidate(&self) -> Result<()> {
+        self.group().consolidate()?;
+        upkeep::after_change(self.group().store(), &self.own_paths(), None)
+    }
+
+    /// The paths of the variables.
+    fn own_paths(&self) -> Vec<String> {
+        self.0.state.read(|state| state.variables.iter().map(|v| v.array.path().to_string()).collect())
+    }
+}
