@@ -792,6 +792,20 @@ fn a_dataset_that_is_opened_again_tells_what_is_defined_otherwise() {
         define([1.0, 2.0]).and_then(|()| define([1.0, 2.0])).unwrap();
         let e = define([1.0, 2.5]).unwrap_err();
         assert!(e.kind() == ErrorKind::Exists && e.to_string().contains("another value at 1"), "{e}");
+        // Truth values are 0 and 1 in the store, whatever stands for them.
+        let flags = |values: [u8; 2]| {
+            let ds = again();
+            let write = |array: &Array| {
+                let memory = Memory { data_type: DataType::Bool, strides: c_strides(&[2], 1), ..view(&mut [], &[]) };
+                let memory = Memory { data: values.as_ptr().cast_mut().cast(), size: 2, ..memory };
+                // SAFETY: the values live as long as the call.
+                unsafe { array.write(&Selection::all(&[2]), &memory) }
+            };
+            let flag = ds.define_coordinate("flag", 2, None, DataType::Bool, None, Some(&write))?;
+            ds.check_values(&flag, &values)
+        };
+        flags([7, 0]).and_then(|()| flags([1, 0])).unwrap();
+        assert_eq!(flags([1, 2]).unwrap_err().kind(), ErrorKind::Exists);
     }
 }
 

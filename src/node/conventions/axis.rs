@@ -44,7 +44,13 @@ impl Dataset {
         // SAFETY: the memory lives as long as the call.
         unsafe { coordinate.read(&Selection::all(&shape), &memory) }?;
         let element = data_type.size().max(1);
-        match found.chunks(element).zip(values.chunks(element)).position(|(found, value)| found != value) {
+        // A truth value is stored as 0 or 1, whatever the program has for it.
+        let is_true = |value: &[u8]| value.iter().any(|&byte| byte != 0);
+        let differs = |found: &[u8], value: &[u8]| match data_type {
+            DataType::Bool => is_true(found) != is_true(value),
+            _ => found != value,
+        };
+        match found.chunks(element).zip(values.chunks(element)).position(|(found, value)| differs(found, value)) {
             None => Ok(()),
             Some(index) => bail!(
                 Exists,
