@@ -98,6 +98,7 @@ impl Series {
         }
         along.iter().try_for_each(|(name, array, d)| check_once(name, array, *d))?;
         let alone = lock_alone(dataset, dimension)?;
+        dataset.note_growing(dimension);
         if let Some(own) = along.iter().position(|(name, array, _)| name == dimension && array.rank() == 1) {
             along[own..].rotate_left(1);
         }

@@ -809,6 +809,30 @@ fn a_dataset_that_is_opened_again_tells_what_is_defined_otherwise() {
     }
 }
 
+/// In a second version of a program, and while the series is open; by a specification of the shape of the first start, too.
+#[test]
+fn a_variable_that_comes_when_the_run_has_steps_has_the_chunks_of_one_that_was_there_before() {
+    for format in [Format::V2, Format::V3] {
+        let store = Store::memory(&Context::with_threads(1));
+        define(&store, format);
+        let chunks = |ds: &Dataset, name: &str, spec: bool| {
+            let spec = spec.then(|| Spec::new(DataType::Int32, &[0, 3]).unwrap());
+            let variable = VariableSpec { spec, ..VariableSpec::new(DataType::Int32, &["time", "x"]) };
+            let array = ds.define_variable(name, &variable, Create::New).unwrap();
+            (array.chunk_shape().to_vec(), array.inner_chunk_shape().to_vec())
+        };
+        let expected = chunks(&dataset(&store), "first", false);
+        let ds = dataset(&store);
+        let mut series = Series::open(&ds, "time", None, 1, 0).unwrap();
+        run(&mut series, 3).unwrap();
+        assert_eq!(chunks(&ds, "second", true), expected, "{format:?}, while the series is open");
+        drop(series);
+        let again = Dataset::create(&anew(&store), "", None, Create::OpenIfSame).unwrap();
+        again.define_time("time", 0, Some(5), "days since 2026-01-01", "standard", Create::New).unwrap();
+        assert_eq!((chunks(&again, "third", false), chunks(&again, "fourth", true)), (expected.clone(), expected), "{format:?}");
+    }
+}
+
 /// An array of a length of 0 is one that grows.
 #[test]
 fn an_array_that_was_appended_to_is_the_same_as_it_was_made() {

@@ -16,6 +16,7 @@ use crate::node::create_array::WriteValues;
 use crate::node::dimensions::{Dimension, Dimensions};
 use crate::node::store_options::Consolidate;
 use crate::node::{Array, Create, Group, Store, draft, lookup, path};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -45,6 +46,8 @@ struct DatasetState {
     coordinates: Vec<String>,
     /// Whether attributes `coordinates` are to be written.
     marked: bool,
+    /// The dimensions that grow: defined with length 0 by this handle, or those of its series.
+    growing: BTreeSet<String>,
     /// Dimensions along which the variables differed in the store, as a killed run leaves them, not by this program.
     found_differences: Vec<Dimension>,
 }
@@ -87,6 +90,7 @@ impl DatasetState {
         let place = self.defined.len().saturating_sub(1);
         if self.defined.last().is_some_and(|(last, _)| last == name) && self.variables.iter().all(|v| !v.places.contains(&place)) {
             self.defined.pop();
+            self.growing.remove(name);
         }
     }
 
@@ -202,12 +206,19 @@ impl Dataset {
             Some(there) if there.length != length && !may_have_grown => {
                 bail!(Exists, "the dimension {name:?} is there with the length {}, not {length}", there.length)
             }
-            Some(_) => Ok(()),
-            None => {
+            _ => {
                 state.define(name, length);
+                if length == 0 {
+                    state.growing.insert(name.to_string());
+                }
                 Ok(())
             }
         })
+    }
+
+    /// Remembers that a dimension grows: variables that are defined along it by this handle get chunks for that, however long it is by then.
+    pub(in crate::node) fn note_growing(&self, name: &str) {
+        self.0.state.write(|state| state.growing.insert(name.to_string()));
     }
 
     /// Defines a dimension, and with it the variable that `variable` makes: where that fails, a dimension that is new is taken back.
@@ -316,7 +327,8 @@ impl Dataset {
         let mut looks = MOST_LOOKS;
         let array = loop {
             let shape = self.shape_to_define(name, variable, there.as_ref())?;
-            let spec = variable.spec_of(self.0.group.format(), &shape, there.as_ref().map(|there| &there.array))?;
+            let grows: Vec<bool> = self.0.state.read(|state| variable.dimensions.iter().map(|name| state.growing.contains(name)).collect());
+            let spec = variable.spec_of(self.0.group.format(), (&shape, &grows), there.as_ref().map(|there| &there.array))?;
             match Array::create_with_values(self.0.group.store(), &path, &spec, how, write_values) {
                 // Another process made it longer since this one looked: the length that it has by now counts.
                 Err(e) if e.kind() == ErrorKind::Exists && looks > 0 && there.as_ref().is_some_and(|there| there.has_changed(&shape)) => {

@@ -58,12 +58,13 @@ impl VariableSpec {
         Ok(self)
     }
 
-    /// The array that is to be created. Chunks that are left open are those of `there`, if it is one: what was suggested for fewer steps is
-    /// not suggested again.
-    pub(super) fn spec_of(&self, format: Format, shape: &[u64], there: Option<&Array>) -> Result<Spec> {
+    /// The array that is to be created, with the dimensions that grow, however long they are by now. Chunks that are left open are those of
+    /// `there`, if it is one: what was suggested for fewer steps is not suggested again.
+    pub(super) fn spec_of(&self, format: Format, (shape, grows): (&[u64], &[bool]), there: Option<&Array>) -> Result<Spec> {
         // A length of 0 is that of a dimension that grows, and has perhaps.
         let fits = |wanted: &[u64]| {
-            wanted.len() == shape.len() && wanted.iter().zip(shape).all(|(wanted, now)| wanted == now || *wanted == 0 && there.is_some())
+            let may_be = |d: usize| wanted[d] == shape[d] || wanted[d] == 0 && (there.is_some() || grows[d]);
+            wanted.len() == shape.len() && (0..shape.len()).all(may_be)
         };
         let mut spec = match &self.spec {
             Some(spec) if spec.has_shape() && !fits(spec.shape()) || spec.data_type() != self.data_type.native() => {
@@ -87,12 +88,7 @@ impl VariableSpec {
         if spec.leaves_chunks() {
             match there {
                 Some(there) => spec.take_chunks_of(there),
-                None if shape.contains(&0) => {
-                    let chunks = growing_chunks(shape, spec.data_type().size());
-                    let shards = spec.shards_of(&chunks);
-                    spec.set_shards(chunks, shards);
-                }
-                None => {}
+                None => suggest_growing(&mut spec, shape, grows)?,
             }
         }
         let mut attributes = self.attributes.clone();
@@ -155,6 +151,19 @@ fn check_rounded(data_type: DataType, missing: &[u8], bits: u32) -> Result<()> {
     Ok(())
 }
 
+/// Sets the chunks of a variable that grows, as they would be before its first step.
+fn suggest_growing(spec: &mut Spec, shape: &[u64], grows: &[bool]) -> Result<()> {
+    let at_first: Vec<u64> = shape.iter().zip(grows).map(|(&length, &grows)| if grows { 0 } else { length }).collect();
+    if at_first.contains(&0) {
+        spec.set_shape(&at_first)?;
+        let chunks = growing_chunks(&at_first, spec.data_type().size());
+        let shards = spec.shards_of(&chunks);
+        spec.set_shards(chunks, shards);
+        spec.set_shape(shape)?;
+    }
+    Ok(())
+}
+
 /// Suggested chunks of a variable that grows. Most are written in small steps and published often, so a chunk is not as deep as that of an
 /// array that nothing is known of: a time axis of 100,000 steps has 98 chunks.
 fn growing_chunks(shape: &[u64], item: usize) -> Dims {
@@ -190,7 +199,7 @@ mod tests {
         }
         let variable =
             VariableSpec { spec: Some(spec), missing: Some(Element::from_slice(missing)), ..VariableSpec::new(data_type, &["x"]) };
-        variable.spec_of(Format::V3, &[4], None)
+        variable.spec_of(Format::V3, (&[4], &[false]), None)
     }
 
     #[test]
