@@ -8,7 +8,7 @@ use ozarr::store::local::{LocalStore, SyncMode};
 use ozarr::store::{Condition, LockUse, Storage, StorageExt, get};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// What a child does.
 const JOB: &str = "OZARR_TEST_STORE_JOB";
@@ -246,7 +246,14 @@ fn a_lock_ends_with_its_process_though_a_forked_child_lives_on() {
         libc::close(ends[0]);
     }
     assert_eq!(status, 0, "the child had the lock");
-    let held = folder.store().lock_key("", "k", LockUse::Alone).map(|held| held.is_some());
+    // The grandchild has begun perhaps, and has not closed the file yet.
+    let until = Instant::now() + Duration::from_secs(20);
+    let held = loop {
+        match folder.store().lock_key("", "k", LockUse::Alone) {
+            Err(_) if Instant::now() < until => std::thread::sleep(Duration::from_millis(5)),
+            held => break held.map(|held| held.is_some()),
+        }
+    };
     // SAFETY: as above.
     unsafe { libc::close(ends[1]) };
     assert!(held.unwrap());

@@ -236,7 +236,7 @@ fn whatever_write_fails_readers_see_whole_steps_and_the_run_goes_on() {
 /// The shape of an array as the consolidated metadata of the root say it.
 fn listed(store: &Store, format: Format, path: &str) -> Vec<u64> {
     let (key, name) = if format == Format::V2 { (".zmetadata", format!("{path}/.zarray")) } else { ("zarr.json", path.to_string()) };
-    let document = crate::json::parse_object(&store.key_get(key).unwrap().unwrap(), usize::MAX).unwrap();
+    let document = crate::metadata::json::parse_object(&store.key_get(key).unwrap().unwrap(), usize::MAX).unwrap();
     let all = if format == Format::V2 { &document } else { document["consolidated_metadata"].as_object().unwrap() };
     listed_lengths::shape_of(all["metadata"].as_object().unwrap()[name.as_str()].as_object().unwrap()).unwrap()
 }
@@ -262,6 +262,7 @@ fn a_change_of_attributes_tells_readers_no_length_that_is_not_published() {
         define(&store, format);
         let mut series = Series::open(&dataset(&store), "time", None, 1, 0).unwrap();
         run(&mut series, 8).unwrap();
+        series.close().unwrap();
         drop(series);
         lengthen(&store, "t", 0, 10);
         let what = format!("{format:?} {options:?}");
@@ -281,7 +282,7 @@ fn a_change_of_attributes_tells_readers_no_length_that_is_not_published() {
                     ds.close().unwrap();
                 }
             }
-            again.flush().unwrap();
+            Group::open(&again, "").unwrap().flush().unwrap();
             assert_eq!(check(&store), 8, "{what} {change}");
             let t = Group::open(&open(), "").unwrap().open_array("t").unwrap();
             assert!(t.is_listed() && t.attributes().view().unwrap().len() > i, "{what} {change}");
