@@ -12,6 +12,7 @@ use super::entry;
 use super::structs::{Output, growing};
 use crate::counting::{self, Counting};
 use crate::error::{Error, ErrorKind, Result};
+use crate::per_thread;
 use std::cell::UnsafeCell;
 use std::ffi::{CStr, c_char};
 
@@ -327,6 +328,10 @@ thread_local! {
 
 /// Makes `error` the thread's last error and gives its status.
 pub(super) fn fail(error: &Error) -> ozarr_status {
+    if error.kind() == ErrorKind::NoMemory {
+        // The program has use for it, and so has the next call.
+        per_thread::give_back();
+    }
     let text = error.to_string();
     LAST.with(|last| {
         last.with(|l| {
@@ -398,6 +403,18 @@ mod tests {
         assert_eq!(told(), [c, "chunks[1]: dimension 3 is odd", c]);
         fail(&err!(Bounds, "plain"));
         assert_eq!(told(), ["plain"; 3]);
+    }
+
+    #[test]
+    fn a_thread_without_memory_keeps_no_buffers() {
+        thread_local! {
+            static KEPT: per_thread::PerThread<Vec<u8>> = const { per_thread::PerThread::new(Vec::new()) };
+        }
+        per_thread::with(&KEPT, |kept| kept.push(1));
+        fail(&err!(Bounds, "another"));
+        assert_eq!(per_thread::with(&KEPT, |kept| kept.len()), 1);
+        fail(&err!(NoMemory, "no memory for a buffer of 7 bytes"));
+        assert_eq!(per_thread::with(&KEPT, |kept| kept.capacity()), 0);
     }
 
     #[test]

@@ -9,8 +9,9 @@ use super::inside_request::InsideRequest;
 use super::lock::{LazyCondvar, lock};
 use super::pool::{Helpable, Pool};
 use crate::counting;
-use crate::error::{Error, Result, err};
+use crate::error::{Error, ErrorKind, Result, err};
 use crate::limits;
+use crate::per_thread;
 use crate::store::Tuning;
 use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
@@ -432,6 +433,9 @@ impl Request {
     /// Completes one item.
     pub(super) fn finish(self: &Arc<Self>, result: Result<()>) {
         if let Err(e) = result {
+            if e.kind() == ErrorKind::NoMemory {
+                per_thread::give_back();
+            }
             self.fail(e);
         }
         self.count(1);

@@ -12,6 +12,7 @@ use super::pool;
 use super::request::Request;
 use crate::error::{Result, bail};
 use crate::fork::{ForkReset, Lazy};
+use crate::per_thread;
 use crate::sync::atomic::{AtomicU64, AtomicUsize};
 use crate::sync::{Condvar, Mutex};
 use std::sync::atomic::Ordering;
@@ -222,7 +223,7 @@ pub fn settle(place: impl FnOnce() -> String) {
     }
 }
 
-/// Waits for all requests that were submitted before, and ends the library's own threads. Later calls start them again.
+/// Waits for all requests that were submitted before, ends the library's own threads, and gives back what this thread keeps. Later calls start them again.
 pub fn shutdown() -> Result<()> {
     if is_inside() || pool::is_worker() {
         bail!(State, "the call comes from inside of a request's work: its own thread would have to end first");
@@ -233,5 +234,6 @@ pub fn shutdown() -> Result<()> {
     // A request that another thread submitted meanwhile has found no thread to go on with it.
     let begun = lock(&RequestQueue::of_process().list).begun();
     begun.iter().for_each(Request::call_for_help);
+    per_thread::give_back();
     Ok(())
 }

@@ -1,4 +1,5 @@
-//! Buffers of a thread that are used again for every chunk: grow-only while they are in use, given back when they are large.
+//! Buffers of a thread that are used again for every chunk: grow-only while they are in use, given back when they are large
+//! (and all of them by [`crate::per_thread::give_back`]).
 //!
 //! Each owner has its own, so that several can be borrowed at the same time.
 
@@ -77,4 +78,18 @@ pub(super) fn with<R>(f: impl FnOnce(&mut Scratch) -> R) -> R {
     }
     per_thread::with(&SCRATCH, |kept| *kept = Some(scratch));
     result
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_of_the_threads_gives_back_the_buffers_of_the_caller() {
+        let kept = || with(|s| s.io.capacity());
+        with(|s| s.io.reserve_exact(1000));
+        assert!(kept() >= 1000);
+        crate::engine::request_queue::shutdown().unwrap();
+        assert_eq!(kept(), 0);
+    }
 }
