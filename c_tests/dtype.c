@@ -338,6 +338,13 @@ static void text_of_any_padding(void) {
             m = memory_of((char[]){"abcde\xff\xff\xff\xff\xff     "}, 15, blank);
             ERR_SAYS(OZARR_ERR_RANGE, "UTF-8", "[1]", ozarr_array_write_ex(a, NULL, &m));
         }
+        /* What is behind the end of a text in C is not stored. */
+        memset(nul, 'U', sizeof nul);
+        for (int k = 0; k < 3; k++) snprintf(nul[k], sizeof nul[k], "n%d", k);
+        m = memory_of(nul, sizeof nul, c);
+        OK(ozarr_array_write_ex(a, NULL, &m));
+        OK(ozarr_array_read_ex(a, NULL, &m));
+        CHECK(!memcmp(nul[1], "n1\0\0\0\0\0\0", 9));
         m = memory_of(out, sizeof out, NULL);
         m.type = OZARR_FLOAT32;
         ERR(OZARR_ERR_TYPE, ozarr_array_read_ex(a, NULL, &m));

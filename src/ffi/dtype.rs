@@ -74,13 +74,15 @@ pub(super) unsafe fn give(element: ElementType, out: *mut *mut ozarr_dtype) -> R
     unsafe { put(ozarr_dtype::insert(DtypeObject::new(Meaning::Element(element)))?, out, "out") }
 }
 
+/// The type as an array has it.
 pub(super) fn element_of(dtype: *const ozarr_dtype, argument: &str) -> Result<ElementType> {
-    ozarr_dtype::get(dtype, argument)?.element()
+    let element = ozarr_dtype::get(dtype, argument)?.element()?;
+    Ok(ElementType { data_type: element.data_type.padded(), ..element })
 }
 
 /// The type of the elements in memory.
 pub(super) fn memory_type(dtype: *const ozarr_dtype, argument: &str) -> Result<DataType> {
-    Ok(element_of(dtype, argument)?.data_type.native().in_memory())
+    Ok(ozarr_dtype::get(dtype, argument)?.element()?.data_type.native().in_memory())
 }
 
 fn grammar(format: i32) -> Result<Grammar> {
@@ -127,8 +129,9 @@ pub unsafe extern "C" fn ozarr_dtype_of(r#type: ozarr_type, out: *mut *mut ozarr
 const BLANK: i32 = b' ' as i32;
 
 /// Makes the type of text of `size` bytes in memory, padded with `pad`: `' '` as Fortran holds it,
-/// 0 as C does. It converts to and from every type of text; an array cannot have blanks for
-/// padding.
+/// 0 as C does. C's text ends at its first 0: bytes behind it are not stored (`"|S8"` of
+/// `ozarr_dtype_parse` is bytes that may have 0 among them). It converts to and from every type of
+/// text; an array cannot have blanks for padding.
 ///
 /// Errors: `OZARR_ERR_ARGUMENT` for another `pad`, or a size of 0 or too large.
 #[unsafe(no_mangle)]
@@ -139,7 +142,7 @@ pub unsafe extern "C" fn ozarr_dtype_chars(size: usize, pad: i32, out: *mut *mut
         let size = u32::try_from(size).ok().filter(|n| (1..=most).contains(n));
         let size = size.ok_or_else(|| err!(Argument, "the argument `size` is not from 1 to {most}"))?;
         let data_type = match pad {
-            0 => DataType::Bytes(size),
+            0 => DataType::CText(size),
             BLANK => DataType::Chars(size),
             _ => bail!(Argument, "the argument `pad` is {pad}, expected 0 or {BLANK}, a blank"),
         };
@@ -188,7 +191,7 @@ pub unsafe extern "C" fn ozarr_dtype_add_field(
         if name.is_empty() {
             bail!(Argument, "the argument `name` is empty");
         }
-        let element = element_of(field, "field")?;
+        let element = ozarr_dtype::get(field, "field")?.element()?;
         // SAFETY: `rank` numbers, by the function's contract.
         let shape = unsafe { lengths(shape, self::rank(rank)?, "shape", 1) }?.to_vec();
         let _turn = dtype.turns.get().lock().unwrap_or_else(PoisonError::into_inner);

@@ -46,6 +46,8 @@ pub enum DataType {
     Text(u32),
     /// That number of bytes without a meaning (v2 `|V5`, v3 `r40`).
     Raw(u32),
+    /// In memory only: text that ends at the first NUL of that number of bytes, as C holds it. Arrays have `Bytes` ([`DataType::padded`]).
+    CText(u32),
     /// In memory only: text of that number of bytes, padded with blanks, as Fortran holds it.
     Chars(u32),
     /// A point in time: a signed count of 64 bits since 1970 (v2 `<M8[s]`, v3 `numpy.datetime64`); the least one is "not a time".
@@ -172,7 +174,7 @@ impl DataType {
             Int32 | UInt32 | Float32 => 4,
             Int64 | UInt64 | Float64 | Complex64 => 8,
             Complex128 => 16,
-            Bytes(n) | Raw(n) | Chars(n) => n as usize,
+            Bytes(n) | Raw(n) | CText(n) | Chars(n) => n as usize,
             Text(n) => n as usize * 4,
             DateTime(_) | TimeDelta(_) => 8,
             Narrow(n) => n.size(),
@@ -187,7 +189,7 @@ impl DataType {
     /// 1 where an [`ElementType`]'s order says nothing: the fields of a struct have orders of their own.
     pub fn swap_unit(self) -> usize {
         match self {
-            DataType::Bytes(_) | DataType::Raw(_) | DataType::Chars(_) | DataType::Struct(_) => 1,
+            DataType::Bytes(_) | DataType::Raw(_) | DataType::CText(_) | DataType::Chars(_) | DataType::Struct(_) => 1,
             DataType::VarText | DataType::VarBytes | DataType::VarJson | DataType::VarArray(_) => 1,
             DataType::Text(_) => 4,
             DataType::Registered(f) => f.memory().swap_unit(),
@@ -206,7 +208,7 @@ impl DataType {
             Float16 | Float32 | Float64 | Narrow(_) => Kind::Float,
             Complex64 | Complex128 | ComplexNarrow(_) => Kind::Complex,
             DateTime(_) | TimeDelta(_) => Kind::Time,
-            Bytes(_) | Text(_) | Raw(_) | Chars(_) => Kind::Opaque,
+            Bytes(_) | Text(_) | Raw(_) | CText(_) | Chars(_) => Kind::Opaque,
             Struct(_) => Kind::Struct,
             VarText | VarBytes | VarJson | VarArray(_) => Kind::Variable,
             Registered(f) => f.memory().kind(),
@@ -289,6 +291,16 @@ impl DataType {
         }
     }
 
+    /// Returns this type with text of C as the bytes, padded with NUL, that arrays store.
+    pub fn padded(self) -> DataType {
+        if let DataType::Struct(s) = self { DataType::Struct(s.padded()) } else { self.as_destination() }
+    }
+
+    /// Returns what elements are converted to for this type: text of C differs in what is taken from it only.
+    pub fn as_destination(self) -> DataType {
+        if let DataType::CText(n) = self { DataType::Bytes(n) } else { self }
+    }
+
     /// The name in Zarr v3 metadata (`data_type`), also used in messages.
     pub fn name(self) -> &'static str {
         use DataType::*;
@@ -307,7 +319,7 @@ impl DataType {
             Float64 => "float64",
             Complex64 => "complex64",
             Complex128 => "complex128",
-            Bytes(_) => "null_terminated_bytes",
+            Bytes(_) | CText(_) => "null_terminated_bytes",
             Text(_) => "fixed_length_utf32",
             Raw(_) => "raw_bytes",
             Chars(_) => "blank_padded_bytes",

@@ -152,7 +152,7 @@ pub(super) fn text(element: ElementType) -> String {
         Float64 => "f8",
         Complex64 => "c8",
         Complex128 => "c16",
-        Bytes(n) => &format!("S{n}"),
+        Bytes(n) | CText(n) => &format!("S{n}"),
         Text(n) => &format!("U{n}"),
         Raw(n) => &format!("V{n}"),
         DateTime(unit) => &format!("M8{}", brackets(unit)),

@@ -146,6 +146,13 @@ impl Struct {
         if fields == self.fields { self } else { keep(Struct { fields, size: self.size }) }
     }
 
+    /// Returns this struct with text of C as the bytes, padded with NUL, that arrays store.
+    pub fn padded(&'static self) -> &'static Struct {
+        let pad = |f: &Field| Field { element: ElementType { data_type: f.element.data_type.padded(), ..f.element }, ..f.clone() };
+        let fields: Vec<Field> = self.fields.iter().map(pad).collect();
+        if fields == self.fields { self } else { keep(Struct { fields, size: self.size }) }
+    }
+
     /// Returns a struct of these fields in their order, one directly after the other, in nested structs too.
     pub fn without_gaps(&'static self) -> Result<&'static Struct> {
         let pack = |f: &Field| {

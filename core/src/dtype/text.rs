@@ -1,6 +1,6 @@
 //! Text to text: bytes padded with NUL or blanks, code points, and items of variable length, of any lengths.
 //!
-//! The value of a padded element ends before its padding. Bytes that become code points must be UTF-8, code points that become
+//! The value of a padded element ends before its padding, that of C's text at its first NUL. Bytes that become code points must be UTF-8, code points that become
 //! bytes must be characters (no surrogates); a value that is longer than its place does not fit.
 
 use super::run::Run;
@@ -24,7 +24,7 @@ impl TextTransfer {
     /// become items that point into memory which goes with the conversion.
     pub fn new(from: ElementType, to: ElementType) -> Option<TextTransfer> {
         use DataType::*;
-        let fixed = |t: DataType| matches!(t, Bytes(_) | Chars(_));
+        let fixed = |t: DataType| matches!(t, Bytes(_) | CText(_) | Chars(_));
         let converts = match (from.data_type, to.data_type) {
             (Text(_), Text(_)) => true,
             (a, b) if fixed(a) => fixed(b) || matches!(b, Text(_) | VarText | VarBytes),
@@ -152,7 +152,11 @@ impl TextTransfer {
             _ => 0,
         };
         // SAFETY: as many bytes as the type has.
-        trimmed(unsafe { std::slice::from_raw_parts(src, self.from.size()) }, pad)
+        let bytes = unsafe { std::slice::from_raw_parts(src, self.from.size()) };
+        match self.from.data_type {
+            DataType::CText(_) => bytes.split(|&b| b == 0).next().unwrap_or_default(),
+            _ => trimmed(bytes, pad),
+        }
     }
 
     fn padding(&self) -> u8 {
@@ -296,6 +300,22 @@ mod tests {
         assert_eq!(convert(Chars(4), Chars(2), b"    ").unwrap(), b"  ");
         assert_eq!(convert(Bytes(5), Bytes(3), b"abcd\0"), Err(1));
         assert_eq!(convert(Chars(4), Bytes(3), b"abcd"), Err(1));
+    }
+
+    /// A program's memory behind the end of its text is whatever was there before.
+    #[test]
+    fn text_of_c_ends_at_its_first_nul() {
+        for (to, stored) in
+            [(Bytes(5), &b"ab\0\0\0"[..]), (Bytes(2), b"ab"), (Chars(4), b"ab  "), (Text(2), &points("ab", 2, ByteOrder::NATIVE))]
+        {
+            assert_eq!(convert(CText(5), to, b"ab\0UU").unwrap(), stored, "{to:?}");
+        }
+        assert_eq!(convert(CText(3), Bytes(3), b"abc").unwrap(), b"abc");
+        assert_eq!(convert(CText(3), Bytes(2), b"\0UU").unwrap(), b"\0\0");
+        assert_eq!(convert(CText(5), Bytes(2), b"abc\0U"), Err(1));
+        assert_eq!(convert(Bytes(5), CText(5), b"a\0b\0\0").unwrap(), b"a\0b\0\0", "reading gives what is stored");
+        assert_eq!(Transfer::new(Bytes(5).into(), CText(5).into()).unwrap().plain_copy(), Some(5));
+        assert_eq!(convert(Text(2), CText(3), &points("ab", 2, ByteOrder::NATIVE)).unwrap(), b"ab\0");
     }
 
     #[test]

@@ -94,7 +94,7 @@ type Scratch = run::Scratch<{ BLOCK * 16 }>;
 impl Transfer {
     /// The conversion from one element type to another; a `Type` error for complex to real.
     pub fn new(from: ElementType, to: ElementType) -> Result<Transfer> {
-        let (from, to) = (ElementType::new(from.data_type, from.order), ElementType::new(to.data_type, to.order));
+        let (from, to) = (ElementType::new(from.data_type, from.order), ElementType::new(to.data_type.as_destination(), to.order));
         let by = |path| Transfer { from, to, path, overflow: Overflow::Error, streams: false, rows: None };
         if from.data_type == to.data_type && (!is_set_anew(from.data_type) || from.data_type.is_number()) {
             let whole = if from.order == to.order { Path::Copy } else { Path::Swap };

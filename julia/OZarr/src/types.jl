@@ -50,7 +50,7 @@ end
 
 function _new_dtype(S::Type)
     _has_number(S) && return _opened(out -> ozarr_dtype_of(_type_number(S), out))
-    S <: NTuple{K,UInt8} where {K} && return _opened(out -> ozarr_dtype_chars(sizeof(S), 0, out))
+    S <: NTuple{K,UInt8} where {K} && return _opened(out -> ozarr_dtype_parse("|S$(sizeof(S))", 2, out))
     _type_number(S) == OZARR_BY_DTYPE || throw(ArgumentError("a field of a struct has the type $S, expected numbers, tuples of numbers and structs of these"))
     made = _opened(out -> ozarr_dtype_struct(sizeof(S), out))
     try
