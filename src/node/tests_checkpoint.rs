@@ -349,6 +349,32 @@ fn checkpoints_in_an_archive_are_sound() {
     std::fs::remove_file(&file).unwrap();
 }
 
+/// Whoever may change nothing learns of them, too, and that pruning removes them.
+#[test]
+fn what_a_killed_checkpoint_left_is_temporary() {
+    for (format, document) in [(Format::V3, "old/zarr.json"), (Format::V2, "old/.zgroup")] {
+        let store = Store::memory(&Context::with_threads(1));
+        Group::create(&store, "", Some(format), Create::New).unwrap();
+        let all = Checkpoints::new(&store, "").unwrap();
+        make(&all, "old", 1).unwrap();
+        // As after a kill between the two.
+        store.key_put(&hidden(document), &store.key_get(document).unwrap().unwrap()).unwrap();
+        let begun = all.begin("new").unwrap();
+        fill(&begun, 2).unwrap();
+        for mode in [Mode::Read, Mode::ReadWrite] {
+            let mut faults = Vec::new();
+            let mut each = |fault: &Fault| {
+                faults.push((fault.kind.name(), fault.key.clone()));
+                Ok(())
+            };
+            let store = Store::from_shared(&Context::with_threads(1), store.shared().clone(), mode);
+            store.verify("", VerifyOptions::default(), &mut each, &mut |_, _| Ok(())).unwrap();
+            assert_eq!(faults.len(), 5, "{faults:?}");
+            assert!(faults.iter().all(|(kind, key)| *kind == "temporary" && key.starts_with("new/")), "{faults:?}");
+        }
+    }
+}
+
 #[test]
 fn of_two_writers_of_one_name_the_one_that_began_last_commits() {
     for path in ["", "run/restart"] {

@@ -63,8 +63,8 @@ impl Store {
         if options.repair {
             self.check_writable()?;
         }
-        let mut run =
-            Verification { store: self, options, each, done: Verified::default(), unread: HashSet::new(), unlisted: HashSet::new() };
+        let (unread, groups, unlisted) = (HashSet::new(), HashSet::new(), HashSet::new());
+        let mut run = Verification { store: self, options, each, done: Verified::default(), unread, groups, unlisted };
         let arrays = run.documents(&path)?;
         let places = arrays.iter().map(|array| (array.node.as_str(), &array.places)).collect();
         run.keys(&path, &places)?;
@@ -116,6 +116,8 @@ struct Verification<'a> {
     done: Verified,
     /// Nodes that could not be read: what is below them may be theirs.
     unread: HashSet<String>,
+    /// Groups whose documents were read.
+    groups: HashSet<String>,
     /// Folders that could not be listed, and were told of.
     unlisted: HashSet<String>,
 }
@@ -186,6 +188,7 @@ impl Verification<'_> {
     ) -> Result<()> {
         let (key, trail) = (found.key.clone(), above.to(self.store, &node, &found.key));
         let attributes = Group::quietly(self.store, node.clone(), found).and_then(|group| {
+            self.groups.insert(node.clone());
             if let Some(trail) = trail {
                 todo.extend(group.children()?.iter().rev().map(|child| (path::join(&node, &child.name), trail.clone())));
                 groups.push(group.clone());
@@ -232,7 +235,7 @@ impl Verification<'_> {
         if !self.store.capabilities().listable || draft::entry(self.store)?.is_some() {
             return Ok(());
         }
-        let mut faults = Vec::new();
+        let (mut faults, mut begun) = (Vec::new(), HashSet::new());
         let listed = self.store.shared().list(&path::prefix(top), &mut |key| {
             match self.place_of(key, places) {
                 KeyPlace::Document | KeyPlace::Unknown => {}
@@ -242,20 +245,29 @@ impl Verification<'_> {
                     faults.push(Fault::new(FaultKind::Outside, key, "a chunk beyond the array's shape, which shows when the array grows"));
                 }
                 _ if cut::says_kept(self.store, key)? => {}
-                _ => faults.push(of_no_node(key)),
+                _ => {
+                    if let Some((place, _)) = key.rsplit_once('/').filter(|(_, name)| is_begun(name)) {
+                        begun.insert(place.to_string());
+                    }
+                    faults.push(of_no_node(key));
+                }
             }
             Ok(())
         });
         listed.or_else(|e| self.tell_unlisted(e, top))?;
+        for fault in faults.iter_mut().filter(|fault| fault.kind == FaultKind::Foreign) {
+            if fault.key.match_indices('/').any(|(end, _)| begun.contains(&fault.key[..end])) {
+                *fault = Fault::new(FaultKind::Temporary, &fault.key, BEGUN);
+            }
+        }
         faults.into_iter().try_for_each(|fault| self.tell(fault))
     }
 
     /// Where a key is in the hierarchy.
     fn place_of<'p>(&self, key: &str, places: &HashMap<&str, &'p Places>) -> KeyPlace<'p> {
         let (folder, name) = key.rsplit_once('/').unwrap_or(("", key));
-        // A checkpoint's document from before it was committed stays where nothing can be erased.
-        let left = hidden_by(name).filter(|_| !self.store.capabilities().erasable);
-        if DOCUMENTS.contains(&left.unwrap_or(name)) {
+        // A checkpoint's document from before it was committed stays where nothing can be erased, or after a kill just then.
+        if DOCUMENTS.contains(&name) || (is_begun(name) && self.groups.contains(folder)) {
             return KeyPlace::Document;
         }
         let mut above = Some(folder);
@@ -404,14 +416,22 @@ impl Verification<'_> {
     }
 }
 
+/// What is said of each key of a checkpoint that was not committed.
+const BEGUN: &str = "of a checkpoint that was begun and is not committed; pruning removes it";
+
+/// Whether it is the name of a document of a checkpoint that was begun.
+fn is_begun(name: &str) -> bool {
+    hidden_by(name).is_some_and(|name| DOCUMENTS.contains(&name))
+}
+
 /// The fault of a key that belongs to no node.
 fn of_no_node(key: &str) -> Fault {
     let name = key.rsplit_once('/').map_or(key, |(_, name)| name);
     if marker::ALL.contains(&name) {
         return Fault::new(FaultKind::Temporary, key, "left by a call that was interrupted; done again, it goes on");
     }
-    if hidden_by(name).is_some_and(|name| DOCUMENTS.contains(&name)) {
-        return Fault::new(FaultKind::Temporary, key, "of a checkpoint that was begun and is not committed; pruning removes it");
+    if is_begun(name) {
+        return Fault::new(FaultKind::Temporary, key, BEGUN);
     }
     Fault::new(FaultKind::Foreign, key, "neither a document nor a chunk of a node")
 }
