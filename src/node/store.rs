@@ -237,6 +237,9 @@ impl Store {
         }
         chosen.server = remote.server();
         let (shared, path) = root.open(node.unwrap_or_default(), mode == Mode::ReadWrite, files, &remote)?;
+        if mode == Mode::ReadWrite && !shared.capabilities().writable {
+            bail!(ReadOnly, "{} cannot be written; open it with mode \"r\"", shared.describe());
+        }
         let opened_for = node.map(|_| path.clone());
         Ok((Store::opened(context, shared, (mode, chosen), opened_for, Some((root.clone(), files))), path))
     }

@@ -1229,3 +1229,18 @@ fn bools_are_0_or_1_in_memory_and_in_files() {
         }
     }
 }
+
+/// Known without a request.
+#[cfg(feature = "cloud")]
+#[test]
+fn a_web_server_is_not_opened_for_writing() {
+    for location in ["http://127.0.0.1:1/run.zarr", "http://127.0.0.1:1/run.zip", "s3://bucket/run.zip"] {
+        for opened in [
+            Store::open(&Context::default(), location, Mode::ReadWrite, &[]),
+            Store::locate(&Context::default(), &format!("{location}/t"), Mode::ReadWrite).map(|(store, _)| store),
+        ] {
+            assert_eq!(opened.err().map(|e| e.kind()), Some(ErrorKind::ReadOnly), "{location}");
+        }
+    }
+    Store::open(&Context::default(), "http://127.0.0.1:1/run.zarr", Mode::Read, &[]).unwrap();
+}

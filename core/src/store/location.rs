@@ -96,11 +96,7 @@ fn in_archive(store: Arc<ZipStore>, node: &str) -> (SharedStore, String) {
 fn open_far_archive(remote: &Remote, writable: bool, options: &RemoteOptions) -> Result<Arc<ZipStore>> {
     let (folder, name) = remote.path.rsplit_once('/').unwrap_or(("", &remote.path));
     if writable && cfg!(feature = "cloud") {
-        bail!(
-            Unsupported,
-            "{}: a zip archive in an object store is for reading only; write it into a file and copy that",
-            remote.describe()
-        );
+        bail!(ReadOnly, "{}: a zip archive in an object store is for reading only; write it into a file and copy that", remote.describe());
     }
     Ok(Arc::new(ZipStore::over(open_remote(&remote.at(folder), options)?, name)?))
 }
