@@ -22,7 +22,7 @@ pub struct CreateNode {
     #[arg(long = "type", alias = "dtype", value_name = "TYPE", value_parser = element_type, required_unless_present_any = ["group", "metadata"])]
     data_type: Option<ElementType>,
     /// The lengths of the dimensions; `--shape=` for none
-    #[arg(long, value_name = "N,M,..", required_unless_present_any = ["group", "metadata"])]
+    #[arg(long, value_name = "N,M,..", required_unless_present_any = ["group", "metadata"], allow_hyphen_values = true)]
     shape: Option<List>,
     #[command(flatten)]
     layout: Layout,

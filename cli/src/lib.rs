@@ -154,7 +154,9 @@ fn parsed() -> Result<Cli, Failure> {
         let name = tip.1.split('\'').skip(1).step_by(2).last().unwrap_or_default();
         message.push_str(&format!("; did you mean `{name}`?"));
     } else if e.kind() == ErrorKind::InvalidSubcommand {
-        message.push_str("; `ozarr --help` lists them");
+        let usage = text.lines().find_map(|line| line.strip_prefix("Usage: ")).unwrap_or_default();
+        let command: Vec<&str> = usage.split(' ').take_while(|word| !word.starts_with(['[', '<', '-'])).collect();
+        message.push_str(&format!("; `{} --help` lists them", command.join(" ")));
     }
     Err(Failure::Usage(message))
 }

@@ -126,7 +126,7 @@ pub(crate) fn kind_of(handle: *const c_void) -> Option<HandleKind> {
 #[cold]
 pub(crate) fn refuse(handle: *const c_void, argument: &str, expected: &str) -> Error {
     if handle.is_null() {
-        return err!(Null, "the argument `{argument}` is NULL, expected an {expected}");
+        return err!(Null, "the argument `{argument}` is NULL, expected an {expected}: none was opened, or it is closed");
     }
     match kind_of(handle) {
         Some(kind) => err!(InvalidHandle, "the argument `{argument}` is an {}, expected an {expected}", kind.c_name()),

@@ -8,7 +8,7 @@ use super::attrs::CHECKPOINT;
 use super::begun::Mark;
 use super::store::Unfinished;
 use super::stored::StoredDocument;
-use super::{Child, Create, Group, NodeKind, Store, document, kept, lookup, path, store_options::Consolidate, upkeep};
+use super::{Child, Create, Group, NodeKind, Store, document, hierarchy, kept, lookup, path, store_options::Consolidate, upkeep};
 use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::limits::MAX_CONSOLIDATED;
 use crate::metadata::{Format, Map, Value, v2, v3};
@@ -53,7 +53,8 @@ impl Checkpoints {
             bail!(Name, "found the name {name:?}, expected one that is not empty and has no slash");
         }
         path::check_new(name)?;
-        let above = Group::create(&self.store, &self.path, None, Create::OpenIfSame)?;
+        let above = Group::create(&self.store, &self.path, None, Create::OpenIfSame);
+        let above = above.map_err(|e| hierarchy::advise(e, "checkpoints are begun in a group"))?;
         let committed = self.committed()?;
         self.mend(&above, &committed)?;
         let mut number = 1 + committed.iter().map(|c| c.number).max().unwrap_or(0);

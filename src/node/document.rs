@@ -149,7 +149,10 @@ pub(super) fn check_depth(depth: usize, key: &str) -> Result<()> {
 pub(super) fn lock_place(store: &Store, path: &str) -> Result<DocumentLock> {
     let name = "node";
     let thread = store.context().document_locks.lock_place(&place_of(store, path, name));
-    lock_process(store, thread, path::parent(path).unwrap_or_default(), &path::join(path, name))
+    let folder = prefix(path::parent(path).unwrap_or_default());
+    // Nothing is stored at the lock's key.
+    let process = store.shared().lock_key(&folder, &path::join(path, name), LockUse::Rare).map_err(|e| e.at_key(path))?;
+    Ok(DocumentLock { _process: process, _thread: thread })
 }
 
 /// The name of an array's document.

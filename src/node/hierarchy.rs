@@ -321,6 +321,12 @@ pub(super) fn exists(store: &Store, path: &str, kind: NodeKind, difference: &str
     err!(Exists, "{what}{difference} is already at {path} of {place}; {OPEN_OR_OVERWRITE}")
 }
 
+/// Tells who creates nothing there what else to do about a node that is in the way.
+pub(super) fn advise(e: Error, advice: &str) -> Error {
+    let message = e.message().replace(OPEN_OR_OVERWRITE, advice);
+    e.with_message(message)
+}
+
 /// Makes room for a new node: erases the node at `path` with all below it, and returns whether there was one. Without a node's document
 /// nothing is erased: these may be a user's files.
 pub(super) fn clear(store: &Store, path: &str) -> Result<bool> {

@@ -31,7 +31,7 @@ impl Store {
     fn move_node(&self, (path, to_path): (&str, &str), format: Format, mut changed: Vec<String>) -> Result<bool> {
         let moved = {
             let _lock = document::lock_place(self, to_path)?;
-            hierarchy::refuse_existing(self, to_path)?;
+            hierarchy::refuse_existing(self, to_path).map_err(|e| hierarchy::advise(e, "erase it, or choose another path"))?;
             // From here on nothing says any more that it is where it was.
             upkeep::after_change(self, &[], Some(path))?;
             self.shared().rename_prefix(&path::prefix(path), &path::prefix(to_path))?

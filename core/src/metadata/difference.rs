@@ -27,9 +27,12 @@ impl ArrayMeta {
 }
 
 fn type_text(meta: &ArrayMeta) -> String {
-    match meta.data_type {
-        DataType::Struct(_) => parse_v3::to_json(meta.data_type).to_string(),
-        other => other.numpy(),
+    match (meta.format, meta.data_type) {
+        (Format::V3, _) | (_, DataType::Struct(_)) => match parse_v3::to_json(meta.data_type) {
+            Value::String(name) => name.to_string(),
+            other => other.to_string(),
+        },
+        (_, other) => other.numpy(),
     }
 }
 
