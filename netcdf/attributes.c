@@ -6,6 +6,8 @@
 #include "types.h"
 
 #include <limits.h>
+#include <ozarr_advanced.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -252,4 +254,39 @@ int oz_put_att(int ncid, int varid, const char *name, nc_type type, size_t len, 
     touch(group, var);
     if (fill) note_fill(var);
     return range;
+}
+
+/* Adds an attribute that the store does not have; NULL without memory. */
+static oz_att *show_att(oz_var *var, const char *name, nc_type type, const void *values, size_t len) {
+    const oz_type *info = oz_type_atomic(type);
+    oz_att *made = oz_att_new(&var->atts, name);
+    if (!made || !(made->values = calloc(len, info->size))) return NULL;
+    made->type = type;
+    made->info = info;
+    made->len = len;
+    memcpy(made->values, values, len * info->size);
+    return made;
+}
+
+/* Units of which CF knows no name, or a number of which is one, are in the type only. */
+int oz_var_show_times(oz_var *var) {
+    static const char *const known[][2] = {{"D", "days"}, {"h", "hours"}, {"m", "minutes"}, {"s", "seconds"}, {"ms", "milliseconds"},
+        {"us", "microseconds"}, {"ns", "nanoseconds"}};
+    const int64_t none = INT64_MIN;
+    ozarr_type stored = OZARR_AS_STORED;
+    ozarr_dtype *dtype = NULL;
+    ozarr_dtype_kind kind = 0;
+    char name[16] = "", units[40] = "";
+    int64_t count = 0;
+    size_t len = 0;
+    if (var->type != NC_INT64 || ozarr_array_type(var->array, &stored) || stored != OZARR_BY_DTYPE || ozarr_array_copy_dtype(var->array, &dtype)) return NC_NOERR;
+    bool is_time = !ozarr_dtype_get_kind(dtype, &kind) && (kind == OZARR_DTYPE_KIND_DATETIME || kind == OZARR_DTYPE_KIND_TIMEDELTA);
+    if (is_time && ozarr_dtype_unit(dtype, name, sizeof name, &len, &count)) count = 0;
+    ozarr_dtype_free(dtype);
+    if (!is_time) return NC_NOERR;
+    if (!oz_list_find(&var->atts, OZ_FILL_VALUE) && !show_att(var, OZ_FILL_VALUE, NC_INT64, &none, 1)) return NC_ENOMEM;
+    for (size_t i = 0; i < sizeof known / sizeof *known && count == 1; i++)
+        if (strcmp(known[i][0], name) == 0) snprintf(units, sizeof units, "%s%s", known[i][1], kind == OZARR_DTYPE_KIND_DATETIME ? " since 1970-01-01" : "");
+    if (*units && !oz_list_find(&var->atts, "units") && !show_att(var, "units", NC_CHAR, units, strlen(units))) return NC_ENOMEM;
+    return NC_NOERR;
 }

@@ -67,6 +67,9 @@ void oz_var_read_codecs(oz_var *var);
 /* Takes over from a variable's attributes how its numbers are rounded. */
 void oz_var_read_quantize(oz_var *var);
 
+/* Says of times, which are 64-bit integers here, by attributes what Zarr's type says: what they count, and which number is none. */
+int oz_var_show_times(oz_var *var);
+
 /* Creates what is defined and not yet in the store, and stores changed attributes. */
 int oz_hierarchy_store(oz_file *file);
 /* As `oz_hierarchy_store`; also stores elements that wait, and publishes the lengths of dimensions that grew. */

@@ -325,6 +325,7 @@ static int open_var(oz_group *group, const char *name, const oz_listed *listed, 
     if (!status && !scalar) status = read_dims(var, mine);
     if (!status) status = read_atts(group, &var->atts, node, json_member(mine, "types"), var);
     if (!status && !group->reading->record) add_nczarr_types(group, &var->atts, node);
+    if (!status) status = oz_var_show_times(var);
     return status;
 }
 

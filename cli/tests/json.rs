@@ -162,6 +162,10 @@ fn a_dump_in_json_has_what_cdl_has() {
     folder.ok("create d.zarr scalar --type int64 --shape=");
     folder.ok("create d.zarr z --type complex64 --shape 1");
     folder.ok("create d.zarr text --type string --shape 2");
+    for (name, data_type) in [("day", "<M8[D]"), ("fort", "<M8[2W]"), ("lag", "<m8[ms]")] {
+        folder.ok(&format!("create d.zarr {name} --type {data_type} --shape 2"));
+        folder.bytes(&format!("write d.zarr {name} --raw"), &[365i64, i64::MIN].map(i64::to_le_bytes).concat());
+    }
     let all = told(&folder, "dump d.zarr --json", &[]);
     let compact = |value: &Value| json::to_compact(value);
     let cases: &[(&Value, &str)] = &[
@@ -174,6 +178,11 @@ fn a_dump_in_json_has_what_cdl_has() {
         (&all["groups"]["g"]["variables"]["names"]["data"], r#"["ab","\""]"#),
         (&all["groups"]["g"]["variables"]["none"]["data"], "[]"),
         (&all["dimensions"]["time"], "2"),
+        // What the type of times says is said by attributes.
+        (&all["variables"]["day"]["data"], "[365,null]"),
+        (&all["variables"]["day"]["attributes"], r#"{"_FillValue":-9223372036854775808,"units":"days since 1970-01-01"}"#),
+        (&all["variables"]["lag"]["attributes"], r#"{"_FillValue":-9223372036854775808,"units":"milliseconds"}"#),
+        (&all["variables"]["fort"]["attributes"], r#"{"_FillValue":-9223372036854775808}"#),
     ];
     for (value, want) in cases {
         assert_eq!(compact(value), *want);

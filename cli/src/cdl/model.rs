@@ -157,6 +157,7 @@ impl Model {
         let types = |name: &str| recorded_type(record, name).or_else(|| of_nczarr(&array.nc_attribute_type(name).ok()??));
         let mut attributes = read(&array.attributes().shown()?, &types, Some(nc));
         add_fill(&array, nc, record, &mut attributes);
+        add_meaning_of_times(array.data_type(), &mut attributes);
         let fill = attributes.iter().find(|a| a.name == FILL).map(|a| a.values.clone()).filter(|values| counts(values, nc));
         let fill = fill.or_else(|| match nc {
             NcType::String => Some(Values::Strings(vec![String::new()])),
@@ -242,6 +243,33 @@ fn type_of(array: &Array) -> Option<NcType> {
         _ => None,
     }
 }
+
+/// Says of times, which are 64-bit integers here, what Zarr's type says: what they count, and which number is none.
+fn add_meaning_of_times(data_type: DataType, attributes: &mut Vec<Attribute>) {
+    let (DataType::DateTime(unit) | DataType::TimeDelta(unit)) = data_type else { return };
+    let mut add = |name: &str, values: Values| {
+        if attributes.iter().all(|a| a.name != name) {
+            attributes.push(Attribute { name: name.into(), values });
+        }
+    };
+    add(FILL, Values::Numbers(NcType::Int64, vec![Number::Integer(i64::MIN.into())]));
+    // Units of which CF knows no name, or a number of which is one, are in the type only.
+    if let Some((_, units)) = TIMES.iter().find(|(name, _)| *name == unit.name() && unit.scale == 1) {
+        let since = if matches!(data_type, DataType::DateTime(_)) { " since 1970-01-01" } else { "" };
+        add("units", Values::Chars(format!("{units}{since}").into_bytes()));
+    }
+}
+
+/// Units of time, as NumPy and CF call them.
+const TIMES: &[(&str, &str)] = &[
+    ("D", "days"),
+    ("h", "hours"),
+    ("m", "minutes"),
+    ("s", "seconds"),
+    ("ms", "milliseconds"),
+    ("us", "microseconds"),
+    ("ns", "nanoseconds"),
+];
 
 /// The fill value is also the attribute where format 2 states one that is not the usual one, and where the record says so of text.
 fn add_fill(array: &Array, nc: NcType, record: &Value, attributes: &mut Vec<Attribute>) {
