@@ -1706,7 +1706,8 @@ OZARR_CHECKED ozarr_status ozarr_spec_set_separator(ozarr_spec *spec, const char
  * - `"pcodec"` 0 to 12, default 8: of numbers only
  *
  * With inner chunks each of them is compressed. In format 3 zlib, bz2, lzma, lz4 and pcodec are the
- * codecs `numcodecs.…`, which zarr-python and zarrs read. Replaces the choice of `ozarr_spec_set_zfp`.
+ * codecs `numcodecs.…`, which zarr-python (with a warning that they are not in the specification; of
+ * pcodec with the package `pcodec` only) and zarrs read. Replaces the choice of `ozarr_spec_set_zfp`.
  *
  * Errors: `OZARR_ERR_ARGUMENT` for an unknown name or level; those of documents.
  */
@@ -1726,7 +1727,7 @@ enum {
 
 /**
  * Sets the shuffle before compression. Blosc has its own; before other compressors bytes are shuffled
- * by numcodecs' codec `shuffle`.
+ * by numcodecs' codec `shuffle`, at which zarr-python warns in format 3.
  *
  * Errors: `OZARR_ERR_ARGUMENT` for another constant; those of documents.
  */
@@ -1946,8 +1947,9 @@ OZARR_CHECKED ozarr_status ozarr_array_copy_dtype(const ozarr_array *array, ozar
 /**
  * Makes a specification for an array of that data type, else as `ozarr_spec_new`. A struct is stored
  * without the gaps between its fields. A type that a program lacks (zarr-python 3.1: a struct in format 3,
- * numbers of `ml_dtypes` in both) hides all of a dataset from it, and from xarray over it: it reads the
- * consolidated metadata, which have every variable. Put such a variable into a group of its own.
+ * one whose fields have a shape in format 2, too, numbers of `ml_dtypes` in both) hides all of a dataset
+ * from it, and from xarray over it: it reads the consolidated metadata, which have every variable. Put
+ * such a variable into a group of its own.
  *
  * Errors: `OZARR_ERR_ARGUMENT` for a negative length or a struct without fields; `OZARR_ERR_RANK`;
  * `OZARR_ERR_TYPE` for a type that exists in memory only; those of documents.

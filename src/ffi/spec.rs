@@ -309,7 +309,8 @@ pub unsafe extern "C" fn ozarr_spec_set_separator(spec: *mut ozarr_spec, separat
 /// - `"pcodec"` 0 to 12, default 8: of numbers only
 ///
 /// With inner chunks each of them is compressed. In format 3 zlib, bz2, lzma, lz4 and pcodec are the
-/// codecs `numcodecs.…`, which zarr-python and zarrs read. Replaces the choice of `ozarr_spec_set_zfp`.
+/// codecs `numcodecs.…`, which zarr-python (with a warning that they are not in the specification; of
+/// pcodec with the package `pcodec` only) and zarrs read. Replaces the choice of `ozarr_spec_set_zfp`.
 ///
 /// Errors: `OZARR_ERR_ARGUMENT` for an unknown name or level; those of documents.
 #[unsafe(no_mangle)]
@@ -335,7 +336,7 @@ pub const OZARR_SHUFFLE_BYTE: ozarr_shuffle = 2;
 pub const OZARR_SHUFFLE_BIT: ozarr_shuffle = 3;
 
 /// Sets the shuffle before compression. Blosc has its own; before other compressors bytes are shuffled
-/// by numcodecs' codec `shuffle`.
+/// by numcodecs' codec `shuffle`, at which zarr-python warns in format 3.
 ///
 /// Errors: `OZARR_ERR_ARGUMENT` for another constant; those of documents.
 #[unsafe(no_mangle)]
