@@ -1228,9 +1228,10 @@ OZARR_CHECKED ozarr_status ozarr_group_open_group(const ozarr_group *group, cons
 /**
  * Creates an array at `path` below `group` as `spec` says; `mode` as for `ozarr_array_create`.
  *
- * Errors: `OZARR_ERR_ARGUMENT` for an unknown mode; `OZARR_ERR_STATE` for a specification without a
- * shape; `OZARR_ERR_NAME`; `OZARR_ERR_EXISTS` (see `mode`); `OZARR_ERR_NODE_KIND` if a node above is an
- * array; `OZARR_ERR_READ_ONLY`; those of documents and stores.
+ * Errors: `OZARR_ERR_ARGUMENT` for an unknown mode or choices that contradict each other;
+ * `OZARR_ERR_STATE` for a specification without a shape; `OZARR_ERR_NAME`; `OZARR_ERR_EXISTS` (see
+ * `mode`); `OZARR_ERR_NODE_KIND` if a node above is an array; `OZARR_ERR_READ_ONLY`; those of documents
+ * and stores.
  */
 OZARR_CHECKED ozarr_status ozarr_group_create_array(ozarr_group *group, const char *path,
     const ozarr_spec *spec, ozarr_create_mode mode, ozarr_array **out);
@@ -1524,8 +1525,9 @@ OZARR_CHECKED ozarr_status ozarr_node_flush(ozarr_node *node);
  * ========================================================================================================
  *
  * Every choice about a new array. A specification is checked as a whole when it is used
- * (`OZARR_ERR_METADATA` or `OZARR_ERR_UNSUPPORTED`, with the name of the member), and stays usable
- * afterwards:
+ * (`OZARR_ERR_METADATA` or `OZARR_ERR_UNSUPPORTED`, or `OZARR_ERR_ARGUMENT` where choices contradict
+ * each other, such as inner chunks that do not divide the chunks; with the name of the member), and
+ * stays usable afterwards:
  *
  *     ozarr_spec *s = NULL;
  *     int64_t shape[] = {0, 720, 1440}, chunks[] = {1, 720, 1440};
@@ -1573,9 +1575,10 @@ OZARR_CHECKED ozarr_status ozarr_spec_from_json(const char *document, ozarr_spec
 /**
  * Creates an array as the specification says; `location` and `mode` as for `ozarr_array_create`.
  *
- * Errors: `OZARR_ERR_ARGUMENT` for an unknown mode; `OZARR_ERR_STATE` for a specification without a
- * shape; `OZARR_ERR_LOCATION`, `OZARR_ERR_NAME`; `OZARR_ERR_EXISTS` (see `mode`); `OZARR_ERR_NODE_KIND`
- * if a node above is an array; `OZARR_ERR_READ_ONLY`; those of documents and stores.
+ * Errors: `OZARR_ERR_ARGUMENT` for an unknown mode or choices that contradict each other;
+ * `OZARR_ERR_STATE` for a specification without a shape; `OZARR_ERR_LOCATION`, `OZARR_ERR_NAME`;
+ * `OZARR_ERR_EXISTS` (see `mode`); `OZARR_ERR_NODE_KIND` if a node above is an array;
+ * `OZARR_ERR_READ_ONLY`; those of documents and stores.
  */
 OZARR_CHECKED ozarr_status ozarr_array_create_ex(const char *location, const ozarr_spec *spec,
     ozarr_create_mode mode, ozarr_array **out);
@@ -1618,8 +1621,7 @@ OZARR_CHECKED ozarr_status ozarr_spec_set_chunk_extents(ozarr_spec *spec, int32_
  * removes the inner chunks, so that chunks are not shards: a specification of an existing array
  * (`ozarr_array_copy_spec`) keeps the codecs of its inner chunks, for the chunks.
  *
- * Errors: `OZARR_ERR_ARGUMENT` for an extent below 1 or one that does not divide the chunk's; those of
- * documents.
+ * Errors: `OZARR_ERR_ARGUMENT` for an extent below 1; those of documents.
  *
  * @param[in] chunks array(rank), may be NULL
  */
@@ -1709,7 +1711,8 @@ OZARR_CHECKED ozarr_status ozarr_spec_set_separator(ozarr_spec *spec, const char
  * codecs `numcodecs.…`, which zarr-python (with a warning that they are not in the specification; of
  * pcodec with the package `pcodec` only) and zarrs read. Replaces the choice of `ozarr_spec_set_zfp`.
  *
- * Errors: `OZARR_ERR_ARGUMENT` for an unknown name or level; those of documents.
+ * Errors: `OZARR_ERR_UNSUPPORTED` for an unknown name; `OZARR_ERR_ARGUMENT` for a level that it does not
+ * have; those of documents.
  */
 OZARR_CHECKED ozarr_status ozarr_spec_set_compressor(ozarr_spec *spec, const char *name, int32_t level);
 
@@ -1907,8 +1910,9 @@ OZARR_CHECKED ozarr_status ozarr_dtype_of(ozarr_type type, ozarr_dtype **out);
 
 /**
  * Makes the type of text of `size` bytes in memory, padded with `pad`: `' '` as Fortran holds it,
- * 0 as C does. It converts to and from every type of text; an array cannot have blanks for
- * padding.
+ * 0 as C does. C's text ends at its first 0: bytes behind it are not stored (`"|S8"` of
+ * `ozarr_dtype_parse` is bytes that may have 0 among them). It converts to and from every type of
+ * text; an array cannot have blanks for padding.
  *
  * Errors: `OZARR_ERR_ARGUMENT` for another `pad`, or a size of 0 or too large.
  */
@@ -3100,9 +3104,10 @@ OZARR_CHECKED ozarr_status ozarr_store_memory(ozarr_store **out);
  * Creates the array `path` as `spec` says, with the groups above it that are missing; `mode` as for
  * `ozarr_array_create`.
  *
- * Errors: `OZARR_ERR_ARGUMENT` for an unknown mode; `OZARR_ERR_STATE` for a specification without a
- * shape; `OZARR_ERR_NAME`; `OZARR_ERR_EXISTS` (see `mode`); `OZARR_ERR_NODE_KIND` if a node above is an
- * array; `OZARR_ERR_READ_ONLY`; those of documents and stores.
+ * Errors: `OZARR_ERR_ARGUMENT` for an unknown mode or choices that contradict each other;
+ * `OZARR_ERR_STATE` for a specification without a shape; `OZARR_ERR_NAME`; `OZARR_ERR_EXISTS` (see
+ * `mode`); `OZARR_ERR_NODE_KIND` if a node above is an array; `OZARR_ERR_READ_ONLY`; those of documents
+ * and stores.
  */
 OZARR_CHECKED ozarr_status ozarr_array_create_at(ozarr_store *store, const char *path, const ozarr_spec *spec,
     ozarr_create_mode mode, ozarr_array **out);

@@ -1,8 +1,9 @@
 //! Specifications: what to create
 //!
 //! Every choice about a new array. A specification is checked as a whole when it is used
-//! (`OZARR_ERR_METADATA` or `OZARR_ERR_UNSUPPORTED`, with the name of the member), and stays usable
-//! afterwards:
+//! (`OZARR_ERR_METADATA` or `OZARR_ERR_UNSUPPORTED`, or `OZARR_ERR_ARGUMENT` where choices contradict
+//! each other, such as inner chunks that do not divide the chunks; with the name of the member), and
+//! stays usable afterwards:
 //!
 //! ```c
 //! ozarr_spec *s = NULL;
@@ -84,9 +85,10 @@ pub unsafe extern "C" fn ozarr_spec_from_json(document: *const c_char, out: *mut
 
 /// Creates an array as the specification says; `location` and `mode` as for `ozarr_array_create`.
 ///
-/// Errors: `OZARR_ERR_ARGUMENT` for an unknown mode; `OZARR_ERR_STATE` for a specification without a
-/// shape; `OZARR_ERR_LOCATION`, `OZARR_ERR_NAME`; `OZARR_ERR_EXISTS` (see `mode`); `OZARR_ERR_NODE_KIND`
-/// if a node above is an array; `OZARR_ERR_READ_ONLY`; those of documents and stores.
+/// Errors: `OZARR_ERR_ARGUMENT` for an unknown mode or choices that contradict each other;
+/// `OZARR_ERR_STATE` for a specification without a shape; `OZARR_ERR_LOCATION`, `OZARR_ERR_NAME`;
+/// `OZARR_ERR_EXISTS` (see `mode`); `OZARR_ERR_NODE_KIND` if a node above is an array;
+/// `OZARR_ERR_READ_ONLY`; those of documents and stores.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_create_ex(
@@ -161,8 +163,7 @@ pub unsafe extern "C" fn ozarr_spec_set_chunk_extents(spec: *mut ozarr_spec, dim
 /// removes the inner chunks, so that chunks are not shards: a specification of an existing array
 /// (`ozarr_array_copy_spec`) keeps the codecs of its inner chunks, for the chunks.
 ///
-/// Errors: `OZARR_ERR_ARGUMENT` for an extent below 1 or one that does not divide the chunk's; those of
-/// documents.
+/// Errors: `OZARR_ERR_ARGUMENT` for an extent below 1; those of documents.
 ///
 /// @param[in] chunks array(rank), may be NULL
 #[unsafe(no_mangle)]
@@ -312,7 +313,8 @@ pub unsafe extern "C" fn ozarr_spec_set_separator(spec: *mut ozarr_spec, separat
 /// codecs `numcodecs.…`, which zarr-python (with a warning that they are not in the specification; of
 /// pcodec with the package `pcodec` only) and zarrs read. Replaces the choice of `ozarr_spec_set_zfp`.
 ///
-/// Errors: `OZARR_ERR_ARGUMENT` for an unknown name or level; those of documents.
+/// Errors: `OZARR_ERR_UNSUPPORTED` for an unknown name; `OZARR_ERR_ARGUMENT` for a level that it does not
+/// have; those of documents.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_spec_set_compressor(spec: *mut ozarr_spec, name: *const c_char, level: i32) -> ozarr_status {

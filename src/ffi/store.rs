@@ -180,9 +180,10 @@ pub unsafe extern "C" fn ozarr_store_memory(out: *mut *mut ozarr_store) -> ozarr
 /// Creates the array `path` as `spec` says, with the groups above it that are missing; `mode` as for
 /// `ozarr_array_create`.
 ///
-/// Errors: `OZARR_ERR_ARGUMENT` for an unknown mode; `OZARR_ERR_STATE` for a specification without a
-/// shape; `OZARR_ERR_NAME`; `OZARR_ERR_EXISTS` (see `mode`); `OZARR_ERR_NODE_KIND` if a node above is an
-/// array; `OZARR_ERR_READ_ONLY`; those of documents and stores.
+/// Errors: `OZARR_ERR_ARGUMENT` for an unknown mode or choices that contradict each other;
+/// `OZARR_ERR_STATE` for a specification without a shape; `OZARR_ERR_NAME`; `OZARR_ERR_EXISTS` (see
+/// `mode`); `OZARR_ERR_NODE_KIND` if a node above is an array; `OZARR_ERR_READ_ONLY`; those of documents
+/// and stores.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_create_at(
