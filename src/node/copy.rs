@@ -59,7 +59,7 @@ impl Store {
         if found.format == Format::V2 {
             changed.iter().for_each(|node| hierarchy::note_documents(to, node));
         }
-        upkeep::after_change(to, &changed, replaced.then_some(to_path.as_str()))
+        upkeep::after_copy(to, &changed, replaced.then_some(to_path.as_str()), &to_path)
     }
 
     /// Refuses files and folders in each other's place among the chunks of the arrays whose documents are to be copied: a listing of keys
