@@ -33,7 +33,8 @@ use std::ffi::{CString, c_char, c_void};
 /// `OZARR_COPY_VERIFY`.
 pub const OZARR_COPY_RAW: u32 = 1;
 /// With `OZARR_COPY_RAW`: reads everything again, and compares it with the source before the document of
-/// the copy is written; a difference is `OZARR_ERR_CHECKSUM`.
+/// the copy is written. An object that differs, as one that another program has changed meanwhile, is
+/// copied once more; if it differs then, too, the error is `OZARR_ERR_CHECKSUM`.
 pub const OZARR_COPY_VERIFY: u32 = 2;
 /// Chunks whose bytes do not change become hard links to those of the source, where possible. From then on
 /// no program may change them in place; ozarr never does.
