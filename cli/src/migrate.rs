@@ -10,8 +10,8 @@ use ozarr::node::{Mode, Store};
 /// Make Zarr v3 of v2, or of a draft of v3; chunks stay as they are
 ///
 /// Documents are written anew, chunks are copied (or linked), and encoded anew only where v3 has no form for their codecs; each such
-/// array is told. Nothing is written unless everything can be migrated. After an interruption the same command completes it. Nobody
-/// may write to the source meanwhile.
+/// array is told. Nothing is written unless everything can be migrated. After an interruption the same command completes it. Of a run that
+/// goes on the copy has the steps that all variables have; in place nobody may write meanwhile.
 #[derive(Args)]
 pub struct Migrate {
     /// The store or node to migrate; it is not changed unless --in-place is given

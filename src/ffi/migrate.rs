@@ -20,8 +20,10 @@ pub const OZARR_MIGRATE_LINK: u32 = 4;
 /// encoded anew only where v3 has no form for their codecs. If one node has no form in v3 nothing is
 /// written at all. After an interruption, repeating the call completes the conversion. With
 /// OZARR_MIGRATE_IN_PLACE the old documents are erased when all new ones are stored; without it the
-/// source is not changed. Close what writes to the source before: where a document that was converted in
-/// place is changed meanwhile, as by a series, the error is `OZARR_ERR_AGAIN`, and repeating the call
+/// source is not changed, and a dataset whose series publishes steps meanwhile is converted as by
+/// `ozarr_copy`. Close what writes to the source before it is converted in place: while a series is open
+/// in it (see `OZARR_CREATE_OVERWRITE`), the error is `OZARR_ERR_AGAIN`, and nothing is changed; where a
+/// document that was converted is changed meanwhile, it is that error, too, and repeating the call
 /// completes the conversion. `progress` may be NULL.
 ///
 /// Errors: `OZARR_ERR_LOCATION`, `OZARR_ERR_NAME`; `OZARR_ERR_NOT_FOUND` if there is no source;

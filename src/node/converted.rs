@@ -1,9 +1,15 @@
-//! What the documents of version 2 said that a migration in place has converted: others may change them until they are erased.
+//! What the documents of version 2 said that a migration in place has converted: others may change them until they are erased, at its end.
 
 use super::document::{self, DocumentLock};
-use super::{Store, path};
-use crate::error::{Result, err};
+use super::lookup::{self, find_v2};
+use super::state::{ArrayState, Handling};
+use super::stored::StoredDocument;
+use super::stored_chunks::each_chunk;
+use super::{NodeKind, Store, draft, path};
+use crate::error::{ErrorKind, Result, err};
+use crate::grid::key::KeyEncoding;
 use crate::limits::MAX_DOCUMENT;
+use crate::metadata::v3::Document;
 use crate::metadata::{Map, Value, v2, v3};
 use crate::store::os::hash;
 use crate::store::{StorageExt, get};
@@ -106,4 +112,65 @@ impl<'a> Converted<'a> {
     fn hash_of(&self, key: &str) -> Result<Option<u64>> {
         Ok(get(&**self.store.shared(), key, MAX_DOCUMENT)?.map(|text| hash(&text)))
     }
+}
+
+/// Erases what is no longer needed after a migration in place, of the draft d0 or of what was converted. Old documents go after old chunks, so that a second run finds what is left.
+pub(super) fn erase_old(store: &Store, nodes: &[String], (converted, d0): (Option<&Converted<'_>>, bool)) -> Result<()> {
+    let shared = store.shared();
+    let erase = |key: String| shared.erase(&key).map(drop).map_err(|e| e.at_key(&key));
+    let mut changed = None;
+    for node in nodes.iter().rev() {
+        let _locks = match converted.map(|converted| converted.lock(node)).transpose() {
+            Err(e) if e.kind() == ErrorKind::Again => {
+                changed = Some(e);
+                continue;
+            }
+            locks => locks?,
+        };
+        if let Ok(Some(old)) = find_v2(store, node) {
+            erase_recoded(store, node, old)?;
+        }
+        // What has no attributes any more is no node of version 2 either: what others change there is not converted without them.
+        for name in [v2::CONSOLIDATED, v2::ARRAY, v2::GROUP, v2::ATTRIBUTES] {
+            erase(path::join(node, name))?;
+        }
+    }
+    if let Some(changed) = changed {
+        return Err(changed);
+    }
+    if d0 {
+        for word in ["array", "group"] {
+            let names = shared.list_dir("meta/")?.keys;
+            for name in names.iter().filter(|name| name.starts_with(&format!("root.{word}"))) {
+                erase(format!("meta/{name}"))?;
+            }
+        }
+        for prefix in [draft::DATA, draft::META] {
+            let prefix = format!("{prefix}/");
+            shared.erase_prefix(&prefix).map_err(|e| e.at_key(&prefix))?;
+        }
+        // The folders above them, if nothing else is in them.
+        for folder in ["data/", "meta/"] {
+            let listing = shared.list_dir(folder)?;
+            if listing.keys.is_empty() && listing.prefixes.is_empty() {
+                shared.erase_prefix(folder).map_err(|e| e.at_key(folder))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Erases the chunks of a v2 array that was encoded anew, whose new chunks have keys of another kind.
+fn erase_recoded(store: &Store, node: &str, old: StoredDocument) -> Result<()> {
+    let Some(new) = lookup::find_v3(store, node)?.filter(|n| n.kind == NodeKind::Array) else { return Ok(()) };
+    let (Ok(Document::Array(new)), Ok(Document::Array(old))) = (new.parse(store), old.parse(store)) else { return Ok(()) };
+    if matches!(new.keys, KeyEncoding::V2(_)) {
+        return Ok(());
+    }
+    let mut keys = Vec::new();
+    each_chunk(store.shared(), &ArrayState::new(store, node, *old, &Handling::default())?, &mut |key, _| {
+        keys.push(key.to_string());
+        Ok(())
+    })?;
+    keys.into_iter().try_for_each(|key| store.shared().erase(&key).map(drop).map_err(|e| e.at_key(&key)))
 }

@@ -3,8 +3,11 @@
 
 use super::catalog::Catalog;
 use super::dimensions::names_of;
+use super::kept::changed_meanwhile;
 use super::listed_lengths::shape_of;
+use super::lookup::find;
 use super::stored::StoredDocument;
+use super::transfer::nodes_below;
 use super::{NodeKind, Store, path};
 use crate::error::Result;
 use crate::limits::Dims;
@@ -15,7 +18,7 @@ use std::sync::Arc;
 
 /// The consolidated metadata of groups, which are seen before the nodes below them.
 #[derive(Default)]
-pub(super) struct GrowingArrays {
+struct GrowingArrays {
     catalogs: Vec<(String, Arc<Catalog>)>,
     /// What is known along each dimension of each group.
     along: BTreeMap<(String, String), Vec<Length>>,
@@ -23,6 +26,30 @@ pub(super) struct GrowingArrays {
 
 /// Dimensions and the lengths that they are cut to, by the paths of arrays.
 pub(super) type Cuts = HashMap<String, Vec<(usize, u64)>>;
+
+/// What is read of a hierarchy before it is copied.
+pub(super) struct ReadNodes {
+    /// Parents before their children.
+    pub nodes: Vec<(String, StoredDocument)>,
+    pub cuts: Cuts,
+    /// A line about each array that is cut.
+    pub notes: Vec<String>,
+}
+
+/// Reads the documents of the node at `root` and of all below it. One that is gone by now is left out. Errors: `Again` if all are.
+pub(super) fn read_nodes(store: &Store, root: &str) -> Result<ReadNodes> {
+    let (mut growing, mut nodes) = (GrowingArrays::default(), Vec::new());
+    for path in nodes_below(store, root)? {
+        let Some(found) = find(store, &path)? else { continue };
+        growing.see(store, &path, &found)?;
+        nodes.push((path, found));
+    }
+    if nodes.is_empty() {
+        return Err(changed_meanwhile(root, "removed"));
+    }
+    let (cuts, notes) = growing.cuts();
+    Ok(ReadNodes { nodes, cuts, notes })
+}
 
 struct Length {
     array: String,
@@ -34,7 +61,7 @@ struct Length {
 
 impl GrowingArrays {
     /// Takes a node of the source, whose document was just read.
-    pub fn see(&mut self, store: &Store, node: &str, found: &StoredDocument) -> Result<()> {
+    fn see(&mut self, store: &Store, node: &str, found: &StoredDocument) -> Result<()> {
         if found.kind == NodeKind::Group {
             let catalog = match found.format {
                 Format::V3 => Catalog::of_v3(node, &Arc::new(found.document.clone()), found.as_of),
@@ -68,7 +95,7 @@ impl GrowingArrays {
 
     /// The dimensions that are cut, by arrays, with a line about each array: those along which the consolidated metadata have one length and the
     /// documents several, none of them shorter. All arrays have what the shortest one has published.
-    pub fn cuts(&self) -> (Cuts, Vec<String>) {
+    fn cuts(&self) -> (Cuts, Vec<String>) {
         let (mut cuts, mut notes) = (Cuts::new(), Vec::new());
         for ((_, name), along) in &self.along {
             let Some(shortest) = along.iter().map(|length| length.own).min() else { continue };
@@ -133,8 +160,11 @@ mod tests {
         let mut change = |_: &str, spec: &mut crate::node::Spec| spec.set_chunks(&vec![3; spec.shape().len()]);
         let report = store.rechunk_node("run", (&store, "copy"), RechunkOptions::default(), &mut change, &mut |_, _| Ok(()));
         let report = report.unwrap();
-        let length = |name: &str| *Array::open(&store, &format!("copy/{name}")).unwrap().shape().last().unwrap();
-        (names.map(length), report, store)
+        (lengths(&store, "copy"), report, store)
+    }
+
+    fn lengths(store: &Store, group: &str) -> [u64; 3] {
+        ["time", "u", "v"].map(|name| *Array::open(store, &format!("{group}/{name}")).unwrap().shape().last().unwrap())
     }
 
     #[test]
@@ -160,6 +190,19 @@ mod tests {
                 // SAFETY: the memory lives as long as the call.
                 unsafe { u.read(&Selection::all(&shape), &view(&mut values, &shape)) }.unwrap();
                 assert!(values.iter().enumerate().all(|(i, &value)| value as usize == i % found[1] as usize), "{values:?}");
+                // A copy of keys has what is consolidated as it was, also in a group above that is consolidated.
+                let key = if format == Format::V2 { ".zmetadata" } else { "zarr.json" };
+                Group::open(&store, "").unwrap().consolidate().unwrap();
+                store.copy_node("run", (&store, "keys"), Create::New, false, &mut |_, _| Ok(())).unwrap();
+                let text = |group: &str| store.key_get(&format!("{group}/{key}")).unwrap();
+                assert!(text("keys") == text("run"), "{format:?} {own:?} {listed:?}");
+                let root = Group::open(&store, "").unwrap();
+                assert!(root.consolidated_differences().unwrap().unwrap().iter().all(|line| !line.contains("keys")), "{format:?}");
+                if format == Format::V2 {
+                    let report = store.migrate("run", Some((&store, "migrated")), true, &mut |_, _| Ok(())).unwrap();
+                    let told = report.notes.iter().filter(|note| note.contains("cut to")).count();
+                    assert_eq!((lengths(&store, "migrated"), told), (expected, cut), "{own:?} {listed:?}: {:?}", report.notes);
+                }
             }
         }
     }

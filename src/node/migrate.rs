@@ -6,19 +6,23 @@
 
 use super::conventions::missing::missing_to_v3;
 use super::converted::{self, Converted};
+use super::kept::CopiedNode;
+use super::listed_lengths::shape_of;
 use super::lookup::{self, find, find_v2, require};
 use super::state::{ArrayState, Handling};
 use super::stored::StoredDocument;
 use super::stored_chunks::each_chunk;
 use super::transfer::{self, Elements, Moves, OnProgress, Way, at_node};
-use super::{Group, NodeKind, Store, copy, create_array, cut, document, draft, hierarchy, marker, path, transform, upkeep};
+use super::{
+    Group, NodeKind, Store, copy, create_array, cut, document, draft, growing, hierarchy, in_use, kept, marker, path, transform, upkeep,
+};
 use crate::counting::{self, Counting};
 use crate::dtype::Overflow;
-use crate::error::{Error, ErrorKind, Result, bail, err};
-use crate::grid::key::KeyEncoding;
+use crate::error::{Error, Result, bail, err};
 use crate::metadata::v3::Document;
-use crate::metadata::{ArrayMeta, Dialect, Format, Map, Value, upgrade, v2, v3};
+use crate::metadata::{ArrayMeta, Dialect, Format, Map, Value, number_list, upgrade, v2, v3};
 use crate::store::{Condition, StorageExt};
+use std::collections::HashMap;
 
 /// The maximum number of notes that are kept.
 const NOTES: usize = 1000;
@@ -53,6 +57,8 @@ struct Job<'a> {
     total: u64,
     report: Migrated,
     progress: &'a mut OnProgress<'a>,
+    /// Elsewhere, the documents as they were read before anything was copied, with the lengths that are copied of arrays that grow.
+    read: HashMap<String, StoredDocument>,
     /// In place, the documents of version 2 as they were converted.
     converted: Option<Converted<'a>>,
 }
@@ -77,8 +83,9 @@ impl Store {
     ///
     /// Chunks are linked where the stores can (so that no program may change them in place), unless `copy`. `progress` is told after each
     /// object how many are done of how many; its error ends the migration. In place, what another program changes meanwhile is not lost: that is an
-    /// error of kind `Again`, and the same call completes the migration. Errors: `Exists`, `Argument` (one place is in the
-    /// other), `Unsupported`, `Metadata`, and those of reading and writing.
+    /// error of kind `Again`, and the same call completes the migration; while a series is open nothing is done (`in_use.rs`). Elsewhere, arrays of a
+    /// run that goes on may be cut to what all have (`growing.rs`), and what another program removes meanwhile is an error of kind `Again`. Errors:
+    /// `Exists`, `Argument` (one place is in the other), `Unsupported`, `Metadata`, and those of reading and writing.
     pub fn migrate(&self, path: &str, to: Option<(&Store, &str)>, copy: bool, progress: &mut OnProgress<'_>) -> Result<Migrated> {
         let from_path = path::normalize(path)?;
         let (to, to_path, in_place) = match to {
@@ -98,8 +105,9 @@ impl Store {
             draft::refuse(to)?;
         }
         let (d0, done) = (found.dialect == Dialect::D0, 0);
-        let (report, converted) = (Migrated::default(), None);
-        let mut job = Job { from: self, from_path, to, to_path, in_place, d0, copy, done, total: 0, report, progress, converted };
+        let (report, read, converted) = (Migrated::default(), HashMap::new(), None);
+        let from = &self.keeping_above(&from_path)?;
+        let mut job = Job { from, from_path, to, to_path, in_place, d0, copy, done, total: 0, report, progress, read, converted };
         job.run()?;
         Ok(job.report)
     }
@@ -111,8 +119,11 @@ impl Job<'_> {
             hierarchy::ensure_ancestors(self.to, &self.to_path, Format::V3)?;
         }
         let lock = document::lock_place(self.to, &self.to_path)?;
+        if self.in_place {
+            in_use::refuse(self.to, &self.to_path)?;
+        }
         let marker = self.read_marker()?;
-        let nodes = transfer::nodes_below(self.from, &self.from_path)?;
+        let nodes = self.read_nodes()?;
         // What an interrupted run in place began with may be replaced by now.
         self.d0 |= marker.as_ref().is_some_and(|marker| marker.get("draft").and_then(Value::as_str) == Dialect::D0.draft());
         self.converted = (self.in_place && !self.d0).then(|| Converted::new(self.from, marker.as_ref()));
@@ -140,7 +151,7 @@ impl Job<'_> {
         }
         if self.in_place {
             self.to.flush()?;
-            self.erase_old(&nodes)?;
+            converted::erase_old(self.from, &nodes, (self.converted.as_ref(), self.d0))?;
         }
         if marked {
             marker::erase(self.to, &self.to_path, marker::MIGRATION)?;
@@ -152,6 +163,25 @@ impl Job<'_> {
         }
         drop(lock);
         done
+    }
+
+    /// Finds the nodes, parents before their children. Elsewhere all documents are read now: what is copied is of one moment of a run that goes on.
+    fn read_nodes(&mut self) -> Result<Vec<String>> {
+        if self.in_place {
+            return transfer::nodes_below(self.from, &self.from_path);
+        }
+        let read = growing::read_nodes(self.from, &self.from_path)?;
+        self.report.notes.extend(read.notes.into_iter().take(NOTES));
+        let paths = read.nodes.iter().map(|(path, _)| path.clone()).collect();
+        self.read.extend(read.nodes);
+        for (path, cuts) in read.cuts {
+            if let Some(found) = self.read.get_mut(&path)
+                && let Some(shape) = shape_of(&found.document)
+            {
+                found.document.insert("shape".into(), number_list(&growing::cut_shape(&shape, &cuts)));
+            }
+        }
+        Ok(paths)
     }
 
     /// Brings consolidated metadata above up to date, and makes all durable.
@@ -270,8 +300,11 @@ impl Job<'_> {
         }
     }
 
-    /// Finds what is to be converted: where others have changed it since an interrupted run made a document of it, the old one.
+    /// Finds what is to be converted. In place: where others have changed it since an interrupted run made a document of it, the old one.
     fn find(&self, node: &str) -> Result<Option<StoredDocument>> {
+        if !self.in_place {
+            return Ok(self.read.get(node).cloned());
+        }
         if let Some(converted) = &self.converted
             && converted.was_changed(node)
             && let Some(old) = find_v2(self.from, node)?
@@ -320,20 +353,22 @@ impl Job<'_> {
         }
         let there = lookup::find_v3(self.to, &target).ok().flatten();
         let new = match there {
-            // Made by an earlier run. In place, it may be a draft's document.
-            Some(_) if !self.in_place => None,
+            // Made by an earlier run, and as long. In place, it may be a draft's document.
+            Some(there) if !self.in_place && self.is_as_long(node, &there) => None,
             _ => {
                 self.note_converted(node)?;
                 self.convert(node).map_err(|e| at_node(e, node))?
             }
         };
         let Some(new) = new else { return self.step() };
+        let gone = match &new {
+            New::Array(array) => self.chunks(node, &target, array).map_err(|e| at_node(e, node))?,
+            New::Group(_) => Vec::new(),
+        };
+        self.check_copied(node, &new, &gone)?;
         let document = match new {
             New::Group(document) => document,
-            New::Array(array) => {
-                self.chunks(node, &target, &array).map_err(|e| at_node(e, node))?;
-                array.new.document
-            }
+            New::Array(array) => array.new.document,
         };
         // What the document speaks of is durable before it is there.
         if target == self.to_path {
@@ -342,6 +377,28 @@ impl Job<'_> {
         document::publish(self.to, &path::join(&target, v3::DOCUMENT), &document, Condition::None)?;
         self.report.nodes += 1;
         self.step()
+    }
+
+    /// Whether what an earlier run made of an array has the lengths that are copied now.
+    fn is_as_long(&self, node: &str, there: &StoredDocument) -> bool {
+        let shape = self.read.get(node).and_then(|found| shape_of(&found.document));
+        shape.is_none_or(|shape| there.has_shape(&shape))
+    }
+
+    /// Checks, elsewhere, that what was copied of a node was all there.
+    fn check_copied(&self, node: &str, new: &New, gone: &[String]) -> Result<()> {
+        if !self.read.contains_key(node) {
+            return Ok(());
+        }
+        let nothing = Map::new();
+        let then = match new {
+            New::Group(document) => CopiedNode::Group(v3::attributes(document).unwrap_or(&nothing)),
+            New::Array(array) => {
+                let meta = &array.old.meta;
+                CopiedNode::Array { text: &[], document: &meta.document, shape: &meta.shape, gone }
+            }
+        };
+        kept::check_copied(self.from, node, None, then)
     }
 
     /// Keeps what a node is converted from, where that is erased later.
@@ -366,9 +423,9 @@ impl Job<'_> {
     }
 
     /// Brings the chunks of an array to their new keys.
-    fn chunks(&mut self, node: &str, target: &str, array: &NewArray) -> Result<()> {
+    fn chunks(&mut self, node: &str, target: &str, array: &NewArray) -> Result<Vec<String>> {
         if array.recode.is_some() {
-            return self.recode(node, target, array);
+            return self.recode(node, target, array).map(|()| Vec::new());
         }
         if !self.in_place {
             cut::copy_marker((self.from, node), (self.to, target))?;
@@ -387,10 +444,11 @@ impl Job<'_> {
         let (before, total, moves) = (self.done, self.total, Moves::default());
         let (way, progress) = (Way { from: self.from, to: self.to, link: !self.copy }, &mut self.progress);
         way.move_all(&keys, &moves, &mut |done| progress(before + done, total.max(before + done)))?;
+        let gone = moves.gone_below(node);
         self.report.linked += moves.linked.into_inner();
         self.report.copied += moves.copied.into_inner();
         self.done += keys.len() as u64;
-        Ok(())
+        Ok(gone)
     }
 
     /// Reads and writes the elements of each chunk.
@@ -413,66 +471,5 @@ impl Job<'_> {
         self.report.recoded += chunks;
         self.done += chunks;
         Ok(())
-    }
-
-    /// Erases, in place, what is no longer needed. Old documents go after old chunks, so that a second run finds what is left.
-    fn erase_old(&self, nodes: &[String]) -> Result<()> {
-        let shared = self.from.shared();
-        let erase = |key: String| shared.erase(&key).map(drop).map_err(|e| e.at_key(&key));
-        let mut changed = None;
-        for node in nodes.iter().rev() {
-            let _locks = match self.converted.as_ref().map(|converted| converted.lock(node)).transpose() {
-                Err(e) if e.kind() == ErrorKind::Again => {
-                    changed = Some(e);
-                    continue;
-                }
-                locks => locks?,
-            };
-            if let Ok(Some(old)) = find_v2(self.from, node) {
-                self.erase_recoded(node, old)?;
-            }
-            // What has no attributes any more is no node of version 2 either: what others change there is not converted without them.
-            for name in [v2::CONSOLIDATED, v2::ARRAY, v2::GROUP, v2::ATTRIBUTES] {
-                erase(path::join(node, name))?;
-            }
-        }
-        if let Some(changed) = changed {
-            return Err(changed);
-        }
-        if self.d0 {
-            for word in ["array", "group"] {
-                let names = shared.list_dir("meta/")?.keys;
-                for name in names.iter().filter(|name| name.starts_with(&format!("root.{word}"))) {
-                    erase(format!("meta/{name}"))?;
-                }
-            }
-            for prefix in [draft::DATA, draft::META] {
-                let prefix = format!("{prefix}/");
-                shared.erase_prefix(&prefix).map_err(|e| e.at_key(&prefix))?;
-            }
-            // The folders above them, if nothing else is in them.
-            for folder in ["data/", "meta/"] {
-                let listing = shared.list_dir(folder)?;
-                if listing.keys.is_empty() && listing.prefixes.is_empty() {
-                    shared.erase_prefix(folder).map_err(|e| e.at_key(folder))?;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Erases the chunks of a v2 array that was encoded anew, whose new chunks have keys of another kind.
-    fn erase_recoded(&self, node: &str, old: StoredDocument) -> Result<()> {
-        let Some(new) = lookup::find_v3(self.from, node)?.filter(|n| n.kind == NodeKind::Array) else { return Ok(()) };
-        let (Ok(Document::Array(new)), Ok(Document::Array(old))) = (new.parse(self.from), old.parse(self.from)) else { return Ok(()) };
-        if matches!(new.keys, KeyEncoding::V2(_)) {
-            return Ok(());
-        }
-        let mut keys = Vec::new();
-        each_chunk(self.from.shared(), &ArrayState::new(self.from, node, *old, &Handling::default())?, &mut |key, _| {
-            keys.push(key.to_string());
-            Ok(())
-        })?;
-        keys.into_iter().try_for_each(|key| self.from.shared().erase(&key).map(drop).map_err(|e| e.at_key(&key)))
     }
 }

@@ -5,13 +5,13 @@
 //! left from the first ([`super::place`]). Chunks whose bytes would be the same are moved as they are, others go through `engine::rechunk`.
 
 use super::create_array::write_documents;
-use super::growing::{GrowingArrays, cut_shape};
+use super::growing::{ReadNodes, cut_shape, read_nodes};
 use super::kept::{self, CopiedNode};
 use super::lookup::{self, find, require};
 use super::state::{ArrayState, Handling};
 use super::stored::StoredDocument;
 use super::stored_chunks::each_chunk;
-use super::transfer::{Elements, Moves, OnProgress, Way, at_node, moved_path, nodes_below};
+use super::transfer::{Elements, Moves, OnProgress, Way, at_node, moved_path};
 use super::{Create, Group, NodeKind, Spec, Store, copy, cut, hierarchy, path, place, spec, transform, upkeep};
 use crate::dtype::Overflow;
 use crate::error::{Result, bail, err};
@@ -139,18 +139,10 @@ impl Store {
 impl Job<'_> {
     /// What every node becomes, and how many objects that makes; everything that can be wrong before anything is written.
     fn plan(&mut self, change: &mut ChangeSpec<'_>) -> Result<Vec<(String, New)>> {
-        let (mut plan, mut all, mut growing) = (Vec::new(), Vec::new(), GrowingArrays::default());
-        for node in nodes_below(self.way.from, &self.from_path)? {
-            let Some(found) = find(self.way.from, &node)? else { continue };
-            growing.see(self.way.from, &node, &found)?;
-            all.push((node, found));
-        }
-        if all.is_empty() {
-            return Err(kept::changed_meanwhile(&self.from_path, "removed"));
-        }
-        let (cuts, notes) = growing.cuts();
+        let mut plan = Vec::new();
+        let ReadNodes { nodes, cuts, notes } = read_nodes(self.way.from, &self.from_path)?;
         self.report.notes.extend(notes.into_iter().take(NOTES));
-        for (node, found) in all {
+        for (node, found) in nodes {
             let target = moved_path(&node, &self.from_path, &self.to_path);
             let check = if self.options.format_of(&found) == found.format { path::check_kept } else { path::check_new };
             check(&target).map_err(|e| at_node(e, &node))?;

@@ -445,7 +445,7 @@ fn a_chunk_that_reaches_into_too_many_boxes_of_a_copy_is_an_error() {
     assert_eq!(to.key_list("").unwrap().len(), 0);
 }
 
-/// Copies `old`, an array of version 2, while something happens behind its first chunk; as keys, and as elements.
+/// Copies `old`, an array of version 2, while something happens behind its first chunk: as keys, as chunks, and in version 3.
 #[test]
 fn a_copy_of_an_array_that_another_program_changes_is_told_unless_the_array_only_grew() {
     fn array(store: &Store, format: Format, chunk: u64) {
@@ -476,7 +476,7 @@ fn a_copy_of_an_array_that_another_program_changes_is_told_unless_the_array_only
         ("erased", false, |store| store.erase_node("g/old").unwrap()),
         ("erased above", false, |store| store.erase_node("g").unwrap()),
     ];
-    for ((what, whole, event), same_keys) in events.into_iter().flat_map(|event| [(event, true), (event, false)]) {
+    for ((what, whole, event), how) in events.into_iter().flat_map(|event| ["keys", "chunks", "migrated"].map(|how| (event, how))) {
         let (store, to) = (Store::memory(&Context::with_threads(1)), Store::memory(&Context::with_threads(1)));
         Group::create(&store, "", None, Create::New).unwrap();
         array(&store, Format::V2, 2);
@@ -488,14 +488,15 @@ fn a_copy_of_an_array_that_another_program_changes_is_told_unless_the_array_only
             }
             Ok(())
         };
-        let done = match same_keys {
-            true => store.copy_node("g", (&to, "g"), Create::New, false, &mut progress),
-            false => store.rechunk_node("g", (&to, "g"), RechunkOptions::default(), &mut |_, _| Ok(()), &mut progress).map(drop),
+        let done = match how {
+            "keys" => store.copy_node("g", (&to, "g"), Create::New, false, &mut progress),
+            "migrated" => store.migrate("g", Some((&to, "g")), true, &mut progress).map(drop),
+            _ => store.rechunk_node("g", (&to, "g"), RechunkOptions::default(), &mut |_, _| Ok(()), &mut progress).map(drop),
         };
-        assert_eq!(done.as_ref().err().map(Error::kind), (!whole).then_some(ErrorKind::Again), "{what} {same_keys}: {done:?}");
+        assert_eq!(done.as_ref().err().map(Error::kind), (!whole).then_some(ErrorKind::Again), "{what} {how}: {done:?}");
         if whole {
             let expected = if what == "taken back" { [1, 2, 0, 0, 0, 0] } else { [1, 2, 3, 4, 5, 6] };
-            assert_eq!(read_all(&Array::open(&to, "g/old").unwrap())[..6], expected, "{what} {same_keys}");
+            assert_eq!(read_all(&Array::open(&to, "g/old").unwrap())[..6], expected, "{what} {how}");
         }
     }
 }
