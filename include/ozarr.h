@@ -408,7 +408,8 @@ enum {
      * barrier: each one that creates replaces what those before it wrote. A node in which a series is open,
      * here or in another process, is `OZARR_ERR_AGAIN` where the store has locks (folders). Object stores
      * cannot tell whether the writer of a mark lives: the node is replaced there, and the writer that goes on
-     * is told (`OZARR_ERR_STATE`) when it stores its next steps.
+     * is told (`OZARR_ERR_STATE`) when it stores its next steps. So is an appender without a series in any
+     * store.
      */
     OZARR_CREATE_OVERWRITE = 1,
     /**

@@ -159,7 +159,8 @@ OZARR_CHECKED ozarr_status ozarr_series_declare(ozarr_series *series, int64_t po
  * the node is copied and erased. Close handles on the moved nodes before.
  *
  * Errors: `OZARR_ERR_NAME`; `OZARR_ERR_NOT_FOUND` if there is no node at `path`; `OZARR_ERR_ARGUMENT`
- * for a path below itself; `OZARR_ERR_READ_ONLY`; those of documents and stores.
+ * for a path below itself; `OZARR_ERR_AGAIN` while a series is open in it (see
+ * `OZARR_CREATE_OVERWRITE`); `OZARR_ERR_READ_ONLY`; those of documents and stores.
  */
 OZARR_CHECKED ozarr_status ozarr_group_rename(ozarr_group *group, const char *path, const char *to_path);
 
@@ -1277,7 +1278,8 @@ enum {
     OZARR_COPY_RAW = 1,
     /**
      * With `OZARR_COPY_RAW`: reads everything again, and compares it with the source before the document of
-     * the copy is written; a difference is `OZARR_ERR_CHECKSUM`.
+     * the copy is written. An object that differs, as one that another program has changed meanwhile, is
+     * copied once more; if it differs then, too, the error is `OZARR_ERR_CHECKSUM`.
      */
     OZARR_COPY_VERIFY = 2,
     /**
@@ -1416,8 +1418,10 @@ enum {
  * encoded anew only where v3 has no form for their codecs. If one node has no form in v3 nothing is
  * written at all. After an interruption, repeating the call completes the conversion. With
  * OZARR_MIGRATE_IN_PLACE the old documents are erased when all new ones are stored; without it the
- * source is not changed. Close what writes to the source before: where a document that was converted in
- * place is changed meanwhile, as by a series, the error is `OZARR_ERR_AGAIN`, and repeating the call
+ * source is not changed, and a dataset whose series publishes steps meanwhile is converted as by
+ * `ozarr_copy`. Close what writes to the source before it is converted in place: while a series is open
+ * in it (see `OZARR_CREATE_OVERWRITE`), the error is `OZARR_ERR_AGAIN`, and nothing is changed; where a
+ * document that was converted is changed meanwhile, it is that error, too, and repeating the call
  * completes the conversion. `progress` may be NULL.
  *
  * Errors: `OZARR_ERR_LOCATION`, `OZARR_ERR_NAME`; `OZARR_ERR_NOT_FOUND` if there is no source;

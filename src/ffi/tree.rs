@@ -13,7 +13,8 @@ use std::ffi::c_char;
 /// the node is copied and erased. Close handles on the moved nodes before.
 ///
 /// Errors: `OZARR_ERR_NAME`; `OZARR_ERR_NOT_FOUND` if there is no node at `path`; `OZARR_ERR_ARGUMENT`
-/// for a path below itself; `OZARR_ERR_READ_ONLY`; those of documents and stores.
+/// for a path below itself; `OZARR_ERR_AGAIN` while a series is open in it (see
+/// `OZARR_CREATE_OVERWRITE`); `OZARR_ERR_READ_ONLY`; those of documents and stores.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_group_rename(group: *mut ozarr_group, path: *const c_char, to_path: *const c_char) -> ozarr_status {

@@ -217,7 +217,8 @@ pub const OZARR_CREATE_NEW: ozarr_create_mode = 0;
 /// node is erased first; archives cannot overwrite. Chunks of the old node are never taken for the new one's. In a parallel program one process
 /// creates, and the others open the node after a barrier: each one that creates replaces what those before it wrote. A node in which a series is
 /// open, here or in another process, is `OZARR_ERR_AGAIN` where the store has locks (folders). Object stores cannot tell whether the writer
-/// of a mark lives: the node is replaced there, and the writer that goes on is told (`OZARR_ERR_STATE`) when it stores its next steps.
+/// of a mark lives: the node is replaced there, and the writer that goes on is told (`OZARR_ERR_STATE`) when it stores its next steps. So is
+/// an appender without a series in any store.
 pub const OZARR_CREATE_OVERWRITE: ozarr_create_mode = 1;
 /// Open it if it would be just so; else `OZARR_ERR_EXISTS`. Compared are the format, and of an array the shape (a length of 0, of an array
 /// that is appended to, is like any other), chunks and their keys, type, fill value and codecs; where they are given also the names of its dimensions and the attributes `_FillValue`, `scale_factor`, `add_offset`, `units`

@@ -1,4 +1,4 @@
-//! Nodes that must not be erased or replaced as a whole: a series, of this process or another one, is open in them. Local files have the locks that
+//! Nodes that must not be erased, replaced, renamed or migrated in place as a whole: a series, of this process or another one, is open in them. Local files have the locks that
 //! tell; the mark in an object store (`claim.rs`) does not say whether its process lives.
 
 use super::{Array, NodeKind, Store, document, draft, lookup, path};
@@ -6,7 +6,7 @@ use crate::error::{ErrorKind, Result, err};
 use crate::store::LockUse;
 use std::collections::BTreeSet;
 
-/// Refuses to erase or to replace the node at `path` while a series of it or of a node below it is open, or the series of its group that makes it
+/// Refuses such a change of the node at `path` while a series of it or of a node below it is open, or the series of its group that makes it
 /// longer. Errors: `Again`.
 pub(super) fn refuse(store: &Store, path: &str) -> Result<()> {
     if store.shared().files().is_none() {
@@ -15,7 +15,7 @@ pub(super) fn refuse(store: &Store, path: &str) -> Result<()> {
     let refused = refuse_below(store, path);
     refused.map_err(|e| match e.kind() {
         ErrorKind::Again => e.with_note(&format!(
-            " is open, here or in another process: nothing was changed; replace or erase {} of {} when that is closed or its process has ended",
+            " is open, here or in another process: nothing was changed; do this to {} of {} when that is closed or its process has ended",
             path::display(path),
             store.shared().describe()
         )),

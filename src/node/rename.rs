@@ -11,13 +11,14 @@ impl Store {
     /// renamed at once; elsewhere the node's keys are copied, its document last, and then erased. Handles on the node and on those below it
     /// are to be closed before.
     ///
-    /// Errors: `NotFound`, `Exists`; `Argument` if one of the places is inside the other.
+    /// Errors: `NotFound`, `Exists`; `Argument` if one of the places is inside the other; `Again` while a series of it is open (`in_use.rs`).
     pub fn rename_node(&self, path: &str, to_path: &str) -> Result<()> {
         let (path, to_path) = (path::normalize(path)?, hierarchy::new_path(self, to_path)?);
         // After a kill behind the move the node is where it was to go. The error is the one to tell.
         let found = require(self, &path, NodeKind::None).inspect_err(|_| drop(upkeep::add_missed(self, &to_path)))?;
         copy::refuse_overlap((self, &path), (self, &to_path))?;
         self.check_erasable()?;
+        in_use::refuse(self, &path)?;
         let changed = hierarchy::ensure_ancestors(self, &to_path, found.format)?;
         // What is stored later would be left where the node was.
         self.settle(&path);
@@ -40,7 +41,6 @@ impl Store {
             upkeep::after_change(self, &changed, None)?;
             // A copy would stay beside what may not be erased.
             self.shared().check_erase(&path::prefix(path))?;
-            in_use::refuse(self, path)?;
             self.copy_node(path, (self, to_path), Create::New, false, &mut |_, _| Ok(()))?;
             return Ok(false);
         }

@@ -679,7 +679,7 @@ fn a_second_series_is_refused_before_it_changes_anything() {
 
 /// The series of a group below the root.
 #[test]
-fn what_a_series_is_open_in_is_not_replaced_nor_erased() {
+fn what_a_series_is_open_in_is_not_replaced_erased_renamed_nor_migrated() {
     type Replace<'a> = &'a dyn Fn(&Store) -> Result<()>;
     let (root, store) = new_store("in-use", "zarr");
     let other = Store::memory(&Context::with_threads(1));
@@ -693,7 +693,7 @@ fn what_a_series_is_open_in_is_not_replaced_nor_erased() {
         run(&mut series, 3).unwrap();
         let array = |store: &Store, path: &str| Array::create(store, path, &one, Create::Overwrite).map(drop);
         let group = |store: &Store, path: &str| Group::create(store, path, None, Create::Overwrite).map(drop);
-        let refused: [(&str, Replace); 7] = [
+        let refused: [(&str, Replace); 11] = [
             ("series of", &|store| Dataset::create(store, "run", None, Create::Overwrite).map(drop)),
             ("", &|store| group(store, "")),
             ("series of", &|store| array(store, "run")),
@@ -701,11 +701,16 @@ fn what_a_series_is_open_in_is_not_replaced_nor_erased() {
             ("series of", &|store| store.erase_node("run/time")),
             ("", &|store| store.erase_node("")),
             ("series of", &|store| other.copy_node("", (store, "run"), Create::Overwrite, false, &mut |_, _| Ok(()))),
+            ("series of", &|store| store.rename_node("run", "new/run")),
+            ("series of", &|store| store.rename_node("run/t", "t")),
+            ("series of", &|store| store.migrate("run", None, false, &mut |_, _| Ok(())).map(drop)),
+            ("", &|store| store.migrate("", None, false, &mut |_, _| Ok(())).map(drop)),
         ];
         for (i, (what, replace)) in refused.iter().enumerate() {
             let e = replace(&anew(&store)).err().unwrap_or_else(|| panic!("{format:?}: {i} replaced it"));
             assert!(e.kind() == ErrorKind::Again && e.message().contains("nothing was changed") && e.message().contains(what), "{i}: {e}");
         }
+        assert_eq!(store.node_kind("new").unwrap(), NodeKind::None);
         // What the series has no part of is anybody's.
         array(&anew(&store), "run/constant").and_then(|()| array(&anew(&store), "run/constant")).unwrap();
         run(&mut series, 5).unwrap();
