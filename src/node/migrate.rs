@@ -422,7 +422,7 @@ impl Job<'_> {
         Ok(found.kind == NodeKind::Group && (kept || (self.d0 && node.is_empty() && draft::is_consolidated(self.from)?)))
     }
 
-    /// Brings the chunks of an array to their new keys.
+    /// Brings the chunks of an array to their new keys. Gives keys of those that are copied as they are, and were gone by then.
     fn chunks(&mut self, node: &str, target: &str, array: &NewArray) -> Result<Vec<String>> {
         if array.recode.is_some() {
             return self.recode(node, target, array).map(|()| Vec::new());
