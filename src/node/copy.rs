@@ -4,7 +4,7 @@
 use super::kept::{self, CopiedNode};
 use super::listed_lengths::shape_of;
 use super::lookup::{find, require};
-use super::stored::{StoredDocument, shape_of};
+use super::stored::StoredDocument;
 use super::transfer::{Moves, OnProgress, Way, moved_path};
 use super::{Array, Create, NodeKind, Store, draft, hierarchy, path, place, stored_chunks, upkeep};
 use crate::engine::pool::Pool;
