@@ -168,7 +168,7 @@ fn differences(listed: &Map, fresh: &Map) -> Vec<Difference> {
             Some(_) => {}
         }
     }
-    let gone = listed.iter().filter(|(key, value)| !fresh.contains_key(*key) && !is_empty(value));
+    let gone = listed.iter().filter(|(key, value)| !fresh.contains_key(key) && !is_empty(value));
     found.extend(gone.map(|(key, _)| (key.to_string(), "is listed and not there")));
     found
 }

@@ -22,7 +22,7 @@ pub(in crate::node) type Differing = BTreeMap<String, Lengths>;
 /// another series leaves them that was killed, or that publishes at this moment. Those of the dimension `mine` are the caller's to publish.
 fn published<'a>(documents: &'a Documents, mine: Option<(&str, &str)>) -> HashMap<&'a str, Lengths> {
     let named = documents.iter().filter_map(|(path, found)| Some((path.as_str(), named_lengths(found)?)));
-    let named: Vec<(&str, Vec<(Option<String>, u64)>)> = named.collect();
+    let named: Vec<(&str, NamedLengths)> = named.collect();
     let mut ends: HashMap<(&str, &str), (u64, u64)> = HashMap::new();
     for (path, lengths) in &named {
         for (name, length) in lengths.iter().filter_map(|(name, length)| Some((name.as_deref()?, *length))) {
@@ -52,8 +52,10 @@ fn group_of(path: &str) -> &str {
     path::parent(path).unwrap_or_default()
 }
 
+type NamedLengths = Vec<(Option<String>, u64)>;
+
 /// The lengths of an array with the names of their dimensions.
-fn named_lengths(found: &StoredDocument) -> Option<Vec<(Option<String>, u64)>> {
+fn named_lengths(found: &StoredDocument) -> Option<NamedLengths> {
     let shape = shape_of(&found.document)?;
     let attribute = match found.format {
         Format::V3 => found.document.get("attributes").and_then(|all| all.get(v2::DIMENSIONS)),
