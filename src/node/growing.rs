@@ -5,7 +5,7 @@ use super::catalog::Catalog;
 use super::dimensions::names_of;
 use super::kept::changed_meanwhile;
 use super::listed_lengths::shape_of;
-use super::lookup::find;
+use super::lookup::{attributes_v2, find};
 use super::stored::StoredDocument;
 use super::transfer::nodes_below;
 use super::{NodeKind, Store, path};
@@ -36,12 +36,15 @@ pub(super) struct ReadNodes {
     pub notes: Vec<String>,
 }
 
-/// Reads the documents of the node at `root` and of all below it. One that is gone by now is left out. Errors: `Again` if all are.
+/// Reads the documents and attributes of the node at `root` and of all below it. One that is gone by now is left out. Errors: `Again` if all are.
 pub(super) fn read_nodes(store: &Store, root: &str) -> Result<ReadNodes> {
     let (mut growing, mut nodes) = (GrowingArrays::default(), Vec::new());
     for path in nodes_below(store, root)? {
-        let Some(found) = find(store, &path)? else { continue };
+        let Some(mut found) = find(store, &path)? else { continue };
         growing.see(store, &path, &found)?;
+        if found.format == Format::V2 && found.attributes.is_none() {
+            found.attributes = Some(attributes_v2(store, &path)?);
+        }
         nodes.push((path, found));
     }
     if nodes.is_empty() {

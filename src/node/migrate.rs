@@ -151,6 +151,8 @@ impl Job<'_> {
         }
         if self.in_place {
             self.to.flush()?;
+            // That may have taken hours.
+            in_use::refuse(self.to, &self.to_path)?;
             converted::erase_old(self.from, &nodes, (self.converted.as_ref(), self.d0))?;
         }
         if marked {
@@ -280,8 +282,9 @@ impl Job<'_> {
         let (format, dialect, document) = (found.format, found.dialect, found.document.clone());
         let check = if (format, dialect) == (Format::V3, Dialect::Final) { path::check_kept } else { path::check_new };
         check(&self.target(node))?;
+        let as_read = found.attributes.clone();
         let attributes = || match format {
-            Format::V2 => lookup::attributes_v2(self.from, node),
+            Format::V2 => as_read.map_or_else(|| lookup::attributes_v2(self.from, node), Ok),
             Format::V3 => Ok(v3::attributes(&document).cloned().unwrap_or_default()),
         };
         match found.parse(self.from)? {
@@ -444,7 +447,7 @@ impl Job<'_> {
         let (before, total, moves) = (self.done, self.total, Moves::default());
         let (way, progress) = (Way { from: self.from, to: self.to, link: !self.copy }, &mut self.progress);
         way.move_all(&keys, &moves, &mut |done| progress(before + done, total.max(before + done)))?;
-        let gone = moves.gone_below(node);
+        let gone = moves.gone_below("");
         self.report.linked += moves.linked.into_inner();
         self.report.copied += moves.copied.into_inner();
         self.done += keys.len() as u64;

@@ -162,7 +162,7 @@ impl Job<'_> {
         let from = self.way.from;
         let (to, format, dialect, document) = (self.options.format_of(&found), found.format, found.dialect, found.document.clone());
         let attributes = match format {
-            Format::V2 => lookup::attributes_v2(from, node)?,
+            Format::V2 => found.attributes.clone().map_or_else(|| lookup::attributes_v2(from, node), Ok)?,
             Format::V3 => v3::attributes(&document).cloned().unwrap_or_default(),
         };
         match found.parse(from)? {

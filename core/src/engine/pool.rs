@@ -67,20 +67,17 @@ pub(super) fn is_worker() -> bool {
 pub(super) fn join_all() {
     // Another call may have taken the list, and is not done yet.
     let _joining = lock(JOINING.get().get());
-    let mut pools: Vec<Arc<PoolState>> = Vec::new();
-    loop {
-        let all = std::mem::take(&mut *lock(STARTED.get().get()));
-        // One that still worked may have had others started meanwhile.
-        if all.is_empty() {
-            break;
-        }
-        let resting = pools.len();
-        pools.extend(all.iter().filter_map(|started| started.pool.upgrade()));
-        for shared in &pools[resting..] {
-            lock(&shared.queue).resting = true;
-            shared.wake.notify_all();
-        }
+    let mut all = std::mem::take(&mut *lock(STARTED.get().get()));
+    let pools: Vec<Arc<PoolState>> = all.iter().filter_map(|started| started.pool.upgrade()).collect();
+    for shared in &pools {
+        lock(&shared.queue).resting = true;
+        shared.wake.notify_all();
+    }
+    while !all.is_empty() {
         all.into_iter().for_each(|started| started.thread.join());
+        // One that still worked may have had another one of its pool started before that rested.
+        let is_of_them = |started: &mut PoolThread| pools.iter().any(|shared| started.pool.as_ptr() == Arc::as_ptr(shared));
+        all = lock(STARTED.get().get()).extract_if(.., is_of_them).collect();
     }
     pools.iter().for_each(|shared| lock(&shared.queue).resting = false);
 }
