@@ -297,6 +297,33 @@ fn a_change_of_attributes_tells_readers_no_length_that_is_not_published() {
     std::fs::remove_dir_all(&root).unwrap();
 }
 
+/// A store below the group that has consolidated metadata, whose changes wait for the flush.
+#[test]
+fn groups_above_a_store_are_told_all_that_a_flush_tells() {
+    let root: PathBuf = std::env::temp_dir().join(format!("ozarr-series-above-{}", std::process::id()));
+    for (format, below, path) in [Format::V2, Format::V3].into_iter().flat_map(|format| [(format, "ocean", "t")]) {
+        let _ = std::fs::remove_dir_all(&root);
+        let open = |folder: PathBuf, options: &[(&str, &str)]| {
+            Store::open(&Context::with_threads(1), folder.to_str().unwrap(), Mode::ReadWrite, options).unwrap()
+        };
+        let store = open(root.clone(), &[]);
+        let group = Group::create(&store, "", Some(format), Create::New).unwrap();
+        Group::create(&store, "ocean", Some(format), Create::New).unwrap();
+        let spec = Spec::new(DataType::Int32, &[8]).unwrap();
+        Array::create(&store, "ocean/t", &spec, Create::New).unwrap();
+        group.consolidate().unwrap();
+        let own = open(root.join(below), &[("consolidate", "flush")]);
+        let t = Array::open(&own, path).unwrap();
+        t.resize(&[10], false).unwrap();
+        t.attributes().set("note", "n".into()).unwrap();
+        own.flush_all().unwrap();
+        let group = Group::open(&open(root.clone(), &[]), "").unwrap();
+        let differences = group.consolidated_differences().unwrap();
+        assert_eq!((listed(&store, format, "ocean/t"), differences), (vec![10], Some(vec![])), "{format:?} {below}");
+    }
+    std::fs::remove_dir_all(&root).unwrap();
+}
+
 /// Runs of two dimensions, and of a dataset below another: each is published by a program of its own, and one was killed between two documents.
 #[test]
 fn what_is_not_published_along_other_dimensions_stays_so() {

@@ -101,7 +101,12 @@ pub(super) fn after_array_change(store: &Store, path: &str) -> Result<()> {
 /// Brings the changes that waited for a flush into consolidated metadata, all of a group at once. After an error they wait on.
 pub(super) fn catch_up(store: &Store) -> Result<()> {
     let behind = store.take_behind();
-    let every: BTreeMap<&str, Lengths> = behind.values().flatten().map(|(path, lengths)| (path.as_str(), *lengths)).collect();
+    // Each group has its own lengths of a node: those above the store are told all of them.
+    let mut every: BTreeMap<&str, Lengths> = BTreeMap::new();
+    for (path, lengths) in behind.values().flatten() {
+        let told = every.entry(path).or_insert(*lengths);
+        *told = told.and(*lengths);
+    }
     let every: Vec<Change<'_>> = every.into_iter().collect();
     let refresh = |(group, paths): (&String, &BTreeMap<String, Lengths>)| {
         refresh_group(store, group, &paths.iter().map(|(path, lengths)| (path.as_str(), *lengths)).collect::<Vec<_>>(), None)
