@@ -126,7 +126,7 @@ pub(super) fn consolidate_unless(store: &Store, path: &str, found: StoredDocumen
     if missed.is_empty() {
         return Ok(());
     }
-    let done = upkeep::refresh_above(store, &upkeep::whole(&missed), None, None);
+    let done = upkeep::refresh_above(store, &upkeep::whole(&missed), None);
     store.note_change();
     done
 }

@@ -50,6 +50,8 @@ impl Store {
             bail!(Argument, "a copy is new or overwrites; there is nothing to open");
         }
         [(self, &path), (to, &to_path)].into_iter().for_each(|(store, path)| store.settle(path));
+        // What groups have consolidated is copied, too.
+        upkeep::catch_up(self)?;
         let mut changed = hierarchy::ensure_ancestors(to, &to_path, found.format)?;
         let (made, replaced) = place::fill(&place::source_of(self, &path), (to, &to_path), how, &mut |store, place| {
             let made = self.keeping_above(&path)?.copy_keys(&path, (store, place), verify, progress)?;
@@ -59,7 +61,7 @@ impl Store {
         if found.format == Format::V2 {
             changed.iter().for_each(|node| hierarchy::note_documents(to, node));
         }
-        upkeep::after_copy(to, &changed, replaced.then_some(to_path.as_str()), &to_path)
+        upkeep::after_copy(to, &changed, replaced.then_some(to_path.as_str()))
     }
 
     /// Refuses files and folders in each other's place among the chunks of the arrays whose documents are to be copied: a listing of keys

@@ -33,6 +33,8 @@ impl Store {
         let moved = {
             let _lock = document::lock_place(self, to_path)?;
             hierarchy::refuse_existing(self, to_path).map_err(|e| hierarchy::advise(e, "erase it, or choose another path"))?;
+            // What waits for a flush is told where the node is now, for it is not there then.
+            upkeep::catch_up(self)?;
             // From here on nothing says any more that it is where it was.
             upkeep::after_change(self, &[], Some(path))?;
             self.shared().rename_prefix(&path::prefix(path), &path::prefix(to_path))?
@@ -51,7 +53,7 @@ impl Store {
         if format == Format::V2 {
             changed.iter().map(String::as_str).chain([path]).for_each(|path| hierarchy::note_documents(self, path));
         }
-        upkeep::after_change(self, &changed, None).map(|()| true)
+        upkeep::after_copy(self, &changed, None).map(|()| true)
     }
 }
 

@@ -20,22 +20,18 @@ pub(super) fn after_change(store: &Store, paths: &[String], erased: Option<&str>
     if erased.is_some() { after_change_now(store, paths, erased) } else { after_changes(store, &whole(paths)) }
 }
 
-/// Does what [`after_change`] does after the node `copied` came with all that its source has: what groups in it have consolidated is as it was, and
-/// may be of an earlier moment of a run that goes on than the documents of its arrays.
-pub(super) fn after_copy(store: &Store, paths: &[String], erased: Option<&str>, copied: &str) -> Result<()> {
-    let (changes, copied) = (whole(paths), Some(copied));
-    if erased.is_none() && store.consolidates_at_flush() {
-        note_behind(store, &changes, copied);
-        return refreshed(store, &changes, copied, Ok(()));
-    }
-    refresh_all(store, &changes, erased, copied)
+/// Does what [`after_change`] does after nodes came with what groups among them have consolidated, which says the lengths of a run as they were
+/// published: the arrays' own documents may be of another moment.
+pub(super) fn after_copy(store: &Store, paths: &[String], erased: Option<&str>) -> Result<()> {
+    let changes: Vec<Change<'_>> = paths.iter().map(|path| (path.as_str(), Lengths::NONE)).collect();
+    if erased.is_some() { after_changes_now(store, &changes, erased) } else { after_changes(store, &changes) }
 }
 
 /// Does what [`after_change`] does after changes of which some lengths are told.
 pub(super) fn after_changes(store: &Store, changes: &[Change<'_>]) -> Result<()> {
     if store.consolidates_at_flush() {
-        note_behind(store, changes, None);
-        return refreshed(store, changes, None, Ok(()));
+        note_behind(store, changes);
+        return refreshed(store, changes, Ok(()));
     }
     after_changes_now(store, changes, None)
 }
@@ -45,16 +41,11 @@ pub(super) fn whole(paths: &[String]) -> Vec<Change<'_>> {
     paths.iter().map(|path| (path.as_str(), Lengths::ALL)).collect()
 }
 
-/// Says that consolidated metadata above nodes, and a v2 group's own, are behind; not those in the node `copied`.
-fn note_behind(store: &Store, changes: &[Change<'_>], copied: Option<&str>) {
+/// Says that consolidated metadata above nodes, and a v2 group's own, are behind.
+fn note_behind(store: &Store, changes: &[Change<'_>]) {
     for &(path, lengths) in changes {
-        let groups = path::ancestors(path).into_iter().chain([path]);
-        groups.filter(|group| !is_in(group, copied)).for_each(|group| store.note_behind(group, path, lengths));
+        path::ancestors(path).into_iter().chain([path]).for_each(|group| store.note_behind(group, path, lengths));
     }
-}
-
-fn is_in(group: &str, copied: Option<&str>) -> bool {
-    copied.is_some_and(|copied| path::is_within(group, copied))
 }
 
 /// Does what [`after_change`] does, and waits for no flush: something that consolidated metadata speak of is about to be erased.
@@ -64,24 +55,20 @@ pub(super) fn after_change_now(store: &Store, paths: &[String], erased: Option<&
 
 /// Does what [`after_change_now`] does after changes of which some lengths are told.
 pub(super) fn after_changes_now(store: &Store, changes: &[Change<'_>], erased: Option<&str>) -> Result<()> {
-    refresh_all(store, changes, erased, None)
-}
-
-fn refresh_all(store: &Store, changes: &[Change<'_>], erased: Option<&str>, copied: Option<&str>) -> Result<()> {
-    let done = refresh_above(store, changes, erased, copied).and_then(|()| refresh_outside(store, changes, erased, copied));
-    refreshed(store, changes, copied, done)
+    let done = refresh_above(store, changes, erased).and_then(|()| refresh_outside(store, changes, erased));
+    refreshed(store, changes, done)
 }
 
 /// Does it for the groups that the store is below: a node may be opened by a location of its own, as a store.
-fn refresh_outside(store: &Store, changes: &[Change<'_>], erased: Option<&str>, copied: Option<&str>) -> Result<()> {
+fn refresh_outside(store: &Store, changes: &[Change<'_>], erased: Option<&str>) -> Result<()> {
     above::of(store).iter().try_for_each(|Above { store: outside, path: root }| {
         let place = |path: &str| if path.is_empty() { root.clone() } else { path::join(root, path) };
         let placed: Vec<(String, Lengths)> = changes.iter().map(|(path, lengths)| (place(path), *lengths)).collect();
         let placed: Vec<Change<'_>> = placed.iter().map(|(path, lengths)| (path.as_str(), *lengths)).collect();
-        let (erased, copied) = (erased.map(place), copied.map(place));
-        let done = refresh_above(outside, &placed, erased.as_deref(), copied.as_deref());
+        let erased = erased.map(place);
+        let done = refresh_above(outside, &placed, erased.as_deref());
         outside.note_change();
-        done.and_then(|()| refresh_outside(outside, &placed, erased.as_deref(), copied.as_deref()))
+        done.and_then(|()| refresh_outside(outside, &placed, erased.as_deref()))
     })
 }
 
@@ -91,11 +78,11 @@ pub(super) fn after_array_change(store: &Store, path: &str) -> Result<()> {
     let changes = [(path, Lengths::ALL)];
     if store.consolidates_at_flush() {
         path::ancestors(path).into_iter().for_each(|group| store.note_behind(group, path, Lengths::ALL));
-        return refreshed(store, &changes, None, Ok(()));
+        return refreshed(store, &changes, Ok(()));
     }
     let done = path::ancestors(path).into_iter().try_for_each(|group| refresh_group(store, group, &changes, None));
-    let done = done.and_then(|()| refresh_outside(store, &changes, None, None));
-    refreshed(store, &changes, None, done)
+    let done = done.and_then(|()| refresh_outside(store, &changes, None));
+    refreshed(store, &changes, done)
 }
 
 /// Brings the changes that waited for a flush into consolidated metadata, all of a group at once. After an error they wait on.
@@ -111,7 +98,7 @@ pub(super) fn catch_up(store: &Store) -> Result<()> {
     let refresh = |(group, paths): (&String, &BTreeMap<String, Lengths>)| {
         refresh_group(store, group, &paths.iter().map(|(path, lengths)| (path.as_str(), *lengths)).collect::<Vec<_>>(), None)
     };
-    let outside = || if every.is_empty() { Ok(()) } else { refresh_outside(store, &every, None, None) };
+    let outside = || if every.is_empty() { Ok(()) } else { refresh_outside(store, &every, None) };
     let done = behind.iter().try_for_each(refresh).and_then(|()| outside());
     if done.is_err() {
         behind.iter().for_each(|(group, paths)| paths.iter().for_each(|(path, lengths)| store.note_behind(group, path, *lengths)));
@@ -154,11 +141,11 @@ fn is_named(listed: &Listed<'_>, node: &str, format: Format) -> bool {
     })
 }
 
-fn refreshed(store: &Store, changes: &[Change<'_>], copied: Option<&str>, done: Result<()>) -> Result<()> {
+fn refreshed(store: &Store, changes: &[Change<'_>], done: Result<()>) -> Result<()> {
     store.note_change();
     if done.is_err() {
         // The documents are stored: the next flush or close tells of them.
-        note_behind(store, changes, copied);
+        note_behind(store, changes);
     }
     done?;
     // A node that is about to go is there still, and would be told of again.
@@ -169,10 +156,10 @@ fn refreshed(store: &Store, changes: &[Change<'_>], copied: Option<&str>, done: 
     Ok(())
 }
 
-/// Brings the consolidated metadata of the groups above nodes up to date, but those of groups in the node `copied`.
-pub(super) fn refresh_above(store: &Store, changes: &[Change<'_>], erased: Option<&str>, copied: Option<&str>) -> Result<()> {
+/// Brings the consolidated metadata of the groups above nodes up to date.
+pub(super) fn refresh_above(store: &Store, changes: &[Change<'_>], erased: Option<&str>) -> Result<()> {
     let Some(deepest) = changes.iter().map(|(path, _)| *path).chain(erased).max_by_key(|p| p.len()) else { return Ok(()) };
-    for group in path::ancestors(deepest).into_iter().chain([deepest]).filter(|group| !is_in(group, copied)) {
+    for group in path::ancestors(deepest).into_iter().chain([deepest]) {
         let below = |p: &str| p == group || group.is_empty() || p.starts_with(&format!("{group}/"));
         let changes: Vec<Change<'_>> = changes.iter().copied().filter(|(path, _)| below(path)).collect();
         let erased = erased.filter(|p| below(p) && *p != group);
