@@ -297,6 +297,39 @@ fn a_change_of_attributes_tells_readers_no_length_that_is_not_published() {
     std::fs::remove_dir_all(&root).unwrap();
 }
 
+/// Killed between two documents, and moved or copied before it begins again: readers find the steps that were published. What waits for a flush is
+/// there, too.
+#[test]
+fn a_run_that_is_renamed_or_copied_keeps_its_published_lengths() {
+    for (kind, format, rename) in ["zarr", "memory"]
+        .into_iter()
+        .flat_map(|kind| [Format::V2, Format::V3].into_iter().flat_map(move |f| [(kind, f, true), (kind, f, false)]))
+    {
+        let (root, store) = new_store("moved", kind);
+        let group = Group::create(&store, "", Some(format), Create::New).unwrap();
+        let ds = Dataset::create(&store, "run", Some(format), Create::New).unwrap();
+        ds.define_time("time", 0, Some(5), "days since 2026-01-01", "standard", Create::New).unwrap();
+        ds.define_variable("mean", &VariableSpec::new(DataType::Int32, &["time"]), Create::New).unwrap();
+        let mut series = Series::open(&ds, "time", None, 1, 0).unwrap();
+        for step in 0..3 {
+            put(&mut series, "mean", &mut [step]).unwrap();
+            series.step(f64::from(step)).unwrap();
+        }
+        series.close().unwrap();
+        drop((series, ds));
+        lengthen(&Store::from_shared(&Context::with_threads(1), store.shared().clone(), Mode::ReadWrite), "run/mean", 0, 4);
+        let told = |path: &str| Group::open(&anew(&store), path).unwrap().open_array("mean").unwrap().shape()[0];
+        let before = told("run");
+        group.attributes().set("note", "n".into()).unwrap();
+        match rename {
+            true => store.rename_node("run", "old").unwrap(),
+            false => store.copy_node("run", (&store, "old"), Create::New, false, &mut |_, _| Ok(())).unwrap(),
+        }
+        assert_eq!(told("old"), before, "{kind} {format:?} {rename}");
+        let _ = std::fs::remove_dir_all(&root);
+    }
+}
+
 /// A store below the group that has consolidated metadata, whose changes wait for the flush.
 #[test]
 fn groups_above_a_store_are_told_all_that_a_flush_tells() {
