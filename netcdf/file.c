@@ -250,7 +250,7 @@ int oz_abort(int ncid) {
     status = oz_agree(file->ranks, status);
     if (oz_stores(file) && undefined) {
         status = oz_error(ozarr_store_node_erase(file->store, ""));
-        rmdir(file->location);
+        rmdir(file->folder);
         ozarr_store_free(file->store);
         file->store = NULL;
     }

@@ -13,8 +13,8 @@
 /* The path of the file that is locked: listings hide the name, as that of a temporary file. The folder itself is locked by who has made it. */
 static char *path_of(const oz_file *file) {
     static const char name[] = "/.ozarr-netcdf.tmp";
-    char *path = malloc(strlen(file->location) + sizeof name);
-    if (path) strcat(strcpy(path, file->location), name);
+    char *path = malloc(strlen(file->folder) + sizeof name);
+    if (path) strcat(strcpy(path, file->folder), name);
     return path;
 }
 

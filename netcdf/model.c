@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Files by the upper half of their IDs; the lower half is the group. */
 static oz_file *files[1 << 16];
@@ -90,13 +91,23 @@ void oz_names_free(oz_list *names) {
     *names = (oz_list){0};
 }
 
+/* The path from the root of a file system; free it. */
+static char *absolute(const char *path) {
+    char *above = *path == '/' ? NULL : getcwd(NULL, 0), *all = NULL;
+    if (!above) return strdup(path);
+    if (asprintf(&all, "%s/%s", above, path) < 0) all = NULL;
+    free(above);
+    return all;
+}
+
 oz_file *oz_file_new(int ncid, const char *location, int mode) {
     oz_file *file = calloc(1, sizeof *file);
     if (!file) return NULL;
     file->ncid = ncid;
     file->mode = mode;
     file->location = strdup(location);
-    if (!file->location || !oz_group_new(file, NULL, "/")) {
+    file->folder = absolute(location);
+    if (!file->location || !file->folder || !oz_group_new(file, NULL, "/")) {
         oz_file_free(file);
         return NULL;
     }
@@ -196,6 +207,7 @@ void oz_file_free(oz_file *file) {
     free(file->groups);
     free(file->dims);
     free(file->location);
+    free(file->folder);
     ozarr_store_free(file->store);
     free(file);
 }

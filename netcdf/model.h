@@ -152,6 +152,8 @@ typedef struct oz_group {
 typedef struct oz_file {
     int ncid;
     char *location;
+    /* The path of its folder, whatever the program's working directory is by now. */
+    char *folder;
     ozarr_store *store;
     oz_group **groups;
     int group_count;

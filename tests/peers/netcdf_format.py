@@ -630,6 +630,10 @@ def errors(build):
     answers = [run(["./errors", f"errors.{kind}"], build, **PRELOAD)[:2] for kind in ("nc", "zarr")]
     difference = next((f"{a!r} and {b!r}" for a, b in zip(answers[0][1].splitlines(), answers[1][1].splitlines()) if a != b), answers)
     check("errors", answers[0] == answers[1] and answers[0][0] == 0, difference)
+    (build / "aborted.zarr").mkdir()
+    program = "import ctypes, os; nc, id = ctypes.CDLL(None), ctypes.c_int(); print(nc.nc_create(b'aborted.zarr', 0x1000, ctypes.byref(id)), os.chdir('/'), nc.nc_abort(id))"
+    code, out, err = run([sys.executable, "-c", program], build, LD_PRELOAD=f"{PRELOAD['LD_PRELOAD']} libnetcdf.so.19")
+    check("nc_abort in another working directory", out == "0 None 0\n" and not (build / "aborted.zarr").exists(), (code, out, err[-500:]))
 
 
 SETTINGS = """netcdf settings {
@@ -762,6 +766,7 @@ for first, name in enumerate("ab"):
     processes.append(os.fork())
     if processes[-1] == 0:
         with netCDF4.Dataset(sys.argv[1], "a") as d:
+            os.chdir("/")
             for i in range(40):
                 d["v"][2 * i + first] = i
                 d.setncattr(f"{name}{i}", np.int16(i)), d["v"].setncattr(f"{name}{i}", np.int16(i))
@@ -778,7 +783,8 @@ with netCDF4.Dataset(sys.argv[1]) as d:
 
 
 def racing_definers(build):
-    """Two programs that set attributes of one group and one variable, and write records of that, at the very same time: nothing is lost."""
+    """Two programs that set attributes of one group and one variable, and write records of that, at the very same time, and change their working directory:
+    nothing is lost."""
     for version in "3", "2":
         code, out, err = run([sys.executable, "-c", RACING_DEFINERS, f"racing{version}.zarr"], build, **PRELOAD, OZARR_NETCDF_SPEC=f"format={version}")
         wanted = [f"{name}{i}: {np.int16(i)!r} {np.int16(i)!r}" for name in "ab" for i in range(40)] + [str([i // 2 for i in range(80)])]
