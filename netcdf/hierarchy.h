@@ -82,8 +82,8 @@ int oz_group_store_atts(oz_group *group);
 int oz_var_store_atts(oz_var *var);
 
 /* Locks a file that is not this program's alone, so that nobody else merges what he stores into it, until `oz_unlock` of what is returned. Goes on without
- * where the store is no folder, files in it cannot be locked, or the lock does not become free. */
-int oz_lock(const oz_file *file);
+ * where the store is no folder, files in it cannot be locked, or the lock does not become free, which it waits for at most once a minute. */
+int oz_lock(oz_file *file);
 void oz_unlock(const oz_file *file, int lock);
 
 /* What has another name by now: a variable of a group, or a group in it, whose path below the root is then given, too. */

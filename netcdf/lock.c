@@ -34,14 +34,27 @@ static int try_lock(const char *path, bool *again) {
     return -1;
 }
 
-int oz_lock(const oz_file *file) {
-    enum { TRIES = 10000, WAIT = 1000000 };
+/* Seconds of a clock that nobody sets. */
+static time_t now(void) {
+    struct timespec time = {0};
+    (void)clock_gettime(CLOCK_MONOTONIC, &time);
+    return time.tv_sec;
+}
+
+/* One whose holder stands still is waited for once in a while, and not again for each group and variable. */
+int oz_lock(oz_file *file) {
+    enum { TRIES = 10000, FEW_TRIES = 10, WAIT = 1000000, MINUTE = 60 };
     char *path = oz_file_alone(file) ? NULL : path_of(file);
-    int locked = -1;
+    int locked = -1, tries = now() < file->impatient_until ? FEW_TRIES : TRIES;
     bool again = path != NULL;
-    for (int i = 0; i < TRIES && again && locked < 0; i++) {
+    for (int i = 0; i < tries && again && locked < 0; i++) {
         if (i) nanosleep(&(struct timespec){.tv_nsec = WAIT}, NULL);
         locked = try_lock(path, &again);
+    }
+    if (locked >= 0) file->impatient_until = 0;
+    if (locked < 0 && again && tries == TRIES) {
+        oz_log("%s stays locked by another program: what that stores at the same time may be lost", path);
+        file->impatient_until = now() + MINUTE;
     }
     free(path);
     return locked;

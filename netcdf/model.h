@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <time.h>
 
 /* The attribute of the fill value. netCDF-C 4.9.3 has another macro for it than 4.9.2. */
 #define OZ_FILL_VALUE "_FillValue"
@@ -174,6 +175,8 @@ typedef struct oz_file {
     /* The bytes of elements that are kept for small reads; what small variables are decoded by. */
     size_t kept_bytes;
     struct oz_templates *decoders;
+    /* Until when, by a clock of seconds, the lock of the file is not waited for: it did not become free. */
+    time_t impatient_until;
     /* The ranks that have the file open together, or NULL; whether new variables are collective. */
     struct oz_ranks *ranks;
     bool collective;

@@ -189,13 +189,13 @@ static int look_again(oz_var *var) {
     return NC_NOERR;
 }
 
-/* The same for all, where one is to be published. Of a file that is new the documents are ours alone. */
-static int look_at_others(const oz_file *file) {
+/* Whether a length is to be published. */
+static bool any_is_longer(const oz_file *file) {
     int64_t shape[64];
     bool any = false;
     for (int i = 0; i < file->group_count; i++)
         for (int k = 0; k < file->groups[i]->vars.count; k++) any = any || is_longer(file->groups[i]->vars.items[k], shape);
-    return any && oz_stores(file) && !oz_file_alone(file) ? for_each_array(file, look_again) : NC_NOERR;
+    return any;
 }
 
 static int flush(oz_var *var) {
@@ -206,8 +206,10 @@ static int flush(oz_var *var) {
 int oz_elements_store(oz_file *file) {
     int status = oz_file_store_waiting(file), flushed = for_each_array(file, flush);
     if (!status) status = flushed;
-    int lock = oz_stores(file) ? oz_lock(file) : -1;
-    if (!status) status = look_at_others(file);
+    /* Of a file that is new the documents are ours alone. Another rank may know of a length that this one does not. */
+    bool looks = oz_stores(file) && !oz_file_alone(file) && (file->ranks || any_is_longer(file));
+    int lock = looks ? oz_lock(file) : -1;
+    if (!status && looks) status = for_each_array(file, look_again);
     status = oz_agree(file->ranks, status);
     if (!status) status = oz_agree_on_lengths(file);
     if (!status) status = for_each_array(file, publish);

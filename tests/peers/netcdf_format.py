@@ -791,6 +791,33 @@ def racing_definers(build):
         check(f"two programs write at once in format {version}", code == 0 and out.splitlines() == wanted, (err[-500:], [line for line in out.splitlines() if line not in wanted]))
 
 
+STOPPED_HOLDER = """
+import fcntl, netCDF4, numpy as np, sys, time
+with netCDF4.Dataset(sys.argv[1], "w") as d:
+    d.createDimension("t", None)
+    for i in range(4):
+        d.createVariable(f"v{i}", "i4", ("t",))
+with netCDF4.Dataset(sys.argv[1], "a") as d, open(f"{sys.argv[1]}/.ozarr-netcdf.tmp", "w") as lock:
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    start = time.monotonic()
+    d.sync()
+    print("nothing to store" if time.monotonic() - start < 5 else "waits for nothing")
+    for i in range(4):
+        d[f"v{i}"].number, d[f"v{i}"][:2] = np.int16(i), [1, 2]
+    d.sync()
+    print("waits once" if 5 < time.monotonic() - start < 30 else f"waits for {time.monotonic() - start} s")
+with netCDF4.Dataset(sys.argv[1]) as d:
+    print([(d[f"v{i}"].number.item(), d[f"v{i}"][:].tolist()) for i in range(4)])
+"""
+
+
+def stopped_holder(build):
+    """A program that stands still while it has the lock of a file holds others up once, and not for each variable; what they store is stored."""
+    code, out, err = run([sys.executable, "-c", STOPPED_HOLDER, "stopped.zarr"], build, **PRELOAD, OZARR_LOG="warn")
+    right = out.splitlines() == ["nothing to store", "waits once", str([(i, [1, 2]) for i in range(4)])]
+    check("a lock that does not become free", code == 0 and right and err.count("stays locked by another program") == 1, (out, err[-500:]))
+
+
 def two_writers(build):
     """Two programs that have a file open at a time, and write records of different variables: neither cuts off what the other has published."""
     for version in "3", "2":
@@ -899,6 +926,7 @@ def main():
     two_writers(build)
     two_definers(build)
     racing_definers(build)
+    stopped_holder(build)
     settings(build)
     fortran(build)
     parallel(build, given.deep)
