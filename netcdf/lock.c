@@ -24,11 +24,33 @@ static bool is_there(int locked, const char *path) {
     return !fstat(locked, &own) && !stat(path, &there) && own.st_ino == there.st_ino && own.st_dev == there.st_dev;
 }
 
-/* Tries once to lock the file at a path; -1 where another one has it, or has just removed it. `*again`: that may change. */
-static int try_lock(const char *path, bool *again) {
-    int locked = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+/* Lets all open a new file who may write in its folder. */
+static void share(int made, const char *folder) {
+    struct stat own, above;
+    if (fstat(made, &own) || stat(folder, &above) || !(above.st_mode & 022)) return;
+    int moved = fchown(made, (uid_t)-1, above.st_gid);
+    (void)moved;
+    (void)fchmod(made, (own.st_mode | (above.st_mode & 022) * 3) & 0777);
+}
+
+/* Opens the file at a path, or makes it; -1 with `errno`. That of another user may be one for reading only, which can be locked on most file systems. */
+static int open_file(const char *path, const char *folder) {
+    const int flags = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
+    int opened = open(path, O_RDWR | flags);
+    if (opened < 0 && (errno == EACCES || errno == EPERM)) opened = open(path, O_RDONLY | flags);
+    if (opened >= 0 || errno != ENOENT) return opened;
+    opened = open(path, O_RDWR | O_CREAT | O_EXCL | flags, 0666);
+    if (opened >= 0) share(opened, folder);
+    /* No file may be made there: there is none to wait for. */
+    else if (errno == EACCES) errno = EROFS;
+    return opened;
+}
+
+/* Tries once to lock the file at a path; -1 where another one has it, is just making it, or has just removed it. `*again`: that may change. */
+static int try_lock(const char *path, const char *folder, bool *again) {
+    int locked = open_file(path, folder);
     bool held = locked >= 0 && !flock(locked, LOCK_EX | LOCK_NB);
-    *again = locked >= 0 && (held || errno == EWOULDBLOCK || errno == EINTR);
+    *again = held || errno == EWOULDBLOCK || errno == EINTR || errno == EACCES || errno == EEXIST;
     if (held && is_there(locked, path)) return locked;
     if (locked >= 0) close(locked);
     return -1;
@@ -49,7 +71,7 @@ int oz_lock(oz_file *file) {
     bool again = path != NULL;
     for (int i = 0; i < tries && again && locked < 0; i++) {
         if (i) nanosleep(&(struct timespec){.tv_nsec = WAIT}, NULL);
-        locked = try_lock(path, &again);
+        locked = try_lock(path, file->folder, &again);
     }
     if (locked >= 0) file->impatient_until = 0;
     if (locked < 0 && again && tries == TRIES) {
