@@ -18,10 +18,14 @@ static char *path_of(const oz_file *file) {
     return path;
 }
 
-/* Whether the file that was locked is still the one at the path: who gives a lock back removes it. */
-static bool is_there(int locked, const char *path) {
+/* The length that a removed file gets, for programs on network file systems that may still see it at its path. */
+enum { REMOVED_LEN = 0x6f7a };
+
+/* How many links the file that was locked has, if it is still the one at the path, else 0: who gives a lock back removes it. */
+static nlink_t links(int locked, const char *path) {
     struct stat own, there;
-    return !fstat(locked, &own) && !stat(path, &there) && own.st_ino == there.st_ino && own.st_dev == there.st_dev;
+    if (fstat(locked, &own) || own.st_size == REMOVED_LEN || lstat(path, &there)) return 0;
+    return own.st_ino == there.st_ino && own.st_dev == there.st_dev ? own.st_nlink : 0;
 }
 
 /* Lets all open a new file who may write in its folder. */
@@ -51,7 +55,7 @@ static int try_lock(const char *path, const char *folder, bool *again) {
     int locked = open_file(path, folder);
     bool held = locked >= 0 && !flock(locked, LOCK_EX | LOCK_NB);
     *again = held || errno == EWOULDBLOCK || errno == EINTR || errno == EACCES || errno == EEXIST;
-    if (held && is_there(locked, path)) return locked;
+    if (held && links(locked, path)) return locked;
     if (locked >= 0) close(locked);
     return -1;
 }
@@ -84,7 +88,10 @@ int oz_lock(oz_file *file) {
 
 void oz_unlock(const oz_file *file, int lock) {
     char *path = lock < 0 ? NULL : path_of(file);
-    if (path) (void)unlink(path);
+    nlink_t count = path ? links(lock, path) : 0;
+    /* One that a copy of the folder has, too, is not marked: it could not be locked there any more. */
+    bool marked = count && !unlink(path) && count == 1 && !ftruncate(lock, REMOVED_LEN);
+    (void)marked;
     free(path);
     if (lock >= 0) close(lock);
 }
