@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -10,11 +11,33 @@
 #include <time.h>
 #include <unistd.h>
 
-/* The path of the file that is locked: listings hide the name, as that of a temporary file. The folder itself is locked by who has made it. */
+/* How many bytes of a path its parent has. */
+static size_t above(const char *path, size_t len) {
+    while (len && path[len - 1] != '/') len--;
+    return len ? len - 1 : 0;
+}
+
+/* Whether a path's first bytes are a group in which files may be made. */
+static bool is_group(const char *path, size_t len) {
+    char *folder = len ? strndup(path, len) : NULL, *documents[2] = {NULL, NULL};
+    bool there = folder && !access(folder, W_OK);
+    if (there && asprintf(&documents[0], "%s/zarr.json", folder) < 0) documents[0] = NULL;
+    if (there && asprintf(&documents[1], "%s/.zgroup", folder) < 0) documents[1] = NULL;
+    there = (documents[0] && !access(documents[0], F_OK)) || (documents[1] && !access(documents[1], F_OK));
+    free(documents[0]);
+    free(documents[1]);
+    free(folder);
+    return there;
+}
+
+/* The path of the file that is locked, in the outermost group where that may be: a group may be open as a file of its own. Listings hide the name, as
+ * that of a temporary file. The folder itself is locked by who has made it. */
 static char *path_of(const oz_file *file) {
-    static const char name[] = "/.ozarr-netcdf.tmp";
-    char *path = malloc(strlen(file->folder) + sizeof name);
-    if (path) strcat(strcpy(path, file->folder), name);
+    char *folder = realpath(file->folder, NULL), *path = NULL;
+    size_t len = folder ? strlen(folder) : 0;
+    while (len && is_group(folder, above(folder, len))) len = above(folder, len);
+    if (folder && asprintf(&path, "%.*s/.ozarr-netcdf.tmp", (int)len, folder) < 0) path = NULL;
+    free(folder);
     return path;
 }
 
@@ -29,30 +52,33 @@ static nlink_t links(int locked, const char *path) {
 }
 
 /* Lets all open a new file who may write in its folder. */
-static void share(int made, const char *folder) {
-    struct stat own, above;
-    if (fstat(made, &own) || stat(folder, &above) || !(above.st_mode & 022)) return;
-    int moved = fchown(made, (uid_t)-1, above.st_gid);
+static void share(int made, const char *path) {
+    struct stat own, all;
+    char *folder = strndup(path, above(path, strlen(path)));
+    bool shared = folder && !fstat(made, &own) && !stat(folder, &all) && all.st_mode & 022;
+    free(folder);
+    if (!shared) return;
+    int moved = fchown(made, (uid_t)-1, all.st_gid);
     (void)moved;
-    (void)fchmod(made, (own.st_mode | (above.st_mode & 022) * 3) & 0777);
+    (void)fchmod(made, (own.st_mode | (all.st_mode & 022) * 3) & 0777);
 }
 
 /* Opens the file at a path, or makes it; -1 with `errno`. That of another user may be one for reading only, which can be locked on most file systems. */
-static int open_file(const char *path, const char *folder) {
+static int open_file(const char *path) {
     const int flags = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
     int opened = open(path, O_RDWR | flags);
     if (opened < 0 && (errno == EACCES || errno == EPERM)) opened = open(path, O_RDONLY | flags);
     if (opened >= 0 || errno != ENOENT) return opened;
     opened = open(path, O_RDWR | O_CREAT | O_EXCL | flags, 0666);
-    if (opened >= 0) share(opened, folder);
+    if (opened >= 0) share(opened, path);
     /* No file may be made there: there is none to wait for. */
     else if (errno == EACCES) errno = EROFS;
     return opened;
 }
 
 /* Tries once to lock the file at a path; -1 where another one has it, is just making it, or has just removed it. `*again`: that may change. */
-static int try_lock(const char *path, const char *folder, bool *again) {
-    int locked = open_file(path, folder);
+static int try_lock(const char *path, bool *again) {
+    int locked = open_file(path);
     bool held = locked >= 0 && !flock(locked, LOCK_EX | LOCK_NB);
     *again = held || errno == EWOULDBLOCK || errno == EINTR || errno == EACCES || errno == EEXIST;
     if (held && links(locked, path)) return locked;
@@ -75,7 +101,7 @@ int oz_lock(oz_file *file) {
     bool again = path != NULL;
     for (int i = 0; i < tries && again && locked < 0; i++) {
         if (i) nanosleep(&(struct timespec){.tv_nsec = WAIT}, NULL);
-        locked = try_lock(path, file->folder, &again);
+        locked = try_lock(path, &again);
     }
     if (locked >= 0) file->impatient_until = 0;
     if (locked < 0 && again && tries == TRIES) {

@@ -797,6 +797,33 @@ def racing_definers(build):
         check(f"two programs{' of two users' if mask else ''} write at once in format {version}", code == 0 and out.splitlines() == wanted, (err[-500:], [line for line in out.splitlines() if line not in wanted]))
 
 
+RACING_GROUPS = """
+import netCDF4, numpy as np, os, sys
+with netCDF4.Dataset(sys.argv[1], "w") as d:
+    d.createGroup("g")
+processes = []
+for path, name in (sys.argv[1], "a"), (sys.argv[1] + "/g", "b"):
+    processes.append(os.fork())
+    if processes[-1] == 0:
+        with netCDF4.Dataset(path, "a") as d:
+            for i in range(40):
+                (d["g"] if name == "a" else d).setncattr(f"{name}{i}", np.int16(i))
+                d.sync()
+        os._exit(0)
+if any(os.waitpid(process, 0)[1] for process in processes):
+    sys.exit(1)
+with netCDF4.Dataset(sys.argv[1]) as d:
+    print(*[f"{name}{i}" for name in "ab" for i in range(40) if f"{name}{i}" not in d["g"].ncattrs()])
+"""
+
+
+def racing_groups(build):
+    """Two programs that set attributes of one group at the same time, of which one has opened the group as a file of its own: nothing is lost."""
+    for version in "3", "2":
+        code, out, err = run([sys.executable, "-c", RACING_GROUPS, f"groups{version}.zarr"], build, **PRELOAD, OZARR_NETCDF_SPEC=f"format={version}", OZARR_NETCDF="always")
+        check(f"a file and its group at once in format {version}", code == 0 and out == "\n", (out, err[-500:]))
+
+
 STOPPED_HOLDER = """
 import fcntl, netCDF4, numpy as np, sys, time
 with netCDF4.Dataset(sys.argv[1], "w") as d:
@@ -932,6 +959,7 @@ def main():
     two_writers(build)
     two_definers(build)
     racing_definers(build)
+    racing_groups(build)
     stopped_holder(build)
     settings(build)
     fortran(build)
