@@ -12,6 +12,9 @@ use std::path::{Path, PathBuf};
 /// The name of lock files; never listed.
 pub(crate) const LOCK_NAME: &str = ".ozarr.lock";
 
+/// The name of the lock files of netCDF's programs (`netcdf/lock.c`), which any of them may use again.
+pub(super) const NETCDF_LOCK_NAME: &str = ".ozarr-netcdf.tmp";
+
 /// How temporary names begin; never listed.
 pub(super) const TEMP_PREFIX: &str = ".ozarr-";
 

@@ -6,7 +6,7 @@
 use super::beside::{run_of, unused};
 use super::listing::remove_tree;
 use super::owner::{Owner, here};
-use super::path::{KeyPath, LOCK_NAME, TEMP_PREFIX, TEMP_SUFFIX, c_path, is_hidden};
+use super::path::{KeyPath, LOCK_NAME, NETCDF_LOCK_NAME, TEMP_PREFIX, TEMP_SUFFIX, c_path, is_hidden};
 use crate::error::{Error, Result, bail};
 use crate::fork::ForkReset;
 use crate::platform::{AsFd, BorrowedFd, OwnedFd, errno_of, libc};
@@ -120,7 +120,7 @@ pub fn unlisted(folder: &Path) -> Result<Vec<(PathBuf, Unlisted)>> {
             let name = entry.file_name();
             let is_plain = kind.is_file() || kind.is_dir();
             let what = match entry.path() {
-                _ if name == LOCK_NAME => continue,
+                _ if name == LOCK_NAME || name == NETCDF_LOCK_NAME => continue,
                 path if is_plain && c_path(&path).is_ok_and(|path| left_behind(CWD, &path, here).is_some()) => Unlisted::OfProcessGone,
                 _ if is_plain && is_hidden(name.as_encoded_bytes()) => Unlisted::OfProcess,
                 _ if name.to_str().is_none() => Unlisted::NoText,
