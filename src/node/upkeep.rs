@@ -77,7 +77,9 @@ fn refresh_outside(store: &Store, changes: &[Change<'_>], erased: Option<&str>) 
 pub(super) fn after_array_change(store: &Store, path: &str) -> Result<()> {
     let changes = [(path, Lengths::ALL)];
     if store.consolidates_at_flush() {
-        path::ancestors(path).into_iter().for_each(|group| store.note_behind(group, path, Lengths::ALL));
+        // The root has groups above it where the store is below some.
+        let groups = path::ancestors(path).into_iter().chain(path.is_empty().then_some(""));
+        groups.for_each(|group| store.note_behind(group, path, Lengths::ALL));
         return refreshed(store, &changes, Ok(()));
     }
     let done = path::ancestors(path).into_iter().try_for_each(|group| refresh_group(store, group, &changes, None));
