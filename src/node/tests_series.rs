@@ -330,6 +330,25 @@ fn a_run_that_is_renamed_or_copied_keeps_its_published_lengths() {
     }
 }
 
+/// Another program publishes while this one compares what is listed with the documents, and tells of them.
+#[test]
+fn who_opens_a_dataset_beside_a_publication_tells_equal_lengths() {
+    for format in [Format::V2, Format::V3] {
+        let store = Store::memory(&Context::with_threads(1));
+        define(&store, format);
+        let mut series = Series::open(&dataset(&store), "time", None, 1, 0).unwrap();
+        run(&mut series, 8).unwrap();
+        series.close().unwrap();
+        lengthen(&store, "t", 0, 10);
+        let ds = dataset(&anew(&store));
+        let (differing, _) = ds.compare(None).unwrap();
+        lengthen(&store, "p", 1, 10);
+        ds.consolidate_for_growth(differing).unwrap();
+        let lengths = [("t", 0), ("p", 1), ("mean", 0), ("time", 0)].map(|(name, d)| listed(&store, format, name)[d]);
+        assert_eq!(lengths, [8; 4], "{format:?}");
+    }
+}
+
 /// A store below the group that has consolidated metadata, whose changes wait for the flush.
 #[test]
 fn groups_above_a_store_are_told_all_that_a_flush_tells() {

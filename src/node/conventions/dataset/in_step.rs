@@ -15,7 +15,8 @@ use std::sync::atomic::Ordering;
 /// The documents of nodes as they are stored, by the paths of the nodes.
 pub(in crate::node) type Documents = HashMap<String, StoredDocument>;
 
-/// The nodes of which consolidated metadata say something else than the documents, with the lengths that may be told.
+/// The nodes of which consolidated metadata say something else than the documents, with the lengths that may be told; where there are some, those
+/// of which some lengths may not be told, too.
 pub(in crate::node) type Differing = BTreeMap<String, Lengths>;
 
 /// The arrays of which some lengths are not published, with those that are: the documents of one group's arrays differ along the others, as
@@ -136,10 +137,9 @@ impl Dataset {
                 (Format::V2, node) => path::join(group.path(), node),
             };
             let nodes = differences.iter().map(|(entry, _)| node_of(entry));
-            nodes
-                .map(|node| (published.get(node.as_str()).copied().unwrap_or(Lengths::ALL), node))
-                .map(|(told, node)| (node, told))
-                .collect()
+            // The others of unequal lengths may have become longer by the time when their documents are read to tell of them.
+            let unequal = published.iter().map(|(node, told)| (node.to_string(), *told));
+            nodes.map(|node| (node, Lengths::ALL)).chain(unequal).collect()
         });
         Ok((differing, documents))
     }
