@@ -139,7 +139,7 @@ fn publish_if_new(store: &Store, (key, now): (&str, &[u8]), document: &Map, cond
 
 /// What a document says, in one form: writers differ in what they leave out where it says nothing, and in how they say the rest. What cannot be
 /// understood stays as it is.
-fn plain(key: &str, value: &Value) -> Value {
+pub(super) fn plain(key: &str, value: &Value) -> Value {
     let Value::Object(mut object) = value.clone() else { return value.clone() };
     object.shift_remove(v3::CONSOLIDATED);
     let is_v3_array = object.get("node_type").is_some_and(|kind| kind == "array");

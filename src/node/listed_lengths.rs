@@ -3,9 +3,13 @@
 //! A series publishes a length in one document after the other, and in the consolidated metadata of all at once. In between, and after a kill
 //! there, whoever changes something else of such an array leaves the listed length as it is.
 
+use super::consolidate;
+use super::dimensions::names_of;
+use super::stored::StoredDocument;
+use crate::limits::MAX_DOCUMENT;
 use crate::metadata::consolidated::Listed;
 use crate::metadata::json::splice::TextObject;
-use crate::metadata::{Map, Value, json, number_list};
+use crate::metadata::{Format, Map, Value, json, number_list, v2};
 use std::collections::HashMap;
 
 /// Which lengths of an array consolidated metadata are told: a bit for each dimension.
@@ -48,29 +52,68 @@ impl<'a> ListedLengths<'a> {
         ListedLengths(if needed { listed.texts().collect() } else { HashMap::new() })
     }
 
-    /// Puts the listed lengths of the entry `name` into an array's document, but those that are told.
-    pub fn keep(&self, name: &str, document: &mut Map, told: Lengths) {
-        let Some(now) = shape_of(document) else { return };
-        if (0..now.len()).all(|dim| told.has(dim)) {
+    /// Puts the listed lengths of the entry `name` into an array's document, but those that are told, or have no name: only what shares a dimension
+    /// is published at once. A listed document that says something else of the elements is of another array.
+    pub fn keep(&self, name: &str, found: &mut StoredDocument, told: Lengths) {
+        let Some(now) = named_lengths(found) else { return };
+        let is_told = |dim: usize| told.has(dim) || now[dim].0.is_none();
+        if (0..now.len()).all(is_told) {
             return;
         }
-        let Some(listed) = self.0.get(name).and_then(|text| TextObject::document(text, &[])) else { return };
-        let member = |name: &str| std::str::from_utf8(listed.value(name)?).ok().and_then(|text| json::parse_text(text).ok());
-        let Some(before) = member("shape").and_then(|shape| lengths_of(&shape)).filter(|before| before.len() == now.len()) else { return };
-        let kept: Vec<u64> = (0..now.len()).map(|dim| if told.has(dim) { now[dim] } else { before[dim] }).collect();
-        if kept == now {
+        let Some(text) = self.0.get(name) else { return };
+        let shape = TextObject::document(text, &[]).and_then(|listed| parsed(listed.value("shape")?));
+        let Some(before) = shape.and_then(|shape| lengths_of(&shape)).filter(|before| before.len() == now.len()) else { return };
+        let kept: Vec<u64> = (0..now.len()).map(|dim| if is_told(dim) { now[dim].1 } else { before[dim] }).collect();
+        if now.iter().map(|(_, length)| length).eq(&kept) {
+            return;
+        }
+        let Some(listed) = json::parse_object(text, MAX_DOCUMENT).ok() else { return };
+        if but_lengths(name, &listed) != but_lengths(name, &found.document) {
             return;
         }
         // Extents of chunks that are listed depend on the lengths.
-        let is_regular = |grid: &Value| grid.get("name").is_some_and(|name| *name == "regular");
-        if document.get("chunk_grid").is_some_and(|grid| !is_regular(grid)) {
-            match member("chunk_grid") {
-                Some(grid) if kept == before => drop(document.insert("chunk_grid".into(), grid)),
+        if !has_regular_grid(&found.document) {
+            match listed.get("chunk_grid") {
+                Some(grid) if kept == before => drop(found.document.insert("chunk_grid".into(), grid.clone())),
                 _ => return,
             }
         }
-        document.insert("shape".into(), number_list(&kept));
+        found.document.insert("shape".into(), number_list(&kept));
     }
+}
+
+fn parsed(text: &[u8]) -> Option<Value> {
+    json::parse_text(std::str::from_utf8(text).ok()?).ok()
+}
+
+fn has_regular_grid(document: &Map) -> bool {
+    document.get("chunk_grid").is_none_or(|grid| grid.get("name").is_some_and(|name| *name == "regular"))
+}
+
+/// What an array's document says but its lengths, its attributes and the names of its dimensions.
+fn but_lengths(name: &str, document: &Map) -> Value {
+    let mut plain = consolidate::plain(name, &Value::Object(document.clone()));
+    if let Value::Object(rest) = &mut plain {
+        let is_regular = has_regular_grid(document);
+        rest.retain(|member, _| {
+            !matches!(member.as_str(), "shape" | "attributes" | "dimension_names") && (member != "chunk_grid" || is_regular)
+        });
+    }
+    plain
+}
+
+/// The lengths of dimensions with their names.
+pub(super) type NamedLengths = Vec<(Option<String>, u64)>;
+
+/// The lengths of an array with the names of their dimensions, if it names them.
+pub(super) fn named_lengths(found: &StoredDocument) -> Option<NamedLengths> {
+    let shape = shape_of(&found.document)?;
+    let attribute = match found.format {
+        Format::V3 => found.document.get("attributes").and_then(|all| all.get(v2::DIMENSIONS)),
+        Format::V2 => found.attributes.as_ref().and_then(|all| all.get(v2::DIMENSIONS)),
+    };
+    let names = found.document.get("dimension_names").or(attribute).and_then(|names| names_of(names, shape.len()))?;
+    Some(names.into_iter().zip(shape).collect())
 }
 
 /// The shape that an array's document says.

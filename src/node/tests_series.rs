@@ -330,6 +330,37 @@ fn a_run_that_is_renamed_or_copied_keeps_its_published_lengths() {
     }
 }
 
+/// Documents that a program stored which leaves consolidated metadata alone: lengths stay only where a run may publish them.
+#[test]
+fn a_change_of_attributes_lists_no_document_that_nobody_stored() {
+    for (format, names, other, want) in [Format::V2, Format::V3].into_iter().flat_map(|format| {
+        [(true, false, 8), (true, true, 5), (false, false, 5), (false, true, 5)].map(|(names, other, want)| (format, names, other, want))
+    }) {
+        let store = Store::memory(&Context::with_threads(1));
+        let group = Group::create(&store, "", Some(format), Create::New).unwrap();
+        let create = |data_type, length: u64, how| {
+            let mut spec = Spec::new(data_type, &[length]).unwrap();
+            if names {
+                spec.set_dimension_names(vec![Some("time".into())]).unwrap();
+            }
+            Array::create(&store, "t", &spec, how).unwrap()
+        };
+        create(DataType::Float64, 8, Create::New);
+        group.consolidate().unwrap();
+        let key = if format == Format::V2 { ".zmetadata" } else { "zarr.json" };
+        let before = store.key_get(key).unwrap().unwrap();
+        if other {
+            create(DataType::Int32, 5, Create::Overwrite);
+        } else {
+            lengthen(&store, "t", 0, 5);
+        }
+        store.key_put(key, &before).unwrap();
+        let again = anew(&store);
+        Array::open(&again, "t").unwrap().attributes().set("note", "n".into()).unwrap();
+        assert_eq!(listed(&again, format, "t"), [want], "{format:?} names {names} other {other}");
+    }
+}
+
 /// Another program publishes while this one compares what is listed with the documents, and tells of them.
 #[test]
 fn who_opens_a_dataset_beside_a_publication_tells_equal_lengths() {

@@ -2,10 +2,9 @@
 
 use super::Dataset;
 use crate::error::Result;
-use crate::metadata::{Format, v2};
+use crate::metadata::Format;
 use crate::node::conventions::open_variable::OpenVariable;
-use crate::node::dimensions::names_of;
-use crate::node::listed_lengths::{Lengths, shape_of};
+use crate::node::listed_lengths::{Lengths, NamedLengths, named_lengths};
 use crate::node::store_options::Consolidate;
 use crate::node::stored::StoredDocument;
 use crate::node::{path, upkeep};
@@ -51,19 +50,6 @@ fn is_whole(differing: &Differing) -> bool {
 
 fn group_of(path: &str) -> &str {
     path::parent(path).unwrap_or_default()
-}
-
-type NamedLengths = Vec<(Option<String>, u64)>;
-
-/// The lengths of an array with the names of their dimensions.
-fn named_lengths(found: &StoredDocument) -> Option<NamedLengths> {
-    let shape = shape_of(&found.document)?;
-    let attribute = match found.format {
-        Format::V3 => found.document.get("attributes").and_then(|all| all.get(v2::DIMENSIONS)),
-        Format::V2 => found.attributes.as_ref().and_then(|all| all.get(v2::DIMENSIONS)),
-    };
-    let names = found.document.get("dimension_names").or(attribute).and_then(|names| names_of(names, shape.len()))?;
-    Some(names.into_iter().zip(shape).collect())
 }
 
 impl Dataset {
