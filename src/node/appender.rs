@@ -2,6 +2,7 @@
 //! so that readers see whole steps only.
 
 use super::claim::{self, Claim};
+use super::listed_lengths::Lengths;
 use super::published::Published;
 use super::resize::{repeated, slab, undo};
 use super::state::ArrayState;
@@ -298,7 +299,7 @@ impl Appender {
     /// Brings consolidated metadata up to date if more is published than they were told.
     fn tell(&mut self) -> Result<()> {
         if self.published > self.told {
-            self.array.refresh_above()?;
+            self.array.refresh_above(Lengths::along(self.dim))?;
             self.told = self.published;
         }
         Ok(())

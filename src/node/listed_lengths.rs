@@ -27,6 +27,11 @@ impl Lengths {
         Lengths(1 << (dim % u64::BITS as usize))
     }
 
+    /// Those of some dimensions, or all where there are none of them.
+    pub fn of(dims: impl Iterator<Item = usize>) -> Lengths {
+        dims.map(Lengths::along).reduce(Lengths::and).unwrap_or(Lengths::ALL)
+    }
+
     /// Both.
     pub fn and(self, other: Lengths) -> Lengths {
         Lengths(self.0 | other.0)

@@ -2,6 +2,7 @@
 //! Specification: v3 core, "Resizing".
 
 use super::document::{self, array_document};
+use super::listed_lengths::Lengths;
 use super::state::{ArrayState, store_waiting};
 use super::stored::StoredDocument;
 use super::transfer::OnProgress;
@@ -32,10 +33,14 @@ impl Array {
     /// Resizes like [`Array::resize`]. `progress` is told how many chunks outside are erased of how many; its error ends that: the shape is
     /// published by then. The chunks that are left are erased by the next call that does not keep them (`cut.rs`).
     pub fn resize_telling(&self, shape: &[u64], keep_outside: bool, progress: &mut OnProgress<'_>) -> Result<()> {
-        let old = self.resize_document(|_, _| Ok(Dims::from_slice(shape)), keep_outside)?;
-        let Some(old) = old else { return self.refresh_above() };
+        let mut told = Lengths::ALL;
+        let to_shape = |now: &[u64], _: &[u8]| {
+            told = Lengths::of((0..now.len()).filter(|&d| shape.get(d) != Some(&now[d])));
+            Ok(Dims::from_slice(shape))
+        };
+        let Some(old) = self.resize_document(to_shape, keep_outside)? else { return self.refresh_above(told) };
         // Readers that go by consolidated metadata know of the shape before anything of theirs is erased.
-        upkeep::after_change_now(self.store(), &[self.path().to_string()], None)?;
+        upkeep::after_changes_now(self.store(), &[(self.path(), told)], None)?;
         self.erase_beyond(&old, progress)
     }
 
@@ -151,7 +156,7 @@ impl Array {
                 })?;
             }
         }
-        let told = self.refresh_above();
+        let told = self.refresh_above(Lengths::along(dim));
         told.map_err(|e| e.with_note("; what was given is appended, and not to be given again: the next flush or close tells of it above"))
     }
 
@@ -274,8 +279,8 @@ impl Array {
         Ok(())
     }
 
-    pub(super) fn refresh_above(&self) -> Result<()> {
-        upkeep::after_array_change(self.store(), self.path())
+    pub(super) fn refresh_above(&self, told: Lengths) -> Result<()> {
+        upkeep::after_array_change(self.store(), self.path(), told)
     }
 }
 

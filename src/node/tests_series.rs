@@ -361,6 +361,44 @@ fn a_change_of_attributes_lists_no_document_that_nobody_stored() {
     }
 }
 
+#[test]
+fn who_changes_one_length_tells_no_other() {
+    let cases = [Format::V2, Format::V3].into_iter().flat_map(|format| ["append", "appender", "resize", "cut"].map(|how| (format, how)));
+    for (format, how) in cases {
+        let store = Store::memory(&Context::with_threads(1));
+        define(&store, format);
+        let ds = dataset(&store);
+        ds.define_dimension("obs", 5).unwrap();
+        for (name, dimensions) in [("obs", &["obs"][..]), ("both", &["time", "obs"])] {
+            ds.define_variable(name, &VariableSpec::new(DataType::Int32, dimensions), Create::New).unwrap();
+        }
+        ds.close().unwrap();
+        lengthen(&store, "both", 1, 7);
+        let again = anew(&store);
+        let both = Array::open(&again, "both").unwrap();
+        let step = &mut [1; 7];
+        match how {
+            // SAFETY: the memory lives as long as the call.
+            "append" => unsafe { both.append(0, 1, &view(step, &[1, 7])) }.unwrap(),
+            "appender" => {
+                let mut appender = Appender::open(&both, 0, 1, 0).unwrap();
+                // SAFETY: as above.
+                unsafe { appender.append(1, &view(step, &[1, 7])) }.unwrap();
+                appender.close().unwrap();
+            }
+            "resize" => both.resize(&[1, 7], false).unwrap(),
+            _ => {
+                both.begin_cut(&[3, 7]).unwrap();
+                drop(Series::open(&dataset(&again), "time", None, 1, 0).unwrap());
+            }
+        }
+        assert_eq!(listed(&again, format, "both"), [u64::from(how != "cut"), 5], "{format:?} {how}");
+        both.resize(&[1, 7], false).unwrap();
+        both.resize(&[1, 7], false).unwrap();
+        assert_eq!(listed(&again, format, "both"), [1, 7], "{format:?} {how}");
+    }
+}
+
 /// Another program publishes while this one compares what is listed with the documents, and tells of them.
 #[test]
 fn who_opens_a_dataset_beside_a_publication_tells_equal_lengths() {

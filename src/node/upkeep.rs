@@ -72,14 +72,14 @@ fn refresh_outside(store: &Store, changes: &[Change<'_>], erased: Option<&str>) 
     })
 }
 
-/// Does what [`after_change`] does after the document of the array at `path` changed: an array has no consolidated metadata of its own, so it
+/// Does what [`after_change`] does after the lengths `told` of the array at `path` changed: an array has no consolidated metadata of its own, so it
 /// looks for none there.
-pub(super) fn after_array_change(store: &Store, path: &str) -> Result<()> {
-    let changes = [(path, Lengths::ALL)];
+pub(super) fn after_array_change(store: &Store, path: &str, told: Lengths) -> Result<()> {
+    let changes = [(path, told)];
     if store.consolidates_at_flush() {
         // The root has groups above it where the store is below some.
         let groups = path::ancestors(path).into_iter().chain(path.is_empty().then_some(""));
-        groups.for_each(|group| store.note_behind(group, path, Lengths::ALL));
+        groups.for_each(|group| store.note_behind(group, path, told));
         return refreshed(store, &changes, Ok(()));
     }
     let done = path::ancestors(path).into_iter().try_for_each(|group| refresh_group(store, group, &changes, None));
