@@ -399,6 +399,24 @@ fn who_changes_one_length_tells_no_other() {
     }
 }
 
+/// A program makes one variable longer, and finds another one longer along another dimension.
+#[test]
+fn a_difference_of_ones_own_is_an_error_whatever_others_left() {
+    for opens in [false, true] {
+        let store = Store::memory(&Context::with_threads(1));
+        define(&store, Format::V3);
+        lengthen(&store, "mean", 0, 8);
+        let ds = dataset(&anew(&store));
+        ds.variable("p").unwrap().resize(&[5, 0], false).unwrap();
+        if opens {
+            ds.variable("mean").unwrap();
+        }
+        let e = ds.close().unwrap_err();
+        assert!(e.kind() == ErrorKind::Metadata && e.message().contains("\"x\""), "{e}");
+        dataset(&anew(&store)).close().unwrap();
+    }
+}
+
 /// Another program publishes while this one compares what is listed with the documents, and tells of them.
 #[test]
 fn who_opens_a_dataset_beside_a_publication_tells_equal_lengths() {

@@ -5,6 +5,7 @@ mod close;
 mod in_step;
 mod lengths;
 
+use self::in_step::changed_dimensions;
 use super::coordinates;
 use super::open_variable::OpenVariable;
 use super::variable::{VariableSpec, shape_of};
@@ -150,7 +151,7 @@ impl Dataset {
         let dataset = Dataset(Arc::new(Inner { group, state: ForkPreserved::new(state), unsettled, reopens }));
         let told = |(_, text): (_, String)| Finding::new(Severity::Warning, "XR-22", format!("{text}; the shorter one counts"));
         let findings: Vec<Finding> = dataset.known_dimensions().differences().map(told).collect();
-        dataset.note_found_differences();
+        dataset.note_found_differences(|_| true);
         dataset.group().store().context().report(path::display(dataset.group().path()), &findings)?;
         Ok(dataset)
     }
@@ -255,12 +256,13 @@ impl Dataset {
 
     /// A variable's array.
     pub fn variable(&self, name: &str) -> Result<Array> {
-        let array = self.known(name)?.array;
+        let OpenVariable { array, dimensions, .. } = self.known(name)?;
         if self.0.unsettled.load(Ordering::Acquire) && array.is_listed() {
             let before = array.shape();
             array.refresh()?;
-            if array.shape() != before {
-                self.note_found_differences();
+            let changed = changed_dimensions(&dimensions, &before, &array.shape());
+            if !changed.is_empty() {
+                self.note_found_differences(|name| changed.contains(name));
             }
         }
         Ok(array.for_another_handle())

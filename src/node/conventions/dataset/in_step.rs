@@ -4,11 +4,12 @@ use super::Dataset;
 use crate::error::Result;
 use crate::metadata::Format;
 use crate::node::conventions::open_variable::OpenVariable;
+use crate::node::dimensions::Dimension;
 use crate::node::listed_lengths::{Lengths, NamedLengths, named_lengths};
 use crate::node::store_options::Consolidate;
 use crate::node::stored::StoredDocument;
 use crate::node::{path, upkeep};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::atomic::Ordering;
 
 /// The documents of nodes as they are stored, by the paths of the nodes.
@@ -52,6 +53,12 @@ fn group_of(path: &str) -> &str {
     path::parent(path).unwrap_or_default()
 }
 
+/// The names of the dimensions of which a variable's length was found changed.
+pub(super) fn changed_dimensions<'a>(names: &'a [String], before: &[u64], now: &[u64]) -> BTreeSet<&'a str> {
+    let lengths = before.iter().zip(now);
+    names.iter().zip(lengths).filter(|(_, (before, now))| before != now).map(|(name, _)| name.as_str()).collect()
+}
+
 impl Dataset {
     /// Compares consolidated metadata with the documents, once, before the first answer or change that depends on them. Nothing but the
     /// documents tells whether a writer was killed, or another program has changed one of them, so all are read. Threads that come at the
@@ -74,8 +81,8 @@ impl Dataset {
             variables.iter().for_each(|v| self.group().store().note_named(v.array.path(), true));
         }
         let differing = differing.filter(|differing| !differing.is_empty());
-        let mut changed = Vec::new();
-        for OpenVariable { array, .. } in &variables {
+        let (mut changed, mut found) = (Vec::new(), BTreeSet::new());
+        for OpenVariable { array, dimensions, .. } in &variables {
             let before = array.shape();
             match documents.remove(array.path()) {
                 Some(found) if differing.is_some() || array.is_listed() && !found.has_shape(&before) => array.renew_from(found)?,
@@ -84,10 +91,11 @@ impl Dataset {
             }
             if array.shape() != before {
                 changed.push(array.path().to_string());
+                found.extend(changed_dimensions(dimensions, &before, &array.shape()));
             }
         }
         if !changed.is_empty() {
-            self.note_found_differences();
+            self.note_found_differences(|name| found.contains(name));
         }
         let unequal = self.known_dimensions().differences().next().is_some();
         match differing {
@@ -99,9 +107,11 @@ impl Dataset {
         }
     }
 
-    /// Remembers that variables differ in length in the store as they do now: what another program left is no error of this one's when it closes.
-    pub(super) fn note_found_differences(&self) {
-        let found = self.known_dimensions().all().into_iter().filter(|dimension| dimension.length < dimension.longest);
+    /// Remembers that variables differ in length along such dimensions in the store as they do now: what another program left is no error of this
+    /// one's when it closes.
+    pub(super) fn note_found_differences(&self, is_found: impl Fn(&str) -> bool) {
+        let differs = |dimension: &Dimension| dimension.length < dimension.longest && is_found(&dimension.name);
+        let found = self.known_dimensions().all().into_iter().filter(differs);
         self.0.state.write(|state| state.found_differences.extend(found));
     }
 
