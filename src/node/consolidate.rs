@@ -2,6 +2,7 @@
 //! Specification: v3 core, "Consolidated metadata"; for v2 the convention of zarr-python 2.
 
 use super::catalog::Catalog;
+use super::listed_lengths::plain;
 use super::stored::StoredDocument;
 use super::walk::{self, Found, ListedGroup, Wanted};
 use super::{Group, NodeKind, Store, document, lookup, path, upkeep};
@@ -135,23 +136,6 @@ pub(super) fn consolidate_unless(store: &Store, path: &str, found: StoredDocumen
 fn publish_if_new(store: &Store, (key, now): (&str, &[u8]), document: &Map, condition: Condition) -> Result<()> {
     let is_same = document::text_of(key, document)?.as_bytes() == now;
     if is_same { Ok(()) } else { document::publish(store, key, document, condition) }
-}
-
-/// What a document says, in one form: writers differ in what they leave out where it says nothing, and in how they say the rest. What cannot be
-/// understood stays as it is.
-pub(super) fn plain(key: &str, value: &Value) -> Value {
-    let Value::Object(mut object) = value.clone() else { return value.clone() };
-    object.shift_remove(v3::CONSOLIDATED);
-    let is_v3_array = object.get("node_type").is_some_and(|kind| kind == "array");
-    if is_v3_array && let Ok(meta) = v3::array_from(object.clone()) {
-        object = v3::write_array(&meta);
-    } else if key.rsplit('/').next() == Some(v2::ARRAY)
-        && let Ok(meta) = v2::array_from(object.clone())
-    {
-        object = v2::write_array(&meta);
-    }
-    object.retain(|name, member| name != "attributes" || member.as_object().is_none_or(|all| !all.is_empty()));
-    Value::Object(object)
 }
 
 /// A consolidated entry, or one that should be there, and in what it differs from the document.

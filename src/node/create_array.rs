@@ -1,8 +1,8 @@
 //! Creating an array: what is in its way, and its documents, the one that makes it an array last.
 
 use super::conventions::time::Calendar;
-use super::dimensions::names_of;
 use super::document::array_document;
+use super::listed_lengths::names_of;
 use super::{Array, Create, NodeKind, Spec, Store, hierarchy, path, transform};
 use crate::engine::{Memory, Selection};
 use crate::error::Result;

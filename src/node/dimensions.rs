@@ -1,7 +1,7 @@
 //! The names of dimensions: `dimension_names` in version 3, the attribute `_ARRAY_DIMENSIONS` in version 2, and what they make of the
 //! arrays of a group together. Convention: xarray, "Zarr Encoding Specification".
 
-use super::listed_lengths::Lengths;
+use super::listed_lengths::{Lengths, names_of};
 use super::spec::v2_unnamed;
 use super::walk::{Found, Wanted};
 use super::{Array, Group, NodeKind, document, path, upkeep};
@@ -193,10 +193,4 @@ impl Group {
         }
         Ok(arrays)
     }
-}
-
-/// The names in an attribute or a member; `None` where it is no list of as many names.
-pub(super) fn names_of(value: &Value, rank: usize) -> Option<Vec<Option<String>>> {
-    let names: Vec<Option<String>> = value.as_array()?.iter().map(|v| v.as_str().map(str::to_string)).collect();
-    (names.len() == rank).then_some(names)
 }

@@ -2,9 +2,8 @@
 //! the consolidated metadata of all at once: documents that are read meanwhile have lengths of several moments.
 
 use super::catalog::Catalog;
-use super::dimensions::names_of;
 use super::kept::changed_meanwhile;
-use super::listed_lengths::shape_of;
+use super::listed_lengths::{names_of, shape_of};
 use super::lookup::{attributes_v2, find};
 use super::stored::StoredDocument;
 use super::transfer::nodes_below;

@@ -3,13 +3,10 @@
 //! A series publishes a length in one document after the other, and in the consolidated metadata of all at once. In between, and after a kill
 //! there, whoever changes something else of such an array leaves the listed length as it is.
 
-use super::consolidate;
-use super::dimensions::names_of;
-use super::stored::StoredDocument;
 use crate::limits::MAX_DOCUMENT;
 use crate::metadata::consolidated::Listed;
 use crate::metadata::json::splice::TextObject;
-use crate::metadata::{Format, Map, Value, json, number_list, v2};
+use crate::metadata::{Map, Value, json, number_list, v2, v3};
 use std::collections::HashMap;
 
 /// Which lengths of an array consolidated metadata are told: a bit for each dimension.
@@ -59,8 +56,8 @@ impl<'a> ListedLengths<'a> {
 
     /// Puts the listed lengths of the entry `name` into an array's document, but those that are told, or have no name: only what shares a dimension
     /// is published at once. A listed document that says something else of the elements is of another array.
-    pub fn keep(&self, name: &str, found: &mut StoredDocument, told: Lengths) {
-        let Some(now) = named_lengths(found) else { return };
+    pub fn keep(&self, name: &str, document: &mut Map, attributes: Option<&Map>, told: Lengths) {
+        let Some(now) = named_lengths(document, attributes) else { return };
         let is_told = |dim: usize| told.has(dim) || now[dim].0.is_none();
         if (0..now.len()).all(is_told) {
             return;
@@ -73,17 +70,17 @@ impl<'a> ListedLengths<'a> {
             return;
         }
         let Some(listed) = json::parse_object(text, MAX_DOCUMENT).ok() else { return };
-        if but_lengths(name, &listed) != but_lengths(name, &found.document) {
+        if but_lengths(name, &listed) != but_lengths(name, document) {
             return;
         }
         // Extents of chunks that are listed depend on the lengths.
-        if !has_regular_grid(&found.document) {
+        if !has_regular_grid(document) {
             match listed.get("chunk_grid") {
-                Some(grid) if kept == before => drop(found.document.insert("chunk_grid".into(), grid.clone())),
+                Some(grid) if kept == before => drop(document.insert("chunk_grid".into(), grid.clone())),
                 _ => return,
             }
         }
-        found.document.insert("shape".into(), number_list(&kept));
+        document.insert("shape".into(), number_list(&kept));
     }
 }
 
@@ -97,7 +94,7 @@ fn has_regular_grid(document: &Map) -> bool {
 
 /// What an array's document says but its lengths, its attributes and the names of its dimensions.
 fn but_lengths(name: &str, document: &Map) -> Value {
-    let mut plain = consolidate::plain(name, &Value::Object(document.clone()));
+    let mut plain = plain(name, &Value::Object(document.clone()));
     if let Value::Object(rest) = &mut plain {
         let is_regular = has_regular_grid(document);
         rest.retain(|member, _| {
@@ -110,15 +107,35 @@ fn but_lengths(name: &str, document: &Map) -> Value {
 /// The lengths of dimensions with their names.
 pub(super) type NamedLengths = Vec<(Option<String>, u64)>;
 
-/// The lengths of an array with the names of their dimensions, if it names them.
-pub(super) fn named_lengths(found: &StoredDocument) -> Option<NamedLengths> {
-    let shape = shape_of(&found.document)?;
-    let attribute = match found.format {
-        Format::V3 => found.document.get("attributes").and_then(|all| all.get(v2::DIMENSIONS)),
-        Format::V2 => found.attributes.as_ref().and_then(|all| all.get(v2::DIMENSIONS)),
-    };
-    let names = found.document.get("dimension_names").or(attribute).and_then(|names| names_of(names, shape.len()))?;
-    Some(names.into_iter().zip(shape).collect())
+/// The lengths of an array with the names of their dimensions, if it names them. `attributes` are those of version 2, which are stored apart.
+pub(super) fn named_lengths(document: &Map, attributes: Option<&Map>) -> Option<NamedLengths> {
+    let shape = shape_of(document)?;
+    let attributes = attributes.or_else(|| document.get("attributes").and_then(Value::as_object));
+    let named = document.get("dimension_names").or_else(|| attributes.and_then(|all| all.get(v2::DIMENSIONS)));
+    Some(named.and_then(|names| names_of(names, shape.len()))?.into_iter().zip(shape).collect())
+}
+
+/// The names in an attribute or a member; `None` where it is no list of as many names.
+pub(super) fn names_of(value: &Value, rank: usize) -> Option<Vec<Option<String>>> {
+    let names: Vec<Option<String>> = value.as_array()?.iter().map(|v| v.as_str().map(str::to_string)).collect();
+    (names.len() == rank).then_some(names)
+}
+
+/// What a document says, in one form: writers differ in what they leave out where it says nothing, and in how they say the rest. What cannot be
+/// understood stays as it is.
+pub(super) fn plain(key: &str, value: &Value) -> Value {
+    let Value::Object(mut object) = value.clone() else { return value.clone() };
+    object.shift_remove(v3::CONSOLIDATED);
+    let is_v3_array = object.get("node_type").is_some_and(|kind| kind == "array");
+    if is_v3_array && let Ok(meta) = v3::array_from(object.clone()) {
+        object = v3::write_array(&meta);
+    } else if key.rsplit('/').next() == Some(v2::ARRAY)
+        && let Ok(meta) = v2::array_from(object.clone())
+    {
+        object = v2::write_array(&meta);
+    }
+    object.retain(|name, member| name != "attributes" || member.as_object().is_none_or(|all| !all.is_empty()));
+    Value::Object(object)
 }
 
 /// The shape that an array's document says.

@@ -12,9 +12,8 @@ use crate::engine::{self, BoundArray, Memory, Overflow, Selection};
 use crate::error::{Error, Result, bail, err};
 use crate::grid::Grid;
 use crate::limits::{self, Dims, MAX_CONSOLIDATED, Strides};
-use crate::metadata::Format;
 use crate::metadata::v3::Document;
-use crate::metadata::{number_list, v2, v3_grid};
+use crate::metadata::{Format, number_list, v2, v3_grid};
 use crate::store::{Condition, LockUse, StorageExt, swap};
 use std::sync::Arc;
 
@@ -34,10 +33,8 @@ impl Array {
     /// published by then. The chunks that are left are erased by the next call that does not keep them (`cut.rs`).
     pub fn resize_telling(&self, shape: &[u64], keep_outside: bool, progress: &mut OnProgress<'_>) -> Result<()> {
         let mut told = Lengths::ALL;
-        let to_shape = |now: &[u64], _: &[u8]| {
-            told = Lengths::of((0..now.len()).filter(|&d| shape.get(d) != Some(&now[d])));
-            Ok(Dims::from_slice(shape))
-        };
+        let mut tell = |now: &[u64]| told = Lengths::of((0..now.len()).filter(|&d| shape.get(d) != Some(&now[d])));
+        let to_shape = |now: &[u64], _: &[u8]| Ok(Dims::from_slice(shape)).inspect(|_| tell(now));
         let Some(old) = self.resize_document(to_shape, keep_outside)? else { return self.refresh_above(told) };
         // Readers that go by consolidated metadata know of the shape before anything of theirs is erased.
         upkeep::after_changes_now(self.store(), &[(self.path(), told)], None)?;
@@ -496,9 +493,7 @@ fn each_in(ranges: &[(u64, u64)], visit: &mut dyn FnMut(&[u64]) -> Result<()>) -
         visit(&index)?;
         let Some(d) = (0..ranges.len()).rev().find(|&d| index[d] + 1 < ranges[d].1) else { return Ok(()) };
         index[d] += 1;
-        for e in d + 1..ranges.len() {
-            index[e] = ranges[e].0;
-        }
+        (d + 1..ranges.len()).for_each(|e| index[e] = ranges[e].0);
     }
 }
 

@@ -204,7 +204,7 @@ fn refresh_v3(store: &Store, group: &str, changed: &[Change<'_>], erased: Option
         for (path, lengths) in with_unnamed(&listed, group, &changed, Format::V3) {
             let name = path::relative(group, path);
             let entry = lookup::find_v3(store, path)?.map(|mut found| {
-                kept.keep(name, &mut found, lengths);
+                kept.keep(name, &mut found.document, None, lengths);
                 consolidated::entry_v3(found.document)
             });
             changes.insert(name.to_string(), entry_text(&listed, entry, &key)?);
@@ -229,7 +229,7 @@ fn refresh_v2(store: &Store, group: &str, changed: &[Change<'_>], erased: Option
             let mut fresh = Map::new();
             if let Some(mut found) = lookup::find_v2(store, path)? {
                 found.attributes = Some(found.attributes.map_or_else(|| lookup::attributes_v2(store, path), Ok)?);
-                kept.keep(&path::join(path::relative(group, path), v2::ARRAY), &mut found, lengths);
+                kept.keep(&path::join(path::relative(group, path), v2::ARRAY), &mut found.document, found.attributes.as_ref(), lengths);
                 insert_v2(store, &mut fresh, group, path, found)?;
             }
             for name in [v2::ARRAY, v2::GROUP, v2::ATTRIBUTES] {

@@ -5,9 +5,8 @@ mod close;
 mod in_step;
 mod lengths;
 
-use self::in_step::changed_dimensions;
 use super::coordinates;
-use super::open_variable::OpenVariable;
+use super::open_variable::{OpenVariable, changed_dimensions};
 use super::variable::{VariableSpec, shape_of};
 use crate::error::{ErrorKind, Result, bail, err};
 use crate::fork::ForkPreserved;

@@ -2,6 +2,7 @@
 
 use crate::error::{ErrorKind, Result};
 use crate::node::{Array, Group};
+use std::collections::BTreeSet;
 
 /// A variable that a dataset knows.
 #[derive(Clone)]
@@ -37,4 +38,10 @@ impl OpenVariable {
     pub fn is_index(&self) -> bool {
         self.dimensions.len() == 1 && self.dimensions[0] == self.name
     }
+}
+
+/// The names of the dimensions of which a variable's length was found changed.
+pub(super) fn changed_dimensions<'a>(names: &'a [String], before: &[u64], now: &[u64]) -> BTreeSet<&'a str> {
+    let lengths = before.iter().zip(now);
+    names.iter().zip(lengths).filter(|(_, (before, now))| before != now).map(|(name, _)| name.as_str()).collect()
 }

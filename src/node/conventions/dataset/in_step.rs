@@ -3,7 +3,7 @@
 use super::Dataset;
 use crate::error::Result;
 use crate::metadata::Format;
-use crate::node::conventions::open_variable::OpenVariable;
+use crate::node::conventions::open_variable::{OpenVariable, changed_dimensions};
 use crate::node::dimensions::Dimension;
 use crate::node::listed_lengths::{Lengths, NamedLengths, named_lengths};
 use crate::node::store_options::Consolidate;
@@ -22,7 +22,8 @@ pub(in crate::node) type Differing = BTreeMap<String, Lengths>;
 /// The arrays of which some lengths are not published, with those that are: the documents of one group's arrays differ along the others, as
 /// another series leaves them that was killed, or that publishes at this moment. Those of the dimension `mine` are the caller's to publish.
 fn published<'a>(documents: &'a Documents, mine: Option<(&str, &str)>) -> HashMap<&'a str, Lengths> {
-    let named = documents.iter().filter_map(|(path, found)| Some((path.as_str(), named_lengths(found)?)));
+    let named =
+        documents.iter().filter_map(|(path, found)| Some((path.as_str(), named_lengths(&found.document, found.attributes.as_ref())?)));
     let named: Vec<(&str, NamedLengths)> = named.collect();
     let mut ends: HashMap<(&str, &str), (u64, u64)> = HashMap::new();
     for (path, lengths) in &named {
@@ -51,12 +52,6 @@ fn is_whole(differing: &Differing) -> bool {
 
 fn group_of(path: &str) -> &str {
     path::parent(path).unwrap_or_default()
-}
-
-/// The names of the dimensions of which a variable's length was found changed.
-pub(super) fn changed_dimensions<'a>(names: &'a [String], before: &[u64], now: &[u64]) -> BTreeSet<&'a str> {
-    let lengths = before.iter().zip(now);
-    names.iter().zip(lengths).filter(|(_, (before, now))| before != now).map(|(name, _)| name.as_str()).collect()
 }
 
 impl Dataset {
