@@ -125,6 +125,8 @@ typedef struct oz_var {
     struct oz_kept *kept;
     /* An array of one element that stands for none of a variable without dimensions (NCZarr). */
     bool scalar_of_one;
+    /* Its length was found in its document: consolidated metadata may not have it. */
+    bool untold;
     /* Elements were written; attributes are not yet stored; parts of chunks wait; the codecs were read; the array is to be made anew; it was
      * in the store when the file was opened; our record has what was asked for; it was read by `oz_var_decoder`; its dimensions have other names
      * than the stored ones; the first rank was to make the array, and not all ranks have opened it; it is closed because a group is renamed. */

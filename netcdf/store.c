@@ -148,13 +148,14 @@ static bool is_longer(const oz_var *var, int64_t *shape) {
 /* Publishes the length of a variable, after its elements. */
 static int publish(oz_var *var) {
     int64_t shape[64];
-    if (!is_longer(var, shape)) return NC_NOERR;
+    /* Of a length that was found in the document consolidated metadata are told by the same call. */
+    if (!is_longer(var, shape) && !var->untold) return NC_NOERR;
     oz_file *file = var->group->file;
     int status = NC_NOERR;
     file->stale = true;
     if (oz_file_alone(file) && !file->ranks) status = oz_var_reshape(var, shape);
     else if (oz_var_forget_document(var), oz_stores(file)) status = oz_error(ozarr_array_resize(var->array, shape, OZARR_RESIZE_KEEP));
-    if (!status) memcpy(var->shape, shape, (size_t)var->rank * sizeof *shape);
+    if (!status) var->untold = false, memcpy(var->shape, shape, (size_t)var->rank * sizeof *shape);
     return status;
 }
 
@@ -185,6 +186,7 @@ static int look_again(oz_var *var) {
     if (status) return status;
     for (int d = 0; d < var->rank; d++)
         if (var->dims[d]->unlimited && stored[d] > (int64_t)var->dims[d]->len) var->dims[d]->len = (size_t)stored[d];
+    if (memcmp(var->shape, stored, (size_t)var->rank * sizeof *stored)) var->untold = true;
     memcpy(var->shape, stored, (size_t)var->rank * sizeof *stored);
     return NC_NOERR;
 }
