@@ -85,11 +85,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_end_of_the_threads_gives_back_the_buffers_of_the_caller() {
+    fn what_a_thread_keeps_is_given_back() {
         let kept = || with(|s| s.io.capacity());
         with(|s| s.io.reserve_exact(1000));
         assert!(kept() >= 1000);
-        crate::engine::request_queue::shutdown().unwrap();
+        per_thread::give_back();
         assert_eq!(kept(), 0);
     }
 }
