@@ -192,7 +192,7 @@ fn a_download_that_breaks_off_is_begun_anew_where_the_server_knows_no_ranges() {
 #[test]
 fn an_archive_on_a_server_is_opened_for_reading_only() {
     let (port, asked) = serve(|_| said("404 Not Found", "", ""));
-    for (writable, kind, requests) in [(true, ErrorKind::Unsupported, 0), (false, ErrorKind::NotFound, 1)] {
+    for (writable, kind, requests) in [(true, ErrorKind::ReadOnly, 0), (false, ErrorKind::NotFound, 1)] {
         let root = location::parse(&format!("http://127.0.0.1:{port}/x.zip")).unwrap();
         let e = root.open("", writable, FileOptions::default(), &RemoteOptions::default()).err().unwrap();
         assert_eq!((e.kind(), asked.lock().unwrap().len()), (kind, requests), "writable: {writable}");
