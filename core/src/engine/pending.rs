@@ -624,9 +624,11 @@ mod tests {
             let deadline = if is_late { soon(0) } else { None };
             let request = bench.submit(1, (0, 0), true, 1, RequestOptions { deadline, ..noting(&called) }).unwrap();
             let _document = KeyLocks::new().lock("a");
+            // The others do not work at it, but a thread of another test may.
             let works = i < 2;
-            assert_eq!(looks[i](&request), works || is_late, "look {i}");
-            assert_eq!(called.load(Ordering::SeqCst), u8::from(works || is_late), "look {i}");
+            let done = looks[i](&request);
+            assert!(done || !(works || is_late), "look {i}");
+            assert!(!done || called.load(Ordering::SeqCst) == 1, "look {i}");
             request.cancel().unwrap();
         }
     }
