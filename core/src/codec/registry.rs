@@ -4,7 +4,7 @@
 
 use super::build::{ArrayCodec, Built, Constructor, Make};
 use super::config::{Config, Style};
-use super::rare::{categorize, conditional, jenkins, objects, packbits};
+use super::rare::{categorize, conditional, fixed_texts, jenkins, objects, packbits};
 use super::stage::VariableCodec;
 use super::{
     astype, base64, bitround, blosc, bz2, cast_value, checksum, delta, fixed_scale_offset, gzip, lz4, lzma, pcodec, quantize, scale_offset,
@@ -49,6 +49,8 @@ const TABLE: &[Row] = &[
     bytes("zstd", &[("zstd", V3), ("numcodecs.zstd", N)], zstd::build),
     array("astype", &[("numcodecs.astype", N)], astype::build),
     Row { v2: Some("categorize"), v3: &[], make: Make::Bytes(categorize::build) },
+    Row { v2: Some("vlen-bytes"), v3: &[], make: Make::Bytes(fixed_texts::build_bytes) },
+    Row { v2: Some("vlen-utf8"), v3: &[], make: Make::Bytes(fixed_texts::build_utf8) },
     array("bitround", &[("bitround", V3), ("numcodecs.bitround", N)], bitround::build),
     array("delta", &[("numcodecs.delta", N)], delta::build),
     array("fixedscaleoffset", &[("numcodecs.fixedscaleoffset", N)], fixed_scale_offset::build),
@@ -175,5 +177,6 @@ pub(super) fn unknown_v3(name: &str) -> Error {
 fn unknown<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Error {
     let mut known: Vec<&str> = known.collect();
     known.sort_unstable();
+    known.dedup();
     err!(Unsupported, "the codec {name:?} is not known; known are {}", known.join(", "))
 }

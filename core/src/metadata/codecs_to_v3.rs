@@ -98,7 +98,10 @@ impl CodecList {
 
     fn codec(&mut self, codec: &Extension) -> Result<()> {
         let id = codec.name.as_str();
-        let Some(position) = position(id) else { bail!(Unsupported, "the codec {id:?} has no form in Zarr v3") };
+        // Of elements of one length, `vlen-utf8` and `vlen-bytes` are codecs of v2 alone.
+        let is_foreign =
+            matches!(position(id), Some(Position::Serial(members)) if members.is_empty()) && !self.item.data_type.is_variable();
+        let Some(position) = position(id).filter(|_| !is_foreign) else { bail!(Unsupported, "the codec {id:?} has no form in Zarr v3") };
         let (Position::Array(members, _) | Position::Serial(members) | Position::Bytes(members)) = position;
         let mut configuration = codec.configuration.clone();
         configuration.retain(|name, value| members.contains(&name.as_str()) && !(value.is_null() && name == "astype"));

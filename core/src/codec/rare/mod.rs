@@ -2,6 +2,7 @@
 
 pub mod categorize;
 pub mod conditional;
+pub mod fixed_texts;
 pub mod jenkins;
 pub mod n5;
 pub mod objects;
