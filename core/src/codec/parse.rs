@@ -19,6 +19,7 @@ use crate::error::{Error, Result, bail, err};
 use crate::limits::{self, Dims};
 use crate::metadata::extension::Extension;
 use crate::metadata::{Codecs, Map, Order};
+use std::cell::Cell;
 use std::sync::Arc;
 
 impl Chain {
@@ -107,8 +108,19 @@ fn parse_v2(
 
 /// Reads a v3 list of codecs, nested in `depth` shards. Fields of errors begin with the place in the list.
 pub(super) fn parse_list(list: &[Extension], data_type: DataType, rank: usize, depth: usize) -> Result<Chain> {
+    parse_behind((data_type, Vec::new()), list, data_type, rank, depth)
+}
+
+/// Reads a v3 list behind codecs that change values, and the type of the elements before them.
+fn parse_behind(before: (DataType, Vec<ArrayCodec>), list: &[Extension], data_type: DataType, rank: usize, depth: usize) -> Result<Chain> {
+    let (first, array_codecs) = before;
     check_count(list.len())?;
-    if list.is_empty() && !data_type.has_order() && !data_type.is_variable() && !matches!(data_type, DataType::Registered(_)) {
+    if list.is_empty()
+        && array_codecs.is_empty()
+        && !data_type.has_order()
+        && !data_type.is_variable()
+        && !matches!(data_type, DataType::Registered(_))
+    {
         // Drafts were written without any codec; where elements have no byte order, that can mean one thing only.
         return Ok(Chain {
             permutation: transpose::identity(rank),
@@ -120,8 +132,8 @@ pub(super) fn parse_list(list: &[Extension], data_type: DataType, rank: usize, d
     let mut parser = Parser {
         permutation: transpose::identity(rank),
         data_type,
-        array_codecs: Vec::new(),
-        first: data_type,
+        array_codecs,
+        first,
         body: None,
         reshapes: Vec::new(),
         stages: Vec::new(),
@@ -341,8 +353,11 @@ impl Parser {
     }
 
     fn shards(&mut self, at: usize, config: &Config<'_>) -> Result<()> {
-        if !self.array_codecs.is_empty() {
-            bail!(Unsupported, "codecs that change values before \"sharding_indexed\" are not supported; inside it they are");
+        if self.array_codecs.iter().any(|codec| codec.depends_on_order) {
+            bail!(
+                Unsupported,
+                "a codec that depends on the order of the elements is not supported before \"sharding_indexed\"; inside it it is"
+            );
         }
         if !self.reshapes.is_empty() {
             bail!(Unsupported, "shards behind a reshape are not supported");
@@ -350,9 +365,12 @@ impl Parser {
         if self.depth >= limits::MAX_SHARD_NESTING {
             bail!(Limit, "shards are nested more than {} deep", limits::MAX_SHARD_NESTING);
         }
-        let depth = self.depth + 1;
-        let shards = sharding::parse(config, self.data_type, self.permutation.len(), |list, data_type, rank| {
-            parse_list(list, data_type, rank, depth)
+        let (depth, first) = (self.depth + 1, self.first);
+        // Codecs that change each element by itself are the same before the first codec of the inner chunks, which are parsed before the index.
+        let before = Cell::new(std::mem::take(&mut self.array_codecs));
+        let shards = sharding::parse(config, self.data_type, self.permutation.len(), |list, data_type, rank| match before.take() {
+            none if none.is_empty() => parse_list(list, data_type, rank, depth),
+            before => parse_behind((first, before), list, data_type, rank, depth),
         })?;
         self.item = BYTES;
         self.body = Some(Body::Shards(Arc::new(shards), at));
@@ -702,7 +720,31 @@ mod tests {
     }
 
     #[test]
-    fn shards_need_the_types_of_the_array() {
+    fn codecs_that_change_each_element_mean_the_same_before_shards_as_inside() {
+        let data: Vec<u8> = [1.0f64, -2.5, 1234.5678, 0.0].iter().flat_map(|v| v.to_ne_bytes()).collect();
+        let big = r#"{"name": "bytes", "configuration": {"endian": "big"}}"#;
+        for codecs in [
+            r#"{"name": "bitround", "configuration": {"keepbits": 5}}"#,
+            r#"{"name": "numcodecs.quantize", "configuration": {"digits": 1, "dtype": "<f8"}}"#,
+            r#"{"name": "numcodecs.astype", "configuration": {"encode_dtype": "<f4", "decode_dtype": "<f8"}}"#,
+            r#"{"name": "scale_offset", "configuration": {"offset": 1.0, "scale": 2.0}},
+                {"name": "cast_value", "configuration": {"data_type": "float32"}}"#,
+        ] {
+            let before = format!("[{codecs}, {}]", shards("[4]", &format!("[{}]", shards("[2]", &format!("[{big}]")))));
+            let inside = format!("[{}]", shards("[4]", &format!("[{}]", shards("[2]", &format!("[{codecs}, {big}]")))));
+            let stored = [before, inside].map(|json| {
+                let outer = sharded(&v3(&json), DataType::Float64, &[8]);
+                let BoundChain::Sharded(inner) = &outer.inner else { panic!("not nested") };
+                let BoundChain::Leaf(leaf) = &inner.inner else { panic!("nested too deep") };
+                assert_eq!((outer.index.sizes[0], inner.index.sizes[0]), (Size::Exact(32), Size::Exact(32)));
+                encode(leaf, &data[..16])
+            });
+            assert_eq!(stored[0], stored[1], "{codecs}");
+        }
+    }
+
+    #[test]
+    fn codecs_that_depend_on_the_order_of_elements_stay_inside_shards() {
         let json = format!(r#"[{{"name": "numcodecs.delta", "configuration": {{"dtype": "|u1"}}}}, {}]"#, shards("[2]", r#"["bytes"]"#));
         assert_eq!(parse_error(&v3(&json), DataType::UInt8, 1).kind(), ErrorKind::Unsupported);
     }
