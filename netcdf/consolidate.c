@@ -227,8 +227,9 @@ int oz_consolidate(oz_file *file) {
     if (!file->writable || !oz_stores(file)) return NC_NOERR;
     if (!file->stale) return NC_NOERR;
     if (!oz_file_alone(file)) {
-        int lock = oz_lock(file), flushed = flush(file);
-        oz_unlock(file, lock);
+        oz_lock(file);
+        int flushed = flush(file);
+        oz_unlock(file);
         return flushed;
     }
     int status = collect(file, &all);

@@ -147,7 +147,19 @@ static int store_before_renaming(oz_file *file, bool lacking, bool *defining) {
     return *defining ? oz_elements_store(file) : oz_hierarchy_sync(file);
 }
 
-/* Brings the new name into the records: by them variables have their types. What cannot be stored waits on. */
+/* Renames what is in the store. The record has it by both names before that, for by the record variables have their types, also after a kill. */
+static int rename_stored(const oz_renaming *renaming) {
+    const oz_group *group = renaming->group;
+    const char *path = renaming->path ? "" : NULL;
+    const oz_renaming both = {group, renaming->name, renaming->new_name, path, NULL, true}, back = {group, renaming->new_name, renaming->name, path, NULL, false};
+    int status = oz_record_rename(group, &both);
+    if (status) return status;
+    status = oz_error(ozarr_group_rename(group->handle, renaming->name, renaming->new_name));
+    if (status) (void)oz_record_rename(group, &back);
+    return status;
+}
+
+/* Brings the new name into the records, and nothing but that. What cannot be stored waits on. */
 static void store_after_renaming(oz_file *file, const oz_renaming *renaming, bool defining) {
     for (int i = 0; i < file->group_count && oz_stores(file); i++) {
         const oz_group *group = file->groups[i];
@@ -175,16 +187,19 @@ int oz_rename_var(int ncid, int varid, const char *name) {
     if (stored) status = store_before_renaming(group->file, lacks(var), &defining);
     /* What could not be stored waits on in the handles. */
     if (status) return free(copy), free(old), status;
+    const oz_renaming renaming = {.group = group, .name = old, .new_name = name};
+    oz_lock(group->file);
     if (stored) {
         oz_var_close(var);
-        if (oz_stores(group->file)) status = oz_error(ozarr_group_rename(group->handle, var->name, name));
+        if (oz_stores(group->file)) status = rename_stored(&renaming);
         status = oz_agree(group->file->ranks, status);
     }
     if (status) free(copy);
     else oz_list_rename(&group->vars, var->id, copy);
     int opened = stored ? oz_var_open(var) : NC_NOERR;
     touch(group);
-    if (stored && !status && !opened) store_after_renaming(group->file, &(oz_renaming){.group = group, .name = old, .new_name = var->name}, defining);
+    if (stored && !status && !opened) store_after_renaming(group->file, &renaming, defining);
+    oz_unlock(group->file);
     free(old);
     return status ? status : opened;
 }
@@ -263,8 +278,11 @@ int oz_rename_grp(int ncid, const char *name) {
     if (stored) status = store_before_renaming(file, lacks_below(group), &defining);
     /* What could not be stored waits on in the handles. */
     if (status) return free(copy), free(path), status;
+    const char *last = strrchr(path, '/');
+    oz_renaming renaming = {.group = group->parent, .name = last ? last + 1 : path, .new_name = name, .path = path};
+    oz_lock(file);
     if (stored) close_below(file, group);
-    if (stored && oz_stores(file)) status = oz_error(ozarr_group_rename(group->parent->handle, group->name, name));
+    if (stored && oz_stores(file)) status = rename_stored(&renaming);
     status = oz_agree(file->ranks, status);
     if (!status) oz_list_rename(&group->parent->groups, oz_list_index(&group->parent->groups, group->name), copy);
     else free(copy);
@@ -273,9 +291,9 @@ int oz_rename_grp(int ncid, const char *name) {
     for (int i = 0; i < file->group_count && file->type_count; i++) touch(file->groups[i]);
     int opened = stored ? reopen(group) : NC_NOERR;
     char *new_path = oz_group_path(group);
-    const char *last = strrchr(path, '/');
-    const oz_renaming renaming = {group->parent, last ? last + 1 : path, group->name, path, new_path};
+    renaming.new_path = new_path;
     if (stored && !status && !opened && new_path) store_after_renaming(file, &renaming, defining);
+    oz_unlock(file);
     free(path);
     free(new_path);
     /* As netCDF-4 has it: programs end define mode then. */

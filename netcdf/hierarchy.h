@@ -81,15 +81,16 @@ int oz_elements_store(oz_file *file);
 int oz_group_store_atts(oz_group *group);
 int oz_var_store_atts(oz_var *var);
 
-/* Locks a file that is not this program's alone, so that nobody else merges what he stores into it, until `oz_unlock` of what is returned. Goes on without
+/* Locks a file that is not this program's alone, so that nobody else merges what he stores into it, until as many calls of `oz_unlock`. Goes on without
  * where the store is no folder, files in it cannot be locked, or the lock does not become free, which it waits for at most once a minute. */
-int oz_lock(oz_file *file);
-void oz_unlock(const oz_file *file, int lock);
+void oz_lock(oz_file *file);
+void oz_unlock(oz_file *file);
 
-/* What has another name by now: a variable of a group, or a group in it, whose path below the root is then given, too. */
+/* What has another name by now: a variable of a group, or a group in it, whose path below the root is then given, too. `both`: it is to have both names. */
 typedef struct oz_renaming {
     const oz_group *group;
     const char *name, *new_name, *path, *new_path;
+    bool both;
 } oz_renaming;
 
 /* Stores the new name in the record of a group, and nothing else that is not yet stored. */

@@ -1,5 +1,6 @@
 /* Keeps programs apart that store in one file by this library: what one of them has read the others do not change before it has stored what it makes of it. */
 #include "hierarchy.h"
+#include "parallel.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -93,12 +94,11 @@ static time_t now(void) {
     return time.tv_sec;
 }
 
-/* One whose holder stands still is waited for once in a while, and not again for each group and variable. */
-int oz_lock(oz_file *file) {
+/* Locks the file at a path, or not: one whose holder stands still is waited for once in a while, and not again for each group and variable. */
+static int lock_path(oz_file *file, const char *path) {
     enum { TRIES = 10000, FEW_TRIES = 10, WAIT = 1000000, MINUTE = 60 };
-    char *path = oz_file_alone(file) ? NULL : path_of(file);
     int locked = -1, tries = now() < file->impatient_until ? FEW_TRIES : TRIES;
-    bool again = path != NULL;
+    bool again = true;
     for (int i = 0; i < tries && again && locked < 0; i++) {
         if (i) nanosleep(&(struct timespec){.tv_nsec = WAIT}, NULL);
         locked = try_lock(path, &again);
@@ -108,16 +108,23 @@ int oz_lock(oz_file *file) {
         oz_log("%s stays locked by another program: what that stores at the same time may be lost", path);
         file->impatient_until = now() + MINUTE;
     }
-    free(path);
     return locked;
 }
 
-void oz_unlock(const oz_file *file, int lock) {
-    char *path = lock < 0 ? NULL : path_of(file);
-    nlink_t count = path ? links(lock, path) : 0;
+void oz_lock(oz_file *file) {
+    if (file->lock_depth++) return;
+    char *path = oz_stores(file) && !oz_file_alone(file) ? path_of(file) : NULL;
+    file->lock = path ? lock_path(file, path) : -1;
+    free(path);
+}
+
+void oz_unlock(oz_file *file) {
+    if (--file->lock_depth) return;
+    char *path = file->lock < 0 ? NULL : path_of(file);
+    nlink_t count = path ? links(file->lock, path) : 0;
     /* One that a copy of the folder has, too, is not marked: it could not be locked there any more. */
-    bool marked = count && !unlink(path) && count == 1 && !ftruncate(lock, REMOVED_LEN);
+    bool marked = count && !unlink(path) && count == 1 && !ftruncate(file->lock, REMOVED_LEN);
     (void)marked;
     free(path);
-    if (lock >= 0) close(lock);
+    if (file->lock >= 0) close(file->lock);
 }

@@ -179,6 +179,8 @@ typedef struct oz_file {
     struct oz_templates *decoders;
     /* Until when, by a clock of seconds, the lock of the file is not waited for: it did not become free. */
     time_t impatient_until;
+    /* How often it is locked, and the file that is (-1: none could be). */
+    int lock_depth, lock;
     /* The ranks that have the file open together, or NULL; whether new variables are collective. */
     struct oz_ranks *ranks;
     bool collective;

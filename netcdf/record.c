@@ -193,13 +193,14 @@ static int store_record(const oz_group *group, const text *attributes, text *rec
 int oz_group_store_atts(oz_group *group) {
     text attributes = {0}, record = {0};
     oz_stored stored = {0}, old = {0};
-    int lock = oz_lock(group->file), status = read_stored(group, NULL, &stored, &old);
+    oz_lock(group->file);
+    int status = read_stored(group, NULL, &stored, &old);
     if (!status) {
         oz_atts_write(&attributes, group->file, &group->atts, NULL, 3, &stored);
         write_record(&record, group, &old);
         status = store_record(group, &attributes, &record);
     }
-    oz_unlock(group->file, lock);
+    oz_unlock(group->file);
     free_stored(&stored);
     free_stored(&old);
     free(attributes.bytes);
@@ -225,19 +226,50 @@ static void write_path(text *t, const char *old, const oz_renaming *renaming) {
     free(path.bytes);
 }
 
-/* Copies a value of the record with the new name: in the list or the object of nodes, which is the member `nodes` (NULL: none is), and in the paths of
- * types. */
-static void copy_renamed(text *t, const oz_stored *record, const json *value, bool is_nodes, const char *nodes, const oz_renaming *renaming) {
+/* The name of a node that an object or a list has: NULL of an item that is no name. */
+static const char *node_name(const json *nodes, const json *item) {
+    if (nodes->kind == JSON_OBJECT) return item->name;
+    return item->kind == JSON_STRING ? item->text : NULL;
+}
+
+static bool has_node(const json *nodes, const char *name) {
+    bool found = false;
+    for (const json *item = nodes->first; item; item = item->next) found = found || (node_name(nodes, item) && strcmp(node_name(nodes, item), name) == 0);
+    return found;
+}
+
+static void copy_renamed(text *t, const oz_stored *record, const json *value, const char *nodes, const oz_renaming *renaming);
+
+/* Copies an object or a list of nodes with the new name: instead of the old one, or beside it. What the record says by the new name of a node that is
+ * not there is replaced; where both are said already, the new one is right. */
+static void copy_nodes(text *t, const oz_stored *record, const json *nodes, const oz_renaming *renaming) {
+    bool object = nodes->kind == JSON_OBJECT, has_old = has_node(nodes, renaming->name), has_new = has_old && has_node(nodes, renaming->new_name);
+    text_put(t, object ? "{" : "[");
+    for (const json *item = nodes->first; item; item = item->next) {
+        const char *name = node_name(nodes, item);
+        bool is_old = name && strcmp(name, renaming->name) == 0, is_new = name && strcmp(name, renaming->new_name) == 0;
+        if (!name || (has_new && (renaming->both ? is_new : is_old))) continue;
+        for (int copies = is_old && renaming->both ? 2 : 1; copies > 0; copies--) {
+            const char *written = is_old && copies == 1 ? renaming->new_name : name;
+            if (object) text_member(t, written), copy_renamed(t, record, item, NULL, renaming);
+            else text_comma(t), text_quote(t, written, strlen(written));
+        }
+    }
+    text_put(t, object ? "}" : "]");
+}
+
+/* Copies a value of the record with the new name: in its member `nodes` (NULL: it has none), and in the paths of types. */
+static void copy_renamed(text *t, const oz_stored *record, const json *value, const char *nodes, const oz_renaming *renaming) {
     bool object = value->kind == JSON_OBJECT;
-    if (value->kind == JSON_STRING && is_nodes && strcmp(value->text, renaming->name) == 0)
-        return text_quote(t, renaming->new_name, strlen(renaming->new_name));
     if (value->kind == JSON_STRING && leads_through(value->text, renaming)) return write_path(t, value->text, renaming);
     if (!object && value->kind != JSON_ARRAY) return text_add(t, record->source + value->from, value->to - value->from);
     text_put(t, object ? "{" : "[");
     for (const json *item = value->first; item; item = item->next) {
-        if (object) text_member(t, is_nodes && strcmp(item->name, renaming->name) == 0 ? renaming->new_name : item->name);
+        bool is_nodes = object && nodes && strcmp(item->name, nodes) == 0 && (item->kind == JSON_OBJECT || item->kind == JSON_ARRAY);
+        if (object) text_member(t, item->name);
         else text_comma(t);
-        copy_renamed(t, record, item, object ? nodes && strcmp(item->name, nodes) == 0 : is_nodes, NULL, renaming);
+        if (is_nodes) copy_nodes(t, record, item, renaming);
+        else copy_renamed(t, record, item, NULL, renaming);
     }
     text_put(t, object ? "}" : "]");
 }
@@ -246,13 +278,14 @@ int oz_record_rename(const oz_group *group, const oz_renaming *renaming) {
     const char *nodes = group != renaming->group ? NULL : renaming->path ? "groups" : "variables";
     text renamed = {0};
     oz_stored stored = {0}, record = {0};
-    int lock = oz_lock(group->file), status = read_stored(group, NULL, &stored, &record);
+    oz_lock(group->file);
+    int status = read_stored(group, NULL, &stored, &record);
     if (!status && oz_file_alone(group->file)) read_record(ozarr_group_node(group->handle), &record);
     if (!status && record.object) {
-        copy_renamed(&renamed, &record, record.object, false, nodes, renaming);
+        copy_renamed(&renamed, &record, record.object, nodes, renaming);
         status = store_record(group, NULL, &renamed);
     }
-    oz_unlock(group->file, lock);
+    oz_unlock(group->file);
     free_stored(&stored);
     free_stored(&record);
     free(renamed.bytes);
@@ -263,7 +296,8 @@ int oz_var_store_atts(oz_var *var) {
     text attributes = {0};
     oz_stored stored = {0};
     int32_t format = 3;
-    int lock = oz_lock(var->group->file), status = oz_var_handle(var);
+    oz_lock(var->group->file);
+    int status = oz_var_handle(var);
     if (!status) status = read_stored(var->group, var, &stored, NULL);
     if (!status) {
         oz_var_forget_document(var);
@@ -271,7 +305,7 @@ int oz_var_store_atts(oz_var *var) {
         oz_atts_write(&attributes, var->group->file, &var->atts, var, format, &stored);
     }
     if (!status) status = attributes.failed ? NC_ENOMEM : oz_error(ozarr_attrs_set(ozarr_array_node(var->array), attributes.bytes));
-    oz_unlock(var->group->file, lock);
+    oz_unlock(var->group->file);
     free_stored(&stored);
     free(attributes.bytes);
     if (!status) var->dirty = false;

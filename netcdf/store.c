@@ -210,12 +210,12 @@ int oz_elements_store(oz_file *file) {
     if (!status) status = flushed;
     /* Of a file that is new the documents are ours alone. Another rank may know of a length that this one does not. */
     bool looks = oz_stores(file) && !oz_file_alone(file) && (file->ranks || any_is_longer(file));
-    int lock = looks ? oz_lock(file) : -1;
+    if (looks) oz_lock(file);
     if (!status && looks) status = for_each_array(file, look_again);
     status = oz_agree(file->ranks, status);
     if (!status) status = oz_agree_on_lengths(file);
     if (!status) status = for_each_array(file, publish);
-    oz_unlock(file, lock);
+    if (looks) oz_unlock(file);
     return oz_agree(file->ranks, status);
 }
 

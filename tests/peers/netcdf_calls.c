@@ -917,6 +917,36 @@ static void dropped_renaming(void) {
     }
 }
 
+/* A renaming that meets a full disk, in a new file or one that is opened, in define mode or not, renames nothing, and no attribute has another type then. */
+static void refused_renaming(void) {
+    char history[4000];
+    memset(history, 'h', sizeof history);
+    for (int kind = 0; kind < 4; kind++) {
+        int dim, var, group, defining = kind & 1;
+        create(NC_NETCDF4);
+        SHOW(nc_def_dim(file, "x", 2, &dim));
+        SHOW(nc_def_var(file, "v", NC_INT, 1, &dim, &var));
+        SHOW(nc_put_att_int(file, var, "n", NC_SHORT, 1, &dim));
+        SHOW(nc_put_att_text(file, NC_GLOBAL, "history", sizeof history, history));
+        SHOW(nc_def_grp(file, "g", &group));
+        SHOW(nc_enddef(file));
+        if (kind & 2) {
+            SHOW(nc_close(file));
+            open(NC_WRITE);
+            SHOW(nc_inq_grp_ncid(file, "g", &group));
+        }
+        if (defining) SHOW(nc_redef(file));
+        FAILS_ON_FULL_DISK(nc_rename_var(file, var, "w"));
+        FAILS_ON_FULL_DISK(nc_rename_grp(group, "h"));
+        if (defining) SHOW(nc_abort(file));
+        else SHOW(nc_close(file));
+        open(NC_NOWRITE);
+        show_kind(file, "v");
+        SHOW(nc_inq_grp_ncid(file, "g", &group));
+        SHOW(nc_close(file));
+    }
+}
+
 /* A variable and a group are renamed at once in define mode, and what was defined beside them can still be changed, or dropped by nc_abort. */
 static void renaming_among_definitions(void) {
     bool zarr = strstr(path, ".zarr") != NULL;
@@ -1729,7 +1759,7 @@ static const struct {
 } CASES[] = {{"names", names}, {"null_strings", null_strings}, {"renaming", renaming}, {"longer_names", longer_names}, {"paths", paths}, {"deletion", deletion}, {"hashes", hashes}, {"own_attributes", own_attributes}, {"nothing", nothing},
     {"quantized", quantized},    {"fill_modes", fill_modes}, {"fill_modes_classic", fill_modes_classic}, {"define_cycles", define_cycles},
     {"define_cycles_classic", define_cycles_classic}, {"watching", watching}, {"small_reads", small_reads}, {"many", many}, {"alike", alike}, {"full_disk", full_disk}, {"full_disk_renaming", full_disk_renaming}, {"abortion", abortion}, {"closed_groups", closed_groups},
-    {"aborted_records", aborted_records}, {"definitions_on_full_disk", definitions_on_full_disk}, {"dropped_renaming", dropped_renaming}, {"renaming_among_definitions", renaming_among_definitions}, {"renaming_before_abortion", renaming_before_abortion}, {"freed_names", freed_names}, {"freed_names_above", freed_names_above}, {"far_records", far_records}, {"blocked_definition", blocked_definition},
+    {"aborted_records", aborted_records}, {"definitions_on_full_disk", definitions_on_full_disk}, {"dropped_renaming", dropped_renaming}, {"refused_renaming", refused_renaming}, {"renaming_among_definitions", renaming_among_definitions}, {"renaming_before_abortion", renaming_before_abortion}, {"freed_names", freed_names}, {"freed_names_above", freed_names_above}, {"far_records", far_records}, {"blocked_definition", blocked_definition},
     {"shuffled_levels", shuffled_levels}, {"refused_definitions", refused_definitions}, {"aborted_on_full_disk", aborted_on_full_disk}, {"threads", threads},
     {"appending", appending}, {"grown_below", grown_below}, {"hidden_dimensions", hidden_dimensions},
     {"filled_lists", filled_lists}, {"types_of_groups", types_of_groups}, {"types_without_members", types_without_members}, {"types_in_circles", types_in_circles}, {"late_fill_values", late_fill_values}, {"late_fill_values_classic", late_fill_values_classic},
