@@ -167,8 +167,59 @@ static void note_stored(oz_group *group) {
     group->dirty = false;
 }
 
+/* Whether what is stored has a member as it is to be. */
+static bool is_same(const oz_stored *stored, const json *old, const char *wanted, const json *member) {
+    return old && old->to - old->from == member->to - member->from && !memcmp(stored->source + old->from, wanted + member->from, member->to - member->from);
+}
+
+/* The next member that is there, too, and that this process knows. */
+static const json *next_known(const json *member, const json *there, const oz_list *atts) {
+    while (member && (!json_member(there, member->name) || oz_list_index(atts, member->name) < 0)) member = member->next;
+    return member;
+}
+
+/* Whether attributes that are set one by one have the order in which the program sees them, among those of others: new ones come last. */
+static bool keeps_order(const oz_stored *stored, const json *wanted, const oz_list *atts) {
+    const json *old = next_known(stored->object->first, wanted, atts);
+    for (const json *member = wanted->first; member; member = member->next) {
+        if (oz_list_index(atts, member->name) < 0) continue;
+        if (json_member(stored->object, member->name) ? !old || strcmp(old->name, member->name) != 0 : old != NULL) return false;
+        if (old) old = next_known(old->next, wanted, atts);
+    }
+    return true;
+}
+
+/* Sets and erases the attributes that are to be others than those that are stored. */
+static ozarr_status set_changed(ozarr_node *node, const oz_stored *stored, const char *text, const json *wanted) {
+    ozarr_status status = OZARR_OK;
+    for (const json *old = stored->object->first; old && !status; old = old->next)
+        if (!json_member(wanted, old->name) && strcmp(old->name, OZ_RECORD) != 0) status = ozarr_attr_erase(node, old->name);
+    for (const json *member = wanted->first; member && !status; member = member->next) {
+        if (is_same(stored, json_member(stored->object, member->name), text, member)) continue;
+        char *value = strndup(text + member->from, member->to - member->from);
+        status = value ? ozarr_attr_set_json(node, member->name, value) : OZARR_ERR_NO_MEMORY;
+        free(value);
+    }
+    return status;
+}
+
+/* Stores attributes (NULL: those that are there), and the record of a group. Programs that set others at the same time may know no lock: those that do not
+ * change are not stored again. */
+static int store_atts(ozarr_node *node, const oz_stored *stored, const oz_list *atts, const char *attributes, const char *record) {
+    json *wanted = attributes && stored->object ? json_read(attributes) : NULL;
+    ozarr_status status = ozarr_attrs_begin(node);
+    /* After a commit that failed the handle still collects; what follows replaces that. */
+    bool again = status == OZARR_ERR_STATE, whole = again || !wanted || !keeps_order(stored, wanted, atts);
+    if (again) status = OZARR_OK;
+    if (!status && attributes) status = whole ? ozarr_attrs_set(node, attributes) : set_changed(node, stored, attributes, wanted);
+    if (!status && record) status = ozarr_attr_set_json(node, OZ_RECORD, record);
+    if (!status) status = ozarr_attrs_commit(node);
+    json_free(wanted);
+    return oz_error(status);
+}
+
 /* Stores the record of a group with all its attributes, or (`attributes` NULL) with those that it has. */
-static int store_record(const oz_group *group, const text *attributes, text *record) {
+static int store_record(const oz_group *group, const oz_stored *stored, const text *attributes, text *record) {
     ozarr_node *node = ozarr_group_node(group->handle);
     int32_t format = 3;
     if (record->failed || (attributes && attributes->failed)) return NC_ENOMEM;
@@ -181,13 +232,7 @@ static int store_record(const oz_group *group, const text *attributes, text *rec
         *record = quoted;
         if (quoted.failed) status = OZARR_ERR_NO_MEMORY;
     }
-    if (!status) status = ozarr_attrs_begin(node);
-    /* After a commit that failed the handle still collects; what follows replaces that. */
-    if (status == OZARR_ERR_STATE) status = OZARR_OK;
-    if (!status && attributes) status = ozarr_attrs_set(node, attributes->bytes);
-    if (!status) status = ozarr_attr_set_json(node, OZ_RECORD, record->bytes);
-    if (!status) status = ozarr_attrs_commit(node);
-    return oz_error(status);
+    return status ? oz_error(status) : store_atts(node, stored, &group->atts, attributes ? attributes->bytes : NULL, record->bytes);
 }
 
 int oz_group_store_atts(oz_group *group) {
@@ -198,7 +243,7 @@ int oz_group_store_atts(oz_group *group) {
     if (!status) {
         oz_atts_write(&attributes, group->file, &group->atts, NULL, 3, &stored);
         write_record(&record, group, &old);
-        status = store_record(group, &attributes, &record);
+        status = store_record(group, &stored, &attributes, &record);
     }
     oz_unlock(group->file);
     free_stored(&stored);
@@ -283,7 +328,7 @@ int oz_record_rename(const oz_group *group, const oz_renaming *renaming) {
     if (!status && oz_file_alone(group->file)) read_record(ozarr_group_node(group->handle), &record);
     if (!status && record.object) {
         copy_renamed(&renamed, &record, record.object, nodes, renaming);
-        status = store_record(group, NULL, &renamed);
+        status = store_record(group, &stored, NULL, &renamed);
     }
     oz_unlock(group->file);
     free_stored(&stored);
@@ -304,7 +349,7 @@ int oz_var_store_atts(oz_var *var) {
         status = oz_error(ozarr_node_zarr_format(ozarr_array_node(var->array), &format));
         oz_atts_write(&attributes, var->group->file, &var->atts, var, format, &stored);
     }
-    if (!status) status = attributes.failed ? NC_ENOMEM : oz_error(ozarr_attrs_set(ozarr_array_node(var->array), attributes.bytes));
+    if (!status) status = attributes.failed ? NC_ENOMEM : store_atts(ozarr_array_node(var->array), &stored, &var->atts, attributes.bytes, NULL);
     oz_unlock(var->group->file);
     free_stored(&stored);
     free(attributes.bytes);

@@ -797,6 +797,31 @@ def racing_definers(build):
         check(f"two programs{' of two users' if mask else ''} write at once in format {version}", code == 0 and out.splitlines() == wanted, (err[-500:], [line for line in out.splitlines() if line not in wanted]))
 
 
+RACING_PROGRAMS = """
+import netCDF4, numpy as np, subprocess, sys
+with netCDF4.Dataset(sys.argv[1], "w") as d:
+    d.createDimension("t", None), d.createVariable("v", "i4", ("t",))
+script = " && ".join(f"{sys.argv[2]} attrs set {sys.argv[1]}{path} o{i} {i}" for i in range(20) for path in ("", "/v"))
+other = subprocess.Popen(["sh", "-c", script])
+d = netCDF4.Dataset(sys.argv[1], "a")
+while other.poll() is None:
+    for node in d, d["v"]:
+        node.setncattr("n", np.int16(d.getncattr("n") + 1 if "n" in d.ncattrs() else 0))
+    d.sync()
+d.close()
+print(other.returncode)
+with netCDF4.Dataset(sys.argv[1]) as d:
+    print([f"o{i} of {node}" for i in range(20) for node in (d, d["v"]) if f"o{i}" not in node.ncattrs()], d.n.dtype, d["v"].n.dtype)
+"""
+
+
+def racing_programs(build):
+    """A program of ozarr sets attributes of a group and a variable while one of netCDF sets others all the time: nothing is lost, though it knows no lock of netCDF's."""
+    for version in "3", "2":
+        code, out, err = run([sys.executable, "-c", RACING_PROGRAMS, f"programs{version}.zarr", PROGRAM], build, **PRELOAD, OZARR_NETCDF_SPEC=f"format={version}")
+        check(f"programs of netCDF and ozarr at once in format {version}", code == 0 and out == "0\n[] int16 int16\n", (out, err[-500:]))
+
+
 RACING_GROUPS = """
 import netCDF4, numpy as np, os, sys
 with netCDF4.Dataset(sys.argv[1], "w") as d:
@@ -959,6 +984,7 @@ def main():
     two_writers(build)
     two_definers(build)
     racing_definers(build)
+    racing_programs(build)
     racing_groups(build)
     stopped_holder(build)
     settings(build)
