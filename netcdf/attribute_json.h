@@ -26,6 +26,10 @@ typedef struct oz_stored {
     const oz_list *gone;
 } oz_stored;
 
+/* Reads the stored record of a group, which is text in format 2. */
+void oz_stored_read(const ozarr_node *node, oz_stored *stored);
+void oz_stored_free(oz_stored *stored);
+
 /* Adds all attributes as a JSON object; with `stored` (or NULL) those that the program has not changed are as the store has them. `_FillValue` is as
  * xarray has it: in format 2 no attribute, but the fill value. */
 void oz_atts_write(text *t, const oz_file *file, const oz_list *atts, const oz_var *var, int format, const oz_stored *stored);

@@ -118,9 +118,9 @@ static int store(const oz_file *file, const entries *all, const oz_group *group,
 }
 
 /* The dimension that NCZarr's keys have by that name, of a group or the nearest group above it: the keys of a group name those of its arrays, wherever
- * they are defined. */
+ * they are defined. NULL of one that only other programs know. */
 static const oz_dim *visible_dim(const oz_group *group, const char *name) {
-    for (; group; group = group->parent)
+    for (; group && oz_list_index(&group->their_dims, name) < 0; group = group->parent)
         for (int i = 0; i < group->dims.count; i++) {
             const oz_dim *dim = group->dims.items[i];
             if (strcmp(dim->key ? dim->key : dim->name, name) == 0) return dim;
@@ -199,7 +199,7 @@ static int lengthen_nczarr(const oz_group *group) {
         bool unlimited;
         if (ozarr_group_nc_dimension(group->handle, i, name, sizeof name, NULL, &extent, &unlimited)) continue;
         const oz_dim *dim = visible_dim(group, name);
-        if (!dim || !dim->unlimited || unlimited || (int64_t)dim->len == extent) continue;
+        if (!dim || !dim->unlimited || unlimited || (int64_t)dim->len <= extent) continue;
         status = ozarr_group_nc_define_dimension(group->handle, name, (int64_t)dim->len, false);
     }
     return oz_error(status);
@@ -211,6 +211,7 @@ static int flush(oz_file *file) {
     const oz_group *root = file->groups[0];
     const bool made = file->consolidates || (file->created && file->group_count == 1 && !root->vars.count);
     bool current = true;
+    if (oz_file_format(file) == 2) oz_others_find(file);
     int error = oz_error(rename_all(file));
     for (int i = 0; i < file->group_count && !error; i++)
         if (file->groups[i]->handle) error = lengthen_nczarr(file->groups[i]);

@@ -477,6 +477,7 @@ int oz_var_create(oz_var *var, oz_templates *templates) {
     bool again = oz_var_made(var) || var->recreate, alone = oz_file_alone(var->group->file);
     oz_var_close(var);
     oz_var_lengths(var, var->shape);
+    if (!alone) oz_var_stored_lengths(var, var->shape);
     int error = NC_NOERR;
     if (alone) {
         error = publish_new(var, templates);

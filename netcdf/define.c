@@ -144,7 +144,7 @@ static bool lacks(const oz_var *var) { return var->unopened && !oz_var_made(var)
  * be changed. Arrays that a rank lacks are made first. */
 static int store_before_renaming(oz_file *file, bool lacking, bool *defining) {
     *defining = oz_agree(file->ranks, file->defining) && !oz_agree(file->ranks, lacking);
-    return *defining ? oz_elements_store(file) : oz_hierarchy_sync(file);
+    return *defining ? oz_lengths_store(file, oz_elements_flush(file)) : oz_hierarchy_sync(file);
 }
 
 /* Renames what is in the store. The record has it by both names before that, for by the record variables have their types, also after a kill. */
@@ -246,6 +246,7 @@ static void close_below(const oz_file *file, const oz_group *group) {
             var->closed = oz_var_made(var);
             oz_var_close(var);
         }
+        oz_others_drop(one);
         one->closed = one->handle != NULL;
         ozarr_group_free(one->handle);
         one->handle = NULL;

@@ -194,12 +194,23 @@ int oz_enddef(int ncid, size_t a, size_t b, size_t c, size_t d) {
     return status;
 }
 
-/* Stores all. The elements of arrays that are in the store are stored and shown to readers even where a definition cannot be stored: it can
- * neither be taken back nor mended. */
-static int store_all(oz_file *file) {
-    int defined = oz_agree(file->ranks, oz_hierarchy_store(file)), status = oz_elements_store(file);
+/* Stores the elements of arrays that are in the store, and shows them to readers. Where there is something to tell them the file stays locked, until
+ * `unlock`: whatever others define meanwhile would not be as long as the arrays here. */
+static int store_elements(oz_file *file) {
+    int status = oz_elements_flush(file);
+    if (file->stale || oz_lengths_differ(file)) oz_lock(file);
+    status = oz_lengths_store(file, status);
     if (!status && (file->stored || !file->created)) status = oz_consolidate(file);
-    status = oz_agree(file->ranks, status);
+    return oz_agree(file->ranks, status);
+}
+
+static void unlock(oz_file *file) {
+    if (file->lock_depth) oz_unlock(file);
+}
+
+/* Stores all: the elements even where a definition cannot be stored, which can neither be taken back nor mended. */
+static int store_all(oz_file *file) {
+    int defined = oz_agree(file->ranks, oz_hierarchy_store(file)), status = store_elements(file);
     return defined ? defined : status;
 }
 
@@ -213,6 +224,7 @@ int oz_sync(int ncid) {
     }
     if (group->file->defining && group->file->classic) return NC_EINDEFINE;
     status = store_all(group->file);
+    unlock(group->file);
     if (!status) status = check_types(group->file);
     if (!status) group->file->defining = false;
     return status;
@@ -229,6 +241,7 @@ static int close_file(oz_file *file, int status) {
     bool complete = file->writable && store && !status;
     int closed = complete ? oz_error(ozarr_store_close(store)) : NC_NOERR;
     if (!complete) ozarr_store_free(store);
+    unlock(file);
     oz_file_free(file);
     status = oz_agree(ranks, status ? status : closed);
     oz_ranks_free(ranks);
@@ -245,9 +258,7 @@ int oz_abort(int ncid) {
     /* One rank may have failed where the others had nothing to store. */
     bool defining = oz_agree(file->ranks, file->defining), undefined = oz_agree(file->ranks, file->created && !file->stored);
     if (file->writable && !defining) return oz_close(file->ncid, NULL);
-    if (file->writable && !undefined) status = oz_elements_store(file);
-    if (!status && !undefined) status = oz_consolidate(file);
-    status = oz_agree(file->ranks, status);
+    if (file->writable && !undefined) status = store_elements(file);
     if (oz_stores(file) && undefined) {
         status = oz_error(ozarr_store_node_erase(file->store, ""));
         rmdir(file->folder);
@@ -277,7 +288,8 @@ int oz_close(int ncid, void *memory) {
     if (group->parent) return NC_EBADGRPID;
     /* A type without members is an error, and all else is stored. */
     int types = check_types(group->file);
-    status = close_file(group->file, group->file->writable ? store_all(group->file) : NC_NOERR);
+    if (group->file->writable) status = store_all(group->file);
+    status = close_file(group->file, status);
     return status ? status : types;
 }
 

@@ -74,8 +74,15 @@ int oz_var_show_times(oz_var *var);
 int oz_hierarchy_store(oz_file *file);
 /* As `oz_hierarchy_store`; also stores elements that wait, and publishes the lengths of dimensions that grew. */
 int oz_hierarchy_sync(oz_file *file);
-/* Stores elements that wait, and publishes the lengths, of the arrays that are in the store. */
-int oz_elements_store(oz_file *file);
+/* Stores elements that wait, of the arrays that are in the store. */
+int oz_elements_flush(oz_file *file);
+/* Publishes the lengths of these arrays, once (`flushed`: how that went) their elements are stored. */
+int oz_lengths_store(oz_file *file, int flushed);
+/* Whether it is to look at what others have stored. */
+bool oz_lengths_differ(const oz_file *file);
+
+/* Looks for the variables that other programs have defined in the file since, along a dimension that grows: they are made as long as all others. */
+void oz_others_find(oz_file *file);
 
 /* Stores the attributes of a group, with our record, or of a variable: what this process has changed, and all else as the store has it by now. */
 int oz_group_store_atts(oz_group *group);
@@ -85,6 +92,9 @@ int oz_var_store_atts(oz_var *var);
  * where the store is no folder, files in it cannot be locked, or the lock does not become free, which it waits for at most once a minute. */
 void oz_lock(oz_file *file);
 void oz_unlock(oz_file *file);
+
+/* The kind of the node of a name (or path) in a group; OZARR_NODE_KIND_UNKNOWN also where it cannot be told. */
+ozarr_node_kind oz_kind_at(const oz_group *group, const char *name);
 
 /* What has another name by now: a variable of a group, or a group in it, whose path below the root is then given, too. `both`: it is to have both names. */
 typedef struct oz_renaming {
@@ -135,6 +145,8 @@ int oz_var_open(oz_var *var);
 void oz_var_close(oz_var *var);
 /* The shape of a variable by the lengths of its dimensions. */
 void oz_var_lengths(const oz_var *var, int64_t *shape);
+/* The same, but along dimensions that may grow as long as the arrays are that are in the store. */
+void oz_var_stored_lengths(const oz_var *var, int64_t *shape);
 /* The shape that an array is opened with which is to be written: dimensions that may grow get twice the length that they have, or that `ends` of a
  * region (may be NULL) give them, at least, and all of them together what the number of elements leaves. */
 void oz_var_room(const oz_var *var, const int64_t *ends, int64_t *room);

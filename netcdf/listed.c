@@ -37,20 +37,23 @@ void oz_listed_free(oz_listed *listed) {
     free(listed);
 }
 
-/* Reads the root's document; false without it. Most are shorter than the room that is asked for first, and read by one request. */
-static bool read_text(const ozarr_store *store, oz_listed *listed) {
+/* Most are shorter than the room that is asked for first, and read by one request. */
+char *oz_document_text(const ozarr_store *store, const char *key) {
     size_t room = 16 << 20, len = 0;
+    char *text = NULL;
     ozarr_status status = OZARR_ERR_BUFFER_SIZE;
     for (int tries = 0; tries < 2 && status == OZARR_ERR_BUFFER_SIZE; tries++, room = len) {
-        free(listed->text);
-        listed->text = malloc(room + 1);
-        status = listed->text ? ozarr_store_key_get(store, "zarr.json", listed->text, room, &len) : OZARR_ERR_NO_MEMORY;
+        free(text);
+        text = malloc(room + 1);
+        status = text ? ozarr_store_key_get(store, key, text, room, &len) : OZARR_ERR_NO_MEMORY;
     }
-    if (status) return false;
-    char *shorter = realloc(listed->text, len + 1);
-    if (shorter) listed->text = shorter;
-    listed->text[len] = 0;
-    return strlen(listed->text) == len;
+    if (status) return free(text), NULL;
+    char *shorter = realloc(text, len + 1);
+    if (shorter) text = shorter;
+    text[len] = 0;
+    if (strlen(text) == len) return text;
+    free(text);
+    return NULL;
 }
 
 static entry *add_entry(oz_listed *listed, char *path, size_t from) {
@@ -159,7 +162,8 @@ static bool complete(const oz_listed *listed) {
 /* Reads the root's document once, from its beginning to its end. */
 static bool read_all(oz_listed *listed, const oz_file *file) {
     bool read = false;
-    if (!read_text(file->store, listed)) return false;
+    listed->text = oz_document_text(file->store, "zarr.json");
+    if (!listed->text) return false;
     const char *text = listed->text;
     size_t at = strspn(text, " \t\r\n");
     if (!add_entry(listed, strdup(""), at)) return false;
@@ -185,6 +189,19 @@ oz_listed *oz_listed_read(const oz_file *file) {
 static json *read_member(const oz_listed *listed, const entry *e, int member) {
     size_t at = e->members[member];
     return at ? json_read_at(listed->text, &at) : NULL;
+}
+
+json *oz_document_record(const char *text) {
+    size_t at = strspn(text, " \t\r\n");
+    for (json_name name; json_next_member(text, &at, &name);) {
+        bool attributes = named(text, &name, "attributes");
+        for (json_name one; attributes && json_next_member(text, &at, &one);) {
+            if (named(text, &one, OZ_RECORD)) return oz_record_read(json_read_at(text, &at));
+            if (!json_skip(text, &at)) return NULL;
+        }
+        if (attributes || !json_skip(text, &at)) return NULL;
+    }
+    return NULL;
 }
 
 /* Takes our record out of a group's attributes. */

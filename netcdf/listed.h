@@ -19,6 +19,11 @@ typedef struct oz_reading {
     oz_list found;
 } oz_reading;
 
+/* The text of a document; NULL without it. Free it. */
+char *oz_document_text(const ozarr_store *store, const char *key);
+/* Our record in the document of a group of format 3, of which no more is read than what comes before; NULL without it. */
+json *oz_document_record(const char *text);
+
 /* Reads the consolidated metadata of a file that is open for reading; NULL where there are none that all programs know. */
 oz_listed *oz_listed_read(const oz_file *file);
 void oz_listed_free(oz_listed *listed);

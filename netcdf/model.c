@@ -179,8 +179,15 @@ static void type_free(oz_type *type) {
     free(type);
 }
 
+void oz_others_drop(oz_group *group) {
+    for (int i = 0; i < group->others.count; i++) var_free(group->others.items[i]);
+    list_free(&group->others);
+    group->others = (oz_list){0};
+}
+
 static void group_free(oz_group *group) {
     for (int i = 0; i < group->vars.count; i++) var_free(group->vars.items[i]);
+    oz_others_drop(group);
     for (int i = 0; i < group->dims.count; i++) {
         oz_dim *dim = group->dims.items[i];
         free(dim->name);
@@ -190,6 +197,7 @@ static void group_free(oz_group *group) {
     atts_free(&group->atts);
     oz_names_free(&group->gone);
     oz_names_free(&group->former);
+    oz_names_free(&group->their_dims);
     list_free(&group->vars);
     list_free(&group->dims);
     list_free(&group->groups);
@@ -304,7 +312,7 @@ static oz_form form_of(const oz_type *type) {
     return type->id == NC_CHAR ? OZ_CHARS : type->id == NC_STRING ? OZ_STRINGS : OZ_NUMBERS;
 }
 
-oz_var *oz_var_new(oz_group *group, const char *name, const oz_type *type, int rank) {
+static oz_var *add_var(oz_group *group, oz_list *list, const char *name, const oz_type *type, int rank) {
     oz_var *var = calloc(1, sizeof *var);
     if (!var) return NULL;
     var->info = type;
@@ -313,7 +321,7 @@ oz_var *oz_var_new(oz_group *group, const char *name, const oz_type *type, int r
     var->shape = calloc((size_t)rank + 1, sizeof *var->shape);
     var->room = calloc((size_t)rank + 1, sizeof *var->room);
     var->fill = calloc(1, type->size < 16 ? 16 : type->size);
-    if (!var->name || !var->dims || !var->shape || !var->room || !var->fill || oz_list_add(&group->vars, var)) {
+    if (!var->name || !var->dims || !var->shape || !var->room || !var->fill || oz_list_add(list, var)) {
         var_free(var);
         return NULL;
     }
@@ -321,9 +329,13 @@ oz_var *oz_var_new(oz_group *group, const char *name, const oz_type *type, int r
     var->type = type->id;
     var->form = form_of(type);
     var->rank = rank;
-    var->id = group->vars.count - 1;
+    var->id = list->count - 1;
     return var;
 }
+
+oz_var *oz_var_new(oz_group *group, const char *name, const oz_type *type, int rank) { return add_var(group, &group->vars, name, type, rank); }
+
+oz_var *oz_var_of_others(oz_group *group, const char *path, int rank) { return add_var(group, &group->others, path, oz_type_atomic(NC_BYTE), rank); }
 
 oz_type *oz_type_new(oz_group *group, const char *name, int kind, size_t size) {
     oz_file *file = group->file;

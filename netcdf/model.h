@@ -143,6 +143,10 @@ typedef struct oz_group {
     struct oz_file *file;
     int id;
     oz_list dims, vars, groups, atts, types;
+    /* The variables of other programs, in it or (by paths) in groups of theirs below it, that are made as long as a dimension of this file is. */
+    oz_list others;
+    /* The names of the dimensions that other programs have defined in it. */
+    oz_list their_dims;
     /* The names of attributes that were deleted or renamed, and of dimensions that were renamed, since they were stored. */
     oz_list gone, former;
     ozarr_group *handle;
@@ -210,6 +214,9 @@ oz_dim *oz_dim_by_name(const oz_group *group, const char *name);
 oz_group *oz_group_new(oz_file *file, oz_group *parent, const char *name);
 oz_dim *oz_dim_new(oz_group *group, const char *name, size_t len, bool unlimited);
 oz_var *oz_var_new(oz_group *group, const char *name, const oz_type *type, int rank);
+/* A variable of another program, by its path below the group; its type is none that matters. */
+oz_var *oz_var_of_others(oz_group *group, const char *path, int rank);
+void oz_others_drop(oz_group *group);
 oz_att *oz_att_new(oz_list *atts, const char *name);
 oz_type *oz_type_new(oz_group *group, const char *name, int kind, size_t size);
 oz_field *oz_field_new(oz_type *type, const char *name);

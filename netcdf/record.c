@@ -58,17 +58,16 @@ static void write_var(text *t, oz_var *var, const oz_stored *stored) {
     text_put(t, "}");
 }
 
-/* Whether another program has made a node of that kind in a group. */
-static bool is_there(const oz_group *group, const char *name, ozarr_node_kind wanted) {
+ozarr_node_kind oz_kind_at(const oz_group *group, const char *name) {
     text path = {0};
-    ozarr_node_kind kind = OZARR_NODE_KIND_NONE;
+    ozarr_node_kind kind = OZARR_NODE_KIND_UNKNOWN;
     char *above = oz_group_path(group);
     if (above && *above) text_put(&path, above), text_put(&path, "/");
     text_put(&path, name);
-    bool there = above && !path.failed && !ozarr_store_node_kind(group->file->store, path.bytes, &kind) && kind == wanted;
+    bool failed = !above || path.failed || ozarr_store_node_kind(group->file->store, path.bytes, &kind);
     free(above);
     free(path.bytes);
-    return there;
+    return failed ? OZARR_NODE_KIND_UNKNOWN : kind;
 }
 
 /* Keeps what the stored record says of dimensions and variables that this process does not know: another program has defined them since. */
@@ -77,7 +76,7 @@ static void keep_others(text *t, const oz_group *group, const oz_stored *stored,
     bool dims = ours == &group->dims;
     for (const json *one = all && all->kind == JSON_OBJECT ? all->first : NULL; one; one = one->next) {
         if (oz_list_index(ours, one->name) >= 0 || (dims && oz_list_index(&group->former, one->name) >= 0)) continue;
-        if (dims || is_there(group, one->name, OZARR_NODE_KIND_ARRAY)) oz_stored_copy(t, stored, one);
+        if (dims || oz_kind_at(group, one->name) == OZARR_NODE_KIND_ARRAY) oz_stored_copy(t, stored, one);
     }
 }
 
@@ -89,7 +88,7 @@ static void write_groups(text *t, const oz_group *group, const oz_stored *stored
         text_quote(t, child->name, strlen(child->name));
     }
     for (const json *one = all && all->kind == JSON_ARRAY ? all->first : NULL; one; one = one->next) {
-        if (one->kind != JSON_STRING || oz_list_index(&group->groups, one->text) >= 0 || !is_there(group, one->text, OZARR_NODE_KIND_GROUP)) continue;
+        if (one->kind != JSON_STRING || oz_list_index(&group->groups, one->text) >= 0 || oz_kind_at(group, one->text) != OZARR_NODE_KIND_GROUP) continue;
         text_comma(t);
         text_quote(t, one->text, one->len);
     }
@@ -120,18 +119,17 @@ static void write_record(text *t, const oz_group *group, const oz_stored *stored
     text_put(t, "}");
 }
 
-static void free_stored(oz_stored *stored) {
+void oz_stored_free(oz_stored *stored) {
     json_free(stored->object);
     free(stored->source);
 }
 
-/* Reads the stored record, which is text in format 2. */
-static void read_record(const ozarr_node *node, oz_stored *stored) {
+void oz_stored_read(const ozarr_node *node, oz_stored *stored) {
     stored->source = oz_node_text(node, OZ_RECORD);
     stored->object = stored->source ? json_read(stored->source) : NULL;
     if (!stored->object || stored->object->kind != JSON_STRING) return;
     char *inner = strdup(stored->object->text);
-    free_stored(stored);
+    oz_stored_free(stored);
     stored->source = inner;
     stored->object = inner ? json_read(inner) : NULL;
 }
@@ -149,7 +147,7 @@ static int read_stored(const oz_group *group, const oz_var *var, oz_stored *stor
     if (node) stored->source = oz_node_text(node, NULL);
     stored->object = stored->source ? json_read(stored->source) : NULL;
     stored->gone = var ? &var->gone : &group->gone;
-    if (node && record) read_record(node, record);
+    if (node && record) oz_stored_read(node, record);
     ozarr_array_free(array);
     ozarr_group_free(own);
     free(path);
@@ -246,8 +244,8 @@ int oz_group_store_atts(oz_group *group) {
         status = store_record(group, &stored, &attributes, &record);
     }
     oz_unlock(group->file);
-    free_stored(&stored);
-    free_stored(&old);
+    oz_stored_free(&stored);
+    oz_stored_free(&old);
     free(attributes.bytes);
     free(record.bytes);
     if (!status) note_stored(group);
@@ -325,14 +323,14 @@ int oz_record_rename(const oz_group *group, const oz_renaming *renaming) {
     oz_stored stored = {0}, record = {0};
     oz_lock(group->file);
     int status = read_stored(group, NULL, &stored, &record);
-    if (!status && oz_file_alone(group->file)) read_record(ozarr_group_node(group->handle), &record);
+    if (!status && oz_file_alone(group->file)) oz_stored_read(ozarr_group_node(group->handle), &record);
     if (!status && record.object) {
         copy_renamed(&renamed, &record, record.object, nodes, renaming);
         status = store_record(group, &stored, NULL, &renamed);
     }
     oz_unlock(group->file);
-    free_stored(&stored);
-    free_stored(&record);
+    oz_stored_free(&stored);
+    oz_stored_free(&record);
     free(renamed.bytes);
     return status;
 }
@@ -351,7 +349,7 @@ int oz_var_store_atts(oz_var *var) {
     }
     if (!status) status = attributes.failed ? NC_ENOMEM : store_atts(ozarr_array_node(var->array), &stored, &var->atts, attributes.bytes, NULL);
     oz_unlock(var->group->file);
-    free_stored(&stored);
+    oz_stored_free(&stored);
     free(attributes.bytes);
     if (!status) var->dirty = false;
     return status;

@@ -121,10 +121,91 @@ static int show(oz_file *file) {
     return status;
 }
 
+/* Calls a function for each variable that has an array; gives the first error. */
+static int for_each_array(const oz_file *file, int (*function)(oz_var *var)) {
+    int first = NC_NOERR;
+    for (int i = 0; i < file->group_count; i++)
+        for (int k = 0; k < file->groups[i]->vars.count; k++) {
+            oz_var *var = file->groups[i]->vars.items[k];
+            if ((var->endless || var->array) && !var->recreate) note(&first, function(var));
+        }
+    return first;
+}
+
+/* Calls a function for each of these variables and for those that others have defined since. */
+static int for_each_length(const oz_file *file, int (*function)(oz_var *var)) {
+    int first = for_each_array(file, function);
+    for (int i = 0; i < file->group_count; i++)
+        for (int k = 0; k < file->groups[i]->others.count; k++) {
+            oz_var *var = file->groups[i]->others.items[k];
+            if (var->array) note(&first, function(var));
+        }
+    return first;
+}
+
+/* Takes over how long others have made a variable that grows: published by our lengths alone it would be cut off. */
+static int look_again(oz_var *var) {
+    int64_t stored[64];
+    if (!var->array || !oz_var_may_grow(var) || var->scalar_of_one) return NC_NOERR;
+    oz_var_forget_document(var);
+    int status = oz_error(ozarr_node_refresh(ozarr_array_node(var->array), NULL, 0));
+    if (!status) status = oz_error(ozarr_array_shape(var->array, stored));
+    if (status) return status;
+    for (int d = 0; d < var->rank; d++)
+        if (var->dims[d]->unlimited && stored[d] > (int64_t)var->dims[d]->len) var->dims[d]->len = (size_t)stored[d];
+    if (memcmp(var->shape, stored, (size_t)var->rank * sizeof *stored)) var->untold = true;
+    memcpy(var->shape, stored, (size_t)var->rank * sizeof *stored);
+    return NC_NOERR;
+}
+
+/* Takes over how long all variables are by now. */
+static int look_at_lengths(oz_file *file) {
+    if (oz_file_alone(file)) return NC_NOERR;
+    oz_others_find(file);
+    return for_each_length(file, look_again);
+}
+
+/* How long the arrays along a dimension are that are in the store: what this process has written beyond that is not yet published. */
+static int64_t stored_length(const oz_dim *dim) {
+    const oz_file *file = dim->group->file;
+    int64_t longest = 0;
+    for (int i = 0; i < file->group_count; i++)
+        for (int k = 0; k < file->groups[i]->vars.count; k++) {
+            const oz_var *var = file->groups[i]->vars.items[k];
+            for (int d = 0; d < var->rank && oz_var_made(var); d++)
+                if (var->dims[d] == dim && var->shape[d] > longest) longest = var->shape[d];
+        }
+    return longest;
+}
+
+void oz_var_stored_lengths(const oz_var *var, int64_t *shape) {
+    for (int d = 0; d < var->rank; d++)
+        if (var->dims[d]->unlimited) shape[d] = stored_length(var->dims[d]);
+}
+
+/* Whether a variable is to be made along a dimension that may grow. */
+static bool grows_by_new(const oz_file *file) {
+    bool any = false;
+    for (int i = 0; i < file->group_count; i++)
+        for (int k = 0; k < file->groups[i]->vars.count; k++) {
+            const oz_var *var = file->groups[i]->vars.items[k];
+            any = any || ((!oz_var_made(var) || var->recreate) && oz_var_may_grow(var));
+        }
+    return any;
+}
+
+/* Stores the definitions. While others cannot: a new array is as long as they have made the others. */
+static int store_groups(oz_file *file) {
+    oz_lock(file);
+    int status = oz_stores(file) && grows_by_new(file) ? look_at_lengths(file) : NC_NOERR;
+    for (int i = 0; i < file->group_count; i++) note(&status, store_group(file->groups[i]));
+    oz_unlock(file);
+    return status;
+}
+
 int oz_hierarchy_store(oz_file *file) {
     bool wait = file->ranks && file->dirty && lacks_arrays(file) && !oz_file_alone(file);
-    int status = NC_NOERR;
-    for (int i = 0; i < file->group_count && file->dirty; i++) note(&status, store_group(file->groups[i]));
+    int status = file->dirty ? store_groups(file) : NC_NOERR;
     if (wait) status = oz_agree(file->ranks, status);
     if (wait) status = oz_agree(file->ranks, status || oz_stores(file) ? status : open_made(file));
     if (wait && !status) all_opened(file);
@@ -159,64 +240,44 @@ static int publish(oz_var *var) {
     return status;
 }
 
-int oz_hierarchy_sync(oz_file *file) {
-    int status = oz_agree(file->ranks, oz_hierarchy_store(file));
-    note(&status, oz_elements_store(file));
-    return status;
-}
-
-/* Calls a function for each variable that has an array; gives the first error. */
-static int for_each_array(const oz_file *file, int (*function)(oz_var *var)) {
-    int first = NC_NOERR;
-    for (int i = 0; i < file->group_count; i++)
-        for (int k = 0; k < file->groups[i]->vars.count; k++) {
-            oz_var *var = file->groups[i]->vars.items[k];
-            if ((var->endless || var->array) && !var->recreate) note(&first, function(var));
-        }
-    return first;
-}
-
-/* Takes over how long others have made a variable that grows: published by our lengths alone it would be cut off. */
-static int look_again(oz_var *var) {
-    int64_t stored[64];
-    if (!var->array || !oz_var_may_grow(var) || var->scalar_of_one) return NC_NOERR;
-    oz_var_forget_document(var);
-    int status = oz_error(ozarr_node_refresh(ozarr_array_node(var->array), NULL, 0));
-    if (!status) status = oz_error(ozarr_array_shape(var->array, stored));
-    if (status) return status;
-    for (int d = 0; d < var->rank; d++)
-        if (var->dims[d]->unlimited && stored[d] > (int64_t)var->dims[d]->len) var->dims[d]->len = (size_t)stored[d];
-    if (memcmp(var->shape, stored, (size_t)var->rank * sizeof *stored)) var->untold = true;
-    memcpy(var->shape, stored, (size_t)var->rank * sizeof *stored);
-    return NC_NOERR;
-}
-
-/* Whether a length is to be published. */
-static bool any_is_longer(const oz_file *file) {
+bool oz_lengths_differ(const oz_file *file) {
     int64_t shape[64];
     bool any = false;
     for (int i = 0; i < file->group_count; i++)
-        for (int k = 0; k < file->groups[i]->vars.count; k++) any = any || is_longer(file->groups[i]->vars.items[k], shape);
-    return any;
+        for (int k = 0; k < file->groups[i]->vars.count; k++) {
+            const oz_var *var = file->groups[i]->vars.items[k];
+            any = any || var->untold || is_longer(var, shape);
+        }
+    /* Another rank may know of a length that this one does not. Of a file that is new the documents are ours alone. */
+    return oz_stores(file) && !oz_file_alone(file) && (any || file->ranks);
 }
 
 static int flush(oz_var *var) {
     return var->buffered ? oz_error(ozarr_node_flush(ozarr_array_node(var->endless ? var->endless : var->array))) : NC_NOERR;
 }
 
-/* Lengths are published once all elements are stored: else readers would find steps that are not whole. */
-int oz_elements_store(oz_file *file) {
+int oz_elements_flush(oz_file *file) {
     int status = oz_file_store_waiting(file), flushed = for_each_array(file, flush);
-    if (!status) status = flushed;
-    /* Of a file that is new the documents are ours alone. Another rank may know of a length that this one does not. */
-    bool looks = oz_stores(file) && !oz_file_alone(file) && (file->ranks || any_is_longer(file));
+    return status ? status : flushed;
+}
+
+/* Lengths are published once all elements are stored: else readers would find steps that are not whole. */
+int oz_lengths_store(oz_file *file, int flushed) {
+    int status = flushed;
+    bool looks = oz_lengths_differ(file);
     if (looks) oz_lock(file);
-    if (!status && looks) status = for_each_array(file, look_again);
+    if (!status && looks) status = look_at_lengths(file);
     status = oz_agree(file->ranks, status);
     if (!status) status = oz_agree_on_lengths(file);
-    if (!status) status = for_each_array(file, publish);
+    if (!status) status = for_each_length(file, publish);
     if (looks) oz_unlock(file);
     return oz_agree(file->ranks, status);
+}
+
+int oz_hierarchy_sync(oz_file *file) {
+    int status = oz_agree(file->ranks, oz_hierarchy_store(file));
+    note(&status, oz_lengths_store(file, oz_elements_flush(file)));
+    return status;
 }
 
 /* Takes over the length that an array has by now from its own document. */

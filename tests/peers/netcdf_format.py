@@ -876,6 +876,46 @@ def stopped_holder(build):
     check("a lock that does not become free", code == 0 and right and err.count("stays locked by another program") == 1, (out, err[-500:]))
 
 
+LATE_DEFINER = """
+import netCDF4, numpy as np, sys
+with netCDF4.Dataset(sys.argv[1], "w") as d:
+    d.createDimension("t", None), d.createVariable("v", "i4", ("t",)), d.createGroup("g")
+a, b, c = (netCDF4.Dataset(sys.argv[1], "a") for _ in range(3))
+b.createVariable("q", "i4", ("t",))[0] = 7
+b.createGroup("g/new").createVariable("q", "i4", ("t",))[0] = 8
+b["g"].createDimension("t", None), b["g"].createVariable("own", "i4", ("t",)).__setitem__(slice(2), 5)
+b.close()
+for i in range(5):
+    a["v"][i] = i
+    a.sync()
+c.createVariable("late", "i4", ("t",))
+c.sync()
+a["v"][5] = 5
+a.close()
+c["late"][1] = 9
+c.close()
+"""
+
+
+def late_definer(build):
+    """A program that adds records takes those variables along that others have defined since, and variables of one that knows fewer records are as long."""
+    for version in "3", "2":
+        name = f"late{version}.zarr"
+        code, out, err = run([sys.executable, "-c", LATE_DEFINER, name], build, **PRELOAD, OZARR_NETCDF_SPEC=f"format={version}", OZARR_LOG="warning")
+        check(f"variables are defined beside a run in {name}", code == 0, (out, err[-500:]))
+        group = zarr.open_group(build / name, mode="r")
+        lengths = {path: group[path].shape[0] for path in ("v", "q", "g/new/q", "late", "g/own")}
+        check(f"the lengths in {name}", lengths == {"v": 6, "q": 6, "g/new/q": 6, "late": 6, "g/own": 2}, lengths)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            for path in "", "g", "g/new":
+                with xr.open_dataset(build / name, engine="zarr", group=path, mask_and_scale=False) as data:
+                    data.load()
+        right = [group[path][:2].tolist() for path in ("v", "q", "g/new/q", "late")]
+        fill = netCDF4.default_fillvals["i4"]
+        check(f"the values in {name}", right == [[0, 1], [7, fill], [8, fill], [fill, 9]], right)
+
+
 def two_writers(build):
     """Two programs that have a file open at a time, and write records of different variables: neither cuts off what the other has published."""
     for version in "3", "2":
@@ -983,6 +1023,7 @@ def main():
     calls(build)
     two_writers(build)
     two_definers(build)
+    late_definer(build)
     racing_definers(build)
     racing_programs(build)
     racing_groups(build)

@@ -1,0 +1,138 @@
+/* Variables that other programs have defined in a file since this one opened it: those along a dimension that grows are made longer with all others, for
+ * readers want all variables to have the same steps. The record of each group says which ones they are. */
+#include "attribute_json.h"
+#include "hierarchy.h"
+#include "listed.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A group that is looked at, and the one above it: one that this program knows, or one that is only there by its path below that. */
+typedef struct place {
+    const struct place *above;
+    oz_group *known;
+    const char *path;
+    const json *record;
+} place;
+
+/* The dimension that an array has by a name, so many groups above it at least; NULL of one that only others know. */
+static oz_dim *dim_of(const place *at, long levels, const char *name) {
+    for (; at; at = at->above, levels--) {
+        if (levels > 0) continue;
+        oz_dim *dim = *at->path ? NULL : oz_list_find(&at->known->dims, name);
+        if (dim || json_member(json_member(at->record, "dimensions"), name)) return dim;
+    }
+    return NULL;
+}
+
+/* Gives a variable its dimensions; those along which it stays as it is are all one. Returns false if it stays so along all. */
+static bool find_dims(oz_var *var, const place *at, const json *mine) {
+    static oz_dim fixed;
+    const json *above = json_member(mine, "above"), *levels = above && above->kind == JSON_ARRAY ? above->first : NULL;
+    bool grows = false;
+    for (int d = 0; d < var->rank; d++, levels = levels ? levels->next : NULL) {
+        char name[NC_MAX_NAME + 1] = "";
+        bool named = false;
+        if (ozarr_array_dimension_name(var->array, d, name, sizeof name, NULL, &named)) named = false;
+        oz_dim *dim = named ? dim_of(at, levels && levels->kind == JSON_INTEGER ? strtol(levels->text, NULL, 10) : 0, name) : NULL;
+        var->dims[d] = dim && dim->unlimited ? dim : &fixed;
+        grows = grows || var->dims[d] == dim;
+    }
+    return grows;
+}
+
+/* Opens an array by its path below a known group; one that does not grow is known by then, too. */
+static void add(const place *at, const char *path, const json *mine) {
+    ozarr_array *array = NULL;
+    int32_t rank = 0;
+    if (oz_error(ozarr_group_open_array(at->known->handle, path, &array))) return;
+    bool read = !ozarr_array_rank(array, &rank) && rank <= 64;
+    oz_var *var = read ? oz_var_of_others(at->known, path, rank) : NULL;
+    if (!var) return ozarr_array_free(array);
+    var->array = array;
+    if (ozarr_array_shape(array, var->shape) || !find_dims(var, at, mine)) oz_var_close(var);
+}
+
+/* Notes the dimensions that the record has and this program does not. */
+static void note_dims(const place *at) {
+    const json *dims = json_member(at->record, "dimensions");
+    oz_names_free(&at->known->their_dims);
+    for (const json *one = dims && dims->kind == JSON_OBJECT ? dims->first : NULL; one; one = one->next) {
+        bool ours = oz_list_index(&at->known->dims, one->name) >= 0 || oz_list_index(&at->known->former, one->name) >= 0;
+        if (!ours && oz_names_add(&at->known->their_dims, one->name)) return;
+    }
+}
+
+/* Adds what the record says of variables that this program does not know. */
+static void add_all(const place *at) {
+    const json *variables = json_member(at->record, "variables");
+    for (const json *one = variables && variables->kind == JSON_OBJECT ? variables->first : NULL; one; one = one->next) {
+        text path = {0};
+        if (*at->path) text_put(&path, at->path), text_put(&path, "/");
+        else if (oz_list_index(&at->known->vars, one->name) >= 0) continue;
+        text_put(&path, one->name);
+        bool known = path.failed || oz_list_index(&at->known->others, path.bytes) >= 0;
+        if (!known && oz_kind_at(at->known, path.bytes) == OZARR_NODE_KIND_ARRAY) add(at, path.bytes, one);
+        free(path.bytes);
+    }
+}
+
+static void look_into(const place *above, oz_group *known, const char *path);
+
+/* Looks into the groups that the record says, but for those that this program knows. */
+static void look_below(const place *at) {
+    const json *groups = json_member(at->record, "groups");
+    for (const json *one = groups && groups->kind == JSON_ARRAY ? groups->first : NULL; one; one = one->next) {
+        text path = {0};
+        if (one->kind != JSON_STRING || (!*at->path && oz_list_index(&at->known->groups, one->text) >= 0)) continue;
+        if (*at->path) text_put(&path, at->path), text_put(&path, "/");
+        text_put(&path, one->text);
+        if (!path.failed && oz_kind_at(at->known, path.bytes) == OZARR_NODE_KIND_GROUP) look_into(at, at->known, path.bytes);
+        free(path.bytes);
+    }
+}
+
+/* Reads the record of the group at a path as it is by now. In format 3 it is in one document with consolidated metadata, of which nothing is read. */
+static json *read_record(const oz_file *file, const char *path) {
+    if (oz_file_format(file) == 2) {
+        ozarr_group *group = NULL;
+        oz_stored record = {0};
+        if (ozarr_group_open_at(file->store, path, &group)) return NULL;
+        oz_stored_read(ozarr_group_node(group), &record);
+        ozarr_group_free(group);
+        free(record.source);
+        return record.object;
+    }
+    text key = {0};
+    if (*path) text_put(&key, path), text_put(&key, "/");
+    text_put(&key, "zarr.json");
+    char *document = key.failed ? NULL : oz_document_text(file->store, key.bytes);
+    json *record = document ? oz_document_record(document) : NULL;
+    free(document);
+    free(key.bytes);
+    return record;
+}
+
+/* Looks into a group, and into all below it. */
+static void look_into(const place *above, oz_group *known, const char *path) {
+    text full = {0};
+    char *group = oz_group_path(known);
+    text_put(&full, group ? group : "");
+    if (full.len && *path) text_put(&full, "/");
+    text_put(&full, path);
+    json *record = group && !full.failed ? read_record(known->file, full.bytes) : NULL;
+    free(group);
+    free(full.bytes);
+    const place at = {above, known, path, record};
+    if (record && !*path) note_dims(&at);
+    if (record) add_all(&at), look_below(&at);
+    for (int i = 0; i < known->groups.count && !*path; i++) {
+        oz_group *child = known->groups.items[i];
+        if (child->handle) look_into(&at, child, "");
+    }
+    json_free(record);
+}
+
+void oz_others_find(oz_file *file) {
+    if (file->groups[0]->handle) look_into(NULL, file->groups[0], "");
+}
