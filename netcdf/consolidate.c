@@ -177,6 +177,8 @@ static ozarr_status rename_all(const oz_file *file) {
         status = ozarr_node_zarr_format(node, &format);
         /* The last flush wrote the keys past this handle. */
         if (!status && format == 2) status = ozarr_node_refresh(node, NULL, 0);
+        file->groups[i]->lost = status == OZARR_ERR_NOT_FOUND || status == OZARR_ERR_NODE_KIND;
+        if (file->groups[i]->lost) status = OZARR_OK, format = 3;
         if (!status && format == 2 && !file->dirty) status = rename_nczarr(file->groups[i], node);
     }
     for (int i = 0; i < file->dim_count && !status && !file->dirty; i++) {
@@ -214,7 +216,7 @@ static int flush(oz_file *file) {
     if (oz_file_format(file) == 2) oz_others_find(file);
     int error = oz_error(rename_all(file));
     for (int i = 0; i < file->group_count && !error; i++)
-        if (file->groups[i]->handle) error = lengthen_nczarr(file->groups[i]);
+        if (file->groups[i]->handle && !file->groups[i]->lost) error = lengthen_nczarr(file->groups[i]);
     if (error) return error;
     ozarr_status status = ozarr_store_flush(file->store);
     if (!status && made && !file->compared) status = ozarr_group_consolidated_check(root->handle, NULL, 0, NULL, &current);

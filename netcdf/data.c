@@ -66,6 +66,7 @@ static int begin(int ncid, int varid, nc_type *type, bool write, oz_var **var) {
     if (status) return status;
     oz_file *file = (*var)->group->file;
     if (write && !file->writable) return NC_EPERM;
+    if ((*var)->lost) return oz_log("another program has renamed or erased the variable %s", (*var)->name), NC_ENOTVAR;
     if (*type == NC_NAT) *type = (*var)->type;
     if (*type != (*var)->type) {
         if (*type == NC_CHAR || (*var)->type == NC_CHAR) return NC_ECHAR;
@@ -304,6 +305,7 @@ static int put_region(int ncid, int varid, const size_t *start, const size_t *co
     if (status && status != NC_ERANGE) return own ? own : status;
     grow(var, ends);
     var->written = var->written || array;
+    var->put = var->put || array;
     return own ? own : status;
 }
 

@@ -214,6 +214,13 @@ static int store_all(oz_file *file) {
     return defined ? defined : status;
 }
 
+/* Tells once that elements were written to a variable which another program has renamed or erased. */
+static int take_lost(oz_file *file) {
+    int lost = oz_agree(file->ranks, file->lost ? NC_ENOTVAR : NC_NOERR);
+    file->lost = false;
+    return lost;
+}
+
 int oz_sync(int ncid) {
     oz_group *group;
     int status = oz_find_group(ncid, &group);
@@ -225,9 +232,10 @@ int oz_sync(int ncid) {
     if (group->file->defining && group->file->classic) return NC_EINDEFINE;
     status = store_all(group->file);
     unlock(group->file);
+    int lost = take_lost(group->file);
     if (!status) status = check_types(group->file);
     if (!status) group->file->defining = false;
-    return status;
+    return status ? status : lost;
 }
 
 static int close_file(oz_file *file, int status) {
@@ -259,13 +267,15 @@ int oz_abort(int ncid) {
     bool defining = oz_agree(file->ranks, file->defining), undefined = oz_agree(file->ranks, file->created && !file->stored);
     if (file->writable && !defining) return oz_close(file->ncid, NULL);
     if (file->writable && !undefined) status = store_elements(file);
+    int lost = take_lost(file);
     if (oz_stores(file) && undefined) {
         status = oz_error(ozarr_store_node_erase(file->store, ""));
         rmdir(file->folder);
         ozarr_store_free(file->store);
         file->store = NULL;
     }
-    return close_file(file, status);
+    status = close_file(file, status);
+    return status ? status : lost;
 }
 
 int oz_delete(const char *path) {
@@ -289,8 +299,9 @@ int oz_close(int ncid, void *memory) {
     /* A type without members is an error, and all else is stored. */
     int types = check_types(group->file);
     if (group->file->writable) status = store_all(group->file);
+    int lost = group->file->writable ? take_lost(group->file) : NC_NOERR;
     status = close_file(group->file, status);
-    return status ? status : types;
+    return status ? status : types ? types : lost;
 }
 
 int oz_set_fill(int ncid, int mode, int *old) {

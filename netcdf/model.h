@@ -127,6 +127,8 @@ typedef struct oz_var {
     bool scalar_of_one;
     /* Its length was found in its document: consolidated metadata may not have it. */
     bool untold;
+    /* This process has written elements that are not yet known to be stored; another one has renamed or erased the array. */
+    bool put, lost;
     /* Elements were written; attributes are not yet stored; parts of chunks wait; the codecs were read; the array is to be made anew; it was
      * in the store when the file was opened; our record has what was asked for; it was read by `oz_var_decoder`; its dimensions have other names
      * than the stored ones; the first rank was to make the array, and not all ranks have opened it; it is closed because a group is renamed. */
@@ -152,8 +154,8 @@ typedef struct oz_group {
     ozarr_group *handle;
     /* What is known of it while the file is being read. */
     struct oz_reading *reading;
-    /* It is not yet stored; it is closed because it, or a group above it, is renamed. */
-    bool dirty, closed;
+    /* It is not yet stored; it is closed because it, or a group above it, is renamed; another program has renamed or erased it. */
+    bool dirty, closed, lost;
 } oz_group;
 
 typedef struct oz_file {
@@ -173,6 +175,8 @@ typedef struct oz_file {
     bool writable, classic, defining, created, no_fill, stored;
     /* Others do not see it before its definitions are stored. */
     bool hidden;
+    /* Elements were written to a variable that another program has renamed or erased; it is to be told. */
+    bool lost;
     /* Some metadata are not yet stored; the consolidated ones are not those that are stored; the record says that there are
      * consolidated ones, which a kill may have left out, and they were compared. */
     bool dirty, stale, consolidates, compared;

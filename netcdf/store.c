@@ -143,14 +143,31 @@ static int for_each_length(const oz_file *file, int (*function)(oz_var *var)) {
     return first;
 }
 
+/* Notes that another program has renamed or erased a variable, which is told where this one has written to it. */
+static void note_lost(oz_var *var) {
+    var->lost = true;
+    if (!var->put) return;
+    oz_log("what this program has written to the variable %s is lost: another one has renamed or erased it", var->name);
+    var->put = false;
+    var->group->file->lost = true;
+}
+
+/* Reads the document of a variable's array again. */
+static int refresh_array(oz_var *var) {
+    oz_var_forget_document(var);
+    ozarr_status status = ozarr_node_refresh(ozarr_array_node(var->array), NULL, 0);
+    if (status == OZARR_ERR_NOT_FOUND || status == OZARR_ERR_NODE_KIND) return note_lost(var), NC_NOERR;
+    var->lost = false;
+    return oz_error(status);
+}
+
 /* Takes over how long others have made a variable that grows: published by our lengths alone it would be cut off. */
 static int look_again(oz_var *var) {
     int64_t stored[64];
     if (!var->array || !oz_var_may_grow(var) || var->scalar_of_one) return NC_NOERR;
-    oz_var_forget_document(var);
-    int status = oz_error(ozarr_node_refresh(ozarr_array_node(var->array), NULL, 0));
-    if (!status) status = oz_error(ozarr_array_shape(var->array, stored));
-    if (status) return status;
+    int status = refresh_array(var);
+    if (!status && !var->lost) status = oz_error(ozarr_array_shape(var->array, stored));
+    if (status || var->lost) return status;
     for (int d = 0; d < var->rank; d++)
         if (var->dims[d]->unlimited && stored[d] > (int64_t)var->dims[d]->len) var->dims[d]->len = (size_t)stored[d];
     if (memcmp(var->shape, stored, (size_t)var->rank * sizeof *stored)) var->untold = true;
@@ -223,12 +240,13 @@ static bool is_longer(const oz_var *var, int64_t *shape) {
         shape[d] = var->dims[d]->published ? (int64_t)var->dims[d]->len : var->shape[d];
         longer = longer || shape[d] != var->shape[d];
     }
-    return longer && !var->scalar_of_one;
+    return longer && !var->scalar_of_one && !var->lost;
 }
 
 /* Publishes the length of a variable, after its elements. */
 static int publish(oz_var *var) {
     int64_t shape[64];
+    if (var->lost) return NC_NOERR;
     /* Of a length that was found in the document consolidated metadata are told by the same call. */
     if (!is_longer(var, shape) && !var->untold) return NC_NOERR;
     oz_file *file = var->group->file;
@@ -256,10 +274,18 @@ static int flush(oz_var *var) {
     return var->buffered ? oz_error(ozarr_node_flush(ozarr_array_node(var->endless ? var->endless : var->array))) : NC_NOERR;
 }
 
+/* Stores the elements of a variable that wait, unless there is no such variable any more: then nobody would find them. */
+static int flush_in_place(oz_var *var) {
+    if (var->put && !oz_file_alone(var->group->file) && oz_kind_at(var->group, var->name) == OZARR_NODE_KIND_NONE) note_lost(var);
+    return var->lost ? NC_NOERR : flush(var);
+}
+
 int oz_elements_flush(oz_file *file) {
-    int status = oz_file_store_waiting(file), flushed = for_each_array(file, flush);
+    int status = oz_file_store_waiting(file), flushed = for_each_array(file, flush_in_place);
     return status ? status : flushed;
 }
+
+static int note_put(oz_var *var) { return var->put = false, NC_NOERR; }
 
 /* Lengths are published once all elements are stored: else readers would find steps that are not whole. */
 int oz_lengths_store(oz_file *file, int flushed) {
@@ -271,7 +297,8 @@ int oz_lengths_store(oz_file *file, int flushed) {
     if (!status) status = oz_agree_on_lengths(file);
     if (!status) status = for_each_length(file, publish);
     if (looks) oz_unlock(file);
-    return oz_agree(file->ranks, status);
+    status = oz_agree(file->ranks, status);
+    return status ? status : for_each_array(file, note_put);
 }
 
 int oz_hierarchy_sync(oz_file *file) {
@@ -283,10 +310,8 @@ int oz_hierarchy_sync(oz_file *file) {
 /* Takes over the length that an array has by now from its own document. */
 static int refresh(oz_var *var) {
     int status = oz_var_handle(var);
-    if (status) return status;
-    oz_var_forget_document(var);
-    status = oz_error(ozarr_node_refresh(ozarr_array_node(var->array), NULL, 0));
-    if (!status) status = oz_error(ozarr_array_shape(var->array, var->shape));
+    if (!status) status = refresh_array(var);
+    if (!status && !var->lost) status = oz_error(ozarr_array_shape(var->array, var->shape));
     /* What made the array as long as its dimensions are. */
     ozarr_array_free(var->endless);
     var->endless = NULL;
@@ -302,7 +327,8 @@ int oz_hierarchy_refresh(oz_file *file) {
             oz_var *var = file->groups[i]->vars.items[k];
             oz_kept_drop(var);
             if (!oz_var_may_grow(var)) continue;
-            if (!listed || !oz_listed_refresh(listed, var)) status = refresh(var);
+            if (listed && oz_listed_refresh(listed, var)) var->lost = false;
+            else status = refresh(var);
             for (int d = 0; d < var->rank && !status; d++)
                 if (var->dims[d]->unlimited && (size_t)var->shape[d] > var->dims[d]->len) var->dims[d]->len = (size_t)var->shape[d];
         }

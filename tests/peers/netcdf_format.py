@@ -916,6 +916,49 @@ def late_definer(build):
         check(f"the values in {name}", right == [[0, 1], [7, fill], [8, fill], [fill, 9]], right)
 
 
+RENAMED_MEANWHILE = """
+import ctypes, netCDF4, numpy as np, sys
+with netCDF4.Dataset(sys.argv[1], "w") as d:
+    d.createDimension("t", None), d.createDimension("x", 2)
+    for name, dim in ("grows", "t"), ("fixed", "x"), ("stays", "t"):
+        d.createVariable(name, "i4", (dim,))
+    d.createGroup("g")
+a, r = (netCDF4.Dataset(sys.argv[1], mode) for mode in "ar")
+a["fixed"][:] = 7
+a.sync()
+with netCDF4.Dataset(sys.argv[1], "a") as b:
+    b.renameVariable("grows", "grown"), b.renameVariable("fixed", "mended"), b.renameGroup("g", "h")
+def tell(what, call):
+    try:
+        call()
+        print(what, "well")
+    except Exception as error:
+        print(what, error)
+for name in "grows", "fixed":
+    a[name][:2], a["stays"][:2] = [1, 2], [3, 4]
+    tell("sync", a.sync)
+    tell("again", a.sync)
+    tell("write", lambda: a[name].__setitem__(0, 5))
+a["stays"][2] = 5
+tell("close", a.close)
+tell("sync", r.sync)
+print(r["stays"][:].tolist())
+tell("read", lambda: r["grows"][:])
+r.close()
+with netCDF4.Dataset(sys.argv[1]) as d:
+    print({name: v[:].tolist() for name, v in d.variables.items()})
+"""
+
+
+def renamed_meanwhile(build):
+    """A program that writes a variable which another one has renamed is told so, and all else that it writes is stored."""
+    wanted = [line for name in ("grows", "fixed") for line in ("sync NetCDF: Variable not found", "again well", "write NetCDF: Variable not found")]
+    wanted += ["close well", "sync well", "[3, 4, 5]", "read NetCDF: Variable not found", "{'grown': [None, None, None], 'mended': [7, 7], 'stays': [3, 4, 5]}"]
+    for version in "3", "2":
+        code, out, err = run([sys.executable, "-c", RENAMED_MEANWHILE, f"meanwhile{version}.zarr"], build, **PRELOAD, OZARR_NETCDF_SPEC=f"format={version}")
+        check(f"variables are renamed beside a run in format {version}", code == 0 and out.splitlines() == wanted, (out, err[-500:]))
+
+
 def two_writers(build):
     """Two programs that have a file open at a time, and write records of different variables: neither cuts off what the other has published."""
     for version in "3", "2":
@@ -1024,6 +1067,7 @@ def main():
     two_writers(build)
     two_definers(build)
     late_definer(build)
+    renamed_meanwhile(build)
     racing_definers(build)
     racing_programs(build)
     racing_groups(build)
