@@ -298,6 +298,8 @@ int oz_close(int ncid, void *memory) {
     if (group->parent) return NC_EBADGRPID;
     /* A type without members is an error, and all else is stored. */
     int types = check_types(group->file);
+    /* A program that finds all done may follow one that was killed before it told so. */
+    if (group->file->consolidates && !group->file->compared) group->file->stale = true;
     if (group->file->writable) status = store_all(group->file);
     int lost = group->file->writable ? take_lost(group->file) : NC_NOERR;
     status = close_file(group->file, status);

@@ -916,6 +916,25 @@ def late_definer(build):
         check(f"the values in {name}", right == [[0, 1], [7, fill], [8, fill], [fill, 9]], right)
 
 
+def untold_lengths(build):
+    """Where a program was killed before consolidated metadata told of its last records, the next writer tells of them, also if it has nothing to write."""
+    program = "import netCDF4, sys\nwith netCDF4.Dataset(sys.argv[1], 'w') as d:\n    d.createDimension('t', None), d.createVariable('v', 'i4', ('t',)).__setitem__(slice(3), 1)"
+    for version, document in ("3", "zarr.json"), ("2", ".zmetadata"):
+        name = f"untold{version}.zarr"
+        code, _, err = run([sys.executable, "-c", program, name], build, **PRELOAD, OZARR_NETCDF_SPEC=f"format={version}")
+        place = build / name / document
+        text = place.read_text()
+        entries = (json.loads(text).get("consolidated_metadata") or json.loads(text))["metadata"]
+        behind = re.sub(r'("shape": *\[\s*)3', r"\g<1>2", text)
+        check(f"{name} is written", code == 0 and behind != text and len(entries), (err[-500:], text))
+        place.write_text(behind)
+        session(build, name, 1)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            with xr.open_dataset(build / name, engine="zarr") as data:
+                check(f"the next writer tells of all records of {name}", data.sizes["t"] == 3, data.sizes)
+
+
 RENAMED_MEANWHILE = """
 import ctypes, netCDF4, numpy as np, sys
 with netCDF4.Dataset(sys.argv[1], "w") as d:
@@ -1067,6 +1086,7 @@ def main():
     two_writers(build)
     two_definers(build)
     late_definer(build)
+    untold_lengths(build)
     renamed_meanwhile(build)
     racing_definers(build)
     racing_programs(build)
