@@ -87,6 +87,8 @@ void oz_others_find(oz_file *file);
 /* Stores the attributes of a group, with our record, or of a variable: what this process has changed, and all else as the store has it by now. */
 int oz_group_store_atts(oz_group *group);
 int oz_var_store_atts(oz_var *var);
+/* Notes of the variables of a group whose record is stored that their attributes are, too. */
+void oz_group_note_stored(oz_group *group);
 
 /* Locks a file that is not this program's alone, so that nobody else merges what he stores into it, until as many calls of `oz_unlock`. Goes on without
  * where the store is no folder, files in it cannot be locked, or the lock does not become free, which it waits for at most once a minute. */

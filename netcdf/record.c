@@ -154,15 +154,11 @@ static int read_stored(const oz_group *group, const oz_var *var, oz_stored *stor
     return !status && !stored->object ? NC_ENOMEM : status;
 }
 
-/* Notes that the attributes and the record of a group are stored, and with that of its variables, too. */
-static void note_stored(oz_group *group) {
-    oz_atts_stored(&group->atts, &group->gone);
-    oz_names_free(&group->former);
+void oz_group_note_stored(oz_group *group) {
     for (int i = 0; i < group->vars.count; i++) {
         oz_var *var = group->vars.items[i];
         if (!var->dirty) oz_atts_stored(&var->atts, &var->gone);
     }
-    group->dirty = false;
 }
 
 /* Whether what is stored has a member as it is to be. */
@@ -248,7 +244,7 @@ int oz_group_store_atts(oz_group *group) {
     oz_stored_free(&old);
     free(attributes.bytes);
     free(record.bytes);
-    if (!status) note_stored(group);
+    if (!status) oz_atts_stored(&group->atts, &group->gone), oz_names_free(&group->former), group->dirty = false;
     return status;
 }
 

@@ -6,6 +6,7 @@
 #include "types.h"
 #include "user_types.h"
 
+#include <errno.h>
 #include <ozarr_advanced.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -65,10 +66,16 @@ static int create_arrays(const oz_group *group) {
 /* Stores what a group and its variables are. Ranks that do not store make handles of the same arrays, where they need not be read. */
 static int store_group(oz_group *group) {
     int status = NC_NOERR;
-    bool stores = oz_stores(group->file), makes = stores || oz_file_alone(group->file);
+    const oz_file *file = group->file;
+    bool stores = oz_stores(file), makes = stores || oz_file_alone(file);
     if (!group->handle && stores) status = oz_error(ozarr_group_create_group(group->parent->handle, group->name, OZARR_CREATE_NEW, &group->handle));
     if (status) return status;
-    if (makes) status = create_arrays(group);
+    /* By the record new variables have their types, also after a kill; but another program that knows no lock would take them out until they are there. */
+    bool record = group->dirty && stores, first = record && (oz_file_alone(file) || file->lock >= 0);
+    if (first) status = oz_group_store_atts(group);
+    /* What has no room by now waits on with all that needs it. */
+    if (status == ENOSPC || status == NC_EIO) return status;
+    if (makes) note(&status, create_arrays(group));
     for (int i = 0; i < group->vars.count; i++) {
         oz_var *var = group->vars.items[i];
         if (var->dirty && oz_var_made(var) && stores) note(&status, oz_var_store_atts(var));
@@ -76,7 +83,8 @@ static int store_group(oz_group *group) {
         if (!stores) var->dirty = var->renamed = false;
     }
     if (!stores) group->dirty = false;
-    if (group->dirty) note(&status, oz_group_store_atts(group));
+    if (record && !first) note(&status, oz_group_store_atts(group));
+    if (!group->dirty) oz_group_note_stored(group);
     return status;
 }
 
