@@ -4,7 +4,8 @@
   kill_netcdf.py --prefix PREFIX --build DIR [--most N]     N cases for each sweep, evenly chosen; 0 for all
 
 A model writes steps and synchronises some of them. Whatever happens to it, xarray (every warning is an error) opens what nc_sync gave out, and finds
-those steps whole, and none that is wrong. Begun again it goes on, and ends with the data of an undisturbed run. The last line is `N passed, N failed`.
+those steps whole, and none that is wrong. Begun again it goes on, and ends with the data of an undisturbed run. Then programs rename and define in a file: what
+is there by then has the types that it was given. The last line is `N passed, N failed`.
 """
 import argparse, collections, json, shutil, subprocess, sys, warnings
 from pathlib import Path
