@@ -269,6 +269,12 @@ impl Group {
         self.renew(&Group::imported(&self.0.store, self.0.path.clone(), found, catalog)?)
     }
 
+    /// Returns the group so that what is below it is read from its own documents, not from consolidated metadata, which may be older.
+    pub(in crate::node) fn by_documents(self) -> Group {
+        self.0.catalog.replace(CatalogState::All(None));
+        self
+    }
+
     /// Takes all that another handle of this group knows.
     fn renew(&self, fresh: &Group) -> Result<()> {
         if fresh.0.format != self.0.format {

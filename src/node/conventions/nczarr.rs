@@ -293,7 +293,7 @@ pub(super) fn dimensions_value(all: &[NcDimension]) -> Value {
 /// out of the lists, which is told to the log as NZ-10.
 pub(in crate::node) fn write(store: &Store, tolerant: bool) -> Result<()> {
     let root = match Group::open(store, "") {
-        Ok(root) if root.format() == Format::V2 => root,
+        Ok(root) if root.format() == Format::V2 => root.by_documents(),
         Ok(_) => return Ok(()),
         Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NodeKind) => return Ok(()),
         Err(e) => return Err(e),

@@ -163,6 +163,20 @@ mod tests {
         check(|_, arrays| arrays[0].attributes().erase("_nczarr_array").unwrap(), false);
     }
 
+    /// Another program has made it longer, and not told them yet.
+    #[test]
+    fn an_array_that_is_longer_than_consolidated_metadata_say_gets_its_keys() {
+        let (store, _) = hierarchy();
+        Group::open(&store, "").unwrap().consolidate().unwrap();
+        let key = "s/.zarray";
+        let text = String::from_utf8(store.key_get(key).unwrap().unwrap()).unwrap();
+        let longer = text.replace("\"shape\": [3]", "\"shape\": [8]");
+        assert_ne!(longer, text);
+        store.key_put(key, longer.as_bytes()).unwrap();
+        Group::open(&store, "").unwrap().define_nc_dimension("n", 8, false).unwrap();
+        super::super::nczarr::write(&store, false).unwrap();
+    }
+
     #[test]
     fn a_length_that_other_arrays_do_not_have_is_told_by_closing() {
         let (store, _) = hierarchy();
