@@ -202,10 +202,22 @@ pub fn machine_run() -> Option<String> {
 
 /// When a process started, in ticks since the machine did; `None` if that cannot be seen.
 pub fn start_of(process: u32) -> Option<u64> {
+    stat_of(process, |fields| fields.nth(19)?.parse().ok())
+}
+
+/// Returns whether a process has ended, though its number is not free before its parent has asked how. A first thread that ended alone looks the
+/// same but for the number of threads.
+pub fn has_ended(process: u32) -> bool {
+    let ended = |state: &str, threads: u32| matches!(state, "Z" | "X") && threads <= 1;
+    stat_of(process, |fields| Some(ended(fields.next()?, fields.nth(16)?.parse().ok()?))) == Some(true)
+}
+
+/// Gives what `find` makes of the fields that the system tells of a process, from the third on, its state.
+fn stat_of<T>(process: u32, find: impl FnOnce(&mut std::str::SplitAsciiWhitespace<'_>) -> Option<T>) -> Option<T> {
     let text = std::fs::read(format!("/proc/{process}/stat")).ok()?;
-    // The second field is the name in parentheses, which may hold anything; this is the twenty-second.
+    // The second field is the name in parentheses, which may hold anything.
     let end = text.iter().rposition(|&b| b == b')')?;
-    std::str::from_utf8(text.get(end + 1..)?).ok()?.split_ascii_whitespace().nth(19)?.parse().ok()
+    find(&mut std::str::from_utf8(text.get(end + 1..)?).ok()?.split_ascii_whitespace())
 }
 
 /// Asks for huge pages in a mapping, which the kernel may leave.

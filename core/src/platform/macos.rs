@@ -187,3 +187,8 @@ pub fn start_of(process: u32) -> Option<u64> {
     let info = unsafe { info.assume_init() };
     (told == size).then(|| info.pbi_start_tvsec.wrapping_mul(1_000_000).wrapping_add(info.pbi_start_tvusec))
 }
+
+/// Returns false: that a process has ended is known once its parent has asked how.
+pub fn has_ended(_: u32) -> bool {
+    false
+}

@@ -1,7 +1,7 @@
 //! Which process a temporary file belongs to, as its name says, and whether that process is gone for certain.
 
 use crate::fork::{ForkReset, Lazy};
-use crate::platform::{has_process, machine_run, start_of};
+use crate::platform::{has_ended, has_process, machine_run, start_of};
 use crate::store::os;
 use std::fmt;
 use std::sync::OnceLock;
@@ -46,7 +46,7 @@ impl Owner {
             return false;
         }
         // Other users' processes may be hidden elsewhere, but not from this call.
-        if !has_process(self.process) {
+        if !has_process(self.process) || has_ended(self.process) {
             return true;
         }
         self.start != 0 && start_of(self.process).is_some_and(|start| start != self.start)

@@ -785,6 +785,33 @@ fn names_of_places_say_whose_locks_tell_whether_they_are_used() {
 }
 
 #[test]
+#[cfg(target_os = "linux")]
+fn a_process_that_nobody_has_waited_for_is_gone_and_one_whose_first_thread_has_ended_is_not() {
+    use crate::platform::start_of;
+    let cases: [(fn(), bool); 2] =
+        [(|| {}, true), (|| drop(std::thread::spawn(|| std::thread::sleep(std::time::Duration::from_secs(300)))), false)];
+    let here = owner::here();
+    for (run, expected) in cases {
+        // SAFETY: the child's first thread ends at once, and a second one only sleeps.
+        let pid = unsafe { libc::fork() };
+        if pid == 0 {
+            run();
+            // SAFETY: a name that ends in NUL; and the end of this thread alone.
+            unsafe { (libc::prctl(libc::PR_SET_NAME, c") R 1 (".as_ptr()), libc::syscall(libc::SYS_exit, 0)) };
+        }
+        let stat = || std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+        while !stat().contains(") R 1 () Z ") {
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+        let start = start_of(pid as u32).unwrap();
+        let found = [start, start + 1].map(|start| owner::Owner::parse(&format!("{:x}-{pid}-{start}", here.run())).unwrap().is_gone(here));
+        // SAFETY: the child of this test.
+        unsafe { (libc::kill(pid, libc::SIGKILL), libc::waitpid(pid, &mut 0, 0)) };
+        assert_eq!(found, [expected, true]);
+    }
+}
+
+#[test]
 fn temporary_files_of_killed_writers_go_and_those_of_living_writers_stay() {
     let folder = Folder::new();
     put(&folder.store(SyncMode::None), "d/k", b"1").unwrap();
