@@ -3,9 +3,11 @@
 //! Conditions that belong to a whole process are made in a child: this test binary again, told by an environment
 //! variable what to do.
 
-use ozarr::error::ErrorKind;
+use ozarr::error::{ErrorKind, Result};
 use ozarr::store::local::{LocalStore, SyncMode};
+use ozarr::store::zip::open_shared;
 use ozarr::store::{Condition, LockUse, Storage, StorageExt, get};
+use std::any::Any;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -59,7 +61,7 @@ fn open(root: &Path) -> LocalStore {
     LocalStore::open(root, true, SyncMode::Batch).unwrap()
 }
 
-fn put(store: &LocalStore, key: &str, value: &[u8]) -> ozarr::error::Result<()> {
+fn put(store: &dyn Storage, key: &str, value: &[u8]) -> Result<()> {
     store.put(key, &[value], Condition::None)
 }
 
@@ -222,13 +224,30 @@ fn a_lock_is_given_back_though_a_forked_child_has_its_file_open() {
 #[test]
 fn a_lock_ends_with_its_process_though_a_forked_child_lives_on() {
     let folder = Folder::new("fork-ended");
+    let file = || folder.store().lock_key("", "k", LockUse::Alone).map(|held| kept(held.unwrap()));
+    // A new archive at first, and then one that is there.
+    let archive = || {
+        let store = open_shared(&folder.0.join("x.zip"), true, SyncMode::None)?;
+        put(&*store, "k", b"1").and_then(|()| store.flush()).map(|()| kept(store))
+    };
+    survives_fork(&file);
+    survives_fork(&archive);
+    survives_fork(&archive);
+}
+
+fn kept(held: impl Any) -> Box<dyn Any> {
+    Box::new(held)
+}
+
+/// Has a child take what only one can have, which forks and ends, and takes it while the grandchild lives.
+fn survives_fork(take: &dyn Fn() -> Result<Box<dyn Any>>) {
     let mut ends = [0; 2];
     // SAFETY: the array holds two descriptors.
     assert_eq!(unsafe { libc::pipe(ends.as_mut_ptr()) }, 0);
     // SAFETY: the child uses a store of its own, forks, and ends without giving anything back, as after a kill.
     let pid = unsafe { libc::fork() };
     if pid == 0 {
-        let held = folder.store().lock_key("", "k", LockUse::Alone);
+        let held = take();
         // SAFETY: the grandchild only waits, until the test closes its end of the pipe.
         unsafe {
             if libc::fork() == 0 {
@@ -236,7 +255,7 @@ fn a_lock_ends_with_its_process_though_a_forked_child_lives_on() {
                 libc::read(ends[0], [0u8; 1].as_mut_ptr().cast(), 1);
                 libc::_exit(0);
             }
-            libc::_exit(if matches!(held, Ok(Some(_))) { 0 } else { 1 });
+            libc::_exit(if held.is_ok() { 0 } else { 1 });
         }
     }
     let mut status = -1;
@@ -249,14 +268,14 @@ fn a_lock_ends_with_its_process_though_a_forked_child_lives_on() {
     // The grandchild has begun perhaps, and has not closed the file yet.
     let until = Instant::now() + Duration::from_secs(20);
     let held = loop {
-        match folder.store().lock_key("", "k", LockUse::Alone) {
+        match take() {
             Err(_) if Instant::now() < until => std::thread::sleep(Duration::from_millis(5)),
-            held => break held.map(|held| held.is_some()),
+            held => break held.map(drop),
         }
     };
     // SAFETY: as above.
     unsafe { libc::close(ends[1]) };
-    assert!(held.unwrap());
+    held.unwrap();
 }
 
 fn limit(resource: libc::__rlimit_resource_t, value: u64) {

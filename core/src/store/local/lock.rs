@@ -73,7 +73,7 @@ impl Locks {
             let shared = || above.as_ref().filter(|above| is_shared(above)).and_then(|above| open_shared(root, folder, &path, above));
             let opened = kept.or_else(shared);
             let opened = if opened.is_some() { opened } else { open_lock_file(root, folder, &path, (durability, tries))? };
-            let Some(fd) = opened else { continue };
+            let Some(fd) = opened.map(OwnFile::new) else { continue };
             if let Some(above) = &above {
                 share(root, folder, fd.as_fd(), above);
             }
@@ -81,7 +81,7 @@ impl Locks {
                 LockUse::Often => None,
                 _ => root.try_clone_to_owned().ok().map(|root| Box::new(Removal { root, path: path.clone() })),
             };
-            let held = ByteLock { fd: OwnFile::new(fd), removal, forks: forks() };
+            let held = ByteLock { fd, removal, forks: forks() };
             match held.take(root, &path, byte, often) {
                 Ok(false) => {}
                 Ok(true) => {
@@ -142,7 +142,7 @@ impl Locks {
         let kept = std::mem::take(&mut *self.kept());
         for folder in kept {
             let path = KeyPath::join(&folder, LOCK_NAME);
-            if let Ok(fd) = open_known(root, &path) {
+            if let Ok(fd) = open_known(root, &path).map(OwnFile::new) {
                 remove_unused(root, &path, fd.as_fd());
             }
         }

@@ -4,13 +4,13 @@
 use super::ZipStore;
 use super::directory::*;
 use super::read::{ArchiveBytes, Slot};
-use super::write::{LOCK_BYTE, appended, central_record, end_records, with_comment};
+use super::write::{LOCK_BYTE, appended, central_record, end_records, open_to_read, with_comment};
 use crate::codec::Packing;
-use crate::error::{Error, ErrorKind, Result, bail, err};
+use crate::error::{Error, ErrorKind, Result, bail};
+use crate::fork::OwnFile;
 use crate::limits::{check_memory, grow, push, reserve, reserve_one};
-use crate::platform::{AsFd, OwnedFd, libc};
+use crate::platform::{AsFd, BorrowedFd, libc};
 use crate::store::Object;
-use crate::store::file_object::FileObject;
 use crate::store::file_options::SyncMode;
 use crate::store::local::path::c_path;
 use crate::store::os::{self, CWD, Errno};
@@ -38,14 +38,15 @@ pub struct Repaired {
 
 /// Rebuilds the directory of the archive at `path`, in place. Only the end of the file is written to, behind the last whole entry.
 pub fn repair(path: &Path) -> Result<Repaired> {
-    let file = os::open(CWD, &c_path(path)?, libc::O_RDWR | libc::O_NOCTTY, 0).map_err(|e| e.error(&format!("open {}", path.display())))?;
+    let file = os::open(CWD, &c_path(path)?, libc::O_RDWR | libc::O_NOCTTY, 0).map(OwnFile::new);
+    let file = file.map_err(|e| e.error(&format!("open {}", path.display())))?;
     match os::try_lock_byte(file.as_fd(), LOCK_BYTE) {
         Err(Errno(libc::EAGAIN)) => bail!(Conflict, "{} is being written by another program", path.display()),
-        _ => repair_file(path, &file),
+        _ => repair_file(path, file.as_fd()),
     }
 }
 
-fn repair_file(path: &Path, file: &OwnedFd) -> Result<Repaired> {
+fn repair_file(path: &Path, file: BorrowedFd<'_>) -> Result<Repaired> {
     let keys = |store: &ZipStore| store.content.read(|content| content.map.len() as u64);
     match ZipStore::open(path, false, SyncMode::None) {
         Ok(store) => return Ok(Repaired { keys: keys(&store), lost: 0, cut: 0, changed: false }),
@@ -53,9 +54,8 @@ fn repair_file(path: &Path, file: &OwnedFd) -> Result<Repaired> {
         Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::Truncated | ErrorKind::Metadata) && e.os_errno() == 0 => {}
         Err(e) => return Err(e),
     }
-    let reader = file.try_clone().map_err(|e| err!(Io, "duplicate the descriptor: {e}"))?;
-    let source = ArchiveBytes::Near(Object::File(FileObject::new(reader)));
-    let len = os::stat(file.as_fd()).map_err(|e| e.error("stat"))?.st_size as u64;
+    let source = ArchiveBytes::Near(Object::File(open_to_read(path, file)?));
+    let len = os::stat(file).map_err(|e| e.error("stat"))?.st_size as u64;
     let mut scan = Scan {
         source: &source,
         len,
@@ -75,9 +75,9 @@ fn repair_file(path: &Path, file: &OwnedFd) -> Result<Repaired> {
     let count = super::directory::records(&records).count() as u64;
     let end = with_comment(end_records(count, records.len() as u64, scan.at)?, &appended(&scan.comment));
     let new_len = scan.at + (records.len() + end.len()) as u64;
-    os::pwrite_all(file.as_fd(), &[&records, &end], scan.at).map_err(|e| e.error("write the directory of the zip archive"))?;
-    os::truncate(file.as_fd(), new_len).map_err(|e| e.error("truncate"))?;
-    os::fdatasync(file.as_fd()).map_err(|e| e.error("sync"))?;
+    os::pwrite_all(file, &[&records, &end], scan.at).map_err(|e| e.error("write the directory of the zip archive"))?;
+    os::truncate(file, new_len).map_err(|e| e.error("truncate"))?;
+    os::fdatasync(file).map_err(|e| e.error("sync"))?;
     let store = ZipStore::open(path, false, SyncMode::None)?;
     Ok(Repaired { keys: keys(&store), lost: scan.lost, cut: len.saturating_sub(scan.at), changed: true })
 }

@@ -8,9 +8,9 @@
 use super::directory::*;
 use super::read::Slot;
 use crate::error::{Error, Result, bail, err};
-use crate::fork::{self, ForkPreserved};
+use crate::fork::{self, ForkPreserved, OwnFile};
 use crate::limits::reserve;
-use crate::platform::{AsFd, BorrowedFd, OwnedFd, errno_of, libc};
+use crate::platform::{AsFd, BorrowedFd, libc};
 use crate::store::file_object::FileObject;
 use crate::store::file_options::{FileOptions, LockMode, SyncMode};
 use crate::store::local::path::{c_path, make_folder};
@@ -28,7 +28,7 @@ const PIECE: usize = 1 << 20;
 
 /// The end of an archive's file. Used by the process that made it only: its locks are never touched in a child of `fork`.
 pub(super) struct Writer {
-    file: OwnedFd,
+    file: OwnFile,
     path: PathBuf,
     /// The strictest that the handles on it ask for.
     files: Arc<ForkPreserved<FileOptions>>,
@@ -120,8 +120,7 @@ impl Writer {
 
     /// The file, for reading what was put.
     pub fn reader(&self) -> Result<FileObject> {
-        let file = self.file.try_clone().map_err(|e| Error::os(errno_of(&e).unwrap_or(libc::EIO), "duplicate the descriptor"))?;
-        Ok(FileObject::new(file))
+        open_to_read(&self.path, self.file.as_fd())
     }
 
     fn sync_mode(&self) -> SyncMode {
@@ -258,7 +257,7 @@ impl Writer {
 
 impl Drop for Writer {
     fn drop(&mut self) {
-        // Closing gives the lock back unless a forked child holds the descriptor, too; a child must not give back the parent's.
+        // A child must not give back the parent's.
         if self.process == fork::forks() {
             let mut end = self.end();
             // A new archive is kept for a repair: nothing older could be read in its place. Of one without a whole entry nothing is kept.
@@ -305,7 +304,17 @@ fn lock(path: &Path, file: BorrowedFd<'_>) -> Result<i32> {
     }
 }
 
-fn open_to_write(path: &Path, make: bool, sync: SyncMode) -> Result<OwnedFd> {
+/// Opens a file that is locked once more, for reading: a child of `fork` has what it reads by, and would keep the lock by a duplicate.
+pub(super) fn open_to_read(path: &Path, locked: BorrowedFd<'_>) -> Result<FileObject> {
+    let opened = os::open(CWD, &c_path(path)?, libc::O_RDONLY | libc::O_NOCTTY | libc::O_NONBLOCK, 0);
+    let reader = FileObject::new(opened.map_err(|e| e.error(&format!("open {}", path.display())))?);
+    if !reader.is_file(&os::stat(locked).map_err(|e| e.error("stat"))?)? {
+        bail!(Conflict, "{} was replaced by another program just now", path.display());
+    }
+    Ok(reader)
+}
+
+fn open_to_write(path: &Path, make: bool, sync: SyncMode) -> Result<OwnFile> {
     let c = c_path(path)?;
     let open = || os::open(CWD, &c, libc::O_RDWR | if make { libc::O_CREAT } else { 0 }, 0o666);
     let file = match open() {
@@ -315,7 +324,7 @@ fn open_to_write(path: &Path, make: bool, sync: SyncMode) -> Result<OwnedFd> {
         }
         other => other,
     };
-    let file = file.map_err(|e| e.error(&format!("open {}", path.display())))?;
+    let file = file.map(OwnFile::new).map_err(|e| e.error(&format!("open {}", path.display())))?;
     if make && sync != SyncMode::None {
         sync_folder(path)?;
     }
