@@ -1,13 +1,12 @@
 //! The archives that this process has open for writing: all handles on one of them share one store.
 
 use super::read::ArchiveBytes;
+use super::write::look_at;
 use super::{Append, ZipStore};
 use crate::error::{Result, err};
 use crate::fork;
 use crate::store::Object;
 use crate::store::file_options::{FileOptions, SyncMode};
-use crate::store::local::path::c_path;
-use crate::store::os::{self, CWD};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -34,8 +33,8 @@ impl ZipStore {
     }
 
     /// Whether what is read and written is in the file at `path`: a program may have removed or replaced that, and begin anew while a handle is open.
-    fn is_at(&self, path: &Path) -> bool {
-        let Some(append) = &self.append else { return true };
+    fn is_at(&self, path: &Path) -> Result<bool> {
+        let Some(append) = &self.append else { return Ok(true) };
         // No first put makes the file meanwhile.
         match &*append.writer.lock().unwrap_or_else(PoisonError::into_inner) {
             Some(writer) => writer.is_at(path),
@@ -44,13 +43,12 @@ impl ZipStore {
     }
 
     /// Whether the file at `path` is the one that was read, as long as it was; where nothing was read, whether there is nothing.
-    fn is_as_read(&self, append: &Append, path: &Path) -> bool {
-        let there = c_path(path).ok().and_then(|path| os::stat_at(CWD, &path, true).ok());
+    fn is_as_read(&self, append: &Append, path: &Path) -> Result<bool> {
         let len = append.old.as_ref().map_or(0, |old| old.len);
-        match (self.content.read(|content| content.source.clone()).as_deref(), there) {
-            (_, Some(st)) if st.st_size != len as i64 => false,
-            (Some(ArchiveBytes::Near(Object::File(file))), Some(st)) => file.is_file(&st).unwrap_or(false),
-            (source, there) => source.is_none() || there.is_some(),
+        match (self.content.read(|content| content.source.clone()).as_deref(), look_at(path)?) {
+            (_, Some(st)) if st.st_size != len as i64 => Ok(false),
+            (Some(ArchiveBytes::Near(Object::File(file))), Some(st)) => file.is_file(&st),
+            (source, there) => Ok(source.is_none() || there.is_some()),
         }
     }
 }
@@ -58,14 +56,14 @@ impl ZipStore {
 /// The archive at `path`, shared with all of this process that have it open for writing. What one of them asks of the file holds for all.
 pub fn open_shared(path: &Path, writable: bool, files: impl Into<FileOptions>) -> Result<Arc<ZipStore>> {
     let (path, files) = (resolved(path)?, files.into());
-    let store = match open_already(&path, None) {
+    let store = match open_already(&path, None)? {
         Some(store) => store,
         None => match ZipStore::open(&path, writable, files).map(Arc::new) {
             Ok(store) if !writable => store,
             // Another thread may have been faster.
-            Ok(store) => open_already(&path, Some(&store)).unwrap_or(store),
+            Ok(store) => open_already(&path, Some(&store))?.unwrap_or(store),
             // Another thread may have begun to write meanwhile.
-            Err(e) => open_already(&path, None).ok_or(e)?,
+            Err(e) => open_already(&path, None)?.ok_or(e)?,
         },
     };
     if writable {
@@ -76,13 +74,15 @@ pub fn open_shared(path: &Path, writable: bool, files: impl Into<FileOptions>) -
 
 /// The store that has `path` open for writing in this process, or `new`, which then has. It is asked while nothing is locked: a put may be at work
 /// in it that waits for the gate of [`fork::hold`]; and dropping the last reference writes to the file.
-pub(super) fn open_already(path: &Path, new: Option<&Arc<ZipStore>>) -> Option<Arc<ZipStore>> {
+pub(super) fn open_already(path: &Path, new: Option<&Arc<ZipStore>>) -> Result<Option<Arc<ZipStore>>> {
     loop {
         let found = in_written(|written| known(written, path));
-        if let Some(store) = found.as_ref().filter(|store| store.process == fork::forks() && store.is_at(path)) {
-            return Some(store.clone());
+        if let Some(store) = found.as_ref().filter(|store| store.process == fork::forks())
+            && store.is_at(path)?
+        {
+            return Ok(Some(store.clone()));
         }
-        let new = new?;
+        let Some(new) = new else { return Ok(None) };
         // What was not asked yet is not replaced: another thread may have been faster.
         let (is_put, _other) = in_written(|written| {
             let now = known(written, path);
@@ -94,7 +94,7 @@ pub(super) fn open_already(path: &Path, new: Option<&Arc<ZipStore>>) -> Option<A
             (is_put, now)
         });
         if is_put {
-            return None;
+            return Ok(None);
         }
     }
 }

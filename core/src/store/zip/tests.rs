@@ -424,7 +424,7 @@ fn while_the_first_put_makes_the_file_who_opens_the_archive_keeps_no_one_else_fr
     let folder = Folder::new();
     let path = folder.file("x.zip");
     let store = Arc::new(writer(&path));
-    assert!(shared::open_already(&path, Some(&store)).is_none());
+    assert!(shared::open_already(&path, Some(&store)).unwrap().is_none());
     // What a first put has until the file is there, which it needs the gate for.
     let begun = store.lock_writer(store.append.as_ref().unwrap()).unwrap();
     std::thread::scope(|scope| {
@@ -501,6 +501,27 @@ fn what_was_put_into_an_archive_that_is_gone_by_then_is_not_said_to_be_stored() 
     put(&store, "m", b"3");
     let e = store.flush().unwrap_err();
     assert!(e.kind() == ErrorKind::Io && e.message().contains("x.zip was removed while it was open"), "{e}");
+}
+
+#[test]
+fn where_the_file_cannot_be_looked_at_it_is_not_said_to_be_gone_and_its_store_is_shared_on() {
+    let folder = Folder::new();
+    let path = folder.file("x.zip");
+    let shared = || open_shared(&path, true, SyncMode::None);
+    let blind = fault::Fault { times: 1000, ..fault::fail(Call::Stat, libc::EIO) };
+    let store = shared().unwrap();
+    // Before the first put makes a writer, and after it.
+    for key in ["k", "l", "m"] {
+        let (other, _) = fault::with(&[blind], shared);
+        assert_eq!(other.as_ref().err().map(Error::os_errno), Some(libc::EIO), "{key}");
+        let again = shared().unwrap();
+        assert!(Arc::ptr_eq(&again, &store), "{key}");
+        put(&*again, key, b"1");
+        let (flushed, _) = fault::with(&[blind], || store.flush());
+        flushed.unwrap();
+        store.flush().unwrap();
+    }
+    assert_eq!(keys(&reader(&path).unwrap()), ["k", "l", "m"]);
 }
 
 #[test]

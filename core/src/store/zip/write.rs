@@ -69,10 +69,10 @@ struct End {
 
 impl Writer {
     /// Whether the file still has its name.
-    pub fn is_at(&self, path: &Path) -> bool {
-        let there = c_path(path).ok().and_then(|path| os::stat_at(CWD, &path, true).ok());
-        let own = os::stat(self.file.as_fd()).ok();
-        there.zip(own).is_some_and(|(there, own)| (there.st_dev, there.st_ino) == (own.st_dev, own.st_ino))
+    pub fn is_at(&self, path: &Path) -> Result<bool> {
+        let Some(there) = look_at(path)? else { return Ok(false) };
+        let own = os::stat(self.file.as_fd()).map_err(|e| e.error("stat"))?;
+        Ok(os::is_same(&there, &own))
     }
 
     /// Opens the archive at `path` for appending, or makes it. `as_read` is the file that the directory was read from, and what it was like;
@@ -216,10 +216,10 @@ impl Writer {
     }
 
     /// Notes as a failure that the file was removed: what was put is gone with the last descriptor of it. File systems that count no names seem to
-    /// have removed all.
+    /// have removed all. Where it cannot be looked at nothing is known.
     fn check_named(&self, end: &mut End) {
-        let has_name = os::stat(self.file.as_fd()).is_ok_and(|own| own.st_nlink > 0) || self.is_at(&self.path);
-        if !has_name {
+        let seems_removed = os::stat(self.file.as_fd()).is_ok_and(|own| own.st_nlink == 0);
+        if seems_removed && self.is_at(&self.path).is_ok_and(|is_there| !is_there) {
             end.failure.get_or_insert_with(|| err!(Io, "the archive {} was removed while it was open", self.path.display()));
         }
     }
@@ -289,6 +289,14 @@ impl ZipAppender<'_> {
         self.at += self.piece.len() as u64;
         self.piece.clear();
         Ok(())
+    }
+}
+
+/// What is known of the file at a path, or `None` if nothing is there.
+pub(super) fn look_at(path: &Path) -> Result<Option<libc::stat>> {
+    match os::stat_at(CWD, &c_path(path)?, true) {
+        Err(Errno(libc::ENOENT | libc::ENOTDIR)) => Ok(None),
+        there => there.map(Some).map_err(|e| e.error(&format!("look at {}", path.display()))),
     }
 }
 
