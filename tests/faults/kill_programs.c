@@ -4,7 +4,10 @@
  * programs file calls fail instead, and in one of three allocations: there the same process goes on with the handles that it has. In one of two
  * programs two processes do so at the same time, each with nodes of its own, and both with one array, of which each has every other row.
  *
- *   kill_programs FOLDER [CASES] [SEED] */
+ *   kill_programs FOLDER [CASES] [SEED] [zip]
+ *
+ * `zip`: in zip archives, which one process writes, and which refuse to erase, rename, overwrite and shrink. They are opened after a repair where the
+ * process ended before it had written their directory. */
 #define _GNU_SOURCE
 #include "allocations.h"
 #include "calls.h"
@@ -15,7 +18,7 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
-enum { NODES = 10, WIDE = 8, SIZE = WIDE * WIDE, ENDS = 12, CALLS_EACH = 25, STEPS = 12 };
+enum { NODES = 10, WIDE = 8, SIZE = WIDE * WIDE, ENDS = 12, CALLS_EACH = 25, STEPS = 12, PAST = 12 * CALLS_EACH };
 
 /* The arrays of each of two processes; the last one is a store of its own. */
 static const char *const PATHS[2][NODES] = {{"a", "b", "k", "g/a", "g/b", "g/h/a", "m/a", "m/b", "m/h/a", "solo.zarr"},
@@ -47,6 +50,10 @@ typedef struct diary {
     int under_way, in_part, which;
     /* Of a renamed array: one of its places has it. Where something lies in its new place it is copied, then erased. */
     int moved[2];
+    /* What the archives have held, and from where on since their directories were last known to be written: of the one with all, of the one with one
+     * array. Where a directory cannot be written to the last, an archive is cut back to the one before. */
+    model past[PAST];
+    int pasts, from[2], is_written[2];
     char what[100];
 } diary;
 
@@ -55,7 +62,7 @@ static diary *diaries, *shared;
 static int who, processes;
 /* What is in front of all locations: nothing, or a place on a server. */
 static char base[100];
-static int is_remote;
+static int is_remote, is_zip;
 static numbers state;
 static uint64_t seed_now;
 static const char *consolidate;
@@ -96,6 +103,17 @@ static int may_fail(ozarr_status status) {
         _exit(3); \
     } while (0)
 
+/* A call that archives may refuse, which leaves all as it was. */
+#define DO_OR_REFUSE(call) \
+    do { \
+        const ozarr_status answer_ = (call); \
+        if (is_zip && (answer_ == OZARR_ERR_UNSUPPORTED || answer_ == OZARR_ERR_EXISTS)) { \
+            shared->after = shared->before; \
+            return; \
+        } \
+        DO(answer_); \
+    } while (0)
+
 /* A call that must succeed in the one that looks. */
 #define SURE(call) \
     do { \
@@ -107,7 +125,7 @@ static const char *at(const char *name);
 
 static void open_store(ozarr_store **store) {
     const char *const options[] = {"consolidate", consolidate, "file.sync", "none", NULL};
-    *store = NULL, lasting = 0;
+    *store = NULL, lasting &= is_zip;
     DO(ozarr_store_open_ex(NULL, at("s.zarr"), "r+", options, store));
 }
 
@@ -116,8 +134,16 @@ static const char *at(const char *name) {
     static char locations[4][200];
     static int next;
     char *location = locations[next++ % 4];
-    snprintf(location, sizeof locations[0], "%s%s", base, name);
+    const char *root = strstr(name, ".zarr") + strlen(".zarr");
+    snprintf(location, sizeof locations[0], "%s%.*s%s%s", base, (int)(root - name), name, is_zip ? ".zip" : "", root);
     return location;
+}
+
+/* That of one of the arrays. */
+static const char *at_node(int which) {
+    char name[100];
+    snprintf(name, sizeof name, "%s%s", which == SOLO ? "" : "s.zarr/", PATHS[who][which]);
+    return at(name);
 }
 
 /* --- the calls: each is planned, with what is there after it, before it begins --- */
@@ -137,6 +163,11 @@ static int any(int there) {
     return n ? found[pick(&state, 0, n - 1)] : -1;
 }
 
+static void close_array(ozarr_array *array, int which) {
+    DO(ozarr_array_close(array));
+    shared->is_written[1] = which == SOLO;
+}
+
 static void create(ozarr_store *store) {
     const int which = (int)pick(&state, 0, NODES - 1);
     const int64_t inner[] = {pick(&state, 1, 3), pick(&state, 1, 3)}, chunks[] = {inner[0] * pick(&state, 1, 2), inner[1] * pick(&state, 1, 2)};
@@ -153,9 +184,9 @@ static void create(ozarr_store *store) {
     DO(ozarr_spec_set_compressor(spec, pick(&state, 0, 1) ? "none" : "zstd", -1));
     DO(ozarr_spec_set_fill_value(spec, OZARR_INT32, &n->fill));
     say(0, which, "create", PATHS[who][which]);
-    if (which == SOLO) DO(ozarr_array_create_ex(at(PATHS[who][SOLO]), spec, OZARR_CREATE_OVERWRITE, &array));
-    else DO(ozarr_array_create_at(store, PATHS[who][which], spec, OZARR_CREATE_OVERWRITE, &array));
-    DO(ozarr_array_close(array));
+    if (which == SOLO) DO_OR_REFUSE(ozarr_array_create_ex(at_node(SOLO), spec, OZARR_CREATE_OVERWRITE, &array));
+    else DO_OR_REFUSE(ozarr_array_create_at(store, PATHS[who][which], spec, OZARR_CREATE_OVERWRITE, &array));
+    close_array(array, which);
     ozarr_spec_free(spec);
 }
 
@@ -179,9 +210,12 @@ static void resize(ozarr_array *array, int which) {
     for (int d = 0; d < 2; d++)
         if (shared->before.nodes[which].appended && shape[d] > shared->before.nodes[which].shape[d]) shape[d] = shared->before.nodes[which].shape[d];
     node *n = &shared->after.nodes[which];
+    /* Most of what archives would refuse is not asked for. */
+    for (int d = 0; is_zip && !shared->before.nodes[which].appended && d < 2; d++)
+        if (shape[d] < n->shape[d] && pick(&state, 0, 7)) shape[d] = n->shape[d];
     reshape(n->values, SIZE, n->shape, n->fill, shape[0], shape[1]);
     say(1, which, "resize", PATHS[who][which]);
-    DO(ozarr_array_resize(array, shape, 0));
+    DO_OR_REFUSE(ozarr_array_resize(array, shape, 0));
 }
 
 static void append(ozarr_array *array, int which) {
@@ -213,7 +247,7 @@ static void change(ozarr_store *store) {
     const int which = any(1);
     ozarr_array *array = NULL;
     if (which < 0) return;
-    if (which == SOLO) DO(ozarr_array_open(at(PATHS[who][SOLO]), "r+", &array));
+    if (which == SOLO) DO(ozarr_array_open(at_node(SOLO), "r+", &array));
     else DO(ozarr_array_open_at(store, PATHS[who][which], &array));
     for (int64_t calls = pick(&state, 1, 3); calls > 0; calls--) {
         const int64_t kind = pick(&state, 0, 9);
@@ -223,7 +257,7 @@ static void change(ozarr_store *store) {
         else set_attribute(array, which);
         settle(array, which);
     }
-    DO(ozarr_array_close(array));
+    close_array(array, which);
 }
 
 static void erase(ozarr_store *store) {
@@ -231,8 +265,8 @@ static void erase(ozarr_store *store) {
     if (which < 0) return;
     memset(&shared->after.nodes[which], 0, sizeof(node));
     say(0, which, "erase", PATHS[who][which]);
-    if (which == SOLO) DO(ozarr_node_erase(at(PATHS[who][SOLO])));
-    else DO(ozarr_store_node_erase(store, PATHS[who][which]));
+    if (which == SOLO) DO_OR_REFUSE(ozarr_node_erase(at_node(SOLO)));
+    else DO_OR_REFUSE(ozarr_store_node_erase(store, PATHS[who][which]));
 }
 
 static void rename_or_copy(ozarr_store *store) {
@@ -246,16 +280,14 @@ static void rename_or_copy(ozarr_store *store) {
     if (renames) shared->moved[0] = from, shared->moved[1] = to;
     options.mode = OZARR_CREATE_OVERWRITE;
     if (!renames) {
-        char location[2][200];
-        for (int i = 0; i < 2; i++) snprintf(location[i], sizeof location[i], "%s%s%s", base, (i ? to : from) == SOLO ? "" : "s.zarr/", PATHS[who][i ? to : from]);
-        if (from == SOLO || to == SOLO || pick(&state, 0, 1)) DO(ozarr_copy(location[0], location[1], &options));
-        else DO(ozarr_copy_at(store, PATHS[who][from], store, PATHS[who][to], &options));
+        if (from == SOLO || to == SOLO || pick(&state, 0, 1)) DO_OR_REFUSE(ozarr_copy(at_node(from), at_node(to), &options));
+        else DO_OR_REFUSE(ozarr_copy_at(store, PATHS[who][from], store, PATHS[who][to], &options));
         return;
     }
     DO(ozarr_group_open_at(store, "", &root));
     /* What an interrupted copy of another array has left in its place is to be overwritten first. */
     ozarr_status status = ozarr_group_rename(root, PATHS[who][from], PATHS[who][to]);
-    if (status == OZARR_ERR_EXISTS) shared->after = shared->before;
+    if (status == OZARR_ERR_EXISTS || (is_zip && status == OZARR_ERR_UNSUPPORTED)) shared->after = shared->before;
     else DO(status);
     DO(ozarr_group_close(root));
 }
@@ -277,8 +309,8 @@ static void whole_group(ozarr_store *store) {
     DO(ozarr_store_node_kind(store, GROUP_M[who], &m));
     say(m == OZARR_NODE_KIND_NONE ? 2 : 0, -1, what[kind], GROUP_M[who]);
     options.mode = OZARR_CREATE_OVERWRITE;
-    if (kind) DO(ozarr_store_node_erase(store, GROUP_M[who]));
-    else DO(ozarr_copy_at(store, GROUP_G[who], store, GROUP_M[who], &options));
+    if (kind) DO_OR_REFUSE(ozarr_store_node_erase(store, GROUP_M[who]));
+    else DO_OR_REFUSE(ozarr_copy_at(store, GROUP_G[who], store, GROUP_M[who], &options));
 }
 
 /* Writes parts of rows of the array that both write, or its own attribute of it. */
@@ -335,7 +367,7 @@ static void write_steps(ozarr_dataset **run, ozarr_series **series, int64_t keep
 /* Cuts the run back, perhaps, and goes on. */
 static void go_on(void) {
     const model *before = &shared->before;
-    const int64_t keep = pick(&state, 0, 1) ? pick(&state, 0, before->least) : -1, more = pick(&state, 0, 6);
+    const int64_t keep = pick(&state, 0, 1) && !is_zip ? pick(&state, 0, before->least) : -1, more = pick(&state, 0, 6);
     ozarr_dataset *run = NULL;
     ozarr_series *series = NULL;
     /* Documents may tell of steps that consolidated metadata do not have yet. */
@@ -385,6 +417,19 @@ static void begin_run(void) {
     DO(ozarr_dataset_close(run));
 }
 
+/* Writes the directory of the archive, or closes it and opens it again. */
+static void finish_store(ozarr_store **store) {
+    ozarr_store *closed = *store;
+    if (is_zip && pick(&state, 0, 1)) {
+        DO(ozarr_store_flush(*store));
+    } else {
+        *store = NULL;
+        DO(ozarr_store_close(closed));
+    }
+    shared->is_written[0] = 1;
+    if (!*store) open_store(store);
+}
+
 /* A call of a program. */
 static void one_call(ozarr_store **store) {
     const int64_t kind = pick(&state, 0, 19);
@@ -396,12 +441,7 @@ static void one_call(ozarr_store **store) {
     else if (kind < 17) consolidate_root(*store);
     else if (kind < 18) change_both(*store);
     else if (kind < 19) go_on();
-    else {
-        ozarr_store *closed = *store;
-        *store = NULL;
-        DO(ozarr_store_close(closed));
-        open_store(store);
-    }
+    else finish_store(store);
 }
 
 /* What a process does until it ends. */
@@ -476,6 +516,38 @@ static int clears_first(void) {
     return strncmp(shared->what, "create", 6) == 0 || strncmp(shared->what, "copy", 4) == 0;
 }
 
+/* Whether one of the archives holds what a model has: the one with all else, or the one with one array. */
+static int holds(int solo, const model *found, const model *m) {
+    int right = solo || (found->number == m->number && memcmp(found->rows, m->rows, sizeof m->rows) == 0);
+    for (int i = solo ? SOLO : 0; i < (solo ? NODES : SOLO); i++) right &= same(&found->nodes[i], &m->nodes[i]);
+    return right;
+}
+
+/* Takes for known what an archive was cut back to. */
+static void take_past(const model *found) {
+    for (int solo = 0; solo < 2; solo++) {
+        const int first = solo ? SOLO : 0, is_known = holds(solo, found, &shared->before) || holds(solo, found, &shared->after);
+        for (int i = shared->pasts - 1; i >= shared->from[solo]; i--) {
+            const model *m = &shared->past[i];
+            if (!holds(solo, found, m)) continue;
+            if (!solo && m->least < shared->before.least) shared->before.least = m->least;
+            if (is_known) continue;
+            memcpy(shared->before.nodes + first, m->nodes + first, (solo ? 1 : SOLO) * sizeof(node));
+            memcpy(shared->after.nodes + first, m->nodes + first, (solo ? 1 : SOLO) * sizeof(node));
+            if (solo) continue;
+            memcpy(shared->before.rows, m->rows, sizeof m->rows);
+            shared->before.number = m->number;
+        }
+    }
+}
+
+/* What is known of the archives now is among what they have held. */
+static void add_past(void) {
+    for (int solo = 0; solo < 2; solo++)
+        if (shared->is_written[solo]) shared->from[solo] = shared->pasts, shared->is_written[solo] = 0;
+    if (shared->pasts < PAST) shared->past[shared->pasts++] = shared->before;
+}
+
 /* All arrays are as before the call or as after it, or the changed one is between. The copy of a group has its arrays one after the other. */
 static void compare(const char *reader, const model *found) {
     int before = 1, after = 1, rest = 1;
@@ -506,7 +578,7 @@ static void look(int consolidated, model *found) {
     SURE(ozarr_group_open_at(store, "", &root));
     for (int i = 0; i < NODES; i++) {
         ozarr_array *array = NULL;
-        ozarr_status status = i == SOLO ? ozarr_array_open(at(PATHS[who][SOLO]), "r", &array) : ozarr_group_open_array(root, PATHS[who][i], &array);
+        ozarr_status status = i == SOLO ? ozarr_array_open(at_node(SOLO), "r", &array) : ozarr_group_open_array(root, PATHS[who][i], &array);
         if (status != OZARR_ERR_NOT_FOUND) SURE(status);
         look_at(array, &found->nodes[i]);
         ozarr_array_free(array);
@@ -516,26 +588,28 @@ static void look(int consolidated, model *found) {
 }
 
 /* The array that both write: the rows and the attribute of this one. */
-static void look_at_both(void) {
+static void read_both(model *found) {
     static const char *const names[] = {"first", "second"};
-    const model *before = &shared->before, *after = &shared->after;
     ozarr_array *array = NULL;
     int32_t values[WIDE][WIDE];
-    int64_t number = 0;
+    found->number = 0;
     SURE(ozarr_array_open(at("s.zarr/both"), "r", &array));
     SURE(ozarr_array_read(array, OZARR_INT32, values, sizeof values));
-    const ozarr_status status = ozarr_attr_get_int64(ozarr_array_node(array), names[who], &number);
+    const ozarr_status status = ozarr_attr_get_int64(ozarr_array_node(array), names[who], &found->number);
     if (status != OZARR_ERR_NOT_FOUND) SURE(status);
     ozarr_array_free(array);
-    int right = number == before->number || (shared->under_way && number == after->number);
+    for (int row = 0; row < WIDE / 2; row++) memcpy(found->rows[row], values[2 * row + who], sizeof *found->rows);
+}
+
+static void compare_both(const model *found) {
+    const model *before = &shared->before, *after = &shared->after;
+    int right = found->number == before->number || (shared->under_way && found->number == after->number);
     for (int row = 0; row < WIDE / 2; row++)
         for (int x = 0; x < WIDE; x++) {
-            const int32_t value = values[2 * row + who][x];
+            const int32_t value = found->rows[row][x];
             right &= value == before->rows[row][x] || (shared->under_way && value == after->rows[row][x]);
-            shared->before.rows[row][x] = value;
         }
     if (!right) FAIL("seed %" PRIu64 ", %s: of what process %d has put into both something is lost", seed_now, shared->what, who);
-    shared->before.number = number;
 }
 
 /* The steps of the run: whole ones, of all variables. */
@@ -590,17 +664,42 @@ static int is_current(void) {
     return current;
 }
 
+/* Repairs an archive whose writer has ended, or could not write its directory, as its user does; perhaps not to the end at first. */
+static void repair(const char *path) {
+    int64_t keys, lost;
+    const pid_t child = failing == ENDS_IT ? fork() : -1;
+    if (child == 0) {
+        calls_arm(pick(&state, 0, 1) ? KILL_BEFORE : KILL_WITHIN, pick(&state, 1, 20), 0, 0);
+        _exit(ozarr_zip_repair(path, &keys, &lost) == OZARR_OK ? 0 : 4);
+    }
+    if (child > 0) waitpid(child, NULL, 0);
+    SURE(ozarr_zip_repair(path, &keys, &lost));
+    if (failing == ENDS_IT && lost > 1) FAIL("seed %" PRIu64 ", %s: %d entries of %s are lost", seed_now, shared->what, (int)lost, path);
+}
+
+static void repair_archives(void) {
+    for (int solo = 0; is_zip && solo < 2; solo++) {
+        ozarr_store *store = NULL;
+        const char *path = solo ? at_node(SOLO) : at("s.zarr");
+        const ozarr_status status = ozarr_store_open(path, "r", &store);
+        if (status == OZARR_ERR_TRUNCATED) repair(path);
+        else if (!solo || status != OZARR_ERR_NOT_FOUND) SURE(status);
+        ozarr_store_free(store);
+    }
+}
+
 /* Compares what is stored with what may be there, which is known from then on. */
 static void compare_all(void) {
     model found = shared->before, through = found;
+    repair_archives();
     look(0, &found);
+    read_both(&found);
+    if (is_zip && failing) take_past(&found);
     compare("readers of the documents", &found);
     look(1, &through);
     if (current) compare("readers of consolidated metadata", &through);
     look_at_run();
-    look_at_both();
-    memcpy(found.rows, shared->before.rows, sizeof found.rows);
-    found.number = shared->before.number;
+    compare_both(&found);
     for (int n = 0; n < NODES; n++) {
         found.nodes[n].appended = shared->after.nodes[n].appended | shared->before.nodes[n].appended;
         if (n == shared->which && shared->under_way) found.nodes[n].appended |= strncmp(shared->what, "append", 6) == 0;
@@ -611,12 +710,14 @@ static void compare_all(void) {
     if (shared->under_way && shared->after.most > found.most) found.most = shared->after.most;
     shared->before = shared->after = found;
     shared->under_way = 0;
+    add_past();
 }
 
 static void arm(void) {
     /* Those that are brought up to date when a handle is closed are not in between. */
     current = !failed_beside && is_current() && !(failing && (strcmp(consolidate, "close") == 0 || strcmp(consolidate, "step") == 0));
     if (failing == CALLS_FAIL) calls_arm(pick(&state, 0, 1) || is_remote ? FAIL_ONCE : FAIL_FROM, pick(&state, 1, 150), (int)pick(&state, 0, 4), 0);
+    else if (failing == ENDS_IT && is_zip) calls_arm(pick(&state, 0, 1) ? KILL_BEFORE : KILL_WITHIN, pick(&state, 1, 150), 0, 0);
     else if (failing == ENDS_IT) calls_arm(KILL_BEFORE, pick(&state, 1, 400), 0, 0);
     else {
         mode = pick(&state, 0, 1) ? ONCE : FROM, point = pick(&state, 1, 1000), seen = 0;
@@ -631,6 +732,7 @@ static void settle(ozarr_array *array, int which) {
     if (!failed) shared->before = shared->after, shared->under_way = 0;
     else if (!shared->under_way) shared->after = shared->before;
     told = 0;
+    add_past();
     if (failed && processes > 1) failed_beside = 1, current = 0;
     if (!failing || (!is_hit() && !failed)) return;
     disarm();
@@ -685,12 +787,12 @@ static void one_case(uint64_t seed) {
     const int before = failures;
     seed_now = seed, state.state = seed * 0x2545f4914f6cdd1du;
     consolidate = modes[pick(&state, 0, 3)], format = (int)pick(&state, 2, 3), failing = seed % 3;
-    processes = 1 + (int)(seed / 3 % 2);
+    processes = is_zip ? 1 : 1 + (int)(seed / 3 % 2);
     memset(diaries, 0, 2 * sizeof *diaries);
     if (is_remote) snprintf(base, sizeof base, "s3://bucket/kill%" PRIu64 "-%d/", seed, (int)getpid());
-    nftw(PATHS[0][SOLO], remove_one, 16, FTW_DEPTH | FTW_PHYS);
-    nftw(PATHS[1][SOLO], remove_one, 16, FTW_DEPTH | FTW_PHYS);
-    nftw("s.zarr", remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    nftw(at(PATHS[0][SOLO]), remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    nftw(at(PATHS[1][SOLO]), remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    nftw(at("s.zarr"), remove_one, 16, FTW_DEPTH | FTW_PHYS);
     be(0);
     strcpy(shared->what, "begin");
     begin();
@@ -704,7 +806,12 @@ static void one_case(uint64_t seed) {
         current = !failing && is_current();
         run_processes();
         state.state = kept + (uint64_t)i + 1;
-        for (int i = 0; i < processes && failures == before; i++) be(i), compare_all();
+        for (int i = 0; i < processes && failures == before; i++) {
+            be(i);
+            compare_all();
+            shared->pasts = shared->from[0] = shared->from[1] = 0;
+            add_past();
+        }
     }
     open_store(&store);
     ozarr_verified verified = OZARR_VERIFIED_INIT;
@@ -715,7 +822,8 @@ static void one_case(uint64_t seed) {
 int main(int argc, char **argv) {
     const long cases = argc > 2 ? atol(argv[2]) : 10;
     const uint64_t seed = argc > 3 ? strtoull(argv[3], NULL, 10) : 1;
-    if (argc < 2 || chdir(argv[1])) return fprintf(stderr, "usage: kill_programs FOLDER [CASES] [SEED]\n"), 2;
+    is_zip = argc > 4 && strcmp(argv[4], "zip") == 0;
+    if (argc < 2 || chdir(argv[1])) return fprintf(stderr, "usage: kill_programs FOLDER [CASES] [SEED] [zip]\n"), 2;
     setenv("OZARR_NUM_THREADS", "1", 0);
     find_pthread_create();
     is_remote = getenv("OZARR_TEST_S3") != NULL;
@@ -727,6 +835,6 @@ int main(int argc, char **argv) {
     }
     diaries = mmap(NULL, 2 * sizeof *diaries, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     for (long i = 0; i < cases && failures < 5; i++) one_case(seed + (uint64_t)i);
-    printf("%ld programs, %d ends each: %d wrong\n", cases, ENDS, failures);
+    printf("%ld programs%s, %d ends each: %d wrong\n", cases, is_zip ? " in archives" : "", ENDS, failures);
     return finish();
 }
