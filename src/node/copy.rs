@@ -1,13 +1,13 @@
 //! Copying a node with all below it, key by key, into the same or another store: several objects at a time, compared afterwards if that is
 //! asked for. A copy that was cut short is no node, and the same call completes it ([`super::place`]).
 
+use super::copied_documents::{self, CopiedDocuments, MAKES_A_NODE, folder_of, is_document, name_of};
 use super::kept::{self, CopiedNode};
 use super::listed_lengths::shape_of;
 use super::lookup::{find, require};
 use super::stored::StoredDocument;
 use super::transfer::{Moves, OnProgress, Way, moved_path};
 use super::{Array, Create, NodeKind, Store, draft, hierarchy, path, place, stored_chunks, upkeep};
-use crate::engine::pool::Pool;
 use crate::engine::tasks;
 use crate::error::{ErrorKind, Result, bail, err};
 use crate::limits::MAX_CONSOLIDATED;
@@ -16,15 +16,7 @@ use crate::metadata::{Format, Map, v2, v3};
 use crate::store::local::path::followed;
 use crate::store::prefix::hidden_by;
 use crate::store::{Condition, StorageExt, get, zip};
-use std::collections::HashMap;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
-
-/// The names of documents.
-const DOCUMENTS: &[&str] = &[v3::DOCUMENT, v2::ARRAY, v2::GROUP, v2::ATTRIBUTES, v2::CONSOLIDATED];
-
-/// Documents that make a node be there: they come after all other keys.
-const MAKES_A_NODE: &[&str] = &[v3::DOCUMENT, v2::ARRAY, v2::GROUP];
 
 impl Store {
     /// Copies the node at `path` with all below it to `to_path` in `to`, keys and bytes as they are, and makes the groups above
@@ -84,7 +76,7 @@ impl Store {
 
     /// Copies all keys below `path`; returns the paths of the nodes that were made by it.
     fn copy_keys(&self, path: &str, (to, to_path): (&Store, &str), verify: bool, progress: &mut OnProgress<'_>) -> Result<Vec<String>> {
-        let (way, documents) = (Way { from: self, to, link: false }, self.documents_below(path, to.threads_with(self, true))?);
+        let (way, documents) = (Way { from: self, to, link: false }, copied_documents::read(self, path, to.threads_with(self, true))?);
         let copying = Copying { way, documents, moves: Moves::default() };
         if !copying.has_node(path) {
             return Err(kept::changed_meanwhile(path, "removed"));
@@ -113,49 +105,12 @@ impl Store {
         }
         Ok(steps[1..].iter().flatten().map(|(_, to_key)| folder_of(to_key).to_string()).collect())
     }
-
-    /// Reads all documents below `path`, those of the groups first: chunks are listed and copied later, so that the copy has all that they speak
-    /// of, however far a run that another program writes goes on meanwhile.
-    fn documents_below(&self, path: &str, (pool, width): (Arc<Pool>, usize)) -> Result<Documents> {
-        let mut keys = Vec::new();
-        self.shared().list(&path::prefix(path), &mut |key| {
-            if DOCUMENTS.contains(&name_of(key)) {
-                keys.push(key.to_string());
-            }
-            Ok(())
-        })?;
-        let depth = |key: &String| key.matches('/').count();
-        keys.sort_by_key(depth);
-        let documents = Mutex::new(Documents::new());
-        for level in keys.chunk_by(|a, b| depth(a) == depth(b)) {
-            let task = |i: u64, _: &tasks::Running<'_>| {
-                let key = &level[i as usize];
-                if let Some(text) = self.document_text(key)? {
-                    documents.lock().unwrap_or_else(PoisonError::into_inner).insert(key.clone(), text);
-                }
-                Ok(())
-            };
-            tasks::run(&pool, level.len() as u64, width, &task, &mut |_| Ok(()))?;
-        }
-        Ok(documents.into_inner().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    /// The text of a document; `Some(None)` of one that is too large for a document, and copied as it is.
-    fn document_text(&self, key: &str) -> Result<Option<Option<Vec<u8>>>> {
-        match get(&**self.shared(), key, MAX_CONSOLIDATED) {
-            Err(e) if e.kind() == ErrorKind::Limit => Ok(Some(None)),
-            read => Ok(read?.map(Some)),
-        }
-    }
 }
-
-/// The documents of what is copied, by their keys, as they were when the copy began; `None`: not read.
-type Documents = HashMap<String, Option<Vec<u8>>>;
 
 /// A copy that is under way.
 struct Copying<'a> {
     way: Way<'a>,
-    documents: Documents,
+    documents: CopiedDocuments,
     moves: Moves,
 }
 
@@ -170,7 +125,7 @@ impl Copying<'_> {
         self.way.from.shared().list(&from_prefix, &mut |key| {
             let tail = key.strip_prefix(&from_prefix).unwrap_or(key);
             let name = name_of(tail);
-            if DOCUMENTS.contains(&name) && !self.documents.contains_key(key) {
+            if is_document(name) && !self.documents.has(key) {
                 if MAKES_A_NODE.contains(&name) && !self.has_node(folder_of(key)) {
                     late.push(folder_of(key).to_string());
                 }
@@ -190,12 +145,12 @@ impl Copying<'_> {
 
     /// Whether a key is what a checkpoint's document was before it was committed, where that could not be erased.
     fn is_committed(&self, key: &str) -> bool {
-        hidden_by(key).is_some_and(|document| self.documents.contains_key(document))
+        hidden_by(key).is_some_and(|document| self.documents.has(document))
     }
 
     /// Whether there was a node in this folder.
     fn has_node(&self, folder: &str) -> bool {
-        MAKES_A_NODE.iter().any(|name| self.documents.contains_key(&path::join(folder, name)))
+        MAKES_A_NODE.iter().any(|name| self.documents.has(&path::join(folder, name)))
     }
 
     /// Does `work` with each key and that of its copy, several at a time.
@@ -212,7 +167,7 @@ impl Copying<'_> {
 
     /// The text of a document that was read.
     fn text(&self, key: &str) -> Option<&Vec<u8>> {
-        self.documents.get(key).and_then(Option::as_ref)
+        self.documents.text(key)
     }
 
     fn bring(&self, key: &str, to_key: &str) -> Result<()> {
@@ -224,10 +179,11 @@ impl Copying<'_> {
 
     /// Checks that all was there that was copied of the nodes.
     fn check_all_copied(&self) -> Result<()> {
-        let nodes: Vec<&String> = self.documents.keys().filter(|key| MAKES_A_NODE.contains(&name_of(key))).collect();
+        let nodes: Vec<&str> = self.documents.keys().filter(|key| MAKES_A_NODE.contains(&name_of(key))).collect();
         let (pool, width) = self.way.threads();
         let task = |i: u64, _: &tasks::Running<'_>| self.check_copied(nodes[i as usize]);
-        tasks::run(&pool, nodes.len() as u64, width, &task, &mut |_| Ok(()))
+        tasks::run(&pool, nodes.len() as u64, width, &task, &mut |_| Ok(()))?;
+        self.documents.check(self.way.from)
     }
 
     /// Checks that what was copied of the node with this document was all there. One that cannot be understood is copied as it is.
@@ -269,16 +225,6 @@ impl Copying<'_> {
         }
     }
 }
-
-/// The name in a key, behind its folder.
-fn name_of(key: &str) -> &str {
-    key.rsplit('/').next().unwrap_or(key)
-}
-
-fn folder_of(key: &str) -> &str {
-    key.rsplit_once('/').map_or("", |(folder, _)| folder)
-}
-
 /// Refuses to copy a node into itself, or over a node that holds it, by whichever links or handles it is named.
 pub(super) fn refuse_overlap(from: (&Store, &str), to: (&Store, &str)) -> Result<()> {
     let (a, b) = (from.0.place(from.1), to.0.place(to.1));

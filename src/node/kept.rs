@@ -104,7 +104,7 @@ pub(super) fn check_copied(store: &Store, node: &str, key: Option<&str>, then: C
 }
 
 /// Whether the documents of an array at two moments say the same of how its chunks are stored. Extents that are listed become more with its length.
-fn has_same_chunks(then: &Map, now: &Map) -> bool {
+pub(super) fn has_same_chunks(then: &Map, now: &Map) -> bool {
     const MEMBERS: [&str; 15] = [
         "zarr_format",
         "data_type",

@@ -22,6 +22,7 @@ mod consolidate;
 pub mod context;
 pub mod conventions;
 mod converted;
+mod copied_documents;
 mod copy;
 mod create_array;
 mod cut;

@@ -14,7 +14,7 @@ use crate::store::memory::MemoryStore;
 use crate::store::os::Call;
 use crate::store::registered::{Answer, AnswerDone, ByteRange, Calls, Can};
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 fn copy(from: &Store, path: &str, to: (&Store, &str), options: RechunkOptions) -> Result<RechunkReport> {
@@ -534,6 +534,58 @@ fn what_is_written_or_set_while_an_array_is_migrated_in_place_is_kept() {
     let array = Mutex::new(Some(made("b")));
     let setting = Arc::new(Mutex::new(None));
     let threads = setting.clone();
+/// Consolidated metadata are read before the arrays' own documents. What another program does between them, and behind the first key that is copied.
+#[test]
+fn a_copy_of_keys_lists_no_steps_that_were_cut_while_it_began() {
+    type Cut = fn(&Store, &str);
+    let cut: Cut = |store, _| Array::open(store, "g/a").unwrap().resize(&[3], false).unwrap();
+    let cut_untold: Cut = |store, document| {
+        let now = String::from_utf8(store.key_get(document).unwrap().unwrap()).unwrap();
+        store.key_put(document, now.replacen('6', "3", 1).as_bytes()).unwrap();
+    };
+    let tell: Cut = |store, _| Group::open(store, "g").unwrap().consolidate().unwrap();
+    let nothing: Cut = |_, _| {};
+    for (format, listing, document) in [(Format::V2, "g/.zmetadata", "g/a/.zarray"), (Format::V3, "g/zarr.json", "g/a/zarr.json")] {
+        for (what, meanwhile, behind, listed) in
+            [("cut", cut, nothing, Some(3)), ("so by itself", cut_untold, nothing, Some(6)), ("told late", cut_untold, tell, None)]
+        {
+            let shared: SharedStore = Arc::new(MemoryStore::new());
+            let store = Store::from_shared(&Context::with_threads(1), shared.clone(), Mode::ReadWrite);
+            Group::create(&store, "g", Some(format), Create::New).unwrap();
+            let mut wanted = spec(&[6], &[7]);
+            wanted.set_format(format).unwrap();
+            wanted.set_dimension_names(vec![Some("time".into())]).unwrap();
+            write_all(&Array::create(&store, "g/a", &wanted, Create::New).unwrap(), &mut [1, 2, 3, 4, 5, 9]);
+            Group::open(&store, "g").unwrap().consolidate().unwrap();
+            // The node is looked for before its documents are read.
+            let looks = AtomicUsize::new(usize::from(format == Format::V3));
+            let other = Store::from_shared(&Context::with_threads(1), shared.clone(), Mode::ReadWrite);
+            let tell = move |next: Next<'_>| {
+                if matches!(next, Next::Opened(key) if key == listing) && looks.fetch_sub(1, Ordering::Relaxed) == 0 {
+                    meanwhile(&other, document);
+                }
+                Ok(())
+            };
+            let told = Store::from_shared(&Context::with_threads(1), Arc::new(Told { inner: shared, tell, name: None }), Mode::Read);
+            let (to, mut calls) = (memory(), 0);
+            let mut progress = |_, _| {
+                calls += 1;
+                if calls == 1 {
+                    behind(&store, document);
+                }
+                Ok(())
+            };
+            let done = told.copy_node("g", (&to, "g"), Create::New, false, &mut progress);
+            let Some(length) = listed else {
+                assert_eq!(kind(done), ErrorKind::Again, "{what} {format:?}");
+                continue;
+            };
+            done.unwrap_or_else(|e| panic!("{what} {format:?}: {e}"));
+            assert_eq!(Group::open(&to, "g").unwrap().open_array("a").unwrap().shape()[..], [length], "{what} {format:?}");
+        }
+    }
+}
+
     let tell = move |next: Next<'_>| {
         if let Next::Change("b/.zmetadata") = next
             && let Some(array) = array.lock().unwrap().take()

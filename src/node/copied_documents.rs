@@ -1,0 +1,180 @@
+//! The documents of what is copied as it is, as they were when the copy began: chunks are listed and copied later, so that the copy has all that they
+//! speak of, however far a run that another program writes goes on meanwhile.
+
+use super::kept::{changed_meanwhile, has_same_chunks};
+use super::listed_lengths::shape_of;
+use super::{Store, path};
+use crate::engine::pool::Pool;
+use crate::engine::tasks;
+use crate::error::{ErrorKind, Result};
+use crate::limits::{MAX_CONSOLIDATED, MAX_DOCUMENT};
+use crate::metadata::consolidated::Listed;
+use crate::metadata::{Format, json, v2, v3};
+use crate::store::{StorageExt, get};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The names of documents.
+const DOCUMENTS: &[&str] = &[v3::DOCUMENT, v2::ARRAY, v2::GROUP, v2::ATTRIBUTES, v2::CONSOLIDATED];
+
+/// Documents that make a node be there: they come after all other keys.
+pub(super) const MAKES_A_NODE: &[&str] = &[v3::DOCUMENT, v2::ARRAY, v2::GROUP];
+
+/// How often documents are read which say something else of an array at two places.
+const READINGS: usize = 3;
+
+/// Texts of documents by their keys; `None`: not read.
+type Texts = HashMap<String, Option<Vec<u8>>>;
+
+pub(super) struct CopiedDocuments {
+    texts: Texts,
+    beyond: Vec<ListedBeyond>,
+}
+
+/// Entries of consolidated metadata that list something which the arrays' own documents have not: longer arrays, or ones with other chunks. A copy with them
+/// reads as the fill value there. What is copied may be so, and the copy is as that; or an array was cut or replaced between the moments when the two were read.
+struct ListedBeyond {
+    /// The key of the document that has the entries.
+    listing: String,
+    /// The names of the entries, and the keys of the arrays' own documents.
+    entries: Vec<(String, String)>,
+}
+
+/// Reads all documents below `path`, those of the groups first. Errors: `Again` where an array was cut or replaced meanwhile, each time they were read.
+pub(super) fn read(store: &Store, path: &str, threads: (Arc<Pool>, usize)) -> Result<CopiedDocuments> {
+    for _ in 1..READINGS {
+        let documents = read_once(store, path, &threads)?;
+        match documents.check(store) {
+            Err(e) if e.kind() == ErrorKind::Again => {}
+            checked => return checked.map(|()| documents),
+        }
+    }
+    read_once(store, path, &threads)
+}
+
+fn read_once(store: &Store, path: &str, (pool, width): &(Arc<Pool>, usize)) -> Result<CopiedDocuments> {
+    let mut keys = Vec::new();
+    store.shared().list(&path::prefix(path), &mut |key| {
+        if is_document(name_of(key)) {
+            keys.push(key.to_string());
+        }
+        Ok(())
+    })?;
+    let depth = |key: &String| key.matches('/').count();
+    keys.sort_by_key(depth);
+    let texts = Mutex::new(Texts::new());
+    for level in keys.chunk_by(|a, b| depth(a) == depth(b)) {
+        let task = |i: u64, _: &tasks::Running<'_>| {
+            let key = &level[i as usize];
+            if let Some(text) = text_of(store, key)? {
+                texts.lock().unwrap_or_else(PoisonError::into_inner).insert(key.clone(), text);
+            }
+            Ok(())
+        };
+        tasks::run(pool, level.len() as u64, *width, &task, &mut |_| Ok(()))?;
+    }
+    let texts = texts.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let beyond = texts.keys().filter_map(|key| listed_beyond(&texts, key)).collect();
+    Ok(CopiedDocuments { texts, beyond })
+}
+
+/// The text of a document; `Some(None)` of one that is too large for a document, and copied as it is.
+fn text_of(store: &Store, key: &str) -> Result<Option<Option<Vec<u8>>>> {
+    match get(&**store.shared(), key, MAX_CONSOLIDATED) {
+        Err(e) if e.kind() == ErrorKind::Limit => Ok(Some(None)),
+        read => Ok(read?.map(Some)),
+    }
+}
+
+impl CopiedDocuments {
+    /// Whether there was a document.
+    pub fn has(&self, key: &str) -> bool {
+        self.texts.contains_key(key)
+    }
+
+    /// The text of a document that was read.
+    pub fn text(&self, key: &str) -> Option<&Vec<u8>> {
+        self.texts.get(key).and_then(Option::as_ref)
+    }
+
+    pub fn keys(&self) -> impl Iterator<Item = &str> {
+        self.texts.keys().map(String::as_str)
+    }
+
+    /// Checks that consolidated metadata list something else than the arrays' own documents only where that
+    /// is so in the store by itself. Errors: `Again`.
+    pub fn check(&self, store: &Store) -> Result<()> {
+        for ListedBeyond { listing, entries } in &self.beyond {
+            let now = text_of(store, listing)?.flatten().unwrap_or_default();
+            let (then, now) = (entries_of(self.text(listing).map_or(&[], Vec::as_slice), listing), entries_of(&now, listing));
+            for (entry, array) in entries {
+                let own = text_of(store, array)?.flatten();
+                if then.get(entry.as_str()) != now.get(entry.as_str()) || self.text(array) != own.as_ref() {
+                    return Err(changed_meanwhile(folder_of(array), "cut or replaced"));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The entries of arrays in the document with this key, if it has consolidated metadata, that list more than the arrays' own documents have.
+fn listed_beyond(texts: &Texts, listing: &str) -> Option<ListedBeyond> {
+    let text = texts.get(listing)?.as_ref()?;
+    let mut entries = Vec::new();
+    for (entry, listed) in entries_of(text, listing) {
+        let array = match format_of(listing) {
+            Format::V3 => path::join(&path::join(folder_of(listing), &entry), v3::DOCUMENT),
+            Format::V2 if name_of(&entry) == v2::ARRAY => path::join(folder_of(listing), &entry),
+            Format::V2 => continue,
+        };
+        let own = match texts.get(&array) {
+            Some(Some(own)) => own.as_slice(),
+            Some(None) => continue,
+            None => &[],
+        };
+        if lists_more(listed, own) {
+            entries.push((entry, array));
+        }
+    }
+    (!entries.is_empty()).then(|| ListedBeyond { listing: listing.to_string(), entries })
+}
+
+/// Whether the entry of an array lists elements, or chunks, that the array's own document has not.
+fn lists_more(listed: &[u8], own: &[u8]) -> bool {
+    // Mostly they say the same, indented for their places.
+    let is_text = |byte: &&u8| !byte.is_ascii_whitespace();
+    if listed.iter().filter(is_text).eq(own.iter().filter(is_text)) {
+        return false;
+    }
+    let Ok(listed) = json::parse_object(listed, MAX_DOCUMENT) else { return false };
+    let Some(lengths) = shape_of(&listed) else { return false };
+    let Ok(own) = json::parse_object(own, MAX_DOCUMENT) else { return true };
+    let Some(has) = shape_of(&own) else { return true };
+    lengths.len() != has.len() || lengths.iter().zip(&has).any(|(listed, has)| listed > has) || !has_same_chunks(&listed, &own)
+}
+
+/// The texts of the entries of a document with this key; none if it has no consolidated metadata.
+fn entries_of<'a>(text: &'a [u8], listing: &str) -> HashMap<String, &'a [u8]> {
+    let listed = Listed::find(text, format_of(listing));
+    listed.iter().flat_map(Listed::texts).map(|(name, text)| (name.to_string(), text)).collect()
+}
+
+/// The version of what a document lists.
+fn format_of(listing: &str) -> Format {
+    if name_of(listing) == v2::CONSOLIDATED { Format::V2 } else { Format::V3 }
+}
+
+/// Whether a key with this name behind its folder is a document.
+pub(super) fn is_document(name: &str) -> bool {
+    DOCUMENTS.contains(&name)
+}
+
+/// The name in a key, behind its folder.
+pub(super) fn name_of(key: &str) -> &str {
+    key.rsplit('/').next().unwrap_or(key)
+}
+
+pub(super) fn folder_of(key: &str) -> &str {
+    key.rsplit_once('/').map_or("", |(folder, _)| folder)
+}
