@@ -54,6 +54,18 @@ impl<'a> ListedLengths<'a> {
         ListedLengths(if needed { listed.texts().collect() } else { HashMap::new() })
     }
 
+    /// Whether there is an entry of that name.
+    pub fn has(&self, name: &str) -> bool {
+        self.0.contains_key(name)
+    }
+
+    /// Adds entries that others list, where there are none.
+    pub fn add(&mut self, others: &'a HashMap<String, Vec<u8>>) {
+        for (name, text) in others {
+            self.0.entry(name).or_insert(text);
+        }
+    }
+
     /// Puts the listed lengths of the entry `name` into an array's document, but those that are told, or have no name: only what shares a dimension
     /// is published at once. A listed document that says something else of the elements is of another array.
     pub fn keep(&self, name: &str, document: &mut Map, attributes: Option<&Map>, told: Lengths) {

@@ -9,6 +9,7 @@ use crate::limits::MAX_CONSOLIDATED;
 use crate::metadata::consolidated::Listed;
 use crate::metadata::{Format, Map, Value, consolidated, json, v2, v3};
 use crate::store::{Condition, get, swap};
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// A changed node, and which lengths of an array are told.
@@ -21,7 +22,7 @@ pub(super) fn after_change(store: &Store, paths: &[String], erased: Option<&str>
 }
 
 /// Does what [`after_change`] does after nodes came with what groups among them have consolidated, which says the lengths of a run as they were
-/// published: the arrays' own documents may be of another moment.
+/// published, and groups above them say them, too: the arrays' own documents may be of another moment.
 pub(super) fn after_copy(store: &Store, paths: &[String], erased: Option<&str>) -> Result<()> {
     let changes: Vec<Change<'_>> = paths.iter().map(|path| (path.as_str(), Lengths::NONE)).collect();
     if erased.is_some() { after_changes_now(store, &changes, erased) } else { after_changes(store, &changes) }
@@ -200,7 +201,9 @@ fn refresh_v3(store: &Store, group: &str, changed: &[Change<'_>], erased: Option
         };
         let Some(listed) = listed else { return Ok(()) };
         let text = now.as_ref().and_then(Option::as_ref).unwrap_or(&before);
-        let (mut changes, kept) = (HashMap::new(), ListedLengths::of(&listed, &changed));
+        let (mut changes, mut kept) = (HashMap::new(), ListedLengths::of(&listed, &changed));
+        let nearer = listed_nearer(store, group, (&kept, &changed), Format::V3)?;
+        kept.add(&nearer);
         for (path, lengths) in with_unnamed(&listed, group, &changed, Format::V3) {
             let name = path::relative(group, path);
             let entry = lookup::find_v3(store, path)?.map(|mut found| {
@@ -224,7 +227,9 @@ fn refresh_v2(store: &Store, group: &str, changed: &[Change<'_>], erased: Option
         let (bytes, condition) = document::read(store, &key, MAX_CONSOLIDATED)?;
         let Some(bytes) = bytes else { return Ok(()) };
         let Some(listed) = Listed::find(&bytes, Format::V2) else { return Ok(()) };
-        let (mut changes, kept) = (HashMap::new(), ListedLengths::of(&listed, changed));
+        let (mut changes, mut kept) = (HashMap::new(), ListedLengths::of(&listed, changed));
+        let nearer = listed_nearer(store, group, (&kept, changed), Format::V2)?;
+        kept.add(&nearer);
         for (path, lengths) in with_unnamed(&listed, group, changed, Format::V2) {
             let mut fresh = Map::new();
             if let Some(mut found) = lookup::find_v2(store, path)? {
@@ -240,6 +245,45 @@ fn refresh_v2(store: &Store, group: &str, changed: &[Change<'_>], erased: Option
         }
         publish_changed(store, (&key, &bytes), &listed, &changes, erased.map(|erased| path::relative(group, erased)), condition)
     })
+}
+
+/// The entries of nodes of which not all lengths are told and that `group` does not list, as the nearest group above them lists them: it has come with
+/// them, and says the lengths that are published of a run.
+fn listed_nearer(
+    store: &Store,
+    group: &str,
+    (kept, changes): (&ListedLengths<'_>, &[Change<'_>]),
+    format: Format,
+) -> Result<HashMap<String, Vec<u8>>> {
+    let name_in = |group: &str, path: &str| match format {
+        Format::V3 => path::relative(group, path).to_string(),
+        Format::V2 => path::join(path::relative(group, path), v2::ARRAY),
+    };
+    let document = if format == Format::V3 { v3::DOCUMENT } else { v2::CONSOLIDATED };
+    let mut known: HashMap<&str, HashMap<String, Vec<u8>>> = HashMap::new();
+    let mut nearer = HashMap::new();
+    for (path, lengths) in changes {
+        let name = name_in(group, path);
+        if *lengths == Lengths::ALL || *path == group || kept.has(&name) {
+            continue;
+        }
+        for above in path::ancestors(path).into_iter().rev().take_while(|above| above.len() > group.len()) {
+            let entries = match known.entry(above) {
+                Entry::Occupied(known) => known.into_mut(),
+                Entry::Vacant(unknown) => {
+                    let text = get(&**store.shared(), &path::join(above, document), MAX_CONSOLIDATED)?.unwrap_or_default();
+                    let listed = Listed::find(&text, format);
+                    let texts = listed.iter().flat_map(Listed::texts);
+                    unknown.insert(texts.map(|(name, text)| (name.to_string(), text.to_vec())).collect())
+                }
+            };
+            if let Some(text) = entries.get(&name_in(above, path)) {
+                nearer.insert(name, text.clone());
+                break;
+            }
+        }
+    }
+    Ok(nearer)
 }
 
 /// The nodes that changed, and the groups between them and `group` that it does not name: they were made by a program that failed or was killed before
