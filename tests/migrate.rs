@@ -9,7 +9,7 @@ use ozarr::error::{Error, ErrorKind, Result};
 use ozarr::json;
 use ozarr::limits::c_strides;
 use ozarr::node::{Array, Context, Create, Format, Group, Migrated, Mode, Node, Spec, Store};
-use ozarr::store::{Condition, Storage as _};
+use ozarr::store::{Condition, Storage as _, StorageExt as _};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -180,6 +180,28 @@ fn after_a_kill_at_any_change_all_is_readable_and_a_second_run_completes_it() {
             }
             assert_eq!(keys(&handle(&from)), before, "the source");
         }
+    }
+}
+
+#[test]
+fn a_second_run_to_another_place_has_what_the_source_is_by_then() {
+    let whole = mortal(&BTreeMap::new(), i64::MAX);
+    go(&handle(&mortal(&v2_keys(), 0)), Some(&handle(&whole))).unwrap();
+    let changes = i64::MAX - whole.left.load(Ordering::Relaxed);
+    let mut now = v2_keys();
+    now.insert("a/0".into(), ints([11, 12]));
+    now.retain(|key, _| key != "a/2" && !key.starts_with("g/f/"));
+    text(&mut now, ".zattrs", r#"{"title":"other"}"#);
+    let want = mortal(&BTreeMap::new(), i64::MAX);
+    go(&handle(&mortal(&now, 0)), Some(&handle(&want))).unwrap();
+    for left in 0..changes {
+        let (from, killed) = (mortal(&v2_keys(), 0), mortal(&BTreeMap::new(), left));
+        go(&handle(&from), Some(&handle(&killed))).expect_err("a change fails");
+        killed.left.store(i64::MAX, Ordering::Relaxed);
+        v2_keys().keys().filter(|key| !now.contains_key(*key)).for_each(|key| assert!(from.store.erase(key).unwrap()));
+        now.iter().for_each(|(key, bytes)| from.store.put(key, &[bytes], Condition::None).unwrap());
+        go(&handle(&from), Some(&handle(&killed))).unwrap();
+        assert_eq!(keys(&handle(&killed)), keys(&handle(&want)), "after {left} of {changes} changes");
     }
 }
 

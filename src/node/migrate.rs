@@ -79,7 +79,8 @@ struct NewArray {
 impl Store {
     /// Makes version 3 of the node at `path` with all below it: in `to`, or in place where that is `None`. Nothing is written unless
     /// every node has a form in version 3; the error names the node that has none. `to` holds nothing at that path, or what an
-    /// interrupted migration of the same node left there, which is then completed; in place, too, the same call completes it.
+    /// interrupted migration of the same node left there, in which the same call begins anew: the source may be another one by now. In place the
+    /// same call completes it.
     ///
     /// Chunks are linked where the stores can (so that no program may change them in place), unless `copy`. `progress` is told after each
     /// object how many are done of how many; its error ends the migration. In place, what another program changes meanwhile is not lost: that is an
@@ -130,6 +131,10 @@ impl Job<'_> {
         self.check(&nodes)?;
         if self.in_place && self.d0 {
             self.check_place(&nodes)?;
+        if !self.in_place && marker.is_some() {
+            self.to.shared().check_erase(&path::prefix(&self.to_path))?;
+            hierarchy::erase_around(self.to, &self.to_path, marker::MIGRATION)?;
+        }
         }
         // Without erasing, the marker could not be taken away; nor would a second run find anything to complete.
         let marked = self.to.shared().capabilities().erasable;
@@ -354,16 +359,8 @@ impl Job<'_> {
         if self.is_consolidated(node)? {
             consolidated.push(target.clone());
         }
-        let there = lookup::find_v3(self.to, &target).ok().flatten();
-        let new = match there {
-            // Made by an earlier run, and as long. In place, it may be a draft's document.
-            Some(there) if !self.in_place && self.is_as_long(node, &there) => None,
-            _ => {
-                self.note_converted(node)?;
-                self.convert(node).map_err(|e| at_node(e, node))?
-            }
-        };
-        let Some(new) = new else { return self.step() };
+        self.note_converted(node)?;
+        let Some(new) = self.convert(node).map_err(|e| at_node(e, node))? else { return self.step() };
         let gone = match &new {
             New::Array(array) => self.chunks(node, &target, array).map_err(|e| at_node(e, node))?,
             New::Group(_) => Vec::new(),
@@ -380,12 +377,6 @@ impl Job<'_> {
         document::publish(self.to, &path::join(&target, v3::DOCUMENT), &document, Condition::None)?;
         self.report.nodes += 1;
         self.step()
-    }
-
-    /// Whether what an earlier run made of an array has the lengths that are copied now.
-    fn is_as_long(&self, node: &str, there: &StoredDocument) -> bool {
-        let shape = self.read.get(node).and_then(|found| shape_of(&found.document));
-        shape.is_none_or(|shape| there.has_shape(&shape))
     }
 
     /// Checks, elsewhere, that what was copied of a node was all there.
