@@ -210,3 +210,11 @@ mod tests {
         }
     }
 }
+                    // What its last chunk has beyond does not show when it grows.
+                    let migrated = Array::open(&store, "migrated/u").unwrap();
+                    migrated.resize(&[3, 9], false).unwrap();
+                    let mut values = vec![-1; 27];
+                    // SAFETY: the memory lives as long as the call.
+                    unsafe { migrated.read(&Selection::all(&[3, 9]), &view(&mut values, &[3, 9])) }.unwrap();
+                    let has = |i: usize| if (i % 9) < expected[1] as usize { i % 9 } else { 0 };
+                    assert!(values.iter().enumerate().all(|(i, &value)| value as usize == has(i) % own[1].max(1) as usize), "{values:?}");

@@ -14,7 +14,8 @@ use super::stored::StoredDocument;
 use super::stored_chunks::each_chunk;
 use super::transfer::{self, Elements, Moves, OnProgress, Way, at_node};
 use super::{
-    Group, NodeKind, Store, copy, create_array, cut, document, draft, growing, hierarchy, in_use, kept, marker, path, transform, upkeep,
+    Group, NodeKind, Store, copy, create_array, cut, document, draft, growing, hierarchy, in_use, kept, marker, path, resize, transform,
+    upkeep,
 };
 use crate::counting::{self, Counting};
 use crate::dtype::Overflow;
@@ -59,6 +60,8 @@ struct Job<'a> {
     progress: &'a mut OnProgress<'a>,
     /// Elsewhere, the documents as they were read before anything was copied, with the lengths that are copied of arrays that grow.
     read: HashMap<String, StoredDocument>,
+    /// The shapes that arrays of `read` have in the source, where they are cut.
+    uncut: HashMap<String, Vec<u64>>,
     /// In place, the documents of version 2 as they were converted.
     converted: Option<Converted<'a>>,
 }
@@ -106,9 +109,10 @@ impl Store {
             draft::refuse(to)?;
         }
         let (d0, done) = (found.dialect == Dialect::D0, 0);
-        let (report, read, converted) = (Migrated::default(), HashMap::new(), None);
+        let (report, read, uncut, converted) = (Migrated::default(), HashMap::new(), HashMap::new(), None);
         let from = &self.keeping_above(&from_path)?;
-        let mut job = Job { from, from_path, to, to_path, in_place, d0, copy, done, total: 0, report, progress, read, converted };
+        let mut job =
+            Job { from, from_path, to, to_path, in_place, d0, copy, done, total: 0, report, progress, read, uncut, converted };
         job.run()?;
         Ok(job.report)
     }
@@ -124,6 +128,10 @@ impl Job<'_> {
             in_use::refuse(self.to, &self.to_path)?;
         }
         let marker = self.read_marker()?;
+        if !self.in_place && marker.is_some() {
+            self.to.shared().check_erase(&path::prefix(&self.to_path))?;
+            hierarchy::erase_around(self.to, &self.to_path, marker::MIGRATION)?;
+        }
         let nodes = self.read_nodes()?;
         // What an interrupted run in place began with may be replaced by now.
         self.d0 |= marker.as_ref().is_some_and(|marker| marker.get("draft").and_then(Value::as_str) == Dialect::D0.draft());
@@ -131,10 +139,6 @@ impl Job<'_> {
         self.check(&nodes)?;
         if self.in_place && self.d0 {
             self.check_place(&nodes)?;
-        if !self.in_place && marker.is_some() {
-            self.to.shared().check_erase(&path::prefix(&self.to_path))?;
-            hierarchy::erase_around(self.to, &self.to_path, marker::MIGRATION)?;
-        }
         }
         // Without erasing, the marker could not be taken away; nor would a second run find anything to complete.
         let marked = self.to.shared().capabilities().erasable;
@@ -186,6 +190,7 @@ impl Job<'_> {
                 && let Some(shape) = shape_of(&found.document)
             {
                 found.document.insert("shape".into(), number_list(&growing::cut_shape(&shape, &cuts)));
+                self.uncut.insert(path, shape);
             }
         }
         Ok(paths)
@@ -442,6 +447,13 @@ impl Job<'_> {
         self.report.linked += moves.linked.into_inner();
         self.report.copied += moves.copied.into_inner();
         self.done += keys.len() as u64;
+        if let Some(uncut) = self.uncut.get(node)
+            && array.old.bound.is_ok()
+        {
+            // Chunks at the edge have steps behind it, which would show when the array grows.
+            let cut = ArrayState::new(self.to, target, array.new.clone(), &Handling::default())?.bound(target)?;
+            resize::erase_outside(&cut, uncut, &mut |_, _| Ok(()))?;
+        }
         Ok(gone)
     }
 

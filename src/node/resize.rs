@@ -331,7 +331,7 @@ pub(super) fn undo(array: &Arc<BoundArray>, selection: &Selection, e: Error) -> 
 }
 
 /// After shrinking from `old`: erases the chunks outside of `array.shape`, and writes the fill value beyond the edge.
-fn erase_outside(array: &BoundArray, old: &[u64], progress: &mut OnProgress<'_>) -> Result<()> {
+pub(super) fn erase_outside(array: &BoundArray, old: &[u64], progress: &mut OnProgress<'_>) -> Result<()> {
     let boundary = Boundary::new(array, old);
     let mut edge = Vec::new();
     let candidates = boundary.outside_count().saturating_add(boundary.edge_count());
