@@ -1,7 +1,8 @@
 //! Nodes that must not be erased, replaced, renamed or migrated in place as a whole: a series, of this process or another one, is open in them. Local files have the locks that
 //! tell; the mark in an object store (`claim.rs`) does not say whether its process lives.
 
-use super::{Array, NodeKind, Store, document, draft, lookup, path};
+use super::store::Above;
+use super::{Array, NodeKind, Store, above, document, draft, lookup, path};
 use crate::error::{ErrorKind, Result, err};
 use crate::store::LockUse;
 use std::collections::BTreeSet;
@@ -27,7 +28,11 @@ fn refuse_below(store: &Store, path: &str) -> Result<()> {
     let mut groups = Vec::new();
     let mut dimensions = look_at(store, path, &mut groups)?;
     if groups.is_empty() {
-        return path::parent(path).map_or(Ok(()), |group| look_at_series(store, group, &dimensions));
+        let look_above = |store, path| path::parent(path).map_or(Ok(()), |group| look_at_series(store, group, &dimensions));
+        look_above(store, path)?;
+        // An array may be opened by a location of its own, as a store.
+        let outside = if path.is_empty() { above::of(store) } else { &[] };
+        return outside.iter().try_for_each(|Above { store, path }| look_above(store, path));
     }
     while let Some(group) = groups.pop() {
         dimensions.clear();

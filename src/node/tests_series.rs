@@ -885,6 +885,13 @@ fn what_a_series_is_open_in_is_not_replaced_erased_renamed_nor_migrated() {
             assert!(e.kind() == ErrorKind::Again && e.message().contains("nothing was changed") && e.message().contains(what), "{i}: {e}");
         }
         assert_eq!(store.node_kind("new").unwrap(), NodeKind::None);
+        // An array by a location of its own.
+        for replace in [&|store: &Store| store.migrate("", None, false, &mut |_, _| Ok(())).map(drop), &|store: &Store| array(store, "")]
+            as [Replace; 2]
+        {
+            let e = replace(&below("run/t")).unwrap_err();
+            assert!(e.kind() == ErrorKind::Again && e.message().contains("series of"), "{format:?}: {e}");
+        }
         // What the series has no part of is anybody's.
         array(&anew(&store), "run/constant").and_then(|()| array(&anew(&store), "run/constant")).unwrap();
         run(&mut series, 5).unwrap();
