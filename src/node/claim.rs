@@ -7,12 +7,17 @@
 //! the mark of the dead one away, and the dead one, if it only slept, finds that when it looks before the next thing that it stores. Between
 //! that look and the put of a chunk nothing holds it back: the chunks of steps that were stored and not published are there after a kill, too,
 //! so their puts have no condition.
+//!
+//! The last blanks of a mark are those of the mark before it, unless the array was cut: a copy that ends finds them changed.
 
 use crate::error::{Result, bail};
 use std::hash::{BuildHasher, RandomState};
 
 /// The number of blanks of a mark, one for each bit of a random number.
 const BLANKS: usize = 128;
+
+/// Where those begin that stay until the array is cut, behind the line's end.
+const UNCUT: usize = 1 + 96;
 
 /// The claim of one appender.
 pub(super) struct Claim {
@@ -38,11 +43,21 @@ impl Claim {
         if !needed {
             return Claim { mine: Vec::new(), found: Vec::new(), state: ClaimState::Unneeded };
         }
-        let random = || RandomState::new().hash_one(BLANKS);
-        let bits = (u128::from(random()) << 64) | u128::from(random());
-        let blanks = (0..BLANKS).map(|bit| if bits >> bit & 1 == 1 { b'\t' } else { b' ' });
-        let mine = std::iter::once(b'\n').chain(blanks).chain([b'\n']).collect();
+        let mut mine = new_mark();
+        if is_mark(&found) {
+            mine[UNCUT..].copy_from_slice(&found[UNCUT..]);
+        }
         Claim { mine, found, state: ClaimState::Due }
+    }
+
+    /// Says by the next mark, which is due before anything else is stored, that the array is cut.
+    pub fn note_cut(&mut self) {
+        match self.state {
+            ClaimState::Unneeded => return,
+            ClaimState::Due => {}
+            ClaimState::Held => self.found = std::mem::take(&mut self.mine),
+        }
+        (self.mine, self.state) = (new_mark(), ClaimState::Due);
     }
 
     /// Whether the document is to be stored with the mark before anything else is.
@@ -84,6 +99,19 @@ impl Claim {
     }
 }
 
+/// A mark that no other appender has.
+fn new_mark() -> Vec<u8> {
+    let random = || RandomState::new().hash_one(BLANKS);
+    let bits = (u128::from(random()) << 64) | u128::from(random());
+    let blanks = (0..BLANKS).map(|bit| if bits >> bit & 1 == 1 { b'\t' } else { b' ' });
+    std::iter::once(b'\n').chain(blanks).chain([b'\n']).collect()
+}
+
+/// Whether the marks of two moments tell that the array was cut between them. One that has no mark was not appended to, or by another program.
+pub(super) fn was_cut(then: &[u8], now: &[u8]) -> bool {
+    is_mark(then) && is_mark(now) && then[UNCUT..] != now[UNCUT..]
+}
+
 /// The mark behind a document; empty without one.
 pub(super) fn mark_in(text: &[u8]) -> Vec<u8> {
     Some(mark_of(text)).filter(|blanks| is_mark(blanks)).map(<[u8]>::to_vec).unwrap_or_default()
@@ -109,4 +137,34 @@ fn mark_of(text: &[u8]) -> &[u8] {
 
 fn is_mark(blanks: &[u8]) -> bool {
     blanks.len() == BLANKS + 2
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn marks_tell_of_a_cut_and_not_of_who_goes_on() {
+        let mut claim = Claim::new(true, Vec::new());
+        let first = claim.mine.clone();
+        let mut next = Claim::new(true, first.clone());
+        assert!(next.mine != first && !was_cut(&first, &next.mine) && is_mark(&next.mine));
+        next.note_cut();
+        assert!(was_cut(&first, &next.mine) && next.is_due());
+        // Whoever reads it between the cut and the first step that is stored behind it finds another one later.
+        let mut text = b"{}".to_vec();
+        next.mark(&mut text);
+        next.check(&text).unwrap();
+        let between = next.mine.clone();
+        next.note_cut();
+        next.check(&text).unwrap();
+        assert!(next.is_due() && was_cut(&between, &next.mine));
+        // The one that was killed finds that somebody goes on.
+        claim.check(b"{}").unwrap();
+        claim.mark(&mut text);
+        claim.check(&text).unwrap();
+        next.mark(&mut text);
+        assert!(claim.check(&text).is_err());
+        assert!(!was_cut(&[], &first) && !was_cut(&first, &[]));
+    }
 }

@@ -1,6 +1,7 @@
 //! The documents of what is copied as it is, as they were when the copy began: chunks are listed and copied later, so that the copy has all that they
 //! speak of, however far a run that another program writes goes on meanwhile.
 
+use super::cut_watch::CutWatch;
 use super::kept::{changed_meanwhile, has_same_chunks};
 use super::listed_lengths::shape_of;
 use super::{Store, path};
@@ -29,6 +30,7 @@ type Texts = HashMap<String, Option<Vec<u8>>>;
 pub(super) struct CopiedDocuments {
     texts: Texts,
     beyond: Vec<ListedBeyond>,
+    watch: CutWatch,
 }
 
 /// Entries of consolidated metadata that list something which the arrays' own documents have not: longer arrays, or ones with other chunks. A copy with them
@@ -60,6 +62,7 @@ fn read_once(store: &Store, path: &str, (pool, width): &(Arc<Pool>, usize)) -> R
         }
         Ok(())
     })?;
+    let watch = CutWatch::begin(store, keys.iter().map(|key| folder_of(key)))?;
     let depth = |key: &String| key.matches('/').count();
     keys.sort_by_key(depth);
     let texts = Mutex::new(Texts::new());
@@ -75,7 +78,7 @@ fn read_once(store: &Store, path: &str, (pool, width): &(Arc<Pool>, usize)) -> R
     }
     let texts = texts.into_inner().unwrap_or_else(PoisonError::into_inner);
     let beyond = texts.keys().filter_map(|key| listed_beyond(&texts, key)).collect();
-    Ok(CopiedDocuments { texts, beyond })
+    Ok(CopiedDocuments { texts, beyond, watch })
 }
 
 /// The text of a document; `Some(None)` of one that is too large for a document, and copied as it is.
@@ -101,9 +104,10 @@ impl CopiedDocuments {
         self.texts.keys().map(String::as_str)
     }
 
-    /// Checks that consolidated metadata list something else than the arrays' own documents only where that
+    /// Checks that no run was cut since they were read, and that consolidated metadata list something else than the arrays' own documents only where that
     /// is so in the store by itself. Errors: `Again`.
     pub fn check(&self, store: &Store) -> Result<()> {
+        self.watch.check()?;
         for ListedBeyond { listing, entries } in &self.beyond {
             let now = text_of(store, listing)?.flatten().unwrap_or_default();
             let (then, now) = (entries_of(self.text(listing).map_or(&[], Vec::as_slice), listing), entries_of(&now, listing));

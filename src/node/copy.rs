@@ -200,7 +200,8 @@ impl Copying<'_> {
             NodeKind::Array => match shape_of(&then.document) {
                 Some(shape) => {
                     let gone = &self.moves.gone_below(node);
-                    kept::check_copied(from, node, Some(key), CopiedNode::Array { text, document: &then.document, shape: &shape, gone })
+                    let array = CopiedNode::Array { text, document: &then.document, mark: &then.mark, shape: &shape, gone };
+                    kept::check_copied(from, node, Some(key), array)
                 }
                 None => Ok(()),
             },

@@ -2,6 +2,7 @@
 //! the consolidated metadata of all at once: documents that are read meanwhile have lengths of several moments.
 
 use super::catalog::Catalog;
+use super::cut_watch::CutWatch;
 use super::kept::changed_meanwhile;
 use super::listed_lengths::{names_of, shape_of};
 use super::lookup::{attributes_v2, find};
@@ -33,12 +34,16 @@ pub(super) struct ReadNodes {
     pub cuts: Cuts,
     /// A line about each array that is cut.
     pub notes: Vec<String>,
+    /// Whether the run is cut since they were read.
+    pub watch: CutWatch,
 }
 
 /// Reads the documents and attributes of the node at `root` and of all below it. One that is gone by now is left out. Errors: `Again` if all are.
 pub(super) fn read_nodes(store: &Store, root: &str) -> Result<ReadNodes> {
     let (mut growing, mut nodes) = (GrowingArrays::default(), Vec::new());
-    for path in nodes_below(store, root)? {
+    let paths = nodes_below(store, root)?;
+    let watch = CutWatch::begin(store, paths.iter().map(String::as_str))?;
+    for path in paths {
         let Some(mut found) = find(store, &path)? else { continue };
         growing.see(store, &path, &found)?;
         if found.format == Format::V2 && found.attributes.is_none() {
@@ -50,7 +55,7 @@ pub(super) fn read_nodes(store: &Store, root: &str) -> Result<ReadNodes> {
         return Err(changed_meanwhile(root, "removed"));
     }
     let (cuts, notes) = growing.cuts();
-    Ok(ReadNodes { nodes, cuts, notes })
+    Ok(ReadNodes { nodes, cuts, notes, watch })
 }
 
 struct Length {
@@ -205,11 +210,6 @@ mod tests {
                     let report = store.migrate("run", Some((&store, "migrated")), true, &mut |_, _| Ok(())).unwrap();
                     let told = report.notes.iter().filter(|note| note.contains("cut to")).count();
                     assert_eq!((lengths(&store, "migrated"), told), (expected, cut), "{own:?} {listed:?}: {:?}", report.notes);
-                }
-            }
-        }
-    }
-}
                     // What its last chunk has beyond does not show when it grows.
                     let migrated = Array::open(&store, "migrated/u").unwrap();
                     migrated.resize(&[3, 9], false).unwrap();
@@ -218,3 +218,8 @@ mod tests {
                     unsafe { migrated.read(&Selection::all(&[3, 9]), &view(&mut values, &[3, 9])) }.unwrap();
                     let has = |i: usize| if (i % 9) < expected[1] as usize { i % 9 } else { 0 };
                     assert!(values.iter().enumerate().all(|(i, &value)| value as usize == has(i) % own[1].max(1) as usize), "{values:?}");
+                }
+            }
+        }
+    }
+}

@@ -3,7 +3,7 @@
 use super::attrs::CHECKPOINT;
 use super::listed_lengths::shape_of;
 use super::store::CheckpointMark;
-use super::{Group, NodeKind, Store, lookup, path};
+use super::{Group, NodeKind, Store, claim, lookup, path};
 use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::limits::MAX_CONSOLIDATED;
 use crate::metadata::{Format, Map, Value, json, v2, v3};
@@ -76,17 +76,20 @@ pub(super) fn check_copied(store: &Store, node: &str, key: Option<&str>, then: C
         }
     }
     let found = match key {
-        None => lookup::find_bare(store, node)?.map(|found| (found.format, found.document)),
+        None => lookup::find_bare(store, node)?.map(|found| (found.format, found.document, found.mark)),
         Some(key) => match get(&**store.shared(), key, MAX_CONSOLIDATED)? {
             Some(text) if then.is_text(&text) => return Ok(()),
             Some(text) => match json::parse_object(&text, MAX_CONSOLIDATED) {
-                Ok(document) => Some((if key.ends_with(v3::DOCUMENT) { Format::V3 } else { Format::V2 }, document)),
+                Ok(document) => {
+                    let format = if key.ends_with(v3::DOCUMENT) { Format::V3 } else { Format::V2 };
+                    Some((format, document, claim::mark_in(&text)))
+                }
                 Err(_) => return changed("replaced"),
             },
             None => None,
         },
     };
-    let Some((format, now)) = found else { return changed("removed") };
+    let Some((format, now, now_mark)) = found else { return changed("removed") };
     match then {
         CopiedNode::Group(attributes) if attributes.get(CHECKPOINT).is_some() => {
             let of_v2 = if format == Format::V2 { lookup::attributes_v2(store, node)? } else { Map::new() };
@@ -94,6 +97,7 @@ pub(super) fn check_copied(store: &Store, node: &str, key: Option<&str>, then: C
             if now.and_then(|all| all.get(CHECKPOINT)) == attributes.get(CHECKPOINT) { Ok(()) } else { changed("removed or replaced") }
         }
         CopiedNode::Group(_) => Ok(()),
+        CopiedNode::Array { mark, .. } if claim::was_cut(mark, &now_mark) => changed("cut back to an earlier step"),
         CopiedNode::Array { document, shape, .. } => match shape_of(&now) {
             Some(lengths) if lengths.len() == shape.len() && has_same_chunks(document, &now) => {
                 if lengths.iter().zip(shape).all(|(now, then)| now >= then) { Ok(()) } else { changed("made shorter") }
@@ -145,8 +149,9 @@ pub(super) fn changed_meanwhile(node: &str, what: &str) -> Error {
 pub(super) enum CopiedNode<'a> {
     /// Its attributes.
     Group(&'a Map),
-    /// Its document, and its text if it is known; its shape, as far as it is copied; and keys of chunks that were gone when they were to be copied.
-    Array { text: &'a [u8], document: &'a Map, shape: &'a [u64], gone: &'a [String] },
+    /// Its document, its text if that is known, and the mark of an appender behind it; its shape, as far as it is copied; and keys of chunks that were
+    /// gone when they were to be copied.
+    Array { text: &'a [u8], document: &'a Map, mark: &'a [u8], shape: &'a [u64], gone: &'a [String] },
 }
 
 impl CopiedNode<'_> {

@@ -6,6 +6,7 @@
 
 use super::conventions::missing::missing_to_v3;
 use super::converted::{self, Converted};
+use super::cut_watch::CutWatch;
 use super::kept::CopiedNode;
 use super::listed_lengths::shape_of;
 use super::lookup::{self, find, find_v2, require};
@@ -60,6 +61,8 @@ struct Job<'a> {
     progress: &'a mut OnProgress<'a>,
     /// Elsewhere, the documents as they were read before anything was copied, with the lengths that are copied of arrays that grow.
     read: HashMap<String, StoredDocument>,
+    /// Whether the run is cut since then.
+    watch: Option<CutWatch>,
     /// The shapes that arrays of `read` have in the source, where they are cut.
     uncut: HashMap<String, Vec<u64>>,
     /// In place, the documents of version 2 as they were converted.
@@ -109,10 +112,10 @@ impl Store {
             draft::refuse(to)?;
         }
         let (d0, done) = (found.dialect == Dialect::D0, 0);
-        let (report, read, uncut, converted) = (Migrated::default(), HashMap::new(), HashMap::new(), None);
+        let (report, read, uncut, watch, converted) = (Migrated::default(), HashMap::new(), HashMap::new(), None, None);
         let from = &self.keeping_above(&from_path)?;
         let mut job =
-            Job { from, from_path, to, to_path, in_place, d0, copy, done, total: 0, report, progress, read, uncut, converted };
+            Job { from, from_path, to, to_path, in_place, d0, copy, done, total: 0, report, progress, read, watch, uncut, converted };
         job.run()?;
         Ok(job.report)
     }
@@ -184,6 +187,7 @@ impl Job<'_> {
         let read = growing::read_nodes(self.from, &self.from_path)?;
         self.report.notes.extend(read.notes.into_iter().take(NOTES));
         let paths = read.nodes.iter().map(|(path, _)| path.clone()).collect();
+        self.watch = Some(read.watch);
         self.read.extend(read.nodes);
         for (path, cuts) in read.cuts {
             if let Some(found) = self.read.get_mut(&path)
@@ -377,6 +381,7 @@ impl Job<'_> {
         };
         // What the document speaks of is durable before it is there.
         if target == self.to_path {
+            self.watch.as_ref().map_or(Ok(()), CutWatch::check)?;
             self.to.flush()?;
         }
         document::publish(self.to, &path::join(&target, v3::DOCUMENT), &document, Condition::None)?;
@@ -394,7 +399,8 @@ impl Job<'_> {
             New::Group(document) => CopiedNode::Group(v3::attributes(document).unwrap_or(&nothing)),
             New::Array(array) => {
                 let meta = &array.old.meta;
-                CopiedNode::Array { text: &[], document: &meta.document, shape: &meta.shape, gone }
+                let mark = self.read.get(node).map_or(&[][..], |found| &found.mark);
+                CopiedNode::Array { text: &[], document: &meta.document, mark, shape: &meta.shape, gone }
             }
         };
         kept::check_copied(self.from, node, None, then)

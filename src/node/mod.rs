@@ -26,6 +26,7 @@ mod copied_documents;
 mod copy;
 mod create_array;
 mod cut;
+mod cut_watch;
 mod dimensions;
 mod document;
 mod draft;

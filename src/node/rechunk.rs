@@ -5,6 +5,7 @@
 //! left from the first ([`super::place`]). Chunks whose bytes would be the same are moved as they are, others go through `engine::rechunk`.
 
 use super::create_array::write_documents;
+use super::cut_watch::CutWatch;
 use super::growing::{ReadNodes, cut_shape, read_nodes};
 use super::kept::{self, CopiedNode};
 use super::lookup::{self, find, require};
@@ -79,6 +80,8 @@ enum New {
 
 struct NewArray {
     old: ArrayState,
+    /// That of an appender behind the old document.
+    mark: Vec<u8>,
     new: ArrayMeta,
     attributes: Map,
     /// Chunks keep their bytes.
@@ -129,18 +132,18 @@ impl Store {
         let from = &self.keeping_above(&from_path)?;
         let way = Way { from, to, link: options.link };
         let mut job = Job { way, from_path, to_path, options, done: 0, total: 0, report: RechunkReport::default(), progress };
-        let nodes = job.plan(change)?;
+        let (nodes, watch) = job.plan(change)?;
         let changed = hierarchy::ensure_ancestors(to, &job.to_path, format)?;
-        job.run(&nodes, changed)?;
+        job.run(&nodes, &watch, changed)?;
         Ok(job.report)
     }
 }
 
 impl Job<'_> {
     /// What every node becomes, and how many objects that makes; everything that can be wrong before anything is written.
-    fn plan(&mut self, change: &mut ChangeSpec<'_>) -> Result<Vec<(String, New)>> {
+    fn plan(&mut self, change: &mut ChangeSpec<'_>) -> Result<(Vec<(String, New)>, CutWatch)> {
         let mut plan = Vec::new();
-        let ReadNodes { nodes, cuts, notes } = read_nodes(self.way.from, &self.from_path)?;
+        let ReadNodes { nodes, cuts, notes, watch } = read_nodes(self.way.from, &self.from_path)?;
         self.report.notes.extend(notes.into_iter().take(NOTES));
         for (node, found) in nodes {
             let target = moved_path(&node, &self.from_path, &self.to_path);
@@ -154,7 +157,7 @@ impl Job<'_> {
             }
             plan.push((node, new));
         }
-        Ok(plan)
+        Ok((plan, watch))
     }
 
     /// What a node becomes; of an array with the lengths in `cuts`.
@@ -165,6 +168,7 @@ impl Job<'_> {
             Format::V2 => found.attributes.clone().map_or_else(|| lookup::attributes_v2(from, node), Ok)?,
             Format::V3 => v3::attributes(&document).cloned().unwrap_or_default(),
         };
+        let mark = found.mark.clone();
         match found.parse(from)? {
             Document::Group(_) if (format, dialect, to) == (Format::V3, Dialect::Final, Format::V3) => {
                 let mut document = document;
@@ -213,7 +217,7 @@ impl Job<'_> {
                 }
                 let room = NOTES.saturating_sub(self.report.notes.len());
                 self.report.notes.extend(notes.into_iter().take(room).map(|note| format!("{}: {note}", path::display(node))));
-                Ok(New::Array(Box::new(NewArray { old, new, attributes, same_bytes })))
+                Ok(New::Array(Box::new(NewArray { old, mark, new, attributes, same_bytes })))
             }
         }
     }
@@ -240,17 +244,18 @@ impl Job<'_> {
         Elements::new((&array.old, &source), &dest, same_fill, how)
     }
 
-    fn run(&mut self, nodes: &[(String, New)], mut changed: Vec<String>) -> Result<()> {
+    fn run(&mut self, nodes: &[(String, New)], watch: &CutWatch, mut changed: Vec<String>) -> Result<()> {
         let (from, from_path) = (self.way.from, self.from_path.clone());
         let (to, to_path, how) = (self.way.to, self.to_path.clone(), self.options.how);
-        let made = place::fill(&place::source_of(from, &from_path), (to, &to_path), how, &mut |to, place| self.nodes(nodes, (to, place)))?;
+        let made =
+            place::fill(&place::source_of(from, &from_path), (to, &to_path), how, &mut |to, place| self.nodes(nodes, watch, (to, place)))?;
         changed.extend(nodes.iter().rev().map(|(node, _)| moved_path(node, &from_path, &to_path)));
         upkeep::after_change(to, &changed, made.1.then_some(to_path.as_str()))?;
         to.flush()
     }
 
     /// Makes all nodes at a place of a store, children first.
-    fn nodes(&mut self, nodes: &[(String, New)], at: At<'_>) -> Result<()> {
+    fn nodes(&mut self, nodes: &[(String, New)], watch: &CutWatch, at: At<'_>) -> Result<()> {
         let notes = std::mem::take(&mut self.report.notes);
         (self.done, self.report) = (0, RechunkReport { notes, ..RechunkReport::default() });
         let mut consolidated = Vec::new();
@@ -258,19 +263,20 @@ impl Job<'_> {
             if matches!(new, New::Group(..)) && is_consolidated(self.way.from, node)? {
                 consolidated.push(moved_path(node, &self.from_path, at.1));
             }
-            self.node(node, new, at).map_err(|e| if e.key().is_some() { e } else { at_node(e, node) })?;
+            self.node(node, (new, watch), at).map_err(|e| if e.key().is_some() { e } else { at_node(e, node) })?;
         }
         at.0.flush()?;
         at.0.note_change();
         consolidated.iter().try_for_each(|group| Group::open(at.0, group)?.consolidate())
     }
 
-    fn node(&mut self, node: &str, new: &New, at: At<'_>) -> Result<()> {
+    fn node(&mut self, node: &str, (new, watch): (&New, &CutWatch), at: At<'_>) -> Result<()> {
         let (to, target) = (at.0, &moved_path(node, &self.from_path, at.1));
         let gone = if let New::Array(array) = new { self.chunks(node, array, at)? } else { Vec::new() };
         self.check_copied(node, new, &gone)?;
         // What the document speaks of is durable before it is there.
         if target == at.1 {
+            watch.check()?;
             to.flush()?;
         }
         match new {
@@ -296,7 +302,7 @@ impl Job<'_> {
             New::Group(Format::V2, attributes) => CopiedNode::Group(attributes),
             New::Array(array) => {
                 let meta = &array.old.meta;
-                CopiedNode::Array { text: &[], document: &meta.document, shape: &meta.shape, gone }
+                CopiedNode::Array { text: &[], document: &meta.document, mark: &array.mark, shape: &meta.shape, gone }
             }
         };
         kept::check_copied(self.way.from, node, None, then)

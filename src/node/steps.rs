@@ -1,9 +1,9 @@
 //! How many steps a run has that is opened again, and what is beyond them.
 
-use super::Array;
 use super::appender::Appender;
 use super::claim::Claim;
 use super::conventions::Dataset;
+use super::{Array, cut_watch};
 use crate::error::{Result, bail};
 
 /// The number of whole steps of variables along a dimension, of which the coordinate is the last. The coordinate's length tells, since it is
@@ -42,6 +42,9 @@ pub(super) fn cut(
     claims: &mut [Claim],
     keep: Option<u64>,
 ) -> Result<u64> {
+    let note = || cut_watch::note(dataset.group().store(), dataset.group().path());
+    note()?;
+    claims.iter_mut().for_each(Claim::note_cut);
     // Another program that publishes a step at this moment makes no variable longer that was just cut. Of two, one gets the first variable.
     for (i, ((_, array, _), claim)) in along.iter().zip(&mut *claims).enumerate() {
         Appender::claim(claim, array, i > 0)?;
@@ -54,5 +57,7 @@ pub(super) fn cut(
         let mine = along.iter().position(|(_, own, _)| own.path() == array.path()).and_then(|i| claims.get_mut(i));
         mine.map_or(Ok(()), |claim| claim.check(text)).map_err(|e| e.at_key(array.document_key()))
     })?;
-    Ok(position)
+    // Copies that began meanwhile may have read an array as it was before.
+    claims.iter_mut().for_each(Claim::note_cut);
+    note().map(|()| position)
 }

@@ -903,6 +903,52 @@ fn what_a_series_is_open_in_is_not_replaced_erased_renamed_nor_migrated() {
     std::fs::remove_dir_all(&root).unwrap();
 }
 
+/// One is killed, and the next one goes on behind an earlier step; or goes on where it ended.
+#[test]
+fn a_copy_of_a_run_that_is_cut_meanwhile_is_told() {
+    let again = |store: &Store, keep| {
+        let mut series = Series::open(&dataset(&anew(store)), "time", keep, 1, 0).unwrap();
+        run(&mut series, 12).unwrap();
+        series
+    };
+    let cases = [("goes on", false), ("begun again", false), ("cut", true), ("cut, and at its end", true)];
+    for (format, (what, is_cut)) in [Format::V2, Format::V3].into_iter().flat_map(|format| cases.map(|case| (format, case))) {
+        for how in ["keys", "chunks", "migrated"] {
+            let ((root, store), to) = (new_store("cut", "zarr"), Store::memory(&Context::with_threads(1)));
+            define(&store, format);
+            let mut series = Some(Series::open(&dataset(&anew(&store)), "time", None, 1, 0).unwrap());
+            run(series.as_mut().unwrap(), 10).unwrap();
+            let mut calls = 0;
+            let mut progress = |_, _| {
+                calls += 1;
+                match what {
+                    _ if calls != 1 => {}
+                    "goes on" => run(series.as_mut().unwrap(), 12).unwrap(),
+                    _ => {
+                        // Its lock ends with it, as with a process that is killed.
+                        drop(series.take());
+                        let next = again(&store, (what != "begun again").then_some(6));
+                        series = Some(next).filter(|_| what != "cut, and at its end");
+                    }
+                }
+                Ok(())
+            };
+            let mut change = |_: &str, spec: &mut Spec| spec.set_chunks(&vec![2; spec.shape().len()]);
+            let reader = Store::open(&Context::with_threads(1), root.to_str().unwrap(), Mode::Read, &[]).unwrap();
+            let done = match how {
+                "keys" => reader.copy_node("", (&to, "g"), Create::New, false, &mut progress),
+                "migrated" => reader.migrate("", Some((&to, "g")), true, &mut progress).map(drop),
+                _ => reader.rechunk_node("", (&to, "g"), RechunkOptions::default(), &mut change, &mut progress).map(drop),
+            };
+            assert_eq!(done.as_ref().err().map(Error::kind), is_cut.then_some(ErrorKind::Again), "{what} {how} {format:?}: {done:?}");
+            assert!(!is_cut || done.unwrap_err().message().contains("earlier step"), "{what} {how}");
+            drop(series);
+            assert!(!root.join(".ozarr.lock").exists(), "{what} {how}");
+            std::fs::remove_dir_all(&root).unwrap();
+        }
+    }
+}
+
 /// The write that fails is each one in turn, and so are all that follow, as after a kill; the program makes the same calls again.
 #[test]
 fn a_program_that_is_killed_while_it_defines_a_run_completes_it_and_keeps_its_steps() {

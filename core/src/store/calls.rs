@@ -1,7 +1,7 @@
 //! What every store does by the methods of [`Storage`] and of [`LocalFiles`](super::LocalFiles): short names for its calls, and reads of whole values.
 
 use super::interface::{
-    ByteRange, Change, ChangeDone, Condition, Fetched, Folder, Keys, ListInto, Listing, ReadDone, SharedStore, Started, Storage,
+    ByteRange, Change, ChangeDone, Condition, CutMark, Fetched, Folder, Keys, ListInto, Listing, ReadDone, SharedStore, Started, Storage,
 };
 use super::mailbox::mailbox;
 use super::opened::Object;
@@ -126,6 +126,16 @@ impl dyn Storage + '_ {
     /// Replaces all keys of a prefix ([`LocalFiles::replace_prefix`](super::LocalFiles::replace_prefix)).
     pub fn replace_prefix(&self, prefix: &str, build: &mut dyn FnMut(SharedStore) -> Result<()>) -> Result<bool> {
         self.files().map_or(Ok(false), |files| files.replace_prefix(prefix, build))
+    }
+
+    /// Says that something in the folder of a prefix was made shorter ([`LocalFiles::note_cut`](super::LocalFiles::note_cut)).
+    pub fn note_cut(&self, prefix: &str) -> Result<()> {
+        self.files().map_or(Ok(()), |files| files.note_cut(prefix))
+    }
+
+    /// Gives what was said last of cuts in the folder of a prefix ([`LocalFiles::cut_mark`](super::LocalFiles::cut_mark)).
+    pub fn cut_mark(&self, prefix: &str) -> Result<Option<CutMark>> {
+        self.files().map_or(Ok(None), |files| files.cut_mark(prefix))
     }
 
     /// Says before whether keys of a prefix may be erased ([`LocalFiles::check_erase`](super::LocalFiles::check_erase)).

@@ -334,8 +334,37 @@ pub trait LocalFiles {
     /// changed before they go.
     fn check_erase(&self, prefix: &str) -> Result<()>;
 
+    /// Says, in the folder of a prefix in which the caller holds a lock, that what is there was made shorter ([`CutMark`]).
+    fn note_cut(&self, prefix: &str) -> Result<()>;
+
+    /// Gives what was said last of the folder of a prefix by [`LocalFiles::note_cut`], or `None` where nobody has a lock in it, nor was killed with one.
+    fn cut_mark(&self, prefix: &str) -> Result<Option<CutMark>>;
+
     /// Makes a staged file the value of `key`.
     fn publish(&self, key: &str, staged: Box<StagedFile>) -> Result<()>;
+}
+
+/// What the lock file of a folder says of cuts, at one moment. It is kept while this is, where the user may lock it.
+pub struct CutMark {
+    /// The file, where it is kept.
+    pub(super) file: u64,
+    /// A random number, another one with each cut; 0: there was none.
+    pub(super) cut: u64,
+    pub(super) kept: Option<Box<dyn Send + Sync>>,
+}
+
+impl CutMark {
+    /// Returns whether something was cut between two moments, or the folder was replaced. What ended with the last lock in it is not seen where
+    /// `then` is none or could not be kept.
+    pub fn was_cut(then: Option<&CutMark>, now: Option<&CutMark>) -> bool {
+        match (then, now) {
+            (None, now) => now.is_some_and(|now| now.cut != 0),
+            (Some(then), None) => then.kept.is_some(),
+            (Some(then), Some(now)) => {
+                now.cut != then.cut && now.cut != 0 || then.kept.is_some() && now.kept.is_some() && then.file != now.file
+            }
+        }
+    }
 }
 
 /// A store that is shared by the handles on it.

@@ -39,8 +39,8 @@ pub mod zip;
 
 pub use calls::{StorageExt, get, get_many, start_and_wait};
 pub use interface::{
-    ByteRange, Capabilities, Change, ChangeDone, Condition, Fetched, Folder, Keys, ListInto, Listing, LocalFiles, LockUse, ProcessLock,
-    ReadDone, SharedStore, Started, Storage, read_now,
+    ByteRange, Capabilities, Change, ChangeDone, Condition, CutMark, Fetched, Folder, Keys, ListInto, Listing, LocalFiles, LockUse,
+    ProcessLock, ReadDone, SharedStore, Started, Storage, read_now,
 };
 pub use opened::{Object, ReadObject};
 pub use staged::{Staged, StagedWrite};

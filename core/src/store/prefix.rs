@@ -3,7 +3,8 @@
 use super::keys::{MAKES_A_NODE, check_key, check_prefix};
 use super::local::staged_file::StagedFile;
 use super::{
-    Capabilities, Condition, Folder, Keys, ListInto, LocalFiles, LockUse, Object, ProcessLock, SharedStore, Staged, Stamp, Started, Storage,
+    Capabilities, Condition, CutMark, Folder, Keys, ListInto, LocalFiles, LockUse, Object, ProcessLock, SharedStore, Staged, Stamp,
+    Started, Storage,
 };
 use crate::error::{ErrorKind, Result, bail};
 use crate::fork::ForkPreserved;
@@ -234,6 +235,14 @@ impl LocalFiles for PrefixStore {
 
     fn check_erase(&self, prefix: &str) -> Result<()> {
         self.inner.check_erase(&self.prefix_inside(prefix)?)
+    }
+
+    fn note_cut(&self, prefix: &str) -> Result<()> {
+        self.inner.note_cut(&self.prefix_inside(prefix)?)
+    }
+
+    fn cut_mark(&self, prefix: &str) -> Result<Option<CutMark>> {
+        self.inner.cut_mark(&self.prefix_inside(prefix)?)
     }
 
     fn publish(&self, key: &str, staged: Box<StagedFile>) -> Result<()> {

@@ -104,6 +104,12 @@ impl LocalFiles for Counting {
     fn check_erase(&self, prefix: &str) -> Result<()> {
         self.files("check_erase").check_erase(prefix)
     }
+    fn note_cut(&self, prefix: &str) -> Result<()> {
+        self.files("note_cut").note_cut(prefix)
+    }
+    fn cut_mark(&self, prefix: &str) -> Result<Option<CutMark>> {
+        self.files("cut_mark").cut_mark(prefix)
+    }
     fn publish(&self, key: &str, staged: Box<StagedFile>) -> Result<()> {
         self.files("publish").publish(key, staged)
     }
@@ -127,6 +133,8 @@ const USES: &[(&str, Use)] = &[
     ("list_keys", |s| s.list("p/", &mut |_| Ok(())).unwrap()),
     ("list_keys", |s| assert_eq!(s.list_dir("p/").unwrap().keys, ["k"])),
     ("lock_key", |s| drop(s.lock_key("p/", "p/k", LockUse::Rare).unwrap())),
+    ("note_cut", |s| s.note_cut("p/").unwrap()),
+    ("cut_mark", |s| assert!(s.cut_mark("p/").unwrap().is_none())),
     ("start", |s| s.start_read("p/k", &[ByteRange::WHOLE], None, Box::new(|read| assert!(read.is_ok())))),
     ("start", |s| s.start_change("p/k", Change::Put(vec![2], Condition::None), Box::new(|put| put.unwrap()))),
     ("stage", |s| drop(s.stage("p/k").unwrap())),
@@ -197,6 +205,8 @@ fn a_store_around_another_hands_on_every_method() {
         "rename_prefix",
         "replace_prefix",
         "check_erase",
+        "note_cut",
+        "cut_mark",
         "publish",
         "stage",
     ]

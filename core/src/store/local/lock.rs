@@ -3,6 +3,8 @@
 //! The file is removed when no process uses it, because other readers report it. A lock that ends tries to lock the whole file, which
 //! works only where no other lock holds a part of it or waits for one ([`PRESENCE`]), and then unlinks it. A lock that begins compares the
 //! open file with the one of that name, and is taken anew if they differ. A kill leaves at most the file, which the next lock there removes.
+//!
+//! While it is there it tells copies that a run was cut, by a few bytes ([`Locks::note_cut`]): who watches the file keeps it.
 
 use super::durable::Durability;
 use super::path::{KeyPath, LOCK_NAME, Made, make_parents, renamed_folder};
@@ -10,10 +12,12 @@ use super::temporary::{TRIES, Temp, TempNames};
 use crate::error::{Result, bail};
 use crate::fork::{ForkReset, OwnFile, forks};
 use crate::platform::{AsFd, BorrowedFd, OwnedFd, is_shared, libc, may_change, share_writing};
-use crate::store::LockUse;
 use crate::store::file_options::LockMode;
 use crate::store::os::{self, Errno, Os};
+use crate::store::{CutMark, LockUse};
 use std::collections::BTreeSet;
+use std::hash::{BuildHasher, RandomState};
+use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -137,6 +141,36 @@ impl Locks {
         Ok(())
     }
 
+    /// Says in the lock file of a folder, which is there while the caller holds a lock in it, that something was cut.
+    pub(super) fn note_cut(&self, root: BorrowedFd<'_>, folder: &str) -> Result<()> {
+        let path = KeyPath::join(folder, LOCK_NAME);
+        let known = if self.mode == LockMode::None { None } else { open_known(root, &path).ok() };
+        let Some(fd) = known else { return Ok(()) };
+        let mark = RandomState::new().hash_one(std::process::id()) | 1;
+        os::write_at_start(fd.as_fd(), &mark.to_ne_bytes()).map_err(|e| e.error("write to the lock file"))
+    }
+
+    /// Gives what the lock file of a folder says of cuts, and keeps the file, as far as this user may; `None` without one.
+    pub(super) fn cut_mark(&self, root: BorrowedFd<'_>, folder: &str) -> Option<CutMark> {
+        let path = KeyPath::join(folder, LOCK_NAME);
+        if self.mode == LockMode::None {
+            return None;
+        }
+        for _ in 0..TRIES {
+            let Ok(fd) = open_known(root, &path) else { break };
+            let removal = root.try_clone_to_owned().ok().map(|root| Box::new(Removal { root, path: path.clone() }));
+            let held = ByteLock { fd: OwnFile::new(fd), removal, forks: forks() };
+            if os::share_byte(held.fd.as_fd(), PRESENCE as i64).is_err() {
+                break;
+            }
+            if let Ok(Some(own)) = look_at_current(root, &path, held.fd.as_fd()) {
+                return Some(CutMark { file: own.st_ino, cut: cut_in(held.fd.as_fd()), kept: Some(Box::new(held)) });
+            }
+        }
+        let fd = os::open(root, path.as_c(), libc::O_RDONLY | libc::O_NOFOLLOW, 0).ok()?;
+        Some(CutMark { file: 0, cut: cut_in(fd.as_fd()), kept: None })
+    }
+
     /// Removes the lock files that stayed, where nobody uses them.
     pub(super) fn remove_kept(&self, root: BorrowedFd<'_>) {
         let kept = std::mem::take(&mut *self.kept());
@@ -161,6 +195,16 @@ fn look_for_holder(root: BorrowedFd<'_>, path: &KeyPath, byte: u64) -> Result<()
 /// Opens a lock file that is there.
 fn open_known(root: BorrowedFd<'_>, path: &KeyPath) -> Os<OwnedFd> {
     os::open(root, path.as_c(), libc::O_RDWR | libc::O_NOFOLLOW, 0)
+}
+
+/// What a lock file says of the last cut; 0: there was none since it was made.
+fn cut_in(file: BorrowedFd<'_>) -> u64 {
+    let mut bytes = [MaybeUninit::uninit(); 8];
+    match os::pread(file, &mut bytes, 0) {
+        // SAFETY: all bytes were read.
+        Ok(8) => u64::from_ne_bytes(bytes.map(|byte| unsafe { byte.assume_init() })),
+        _ => 0,
+    }
 }
 
 /// Opens the lock file of a folder, and makes both if they are not there; `None` if the folder was not, or if another user, who has just made

@@ -42,7 +42,7 @@ use super::file_object::{FileObject, check_is_file, stamp_of};
 pub use super::file_options::{FileOptions, LockMode, Publish, SyncMode};
 use super::os::{self, CWD, EntryKind, Errno};
 use super::{
-    Capabilities, Condition, Folder, Keys, ListInto, LocalFiles, LockUse, Object, ProcessLock, SharedStore, Staged, Stamp, Storage,
+    Capabilities, Condition, CutMark, Folder, Keys, ListInto, LocalFiles, LockUse, Object, ProcessLock, SharedStore, Staged, Stamp, Storage,
 };
 use crate::error::{Result, bail, err};
 use crate::fork::ForkReset;
@@ -330,6 +330,17 @@ impl LocalFiles for LocalStore {
         }
         let named = self.open(key)?.map(|named| named.stamp()).transpose()?;
         Ok(named.is_some_and(|named| named.is_of_same_file(&stamp)))
+    }
+
+    fn note_cut(&self, prefix: &str) -> Result<()> {
+        let folder = check_prefix(prefix)?;
+        self.check_writable()?;
+        self.locks.note_cut(self.root_to_write()?, folder).map_err(|e| self.placed(e))
+    }
+
+    fn cut_mark(&self, prefix: &str) -> Result<Option<CutMark>> {
+        let folder = check_prefix(prefix)?;
+        Ok(self.root()?.and_then(|root| self.locks.cut_mark(root, folder)))
     }
 
     fn publish(&self, key: &str, mut file: Box<StagedFile>) -> Result<()> {

@@ -1366,6 +1366,36 @@ fn a_lock_file_goes_with_the_last_lock_or_with_the_store() {
 }
 
 #[test]
+fn a_cut_is_told_to_all_who_watch_the_folder_and_nothing_stays() {
+    let folder = Folder::new();
+    let (store, reader) = (folder.store(SyncMode::None), LocalStore::open(&folder.0.join("s"), false, SyncMode::None).unwrap());
+    let mark = || reader.cut_mark("d/").unwrap();
+    let hold = || store.lock_key("d/", "d/k", LockUse::Alone).unwrap();
+    let was_cut = |then: &Option<CutMark>| CutMark::was_cut(then.as_ref(), mark().as_ref());
+    let before = mark();
+    assert!(before.is_none());
+    let held = hold();
+    let first = mark();
+    assert!(first.is_some() && !was_cut(&before) && !was_cut(&first));
+    store.note_cut("d/").unwrap();
+    assert!(was_cut(&before) && was_cut(&first));
+    let second = mark();
+    drop(held);
+    assert!(was_cut(&first) && !was_cut(&second));
+    let held = hold();
+    assert!(!was_cut(&second));
+    store.note_cut("d/").unwrap();
+    drop(held);
+    assert!(was_cut(&second));
+    // Another folder of this name.
+    std::fs::rename(folder.file("d"), folder.file("e")).unwrap();
+    assert!(was_cut(&second));
+    std::fs::rename(folder.file("e"), folder.file("d")).unwrap();
+    drop((first, second));
+    assert_eq!(folder.names("d"), [""; 0]);
+}
+
+#[test]
 fn a_look_finds_whoever_holds_a_lock_and_leaves_nothing() {
     let folder = Folder::new();
     let (store, other) = (folder.store(SyncMode::None), folder.store(SyncMode::None));

@@ -1,0 +1,56 @@
+//! Whether a run is cut back to an earlier step, and goes on from there, while it is copied. Its arrays may be as long as before by the end of the copy, with
+//! other steps, some of which were copied and some not.
+
+use super::kept::changed_meanwhile;
+use super::store::Above;
+use super::{Store, above, path};
+use crate::error::Result;
+use crate::store::CutMark;
+use std::collections::BTreeSet;
+
+/// What folders of groups said of cuts at one moment. In stores without folders the marks of appenders say it (`claim.rs`).
+pub(super) struct CutWatch(Vec<(Store, String, Option<CutMark>)>);
+
+impl CutWatch {
+    /// Watches the groups of nodes, before the documents of these are read.
+    pub fn begin<'a>(store: &Store, nodes: impl Iterator<Item = &'a str>) -> Result<CutWatch> {
+        let (mut groups, mut watched) = (BTreeSet::new(), Vec::new());
+        let mut watch = |store: &Store, group: &str| {
+            watched.push((store.clone(), group.to_string(), mark(store, group)?));
+            Ok(())
+        };
+        for node in nodes {
+            match path::parent(node) {
+                Some(group) => drop(groups.insert(group)),
+                // It may be an array, opened by a location of its own.
+                None => above::of(store).iter().filter_map(in_group).try_for_each(|(store, group)| watch(store, group))?,
+            }
+        }
+        groups.into_iter().try_for_each(|group| watch(store, group))?;
+        Ok(CutWatch(watched))
+    }
+
+    /// Checks that nothing was cut since then. Errors: `Again`.
+    pub fn check(&self) -> Result<()> {
+        for (store, group, then) in &self.0 {
+            if CutMark::was_cut(then.as_ref(), mark(store, group)?.as_ref()) {
+                return Err(changed_meanwhile(group, "cut back to an earlier step"));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The group that holds a store.
+fn in_group(Above { store, path }: &Above) -> Option<(&Store, &str)> {
+    path::parent(path).map(|group| (store, group))
+}
+
+fn mark(store: &Store, group: &str) -> Result<Option<CutMark>> {
+    store.shared().cut_mark(&path::prefix(group))
+}
+
+/// Says that the arrays of a group, in which the caller holds the lock of a series, are cut: before the first one is, and behind the last one.
+pub(super) fn note(store: &Store, group: &str) -> Result<()> {
+    store.shared().note_cut(&path::prefix(group))
+}
