@@ -419,7 +419,7 @@ impl Appender {
             return Ok(());
         }
         self.store_chunks(end)?;
-        self.array.flush_store()?;
+        self.array.flush_store().and_then(|()| document::check_there(self.array.store(), &self.array.document_key()))?;
         self.publish_length(end, fresh)
     }
 

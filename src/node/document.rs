@@ -126,6 +126,16 @@ pub(super) fn text_of(key: &str, document: &Map) -> Result<String> {
     Ok(text)
 }
 
+/// Refuses to replace a document whose node was renamed or erased, in its folder, since it was read: another one would come in its place, without
+/// what the node had. What is renamed between this look and the put is not seen. Errors: `NotFound`.
+pub(super) fn check_there(store: &Store, key: &str) -> Result<()> {
+    match store.shared().files().map(|files| files.stamp(key)) {
+        Some(Ok(None)) => Err(err!(NotFound, "the node was renamed or erased meanwhile").at_key(key)),
+        Some(Err(e)) => Err(e.at_key(key)),
+        _ => Ok(()),
+    }
+}
+
 /// Stores the text of a document of at most `limit` bytes, atomically.
 pub(super) fn publish_text(store: &Store, key: &str, text: &[u8], limit: usize, condition: Condition) -> Result<()> {
     if text.len() > limit {

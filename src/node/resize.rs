@@ -270,6 +270,7 @@ impl Array {
     fn publish_shape(&self, old: &[u64], next: ArrayState, (before, condition): (&[u8], Condition)) -> Result<()> {
         if next.meta.shape.as_slice() != old {
             let key = path::join(self.path(), array_document(next.meta.format));
+            document::check_there(self.store(), &key)?;
             document::publish_over(self.store(), &key, &next.meta.document, before, condition)?;
         }
         self.set_state(next);

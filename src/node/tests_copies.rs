@@ -40,6 +40,39 @@ fn a_node_that_could_not_be_moved_stays_in_consolidated_metadata() {
     }
 }
 
+/// Between two steps, and while the chunk of one is stored.
+#[test]
+fn an_appender_whose_array_is_renamed_is_told_and_makes_none_in_its_place() {
+    for in_flight in [false, true] {
+        let folder = Folder::new("renamed-under");
+        let new = || Store::from_shared(&Context::with_threads(1), folder.1.shared().clone(), Mode::ReadWrite);
+        Array::create(&folder.1, "run/u", &spec(&[0], &[2]), Create::New).unwrap();
+        let (due, other) = (Arc::new(AtomicBool::new(false)), new());
+        let is_due = due.clone();
+        let tell = move |next: Next<'_>| {
+            let renames = matches!(next, Next::Change(key) if key.contains("/c/")) && is_due.swap(false, Ordering::Relaxed);
+            if renames { other.rename_node("run", "old") } else { Ok(()) }
+        };
+        let told = Arc::new(Told { inner: folder.1.shared().clone(), tell, name: None });
+        let store = Store::from_shared(&Context::with_threads(1), told, Mode::ReadWrite);
+        let mut appender = Appender::open(&Array::open(&store, "run/u").unwrap(), 0, 1, 0).unwrap();
+        // SAFETY: the memory lives as long as the call.
+        let mut append = |mut values: [i32; 2]| unsafe { appender.append(2, &view(&mut values, &[2])) };
+        append([1, 2]).unwrap();
+        due.store(in_flight, Ordering::Relaxed);
+        if !in_flight {
+            new().rename_node("run", "old").unwrap();
+        }
+        assert_eq!(kind(append([3, 4])), ErrorKind::NotFound, "{in_flight}");
+        assert_eq!(kind(append([3, 4])), ErrorKind::NotFound, "{in_flight}");
+        drop((appender, store));
+        assert_eq!(read_all(&Array::open(&new(), "old/u").unwrap()), [1, 2], "{in_flight}");
+        let keys = folder.1.key_list("").unwrap();
+        assert!(!keys.iter().any(|key| key.starts_with("run/") && key.ends_with("zarr.json")), "{keys:?}");
+        assert_eq!(folder.0.join("run").exists(), in_flight, "{keys:?}");
+    }
+}
+
 /// The call that fails is each one in turn, and so are all that follow.
 #[test]
 fn what_could_not_be_replaced_or_moved_in_a_folder_stays_in_consolidated_metadata() {
@@ -501,39 +534,6 @@ fn a_copy_of_an_array_that_another_program_changes_is_told_unless_the_array_only
     }
 }
 
-/// A program that has the array open as one of version 2 goes on while it is converted: its codec has no form in version 3.
-#[test]
-fn what_is_written_or_set_while_an_array_is_migrated_in_place_is_kept() {
-    const OLD: &[u8] = br#"{"zarr_format":2,"shape":[4],"chunks":[2],"dtype":"<i4","compressor":null,"fill_value":0,"order":"C","filters":[{"id":"base64"}]}"#;
-    let (context, shared): (_, SharedStore) = (Context::with_threads(1), Arc::new(MemoryStore::new()));
-    let store = Store::from_shared(&context, shared.clone(), Mode::ReadWrite);
-    let made = |path: &str| {
-        store.key_put(&format!("{path}/.zarray"), OLD).unwrap();
-        let array = Array::open(&store, path).unwrap();
-        write_all(&array, &mut [1, 2, 3, 4]);
-        array
-    };
-    // Behind the last step, before what is old is erased: one cuts what was encoded by then.
-    let array = made("a");
-    let mut go_on = |done, total| {
-        if done == total {
-            array.resize(&[2], false)?;
-            write_all(&array, &mut [5, 6]);
-            array.attributes().set("a", 1.into())?;
-        }
-        Ok(())
-    };
-    assert_eq!(kind(store.migrate("a", None, false, &mut go_on)), ErrorKind::Again);
-    store.migrate("a", None, false, &mut |_, _| Ok(())).unwrap();
-    let migrated = Array::open(&store, "a").unwrap();
-    assert_eq!((migrated.format(), migrated.attributes().get_i64("a").unwrap()), (Format::V3, 1));
-    assert_eq!(store.key_list("a/").unwrap(), ["a/c/0", "a/zarr.json"]);
-    migrated.resize(&[4], false).unwrap();
-    assert_eq!(read_all(&migrated), [5, 6, 0, 0]);
-    // While what is old is erased: an attribute is refused or kept, where there was none.
-    let array = Mutex::new(Some(made("b")));
-    let setting = Arc::new(Mutex::new(None));
-    let threads = setting.clone();
 /// Consolidated metadata are read before the arrays' own documents. What another program does between them, and behind the first key that is copied.
 #[test]
 fn a_copy_of_keys_lists_no_steps_that_were_cut_while_it_began() {
@@ -586,6 +586,39 @@ fn a_copy_of_keys_lists_no_steps_that_were_cut_while_it_began() {
     }
 }
 
+/// A program that has the array open as one of version 2 goes on while it is converted: its codec has no form in version 3.
+#[test]
+fn what_is_written_or_set_while_an_array_is_migrated_in_place_is_kept() {
+    const OLD: &[u8] = br#"{"zarr_format":2,"shape":[4],"chunks":[2],"dtype":"<i4","compressor":null,"fill_value":0,"order":"C","filters":[{"id":"base64"}]}"#;
+    let (context, shared): (_, SharedStore) = (Context::with_threads(1), Arc::new(MemoryStore::new()));
+    let store = Store::from_shared(&context, shared.clone(), Mode::ReadWrite);
+    let made = |path: &str| {
+        store.key_put(&format!("{path}/.zarray"), OLD).unwrap();
+        let array = Array::open(&store, path).unwrap();
+        write_all(&array, &mut [1, 2, 3, 4]);
+        array
+    };
+    // Behind the last step, before what is old is erased: one cuts what was encoded by then.
+    let array = made("a");
+    let mut go_on = |done, total| {
+        if done == total {
+            array.resize(&[2], false)?;
+            write_all(&array, &mut [5, 6]);
+            array.attributes().set("a", 1.into())?;
+        }
+        Ok(())
+    };
+    assert_eq!(kind(store.migrate("a", None, false, &mut go_on)), ErrorKind::Again);
+    store.migrate("a", None, false, &mut |_, _| Ok(())).unwrap();
+    let migrated = Array::open(&store, "a").unwrap();
+    assert_eq!((migrated.format(), migrated.attributes().get_i64("a").unwrap()), (Format::V3, 1));
+    assert_eq!(store.key_list("a/").unwrap(), ["a/c/0", "a/zarr.json"]);
+    migrated.resize(&[4], false).unwrap();
+    assert_eq!(read_all(&migrated), [5, 6, 0, 0]);
+    // While what is old is erased: an attribute is refused or kept, where there was none.
+    let array = Mutex::new(Some(made("b")));
+    let setting = Arc::new(Mutex::new(None));
+    let threads = setting.clone();
     let tell = move |next: Next<'_>| {
         if let Next::Change("b/.zmetadata") = next
             && let Some(array) = array.lock().unwrap().take()

@@ -73,7 +73,12 @@ impl Locks {
             }
             // One that is kept may have been removed by another process: then it is made as the first one was.
             let kept = if often == LockUse::Often && self.keeps(folder) { open_known(root, &path).ok() } else { None };
-            let above = if kept.is_none() { os::stat_at(root, KeyPath::of_folder(folder).as_c(), true).ok() } else { None };
+            let above = if kept.is_none() { Some(os::stat_at(root, KeyPath::of_folder(folder).as_c(), true)) } else { None };
+            if often == LockUse::Often && matches!(above, Some(Err(Errno(libc::ENOENT)))) {
+                // The node was erased or renamed: who looks for its folder finds none.
+                return Ok(None);
+            }
+            let above = above.and_then(Os::<libc::stat>::ok);
             let shared = || above.as_ref().filter(|above| is_shared(above)).and_then(|above| open_shared(root, folder, &path, above));
             let opened = kept.or_else(shared);
             let opened = if opened.is_some() { opened } else { open_lock_file(root, folder, &path, (durability, tries))? };
@@ -192,11 +197,6 @@ fn look_for_holder(root: BorrowedFd<'_>, path: &KeyPath, byte: u64) -> Result<()
     Ok(())
 }
 
-/// Opens a lock file that is there.
-fn open_known(root: BorrowedFd<'_>, path: &KeyPath) -> Os<OwnedFd> {
-    os::open(root, path.as_c(), libc::O_RDWR | libc::O_NOFOLLOW, 0)
-}
-
 /// What a lock file says of the last cut; 0: there was none since it was made.
 fn cut_in(file: BorrowedFd<'_>) -> u64 {
     let mut bytes = [MaybeUninit::uninit(); 8];
@@ -205,6 +205,11 @@ fn cut_in(file: BorrowedFd<'_>) -> u64 {
         Ok(8) => u64::from_ne_bytes(bytes.map(|byte| unsafe { byte.assume_init() })),
         _ => 0,
     }
+}
+
+/// Opens a lock file that is there.
+fn open_known(root: BorrowedFd<'_>, path: &KeyPath) -> Os<OwnedFd> {
+    os::open(root, path.as_c(), libc::O_RDWR | libc::O_NOFOLLOW, 0)
 }
 
 /// Opens the lock file of a folder, and makes both if they are not there; `None` if the folder was not, or if another user, who has just made

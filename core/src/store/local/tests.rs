@@ -1284,6 +1284,8 @@ fn without_locks_of_the_file_system_a_lock_is_none_or_an_error_as_the_mode_says(
     for use_of in [LockUse::Rare, LockUse::Often] {
         for errno in [libc::ENOLCK, libc::ENOTSUP, libc::ENOSYS] {
             let folder = Folder::new();
+            // That of a node, which no lock makes that is taken often.
+            std::fs::create_dir_all(folder.file("d")).unwrap();
             let store = locking(&folder, LockMode::Try);
             assert_eq!(store.capabilities().lock_refused, 0);
             assert!(fault::with(&refused(errno), || store.lock_key("d/", "d/k", use_of)).0.unwrap().is_none());
@@ -1401,6 +1403,8 @@ fn a_look_finds_whoever_holds_a_lock_and_leaves_nothing() {
     let (store, other) = (folder.store(SyncMode::None), folder.store(SyncMode::None));
     let look = |key: &str| other.lock_key("d/", key, LockUse::Look).map(|held| assert!(held.is_none())).map_err(|e| e.kind());
     assert_eq!((look("d/k"), folder.file("d").exists()), (Ok(()), false));
+    // Nor is a folder made for what changes again and again in it: the node that it was of is gone.
+    assert!(store.lock_key("d/", "d/k", LockUse::Often).unwrap().is_none() && !folder.file("d").exists());
     let held = store.lock_key("d/", "d/k", LockUse::Alone).unwrap();
     assert_eq!((look("d/k"), look("d/k"), look("d/l")), (Err(ErrorKind::Again), Err(ErrorKind::Again), Ok(())));
     // Looking keeps nobody from the lock, not even while the file is there.
