@@ -60,6 +60,7 @@ impl ArrayState {
         let (chunks, guessed) = find_chunks(store, path, &mut meta)?;
         let chain = Chain::parse(&meta.codecs, meta.data_type, meta.shape.len());
         let mut fill = meta.fill.try_element(meta.data_type)?;
+        let chain = chain.and_then(|chain| chain.check_missing(&fill).map(|()| chain));
         let mut fill_bytes: Arc<[u8]> = Arc::default();
         if meta.data_type.is_variable() {
             fill_bytes = fill.as_slice().into();

@@ -49,6 +49,8 @@ pub(super) struct Shards {
     pub index: Chain,
     /// Where the index is.
     pub location: IndexLocation,
+    /// Codecs before the shard change values, those of inner chunks that are not stored, too.
+    pub codes_fill: bool,
 }
 
 impl Shards {
@@ -60,7 +62,7 @@ impl Shards {
     /// Leaves out the comparison of checksums when decoding.
     pub fn unverified(&self) -> Shards {
         let (inner, index) = (self.inner.clone().unverified(), self.index.clone().unverified());
-        Shards { inner_shape: self.inner_shape.clone(), inner, index, location: self.location }
+        Shards { inner_shape: self.inner_shape.clone(), inner, index, location: self.location, codes_fill: self.codes_fill }
     }
 
     /// The number of inner chunks along each dimension of a shard of that shape (as it enters the codec).
@@ -207,6 +209,15 @@ impl Chain {
             Ok(None) => Ok(()),
             Ok(Some(changed)) => Err(err!(Metadata, "{changed}: set another fill value").at_field("fill_value")),
             Err(e) => Err(err!(Metadata, "cannot pass the codecs ({}): set another fill value", e.message()).at_field("fill_value")),
+        }
+    }
+
+    /// Checks that elements which are not stored are the array's fill value: they pass codecs before a shard as those do that are stored.
+    pub fn check_missing(&self, fill: &[u8]) -> Result<()> {
+        match &self.body {
+            Body::Shards(shards, _) if shards.codes_fill => self.check_fill(fill),
+            Body::Shards(shards, _) => shards.inner.check_missing(fill),
+            _ => Ok(()),
         }
     }
 

@@ -133,6 +133,7 @@ fn parse_behind(before: (DataType, Vec<ArrayCodec>), list: &[Extension], data_ty
         permutation: transpose::identity(rank),
         data_type,
         array_codecs,
+        inside_only: None,
         first,
         body: None,
         reshapes: Vec::new(),
@@ -154,12 +155,17 @@ fn taken_as_integers(elements: DataType, integers: DataType) -> bool {
         && matches!(elements, Bool | DateTime(_) | TimeDelta(_) | Int8 | Int16 | Int32 | Int64 | UInt8 | UInt16 | UInt32 | UInt64)
 }
 
+/// The codecs that may come before shards.
+const BEFORE_SHARDS: &[&str] = &["astype", "bitround", "cast_value", "quantize", "scale_offset"];
+
 /// The state between two codecs of a v3 list.
 struct Parser {
     permutation: Permutation,
     /// The type of the elements after the codecs so far.
     data_type: DataType,
     array_codecs: Vec<ArrayCodec>,
+    /// One of them that cannot come before shards: its result depends on the order of the elements, or peers differ in what it makes of a fill value.
+    inside_only: Option<String>,
     /// The type of the elements before the first of them.
     first: DataType,
     body: Option<Body>,
@@ -302,6 +308,9 @@ impl Parser {
             self.first = self.data_type;
         }
         self.data_type = codec.to.data_type;
+        if !BEFORE_SHARDS.contains(&name.strip_prefix("numcodecs.").unwrap_or(name)) {
+            self.inside_only.get_or_insert_with(|| name.into());
+        }
         self.array_codecs.push(codec);
         Ok(())
     }
@@ -353,11 +362,8 @@ impl Parser {
     }
 
     fn shards(&mut self, at: usize, config: &Config<'_>) -> Result<()> {
-        if self.array_codecs.iter().any(|codec| codec.depends_on_order) {
-            bail!(
-                Unsupported,
-                "a codec that depends on the order of the elements is not supported before \"sharding_indexed\"; inside it it is"
-            );
+        if let Some(name) = &self.inside_only {
+            bail!(Unsupported, "{name:?} before \"sharding_indexed\" is not supported; inside it it is");
         }
         if !self.reshapes.is_empty() {
             bail!(Unsupported, "shards behind a reshape are not supported");
@@ -367,11 +373,13 @@ impl Parser {
         }
         let (depth, first) = (self.depth + 1, self.first);
         // Codecs that change each element by itself are the same before the first codec of the inner chunks, which are parsed before the index.
+        let codes_fill = !self.array_codecs.is_empty();
         let before = Cell::new(std::mem::take(&mut self.array_codecs));
-        let shards = sharding::parse(config, self.data_type, self.permutation.len(), |list, data_type, rank| match before.take() {
+        let mut shards = sharding::parse(config, self.data_type, self.permutation.len(), |list, data_type, rank| match before.take() {
             none if none.is_empty() => parse_list(list, data_type, rank, depth),
             before => parse_behind((first, before), list, data_type, rank, depth),
         })?;
+        shards.codes_fill |= codes_fill;
         self.item = BYTES;
         self.body = Some(Body::Shards(Arc::new(shards), at));
         Ok(())
@@ -744,9 +752,27 @@ mod tests {
     }
 
     #[test]
-    fn codecs_that_depend_on_the_order_of_elements_stay_inside_shards() {
-        let json = format!(r#"[{{"name": "numcodecs.delta", "configuration": {{"dtype": "|u1"}}}}, {}]"#, shards("[2]", r#"["bytes"]"#));
-        assert_eq!(parse_error(&v3(&json), DataType::UInt8, 1).kind(), ErrorKind::Unsupported);
+    fn other_codecs_of_elements_stay_inside_shards() {
+        for (codec, name) in [
+            (r#"{"name": "numcodecs.delta", "configuration": {"dtype": "|u1"}}"#, "delta"),
+            (r#"{"name": "numcodecs.fixedscaleoffset", "configuration": {"offset": 1, "scale": 1, "dtype": "|u1"}}"#, "fixedscaleoffset"),
+        ] {
+            let e = parse_error(&v3(&format!("[{codec}, {}]", shards("[2]", r#"["bytes"]"#))), DataType::UInt8, 1);
+            assert!(e.kind() == ErrorKind::Unsupported && e.message().contains(name), "{name}: {:?} {e}", e.kind());
+        }
+    }
+
+    /// An inner chunk that is not stored is the fill value as it is behind the codecs before the shard.
+    #[test]
+    fn a_fill_value_that_codecs_before_shards_change_is_found() {
+        let round = r#"{"name": "bitround", "configuration": {"keepbits": 2}}"#;
+        let big = r#"{"name": "bytes", "configuration": {"endian": "big"}}"#;
+        let before = format!("[{round}, {}]", shards("[4]", &format!("[{}]", shards("[2]", &format!("[{big}]")))));
+        let inside = format!("[{}]", shards("[4]", &format!("[{}]", shards("[2]", &format!("[{round}, {big}]")))));
+        for (json, fill, is_right) in [(&before, 0.0, true), (&before, 1.1, false), (&inside, 1.1, true)] {
+            let chain = Chain::parse(&v3(json), DataType::Float32, 1).unwrap();
+            assert_eq!(chain.check_missing(&f32::to_ne_bytes(fill)).is_ok(), is_right, "{json} {fill}");
+        }
     }
 
     #[test]

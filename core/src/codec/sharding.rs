@@ -42,7 +42,7 @@ pub(super) fn parse(
         Some("start") => IndexLocation::Start,
         Some(other) => return Err(config.error("index_location", format!("found {other:?}, expected \"start\" or \"end\""))),
     };
-    Ok(Shards { inner_shape, inner, index, location })
+    Ok(Shards { inner_shape, inner, index, location, codes_fill: false })
 }
 
 fn chunk_shape(config: &Config<'_>, rank: usize) -> Result<Dims> {

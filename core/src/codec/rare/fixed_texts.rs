@@ -4,7 +4,7 @@
 
 use crate::codec::build::Built;
 use crate::codec::config::Config;
-use crate::codec::stage::{Dest, Stage};
+use crate::codec::stage::{Dest, Size, Stage};
 use crate::codec::streams::{check_whole, decode_known};
 use crate::dtype::{DataType, ElementType};
 use crate::error::{Result, bail, err};
@@ -90,15 +90,21 @@ impl Stage for FixedTexts {
         self.name
     }
 
+    /// A character of 4 bytes takes at most 4 in UTF-8, and each element 4 for its length.
+    fn encoded_size(&self, decoded: Size) -> Size {
+        let n = decoded.max();
+        Size::AtMost((n / self.element.size().max(1)).saturating_mul(4).saturating_add(n).saturating_add(4))
+    }
+
     fn encode(&self, src: &[u8], dst: &mut Vec<u8>) -> Result<()> {
         dst.clear();
         let size = self.element.size().max(1);
         check_whole(self.name, src.len(), size)?;
         let count = src.len() / size;
-        // A character of 4 bytes takes at most 4 in UTF-8.
-        let most = count.checked_mul(4).and_then(|n| n.checked_add(4)?.checked_add(src.len()));
-        let most = most.filter(|_| u32::try_from(count).is_ok() && u32::try_from(size).is_ok());
-        reserve(dst, most.ok_or_else(|| err!(Limit, "found {count} elements of {size} bytes, the limits are 2^32 - 1"))?)?;
+        if u32::try_from(count).is_err() || u32::try_from(size).is_err() {
+            bail!(Limit, "found {count} elements of {size} bytes, the limits are 2^32 - 1");
+        }
+        reserve(dst, self.encoded_size(Size::Exact(src.len())).max())?;
         dst.extend_from_slice(&(count as u32).to_le_bytes());
         for (i, element) in src.chunks_exact(size).enumerate() {
             let at = dst.len();
@@ -163,10 +169,19 @@ mod tests {
             let mut made = Vec::new();
             stage.encode(&elements, &mut made).unwrap();
             assert_eq!(made, stored, "{data_type:?}");
+            assert!(stage.encoded_size(Size::Exact(elements.len())).max() >= stored.len());
             let mut back = vec![9; elements.len()];
             stage.decode(&stored, Dest::Exact(&mut back)).unwrap();
             assert_eq!(back, elements, "{data_type:?}");
         }
+    }
+
+    #[test]
+    fn short_elements_may_take_more_bytes_than_their_own() {
+        let (stage, elements) = (stage(DataType::Bytes(1), ByteOrder::NATIVE), vec![b'a'; 200_000]);
+        let mut stored = Vec::new();
+        stage.encode(&elements, &mut stored).unwrap();
+        assert_eq!(stage.encoded_size(Size::Exact(elements.len())).max(), stored.len());
     }
 
     #[test]
