@@ -6,7 +6,7 @@ use ozarr::limits::c_strides;
 use ozarr::node::Array;
 use ozarr::store::latency::LatencyStore;
 use ozarr::store::memory::MemoryStore;
-use ozarr::store::{Capabilities, Condition, Keys, ListInto, Object, SharedStore, Storage};
+use ozarr::store::{Capabilities, SharedStore, Storage};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -30,29 +30,7 @@ impl Storage for Conditional {
         Capabilities { swaps: true, ..self.0.capabilities() }
     }
 
-    fn open(&self, key: &str) -> Result<Option<Object>> {
-        self.0.open(key)
-    }
-
-    fn put(&self, key: &str, parts: &[&[u8]], condition: Condition) -> Result<()> {
-        self.0.put(key, parts, condition)
-    }
-
-    fn erase_keys(&self, keys: Keys<'_>) -> Result<bool> {
-        self.0.erase_keys(keys)
-    }
-
-    fn list_keys(&self, prefix: &str, into: ListInto<'_>) -> Result<()> {
-        self.0.list_keys(prefix, into)
-    }
-
-    fn flush(&self) -> Result<()> {
-        self.0.flush()
-    }
-
-    fn describe(&self) -> String {
-        self.0.describe()
-    }
+    ozarr::store::forward!(0: open, put, erase_keys, list_keys, flush, describe);
 }
 
 /// The input, taken as numbers. After its end all of them are 0.

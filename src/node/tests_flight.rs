@@ -3,9 +3,8 @@
 use super::tests::{spec, view, write_all};
 use super::*;
 use crate::engine::Selection;
-use crate::error::Result;
 use crate::store::memory::MemoryStore;
-use crate::store::{ByteRange, Capabilities, Condition, Keys, ListInto, Object, SharedStore, Started, Storage, Tuning, read_now};
+use crate::store::{ByteRange, Capabilities, SharedStore, Started, Storage, Tuning, read_now};
 use std::sync::{Arc, Mutex, mpsc};
 
 /// Bytes in flight now, the most that ever were, and the longest read.
@@ -49,28 +48,10 @@ impl Counted {
 }
 
 impl Storage for Counted {
+    crate::store::forward!(inner: open, put, erase_keys, list_keys, flush);
+
     fn capabilities(&self) -> Capabilities {
         Capabilities { latency: true, tuning: self.tuning, ..self.inner.capabilities() }
-    }
-
-    fn open(&self, key: &str) -> Result<Option<Object>> {
-        self.inner.open(key)
-    }
-
-    fn put(&self, key: &str, parts: &[&[u8]], condition: Condition) -> Result<()> {
-        self.inner.put(key, parts, condition)
-    }
-
-    fn erase_keys(&self, keys: Keys<'_>) -> Result<bool> {
-        self.inner.erase_keys(keys)
-    }
-
-    fn list_keys(&self, prefix: &str, into: ListInto<'_>) -> Result<()> {
-        self.inner.list_keys(prefix, into)
-    }
-
-    fn flush(&self) -> Result<()> {
-        self.inner.flush()
     }
 
     fn start(&self, key: &str, what: Started<'_>) {

@@ -689,14 +689,10 @@ fn documents_of_other_writers_survive_a_rewrite_whatever_their_form() {
 struct Blind(crate::store::SharedStore);
 
 impl crate::store::Storage for Blind {
+    crate::store::forward!(0: open, put);
+
     fn capabilities(&self) -> crate::store::Capabilities {
         crate::store::Capabilities { listable: false, ..self.0.capabilities() }
-    }
-    fn open(&self, key: &str) -> crate::error::Result<Option<crate::store::Object>> {
-        self.0.open(key)
-    }
-    fn put(&self, key: &str, parts: &[&[u8]], condition: crate::store::Condition) -> crate::error::Result<()> {
-        self.0.put(key, parts, condition)
     }
     fn erase_keys(&self, keys: crate::store::Keys<'_>) -> crate::error::Result<bool> {
         match keys {

@@ -1,7 +1,7 @@
 //! A store for tests that tells of each call before it is done, and refuses those of which that fails.
 
 use crate::error::Result;
-use crate::store::{Capabilities, Condition, Keys, ListInto, LocalFiles, LockUse, Object, ProcessLock, SharedStore, Storage, StorageExt};
+use crate::store::{Capabilities, Condition, Keys, ListInto, Object, SharedStore, Storage, StorageExt};
 
 /// What is done next.
 pub(super) enum Next<'a> {
@@ -22,6 +22,8 @@ pub(super) struct Told<F> {
 }
 
 impl<F: Fn(Next<'_>) -> Result<()> + Send + Sync> Storage for Told<F> {
+    crate::store::forward!(inner: lock_key, files);
+
     fn capabilities(&self) -> Capabilities {
         self.inner.capabilities()
     }
@@ -63,14 +65,6 @@ impl<F: Fn(Next<'_>) -> Result<()> + Send + Sync> Storage for Told<F> {
     fn flush(&self) -> Result<()> {
         (self.tell)(Next::Flush)?;
         self.inner.flush()
-    }
-
-    fn lock_key(&self, prefix: &str, key: &str, often: LockUse) -> Result<Option<ProcessLock>> {
-        self.inner.lock_key(prefix, key, often)
-    }
-
-    fn files(&self) -> Option<&dyn LocalFiles> {
-        self.inner.files()
     }
 
     fn describe(&self) -> String {

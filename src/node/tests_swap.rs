@@ -7,7 +7,7 @@ use super::*;
 use crate::engine::Selection;
 use crate::error::{ErrorKind, Result, bail};
 use crate::store::memory::MemoryStore;
-use crate::store::{Capabilities, Change, Condition, Keys, ListInto, Object, SharedStore, Started, StorageExt, get};
+use crate::store::{Capabilities, Change, Condition, Keys, Object, SharedStore, Started, StorageExt, get};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
@@ -38,6 +38,8 @@ impl Overtaken {
 }
 
 impl crate::store::Storage for Overtaken {
+    crate::store::forward!(inner: list_keys);
+
     fn capabilities(&self) -> Capabilities {
         Capabilities { swaps: true, latency: self.latency, ..self.inner.capabilities() }
     }
@@ -65,10 +67,6 @@ impl crate::store::Storage for Overtaken {
         };
         let keys: Vec<String> = all(&self.inner).into_iter().map(|(key, _)| key).filter(|key| key.starts_with(prefix)).collect();
         keys.iter().try_for_each(|key| self.erase(key).map(drop)).map(|()| true)
-    }
-
-    fn list_keys(&self, prefix: &str, into: ListInto<'_>) -> Result<()> {
-        self.inner.list_keys(prefix, into)
     }
 
     fn flush(&self) -> Result<()> {
@@ -694,12 +692,10 @@ struct Interrupted {
 }
 
 impl crate::store::Storage for Interrupted {
+    crate::store::forward!(inner: open, put, erase_keys, list_keys, flush);
+
     fn capabilities(&self) -> Capabilities {
         Capabilities { swaps: true, latency: true, ..self.inner.capabilities() }
-    }
-
-    fn open(&self, key: &str) -> Result<Option<Object>> {
-        self.inner.open(key)
     }
 
     fn start(&self, key: &str, what: Started<'_>) {
@@ -709,22 +705,6 @@ impl crate::store::Storage for Interrupted {
         process();
         what.run(&*self.inner, key);
         std::thread::spawn(thread).join().unwrap();
-    }
-
-    fn put(&self, key: &str, parts: &[&[u8]], condition: Condition) -> Result<()> {
-        self.inner.put(key, parts, condition)
-    }
-
-    fn erase_keys(&self, keys: Keys<'_>) -> Result<bool> {
-        self.inner.erase_keys(keys)
-    }
-
-    fn list_keys(&self, prefix: &str, into: ListInto<'_>) -> Result<()> {
-        self.inner.list_keys(prefix, into)
-    }
-
-    fn flush(&self) -> Result<()> {
-        self.inner.flush()
     }
 
     fn describe(&self) -> String {

@@ -4,7 +4,7 @@
 use ozarr::error::{Error, ErrorKind, Result};
 use ozarr::node::{Context, Mode, Store};
 use ozarr::store::memory::MemoryStore;
-use ozarr::store::{Capabilities, Condition, Keys, ListInto, Object, StorageExt};
+use ozarr::store::{Condition, Keys, Object, StorageExt};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -45,9 +45,8 @@ impl Watched {
 }
 
 impl ozarr::store::Storage for Watched {
-    fn capabilities(&self) -> Capabilities {
-        self.store.capabilities()
-    }
+    ozarr::store::forward!(store: capabilities, list_keys, describe);
+
     fn open(&self, key: &str) -> Result<Option<Object>> {
         *self.opened.lock().unwrap().entry(key.into()).or_default() += 1;
         self.store.open(key)
@@ -76,9 +75,6 @@ impl ozarr::store::Storage for Watched {
             return Err(Error::new(ErrorKind::Io, "not durable"));
         }
         self.store.flush()
-    }
-    fn describe(&self) -> String {
-        self.store.describe()
     }
 }
 

@@ -7,8 +7,8 @@
 use super::keys::check_key;
 use super::snapshot::Snapshot;
 use super::{
-    ByteRange, Capabilities, Condition, Fetched, Keys, ListInto, LocalFiles, LockUse, Object, ProcessLock, ReadDone, SharedStore, Staged,
-    Started, Storage, StorageExt, Version, start_and_wait,
+    ByteRange, Capabilities, Condition, Fetched, Keys, LocalFiles, Object, ReadDone, SharedStore, Started, Storage, StorageExt, Version,
+    start_and_wait,
 };
 use crate::error::Result;
 use crate::fork::ForkReset;
@@ -175,6 +175,8 @@ impl CacheStore {
 }
 
 impl Storage for CacheStore {
+    super::forward!(inner: list_keys, flush, lock_key, stage);
+
     fn capabilities(&self) -> Capabilities {
         Capabilities { latency: true, ..self.inner.capabilities() }
     }
@@ -211,18 +213,6 @@ impl Storage for CacheStore {
         done
     }
 
-    fn list_keys(&self, prefix: &str, into: ListInto<'_>) -> Result<()> {
-        self.inner.list_keys(prefix, into)
-    }
-
-    fn flush(&self) -> Result<()> {
-        self.inner.flush()
-    }
-
-    fn lock_key(&self, prefix: &str, key: &str, often: LockUse) -> Result<Option<ProcessLock>> {
-        self.inner.lock_key(prefix, key, often)
-    }
-
     fn start(&self, key: &str, what: Started<'_>) {
         match what {
             Started::Read { ranges, if_match, done } if !ranges.is_empty() => self.read(key, ranges, if_match, done),
@@ -236,10 +226,6 @@ impl Storage for CacheStore {
                 self.inner.start(key, Started::Change(change, Box::new(forget)));
             }
         }
-    }
-
-    fn stage(&self, key: &str) -> Result<Staged> {
-        self.inner.stage(key)
     }
 
     /// Those of the store behind the cache: an entry that they change has another version from then on.
@@ -293,9 +279,8 @@ mod tests {
     struct Untagged(MemoryStore, u64);
 
     impl Storage for Untagged {
-        fn capabilities(&self) -> Capabilities {
-            self.0.capabilities()
-        }
+        crate::store::forward!(0: capabilities, put, erase_keys, list_keys, describe);
+
         fn open(&self, key: &str) -> Result<Option<Object>> {
             let bytes = self.0.read_all(key, usize::MAX)?;
             Ok(bytes.map(|bytes| {
@@ -303,20 +288,8 @@ mod tests {
                 Object::Other(Box::new(Snapshot { bytes, version, now: move || Ok(Some(version)) }))
             }))
         }
-        fn put(&self, key: &str, parts: &[&[u8]], condition: Condition) -> Result<()> {
-            self.0.put(key, parts, condition)
-        }
-        fn erase_keys(&self, keys: Keys<'_>) -> Result<bool> {
-            self.0.erase_keys(keys)
-        }
-        fn list_keys(&self, prefix: &str, into: ListInto<'_>) -> Result<()> {
-            self.0.list_keys(prefix, into)
-        }
         fn flush(&self) -> Result<()> {
             Ok(())
-        }
-        fn describe(&self) -> String {
-            self.0.describe()
         }
     }
 

@@ -11,6 +11,7 @@ mod calls;
 pub mod fault;
 pub(crate) mod file_object;
 pub(crate) mod file_options;
+mod forward;
 mod interface;
 pub(crate) mod keys;
 pub mod latency;
@@ -37,6 +38,7 @@ mod tests_wrappers;
 mod tuning;
 pub mod zip;
 
+pub use crate::forward;
 pub use calls::{StorageExt, get, get_many, start_and_wait};
 pub use interface::{
     ByteRange, Capabilities, Change, ChangeDone, Condition, CutMark, Fetched, Folder, Keys, ListInto, Listing, LocalFiles, LockUse,

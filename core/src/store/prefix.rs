@@ -3,8 +3,7 @@
 use super::keys::{MAKES_A_NODE, check_key, check_prefix};
 use super::local::staged_file::StagedFile;
 use super::{
-    Capabilities, Condition, CutMark, Folder, Keys, ListInto, LocalFiles, LockUse, Object, ProcessLock, SharedStore, Staged, Stamp,
-    Started, Storage,
+    Condition, CutMark, Folder, Keys, ListInto, LocalFiles, LockUse, Object, ProcessLock, SharedStore, Staged, Stamp, Started, Storage,
 };
 use crate::error::{ErrorKind, Result, bail};
 use crate::fork::ForkPreserved;
@@ -122,9 +121,7 @@ impl PrefixStore {
 }
 
 impl Storage for PrefixStore {
-    fn capabilities(&self) -> Capabilities {
-        self.inner.capabilities()
-    }
+    super::forward!(inner: capabilities, flush);
 
     fn open(&self, key: &str) -> Result<Option<Object>> {
         self.inner.open(&self.key(key)?)
@@ -166,10 +163,6 @@ impl Storage for PrefixStore {
             false => each(&format!("{}{key}", self.prefix)),
         };
         self.inner.list_keys(&inside, ListInto::Each(&mut rename))
-    }
-
-    fn flush(&self) -> Result<()> {
-        self.inner.flush()
     }
 
     fn lock_key(&self, prefix: &str, key: &str, often: LockUse) -> Result<Option<ProcessLock>> {
