@@ -35,11 +35,7 @@ impl Store {
     /// The keys that start with `prefix` (empty, or ending in a slash), sorted.
     pub fn key_list(&self, prefix: &str) -> Result<Vec<String>> {
         self.check_listable()?;
-        let mut keys = Vec::new();
-        self.shared().list(prefix, &mut |key| {
-            keys.push(key.to_string());
-            Ok(())
-        })?;
+        let mut keys = self.shared().keys(prefix)?;
         keys.sort_unstable();
         Ok(keys)
     }

@@ -31,13 +31,7 @@ pub(super) fn object(store: &Store, key: &str) -> Map {
 }
 
 pub(super) fn keys(store: &Store) -> Vec<String> {
-    let mut keys = Vec::new();
-    let mut collect = |key: &str| {
-        keys.push(key.to_string());
-        Ok(())
-    };
-    store.shared().list("", &mut collect).unwrap();
-    keys
+    store.shared().keys("").unwrap()
 }
 
 pub(super) fn spec(shape: &[u64], chunks: &[u64]) -> Spec {

@@ -48,12 +48,10 @@ impl<F: Fn(Next<'_>) -> Result<()> + Send + Sync> Storage for Told<F> {
                 return self.inner.erase_keys(keys);
             }
         };
-        let mut found = Vec::new();
-        self.inner.list(prefix, &mut |key| {
-            found.push(key.to_string());
-            Ok(())
-        })?;
-        found.iter().try_for_each(|key| (self.tell)(Next::Change(key)).and_then(|()| self.inner.erase(key).map(drop)))?;
+        self.inner
+            .keys(prefix)?
+            .iter()
+            .try_for_each(|key| (self.tell)(Next::Change(key)).and_then(|()| self.inner.erase(key).map(drop)))?;
         Ok(true)
     }
 

@@ -80,13 +80,7 @@ impl crate::store::Storage for Overtaken {
 }
 
 fn all(store: &SharedStore) -> Values {
-    let mut keys = Vec::new();
-    let mut collect = |key: &str| {
-        keys.push(key.to_string());
-        Ok(())
-    };
-    store.list("", &mut collect).unwrap();
-    keys.into_iter().map(|key| (key.clone(), get(&**store, &key, 1 << 20).unwrap().unwrap())).collect()
+    store.keys("").unwrap().into_iter().map(|key| (key.clone(), get(&**store, &key, 1 << 20).unwrap().unwrap())).collect()
 }
 
 fn on(shared: SharedStore) -> Store {

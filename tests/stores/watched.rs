@@ -60,15 +60,7 @@ impl ozarr::store::Storage for Watched {
     // Key by key, because a kill can come between any two.
     fn erase_keys(&self, keys: Keys<'_>) -> Result<bool> {
         let Keys::Below(prefix) = keys else { return self.change().and_then(|()| self.store.erase_keys(keys)) };
-        let mut keys = Vec::new();
-        self.store.list(prefix, &mut |key| {
-            keys.push(key.to_string());
-            Ok(())
-        })?;
-        keys.iter().try_for_each(|key| self.erase(key).map(drop)).map(|()| true)
-    }
-    fn list_keys(&self, prefix: &str, into: ListInto<'_>) -> Result<()> {
-        self.store.list_keys(prefix, into)
+        self.store.keys(prefix)?.iter().try_for_each(|key| self.erase(key).map(drop)).map(|()| true)
     }
     fn flush(&self) -> Result<()> {
         if self.flushes.fetch_sub(1, Ordering::Relaxed) == 0 {

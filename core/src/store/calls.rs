@@ -28,6 +28,16 @@ pub trait StorageExt: Storage {
         self.list_keys(prefix, ListInto::Each(each))
     }
 
+    /// Gives every key that starts with `prefix`, sorted.
+    fn keys(&self, prefix: &str) -> Result<Vec<String>> {
+        let mut keys = Vec::new();
+        let mut each = |key: &str| {
+            keys.push(key.to_string());
+            Ok(())
+        };
+        self.list(prefix, &mut each).map(|()| keys)
+    }
+
     /// Lists the keys and sub-prefixes directly under `prefix`.
     fn list_dir(&self, prefix: &str) -> Result<Listing> {
         let mut listing = Listing::default();

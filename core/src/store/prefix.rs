@@ -283,13 +283,7 @@ mod tests {
         let same = PrefixStore::above(part, "g/a/").unwrap();
         same.put("g/a/c/0", &[b"1"], Condition::Absent).unwrap();
         assert!(all.open("g/a/c/0").unwrap().is_some());
-        let mut keys = Vec::new();
-        same.list("g/a/", &mut |key| {
-            keys.push(key.to_string());
-            Ok(())
-        })
-        .unwrap();
-        assert_eq!(keys, ["g/a/c/0"]);
+        assert_eq!(same.keys("g/a/").unwrap(), ["g/a/c/0"]);
         assert!(same.open("g/b").is_err());
         assert!(same.erase("g/a/c/0").unwrap());
     }

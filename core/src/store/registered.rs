@@ -557,11 +557,7 @@ mod tests {
             self.inner.erase_prefix(prefix)
         }
         fn list(&self, prefix: &str) -> Result<Vec<String>> {
-            let mut keys = Vec::new();
-            self.inner.list(prefix, &mut |key| {
-                keys.push(key.to_string());
-                Ok(())
-            })?;
+            let mut keys = self.inner.keys(prefix)?;
             keys.reverse();
             Ok(keys)
         }

@@ -23,13 +23,7 @@ pub(super) fn object(store: &dyn Storage, key: &str) -> Object {
 }
 
 pub(super) fn keys(store: &dyn Storage, prefix: &str) -> Vec<String> {
-    let mut found = Vec::new();
-    let mut each = |key: &str| {
-        found.push(key.to_string());
-        Ok(())
-    };
-    store.list(prefix, &mut each).unwrap_or_else(|e| panic!("list {prefix}: {e:?}"));
-    found
+    store.keys(prefix).unwrap_or_else(|e| panic!("list {prefix}: {e:?}"))
 }
 
 #[track_caller]
