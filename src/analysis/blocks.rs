@@ -4,9 +4,9 @@ use super::borders::Borders;
 use crate::dtype::DataType;
 use crate::engine::pool::Pool;
 use crate::engine::tasks::{self, Running};
-use crate::engine::{Memory, Overflow, Selection};
+use crate::engine::{Memory, Selection};
 use crate::error::{Result, bail};
-use crate::limits::{c_strides, element_count, reserve};
+use crate::limits::{element_count, reserve};
 use crate::node::{Array, Grid};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -306,8 +306,7 @@ pub fn read(array: &Array, selection: &Selection, data_type: DataType, buffer: &
     let Some(size) = bytes else { bail!(Limit, "a block of shape {shape:?} and {item} bytes an element is more than memory can hold") };
     reserve(buffer, size.saturating_sub(buffer.len()))?;
     buffer.resize(size, 0);
-    let (data, strides) = (buffer.as_mut_ptr(), c_strides(shape, item));
-    let memory = Memory { data, size, offset: 0, strides, data_type, overflow: Overflow::Error, arena: None };
+    let memory = Memory::dense(buffer.as_mut_ptr(), size, shape, data_type);
     // SAFETY: the memory is all of `buffer`, which nobody else touches until the call returns.
     unsafe { array.read(selection, &memory) }
 }

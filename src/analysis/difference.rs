@@ -278,7 +278,7 @@ fn wide(data_type: DataType, bytes: &[u8]) -> Wide {
 mod tests {
     use super::*;
     use crate::analysis::statistics::tests::mostly_empty;
-    use crate::engine::{Memory, Overflow};
+    use crate::engine::Memory;
     use crate::node::{Context, Create, Spec, Store};
 
     /// Compares two arrays of 10^12 elements, of which nearly none are stored.
@@ -310,10 +310,8 @@ mod tests {
             spec.set_chunks(&chunks).unwrap();
             let array = Array::create(&store, path, &spec, Create::New).unwrap();
             for at in at {
-                let mut value = 8f64.to_ne_bytes();
-                let (data, strides) = (value.as_mut_ptr(), crate::limits::c_strides(&[1, 1], 8));
-                let memory =
-                    Memory { data, size: 8, offset: 0, strides, data_type: DataType::Float64, overflow: Overflow::Error, arena: None };
+                let mut value = [8f64];
+                let memory = Memory::of(&mut value, &[1, 1], DataType::Float64);
                 // SAFETY: the memory is all of `value`.
                 unsafe { array.write(&Selection::new(&[500, 500], at, &[1, 1], None).unwrap(), &memory) }.unwrap();
             }
@@ -333,9 +331,8 @@ mod tests {
     fn what_one_array_has_stored_is_read() {
         let (a, b) = (mostly_empty(DataType::Int16, "7", &[1000, 1000]), mostly_empty(DataType::Int16, "7", &[1000, 1000]));
         let at = Selection::new(&[1_000_000, 1_000_000], &[700_000, 3], &[1, 1], None).unwrap();
-        let mut value = 8i16.to_ne_bytes();
-        let (data, strides) = (value.as_mut_ptr(), crate::limits::c_strides(&[1, 1], 2));
-        let memory = Memory { data, size: 2, offset: 0, strides, data_type: DataType::Int16, overflow: Overflow::Error, arena: None };
+        let mut value = [8i16];
+        let memory = Memory::of(&mut value, &[1, 1], DataType::Int16);
         // SAFETY: the memory is all of `value`.
         unsafe { b.write(&at, &memory) }.unwrap();
         for (a, b) in [(&a, &b), (&b, &a)] {

@@ -111,11 +111,8 @@ pub(super) mod tests {
         let array = Array::create(&store, "", &spec, Create::New).unwrap();
         for row in [0, 499_999, N as i64 - 1] {
             let selection = Selection::new(&[N, N], &[row, 5000], &[1, 1000], None).unwrap();
-            let mut values: Vec<u8> = (1..=1000i64).flat_map(i64::to_ne_bytes).collect();
-            let strides = crate::limits::c_strides(&[1, 1000], 8);
-            let (data, size) = (values.as_mut_ptr(), values.len());
-            let overflow = crate::engine::Overflow::Error;
-            let memory = crate::engine::Memory { data, size, offset: 0, strides, data_type: DataType::Int64, overflow, arena: None };
+            let mut values: Vec<i64> = (1..=1000).collect();
+            let memory = crate::engine::Memory::of(&mut values, &[1, 1000], DataType::Int64);
             // SAFETY: the memory is all of `values`.
             unsafe { array.write(&selection, &memory) }.unwrap();
         }

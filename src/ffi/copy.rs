@@ -256,11 +256,11 @@ mod tests {
     use crate::dtype::DataType;
     use crate::error::ErrorKind;
     use crate::node::{Array, Create, Format, Group};
+    use crate::store::suite::TestFolder;
 
     #[test]
     fn netcdf_finds_what_was_copied_to_a_location() {
-        let folder = std::env::temp_dir().join(format!("ozarr-copy-named-{}", std::process::id()));
-        drop(std::fs::remove_dir_all(&folder));
+        let folder = TestFolder::new("copy-named");
         let location = |name: &str| CString::new(folder.join(name).to_str().unwrap()).unwrap();
         let open = || Store::open(&default_context().unwrap(), location("n.zarr").to_str().unwrap(), Mode::ReadWrite, &[]).unwrap();
         Group::create(&open(), "", Some(Format::V2), Create::New).unwrap();
@@ -280,7 +280,6 @@ mod tests {
             let text: String = text.split_whitespace().collect();
             assert!(text[text.find("\"arrays\"").unwrap()..].contains(&format!("\"{name}\"")), "{text}");
         }
-        std::fs::remove_dir_all(&folder).unwrap();
     }
 
     #[test]

@@ -33,8 +33,7 @@ fn dense(shape: &[u64], data_type: DataType, data: *mut c_void, size: usize, arg
             data_type.name()
         );
     }
-    let strides = c_strides(shape, data_type.size());
-    Ok(Memory { data: data.cast(), size, offset: 0, strides, data_type, overflow: Overflow::Error, arena: None })
+    Ok(Memory::dense(data.cast(), size, shape, data_type))
 }
 
 fn dense_bytes(shape: &[u64], data_type: DataType) -> Result<usize> {

@@ -222,9 +222,7 @@ unsafe fn explained(array: &Array, region: *const ozarr_region, memory: *const o
     // SAFETY: the caller's promise.
     let selection = unsafe { selection_of(array, region) }?;
     let memory = if memory.is_null() {
-        let (shape, data_type) = (selection.shape(), array.data_type());
-        let strides = c_strides(shape, data_type.size());
-        Memory { data: std::ptr::null_mut(), size: 0, offset: 0, strides, data_type, overflow: Overflow::Error, arena: None }
+        Memory::dense(std::ptr::null_mut(), 0, selection.shape(), array.data_type())
     } else {
         // SAFETY: the caller's promise.
         unsafe { memory_of(array, selection.shape(), memory) }?

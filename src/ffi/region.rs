@@ -343,6 +343,7 @@ mod tests {
     use crate::ffi::types::OZARR_INT32;
     use crate::node::{Context, Create, Group, Mode, Spec, Store};
     use crate::store::local::{LocalStore, SyncMode};
+    use crate::store::suite::TestFolder;
     use std::sync::Arc;
 
     /// The region of a call.
@@ -361,7 +362,6 @@ mod tests {
     /// Another program has made the array longer, and has not told consolidated metadata of it.
     #[test]
     fn what_the_first_write_of_a_handle_covers_is_counted_by_the_document_and_not_by_consolidated_metadata() {
-        let root = std::env::temp_dir().join(format!("ozarr-first-write-{}", std::process::id()));
         static VALUES: [i32; 16] = [7; 16];
         let value = || (&raw const VALUES).cast();
         let write = |array: *const ozarr_array, number: usize| {
@@ -377,7 +377,7 @@ mod tests {
             }
         };
         for (i, expected) in [[7, 7], [7, 7], [7, 7], [0, 7]].into_iter().enumerate() {
-            let _ = std::fs::remove_dir_all(&root);
+            let root = TestFolder::new("first-write");
             let shared = Arc::new(LocalStore::open(&root, true, SyncMode::None).unwrap());
             let store = Store::from_shared(&Context::with_threads(1), shared, Mode::ReadWrite);
             let mut spec = Spec::new(DataType::Int32, &[10]).unwrap();
@@ -395,16 +395,13 @@ mod tests {
             let found = [9, 15].map(|at| {
                 let mut value = [0i32];
                 let one = Selection::new(&[16], &[at], &[1], None).unwrap();
-                let (data, data_type) = (value.as_mut_ptr().cast(), DataType::Int32);
-                let strides = Strides::from_slice(&[4]);
-                let memory = Memory { data, size: 4, offset: 0, strides, data_type, overflow: crate::engine::Overflow::Error, arena: None };
+                let memory = Memory::of(&mut value, &[1], DataType::Int32);
                 // SAFETY: the memory lives as long as the call.
                 unsafe { array.read(&one, &memory).unwrap() };
                 value[0]
             });
             assert_eq!(found, expected, "{i}");
         }
-        std::fs::remove_dir_all(&root).unwrap();
     }
 
     #[test]

@@ -501,6 +501,7 @@ fn across(array: &BoundArray, dim: usize, depth: u64) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::node::tests::own;
     use crate::node::tests::{read_all, spec, view};
     use crate::node::{Context, Create, Store};
 
@@ -510,8 +511,7 @@ mod tests {
         let array = Array::create(&Store::memory(&Context::with_threads(2)), "a", &spec(&[0], &[4]), Create::New).unwrap();
         let mut appender = Appender::silent(&array, 0, Claim::new(false, Vec::new()), true).unwrap();
         for step in 0..11 {
-            // SAFETY: the memory lives as long as the call.
-            unsafe { appender.put(1, &view(&mut [step + 1], &[1])) }.unwrap();
+            own!(appender.put(1, &view(&mut [step + 1], &[1]))).unwrap();
             if step % 6 == 1 {
                 appender.store(step as u64 + 1).and_then(|()| appender.declare(step as u64 + 1)).unwrap();
             }

@@ -162,6 +162,7 @@ pub(super) const CONSOLIDATED_GROUP: &str = "consolidated";
 mod tests {
     use super::*;
     use crate::error::ErrorKind;
+    use crate::node::tests::own;
     use crate::node::{Array, Context, Group, Node};
     use crate::store::Condition;
 
@@ -275,20 +276,10 @@ mod tests {
         for (key, want) in [("data/root/a/c", 7), ("data/root/a/c0", 7), ("data/root/a/c1", 3)] {
             let store = store(".json", &[("meta/root/a.array.json", ""), (key, "\u{7}")]);
             let array = Array::open(&store, "a").unwrap();
-            let mut value = 0u8;
-            let data_type = array.data_type();
-            let memory = crate::engine::Memory {
-                data: &raw mut value,
-                size: 1,
-                offset: 0,
-                strides: crate::limits::Strides::new(),
-                data_type,
-                overflow: crate::engine::Overflow::Error,
-                arena: None,
-            };
-            // SAFETY: the memory lives as long as the call.
-            unsafe { array.read(&crate::engine::Selection::all(&[]), &memory).unwrap() };
-            assert_eq!(value, want, "{key}");
+            let mut value = [0u8];
+            let memory = crate::engine::Memory::of(&mut value, &[], array.data_type());
+            own!(array.read(&crate::engine::Selection::all(&[]), &memory).unwrap());
+            assert_eq!(value, [want], "{key}");
             assert_eq!(array.usage().unwrap().chunks, u64::from(want == 7), "{key}");
         }
     }

@@ -2,11 +2,20 @@
 
 use super::*;
 use crate::dtype::DataType;
-use crate::engine::{Memory, Overflow, Selection};
+use crate::engine::{Memory, Selection};
 use crate::error::ErrorKind;
-use crate::limits::c_strides;
 use crate::metadata::{Format, Map, Value, json};
+use crate::store::suite::TestFolder;
 use crate::store::{Condition, StorageExt, get};
+
+/// A call that has memory of the test's own, which lives as long.
+macro_rules! own {
+    ($call:expr) => {
+        // SAFETY: as is said.
+        unsafe { $call }
+    };
+}
+pub(super) use own;
 
 pub(super) fn memory() -> Store {
     Store::memory(&Context::default())
@@ -42,27 +51,28 @@ pub(super) fn spec(shape: &[u64], chunks: &[u64]) -> Spec {
 }
 
 pub(super) fn spec_v2(shape: &[u64], chunks: &[u64]) -> Spec {
+    spec_as(Format::V2, shape, chunks)
+}
+
+pub(super) fn spec_as(format: Format, shape: &[u64], chunks: &[u64]) -> Spec {
     let mut spec = spec(shape, chunks);
-    spec.set_format(Format::V2).unwrap();
+    spec.set_format(format).unwrap();
     spec
 }
 
 pub(super) fn view(data: &mut [i32], shape: &[u64]) -> Memory {
-    let (data, size) = (data.as_mut_ptr().cast(), size_of_val(data));
-    Memory { data, size, offset: 0, strides: c_strides(shape, 4), data_type: DataType::Int32, overflow: Overflow::Error, arena: None }
+    Memory::of(data, shape, DataType::Int32)
 }
 
 pub(super) fn write_all(array: &Array, values: &mut [i32]) {
     let shape = array.shape();
-    // SAFETY: the memory lives as long as the call.
-    unsafe { array.write(&Selection::all(&shape), &view(values, &shape)).unwrap() };
+    own!(array.write(&Selection::all(&shape), &view(values, &shape)).unwrap());
 }
 
 pub(super) fn read_all(array: &Array) -> Vec<i32> {
     let shape = array.shape();
     let mut values = vec![-7; shape.iter().product::<u64>() as usize];
-    // SAFETY: the memory lives as long as the call.
-    unsafe { array.read(&Selection::all(&shape), &view(&mut values, &shape)).unwrap() };
+    own!(array.read(&Selection::all(&shape), &view(&mut values, &shape)).unwrap());
     values
 }
 
@@ -310,8 +320,7 @@ fn open_if_same_compares_names_of_dimensions_and_how_numbers_are_meant() {
     for format in [Format::V2, Format::V3] {
         let store = memory();
         let wanted = |json: &str| {
-            let mut spec = spec(&[4, 4], &[2, 2]);
-            spec.set_format(format).unwrap();
+            let mut spec = spec_as(format, &[4, 4], &[2, 2]);
             name(&mut spec, ["x", "y"]);
             attributes(&mut spec, json);
             spec
@@ -338,8 +347,7 @@ fn open_if_same_compares_names_of_dimensions_and_how_numbers_are_meant() {
             (|_| {}, true),
         ];
         for (edit, is_same) in names {
-            let mut other = spec(&[4, 4], &[2, 2]);
-            other.set_format(format).unwrap();
+            let mut other = spec_as(format, &[4, 4], &[2, 2]);
             edit(&mut other);
             let again = Array::create(&store, "a", &other, Create::OpenIfSame);
             assert_eq!(again.as_ref().err().map(|e| e.kind()), (!is_same).then_some(ErrorKind::Exists), "{format:?} {is_same}");
@@ -394,10 +402,8 @@ fn a_store_for_reading_refuses_changes() {
     let array = Array::open(&read, "a").unwrap();
     let group = Group::open(&read, "").unwrap();
     let shape = [4];
-    // SAFETY: the memory lives as long as the call.
-    let write = unsafe { array.write(&Selection::all(&shape), &view(&mut [0; 4], &shape)) };
-    // SAFETY: as above.
-    let append = unsafe { array.append(0, 4, &view(&mut [0; 4], &shape)) };
+    let write = own!(array.write(&Selection::all(&shape), &view(&mut [0; 4], &shape)));
+    let append = own!(array.append(0, 4, &view(&mut [0; 4], &shape)));
     let results = [
         write,
         append,
@@ -450,8 +456,7 @@ fn children_are_listed_with_their_kinds_and_errors() {
 
 #[test]
 fn what_a_child_is_is_read_when_it_is_asked() {
-    let folder = std::env::temp_dir().join(format!("ozarr-children-{}", std::process::id()));
-    let _ = std::fs::remove_dir_all(&folder);
+    let folder = TestFolder::new("children");
     let store = Store::open(&Context::default(), &folder.to_string_lossy(), Mode::ReadWrite, &[]).unwrap();
     let root = Group::create(&store, "", Some(Format::V3), Create::New).unwrap();
     for name in ["a", "b", "c", "d"] {
@@ -470,7 +475,6 @@ fn what_a_child_is_is_read_when_it_is_asked() {
     assert_eq!(found, wanted.map(|(name, (kind, error))| (name, kind, error)));
     std::fs::write(folder.join("a/zarr.json"), "{").unwrap();
     assert_eq!(children[1].kind(), NodeKind::Group, "it is read once");
-    std::fs::remove_dir_all(&folder).unwrap();
 }
 
 #[test]
@@ -661,8 +665,7 @@ fn attributes_of_an_erased_node_are_not_brought_back() {
 fn dimension_names_in_both_formats() {
     for format in [Format::V2, Format::V3] {
         let store = memory();
-        let mut s = spec(&[2, 2], &[2, 2]);
-        s.set_format(format).unwrap();
+        let mut s = spec_as(format, &[2, 2], &[2, 2]);
         let plain = Array::create(&store, "plain", &s, Create::New).unwrap();
         assert_eq!(plain.dimension_names(), [None, None]);
         s.set_dimension_names(vec![Some("y".into()), Some("x".into())]).unwrap();
@@ -684,8 +687,7 @@ fn an_unsupported_codec_leaves_the_metadata_usable() {
     let array = Array::open(&store, "a").unwrap();
     array.attributes().set_i64("n", 1).unwrap();
     let mut data = [0; 4];
-    // SAFETY: the memory lives as long as the call.
-    let e = unsafe { array.read(&Selection::all(&[4]), &view(&mut data, &[4])) }.unwrap_err();
+    let e = own!(array.read(&Selection::all(&[4]), &view(&mut data, &[4]))).unwrap_err();
     assert_eq!((e.kind(), e.key()), (ErrorKind::Unsupported, Some("a/zarr.json")));
     assert!(e.to_string().contains("sorcery"), "{e}");
     array.resize(&[9], false).unwrap();
@@ -717,8 +719,7 @@ fn consolidated_metadata_follows_every_change() {
     for format in [Format::V2, Format::V3] {
         let store = memory();
         let root = Group::create(&store, "", Some(format), Create::New).unwrap();
-        let mut s = spec(&[4], &[2]);
-        s.set_format(format).unwrap();
+        let s = spec_as(format, &[4], &[2]);
         let array = Array::create(&store, "g/a", &s, Create::New).unwrap();
         root.consolidate().unwrap();
         let group = Group::open(&store, "g").unwrap();
@@ -742,8 +743,7 @@ fn consolidated_metadata_follows_every_change() {
         check("attribute of the root");
         array.resize(&[6], false).unwrap();
         check("resize");
-        // SAFETY: the memory lives as long as the call.
-        unsafe { array.append(0, 1, &view(&mut [5], &[1])).unwrap() };
+        own!(array.append(0, 1, &view(&mut [5], &[1])).unwrap());
         check("append");
         Group::create(&store, "g/x/y", Some(format), Create::New).unwrap();
         check("new nodes");
@@ -802,14 +802,12 @@ fn shrinking_erases_outside_and_fills_beyond_the_edge() {
 fn rank_zero_and_length_zero() {
     for format in [Format::V2, Format::V3] {
         let store = memory();
-        let mut s = spec(&[], &[]);
-        s.set_format(format).unwrap();
+        let s = spec_as(format, &[], &[]);
         let scalar = Array::create(&store, "s", &s, Create::New).unwrap();
         write_all(&scalar, &mut [42]);
         assert_eq!(read_all(&Array::open(&store, "s").unwrap()), [42]);
         scalar.resize(&[], false).unwrap();
-        // SAFETY: the memory lives as long as the call.
-        assert_eq!(kind(unsafe { scalar.append(0, 1, &view(&mut [1], &[1])) }), ErrorKind::Bounds);
+        assert_eq!(kind(own!(scalar.append(0, 1, &view(&mut [1], &[1])))), ErrorKind::Bounds);
         assert_eq!(read_all(&scalar), [42]);
         let mut s = Spec::new(DataType::Int32, &[0, 3]).unwrap();
         s.set_format(format).unwrap();
@@ -843,8 +841,7 @@ fn shrinking_with_an_undefined_fill_value_leaves_zeros() {
 fn shrinking_along_two_dimensions_keeps_what_is_inside() {
     for (format, sharded) in [(Format::V2, false), (Format::V3, false), (Format::V3, true)] {
         let store = memory();
-        let mut s = spec(&[9, 10], &[4, 4]);
-        s.set_format(format).unwrap();
+        let mut s = spec_as(format, &[9, 10], &[4, 4]);
         if sharded {
             s.set_inner_chunks(&[2, 2]).unwrap();
         }
@@ -905,8 +902,7 @@ fn chunks_of_no_length_are_the_smallest_and_stored_so_when_the_array_grows() {
         put(&store, key, &written);
         let array = Array::open(&store, "a").unwrap();
         let mut rows: Vec<i32> = (0..12).collect();
-        // SAFETY: the memory lives as long as the call.
-        unsafe { array.append(0, 4, &view(&mut rows, &[4, 3])).unwrap() };
+        own!(array.append(0, 4, &view(&mut rows, &[4, 3])).unwrap());
         assert_eq!(object(&store, key), json::parse_object(grown.as_bytes(), 1000).unwrap(), "{written}");
         assert_eq!(read_all(&Array::open(&store, "a").unwrap()), (0..12).collect::<Vec<i32>>(), "{written}");
     }
@@ -916,15 +912,13 @@ fn chunks_of_no_length_are_the_smallest_and_stored_so_when_the_array_grows() {
 fn appending_grows_and_writes() {
     for format in [Format::V2, Format::V3] {
         let store = memory();
-        let mut s = spec(&[0, 3], &[2, 2]);
-        s.set_format(format).unwrap();
+        let s = spec_as(format, &[0, 3], &[2, 2]);
         let array = Array::create(&store, "a", &s, Create::New).unwrap();
         let stale = Array::open(&store, "a").unwrap();
         for t in 0..5 {
             let mut row = [3 * t, 3 * t + 1, 3 * t + 2];
             let handle = if t % 2 == 0 { &array } else { &stale };
-            // SAFETY: the memory lives as long as the call.
-            unsafe { handle.append(0, 1, &view(&mut row, &[1, 3])).unwrap() };
+            own!(handle.append(0, 1, &view(&mut row, &[1, 3])).unwrap());
         }
         assert_eq!(array.shape().as_slice(), [5, 3]);
         assert_eq!(read_all(&array), (0..15).collect::<Vec<i32>>());
@@ -944,29 +938,12 @@ fn appending_grows_and_writes() {
     }
 }
 
-/// A folder that goes with the test.
-pub struct Folder(pub std::path::PathBuf);
-
-impl Folder {
-    pub fn new(name: &str) -> Folder {
-        let path = std::env::temp_dir().join(format!("ozarr-node-{}-{name}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&path);
-        Folder(path)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
 #[test]
 fn a_read_of_a_chunk_that_comes_back_short_is_gone_on_with() {
     use crate::store::fault;
     use crate::store::os::Call;
-    let folder = Folder::new("short");
-    let store = Store::open(&Context::with_threads(1), &folder.0.display().to_string(), Mode::ReadWrite, &[]).unwrap();
+    let folder = TestFolder::new("short");
+    let store = Store::open(&Context::with_threads(1), &folder.display().to_string(), Mode::ReadWrite, &[]).unwrap();
     for compressor in ["none", "zstd"] {
         let mut spec = spec(&[64], &[64]);
         spec.set_compressor(compressor, None).unwrap();
@@ -975,11 +952,9 @@ fn a_read_of_a_chunk_that_comes_back_short_is_gone_on_with() {
         for (data_type, size, most) in [(DataType::Int32, 4, 9), (DataType::Int64, 8, 1), (DataType::Int64, 8, 9), (DataType::Int64, 8, 40)]
         {
             let mut data = vec![0u8; 64 * size];
-            let (start, strides) = (data.as_mut_ptr().cast(), c_strides(&[64], size));
-            let memory = Memory { data: start, size: 64 * size, offset: 0, strides, data_type, overflow: Overflow::Error, arena: None };
+            let memory = Memory::of(&mut data, &[64], data_type);
             let short = fault::Fault { call: Call::Read, after: 0, times: 1, effect: fault::Effect::Short(most) };
-            // SAFETY: the memory lives as long as the call.
-            let (done, unused) = fault::with(&[short], || unsafe { array.read(&Selection::all(&[64]), &memory) });
+            let (done, unused) = fault::with(&[short], || own!(array.read(&Selection::all(&[64]), &memory)));
             done.unwrap_or_else(|e| panic!("{compressor} {data_type:?} {most}: {e}"));
             let lowest: Vec<u8> = data.chunks(size).map(|element| element[0]).collect();
             assert_eq!((lowest, unused), ((1..=64).collect(), 0), "{compressor} {data_type:?} {most}");
@@ -989,14 +964,14 @@ fn a_read_of_a_chunk_that_comes_back_short_is_gone_on_with() {
 
 #[test]
 fn nodes_in_a_folder_behave_as_in_memory() {
-    let folder = Folder::new("locate");
-    let location = format!("{}/run.zarr/g//t", folder.0.display());
+    let folder = TestFolder::new("locate");
+    let location = format!("{}/run.zarr/g//t", folder.display());
     let context = Context::with_threads(2);
     let (read, path) = Store::locate(&context, &location, Mode::Read).unwrap();
     assert_eq!(kind(Array::open(&read, &path)), ErrorKind::NotFound);
     let (store, path) = Store::locate(&context, &location, Mode::ReadWrite).unwrap();
     assert_eq!((path.as_str(), kind(store.erase_node(&path))), ("g/t", ErrorKind::NotFound));
-    assert!(!folder.0.exists(), "looking for a node makes no folder");
+    assert!(!folder.exists(), "looking for a node makes no folder");
     let array = Array::create(&store, &path, &spec(&[5], &[2]), Create::New).unwrap();
     write_all(&array, &mut [1, 2, 3, 4, 5]);
     array.resize(&[3], false).unwrap();
@@ -1011,7 +986,7 @@ fn nodes_in_a_folder_behave_as_in_memory() {
     assert_eq!(names, ["t"]);
     store.erase_node("").unwrap();
     assert!(keys(&store).is_empty());
-    let other = folder.0.join("plain").display().to_string();
+    let other = folder.join("plain").display().to_string();
     assert_eq!(kind(Store::open(&context, &other, Mode::Read, &[("speed", "9")])), ErrorKind::Argument);
     let plain = Store::open(&context, &other, Mode::ReadWrite, &[("file.sync", "none")]).unwrap();
     Array::create(&plain, "", &spec(&[5], &[2]), Create::New).unwrap();
@@ -1020,8 +995,8 @@ fn nodes_in_a_folder_behave_as_in_memory() {
 
 #[test]
 fn two_stores_on_one_folder_lose_no_attribute() {
-    let folder = Folder::new("two");
-    let location = folder.0.display().to_string();
+    let folder = TestFolder::new("two");
+    let location = folder.display().to_string();
     let open = || Store::open(&Context::default(), &location, Mode::ReadWrite, &[("file.sync", "none")]).unwrap();
     Group::create(&open(), "", None, Create::New).unwrap();
     std::thread::scope(|s| {
@@ -1085,8 +1060,7 @@ fn a_region_checked_before_shrinking_is_refused_after() {
     let array = Array::create(&store, "a", &spec(&[4], &[2]), Create::New).unwrap();
     let all = Selection::all(&[4]);
     array.resize(&[2], false).unwrap();
-    // SAFETY: the memory lives as long as the call.
-    let result = unsafe { array.write(&all, &view(&mut [1; 4], &[4])) };
+    let result = own!(array.write(&all, &view(&mut [1; 4], &[4])));
     assert_eq!(kind(result), ErrorKind::Bounds);
 }
 
@@ -1169,8 +1143,7 @@ fn a_copy_has_the_same_keys_and_bytes() {
 fn a_copy_is_added_to_consolidated_metadata() {
     for format in [Format::V2, Format::V3] {
         let store = memory();
-        let mut s = spec(&[4], &[2]);
-        s.set_format(format).unwrap();
+        let s = spec_as(format, &[4], &[2]);
         Array::create(&store, "x", &s, Create::New).unwrap();
         Group::open(&store, "").unwrap().consolidate().unwrap();
         store.copy_node("x", (&store, "y"), Create::New, false, &mut |_, _| Ok(())).unwrap();
@@ -1192,10 +1165,7 @@ fn v2_keys_can_be_asked_for_in_v3() {
 #[test]
 fn bools_are_0_or_1_in_memory_and_in_files() {
     let store = memory();
-    let bools = |bytes: &mut [u8]| {
-        let (data, size, strides) = (bytes.as_mut_ptr(), bytes.len(), c_strides(&[bytes.len() as u64], 1));
-        Memory { data, size, offset: 0, strides, data_type: DataType::Bool, overflow: Overflow::Error, arena: None }
-    };
+    let bools = |bytes: &mut [u8]| Memory::of(bytes, &[4], DataType::Bool);
     for compressor in ["none", "zstd"] {
         for inner in [None, Some(2)] {
             let name = format!("{compressor}{}", inner.is_some());
@@ -1205,8 +1175,7 @@ fn bools_are_0_or_1_in_memory_and_in_files() {
             inner.iter().for_each(|inner| spec.set_inner_chunks(&[*inner]).unwrap());
             let array = Array::create(&store, &name, &spec, Create::New).unwrap();
             let all = Selection::all(&[4]);
-            // SAFETY: the memory lives as long as the call.
-            unsafe { array.write(&all, &bools(&mut [0, 1, 2, 255])).unwrap() };
+            own!(array.write(&all, &bools(&mut [0, 1, 2, 255])).unwrap());
             let mut found = [7u8; 4];
             // SAFETY: as above; bytes.
             unsafe { array.read(&all, &Memory { data_type: DataType::UInt8, ..bools(&mut found) }).unwrap() };
@@ -1217,8 +1186,7 @@ fn bools_are_0_or_1_in_memory_and_in_files() {
                 store.shared().put(&format!("{name}/c/0"), &[&[0, 3, 255, 1]], Condition::None).unwrap();
             }
             let mut found = [7u8; 4];
-            // SAFETY: as above.
-            unsafe { Array::open(&store, &name).unwrap().read(&all, &bools(&mut found)).unwrap() };
+            own!(Array::open(&store, &name).unwrap().read(&all, &bools(&mut found)).unwrap());
             assert_eq!(found, [0, 1, 1, 1], "{name}");
         }
     }

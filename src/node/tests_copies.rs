@@ -1,6 +1,6 @@
 //! Copies, migrations, moves and cuts: what is as it was, what is refused, and what others find after an error.
 
-use super::tests::{kind, memory, object, put, read_all, spec, text, view, write_all};
+use super::tests::{kind, memory, object, put, read_all, spec, spec_as, text, view, write_all};
 use super::tests_growth::Folder;
 use super::tests_store::{Next, Told};
 use super::*;
@@ -26,8 +26,7 @@ fn a_node_that_could_not_be_moved_stays_in_consolidated_metadata() {
     let folder = Folder::new("unmoved");
     for (store, format) in [(&folder.1, Format::V3), (&memory(), Format::V3), (&memory(), Format::V2)] {
         let root = Group::create(store, "", Some(format), Create::New).unwrap();
-        let mut array = spec(&[2], &[2]);
-        array.set_format(format).unwrap();
+        let array = spec_as(format, &[2], &[2]);
         Array::create(store, "g/x", &array, Create::New).unwrap();
         root.consolidate().unwrap();
         put(store, "g/y/README", "mine");
@@ -430,8 +429,7 @@ fn what_was_kept_outside_goes_with_the_next_cut_and_comes_back_before_it() {
     for (format, chunk) in [(Format::V3, 1), (Format::V2, 1), (Format::V3, 4)] {
         for (steps, stays) in cases {
             let store = memory();
-            let mut spec = spec(&[10], &[chunk]);
-            spec.set_format(format).unwrap();
+            let spec = spec_as(format, &[10], &[chunk]);
             let array = Array::create(&store, "a", &spec, Create::New).unwrap();
             write_all(&array, &mut (1..=10).collect::<Vec<_>>());
             steps.iter().for_each(|&(length, keep)| array.resize(&[length], keep).unwrap());
@@ -482,8 +480,7 @@ fn a_chunk_that_reaches_into_too_many_boxes_of_a_copy_is_an_error() {
 #[test]
 fn a_copy_of_an_array_that_another_program_changes_is_told_unless_the_array_only_grew() {
     fn array(store: &Store, format: Format, chunk: u64) {
-        let mut wanted = spec(&[6], &[chunk]);
-        wanted.set_format(format).unwrap();
+        let wanted = spec_as(format, &[6], &[chunk]);
         write_all(&Array::create(store, "g/old", &wanted, Create::Overwrite).unwrap(), &mut [1, 2, 3, 4, 5, 6]);
     }
     type Event = (&'static str, bool, fn(&Store));

@@ -1,6 +1,6 @@
 //! Reads of stores with latency: no more bytes in flight than the store's tuning allows, whatever the layout.
 
-use super::tests::{spec, view, write_all};
+use super::tests::{own, spec, view, write_all};
 use super::*;
 use crate::engine::Selection;
 use crate::store::memory::MemoryStore;
@@ -111,8 +111,7 @@ fn no_more_bytes_are_in_flight_than_the_tuning_says_whatever_the_layout() {
             let mut found = vec![-7; expected.len()];
             let shape = [expected.len() as u64];
             let selection = Selection::new(&[N as u64], &[start], &[shape[0] as i64], Some(&[step])).unwrap();
-            // SAFETY: the memory lives as long as the call.
-            unsafe { array.read(&selection, &view(&mut found, &shape)).unwrap() };
+            own!(array.read(&selection, &view(&mut found, &shape)).unwrap());
             assert!(found == expected, "{name}, step {step}");
             let counts = counts.lock().unwrap();
             // What cannot be compressed is a little longer than its elements.

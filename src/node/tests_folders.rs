@@ -1,12 +1,13 @@
 //! Handles of one process whose stores begin in different folders: each has other keys for what both change.
 
-use super::tests::{read_all, spec, view};
+use super::tests::{own, read_all, spec, spec_as, view};
 use super::tests_growth::Folder;
 use super::tests_store::{Next, Told};
 use super::*;
 use crate::engine::Selection;
 use crate::store::local::{LocalStore, SyncMode};
 use crate::store::memory::MemoryStore;
+use crate::store::suite::TestFolder;
 use crate::store::{Condition, SharedStore};
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex};
@@ -56,8 +57,7 @@ fn changed_by_both(key: &'static str, spec: &Spec, change: fn(&Array, usize)) ->
 fn parts_of_one_chunk_and_attributes_of_one_array_are_all_kept() {
     let part = |array: &Array, i: usize| {
         let region = Selection::new(&[2], &[i as i64], &[1], None).unwrap();
-        // SAFETY: the memory lives as long as the call.
-        unsafe { array.write(&region, &view(&mut [7 + i as i32], &[1])).unwrap() };
+        own!(array.write(&region, &view(&mut [7 + i as i32], &[1])).unwrap());
     };
     let mut sharded = spec(&[2], &[2]);
     sharded.set_inner_chunks(&[1]).unwrap();
@@ -91,8 +91,7 @@ fn of_what_handles_of_several_stores_write_in_one_batch_the_last_wins() {
             let request = unsafe { requests::start_write_many(parts, RequestOptions::default()).unwrap() };
             assert!(request.wait(None).unwrap());
         } else {
-            // SAFETY: the memory lives as long as the call.
-            unsafe { requests::write_many(parts).unwrap() };
+            own!(requests::write_many(parts).unwrap());
         }
         assert_eq!(read_all(&second), [1, 5, 8, 7], "{detached}");
     }
@@ -110,8 +109,7 @@ fn all_handles_of_a_batch_list_a_chunk_that_they_change_together() {
         let [mut low, mut high] = [[1, 2], [3, 4]];
         let region = |start: i64| Selection::new(&[4], &[start], &[2], None).unwrap();
         let parts = vec![(&first, region(0), view(&mut low, &[2])), (&second, region(2), view(&mut high, &[2]))];
-        // SAFETY: the memory lives as long as the call.
-        unsafe { requests::write_many(parts).unwrap() };
+        own!(requests::write_many(parts).unwrap());
         let key = format!("{path}/c/0\n");
         assert_eq!([first.changes(), second.changes()], [Some(key.clone()), Some(key)]);
     }
@@ -132,12 +130,10 @@ fn handles_of_a_batch_that_know_other_lengths_of_an_array_share_no_chunk_of_it()
         let (mut low, mut high) = ([1, 2], [3, 4, 5, 6, 7, 8]);
         let region = |array: &Array, start: i64, count: i64| Selection::new(&array.shape(), &[start], &[count], None).unwrap();
         let parts = vec![(&first, region(&first, 8, 2), view(&mut low, &[2])), (&second, region(&second, 10, 6), view(&mut high, &[6]))];
-        // SAFETY: the memory lives as long as the call.
-        unsafe { requests::write_many(parts).unwrap() };
+        own!(requests::write_many(parts).unwrap());
         let (mut low, mut high) = ([0; 2], [0; 8]);
         let parts = vec![(&first, region(&first, 8, 2), view(&mut low, &[2])), (&second, region(&second, 8, 8), view(&mut high, &[8]))];
-        // SAFETY: the memory lives as long as the call.
-        unsafe { requests::read_many(parts).unwrap() };
+        own!(requests::read_many(parts).unwrap());
         assert_eq!((low, high), ([1, 2], [1, 2, 3, 4, 5, 6, 7, 8]), "{compressed}");
     }
 }
@@ -149,8 +145,7 @@ fn what_others_change_while_a_group_is_consolidated_for_the_first_time_is_in_its
     for (format, key, name) in [(Format::V3, "a/zarr.json", "zarr.json"), (Format::V2, "a/.zarray", ".zarray")] {
         let of_length = |length: u64| {
             let store = Store::from_shared(&Context::with_threads(1), Arc::new(MemoryStore::new()), Mode::ReadWrite);
-            let mut spec = spec(&[length], &[2]);
-            spec.set_format(format).unwrap();
+            let spec = spec_as(format, &[length], &[2]);
             Array::create(&store, "a", &spec, Create::New).unwrap();
             store.key_get(key).unwrap().unwrap()
         };
@@ -173,8 +168,7 @@ fn what_others_change_while_a_group_is_consolidated_for_the_first_time_is_in_its
 /// A part of a store, and a store with a cache, are no other hierarchy.
 #[test]
 fn consolidated_metadata_know_what_is_changed_in_parts_of_a_store() {
-    let folder = std::env::temp_dir().join(format!("ozarr-parts-{}", std::process::id()));
-    drop(std::fs::remove_dir_all(&folder));
+    let folder = TestFolder::new("parts");
     std::fs::create_dir_all(&folder).unwrap();
     let context = Context::with_threads(1);
     let local = |path: &str| Store::open(&context, folder.join(path).to_str().unwrap(), Mode::ReadWrite, &[]).unwrap();
@@ -200,17 +194,7 @@ fn consolidated_metadata_know_what_is_changed_in_parts_of_a_store() {
             below(&cached(&whole), "g"),
         ];
         for (i, part) in parts.iter().enumerate() {
-            let array = Array::create(
-                part,
-                &format!("a{i}"),
-                &{
-                    let mut spec = spec(&[4], &[2]);
-                    spec.set_format(format).unwrap();
-                    spec
-                },
-                Create::New,
-            )
-            .unwrap();
+            let array = Array::create(part, &format!("a{i}"), &spec_as(format, &[4], &[2]), Create::New).unwrap();
             array.resize(&[7], false).unwrap();
             assert_eq!(root.consolidated_differences().unwrap(), Some(vec![]), "{format:?} {} {i}", whole.shared().describe());
         }
@@ -223,7 +207,6 @@ fn consolidated_metadata_know_what_is_changed_in_parts_of_a_store() {
         Array::create(part, &format!("b{i}"), &spec(&[4], &[2]), Create::New).unwrap();
         assert_eq!(top.consolidated_differences().unwrap(), Some(vec![]), "{i}");
     }
-    std::fs::remove_dir_all(&folder).unwrap();
 }
 
 /// Handles of two contexts share no lock in memory, as those of two processes.
@@ -232,14 +215,12 @@ fn a_chunk_that_another_process_replaces_or_erases_while_a_part_of_it_is_changed
     let folder = Folder::new("replaced-meanwhile");
     let write = |array: &Array, start: i64, values: &mut [i32]| {
         let region = Selection::new(&[4], &[start], &[values.len() as i64], None).unwrap();
-        // SAFETY: the memory lives as long as the call.
-        unsafe { array.write(&region, &view(values, &[values.len() as u64])).unwrap() };
+        own!(array.write(&region, &view(values, &[values.len() as u64])).unwrap());
     };
     let mut sharded = spec(&[4], &[4]);
     sharded.set_inner_chunks(&[2]).unwrap();
     let replace: fn(&Array, i32) = |array, value| {
-        // SAFETY: as above.
-        unsafe { array.write(&Selection::all(&[4]), &view(&mut [value; 4], &[4])).unwrap() };
+        own!(array.write(&Selection::all(&[4]), &view(&mut [value; 4], &[4])).unwrap());
     };
     let erase: fn(&Array, i32) = |array, _| assert!(array.chunk_erase(&[0], false).unwrap());
     for (i, (before, other, value)) in
@@ -306,8 +287,7 @@ fn parts_of_chunks_in_a_folder_are_changed_through_a_cache() {
         let array = Array::open(&folder.1.cached(1 << 20, Mode::ReadWrite).unwrap(), "a").unwrap();
         for (start, values) in [(0, &mut [1, 2, 3, 4][..]), (1, &mut [5])] {
             let region = Selection::new(&[4], &[start], &[values.len() as i64], None).unwrap();
-            // SAFETY: the memory lives as long as the call.
-            unsafe { array.write(&region, &view(values, &[values.len() as u64])).unwrap() };
+            own!(array.write(&region, &view(values, &[values.len() as u64])).unwrap());
         }
         assert_eq!(read_all(&array), [1, 5, 3, 4]);
     }

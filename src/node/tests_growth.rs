@@ -1,6 +1,6 @@
 //! Tests of arrays that grow, of chunks that wait to be written, and of those that are kept for reading.
 
-use super::tests::{far_from, read_all, spec, view, write_all};
+use super::tests::{far_from, own, read_all, spec, view, write_all};
 use super::tests_store::{Next, Told};
 use super::*;
 use crate::engine::Selection;
@@ -11,33 +11,25 @@ use crate::store::fault;
 use crate::store::local::{LocalStore, SyncMode};
 use crate::store::memory::MemoryStore;
 use crate::store::os::Call;
-use std::path::PathBuf;
+use crate::store::suite::TestFolder;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 /// A store in a folder that is removed at the end of a test.
-pub(super) struct Folder(pub PathBuf, pub Store);
+pub(super) struct Folder(pub TestFolder, pub Store);
 
 impl Folder {
     pub fn new(name: &str) -> Folder {
-        let root = std::env::temp_dir().join(format!("ozarr-growth-{name}-{}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&root);
+        let root = TestFolder::new(&format!("growth-{name}"));
         let store = Arc::new(LocalStore::open(&root, true, SyncMode::None).unwrap());
         Folder(root, Store::from_shared(&Context::with_threads(1), store, Mode::ReadWrite))
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
     }
 }
 
 fn element(array: &Array, at: &[i64]) -> i32 {
     let mut value = [0];
     let one = Selection::new(&array.shape(), at, &vec![1; at.len()], None).unwrap();
-    // SAFETY: the memory lives as long as the call.
-    unsafe { array.read(&one, &view(&mut value, &vec![1; at.len()])).unwrap() };
+    own!(array.read(&one, &view(&mut value, &vec![1; at.len()])).unwrap());
     value[0]
 }
 
@@ -45,8 +37,7 @@ fn write_box(array: &Array, start: &[i64], count: &[i64], value: i32) -> Result<
     let mut values = vec![value; count.iter().product::<i64>() as usize];
     let shape: Vec<u64> = count.iter().map(|&n| n as u64).collect();
     let selection = Selection::new(&array.shape(), start, count, None)?;
-    // SAFETY: as above.
-    unsafe { array.write(&selection, &view(&mut values, &shape)) }
+    own!(array.write(&selection, &view(&mut values, &shape)))
 }
 
 /// A look, an open, and reads of what `f` does.
@@ -105,8 +96,7 @@ fn long_runs_of_an_uncompressed_chunk_are_read_from_it_and_not_kept() {
         std::thread::sleep(Duration::from_millis(40));
         let mut read = vec![0i32; rows * 4096];
         let selection = Selection::new(&[16, 4096], &[3, 0], &[rows as i64, 4096], None).unwrap();
-        // SAFETY: the memory lives as long as the call.
-        unsafe { array.read(&selection, &view(&mut read, &[rows as u64, 4096])).unwrap() };
+        own!(array.read(&selection, &view(&mut read, &[rows as u64, 4096])).unwrap());
         assert_eq!(read, values[3 * 4096..][..rows * 4096], "{compressor} {rows}");
         assert_eq!(cache.bytes() > 0, kept, "{compressor} {rows}");
         let bytes = array.stats().snapshot().bytes_read as usize;
@@ -163,8 +153,7 @@ fn parts_of_chunks_wait_and_are_stored_once() {
     assert_eq!(renames(&mut || array.flush().unwrap()), 0);
     assert_eq!(read_all(&array), read_all(&other));
     // Appending and shrinking store what they write before the shape is published.
-    // SAFETY: the memory lives as long as the call.
-    unsafe { array.append(0, 1, &view(&mut [20; 8], &[1, 8])).unwrap() };
+    own!(array.append(0, 1, &view(&mut [20; 8], &[1, 8])).unwrap());
     other.refresh().unwrap();
     assert_eq!((other.shape()[0], element(&other, &[8, 5])), (9, 20));
     array.resize(&[8, 7], false).unwrap();
@@ -241,8 +230,7 @@ fn what_reads_erases_or_copies_an_array_comes_after_its_chunks_that_other_thread
         array.set_write_back(16 << 20).unwrap();
         for row in [0, 512] {
             let half = Selection::new(&array.shape(), &[row, 0], &[512, 1024], None).unwrap();
-            // SAFETY: the memory lives as long as the call.
-            unsafe { array.write(&half, &view(&mut values, &[512, 1024])).unwrap() };
+            own!(array.write(&half, &view(&mut values, &[512, 1024])).unwrap());
         }
         array
     };
@@ -301,8 +289,7 @@ fn what_takes_stored_bytes_comes_after_chunks_that_other_threads_store() {
         array.set_write_back(16 << 20).unwrap();
         for row in [0, 256] {
             let half = Selection::new(&array.shape(), &[row, 0], &[256, 512], None).unwrap();
-            // SAFETY: the memory lives as long as the call.
-            unsafe { array.write(&half, &view(&mut values, &[256, 512])).unwrap() };
+            own!(array.write(&half, &view(&mut values, &[256, 512])).unwrap());
         }
         assert!(take(&Array::open(&folder.1, name).unwrap()).unwrap(), "{name}");
         array.settle();
@@ -413,8 +400,7 @@ fn waiting_for_growth_sees_each_publication_and_ends_in_time() {
     let writer = std::thread::spawn(move || {
         let mut appender = Appender::open(&array, 0, 1, 0).unwrap();
         for step in 0..40 {
-            // SAFETY: the memory lives as long as the call.
-            unsafe { appender.append(1, &view(&mut [step; 3], &[1, 3])).unwrap() };
+            own!(appender.append(1, &view(&mut [step; 3], &[1, 3])).unwrap());
         }
         appender.flush().unwrap();
     });
@@ -465,8 +451,7 @@ fn an_appender_goes_along_any_dimension_and_names_what_it_cannot() {
                     ((first + step) * 5 + cell) as i32
                 })
                 .collect();
-            // SAFETY: the memory lives as long as the call.
-            unsafe { appender.append(count, &view(&mut values, &shape)).unwrap() };
+            own!(appender.append(count, &view(&mut values, &shape)).unwrap());
             let end = first + count;
             assert_eq!(appender.position(), (end, end / 4 * 4));
         }
@@ -506,8 +491,7 @@ fn the_document_of_each_step_is_the_one_that_a_whole_rewriting_would_give() {
             if step == 5 && format == Format::V3 {
                 expected = tests::object(&store, &key);
             }
-            // SAFETY: the memory lives as long as the call.
-            unsafe { appender.append(1, &view(&mut [step; 3], &shape(1))).unwrap() };
+            own!(appender.append(1, &view(&mut [step; 3], &shape(1))).unwrap());
             expected.insert("shape".into(), vec![step + 1, 3].into());
             let whole = json::to_text(&Value::Object(expected.clone())) + "\n";
             assert_eq!(tests::text(&store, &key).unwrap(), whole);
@@ -517,8 +501,7 @@ fn the_document_of_each_step_is_the_one_that_a_whole_rewriting_would_give() {
         assert_eq!(read_all(&Array::open(&store, "g/a").unwrap()), (0..12).flat_map(|n| [n; 3]).collect::<Vec<_>>());
         // Another one's length is not overwritten.
         Array::open(&store, "g/a").unwrap().resize(&shape(20), false).unwrap();
-        // SAFETY: as above.
-        let late = unsafe { appender.append(1, &view(&mut [0; 3], &shape(1))) };
+        let late = own!(appender.append(1, &view(&mut [0; 3], &shape(1))));
         assert_eq!(tests::kind(late), ErrorKind::State);
     }
 }
@@ -528,8 +511,7 @@ fn a_step_opens_the_lock_the_document_and_what_it_writes() {
     let folder = Folder::new("step");
     let array = Array::create(&folder.1, "", &spec(&[0, 4], &[1, 4]), Create::New).unwrap();
     let mut appender = Appender::open(&array, 0, 0, 0).unwrap();
-    // SAFETY: the memory lives as long as the call.
-    let mut step = || unsafe { appender.append(1, &view(&mut [1; 4], &[1, 4])).unwrap() };
+    let mut step = || own!(appender.append(1, &view(&mut [1; 4], &[1, 4])).unwrap());
     step();
     // Opened: the lock file, the document, the chunk (whose folder is made first, as that before it), the new document. The second read finds
     // the end.
@@ -739,8 +721,7 @@ fn the_writers_own_dataset_sees_what_is_appended() {
     ds.define_dimension("time", 0).unwrap();
     let t = ds.define_variable("t", &VariableSpec::new(crate::dtype::DataType::Int32, &["time"]), Create::New).unwrap();
     let mut out = Appender::open(&t, 0, 1, 0).unwrap();
-    // SAFETY: the memory lives as long as the call.
-    unsafe { out.append(1, &view(&mut [7], &[1])) }.unwrap();
+    own!(out.append(1, &view(&mut [7], &[1]))).unwrap();
     assert_eq!(ds.dimension("time").unwrap().length, 1);
 }
 
@@ -895,8 +876,7 @@ fn a_write_that_began_before_the_array_grew_keeps_what_was_stored_behind_its_end
     let keys = registered_keys::find("test.meanwhile", || "{}".into()).unwrap().unwrap();
     let folder = Folder::new("meanwhile");
     let append: fn(&Array) = |array| {
-        // SAFETY: the memory lives as long as the call.
-        unsafe { array.append(0, 5, &view(&mut [7; 5], &[5])).unwrap() };
+        own!(array.append(0, 5, &view(&mut [7; 5], &[5])).unwrap());
     };
     let resize: fn(&Array) = |array| {
         array.resize(&[100], false).unwrap();
@@ -979,8 +959,7 @@ fn a_handle_that_is_refreshed_while_it_grows_keeps_what_is_appended() {
     let due: Arc<Due> = Arc::default();
     let array = Array::create(&with_due(&due), "a", &spec(&[10], &[8]), Create::New).unwrap();
     let append = |array: &Array| {
-        // SAFETY: the memory lives as long as the call.
-        unsafe { array.append(0, 3, &view(&mut [7; 3], &[3])).unwrap() };
+        own!(array.append(0, 3, &view(&mut [7; 3], &[3])).unwrap());
     };
     // The slab is stored, and its length is to be published.
     let other = array.clone();

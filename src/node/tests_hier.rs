@@ -5,6 +5,7 @@ use super::*;
 use crate::dtype::DataType;
 use crate::error::ErrorKind;
 use crate::node::{Create, Mode, Spec};
+use crate::store::suite::TestFolder;
 use std::sync::{Arc, Mutex};
 
 fn store() -> Store {
@@ -298,7 +299,7 @@ fn hierarchies_of_many_levels_end_at_the_limit_of_a_path() {
 /// A file system takes names of 255 bytes: a longer one is neither a node that is there nor one that is not.
 #[test]
 fn names_that_the_file_system_refuses_are_an_error_of_their_own() {
-    let folder = std::env::temp_dir().join(format!("ozarr-long-name-{}", std::process::id()));
+    let folder = TestFolder::new("long-name");
     let store = Store::open(&Context::default(), folder.to_str().unwrap(), Mode::ReadWrite, &[]).unwrap();
     let name = "n".repeat(256);
     let spec = Spec::new(DataType::Int8, &[2]).unwrap();
@@ -314,18 +315,16 @@ fn names_that_the_file_system_refuses_are_an_error_of_their_own() {
         assert_eq!((e.kind(), e.os_errno()), (ErrorKind::Limit, libc::ENAMETOOLONG), "{what}: {e}");
         assert!(e.to_string().contains(&name), "{what}: {e}");
     }
-    let _ = std::fs::remove_dir_all(&folder);
 }
 
 #[test]
 fn overwriting_a_store_that_fails_half_way_leaves_nothing_below_the_new_node_when_it_is_done_again() {
     use crate::store::fault;
     use crate::store::os::Call;
-    let folder = std::env::temp_dir().join(format!("ozarr-half-erased-{}", std::process::id()));
     for (format, call) in [(Format::V2, Call::Open), (Format::V3, Call::Open), (Format::V2, Call::Unlink), (Format::V3, Call::Unlink)] {
         let mut failed = 0;
         for after in 0..60 {
-            let _ = std::fs::remove_dir_all(&folder);
+            let folder = TestFolder::new("half-erased");
             let store = Store::open(&Context::default(), folder.to_str().unwrap(), Mode::ReadWrite, &[("file.sync", "none")]).unwrap();
             let create = |how| Group::create(&store, "", Some(format), how);
             create(Create::New).unwrap();
@@ -341,12 +340,11 @@ fn overwriting_a_store_that_fails_half_way_leaves_nothing_below_the_new_node_whe
         }
         assert!((5..60).contains(&failed), "{format:?}, {call:?}: {failed} failed");
     }
-    std::fs::remove_dir_all(&folder).unwrap();
 }
 
 #[test]
 fn step_keeps_consolidated_metadata_from_the_first_change_on() {
-    let folder = std::env::temp_dir().join(format!("ozarr-step-{}", std::process::id()));
+    let folder = TestFolder::new("step");
     let place = folder.to_str().unwrap();
     let store = Store::open(&Context::default(), place, Mode::ReadWrite, &[("file.sync", "none"), ("consolidate", "step")]).unwrap();
     let root = Group::create(&store, "", None, Create::New).unwrap();
@@ -364,7 +362,6 @@ fn step_keeps_consolidated_metadata_from_the_first_change_on() {
         let reader = Store::open(&Context::default(), place, Mode::Read, &[]).unwrap();
         assert_eq!(Group::open(&reader, "").unwrap().consolidated_differences().unwrap(), Some(vec![]), "{what}");
     }
-    std::fs::remove_dir_all(&folder).unwrap();
 }
 
 #[test]
@@ -428,9 +425,8 @@ fn what_others_missed_when_they_consolidated_is_added_on_close() {
 /// A node that is opened by a location of its own, as a store, is known to the groups that its folder is below, too.
 #[test]
 fn consolidated_metadata_above_a_store_of_one_node_are_kept_right() {
-    let top = std::env::temp_dir().join(format!("ozarr-above-{}", std::process::id()));
     for format in [Format::V3, Format::V2] {
-        let _ = std::fs::remove_dir_all(&top);
+        let top = TestFolder::new("above");
         let at = |below: &str| Store::locate(&Context::default(), top.join(below).to_str().unwrap(), Mode::ReadWrite).unwrap();
         let create = |below: &str, length: u64, how: Create| {
             let (store, path) = at(below);
@@ -466,14 +462,12 @@ fn consolidated_metadata_above_a_store_of_one_node_are_kept_right() {
         check("erasing");
         assert_eq!(open("runs").open_array("one/u").unwrap().shape().to_vec(), [2]);
     }
-    std::fs::remove_dir_all(&top).unwrap();
 }
 
 /// Links and `..` in the location of a node do not hide it from the groups above it.
 #[test]
 fn consolidated_metadata_above_a_store_are_kept_right_by_whatever_path_it_is_opened() {
-    let top = std::env::temp_dir().join(format!("ozarr-above-links-{}", std::process::id()));
-    let _ = std::fs::remove_dir_all(&top);
+    let top = TestFolder::new("above-links");
     let at = |below: &str| Store::locate(&Context::default(), top.join(below).to_str().unwrap(), Mode::ReadWrite).unwrap().0;
     for (root, below) in [("runs", "one/t"), ("links", "")] {
         Group::create(&at(root), "", None, Create::New).unwrap();
@@ -491,7 +485,6 @@ fn consolidated_metadata_above_a_store_are_kept_right_by_whatever_path_it_is_ope
         assert_eq!(Group::open(&at("runs"), "").unwrap().consolidated_differences().unwrap(), Some(vec![]), "{path}");
     }
     assert_eq!(Group::open(&at("links"), "").unwrap().consolidated_differences().unwrap(), Some(vec![]), "by the last path");
-    std::fs::remove_dir_all(&top).unwrap();
 }
 
 #[test]
@@ -509,8 +502,7 @@ fn an_error_of_who_is_told_of_a_fault_ends_verifying() {
 
 #[test]
 fn a_node_erased_by_its_own_location_leaves_no_folder_in_its_group_and_its_folder_elsewhere() {
-    let top = std::env::temp_dir().join(format!("ozarr-erase-{}", std::process::id()));
-    let _ = std::fs::remove_dir_all(&top);
+    let top = TestFolder::new("erase");
     let open = |folder: &str| Store::open(&Context::default(), top.join(folder).to_str().unwrap(), Mode::ReadWrite, &[]).unwrap();
     let spec = Spec::new(DataType::Int32, &[4]).unwrap();
     Group::create(&open("group"), "", None, Create::New).unwrap();
@@ -521,5 +513,4 @@ fn a_node_erased_by_its_own_location_leaves_no_folder_in_its_group_and_its_folde
         open(folder).erase_node("").unwrap();
         assert_eq!(top.join(folder).exists(), stays, "{folder}");
     }
-    std::fs::remove_dir_all(&top).unwrap();
 }

@@ -1,6 +1,6 @@
 //! What a call leaves that ends in the middle, and what is made in its place afterwards.
 
-use super::tests::{read_all, spec, write_all};
+use super::tests::{read_all, spec, spec_as, write_all};
 use super::tests_growth::Folder;
 use super::tests_store::{Next, Told};
 use super::*;
@@ -29,11 +29,7 @@ fn ending(inner: &SharedStore, left: usize) -> Store {
 /// Ends a call behind each of its changes, then makes an array, which shows the fill value alone, at `place`, and looks for what else is there.
 fn made_anew(format: Format, place: &str, call: fn(&Store) -> Result<()>) {
     let context = Context::with_threads(1);
-    let wanted = |shape: &[u64]| {
-        let mut spec = spec(shape, &[2]);
-        spec.set_format(format).unwrap();
-        spec
-    };
+    let wanted = |shape: &[u64]| spec_as(format, shape, &[2]);
     for (after, how) in (0..).flat_map(|after| [Create::New, Create::Overwrite].map(|how| (after, how))) {
         let shared: SharedStore = Arc::new(MemoryStore::new());
         let open = |shared: &SharedStore| Store::from_shared(&context, shared.clone(), Mode::ReadWrite);
@@ -125,8 +121,7 @@ fn what_an_interrupted_erasing_left_is_overwritten_by_a_copy_or_erased() {
             let folder = Folder::new("erasing");
             let shared = if in_folder { folder.1.shared().clone() } else { Arc::new(MemoryStore::new()) };
             let store = Store::from_shared(&Context::with_threads(1), shared.clone(), Mode::ReadWrite);
-            let mut wanted = spec(&[6], &[2]);
-            wanted.set_format(format).unwrap();
+            let wanted = spec_as(format, &[6], &[2]);
             let text = format!("{format:?} in a folder: {in_folder}, behind {after}");
             let erase_in_part = || {
                 write_all(&Array::create(&store, "", &wanted, Create::Overwrite).unwrap(), &mut [1, 2, 3, 4, 5, 6]);
@@ -173,8 +168,7 @@ fn a_copy_of_an_array_whose_shortening_was_interrupted_grows_with_the_fill_value
         for after in 0.. {
             let (shared, context): (SharedStore, _) = (Arc::new(MemoryStore::new()), Context::with_threads(1));
             let store = Store::from_shared(&context, shared.clone(), Mode::ReadWrite);
-            let mut wanted = spec(&[6], &[2]);
-            wanted.set_format(format).unwrap();
+            let wanted = spec_as(format, &[6], &[2]);
             write_all(&Array::create(&store, "a", &wanted, Create::New).unwrap(), &mut [1, 2, 3, 4, 5, 6]);
             let done = Array::open(&ending(&shared, after), "a").unwrap().resize(&[3], false);
             let to = Store::memory(&context);
@@ -204,8 +198,7 @@ fn a_copy_or_a_reading_of_a_node_in_a_checkpoint_is_whole_or_told_however_far_an
             Group::create(&store, "", Some(format), Create::New).unwrap();
             for name in ["1", "2"] {
                 let group = Checkpoints::new(&store, "").unwrap().begin(name).unwrap();
-                let mut wanted = spec(&[6], &[2]);
-                wanted.set_format(format).unwrap();
+                let wanted = spec_as(format, &[6], &[2]);
                 write_all(&Array::create(group.store(), "g/u", &wanted, Create::New).unwrap(), &mut [1, 2, 3, 4, 5, 6]);
                 group.commit().unwrap();
             }

@@ -3,10 +3,10 @@
 use super::tests::*;
 use super::*;
 use crate::dtype::DataType;
-use crate::engine::{Memory, Overflow, Selection};
+use crate::engine::{Memory, Selection};
 use crate::error::ErrorKind;
-use crate::limits::c_strides;
 use crate::store::os::Call;
+use crate::store::suite::TestFolder;
 use crate::store::{StorageExt, fault};
 use std::sync::{Arc, Mutex};
 
@@ -53,13 +53,10 @@ fn logged(store: &Store, level: Level) -> (Store, Lines) {
 
 fn read_part(array: &Array, start: &[u64], shape: &[u64]) -> crate::error::Result<Vec<i32>> {
     let mut values = vec![-7; shape.iter().product::<u64>() as usize];
-    let (data, size) = (values.as_mut_ptr().cast(), size_of_val(&values[..]));
-    let memory =
-        Memory { data, size, offset: 0, strides: c_strides(shape, 4), data_type: DataType::Int32, overflow: Overflow::Error, arena: None };
+    let memory = view(&mut values, shape);
     let signed = |list: &[u64]| list.iter().map(|&n| n as i64).collect::<Vec<_>>();
     let selection = Selection::new(&array.shape(), &signed(start), &signed(shape), None).unwrap();
-    // SAFETY: the memory lives as long as the call.
-    unsafe { array.read(&selection, &memory)? };
+    own!(array.read(&selection, &memory)?);
     Ok(values)
 }
 
@@ -412,8 +409,8 @@ fn the_only_chunk_of_an_array_without_dimensions_is_found_as_zarr_jl_names_it() 
             separator.char()
         );
         let odd = format!("a/c{}0", separator.char());
-        let folder = Folder::new(&format!("behind-c-{separator:?}"));
-        let local = Store::open(&Context::default(), &folder.0.display().to_string(), Mode::ReadWrite, &[]).unwrap();
+        let folder = TestFolder::new(&format!("behind-c-{separator:?}"));
+        let local = Store::open(&Context::default(), &folder.display().to_string(), Mode::ReadWrite, &[]).unwrap();
         for store in [memory(), local] {
             put(&store, "a/zarr.json", &text);
             assert_eq!(read_all(&Array::open(&store, "a").unwrap()), [7]);
@@ -482,8 +479,7 @@ fn chunks_of_no_bytes_are_missing_on_request() {
         assert_eq!(read_part(&array, &[1, 1], &[1, 2]).unwrap(), [7, 7]);
         let shape = [2, 3];
         let selection = Selection::new(&shape, &[0, 0], &[1, 1], None).unwrap();
-        // SAFETY: the memory lives as long as the call.
-        unsafe { array.write(&selection, &view(&mut [5], &[1, 1])).unwrap() };
+        own!(array.write(&selection, &view(&mut [5], &[1, 1])).unwrap());
         assert_eq!(read_all(&array), [5, 7, 7, 7, 7, 7]);
     }
 }
@@ -521,8 +517,7 @@ fn clipped_chunks_at_the_edge_are_read_on_request() {
         assert_eq!(read_part(&lenient, &[1, 2], &[1, 1]).unwrap(), [6]);
         // A change in part makes it a whole chunk, as it should be.
         let selection = Selection::new(&[3, 3], &[1, 2], &[1, 1], None).unwrap();
-        // SAFETY: the memory lives as long as the call.
-        unsafe { lenient.write(&selection, &view(&mut [60], &[1, 1])).unwrap() };
+        own!(lenient.write(&selection, &view(&mut [60], &[1, 1])).unwrap());
         assert_eq!(read_part(&array, &[0, 2], &[2, 1]).unwrap(), [3, 60]);
         if raw {
             assert_eq!(text(&store, "a/0.1").unwrap(), ints(&[3, 7, 60, 7]));
@@ -612,8 +607,7 @@ fn bare_numbers_are_written_only_where_they_are_allowed() {
             let e = e.unwrap_err();
             assert!(e.kind() == want && e.to_string().contains("non_finite"), "{e}");
         }
-        let mut s = spec(&[1], &[1]);
-        s.set_format(format).unwrap();
+        let mut s = spec_as(format, &[1], &[1]);
         for (e, what) in [
             (group.attributes().set_json("x", "[1, -1e999]"), "x: found -1e999"),
             (group.attributes().replace_json(r#"{"x":[1e999]}"#), "found 1e999"),
@@ -798,15 +792,7 @@ fn every_bit_of_a_float_survives_lossless_paths() {
         s.set_chunks(&[2, 2]).unwrap();
         edit(&mut s);
         let array = Array::create(&store, "a", &s, Create::New).unwrap();
-        let memory = |data: &mut [f32]| Memory {
-            data: data.as_mut_ptr().cast(),
-            size: size_of_val(data),
-            offset: 0,
-            strides: c_strides(&[2, 3], 4),
-            data_type: DataType::Float32,
-            overflow: Overflow::Error,
-            arena: None,
-        };
+        let memory = |data: &mut [f32]| Memory::of(data, &[2, 3], DataType::Float32);
         let mut found = [9.0f32; 6];
         // SAFETY: the memory lives as long as the calls.
         unsafe {
@@ -821,7 +807,7 @@ fn every_bit_of_a_float_survives_lossless_paths() {
 fn a_file_system_without_locks_is_told_once_to_the_log_unless_locks_are_required() {
     use crate::store::fault;
     use crate::store::os::Call;
-    let root = std::env::temp_dir().join(format!("ozarr-no-locks-{}", std::process::id()));
+    let root = TestFolder::new("no-locks");
     let location = root.to_str().unwrap();
     let change = |lock: &str| {
         let _ = std::fs::remove_dir_all(&root);

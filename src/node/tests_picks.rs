@@ -1,8 +1,8 @@
 //! Lists of elements over stores with latency, and what is counted there.
 
-use super::tests::{far_from, memory, spec, view, write_all};
+use super::tests::{far_from, memory, own, spec, view, write_all};
 use super::*;
-use crate::engine::{CoordinateSelection, Memory, Overflow, Selection};
+use crate::engine::{CoordinateSelection, Memory, Selection};
 use crate::error::ErrorKind;
 use std::time::Duration;
 
@@ -15,16 +15,7 @@ fn below(seed: &mut u64, n: u64) -> u64 {
 }
 
 fn line(data: &mut [i32], strides: &[i64]) -> Memory {
-    let (size, data) = (size_of_val(data), data.as_mut_ptr().cast());
-    Memory {
-        data,
-        size,
-        offset: 0,
-        strides: strides.into(),
-        data_type: crate::dtype::DataType::Int32,
-        overflow: Overflow::Error,
-        arena: None,
-    }
+    Memory { strides: strides.into(), ..Memory::of(data, &[], crate::dtype::DataType::Int32) }
 }
 
 #[test]
@@ -74,8 +65,7 @@ fn lists_are_read_and_written_over_stores_with_latency() {
             assert_eq!(data, places.iter().map(|&i| model[i]).collect::<Vec<_>>(), "{compressor} {inner:?} round {round}");
         }
         let mut all = vec![0; 432];
-        // SAFETY: as above.
-        unsafe { array.read(&Selection::all(&SHAPE), &view(&mut all, &SHAPE)).unwrap() };
+        own!(array.read(&Selection::all(&SHAPE), &view(&mut all, &SHAPE)).unwrap());
         assert_eq!(all, model, "{compressor} {inner:?}");
         assert!(array.stats().snapshot().reads > 0 && store.stats().snapshot().writes >= 6);
     }
@@ -95,8 +85,7 @@ fn each_chunk_is_read_once_whatever_the_order_of_the_points() {
     let points: Vec<i64> = (0..800).flat_map(|i| [(i * 37) % 2 * 40 + i % 8, (i / 2) % 2 * 40 + i % 16]).collect();
     let mut data = vec![0; 800];
     let picks = CoordinateSelection::Points { count: 800, coordinates: &points };
-    // SAFETY: the memory lives as long as the call.
-    unsafe { array.read_picks(&picks, &line(&mut data, &[4])).unwrap() };
+    own!(array.read_picks(&picks, &line(&mut data, &[4])).unwrap());
     let stats = array.stats().snapshot();
     let touched: std::collections::BTreeSet<_> = points.chunks(2).map(|p| (p[0] / 8, p[1] / 8)).collect();
     assert_eq!(stats.decoded_chunks, touched.len() as u64);
@@ -123,8 +112,7 @@ fn of_a_chunk_without_codecs_only_what_lies_between_the_elements_is_read() {
     ] {
         array.stats().reset();
         let mut data = [0; 2];
-        // SAFETY: the memory lives as long as the call.
-        unsafe { array.read_picks(&picks, &line(&mut data, &[4])).unwrap() };
+        own!(array.read_picks(&picks, &line(&mut data, &[4])).unwrap());
         assert_eq!((data, array.stats().snapshot().bytes_read), ([40_001, 40_004], 16), "{what}");
     }
 }
@@ -171,10 +159,8 @@ fn nothing_is_picked_from_very_many_chunks_at_once() {
         (CoordinateSelection::Mask { region: &region, mask: &[] }, &[4][..]),
         (CoordinateSelection::Orthogonal(&[None, Some(&uneven[..]), Some(&none[..])]), &[0, 0, 0]),
     ] {
-        // SAFETY: the memory lives as long as the call.
-        unsafe { array.read_picks(&picks, &line(&mut data, strides)) }.unwrap();
-        // SAFETY: as above.
-        unsafe { array.write_picks(&picks, &line(&mut data, strides)) }.unwrap();
+        own!(array.read_picks(&picks, &line(&mut data, strides))).unwrap();
+        own!(array.write_picks(&picks, &line(&mut data, strides))).unwrap();
     }
     assert_eq!(data, [7; 4]);
 }
@@ -187,8 +173,7 @@ fn points_are_read_from_a_shard_that_no_memory_would_hold() {
     let array = Array::create(&store, "a", &spec, Create::New).unwrap();
     let mut data = [7; 2];
     let picks = CoordinateSelection::Points { count: 2, coordinates: &[5, 5, 1000, 1000] };
-    // SAFETY: the memory lives as long as the call.
-    unsafe { array.read_picks(&picks, &line(&mut data, &[4])) }.unwrap();
+    own!(array.read_picks(&picks, &line(&mut data, &[4]))).unwrap();
     assert_eq!(data, [0, 0]);
 }
 
@@ -209,8 +194,7 @@ fn many_points_are_where_they_should_be_with_any_threads_and_shapes() {
                 let points: Vec<i64> = (0..2 * n).map(|_| below(&mut seed, 64) as i64).collect();
                 let picks = CoordinateSelection::Points { count: n as u64, coordinates: &points };
                 let mut out = vec![-1; n];
-                // SAFETY: the memory lives as long as the call.
-                unsafe { array.read_picks(&picks, &line(&mut out, &[4])).unwrap() };
+                own!(array.read_picks(&picks, &line(&mut out, &[4])).unwrap());
                 let wanted: Vec<i32> = points.chunks(2).map(|p| (p[0] * 64 + p[1]) as i32).collect();
                 assert_eq!(out, wanted, "{chunks:?} {inner:?} {n} points, {threads} threads");
             }
@@ -222,11 +206,9 @@ fn many_points_are_where_they_should_be_with_any_threads_and_shapes() {
     let array = Array::create(&memory(), "huge", &spec, Create::New).unwrap();
     let points = [huge as i64 - 1, 3, 5, 0, huge as i64 - 1, 2, 5, 0];
     let picks = CoordinateSelection::Points { count: 4, coordinates: &points };
-    // SAFETY: as above.
-    unsafe { array.write_picks(&picks, &line(&mut [7, 8, 9, 10], &[4])).unwrap() };
+    own!(array.write_picks(&picks, &line(&mut [7, 8, 9, 10], &[4])).unwrap());
     let mut out = [0; 4];
-    // SAFETY: as above.
-    unsafe { array.read_picks(&picks, &line(&mut out, &[4])).unwrap() };
+    own!(array.read_picks(&picks, &line(&mut out, &[4])).unwrap());
     assert_eq!(out, [7, 10, 9, 10]);
 }
 
@@ -243,22 +225,13 @@ fn an_element_that_is_not_stored_is_named_where_the_fill_value_does_not_fit() {
         write_all(&array, &mut [5; 48]);
         array.chunk_erase(&[1, 1], false).unwrap();
         let mut bytes = [0u8; 20];
-        let memory = |bytes: &mut [u8], strides: &[i64]| Memory {
-            data: bytes.as_mut_ptr(),
-            size: bytes.len(),
-            offset: 0,
-            strides: strides.into(),
-            data_type: crate::dtype::DataType::UInt8,
-            overflow: Overflow::Error,
-            arena: None,
-        };
+        let memory =
+            |bytes: &mut [u8], strides: &[i64]| Memory { strides: strides.into(), ..Memory::of(bytes, &[], crate::dtype::DataType::UInt8) };
         let region = Selection::new(&[6, 8], &[1, 1], &[4, 5], None).unwrap();
-        // SAFETY: the memory lives as long as the calls.
-        let e = unsafe { array.read(&region, &memory(&mut bytes, &[5, 1])) }.unwrap_err();
+        let e = own!(array.read(&region, &memory(&mut bytes, &[5, 1]))).unwrap_err();
         assert!(e.kind() == ErrorKind::Range && e.to_string().contains("element [1, 1] is not stored"), "{inner:?}: {e}");
         let points = CoordinateSelection::Points { count: 3, coordinates: &[0, 0, 3, 3, 5, 5] };
-        // SAFETY: as above.
-        let e = unsafe { array.read_picks(&points, &memory(&mut bytes, &[1])) }.unwrap_err();
+        let e = own!(array.read_picks(&points, &memory(&mut bytes, &[1]))).unwrap_err();
         assert!(e.to_string().contains("element [1] is not stored"), "{inner:?}: {e}");
     }
 }

@@ -1,6 +1,6 @@
 //! Requests beside the calls that wait for them.
 
-use super::tests::{read_all, spec, text, view};
+use super::tests::{own, read_all, spec, text, view};
 use super::tests_growth::Folder;
 use super::*;
 use crate::engine::Selection;
@@ -21,13 +21,11 @@ fn a_function_that_is_called_at_the_end_of_a_request_changes_the_document_that_t
     let folder = Folder::new("changed-at-the-end");
     let memory = Store::memory(&Context::with_threads(1));
     let append: fn(&Array) = |array| {
-        // SAFETY: the memory lives as long as the call.
-        unsafe { array.append(0, 2, &view(&mut [5, 5], &[2])).unwrap() };
+        own!(array.append(0, 2, &view(&mut [5, 5], &[2])).unwrap());
     };
     let step: fn(&Array) = |array| {
         let mut appender = Appender::open(array, 0, 1, 0).unwrap();
-        // SAFETY: as above.
-        unsafe { appender.append(1, &view(&mut [5], &[1])).unwrap() };
+        own!(appender.append(1, &view(&mut [5], &[1])).unwrap());
     };
     type Case = (&'static str, fn(&Array), &'static [i32]);
     let cases: [Case; 3] = [
@@ -81,8 +79,7 @@ fn what_waits_is_stored_when_the_array_is_freed_and_not_by_the_end_of_its_reques
     let store = Store::memory(&Context::with_threads(1));
     let array = Array::create(&store, "a", &spec(&[8], &[4]), Create::New).unwrap();
     array.set_write_back(1 << 10).unwrap();
-    // SAFETY: the memory lives as long as the call.
-    unsafe { array.write(&Selection::new(&[8], &[5], &[2], None).unwrap(), &view(&mut [1, 2], &[2])).unwrap() };
+    own!(array.write(&Selection::new(&[8], &[5], &[2], None).unwrap(), &view(&mut [1, 2], &[2])).unwrap());
     let request = begin(&array, (0, 2), 7, RequestOptions::default());
     drop(array);
     assert!(text(&store, "a/c/1").is_some() && text(&store, "a/c/0").is_none());
@@ -99,8 +96,7 @@ fn what_waits_of_a_variable_is_stored_when_its_dataset_is_closed() {
     let array = ds.define_variable("t", &variable, Create::New).unwrap();
     array.set_write_back(1 << 10).unwrap();
     let write = |value: i32| {
-        // SAFETY: the memory lives as long as the call.
-        unsafe { array.write(&Selection::new(&[8], &[5], &[1], None).unwrap(), &view(&mut [value], &[1])).unwrap() };
+        own!(array.write(&Selection::new(&[8], &[5], &[1], None).unwrap(), &view(&mut [value], &[1])).unwrap());
     };
     write(7);
     ds.close().unwrap();
@@ -130,8 +126,7 @@ fn a_chunk_that_one_entry_of_a_batch_covers_is_not_read_for_the_others() {
             (&array, region(4, count), view(&mut all, &[count as u64])),
             (&array, region(4, 1), view(&mut two, &[1])),
         ];
-        // SAFETY: the memory lives as long as the call.
-        let written = unsafe { requests::write_many(parts) };
+        let written = own!(requests::write_many(parts));
         assert_eq!(written.is_ok(), !shard, "{shape}: a shard is changed entry by entry");
         if !shard {
             assert_eq!(read_all(&array)[4..6], [3, 2]);

@@ -1,6 +1,6 @@
 //! Changes in stores without locks whose puts have conditions: another process that is faster loses nothing, and neither does this one.
 
-use super::tests::{object, read_all, spec, spec_v2, view, write_all};
+use super::tests::{object, own, read_all, spec, spec_v2, view, write_all};
 use super::tests_series::{check, dataset, define, run};
 use super::tests_store::{Next, Told};
 use super::*;
@@ -110,14 +110,12 @@ fn open(store: &Store) -> Array {
 fn write(array: &Array, at: i64, values: &mut [i32]) {
     let shape = [values.len() as u64];
     let region = Selection::new(&array.shape(), &[at], &[values.len() as i64], None).unwrap();
-    // SAFETY: the memory lives as long as the call.
-    unsafe { array.write(&region, &view(values, &shape)).unwrap() };
+    own!(array.write(&region, &view(values, &shape)).unwrap());
 }
 
 fn append(array: &Array, values: &mut [i32]) {
     let shape = [values.len() as u64];
-    // SAFETY: the memory lives as long as the call.
-    unsafe { array.append(0, shape[0], &view(values, &shape)).unwrap() };
+    own!(array.append(0, shape[0], &view(values, &shape)).unwrap());
 }
 
 /// An array of six elements in chunks of four: 1 to 6.
@@ -210,8 +208,7 @@ fn parts_of_one_chunk_or_shard_are_all_kept() {
             let (mut first, mut second) = ([80], [81]);
             let region = |at: i64| Selection::new(&[6], &[at], &[1], None).unwrap();
             let parts = vec![(&array, region(0), view(&mut first, &[1])), (&array, region(1), view(&mut second, &[1]))];
-            // SAFETY: the memory lives as long as the call.
-            unsafe { requests::write_many(parts).unwrap() };
+            own!(requests::write_many(parts).unwrap());
         };
         let store = overtake(latency, "a/c/0", &make, &part(3, 70), &batch);
         assert_eq!(read_all(&open(&store)), [80, 81, 3, 70, 5, 6]);
@@ -237,8 +234,7 @@ fn appends_get_a_place_of_their_own() {
         assert_eq!(read_all(&open(&store))[4..5], [80], "the first place is this process's");
         let appender = |store: &Store| {
             let mut appender = Appender::open(&open(store), 0, 0, 0).unwrap();
-            // SAFETY: the memory lives as long as the call.
-            unsafe { appender.put(2, &view(&mut [80, 81], &[2])).unwrap() };
+            own!(appender.put(2, &view(&mut [80, 81], &[2])).unwrap());
             appender.flush().unwrap();
         };
         let store = overtake(latency, "a/zarr.json", &numbers(spec(&[6], &[4])), &set("theirs"), &appender);
@@ -254,17 +250,8 @@ fn an_append_that_fails_gives_its_place_back() {
     let overtaken = Overtaken::alone(inner.clone(), true);
     let array = open(&on(Arc::new(overtaken)));
     let mut large = [5i64, i64::MAX];
-    let memory = crate::engine::Memory {
-        data: large.as_mut_ptr().cast(),
-        size: 16,
-        offset: 0,
-        strides: crate::limits::c_strides(&[2], 8),
-        data_type: crate::dtype::DataType::Int64,
-        overflow: crate::engine::Overflow::Error,
-        arena: None,
-    };
-    // SAFETY: the memory lives as long as the call.
-    assert_eq!(unsafe { array.append(0, 2, &memory) }.unwrap_err().kind(), ErrorKind::Range);
+    let memory = crate::engine::Memory::of(&mut large, &[2], crate::dtype::DataType::Int64);
+    assert_eq!(own!(array.append(0, 2, &memory)).unwrap_err().kind(), ErrorKind::Range);
     let store = on(inner);
     assert_eq!(read_all(&open(&store)), [1, 2, 3, 4, 5, 6]);
     open(&store).resize(&[8], false).unwrap();
@@ -278,8 +265,7 @@ fn appender_of(inner: &SharedStore, latency: bool) -> Appender {
 
 fn append_by(appender: &mut Appender, values: &mut [i32]) -> Result<()> {
     let shape = [values.len() as u64];
-    // SAFETY: the memory lives as long as the call.
-    unsafe { appender.append(shape[0], &view(values, &shape)) }
+    own!(appender.append(shape[0], &view(values, &shape)))
 }
 
 #[test]
@@ -593,8 +579,7 @@ fn publishing_a_step_reads_each_document_twice() {
     for step in 0..5 {
         let mut value = [step];
         for name in ["t", "p"] {
-            // SAFETY: the memory lives as long as the call.
-            unsafe { series.put(name, |_, shape| Ok(view(&mut value[..], shape))) }.unwrap();
+            own!(series.put(name, |_, shape| Ok(view(&mut value[..], shape)))).unwrap();
         }
         counted.calls.lock().unwrap().clear();
         series.step(f64::from(step)).unwrap();
@@ -664,8 +649,7 @@ fn an_appender_makes_chunks_durable_before_it_publishes_the_length() {
     let mut appender = Appender::open(&open(&on(watched.clone())), 0, 0, 0).unwrap();
     for step in 0..3 {
         watched.calls.lock().unwrap().clear();
-        // SAFETY: the memory lives as long as the call.
-        unsafe { appender.put(3, &view(&mut [70, 71, 72], &[3])).unwrap() };
+        own!(appender.put(3, &view(&mut [70, 71, 72], &[3])).unwrap());
         appender.flush().unwrap();
         let calls = watched.calls.lock().unwrap().clone();
         let last = |what: &str| calls.iter().rposition(|call| call.starts_with(what)).unwrap_or(0);
@@ -715,8 +699,7 @@ fn what_another_thread_lets_wait_while_a_chunk_is_stored_again_is_kept() {
     // Elements that are apart do not wait.
     let through: &dyn Fn(&Array) = &|array| {
         let apart = Selection::new(&[8], &[0], &[2], Some(&[2])).unwrap();
-        // SAFETY: the memory lives as long as the call.
-        unsafe { array.write(&apart, &view(&mut [10, 3], &[2])).unwrap() };
+        own!(array.write(&apart, &view(&mut [10, 3], &[2])).unwrap());
     };
     // The other thread adds to what waits of the chunk; or it stores that, and the buffer gets another chunk.
     for (ours, stores) in [(flushed, false), (flushed, true), (through, false), (through, true)] {

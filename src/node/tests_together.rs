@@ -1,6 +1,6 @@
 //! Calls of several features at one hierarchy: what one has made, kept or noted, another finds, replaces or tells.
 
-use super::tests::{kind, memory, object, put, read_all, spec, spec_v2, view, write_all};
+use super::tests::{kind, memory, object, own, put, read_all, spec, spec_as, spec_v2, view, write_all};
 use super::tests_checkpoint::{fill, make, names, newest};
 use super::tests_growth::Folder;
 use super::tests_store::{Next, Told};
@@ -34,8 +34,7 @@ fn a_checkpoint_is_begun_where_nothing_of_others_is() {
         begun.commit().unwrap();
         assert_eq!(newest(&store, ""), 3);
         // So are an array and a group, and files that are of no node.
-        let mut array = spec(&[2], &[2]);
-        array.set_format(format).unwrap();
+        let array = spec_as(format, &[2], &[2]);
         write_all(&Array::create(&store, "t.5", &array, Create::New).unwrap(), &mut [7, 8]);
         Group::create(&store, "t.6", None, Create::New).unwrap();
         put(&store, "output/table.csv", "1,2");
@@ -182,8 +181,7 @@ fn consolidated_metadata_say_a_shorter_shape_before_chunks_are_erased() {
     for format in [Format::V2, Format::V3] {
         let shared: SharedStore = Arc::new(MemoryStore::new());
         let flushing = || open(shared.clone(), Options { consolidate: Consolidate::Flush, ..Options::default() });
-        let mut spec = spec(&[8], &[2]);
-        spec.set_format(format).unwrap();
+        let spec = spec_as(format, &[8], &[2]);
         let store = flushing();
         Group::create(&store, "", Some(format), Create::New).unwrap();
         let array = Array::create(&store, "g/a", &spec, Create::New).unwrap();
@@ -244,8 +242,7 @@ fn whichever_change_fails(format: Format, least: usize, work: &dyn Fn(&Store) ->
         let shared: SharedStore = Arc::new(MemoryStore::new());
         let store = open(shared.clone(), Options::default());
         let root = Group::create(&store, "", Some(format), Create::New).unwrap();
-        let mut spec = spec(&[2], &[2]);
-        spec.set_format(format).unwrap();
+        let spec = spec_as(format, &[2], &[2]);
         write_all(&Array::create(&store, "g/a", &spec, Create::New).unwrap(), &mut [1, 2]);
         Array::open(&store, "g/a").unwrap().attributes().set_json("a", "1").unwrap();
         root.consolidate().unwrap();
@@ -267,8 +264,7 @@ fn an_appender_tells_consolidated_metadata_of_its_steps_whatever_failed_before()
             let mut has_failed = false;
             for value in 3..6 {
                 while appender.position().0 < value as u64 {
-                    // SAFETY: the memory lives as long as the call.
-                    has_failed |= unsafe { appender.append(1, &view(&mut [value], &[1])) }.is_err();
+                    has_failed |= own!(appender.append(1, &view(&mut [value], &[1]))).is_err();
                 }
             }
             has_failed |= appender.flush().is_err();
@@ -285,8 +281,7 @@ fn an_append_is_there_or_not_and_consolidated_metadata_follow_whatever_failed() 
     for format in [Format::V2, Format::V3] {
         whichever_change_fails(format, 3, &|store| {
             let array = Array::open(store, "g/a").unwrap();
-            // SAFETY: the memory lives as long as the call.
-            let append = || unsafe { array.append(0, 2, &view(&mut [3, 4], &[2])) };
+            let append = || own!(array.append(0, 2, &view(&mut [3, 4], &[2])));
             let failed = append().err();
             let is_there = array.shape()[0] == 4;
             assert!(failed.as_ref().is_none_or(|e| e.message().contains("is appended") == is_there), "{failed:?}");
@@ -309,8 +304,7 @@ fn an_append_is_there_or_not_and_consolidated_metadata_follow_whatever_failed() 
 fn a_node_is_created_by_the_same_call_whatever_failed() {
     for format in [Format::V2, Format::V3] {
         whichever_change_fails(format, 2, &|store| {
-            let mut spec = spec(&[2], &[2]);
-            spec.set_format(format).unwrap();
+            let mut spec = spec_as(format, &[2], &[2]);
             spec.set_attributes_json(r#"{"units": "m"}"#).unwrap();
             let array = || Array::create(store, "g/new/b", &spec, Create::New).map(drop);
             let attributes = Map::from_iter([("units".to_string(), "m".into())]);
@@ -362,10 +356,7 @@ fn steps_that_wait_are_not_stored_over_those_that_another_appender_has_published
         let store = || open(shared.clone(), Options::default());
         Array::create(&store(), "t", &spec(&[length, 64], &[32, 1]), Create::New).unwrap();
         let appender = |every| Appender::open(&Array::open(&store(), "t").unwrap(), 0, every, 0).unwrap();
-        let step = |appender: &mut Appender, value: i32| {
-            // SAFETY: the memory lives as long as the call.
-            unsafe { appender.append(1, &view(&mut [value; 64], &[1, 64])) }
-        };
+        let step = |appender: &mut Appender, value: i32| own!(appender.append(1, &view(&mut [value; 64], &[1, 64])));
         let (mut ours, mut theirs) = (appender(every), appender(1));
         (length..32 - if makes_room { 0 } else { 22 }).for_each(|_| step(&mut ours, 7).unwrap());
         (0..60).for_each(|_| step(&mut theirs, 8).unwrap());
@@ -376,8 +367,7 @@ fn steps_that_wait_are_not_stored_over_those_that_another_appender_has_published
             let mut numbers = [1e99f64; 64];
             let (data, strides) = (numbers.as_mut_ptr().cast(), c_strides(&[1, 64], 8));
             let narrow = Memory { data, size: 512, data_type: DataType::Float64, strides, ..view(&mut [], &[1, 64]) };
-            // SAFETY: as above.
-            assert_eq!(kind(unsafe { ours.append(1, &narrow) }), ErrorKind::Range);
+            assert_eq!(kind(own!(ours.append(1, &narrow))), ErrorKind::Range);
         }
         assert_eq!(kind(ours.flush()), ErrorKind::State);
         drop(ours);

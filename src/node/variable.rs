@@ -68,8 +68,7 @@ impl Array {
         let (size, count) = (data_type.size(), element_count(selection.shape())?);
         let (bytes, mut buffer, mut all) = (chunk_bytes(&[count], size)?, Vec::new(), Variable::default());
         let data = grow(&mut buffer, bytes)?.as_mut_ptr();
-        let strides = c_strides(selection.shape(), size);
-        let memory = Memory { data, size: bytes, offset: 0, strides, data_type, overflow: Overflow::Error, arena: None };
+        let memory = Memory::dense(data, bytes, selection.shape(), data_type);
         // SAFETY: the buffer has room for every element and nothing else uses it.
         unsafe { self.read(selection, &memory) }?;
         reserve_offsets(&mut all, count as usize)?;

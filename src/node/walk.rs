@@ -381,6 +381,7 @@ mod tests {
     use crate::node::{Array, Context, Create, Mode, Options, Spec};
     use crate::store::latency::LatencyStore;
     use crate::store::memory::MemoryStore;
+    use crate::store::suite::TestFolder;
     use std::time::Duration;
 
     fn array(store: &Store, path: &str, format: Format) {
@@ -463,9 +464,8 @@ mod tests {
 
     #[test]
     fn links_that_lead_back_are_not_followed() {
-        let folder = std::env::temp_dir().join(format!("ozarr-walk-{}", std::process::id()));
         for (format, document) in [(Format::V3, v3::DOCUMENT), (Format::V2, v2::GROUP)] {
-            drop(std::fs::remove_dir_all(&folder));
+            let folder = TestFolder::new("walk");
             let never = [("consolidate", "never")];
             let store = Store::open(&Context::default(), folder.to_str().unwrap(), Mode::ReadWrite, &never).unwrap();
             array(&store, "g/h/a", format);
@@ -497,6 +497,5 @@ mod tests {
                 crate::node::conventions::nczarr::write(&store, false).unwrap();
             }
         }
-        std::fs::remove_dir_all(&folder).unwrap();
     }
 }

@@ -198,6 +198,7 @@ impl ArrayCache {
 mod tests {
     use super::*;
     use crate::store::memory::MemoryStore;
+    use crate::store::suite::TestFolder;
     use crate::store::{Condition, Storage};
 
     fn marks() -> (Stamp, Stamp) {
@@ -229,7 +230,7 @@ mod tests {
 
     #[test]
     fn a_file_that_was_changed_this_very_moment_is_not_kept() {
-        let folder = std::env::temp_dir().join(format!("ozarr-unsettled-{}", std::process::id()));
+        let folder = TestFolder::new("unsettled");
         let store = crate::store::local::LocalStore::open(&folder, true, crate::store::local::SyncMode::None).unwrap();
         store.put("k", &[b"1"], Condition::None).unwrap();
         let mut mark = (&store as &dyn Storage).stamp("k").unwrap().unwrap();
@@ -241,7 +242,6 @@ mod tests {
         mark.set_changed(1);
         cache.keep("k", None, &mark, vec![1]);
         assert!(cache.find("k", None, &mark).is_some(), "what was changed long ago is kept");
-        std::fs::remove_dir_all(&folder).unwrap();
     }
 
     #[test]

@@ -45,6 +45,17 @@ pub enum Use {
 }
 
 impl Memory {
+    /// Elements of a selection of that shape in `size` bytes: dense, in C order.
+    pub fn dense(data: *mut u8, size: usize, shape: &[u64], data_type: DataType) -> Memory {
+        let strides = c_strides(shape, data_type.size());
+        Memory { data, size, offset: 0, strides, data_type, overflow: Overflow::Error, arena: None }
+    }
+
+    /// The elements of a slice, which are of that type: [`Memory::dense`].
+    pub fn of<T>(elements: &mut [T], shape: &[u64], data_type: DataType) -> Memory {
+        Memory::dense(elements.as_mut_ptr().cast(), size_of_val(elements), shape, data_type)
+    }
+
     /// Checks that every element of a selection of that shape is inside, that none overlap where that matters, and that the
     /// types can be converted.
     pub fn check(&self, shape: &[u64], file: DataType, way: Use) -> Result<()> {

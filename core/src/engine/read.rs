@@ -142,10 +142,11 @@ mod tests {
     use crate::store::StorageExt;
     use crate::store::fault;
     use crate::store::os::Call;
+    use crate::store::suite::TestFolder;
 
     #[test]
     fn many_chunks_are_opened_in_their_folder_and_none_where_there_is_no_folder() {
-        let root = std::env::temp_dir().join(format!("ozarr-read-folder-{}", std::process::id()));
+        let root = TestFolder::new("read-folder");
         let small = array(&root, r#"[{"name":"bytes","configuration":{"endian":"little"}}]"#);
         let keys = KeyEncoding::Default(Separator::Slash);
         let array = Arc::new(BoundArray { shape: Dims::from_slice(&[1024]), keys, ..(*small).clone() });
@@ -171,18 +172,16 @@ mod tests {
         // SAFETY: as above.
         let e = unsafe { crate::engine::read(&array, &all, &view(&mut vec![9; 1024])) }.unwrap_err();
         assert_eq!(e.os_errno(), libc::ENOTDIR);
-        std::fs::remove_dir_all(&root).unwrap();
     }
 
     #[test]
     fn chunks_that_go_while_many_are_read_are_looked_for_in_what_has_their_folders_name_by_then() {
-        let root = std::env::temp_dir().join(format!("ozarr-read-replaced-{}", std::process::id()));
-        let small = array(&root, r#"[{"name":"bytes","configuration":{"endian":"little"}}]"#);
         let keys = KeyEncoding::Default(Separator::Slash);
         let all = Selection::all(&[1024]);
         // What another process replaces, or removes, while chunks are read.
         for (replaced, is_removed) in [("a/c", false), ("a/c", true), ("a", false), ("", false), ("", true)] {
-            let _ = std::fs::remove_dir_all(&root);
+            let root = TestFolder::new("read-replaced");
+            let small = array(&root, r#"[{"name":"bytes","configuration":{"endian":"little"}}]"#);
             let open = || {
                 let store = Arc::new(crate::store::local::LocalStore::open(&root, true, crate::store::local::SyncMode::None).unwrap());
                 Arc::new(BoundArray { store, shape: Dims::from_slice(&[1024]), keys, ..(*small).clone() })
@@ -212,6 +211,5 @@ mod tests {
             let expected = if is_removed { 0 } else { 2 };
             assert!(replaced.is_empty() && is_removed || values.iter().all(|&value| value == expected), "{replaced} {is_removed}");
         }
-        let _ = std::fs::remove_dir_all(&root);
     }
 }

@@ -282,7 +282,7 @@ pub(super) mod tests {
     use super::*;
     use crate::codec::chain::Chain;
     use crate::dtype::{DataType, Element};
-    use crate::engine::{BoundArray, Home, Memory, Overflow, Selection, lock, pool, read, write};
+    use crate::engine::{BoundArray, Home, Memory, Selection, lock, pool, read, write};
     use crate::grid::{Grid, key};
     use crate::limits::Dims;
     use crate::metadata::{Codecs, extension::Extension};
@@ -290,6 +290,7 @@ pub(super) mod tests {
     use crate::store::fault;
     use crate::store::local::{LocalStore, SyncMode};
     use crate::store::os::Call;
+    use crate::store::suite::TestFolder;
 
     pub fn array(root: &std::path::Path, codecs: &str) -> Arc<BoundArray> {
         let list = crate::json::parse_text(codecs).unwrap();
@@ -325,16 +326,8 @@ pub(super) mod tests {
     }
 
     pub fn view(data: &mut [i32]) -> Memory {
-        let (data, size) = (data.as_mut_ptr().cast(), size_of_val(data));
-        Memory {
-            data,
-            size,
-            offset: 0,
-            strides: [4].into_iter().collect(),
-            data_type: DataType::Int32,
-            overflow: Overflow::Error,
-            arena: None,
-        }
+        let shape = [data.len() as u64];
+        Memory::of(data, &shape, DataType::Int32)
     }
 
     /// Writes the numbers from 1 on, and waits until what is read of them may be kept. Gives what reads one of them by its index, and checks it.
@@ -363,7 +356,7 @@ pub(super) mod tests {
 
     #[test]
     fn a_cold_element_is_an_open_and_two_reads_and_a_warm_one_a_look_and_a_read() {
-        let root = std::env::temp_dir().join(format!("ozarr-open-{}", std::process::id()));
+        let root = TestFolder::new("open");
         for (location, inner) in [("start", ""), ("end", r#",{"name":"zstd","configuration":{"level":1}}"#)] {
             let little = r#"{"name":"bytes","configuration":{"endian":"little"}}"#;
             let array = array(
@@ -386,13 +379,12 @@ pub(super) mod tests {
                 assert_eq!(calls(at, Call::Read), (2, 1));
             }
         }
-        std::fs::remove_dir_all(&root).unwrap();
     }
 
     /// Another program may write the file where it is, twice within one step of the clock.
     #[test]
     fn a_shard_is_not_kept_while_another_change_could_leave_no_trace() {
-        let root = std::env::temp_dir().join(format!("ozarr-open-unsettled-{}", std::process::id()));
+        let root = TestFolder::new("open-unsettled");
         let little = r#"{"name":"bytes","configuration":{"endian":"little"}}"#;
         let sharding =
             format!(r#"{{"name":"sharding_indexed","configuration":{{"chunk_shape":[4],"codecs":[{little}],"index_codecs":[{little}]}}}}"#);
@@ -408,12 +400,11 @@ pub(super) mod tests {
         assert!(!keeps());
         std::thread::sleep(std::time::Duration::from_millis(40));
         assert!(keeps());
-        std::fs::remove_dir_all(&root).unwrap();
     }
 
     #[test]
     fn the_indexes_of_inner_shards_are_kept_too_within_the_same_limit() {
-        let root = std::env::temp_dir().join(format!("ozarr-open-nested-{}", std::process::id()));
+        let root = TestFolder::new("open-nested");
         let little = r#"{"name":"bytes","configuration":{"endian":"little"}}"#;
         let sharding = |inner: &str, shape: &str| {
             format!(
@@ -434,12 +425,11 @@ pub(super) mod tests {
         kept.keep_inner((1, 1), &vec![7; share - 100]);
         kept.keep_inner((2, 1), &[8; 90]);
         assert!(kept.inner((1, 1)).is_none() && kept.inner((2, 1)).is_some_and(|index| *index == [8; 90]));
-        std::fs::remove_dir_all(&root).unwrap();
     }
 
     #[test]
     fn a_child_of_fork_reads_from_the_shards_that_the_parent_has_open() {
-        let root = std::env::temp_dir().join(format!("ozarr-open-fork-{}", std::process::id()));
+        let root = TestFolder::new("open-fork");
         let little = r#"{"name":"bytes","configuration":{"endian":"little"}}"#;
         let array = array(
             &root,
@@ -469,6 +459,5 @@ pub(super) mod tests {
         unsafe { libc::waitpid(pid, &mut status, 0) };
         assert_eq!(libc::WEXITSTATUS(status), 42);
         assert!(good());
-        std::fs::remove_dir_all(&root).unwrap();
     }
 }

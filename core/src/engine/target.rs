@@ -214,10 +214,11 @@ mod tests {
     use crate::engine::huge_pages::Pages;
     use crate::engine::shard_open::tests::array;
     use crate::platform::huge_pages_on_advice;
+    use crate::store::suite::TestFolder;
 
     #[test]
     fn nothing_is_decoded_straight_into_memory_that_may_be_revoked() {
-        let root = std::env::temp_dir().join(format!("ozarr-target-{}", std::process::id()));
+        let root = TestFolder::new("target");
         let array = array(&root, r#"[{"name":"bytes","configuration":{"endian":"little"}}]"#);
         let (mut memory, axes) = ([0i32; 16], [Axis { start: 0, count: 16, step: 1, memory: 4 }]);
         let (base, kind) = (memory.as_mut_ptr().cast(), (DataType::Int32, Overflow::Error));
@@ -225,13 +226,12 @@ mod tests {
         let leaf = leaf_of(&array.chain);
         assert_eq!(target.in_place(leaf, &axes), Some(64));
         assert_eq!(target.behind(Some(Arc::default())).in_place(leaf, &axes), None);
-        let _ = std::fs::remove_dir_all(root);
     }
 
     #[test]
     #[cfg(target_os = "linux")]
     fn huge_pages_are_written_past_the_caches_and_small_ones_through_them() {
-        let root = std::env::temp_dir().join(format!("ozarr-target-huge-{}", std::process::id()));
+        let root = TestFolder::new("target-huge");
         let array = array(&root, r#"[{"name":"bytes","configuration":{"endian":"little"}}]"#);
         for (bytes, large) in [(16 << 20, false), (64 << 20, true)] {
             let pages = Pages::new(bytes, true).unwrap();
@@ -242,6 +242,5 @@ mod tests {
             let advice = target.ask_for_huge_pages();
             assert_eq!((advice.is_some(), target.transfer.streams()), (could && large, could && large), "{bytes}");
         }
-        let _ = std::fs::remove_dir_all(root);
     }
 }

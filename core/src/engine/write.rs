@@ -503,14 +503,15 @@ mod tests {
     use crate::store::StorageExt;
     use crate::store::fault;
     use crate::store::os::Call;
+    use crate::store::suite::TestFolder;
 
     #[test]
     fn a_region_of_nothing_but_the_fill_value_leaves_no_chunk_and_one_other_element_is_stored() {
-        let root = std::env::temp_dir().join(format!("ozarr-write-fill-{}", std::process::id()));
         let little = r#"{"name":"bytes","configuration":{"endian":"little"}}"#;
         let sharded =
             format!(r#"{{"name":"sharding_indexed","configuration":{{"chunk_shape":[4],"codecs":[{little}],"index_codecs":[{little}]}}}}"#);
         for codecs in [format!("[{little}]"), format!("[{sharded}]")] {
+            let root = TestFolder::new("write-fill");
             let array = array(&root, &codecs);
             let write = |start: i64, values: &mut [i32]| {
                 let region = Selection::new(&[64], &[start], &[values.len() as i64], None).unwrap();
@@ -539,7 +540,6 @@ mod tests {
             write(8, &mut [0; 48]);
             let want = std::array::from_fn(|i| if (8..56).contains(&i) { 0 } else { 7 });
             assert_eq!(stored(), (want, vec![0, 3]));
-            std::fs::remove_dir_all(&root).unwrap();
         }
     }
 }

@@ -245,6 +245,7 @@ mod tests {
     use crate::store::file_options::FileOptions;
     use crate::store::local::LocalStore;
     use crate::store::memory::MemoryStore;
+    use crate::store::suite::TestFolder;
 
     #[test]
     fn behaves_as_a_store() {
@@ -309,7 +310,7 @@ mod tests {
 
     #[test]
     fn a_file_that_was_changed_just_now_is_not_kept() {
-        let folder = std::env::temp_dir().join(format!("ozarr-cache-{}", std::process::id()));
+        let folder = TestFolder::new("cache");
         let inner: SharedStore = Arc::new(LocalStore::open(&folder, true, FileOptions::default()).unwrap());
         let cache = CacheStore::new(inner.clone(), 8 << 10);
         let settled = || inner.files().unwrap().stamp("k").unwrap().unwrap().is_settled();
@@ -328,7 +329,6 @@ mod tests {
         }
         assert_eq!(read(), b"old");
         assert!(cache.bytes() > 0);
-        std::fs::remove_dir_all(&folder).unwrap();
     }
 
     #[test]

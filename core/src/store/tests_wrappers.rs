@@ -8,6 +8,7 @@ use super::prefix::PrefixStore;
 use super::zip::ZipStore;
 use super::*;
 use crate::error::Result;
+use crate::store::suite::TestFolder;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -169,8 +170,7 @@ fn a_store_has_twelve_methods_and_each_has_a_use_here() {
 
 /// Checks that a wrapper hands each method on to the same method of the store inside, but for those in `own`, and why these are not.
 fn check_wrapper(name: &str, wrap: fn(SharedStore) -> Arc<dyn Storage>, own: &[(&str, &str)]) {
-    let root = std::env::temp_dir().join(format!("ozarr-wrappers-{}-{name}", std::process::id()));
-    let _ = std::fs::remove_dir_all(&root);
+    let root = TestFolder::new(&format!("wrappers-{name}"));
     let inside = Counting::new(&root);
     let wrapper = wrap(inside.clone());
     let mut forgotten = Vec::new();
@@ -183,7 +183,6 @@ fn check_wrapper(name: &str, wrap: fn(SharedStore) -> Arc<dyn Storage>, own: &[(
         }
     }
     drop(wrapper);
-    std::fs::remove_dir_all(&root).unwrap();
     assert_eq!(forgotten, [""; 0], "{name}: these are not handed on, or are and are listed as if they were not");
 }
 
@@ -217,8 +216,7 @@ fn a_store_around_another_hands_on_every_method() {
 
 #[test]
 fn a_part_of_a_folder_renames_at_once_and_a_cached_one_knows_its_files() {
-    let root = std::env::temp_dir().join(format!("ozarr-wrapped-files-{}", std::process::id()));
-    let _ = std::fs::remove_dir_all(&root);
+    let root = TestFolder::new("wrapped-files");
     let local: SharedStore = Arc::new(LocalStore::open(&root, true, SyncMode::None).unwrap());
     local.put("part/old/k", &[b"1"], Condition::None).unwrap();
     let part: SharedStore = Arc::new(PrefixStore::below(local.clone(), "part/").unwrap());
@@ -227,17 +225,14 @@ fn a_part_of_a_folder_renames_at_once_and_a_cached_one_knows_its_files() {
     let cached: SharedStore = Arc::new(CacheStore::new(local.clone(), 1 << 20));
     assert_eq!(cached.file("part/new/k"), local.file("part/new/k"));
     assert!(cached.file("part/new/k").is_some());
-    std::fs::remove_dir_all(&root).unwrap();
 }
 
 #[test]
 fn an_archive_on_a_server_tells_how_often_requests_were_made_again() {
-    let root = std::env::temp_dir().join(format!("ozarr-wrapped-archive-{}", std::process::id()));
-    let _ = std::fs::remove_dir_all(&root);
+    let root = TestFolder::new("wrapped-archive");
     std::fs::create_dir_all(&root).unwrap();
     ZipStore::open(&root.join("x.zip"), true, SyncMode::None).unwrap().put("k", &[b"1"], Condition::None).unwrap();
     let far: SharedStore = Arc::new(LatencyStore::new(Counting::new(&root), Duration::ZERO));
     let archive: SharedStore = Arc::new(ZipStore::over(far, "x.zip").unwrap());
     assert_eq!((archive.retries(), archive.capabilities().latency, archive.capabilities().writable), (7, true, false));
-    std::fs::remove_dir_all(&root).unwrap();
 }

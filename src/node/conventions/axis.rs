@@ -5,10 +5,10 @@ use super::dataset::Dataset;
 use super::time::{Calendar, TimeUnits};
 use super::variable::VariableSpec;
 use crate::counting;
-use crate::dtype::{DataType, Overflow};
+use crate::dtype::DataType;
 use crate::engine::{Memory, Selection};
 use crate::error::{Result, bail};
-use crate::limits::{c_strides, filled};
+use crate::limits::filled;
 use crate::node::create_array::WriteValues;
 use crate::node::{Array, Create, path};
 
@@ -39,8 +39,7 @@ impl Dataset {
         }
         let (shape, data_type) = (coordinate.shape(), coordinate.data_type());
         let mut found = filled(0u8, values.len())?;
-        let (data, size, strides) = (found.as_mut_ptr(), found.len(), c_strides(&shape, data_type.size()));
-        let memory = Memory { data, size, offset: 0, strides, data_type, overflow: Overflow::Error, arena: None };
+        let memory = Memory::of(&mut found, &shape, data_type);
         // SAFETY: the memory lives as long as the call.
         unsafe { coordinate.read(&Selection::all(&shape), &memory) }?;
         let element = data_type.size().max(1);

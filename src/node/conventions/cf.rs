@@ -223,7 +223,8 @@ pub(super) fn packing_attributes(attributes: &mut Map, scale: Option<f64>, offse
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::Overflow;
+    use crate::node::tests::own;
+
     use crate::limits::c_strides;
     use crate::node::{Context, Create, Mode, Options, Spec, Store};
     use crate::store::latency::LatencyStore;
@@ -262,9 +263,7 @@ mod tests {
     }
 
     fn memory(data: &mut [f64], shape: &[u64]) -> Memory {
-        let (size, data) = (size_of_val(data), data.as_mut_ptr().cast());
-        let (strides, data_type) = (c_strides(shape, 8), DataType::Float64);
-        Memory { data, size, offset: 0, strides, data_type, overflow: Overflow::Error, arena: None }
+        Memory::of(data, shape, DataType::Float64)
     }
 
     #[test]
@@ -315,13 +314,11 @@ mod tests {
                 let mut values: Vec<f64> =
                     places.iter().map(|_| if below(4) == 0 { f64::NAN } else { below(4000) as f64 * 0.25 - 3.0 }).collect();
                 if round % 2 == 0 {
-                    // SAFETY: the memory is this function's.
-                    unsafe { array.write_packed(&region, &memory(&mut values, &count)) }.unwrap();
+                    own!(array.write_packed(&region, &memory(&mut values, &count))).unwrap();
                     places.iter().zip(&values).for_each(|(&p, v)| model[p] = *v);
                 } else {
                     for from in [&array, &far] {
-                        // SAFETY: as above.
-                        unsafe { from.read_unpacked(&region, &memory(&mut values, &count)) }.unwrap();
+                        own!(from.read_unpacked(&region, &memory(&mut values, &count))).unwrap();
                         for (&p, v) in places.iter().zip(&values) {
                             assert!(
                                 *v == model[p] || v.is_nan() && model[p].is_nan(),
@@ -362,16 +359,12 @@ mod tests {
                 data_type,
                 ..memory(&mut [], &[3])
             };
-            // SAFETY: the memory is this function's.
-            unsafe { array.write(&all, &raw(&mut bytes)) }.unwrap();
-            // SAFETY: as above.
-            unsafe { array.read_unpacked(&all, &memory(&mut got, &[3])) }.unwrap();
+            own!(array.write(&all, &raw(&mut bytes))).unwrap();
+            own!(array.read_unpacked(&all, &memory(&mut got, &[3]))).unwrap();
             assert!(got.iter().zip(want).all(|(x, want)| *x == want || x.is_nan() && want.is_nan()), "{name}: {got:?}, expected {want:?}");
-            // SAFETY: as above.
-            unsafe { array.write_packed(&all, &memory(&mut got, &[3])) }.unwrap();
+            own!(array.write_packed(&all, &memory(&mut got, &[3]))).unwrap();
             let mut back = [0u8; 3];
-            // SAFETY: as above.
-            unsafe { array.read(&all, &raw(&mut back)) }.unwrap();
+            own!(array.read(&all, &raw(&mut back))).unwrap();
             assert_eq!(back, bytes, "{name}");
         }
     }

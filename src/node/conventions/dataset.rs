@@ -415,19 +415,13 @@ mod tests {
     use super::*;
     use crate::dtype::DataType;
     use crate::dtype::Element;
-    use crate::engine::{Memory, Overflow, Selection};
-    use crate::limits::c_strides;
+    use crate::engine::{Memory, Selection};
     use crate::metadata::json;
+    use crate::node::tests::own;
     use crate::node::{Attributes, Context, Create, NodeKind, Series, Spec};
 
     fn memory_store() -> Store {
         Store::memory(&Context::default())
-    }
-
-    fn memory<T>(data: &mut [T], shape: &[u64], data_type: DataType) -> Memory {
-        let strides = c_strides(shape, size_of::<T>());
-        let size = size_of_val(data);
-        Memory { data: data.as_mut_ptr().cast(), size, offset: 0, strides, data_type, overflow: Overflow::Error, arena: None }
     }
 
     #[test]
@@ -670,8 +664,7 @@ mod tests {
             make("x", &["x"], &[5]);
             let cov = make("cov", &["x", "y", "x"], &[5, 2, 5]);
             let all = |n: u64| Selection::all(&[n, 2, n]);
-            // SAFETY: the memory is this function's.
-            unsafe { cov.write(&all(5), &memory(&mut [1i16; 50], &[5, 2, 5], DataType::Int16)) }.unwrap();
+            own!(cov.write(&all(5), &Memory::of(&mut [1i16; 50], &[5, 2, 5], DataType::Int16))).unwrap();
             drop(cov);
             let ds = Dataset::open(root).unwrap();
             let e = Series::open(&ds, "x", None, 0, 0).err().unwrap();
@@ -683,8 +676,7 @@ mod tests {
             }
             ds.close().unwrap();
             let mut got = [0i16; 50];
-            // SAFETY: as above.
-            unsafe { ds.variable("cov").unwrap().read(&all(5), &memory(&mut got, &[5, 2, 5], DataType::Int16)) }.unwrap();
+            own!(ds.variable("cov").unwrap().read(&all(5), &Memory::of(&mut got, &[5, 2, 5], DataType::Int16))).unwrap();
             for (at, found) in got.into_iter().enumerate() {
                 assert_eq!(found, if at / 10 < 3 && at % 5 < 3 { 1 } else { 7 }, "{at}");
             }
@@ -726,24 +718,19 @@ mod tests {
             let array = ds.define_variable("v", &v, Create::New).unwrap();
             let mut values = [1.0, f64::NAN, 100.5];
             let part = Selection::new(&[6], &[1], &[3], None).unwrap();
-            // SAFETY: the memory is this function's.
-            unsafe { array.write_packed(&part, &memory(&mut values, &[3], DataType::Float64)) }.unwrap();
+            own!(array.write_packed(&part, &Memory::of(&mut values, &[3], DataType::Float64))).unwrap();
             let mut raw = [0i16; 6];
-            // SAFETY: as above.
-            unsafe { array.read(&Selection::all(&[6]), &memory(&mut raw, &[6], DataType::Int16)) }.unwrap();
+            own!(array.read(&Selection::all(&[6]), &Memory::of(&mut raw, &[6], DataType::Int16))).unwrap();
             assert_eq!(raw, [-9999, -198, -9999, 1, -9999, -9999], "{format:?}");
             let mut got = [0f32; 6];
             let again = Array::open(&store, "v").unwrap();
-            // SAFETY: as above.
-            unsafe { again.read_unpacked(&Selection::all(&[6]), &memory(&mut got, &[6], DataType::Float32)) }.unwrap();
+            own!(again.read_unpacked(&Selection::all(&[6]), &Memory::of(&mut got, &[6], DataType::Float32))).unwrap();
             assert_eq!((got[1], got[3]), (1.0, 100.5));
             assert!([0, 2, 4, 5].iter().all(|&i| got[i].is_nan()), "{format:?}: {got:?}");
             let mut whole = [0i32; 6];
-            // SAFETY: as above.
-            let e = unsafe { again.read_unpacked(&Selection::all(&[6]), &memory(&mut whole, &[6], DataType::Int32)) }.unwrap_err();
+            let e = own!(again.read_unpacked(&Selection::all(&[6]), &Memory::of(&mut whole, &[6], DataType::Int32))).unwrap_err();
             assert_eq!(e.kind(), ErrorKind::Type);
-            // SAFETY: as above.
-            let e = unsafe { again.write_packed(&part, &memory(&mut [0.0, 0.0, 1e9], &[3], DataType::Float64)) }.unwrap_err();
+            let e = own!(again.write_packed(&part, &Memory::of(&mut [0.0, 0.0, 1e9], &[3], DataType::Float64))).unwrap_err();
             assert!(e.kind() == ErrorKind::Range && e.to_string().contains("[2]") && e.message().contains("scale_factor 0.5"), "{e}");
             let has = again.attributes().names().unwrap();
             assert!(has.contains(&"_FillValue".to_string()), "{has:?}");
@@ -852,15 +839,12 @@ mod tests {
         let time = ds.define_time("time", 3, None, "hours since 2000-02-28", "noleap", Create::New).unwrap();
         let all = Selection::all(&[3]);
         let mut seconds = [0i64, 3600, 86_400];
-        // SAFETY: the memory is this function's.
-        unsafe { time.write_times(&all, "seconds since 2000-03-01", &memory(&mut seconds, &[3], DataType::Int64)) }.unwrap();
+        own!(time.write_times(&all, "seconds since 2000-03-01", &Memory::of(&mut seconds, &[3], DataType::Int64))).unwrap();
         let mut raw = [0i64; 3];
-        // SAFETY: as above.
-        unsafe { time.read(&all, &memory(&mut raw, &[3], DataType::Int64)) }.unwrap();
+        own!(time.read(&all, &Memory::of(&mut raw, &[3], DataType::Int64))).unwrap();
         assert_eq!(raw, [24, 25, 48]);
         let mut got = [0i64; 3];
-        // SAFETY: as above.
-        unsafe { time.read_times(&all, "milliseconds since 2000-03-01", &memory(&mut got, &[3], DataType::Int64)) }.unwrap();
+        own!(time.read_times(&all, "milliseconds since 2000-03-01", &Memory::of(&mut got, &[3], DataType::Int64))).unwrap();
         assert_eq!(got, [0, 3_600_000, 86_400_000]);
         // The least integer is no time, in the store, too, whether or not an attribute names another value for that.
         for (name, more, stored) in [("time", "{}", i64::MIN), ("later", r#"{"_FillValue":-1}"#, -1)] {
@@ -869,24 +853,18 @@ mod tests {
                 axis.attributes().set_json(name, &value.to_string()).unwrap();
             }
             let mut none = [3600i64, i64::MIN, 7200];
-            // SAFETY: as above.
-            unsafe { axis.write_times(&all, "seconds since 2000-02-28", &memory(&mut none, &[3], DataType::Int64)) }.unwrap();
-            // SAFETY: as above.
-            unsafe { axis.read(&all, &memory(&mut raw, &[3], DataType::Int64)) }.unwrap();
+            own!(axis.write_times(&all, "seconds since 2000-02-28", &Memory::of(&mut none, &[3], DataType::Int64))).unwrap();
+            own!(axis.read(&all, &Memory::of(&mut raw, &[3], DataType::Int64))).unwrap();
             assert_eq!(raw, [1, stored, 2]);
-            // SAFETY: as above.
-            unsafe { axis.write(&all, &memory(&mut [1i64, i64::MIN, 2], &[3], DataType::Int64)) }.unwrap();
-            // SAFETY: as above.
-            unsafe { axis.read_times(&all, "seconds since 2000-02-28", &memory(&mut got, &[3], DataType::Int64)) }.unwrap();
+            own!(axis.write(&all, &Memory::of(&mut [1i64, i64::MIN, 2], &[3], DataType::Int64))).unwrap();
+            own!(axis.read_times(&all, "seconds since 2000-02-28", &Memory::of(&mut got, &[3], DataType::Int64))).unwrap();
             assert_eq!(got, none, "{name}");
         }
         let mut half = [1i64, 0, 0];
-        // SAFETY: as above.
-        let e = unsafe { time.write_times(&all, "minutes since 2000-03-01", &memory(&mut half, &[3], DataType::Int64)) }.unwrap_err();
+        let e = own!(time.write_times(&all, "minutes since 2000-03-01", &Memory::of(&mut half, &[3], DataType::Int64))).unwrap_err();
         assert_eq!(e.kind(), ErrorKind::Range, "{e}");
         let plain = ds.define_coordinate("x", 3, None, DataType::Int64, Some("m"), None).unwrap();
-        // SAFETY: as above.
-        let e = unsafe { plain.read_times(&all, "days since 2000-01-01", &memory(&mut got, &[3], DataType::Int64)) }.unwrap_err();
+        let e = own!(plain.read_times(&all, "days since 2000-01-01", &Memory::of(&mut got, &[3], DataType::Int64))).unwrap_err();
         assert!(e.message().contains("\"x\"") && e.message().contains("\"m\""), "{e}");
         // Packed counts: 24 hours and twice the number, which has no sign; then what makes no whole nanoseconds.
         let packed = ds
@@ -895,19 +873,14 @@ mod tests {
         for (name, value) in [("scale_factor", "2.0"), ("add_offset", "24"), ("_Unsigned", "\"true\"")] {
             packed.attributes().set_json(name, value).unwrap();
         }
-        // SAFETY: as above.
-        unsafe { packed.write(&all, &memory(&mut [0i8, 3, -1], &[3], DataType::Int8)) }.unwrap();
-        // SAFETY: as above.
-        unsafe { packed.read_times(&all, "minutes since 2000-01-02", &memory(&mut got, &[3], DataType::Int64)) }.unwrap();
+        own!(packed.write(&all, &Memory::of(&mut [0i8, 3, -1], &[3], DataType::Int8))).unwrap();
+        own!(packed.read_times(&all, "minutes since 2000-01-02", &Memory::of(&mut got, &[3], DataType::Int64))).unwrap();
         assert_eq!(got, [0, 360, 510 * 60]);
-        // SAFETY: as above.
-        unsafe { packed.write_times(&all, "days since 2000-01-01", &memory(&mut [1i64, 2, 22], &[3], DataType::Int64)) }.unwrap();
-        // SAFETY: as above.
-        unsafe { packed.read(&all, &memory(&mut raw, &[3], DataType::Int64)) }.unwrap();
+        own!(packed.write_times(&all, "days since 2000-01-01", &Memory::of(&mut [1i64, 2, 22], &[3], DataType::Int64))).unwrap();
+        own!(packed.read(&all, &Memory::of(&mut raw, &[3], DataType::Int64))).unwrap();
         assert_eq!(raw, [0, 12, 252 - 256]);
         packed.attributes().set_json("scale_factor", "1e-14").unwrap();
-        // SAFETY: as above.
-        let e = unsafe { packed.read_times(&all, "days since 2000-01-01", &memory(&mut got, &[3], DataType::Int64)) }.unwrap_err();
+        let e = own!(packed.read_times(&all, "days since 2000-01-01", &Memory::of(&mut got, &[3], DataType::Int64))).unwrap_err();
         assert_eq!((e.kind(), e.field()), (ErrorKind::Metadata, Some("scale_factor")), "{e}");
         let stamps = Array::create(
             &store,
@@ -916,10 +889,8 @@ mod tests {
             Create::New,
         )
         .unwrap();
-        // SAFETY: as above.
-        unsafe { stamps.write(&all, &memory(&mut [1i64, i64::MIN, 3], &[3], DataType::Int64)) }.unwrap();
-        // SAFETY: as above.
-        unsafe { stamps.read_times(&all, "hours since 1970-01-01", &memory(&mut got, &[3], DataType::Int64)) }.unwrap();
+        own!(stamps.write(&all, &Memory::of(&mut [1i64, i64::MIN, 3], &[3], DataType::Int64))).unwrap();
+        own!(stamps.read_times(&all, "hours since 1970-01-01", &Memory::of(&mut got, &[3], DataType::Int64))).unwrap();
         assert_eq!(got, [24, i64::MIN, 72]);
     }
 }

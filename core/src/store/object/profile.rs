@@ -79,10 +79,11 @@ impl Profile {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::store::suite::TestFolder;
 
     #[test]
     fn a_profile_is_found_in_both_files() {
-        let folder = std::env::temp_dir().join(format!("ozarr-profile-{}", std::process::id()));
+        let folder = TestFolder::new("profile");
         std::fs::create_dir_all(&folder).unwrap();
         let (credentials, config) = (folder.join("credentials"), folder.join("config"));
         std::fs::write(&credentials, "# c\n[default]\naws_access_key_id = A\naws_secret_access_key=B=\n[ other ]\naws_access_key_id=C\n")
@@ -105,6 +106,5 @@ mod tests {
         assert!(read(Some("none"), None, &env).is_err());
         assert!(read(None, Some("/nowhere/credentials"), &|_| None).is_err());
         assert!(read(None, None, &|_| None).unwrap() == Profile::default());
-        std::fs::remove_dir_all(&folder).unwrap();
     }
 }

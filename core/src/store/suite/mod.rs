@@ -2,11 +2,13 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // A failed check is a panic.
 
+mod folder;
 mod names;
 mod threads;
 mod tools;
 mod values;
 
+pub use self::folder::TestFolder;
 use self::names::*;
 use self::threads::*;
 use self::tools::*;
