@@ -12,6 +12,16 @@ pub enum Node {
     Group(Group),
 }
 
+/// What a method gives that arrays and groups both have.
+macro_rules! either {
+    ($node:ident.$method:ident()) => {
+        match $node {
+            Node::Array(array) => array.$method(),
+            Node::Group(group) => group.$method(),
+        }
+    };
+}
+
 impl Node {
     /// Opens the node at `path`, whatever its kind.
     pub fn open(store: &Store, path: &str) -> Result<Node> {
@@ -26,73 +36,46 @@ impl Node {
 
     /// The attributes.
     pub fn attributes(&self) -> &Attributes {
-        match self {
-            Node::Array(array) => array.attributes(),
-            Node::Group(group) => group.attributes(),
-        }
+        either!(self.attributes())
     }
 
     /// The path in the store; empty for the root.
     pub fn path(&self) -> &str {
-        match self {
-            Node::Array(array) => array.path(),
-            Node::Group(group) => group.path(),
-        }
+        either!(self.path())
     }
 
     /// The version of the document.
     pub fn format(&self) -> Format {
-        match self {
-            Node::Array(array) => array.format(),
-            Node::Group(group) => group.format(),
-        }
+        either!(self.format())
     }
 
     /// Of which draft of version 3 the node is, if of any.
     pub fn dialect(&self) -> Dialect {
-        match self {
-            Node::Array(array) => array.dialect(),
-            Node::Group(group) => group.dialect(),
-        }
+        either!(self.dialect())
     }
 
     /// The document as JSON, with the attributes as this handle knows them.
     pub fn metadata_json(&self) -> String {
-        match self {
-            Node::Array(array) => array.metadata_json(),
-            Node::Group(group) => group.metadata_json(),
-        }
+        either!(self.metadata_json())
     }
 
     /// The metadata as bytes that [`Node::import`] reads; of a group with those of everything below it.
     pub fn export(&self) -> Result<Vec<u8>> {
-        match self {
-            Node::Array(array) => array.export(),
-            Node::Group(group) => group.export(),
-        }
+        either!(self.export())
     }
 
     /// Reads the documents again: the handle knows what they say now.
     pub fn refresh(&self) -> Result<()> {
-        match self {
-            Node::Array(array) => array.refresh(),
-            Node::Group(group) => group.refresh(),
-        }
+        either!(self.refresh())
     }
 
     /// Stores what waits to be written, and makes durable what was written, as far as the store's mode promises it.
     pub fn flush(&self) -> Result<()> {
-        match self {
-            Node::Array(array) => array.flush(),
-            Node::Group(group) => group.flush(),
-        }
+        either!(self.flush())
     }
 
     /// The store.
     pub fn store(&self) -> &Store {
-        match self {
-            Node::Array(array) => array.store(),
-            Node::Group(group) => group.store(),
-        }
+        either!(self.store())
     }
 }

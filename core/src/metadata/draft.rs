@@ -4,7 +4,7 @@
 //! members of version 2 under other names, so it is read as such a one. What nodes and chunks are called is in `node/draft.rs`.
 
 use super::extension::Extension;
-use super::fields::extents;
+use super::fields::{check_attributes, extents};
 use super::json::{brief, get_u64, member};
 use super::{ArrayMeta, Codecs, Dialect, Format, GroupMeta, Map, Value, codecs_to_v3, v2};
 use crate::dtype::DataType;
@@ -104,14 +104,6 @@ pub fn array_from(document: Map) -> Result<ArrayMeta> {
         shard(&mut meta, &per_shard).map_err(|e| e.at_field("storage_transformers[0]"))?;
     }
     Ok(ArrayMeta { format: Format::V3, dialect: Dialect::D0, document, ..meta })
-}
-
-fn check_attributes(document: &Map) -> Result<()> {
-    match document.get("attributes") {
-        // zarrita writes null.
-        None | Some(Value::Null | Value::Object(_)) => Ok(()),
-        Some(other) => Err(err!(Metadata, "found {}, expected an object", brief(other)).at_field("attributes")),
-    }
 }
 
 /// Converts an array document of draft 1 to a `.zarray`.

@@ -1,7 +1,7 @@
 //! Members that the documents of several versions have, read and written: lists of lengths, separators, the version itself.
 
-use super::Value;
 use super::json;
+use super::{Map, Value};
 use crate::counting;
 use crate::error::{Error, Result, bail, err};
 use crate::grid::key::Separator;
@@ -14,6 +14,14 @@ pub fn wrong_format(found: &Value, expected: u64, advice: &str) -> Error {
         _ => err!(Metadata, "found {}, expected {expected}{advice}", json::brief(found)),
     };
     e.at_field("zarr_format")
+}
+
+/// Checks that the attributes are an object, if there are any; zarrita writes null for none.
+pub fn check_attributes(document: &Map) -> Result<()> {
+    match document.get("attributes") {
+        None | Some(Value::Null | Value::Object(_)) => Ok(()),
+        Some(other) => Err(err!(Metadata, "found {}, expected an object", json::brief(other)).at_field("attributes")),
+    }
 }
 
 /// A list of lengths as JSON.

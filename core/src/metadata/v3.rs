@@ -2,7 +2,7 @@
 //! Specification: v3 core, "Metadata" (array metadata, group metadata, extension points), regular grid, chunk key encodings.
 
 use super::extension::Extension;
-use super::fields::{extents, number_list, wrong_format};
+use super::fields::{check_attributes, extents, number_list, wrong_format};
 use super::json::{self, member};
 use super::v3_grid::{chunk_grid, grid_to_json, key_encoding, keys_to_json};
 use super::{ArrayMeta, Codecs, Dialect, Format, GroupMeta, Map, Value, registered};
@@ -232,13 +232,6 @@ fn refuse_unknown(document: &Map, known: &[&str]) -> Result<()> {
         }
     }
     Ok(())
-}
-
-fn check_attributes(document: &Map) -> Result<()> {
-    match document.get("attributes") {
-        None | Some(Value::Null | Value::Object(_)) => Ok(()),
-        Some(other) => Err(err!(Metadata, "found {}, expected an object", json::brief(other)).at_field("attributes")),
-    }
 }
 
 fn check_storage_transformers(document: &Map) -> Result<()> {

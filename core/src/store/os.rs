@@ -70,24 +70,9 @@ pub enum Call {
 }
 
 /// What system calls return: -1 is failure.
-trait Returned: Copy {
-    fn failed(self) -> bool;
-}
-impl Returned for i32 {
-    fn failed(self) -> bool {
-        self == -1
-    }
-}
-impl Returned for isize {
-    fn failed(self) -> bool {
-        self == -1
-    }
-}
-impl Returned for i64 {
-    fn failed(self) -> bool {
-        self == -1
-    }
-}
+trait Returned: Copy + PartialEq + From<i8> {}
+
+impl<R: Copy + PartialEq + From<i8>> Returned for R {}
 
 /// Makes a call until it is not interrupted by a signal.
 #[inline]
@@ -109,7 +94,7 @@ fn once<R: Returned>(call: Call, f: &mut impl FnMut() -> R) -> Os<R> {
     #[cfg(not(any(test, feature = "faults")))]
     let _ = call;
     let r = f();
-    if r.failed() { Err(Errno::last()) } else { Ok(r) }
+    if r == R::from(-1) { Err(Errno::last()) } else { Ok(r) }
 }
 
 /// How many of `len` bytes a transfer may move: all that the system allows, less where a test plans a short one.
