@@ -36,90 +36,50 @@ const REFERENCES: u64 = OPEN - 1;
 const FIRST_BLOCK: u32 = 64;
 const BLOCKS: usize = 17;
 
-/// The kind of object that a handle names. The number is part of the handle's bits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub(crate) enum HandleKind {
-    /// `ozarr_context`
-    Context = 1,
-    /// `ozarr_store`
-    Store = 2,
-    /// `ozarr_group`
-    Group = 3,
-    /// `ozarr_array`
-    Array = 4,
-    /// `ozarr_spec`
-    Spec = 5,
-    /// `ozarr_node_iter`
-    Iter = 6,
-    /// `ozarr_varlen`
-    Varlen = 7,
-    /// `ozarr_dtype`
-    Dtype = 8,
-    /// `ozarr_chunk_iter`
-    ChunkIter = 9,
-    /// `ozarr_shard_writer`
-    ShardWriter = 10,
-    /// `ozarr_appender`
-    Appender = 13,
-    /// `ozarr_dataset`
-    Dataset = 14,
-    /// `ozarr_request`
-    Request = 15,
-    /// `ozarr_series`
-    Series = 16,
-    /// `ozarr_answer`
-    Answer = 32,
-    /// `ozarr_keys`
-    Keys = 33,
-}
-
-impl HandleKind {
-    const ALL: [HandleKind; 16] = [
-        HandleKind::Context,
-        HandleKind::Store,
-        HandleKind::Group,
-        HandleKind::Array,
-        HandleKind::Spec,
-        HandleKind::Iter,
-        HandleKind::Varlen,
-        HandleKind::Dtype,
-        HandleKind::ChunkIter,
-        HandleKind::ShardWriter,
-        HandleKind::Appender,
-        HandleKind::Dataset,
-        HandleKind::Request,
-        HandleKind::Series,
-        HandleKind::Answer,
-        HandleKind::Keys,
-    ];
-
-    fn c_name(self) -> &'static str {
-        match self {
-            HandleKind::Context => "ozarr_context",
-            HandleKind::Store => "ozarr_store",
-            HandleKind::Group => "ozarr_group",
-            HandleKind::Array => "ozarr_array",
-            HandleKind::Spec => "ozarr_spec",
-            HandleKind::Iter => "ozarr_node_iter",
-            HandleKind::Varlen => "ozarr_varlen",
-            HandleKind::Dtype => "ozarr_dtype",
-            HandleKind::ChunkIter => "ozarr_chunk_iter",
-            HandleKind::ShardWriter => "ozarr_shard_writer",
-            HandleKind::Appender => "ozarr_appender",
-            HandleKind::Dataset => "ozarr_dataset",
-            HandleKind::Request => "ozarr_request",
-            HandleKind::Series => "ozarr_series",
-            HandleKind::Answer => "ozarr_answer",
-            HandleKind::Keys => "ozarr_keys",
+/// The kinds of objects that handles name. The number is part of the handle's bits; the text is the handle's type in C.
+macro_rules! handle_kinds {
+    ($($kind:ident = $number:literal, $name:literal;)+) => {
+        /// The kind of object that a handle names.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[repr(u8)]
+        pub(crate) enum HandleKind {
+            $(#[doc = $name] $kind = $number,)+
         }
-    }
+
+        impl HandleKind {
+            const ALL: &[HandleKind] = &[$(HandleKind::$kind),+];
+
+            fn c_name(self) -> &'static str {
+                match self {
+                    $(HandleKind::$kind => $name,)+
+                }
+            }
+        }
+    };
+}
+handle_kinds! {
+    Context = 1, "ozarr_context";
+    Store = 2, "ozarr_store";
+    Group = 3, "ozarr_group";
+    Array = 4, "ozarr_array";
+    Spec = 5, "ozarr_spec";
+    Iter = 6, "ozarr_node_iter";
+    Varlen = 7, "ozarr_varlen";
+    Dtype = 8, "ozarr_dtype";
+    ChunkIter = 9, "ozarr_chunk_iter";
+    ShardWriter = 10, "ozarr_shard_writer";
+    Appender = 13, "ozarr_appender";
+    Dataset = 14, "ozarr_dataset";
+    Request = 15, "ozarr_request";
+    Series = 16, "ozarr_series";
+    Answer = 32, "ozarr_answer";
+    Keys = 33, "ozarr_keys";
 }
 
 /// The kind that the bits of `handle` name, whether it is open or not; `None` if they are not those of a handle.
 pub(crate) fn kind_of(handle: *const c_void) -> Option<HandleKind> {
     let bits = handle as usize as u64;
-    HandleKind::ALL.into_iter().find(|&kind| bits >> 48 == TAG << 8 | KIND_MARK | kind as u64)
+    HandleKind::ALL.iter().copied().find(|&kind| bits >> 48 == TAG << 8 | KIND_MARK | kind as u64)
 }
 
 /// The error of a handle of another kind than `expected` names.
