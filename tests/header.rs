@@ -12,6 +12,7 @@ use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 /// A header: its name, what it says of itself (`ozarr.h` says what is in cbindgen.toml), and its sections: files of `src/ffi`.
 struct Header {
@@ -293,12 +294,30 @@ fn head(header: &Header, config: &cbindgen::Config, guard: &str) -> String {
     )
 }
 
+/// A folder of the sources as cbindgen gets them: with a mark at each function that gives a status, which becomes `OZARR_CHECKED`.
+static MARKED: LazyLock<PathBuf> = LazyLock::new(|| {
+    const EXPORTED: &str = "#[unsafe(no_mangle)]\n";
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("marked");
+    fs::create_dir_all(&folder).unwrap();
+    for section in sections() {
+        let marked = |function: &str| {
+            let gives_status = function.split(" {\n").next().unwrap().contains("-> ozarr_status");
+            format!("{EXPORTED}{}{function}", if gives_status { "#[must_use]\n" } else { "" })
+        };
+        let source = source(section);
+        let (head, functions) = source.split_once(EXPORTED).unwrap_or((&source, ""));
+        let functions = functions.split(EXPORTED).filter(|function| !function.is_empty()).map(marked);
+        fs::write(folder.join(format!("{section}.rs")), head.to_string() + &functions.collect::<String>()).unwrap();
+    }
+    folder
+});
+
 /// What cbindgen writes for each item, by the item's name: one block, or more for a struct that programs fill.
 fn blocks(mut config: cbindgen::Config) -> HashMap<String, Vec<String>> {
     (config.header, config.after_includes, config.no_includes, config.sys_includes) = (None, None, true, Vec::new());
     let mut builder = cbindgen::Builder::new().with_config(config);
     for section in sections() {
-        builder = builder.with_src(root().join("src/ffi").join(format!("{section}.rs")));
+        builder = builder.with_src(MARKED.join(format!("{section}.rs")));
     }
     let mut out = Vec::new();
     builder.generate().expect("cbindgen").write(&mut out);

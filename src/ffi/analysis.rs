@@ -95,7 +95,6 @@ growing!(ozarr_comparison: 40);
 ///
 /// @param[in] region may be NULL
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_array_summarize(
     array: *const ozarr_array,
     region: *const ozarr_region,
@@ -139,7 +138,6 @@ pub unsafe extern "C" fn ozarr_array_summarize(
 ///
 /// @param[in] region may be NULL
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_array_digest(
     array: *const ozarr_array,
     region: *const ozarr_region,
@@ -174,7 +172,6 @@ pub unsafe extern "C" fn ozarr_array_digest(
 /// @param[in] region_a,region_b may be NULL
 /// @param[out] first array(rank), may be NULL
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_array_compare(
     a: *const ozarr_array,
     region_a: *const ozarr_region,

@@ -47,7 +47,6 @@ use std::time::Duration;
 /// Errors: `OZARR_ERR_READ_ONLY`; `OZARR_ERR_BOUNDS` if there is no dimension `dim`; `OZARR_ERR_ARGUMENT`
 /// for a negative `publish_every`; those of documents and stores.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_appender_open(
     array: *mut ozarr_array,
     dim: i32,
@@ -75,7 +74,6 @@ pub unsafe extern "C" fn ozarr_appender_open(
 /// `OZARR_ERR_RANGE` as for writing a region; `OZARR_ERR_STATE` if another one has published; those of
 /// documents, chunks and stores.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_appender_append(
     appender: *mut ozarr_appender,
     count: i64,
@@ -100,7 +98,6 @@ pub unsafe extern "C" fn ozarr_appender_append(
 /// `OZARR_ERR_RANGE` as for `ozarr_array_write_ex`; `OZARR_ERR_STATE` if another one has published; those
 /// of documents, chunks and stores.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_appender_append_ex(appender: *mut ozarr_appender, count: i64, memory: *const ozarr_memory) -> ozarr_status {
     entry!("ozarr_appender_append_ex", {
         let count = at_least_0(count, "count")?;
@@ -120,7 +117,6 @@ pub unsafe extern "C" fn ozarr_appender_append_ex(appender: *mut ozarr_appender,
 ///
 /// @param[out] position,published may be NULL
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_appender_position(appender: *const ozarr_appender, position: *mut i64, published: *mut i64) -> ozarr_status {
     entry!("ozarr_appender_position", {
         let found = ozarr_appender::get(appender, "appender")?.with(|appender| Ok(appender.position()))?;
@@ -135,7 +131,6 @@ pub unsafe extern "C" fn ozarr_appender_position(appender: *const ozarr_appender
 ///
 /// Errors: `OZARR_ERR_STATE` if another one has published; those of documents, chunks and stores.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_appender_flush(appender: *mut ozarr_appender) -> ozarr_status {
     entry!("ozarr_appender_flush", { ozarr_appender::get(appender, "appender")?.with(Appender::flush) })
 }
@@ -145,7 +140,6 @@ pub unsafe extern "C" fn ozarr_appender_flush(appender: *mut ozarr_appender) -> 
 ///
 /// Errors: `OZARR_ERR_STATE` if another one has published; those of documents, chunks and stores.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_appender_close(appender: *mut ozarr_appender) -> ozarr_status {
     entry!("ozarr_appender_close", { ozarr_appender::close(appender, "appender")?.with(Appender::close) })
 }
@@ -169,7 +163,6 @@ pub unsafe extern "C" fn ozarr_appender_free(appender: *mut ozarr_appender) {
 ///
 /// @param[out] length may be NULL
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_array_wait_growth(
     array: *mut ozarr_array,
     dim: i32,
@@ -199,7 +192,6 @@ pub unsafe extern "C" fn ozarr_array_wait_growth(
 /// `OZARR_ERR_ARGUMENT` for fewer steps than are published, `OZARR_ERR_LIMIT` for more than an array can
 /// have; those of documents and stores.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_series_declare(series: *mut ozarr_series, position: i64) -> ozarr_status {
     entry!("ozarr_series_declare", {
         let position = at_least_0(position, "position")?;

@@ -36,7 +36,6 @@ use std::ffi::{c_char, c_void};
 /// @param[in] shape array(rank)
 /// @param[in] chunks array(rank), may be NULL
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_array_create(
     location: *const c_char,
     r#type: ozarr_type,
@@ -62,7 +61,6 @@ pub unsafe extern "C" fn ozarr_array_create(
 /// Errors: `OZARR_ERR_ARGUMENT` for another `mode`; `OZARR_ERR_LOCATION`, `OZARR_ERR_NAME`;
 /// `OZARR_ERR_READ_ONLY` where the store cannot be written; those of documents and stores.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_array_open(location: *const c_char, mode: *const c_char, out: *mut *mut ozarr_array) -> ozarr_status {
     entry!("ozarr_array_open", new(out), {
         // SAFETY: NUL-terminated texts, by the function's contract.
@@ -80,7 +78,6 @@ pub unsafe extern "C" fn ozarr_array_open(location: *const c_char, mode: *const 
 /// Errors: `OZARR_ERR_ARGUMENT` and `OZARR_ERR_TYPE` for a `type` that does not fit; those of chunks and
 /// stores.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_array_read(array: *const ozarr_array, r#type: ozarr_type, data: *mut c_void, size: usize) -> ozarr_status {
     entry!("ozarr_array_read", {
         let array = ozarr_array::get(array, "array")?;
@@ -97,7 +94,6 @@ pub unsafe extern "C" fn ozarr_array_read(array: *const ozarr_array, r#type: oza
 /// for a value that does not fit into the array's type; `OZARR_ERR_ARGUMENT` and `OZARR_ERR_TYPE` for a
 /// `type` that does not fit; those of chunks and stores.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_array_write(
     array: *const ozarr_array,
     r#type: ozarr_type,
@@ -123,7 +119,6 @@ pub unsafe extern "C" fn ozarr_array_write(
 ///
 /// @param[in] start,shape array(rank)
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_array_read_region(
     array: *const ozarr_array,
     start: *const i64,
@@ -156,7 +151,6 @@ pub unsafe extern "C" fn ozarr_array_read_region(
 ///
 /// @param[in] start,shape array(rank)
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_array_write_region(
     array: *const ozarr_array,
     start: *const i64,
@@ -179,7 +173,6 @@ pub unsafe extern "C" fn ozarr_array_write_region(
 ///
 /// Errors: those of documents, chunks and stores.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_array_close(array: *mut ozarr_array) -> ozarr_status {
     entry!("ozarr_array_close", { ozarr_array::close(array, "array")?.close() })
 }
@@ -199,7 +192,6 @@ pub unsafe extern "C" fn ozarr_array_free(array: *mut ozarr_array) {
 ///
 /// @param[out] rank
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_array_rank(array: *const ozarr_array, rank: *mut i32) -> ozarr_status {
     entry!("ozarr_array_rank", {
         let array = ozarr_array::get(array, "array")?;
@@ -214,7 +206,6 @@ pub unsafe extern "C" fn ozarr_array_rank(array: *const ozarr_array, rank: *mut 
 ///
 /// @param[out] shape array(rank)
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_array_shape(array: *const ozarr_array, shape: *mut i64) -> ozarr_status {
     entry!("ozarr_array_shape", {
         // SAFETY: room for every dimension, by the function's contract.
@@ -230,7 +221,6 @@ pub unsafe extern "C" fn ozarr_array_shape(array: *const ozarr_array, shape: *mu
 ///
 /// @param[out] shape array(rank)
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_array_chunk_shape(array: *const ozarr_array, shape: *mut i64) -> ozarr_status {
     entry!("ozarr_array_chunk_shape", {
         // SAFETY: room for every dimension, by the function's contract.
@@ -245,7 +235,6 @@ pub unsafe extern "C" fn ozarr_array_chunk_shape(array: *const ozarr_array, shap
 ///
 /// @param[out] shape array(rank)
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_array_inner_chunk_shape(array: *const ozarr_array, shape: *mut i64) -> ozarr_status {
     entry!("ozarr_array_inner_chunk_shape", {
         // SAFETY: room for every dimension, by the function's contract.
@@ -262,7 +251,6 @@ pub unsafe extern "C" fn ozarr_array_inner_chunk_shape(array: *const ozarr_array
 ///
 /// @param[out] type
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_array_type(array: *const ozarr_array, r#type: *mut ozarr_type) -> ozarr_status {
     entry!("ozarr_array_type", {
         let array = ozarr_array::get(array, "array")?;
@@ -277,7 +265,6 @@ pub unsafe extern "C" fn ozarr_array_type(array: *const ozarr_array, r#type: *mu
 ///
 /// @param[out] bytes
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_array_item_size(array: *const ozarr_array, bytes: *mut usize) -> ozarr_status {
     entry!("ozarr_array_item_size", {
         let array = ozarr_array::get(array, "array")?;
@@ -293,7 +280,6 @@ pub unsafe extern "C" fn ozarr_array_item_size(array: *const ozarr_array, bytes:
 ///
 /// @param[out] named may be NULL
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_array_dimension_name(
     array: *const ozarr_array,
     dim: i32,
@@ -322,7 +308,6 @@ pub unsafe extern "C" fn ozarr_array_dimension_name(
 ///
 /// @param[in] names array(rank), may be NULL
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_array_set_dimension_names(array: *mut ozarr_array, names: *const *const c_char) -> ozarr_status {
     entry!("ozarr_array_set_dimension_names", {
         let array = ozarr_array::get(array, "array")?;
@@ -341,7 +326,6 @@ pub unsafe extern "C" fn ozarr_array_set_dimension_names(array: *mut ozarr_array
 ///
 /// @param[out] defined may be NULL
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_array_fill_value(
     array: *const ozarr_array,
     value: *mut c_void,
@@ -383,7 +367,6 @@ pub const OZARR_RESIZE_KEEP: u32 = 1;
 ///
 /// @param[in] shape array(rank)
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_array_resize(array: *mut ozarr_array, shape: *const i64, flags: u32) -> ozarr_status {
     entry!("ozarr_array_resize", {
         let array = ozarr_array::get(array, "array")?;
@@ -412,7 +395,6 @@ pub unsafe extern "C" fn ozarr_array_resize(array: *mut ozarr_array, shape: *con
 /// `OZARR_ERR_BUFFER_SIZE` for fewer bytes than the slab has; `OZARR_ERR_RANGE`, `OZARR_ERR_TYPE` as for
 /// writing a region; those of documents, chunks and stores.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_array_append(
     array: *mut ozarr_array,
     dim: i32,

@@ -30,7 +30,6 @@ pub const OZARR_SINGLE: i64 = -1;
 ///
 /// @param[out] count
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_attr_count(node: *const ozarr_node, count: *mut i64) -> ozarr_status {
     entry!("ozarr_attr_count", {
         let node = node_of(node, "node")?;
@@ -43,7 +42,6 @@ pub unsafe extern "C" fn ozarr_attr_count(node: *const ozarr_node, count: *mut i
 ///
 /// Errors: `OZARR_ERR_BOUNDS` if there is no attribute `index`; those of documents and stores.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_attr_name(
     node: *const ozarr_node,
     index: i64,
@@ -64,7 +62,6 @@ pub unsafe extern "C" fn ozarr_attr_name(
 ///
 /// @param[out] kind
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_attr_kind(node: *const ozarr_node, name: *const c_char, kind: *mut ozarr_json_kind) -> ozarr_status {
     entry!("ozarr_attr_kind", {
         // SAFETY: a NUL-terminated text and room for the kind, by the function's contract.
@@ -79,7 +76,6 @@ pub unsafe extern "C" fn ozarr_attr_kind(node: *const ozarr_node, name: *const c
 ///
 /// @param[out] value
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_attr_get_int64(node: *const ozarr_node, name: *const c_char, value: *mut i64) -> ozarr_status {
     entry!("ozarr_attr_get_int64", {
         // SAFETY: a NUL-terminated text and room for the value, by the function's contract.
@@ -93,7 +89,6 @@ pub unsafe extern "C" fn ozarr_attr_get_int64(node: *const ozarr_node, name: *co
 ///
 /// @param[out] value
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_attr_get_double(node: *const ozarr_node, name: *const c_char, value: *mut f64) -> ozarr_status {
     entry!("ozarr_attr_get_double", {
         // SAFETY: a NUL-terminated text and room for the value, by the function's contract.
@@ -107,7 +102,6 @@ pub unsafe extern "C" fn ozarr_attr_get_double(node: *const ozarr_node, name: *c
 ///
 /// @param[out] value
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_attr_get_bool(node: *const ozarr_node, name: *const c_char, value: *mut bool) -> ozarr_status {
     entry!("ozarr_attr_get_bool", {
         // SAFETY: a NUL-terminated text and room for the value, by the function's contract.
@@ -120,7 +114,6 @@ pub unsafe extern "C" fn ozarr_attr_get_bool(node: *const ozarr_node, name: *con
 /// Errors: `OZARR_ERR_NOT_FOUND`; `OZARR_ERR_RANGE` for a string that contains a NUL; those of documents
 /// and stores.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_attr_get_string(
     node: *const ozarr_node,
     name: *const c_char,
@@ -144,7 +137,6 @@ pub unsafe extern "C" fn ozarr_attr_get_string(
 ///
 /// @param[out] count may be NULL
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_attr_get_strings(
     node: *const ozarr_node,
     name: *const c_char,
@@ -184,7 +176,6 @@ pub unsafe extern "C" fn ozarr_attr_get_strings(
 /// @param[out] values array(cap)
 /// @param[out] count
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_attr_get_numbers(
     node: *const ozarr_node,
     name: *const c_char,
@@ -207,7 +198,6 @@ pub unsafe extern "C" fn ozarr_attr_get_numbers(
 ///
 /// Errors: `OZARR_ERR_NOT_FOUND`; those of documents and stores.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_attr_get_json(
     node: *const ozarr_node,
     name: *const c_char,
@@ -225,7 +215,6 @@ pub unsafe extern "C" fn ozarr_attr_get_json(
 ///
 /// Errors: `OZARR_ERR_READ_ONLY`; `OZARR_ERR_NAME` for an empty name; those of documents and stores.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_attr_set_int64(node: *mut ozarr_node, name: *const c_char, value: i64) -> ozarr_status {
     entry!("ozarr_attr_set_int64", {
         // SAFETY: a NUL-terminated text, by the function's contract.
@@ -240,7 +229,6 @@ pub unsafe extern "C" fn ozarr_attr_set_int64(node: *mut ozarr_node, name: *cons
 ///
 /// Errors: `OZARR_ERR_READ_ONLY`; `OZARR_ERR_NAME` for an empty name; those of documents and stores.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_attr_set_double(node: *mut ozarr_node, name: *const c_char, value: f64) -> ozarr_status {
     entry!("ozarr_attr_set_double", {
         // SAFETY: a NUL-terminated text, by the function's contract.
@@ -252,7 +240,6 @@ pub unsafe extern "C" fn ozarr_attr_set_double(node: *mut ozarr_node, name: *con
 ///
 /// Errors: `OZARR_ERR_READ_ONLY`; `OZARR_ERR_NAME` for an empty name; those of documents and stores.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_attr_set_bool(node: *mut ozarr_node, name: *const c_char, value: bool) -> ozarr_status {
     entry!("ozarr_attr_set_bool", {
         // SAFETY: a NUL-terminated text, by the function's contract.
@@ -264,7 +251,6 @@ pub unsafe extern "C" fn ozarr_attr_set_bool(node: *mut ozarr_node, name: *const
 ///
 /// Errors: `OZARR_ERR_READ_ONLY`; `OZARR_ERR_NAME` for an empty name; those of documents and stores.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_attr_set_string(node: *mut ozarr_node, name: *const c_char, value: *const c_char) -> ozarr_status {
     entry!("ozarr_attr_set_string", {
         // SAFETY: NUL-terminated texts, by the function's contract.
@@ -279,7 +265,6 @@ pub unsafe extern "C" fn ozarr_attr_set_string(node: *mut ozarr_node, name: *con
 ///
 /// @param[in] values array(count)
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_attr_set_strings(
     node: *mut ozarr_node,
     name: *const c_char,
@@ -304,7 +289,6 @@ pub unsafe extern "C" fn ozarr_attr_set_strings(
 ///
 /// @param[in] values array(count)
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_attr_set_numbers(
     node: *mut ozarr_node,
     name: *const c_char,
@@ -326,7 +310,6 @@ pub unsafe extern "C" fn ozarr_attr_set_numbers(
 /// Errors: `OZARR_ERR_READ_ONLY`; `OZARR_ERR_NAME` for an empty name; `OZARR_ERR_RANGE` for NaN,
 /// infinities and numbers that no double can hold; those of documents and stores.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_attr_set_json(node: *mut ozarr_node, name: *const c_char, json: *const c_char) -> ozarr_status {
     entry!("ozarr_attr_set_json", {
         // SAFETY: NUL-terminated texts, by the function's contract.
@@ -339,7 +322,6 @@ pub unsafe extern "C" fn ozarr_attr_set_json(node: *mut ozarr_node, name: *const
 /// Errors: `OZARR_ERR_READ_ONLY`; `OZARR_ERR_ARGUMENT` for the one that makes a group a checkpoint; those
 /// of documents and stores.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_attr_erase(node: *mut ozarr_node, name: *const c_char) -> ozarr_status {
     entry!("ozarr_attr_erase", {
         // SAFETY: a NUL-terminated text, by the function's contract.
@@ -351,7 +333,6 @@ pub unsafe extern "C" fn ozarr_attr_erase(node: *mut ozarr_node, name: *const c_
 ///
 /// Errors: those of documents and stores.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_attrs_get(node: *const ozarr_node, buf: *mut c_char, cap: usize, len: *mut usize) -> ozarr_status {
     entry!("ozarr_attrs_get", {
         let node = node_of(node, "node")?;
@@ -366,7 +347,6 @@ pub unsafe extern "C" fn ozarr_attrs_get(node: *const ozarr_node, buf: *mut c_ch
 /// JSON; `OZARR_ERR_TYPE` for JSON that is no object; `OZARR_ERR_RANGE` for NaN, infinities and numbers
 /// that no double can hold; those of documents and stores.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_attrs_set(node: *mut ozarr_node, json: *const c_char) -> ozarr_status {
     entry!("ozarr_attrs_set", {
         let node = node_of(node, "node")?;
@@ -381,7 +361,6 @@ pub unsafe extern "C" fn ozarr_attrs_set(node: *mut ozarr_node, json: *const c_c
 /// Errors: `OZARR_ERR_READ_ONLY`; `OZARR_ERR_STATE` after another `ozarr_attrs_begin`; those of documents
 /// and stores.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_attrs_begin(node: *mut ozarr_node) -> ozarr_status {
     entry!("ozarr_attrs_begin", { node_of(node, "node")?.attributes().begin() })
 }
@@ -391,7 +370,6 @@ pub unsafe extern "C" fn ozarr_attrs_begin(node: *mut ozarr_node) -> ozarr_statu
 ///
 /// Errors: `OZARR_ERR_STATE` without `ozarr_attrs_begin`; those of documents and stores.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_attrs_commit(node: *mut ozarr_node) -> ozarr_status {
     entry!("ozarr_attrs_commit", { node_of(node, "node")?.attributes().commit() })
 }

@@ -67,7 +67,6 @@ fn parts(all: &[Checked]) -> Result<Vec<BatchPart<'_>>> {
 ///
 /// @param[in] entries array(count)
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_read_many(entries: *const ozarr_batch_entry, count: i64) -> ozarr_status {
     entry!("ozarr_read_many", {
         // SAFETY: `count` entries, by the function's contract.
@@ -86,7 +85,6 @@ pub unsafe extern "C" fn ozarr_read_many(entries: *const ozarr_batch_entry, coun
 ///
 /// @param[in] entries array(count)
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_write_many(entries: *const ozarr_batch_entry, count: i64) -> ozarr_status {
     entry!("ozarr_write_many", {
         // SAFETY: `count` entries, by the function's contract.
@@ -106,7 +104,6 @@ pub unsafe extern "C" fn ozarr_write_many(entries: *const ozarr_batch_entry, cou
 /// @param[in] entries array(count)
 /// @param[in] options may be NULL
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_iread_many(
     entries: *const ozarr_batch_entry,
     count: i64,
@@ -132,7 +129,6 @@ pub unsafe extern "C" fn ozarr_iread_many(
 /// @param[in] entries array(count)
 /// @param[in] options may be NULL
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_iwrite_many(
     entries: *const ozarr_batch_entry,
     count: i64,

@@ -23,7 +23,6 @@ pub const OZARR_BUFFER_SMALL_PAGES: u32 = 1;
 ///
 /// @param[out] out
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_buffer_alloc(bytes: usize, flags: u32, out: *mut *mut c_void) -> ozarr_status {
     entry!("ozarr_buffer_alloc", new(out), {
         if flags & !OZARR_BUFFER_SMALL_PAGES != 0 {

@@ -41,7 +41,6 @@ use std::sync::atomic::AtomicUsize;
 /// checkpoint, or an array is at `location`; `OZARR_ERR_NODE_KIND` if one is above it;
 /// `OZARR_ERR_READ_ONLY`; those of documents and stores.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_checkpoint_begin(location: *const c_char, name: *const c_char, out: *mut *mut ozarr_group) -> ozarr_status {
     entry!("ozarr_checkpoint_begin", new(out), {
         // SAFETY: NUL-terminated texts, by the function's contract.
@@ -61,7 +60,6 @@ pub unsafe extern "C" fn ozarr_checkpoint_begin(location: *const c_char, name: *
 ///
 /// Errors: `OZARR_ERR_ARGUMENT` for a group that is no begun checkpoint; those of documents and stores.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_checkpoint_commit(group: *mut ozarr_group) -> ozarr_status {
     entry!("ozarr_checkpoint_commit", { ozarr_group::close(group, "group")?.commit() })
 }
@@ -72,7 +70,6 @@ pub unsafe extern "C" fn ozarr_checkpoint_commit(group: *mut ozarr_group) -> oza
 /// Errors: `OZARR_ERR_ARGUMENT` for a group that is no begun checkpoint, of which nothing is removed;
 /// `OZARR_ERR_UNSUPPORTED` in archives, where nothing can be removed; those of documents and stores.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_checkpoint_abandon(group: *mut ozarr_group) -> ozarr_status {
     entry!("ozarr_checkpoint_abandon", { ozarr_group::close(group, "group")?.abandon() })
 }
@@ -82,7 +79,6 @@ pub unsafe extern "C" fn ozarr_checkpoint_abandon(group: *mut ozarr_group) -> oz
 ///
 /// Errors: `OZARR_ERR_LOCATION`, `OZARR_ERR_NAME`; those of documents and stores.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_checkpoint_latest(location: *const c_char, out: *mut *mut ozarr_group) -> ozarr_status {
     entry!("ozarr_checkpoint_latest", new(out), {
         // SAFETY: a NUL-terminated text, by the function's contract.
@@ -98,7 +94,6 @@ pub unsafe extern "C" fn ozarr_checkpoint_latest(location: *const c_char, out: *
 ///
 /// Errors: `OZARR_ERR_LOCATION`, `OZARR_ERR_NAME`; those of documents and stores.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_checkpoint_list(location: *const c_char, out: *mut *mut ozarr_node_iter) -> ozarr_status {
     entry!("ozarr_checkpoint_list", new(out), {
         // SAFETY: a NUL-terminated text, by the function's contract.
@@ -117,7 +112,6 @@ pub unsafe extern "C" fn ozarr_checkpoint_list(location: *const c_char, out: *mu
 /// Errors: `OZARR_ERR_LOCATION`, `OZARR_ERR_NAME`; `OZARR_ERR_ARGUMENT` for a negative `keep`;
 /// `OZARR_ERR_READ_ONLY`; those of documents and stores.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_checkpoint_prune(location: *const c_char, keep: i64) -> ozarr_status {
     entry!("ozarr_checkpoint_prune", {
         // SAFETY: a NUL-terminated text, by the function's contract.

@@ -43,7 +43,6 @@ use std::ffi::{c_char, c_void};
 ///
 /// @param[out] shape array(rank)
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_array_grid_shape(array: *const ozarr_array, shape: *mut i64) -> ozarr_status {
     entry!("ozarr_array_grid_shape", {
         // SAFETY: room for every dimension, by the function's contract.
@@ -61,7 +60,6 @@ pub unsafe extern "C" fn ozarr_array_grid_shape(array: *const ozarr_array, shape
 /// @param[out] start
 /// @param[out] extent may be NULL
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_array_chunk_extent(
     array: *const ozarr_array,
     dim: i32,
@@ -90,7 +88,6 @@ pub unsafe extern "C" fn ozarr_array_chunk_extent(
 ///
 /// @param[out] count
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_array_chunk_count(array: *const ozarr_array, inner: bool, count: *mut i64) -> ozarr_status {
     entry!("ozarr_array_chunk_count", {
         not_null(count, "count")?;
@@ -107,7 +104,6 @@ pub unsafe extern "C" fn ozarr_array_chunk_count(array: *const ozarr_array, inne
 ///
 /// @param[in] index array(rank)
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_array_chunk_key(
     array: *const ozarr_array,
     index: *const i64,
@@ -131,7 +127,6 @@ pub unsafe extern "C" fn ozarr_array_chunk_key(
 /// @param[in] index array(rank)
 /// @param[out] stored,offset,size
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_array_chunk_place(
     array: *const ozarr_array,
     index: *const i64,
@@ -165,7 +160,6 @@ pub unsafe extern "C" fn ozarr_array_chunk_place(
 ///
 /// @param[in] index array(rank)
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_array_chunk_read(
     array: *const ozarr_array,
     index: *const i64,
@@ -206,7 +200,6 @@ pub unsafe extern "C" fn ozarr_array_chunk_read(
 ///
 /// @param[in] index array(rank)
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_array_chunk_write(
     array: *const ozarr_array,
     index: *const i64,
@@ -232,7 +225,6 @@ pub unsafe extern "C" fn ozarr_array_chunk_write(
 /// @param[in] index array(rank)
 /// @param[out] stored
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_array_chunk_erase(
     array: *const ozarr_array,
     index: *const i64,
@@ -254,7 +246,6 @@ pub unsafe extern "C" fn ozarr_array_chunk_erase(
 ///
 /// Errors: those of stores.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_array_list_chunks(array: *const ozarr_array, inner: bool, out: *mut *mut ozarr_chunk_iter) -> ozarr_status {
     entry!("ozarr_array_list_chunks", new(out), {
         let chunks = ozarr_array::get(array, "array")?.chunks(inner)?;
@@ -269,7 +260,6 @@ pub unsafe extern "C" fn ozarr_array_list_chunks(array: *const ozarr_array, inne
 ///
 /// @param[out] more
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_chunk_iter_next(chunk_iter: *mut ozarr_chunk_iter, more: *mut bool) -> ozarr_status {
     entry!("ozarr_chunk_iter_next", {
         not_null(more, "more")?;
@@ -289,7 +279,6 @@ pub unsafe extern "C" fn ozarr_chunk_iter_next(chunk_iter: *mut ozarr_chunk_iter
 ///
 /// @param[out] index array(rank)
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_chunk_iter_index(chunk_iter: *const ozarr_chunk_iter, index: *mut i64) -> ozarr_status {
     entry!("ozarr_chunk_iter_index", {
         let (at, _) = chunk_of(chunk_iter)?;
@@ -305,7 +294,6 @@ pub unsafe extern "C" fn ozarr_chunk_iter_index(chunk_iter: *const ozarr_chunk_i
 ///
 /// @param[out] offset,size
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_chunk_iter_place(chunk_iter: *const ozarr_chunk_iter, offset: *mut i64, size: *mut i64) -> ozarr_status {
     entry!("ozarr_chunk_iter_place", {
         let (_, place) = chunk_of(chunk_iter)?;
@@ -334,7 +322,6 @@ pub unsafe extern "C" fn ozarr_chunk_iter_free(chunk_iter: *mut ozarr_chunk_iter
 ///
 /// @param[in] index array(rank)
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_shard_writer_new(
     array: *const ozarr_array,
     index: *const i64,
@@ -361,7 +348,6 @@ pub unsafe extern "C" fn ozarr_shard_writer_new(
 ///
 /// @param[in] index array(rank)
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_shard_writer_put(
     shard_writer: *mut ozarr_shard_writer,
     index: *const i64,
@@ -389,7 +375,6 @@ pub unsafe extern "C" fn ozarr_shard_writer_put(
 ///
 /// Errors: `OZARR_ERR_STATE` after another `ozarr_shard_writer_finish`; those of chunks and stores.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_shard_writer_finish(shard_writer: *mut ozarr_shard_writer) -> ozarr_status {
     entry!("ozarr_shard_writer_finish", { ozarr_shard_writer::get(shard_writer, "shard_writer")?.with(|writer| writer.finish()) })
 }

@@ -43,7 +43,6 @@ const MAX_THREADS: usize = 4096;
 ///
 /// Errors: none of its own.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_context_new(out: *mut *mut ozarr_context) -> ozarr_status {
     entry!("ozarr_context_new", new(out), {
         // SAFETY: `out` points to room for a handle, by the function's contract.
@@ -89,7 +88,6 @@ pub unsafe extern "C" fn ozarr_context_new(out: *mut *mut ozarr_context) -> ozar
 ///
 /// @param[in] context may be NULL
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_context_set(context: *mut ozarr_context, key: *const c_char, value: *const c_char) -> ozarr_status {
     entry!("ozarr_context_set", {
         // SAFETY: NUL-terminated texts, by the function's contract.
@@ -105,7 +103,6 @@ pub unsafe extern "C" fn ozarr_context_set(context: *mut ozarr_context, key: *co
 ///
 /// @param[in] context may be NULL
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_context_get(
     context: *const ozarr_context,
     key: *const c_char,
@@ -223,7 +220,6 @@ fn log_of_environment() -> Option<Log> {
 /// @param[in] context may be NULL
 /// @param[in] fn may be NULL
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_context_set_log(
     context: *mut ozarr_context,
     level: ozarr_log_level,

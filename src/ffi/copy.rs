@@ -88,7 +88,6 @@ growing!(ozarr_copy_options: 64);
 ///
 /// Errors: `OZARR_ERR_ARGUMENT` for another format; those of documents.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_array_copy_spec(array: *const ozarr_array, zarr_format: i32, out: *mut *mut ozarr_spec) -> ozarr_status {
     entry!("ozarr_array_copy_spec", new(out), {
         let spec = ozarr_array::get(array, "array")?.spec(format(zarr_format)?)?;
@@ -122,7 +121,6 @@ pub unsafe extern "C" fn ozarr_array_copy_spec(array: *const ozarr_array, zarr_f
 ///
 /// @param[in] options may be NULL
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_copy(source: *const c_char, dest: *const c_char, options: *const ozarr_copy_options) -> ozarr_status {
     entry!("ozarr_copy", {
         // SAFETY: NUL-terminated texts, by the function's contract.
@@ -148,7 +146,6 @@ pub unsafe extern "C" fn ozarr_copy(source: *const c_char, dest: *const c_char, 
 ///
 /// @param[in] options may be NULL
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_copy_at(
     store: *const ozarr_store,
     path: *const c_char,

@@ -46,7 +46,6 @@ use std::ffi::{c_char, c_void};
 /// `OZARR_ERR_EXISTS`, `OZARR_ERR_AGAIN` (see `mode`); `OZARR_ERR_NODE_KIND` if a node above is an array;
 /// `OZARR_ERR_READ_ONLY`; those of documents and stores.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_dataset_create(
     location: *const c_char,
     zarr_format: i32,
@@ -80,7 +79,6 @@ pub unsafe extern "C" fn ozarr_dataset_create(
 /// written; `OZARR_ERR_LOCATION`, `OZARR_ERR_NAME`; `OZARR_ERR_NOT_FOUND` if nothing is there;
 /// `OZARR_ERR_NODE_KIND` if an array is; those of documents and stores.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_dataset_open(location: *const c_char, mode: *const c_char, out: *mut *mut ozarr_dataset) -> ozarr_status {
     entry!("ozarr_dataset_open", new(out), {
         // SAFETY: NUL-terminated texts, by the function's contract.
@@ -96,7 +94,6 @@ pub unsafe extern "C" fn ozarr_dataset_open(location: *const c_char, mode: *cons
 ///
 /// Errors: those of documents and stores.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_group_open_dataset(group: *const ozarr_group, out: *mut *mut ozarr_dataset) -> ozarr_status {
     entry!("ozarr_group_open_dataset", new(out), {
         let group = ozarr_group::get(group, "group")?.for_another_handle();
@@ -109,7 +106,6 @@ pub unsafe extern "C" fn ozarr_group_open_dataset(group: *const ozarr_group, out
 ///
 /// Errors: none of its own.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_dataset_open_group(dataset: *const ozarr_dataset, out: *mut *mut ozarr_group) -> ozarr_status {
     entry!("ozarr_dataset_open_group", new(out), {
         let group = ozarr_dataset::get(dataset, "dataset")?.group().for_another_handle();
@@ -124,7 +120,6 @@ pub unsafe extern "C" fn ozarr_dataset_open_group(dataset: *const ozarr_dataset,
 /// Errors: `OZARR_ERR_ARGUMENT` for a negative length; `OZARR_ERR_NAME`; `OZARR_ERR_READ_ONLY`; those of
 /// documents and stores.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_dataset_define_dimension(dataset: *mut ozarr_dataset, name: *const c_char, length: i64) -> ozarr_status {
     entry!("ozarr_dataset_define_dimension", {
         let dataset = ozarr_dataset::get(dataset, "dataset")?;
@@ -138,7 +133,6 @@ pub unsafe extern "C" fn ozarr_dataset_define_dimension(dataset: *mut ozarr_data
 /// Errors: `OZARR_ERR_NOT_FOUND` if there is no such dimension; `OZARR_ERR_READ_ONLY`;
 /// `OZARR_ERR_ARGUMENT` for a negative length; those of documents, chunks and stores.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_dataset_resize_dimension(dataset: *mut ozarr_dataset, name: *const c_char, length: i64) -> ozarr_status {
     entry!("ozarr_dataset_resize_dimension", {
         let dataset = ozarr_dataset::get(dataset, "dataset")?;
@@ -153,7 +147,6 @@ pub unsafe extern "C" fn ozarr_dataset_resize_dimension(dataset: *mut ozarr_data
 ///
 /// @param[out] count
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_dataset_dimension_count(dataset: *const ozarr_dataset, count: *mut i64) -> ozarr_status {
     entry!("ozarr_dataset_dimension_count", {
         let dataset = ozarr_dataset::get(dataset, "dataset")?;
@@ -168,7 +161,6 @@ pub unsafe extern "C" fn ozarr_dataset_dimension_count(dataset: *const ozarr_dat
 ///
 /// @param[out] extent may be NULL
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_dataset_dimension(
     dataset: *const ozarr_dataset,
     index: i64,
@@ -199,7 +191,6 @@ pub unsafe extern "C" fn ozarr_dataset_dimension(
 /// @param[out] length
 /// @param[out] longest may be NULL
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_dataset_dimension_length(
     dataset: *const ozarr_dataset,
     name: *const c_char,
@@ -230,7 +221,6 @@ pub unsafe extern "C" fn ozarr_dataset_dimension_length(
 /// @param[in] dimensions array(rank)
 /// @param[out] out may be NULL
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_dataset_define_variable(
     dataset: *mut ozarr_dataset,
     name: *const c_char,
@@ -309,7 +299,6 @@ growing!(ozarr_variable: 128, reserved);
 ///
 /// @param[out] out may be NULL
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_dataset_define_variable_ex(
     dataset: *mut ozarr_dataset,
     name: *const c_char,
@@ -343,7 +332,6 @@ pub unsafe extern "C" fn ozarr_dataset_define_variable_ex(
 /// @param[in] units may be NULL
 /// @param[out] out may be NULL
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_dataset_define_coordinate(
     dataset: *mut ozarr_dataset,
     name: *const c_char,
@@ -379,7 +367,6 @@ pub unsafe extern "C" fn ozarr_dataset_define_coordinate(
 /// @param[in] calendar may be NULL
 /// @param[out] out may be NULL
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_dataset_define_time(
     dataset: *mut ozarr_dataset,
     name: *const c_char,
@@ -406,7 +393,6 @@ pub unsafe extern "C" fn ozarr_dataset_define_time(
 /// Errors: `OZARR_ERR_NOT_FOUND` if there is no such variable; `OZARR_ERR_READ_ONLY`; those of documents
 /// and stores.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_dataset_set_coordinate(dataset: *mut ozarr_dataset, name: *const c_char) -> ozarr_status {
     entry!("ozarr_dataset_set_coordinate", {
         let dataset = ozarr_dataset::get(dataset, "dataset")?;
@@ -421,7 +407,6 @@ pub unsafe extern "C" fn ozarr_dataset_set_coordinate(dataset: *mut ozarr_datase
 ///
 /// @param[out] count
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_dataset_variable_count(dataset: *const ozarr_dataset, count: *mut i64) -> ozarr_status {
     entry!("ozarr_dataset_variable_count", {
         let dataset = ozarr_dataset::get(dataset, "dataset")?;
@@ -437,7 +422,6 @@ pub unsafe extern "C" fn ozarr_dataset_variable_count(dataset: *const ozarr_data
 ///
 /// @param[out] coordinate may be NULL
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_dataset_variable(
     dataset: *const ozarr_dataset,
     index: i64,
@@ -461,7 +445,6 @@ pub unsafe extern "C" fn ozarr_dataset_variable(
 ///
 /// Errors: `OZARR_ERR_NOT_FOUND` if there is no such variable; those of documents and stores.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_dataset_open_variable(
     dataset: *const ozarr_dataset,
     name: *const c_char,
@@ -484,7 +467,6 @@ pub unsafe extern "C" fn ozarr_dataset_open_variable(
 ///
 /// Errors: those of documents, chunks and stores.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_dataset_close(dataset: *mut ozarr_dataset) -> ozarr_status {
     entry!("ozarr_dataset_close", { ozarr_dataset::close(dataset, "dataset")?.close() })
 }

@@ -101,7 +101,6 @@ fn grammar(format: i32) -> Result<Grammar> {
 ///
 /// Errors: `OZARR_ERR_ARGUMENT` for another format, too; those of documents.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_dtype_parse(text: *const c_char, format: i32, out: *mut *mut ozarr_dtype) -> ozarr_status {
     entry!("ozarr_dtype_parse", new(out), {
         // SAFETY: a NUL-terminated text, by the function's contract.
@@ -116,7 +115,6 @@ pub unsafe extern "C" fn ozarr_dtype_parse(text: *const c_char, format: i32, out
 ///
 /// Errors: `OZARR_ERR_ARGUMENT` for an unknown type; `OZARR_ERR_TYPE`.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_dtype_of(r#type: ozarr_type, out: *mut *mut ozarr_dtype) -> ozarr_status {
     entry!("ozarr_dtype_of", new(out), {
         let element = data_type(r#type, None)?.into();
@@ -135,7 +133,6 @@ const BLANK: i32 = b' ' as i32;
 ///
 /// Errors: `OZARR_ERR_ARGUMENT` for another `pad`, or a size of 0 or too large.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_dtype_chars(size: usize, pad: i32, out: *mut *mut ozarr_dtype) -> ozarr_status {
     entry!("ozarr_dtype_chars", new(out), {
         let most = crate::dtype::MAX_LENGTH;
@@ -155,7 +152,6 @@ pub unsafe extern "C" fn ozarr_dtype_chars(size: usize, pad: i32, out: *mut *mut
 ///
 /// Errors: `OZARR_ERR_ARGUMENT` for a size of 0 or too large.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_dtype_struct(size: usize, out: *mut *mut ozarr_dtype) -> ozarr_status {
     entry!("ozarr_dtype_struct", new(out), {
         if size == 0 || size > crate::dtype::MAX_LENGTH as usize {
@@ -175,7 +171,6 @@ pub unsafe extern "C" fn ozarr_dtype_struct(size: usize, out: *mut *mut ozarr_dt
 ///
 /// @param[in] shape array(rank)
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_dtype_add_field(
     dtype: *mut ozarr_dtype,
     name: *const c_char,
@@ -217,7 +212,6 @@ pub unsafe extern "C" fn ozarr_dtype_free(dtype: *mut ozarr_dtype) {
 ///
 /// Errors: none of its own.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_array_copy_dtype(array: *const ozarr_array, out: *mut *mut ozarr_dtype) -> ozarr_status {
     entry!("ozarr_array_copy_dtype", new(out), {
         let array = ozarr_array::get(array, "array")?;
@@ -237,7 +231,6 @@ pub unsafe extern "C" fn ozarr_array_copy_dtype(array: *const ozarr_array, out: 
 ///
 /// @param[in] shape array(rank), may be NULL
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_spec_new_dtype(
     dtype: *const ozarr_dtype,
     rank: i32,
@@ -263,7 +256,6 @@ pub unsafe extern "C" fn ozarr_spec_new_dtype(
 /// without fields; `OZARR_ERR_TYPE`, also for JSON and lists of variable length; `OZARR_ERR_RANGE` for a
 /// value that does not fit; those of documents.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_spec_set_fill_dtype(
     spec: *mut ozarr_spec,
     dtype: *const ozarr_dtype,

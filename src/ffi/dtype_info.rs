@@ -69,7 +69,6 @@ pub const OZARR_BYTE_ORDER_MIXED: ozarr_byte_order = 3;
 ///
 /// @param[out] kind
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_dtype_get_kind(dtype: *const ozarr_dtype, kind: *mut ozarr_dtype_kind) -> ozarr_status {
     entry!("ozarr_dtype_get_kind", {
         let dtype = ozarr_dtype::get(dtype, "dtype")?;
@@ -88,7 +87,6 @@ pub unsafe extern "C" fn ozarr_dtype_get_kind(dtype: *const ozarr_dtype, kind: *
 ///
 /// @param[out] type
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_dtype_type(dtype: *const ozarr_dtype, r#type: *mut ozarr_type) -> ozarr_status {
     entry!("ozarr_dtype_type", {
         let element = element_of(dtype, "dtype")?;
@@ -103,7 +101,6 @@ pub unsafe extern "C" fn ozarr_dtype_type(dtype: *const ozarr_dtype, r#type: *mu
 ///
 /// @param[out] bytes
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_dtype_item_size(dtype: *const ozarr_dtype, bytes: *mut usize) -> ozarr_status {
     entry!("ozarr_dtype_item_size", {
         let dtype = ozarr_dtype::get(dtype, "dtype")?;
@@ -122,7 +119,6 @@ pub unsafe extern "C" fn ozarr_dtype_item_size(dtype: *const ozarr_dtype, bytes:
 ///
 /// @param[out] order
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_dtype_byte_order(dtype: *const ozarr_dtype, order: *mut ozarr_byte_order) -> ozarr_status {
     entry!("ozarr_dtype_byte_order", {
         let found = match resolve::order_of(element_of(dtype, "dtype")?) {
@@ -143,7 +139,6 @@ pub unsafe extern "C" fn ozarr_dtype_byte_order(dtype: *const ozarr_dtype, order
 ///
 /// @param[out] scale
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_dtype_unit(
     dtype: *const ozarr_dtype,
     buf: *mut c_char,
@@ -171,7 +166,6 @@ pub unsafe extern "C" fn ozarr_dtype_unit(
 ///
 /// @param[out] equal
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_dtype_equal(dtype: *const ozarr_dtype, other: *const ozarr_dtype, equal: *mut bool) -> ozarr_status {
     entry!("ozarr_dtype_equal", {
         let same = element_of(dtype, "dtype")? == element_of(other, "other")?;
@@ -185,7 +179,6 @@ pub unsafe extern "C" fn ozarr_dtype_equal(dtype: *const ozarr_dtype, other: *co
 ///
 /// Errors: `OZARR_ERR_ARGUMENT` for a struct without fields.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_dtype_name(dtype: *const ozarr_dtype, buf: *mut c_char, cap: usize, len: *mut usize) -> ozarr_status {
     entry!("ozarr_dtype_name", {
         let name = element_of(dtype, "dtype")?.data_type.name();
@@ -200,7 +193,6 @@ pub unsafe extern "C" fn ozarr_dtype_name(dtype: *const ozarr_dtype, buf: *mut c
 ///
 /// Errors: `OZARR_ERR_ARGUMENT` for a struct without fields.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_dtype_to_json(
     dtype: *const ozarr_dtype,
     format: i32,
@@ -231,7 +223,6 @@ pub unsafe extern "C" fn ozarr_dtype_to_json(
 ///
 /// @param[out] count
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_dtype_field_count(dtype: *const ozarr_dtype, count: *mut i64) -> ozarr_status {
     entry!("ozarr_dtype_field_count", {
         let dtype = ozarr_dtype::get(dtype, "dtype")?;
@@ -250,7 +241,6 @@ pub unsafe extern "C" fn ozarr_dtype_field_count(dtype: *const ozarr_dtype, coun
 /// Errors: `OZARR_ERR_TYPE` for a type without fields; `OZARR_ERR_BOUNDS` if there is no field `index`;
 /// `OZARR_ERR_ARGUMENT` for a struct without fields.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_dtype_field_name(
     dtype: *const ozarr_dtype,
     index: i64,
@@ -272,7 +262,6 @@ pub unsafe extern "C" fn ozarr_dtype_field_name(
 ///
 /// @param[out] offset
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_dtype_field_offset(dtype: *const ozarr_dtype, index: i64, offset: *mut usize) -> ozarr_status {
     entry!("ozarr_dtype_field_offset", {
         let found = field(dtype, index)?.offset;
@@ -286,7 +275,6 @@ pub unsafe extern "C" fn ozarr_dtype_field_offset(dtype: *const ozarr_dtype, ind
 /// Errors: `OZARR_ERR_TYPE` for a type without fields; `OZARR_ERR_BOUNDS` if there is no field `index`;
 /// `OZARR_ERR_ARGUMENT` for a struct without fields.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_dtype_copy_field_dtype(dtype: *const ozarr_dtype, index: i64, out: *mut *mut ozarr_dtype) -> ozarr_status {
     entry!("ozarr_dtype_copy_field_dtype", new(out), {
         let element = field(dtype, index)?.element;
@@ -305,7 +293,6 @@ pub unsafe extern "C" fn ozarr_dtype_copy_field_dtype(dtype: *const ozarr_dtype,
 /// @param[out] shape array(cap), may be NULL
 /// @param[out] rank
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_dtype_field_shape(
     dtype: *const ozarr_dtype,
     index: i64,
@@ -334,7 +321,6 @@ pub unsafe extern "C" fn ozarr_dtype_field_shape(
 /// Errors: `OZARR_ERR_ARGUMENT` for another format, or a struct without fields; `OZARR_ERR_BUFFER_SIZE`
 /// for another size than the type's; `OZARR_ERR_UNSUPPORTED` for types that have no such form.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_dtype_scalar_to_json(
     dtype: *const ozarr_dtype,
     format: i32,
@@ -364,7 +350,6 @@ pub unsafe extern "C" fn ozarr_dtype_scalar_to_json(
 /// `OZARR_ERR_BUFFER_SIZE` for fewer bytes than an element has; `OZARR_ERR_UNSUPPORTED` for types that
 /// have no such form; those of documents.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_dtype_scalar_from_json(
     dtype: *const ozarr_dtype,
     format: i32,

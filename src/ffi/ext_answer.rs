@@ -25,7 +25,6 @@ use std::sync::Arc;
 ///
 /// @param[in] context may be NULL
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_store_from_table(
     context: *const ozarr_context,
     table: *const ozarr_store_table,
@@ -57,7 +56,6 @@ pub unsafe extern "C" fn ozarr_store_from_table(
 /// @param[in] message may be NULL
 /// @param[in] details may be NULL
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_set_error(status: ozarr_status, message: *const c_char, details: *const ozarr_error_info) -> ozarr_status {
     entry!("ozarr_set_error", {
         let kind = kind_of(status).unwrap_or(ErrorKind::Callback);
@@ -91,7 +89,6 @@ pub unsafe extern "C" fn ozarr_set_error(status: ozarr_status, message: *const c
 /// Errors: `OZARR_ERR_ARGUMENT` for more parts than ranges, and for a part longer than its range;
 /// `OZARR_ERR_TRUNCATED` for a shorter one; `OZARR_ERR_LIMIT`.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_answer_put(answer: *mut ozarr_answer, data: *const c_void, size: usize) -> ozarr_status {
     entry!("ozarr_answer_put", {
         let answer = ozarr_answer::get(answer, "answer")?;
@@ -113,7 +110,6 @@ pub unsafe extern "C" fn ozarr_answer_put(answer: *mut ozarr_answer, data: *cons
 ///
 /// @param[out] data
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_answer_room(answer: *mut ozarr_answer, size: usize, data: *mut *mut c_void) -> ozarr_status {
     entry!("ozarr_answer_room", {
         not_null(data, "data")?;
@@ -128,7 +124,6 @@ pub unsafe extern "C" fn ozarr_answer_room(answer: *mut ozarr_answer, size: usiz
 ///
 /// Errors: `OZARR_ERR_ARGUMENT` for more bytes.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_answer_version(answer: *mut ozarr_answer, version: *const c_void, size: usize) -> ozarr_status {
     entry!("ozarr_answer_version", {
         let answer = ozarr_answer::get(answer, "answer")?;
@@ -149,7 +144,6 @@ pub unsafe extern "C" fn ozarr_answer_version(answer: *mut ozarr_answer, version
 ///
 /// Errors: `OZARR_ERR_ARGUMENT` for a negative size.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_answer_size(answer: *mut ozarr_answer, size: i64) -> ozarr_status {
     entry!("ozarr_answer_size", {
         let size = u64::try_from(size).map_err(|_| err!(Argument, "the argument `size` is {size}, expected at least 0"))?;
@@ -165,7 +159,6 @@ pub unsafe extern "C" fn ozarr_answer_size(answer: *mut ozarr_answer, size: i64)
 ///
 /// Errors: `OZARR_ERR_STATE` for an answer that is not one of `start_get_ranges`, or was ended before.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_answer_done(answer: *mut ozarr_answer, status: ozarr_status) -> ozarr_status {
     entry!("ozarr_answer_done", {
         let done = ozarr_answer::get(answer, "answer")?.with(|pending| match pending.done.take() {
@@ -181,7 +174,6 @@ pub unsafe extern "C" fn ozarr_answer_done(answer: *mut ozarr_answer, status: oz
 ///
 /// Errors: none of its own.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_keys_add(keys: *mut ozarr_keys, key: *const c_char) -> ozarr_status {
     entry!("ozarr_keys_add", {
         // SAFETY: a NUL-terminated text, by the function's contract.

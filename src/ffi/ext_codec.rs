@@ -104,7 +104,6 @@ growing!(ozarr_codec_table: 88);
 /// Errors: `OZARR_ERR_EXISTS` (see above); `OZARR_ERR_NAME` for a name that cannot be;
 /// `OZARR_ERR_ARGUMENT` for an empty one, and for an unknown flag or constant.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_register_codec(table: *const ozarr_codec_table) -> ozarr_status {
     entry!("ozarr_register_codec", {
         // SAFETY: NULL, or a struct with its size, by the function's contract.

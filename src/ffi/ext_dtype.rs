@@ -76,7 +76,6 @@ growing!(ozarr_dtype_table: 88);
 /// `OZARR_ERR_ARGUMENT` for an empty one, and for an unknown flag or constant; `OZARR_ERR_LIMIT` for
 /// elements that are too large.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_register_dtype(table: *const ozarr_dtype_table) -> ozarr_status {
     entry!("ozarr_register_dtype", {
         // SAFETY: NULL, or a struct with its size, by the function's contract.

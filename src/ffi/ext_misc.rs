@@ -139,7 +139,6 @@ growing!(ozarr_key_encoding_table: 64, reserved);
 /// Errors: `OZARR_ERR_EXISTS` (see above); `OZARR_ERR_NAME` for a name that cannot be;
 /// `OZARR_ERR_ARGUMENT` for an empty one, and for an unknown flag or constant.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_register_key_encoding(table: *const ozarr_key_encoding_table) -> ozarr_status {
     entry!("ozarr_register_key_encoding", {
         // SAFETY: NULL, or a struct with its size, by the function's contract.
@@ -165,7 +164,6 @@ pub unsafe extern "C" fn ozarr_register_key_encoding(table: *const ozarr_key_enc
 /// Errors: `OZARR_ERR_EXISTS` (see above); `OZARR_ERR_NAME` for a name that cannot be;
 /// `OZARR_ERR_ARGUMENT` for an empty one, and for an unknown flag or constant.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_register_transformer(table: *const ozarr_transformer_table) -> ozarr_status {
     entry!("ozarr_register_transformer", {
         // SAFETY: NULL, or a struct with its size, by the function's contract.
@@ -195,7 +193,6 @@ pub unsafe extern "C" fn ozarr_register_transformer(table: *const ozarr_transfor
 ///
 /// @param[in] check,destroy may be NULL
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_register_member(
     name: *const c_char,
     flags: u32,
@@ -220,7 +217,6 @@ pub unsafe extern "C" fn ozarr_register_member(
 ///
 /// Errors: `OZARR_ERR_ARGUMENT` for another `extension`.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_unregister(extension: ozarr_extension, name: *const c_char) -> ozarr_status {
     entry!("ozarr_unregister", {
         // SAFETY: a NUL-terminated text, by the function's contract.

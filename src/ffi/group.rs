@@ -21,7 +21,6 @@ use std::ptr::null;
 /// `OZARR_ERR_EXISTS`, `OZARR_ERR_AGAIN` (see `mode`); `OZARR_ERR_NODE_KIND` if a node above is an array;
 /// `OZARR_ERR_READ_ONLY`; those of documents and stores.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_group_create(location: *const c_char, mode: ozarr_create_mode, out: *mut *mut ozarr_group) -> ozarr_status {
     entry!("ozarr_group_create", new(out), {
         // SAFETY: a NUL-terminated text, by the function's contract.
@@ -39,7 +38,6 @@ pub unsafe extern "C" fn ozarr_group_create(location: *const c_char, mode: ozarr
 /// written; `OZARR_ERR_LOCATION`, `OZARR_ERR_NAME`; `OZARR_ERR_NOT_FOUND` if nothing is there;
 /// `OZARR_ERR_NODE_KIND` if an array is; those of documents and stores.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_group_open(location: *const c_char, mode: *const c_char, out: *mut *mut ozarr_group) -> ozarr_status {
     entry!("ozarr_group_open", new(out), {
         // SAFETY: NUL-terminated texts, by the function's contract.
@@ -57,7 +55,6 @@ pub unsafe extern "C" fn ozarr_group_open(location: *const c_char, mode: *const 
 /// `OZARR_ERR_NODE_KIND` if a node above is an array; `OZARR_ERR_READ_ONLY`; those of documents and
 /// stores.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_group_create_group(
     group: *mut ozarr_group,
     path: *const c_char,
@@ -80,7 +77,6 @@ pub unsafe extern "C" fn ozarr_group_create_group(
 /// Errors: `OZARR_ERR_NAME`; `OZARR_ERR_NOT_FOUND` if nothing is there; `OZARR_ERR_NODE_KIND` if an array
 /// is; those of documents and stores.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_group_open_group(
     group: *const ozarr_group,
     path: *const c_char,
@@ -102,7 +98,6 @@ pub unsafe extern "C" fn ozarr_group_open_group(
 /// `mode`); `OZARR_ERR_NODE_KIND` if a node above is an array; `OZARR_ERR_READ_ONLY`; those of documents
 /// and stores.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_group_create_array(
     group: *mut ozarr_group,
     path: *const c_char,
@@ -127,7 +122,6 @@ pub unsafe extern "C" fn ozarr_group_create_array(
 /// Errors: `OZARR_ERR_NAME`; `OZARR_ERR_NOT_FOUND` if nothing is there; `OZARR_ERR_NODE_KIND` if a group
 /// is; those of documents and stores.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_group_open_array(
     group: *const ozarr_group,
     path: *const c_char,
@@ -149,7 +143,6 @@ pub unsafe extern "C" fn ozarr_group_open_array(
 ///
 /// Errors: `OZARR_ERR_READ_ONLY`; those of documents and stores.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_group_consolidate(group: *mut ozarr_group) -> ozarr_status {
     entry!("ozarr_group_consolidate", { ozarr_group::get(group, "group")?.consolidate() })
 }
@@ -160,7 +153,6 @@ pub unsafe extern "C" fn ozarr_group_consolidate(group: *mut ozarr_group) -> oza
 ///
 /// Errors: those of documents and stores.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_group_close(group: *mut ozarr_group) -> ozarr_status {
     entry!("ozarr_group_close", { ozarr_group::close(group, "group")?.close() })
 }
@@ -183,7 +175,6 @@ pub unsafe extern "C" fn ozarr_group_free(group: *mut ozarr_group) {
 ///
 /// @param[in] shape array(rank)
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_group_put(
     group: *mut ozarr_group,
     path: *const c_char,
@@ -211,7 +202,6 @@ pub unsafe extern "C" fn ozarr_group_put(
 /// does not fit; `OZARR_ERR_ARGUMENT` and `OZARR_ERR_TYPE` for a `type` that does not fit; those of
 /// documents, chunks and stores.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_group_get(
     group: *const ozarr_group,
     path: *const c_char,

@@ -46,7 +46,6 @@ unsafe fn put_axis_text(
 ///
 /// @param[out] count
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_group_image_count(group: *const ozarr_group, count: *mut i64) -> ozarr_status {
     entry!("ozarr_group_image_count", {
         let all = ozarr_group::get(group, "group")?.multiscales()?;
@@ -61,7 +60,6 @@ pub unsafe extern "C" fn ozarr_group_image_count(group: *const ozarr_group, coun
 ///
 /// @param[out] levels,axes may be NULL
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_group_image_size(group: *const ozarr_group, image: i64, levels: *mut i64, axes: *mut i64) -> ozarr_status {
     entry!("ozarr_group_image_size", {
         let found = image_of(group, image)?;
@@ -78,7 +76,6 @@ pub unsafe extern "C" fn ozarr_group_image_size(group: *const ozarr_group, image
 ///
 /// Errors: `OZARR_ERR_BOUNDS` if there is no such image or level; those of documents and stores.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_group_image_level(
     group: *const ozarr_group,
     image: i64,
@@ -103,7 +100,6 @@ pub unsafe extern "C" fn ozarr_group_image_level(
 ///
 /// @param[out] scale,translation array(cap), may be NULL
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_group_image_scale(
     group: *const ozarr_group,
     image: i64,
@@ -136,7 +132,6 @@ pub unsafe extern "C" fn ozarr_group_image_scale(
 /// Errors: `OZARR_ERR_BOUNDS` if there is no such image or axis; `OZARR_ERR_ARGUMENT` for another
 /// `member`; those of documents and stores.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_group_image_axis(
     group: *const ozarr_group,
     image: i64,

@@ -125,7 +125,6 @@ growing!(ozarr_stats: 144);
 ///
 /// @param[in] region,memory may be NULL
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_array_explain(
     array: *const ozarr_array,
     region: *const ozarr_region,
@@ -168,7 +167,6 @@ pub unsafe extern "C" fn ozarr_array_explain(
 ///
 /// Errors: none of its own.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_array_stats(array: *const ozarr_array, stats: *mut ozarr_stats) -> ozarr_status {
     entry!("ozarr_array_stats", {
         let array = ozarr_array::get(array, "array")?;
@@ -181,7 +179,6 @@ pub unsafe extern "C" fn ozarr_array_stats(array: *const ozarr_array, stats: *mu
 ///
 /// Errors: none of its own.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_store_stats(store: *const ozarr_store, stats: *mut ozarr_stats) -> ozarr_status {
     entry!("ozarr_store_stats", {
         let store = ozarr_store::get(store, "store")?;
@@ -197,7 +194,6 @@ pub unsafe extern "C" fn ozarr_store_stats(store: *const ozarr_store, stats: *mu
 ///
 /// @param[in] context may be NULL
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_context_stats(context: *const ozarr_context, stats: *mut ozarr_stats) -> ozarr_status {
     entry!("ozarr_context_stats", {
         // SAFETY: a struct that begins with its size, by the function's contract.

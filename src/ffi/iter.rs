@@ -39,7 +39,6 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 ///
 /// @param[in] pattern may be NULL
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_group_list_nodes(
     group: *const ozarr_group,
     pattern: *const c_char,
@@ -67,7 +66,6 @@ pub unsafe extern "C" fn ozarr_group_list_nodes(
 ///
 /// @param[out] more
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_node_iter_next(iter: *mut ozarr_node_iter, more: *mut bool) -> ozarr_status {
     entry!("ozarr_node_iter_next", {
         not_null(more, "more")?;
@@ -83,7 +81,6 @@ pub unsafe extern "C" fn ozarr_node_iter_next(iter: *mut ozarr_node_iter, more: 
 ///
 /// Errors: `OZARR_ERR_STATE` before the first node and after the last.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_node_iter_name(iter: *const ozarr_node_iter, buf: *mut c_char, cap: usize, len: *mut usize) -> ozarr_status {
     entry!("ozarr_node_iter_name", {
         // SAFETY: room as is said, by the function's contract.
@@ -98,7 +95,6 @@ pub unsafe extern "C" fn ozarr_node_iter_name(iter: *const ozarr_node_iter, buf:
 ///
 /// @param[out] kind
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_node_iter_kind(iter: *const ozarr_node_iter, kind: *mut ozarr_node_kind) -> ozarr_status {
     entry!("ozarr_node_iter_kind", {
         // SAFETY: `kind` points to room for it.
@@ -110,7 +106,6 @@ pub unsafe extern "C" fn ozarr_node_iter_kind(iter: *const ozarr_node_iter, kind
 ///
 /// Errors: `OZARR_ERR_STATE` before the first node and after the last.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_node_iter_error(
     iter: *const ozarr_node_iter,
     buf: *mut c_char,

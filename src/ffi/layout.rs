@@ -58,7 +58,6 @@ growing!(ozarr_layout: 56);
 /// @param[in] shape array(rank), may be NULL
 /// @param[in] layout may be NULL
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_spec_new_ex(
     r#type: ozarr_type,
     rank: i32,

@@ -34,7 +34,6 @@ pub const OZARR_MIGRATE_LINK: u32 = 4;
 ///
 /// @param[in] progress may be NULL
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_migrate(
     source: *const c_char,
     dest: *const c_char,

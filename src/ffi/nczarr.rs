@@ -19,7 +19,6 @@ use std::ffi::c_char;
 ///
 /// Errors: those of documents and stores.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_group_nc_version(group: *const ozarr_group, buf: *mut c_char, cap: usize, len: *mut usize) -> ozarr_status {
     entry!("ozarr_group_nc_version", {
         let version = ozarr_group::get(group, "group")?.nc_version()?.unwrap_or_default();
@@ -35,7 +34,6 @@ pub unsafe extern "C" fn ozarr_group_nc_version(group: *const ozarr_group, buf: 
 ///
 /// @param[out] count
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_group_nc_dimension_count(group: *const ozarr_group, count: *mut i64) -> ozarr_status {
     entry!("ozarr_group_nc_dimension_count", {
         let all = ozarr_group::get(group, "group")?.nc_dimensions()?.unwrap_or_default();
@@ -51,7 +49,6 @@ pub unsafe extern "C" fn ozarr_group_nc_dimension_count(group: *const ozarr_grou
 ///
 /// @param[out] extent,unlimited may be NULL
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_group_nc_dimension(
     group: *const ozarr_group,
     index: i64,
@@ -81,7 +78,6 @@ pub unsafe extern "C" fn ozarr_group_nc_dimension(
 /// Errors: `OZARR_ERR_ARGUMENT` for a negative length; `OZARR_ERR_UNSUPPORTED` in format 3;
 /// `OZARR_ERR_NAME`; `OZARR_ERR_READ_ONLY`; those of documents and stores.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_group_nc_define_dimension(
     group: *mut ozarr_group,
     name: *const c_char,
@@ -103,7 +99,6 @@ pub unsafe extern "C" fn ozarr_group_nc_define_dimension(
 ///
 /// @param[out] scalar
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_array_nc_is_scalar(array: *const ozarr_array, scalar: *mut bool) -> ozarr_status {
     entry!("ozarr_array_nc_is_scalar", {
         not_null(scalar, "scalar")?;
@@ -118,7 +113,6 @@ pub unsafe extern "C" fn ozarr_array_nc_is_scalar(array: *const ozarr_array, sca
 ///
 /// Errors: none of its own.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_array_nc_type(array: *const ozarr_array, buf: *mut c_char, cap: usize, len: *mut usize) -> ozarr_status {
     entry!("ozarr_array_nc_type", {
         let found = ozarr_array::get(array, "array")?.nc_type();
@@ -132,7 +126,6 @@ pub unsafe extern "C" fn ozarr_array_nc_type(array: *const ozarr_array, buf: *mu
 ///
 /// Errors: those of documents and stores.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_attr_nc_type(
     node: *const ozarr_node,
     name: *const c_char,

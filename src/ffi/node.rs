@@ -49,7 +49,6 @@ pub unsafe extern "C" fn ozarr_group_node(group: *const ozarr_group) -> *mut oza
 /// written; `OZARR_ERR_LOCATION`, `OZARR_ERR_NAME`; `OZARR_ERR_NOT_FOUND` if nothing is there; those of
 /// documents and stores.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_node_open(
     location: *const c_char,
     mode: *const c_char,
@@ -72,7 +71,6 @@ pub unsafe extern "C" fn ozarr_node_open(
 /// `OZARR_ERR_AGAIN` while a series is open in it (see `OZARR_CREATE_OVERWRITE`);
 /// `OZARR_ERR_READ_ONLY`; those of documents and stores.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_node_erase(location: *const c_char) -> ozarr_status {
     entry!("ozarr_node_erase", {
         // SAFETY: a NUL-terminated text, by the function's contract.
@@ -86,7 +84,6 @@ pub unsafe extern "C" fn ozarr_node_erase(location: *const c_char) -> ozarr_stat
 ///
 /// Errors: none of its own.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_node_path(node: *const ozarr_node, buf: *mut c_char, cap: usize, len: *mut usize) -> ozarr_status {
     entry!("ozarr_node_path", {
         // SAFETY: room as is said, by the function's contract.
@@ -98,7 +95,6 @@ pub unsafe extern "C" fn ozarr_node_path(node: *const ozarr_node, buf: *mut c_ch
 ///
 /// Errors: none of its own.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_node_metadata(node: *const ozarr_node, buf: *mut c_char, cap: usize, len: *mut usize) -> ozarr_status {
     entry!("ozarr_node_metadata", {
         // SAFETY: room as is said, by the function's contract.
@@ -112,7 +108,6 @@ pub unsafe extern "C" fn ozarr_node_metadata(node: *const ozarr_node, buf: *mut 
 ///
 /// @param[out] format
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_node_zarr_format(node: *const ozarr_node, format: *mut i32) -> ozarr_status {
     entry!("ozarr_node_zarr_format", {
         // SAFETY: `format` points to room for it.
@@ -168,7 +163,6 @@ pub unsafe extern "C" fn ozarr_node_zarr_format(node: *const ozarr_node, format:
 /// the attribute is neither a text nor a list of texts; `OZARR_ERR_READ_ONLY`; those of documents, chunks
 /// and stores.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_node_set(node: *mut ozarr_node, key: *const c_char, value: *const c_char) -> ozarr_status {
     entry!("ozarr_node_set", {
         let node = node_of(node, "node")?;
@@ -188,7 +182,6 @@ pub unsafe extern "C" fn ozarr_node_set(node: *mut ozarr_node, key: *const c_cha
 /// Errors: `OZARR_ERR_ARGUMENT` for an unknown setting; `OZARR_ERR_TYPE` for `"history"` as for
 /// `ozarr_node_set`; those of documents and stores.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_node_get(
     node: *const ozarr_node,
     key: *const c_char,
@@ -215,7 +208,6 @@ pub unsafe extern "C" fn ozarr_node_get(
 ///
 /// @param[in] data may be NULL
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_node_refresh(node: *mut ozarr_node, data: *const c_void, size: usize) -> ozarr_status {
     entry!("ozarr_node_refresh", {
         let node = node_of(node, "node")?;
@@ -232,7 +224,6 @@ pub unsafe extern "C" fn ozarr_node_refresh(node: *mut ozarr_node, data: *const 
 ///
 /// Errors: those of documents, chunks and stores.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_node_flush(node: *mut ozarr_node) -> ozarr_status {
     entry!("ozarr_node_flush", { node_of(node, "node")?.flush() })
 }

@@ -26,7 +26,6 @@ use std::ffi::{c_char, c_void};
 ///
 /// @param[in] region may be NULL
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_array_read_unpacked(
     array: *const ozarr_array,
     region: *const ozarr_region,
@@ -55,7 +54,6 @@ pub unsafe extern "C" fn ozarr_array_read_unpacked(
 ///
 /// @param[in] region may be NULL
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_array_write_packed(
     array: *const ozarr_array,
     region: *const ozarr_region,
@@ -87,7 +85,6 @@ pub unsafe extern "C" fn ozarr_array_write_packed(
 /// @param[in] region may be NULL
 /// @param[out] counts array(elements)
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_array_read_times(
     array: *const ozarr_array,
     region: *const ozarr_region,
@@ -118,7 +115,6 @@ pub unsafe extern "C" fn ozarr_array_read_times(
 /// @param[in] region may be NULL
 /// @param[in] counts array(elements)
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_array_write_times(
     array: *const ozarr_array,
     region: *const ozarr_region,
@@ -143,7 +139,6 @@ pub unsafe extern "C" fn ozarr_array_write_times(
 ///
 /// @param[out] defined
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_array_missing_value(
     array: *const ozarr_array,
     value: *mut c_void,
@@ -177,7 +172,6 @@ pub unsafe extern "C" fn ozarr_array_missing_value(
 ///
 /// @param[in] calendar may be NULL
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_time_to_text(
     units: *const c_char,
     calendar: *const c_char,
@@ -204,7 +198,6 @@ pub unsafe extern "C" fn ozarr_time_to_text(
 /// @param[in] calendar may be NULL
 /// @param[out] count
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_time_from_text(
     units: *const c_char,
     calendar: *const c_char,

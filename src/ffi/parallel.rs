@@ -38,7 +38,6 @@ pub const OZARR_PARTITION_INNER: u32 = 1;
 /// @param[in] region may be NULL
 /// @param[out] start,shape array(rank)
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_array_partition(
     array: *const ozarr_array,
     region: *const ozarr_region,
@@ -78,7 +77,6 @@ pub unsafe extern "C" fn ozarr_array_partition(
 ///
 /// Errors: those of documents and stores.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_node_export(node: *const ozarr_node, buf: *mut c_void, cap: usize, len: *mut usize) -> ozarr_status {
     entry!("ozarr_node_export", {
         let bytes = node_of(node, "node")?.export()?;
@@ -96,7 +94,6 @@ pub unsafe extern "C" fn ozarr_node_export(node: *const ozarr_node, buf: *mut c_
 /// Errors: `OZARR_ERR_ARGUMENT` for another `mode`; `OZARR_ERR_LOCATION`; `OZARR_ERR_READ_ONLY` where the
 /// store cannot be written; those of documents and stores.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_node_import(
     location: *const c_char,
     mode: *const c_char,
@@ -118,7 +115,6 @@ pub unsafe extern "C" fn ozarr_node_import(
 ///
 /// Errors: those of documents and stores.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_node_import_at(
     store: *const ozarr_store,
     data: *const c_void,

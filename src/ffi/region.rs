@@ -127,7 +127,6 @@ growing!(ozarr_memory: 88, reserved);
 ///
 /// @param[in] region may be NULL
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_array_read_ex(
     array: *const ozarr_array,
     region: *const ozarr_region,
@@ -155,7 +154,6 @@ pub unsafe extern "C" fn ozarr_array_read_ex(
 ///
 /// @param[in] region may be NULL
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_array_write_ex(
     array: *const ozarr_array,
     region: *const ozarr_region,

@@ -111,7 +111,6 @@ growing!(ozarr_request_options: 40, reserved);
 ///
 /// @param[in] start,shape array(rank)
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_array_iread_region(
     array: *const ozarr_array,
     start: *const i64,
@@ -140,7 +139,6 @@ pub unsafe extern "C" fn ozarr_array_iread_region(
 /// @param[in] start,shape array(rank)
 #[allow(clippy::too_many_arguments)]
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_array_iwrite_region(
     array: *const ozarr_array,
     start: *const i64,
@@ -172,7 +170,6 @@ pub unsafe extern "C" fn ozarr_array_iwrite_region(
 ///
 /// @param[in] region,options may be NULL
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_array_iread_ex(
     array: *const ozarr_array,
     region: *const ozarr_region,
@@ -194,7 +191,6 @@ pub unsafe extern "C" fn ozarr_array_iread_ex(
 ///
 /// @param[in] region,options may be NULL
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_array_iwrite_ex(
     array: *const ozarr_array,
     region: *const ozarr_region,
@@ -244,7 +240,6 @@ unsafe fn begin(
 ///
 /// @param[out] done
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_request_test(request: *const ozarr_request, done: *mut bool) -> ozarr_status {
     entry!("ozarr_request_test", {
         let request = ozarr_request::get(request, "request")?;
@@ -264,7 +259,6 @@ pub unsafe extern "C" fn ozarr_request_test(request: *const ozarr_request, done:
 /// Errors: `OZARR_ERR_ARGUMENT` for NaN; `OZARR_ERR_STATE` from inside of a function that a request
 /// calls; those of the request: `OZARR_ERR_RANGE`, `OZARR_ERR_CANCELLED`; those of chunks and stores.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_request_wait(request: *const ozarr_request, seconds: f64) -> ozarr_status {
     entry!("ozarr_request_wait", {
         let request = ozarr_request::get(request, "request")?;
@@ -281,7 +275,6 @@ pub unsafe extern "C" fn ozarr_request_wait(request: *const ozarr_request, secon
 ///
 /// Errors: none of its own.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_request_cancel(request: *const ozarr_request) -> ozarr_status {
     entry!("ozarr_request_cancel", { ozarr_request::get(request, "request")?.pending.cancel() })
 }
@@ -305,7 +298,6 @@ pub unsafe extern "C" fn ozarr_request_free(request: *mut ozarr_request) {
 ///
 /// @param[out] state
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_request_get_state(request: *const ozarr_request, state: *mut ozarr_request_state) -> ozarr_status {
     entry!("ozarr_request_get_state", {
         let request = ozarr_request::get(request, "request")?;
@@ -325,7 +317,6 @@ pub unsafe extern "C" fn ozarr_request_get_state(request: *const ozarr_request, 
 ///
 /// Errors: none of its own.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_request_error(request: *const ozarr_request, info: *mut ozarr_error_info) -> ozarr_status {
     entry!("ozarr_request_error", {
         let request = ozarr_request::get(request, "request")?;
@@ -368,7 +359,6 @@ pub unsafe extern "C" fn ozarr_request_error(request: *const ozarr_request, info
 /// @param[in] requests array(count)
 /// @param[out] statuses array(count), may be NULL
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_requests_wait_all(
     requests: *const *mut ozarr_request,
     count: i64,
@@ -414,7 +404,6 @@ pub unsafe extern "C" fn ozarr_requests_wait_all(
 /// @param[in] requests array(count)
 /// @param[out] index
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_requests_wait_any(
     requests: *const *mut ozarr_request,
     count: i64,
@@ -446,7 +435,6 @@ pub unsafe extern "C" fn ozarr_requests_wait_any(
 ///
 /// Errors: none of its own.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_shutdown() -> ozarr_status {
     entry!("ozarr_shutdown", { crate::node::requests::shutdown() })
 }

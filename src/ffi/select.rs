@@ -45,7 +45,6 @@ use std::ffi::c_void;
 ///
 /// @param[in] counts,indices array(rank)
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_array_read_orthogonal(
     array: *const ozarr_array,
     counts: *const i64,
@@ -69,7 +68,6 @@ pub unsafe extern "C" fn ozarr_array_read_orthogonal(
 ///
 /// @param[in] counts,indices array(rank)
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_array_write_orthogonal(
     array: *const ozarr_array,
     counts: *const i64,
@@ -93,7 +91,6 @@ pub unsafe extern "C" fn ozarr_array_write_orthogonal(
 ///
 /// @param[in] points array(count * rank)
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_array_read_points(
     array: *const ozarr_array,
     points: *const i64,
@@ -117,7 +114,6 @@ pub unsafe extern "C" fn ozarr_array_read_points(
 ///
 /// @param[in] points array(count * rank)
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_array_write_points(
     array: *const ozarr_array,
     points: *const i64,
@@ -143,7 +139,6 @@ pub unsafe extern "C" fn ozarr_array_write_points(
 /// @param[in] region may be NULL
 /// @param[in] mask array(elements)
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_array_read_mask(
     array: *const ozarr_array,
     region: *const ozarr_region,
@@ -168,7 +163,6 @@ pub unsafe extern "C" fn ozarr_array_read_mask(
 /// @param[in] region may be NULL
 /// @param[in] mask array(elements)
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_array_write_mask(
     array: *const ozarr_array,
     region: *const ozarr_region,
@@ -195,7 +189,6 @@ pub unsafe extern "C" fn ozarr_array_write_mask(
 /// @param[in] region may be NULL
 /// @param[in] value
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_array_fill(
     array: *const ozarr_array,
     region: *const ozarr_region,

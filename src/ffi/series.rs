@@ -57,7 +57,6 @@ use std::ffi::{c_char, c_void};
 /// has the dimension twice; `OZARR_ERR_AGAIN` while another series of the dimension is open; those of
 /// documents, chunks and stores.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_series_open(
     dataset: *mut ozarr_dataset,
     dimension: *const c_char,
@@ -91,7 +90,6 @@ pub unsafe extern "C" fn ozarr_series_open(
 /// `OZARR_ERR_TYPE`, `OZARR_ERR_RANGE`, `OZARR_ERR_ARGUMENT` as for writing a region; those of chunks
 /// and stores.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_series_put(
     series: *mut ozarr_series,
     name: *const c_char,
@@ -118,7 +116,6 @@ pub unsafe extern "C" fn ozarr_series_put(
 /// `OZARR_ERR_BUFFER_SIZE`, `OZARR_ERR_TYPE`, `OZARR_ERR_RANGE`, `OZARR_ERR_ARGUMENT` as for
 /// `ozarr_array_write_ex`; those of chunks and stores.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_series_put_ex(series: *mut ozarr_series, name: *const c_char, memory: *const ozarr_memory) -> ozarr_status {
     entry!("ozarr_series_put_ex", {
         // SAFETY: a NUL-terminated text, by the function's contract.
@@ -151,7 +148,6 @@ pub unsafe extern "C" fn ozarr_series_put_ex(series: *mut ozarr_series, name: *c
 ///
 /// @param[in] names,memories array(count), may be NULL
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_series_step(
     series: *mut ozarr_series,
     value: f64,
@@ -180,7 +176,6 @@ pub unsafe extern "C" fn ozarr_series_step(
 ///
 /// @param[out] position,published may be NULL
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_series_position(series: *mut ozarr_series, position: *mut i64, published: *mut i64) -> ozarr_status {
     entry!("ozarr_series_position", {
         let found = ozarr_series::get(series, "series")?.with(|series| Ok(series.position()))?;
@@ -194,7 +189,6 @@ pub unsafe extern "C" fn ozarr_series_position(series: *mut ozarr_series, positi
 ///
 /// Errors: `OZARR_ERR_STATE` if another process has written; those of documents, chunks and stores.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_series_flush(series: *mut ozarr_series) -> ozarr_status {
     entry!("ozarr_series_flush", { ozarr_series::get(series, "series")?.with(Series::flush) })
 }
@@ -206,7 +200,6 @@ pub unsafe extern "C" fn ozarr_series_flush(series: *mut ozarr_series) -> ozarr_
 ///
 /// Errors: `OZARR_ERR_STATE` if another process has written; those of documents, chunks and stores.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_series_close(series: *mut ozarr_series) -> ozarr_status {
     entry!("ozarr_series_close", { ozarr_series::close(series, "series")?.with(Series::close) })
 }
@@ -236,7 +229,6 @@ pub unsafe extern "C" fn ozarr_series_free(series: *mut ozarr_series) {
 ///
 /// @param[out] length may be NULL
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_dataset_wait_growth(
     dataset: *mut ozarr_dataset,
     dimension: *const c_char,

@@ -43,7 +43,6 @@ use std::sync::PoisonError;
 ///
 /// @param[in] shape array(rank), may be NULL
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_spec_new(r#type: ozarr_type, rank: i32, shape: *const i64, out: *mut *mut ozarr_spec) -> ozarr_status {
     entry!("ozarr_spec_new", new(out), {
         // SAFETY: `rank` numbers, by the function's contract.
@@ -60,7 +59,6 @@ pub unsafe extern "C" fn ozarr_spec_new(r#type: ozarr_type, rank: i32, shape: *c
 ///
 /// @param[in] shape array(rank)
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_spec_set_shape(spec: *mut ozarr_spec, shape: *const i64) -> ozarr_status {
     entry!("ozarr_spec_set_shape", {
         // SAFETY: one number for each dimension, by the function's contract.
@@ -73,7 +71,6 @@ pub unsafe extern "C" fn ozarr_spec_set_shape(spec: *mut ozarr_spec, shape: *con
 ///
 /// Errors: `OZARR_ERR_NODE_KIND` for the document of a group; those of documents.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_spec_from_json(document: *const c_char, out: *mut *mut ozarr_spec) -> ozarr_status {
     entry!("ozarr_spec_from_json", new(out), {
         // SAFETY: a NUL-terminated text, by the function's contract.
@@ -90,7 +87,6 @@ pub unsafe extern "C" fn ozarr_spec_from_json(document: *const c_char, out: *mut
 /// `OZARR_ERR_EXISTS` (see `mode`); `OZARR_ERR_NODE_KIND` if a node above is an array;
 /// `OZARR_ERR_READ_ONLY`; those of documents and stores.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_array_create_ex(
     location: *const c_char,
     spec: *const ozarr_spec,
@@ -111,7 +107,6 @@ pub unsafe extern "C" fn ozarr_array_create_ex(
 ///
 /// Errors: `OZARR_ERR_ARGUMENT` for another number; those of documents.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_spec_set_zarr_format(spec: *mut ozarr_spec, format: i32) -> ozarr_status {
     entry!("ozarr_spec_set_zarr_format", { change(spec, &mut |s| s.set_format(format_of(format)?)) })
 }
@@ -123,7 +118,6 @@ pub unsafe extern "C" fn ozarr_spec_set_zarr_format(spec: *mut ozarr_spec, forma
 ///
 /// @param[in] chunks array(rank)
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_spec_set_chunks(spec: *mut ozarr_spec, chunks: *const i64) -> ozarr_status {
     entry!("ozarr_spec_set_chunks", {
         // SAFETY: one number for each dimension, by the function's contract.
@@ -142,7 +136,6 @@ pub unsafe extern "C" fn ozarr_spec_set_chunks(spec: *mut ozarr_spec, chunks: *c
 ///
 /// @param[in] extents array(count)
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_spec_set_chunk_extents(spec: *mut ozarr_spec, dim: i32, extents: *const i64, count: i64) -> ozarr_status {
     entry!("ozarr_spec_set_chunk_extents", {
         let count = match usize::try_from(count) {
@@ -167,7 +160,6 @@ pub unsafe extern "C" fn ozarr_spec_set_chunk_extents(spec: *mut ozarr_spec, dim
 ///
 /// @param[in] chunks array(rank), may be NULL
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_spec_set_inner_chunks(spec: *mut ozarr_spec, chunks: *const i64) -> ozarr_status {
     entry!("ozarr_spec_set_inner_chunks", {
         change(spec, &mut |s| match chunks.is_null() && s.rank() > 0 {
@@ -183,7 +175,6 @@ pub unsafe extern "C" fn ozarr_spec_set_inner_chunks(spec: *mut ozarr_spec, chun
 ///
 /// Errors: `OZARR_ERR_ARGUMENT` for an unknown type; `OZARR_ERR_TYPE`; those of documents.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_spec_set_type(spec: *mut ozarr_spec, r#type: ozarr_type) -> ozarr_status {
     entry!("ozarr_spec_set_type", { change(spec, &mut |s| s.set_data_type(data_type(r#type, None)?)) })
 }
@@ -196,7 +187,6 @@ pub unsafe extern "C" fn ozarr_spec_set_type(spec: *mut ozarr_spec, r#type: ozar
 ///
 /// @param[in] value
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_spec_set_fill_value(spec: *mut ozarr_spec, r#type: ozarr_type, value: *const c_void) -> ozarr_status {
     entry!("ozarr_spec_set_fill_value", {
         not_null(value, "value")?;
@@ -223,7 +213,6 @@ pub unsafe extern "C" fn ozarr_spec_set_fill_value(spec: *mut ozarr_spec, r#type
 /// Errors: `OZARR_ERR_ARGUMENT` for malformed JSON; `OZARR_ERR_TYPE` for attributes that are no object;
 /// those of documents.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_spec_set_member_json(spec: *mut ozarr_spec, name: *const c_char, json: *const c_char) -> ozarr_status {
     entry!("ozarr_spec_set_member_json", {
         // SAFETY: NUL-terminated texts, by the function's contract.
@@ -238,7 +227,6 @@ pub unsafe extern "C" fn ozarr_spec_set_member_json(spec: *mut ozarr_spec, name:
 ///
 /// @param[in] names array(rank)
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_spec_set_dimension_names(spec: *mut ozarr_spec, names: *const *const c_char) -> ozarr_status {
     entry!("ozarr_spec_set_dimension_names", {
         change(spec, &mut |s| {
@@ -258,7 +246,6 @@ pub unsafe extern "C" fn ozarr_spec_set_dimension_names(spec: *mut ozarr_spec, n
 ///
 /// Errors: `OZARR_ERR_ARGUMENT` for another constant; those of documents.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_spec_set_order(spec: *mut ozarr_spec, order: ozarr_order) -> ozarr_status {
     entry!("ozarr_spec_set_order", {
         let order = if is_order_f(order)? { Order::F } else { Order::C };
@@ -271,7 +258,6 @@ pub unsafe extern "C" fn ozarr_spec_set_order(spec: *mut ozarr_spec, order: ozar
 ///
 /// Errors: those of documents.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_spec_set_big_endian(spec: *mut ozarr_spec, big: bool) -> ozarr_status {
     entry!("ozarr_spec_set_big_endian", {
         let order = if big { ByteOrder::Big } else { ByteOrder::Little };
@@ -284,7 +270,6 @@ pub unsafe extern "C" fn ozarr_spec_set_big_endian(spec: *mut ozarr_spec, big: b
 ///
 /// Errors: `OZARR_ERR_ARGUMENT` for another separator; those of documents.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_spec_set_separator(spec: *mut ozarr_spec, separator: *const c_char) -> ozarr_status {
     entry!("ozarr_spec_set_separator", {
         // SAFETY: a NUL-terminated text, by the function's contract.
@@ -316,7 +301,6 @@ pub unsafe extern "C" fn ozarr_spec_set_separator(spec: *mut ozarr_spec, separat
 /// Errors: `OZARR_ERR_UNSUPPORTED` for an unknown name; `OZARR_ERR_ARGUMENT` for a level that it does not
 /// have; those of documents.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_spec_set_compressor(spec: *mut ozarr_spec, name: *const c_char, level: i32) -> ozarr_status {
     entry!("ozarr_spec_set_compressor", {
         // SAFETY: a NUL-terminated text, by the function's contract.
@@ -342,7 +326,6 @@ pub const OZARR_SHUFFLE_BIT: ozarr_shuffle = 3;
 ///
 /// Errors: `OZARR_ERR_ARGUMENT` for another constant; those of documents.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_spec_set_shuffle(spec: *mut ozarr_spec, shuffle: ozarr_shuffle) -> ozarr_status {
     entry!("ozarr_spec_set_shuffle", {
         let shuffle = shuffle_of(shuffle, "shuffle")?;
@@ -359,7 +342,6 @@ pub unsafe extern "C" fn ozarr_spec_set_shuffle(spec: *mut ozarr_spec, shuffle: 
 ///
 /// Errors: `OZARR_ERR_ARGUMENT` for a negative number; those of documents.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_spec_set_keep_bits(spec: *mut ozarr_spec, bits: i32) -> ozarr_status {
     entry!("ozarr_spec_set_keep_bits", {
         let bits = bits_of(bits, "bits")?;
@@ -391,7 +373,6 @@ pub const OZARR_ZFP_RATE: ozarr_zfp = 3;
 ///
 /// Errors: `OZARR_ERR_ARGUMENT` for another mode or parameter; those of documents.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_spec_set_zfp(spec: *mut ozarr_spec, mode: ozarr_zfp, parameter: f64) -> ozarr_status {
     entry!("ozarr_spec_set_zfp", {
         let whole = || {
@@ -414,7 +395,6 @@ pub unsafe extern "C" fn ozarr_spec_set_zfp(spec: *mut ozarr_spec, mode: ozarr_z
 ///
 /// Errors: those of documents.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_spec_set_checksum(spec: *mut ozarr_spec, checksum: bool) -> ozarr_status {
     entry!("ozarr_spec_set_checksum", { change(spec, &mut |s| s.set_checksum(checksum)) })
 }
@@ -423,7 +403,6 @@ pub unsafe extern "C" fn ozarr_spec_set_checksum(spec: *mut ozarr_spec, checksum
 ///
 /// Errors: `OZARR_ERR_STATE` without a shape; those of documents.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_spec_to_json(spec: *const ozarr_spec, buf: *mut c_char, cap: usize, len: *mut usize) -> ozarr_status {
     entry!("ozarr_spec_to_json", {
         let json = snapshot(spec)?.to_json()?;
@@ -438,7 +417,6 @@ pub unsafe extern "C" fn ozarr_spec_to_json(spec: *const ozarr_spec, buf: *mut c
 ///
 /// Errors: `OZARR_ERR_STATE` without a shape; those of documents.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_spec_suggest(spec: *mut ozarr_spec, buf: *mut c_char, cap: usize, len: *mut usize) -> ozarr_status {
     entry!("ozarr_spec_suggest", {
         change(spec, &mut |s| {

@@ -217,7 +217,6 @@ growing!(ozarr_error_info: 48, reserved);
 ///
 /// Errors: none of its own.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_last_error_info(info: *mut ozarr_error_info) -> ozarr_status {
     entry!("ozarr_last_error_info", {
         // SAFETY: a struct that begins with its size, by the function's contract.

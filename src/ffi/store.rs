@@ -47,7 +47,6 @@ const MAX_OPTIONS: usize = 64;
 /// store cannot be written; `OZARR_ERR_UNSUPPORTED` for a service that this build does not have; those of
 /// stores.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_store_open(location: *const c_char, mode: *const c_char, out: *mut *mut ozarr_store) -> ozarr_status {
     entry!("ozarr_store_open", new(out), {
         // SAFETY: NUL-terminated texts, by the function's contract.
@@ -146,7 +145,6 @@ pub unsafe extern "C" fn ozarr_store_open(location: *const c_char, mode: *const 
 /// @param[in] context may be NULL
 /// @param[in] options array(NULL), may be NULL
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_store_open_ex(
     context: *const ozarr_context,
     location: *const c_char,
@@ -169,7 +167,6 @@ pub unsafe extern "C" fn ozarr_store_open_ex(
 ///
 /// Errors: none of its own.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_store_memory(out: *mut *mut ozarr_store) -> ozarr_status {
     entry!("ozarr_store_memory", new(out), {
         // SAFETY: `out` points to room for a handle.
@@ -185,7 +182,6 @@ pub unsafe extern "C" fn ozarr_store_memory(out: *mut *mut ozarr_store) -> ozarr
 /// `mode`); `OZARR_ERR_NODE_KIND` if a node above is an array; `OZARR_ERR_READ_ONLY`; those of documents
 /// and stores.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_array_create_at(
     store: *mut ozarr_store,
     path: *const c_char,
@@ -209,7 +205,6 @@ pub unsafe extern "C" fn ozarr_array_create_at(
 /// Errors: `OZARR_ERR_NAME`; `OZARR_ERR_NOT_FOUND` if nothing is there; `OZARR_ERR_NODE_KIND` if a group
 /// is; those of documents and stores.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_array_open_at(store: *const ozarr_store, path: *const c_char, out: *mut *mut ozarr_array) -> ozarr_status {
     entry!("ozarr_array_open_at", new(out), {
         let store = ozarr_store::get(store, "store")?;
@@ -227,7 +222,6 @@ pub unsafe extern "C" fn ozarr_array_open_at(store: *const ozarr_store, path: *c
 /// `mode`); `OZARR_ERR_NODE_KIND` if a node above is an array; `OZARR_ERR_READ_ONLY`; those of documents
 /// and stores.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_group_create_at(
     store: *mut ozarr_store,
     path: *const c_char,
@@ -251,7 +245,6 @@ pub unsafe extern "C" fn ozarr_group_create_at(
 /// Errors: `OZARR_ERR_NAME`; `OZARR_ERR_NOT_FOUND` if nothing is there; `OZARR_ERR_NODE_KIND` if an array
 /// is; those of documents and stores.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_group_open_at(store: *const ozarr_store, path: *const c_char, out: *mut *mut ozarr_group) -> ozarr_status {
     entry!("ozarr_group_open_at", new(out), {
         let store = ozarr_store::get(store, "store")?;
@@ -269,7 +262,6 @@ pub unsafe extern "C" fn ozarr_group_open_at(store: *const ozarr_store, path: *c
 ///
 /// @param[out] kind
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_store_node_kind(store: *const ozarr_store, path: *const c_char, kind: *mut ozarr_node_kind) -> ozarr_status {
     entry!("ozarr_store_node_kind", {
         not_null(kind, "kind")?;
@@ -288,7 +280,6 @@ pub unsafe extern "C" fn ozarr_store_node_kind(store: *const ozarr_store, path: 
 /// series is open in it (see `OZARR_CREATE_OVERWRITE`); `OZARR_ERR_READ_ONLY`; those of
 /// documents and stores.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_store_node_erase(store: *mut ozarr_store, path: *const c_char) -> ozarr_status {
     entry!("ozarr_store_node_erase", {
         let store = ozarr_store::get(store, "store")?;
@@ -302,7 +293,6 @@ pub unsafe extern "C" fn ozarr_store_node_erase(store: *mut ozarr_store, path: *
 ///
 /// Errors: those of documents, chunks and stores.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_store_flush(store: *mut ozarr_store) -> ozarr_status {
     entry!("ozarr_store_flush", { ozarr_store::get(store, "store")?.flush_all() })
 }
@@ -311,7 +301,6 @@ pub unsafe extern "C" fn ozarr_store_flush(store: *mut ozarr_store) -> ozarr_sta
 ///
 /// Errors: those of documents, chunks and stores.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_store_close(store: *mut ozarr_store) -> ozarr_status {
     entry!("ozarr_store_close", { ozarr_store::close(store, "store")?.close(None) })
 }

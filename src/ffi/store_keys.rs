@@ -23,7 +23,6 @@ pub type ozarr_key_fn = Option<unsafe extern "C" fn(user: *mut c_void, key: *con
 /// Errors: `OZARR_ERR_ARGUMENT` for another `mode`; `OZARR_ERR_NAME`; `OZARR_ERR_READ_ONLY` where the
 /// store cannot be written; those of stores.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_store_below(
     store: *const ozarr_store,
     path: *const c_char,
@@ -46,7 +45,6 @@ pub unsafe extern "C" fn ozarr_store_below(
 /// Errors: `OZARR_ERR_ARGUMENT` for another `mode`; `OZARR_ERR_READ_ONLY` where the store cannot be
 /// written; those of stores.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_store_cached(
     store: *const ozarr_store,
     bytes: usize,
@@ -69,7 +67,6 @@ pub unsafe extern "C" fn ozarr_store_cached(
 ///
 /// @param[out] capabilities
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_store_capabilities(store: *const ozarr_store, capabilities: *mut u32) -> ozarr_status {
     entry!("ozarr_store_capabilities", {
         not_null(capabilities, "capabilities")?;
@@ -93,7 +90,6 @@ pub unsafe extern "C" fn ozarr_store_capabilities(store: *const ozarr_store, cap
 ///
 /// Errors: `OZARR_ERR_NAME` for a key that cannot be; those of stores.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_store_key_get(
     store: *const ozarr_store,
     key: *const c_char,
@@ -132,7 +128,6 @@ pub unsafe extern "C" fn ozarr_store_key_get(
 ///
 /// Errors: `OZARR_ERR_NAME` for a key that cannot be; `OZARR_ERR_READ_ONLY`; those of stores.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_store_key_put(
     store: *mut ozarr_store,
     key: *const c_char,
@@ -155,7 +150,6 @@ pub unsafe extern "C" fn ozarr_store_key_put(
 ///
 /// @param[out] erased may be NULL
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_store_key_erase(store: *mut ozarr_store, key: *const c_char, erased: *mut bool) -> ozarr_status {
     entry!("ozarr_store_key_erase", {
         let store = ozarr_store::get(store, "store")?;
@@ -173,7 +167,6 @@ pub unsafe extern "C" fn ozarr_store_key_erase(store: *mut ozarr_store, key: *co
 /// Errors: `OZARR_ERR_NAME` for a prefix that cannot be; `OZARR_ERR_CALLBACK` and whatever `each`
 /// returns; those of stores.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_store_key_list(
     store: *const ozarr_store,
     prefix: *const c_char,

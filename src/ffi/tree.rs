@@ -16,7 +16,6 @@ use std::ffi::c_char;
 /// for a path below itself; `OZARR_ERR_AGAIN` while a series is open in it (see
 /// `OZARR_CREATE_OVERWRITE`); `OZARR_ERR_READ_ONLY`; those of documents and stores.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_group_rename(group: *mut ozarr_group, path: *const c_char, to_path: *const c_char) -> ozarr_status {
     entry!("ozarr_group_rename", {
         let group = ozarr_group::get(group, "group")?;
@@ -32,7 +31,6 @@ pub unsafe extern "C" fn ozarr_group_rename(group: *mut ozarr_group, path: *cons
 /// series is open in it (see `OZARR_CREATE_OVERWRITE`); `OZARR_ERR_READ_ONLY`; those of
 /// documents and stores.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_group_erase(group: *mut ozarr_group, path: *const c_char) -> ozarr_status {
     entry!("ozarr_group_erase", {
         let group = ozarr_group::get(group, "group")?;
@@ -49,7 +47,6 @@ pub unsafe extern "C" fn ozarr_group_erase(group: *mut ozarr_group, path: *const
 ///
 /// @param[out] current
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_group_consolidated_check(
     group: *const ozarr_group,
     buf: *mut c_char,
@@ -93,7 +90,6 @@ growing!(ozarr_info: 48);
 ///
 /// Errors: those of stores.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_array_info(array: *const ozarr_array, info: *mut ozarr_info) -> ozarr_status {
     entry!("ozarr_array_info", {
         let array = ozarr_array::get(array, "array")?;

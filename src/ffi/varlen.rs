@@ -40,7 +40,6 @@ use std::ffi::{CStr, c_char, c_void};
 ///
 /// @param[in] region may be NULL
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_array_read_varlen(
     array: *const ozarr_array,
     region: *const ozarr_region,
@@ -70,7 +69,6 @@ pub unsafe extern "C" fn ozarr_array_read_varlen(
 /// @param[in] region may be NULL
 /// @param[in] offsets array(elements + 1)
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_array_write_varlen(
     array: *const ozarr_array,
     region: *const ozarr_region,
@@ -104,7 +102,6 @@ pub unsafe extern "C" fn ozarr_array_write_varlen(
 ///
 /// @param[in] offsets array(elements + 1)
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_array_append_varlen(
     array: *mut ozarr_array,
     dim: i32,
@@ -142,7 +139,6 @@ fn offset_count(shape: &[u64]) -> Result<usize> {
 /// @param[in] region may be NULL
 /// @param[in] strings array(elements)
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_array_write_strings(
     array: *const ozarr_array,
     region: *const ozarr_region,
@@ -173,7 +169,6 @@ pub unsafe extern "C" fn ozarr_array_write_strings(
 ///
 /// @param[out] type
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_array_list_type(array: *const ozarr_array, r#type: *mut ozarr_type) -> ozarr_status {
     entry!("ozarr_array_list_type", {
         not_null(r#type, "type")?;
@@ -191,7 +186,6 @@ pub unsafe extern "C" fn ozarr_array_list_type(array: *const ozarr_array, r#type
 ///
 /// Errors: `OZARR_ERR_TYPE` for elements of one size, too.
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_array_fill_text(array: *const ozarr_array, buf: *mut c_char, cap: usize, len: *mut usize) -> ozarr_status {
     entry!("ozarr_array_fill_text", {
         let array = ozarr_array::get(array, "array")?;
@@ -212,7 +206,6 @@ pub unsafe extern "C" fn ozarr_array_fill_text(array: *const ozarr_array, buf: *
 ///
 /// @param[out] count
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_varlen_count(varlen: *const ozarr_varlen, count: *mut i64) -> ozarr_status {
     entry!("ozarr_varlen_count", {
         let elements = ozarr_varlen::get(varlen, "varlen")?;
@@ -228,7 +221,6 @@ pub unsafe extern "C" fn ozarr_varlen_count(varlen: *const ozarr_varlen, count: 
 ///
 /// @param[out] bytes,len
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_varlen_get(
     varlen: *const ozarr_varlen,
     index: i64,
@@ -253,7 +245,6 @@ pub unsafe extern "C" fn ozarr_varlen_get(
 ///
 /// @param[out] offsets,data,size
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_varlen_all(
     varlen: *const ozarr_varlen,
     offsets: *mut *const i64,

@@ -96,7 +96,6 @@ growing!(ozarr_verified: 40);
 ///
 /// @param[in] each,progress may be NULL
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_store_verify(
     store: *mut ozarr_store,
     path: *const c_char,

@@ -16,7 +16,6 @@ use std::ffi::c_char;
 ///
 /// @param[out] keys,lost may be NULL
 #[unsafe(no_mangle)]
-#[must_use]
 pub unsafe extern "C" fn ozarr_zip_repair(path: *const c_char, keys: *mut i64, lost: *mut i64) -> ozarr_status {
     entry!("ozarr_zip_repair", {
         // SAFETY: a NUL-terminated text, by the function's contract.
