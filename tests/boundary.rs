@@ -38,7 +38,8 @@ fn fault(name: &str, attributes: &str, text: &str) -> Option<&'static str> {
         return Some("gives a status by the form for values, or the reverse");
     }
     let makes_handles = text[..open].contains("out: *mut *mut ") || text[..open].contains("group: *mut *mut ");
-    if makes_handles != first.starts_with(&format!("entry!(\"{name}\", new")) {
+    let clears = ["new", "cleared"].iter().any(|form| first.starts_with(&format!("entry!(\"{name}\", {form}")));
+    if makes_handles != clears {
         return Some("makes a handle and does not make the caller's variable NULL at once, by entry!'s `new(out)`, or the reverse");
     }
     if !body.trim_end().ends_with("})") || body.matches("entry!(").count() != 1 {

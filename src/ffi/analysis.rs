@@ -21,8 +21,8 @@ use super::entry;
 use super::handle::Handle;
 use super::region::{ozarr_region, selection_of};
 use super::status::ozarr_status;
-use super::strings::{number, put_numbers, put_text};
-use super::structs::{Output, growing};
+use super::strings::{number, put_numbers};
+use super::structs::{Growing, counts, growing};
 use super::types::ozarr_array;
 use crate::analysis::Exact;
 use crate::analysis::difference::{Tolerance, compare};
@@ -100,29 +100,15 @@ pub unsafe extern "C" fn ozarr_array_summarize(
     region: *const ozarr_region,
     summary: *mut ozarr_summary,
 ) -> ozarr_status {
-    entry!("ozarr_array_summarize", {
-        let array = ozarr_array::get(array, "array")?;
-        // SAFETY: a struct that begins with its size, by the function's contract.
-        let out = unsafe { Output::new(summary, "summary") }?;
+    entry!("ozarr_array_summarize", fill(summary), handles(array), {
         // SAFETY: a struct that begins with its size, by the function's contract.
         let selection = unsafe { selection_of(&array, region) }?;
         let found = Numbers::new(&array, selection, false)?.moments(&|_| Ok(()), |_, _| Ok(()))?;
         let (min, max) = found.range().unwrap_or((f64::NAN, f64::NAN));
-        out.fill(&ozarr_summary {
-            struct_size: 0,
-            elements: number(found.elements),
-            missing: number(found.missing),
-            nan: number(found.nan),
-            infinite: number(found.infinite),
-            count: number(found.count),
-            min,
-            max,
-            mean: found.mean().unwrap_or(f64::NAN),
-            std: found.deviation().unwrap_or(f64::NAN),
-            min_integer: integer(found.least),
-            max_integer: integer(found.greatest),
-        });
-        Ok(())
+        let (mean, std) = (found.mean().unwrap_or(f64::NAN), found.deviation().unwrap_or(f64::NAN));
+        let (min_integer, max_integer) = (integer(found.least), integer(found.greatest));
+        let rest = ozarr_summary { min, max, mean, std, min_integer, max_integer, ..Growing::empty() };
+        Ok(counts!(ozarr_summary { found: elements, missing, nan, infinite, count; ..rest }))
     })
 }
 
@@ -145,13 +131,10 @@ pub unsafe extern "C" fn ozarr_array_digest(
     cap: usize,
     len: *mut usize,
 ) -> ozarr_status {
-    entry!("ozarr_array_digest", {
-        let array = ozarr_array::get(array, "array")?;
+    entry!("ozarr_array_digest", text(buf, cap, len), handles(array), {
         // SAFETY: a struct that begins with its size, by the function's contract.
         let selection = unsafe { selection_of(&array, region) }?;
-        let text = if buf.is_null() || cap <= DIGITS { "0".repeat(DIGITS) } else { digest(&array, selection, &|_| Ok(()))? };
-        // SAFETY: room for `cap` bytes, and for the length, by the function's contract.
-        unsafe { put_text(&text, buf, cap, len) }
+        Ok(if buf.is_null() || cap <= DIGITS { "0".repeat(DIGITS) } else { digest(&array, selection, &|_| Ok(()))? })
     })
 }
 
@@ -182,10 +165,8 @@ pub unsafe extern "C" fn ozarr_array_compare(
     comparison: *mut ozarr_comparison,
     first: *mut i64,
 ) -> ozarr_status {
-    entry!("ozarr_array_compare", {
+    entry!("ozarr_array_compare", fill(comparison), {
         let (a, b) = (ozarr_array::get(a, "a")?, ozarr_array::get(b, "b")?);
-        // SAFETY: a struct that begins with its size, by the function's contract.
-        let out = unsafe { Output::new(comparison, "comparison") }?;
         // SAFETY: structs that begin with their size, by the function's contract.
         let (of_a, of_b) = unsafe { (selection_of(&a, region_a)?, selection_of(&b, region_b)?) };
         check_tolerance(absolute, "absolute")?;
@@ -196,14 +177,13 @@ pub unsafe extern "C" fn ozarr_array_compare(
             // SAFETY: room for a number for each dimension, by the function's contract.
             unsafe { put_numbers(&pair.at, first, "first") }?;
         }
-        out.fill(&ozarr_comparison {
-            struct_size: 0,
+        Ok(ozarr_comparison {
             elements: number(element_count(of_a.shape())?),
             differing: number(found.differing),
             largest_absolute: found.absolute.value,
             largest_relative: found.relative.value,
-        });
-        Ok(())
+            ..Growing::empty()
+        })
     })
 }
 

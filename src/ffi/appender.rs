@@ -22,7 +22,7 @@ use super::entry;
 use super::handle::Handle;
 use super::region::{memory_of, ozarr_memory};
 use super::status::ozarr_status;
-use super::strings::{at_least_0, dimension, put, put_optional, put_positions};
+use super::strings::{at_least_0, dimension, put_optional, put_positions};
 use super::types::{Turn, ozarr_appender, ozarr_array, ozarr_series, ozarr_type};
 use crate::error::{Result, bail};
 use crate::node::Appender;
@@ -54,12 +54,10 @@ pub unsafe extern "C" fn ozarr_appender_open(
     memory: usize,
     out: *mut *mut ozarr_appender,
 ) -> ozarr_status {
-    entry!("ozarr_appender_open", new(out), {
-        let array = ozarr_array::get(array, "array")?;
+    entry!("ozarr_appender_open", new(out), handles(array), {
         let dim = dimension(array.rank(), dim)?;
         let appender = Appender::open(&array, dim, at_least_0(publish_every, "publish_every")?, memory)?;
-        // SAFETY: `out` points to room for a handle.
-        unsafe { put(ozarr_appender::insert(Turn::new(appender))?, out, "out") }
+        Ok(Turn::new(appender))
     })
 }
 
@@ -81,9 +79,9 @@ pub unsafe extern "C" fn ozarr_appender_append(
     data: *const c_void,
     size: usize,
 ) -> ozarr_status {
-    entry!("ozarr_appender_append", {
+    entry!("ozarr_appender_append", handles(appender), {
         let count = at_least_0(count, "count")?;
-        ozarr_appender::get(appender, "appender")?.with(|appender| {
+        appender.with(|appender| {
             let memory = contiguous(appender.array(), &appender.shape_of(count), r#type, data.cast_mut(), size)?;
             // SAFETY: `data` has `size` bytes, by the function's contract.
             unsafe { appender.append(count, &memory) }
@@ -99,9 +97,9 @@ pub unsafe extern "C" fn ozarr_appender_append(
 /// of documents, chunks and stores.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_appender_append_ex(appender: *mut ozarr_appender, count: i64, memory: *const ozarr_memory) -> ozarr_status {
-    entry!("ozarr_appender_append_ex", {
+    entry!("ozarr_appender_append_ex", handles(appender), {
         let count = at_least_0(count, "count")?;
-        ozarr_appender::get(appender, "appender")?.with(|appender| {
+        appender.with(|appender| {
             // SAFETY: a struct that begins with its size, by the function's contract.
             let memory = unsafe { memory_of(appender.array(), &appender.shape_of(count), memory) }?;
             // SAFETY: the memory is as the struct says, by the function's contract.
@@ -118,8 +116,8 @@ pub unsafe extern "C" fn ozarr_appender_append_ex(appender: *mut ozarr_appender,
 /// @param[out] position,published may be NULL
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_appender_position(appender: *const ozarr_appender, position: *mut i64, published: *mut i64) -> ozarr_status {
-    entry!("ozarr_appender_position", {
-        let found = ozarr_appender::get(appender, "appender")?.with(|appender| Ok(appender.position()))?;
+    entry!("ozarr_appender_position", handles(appender), {
+        let found = appender.with(|appender| Ok(appender.position()))?;
         // SAFETY: each points to room for a number, or is NULL.
         unsafe { put_positions(found, position, published) }
     })
@@ -132,7 +130,7 @@ pub unsafe extern "C" fn ozarr_appender_position(appender: *const ozarr_appender
 /// Errors: `OZARR_ERR_STATE` if another one has published; those of documents, chunks and stores.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_appender_flush(appender: *mut ozarr_appender) -> ozarr_status {
-    entry!("ozarr_appender_flush", { ozarr_appender::get(appender, "appender")?.with(Appender::flush) })
+    entry!("ozarr_appender_flush", handles(appender), { appender.with(Appender::flush) })
 }
 
 /// Flushes and frees. The handle is gone, whatever the status says; steps that could not be stored are
@@ -170,8 +168,7 @@ pub unsafe extern "C" fn ozarr_array_wait_growth(
     seconds: f64,
     length: *mut i64,
 ) -> ozarr_status {
-    entry!("ozarr_array_wait_growth", {
-        let array = ozarr_array::get(array, "array")?;
+    entry!("ozarr_array_wait_growth", handles(array), {
         let dim = dimension(array.rank(), dim)?;
         let found = array.wait_growth(dim, at_least_0(beyond, "beyond")?, longest_wait(seconds)?)?;
         // SAFETY: `length` points to room for a number, or is NULL.
@@ -193,9 +190,9 @@ pub unsafe extern "C" fn ozarr_array_wait_growth(
 /// have; those of documents and stores.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_series_declare(series: *mut ozarr_series, position: i64) -> ozarr_status {
-    entry!("ozarr_series_declare", {
+    entry!("ozarr_series_declare", handles(series), {
         let position = at_least_0(position, "position")?;
-        ozarr_series::get(series, "series")?.with(|series| series.declare(position))
+        series.with(|series| series.declare(position))
     })
 }
 

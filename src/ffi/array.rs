@@ -15,7 +15,7 @@ use super::entry;
 use super::handle::Handle;
 use super::status::ozarr_status;
 use super::strings::{dimension, lengths, not_null, numbers, optional_texts, put, put_numbers, put_optional, put_text, rank, text};
-use super::types::{create, data_type, ozarr_array, ozarr_create_mode, ozarr_type, to_write, type_code};
+use super::types::{create, data_type, ozarr_array, ozarr_create_mode, ozarr_type, type_code};
 use crate::engine::{Memory, Selection};
 use crate::error::{Result, bail};
 use crate::limits::Dims;
@@ -50,8 +50,7 @@ pub unsafe extern "C" fn ozarr_array_create(
         // SAFETY: texts and numbers as is said, by the function's contract.
         let (location, spec) = unsafe { (text(location, "location")?, simple_spec(r#type, rank, shape, chunks)?) };
         let (store, path) = Store::locate(&default_context()?, location, Mode::ReadWrite)?;
-        // SAFETY: `out` points to room for a handle.
-        unsafe { put(ozarr_array::insert(Array::create(&store, &path, &spec, mode)?)?, out, "out") }
+        Array::create(&store, &path, &spec, mode)
     })
 }
 
@@ -62,12 +61,9 @@ pub unsafe extern "C" fn ozarr_array_create(
 /// `OZARR_ERR_READ_ONLY` where the store cannot be written; those of documents and stores.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_array_open(location: *const c_char, mode: *const c_char, out: *mut *mut ozarr_array) -> ozarr_status {
-    entry!("ozarr_array_open", new(out), {
-        // SAFETY: NUL-terminated texts, by the function's contract.
-        let (location, mode) = unsafe { (text(location, "location")?, text(mode, "mode")?) };
+    entry!("ozarr_array_open", new(out), texts(location, mode), {
         let (store, path) = Store::locate(&default_context()?, location, Mode::parse(mode)?)?;
-        // SAFETY: `out` points to room for a handle.
-        unsafe { put(ozarr_array::insert(Array::open(&store, &path)?)?, out, "out") }
+        Array::open(&store, &path)
     })
 }
 
@@ -79,8 +75,7 @@ pub unsafe extern "C" fn ozarr_array_open(location: *const c_char, mode: *const 
 /// stores.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_array_read(array: *const ozarr_array, r#type: ozarr_type, data: *mut c_void, size: usize) -> ozarr_status {
-    entry!("ozarr_array_read", {
-        let array = ozarr_array::get(array, "array")?;
+    entry!("ozarr_array_read", handles(array), {
         let selection = Selection::all(&array.shape());
         let memory = contiguous(&array, selection.shape(), r#type, data, size)?;
         // SAFETY: `data` has `size` bytes, by the function's contract.
@@ -100,8 +95,7 @@ pub unsafe extern "C" fn ozarr_array_write(
     data: *const c_void,
     size: usize,
 ) -> ozarr_status {
-    entry!("ozarr_array_write", {
-        let array = to_write(array, "array")?;
+    entry!("ozarr_array_write", to_write(array), {
         let selection = Selection::all(&array.shape());
         let memory = contiguous(&array, selection.shape(), r#type, data.cast_mut(), size)?;
         // SAFETY: `data` has `size` bytes, by the function's contract.
@@ -127,8 +121,7 @@ pub unsafe extern "C" fn ozarr_array_read_region(
     data: *mut c_void,
     size: usize,
 ) -> ozarr_status {
-    entry!("ozarr_array_read_region", {
-        let array = ozarr_array::get(array, "array")?;
+    entry!("ozarr_array_read_region", handles(array), {
         // SAFETY: one number for each dimension, by the function's contract.
         let (selection, memory) = unsafe { box_in_memory(&array, start, shape, r#type, (data, size)) }?;
         // SAFETY: `data` has `size` bytes, by the function's contract.
@@ -159,8 +152,7 @@ pub unsafe extern "C" fn ozarr_array_write_region(
     data: *const c_void,
     size: usize,
 ) -> ozarr_status {
-    entry!("ozarr_array_write_region", {
-        let array = to_write(array, "array")?;
+    entry!("ozarr_array_write_region", to_write(array), {
         // SAFETY: one number for each dimension, by the function's contract.
         let (selection, memory) = unsafe { box_in_memory(&array, start, shape, r#type, (data.cast_mut(), size)) }?;
         // SAFETY: `data` has `size` bytes, by the function's contract.
@@ -193,11 +185,7 @@ pub unsafe extern "C" fn ozarr_array_free(array: *mut ozarr_array) {
 /// @param[out] rank
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_array_rank(array: *const ozarr_array, rank: *mut i32) -> ozarr_status {
-    entry!("ozarr_array_rank", {
-        let array = ozarr_array::get(array, "array")?;
-        // SAFETY: `rank` points to room for it.
-        unsafe { put(array.rank() as i32, rank, "rank") }
-    })
+    entry!("ozarr_array_rank", put(rank), handles(array), { Ok(array.rank() as i32) })
 }
 
 /// Gets the lengths of the dimensions: `shape` has a capacity of one number for each dimension.
@@ -207,9 +195,9 @@ pub unsafe extern "C" fn ozarr_array_rank(array: *const ozarr_array, rank: *mut 
 /// @param[out] shape array(rank)
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_array_shape(array: *const ozarr_array, shape: *mut i64) -> ozarr_status {
-    entry!("ozarr_array_shape", {
+    entry!("ozarr_array_shape", handles(array), {
         // SAFETY: room for every dimension, by the function's contract.
-        unsafe { put_numbers(&ozarr_array::get(array, "array")?.shape(), shape, "shape") }
+        unsafe { put_numbers(&array.shape(), shape, "shape") }
     })
 }
 
@@ -222,9 +210,9 @@ pub unsafe extern "C" fn ozarr_array_shape(array: *const ozarr_array, shape: *mu
 /// @param[out] shape array(rank)
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_array_chunk_shape(array: *const ozarr_array, shape: *mut i64) -> ozarr_status {
-    entry!("ozarr_array_chunk_shape", {
+    entry!("ozarr_array_chunk_shape", handles(array), {
         // SAFETY: room for every dimension, by the function's contract.
-        unsafe { put_numbers(&ozarr_array::get(array, "array")?.chunk_shape(), shape, "shape") }
+        unsafe { put_numbers(&array.chunk_shape(), shape, "shape") }
     })
 }
 
@@ -236,9 +224,9 @@ pub unsafe extern "C" fn ozarr_array_chunk_shape(array: *const ozarr_array, shap
 /// @param[out] shape array(rank)
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_array_inner_chunk_shape(array: *const ozarr_array, shape: *mut i64) -> ozarr_status {
-    entry!("ozarr_array_inner_chunk_shape", {
+    entry!("ozarr_array_inner_chunk_shape", handles(array), {
         // SAFETY: room for every dimension, by the function's contract.
-        unsafe { put_numbers(&ozarr_array::get(array, "array")?.inner_chunk_shape(), shape, "shape") }
+        unsafe { put_numbers(&array.inner_chunk_shape(), shape, "shape") }
     })
 }
 
@@ -252,8 +240,7 @@ pub unsafe extern "C" fn ozarr_array_inner_chunk_shape(array: *const ozarr_array
 /// @param[out] type
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_array_type(array: *const ozarr_array, r#type: *mut ozarr_type) -> ozarr_status {
-    entry!("ozarr_array_type", {
-        let array = ozarr_array::get(array, "array")?;
+    entry!("ozarr_array_type", handles(array), {
         // SAFETY: `type` points to room for it.
         unsafe { put(type_code(array.data_type()), r#type, "type") }
     })
@@ -266,10 +253,8 @@ pub unsafe extern "C" fn ozarr_array_type(array: *const ozarr_array, r#type: *mu
 /// @param[out] bytes
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_array_item_size(array: *const ozarr_array, bytes: *mut usize) -> ozarr_status {
-    entry!("ozarr_array_item_size", {
-        let array = ozarr_array::get(array, "array")?;
-        // SAFETY: `bytes` points to room for it.
-        unsafe { put(if array.data_type().is_variable() { 0 } else { array.data_type().size() }, bytes, "bytes") }
+    entry!("ozarr_array_item_size", put(bytes), handles(array), {
+        Ok(if array.data_type().is_variable() { 0 } else { array.data_type().size() })
     })
 }
 
@@ -288,8 +273,7 @@ pub unsafe extern "C" fn ozarr_array_dimension_name(
     len: *mut usize,
     named: *mut bool,
 ) -> ozarr_status {
-    entry!("ozarr_array_dimension_name", {
-        let array = ozarr_array::get(array, "array")?;
+    entry!("ozarr_array_dimension_name", handles(array), {
         let dim = dimension(array.rank(), dim)?;
         let name = array.dimension_names().into_iter().nth(dim).flatten();
         // SAFETY: room as is said, by the function's contract.
@@ -309,8 +293,7 @@ pub unsafe extern "C" fn ozarr_array_dimension_name(
 /// @param[in] names array(rank), may be NULL
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_array_set_dimension_names(array: *mut ozarr_array, names: *const *const c_char) -> ozarr_status {
-    entry!("ozarr_array_set_dimension_names", {
-        let array = ozarr_array::get(array, "array")?;
+    entry!("ozarr_array_set_dimension_names", handles(array), {
         // SAFETY: NULL, or a text or NULL for each dimension, by the function's contract.
         let names = unsafe { optional_texts(names, array.rank(), "names") }?;
         array.set_dimension_names(&names.unwrap_or_else(|| vec![None; array.rank()]))
@@ -332,8 +315,7 @@ pub unsafe extern "C" fn ozarr_array_fill_value(
     size: usize,
     defined: *mut bool,
 ) -> ozarr_status {
-    entry!("ozarr_array_fill_value", {
-        let array = ozarr_array::get(array, "array")?;
+    entry!("ozarr_array_fill_value", handles(array), {
         not_null(value, "value")?;
         if array.data_type().is_variable() {
             bail!(Type, "the elements are {}, of variable length; use ozarr_array_fill_text", array.data_type().name());
@@ -368,8 +350,7 @@ pub const OZARR_RESIZE_KEEP: u32 = 1;
 /// @param[in] shape array(rank)
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_array_resize(array: *mut ozarr_array, shape: *const i64, flags: u32) -> ozarr_status {
-    entry!("ozarr_array_resize", {
-        let array = ozarr_array::get(array, "array")?;
+    entry!("ozarr_array_resize", handles(array), {
         if flags & !OZARR_RESIZE_KEEP != 0 {
             bail!(Argument, "the argument `flags` is {flags}, expected 0 or OZARR_RESIZE_KEEP");
         }
@@ -403,8 +384,7 @@ pub unsafe extern "C" fn ozarr_array_append(
     data: *const c_void,
     size: usize,
 ) -> ozarr_status {
-    entry!("ozarr_array_append", {
-        let array = ozarr_array::get(array, "array")?;
+    entry!("ozarr_array_append", handles(array), {
         let dim = dimension(array.rank(), dim)?;
         let Ok(count) = u64::try_from(count) else { bail!(Argument, "the argument `count` is {count}, expected at least 0") };
         let mut slab = array.shape();

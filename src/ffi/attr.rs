@@ -13,8 +13,8 @@
 
 use super::entry;
 use super::status::ozarr_status;
-use super::strings::{self, not_null, put, put_optional, put_text, text, texts};
-use super::types::{OZARR_AS_STORED, data_type, node_of, ozarr_json_kind, ozarr_node, ozarr_type};
+use super::strings::{self, not_null, put, put_optional, put_text, texts};
+use super::types::{OZARR_AS_STORED, data_type, ozarr_json_kind, ozarr_node, ozarr_type};
 use crate::dtype::DataType;
 use crate::error::{ErrorKind, Result, bail, err};
 use crate::limits::MAX_JSON_VALUES;
@@ -31,11 +31,7 @@ pub const OZARR_SINGLE: i64 = -1;
 /// @param[out] count
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_attr_count(node: *const ozarr_node, count: *mut i64) -> ozarr_status {
-    entry!("ozarr_attr_count", {
-        let node = node_of(node, "node")?;
-        // SAFETY: `count` points to room for it.
-        unsafe { put(node.attributes().names()?.len() as i64, count, "count") }
-    })
+    entry!("ozarr_attr_count", put(count), nodes(node), { Ok(node.attributes().names()?.len() as i64) })
 }
 
 /// Gets the name of attribute number `index`, from 0, in the order of the document.
@@ -49,11 +45,7 @@ pub unsafe extern "C" fn ozarr_attr_name(
     cap: usize,
     len: *mut usize,
 ) -> ozarr_status {
-    entry!("ozarr_attr_name", {
-        let node = node_of(node, "node")?;
-        // SAFETY: room as is said, by the function's contract.
-        unsafe { put_text(&name_at(node.attributes(), index)?, buf, cap, len) }
-    })
+    entry!("ozarr_attr_name", text(buf, cap, len), nodes(node), { name_at(node.attributes(), index) })
 }
 
 /// Gets the kind of JSON value of an attribute. `OZARR_ERR_NOT_FOUND` if there is no attribute `name`.
@@ -63,10 +55,7 @@ pub unsafe extern "C" fn ozarr_attr_name(
 /// @param[out] kind
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_attr_kind(node: *const ozarr_node, name: *const c_char, kind: *mut ozarr_json_kind) -> ozarr_status {
-    entry!("ozarr_attr_kind", {
-        // SAFETY: a NUL-terminated text and room for the kind, by the function's contract.
-        unsafe { put(of_name(node, name, Attributes::kind)? as i32, kind, "kind") }
-    })
+    entry!("ozarr_attr_kind", put(kind), nodes(node), texts(name), { Ok(node.attributes().kind(name)? as i32) })
 }
 
 /// Gets an attribute that is an integer. Another kind of value is `OZARR_ERR_TYPE`; an integer that does
@@ -77,10 +66,7 @@ pub unsafe extern "C" fn ozarr_attr_kind(node: *const ozarr_node, name: *const c
 /// @param[out] value
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_attr_get_int64(node: *const ozarr_node, name: *const c_char, value: *mut i64) -> ozarr_status {
-    entry!("ozarr_attr_get_int64", {
-        // SAFETY: a NUL-terminated text and room for the value, by the function's contract.
-        unsafe { put(of_name(node, name, Attributes::get_i64)?, value, "value") }
-    })
+    entry!("ozarr_attr_get_int64", put(value), nodes(node), texts(name), { node.attributes().get_i64(name) })
 }
 
 /// Gets an attribute that is a number. Another kind of value is `OZARR_ERR_TYPE`.
@@ -90,10 +76,7 @@ pub unsafe extern "C" fn ozarr_attr_get_int64(node: *const ozarr_node, name: *co
 /// @param[out] value
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_attr_get_double(node: *const ozarr_node, name: *const c_char, value: *mut f64) -> ozarr_status {
-    entry!("ozarr_attr_get_double", {
-        // SAFETY: a NUL-terminated text and room for the value, by the function's contract.
-        unsafe { put(of_name(node, name, Attributes::get_f64)?, value, "value") }
-    })
+    entry!("ozarr_attr_get_double", put(value), nodes(node), texts(name), { node.attributes().get_f64(name) })
 }
 
 /// Gets an attribute that is `true` or `false`. Another kind of value is `OZARR_ERR_TYPE`.
@@ -103,10 +86,7 @@ pub unsafe extern "C" fn ozarr_attr_get_double(node: *const ozarr_node, name: *c
 /// @param[out] value
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_attr_get_bool(node: *const ozarr_node, name: *const c_char, value: *mut bool) -> ozarr_status {
-    entry!("ozarr_attr_get_bool", {
-        // SAFETY: a NUL-terminated text and room for the value, by the function's contract.
-        unsafe { put(of_name(node, name, Attributes::get_bool)?, value, "value") }
-    })
+    entry!("ozarr_attr_get_bool", put(value), nodes(node), texts(name), { node.attributes().get_bool(name) })
 }
 
 /// Gets an attribute that is a string. Another kind of value is `OZARR_ERR_TYPE`.
@@ -121,10 +101,7 @@ pub unsafe extern "C" fn ozarr_attr_get_string(
     cap: usize,
     len: *mut usize,
 ) -> ozarr_status {
-    entry!("ozarr_attr_get_string", {
-        // SAFETY: a NUL-terminated text, and room as is said, by the function's contract.
-        unsafe { put_text(&of_name(node, name, Attributes::get_string)?, buf, cap, len) }
-    })
+    entry!("ozarr_attr_get_string", text(buf, cap, len), nodes(node), texts(name), { node.attributes().get_string(name) })
 }
 
 /// Gets an attribute that is a list of strings, or one string. `*count` (`count` may be NULL) becomes
@@ -145,10 +122,7 @@ pub unsafe extern "C" fn ozarr_attr_get_strings(
     len: *mut usize,
     count: *mut i64,
 ) -> ozarr_status {
-    entry!("ozarr_attr_get_strings", {
-        let node = node_of(node, "node")?;
-        // SAFETY: a NUL-terminated text, by the function's contract.
-        let name = unsafe { text(name, "name") }?;
+    entry!("ozarr_attr_get_strings", nodes(node), texts(name), {
         let texts = node.attributes().get_strings(name)?;
         if let Some(i) = texts.iter().position(|text| text.contains('\0')) {
             bail!(Range, "attribute {name:?}: element {i} is {:?}, which has a NUL; ozarr_attr_get_json gives it", texts[i]);
@@ -184,11 +158,9 @@ pub unsafe extern "C" fn ozarr_attr_get_numbers(
     cap: i64,
     count: *mut i64,
 ) -> ozarr_status {
-    entry!("ozarr_attr_get_numbers", {
-        let node = node_of(node, "node")?;
+    entry!("ozarr_attr_get_numbers", nodes(node), texts(name), {
         let element = element_type(&node, r#type)?;
-        // SAFETY: a NUL-terminated text, by the function's contract.
-        let bytes = node.attributes().get_numbers(unsafe { text(name, "name") }?, element)?;
+        let bytes = node.attributes().get_numbers(name, element)?;
         // SAFETY: room as is said, by the function's contract.
         unsafe { put_elements(&bytes, element.size(), values, cap, count) }
     })
@@ -205,10 +177,7 @@ pub unsafe extern "C" fn ozarr_attr_get_json(
     cap: usize,
     len: *mut usize,
 ) -> ozarr_status {
-    entry!("ozarr_attr_get_json", {
-        // SAFETY: a NUL-terminated text, and room as is said, by the function's contract.
-        unsafe { put_text(&of_name(node, name, Attributes::get_json)?, buf, cap, len) }
-    })
+    entry!("ozarr_attr_get_json", text(buf, cap, len), nodes(node), texts(name), { node.attributes().get_json(name) })
 }
 
 /// Sets an attribute to an integer, whatever it was before.
@@ -216,10 +185,7 @@ pub unsafe extern "C" fn ozarr_attr_get_json(
 /// Errors: `OZARR_ERR_READ_ONLY`; `OZARR_ERR_NAME` for an empty name; those of documents and stores.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_attr_set_int64(node: *mut ozarr_node, name: *const c_char, value: i64) -> ozarr_status {
-    entry!("ozarr_attr_set_int64", {
-        // SAFETY: a NUL-terminated text, by the function's contract.
-        unsafe { of_name(node, name, |attributes, name| attributes.set_i64(name, value)) }
-    })
+    entry!("ozarr_attr_set_int64", nodes(node), texts(name), { node.attributes().set_i64(name, value) })
 }
 
 /// Sets an attribute to a number. NaN and infinities have no form in JSON: `OZARR_ERR_RANGE`, unless the
@@ -230,10 +196,7 @@ pub unsafe extern "C" fn ozarr_attr_set_int64(node: *mut ozarr_node, name: *cons
 /// Errors: `OZARR_ERR_READ_ONLY`; `OZARR_ERR_NAME` for an empty name; those of documents and stores.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_attr_set_double(node: *mut ozarr_node, name: *const c_char, value: f64) -> ozarr_status {
-    entry!("ozarr_attr_set_double", {
-        // SAFETY: a NUL-terminated text, by the function's contract.
-        unsafe { of_name(node, name, |attributes, name| attributes.set_f64(name, value)) }
-    })
+    entry!("ozarr_attr_set_double", nodes(node), texts(name), { node.attributes().set_f64(name, value) })
 }
 
 /// Sets an attribute to `true` or `false`.
@@ -241,10 +204,7 @@ pub unsafe extern "C" fn ozarr_attr_set_double(node: *mut ozarr_node, name: *con
 /// Errors: `OZARR_ERR_READ_ONLY`; `OZARR_ERR_NAME` for an empty name; those of documents and stores.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_attr_set_bool(node: *mut ozarr_node, name: *const c_char, value: bool) -> ozarr_status {
-    entry!("ozarr_attr_set_bool", {
-        // SAFETY: a NUL-terminated text, by the function's contract.
-        unsafe { of_name(node, name, |attributes, name| attributes.set_bool(name, value)) }
-    })
+    entry!("ozarr_attr_set_bool", nodes(node), texts(name), { node.attributes().set_bool(name, value) })
 }
 
 /// Sets an attribute to a string.
@@ -252,10 +212,7 @@ pub unsafe extern "C" fn ozarr_attr_set_bool(node: *mut ozarr_node, name: *const
 /// Errors: `OZARR_ERR_READ_ONLY`; `OZARR_ERR_NAME` for an empty name; those of documents and stores.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_attr_set_string(node: *mut ozarr_node, name: *const c_char, value: *const c_char) -> ozarr_status {
-    entry!("ozarr_attr_set_string", {
-        // SAFETY: NUL-terminated texts, by the function's contract.
-        unsafe { of_name(node, name, |attributes, name| attributes.set_string(name, text(value, "value")?)) }
-    })
+    entry!("ozarr_attr_set_string", nodes(node), texts(name, value), { node.attributes().set_string(name, value) })
 }
 
 /// Sets an attribute to a list of `count` strings.
@@ -271,9 +228,9 @@ pub unsafe extern "C" fn ozarr_attr_set_strings(
     values: *const *const c_char,
     count: i64,
 ) -> ozarr_status {
-    entry!("ozarr_attr_set_strings", {
-        // SAFETY: a NUL-terminated text, and `count` of them, by the function's contract.
-        unsafe { of_name(node, name, |attributes, name| attributes.set_strings(name, &texts(values, item_count(count)?, "values")?)) }
+    entry!("ozarr_attr_set_strings", nodes(node), texts(name), {
+        // SAFETY: `count` texts, by the function's contract.
+        node.attributes().set_strings(name, &unsafe { texts(values, item_count(count)?, "values") }?)
     })
 }
 
@@ -296,12 +253,10 @@ pub unsafe extern "C" fn ozarr_attr_set_numbers(
     values: *const c_void,
     count: i64,
 ) -> ozarr_status {
-    entry!("ozarr_attr_set_numbers", {
-        let node = node_of(node, "node")?;
+    entry!("ozarr_attr_set_numbers", nodes(node), texts(name), {
         let element = element_type(&node, r#type)?;
-        // SAFETY: a NUL-terminated text, and `count` elements, by the function's contract.
-        let (name, bytes) = unsafe { (text(name, "name")?, elements(values, count, element.size())?) };
-        node.attributes().set_numbers(name, element, bytes, count == OZARR_SINGLE)
+        // SAFETY: `count` elements, by the function's contract.
+        node.attributes().set_numbers(name, element, unsafe { elements(values, count, element.size()) }?, count == OZARR_SINGLE)
     })
 }
 
@@ -311,10 +266,7 @@ pub unsafe extern "C" fn ozarr_attr_set_numbers(
 /// infinities and numbers that no double can hold; those of documents and stores.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_attr_set_json(node: *mut ozarr_node, name: *const c_char, json: *const c_char) -> ozarr_status {
-    entry!("ozarr_attr_set_json", {
-        // SAFETY: NUL-terminated texts, by the function's contract.
-        unsafe { of_name(node, name, |attributes, name| attributes.set_json(name, text(json, "json")?)) }
-    })
+    entry!("ozarr_attr_set_json", nodes(node), texts(name, json), { node.attributes().set_json(name, json) })
 }
 
 /// Removes an attribute. `OZARR_ERR_NOT_FOUND` if there is no attribute `name`.
@@ -323,10 +275,7 @@ pub unsafe extern "C" fn ozarr_attr_set_json(node: *mut ozarr_node, name: *const
 /// of documents and stores.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_attr_erase(node: *mut ozarr_node, name: *const c_char) -> ozarr_status {
-    entry!("ozarr_attr_erase", {
-        // SAFETY: a NUL-terminated text, by the function's contract.
-        unsafe { of_name(node, name, Attributes::erase) }
-    })
+    entry!("ozarr_attr_erase", nodes(node), texts(name), { node.attributes().erase(name) })
 }
 
 /// Gets all attributes, as one JSON object.
@@ -334,11 +283,7 @@ pub unsafe extern "C" fn ozarr_attr_erase(node: *mut ozarr_node, name: *const c_
 /// Errors: those of documents and stores.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_attrs_get(node: *const ozarr_node, buf: *mut c_char, cap: usize, len: *mut usize) -> ozarr_status {
-    entry!("ozarr_attrs_get", {
-        let node = node_of(node, "node")?;
-        // SAFETY: room as is said, by the function's contract.
-        unsafe { put_text(&node.attributes().to_json()?, buf, cap, len) }
-    })
+    entry!("ozarr_attrs_get", text(buf, cap, len), nodes(node), { node.attributes().to_json() })
 }
 
 /// Replaces all attributes by those of a JSON object.
@@ -348,11 +293,7 @@ pub unsafe extern "C" fn ozarr_attrs_get(node: *const ozarr_node, buf: *mut c_ch
 /// that no double can hold; those of documents and stores.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_attrs_set(node: *mut ozarr_node, json: *const c_char) -> ozarr_status {
-    entry!("ozarr_attrs_set", {
-        let node = node_of(node, "node")?;
-        // SAFETY: a NUL-terminated text, by the function's contract.
-        node.attributes().replace_json(unsafe { text(json, "json") }?)
-    })
+    entry!("ozarr_attrs_set", nodes(node), texts(json), { node.attributes().replace_json(json) })
 }
 
 /// Begins to collect what setters of this handle set, instead of storing each value at once. Getters of
@@ -362,7 +303,7 @@ pub unsafe extern "C" fn ozarr_attrs_set(node: *mut ozarr_node, json: *const c_c
 /// and stores.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_attrs_begin(node: *mut ozarr_node) -> ozarr_status {
-    entry!("ozarr_attrs_begin", { node_of(node, "node")?.attributes().begin() })
+    entry!("ozarr_attrs_begin", nodes(node), { node.attributes().begin() })
 }
 
 /// Stores in one write what was set since `ozarr_attrs_begin`. Freeing the handle without this call
@@ -371,17 +312,7 @@ pub unsafe extern "C" fn ozarr_attrs_begin(node: *mut ozarr_node) -> ozarr_statu
 /// Errors: `OZARR_ERR_STATE` without `ozarr_attrs_begin`; those of documents and stores.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_attrs_commit(node: *mut ozarr_node) -> ozarr_status {
-    entry!("ozarr_attrs_commit", { node_of(node, "node")?.attributes().commit() })
-}
-
-/// Does `what` with the attributes of a node and the name of one of them.
-///
-/// # Safety
-/// `name` is NULL or a NUL-terminated text.
-unsafe fn of_name<R>(node: *const ozarr_node, name: *const c_char, what: impl FnOnce(&Attributes, &str) -> Result<R>) -> Result<R> {
-    let node = node_of(node, "node")?;
-    // SAFETY: the caller's promise.
-    what(node.attributes(), unsafe { text(name, "name") }?)
+    entry!("ozarr_attrs_commit", nodes(node), { node.attributes().commit() })
 }
 
 /// The type that a number from C names, for the attributes of `node`.

@@ -11,7 +11,7 @@ use super::handle::{Handle, Ref};
 use super::region::{both, ozarr_memory, ozarr_region};
 use super::request::{launch_of, ozarr_request_options, refuse_copy};
 use super::status::ozarr_status;
-use super::strings::{item_count, put};
+use super::strings::item_count;
 use super::structs::{growing, read_struct, structs};
 use super::types::{ozarr_array, ozarr_request, to_write};
 use crate::engine::{Memory, Selection};
@@ -114,8 +114,8 @@ pub unsafe extern "C" fn ozarr_iread_many(
         // SAFETY: `count` entries, and options that begin with their size, by the function's contract.
         let (all, launch) = unsafe { (checked(entries, count, false)?, launch_of(options)?) };
         refuse_copy(&launch)?;
-        // SAFETY: the memories are as the structs say until the request is done; `out` has room for a handle.
-        unsafe { put(Flight::insert(requests::start_read_many(parts(&all)?, launch)?)?, out, "out") }
+        // SAFETY: the memories are as the structs say until the request is done.
+        unsafe { requests::start_read_many(parts(&all)?, launch) }.map(Flight::new)
     })
 }
 
@@ -138,7 +138,7 @@ pub unsafe extern "C" fn ozarr_iwrite_many(
     entry!("ozarr_iwrite_many", new(out), {
         // SAFETY: `count` entries, and options that begin with their size, by the function's contract.
         let (all, launch) = unsafe { (checked(entries, count, true)?, launch_of(options)?) };
-        // SAFETY: the memories are as the structs say as long as they are used; `out` has room for a handle.
-        unsafe { put(Flight::insert(requests::start_write_many(parts(&all)?, launch)?)?, out, "out") }
+        // SAFETY: the memories are as the structs say as long as they are used.
+        unsafe { requests::start_write_many(parts(&all)?, launch) }.map(Flight::new)
     })
 }

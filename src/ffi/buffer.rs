@@ -24,7 +24,7 @@ pub const OZARR_BUFFER_SMALL_PAGES: u32 = 1;
 /// @param[out] out
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_buffer_alloc(bytes: usize, flags: u32, out: *mut *mut c_void) -> ozarr_status {
-    entry!("ozarr_buffer_alloc", new(out), {
+    entry!("ozarr_buffer_alloc", cleared(out), {
         if flags & !OZARR_BUFFER_SMALL_PAGES != 0 {
             bail!(Argument, "the argument `flags` is {flags}, expected 0 or OZARR_BUFFER_SMALL_PAGES");
         }

@@ -20,7 +20,7 @@ use super::context::default_context;
 use super::entry;
 use super::handle::Handle;
 use super::status::ozarr_status;
-use super::strings::{at_least_0, put, text};
+use super::strings::{at_least_0, text};
 use super::types::{Cursor, ozarr_group, ozarr_node_iter};
 use crate::error::Result;
 use crate::node::{Checkpoints, Mode, Store};
@@ -45,8 +45,7 @@ pub unsafe extern "C" fn ozarr_checkpoint_begin(location: *const c_char, name: *
     entry!("ozarr_checkpoint_begin", new(out), {
         // SAFETY: NUL-terminated texts, by the function's contract.
         let (all, name) = unsafe { (at(location, Mode::ReadWrite)?, text(name, "name")?) };
-        // SAFETY: `out` points to room for a handle.
-        unsafe { put(ozarr_group::insert(all.begin(name)?)?, out, "out") }
+        all.begin(name)
     })
 }
 
@@ -83,8 +82,7 @@ pub unsafe extern "C" fn ozarr_checkpoint_latest(location: *const c_char, out: *
     entry!("ozarr_checkpoint_latest", new(out), {
         // SAFETY: a NUL-terminated text, by the function's contract.
         let all = unsafe { at(location, Mode::Read) }?;
-        // SAFETY: `out` points to room for a handle.
-        unsafe { put(ozarr_group::insert(all.latest()?)?, out, "out") }
+        all.latest()
     })
 }
 
@@ -98,8 +96,7 @@ pub unsafe extern "C" fn ozarr_checkpoint_list(location: *const c_char, out: *mu
     entry!("ozarr_checkpoint_list", new(out), {
         // SAFETY: a NUL-terminated text, by the function's contract.
         let children = unsafe { at(location, Mode::Read) }?.list()?;
-        // SAFETY: `out` points to room for a handle.
-        unsafe { put(ozarr_node_iter::insert(Cursor { children, steps: AtomicUsize::new(0) })?, out, "out") }
+        Ok(Cursor { children, steps: AtomicUsize::new(0) })
     })
 }
 

@@ -29,7 +29,7 @@ use super::dense::contiguous;
 use super::entry;
 use super::handle::Handle;
 use super::status::ozarr_status;
-use super::strings::{bytes, dimension, lengths, not_null, put, put_numbers, put_optional, put_text};
+use super::strings::{bytes, dimension, lengths, not_null, put, put_numbers, put_optional};
 use super::types::{ChunkCursor, Turn, ozarr_array, ozarr_chunk_iter, ozarr_shard_writer, ozarr_type};
 use crate::error::{ErrorKind, Result, bail, err};
 use crate::limits::Dims;
@@ -44,9 +44,9 @@ use std::ffi::{c_char, c_void};
 /// @param[out] shape array(rank)
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_array_grid_shape(array: *const ozarr_array, shape: *mut i64) -> ozarr_status {
-    entry!("ozarr_array_grid_shape", {
+    entry!("ozarr_array_grid_shape", handles(array), {
         // SAFETY: room for every dimension, by the function's contract.
-        unsafe { put_numbers(&ozarr_array::get(array, "array")?.grid_shape(), shape, "shape") }
+        unsafe { put_numbers(&array.grid_shape(), shape, "shape") }
     })
 }
 
@@ -67,8 +67,7 @@ pub unsafe extern "C" fn ozarr_array_chunk_extent(
     start: *mut i64,
     extent: *mut i64,
 ) -> ozarr_status {
-    entry!("ozarr_array_chunk_extent", {
-        let array = ozarr_array::get(array, "array")?;
+    entry!("ozarr_array_chunk_extent", handles(array), {
         let dim = dimension(array.rank(), dim)?;
         let Ok(index) = u64::try_from(index) else { bail!(Bounds, "the argument `index` is {index}, expected at least 0") };
         let found = array.chunk_extent(dim, index)?;
@@ -89,12 +88,7 @@ pub unsafe extern "C" fn ozarr_array_chunk_extent(
 /// @param[out] count
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_array_chunk_count(array: *const ozarr_array, inner: bool, count: *mut i64) -> ozarr_status {
-    entry!("ozarr_array_chunk_count", {
-        not_null(count, "count")?;
-        let n = ozarr_array::get(array, "array")?.chunk_count(inner)?;
-        // SAFETY: `count` points to room for it.
-        unsafe { put(n as i64, count, "count") }
-    })
+    entry!("ozarr_array_chunk_count", put(count), handles(array), { Ok(array.chunk_count(inner)? as i64) })
 }
 
 /// Gets the key in the store under which a chunk (not an inner one) is stored, or would be.
@@ -111,10 +105,9 @@ pub unsafe extern "C" fn ozarr_array_chunk_key(
     cap: usize,
     len: *mut usize,
 ) -> ozarr_status {
-    entry!("ozarr_array_chunk_key", {
-        let array = ozarr_array::get(array, "array")?;
-        // SAFETY: one number for each dimension, and room as is said, by the function's contract.
-        unsafe { put_text(&array.chunk_key(&index_of(&array, index)?)?, buf, cap, len) }
+    entry!("ozarr_array_chunk_key", text(buf, cap, len), handles(array), {
+        // SAFETY: one number for each dimension, by the function's contract.
+        array.chunk_key(&unsafe { index_of(&array, index) }?)
     })
 }
 
@@ -135,8 +128,7 @@ pub unsafe extern "C" fn ozarr_array_chunk_place(
     offset: *mut i64,
     size: *mut i64,
 ) -> ozarr_status {
-    entry!("ozarr_array_chunk_place", {
-        let array = ozarr_array::get(array, "array")?;
+    entry!("ozarr_array_chunk_place", handles(array), {
         not_null(stored, "stored")?;
         not_null(offset, "offset")?;
         not_null(size, "size")?;
@@ -168,8 +160,7 @@ pub unsafe extern "C" fn ozarr_array_chunk_read(
     cap: usize,
     len: *mut usize,
 ) -> ozarr_status {
-    entry!("ozarr_array_chunk_read", {
-        let array = ozarr_array::get(array, "array")?;
+    entry!("ozarr_array_chunk_read", handles(array), {
         if cap > 0 {
             not_null(buf, "buf")?;
         }
@@ -207,8 +198,7 @@ pub unsafe extern "C" fn ozarr_array_chunk_write(
     data: *const c_void,
     size: usize,
 ) -> ozarr_status {
-    entry!("ozarr_array_chunk_write", {
-        let array = ozarr_array::get(array, "array")?;
+    entry!("ozarr_array_chunk_write", handles(array), {
         // SAFETY: `data` has `size` bytes, by the function's contract.
         let bytes = unsafe { bytes(data, size, "data") }?;
         // SAFETY: one number for each dimension, by the function's contract.
@@ -231,13 +221,9 @@ pub unsafe extern "C" fn ozarr_array_chunk_erase(
     inner: bool,
     stored: *mut bool,
 ) -> ozarr_status {
-    entry!("ozarr_array_chunk_erase", {
-        let array = ozarr_array::get(array, "array")?;
-        not_null(stored, "stored")?;
+    entry!("ozarr_array_chunk_erase", put(stored), handles(array), {
         // SAFETY: one number for each dimension, by the function's contract.
-        let was = array.chunk_erase(&unsafe { index_of(&array, index) }?, inner)?;
-        // SAFETY: `stored` points to room for it.
-        unsafe { put(was, stored, "stored") }
+        array.chunk_erase(&unsafe { index_of(&array, index) }?, inner)
     })
 }
 
@@ -247,10 +233,9 @@ pub unsafe extern "C" fn ozarr_array_chunk_erase(
 /// Errors: those of stores.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_array_list_chunks(array: *const ozarr_array, inner: bool, out: *mut *mut ozarr_chunk_iter) -> ozarr_status {
-    entry!("ozarr_array_list_chunks", new(out), {
-        let chunks = ozarr_array::get(array, "array")?.chunks(inner)?;
-        // SAFETY: `out` points to room for a handle.
-        unsafe { put(ozarr_chunk_iter::insert(Turn::new(ChunkCursor { chunks, at: None }))?, out, "out") }
+    entry!("ozarr_array_list_chunks", new(out), handles(array), {
+        let chunks = array.chunks(inner)?;
+        Ok(Turn::new(ChunkCursor { chunks, at: None }))
     })
 }
 
@@ -261,15 +246,13 @@ pub unsafe extern "C" fn ozarr_array_list_chunks(array: *const ozarr_array, inne
 /// @param[out] more
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_chunk_iter_next(chunk_iter: *mut ozarr_chunk_iter, more: *mut bool) -> ozarr_status {
-    entry!("ozarr_chunk_iter_next", {
-        not_null(more, "more")?;
-        let found = ozarr_chunk_iter::get(chunk_iter, "chunk_iter")?.with(|cursor| {
+    entry!("ozarr_chunk_iter_next", put(more), handles(chunk_iter), {
+        let found = chunk_iter.with(|cursor| {
             cursor.at = None;
             cursor.at = cursor.chunks.step()?;
             Ok(cursor.at.is_some())
         })?;
-        // SAFETY: `more` points to room for it.
-        unsafe { put(found, more, "more") }
+        Ok(found)
     })
 }
 
@@ -327,12 +310,10 @@ pub unsafe extern "C" fn ozarr_shard_writer_new(
     index: *const i64,
     out: *mut *mut ozarr_shard_writer,
 ) -> ozarr_status {
-    entry!("ozarr_shard_writer_new", new(out), {
-        let array = ozarr_array::get(array, "array")?;
+    entry!("ozarr_shard_writer_new", new(out), handles(array), {
         // SAFETY: one number for each dimension, by the function's contract.
         let writer = array.shard_writer(&unsafe { index_of(&array, index) }?)?;
-        // SAFETY: `out` points to room for a handle.
-        unsafe { put(ozarr_shard_writer::insert(Turn::new(writer))?, out, "out") }
+        Ok(Turn::new(writer))
     })
 }
 
@@ -356,8 +337,8 @@ pub unsafe extern "C" fn ozarr_shard_writer_put(
     data: *const c_void,
     size: usize,
 ) -> ozarr_status {
-    entry!("ozarr_shard_writer_put", {
-        ozarr_shard_writer::get(shard_writer, "shard_writer")?.with(|writer| {
+    entry!("ozarr_shard_writer_put", handles(shard_writer), {
+        shard_writer.with(|writer| {
             // SAFETY: one number for each dimension, by the function's contract.
             let index = unsafe { index_of(writer.array(), index) }?;
             if encoded {
@@ -376,7 +357,7 @@ pub unsafe extern "C" fn ozarr_shard_writer_put(
 /// Errors: `OZARR_ERR_STATE` after another `ozarr_shard_writer_finish`; those of chunks and stores.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_shard_writer_finish(shard_writer: *mut ozarr_shard_writer) -> ozarr_status {
-    entry!("ozarr_shard_writer_finish", { ozarr_shard_writer::get(shard_writer, "shard_writer")?.with(|writer| writer.finish()) })
+    entry!("ozarr_shard_writer_finish", handles(shard_writer), { shard_writer.with(|writer| writer.finish()) })
 }
 
 /// Frees the writer; what is not finished is discarded, and the shard stays as it was. NULL is

@@ -10,14 +10,14 @@ use super::flight::c_text;
 use super::handle::Handle;
 use super::settings::{bytes, text_of, truth};
 use super::status::ozarr_status;
-use super::strings::{one_line, put, put_text, text};
+use super::strings::one_line;
 use super::types::{ContextObject, ozarr_context};
 use crate::error::{Result, bail};
 use crate::fork::{ForkPreserved, Lazy};
 use crate::node::{self, Context, Counters, Level, Log};
 use std::ffi::{c_char, c_void};
 use std::io::Write;
-use std::ptr::{null, null_mut};
+use std::ptr::null;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
@@ -44,13 +44,7 @@ const MAX_THREADS: usize = 4096;
 /// Errors: none of its own.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_context_new(out: *mut *mut ozarr_context) -> ozarr_status {
-    entry!("ozarr_context_new", new(out), {
-        // SAFETY: `out` points to room for a handle, by the function's contract.
-        unsafe { put(null_mut(), out, "out") }?;
-        let settings = ContextObject::new(Counters::below(&Counters::process()));
-        // SAFETY: `out` points to room for a handle.
-        unsafe { put(ozarr_context::insert(settings)?, out, "out") }
-    })
+    entry!("ozarr_context_new", new(out), { Ok(ContextObject::new(Counters::below(&Counters::process()))) })
 }
 
 /// Changes a setting of a context; NULL is the default context, which functions that take a location and no
@@ -89,11 +83,7 @@ pub unsafe extern "C" fn ozarr_context_new(out: *mut *mut ozarr_context) -> ozar
 /// @param[in] context may be NULL
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_context_set(context: *mut ozarr_context, key: *const c_char, value: *const c_char) -> ozarr_status {
-    entry!("ozarr_context_set", {
-        // SAFETY: NUL-terminated texts, by the function's contract.
-        let (key, value) = unsafe { (text(key, "key")?, text(value, "value")?) };
-        with(context, |settings| set(settings, key, value))
-    })
+    entry!("ozarr_context_set", texts(key, value), { with(context, |settings| set(settings, key, value)) })
 }
 
 /// Gets a setting of a context (NULL: the default one), in the form in which it can be set again. If
@@ -110,13 +100,7 @@ pub unsafe extern "C" fn ozarr_context_get(
     cap: usize,
     len: *mut usize,
 ) -> ozarr_status {
-    entry!("ozarr_context_get", {
-        // SAFETY: a NUL-terminated text, by the function's contract.
-        let key = unsafe { text(key, "key") }?;
-        let value = with(context, |settings| get(settings, key))?;
-        // SAFETY: room as is said, by the function's contract.
-        unsafe { put_text(&value, buf, cap, len) }
-    })
+    entry!("ozarr_context_get", text(buf, cap, len), texts(key), { with(context, |settings| get(settings, key)) })
 }
 
 /// The names of all settings, for messages.

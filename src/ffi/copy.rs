@@ -21,8 +21,8 @@ use super::handle::Handle;
 use super::host::call_back;
 use super::spec::snapshot;
 use super::status::{error_count, of_callback, ozarr_status};
-use super::strings::{number, put, text};
-use super::structs::{growing, read_struct};
+use super::strings::{number, text};
+use super::structs::{Growing, growing, read_struct};
 use super::types::{Specification, create, format_of, overflow, ozarr_array, ozarr_create_mode, ozarr_overflow, ozarr_spec, ozarr_store};
 use crate::error::{Result, bail, err};
 use crate::metadata::Format;
@@ -89,10 +89,9 @@ growing!(ozarr_copy_options: 64);
 /// Errors: `OZARR_ERR_ARGUMENT` for another format; those of documents.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_array_copy_spec(array: *const ozarr_array, zarr_format: i32, out: *mut *mut ozarr_spec) -> ozarr_status {
-    entry!("ozarr_array_copy_spec", new(out), {
-        let spec = ozarr_array::get(array, "array")?.spec(format(zarr_format)?)?;
-        // SAFETY: `out` points to room for a handle.
-        unsafe { put(ozarr_spec::insert(Specification::new(spec))?, out, "out") }
+    entry!("ozarr_array_copy_spec", new(out), handles(array), {
+        let spec = array.spec(format(zarr_format)?)?;
+        Ok(Specification::new(spec))
     })
 }
 
@@ -122,9 +121,7 @@ pub unsafe extern "C" fn ozarr_array_copy_spec(array: *const ozarr_array, zarr_f
 /// @param[in] options may be NULL
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_copy(source: *const c_char, dest: *const c_char, options: *const ozarr_copy_options) -> ozarr_status {
-    entry!("ozarr_copy", {
-        // SAFETY: NUL-terminated texts, by the function's contract.
-        let (source, dest) = unsafe { (text(source, "source")?, text(dest, "dest")?) };
+    entry!("ozarr_copy", texts(source, dest), {
         let (from, path) = Store::locate(&default_context()?, source, Mode::Read)?;
         let (to, to_path) = Store::locate(&default_context()?, dest, Mode::ReadWrite)?;
         // SAFETY: NULL or options, by the function's contract.
@@ -153,8 +150,8 @@ pub unsafe extern "C" fn ozarr_copy_at(
     dest_path: *const c_char,
     options: *const ozarr_copy_options,
 ) -> ozarr_status {
-    entry!("ozarr_copy_at", {
-        let (from, to) = (ozarr_store::get(store, "store")?, ozarr_store::get(dest_store, "dest_store")?);
+    entry!("ozarr_copy_at", handles(store, dest_store), {
+        let (from, to) = (store, dest_store);
         // SAFETY: NUL-terminated texts, by the function's contract.
         let (path, to_path) = unsafe { (text(path, "path")?, text(dest_path, "dest_path")?) };
         // SAFETY: as for `ozarr_copy`.
@@ -165,12 +162,8 @@ pub unsafe extern "C" fn ozarr_copy_at(
 /// # Safety
 /// `options` is NULL or points to options, whose functions may be called with their `user`.
 unsafe fn copy(from: (&Store, &str), to: (&Store, &str), options: *const ozarr_copy_options) -> Result<()> {
-    // SAFETY: options without anything are zero.
-    let mut given: ozarr_copy_options = unsafe { std::mem::zeroed() };
-    if !options.is_null() {
-        // SAFETY: options, by the caller's promise; zero bytes are options.
-        given = unsafe { read_struct(options, "options") }?;
-    }
+    // SAFETY: NULL or options, by the caller's promise.
+    let given = if options.is_null() { ozarr_copy_options::empty() } else { unsafe { read_struct(options, "options") }? };
     let mut progress = |done, total| tell(given.progress, given.user, done, total);
     if let Some(verify) = raw(&given)? {
         from.0.copy_node(from.1, to, create(given.mode)?, verify, &mut progress)?;
@@ -267,9 +260,7 @@ mod tests {
         spec.set_format(Format::V2).unwrap();
         Array::create(&open(), "a", &spec, Create::New).unwrap();
         for (name, flags) in [("b", 0), ("c", OZARR_COPY_RAW)] {
-            // SAFETY: options without anything are zero.
-            let mut options: ozarr_copy_options = unsafe { std::mem::zeroed() };
-            (options.struct_size, options.flags) = (size_of::<ozarr_copy_options>(), flags);
+            let options = ozarr_copy_options { flags, ..Growing::empty() };
             // SAFETY: NUL-terminated texts, and options.
             let status = unsafe { ozarr_copy(location("n.zarr/a").as_ptr(), location(&format!("n.zarr/{name}")).as_ptr(), &options) };
             assert_eq!(status, 0);
@@ -285,9 +276,7 @@ mod tests {
         Array::create(&store, "g/a", &Spec::new(DataType::Int8, &[2]).unwrap(), Create::New).unwrap();
         let spec = ozarr_spec::insert(Specification::new(Array::open(&store, "g/a").unwrap().spec(None).unwrap())).unwrap();
         for (path, to) in [("/g/a/", "b"), ("g//a", "c"), ("g\\a", "d")] {
-            // SAFETY: options without anything are zero.
-            let mut options: ozarr_copy_options = unsafe { std::mem::zeroed() };
-            (options.struct_size, options.spec) = (size_of::<ozarr_copy_options>(), spec);
+            let options = ozarr_copy_options { spec, ..Growing::empty() };
             // SAFETY: options, whose functions are NULL.
             unsafe { copy((&store, path), (&store, to), &options) }.unwrap_or_else(|e| panic!("{path}: {e}"));
             // SAFETY: as above.

@@ -26,7 +26,7 @@ use super::spec::ozarr_shuffle;
 use super::status::ozarr_status;
 use super::strings::{at_least_0, chunk_length, names, optional, position, put, put_optional, put_text, text};
 use super::structs::{growing, read_struct};
-use super::types::{create, data_type, ozarr_array, ozarr_create_mode, ozarr_dataset, ozarr_group, ozarr_spec, ozarr_type, put_array};
+use super::types::{create, data_type, ozarr_array, ozarr_create_mode, ozarr_dataset, ozarr_group, ozarr_spec, ozarr_type};
 use super::{entry, err};
 use crate::error::bail;
 use crate::metadata::Format;
@@ -52,9 +52,7 @@ pub unsafe extern "C" fn ozarr_dataset_create(
     mode: ozarr_create_mode,
     out: *mut *mut ozarr_dataset,
 ) -> ozarr_status {
-    entry!("ozarr_dataset_create", new(out), {
-        // SAFETY: a NUL-terminated text, by the function's contract.
-        let location = unsafe { text(location, "location") }?;
+    entry!("ozarr_dataset_create", new(out), texts(location), {
         let format = match zarr_format {
             0 => None,
             2 => Some(Format::V2),
@@ -63,8 +61,7 @@ pub unsafe extern "C" fn ozarr_dataset_create(
         };
         let mode = create(mode)?;
         let (store, path) = Store::locate(&default_context()?, location, Mode::ReadWrite)?;
-        // SAFETY: `out` points to room for a handle.
-        unsafe { put(ozarr_dataset::insert(Dataset::create(&store, &path, format, mode)?)?, out, "out") }
+        Dataset::create(&store, &path, format, mode)
     })
 }
 
@@ -80,12 +77,9 @@ pub unsafe extern "C" fn ozarr_dataset_create(
 /// `OZARR_ERR_NODE_KIND` if an array is; those of documents and stores.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_dataset_open(location: *const c_char, mode: *const c_char, out: *mut *mut ozarr_dataset) -> ozarr_status {
-    entry!("ozarr_dataset_open", new(out), {
-        // SAFETY: NUL-terminated texts, by the function's contract.
-        let (location, mode) = unsafe { (text(location, "location")?, text(mode, "mode")?) };
+    entry!("ozarr_dataset_open", new(out), texts(location, mode), {
         let (store, path) = Store::locate(&default_context()?, location, Mode::parse(mode)?)?;
-        // SAFETY: `out` points to room for a handle.
-        unsafe { put(ozarr_dataset::insert(Dataset::open(Group::open(&store, &path)?)?)?, out, "out") }
+        Dataset::open(Group::open(&store, &path)?)
     })
 }
 
@@ -97,8 +91,7 @@ pub unsafe extern "C" fn ozarr_dataset_open(location: *const c_char, mode: *cons
 pub unsafe extern "C" fn ozarr_group_open_dataset(group: *const ozarr_group, out: *mut *mut ozarr_dataset) -> ozarr_status {
     entry!("ozarr_group_open_dataset", new(out), {
         let group = ozarr_group::get(group, "group")?.for_another_handle();
-        // SAFETY: `out` points to room for a handle.
-        unsafe { put(ozarr_dataset::insert(Dataset::open(group)?)?, out, "out") }
+        Dataset::open(group)
     })
 }
 
@@ -107,10 +100,9 @@ pub unsafe extern "C" fn ozarr_group_open_dataset(group: *const ozarr_group, out
 /// Errors: none of its own.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_dataset_open_group(dataset: *const ozarr_dataset, out: *mut *mut ozarr_group) -> ozarr_status {
-    entry!("ozarr_dataset_open_group", new(out), {
-        let group = ozarr_dataset::get(dataset, "dataset")?.group().for_another_handle();
-        // SAFETY: `out` points to room for a handle.
-        unsafe { put(ozarr_group::insert(group)?, out, "out") }
+    entry!("ozarr_dataset_open_group", new(out), handles(dataset), {
+        let group = dataset.group().for_another_handle();
+        Ok(group)
     })
 }
 
@@ -121,10 +113,8 @@ pub unsafe extern "C" fn ozarr_dataset_open_group(dataset: *const ozarr_dataset,
 /// documents and stores.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_dataset_define_dimension(dataset: *mut ozarr_dataset, name: *const c_char, length: i64) -> ozarr_status {
-    entry!("ozarr_dataset_define_dimension", {
-        let dataset = ozarr_dataset::get(dataset, "dataset")?;
-        // SAFETY: a NUL-terminated text, by the function's contract.
-        dataset.define_dimension(unsafe { text(name, "name") }?, at_least_0(length, "length")?)
+    entry!("ozarr_dataset_define_dimension", handles(dataset), texts(name), {
+        dataset.define_dimension(name, at_least_0(length, "length")?)
     })
 }
 
@@ -134,10 +124,8 @@ pub unsafe extern "C" fn ozarr_dataset_define_dimension(dataset: *mut ozarr_data
 /// `OZARR_ERR_ARGUMENT` for a negative length; those of documents, chunks and stores.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_dataset_resize_dimension(dataset: *mut ozarr_dataset, name: *const c_char, length: i64) -> ozarr_status {
-    entry!("ozarr_dataset_resize_dimension", {
-        let dataset = ozarr_dataset::get(dataset, "dataset")?;
-        // SAFETY: a NUL-terminated text, by the function's contract.
-        dataset.resize_dimension(unsafe { text(name, "name") }?, at_least_0(length, "length")?)
+    entry!("ozarr_dataset_resize_dimension", handles(dataset), texts(name), {
+        dataset.resize_dimension(name, at_least_0(length, "length")?)
     })
 }
 
@@ -148,11 +136,7 @@ pub unsafe extern "C" fn ozarr_dataset_resize_dimension(dataset: *mut ozarr_data
 /// @param[out] count
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_dataset_dimension_count(dataset: *const ozarr_dataset, count: *mut i64) -> ozarr_status {
-    entry!("ozarr_dataset_dimension_count", {
-        let dataset = ozarr_dataset::get(dataset, "dataset")?;
-        // SAFETY: `count` points to room for it.
-        unsafe { put(dataset.dimensions()?.len() as i64, count, "count") }
-    })
+    entry!("ozarr_dataset_dimension_count", put(count), handles(dataset), { Ok(dataset.dimensions()?.len() as i64) })
 }
 
 /// Gets the name and the length (`*extent`; `extent` may be NULL) of dimension number `index`, from 0.
@@ -169,8 +153,8 @@ pub unsafe extern "C" fn ozarr_dataset_dimension(
     len: *mut usize,
     extent: *mut i64,
 ) -> ozarr_status {
-    entry!("ozarr_dataset_dimension", {
-        let all = ozarr_dataset::get(dataset, "dataset")?.dimensions()?;
+    entry!("ozarr_dataset_dimension", handles(dataset), {
+        let all = dataset.dimensions()?;
         let found = &all[position(index, all.len(), "index", "dimensions")?];
         // SAFETY: room as is said, by the function's contract.
         unsafe {
@@ -197,8 +181,7 @@ pub unsafe extern "C" fn ozarr_dataset_dimension_length(
     length: *mut i64,
     longest: *mut i64,
 ) -> ozarr_status {
-    entry!("ozarr_dataset_dimension_length", {
-        let dataset = ozarr_dataset::get(dataset, "dataset")?;
+    entry!("ozarr_dataset_dimension_length", handles(dataset), {
         // SAFETY: a NUL-terminated text and room for the numbers, by the function's contract.
         unsafe {
             let found = dataset.dimension(text(name, "name")?)?;
@@ -229,13 +212,11 @@ pub unsafe extern "C" fn ozarr_dataset_define_variable(
     dimensions: *const *const c_char,
     out: *mut *mut ozarr_array,
 ) -> ozarr_status {
-    entry!("ozarr_dataset_define_variable", new_or_null(out), {
-        let dataset = ozarr_dataset::get(dataset, "dataset")?;
+    entry!("ozarr_dataset_define_variable", new_or_null(out), handles(dataset), {
         // SAFETY: texts, by the function's contract.
         let (name, dimensions) = unsafe { (text(name, "name")?, names(rank, dimensions, "dimensions")?) };
         let variable = VariableSpec { dimensions, ..VariableSpec::new(data_type(r#type, None)?, &[]) };
-        // SAFETY: NULL or room for a handle.
-        unsafe { put_array(dataset.define_variable(name, &variable, Create::New)?, out) }
+        dataset.define_variable(name, &variable, Create::New)
     })
 }
 
@@ -306,14 +287,12 @@ pub unsafe extern "C" fn ozarr_dataset_define_variable_ex(
     mode: ozarr_create_mode,
     out: *mut *mut ozarr_array,
 ) -> ozarr_status {
-    entry!("ozarr_dataset_define_variable_ex", new_or_null(out), {
-        let dataset = ozarr_dataset::get(dataset, "dataset")?;
+    entry!("ozarr_dataset_define_variable_ex", new_or_null(out), handles(dataset), {
         // SAFETY: a text, and a struct that begins with its size, by the function's contract.
         let (name, variable) = unsafe { (text(name, "name")?, read_struct(variable, "variable")?) };
         // SAFETY: its members are as they say, by the function's contract.
         let variable = unsafe { variable.described() }?;
-        // SAFETY: NULL or room for a handle.
-        unsafe { put_array(dataset.define_variable(name, &variable, create(mode)?)?, out) }
+        dataset.define_variable(name, &variable, create(mode)?)
     })
 }
 
@@ -343,14 +322,11 @@ pub unsafe extern "C" fn ozarr_dataset_define_coordinate(
     units: *const c_char,
     out: *mut *mut ozarr_array,
 ) -> ozarr_status {
-    entry!("ozarr_dataset_define_coordinate", new_or_null(out), {
-        let dataset = ozarr_dataset::get(dataset, "dataset")?;
+    entry!("ozarr_dataset_define_coordinate", new_or_null(out), handles(dataset), {
         // SAFETY: texts, by the function's contract.
         let (name, units) = unsafe { (text(name, "name")?, optional(units, "units")?) };
         // SAFETY: `data` has `size` bytes, by the function's contract.
-        let array = unsafe { define_coordinate(&dataset, (name, units), r#type, (length, chunk), (data, size)) }?;
-        // SAFETY: NULL or room for a handle.
-        unsafe { put_array(array, out) }
+        unsafe { define_coordinate(&dataset, (name, units), r#type, (length, chunk), (data, size)) }
     })
 }
 
@@ -376,14 +352,11 @@ pub unsafe extern "C" fn ozarr_dataset_define_time(
     calendar: *const c_char,
     out: *mut *mut ozarr_array,
 ) -> ozarr_status {
-    entry!("ozarr_dataset_define_time", new_or_null(out), {
-        let dataset = ozarr_dataset::get(dataset, "dataset")?;
+    entry!("ozarr_dataset_define_time", new_or_null(out), handles(dataset), {
         // SAFETY: texts, by the function's contract.
         let (name, units, calendar) = unsafe { (text(name, "name")?, text(units, "units")?, optional(calendar, "calendar")?) };
         let calendar = calendar.unwrap_or("standard");
-        let array = dataset.define_time(name, at_least_0(length, "length")?, chunk_length(chunk)?, units, calendar, Create::New)?;
-        // SAFETY: NULL or room for a handle.
-        unsafe { put_array(array, out) }
+        dataset.define_time(name, at_least_0(length, "length")?, chunk_length(chunk)?, units, calendar, Create::New)
     })
 }
 
@@ -394,11 +367,7 @@ pub unsafe extern "C" fn ozarr_dataset_define_time(
 /// and stores.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_dataset_set_coordinate(dataset: *mut ozarr_dataset, name: *const c_char) -> ozarr_status {
-    entry!("ozarr_dataset_set_coordinate", {
-        let dataset = ozarr_dataset::get(dataset, "dataset")?;
-        // SAFETY: a NUL-terminated text, by the function's contract.
-        dataset.set_coordinate(unsafe { text(name, "name") }?)
-    })
+    entry!("ozarr_dataset_set_coordinate", handles(dataset), texts(name), { dataset.set_coordinate(name) })
 }
 
 /// Gets the number of variables, coordinates included.
@@ -408,11 +377,7 @@ pub unsafe extern "C" fn ozarr_dataset_set_coordinate(dataset: *mut ozarr_datase
 /// @param[out] count
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_dataset_variable_count(dataset: *const ozarr_dataset, count: *mut i64) -> ozarr_status {
-    entry!("ozarr_dataset_variable_count", {
-        let dataset = ozarr_dataset::get(dataset, "dataset")?;
-        // SAFETY: `count` points to room for it.
-        unsafe { put(dataset.variable_count() as i64, count, "count") }
-    })
+    entry!("ozarr_dataset_variable_count", put(count), handles(dataset), { Ok(dataset.variable_count() as i64) })
 }
 
 /// Gets the name of variable number `index`, from 0, in the order of the names, and whether it is a
@@ -430,8 +395,7 @@ pub unsafe extern "C" fn ozarr_dataset_variable(
     len: *mut usize,
     coordinate: *mut bool,
 ) -> ozarr_status {
-    entry!("ozarr_dataset_variable", {
-        let dataset = ozarr_dataset::get(dataset, "dataset")?;
+    entry!("ozarr_dataset_variable", handles(dataset), {
         let place = position(index, dataset.variable_count(), "index", "variables")?;
         let name = dataset.variable_name(place).ok_or_else(|| err!(Bounds, "there are fewer variables by now"))?;
         let is_coordinate = dataset.is_coordinate(&name)?;
@@ -450,13 +414,7 @@ pub unsafe extern "C" fn ozarr_dataset_open_variable(
     name: *const c_char,
     out: *mut *mut ozarr_array,
 ) -> ozarr_status {
-    entry!("ozarr_dataset_open_variable", new(out), {
-        let dataset = ozarr_dataset::get(dataset, "dataset")?;
-        // SAFETY: a NUL-terminated text, by the function's contract.
-        let array = dataset.variable(unsafe { text(name, "name") }?)?;
-        // SAFETY: `out` points to room for a handle.
-        unsafe { put(ozarr_array::insert(array)?, out, "out") }
-    })
+    entry!("ozarr_dataset_open_variable", new(out), handles(dataset), texts(name), { dataset.variable(name) })
 }
 
 /// Writes which variables are coordinates, stores what waits to be written, consolidates metadata, flushes

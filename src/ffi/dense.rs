@@ -4,9 +4,9 @@ use super::strings::not_null;
 use super::types::{data_type, ozarr_type};
 use crate::counting;
 use crate::dtype::DataType;
-use crate::engine::{Memory, Overflow};
+use crate::engine::Memory;
 use crate::error::{Result, bail, err};
-use crate::limits::{c_strides, element_count};
+use crate::limits::element_count;
 use crate::node::Array;
 use std::ffi::c_void;
 

@@ -25,7 +25,7 @@
 use super::entry;
 use super::handle::{Handle, handle_type};
 use super::status::ozarr_status;
-use super::strings::{lengths, not_null, put, rank, text};
+use super::strings::{lengths, not_null, rank, text};
 use super::types::{Specification, data_type, ozarr_array, ozarr_dtype, ozarr_spec, ozarr_type};
 use crate::dtype::resolve::{self, Grammar};
 use crate::dtype::{ByteOrder, DataType, ElementType, Field, Struct};
@@ -53,6 +53,10 @@ impl DtypeObject {
         DtypeObject { turns: ForkReset::new(Mutex::default), value: ForkPreserved::new(meaning) }
     }
 
+    pub(super) fn of(element: ElementType) -> DtypeObject {
+        DtypeObject::new(Meaning::Element(element))
+    }
+
     /// The type; an error for a struct without fields.
     pub(super) fn element(&self) -> Result<ElementType> {
         match self.value.read(Meaning::clone) {
@@ -63,15 +67,6 @@ impl DtypeObject {
             Meaning::Growing(fields, size) => Ok(DataType::Struct(Struct::new(fields, size)?).into()),
         }
     }
-}
-
-/// Makes a handle of a type.
-///
-/// # Safety
-/// `out` is NULL or points to room for a handle.
-pub(super) unsafe fn give(element: ElementType, out: *mut *mut ozarr_dtype) -> Result<()> {
-    // SAFETY: the caller's promise.
-    unsafe { put(ozarr_dtype::insert(DtypeObject::new(Meaning::Element(element)))?, out, "out") }
 }
 
 /// The type as an array has it.
@@ -105,9 +100,7 @@ pub unsafe extern "C" fn ozarr_dtype_parse(text: *const c_char, format: i32, out
     entry!("ozarr_dtype_parse", new(out), {
         // SAFETY: a NUL-terminated text, by the function's contract.
         let text = unsafe { self::text(text, "text") }?;
-        let element = resolve::parse(text, grammar(format)?)?;
-        // SAFETY: `out` points to room for a handle.
-        unsafe { give(element, out) }
+        resolve::parse(text, grammar(format)?).map(DtypeObject::of)
     })
 }
 
@@ -116,11 +109,7 @@ pub unsafe extern "C" fn ozarr_dtype_parse(text: *const c_char, format: i32, out
 /// Errors: `OZARR_ERR_ARGUMENT` for an unknown type; `OZARR_ERR_TYPE`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_dtype_of(r#type: ozarr_type, out: *mut *mut ozarr_dtype) -> ozarr_status {
-    entry!("ozarr_dtype_of", new(out), {
-        let element = data_type(r#type, None)?.into();
-        // SAFETY: `out` points to room for a handle.
-        unsafe { give(element, out) }
-    })
+    entry!("ozarr_dtype_of", new(out), { Ok(DtypeObject::of(data_type(r#type, None)?.into())) })
 }
 
 /// The character `' '`.
@@ -143,8 +132,7 @@ pub unsafe extern "C" fn ozarr_dtype_chars(size: usize, pad: i32, out: *mut *mut
             BLANK => DataType::Chars(size),
             _ => bail!(Argument, "the argument `pad` is {pad}, expected 0 or {BLANK}, a blank"),
         };
-        // SAFETY: `out` points to room for a handle.
-        unsafe { give(data_type.into(), out) }
+        Ok(DtypeObject::of(data_type.into()))
     })
 }
 
@@ -157,8 +145,7 @@ pub unsafe extern "C" fn ozarr_dtype_struct(size: usize, out: *mut *mut ozarr_dt
         if size == 0 || size > crate::dtype::MAX_LENGTH as usize {
             bail!(Argument, "the argument `size` is {size}, expected 1 to {}", crate::dtype::MAX_LENGTH);
         }
-        // SAFETY: `out` points to room for a handle.
-        unsafe { put(ozarr_dtype::insert(DtypeObject::new(Meaning::Growing(Vec::new(), size)))?, out, "out") }
+        Ok(DtypeObject::new(Meaning::Growing(Vec::new(), size)))
     })
 }
 
@@ -179,14 +166,11 @@ pub unsafe extern "C" fn ozarr_dtype_add_field(
     rank: i32,
     shape: *const i64,
 ) -> ozarr_status {
-    entry!("ozarr_dtype_add_field", {
-        let dtype = ozarr_dtype::get(dtype, "dtype")?;
-        // SAFETY: a NUL-terminated text, by the function's contract.
-        let name = unsafe { text(name, "name") }?;
+    entry!("ozarr_dtype_add_field", handles(dtype, field), texts(name), {
         if name.is_empty() {
             bail!(Argument, "the argument `name` is empty");
         }
-        let element = ozarr_dtype::get(field, "field")?.element()?;
+        let element = field.element()?;
         // SAFETY: `rank` numbers, by the function's contract.
         let shape = unsafe { lengths(shape, self::rank(rank)?, "shape", 1) }?.to_vec();
         let _turn = dtype.turns.get().lock().unwrap_or_else(PoisonError::into_inner);
@@ -213,11 +197,7 @@ pub unsafe extern "C" fn ozarr_dtype_free(dtype: *mut ozarr_dtype) {
 /// Errors: none of its own.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_array_copy_dtype(array: *const ozarr_array, out: *mut *mut ozarr_dtype) -> ozarr_status {
-    entry!("ozarr_array_copy_dtype", new(out), {
-        let array = ozarr_array::get(array, "array")?;
-        // SAFETY: `out` points to room for a handle.
-        unsafe { give(array.stored_type(), out) }
-    })
+    entry!("ozarr_array_copy_dtype", new(out), handles(array), { Ok(DtypeObject::of(array.stored_type())) })
 }
 
 /// Makes a specification for an array of that data type, else as `ozarr_spec_new`. A struct is stored
@@ -244,8 +224,7 @@ pub unsafe extern "C" fn ozarr_spec_new_dtype(
         if element.swapped() {
             spec.set_byte_order(ByteOrder::Big)?;
         }
-        // SAFETY: `out` points to room for a handle.
-        unsafe { put(ozarr_spec::insert(Specification::new(spec))?, out, "out") }
+        Ok(Specification::new(spec))
     })
 }
 

@@ -2,11 +2,10 @@
 //!
 //! What a data type is made of: class, byte order, unit, fields, and its values as JSON.
 
-use super::dtype::{Meaning, bytes_of, element_of, give};
+use super::dtype::{DtypeObject, Meaning, bytes_of, element_of};
 use super::entry;
-use super::handle::Handle;
 use super::status::ozarr_status;
-use super::strings::{not_null, position, put, put_text, text};
+use super::strings::{not_null, position, put, put_text};
 use super::types::{OZARR_BY_DTYPE, ozarr_dtype, ozarr_type};
 use crate::dtype::fill::Fill;
 use crate::dtype::resolve::{self, Orders};
@@ -70,14 +69,12 @@ pub const OZARR_BYTE_ORDER_MIXED: ozarr_byte_order = 3;
 /// @param[out] kind
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_dtype_get_kind(dtype: *const ozarr_dtype, kind: *mut ozarr_dtype_kind) -> ozarr_status {
-    entry!("ozarr_dtype_get_kind", {
-        let dtype = ozarr_dtype::get(dtype, "dtype")?;
+    entry!("ozarr_dtype_get_kind", put(kind), handles(dtype), {
         let found = match dtype.value.read(Meaning::clone) {
             Meaning::Growing(..) => OZARR_DTYPE_KIND_STRUCT,
             Meaning::Element(element) => kind_of(element.data_type),
         };
-        // SAFETY: `kind` points to room for it.
-        unsafe { put(found, kind, "kind") }
+        Ok(found)
     })
 }
 
@@ -102,14 +99,12 @@ pub unsafe extern "C" fn ozarr_dtype_type(dtype: *const ozarr_dtype, r#type: *mu
 /// @param[out] bytes
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_dtype_item_size(dtype: *const ozarr_dtype, bytes: *mut usize) -> ozarr_status {
-    entry!("ozarr_dtype_item_size", {
-        let dtype = ozarr_dtype::get(dtype, "dtype")?;
+    entry!("ozarr_dtype_item_size", put(bytes), handles(dtype), {
         let size = match dtype.value.read(Meaning::clone) {
             Meaning::Growing(_, size) => size,
             Meaning::Element(element) => element.size(),
         };
-        // SAFETY: `bytes` points to room for it.
-        unsafe { put(size, bytes, "bytes") }
+        Ok(size)
     })
 }
 
@@ -120,15 +115,14 @@ pub unsafe extern "C" fn ozarr_dtype_item_size(dtype: *const ozarr_dtype, bytes:
 /// @param[out] order
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_dtype_byte_order(dtype: *const ozarr_dtype, order: *mut ozarr_byte_order) -> ozarr_status {
-    entry!("ozarr_dtype_byte_order", {
+    entry!("ozarr_dtype_byte_order", put(order), {
         let found = match resolve::order_of(element_of(dtype, "dtype")?) {
             Orders::Unordered => OZARR_BYTE_ORDER_NONE,
             Orders::All(ByteOrder::Little) => OZARR_BYTE_ORDER_LITTLE,
             Orders::All(ByteOrder::Big) => OZARR_BYTE_ORDER_BIG,
             Orders::Mixed => OZARR_BYTE_ORDER_MIXED,
         };
-        // SAFETY: `order` points to room for it.
-        unsafe { put(found, order, "order") }
+        Ok(found)
     })
 }
 
@@ -167,11 +161,7 @@ pub unsafe extern "C" fn ozarr_dtype_unit(
 /// @param[out] equal
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_dtype_equal(dtype: *const ozarr_dtype, other: *const ozarr_dtype, equal: *mut bool) -> ozarr_status {
-    entry!("ozarr_dtype_equal", {
-        let same = element_of(dtype, "dtype")? == element_of(other, "other")?;
-        // SAFETY: `equal` points to room for it.
-        unsafe { put(same, equal, "equal") }
-    })
+    entry!("ozarr_dtype_equal", put(equal), { Ok(element_of(dtype, "dtype")? == element_of(other, "other")?) })
 }
 
 /// Gets the name of the type in format 3, without its parameters: `float64`, `fixed_length_utf32`,
@@ -180,11 +170,7 @@ pub unsafe extern "C" fn ozarr_dtype_equal(dtype: *const ozarr_dtype, other: *co
 /// Errors: `OZARR_ERR_ARGUMENT` for a struct without fields.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_dtype_name(dtype: *const ozarr_dtype, buf: *mut c_char, cap: usize, len: *mut usize) -> ozarr_status {
-    entry!("ozarr_dtype_name", {
-        let name = element_of(dtype, "dtype")?.data_type.name();
-        // SAFETY: room as is said, by the function's contract.
-        unsafe { put_text(name, buf, cap, len) }
-    })
+    entry!("ozarr_dtype_name", text(buf, cap, len), { Ok(element_of(dtype, "dtype")?.data_type.name()) })
 }
 
 /// Gets the type as JSON, as a metadata document of `format` 2 (`dtype`) or 3 (`data_type`) has it.
@@ -200,7 +186,7 @@ pub unsafe extern "C" fn ozarr_dtype_to_json(
     cap: usize,
     len: *mut usize,
 ) -> ozarr_status {
-    entry!("ozarr_dtype_to_json", {
+    entry!("ozarr_dtype_to_json", text(buf, cap, len), {
         let (element, v3) = (element_of(dtype, "dtype")?, is_v3(format)?);
         if element.data_type.is_memory_only() {
             bail!(Unsupported, "{} exists in memory only", DataType::Chars(1).name());
@@ -212,8 +198,7 @@ pub unsafe extern "C" fn ozarr_dtype_to_json(
         } else {
             parse_v2::to_json(packed)
         };
-        // SAFETY: room as is said, by the function's contract.
-        unsafe { put_text(&json::to_compact(&value), buf, cap, len) }
+        Ok(json::to_compact(&value))
     })
 }
 
@@ -224,15 +209,13 @@ pub unsafe extern "C" fn ozarr_dtype_to_json(
 /// @param[out] count
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_dtype_field_count(dtype: *const ozarr_dtype, count: *mut i64) -> ozarr_status {
-    entry!("ozarr_dtype_field_count", {
-        let dtype = ozarr_dtype::get(dtype, "dtype")?;
+    entry!("ozarr_dtype_field_count", put(count), handles(dtype), {
         let found = dtype.value.read(|meaning| match meaning {
             Meaning::Element(ElementType { data_type: DataType::Struct(s), .. }) => named(s).count(),
             Meaning::Growing(fields, _) => fields.len(),
             _ => 0,
         });
-        // SAFETY: `count` points to room for it.
-        unsafe { put(found as i64, count, "count") }
+        Ok(found as i64)
     })
 }
 
@@ -248,11 +231,7 @@ pub unsafe extern "C" fn ozarr_dtype_field_name(
     cap: usize,
     len: *mut usize,
 ) -> ozarr_status {
-    entry!("ozarr_dtype_field_name", {
-        let name = &field(dtype, index)?.name;
-        // SAFETY: room as is said, by the function's contract.
-        unsafe { put_text(name, buf, cap, len) }
-    })
+    entry!("ozarr_dtype_field_name", text(buf, cap, len), { Ok(&field(dtype, index)?.name) })
 }
 
 /// Gets the offset of a field from the struct's beginning, in bytes.
@@ -263,11 +242,7 @@ pub unsafe extern "C" fn ozarr_dtype_field_name(
 /// @param[out] offset
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_dtype_field_offset(dtype: *const ozarr_dtype, index: i64, offset: *mut usize) -> ozarr_status {
-    entry!("ozarr_dtype_field_offset", {
-        let found = field(dtype, index)?.offset;
-        // SAFETY: `offset` points to room for it.
-        unsafe { put(found, offset, "offset") }
-    })
+    entry!("ozarr_dtype_field_offset", put(offset), { Ok(field(dtype, index)?.offset) })
 }
 
 /// Gets the data type of a field (of each of its values, where it has a shape), as a new handle.
@@ -276,11 +251,7 @@ pub unsafe extern "C" fn ozarr_dtype_field_offset(dtype: *const ozarr_dtype, ind
 /// `OZARR_ERR_ARGUMENT` for a struct without fields.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_dtype_copy_field_dtype(dtype: *const ozarr_dtype, index: i64, out: *mut *mut ozarr_dtype) -> ozarr_status {
-    entry!("ozarr_dtype_copy_field_dtype", new(out), {
-        let element = field(dtype, index)?.element;
-        // SAFETY: `out` points to room for a handle.
-        unsafe { give(element, out) }
-    })
+    entry!("ozarr_dtype_copy_field_dtype", new(out), { Ok(DtypeObject::of(field(dtype, index)?.element)) })
 }
 
 /// Gets the rank of a field (0 for one value) and its shape: `shape` has a capacity of `cap` numbers,
@@ -300,9 +271,8 @@ pub unsafe extern "C" fn ozarr_dtype_field_shape(
     cap: i64,
     rank: *mut i32,
 ) -> ozarr_status {
-    entry!("ozarr_dtype_field_shape", {
+    entry!("ozarr_dtype_field_shape", put(rank), {
         let found = &field(dtype, index)?.shape;
-        not_null(rank, "rank")?;
         if cap > 0 || !shape.is_null() {
             if cap < found.len() as i64 {
                 bail!(BufferSize, "`shape` has a capacity of {cap} numbers, expected {}", found.len());
@@ -310,8 +280,7 @@ pub unsafe extern "C" fn ozarr_dtype_field_shape(
             // SAFETY: room for `cap` numbers, by the function's contract.
             unsafe { super::strings::put_numbers(found, shape, "shape") }?;
         }
-        // SAFETY: `rank` points to room for it.
-        unsafe { put(found.len() as i32, rank, "rank") }
+        Ok(found.len() as i32)
     })
 }
 
@@ -330,15 +299,14 @@ pub unsafe extern "C" fn ozarr_dtype_scalar_to_json(
     cap: usize,
     len: *mut usize,
 ) -> ozarr_status {
-    entry!("ozarr_dtype_scalar_to_json", {
+    entry!("ozarr_dtype_scalar_to_json", text(buf, cap, len), {
         let (element, v3) = (scalar_type(dtype)?, is_v3(format)?);
         let native = element.data_type.native();
         // SAFETY: `size` bytes at `value`, by the function's contract.
         let fill = Fill::from_bytes(unsafe { bytes_of(native, value, size) }?);
         fill.check_text(element.data_type, v3)?;
         let value = if v3 { fill.to_json_v3(native) } else { fill.to_json_v2(element) };
-        // SAFETY: room as is said, by the function's contract.
-        unsafe { put_text(&json::to_compact(&value), buf, cap, len) }
+        Ok(json::to_compact(&value))
     })
 }
 
@@ -357,10 +325,9 @@ pub unsafe extern "C" fn ozarr_dtype_scalar_from_json(
     value: *mut c_void,
     size: usize,
 ) -> ozarr_status {
-    entry!("ozarr_dtype_scalar_from_json", {
+    entry!("ozarr_dtype_scalar_from_json", texts(json), {
         let (element, v3) = (scalar_type(dtype)?, is_v3(format)?);
-        // SAFETY: a NUL-terminated text, by the function's contract.
-        let given: Value = json::parse_given(unsafe { text(json, "json") }?)?;
+        let given: Value = json::parse_given(json)?;
         let native = element.data_type.native();
         let fill = if v3 { Fill::from_json_v3(native, &given)? } else { Fill::from_json_v2(element, &given)? };
         // SAFETY: `size` bytes at `value`, by the function's contract.

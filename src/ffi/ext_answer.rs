@@ -7,7 +7,7 @@ use super::entry;
 use super::ext_store::ozarr_store_table;
 use super::handle::Handle;
 use super::status::{kind_of, ozarr_error_info, ozarr_status};
-use super::strings::{bytes, not_null, put, text};
+use super::strings::{bytes, put};
 use super::structs::read_struct;
 use super::types::{ozarr_answer, ozarr_context, ozarr_keys, ozarr_store};
 use super::user_store::{finish, table_of};
@@ -31,9 +31,8 @@ pub unsafe extern "C" fn ozarr_store_from_table(
     mode: *const c_char,
     out: *mut *mut ozarr_store,
 ) -> ozarr_status {
-    entry!("ozarr_store_from_table", new(out), {
-        // SAFETY: a NUL-terminated text, by the function's contract.
-        let mode = Mode::parse(unsafe { text(mode, "mode") }?)?;
+    entry!("ozarr_store_from_table", cleared(out), texts(mode), {
+        let mode = Mode::parse(mode)?;
         let context = context_of(context)?;
         // SAFETY: NULL, or a struct with its size, by the function's contract.
         let calls = Arc::new(unsafe { table_of(table, "table") }?);
@@ -90,8 +89,7 @@ pub unsafe extern "C" fn ozarr_set_error(status: ozarr_status, message: *const c
 /// `OZARR_ERR_TRUNCATED` for a shorter one; `OZARR_ERR_LIMIT`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_answer_put(answer: *mut ozarr_answer, data: *const c_void, size: usize) -> ozarr_status {
-    entry!("ozarr_answer_put", {
-        let answer = ozarr_answer::get(answer, "answer")?;
+    entry!("ozarr_answer_put", handles(answer), {
         // SAFETY: `size` bytes, by the function's contract.
         let bytes = unsafe { bytes(data, size, "data") }?;
         answer.with(|pending| {
@@ -111,11 +109,9 @@ pub unsafe extern "C" fn ozarr_answer_put(answer: *mut ozarr_answer, data: *cons
 /// @param[out] data
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_answer_room(answer: *mut ozarr_answer, size: usize, data: *mut *mut c_void) -> ozarr_status {
-    entry!("ozarr_answer_room", {
-        not_null(data, "data")?;
-        let room = ozarr_answer::get(answer, "answer")?.with(|pending| pending.next_part(size).map(|part| part.as_mut_ptr()))?;
-        // SAFETY: `data` points to room for a pointer.
-        unsafe { put(room.cast(), data, "data") }
+    entry!("ozarr_answer_room", put(data), handles(answer), {
+        let room = answer.with(|pending| pending.next_part(size).map(|part| part.as_mut_ptr()))?;
+        Ok(room.cast())
     })
 }
 
@@ -125,8 +121,7 @@ pub unsafe extern "C" fn ozarr_answer_room(answer: *mut ozarr_answer, size: usiz
 /// Errors: `OZARR_ERR_ARGUMENT` for more bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_answer_version(answer: *mut ozarr_answer, version: *const c_void, size: usize) -> ozarr_status {
-    entry!("ozarr_answer_version", {
-        let answer = ozarr_answer::get(answer, "answer")?;
+    entry!("ozarr_answer_version", handles(answer), {
         if size > MAX_TOKEN {
             bail!(Argument, "the version has {size} bytes, the limit is {MAX_TOKEN}");
         }
@@ -175,10 +170,8 @@ pub unsafe extern "C" fn ozarr_answer_done(answer: *mut ozarr_answer, status: oz
 /// Errors: none of its own.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_keys_add(keys: *mut ozarr_keys, key: *const c_char) -> ozarr_status {
-    entry!("ozarr_keys_add", {
-        // SAFETY: a NUL-terminated text, by the function's contract.
-        let key = unsafe { text(key, "key") }?;
-        ozarr_keys::get(keys, "keys")?.with(|all| {
+    entry!("ozarr_keys_add", handles(keys), texts(key), {
+        keys.with(|all| {
             all.push(key.to_string());
             Ok(())
         })

@@ -19,7 +19,7 @@ use super::ext_store::{OZARR_CALLBACK_ANY_THREAD, ozarr_destroy_fn, ozarr_store_
 use super::handle::Handle;
 use super::status::ozarr_status;
 use super::strings::text;
-use super::structs::{growing, read_struct};
+use super::structs::{Growing, growing, read_struct};
 use super::types::ozarr_store;
 use super::user_store::{InnerStore, as_flagged, status_of, table_of};
 use crate::error::{Result, bail, err};
@@ -200,9 +200,7 @@ pub unsafe extern "C" fn ozarr_register_member(
     user: *mut c_void,
     destroy: ozarr_destroy_fn,
 ) -> ozarr_status {
-    entry!("ozarr_register_member", {
-        // SAFETY: a NUL-terminated text, by the function's contract.
-        let name = unsafe { text(name, "name") }?;
+    entry!("ozarr_register_member", texts(name), {
         let life = Life::new(flags, OZARR_CALLBACK_ANY_THREAD, user, destroy)?;
         let member = UserMember { check, name: name.to_string(), life: life.clone() };
         node::register_member(name, Arc::new(member), flags & OZARR_REGISTER_REPLACE != 0)?;
@@ -218,9 +216,7 @@ pub unsafe extern "C" fn ozarr_register_member(
 /// Errors: `OZARR_ERR_ARGUMENT` for another `extension`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_unregister(extension: ozarr_extension, name: *const c_char) -> ozarr_status {
-    entry!("ozarr_unregister", {
-        // SAFETY: a NUL-terminated text, by the function's contract.
-        let name = unsafe { text(name, "name") }?;
+    entry!("ozarr_unregister", texts(name), {
         let was_there = match extension {
             OZARR_EXTENSION_TRANSFORMER => node::unregister_transformer(name),
             OZARR_EXTENSION_MEMBER => node::unregister_member(name),

@@ -137,27 +137,3 @@ pub struct ozarr_store_table {
     pub flush: ozarr_flush_fn,
 }
 growing!(ozarr_store_table: 120, reserved);
-
-impl ozarr_store_table {
-    /// Without any function.
-    pub(super) fn empty() -> ozarr_store_table {
-        ozarr_store_table {
-            struct_size: size_of::<ozarr_store_table>(),
-            flags: 0,
-            reserved: 0,
-            name: std::ptr::null(),
-            user: std::ptr::null_mut(),
-            destroy: None,
-            get: None,
-            get_ranges: None,
-            start_get_ranges: None,
-            put: None,
-            put_if: None,
-            erase: None,
-            erase_prefix: None,
-            list: None,
-            list_dir: None,
-            flush: None,
-        }
-    }
-}

@@ -29,8 +29,8 @@ pub(super) fn c_text(text: &str) -> CString {
 }
 
 impl Flight {
-    pub(super) fn insert(pending: Pending) -> Result<*mut ozarr_request> {
-        ozarr_request::insert(Flight { pending, error: OnceLock::new() })
+    pub(super) fn new(pending: Pending) -> Flight {
+        Flight { pending, error: OnceLock::new() }
     }
 
     /// What became of it, if it is done.

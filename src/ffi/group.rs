@@ -6,7 +6,7 @@ use super::dense::{contiguous, contiguous_of};
 use super::entry;
 use super::handle::Handle;
 use super::status::ozarr_status;
-use super::strings::{put, text};
+use super::strings::text;
 use super::types::{create, ozarr_array, ozarr_create_mode, ozarr_group, ozarr_spec, ozarr_type};
 use crate::engine::Selection;
 use crate::node::{Array, Group, Mode, Store};
@@ -22,13 +22,10 @@ use std::ptr::null;
 /// `OZARR_ERR_READ_ONLY`; those of documents and stores.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_group_create(location: *const c_char, mode: ozarr_create_mode, out: *mut *mut ozarr_group) -> ozarr_status {
-    entry!("ozarr_group_create", new(out), {
-        // SAFETY: a NUL-terminated text, by the function's contract.
-        let location = unsafe { text(location, "location") }?;
+    entry!("ozarr_group_create", new(out), texts(location), {
         let mode = create(mode)?;
         let (store, path) = Store::locate(&default_context()?, location, Mode::ReadWrite)?;
-        // SAFETY: `out` points to room for a handle.
-        unsafe { put(ozarr_group::insert(Group::create(&store, &path, None, mode)?)?, out, "out") }
+        Group::create(&store, &path, None, mode)
     })
 }
 
@@ -39,12 +36,9 @@ pub unsafe extern "C" fn ozarr_group_create(location: *const c_char, mode: ozarr
 /// `OZARR_ERR_NODE_KIND` if an array is; those of documents and stores.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_group_open(location: *const c_char, mode: *const c_char, out: *mut *mut ozarr_group) -> ozarr_status {
-    entry!("ozarr_group_open", new(out), {
-        // SAFETY: NUL-terminated texts, by the function's contract.
-        let (location, mode) = unsafe { (text(location, "location")?, text(mode, "mode")?) };
+    entry!("ozarr_group_open", new(out), texts(location, mode), {
         let (store, path) = Store::locate(&default_context()?, location, Mode::parse(mode)?)?;
-        // SAFETY: `out` points to room for a handle.
-        unsafe { put(ozarr_group::insert(Group::open(&store, &path)?)?, out, "out") }
+        Group::open(&store, &path)
     })
 }
 
@@ -61,13 +55,9 @@ pub unsafe extern "C" fn ozarr_group_create_group(
     mode: ozarr_create_mode,
     out: *mut *mut ozarr_group,
 ) -> ozarr_status {
-    entry!("ozarr_group_create_group", new(out), {
-        let group = ozarr_group::get(group, "group")?;
-        // SAFETY: a NUL-terminated text, by the function's contract.
-        let path = group.child_path(unsafe { text(path, "path") }?)?;
-        let child = Group::create(group.store(), &path, Some(group.format()), create(mode)?)?;
-        // SAFETY: `out` points to room for a handle.
-        unsafe { put(ozarr_group::insert(child)?, out, "out") }
+    entry!("ozarr_group_create_group", new(out), handles(group), texts(path), {
+        let path = group.child_path(path)?;
+        Group::create(group.store(), &path, Some(group.format()), create(mode)?)
     })
 }
 
@@ -82,13 +72,7 @@ pub unsafe extern "C" fn ozarr_group_open_group(
     path: *const c_char,
     out: *mut *mut ozarr_group,
 ) -> ozarr_status {
-    entry!("ozarr_group_open_group", new(out), {
-        let group = ozarr_group::get(group, "group")?;
-        // SAFETY: a NUL-terminated text, by the function's contract.
-        let path = unsafe { text(path, "path") }?;
-        // SAFETY: `out` points to room for a handle.
-        unsafe { put(ozarr_group::insert(group.open_group(path)?)?, out, "out") }
-    })
+    entry!("ozarr_group_open_group", new(out), handles(group), texts(path), { group.open_group(path) })
 }
 
 /// Creates an array at `path` below `group` as `spec` says; `mode` as for `ozarr_array_create`.
@@ -105,14 +89,10 @@ pub unsafe extern "C" fn ozarr_group_create_array(
     mode: ozarr_create_mode,
     out: *mut *mut ozarr_array,
 ) -> ozarr_status {
-    entry!("ozarr_group_create_array", new(out), {
-        let group = ozarr_group::get(group, "group")?;
-        // SAFETY: a NUL-terminated text, by the function's contract.
-        let path = group.child_path(unsafe { text(path, "path") }?)?;
+    entry!("ozarr_group_create_array", new(out), handles(group), texts(path), {
+        let path = group.child_path(path)?;
         let spec = super::spec::snapshot(spec)?;
-        let array = Array::create(group.store(), &path, &spec, create(mode)?)?;
-        // SAFETY: `out` points to room for a handle.
-        unsafe { put(ozarr_array::insert(array)?, out, "out") }
+        Array::create(group.store(), &path, &spec, create(mode)?)
     })
 }
 
@@ -127,13 +107,7 @@ pub unsafe extern "C" fn ozarr_group_open_array(
     path: *const c_char,
     out: *mut *mut ozarr_array,
 ) -> ozarr_status {
-    entry!("ozarr_group_open_array", new(out), {
-        let group = ozarr_group::get(group, "group")?;
-        // SAFETY: a NUL-terminated text, by the function's contract.
-        let path = unsafe { text(path, "path") }?;
-        // SAFETY: `out` points to room for a handle.
-        unsafe { put(ozarr_array::insert(group.open_array(path)?)?, out, "out") }
-    })
+    entry!("ozarr_group_open_array", new(out), handles(group), texts(path), { group.open_array(path) })
 }
 
 /// Collects the metadata of everything below the group into one document, so that readers open the
@@ -144,7 +118,7 @@ pub unsafe extern "C" fn ozarr_group_open_array(
 /// Errors: `OZARR_ERR_READ_ONLY`; those of documents and stores.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_group_consolidate(group: *mut ozarr_group) -> ozarr_status {
-    entry!("ozarr_group_consolidate", { ozarr_group::get(group, "group")?.consolidate() })
+    entry!("ozarr_group_consolidate", handles(group), { group.consolidate() })
 }
 
 /// Flushes and frees. The handle is gone, whatever the status says. A group of `ozarr_checkpoint_begin` is
@@ -184,8 +158,7 @@ pub unsafe extern "C" fn ozarr_group_put(
     data: *const c_void,
     size: usize,
 ) -> ozarr_status {
-    entry!("ozarr_group_put", {
-        let group = ozarr_group::get(group, "group")?;
+    entry!("ozarr_group_put", handles(group), {
         // SAFETY: a text and numbers as is said, by the function's contract.
         let (path, spec) = unsafe { (group.child_path(text(path, "path")?)?, simple_spec(r#type, rank, shape, null())?) };
         let memory = contiguous_of(spec.shape(), r#type, data.cast_mut(), size, "data")?;
@@ -209,11 +182,9 @@ pub unsafe extern "C" fn ozarr_group_get(
     data: *mut c_void,
     size: usize,
 ) -> ozarr_status {
-    entry!("ozarr_group_get", {
-        let group = ozarr_group::get(group, "group")?;
+    entry!("ozarr_group_get", handles(group), texts(path), {
         let store = group.store_to_check()?;
-        // SAFETY: a NUL-terminated text, by the function's contract.
-        let array = group.open_array(unsafe { text(path, "path") }?)?;
+        let array = group.open_array(path)?;
         let shape = array.shape();
         let memory = contiguous(&array, &shape, r#type, data, size)?;
         // SAFETY: `data` has `size` bytes, by the function's contract.

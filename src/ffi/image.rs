@@ -6,7 +6,7 @@
 use super::entry;
 use super::handle::Handle;
 use super::status::ozarr_status;
-use super::strings::{position, put, put_optional, put_text, text};
+use super::strings::{position, put_optional, put_text};
 use super::types::ozarr_group;
 use crate::error::{Result, bail};
 use crate::node::{ImageAxis, ImageLevel, Multiscale};
@@ -47,10 +47,9 @@ unsafe fn put_axis_text(
 /// @param[out] count
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_group_image_count(group: *const ozarr_group, count: *mut i64) -> ozarr_status {
-    entry!("ozarr_group_image_count", {
-        let all = ozarr_group::get(group, "group")?.multiscales()?;
-        // SAFETY: `count` is checked, and points to a number by the function's contract.
-        unsafe { put(all.len() as i64, count, "count") }
+    entry!("ozarr_group_image_count", put(count), handles(group), {
+        let all = group.multiscales()?;
+        Ok(all.len() as i64)
     })
 }
 
@@ -84,10 +83,9 @@ pub unsafe extern "C" fn ozarr_group_image_level(
     cap: usize,
     len: *mut usize,
 ) -> ozarr_status {
-    entry!("ozarr_group_image_level", {
+    entry!("ozarr_group_image_level", text(buf, cap, len), {
         let found = image_of(group, image)?;
-        // SAFETY: room as is said, by the function's contract.
-        unsafe { put_text(&level_of(&found, level)?.path, buf, cap, len) }
+        Ok(level_of(&found, level)?.path.clone())
     })
 }
 
@@ -141,9 +139,8 @@ pub unsafe extern "C" fn ozarr_group_image_axis(
     cap: usize,
     len: *mut usize,
 ) -> ozarr_status {
-    entry!("ozarr_group_image_axis", {
-        // SAFETY: a NUL-terminated text, by the function's contract.
-        let pick: fn(&ImageAxis) -> &String = match unsafe { text(member, "member") }? {
+    entry!("ozarr_group_image_axis", texts(member), {
+        let pick: fn(&ImageAxis) -> &String = match member {
             "name" => |axis| &axis.name,
             "type" => |axis| &axis.kind,
             "unit" => |axis| &axis.unit,

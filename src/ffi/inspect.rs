@@ -19,11 +19,10 @@ use super::handle::Handle;
 use super::region::{memory_of, ozarr_memory, ozarr_region, selection_of};
 use super::status::ozarr_status;
 use super::strings::number;
-use super::structs::{Output, growing};
+use super::structs::{Growing, counts, growing};
 use super::types::{ozarr_array, ozarr_context, ozarr_store};
-use crate::engine::{Memory, Overflow};
+use crate::engine::Memory;
 use crate::error::Result;
-use crate::limits::c_strides;
 use crate::node::{Array, Counters, Explanation};
 
 /// The plan of a read or write. Set it to `OZARR_EXPLANATION_INIT` first. Numbers that are not known are
@@ -132,33 +131,14 @@ pub unsafe extern "C" fn ozarr_array_explain(
     write: bool,
     explanation: *mut ozarr_explanation,
 ) -> ozarr_status {
-    entry!("ozarr_array_explain", {
-        let array = ozarr_array::get(array, "array")?;
-        // SAFETY: a struct that begins with its size, by the function's contract.
-        let out = unsafe { Output::new(explanation, "explanation") }?;
+    entry!("ozarr_array_explain", fill(explanation), handles(array), {
         // SAFETY: structs that begin with their size, by the function's contract.
         let e = unsafe { explained(&array, region, memory, write) }?;
-        out.fill(&ozarr_explanation {
-            struct_size: 0,
-            bytes: number(e.bytes),
-            chunks: number(e.chunks),
-            whole_chunks: number(e.whole_chunks),
-            partial_chunks: number(e.partial_chunks),
-            changed_chunks: number(e.changed_chunks),
-            inner_chunks: number(e.inner_chunks),
-            partial_inner_chunks: number(e.partial_inner_chunks),
-            reads: number(e.reads),
-            whole_reads: number(e.whole_reads),
-            read_bytes: e.read_bytes.map_or(-1, number),
-            writes: number(e.writes),
-            decoded_bytes: number(e.decoded_bytes),
-            direct_chunks: number(e.direct_chunks),
-            threads: number(e.threads),
-            thread_bytes: number(e.thread_bytes),
-            objects: number(e.objects),
-            fewer_objects: number(e.fewer_objects),
-        });
-        Ok(())
+        Ok(counts!(ozarr_explanation {
+            e: bytes, chunks, whole_chunks, partial_chunks, changed_chunks, inner_chunks, partial_inner_chunks, reads, whole_reads, writes,
+               decoded_bytes, direct_chunks, threads, thread_bytes, objects, fewer_objects;
+            ..ozarr_explanation { read_bytes: e.read_bytes.map_or(-1, number), ..Growing::empty() }
+        }))
     })
 }
 
@@ -168,11 +148,7 @@ pub unsafe extern "C" fn ozarr_array_explain(
 /// Errors: none of its own.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_array_stats(array: *const ozarr_array, stats: *mut ozarr_stats) -> ozarr_status {
-    entry!("ozarr_array_stats", {
-        let array = ozarr_array::get(array, "array")?;
-        // SAFETY: a struct that begins with its size, by the function's contract.
-        unsafe { put_stats(array.stats(), array.store().retries(), stats) }
-    })
+    entry!("ozarr_array_stats", fill(stats), handles(array), { Ok(stats_of(array.stats(), array.store().retries())) })
 }
 
 /// Fills `stats` with the counters of all arrays that were opened from this store, closed ones included.
@@ -180,11 +156,7 @@ pub unsafe extern "C" fn ozarr_array_stats(array: *const ozarr_array, stats: *mu
 /// Errors: none of its own.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_store_stats(store: *const ozarr_store, stats: *mut ozarr_stats) -> ozarr_status {
-    entry!("ozarr_store_stats", {
-        let store = ozarr_store::get(store, "store")?;
-        // SAFETY: a struct that begins with its size, by the function's contract.
-        unsafe { put_stats(store.stats(), store.retries(), stats) }
-    })
+    entry!("ozarr_store_stats", fill(stats), handles(store), { Ok(stats_of(store.stats(), store.retries())) })
 }
 
 /// Fills `stats` with the counters of all stores that were opened with this context; NULL: of all stores
@@ -195,10 +167,7 @@ pub unsafe extern "C" fn ozarr_store_stats(store: *const ozarr_store, stats: *mu
 /// @param[in] context may be NULL
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_context_stats(context: *const ozarr_context, stats: *mut ozarr_stats) -> ozarr_status {
-    entry!("ozarr_context_stats", {
-        // SAFETY: a struct that begins with its size, by the function's contract.
-        unsafe { put_stats(&*of_context(context)?, 0, stats) }
-    })
+    entry!("ozarr_context_stats", fill(stats), { Ok(stats_of(&*of_context(context)?, 0)) })
 }
 
 /// The counters of a context; NULL: those of the process.
@@ -226,31 +195,12 @@ unsafe fn explained(array: &Array, region: *const ozarr_region, memory: *const o
     array.explain(&selection, &Memory { size: isize::MAX as usize, ..memory }, write)
 }
 
-/// # Safety
-/// `stats` is NULL or points to a struct that begins with its size.
-unsafe fn put_stats(counters: &Counters, retries: u64, stats: *mut ozarr_stats) -> Result<()> {
-    // SAFETY: the caller's promise.
-    let out = unsafe { Output::new(stats, "stats") }?;
+/// The counters for C.
+fn stats_of(counters: &Counters, retries: u64) -> ozarr_stats {
     let s = counters.snapshot();
-    out.fill(&ozarr_stats {
-        struct_size: 0,
-        reads: number(s.reads),
-        bytes_read: number(s.bytes_read),
-        writes: number(s.writes),
-        bytes_written: number(s.bytes_written),
-        erased: number(s.erased),
-        decoded_chunks: number(s.decoded_chunks),
-        decoded_bytes: number(s.decoded_bytes),
-        encoded_chunks: number(s.encoded_chunks),
-        encoded_bytes: number(s.encoded_bytes),
-        fill_chunks: number(s.fill_chunks),
-        copied_bytes: number(s.copied_bytes),
-        index_hits: number(s.index_hits),
-        index_reads: number(s.index_reads),
-        chunk_hits: number(s.chunk_hits),
-        retries: number(retries),
-        decode_ns: number(s.decode_ns),
-        encode_ns: number(s.encode_ns),
-    });
-    Ok(())
+    counts!(ozarr_stats {
+        s: reads, bytes_read, writes, bytes_written, erased, decoded_chunks, decoded_bytes, encoded_chunks, encoded_bytes, fill_chunks,
+           copied_bytes, index_hits, index_reads, chunk_hits, decode_ns, encode_ns;
+        ..ozarr_stats { retries: number(retries), ..Growing::empty() }
+    })
 }

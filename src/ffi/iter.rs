@@ -19,12 +19,11 @@
 use super::entry;
 use super::handle::Handle;
 use super::status::ozarr_status;
-use super::strings::{not_null, put, put_text, text};
+use super::strings::{put, put_text, text};
 use super::types::{Cursor, node_kind, ozarr_group, ozarr_node_iter, ozarr_node_kind};
 use crate::error::{Result, err};
 use crate::node::Child;
 use std::ffi::c_char;
-use std::ptr::null_mut;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 /// Lists the nodes below the group as they are now, down to `depth` levels (1: its children; negative:
@@ -45,18 +44,14 @@ pub unsafe extern "C" fn ozarr_group_list_nodes(
     depth: i32,
     out: *mut *mut ozarr_node_iter,
 ) -> ozarr_status {
-    entry!("ozarr_group_list_nodes", new(out), {
-        // SAFETY: `out` points to room for a handle, by the function's contract.
-        unsafe { put(null_mut(), out, "out") }?;
-        let group = ozarr_group::get(group, "group")?;
+    entry!("ozarr_group_list_nodes", new(out), handles(group), {
         let depth = usize::try_from(depth).unwrap_or(usize::MAX);
         let children = match pattern.is_null() {
             true => group.nodes(depth)?,
             // SAFETY: a NUL-terminated text, by the function's contract.
             false => group.find(unsafe { text(pattern, "pattern") }?, depth)?,
         };
-        // SAFETY: `out` points to room for a handle.
-        unsafe { put(ozarr_node_iter::insert(Cursor { children, steps: AtomicUsize::new(0) })?, out, "out") }
+        Ok(Cursor { children, steps: AtomicUsize::new(0) })
     })
 }
 
@@ -67,13 +62,10 @@ pub unsafe extern "C" fn ozarr_group_list_nodes(
 /// @param[out] more
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_node_iter_next(iter: *mut ozarr_node_iter, more: *mut bool) -> ozarr_status {
-    entry!("ozarr_node_iter_next", {
-        not_null(more, "more")?;
-        let iter = ozarr_node_iter::get(iter, "iter")?;
+    entry!("ozarr_node_iter_next", put(more), handles(iter), {
         let count = iter.children.len();
         let (Ok(before) | Err(before)) = iter.steps.fetch_update(Relaxed, Relaxed, |steps| (steps <= count).then_some(steps + 1));
-        // SAFETY: `more` points to room for it.
-        unsafe { put(before < count, more, "more") }
+        Ok(before < count)
     })
 }
 

@@ -14,10 +14,9 @@
 //! ```
 
 use super::entry;
-use super::handle::Handle;
 use super::spec::{bits_of, new_spec, ozarr_shuffle, shuffle_of};
 use super::status::ozarr_status;
-use super::strings::{lengths, optional_texts, put, text};
+use super::strings::{lengths, optional_texts, text};
 use super::structs::{growing, read_struct};
 use super::types::{Specification, ozarr_spec, ozarr_type};
 use crate::error::{Result, bail};
@@ -72,8 +71,7 @@ pub unsafe extern "C" fn ozarr_spec_new_ex(
             // SAFETY: a struct of the size that it says, with members as it says, by the function's contract.
             unsafe { apply(&read_struct(layout, "layout")?, &mut spec) }?;
         }
-        // SAFETY: `out` points to room for a handle.
-        unsafe { put(ozarr_spec::insert(Specification::new(spec))?, out, "out") }
+        Ok(Specification::new(spec))
     })
 }
 

@@ -41,9 +41,7 @@ pub unsafe extern "C" fn ozarr_migrate(
     progress: ozarr_progress_fn,
     user: *mut c_void,
 ) -> ozarr_status {
-    entry!("ozarr_migrate", {
-        // SAFETY: a NUL-terminated text, by the function's contract.
-        let source = unsafe { text(source, "source") }?;
+    entry!("ozarr_migrate", texts(source), {
         if flags & !(OZARR_MIGRATE_IN_PLACE | OZARR_MIGRATE_LINK) != 0 {
             bail!(Argument, "`flags` is {flags}, expected a sum of OZARR_MIGRATE_IN_PLACE and OZARR_MIGRATE_LINK");
         }

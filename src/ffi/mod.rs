@@ -72,36 +72,112 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// The body of an exported function: a block that gives a `Result`.
 ///
-/// `entry!("ozarr_x", { …; Ok(()) })` gives a status; `entry!("ozarr_x", else FALLBACK, { …; Ok(value) })`
-/// gives the value, or the fallback after an error; `entry!("ozarr_x", new(out), { …; Ok(()) })` makes the
-/// caller's variables for handles NULL before anything else, and refuses NULL in place of them
-/// (`new_or_null(out)` takes it). In each case a panic stays inside, an error becomes the
-/// thread's last error, and the host's `errno` and floating-point environment are as before.
+/// `entry!("ozarr_x", { …; Ok(()) })` gives a status; `entry!("ozarr_x", else FALLBACK, { …; Ok(value) })` gives the value, or the fallback
+/// after an error. In each case a panic stays inside, an error becomes the thread's last error, and the host's `errno` and floating-point
+/// environment are as before.
+///
+/// Before the block may be, in this order, what becomes of the value that it gives, and the arguments that it uses, which are checked and
+/// known in it by their own names:
+///
+/// | form | meaning |
+/// |---|---|
+/// | `new(out)` | the object of a new handle. The caller's variable is NULL before anything else, and refused if it is not there |
+/// | `new_or_null(out)` | the same, where `out` may be NULL: the object is let go |
+/// | `put(x)` | a value for `*x`; NULL is refused first |
+/// | `text(buf, cap, len)` | a text for the caller's buffer |
+/// | `fill(x)` | a struct for `*x`, which begins with its size |
+/// | `cleared(a, b)` | nothing: the block puts new pointers there itself. They are NULL as with `new` |
+/// | `handles(a, b)`, `nodes(a)` | the objects that handles name |
+/// | `to_write(a)` | the array of a handle, for a call that writes to it and counts by its lengths |
+/// | `texts(a, b)` | texts that are not NULL |
 macro_rules! entry {
     ($name:literal, else $fallback:expr, $body:block) => {
         $crate::ffi::status::value_or($name, $fallback, || $body)
     };
-    ($name:literal, new($($out:ident),+), $body:block) => {
+    ($name:literal, cleared($($out:ident),+), $($rest:tt)+) => {
         $crate::ffi::entry!($name, {
             // SAFETY: NULL or room for a pointer, by the contract of every exported function. All, before one that is NULL is an error.
             unsafe { $crate::ffi::strings::empty(&[$(($out.cast(), stringify!($out))),+]) }?;
-            $body
+            $crate::ffi::arguments!($($rest)+)
         })
     };
-    ($name:literal, new_or_null($out:ident), $body:block) => {
+    ($name:literal, new($out:ident), $($rest:tt)+) => {
+        $crate::ffi::entry!($name, cleared($out), {
+            let object: $crate::error::Result<_> = $crate::ffi::arguments!($($rest)+);
+            // SAFETY: not NULL, and room for a handle, by the contract of every exported function.
+            unsafe { $crate::ffi::strings::put($crate::ffi::handle::Handle::insert(object?)?, $out, stringify!($out)) }
+        })
+    };
+    ($name:literal, new_or_null($out:ident), $($rest:tt)+) => {
         $crate::ffi::entry!($name, {
+            // SAFETY: NULL or room for a handle, by the contract of every exported function.
+            unsafe { $crate::ffi::strings::put_optional(std::ptr::null_mut(), $out) };
+            let object: $crate::error::Result<_> = $crate::ffi::arguments!($($rest)+);
+            let object = object?;
             if !$out.is_null() {
-                // SAFETY: room for a pointer, by the contract of every exported function.
-                unsafe { $crate::ffi::strings::empty(&[($out.cast(), stringify!($out))]) }?;
+                // SAFETY: as above.
+                unsafe { $out.write($crate::ffi::handle::Handle::insert(object)?) };
             }
-            $body
+            Ok(())
+        })
+    };
+    ($name:literal, put($out:ident), $($rest:tt)+) => {
+        $crate::ffi::entry!($name, {
+            $crate::ffi::strings::not_null($out, stringify!($out))?;
+            let value: $crate::error::Result<_> = $crate::ffi::arguments!($($rest)+);
+            // SAFETY: not NULL, and room for the value, by the contract of every exported function.
+            unsafe { $crate::ffi::strings::put(value?, $out, stringify!($out)) }
+        })
+    };
+    ($name:literal, text($buf:ident, $cap:ident, $len:ident), $($rest:tt)+) => {
+        $crate::ffi::entry!($name, {
+            let text: $crate::error::Result<_> = $crate::ffi::arguments!($($rest)+);
+            // SAFETY: room for as many bytes as is said, and for the length or NULL, by the contract of every exported function.
+            unsafe { $crate::ffi::strings::put_text(AsRef::<str>::as_ref(&text?), $buf, $cap, $len) }
+        })
+    };
+    ($name:literal, fill($out:ident), $($rest:tt)+) => {
+        $crate::ffi::entry!($name, {
+            // SAFETY: NULL or a struct that begins with its size, by the contract of every exported function.
+            let room = unsafe { $crate::ffi::structs::Output::new($out, stringify!($out)) }?;
+            let value: $crate::error::Result<_> = $crate::ffi::arguments!($($rest)+);
+            room.fill(&value?);
+            Ok(())
         })
     };
     ($name:literal, $body:block) => {
         $crate::ffi::status::of($crate::ffi::guard($name, &mut || $body))
     };
+    ($name:literal, $($rest:tt)+) => {
+        $crate::ffi::entry!($name, { $crate::ffi::arguments!($($rest)+) })
+    };
 }
 pub(crate) use entry;
+
+/// The arguments of an exported function, and its block: what [`entry!`] says.
+macro_rules! arguments {
+    ($body:block) => {
+        $body
+    };
+    (handles($($handle:ident),+), $($rest:tt)+) => {{
+        $(let $handle = $crate::ffi::handle::Handle::get($handle, stringify!($handle))?;)+
+        $crate::ffi::arguments!($($rest)+)
+    }};
+    (nodes($node:ident), $($rest:tt)+) => {{
+        let $node = $crate::ffi::types::node_of($node, stringify!($node))?;
+        $crate::ffi::arguments!($($rest)+)
+    }};
+    (to_write($array:ident), $($rest:tt)+) => {{
+        let $array = $crate::ffi::types::to_write($array, stringify!($array))?;
+        $crate::ffi::arguments!($($rest)+)
+    }};
+    (texts($($text:ident),+), $($rest:tt)+) => {{
+        // SAFETY: NULL or NUL-terminated, by the contract of every exported function.
+        $(let $text = unsafe { $crate::ffi::strings::text($text, stringify!($text)) }?;)+
+        $crate::ffi::arguments!($($rest)+)
+    }};
+}
+pub(crate) use arguments;
 
 /// Runs the body of the exported function `name` away from the host's world. It is no parameter of a type: this is compiled once, not for
 /// each function.

@@ -7,10 +7,9 @@
 //! `file://PATH#mode=nczarr,file`. Without them it opens what has names of dimensions by `mode=zarr`.
 
 use super::entry;
-use super::handle::Handle;
 use super::status::ozarr_status;
-use super::strings::{not_null, position, put, put_optional, put_text, text};
-use super::types::{node_of, ozarr_array, ozarr_group, ozarr_node};
+use super::strings::{position, put_optional, put_text};
+use super::types::{ozarr_array, ozarr_group, ozarr_node};
 use crate::error::{bail, err};
 use crate::node::{NcType, Node};
 use std::ffi::c_char;
@@ -20,11 +19,7 @@ use std::ffi::c_char;
 /// Errors: those of documents and stores.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_group_nc_version(group: *const ozarr_group, buf: *mut c_char, cap: usize, len: *mut usize) -> ozarr_status {
-    entry!("ozarr_group_nc_version", {
-        let version = ozarr_group::get(group, "group")?.nc_version()?.unwrap_or_default();
-        // SAFETY: room as is said, by the function's contract.
-        unsafe { put_text(&version, buf, cap, len) }
-    })
+    entry!("ozarr_group_nc_version", text(buf, cap, len), handles(group), { Ok(group.nc_version()?.unwrap_or_default()) })
 }
 
 /// Gets the number of dimensions that the group itself defines for netCDF: 0 if netCDF-C did not write
@@ -35,10 +30,9 @@ pub unsafe extern "C" fn ozarr_group_nc_version(group: *const ozarr_group, buf: 
 /// @param[out] count
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_group_nc_dimension_count(group: *const ozarr_group, count: *mut i64) -> ozarr_status {
-    entry!("ozarr_group_nc_dimension_count", {
-        let all = ozarr_group::get(group, "group")?.nc_dimensions()?.unwrap_or_default();
-        // SAFETY: `count` is checked, and points to a number by the function's contract.
-        unsafe { put(all.len() as i64, count, "count") }
+    entry!("ozarr_group_nc_dimension_count", put(count), handles(group), {
+        let all = group.nc_dimensions()?.unwrap_or_default();
+        Ok(all.len() as i64)
     })
 }
 
@@ -58,8 +52,8 @@ pub unsafe extern "C" fn ozarr_group_nc_dimension(
     extent: *mut i64,
     unlimited: *mut bool,
 ) -> ozarr_status {
-    entry!("ozarr_group_nc_dimension", {
-        let all = ozarr_group::get(group, "group")?.nc_dimensions()?.unwrap_or_default();
+    entry!("ozarr_group_nc_dimension", handles(group), {
+        let all = group.nc_dimensions()?.unwrap_or_default();
         let found = &all[position(index, all.len(), "index", "dimensions")?];
         let length = i64::try_from(found.length).map_err(|_| err!(Limit, "the dimension {:?} is {} long", found.name, found.length))?;
         // SAFETY: room as is said, by the function's contract.
@@ -84,10 +78,7 @@ pub unsafe extern "C" fn ozarr_group_nc_define_dimension(
     length: i64,
     unlimited: bool,
 ) -> ozarr_status {
-    entry!("ozarr_group_nc_define_dimension", {
-        let group = ozarr_group::get(group, "group")?;
-        // SAFETY: a NUL-terminated text, by the function's contract.
-        let name = unsafe { text(name, "name") }?;
+    entry!("ozarr_group_nc_define_dimension", handles(group), texts(name), {
         let Ok(length) = u64::try_from(length) else { bail!(Argument, "the argument `length` is {length}, expected 0 or more") };
         group.define_nc_dimension(name, length, unlimited)
     })
@@ -100,12 +91,7 @@ pub unsafe extern "C" fn ozarr_group_nc_define_dimension(
 /// @param[out] scalar
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_array_nc_is_scalar(array: *const ozarr_array, scalar: *mut bool) -> ozarr_status {
-    entry!("ozarr_array_nc_is_scalar", {
-        not_null(scalar, "scalar")?;
-        let array = ozarr_array::get(array, "array")?;
-        // SAFETY: `scalar` is checked, and points to a flag by the function's contract.
-        unsafe { put(array.is_nc_scalar()?, scalar, "scalar") }
-    })
+    entry!("ozarr_array_nc_is_scalar", put(scalar), handles(array), { array.is_nc_scalar() })
 }
 
 /// Gets the type that netCDF has for the array's elements: `"char"`, `"string"` or that of a number
@@ -114,8 +100,8 @@ pub unsafe extern "C" fn ozarr_array_nc_is_scalar(array: *const ozarr_array, sca
 /// Errors: none of its own.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_array_nc_type(array: *const ozarr_array, buf: *mut c_char, cap: usize, len: *mut usize) -> ozarr_status {
-    entry!("ozarr_array_nc_type", {
-        let found = ozarr_array::get(array, "array")?.nc_type();
+    entry!("ozarr_array_nc_type", handles(array), {
+        let found = array.nc_type();
         // SAFETY: room as is said, by the function's contract.
         unsafe { put_type(found.as_ref(), buf, cap, len) }
     })
@@ -133,10 +119,7 @@ pub unsafe extern "C" fn ozarr_attr_nc_type(
     cap: usize,
     len: *mut usize,
 ) -> ozarr_status {
-    entry!("ozarr_attr_nc_type", {
-        let node = node_of(node, "node")?;
-        // SAFETY: a NUL-terminated text, by the function's contract.
-        let name = unsafe { text(name, "name") }?;
+    entry!("ozarr_attr_nc_type", nodes(node), texts(name), {
         let found = match &node {
             Node::Array(array) => array.nc_attribute_type(name)?,
             Node::Group(group) => group.nc_attribute_type(name)?,

@@ -9,7 +9,7 @@ use super::handle::Handle;
 use super::settings;
 use super::status::ozarr_status;
 use super::strings::{bytes, put, put_text, text};
-use super::types::{node_of, ozarr_array, ozarr_group, ozarr_node};
+use super::types::{ozarr_array, ozarr_group, ozarr_node};
 use crate::error::Result;
 use crate::node::{Mode, Node, Store};
 use std::ffi::{c_char, c_void};
@@ -55,9 +55,7 @@ pub unsafe extern "C" fn ozarr_node_open(
     array: *mut *mut ozarr_array,
     group: *mut *mut ozarr_group,
 ) -> ozarr_status {
-    entry!("ozarr_node_open", new(array, group), {
-        // SAFETY: NUL-terminated texts, by the function's contract.
-        let (location, mode) = unsafe { (text(location, "location")?, text(mode, "mode")?) };
+    entry!("ozarr_node_open", cleared(array, group), texts(location, mode), {
         let (store, path) = Store::locate(&default_context()?, location, Mode::parse(mode)?)?;
         // SAFETY: both point to room for a handle.
         unsafe { put_node(Node::open(&store, &path)?, array, group) }
@@ -72,9 +70,7 @@ pub unsafe extern "C" fn ozarr_node_open(
 /// `OZARR_ERR_READ_ONLY`; those of documents and stores.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_node_erase(location: *const c_char) -> ozarr_status {
-    entry!("ozarr_node_erase", {
-        // SAFETY: a NUL-terminated text, by the function's contract.
-        let location = unsafe { text(location, "location") }?;
+    entry!("ozarr_node_erase", texts(location), {
         let (store, path) = Store::locate(&default_context()?, location, Mode::ReadWrite)?;
         store.erase_node(&path)
     })
@@ -85,10 +81,7 @@ pub unsafe extern "C" fn ozarr_node_erase(location: *const c_char) -> ozarr_stat
 /// Errors: none of its own.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_node_path(node: *const ozarr_node, buf: *mut c_char, cap: usize, len: *mut usize) -> ozarr_status {
-    entry!("ozarr_node_path", {
-        // SAFETY: room as is said, by the function's contract.
-        unsafe { put_text(node_of(node, "node")?.path(), buf, cap, len) }
-    })
+    entry!("ozarr_node_path", text(buf, cap, len), nodes(node), { Ok(node.path().to_string()) })
 }
 
 /// Gets the node's metadata document (`zarr.json`, `.zarray` or `.zgroup`) as JSON.
@@ -96,10 +89,7 @@ pub unsafe extern "C" fn ozarr_node_path(node: *const ozarr_node, buf: *mut c_ch
 /// Errors: none of its own.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_node_metadata(node: *const ozarr_node, buf: *mut c_char, cap: usize, len: *mut usize) -> ozarr_status {
-    entry!("ozarr_node_metadata", {
-        // SAFETY: room as is said, by the function's contract.
-        unsafe { put_text(&node_of(node, "node")?.metadata_json(), buf, cap, len) }
-    })
+    entry!("ozarr_node_metadata", text(buf, cap, len), nodes(node), { Ok(node.metadata_json()) })
 }
 
 /// Gets the Zarr format: 2 or 3.
@@ -109,10 +99,7 @@ pub unsafe extern "C" fn ozarr_node_metadata(node: *const ozarr_node, buf: *mut 
 /// @param[out] format
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_node_zarr_format(node: *const ozarr_node, format: *mut i32) -> ozarr_status {
-    entry!("ozarr_node_zarr_format", {
-        // SAFETY: `format` points to room for it.
-        unsafe { put(node_of(node, "node")?.format().number(), format, "format") }
-    })
+    entry!("ozarr_node_zarr_format", put(format), nodes(node), { Ok(node.format().number()) })
 }
 
 /// Changes a rarely used setting of this handle. What is true or false is `"1"`, `"true"` or `"on"`, or
@@ -164,8 +151,7 @@ pub unsafe extern "C" fn ozarr_node_zarr_format(node: *const ozarr_node, format:
 /// and stores.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_node_set(node: *mut ozarr_node, key: *const c_char, value: *const c_char) -> ozarr_status {
-    entry!("ozarr_node_set", {
-        let node = node_of(node, "node")?;
+    entry!("ozarr_node_set", nodes(node), {
         // SAFETY: NUL-terminated texts, by the function's contract.
         unsafe { settings::set(&node, text(key, "key")?, text(value, "value")?) }
     })
@@ -189,8 +175,7 @@ pub unsafe extern "C" fn ozarr_node_get(
     cap: usize,
     len: *mut usize,
 ) -> ozarr_status {
-    entry!("ozarr_node_get", {
-        let node = node_of(node, "node")?;
+    entry!("ozarr_node_get", nodes(node), {
         // SAFETY: a NUL-terminated text, and room as is said, by the function's contract.
         unsafe { put_text(&settings::get(&node, text(key, "key")?)?, buf, cap, len) }
     })
@@ -209,8 +194,7 @@ pub unsafe extern "C" fn ozarr_node_get(
 /// @param[in] data may be NULL
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_node_refresh(node: *mut ozarr_node, data: *const c_void, size: usize) -> ozarr_status {
-    entry!("ozarr_node_refresh", {
-        let node = node_of(node, "node")?;
+    entry!("ozarr_node_refresh", nodes(node), {
         match size {
             0 if data.is_null() => node.refresh(),
             // SAFETY: `size` bytes, by the function's contract.
@@ -225,5 +209,5 @@ pub unsafe extern "C" fn ozarr_node_refresh(node: *mut ozarr_node, data: *const 
 /// Errors: those of documents, chunks and stores.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_node_flush(node: *mut ozarr_node) -> ozarr_status {
-    entry!("ozarr_node_flush", { node_of(node, "node")?.flush() })
+    entry!("ozarr_node_flush", nodes(node), { node.flush() })
 }

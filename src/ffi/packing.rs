@@ -7,11 +7,10 @@
 //! stored numbers.
 
 use super::entry;
-use super::handle::Handle;
 use super::region::{Moved, moved, ozarr_memory, ozarr_region, selection_of};
 use super::status::ozarr_status;
-use super::strings::{not_null, put, put_text, text};
-use super::types::{OZARR_INT64, ozarr_array, to_write};
+use super::strings::{not_null, text};
+use super::types::{OZARR_INT64, ozarr_array};
 use crate::error::{Result, bail};
 use crate::node::conventions::time::parse_moment;
 use crate::node::{Calendar, TimeUnits};
@@ -31,8 +30,7 @@ pub unsafe extern "C" fn ozarr_array_read_unpacked(
     region: *const ozarr_region,
     memory: *const ozarr_memory,
 ) -> ozarr_status {
-    entry!("ozarr_array_read_unpacked", {
-        let array = ozarr_array::get(array, "array")?;
+    entry!("ozarr_array_read_unpacked", handles(array), {
         // SAFETY: structs that begin with their size, by the function's contract.
         match unsafe { moved(&array, region, memory, false) }? {
             // SAFETY: the memory is as the struct says, by the function's contract.
@@ -59,8 +57,7 @@ pub unsafe extern "C" fn ozarr_array_write_packed(
     region: *const ozarr_region,
     memory: *const ozarr_memory,
 ) -> ozarr_status {
-    entry!("ozarr_array_write_packed", {
-        let array = to_write(array, "array")?;
+    entry!("ozarr_array_write_packed", to_write(array), {
         // SAFETY: structs that begin with their size, by the function's contract.
         match unsafe { moved(&array, region, memory, true) }? {
             // SAFETY: the memory is as the struct says, by the function's contract.
@@ -92,8 +89,7 @@ pub unsafe extern "C" fn ozarr_array_read_times(
     counts: *mut i64,
     size: usize,
 ) -> ozarr_status {
-    entry!("ozarr_array_read_times", {
-        let array = ozarr_array::get(array, "array")?;
+    entry!("ozarr_array_read_times", handles(array), {
         // SAFETY: a NUL-terminated text, and a struct that begins with its size, by the function's contract.
         let (units, selection) = unsafe { (text(units, "units")?, selection_of(&array, region)?) };
         let memory = super::dense::contiguous_of(selection.shape(), OZARR_INT64, counts.cast(), size, "counts")?;
@@ -122,8 +118,7 @@ pub unsafe extern "C" fn ozarr_array_write_times(
     counts: *const i64,
     size: usize,
 ) -> ozarr_status {
-    entry!("ozarr_array_write_times", {
-        let array = to_write(array, "array")?;
+    entry!("ozarr_array_write_times", to_write(array), {
         // SAFETY: a NUL-terminated text, and a struct that begins with its size, by the function's contract.
         let (units, selection) = unsafe { (text(units, "units")?, selection_of(&array, region)?) };
         let memory = super::dense::contiguous_of(selection.shape(), OZARR_INT64, counts.cast_mut().cast(), size, "counts")?;
@@ -145,10 +140,8 @@ pub unsafe extern "C" fn ozarr_array_missing_value(
     size: usize,
     defined: *mut bool,
 ) -> ozarr_status {
-    entry!("ozarr_array_missing_value", {
-        let array = ozarr_array::get(array, "array")?;
+    entry!("ozarr_array_missing_value", put(defined), handles(array), {
         not_null(value, "value")?;
-        not_null(defined, "defined")?;
         let missing = array.missing_values()?.into_iter().next();
         if let Some(element) = &missing {
             if size < element.len() {
@@ -157,8 +150,7 @@ pub unsafe extern "C" fn ozarr_array_missing_value(
             // SAFETY: `value` has at least as many bytes.
             unsafe { std::ptr::copy_nonoverlapping(element.as_ptr(), value.cast(), element.len()) };
         }
-        // SAFETY: `defined` points to room for it.
-        unsafe { put(missing.is_some(), defined, "defined") }
+        Ok(missing.is_some())
     })
 }
 
@@ -180,11 +172,10 @@ pub unsafe extern "C" fn ozarr_time_to_text(
     cap: usize,
     len: *mut usize,
 ) -> ozarr_status {
-    entry!("ozarr_time_to_text", {
+    entry!("ozarr_time_to_text", text(buf, cap, len), {
         // SAFETY: NUL-terminated texts, by the function's contract.
         let units = unsafe { units_of(units, calendar) }?;
-        // SAFETY: room as is said, by the function's contract.
-        unsafe { put_text(&units.moment(count)?.to_string(), buf, cap, len) }
+        Ok(units.moment(count)?.to_string())
     })
 }
 
@@ -204,11 +195,10 @@ pub unsafe extern "C" fn ozarr_time_from_text(
     moment: *const c_char,
     count: *mut i64,
 ) -> ozarr_status {
-    entry!("ozarr_time_from_text", {
+    entry!("ozarr_time_from_text", put(count), {
         // SAFETY: NUL-terminated texts, by the function's contract.
         let (units, moment) = unsafe { (units_of(units, calendar)?, text(moment, "moment")?) };
-        // SAFETY: `count` points to room for it.
-        unsafe { put(units.count(parse_moment(moment)?)?, count, "count") }
+        units.count(parse_moment(moment)?)
     })
 }
 

@@ -6,12 +6,11 @@
 
 use super::context::default_context;
 use super::entry;
-use super::handle::Handle;
 use super::node::put_node;
 use super::region::{ozarr_region, selection_of};
 use super::status::ozarr_status;
-use super::strings::{bytes, not_null, put_bytes, put_numbers, text};
-use super::types::{node_of, ozarr_array, ozarr_group, ozarr_node, ozarr_store};
+use super::strings::{bytes, not_null, put_bytes, put_numbers};
+use super::types::{ozarr_array, ozarr_group, ozarr_node, ozarr_store};
 use crate::error::{Result, bail};
 use crate::node::{Mode, Node, Store};
 use std::ffi::{c_char, c_void};
@@ -47,8 +46,7 @@ pub unsafe extern "C" fn ozarr_array_partition(
     start: *mut i64,
     shape: *mut i64,
 ) -> ozarr_status {
-    entry!("ozarr_array_partition", {
-        let array = ozarr_array::get(array, "array")?;
+    entry!("ozarr_array_partition", handles(array), {
         // SAFETY: a struct that begins with its size, by the function's contract.
         let selection = unsafe { selection_of(&array, region) }?;
         if flags & !OZARR_PARTITION_INNER != 0 {
@@ -78,8 +76,8 @@ pub unsafe extern "C" fn ozarr_array_partition(
 /// Errors: those of documents and stores.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_node_export(node: *const ozarr_node, buf: *mut c_void, cap: usize, len: *mut usize) -> ozarr_status {
-    entry!("ozarr_node_export", {
-        let bytes = node_of(node, "node")?.export()?;
+    entry!("ozarr_node_export", nodes(node), {
+        let bytes = node.export()?;
         // SAFETY: room as is said, by the function's contract.
         unsafe { put_bytes(&bytes, buf, cap, len) }
     })
@@ -102,9 +100,7 @@ pub unsafe extern "C" fn ozarr_node_import(
     array: *mut *mut ozarr_array,
     group: *mut *mut ozarr_group,
 ) -> ozarr_status {
-    entry!("ozarr_node_import", new(array, group), {
-        // SAFETY: NUL-terminated texts, by the function's contract.
-        let (location, mode) = unsafe { (text(location, "location")?, text(mode, "mode")?) };
+    entry!("ozarr_node_import", cleared(array, group), texts(location, mode), {
         let store = Store::open(&default_context()?, location, Mode::parse(mode)?, &[])?;
         // SAFETY: `size` bytes, and room for a handle at both, by the function's contract.
         unsafe { put_node(imported(&store, data, size)?, array, group) }
@@ -122,8 +118,7 @@ pub unsafe extern "C" fn ozarr_node_import_at(
     array: *mut *mut ozarr_array,
     group: *mut *mut ozarr_group,
 ) -> ozarr_status {
-    entry!("ozarr_node_import_at", new(array, group), {
-        let store = ozarr_store::get(store, "store")?;
+    entry!("ozarr_node_import_at", cleared(array, group), handles(store), {
         // SAFETY: `size` bytes, and room for a handle at both, by the function's contract.
         unsafe { put_node(imported(&store, data, size)?, array, group) }
     })

@@ -37,12 +37,11 @@
 //! elements are as before, all others are written.
 
 use super::entry;
-use super::handle::Handle;
 use super::status::{ozarr_order, ozarr_status};
 use super::strings::{numbers, text};
 use super::structs::{growing, read_struct};
 use super::subarray::subarray;
-use super::types::{OZARR_BY_DTYPE, data_type, is_order_f, overflow, ozarr_array, ozarr_dtype, ozarr_overflow, ozarr_type, to_write};
+use super::types::{OZARR_BY_DTYPE, data_type, is_order_f, overflow, ozarr_array, ozarr_dtype, ozarr_overflow, ozarr_type};
 use crate::dtype::{DataType, ElementType, Field, Struct};
 use crate::engine::{Memory, Selection};
 use crate::error::{Result, bail};
@@ -132,8 +131,7 @@ pub unsafe extern "C" fn ozarr_array_read_ex(
     region: *const ozarr_region,
     memory: *const ozarr_memory,
 ) -> ozarr_status {
-    entry!("ozarr_array_read_ex", {
-        let array = ozarr_array::get(array, "array")?;
+    entry!("ozarr_array_read_ex", handles(array), {
         // SAFETY: structs that begin with their size, by the function's contract.
         match unsafe { moved(&array, region, memory, false) }? {
             // SAFETY: the memory is as the struct says, by the function's contract.
@@ -159,8 +157,7 @@ pub unsafe extern "C" fn ozarr_array_write_ex(
     region: *const ozarr_region,
     memory: *const ozarr_memory,
 ) -> ozarr_status {
-    entry!("ozarr_array_write_ex", {
-        let array = to_write(array, "array")?;
+    entry!("ozarr_array_write_ex", to_write(array), {
         // SAFETY: structs that begin with their size, by the function's contract.
         match unsafe { moved(&array, region, memory, true) }? {
             // SAFETY: the memory is as the struct says, by the function's contract.
@@ -336,8 +333,10 @@ mod tests {
     use super::*;
     use crate::error::ErrorKind;
     use crate::ffi::array::ozarr_array_write;
+    use crate::ffi::handle::Handle;
     use crate::ffi::select::ozarr_array_fill;
     use crate::ffi::status::OZARR_OK;
+    use crate::ffi::structs::Growing;
     use crate::ffi::types::OZARR_INT32;
     use crate::node::{Context, Create, Group, Mode, Spec, Store};
     use crate::store::local::{LocalStore, SyncMode};
@@ -352,9 +351,7 @@ mod tests {
     /// Memory that holds the values.
     fn memory(values: &[i32]) -> ozarr_memory {
         let (data, size) = (values.as_ptr().cast_mut().cast(), size_of_val(values));
-        // SAFETY: all members are numbers and pointers.
-        let none: ozarr_memory = unsafe { std::mem::zeroed() };
-        ozarr_memory { struct_size: size_of::<ozarr_memory>(), data, size, r#type: OZARR_INT32, ..none }
+        ozarr_memory { data, size, r#type: OZARR_INT32, ..Growing::empty() }
     }
 
     /// Another program has made the array longer, and has not told consolidated metadata of it.

@@ -48,7 +48,7 @@ use super::handle::Handle;
 use super::region::{Moved, moved, ozarr_memory, ozarr_region};
 use super::status::{self, ozarr_error_info, ozarr_status};
 use super::strings::{not_null, put};
-use super::structs::{Output, growing, read_struct};
+use super::structs::{Growing, growing, read_struct};
 use super::types::{ozarr_array, ozarr_request, ozarr_type, to_write};
 use super::user_store::as_flagged;
 use crate::error::{Result, bail};
@@ -120,12 +120,11 @@ pub unsafe extern "C" fn ozarr_array_iread_region(
     size: usize,
     out: *mut *mut ozarr_request,
 ) -> ozarr_status {
-    entry!("ozarr_array_iread_region", new(out), {
-        let array = ozarr_array::get(array, "array")?;
+    entry!("ozarr_array_iread_region", new(out), handles(array), {
         // SAFETY: one number for each dimension, by the function's contract.
         let (selection, memory) = unsafe { box_in_memory(&array, start, shape, r#type, (data, size)) }?;
-        // SAFETY: `data` has `size` bytes until the request is done, and `out` room for a handle, by the contract.
-        unsafe { put(Flight::insert(array.start_read(&selection, &memory, RequestOptions::default())?)?, out, "out") }
+        // SAFETY: `data` has `size` bytes until the request is done, by the contract.
+        unsafe { array.start_read(&selection, &memory, RequestOptions::default()) }.map(Flight::new)
     })
 }
 
@@ -149,16 +148,15 @@ pub unsafe extern "C" fn ozarr_array_iwrite_region(
     flags: u32,
     out: *mut *mut ozarr_request,
 ) -> ozarr_status {
-    entry!("ozarr_array_iwrite_region", new(out), {
-        let array = to_write(array, "array")?;
+    entry!("ozarr_array_iwrite_region", new(out), to_write(array), {
         if flags & !OZARR_REQUEST_COPY != 0 {
             bail!(Argument, "the argument `flags` is {flags}, expected OZARR_REQUEST_COPY or 0");
         }
         // SAFETY: one number for each dimension, by the function's contract.
         let (selection, memory) = unsafe { box_in_memory(&array, start, shape, r#type, (data.cast_mut(), size)) }?;
         let launch = RequestOptions { copy: flags & OZARR_REQUEST_COPY != 0, ..RequestOptions::default() };
-        // SAFETY: `data` has `size` bytes as long as they are used, and `out` room for a handle, by the contract.
-        unsafe { put(Flight::insert(array.start_write(&selection, &memory, launch)?)?, out, "out") }
+        // SAFETY: `data` has `size` bytes as long as they are used, by the contract.
+        unsafe { array.start_write(&selection, &memory, launch) }.map(Flight::new)
     })
 }
 
@@ -179,7 +177,7 @@ pub unsafe extern "C" fn ozarr_array_iread_ex(
 ) -> ozarr_status {
     entry!("ozarr_array_iread_ex", new(out), {
         // SAFETY: structs that begin with their size, and memory as they say until the request is done, by the function's contract.
-        unsafe { put(Flight::insert(begin(array, region, memory, options, false)?)?, out, "out") }
+        unsafe { begin(array, region, memory, options, false) }.map(Flight::new)
     })
 }
 
@@ -200,7 +198,7 @@ pub unsafe extern "C" fn ozarr_array_iwrite_ex(
 ) -> ozarr_status {
     entry!("ozarr_array_iwrite_ex", new(out), {
         // SAFETY: structs that begin with their size, and memory as they say as long as it is used, by the function's contract.
-        unsafe { put(Flight::insert(begin(array, region, memory, options, true)?)?, out, "out") }
+        unsafe { begin(array, region, memory, options, true) }.map(Flight::new)
     })
 }
 
@@ -241,8 +239,7 @@ unsafe fn begin(
 /// @param[out] done
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_request_test(request: *const ozarr_request, done: *mut bool) -> ozarr_status {
-    entry!("ozarr_request_test", {
-        let request = ozarr_request::get(request, "request")?;
+    entry!("ozarr_request_test", handles(request), {
         not_null(done, "done")?;
         let is_done = request.pending.test()?;
         // SAFETY: `done` points to room for it.
@@ -260,8 +257,7 @@ pub unsafe extern "C" fn ozarr_request_test(request: *const ozarr_request, done:
 /// calls; those of the request: `OZARR_ERR_RANGE`, `OZARR_ERR_CANCELLED`; those of chunks and stores.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_request_wait(request: *const ozarr_request, seconds: f64) -> ozarr_status {
-    entry!("ozarr_request_wait", {
-        let request = ozarr_request::get(request, "request")?;
+    entry!("ozarr_request_wait", handles(request), {
         if !request.pending.wait(until(seconds)?)? {
             bail!(Timeout, "the request is not done after {seconds} seconds; it goes on");
         }
@@ -276,7 +272,7 @@ pub unsafe extern "C" fn ozarr_request_wait(request: *const ozarr_request, secon
 /// Errors: none of its own.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_request_cancel(request: *const ozarr_request) -> ozarr_status {
-    entry!("ozarr_request_cancel", { ozarr_request::get(request, "request")?.pending.cancel() })
+    entry!("ozarr_request_cancel", handles(request), { request.pending.cancel() })
 }
 
 /// Frees the handle; NULL is allowed. A request that is not done is cancelled, or, if its elements were
@@ -299,16 +295,14 @@ pub unsafe extern "C" fn ozarr_request_free(request: *mut ozarr_request) {
 /// @param[out] state
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_request_get_state(request: *const ozarr_request, state: *mut ozarr_request_state) -> ozarr_status {
-    entry!("ozarr_request_get_state", {
-        let request = ozarr_request::get(request, "request")?;
+    entry!("ozarr_request_get_state", put(state), handles(request), {
         let found = match request.pending.progress()? {
             Progress::Queued => OZARR_REQUEST_STATE_QUEUED,
             Progress::Running => OZARR_REQUEST_STATE_RUNNING,
             Progress::Done if request.outcome().is_ok() => OZARR_REQUEST_STATE_DONE,
             Progress::Done => OZARR_REQUEST_STATE_FAILED,
         };
-        // SAFETY: `state` points to room for it.
-        unsafe { put(found, state, "state") }
+        Ok(found)
     })
 }
 
@@ -318,21 +312,9 @@ pub unsafe extern "C" fn ozarr_request_get_state(request: *const ozarr_request, 
 /// Errors: none of its own.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_request_error(request: *const ozarr_request, info: *mut ozarr_error_info) -> ozarr_status {
-    entry!("ozarr_request_error", {
-        let request = ozarr_request::get(request, "request")?;
-        // SAFETY: a struct that begins with its size, by the function's contract.
-        let out = unsafe { Output::new(info, "info") }?;
+    entry!("ozarr_request_error", fill(info), handles(request), {
         let none = c"".as_ptr();
-        let mut found = ozarr_error_info {
-            struct_size: 0,
-            status: status::OZARR_OK,
-            os_errno: 0,
-            http_status: 0,
-            reserved: 0,
-            message: none,
-            key: none,
-            field: none,
-        };
+        let mut found = ozarr_error_info { message: none, key: none, field: none, ..Growing::empty() };
         if let Err(error) = request.pending.outcome()? {
             let texts = request.error.get_or_init(|| {
                 let text = |part: Option<&str>| c_text(part.unwrap_or_default());
@@ -342,8 +324,7 @@ pub unsafe extern "C" fn ozarr_request_error(request: *const ozarr_request, info
             (found.os_errno, found.http_status) = (texts.error.os_errno(), texts.error.http_status());
             (found.message, found.key, found.field) = (texts.message.as_ptr(), texts.key.as_ptr(), texts.field.as_ptr());
         }
-        out.fill(&found);
-        Ok(())
+        Ok(found)
     })
 }
 

@@ -23,11 +23,11 @@
 //! the message names its position, and nothing is read or written.
 
 use super::entry;
-use super::handle::{Handle, Ref};
+use super::handle::Ref;
 use super::region::{memory_of, ozarr_memory, ozarr_region, selection_of};
 use super::status::ozarr_status;
 use super::strings::{not_null, numbers, slice};
-use super::types::{data_type, ozarr_array, ozarr_type, to_write};
+use super::types::{data_type, ozarr_array, ozarr_type};
 use crate::counting;
 use crate::engine::{CoordinateSelection, Memory, Overflow, Selection};
 use crate::error::{Result, bail, err};
@@ -51,8 +51,7 @@ pub unsafe extern "C" fn ozarr_array_read_orthogonal(
     indices: *const *const i64,
     memory: *const ozarr_memory,
 ) -> ozarr_status {
-    entry!("ozarr_array_read_orthogonal", {
-        let array = ozarr_array::get(array, "array")?;
+    entry!("ozarr_array_read_orthogonal", handles(array), {
         // SAFETY: `counts` has the length of each list, by the function's contract.
         let lists = unsafe { lists_of(&array, counts, indices) }?;
         // SAFETY: a struct that begins with its size, and memory as it says, by the function's contract.
@@ -74,8 +73,7 @@ pub unsafe extern "C" fn ozarr_array_write_orthogonal(
     indices: *const *const i64,
     memory: *const ozarr_memory,
 ) -> ozarr_status {
-    entry!("ozarr_array_write_orthogonal", {
-        let array = to_write(array, "array")?;
+    entry!("ozarr_array_write_orthogonal", to_write(array), {
         // SAFETY: `counts` has the length of each list, by the function's contract.
         let lists = unsafe { lists_of(&array, counts, indices) }?;
         // SAFETY: a struct that begins with its size, and memory as it says, by the function's contract.
@@ -97,8 +95,7 @@ pub unsafe extern "C" fn ozarr_array_read_points(
     count: i64,
     memory: *const ozarr_memory,
 ) -> ozarr_status {
-    entry!("ozarr_array_read_points", {
-        let array = ozarr_array::get(array, "array")?;
+    entry!("ozarr_array_read_points", handles(array), {
         // SAFETY: as many numbers, by the function's contract.
         let picks = unsafe { points_of(&array, points, count) }?;
         // SAFETY: a struct that begins with its size, and memory as it says, by the function's contract.
@@ -120,8 +117,7 @@ pub unsafe extern "C" fn ozarr_array_write_points(
     count: i64,
     memory: *const ozarr_memory,
 ) -> ozarr_status {
-    entry!("ozarr_array_write_points", {
-        let array = to_write(array, "array")?;
+    entry!("ozarr_array_write_points", to_write(array), {
         // SAFETY: as many numbers, by the function's contract.
         let picks = unsafe { points_of(&array, points, count) }?;
         // SAFETY: a struct that begins with its size, and memory as it says, by the function's contract.
@@ -145,8 +141,7 @@ pub unsafe extern "C" fn ozarr_array_read_mask(
     mask: *const u8,
     memory: *const ozarr_memory,
 ) -> ozarr_status {
-    entry!("ozarr_array_read_mask", {
-        let array = ozarr_array::get(array, "array")?;
+    entry!("ozarr_array_read_mask", handles(array), {
         // SAFETY: a struct that begins with its size, a byte for each element, by the function's contract.
         let (region, mask) = unsafe { mask_of(&array, region, mask) }?;
         // SAFETY: a struct that begins with its size, and memory as it says, by the function's contract.
@@ -169,8 +164,7 @@ pub unsafe extern "C" fn ozarr_array_write_mask(
     mask: *const u8,
     memory: *const ozarr_memory,
 ) -> ozarr_status {
-    entry!("ozarr_array_write_mask", {
-        let array = to_write(array, "array")?;
+    entry!("ozarr_array_write_mask", to_write(array), {
         // SAFETY: a struct that begins with its size, a byte for each element, by the function's contract.
         let (region, mask) = unsafe { mask_of(&array, region, mask) }?;
         // SAFETY: a struct that begins with its size, and memory as it says, by the function's contract.
@@ -195,8 +189,7 @@ pub unsafe extern "C" fn ozarr_array_fill(
     r#type: ozarr_type,
     value: *const c_void,
 ) -> ozarr_status {
-    entry!("ozarr_array_fill", {
-        let array = to_write(array, "array")?;
+    entry!("ozarr_array_fill", to_write(array), {
         // SAFETY: a struct that begins with its size, by the function's contract.
         let selection = unsafe { selection_of(&array, region) }?;
         not_null(value, "value")?;

@@ -23,7 +23,7 @@ use super::entry;
 use super::handle::Handle;
 use super::region::{memory_of, ozarr_memory};
 use super::status::ozarr_status;
-use super::strings::{at_least_0, item_count, put, put_optional, put_positions, text, texts};
+use super::strings::{at_least_0, item_count, put_optional, put_positions, texts};
 use super::structs::structs;
 use super::types::{Turn, ozarr_dataset, ozarr_series, ozarr_type};
 use crate::node::Series;
@@ -65,14 +65,10 @@ pub unsafe extern "C" fn ozarr_series_open(
     memory: usize,
     out: *mut *mut ozarr_series,
 ) -> ozarr_status {
-    entry!("ozarr_series_open", new(out), {
-        let dataset = ozarr_dataset::get(dataset, "dataset")?;
-        // SAFETY: a NUL-terminated text, by the function's contract.
-        let dimension = unsafe { text(dimension, "dimension") }?;
+    entry!("ozarr_series_open", new(out), handles(dataset), texts(dimension), {
         let every = at_least_0(publish_every, "publish_every")?;
         let series = Series::open(&dataset, dimension, u64::try_from(keep).ok(), every, memory)?;
-        // SAFETY: `out` points to room for a handle.
-        unsafe { put(ozarr_series::insert(Turn::new(series))?, out, "out") }
+        Ok(Turn::new(series))
     })
 }
 
@@ -97,10 +93,8 @@ pub unsafe extern "C" fn ozarr_series_put(
     data: *const c_void,
     size: usize,
 ) -> ozarr_status {
-    entry!("ozarr_series_put", {
-        // SAFETY: a NUL-terminated text, by the function's contract.
-        let name = unsafe { text(name, "name") }?;
-        ozarr_series::get(series, "series")?.with(|series| {
+    entry!("ozarr_series_put", handles(series), texts(name), {
+        series.with(|series| {
             // SAFETY: `data` has `size` bytes, by the function's contract.
             unsafe { series.put(name, |array, shape| contiguous(array, shape, r#type, data.cast_mut(), size)) }
         })
@@ -117,10 +111,8 @@ pub unsafe extern "C" fn ozarr_series_put(
 /// `ozarr_array_write_ex`; those of chunks and stores.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_series_put_ex(series: *mut ozarr_series, name: *const c_char, memory: *const ozarr_memory) -> ozarr_status {
-    entry!("ozarr_series_put_ex", {
-        // SAFETY: a NUL-terminated text, by the function's contract.
-        let name = unsafe { text(name, "name") }?;
-        ozarr_series::get(series, "series")?.with(|series| {
+    entry!("ozarr_series_put_ex", handles(series), texts(name), {
+        series.with(|series| {
             // SAFETY: a struct that begins with its size, and memory as it says, by the function's contract.
             unsafe { series.put(name, |array, shape| memory_of(array, shape, memory)) }
         })
@@ -155,13 +147,13 @@ pub unsafe extern "C" fn ozarr_series_step(
     names: *const *const c_char,
     memories: *const ozarr_memory,
 ) -> ozarr_status {
-    entry!("ozarr_series_step", {
+    entry!("ozarr_series_step", handles(series), {
         let count = item_count(count)?;
         // SAFETY: `count` texts, by the function's contract.
         let names = unsafe { texts(names, count, "names") }?;
         // SAFETY: `count` structs that begin with their size, by the function's contract.
         let memories = unsafe { structs(memories, count, "memories") }?;
-        ozarr_series::get(series, "series")?.with(|series| {
+        series.with(|series| {
             // SAFETY: memory as the structs say, by the function's contract.
             unsafe { series.step_with(value, &names, |i, array, shape| memory_of(array, shape, memories[i])) }
         })
@@ -177,8 +169,8 @@ pub unsafe extern "C" fn ozarr_series_step(
 /// @param[out] position,published may be NULL
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_series_position(series: *mut ozarr_series, position: *mut i64, published: *mut i64) -> ozarr_status {
-    entry!("ozarr_series_position", {
-        let found = ozarr_series::get(series, "series")?.with(|series| Ok(series.position()))?;
+    entry!("ozarr_series_position", handles(series), {
+        let found = series.with(|series| Ok(series.position()))?;
         // SAFETY: each points to room for a number, or is NULL.
         unsafe { put_positions(found, position, published) }
     })
@@ -190,7 +182,7 @@ pub unsafe extern "C" fn ozarr_series_position(series: *mut ozarr_series, positi
 /// Errors: `OZARR_ERR_STATE` if another process has written; those of documents, chunks and stores.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_series_flush(series: *mut ozarr_series) -> ozarr_status {
-    entry!("ozarr_series_flush", { ozarr_series::get(series, "series")?.with(Series::flush) })
+    entry!("ozarr_series_flush", handles(series), { series.with(Series::flush) })
 }
 
 /// Flushes and frees. The handle is gone, whatever the status says; steps that could not be stored are
@@ -236,10 +228,7 @@ pub unsafe extern "C" fn ozarr_dataset_wait_growth(
     seconds: f64,
     length: *mut i64,
 ) -> ozarr_status {
-    entry!("ozarr_dataset_wait_growth", {
-        let dataset = ozarr_dataset::get(dataset, "dataset")?;
-        // SAFETY: a NUL-terminated text, by the function's contract.
-        let dimension = unsafe { text(dimension, "dimension") }?;
+    entry!("ozarr_dataset_wait_growth", handles(dataset), texts(dimension), {
         let found = dataset.wait_growth(dimension, at_least_0(beyond, "beyond")?, longest_wait(seconds)?)?;
         // SAFETY: `length` points to room for a number, or is NULL.
         unsafe { put_optional(found as i64, length) };

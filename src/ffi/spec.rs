@@ -23,7 +23,7 @@ use super::context::default_context;
 use super::entry;
 use super::handle::Handle;
 use super::status::{ozarr_order, ozarr_status};
-use super::strings::{dimension, lengths, not_null, optional_texts, put, put_text, text};
+use super::strings::{dimension, lengths, not_null, optional_texts, put_text};
 use super::types::{Specification, create, data_type, format_of, is_order_f, ozarr_array, ozarr_create_mode, ozarr_spec, ozarr_type};
 use crate::dtype::ByteOrder;
 use crate::error::{Result, bail};
@@ -47,8 +47,7 @@ pub unsafe extern "C" fn ozarr_spec_new(r#type: ozarr_type, rank: i32, shape: *c
     entry!("ozarr_spec_new", new(out), {
         // SAFETY: `rank` numbers, by the function's contract.
         let spec = unsafe { new_spec(r#type, rank, shape) }?;
-        // SAFETY: `out` points to room for a handle.
-        unsafe { put(ozarr_spec::insert(Specification::new(spec))?, out, "out") }
+        Ok(Specification::new(spec))
     })
 }
 
@@ -72,12 +71,7 @@ pub unsafe extern "C" fn ozarr_spec_set_shape(spec: *mut ozarr_spec, shape: *con
 /// Errors: `OZARR_ERR_NODE_KIND` for the document of a group; those of documents.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_spec_from_json(document: *const c_char, out: *mut *mut ozarr_spec) -> ozarr_status {
-    entry!("ozarr_spec_from_json", new(out), {
-        // SAFETY: a NUL-terminated text, by the function's contract.
-        let spec = Spec::from_json(unsafe { text(document, "document") }?)?;
-        // SAFETY: `out` points to room for a handle.
-        unsafe { put(ozarr_spec::insert(Specification::new(spec))?, out, "out") }
-    })
+    entry!("ozarr_spec_from_json", new(out), texts(document), { Spec::from_json(document).map(Specification::new) })
 }
 
 /// Creates an array as the specification says; `location` and `mode` as for `ozarr_array_create`.
@@ -93,13 +87,10 @@ pub unsafe extern "C" fn ozarr_array_create_ex(
     mode: ozarr_create_mode,
     out: *mut *mut ozarr_array,
 ) -> ozarr_status {
-    entry!("ozarr_array_create_ex", new(out), {
-        // SAFETY: a NUL-terminated text, by the function's contract.
-        let location = unsafe { text(location, "location") }?;
+    entry!("ozarr_array_create_ex", new(out), texts(location), {
         let (spec, mode) = (snapshot(spec)?, create(mode)?);
         let (store, path) = Store::locate(&default_context()?, location, Mode::ReadWrite)?;
-        // SAFETY: `out` points to room for a handle.
-        unsafe { put(ozarr_array::insert(Array::create(&store, &path, &spec, mode)?)?, out, "out") }
+        Array::create(&store, &path, &spec, mode)
     })
 }
 
@@ -214,11 +205,7 @@ pub unsafe extern "C" fn ozarr_spec_set_fill_value(spec: *mut ozarr_spec, r#type
 /// those of documents.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_spec_set_member_json(spec: *mut ozarr_spec, name: *const c_char, json: *const c_char) -> ozarr_status {
-    entry!("ozarr_spec_set_member_json", {
-        // SAFETY: NUL-terminated texts, by the function's contract.
-        let (name, json) = unsafe { (text(name, "name")?, text(json, "json")?) };
-        change(spec, &mut |s| s.set_member_json(name, json))
-    })
+    entry!("ozarr_spec_set_member_json", texts(name, json), { change(spec, &mut |s| s.set_member_json(name, json)) })
 }
 
 /// Sets the dimensions' names, one string for each dimension; NULL is a dimension without a name.
@@ -271,9 +258,8 @@ pub unsafe extern "C" fn ozarr_spec_set_big_endian(spec: *mut ozarr_spec, big: b
 /// Errors: `OZARR_ERR_ARGUMENT` for another separator; those of documents.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_spec_set_separator(spec: *mut ozarr_spec, separator: *const c_char) -> ozarr_status {
-    entry!("ozarr_spec_set_separator", {
-        // SAFETY: a NUL-terminated text, by the function's contract.
-        let separator = match unsafe { text(separator, "separator") }? {
+    entry!("ozarr_spec_set_separator", texts(separator), {
+        let separator = match separator {
             "." => Separator::Dot,
             "/" => Separator::Slash,
             other => bail!(Argument, "the argument `separator` is {other:?}, expected \".\" or \"/\""),
@@ -302,11 +288,7 @@ pub unsafe extern "C" fn ozarr_spec_set_separator(spec: *mut ozarr_spec, separat
 /// have; those of documents.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_spec_set_compressor(spec: *mut ozarr_spec, name: *const c_char, level: i32) -> ozarr_status {
-    entry!("ozarr_spec_set_compressor", {
-        // SAFETY: a NUL-terminated text, by the function's contract.
-        let name = unsafe { text(name, "name") }?;
-        change(spec, &mut |s| s.set_compressor(name, (level != -1).then_some(level)))
-    })
+    entry!("ozarr_spec_set_compressor", texts(name), { change(spec, &mut |s| s.set_compressor(name, (level != -1).then_some(level))) })
 }
 
 /// How the bytes of neighbouring elements are arranged before they are compressed.
@@ -404,11 +386,7 @@ pub unsafe extern "C" fn ozarr_spec_set_checksum(spec: *mut ozarr_spec, checksum
 /// Errors: `OZARR_ERR_STATE` without a shape; those of documents.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_spec_to_json(spec: *const ozarr_spec, buf: *mut c_char, cap: usize, len: *mut usize) -> ozarr_status {
-    entry!("ozarr_spec_to_json", {
-        let json = snapshot(spec)?.to_json()?;
-        // SAFETY: room as is said, by the function's contract.
-        unsafe { put_text(&json, buf, cap, len) }
-    })
+    entry!("ozarr_spec_to_json", text(buf, cap, len), { snapshot(spec)?.to_json() })
 }
 
 /// Sets chunks of a suggested shape, and explains the choice in a short text. An array that grows (with

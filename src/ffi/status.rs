@@ -9,7 +9,7 @@
 //! the field, what was found and what was expected. Successful calls leave it as it is.
 
 use super::entry;
-use super::structs::{Output, growing};
+use super::structs::{Growing, growing};
 use crate::counting::{self, Counting};
 use crate::error::{Error, ErrorKind, Result};
 use crate::per_thread;
@@ -218,22 +218,18 @@ growing!(ozarr_error_info: 48, reserved);
 /// Errors: none of its own.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_last_error_info(info: *mut ozarr_error_info) -> ozarr_status {
-    entry!("ozarr_last_error_info", {
-        // SAFETY: a struct that begins with its size, by the function's contract.
-        let out = unsafe { Output::new(info, "info") }?;
-        out.fill(&LAST.with(|last| {
+    entry!("ozarr_last_error_info", fill(info), {
+        Ok(LAST.with(|last| {
             last.with(|l| ozarr_error_info {
-                struct_size: 0,
                 status: l.status,
                 os_errno: l.os_errno,
                 http_status: l.http_status,
-                reserved: 0,
                 message: l.message.as_ptr(),
                 key: l.key.as_ptr(),
                 field: l.field.as_ptr(),
+                ..Growing::empty()
             })
-        }));
-        Ok(())
+        }))
     })
 }
 
@@ -425,16 +421,7 @@ mod tests {
         })
         .join()
         .unwrap();
-        let mut info = ozarr_error_info {
-            struct_size: size_of::<ozarr_error_info>(),
-            status: 0,
-            os_errno: 0,
-            http_status: 0,
-            reserved: 0,
-            message: std::ptr::null(),
-            key: std::ptr::null(),
-            field: std::ptr::null(),
-        };
+        let mut info = ozarr_error_info::empty();
         // SAFETY: `info` is a whole struct with its size.
         assert_eq!(unsafe { ozarr_last_error_info(&mut info) }, OZARR_OK);
         assert_eq!(info.status, OZARR_ERR_CHUNK);

@@ -29,7 +29,7 @@ use super::context::{context_of, default_context};
 use super::entry;
 use super::handle::Handle;
 use super::status::ozarr_status;
-use super::strings::{not_null, put, text};
+use super::strings::text;
 use super::types::{
     create, format_of, node_kind, ozarr_array, ozarr_context, ozarr_create_mode, ozarr_group, ozarr_node_kind, ozarr_spec, ozarr_store,
 };
@@ -48,13 +48,7 @@ const MAX_OPTIONS: usize = 64;
 /// stores.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_store_open(location: *const c_char, mode: *const c_char, out: *mut *mut ozarr_store) -> ozarr_status {
-    entry!("ozarr_store_open", new(out), {
-        // SAFETY: NUL-terminated texts, by the function's contract.
-        let (location, mode) = unsafe { (text(location, "location")?, text(mode, "mode")?) };
-        let store = Store::open(&default_context()?, location, Mode::parse(mode)?, &[])?;
-        // SAFETY: `out` points to room for a handle.
-        unsafe { put(ozarr_store::insert(store)?, out, "out") }
-    })
+    entry!("ozarr_store_open", new(out), texts(location, mode), { Store::open(&default_context()?, location, Mode::parse(mode)?, &[]) })
 }
 
 /// Opens a store as `ozarr_store_open` does, with settings (`context`, or NULL) and options (NULL, or
@@ -156,9 +150,7 @@ pub unsafe extern "C" fn ozarr_store_open_ex(
         let context = context_of(context)?;
         // SAFETY: NUL-terminated texts, and a list of such texts with a NULL at its end, by the function's contract.
         let (location, mode, options) = unsafe { (text(location, "location")?, text(mode, "mode")?, options_of(options)?) };
-        let store = Store::open(&context, location, Mode::parse(mode)?, &options)?;
-        // SAFETY: `out` points to room for a handle.
-        unsafe { put(ozarr_store::insert(store)?, out, "out") }
+        Store::open(&context, location, Mode::parse(mode)?, &options)
     })
 }
 
@@ -168,10 +160,7 @@ pub unsafe extern "C" fn ozarr_store_open_ex(
 /// Errors: none of its own.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_store_memory(out: *mut *mut ozarr_store) -> ozarr_status {
-    entry!("ozarr_store_memory", new(out), {
-        // SAFETY: `out` points to room for a handle.
-        unsafe { put(ozarr_store::insert(Store::memory(&default_context()?))?, out, "out") }
-    })
+    entry!("ozarr_store_memory", new(out), { Ok(Store::memory(&default_context()?)) })
 }
 
 /// Creates the array `path` as `spec` says, with the groups above it that are missing; `mode` as for
@@ -189,14 +178,9 @@ pub unsafe extern "C" fn ozarr_array_create_at(
     mode: ozarr_create_mode,
     out: *mut *mut ozarr_array,
 ) -> ozarr_status {
-    entry!("ozarr_array_create_at", new(out), {
-        let store = ozarr_store::get(store, "store")?;
-        // SAFETY: a NUL-terminated text, by the function's contract.
-        let path = unsafe { text(path, "path") }?;
+    entry!("ozarr_array_create_at", new(out), handles(store), texts(path), {
         let spec = super::spec::snapshot(spec)?;
-        let array = Array::create(&store, path, &spec, create(mode)?)?;
-        // SAFETY: `out` points to room for a handle.
-        unsafe { put(ozarr_array::insert(array)?, out, "out") }
+        Array::create(&store, path, &spec, create(mode)?)
     })
 }
 
@@ -206,13 +190,7 @@ pub unsafe extern "C" fn ozarr_array_create_at(
 /// is; those of documents and stores.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_array_open_at(store: *const ozarr_store, path: *const c_char, out: *mut *mut ozarr_array) -> ozarr_status {
-    entry!("ozarr_array_open_at", new(out), {
-        let store = ozarr_store::get(store, "store")?;
-        // SAFETY: a NUL-terminated text, by the function's contract.
-        let path = unsafe { text(path, "path") }?;
-        // SAFETY: `out` points to room for a handle.
-        unsafe { put(ozarr_array::insert(Array::open(&store, path)?)?, out, "out") }
-    })
+    entry!("ozarr_array_open_at", new(out), handles(store), texts(path), { Array::open(&store, path) })
 }
 
 /// Creates the group `path`, with the groups above it that are missing. `zarr_format` is 2, 3, or 0 for
@@ -229,14 +207,9 @@ pub unsafe extern "C" fn ozarr_group_create_at(
     mode: ozarr_create_mode,
     out: *mut *mut ozarr_group,
 ) -> ozarr_status {
-    entry!("ozarr_group_create_at", new(out), {
-        let store = ozarr_store::get(store, "store")?;
-        // SAFETY: a NUL-terminated text, by the function's contract.
-        let path = unsafe { text(path, "path") }?;
+    entry!("ozarr_group_create_at", new(out), handles(store), texts(path), {
         let format = if zarr_format == 0 { None } else { Some(format_of(zarr_format)?) };
-        let group = Group::create(&store, path, format, create(mode)?)?;
-        // SAFETY: `out` points to room for a handle.
-        unsafe { put(ozarr_group::insert(group)?, out, "out") }
+        Group::create(&store, path, format, create(mode)?)
     })
 }
 
@@ -246,13 +219,7 @@ pub unsafe extern "C" fn ozarr_group_create_at(
 /// is; those of documents and stores.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_group_open_at(store: *const ozarr_store, path: *const c_char, out: *mut *mut ozarr_group) -> ozarr_status {
-    entry!("ozarr_group_open_at", new(out), {
-        let store = ozarr_store::get(store, "store")?;
-        // SAFETY: a NUL-terminated text, by the function's contract.
-        let path = unsafe { text(path, "path") }?;
-        // SAFETY: `out` points to room for a handle.
-        unsafe { put(ozarr_group::insert(Group::open(&store, path)?)?, out, "out") }
-    })
+    entry!("ozarr_group_open_at", new(out), handles(store), texts(path), { Group::open(&store, path) })
 }
 
 /// Gets the kind of the node at `path`: an array, a group, a node that cannot be understood, or nothing
@@ -263,14 +230,7 @@ pub unsafe extern "C" fn ozarr_group_open_at(store: *const ozarr_store, path: *c
 /// @param[out] kind
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_store_node_kind(store: *const ozarr_store, path: *const c_char, kind: *mut ozarr_node_kind) -> ozarr_status {
-    entry!("ozarr_store_node_kind", {
-        not_null(kind, "kind")?;
-        let store = ozarr_store::get(store, "store")?;
-        // SAFETY: a NUL-terminated text, by the function's contract.
-        let path = unsafe { text(path, "path") }?;
-        // SAFETY: `kind` points to room for it.
-        unsafe { put(node_kind(store.node_kind(path)?), kind, "kind") }
-    })
+    entry!("ozarr_store_node_kind", put(kind), handles(store), texts(path), { Ok(node_kind(store.node_kind(path)?)) })
 }
 
 /// Erases the node at `path`, with everything below it. What an interrupted copy or erasing has left there
@@ -281,11 +241,7 @@ pub unsafe extern "C" fn ozarr_store_node_kind(store: *const ozarr_store, path: 
 /// documents and stores.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_store_node_erase(store: *mut ozarr_store, path: *const c_char) -> ozarr_status {
-    entry!("ozarr_store_node_erase", {
-        let store = ozarr_store::get(store, "store")?;
-        // SAFETY: a NUL-terminated text, by the function's contract.
-        store.erase_node(unsafe { text(path, "path") }?)
-    })
+    entry!("ozarr_store_node_erase", handles(store), texts(path), { store.erase_node(path) })
 }
 
 /// Makes everything durable that was written through any handle on this store. For a zip archive: writes
@@ -294,7 +250,7 @@ pub unsafe extern "C" fn ozarr_store_node_erase(store: *mut ozarr_store, path: *
 /// Errors: those of documents, chunks and stores.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_store_flush(store: *mut ozarr_store) -> ozarr_status {
-    entry!("ozarr_store_flush", { ozarr_store::get(store, "store")?.flush_all() })
+    entry!("ozarr_store_flush", handles(store), { store.flush_all() })
 }
 
 /// Flushes and frees. The handle is gone, whatever the status says.

@@ -4,10 +4,9 @@
 //! `"run/t/c/0/0"`.
 
 use super::entry;
-use super::handle::Handle;
 use super::host::call_back;
 use super::status::{error_count, of_callback, ozarr_status};
-use super::strings::{bytes, not_null, put, text};
+use super::strings::{bytes, put};
 use super::types::{OZARR_STORE_CAN_ERASE, OZARR_STORE_CAN_LIST, OZARR_STORE_CAN_WRITE, OZARR_STORE_IS_REMOTE, ozarr_store};
 use crate::error::{bail, err};
 use crate::node::Mode;
@@ -29,13 +28,7 @@ pub unsafe extern "C" fn ozarr_store_below(
     mode: *const c_char,
     out: *mut *mut ozarr_store,
 ) -> ozarr_status {
-    entry!("ozarr_store_below", new(out), {
-        let store = ozarr_store::get(store, "store")?;
-        // SAFETY: NUL-terminated texts, by the function's contract.
-        let (path, mode) = unsafe { (text(path, "path")?, text(mode, "mode")?) };
-        // SAFETY: `out` points to room for a handle.
-        unsafe { put(ozarr_store::insert(store.below(path, Mode::parse(mode)?)?)?, out, "out") }
-    })
+    entry!("ozarr_store_below", new(out), handles(store), texts(path, mode), { store.below(path, Mode::parse(mode)?) })
 }
 
 /// Opens a store through a cache of `bytes` bytes in memory. Values that were read are kept and reused
@@ -51,13 +44,7 @@ pub unsafe extern "C" fn ozarr_store_cached(
     mode: *const c_char,
     out: *mut *mut ozarr_store,
 ) -> ozarr_status {
-    entry!("ozarr_store_cached", new(out), {
-        let store = ozarr_store::get(store, "store")?;
-        // SAFETY: a NUL-terminated text, by the function's contract.
-        let mode = Mode::parse(unsafe { text(mode, "mode") }?)?;
-        // SAFETY: `out` points to room for a handle.
-        unsafe { put(ozarr_store::insert(store.cached(bytes, mode)?)?, out, "out") }
-    })
+    entry!("ozarr_store_cached", new(out), handles(store), texts(mode), { store.cached(bytes, Mode::parse(mode)?) })
 }
 
 /// Gets what a store can do, as a sum of `OZARR_STORE_CAN_...` and `OZARR_STORE_IS_...`: zip archives
@@ -68,18 +55,15 @@ pub unsafe extern "C" fn ozarr_store_cached(
 /// @param[out] capabilities
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_store_capabilities(store: *const ozarr_store, capabilities: *mut u32) -> ozarr_status {
-    entry!("ozarr_store_capabilities", {
-        not_null(capabilities, "capabilities")?;
-        let can = ozarr_store::get(store, "store")?.capabilities();
+    entry!("ozarr_store_capabilities", put(capabilities), handles(store), {
+        let can = store.capabilities();
         let flags = [
             (can.writable, OZARR_STORE_CAN_WRITE),
             (can.listable, OZARR_STORE_CAN_LIST),
             (can.erasable, OZARR_STORE_CAN_ERASE),
             (can.latency, OZARR_STORE_IS_REMOTE),
         ];
-        let all = flags.iter().filter(|(has, _)| *has).fold(0, |all, (_, flag)| all | flag);
-        // SAFETY: `capabilities` points to room for it.
-        unsafe { put(all, capabilities, "capabilities") }
+        Ok(flags.iter().filter(|(has, _)| *has).fold(0, |all, (_, flag)| all | flag))
     })
 }
 
@@ -97,10 +81,7 @@ pub unsafe extern "C" fn ozarr_store_key_get(
     cap: usize,
     len: *mut usize,
 ) -> ozarr_status {
-    entry!("ozarr_store_key_get", {
-        let store = ozarr_store::get(store, "store")?;
-        // SAFETY: a NUL-terminated text, by the function's contract.
-        let key = unsafe { text(key, "key") }?;
+    entry!("ozarr_store_key_get", handles(store), texts(key), {
         let missing = || err!(NotFound, "the key holds nothing").at_key(key);
         if buf.is_null() {
             if cap > 0 {
@@ -134,10 +115,7 @@ pub unsafe extern "C" fn ozarr_store_key_put(
     data: *const c_void,
     size: usize,
 ) -> ozarr_status {
-    entry!("ozarr_store_key_put", {
-        let store = ozarr_store::get(store, "store")?;
-        // SAFETY: a NUL-terminated text, by the function's contract.
-        let key = unsafe { text(key, "key") }?;
+    entry!("ozarr_store_key_put", handles(store), texts(key), {
         // SAFETY: `size` bytes, by the function's contract.
         store.key_put(key, unsafe { bytes(data, size, "data") }?)
     })
@@ -151,10 +129,8 @@ pub unsafe extern "C" fn ozarr_store_key_put(
 /// @param[out] erased may be NULL
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_store_key_erase(store: *mut ozarr_store, key: *const c_char, erased: *mut bool) -> ozarr_status {
-    entry!("ozarr_store_key_erase", {
-        let store = ozarr_store::get(store, "store")?;
-        // SAFETY: a NUL-terminated text, by the function's contract.
-        let was_there = store.key_erase(unsafe { text(key, "key") }?)?;
+    entry!("ozarr_store_key_erase", handles(store), texts(key), {
+        let was_there = store.key_erase(key)?;
         // SAFETY: NULL, or room for it.
         if erased.is_null() { Ok(()) } else { unsafe { put(was_there, erased, "erased") } }
     })
@@ -173,11 +149,9 @@ pub unsafe extern "C" fn ozarr_store_key_list(
     each: ozarr_key_fn,
     user: *mut c_void,
 ) -> ozarr_status {
-    entry!("ozarr_store_key_list", {
+    entry!("ozarr_store_key_list", handles(store), texts(prefix), {
         let Some(each) = each else { bail!(Null, "the argument `each` is NULL") };
-        let store = ozarr_store::get(store, "store")?;
-        // SAFETY: a NUL-terminated text, by the function's contract.
-        let keys = store.key_list(unsafe { text(prefix, "prefix") }?)?;
+        let keys = store.key_list(prefix)?;
         for key in keys {
             let key = CString::new(key).map_err(|_| err!(Internal, "a key with a NUL"))?;
             let before = error_count();

@@ -1,10 +1,9 @@
 //! Hierarchies: moving, copying and erasing nodes, and what is stored
 
 use super::entry;
-use super::handle::Handle;
 use super::status::ozarr_status;
-use super::strings::{not_null, number, put, put_text, text};
-use super::structs::{Output, growing};
+use super::strings::{not_null, number, put, put_text};
+use super::structs::{Growing, growing};
 use super::types::{ozarr_array, ozarr_group};
 use std::ffi::c_char;
 
@@ -17,10 +16,7 @@ use std::ffi::c_char;
 /// `OZARR_CREATE_OVERWRITE`); `OZARR_ERR_READ_ONLY`; those of documents and stores.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_group_rename(group: *mut ozarr_group, path: *const c_char, to_path: *const c_char) -> ozarr_status {
-    entry!("ozarr_group_rename", {
-        let group = ozarr_group::get(group, "group")?;
-        // SAFETY: NUL-terminated texts, by the function's contract.
-        let (path, to_path) = unsafe { (text(path, "path")?, text(to_path, "to_path")?) };
+    entry!("ozarr_group_rename", handles(group), texts(path, to_path), {
         group.store().rename_node(&group.child_path(path)?, &group.child_path(to_path)?)
     })
 }
@@ -32,11 +28,7 @@ pub unsafe extern "C" fn ozarr_group_rename(group: *mut ozarr_group, path: *cons
 /// documents and stores.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_group_erase(group: *mut ozarr_group, path: *const c_char) -> ozarr_status {
-    entry!("ozarr_group_erase", {
-        let group = ozarr_group::get(group, "group")?;
-        // SAFETY: a NUL-terminated text, by the function's contract.
-        group.store().erase_node(&group.child_path(unsafe { text(path, "path") }?)?)
-    })
+    entry!("ozarr_group_erase", handles(group), texts(path), { group.store().erase_node(&group.child_path(path)?) })
 }
 
 /// Compares the group's consolidated metadata with the documents below it, all of which are read.
@@ -54,9 +46,9 @@ pub unsafe extern "C" fn ozarr_group_consolidated_check(
     len: *mut usize,
     current: *mut bool,
 ) -> ozarr_status {
-    entry!("ozarr_group_consolidated_check", {
+    entry!("ozarr_group_consolidated_check", handles(group), {
         not_null(current, "current")?;
-        let differences = ozarr_group::get(group, "group")?.consolidated_differences()?;
+        let differences = group.consolidated_differences()?;
         let is_current = differences.as_ref().is_some_and(Vec::is_empty);
         let lines = differences.unwrap_or_else(|| vec!["there are no consolidated metadata".to_string()]);
         // SAFETY: room as is said, by the function's contract.
@@ -91,20 +83,16 @@ growing!(ozarr_info: 48);
 /// Errors: those of stores.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_array_info(array: *const ozarr_array, info: *mut ozarr_info) -> ozarr_status {
-    entry!("ozarr_array_info", {
-        let array = ozarr_array::get(array, "array")?;
-        // SAFETY: a struct that begins with its size, by the function's contract.
-        let out = unsafe { Output::new(info, "info") }?;
+    entry!("ozarr_array_info", fill(info), handles(array), {
         let usage = array.usage()?;
         let elements = array.element_bytes();
-        out.fill(&ozarr_info {
-            struct_size: 0,
+        Ok(ozarr_info {
             chunks: number(usage.chunks),
             possible_chunks: number(usage.possible_chunks),
             stored_bytes: number(usage.bytes),
             element_bytes: elements.map_or(-1, number),
             ratio: elements.filter(|_| usage.bytes > 0).map_or(0.0, |n| n as f64 / usage.bytes as f64),
-        });
-        Ok(())
+            ..Growing::empty()
+        })
     })
 }

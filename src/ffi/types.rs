@@ -8,7 +8,6 @@
 
 use super::handle::{Handle, HandleKind, Ref, handle_type, kind_of, refuse};
 use super::status::{OZARR_ORDER_C, OZARR_ORDER_F, ozarr_order};
-use super::strings::put;
 use crate::dtype::{DataType, Overflow};
 use crate::error::{Result, bail, err};
 use crate::fork::{ForkPreserved, ForkReset};
@@ -450,14 +449,6 @@ pub(super) unsafe fn spec_of_type(data_type: DataType, rank: i32, shape: *const 
         // SAFETY: the caller's promise.
         false => node::Spec::new(data_type, &unsafe { super::strings::lengths(shape, rank, "shape", 0) }?),
     }
-}
-
-/// Gives the program a handle of the array, where it wants one.
-///
-/// # Safety `out` is NULL or points to room for a handle.
-pub(super) unsafe fn put_array(array: node::Array, out: *mut *mut ozarr_array) -> Result<()> {
-    // SAFETY: the caller's promise.
-    if out.is_null() { Ok(()) } else { unsafe { put(ozarr_array::insert(array)?, out, "out") } }
 }
 
 /// The number of a node's kind.

@@ -334,6 +334,7 @@ impl Calls for UserStore {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ffi::structs::Growing;
     use std::ffi::{c_char, c_void};
 
     #[test]

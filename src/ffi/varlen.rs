@@ -23,8 +23,8 @@ use super::entry;
 use super::handle::Handle;
 use super::region::{ozarr_region, selection_of};
 use super::status::ozarr_status;
-use super::strings::{at_least_0, bytes, dimension, not_null, put, put_text, slice};
-use super::types::{OZARR_BY_DTYPE, ozarr_array, ozarr_type, ozarr_varlen, to_write};
+use super::strings::{at_least_0, bytes, dimension, not_null, put, slice};
+use super::types::{OZARR_BY_DTYPE, ozarr_array, ozarr_type, ozarr_varlen};
 use crate::dtype::DataType;
 use crate::error::{Result, bail, err};
 use crate::limits::element_count;
@@ -45,13 +45,10 @@ pub unsafe extern "C" fn ozarr_array_read_varlen(
     region: *const ozarr_region,
     out: *mut *mut ozarr_varlen,
 ) -> ozarr_status {
-    entry!("ozarr_array_read_varlen", new(out), {
-        let array = ozarr_array::get(array, "array")?;
+    entry!("ozarr_array_read_varlen", new(out), handles(array), {
         // SAFETY: a struct that begins with its size, by the function's contract.
         let selection = unsafe { selection_of(&array, region) }?;
-        let elements = array.read_variable(&selection)?;
-        // SAFETY: `out` points to room for a handle.
-        unsafe { put(ozarr_varlen::insert(elements)?, out, "out") }
+        array.read_variable(&selection)
     })
 }
 
@@ -76,8 +73,7 @@ pub unsafe extern "C" fn ozarr_array_write_varlen(
     data: *const c_void,
     size: usize,
 ) -> ozarr_status {
-    entry!("ozarr_array_write_varlen", {
-        let array = to_write(array, "array")?;
+    entry!("ozarr_array_write_varlen", to_write(array), {
         not_null(offsets, "offsets")?;
         // SAFETY: a struct that begins with its size, by the function's contract.
         let selection = unsafe { selection_of(&array, region) }?;
@@ -110,8 +106,7 @@ pub unsafe extern "C" fn ozarr_array_append_varlen(
     data: *const c_void,
     size: usize,
 ) -> ozarr_status {
-    entry!("ozarr_array_append_varlen", {
-        let array = ozarr_array::get(array, "array")?;
+    entry!("ozarr_array_append_varlen", handles(array), {
         not_null(offsets, "offsets")?;
         let (dim, count) = (dimension(array.rank(), dim)?, at_least_0(count, "count")?);
         let mut slab = array.shape();
@@ -144,8 +139,7 @@ pub unsafe extern "C" fn ozarr_array_write_strings(
     region: *const ozarr_region,
     strings: *const *const c_char,
 ) -> ozarr_status {
-    entry!("ozarr_array_write_strings", {
-        let array = to_write(array, "array")?;
+    entry!("ozarr_array_write_strings", to_write(array), {
         not_null(strings, "strings")?;
         // SAFETY: a struct that begins with its size, by the function's contract.
         let selection = unsafe { selection_of(&array, region) }?;
@@ -170,9 +164,8 @@ pub unsafe extern "C" fn ozarr_array_write_strings(
 /// @param[out] type
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_array_list_type(array: *const ozarr_array, r#type: *mut ozarr_type) -> ozarr_status {
-    entry!("ozarr_array_list_type", {
+    entry!("ozarr_array_list_type", handles(array), {
         not_null(r#type, "type")?;
-        let array = ozarr_array::get(array, "array")?;
         let DataType::VarArray(number) = array.data_type() else {
             bail!(Type, "the array's elements are {}, expected lists", array.data_type().name());
         };
@@ -187,16 +180,13 @@ pub unsafe extern "C" fn ozarr_array_list_type(array: *const ozarr_array, r#type
 /// Errors: `OZARR_ERR_TYPE` for elements of one size, too.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_array_fill_text(array: *const ozarr_array, buf: *mut c_char, cap: usize, len: *mut usize) -> ozarr_status {
-    entry!("ozarr_array_fill_text", {
-        let array = ozarr_array::get(array, "array")?;
+    entry!("ozarr_array_fill_text", text(buf, cap, len), handles(array), {
         let data_type = array.data_type();
         if !data_type.is_variable() {
             bail!(Type, "the array's elements are {}, which have one size; use ozarr_array_fill_value", data_type.name());
         }
         let fill = array.fill().element(data_type);
-        let text = std::str::from_utf8(&fill).map_err(|_| err!(Type, "the fill value has {} bytes that are no UTF-8", fill.len()))?;
-        // SAFETY: room as is said, by the function's contract.
-        unsafe { put_text(text, buf, cap, len) }
+        std::str::from_utf8(&fill).map(str::to_string).map_err(|_| err!(Type, "the fill value has {} bytes that are no UTF-8", fill.len()))
     })
 }
 
@@ -207,10 +197,9 @@ pub unsafe extern "C" fn ozarr_array_fill_text(array: *const ozarr_array, buf: *
 /// @param[out] count
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_varlen_count(varlen: *const ozarr_varlen, count: *mut i64) -> ozarr_status {
-    entry!("ozarr_varlen_count", {
-        let elements = ozarr_varlen::get(varlen, "varlen")?;
-        // SAFETY: `count` points to room for it.
-        unsafe { put(elements.len() as i64, count, "count") }
+    entry!("ozarr_varlen_count", put(count), handles(varlen), {
+        let elements = varlen;
+        Ok(elements.len() as i64)
     })
 }
 
@@ -227,10 +216,10 @@ pub unsafe extern "C" fn ozarr_varlen_get(
     bytes: *mut *const c_char,
     len: *mut usize,
 ) -> ozarr_status {
-    entry!("ozarr_varlen_get", {
+    entry!("ozarr_varlen_get", handles(varlen), {
         not_null(bytes, "bytes")?;
         not_null(len, "len")?;
-        let elements = ozarr_varlen::get(varlen, "varlen")?;
+        let elements = varlen;
         let piece = usize::try_from(index).ok().and_then(|i| elements.get(i));
         let piece = piece.ok_or_else(|| err!(Bounds, "`index` is {index}, there are {} elements", elements.len()))?;
         // SAFETY: both point to room for them.
@@ -251,11 +240,11 @@ pub unsafe extern "C" fn ozarr_varlen_all(
     data: *mut *const c_char,
     size: *mut usize,
 ) -> ozarr_status {
-    entry!("ozarr_varlen_all", {
+    entry!("ozarr_varlen_all", handles(varlen), {
         for (pointer, name) in [(offsets.cast::<c_void>(), "offsets"), (data.cast(), "data"), (size.cast(), "size")] {
             not_null(pointer, name)?;
         }
-        let elements = ozarr_varlen::get(varlen, "varlen")?;
+        let elements = varlen;
         // SAFETY: all three point to room for them.
         unsafe {
             put(elements.offsets.as_ptr(), offsets, "offsets")

@@ -17,11 +17,10 @@
 
 use super::copy::{ozarr_progress_fn, tell};
 use super::entry;
-use super::handle::Handle;
 use super::host::call_back;
 use super::status::{error_count, of_callback, ozarr_status};
-use super::strings::{number, text};
-use super::structs::{Output, growing};
+use super::strings::number;
+use super::structs::{counts, growing};
 use super::types::ozarr_store;
 use crate::error::{Result, bail, err};
 use crate::node::{Fault, FaultKind, VerifyOptions};
@@ -105,26 +104,14 @@ pub unsafe extern "C" fn ozarr_store_verify(
     user: *mut c_void,
     verified: *mut ozarr_verified,
 ) -> ozarr_status {
-    entry!("ozarr_store_verify", {
-        let store = ozarr_store::get(store, "store")?;
-        // SAFETY: a NUL-terminated text, by the function's contract.
-        let path = unsafe { text(path, "path") }?;
-        // SAFETY: a struct that begins with its size, by the function's contract.
-        let out = unsafe { Output::new(verified, "verified") }?;
+    entry!("ozarr_store_verify", fill(verified), handles(store), texts(path), {
         if flags & !(OZARR_VERIFY_QUICK | OZARR_VERIFY_REPAIR) != 0 {
             bail!(Argument, "`flags` is {flags}, expected a sum of OZARR_VERIFY_QUICK and OZARR_VERIFY_REPAIR");
         }
         let options = VerifyOptions { quick: flags & OZARR_VERIFY_QUICK != 0, repair: flags & OZARR_VERIFY_REPAIR != 0 };
         let mut told = |fault: &Fault| report(each, user, fault);
         let done = store.verify(path, options, &mut told, &mut |done, total| tell(progress, user, done, total))?;
-        out.fill(&ozarr_verified {
-            struct_size: 0,
-            nodes: number(done.nodes),
-            chunks: number(done.chunks),
-            faults: number(done.faults),
-            repaired: number(done.repaired),
-        });
-        Ok(())
+        Ok(counts!(ozarr_verified { done: nodes, chunks, faults, repaired }))
     })
 }
 

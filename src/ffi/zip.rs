@@ -2,7 +2,7 @@
 
 use super::entry;
 use super::status::ozarr_status;
-use super::strings::{put_optional, text};
+use super::strings::put_optional;
 use crate::node::repair_zip;
 use std::ffi::c_char;
 
@@ -17,9 +17,8 @@ use std::ffi::c_char;
 /// @param[out] keys,lost may be NULL
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_zip_repair(path: *const c_char, keys: *mut i64, lost: *mut i64) -> ozarr_status {
-    entry!("ozarr_zip_repair", {
-        // SAFETY: a NUL-terminated text, by the function's contract.
-        let done = repair_zip(unsafe { text(path, "path") }?)?;
+    entry!("ozarr_zip_repair", texts(path), {
+        let done = repair_zip(path)?;
         // SAFETY: each points to room for a number, or is NULL.
         unsafe {
             put_optional(done.keys as i64, keys);
