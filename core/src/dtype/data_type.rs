@@ -274,15 +274,6 @@ impl DataType {
         orders.all(|o| o == Some(first)).then_some(first)
     }
 
-    /// The alignment that a C compiler gives an element in memory.
-    pub fn alignment(self) -> usize {
-        match self {
-            DataType::Struct(s) => s.fields().iter().map(|f| f.element.data_type.alignment()).max().unwrap_or(1),
-            _ if self.is_variable() => align_of::<VarItem>(),
-            other => other.swap_unit(),
-        }
-    }
-
     /// Returns this type without gaps between the fields of structs: how arrays store it.
     pub fn packed(self) -> Result<DataType> {
         match self {

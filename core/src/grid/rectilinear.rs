@@ -68,11 +68,6 @@ impl Runs {
         self.end
     }
 
-    /// The number of chunks.
-    pub fn chunks(&self) -> u64 {
-        self.chunks
-    }
-
     /// Each extent with the number of chunks that follow one another with it.
     pub fn iter(&self) -> impl Iterator<Item = (u64, u64)> {
         let next = self.runs.iter().skip(1).map(|run| run.chunk).chain([self.chunks]);
@@ -161,7 +156,7 @@ mod tests {
         }
         assert_eq!(extents.at_element(99), extents.at_chunk(6), "beyond the end: the last one");
         let Extents::Listed(list) = extents else { panic!() };
-        assert_eq!((list.end(), list.chunks()), (16, 7));
+        assert_eq!((list.end(), list.chunks), (16, 7));
         assert_eq!(list.iter().collect::<Vec<_>>(), [(1, 3), (3, 1), (4, 2), (2, 1)]);
     }
 

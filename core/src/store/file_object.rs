@@ -35,6 +35,7 @@ pub struct FileObject {
     version: OnceLock<Version>,
 }
 
+#[allow(clippy::len_without_is_empty)] // emptiness is no question here
 impl FileObject {
     /// An open file as one value.
     pub(super) fn new(fd: OwnedFd) -> FileObject {
@@ -140,11 +141,6 @@ impl FileObject {
     /// The length in bytes.
     pub fn len(&self) -> Result<u64> {
         Ok(self.stat()?.st_size.max(0) as u64)
-    }
-
-    /// Whether the file has no bytes.
-    pub fn is_empty(&self) -> Result<bool> {
-        Ok(self.len()? == 0)
     }
 
     /// The version that this object is: device, inode with its generation, size and times.

@@ -19,6 +19,7 @@ pub struct MemoryObject {
     pub(super) stored: Arc<StoredValue>,
 }
 
+#[allow(clippy::len_without_is_empty)] // emptiness is no question here
 impl MemoryObject {
     /// Reads exactly `buf.len()` bytes from `offset`; an early end is `Truncated`.
     pub fn read_exact_at(&self, offset: u64, buf: &mut [u8]) -> Result<()> {
@@ -57,11 +58,6 @@ impl MemoryObject {
     /// The length in bytes.
     pub fn len(&self) -> u64 {
         self.stored.bytes.len() as u64
-    }
-
-    /// Whether the value has no bytes.
-    pub fn is_empty(&self) -> bool {
-        self.stored.bytes.is_empty()
     }
 
     /// The version that this object is.
