@@ -2,34 +2,44 @@
 //! Specification: v3 core, "Consolidated metadata"; for v2 the convention of zarr-python 2.
 
 use super::catalog::Catalog;
-use super::listed_lengths::plain;
+use super::growing::{Cuts, cut_shape};
+use super::listed_lengths::{plain, shape_of};
 use super::stored::StoredDocument;
 use super::walk::{self, Found, ListedGroup, Wanted};
 use super::{Group, NodeKind, Store, document, lookup, path, upkeep};
 use crate::error::{Result, bail};
 use crate::limits::{MAX_CONSOLIDATED, MAX_KEY};
 use crate::metadata::consolidated::Listed;
-use crate::metadata::{Dialect, Format, Map, Value, consolidated, v2, v3};
+use crate::metadata::{Dialect, Format, Map, Value, consolidated, number_list, v2, v3};
 use crate::store::{Condition, get};
 use std::collections::{BTreeSet, HashSet};
+
+/// Gives dimensions and the lengths that they are cut to, of nodes whose documents were read.
+type CutsOf<'a> = dyn FnMut(&[Found]) -> Result<Cuts> + 'a;
 
 impl Group {
     /// Writes consolidated metadata of all nodes below: into the group's `zarr.json`, or as `.zmetadata`. Later changes through
     /// this library keep it right.
     pub fn consolidate(&self) -> Result<()> {
+        self.consolidate_cut(&mut |_| Ok(Cuts::new()))
+    }
+
+    /// Consolidates like [`Group::consolidate`], but with the lengths that `cuts` gives of the nodes below: of a run that was killed while it published
+    /// further steps, or publishes them now, readers see what all of its arrays have until its series tells more.
+    pub(super) fn consolidate_cut(&self, cuts: &mut CutsOf<'_>) -> Result<()> {
         let store = self.store();
         store.check_writable()?;
         self.dialect().refuse()?;
         store.check_listable()?;
         // Others who changed a node while all were read had nothing to keep right, if there was none: what they changed is read now.
-        if !self.write_entries(false)? && store.checkpoint().is_none() {
-            self.write_entries(true)?;
+        if !self.write_entries(false, cuts)? && store.checkpoint().is_none() {
+            self.write_entries(true, cuts)?;
         }
         Ok(())
     }
 
     /// Writes consolidated metadata of all nodes below, `again` if they are other ones by now; says whether there were some before.
-    fn write_entries(&self, again: bool) -> Result<bool> {
+    fn write_entries(&self, again: bool, cuts: &mut CutsOf<'_>) -> Result<bool> {
         let (store, path) = (self.store(), self.path());
         let as_of = store.changes();
         match self.format() {
@@ -38,7 +48,7 @@ impl Group {
                 let key = path::join(path, v2::CONSOLIDATED);
                 document::change(store, path, v2::CONSOLIDATED, || {
                     let (bytes, condition) = document::read(store, &key, MAX_CONSOLIDATED)?;
-                    let document = consolidated::write_v2(collect(store, path, Format::V2)?);
+                    let document = consolidated::write_v2(self.entries_cut(cuts)?);
                     let now = bytes.as_deref().filter(|_| again).unwrap_or_default();
                     publish_if_new(store, (&key, now), &document, condition)?;
                     Ok(bytes.is_some_and(|bytes| Listed::find(&bytes, Format::V2).is_some()))
@@ -49,7 +59,7 @@ impl Group {
                 let (document, was_there) = document::change(store, path, v3::DOCUMENT, || {
                     let (bytes, condition) = document::read(store, &key, MAX_CONSOLIDATED)?;
                     let bytes = bytes.unwrap_or_default();
-                    let entries = collect(store, path, Format::V3)?;
+                    let entries = self.entries_cut(cuts)?;
                     let read = || StoredDocument::from_bytes(store, v3::DOCUMENT, key.clone(), &bytes, as_of);
                     let found = if bytes.is_empty() { None } else { Some(read()?).filter(|found| found.kind == NodeKind::Group) };
                     let mut document = found.ok_or_else(|| lookup::not_found(store, path, "group"))?.document;
@@ -61,6 +71,24 @@ impl Group {
                 Ok(was_there)
             }
         }
+    }
+
+    /// The entries of all nodes below, with the lengths that `cuts` gives in place of the documents'.
+    fn entries_cut(&self, cuts: &mut CutsOf<'_>) -> Result<Map> {
+        let (store, path, format) = (self.store(), self.path(), self.format());
+        let below = walk_fresh(store, path, format)?;
+        let cuts = cuts(&below)?;
+        let mut entries = entries_of(store, path, format, below.into_iter())?;
+        for (node, cuts) in cuts {
+            let name = path::relative(path, &node);
+            let key = if format == Format::V3 { name.to_string() } else { path::join(name, v2::ARRAY) };
+            if let Some(Value::Object(document)) = entries.get_mut(key.as_str())
+                && let Some(shape) = shape_of(document)
+            {
+                document.insert("shape".into(), number_list(&cut_shape(&shape, &cuts)));
+            }
+        }
+        Ok(entries)
     }
 
     /// Where the consolidated metadata of the group differ from the documents below it, a line for each node; `None` where there are

@@ -8,7 +8,8 @@ use super::listed_lengths::{names_of, shape_of};
 use super::lookup::{attributes_v2, find};
 use super::stored::StoredDocument;
 use super::transfer::nodes_below;
-use super::{NodeKind, Store, path};
+use super::walk::Found;
+use super::{Group, NodeKind, Store, path};
 use crate::error::Result;
 use crate::limits::Dims;
 use crate::metadata::Format;
@@ -56,6 +57,20 @@ pub(super) fn read_nodes(store: &Store, root: &str) -> Result<ReadNodes> {
     }
     let (cuts, notes) = growing.cuts();
     Ok(ReadNodes { nodes, cuts, notes, watch })
+}
+
+/// What [`ReadNodes::cuts`] are of the nodes below a group, whose documents were read.
+pub(super) fn cuts_below(group: &Group, below: &[Found]) -> Result<Cuts> {
+    let (store, mut growing) = (group.store(), GrowingArrays::default());
+    if let Some(found) = find(store, group.path())? {
+        growing.see(store, group.path(), &found)?;
+    }
+    for Found { path, node, .. } in below {
+        if let Ok(found) = node {
+            growing.see(store, path, found)?;
+        }
+    }
+    Ok(growing.cuts().0)
 }
 
 struct Length {
@@ -134,10 +149,12 @@ mod tests {
     use crate::dtype::DataType;
     use crate::engine::Selection;
     use crate::node::tests::view;
-    use crate::node::{Array, Context, Create, Dataset, Group, RechunkOptions, RechunkReport, VariableSpec};
+    use crate::node::{
+        Array, Context, Create, Dataset, Fault, FaultKind, Mode, RechunkOptions, RechunkReport, VariableSpec, VerifyOptions,
+    };
 
-    /// Copies a dataset of three variables, whose own documents have those lengths along `time` and the consolidated metadata the others.
-    fn copied(format: Format, own: [u64; 3], listed: [u64; 3]) -> ([u64; 3], RechunkReport, Store) {
+    /// A dataset of three variables, whose own documents have those lengths along `time` and the consolidated metadata the others.
+    fn run_of(format: Format, own: [u64; 3], listed: [u64; 3]) -> Store {
         let store = Store::memory(&Context::with_threads(1));
         let ds = Dataset::create(&store, "run", Some(format), Create::New).unwrap();
         ds.define_dimension("time", 2).unwrap();
@@ -164,6 +181,12 @@ mod tests {
         let before = store.key_get(key).unwrap().unwrap();
         put(own);
         store.key_put(key, &before).unwrap();
+        store
+    }
+
+    /// Copies such a dataset into other chunks.
+    fn copied(format: Format, own: [u64; 3], listed: [u64; 3]) -> ([u64; 3], RechunkReport, Store) {
+        let store = run_of(format, own, listed);
         let mut change = |_: &str, spec: &mut crate::node::Spec| spec.set_chunks(&vec![3; spec.shape().len()]);
         let report = store.rechunk_node("run", (&store, "copy"), RechunkOptions::default(), &mut change, &mut |_, _| Ok(()));
         let report = report.unwrap();
@@ -172,6 +195,36 @@ mod tests {
 
     fn lengths(store: &Store, group: &str) -> [u64; 3] {
         ["time", "u", "v"].map(|name| *Array::open(store, &format!("{group}/{name}")).unwrap().shape().last().unwrap())
+    }
+
+    /// What readers who go by consolidated metadata see.
+    fn told(store: &Store) -> [u64; 3] {
+        let store = Store::from_shared(&Context::with_threads(1), store.shared().clone(), Mode::ReadWrite);
+        let group = Group::open(&store, "run").unwrap();
+        ["time", "u", "v"].map(|name| *group.open_array(name).unwrap().shape().last().unwrap())
+    }
+
+    #[test]
+    fn a_killed_run_that_is_repaired_keeps_its_published_lengths() {
+        for (own, listed, expected) in [
+            ([5, 7, 7], [5, 5, 5], [5; 3]),
+            ([0, 7, 0], [0, 0, 0], [0; 3]),
+            ([7, 7, 7], [5, 5, 5], [7; 3]),
+            // These differ in length anyway.
+            ([5, 7, 8], [5, 6, 7], [5, 7, 8]),
+        ] {
+            for format in [Format::V3, Format::V2] {
+                let store = run_of(format, own, listed);
+                let mut faults = Vec::new();
+                let mut each = |fault: &Fault| {
+                    faults.push((fault.kind, fault.repaired));
+                    Ok(())
+                };
+                store.verify("", VerifyOptions { quick: true, repair: true }, &mut each, &mut |_, _| Ok(())).unwrap();
+                assert_eq!(faults, [(FaultKind::Stale, own == expected)], "{format:?} {own:?} {listed:?}");
+                assert_eq!((told(&store), lengths(&store, "run")), (expected, own), "{format:?} {own:?} {listed:?}");
+            }
+        }
     }
 
     #[test]

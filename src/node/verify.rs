@@ -7,7 +7,8 @@ use super::stored_chunks::{ListedKey, Places, each_place};
 use super::trail::Trail;
 use super::transfer::OnProgress;
 use super::verify_chunks::{Chosen, Work};
-use super::{Array, Format, Group, NodeKind, Store, cut, draft, marker, path};
+use super::walk::Found;
+use super::{Array, Format, Group, NodeKind, Store, cut, draft, growing, marker, path};
 use crate::engine::tasks;
 use crate::error::{Error, Result};
 use crate::metadata::{Map, v2, v3};
@@ -224,7 +225,14 @@ impl Verification<'_> {
             Ok(Err(e)) => return Fault::of(e, group.path()).map(drop),
         };
         if self.options.repair && matches!(fault.kind, FaultKind::Stale | FaultKind::Damaged) {
-            fault.mend(|| group.consolidate())?;
+            // A run that was killed between two documents of a publication is opened as it was before by those who go by consolidated metadata.
+            let mut is_cut = false;
+            let mut cuts = |below: &[Found]| growing::cuts_below(group, below).inspect(|cuts| is_cut = !cuts.is_empty());
+            fault.mend(|| group.consolidate_cut(&mut cuts))?;
+            if is_cut && fault.repaired {
+                fault.repaired = false;
+                fault.message += "; steps that a run was publishing are left to its series";
+            }
         }
         self.tell(fault)
     }
