@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn a_killed_run_that_is_repaired_keeps_its_published_lengths() {
+    fn a_killed_run_that_is_repaired_or_migrated_in_place_keeps_its_published_lengths() {
         for (own, listed, expected) in [
             ([5, 7, 7], [5, 5, 5], [5; 3]),
             ([0, 7, 0], [0, 0, 0], [0; 3]),
@@ -223,6 +223,11 @@ mod tests {
                 store.verify("", VerifyOptions { quick: true, repair: true }, &mut each, &mut |_, _| Ok(())).unwrap();
                 assert_eq!(faults, [(FaultKind::Stale, own == expected)], "{format:?} {own:?} {listed:?}");
                 assert_eq!((told(&store), lengths(&store, "run")), (expected, own), "{format:?} {own:?} {listed:?}");
+            }
+            for node in ["", "run"] {
+                let store = run_of(Format::V2, own, listed);
+                store.migrate(node, None, false, &mut |_, _| Ok(())).unwrap();
+                assert_eq!((told(&store), lengths(&store, "run")), (expected, own), "{node} {own:?} {listed:?}");
             }
         }
     }

@@ -7,8 +7,9 @@
 use super::conventions::missing::missing_to_v3;
 use super::converted::{self, Converted};
 use super::cut_watch::CutWatch;
+use super::growing::Cuts;
 use super::kept::CopiedNode;
-use super::listed_lengths::shape_of;
+use super::listed_lengths::{Lengths, shape_of};
 use super::lookup::{self, find, find_v2, require};
 use super::state::{ArrayState, Handling};
 use super::stored::StoredDocument;
@@ -65,6 +66,8 @@ struct Job<'a> {
     watch: Option<CutWatch>,
     /// The shapes that arrays of `read` have in the source, where they are cut.
     uncut: HashMap<String, Vec<u64>>,
+    /// In place, the lengths that consolidated metadata are told of arrays that grow.
+    cuts: Cuts,
     /// In place, the documents of version 2 as they were converted.
     converted: Option<Converted<'a>>,
 }
@@ -112,10 +115,10 @@ impl Store {
             draft::refuse(to)?;
         }
         let (d0, done) = (found.dialect == Dialect::D0, 0);
-        let (report, read, uncut, watch, converted) = (Migrated::default(), HashMap::new(), HashMap::new(), None, None);
+        let (report, read, uncut, watch, cuts, converted) = (Migrated::default(), HashMap::new(), HashMap::new(), None, Cuts::new(), None);
         let from = &self.keeping_above(&from_path)?;
         let mut job =
-            Job { from, from_path, to, to_path, in_place, d0, copy, done, total: 0, report, progress, read, watch, uncut, converted };
+            Job { from, from_path, to, to_path, in_place, d0, copy, done, total: 0, report, progress, read, watch, uncut, cuts, converted };
         job.run()?;
         Ok(job.report)
     }
@@ -159,7 +162,7 @@ impl Job<'_> {
         }
         self.to.note_change();
         for group in &consolidated {
-            Group::open(self.to, group)?.consolidate()?;
+            Group::open(self.to, group)?.consolidate_cut(&mut |_| Ok(self.cuts.clone()))?;
         }
         if self.in_place {
             self.to.flush()?;
@@ -182,6 +185,8 @@ impl Job<'_> {
     /// Finds the nodes, parents before their children. Elsewhere all documents are read now: what is copied is of one moment of a run that goes on.
     fn read_nodes(&mut self) -> Result<Vec<String>> {
         if self.in_place {
+            // A run that was killed while it published further steps has as many as before for those who go by consolidated metadata.
+            self.cuts = growing::read_nodes(self.from, &self.from_path)?.cuts;
             return transfer::nodes_below(self.from, &self.from_path);
         }
         let read = growing::read_nodes(self.from, &self.from_path)?;
@@ -203,11 +208,17 @@ impl Job<'_> {
     /// Brings consolidated metadata above up to date, and makes all durable.
     fn finish(&self, nodes: &[String]) -> Result<()> {
         if !self.to_path.is_empty() {
-            let made: Vec<String> = nodes.iter().map(|n| self.target(n)).collect();
-            upkeep::after_change(self.to, &made, None)?;
+            let made: Vec<(String, Lengths)> = nodes.iter().map(|node| (self.target(node), self.told(node))).collect();
+            let made: Vec<_> = made.iter().map(|(node, told)| (node.as_str(), *told)).collect();
+            upkeep::after_changes(self.to, &made)?;
         }
         self.to.note_change();
         self.to.flush()
+    }
+
+    /// The lengths of a node that consolidated metadata are told.
+    fn told(&self, node: &str) -> Lengths {
+        self.cuts.get(node).into_iter().flatten().fold(Lengths::ALL, |told, (dim, _)| told.without(*dim))
     }
 
     /// The path that a node gets.
