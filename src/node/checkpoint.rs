@@ -314,6 +314,24 @@ impl Checkpoints {
         shared.erase_prefix(&prefix).map_err(|e| e.at_key(prefix))
     }
 
+    /// Removes what a kill just behind a commit has left: the checkpoint's document under the name that it had before. Another one is that of a
+    /// checkpoint that is being removed.
+    fn erase_begun(&self, place: &str) -> Result<()> {
+        if !self.store.capabilities().erasable {
+            return Ok(());
+        }
+        for name in MAKES_A_GROUP {
+            let key = path::join(place, &hidden(name));
+            let text = |key: &str| get(&**self.store.shared(), key, MAX_CONSOLIDATED);
+            if let Some(left) = text(&key)?
+                && text(&path::join(place, name))?.is_some_and(|text| text == left)
+            {
+                self.store.shared().erase(&key).map_err(|e| e.at_key(key))?;
+            }
+        }
+        Ok(())
+    }
+
     /// Brings the consolidated metadata of the group in step with the checkpoints that are there: other programs list them by these, and
     /// do not meet one that is not finished.
     fn mend(&self, above: &Group, committed: &[Committed]) -> Result<()> {
@@ -321,8 +339,10 @@ impl Checkpoints {
             return Ok(());
         }
         let listed = above.catalog()?.map(|catalog| catalog.names(&self.path));
-        let is_right = listed.is_some_and(|names| committed.iter().all(|c| names.contains(&c.node)));
-        let mended = if is_right { Ok(()) } else { above.consolidate() };
+        let untold = committed.iter().filter(|c| listed.as_ref().is_none_or(|names| !names.contains(&c.node)));
+        let untold: Vec<&Committed> = untold.collect();
+        let mended = if listed.is_some() && untold.is_empty() { Ok(()) } else { above.consolidate() };
+        let mended = mended.and_then(|()| untold.iter().try_for_each(|c| self.erase_begun(&path::join(&self.path, &c.node))));
         // Where only another user may look into something, what is consolidated stays as it is.
         if is_refused(&mended) { Ok(()) } else { mended }
     }

@@ -349,6 +349,30 @@ fn checkpoints_in_an_archive_are_sound() {
     std::fs::remove_file(&file).unwrap();
 }
 
+/// Between the document that makes a checkpoint known and the consolidated metadata above it.
+#[test]
+fn what_a_kill_just_behind_a_commit_leaves_goes_with_the_next_call() {
+    for (format, document, above) in [(Format::V3, "old/zarr.json", "zarr.json"), (Format::V2, "old/.zgroup", ".zmetadata")] {
+        for prunes in [true, false] {
+            let store = Store::memory(&Context::with_threads(1));
+            Group::create(&store, "", Some(format), Create::New).unwrap().consolidate().unwrap();
+            let before = store.key_get(above).unwrap().unwrap();
+            let all = Checkpoints::new(&store, "").unwrap();
+            make(&all, "old", 1).unwrap();
+            store.key_put(&hidden(document), &store.key_get(document).unwrap().unwrap()).unwrap();
+            store.key_put(above, &before).unwrap();
+            if prunes {
+                all.prune(1).unwrap()
+            } else {
+                all.begin("new").unwrap().abandon().unwrap()
+            }
+            assert_eq!(store.key_get(&hidden(document)).unwrap(), None, "{format:?} {prunes}");
+            assert_eq!(Group::open(&store, "").unwrap().consolidated_differences().unwrap(), Some(vec![]), "{format:?} {prunes}");
+            assert_eq!(all.list().unwrap().len(), 1);
+        }
+    }
+}
+
 /// Whoever may change nothing learns of them, too, and that pruning removes them.
 #[test]
 fn what_a_killed_checkpoint_left_is_temporary() {
