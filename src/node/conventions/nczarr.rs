@@ -325,8 +325,12 @@ fn write_group(group: &Group, scope: &mut Scope, trail: &Trail) -> Result<()> {
     }
     arrays.retain(|array| array.format() == Format::V2);
     groups.retain(|group| group.format() == Format::V2);
-    let mut names = Vec::new();
+    let (mut names, mut known, mut new) = (Vec::new(), Vec::new(), Vec::new());
     for array in &arrays {
+        if array.nczarr()?.is_some() { known.push(array) } else { new.push(array) }
+    }
+    // Dimensions have grown as those arrays have that had them before: new ones go by that.
+    for array in known.into_iter().chain(new) {
         if array.nc_type().is_none() {
             let message = format!("the array {:?} is of {}, which netCDF does not have", array.path(), array.data_type().name());
             if !scope.tolerant {
@@ -338,6 +342,7 @@ fn write_group(group: &Group, scope: &mut Scope, trail: &Trail) -> Result<()> {
         scope.write_array(array)?;
         names.push(last(array.path()));
     }
+    names.sort_unstable_by(|a, b| a.as_str().cmp(&b.as_str()));
     for below in &groups {
         let key = path::join(below.path(), v2::GROUP);
         trail.to(group.store(), below.path(), &key).map_or(Ok(()), |trail| write_group(below, scope, &trail))?;
@@ -658,6 +663,8 @@ mod tests {
             let [a, _] = ["a", "b"].map(|at| array(&store, at, DataType::Int32, &[2, 3], Some(&["time", "x"])));
             store.close(None).unwrap();
             a.resize(&[5, 3], false).unwrap();
+            // A new one goes by that, whichever of them comes first.
+            array(&store, "A", DataType::Int32, &[5, 3], Some(&["time", "x"]));
             if some { store.flush_all().and_then(|()| store.close(None)) } else { store.close(None) }.unwrap();
             let found = Group::open(&store, "").unwrap().nc_dimensions().unwrap().unwrap();
             let found: Vec<_> = found.iter().map(|d| (&*d.name, d.length, d.is_unlimited)).collect();
