@@ -346,8 +346,13 @@ impl Store {
     pub(super) fn note_document(&self, key: &str) {
         let (node, name) = key.rsplit_once('/').unwrap_or(("", key));
         if [v2::ARRAY, v2::GROUP, v2::ATTRIBUTES].contains(&name) {
-            self.0.v2_changed.write(|changes| changes.note(node));
+            self.note_node(node);
         }
+    }
+
+    /// A node of version 2 was changed, or may have been by a program that was killed.
+    pub(super) fn note_node(&self, node: &str) {
+        self.0.v2_changed.write(|changes| changes.note(node));
     }
 
     /// Whether consolidated metadata are written with each change.

@@ -121,6 +121,38 @@ fn what_is_renamed_or_copied_is_told_of_in_the_keys_of_nczarr() {
     assert_eq!(arrays("g"), ["w", "x"]);
 }
 
+/// netCDF-C goes by keys that closing writes: a run that was killed before that may find nothing to do when it begins again.
+#[test]
+fn the_keys_of_nczarr_follow_a_run_that_was_killed_before_it_was_closed() {
+    let shared: SharedStore = Arc::new(MemoryStore::new());
+    let begin = |nczarr| {
+        let store = open(shared.clone(), Options { nczarr, ..Options::default() });
+        let ds = Dataset::create(&store, "", Some(Format::V2), Create::OpenIfSame).unwrap();
+        ds.define_time("time", 0, None, "days since 2026-01-01", "standard", Create::New).unwrap();
+        ds
+    };
+    begin(Nczarr::On).close().unwrap();
+    let go_on = || {
+        let ds = begin(Nczarr::Keep);
+        ds.define_variable("mean", &VariableSpec::new(DataType::Int32, &["time"]), Create::New).unwrap();
+        let series = Series::open(&ds, "time", None, 1, 0).unwrap();
+        (ds, series)
+    };
+    let keys = || {
+        let store = open(shared.clone(), Options::default());
+        let length = Group::open(&store, "").unwrap().nc_dimensions().unwrap().unwrap()[0].length;
+        (length, store.key_get("mean/.zattrs").unwrap().is_some_and(|text| String::from_utf8(text).unwrap().contains("_nczarr_array")))
+    };
+    let (ds, mut series) = go_on();
+    (0..3).for_each(|day| series.step(f64::from(day)).unwrap());
+    drop((series, ds));
+    assert_eq!(keys(), (0, false));
+    let (ds, mut series) = go_on();
+    series.close().unwrap();
+    ds.close().unwrap();
+    assert_eq!(keys(), (3, true));
+}
+
 #[test]
 fn a_node_that_is_made_while_the_keys_of_nczarr_are_written_gets_its_own_by_the_next_call() {
     let (shared, due): (SharedStore, Arc<Mutex<Option<Store>>>) = (Arc::new(MemoryStore::new()), Arc::default());

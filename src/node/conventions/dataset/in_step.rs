@@ -70,6 +70,10 @@ impl Dataset {
     /// differ: of those readers go on seeing the state before. A dataset that has none gets them when it is closed. Those of a group above,
     /// which the arrays may be known from, are brought in step with the lengths.
     fn mend(&self) -> Result<()> {
+        if self.group().format() == Format::V2 {
+            // NCZarr's keys, which closing writes, are those from before the kill, too.
+            self.group().store().note_node(self.group().path());
+        }
         let variables = self.0.state.read(|state| state.variables.clone());
         let (differing, mut documents) = self.compare(None)?;
         if differing.is_none() {
