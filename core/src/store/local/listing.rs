@@ -1,6 +1,6 @@
 //! Lists folders, empties them, and says before whether they can be emptied.
 
-use super::path::is_hidden;
+use super::path::{is_hidden, is_temporary};
 use crate::error::{Result, bail, err};
 use crate::limits::MAX_KEY;
 use crate::platform::{AsFd, BorrowedFd, is_kept, is_sticky, libc, may_change};
@@ -21,7 +21,10 @@ fn entries(fd: BorrowedFd<'_>) -> Result<Vec<(CString, EntryKind)>> {
 
 /// The visible names of a folder in the order of keys, and what each one is: a file, a folder (then it ends in a slash), or neither.
 pub(super) fn visible(fd: BorrowedFd<'_>) -> Result<Vec<(String, EntryKind)>> {
-    let entries = entries(fd)?;
+    visible_of(entries(fd)?, fd)
+}
+
+fn visible_of(entries: Vec<(CString, EntryKind)>, fd: BorrowedFd<'_>) -> Result<Vec<(String, EntryKind)>> {
     let mut names = Vec::with_capacity(entries.len());
     for (name, kind) in entries {
         let Ok(text) = name.to_str() else { continue };
@@ -46,9 +49,11 @@ pub(super) fn visible(fd: BorrowedFd<'_>) -> Result<Vec<(String, EntryKind)>> {
     Ok(names)
 }
 
-/// Lists what is directly in a folder.
-pub(super) fn names_in(fd: BorrowedFd<'_>, listing: &mut Listing) -> Result<()> {
-    for (mut name, kind) in visible(fd)? {
+/// Lists what is directly in a folder. Says whether it has temporary files, or what is left of folders.
+pub(super) fn names_in(fd: BorrowedFd<'_>, listing: &mut Listing) -> Result<bool> {
+    let entries = entries(fd)?;
+    let has_temporary = entries.iter().any(|(name, _)| is_temporary(name.to_bytes()));
+    for (mut name, kind) in visible_of(entries, fd)? {
         match kind {
             EntryKind::File => listing.keys.push(name),
             EntryKind::Folder => {
@@ -60,7 +65,7 @@ pub(super) fn names_in(fd: BorrowedFd<'_>, listing: &mut Listing) -> Result<()> 
     }
     // Without their slashes, folders are in another order.
     listing.prefixes.sort_unstable();
-    Ok(())
+    Ok(has_temporary)
 }
 
 /// Lists a folder and those below it; `path` is its prefix, `above` the folders on the way, so that a link to one of

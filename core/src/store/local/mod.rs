@@ -239,7 +239,14 @@ impl Storage for LocalStore {
         let Some(fd) = self.open_folder(folder, 0).map_err(|e| self.placed(e))? else { return Ok(()) };
         match into {
             ListInto::Each(each) => list_folder(fd.as_fd(), &mut prefix.to_string(), &mut Vec::new(), each),
-            ListInto::Folder(listing) => names_in(fd.as_fd(), listing).map_err(|e| self.placed(e.at_key(prefix))),
+            ListInto::Folder(listing) => {
+                let has_temporary = names_in(fd.as_fd(), listing).map_err(|e| self.placed(e.at_key(prefix)))?;
+                if has_temporary && self.writable {
+                    // Where this store puts nothing, too.
+                    self.sweeper.note(folder, false);
+                }
+                Ok(())
+            }
         }
     }
 

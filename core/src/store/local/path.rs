@@ -105,7 +105,12 @@ pub(super) fn check_name(key: &str) -> Result<()> {
 }
 
 pub(super) fn is_hidden(name: &[u8]) -> bool {
-    name == LOCK_NAME.as_bytes() || (name.starts_with(TEMP_PREFIX.as_bytes()) && name.ends_with(TEMP_SUFFIX.as_bytes()))
+    name == LOCK_NAME.as_bytes() || is_temporary(name)
+}
+
+/// Whether a name is that of a temporary file, or of what is left of a folder.
+pub(super) fn is_temporary(name: &[u8]) -> bool {
+    name.starts_with(TEMP_PREFIX.as_bytes()) && name.ends_with(TEMP_SUFFIX.as_bytes())
 }
 
 /// Lengths of the paths of folders that were made for a key, outermost first.

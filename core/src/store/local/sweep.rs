@@ -1,4 +1,5 @@
-//! Removes temporary files, and what is left of erased folders, of processes that were killed, from the folders in which a store has put values.
+//! Removes temporary files, and what is left of erased folders, of processes that were killed, from the folders in which a store has put values,
+//! or has come across them.
 //!
 //! Only files of processes that are gone for certain go ([`super::owner`], [`super::beside`]); nobody can give them a name any more. A store looks
 //! once into each folder that was there before it, when it is flushed or closed.
@@ -52,7 +53,7 @@ impl Sweeper {
         self.folders.get().lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Keeps in mind that a value was put into a folder; `is_new` says that the folder was made for it.
+    /// Keeps in mind that a value was put into a folder, or that there are temporary files in it; `is_new` says that the folder was made for the value.
     pub(super) fn note(&self, folder: &str, is_new: bool) {
         let number = os::hash(folder.as_bytes());
         if self.last.swap(number, Ordering::Relaxed) == number {

@@ -858,6 +858,9 @@ fn temporary_files_of_killed_writers_go_and_those_of_living_writers_stay() {
     assert!(gone.iter().all(|name| !names.contains(name)) && kept.iter().all(|name| names.contains(name)), "{names:?}");
     assert_eq!(names.len(), kept.len() + 1, "{names:?}");
     assert_eq!(folder.names("other").len(), gone.len() + kept.len() + 1, "nothing was put there");
+    // Who comes across them in a list looks, too.
+    assert_eq!(folder.store(SyncMode::None).list_dir("other/").unwrap().keys, ["k", "notes.tmp"]);
+    assert_eq!(folder.names("other").len(), kept.len() + 1);
     // A folder is looked into once by each store, when it is flushed or closed.
     leave("d");
     assert_eq!(fault::count(Call::List, || put(&store, "d/k", b"3").and_then(|()| store.flush()).unwrap()), 0);
