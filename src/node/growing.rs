@@ -263,7 +263,9 @@ mod tests {
                 assert!(text("keys") == text("run"), "{format:?} {own:?} {listed:?}");
                 let root = Group::open(&store, "").unwrap();
                 let told = |path: &str| *root.open_array(path).unwrap().shape().last().unwrap();
-                assert_eq!(["keys/time", "keys/u", "keys/v"].map(told), listed, "{format:?} {own:?}");
+                // Where the documents agree, all is published, though the group itself does not say so yet.
+                let above = if own.iter().any(|length| *length != own[0]) { listed } else { own };
+                assert_eq!(["keys/time", "keys/u", "keys/v"].map(told), above, "{format:?} {own:?}");
                 if format == Format::V2 {
                     let report = store.migrate("run", Some((&store, "migrated")), true, &mut |_, _| Ok(())).unwrap();
                     let told = report.notes.iter().filter(|note| note.contains("cut to")).count();

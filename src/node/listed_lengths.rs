@@ -3,6 +3,7 @@
 //! A series publishes a length in one document after the other, and in the consolidated metadata of all at once. In between, and after a kill
 //! there, whoever changes something else of such an array leaves the listed length as it is.
 
+use super::path;
 use crate::limits::MAX_DOCUMENT;
 use crate::metadata::consolidated::Listed;
 use crate::metadata::json::splice::TextObject;
@@ -45,25 +46,27 @@ impl Lengths {
 }
 
 /// The texts of consolidated entries, where they are needed.
-pub(super) struct ListedLengths<'a>(HashMap<&'a str, &'a [u8]>);
+pub(super) struct ListedLengths<'a> {
+    texts: HashMap<&'a str, &'a [u8]>,
+    /// Those of groups below, for nodes that came with them and are not listed yet.
+    below: HashMap<String, Vec<u8>>,
+}
 
 impl<'a> ListedLengths<'a> {
     /// Those of `listed`, for such changes.
     pub fn of(listed: &'a Listed<'_>, changes: &[(&str, Lengths)]) -> ListedLengths<'a> {
         let needed = changes.iter().any(|(_, lengths)| *lengths != Lengths::ALL);
-        ListedLengths(if needed { listed.texts().collect() } else { HashMap::new() })
+        ListedLengths { texts: if needed { listed.texts().collect() } else { HashMap::new() }, below: HashMap::new() }
     }
 
-    /// Whether there is an entry of that name.
+    /// Whether the entry `name`, or a node of that name, is listed.
     pub fn has(&self, name: &str) -> bool {
-        self.0.contains_key(name)
+        self.texts.contains_key(name) || self.texts.contains_key(path::join(name, v2::ARRAY).as_str())
     }
 
-    /// Adds entries that others list, where there are none.
-    pub fn add(&mut self, others: &'a HashMap<String, Vec<u8>>) {
-        for (name, text) in others {
-            self.0.entry(name).or_insert(text);
-        }
+    /// Adds the entries of a group below, which is at `place`.
+    pub fn add_below(&mut self, place: &str, listed: &Listed<'_>) {
+        self.below.extend(listed.texts().map(|(name, text)| (path::join(place, name), text.to_vec())));
     }
 
     /// Puts the listed lengths of the entry `name` into an array's document, but those that are told, or have no name: only what shares a dimension
@@ -74,7 +77,7 @@ impl<'a> ListedLengths<'a> {
         if (0..now.len()).all(is_told) {
             return;
         }
-        let Some(text) = self.0.get(name) else { return };
+        let Some(text) = self.texts.get(name).copied().or_else(|| self.below.get(name).map(Vec::as_slice)) else { return };
         let shape = TextObject::document(text, &[]).and_then(|listed| parsed(listed.value("shape")?));
         let Some(before) = shape.and_then(|shape| lengths_of(&shape)).filter(|before| before.len() == now.len()) else { return };
         let kept: Vec<u64> = (0..now.len()).map(|dim| if is_told(dim) { now[dim].1 } else { before[dim] }).collect();
@@ -125,6 +128,30 @@ pub(super) fn named_lengths(document: &Map, attributes: Option<&Map>) -> Option<
     let attributes = attributes.or_else(|| document.get("attributes").and_then(Value::as_object));
     let named = document.get("dimension_names").or_else(|| attributes.and_then(|all| all.get(v2::DIMENSIONS)));
     Some(named.and_then(|names| names_of(names, shape.len()))?.into_iter().zip(shape).collect())
+}
+
+/// The arrays of which some lengths are not published, with those that are: the documents of one group's arrays differ along the others, as
+/// another series leaves them that was killed, or that publishes at this moment. Those of the dimension `mine` are the caller's to publish.
+pub(in crate::node) fn published<'a>(named: &[(&'a str, NamedLengths)], mine: Option<(&str, &str)>) -> HashMap<&'a str, Lengths> {
+    let group_of = |path: &'a str| path::parent(path).unwrap_or_default();
+    let mut ends: HashMap<(&str, &str), (u64, u64)> = HashMap::new();
+    for (path, lengths) in named {
+        for (name, length) in lengths.iter().filter_map(|(name, length)| Some((name.as_deref()?, *length))) {
+            let (shortest, longest) = ends.entry((group_of(path), name)).or_insert((length, length));
+            (*shortest, *longest) = (length.min(*shortest), length.max(*longest));
+        }
+    }
+    ends.retain(|of, (shortest, longest)| shortest < longest && Some(*of) != mine);
+    let mut all = HashMap::new();
+    for (path, lengths) in named {
+        for (d, (name, _)) in lengths.iter().enumerate() {
+            if name.as_deref().is_some_and(|name| ends.contains_key(&(group_of(path), name))) {
+                let told = all.entry(*path).or_insert(Lengths::ALL);
+                *told = told.without(d);
+            }
+        }
+    }
+    all
 }
 
 /// The names in an attribute or a member; `None` where it is no list of as many names.

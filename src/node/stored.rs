@@ -1,5 +1,6 @@
 //! A node's document as it is stored, and its reading into the model.
 
+use super::listed_lengths::{NamedLengths, named_lengths};
 use super::{NodeKind, Store, claim};
 use crate::dtype::fill::is_padded_base64;
 use crate::error::{Error, Result, bail};
@@ -32,6 +33,11 @@ pub(super) struct StoredDocument {
 }
 
 impl StoredDocument {
+    /// The lengths of an array with the names of their dimensions, if it names them.
+    pub fn named_lengths(&self) -> Option<NamedLengths> {
+        named_lengths(&self.document, self.attributes.as_ref())
+    }
+
     /// Whether it is an array's of that shape.
     pub fn has_shape(&self, shape: &[u64]) -> bool {
         let lengths = self.document.get("shape").and_then(Value::as_array);

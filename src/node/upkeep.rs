@@ -1,6 +1,6 @@
 //! Keeping consolidated metadata right: what is done after each change of a node's documents.
 
-use super::listed_lengths::{Lengths, ListedLengths};
+use super::listed_lengths::{Lengths, ListedLengths, published};
 use super::store::Above;
 use super::stored::StoredDocument;
 use super::{NodeKind, Store, above, document, lookup, path, transfer};
@@ -9,7 +9,6 @@ use crate::limits::MAX_CONSOLIDATED;
 use crate::metadata::consolidated::Listed;
 use crate::metadata::{Format, Map, Value, consolidated, json, v2, v3};
 use crate::store::{Condition, get, swap};
-use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// A changed node, and which lengths of an array are told.
@@ -22,7 +21,7 @@ pub(super) fn after_change(store: &Store, paths: &[String], erased: Option<&str>
 }
 
 /// Does what [`after_change`] does after nodes came with what groups among them have consolidated, which says the lengths of a run as they were
-/// published, and groups above them say them, too: the arrays' own documents may be of another moment.
+/// published: the arrays' own documents may be of another moment.
 pub(super) fn after_copy(store: &Store, paths: &[String], erased: Option<&str>) -> Result<()> {
     let changes: Vec<Change<'_>> = paths.iter().map(|path| (path.as_str(), Lengths::NONE)).collect();
     if erased.is_some() { after_changes_now(store, &changes, erased) } else { after_changes(store, &changes) }
@@ -115,7 +114,7 @@ pub(super) fn add_missed(store: &Store, path: &str) -> Result<()> {
         if misses(store, group, path)? {
             let listable = store.capabilities().listable;
             let nodes = if listable { transfer::nodes_below(store, path)? } else { vec![path.to_string()] };
-            return after_change(store, &nodes, None);
+            return after_copy(store, &nodes, None);
         }
     }
     above::of(store).iter().try_for_each(|Above { store: outside, path: root }| {
@@ -201,13 +200,11 @@ fn refresh_v3(store: &Store, group: &str, changed: &[Change<'_>], erased: Option
         };
         let Some(listed) = listed else { return Ok(()) };
         let text = now.as_ref().and_then(Option::as_ref).unwrap_or(&before);
-        let (mut changes, mut kept) = (HashMap::new(), ListedLengths::of(&listed, &changed));
-        let nearer = listed_nearer(store, group, (&kept, &changed), Format::V3)?;
-        kept.add(&nearer);
+        let (mut changes, (kept, told)) = (HashMap::new(), listed_lengths(store, group, &listed, &changed, Format::V3));
         for (path, lengths) in with_unnamed(&listed, group, &changed, Format::V3) {
             let name = path::relative(group, path);
             let entry = lookup::find_v3(store, path)?.map(|mut found| {
-                kept.keep(name, &mut found.document, None, lengths);
+                kept.keep(name, &mut found.document, None, told.get(path).copied().unwrap_or(lengths));
                 consolidated::entry_v3(found.document)
             });
             changes.insert(name.to_string(), entry_text(&listed, entry, &key)?);
@@ -227,14 +224,17 @@ fn refresh_v2(store: &Store, group: &str, changed: &[Change<'_>], erased: Option
         let (bytes, condition) = document::read(store, &key, MAX_CONSOLIDATED)?;
         let Some(bytes) = bytes else { return Ok(()) };
         let Some(listed) = Listed::find(&bytes, Format::V2) else { return Ok(()) };
-        let (mut changes, mut kept) = (HashMap::new(), ListedLengths::of(&listed, changed));
-        let nearer = listed_nearer(store, group, (&kept, changed), Format::V2)?;
-        kept.add(&nearer);
+        let (mut changes, (kept, told)) = (HashMap::new(), listed_lengths(store, group, &listed, changed, Format::V2));
         for (path, lengths) in with_unnamed(&listed, group, changed, Format::V2) {
             let mut fresh = Map::new();
             if let Some(mut found) = lookup::find_v2(store, path)? {
                 found.attributes = Some(found.attributes.map_or_else(|| lookup::attributes_v2(store, path), Ok)?);
-                kept.keep(&path::join(path::relative(group, path), v2::ARRAY), &mut found.document, found.attributes.as_ref(), lengths);
+                kept.keep(
+                    &path::join(path::relative(group, path), v2::ARRAY),
+                    &mut found.document,
+                    found.attributes.as_ref(),
+                    told.get(path).copied().unwrap_or(lengths),
+                );
                 insert_v2(store, &mut fresh, group, path, found)?;
             }
             for name in [v2::ARRAY, v2::GROUP, v2::ATTRIBUTES] {
@@ -247,43 +247,43 @@ fn refresh_v2(store: &Store, group: &str, changed: &[Change<'_>], erased: Option
     })
 }
 
-/// The entries of nodes of which not all lengths are told and that `group` does not list, as the nearest group above them lists them: it has come with
-/// them, and says the lengths that are published of a run.
-fn listed_nearer(
+/// The listed lengths that changes leave as they are. Of nodes that are not listed yet they are those that groups which came with them list, but only
+/// along dimensions in which the documents differ: these are of a run that was killed while it published, or publishes now. What is told of those
+/// nodes comes second.
+fn listed_lengths<'a, 'c>(
     store: &Store,
     group: &str,
-    (kept, changes): (&ListedLengths<'_>, &[Change<'_>]),
+    listed: &'a Listed<'_>,
+    changes: &[Change<'c>],
     format: Format,
-) -> Result<HashMap<String, Vec<u8>>> {
-    let name_in = |group: &str, path: &str| match format {
-        Format::V3 => path::relative(group, path).to_string(),
-        Format::V2 => path::join(path::relative(group, path), v2::ARRAY),
-    };
+) -> (ListedLengths<'a>, HashMap<&'c str, Lengths>) {
+    let mut kept = ListedLengths::of(listed, changes);
+    let unlisted = changes.iter().filter(|(path, told)| *told != Lengths::ALL && !kept.has(path::relative(group, path)));
+    let unlisted: Vec<&str> = unlisted.map(|(path, _)| *path).collect();
+    let inner: BTreeSet<&str> = unlisted.iter().flat_map(|path| path::ancestors(path)).filter(|inner| inner.len() > group.len()).collect();
     let document = if format == Format::V3 { v3::DOCUMENT } else { v2::CONSOLIDATED };
-    let mut known: HashMap<&str, HashMap<String, Vec<u8>>> = HashMap::new();
-    let mut nearer = HashMap::new();
-    for (path, lengths) in changes {
-        let name = name_in(group, path);
-        if *lengths == Lengths::ALL || *path == group || kept.has(&name) {
-            continue;
-        }
-        for above in path::ancestors(path).into_iter().rev().take_while(|above| above.len() > group.len()) {
-            let entries = match known.entry(above) {
-                Entry::Occupied(known) => known.into_mut(),
-                Entry::Vacant(unknown) => {
-                    let text = get(&**store.shared(), &path::join(above, document), MAX_CONSOLIDATED)?.unwrap_or_default();
-                    let listed = Listed::find(&text, format);
-                    let texts = listed.iter().flat_map(Listed::texts);
-                    unknown.insert(texts.map(|(name, text)| (name.to_string(), text.to_vec())).collect())
-                }
-            };
-            if let Some(text) = entries.get(&name_in(above, path)) {
-                nearer.insert(name, text.clone());
-                break;
-            }
+    let mut found = false;
+    // The nearest one comes last, and counts.
+    for inner in inner {
+        // What cannot be read here is read by nobody.
+        let Ok(Some(bytes)) = get(&**store.shared(), &path::join(inner, document), MAX_CONSOLIDATED) else { continue };
+        if let Some(listed) = Listed::find(&bytes, format) {
+            kept.add_below(path::relative(group, inner), &listed);
+            found = true;
         }
     }
-    Ok(nearer)
+    let mut told: HashMap<&str, Lengths> = unlisted.iter().map(|path| (*path, Lengths::ALL)).collect();
+    if found {
+        let named = unlisted.iter().filter_map(|&path| {
+            let mut found = if format == Format::V3 { lookup::find_v3(store, path) } else { lookup::find_v2(store, path) }.ok()??;
+            if format == Format::V2 && found.attributes.is_none() {
+                found.attributes = lookup::attributes_v2(store, path).ok();
+            }
+            Some((path, found.named_lengths()?))
+        });
+        told.extend(published(&named.collect::<Vec<_>>(), None));
+    }
+    (kept, told)
 }
 
 /// The nodes that changed, and the groups between them and `group` that it does not name: they were made by a program that failed or was killed before

@@ -5,7 +5,7 @@ use crate::error::Result;
 use crate::metadata::Format;
 use crate::node::conventions::open_variable::{OpenVariable, changed_dimensions};
 use crate::node::dimensions::Dimension;
-use crate::node::listed_lengths::{Lengths, NamedLengths, named_lengths};
+use crate::node::listed_lengths::{Lengths, published};
 use crate::node::store_options::Consolidate;
 use crate::node::stored::StoredDocument;
 use crate::node::{path, upkeep};
@@ -18,32 +18,6 @@ pub(in crate::node) type Documents = HashMap<String, StoredDocument>;
 /// The nodes of which consolidated metadata say something else than the documents, with the lengths that may be told; where there are some, those
 /// of which some lengths may not be told, too.
 pub(in crate::node) type Differing = BTreeMap<String, Lengths>;
-
-/// The arrays of which some lengths are not published, with those that are: the documents of one group's arrays differ along the others, as
-/// another series leaves them that was killed, or that publishes at this moment. Those of the dimension `mine` are the caller's to publish.
-fn published<'a>(documents: &'a Documents, mine: Option<(&str, &str)>) -> HashMap<&'a str, Lengths> {
-    let named =
-        documents.iter().filter_map(|(path, found)| Some((path.as_str(), named_lengths(&found.document, found.attributes.as_ref())?)));
-    let named: Vec<(&str, NamedLengths)> = named.collect();
-    let mut ends: HashMap<(&str, &str), (u64, u64)> = HashMap::new();
-    for (path, lengths) in &named {
-        for (name, length) in lengths.iter().filter_map(|(name, length)| Some((name.as_deref()?, *length))) {
-            let (shortest, longest) = ends.entry((group_of(path), name)).or_insert((length, length));
-            (*shortest, *longest) = (length.min(*shortest), length.max(*longest));
-        }
-    }
-    ends.retain(|of, (shortest, longest)| shortest < longest && Some(*of) != mine);
-    let mut all = HashMap::new();
-    for (path, lengths) in &named {
-        for (d, (name, _)) in lengths.iter().enumerate() {
-            if name.as_deref().is_some_and(|name| ends.contains_key(&(group_of(path), name))) {
-                let told = all.entry(*path).or_insert(Lengths::ALL);
-                *told = told.without(d);
-            }
-        }
-    }
-    all
-}
 
 /// Whether all lengths may be told.
 fn is_whole(differing: &Differing) -> bool {
@@ -124,8 +98,9 @@ impl Dataset {
         let (differences, below) = group.compare()?;
         let documents: Documents = below.into_iter().filter_map(|found| Some((found.path, found.node.ok()?))).collect();
         let differing = differences.map(|differences| {
+            let named = || documents.iter().filter_map(|(path, found)| Some((path.as_str(), found.named_lengths()?))).collect::<Vec<_>>();
             let published =
-                if differences.is_empty() { HashMap::new() } else { published(&documents, mine.map(|mine| (group.path(), mine))) };
+                if differences.is_empty() { HashMap::new() } else { published(&named(), mine.map(|mine| (group.path(), mine))) };
             let node_of = |entry: &str| match (group.format(), group_of(entry)) {
                 (Format::V3, _) => path::join(group.path(), entry),
                 (Format::V2, "") => group.path().to_string(),
