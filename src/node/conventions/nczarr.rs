@@ -319,7 +319,7 @@ fn write_group(group: &Group, scope: &mut Scope, trail: &Trail) -> Result<()> {
     for child in group.children()? {
         match child.kind() {
             NodeKind::Array => arrays.push(group.open_array(&child.name)?),
-            NodeKind::Group => groups.push(group.open_group(&child.name)?),
+            NodeKind::Group => groups.push(group.open_group(&child.name)?.by_documents()),
             _ => {}
         }
     }
