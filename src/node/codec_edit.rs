@@ -10,8 +10,33 @@ use crate::metadata::{Map, Value, v3};
 
 const SHARDS: &str = "sharding_indexed";
 
+/// The list with the codecs before its shards as the first ones of the inner chunks, where they make the same of the elements.
+fn with_all_inside(mut list: Vec<Extension>) -> Result<Vec<Extension>> {
+    let Some(mut shards) = list.pop_if(|last| last.name == SHARDS) else { return Ok(list) };
+    while let Some(codec) = list.pop() {
+        if codec.name == "transpose" {
+            let numbers = |map: &Map, name: &str| map.get(name)?.as_array()?.iter().map(Value::as_u64).collect::<Option<Vec<u64>>>();
+            let (order, inner) = (numbers(&codec.configuration, "order"), numbers(&shards.configuration, "chunk_shape"));
+            let (Some(order), Some(inner)) = (order, inner) else {
+                list.extend([codec, shards]);
+                return Ok(list);
+            };
+            // The place of each dimension before the transpose.
+            let mut before: Vec<(u64, u64)> = order.into_iter().zip(inner).collect();
+            before.sort_unstable();
+            let before: Vec<u64> = before.into_iter().map(|(_, length)| length).collect();
+            shards.configuration.insert("chunk_shape".into(), number_list(&before));
+        }
+        let mut inner = v3::codec_list(shards.configuration.get("codecs").unwrap_or(&Value::Null))?;
+        inner.insert(0, codec);
+        shards.configuration.insert("codecs".into(), Value::Array(inner.iter().map(Extension::to_v3).collect()));
+    }
+    Ok(vec![shards])
+}
+
 /// The list with another one in the place of its codecs for elements: of the whole, or of the chunks in its shards.
 fn inside(list: Vec<Extension>, change: impl FnOnce(Vec<Extension>) -> Vec<Extension>) -> Result<Vec<Extension>> {
+    let list = with_all_inside(list)?;
     match list.as_slice() {
         [shards] if shards.name == SHARDS => {
             let mut shards = shards.clone();
@@ -120,15 +145,16 @@ fn is_compressor_v2(codec: &Extension) -> bool {
 }
 
 /// With inner chunks of that shape: of its shards, or of shards that it did not have.
-pub(super) fn with_inner_chunks(list: Vec<Extension>, inner: &[u64], index: Value) -> Vec<Extension> {
-    match list.as_slice() {
+pub(super) fn with_inner_chunks(list: Vec<Extension>, inner: &[u64], index: Value) -> Result<Vec<Extension>> {
+    let list = with_all_inside(list)?;
+    Ok(match list.as_slice() {
         [shards] if shards.name == SHARDS => {
             let mut shards = shards.clone();
             shards.configuration.insert("chunk_shape".into(), number_list(inner));
             vec![shards]
         }
         _ => vec![shards(inner, &list, index)],
-    }
+    })
 }
 
 /// The codec of shards with inner chunks of that shape, which go through `codecs`.
@@ -144,6 +170,7 @@ pub(super) fn shards(inner: &[u64], codecs: &[Extension], index: Value) -> Exten
 
 /// Without shards: the list of their inner chunks.
 pub(super) fn without_shards(list: Vec<Extension>) -> Result<Vec<Extension>> {
+    let list = with_all_inside(list)?;
     match list.as_slice() {
         [shards] if shards.name == SHARDS => v3::codec_list(shards.configuration.get("codecs").unwrap_or(&Value::Null)),
         _ => Ok(list),
@@ -200,4 +227,44 @@ fn set_endian(codec: &mut Extension, order: ByteOrder) {
     let mut configuration = Map::new();
     configuration.insert("endian".into(), word.into());
     codec.configuration = configuration;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::metadata::json;
+
+    fn list(text: &str) -> Vec<Extension> {
+        v3::codec_list(&json::parse_text(text).unwrap()).unwrap()
+    }
+
+    fn text(list: &[Extension]) -> String {
+        Value::Array(list.iter().map(Extension::to_v3).collect()).to_string()
+    }
+
+    #[test]
+    fn codecs_before_shards_are_changed_with_those_inside() {
+        let bits = r#"{"name":"bitround","configuration":{"keepbits":8}}"#;
+        let turn = r#"{"name":"transpose","configuration":{"order":[2,0,1]}}"#;
+        let shards = |shape: &str, codecs: &str| {
+            format!(r#"{{"name":"sharding_indexed","configuration":{{"chunk_shape":{shape},"codecs":[{codecs}]}}}}"#)
+        };
+        let (bytes, gzip) = (r#"{"name":"bytes"}"#, r#"{"name":"gzip","configuration":{"level":1}}"#);
+        let all = list(&format!("[{turn},{bits},{}]", shards("[4,1,3]", &format!("{bytes},{gzip}"))));
+        let same = |got: Vec<Extension>, wanted: String| assert_eq!(text(&got), text(&list(&wanted)));
+        assert_eq!(kept_bits(&all).unwrap(), Some(8));
+        same(with_rounding(all.clone(), None).unwrap(), format!("[{}]", shards("[1,3,4]", &format!("{turn},{bytes},{gzip}"))));
+        same(
+            with_compressor(all.clone(), Stages::default(), list(&format!("[{bytes}]")).remove(0)).unwrap(),
+            format!("[{}]", shards("[1,3,4]", &format!("{turn},{bits},{bytes}"))),
+        );
+        same(without_shards(all.clone()).unwrap(), format!("[{turn},{bits},{bytes},{gzip}]"));
+        same(
+            with_inner_chunks(all, &[2, 2, 2], Value::Null).unwrap(),
+            format!("[{}]", shards("[2,2,2]", &format!("{turn},{bits},{bytes},{gzip}"))),
+        );
+        // A codec behind the shards takes them as a whole.
+        let behind = format!("[{bits},{},{gzip}]", shards("[2]", bytes));
+        assert_eq!(text(&with_all_inside(list(&behind)).unwrap()), text(&list(&behind)));
+    }
 }

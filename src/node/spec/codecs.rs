@@ -15,7 +15,7 @@ impl Spec {
     pub fn set_inner_chunks(&mut self, chunks: &[u64]) -> Result<()> {
         let chunks = self.check_chunks(chunks).map_err(|e| e.at_field("inner_chunks"))?;
         match self.loose_codecs() {
-            Some(list) => self.codecs = Some(codec_edit::with_inner_chunks(list, &chunks, index_codecs())),
+            Some(list) => self.codecs = Some(codec_edit::with_inner_chunks(list, &chunks, index_codecs())?),
             None => self.inner_chunks = Some(chunks),
         }
         Ok(())
