@@ -34,7 +34,7 @@ static int save(int64_t step) {
     return ozarr_checkpoint_prune(restart, KEEP) ? failed() : 0;
 }
 
-/* Gets the state of the newest checkpoint, and how many steps it is after; without one that of the beginning. Removes what a kill has left. */
+/* Gets the state of the newest checkpoint, and how many steps it is after; without one that of the beginning. */
 static int restore(int64_t *step) {
     ozarr_group *g = NULL;
     for (int j = 0; j < NY; j++) t[j][0] = 100;
@@ -44,7 +44,7 @@ static int restore(int64_t *step) {
     if (status || ozarr_group_get(g, "t", OZARR_FLOAT64, t, sizeof t)) return failed();
     if (ozarr_attr_get_int64(ozarr_group_node(g), "step", step)) return failed();
     ozarr_group_free(g);
-    return ozarr_checkpoint_prune(restart, KEEP) ? failed() : 0;
+    return 0;
 }
 
 /* Defines what the run writes: the field, and its value beside a corner in every second step. What is there already is opened: a new start goes on with
@@ -67,6 +67,8 @@ int main(int argc, char **argv) {
     snprintf(restart, sizeof restart, "%s/restart.zarr", folder);
     if (restore(&step) || define(&ds)) return 1;
     if (ozarr_series_open(ds, "time", step, 4, 0, &series)) return failed();
+    /* Removes what a kill has left, now that the open series tells that no other run writes a checkpoint. */
+    if (ozarr_checkpoint_prune(restart, KEEP)) return failed();
     while (step < STEPS) {
         advance();
         if (ozarr_series_put(series, "t", OZARR_FLOAT64, t, sizeof t)) return failed();

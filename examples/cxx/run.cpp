@@ -23,13 +23,12 @@ static void save(const std::string &restart, const field &t, std::int64_t step) 
     ozarr::checkpoint::prune(restart, keep);
 }
 
-// Gets the state of the newest checkpoint, and gives how many steps it is after; without one the state of the beginning. Removes what a kill has left.
+// Gets the state of the newest checkpoint, and gives how many steps it is after; without one the state of the beginning.
 static std::int64_t restore(const std::string &restart, field &t) {
     for (std::size_t j = 0; j < ny; j++) t[j * nx] = 100;
     try {
         auto newest = ozarr::checkpoint::latest(restart);
         newest.get("t", t.data(), t.size());
-        ozarr::checkpoint::prune(restart, keep);
         return newest.attr<std::int64_t>("step");
     } catch (const ozarr::error &e) {
         if (e.status() != OZARR_ERR_NOT_FOUND) throw;
@@ -55,6 +54,8 @@ static void go_on(const std::string &folder) {
     std::int64_t step = restore(restart, t);
     auto ds = define(run);
     auto series = ozarr::series::open(ds, "time", step, 4);
+    // Removes what a kill has left, now that the open series tells that no other run writes a checkpoint.
+    ozarr::checkpoint::prune(restart, keep);
     while (step < steps) {
         advance(t);
         series.put("t", t);

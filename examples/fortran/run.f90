@@ -16,6 +16,8 @@ program run
   call restore()
   call define()
   call series%open(ds, "time", keep=step, publish_every=4)
+  ! Removes what a kill has left, now that the open series tells that no other run writes a checkpoint.
+  call ozarr_prune_checkpoints(trim(folder) // "/restart.zarr", keep)
   do while (step < steps)
     call advance()
     call series%put("t", t)
@@ -56,7 +58,7 @@ contains
     call ozarr_prune_checkpoints(trim(folder) // "/restart.zarr", keep)
   end subroutine save
 
-  ! Gets the state of the newest checkpoint, and how many steps it is after; without one that of the beginning. Removes what a kill has left.
+  ! Gets the state of the newest checkpoint, and how many steps it is after; without one that of the beginning.
   subroutine restore()
     type(ozarr_checkpoint) :: c
     integer :: stat
@@ -68,7 +70,6 @@ contains
     call c%read("t", t)
     call c%get_attr("step", step)
     call c%close()
-    call ozarr_prune_checkpoints(trim(folder) // "/restart.zarr", keep)
   end subroutine restore
 
   ! Defines what the run writes: the field, and its value beside a corner in every second step. What is there already is opened: a new start goes

@@ -22,7 +22,7 @@ function save(restart, t, step)
     OZarr.prune_checkpoints(restart, keep)
 end
 
-# Gets the state of the newest checkpoint, and gives how many steps it is after; without one the state of the beginning. Removes what a kill has left.
+# Gets the state of the newest checkpoint, and gives how many steps it is after; without one the state of the beginning.
 function restore!(restart, t)
     t[1, :] .= 100
     newest = try
@@ -34,7 +34,6 @@ function restore!(restart, t)
     t .= Array(newest["t"])
     step = Int(newest.attrs["step"])
     close(newest)
-    OZarr.prune_checkpoints(restart, keep)
     return step
 end
 
@@ -55,6 +54,8 @@ function go_on(folder)
     step = restore!(restart, t)
     ds = define(run)
     OZarr.series(ds, "time"; keep = step, publish_every = 4) do series
+        # Removes what a kill has left, now that the open series tells that no other run writes a checkpoint.
+        OZarr.prune_checkpoints(restart, keep)
         while step < steps
             advance!(t)
             series["t"] = t
