@@ -45,6 +45,7 @@ struct ozarr_mpi {
     int64_t plan_count; /* made so far */
     int64_t requests;   /* that were not waited for */
     int64_t requests_begun;
+    int64_t series;     /* that were not closed */
     ozarr_mpi_request *pending; /* these, in the order in which they began */
     int64_t compared[2][OM_COMPARED]; /* what ranks compare as a call begins, and what came of it, where requests go on */
     int tag;

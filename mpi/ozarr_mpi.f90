@@ -105,7 +105,7 @@ contains
     call done(ozfm_new(int(comm%MPI_VAL, c_int), self%handle), stat, errmsg)
   end subroutine ranks_open
 
-  ! Refused by OZARR_ERR_STATE while there are requests that were not waited for: then nothing is closed.
+  ! Refused by OZARR_ERR_STATE while there are requests that were not waited for, or series that were not closed: then nothing is closed.
   subroutine ranks_close(self, stat, errmsg)
     class(ozarr_ranks), intent(inout) :: self
     integer, intent(out), optional :: stat

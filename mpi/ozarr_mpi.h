@@ -82,7 +82,7 @@ OZARR_CHECKED ozarr_status ozarr_mpi_rank(const ozarr_mpi *m, int *rank, int *si
 /**
  * Frees the communicator and everything of `m`; arrays and groups that are open become handles of this rank alone.
  *
- * Errors: OZARR_ERR_STATE while there are requests that were not waited for: nothing is freed.
+ * Errors: OZARR_ERR_STATE while there are requests that were not waited for, or series that were not closed: nothing is freed.
  */
 OZARR_CHECKED ozarr_status ozarr_mpi_close(ozarr_mpi *m);
 
@@ -251,7 +251,7 @@ OZARR_CHECKED ozarr_status ozarr_mpi_checkpoint_latest(ozarr_mpi *m, const char 
  * Opens the steps of the dataset at `location` along `dimension`, behind the last step that all its variables have; what some have beyond it,
  * after a kill, is cut off. Make the dataset in `ozarr_mpi_once`. `keep`, `publish_every` and OZARR_ERR_AGAIN, while another series of the
  * dimension is open, are as for `ozarr_series_open`. `memory`: the most bytes that steps may wait in on a rank, 0: no limit; where they would
- * be more, steps that were taken are published earlier. The series is freed by `ozarr_mpi_series_close`, before `m` is.
+ * be more, steps that were taken are published earlier. The series is freed by `ozarr_mpi_series_close`, without which `m` cannot be closed.
  *
  * Errors: those of `ozarr_series_open`; OZARR_ERR_NULL; OZARR_ERR_ARGUMENT for a negative `publish_every`.
  */

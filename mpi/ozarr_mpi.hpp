@@ -107,7 +107,7 @@ public:
         OZARR_MPI_TRY(ozarr_mpi_new(comm, &h));
         return ranks(h);
     }
-    /// Refused by OZARR_ERR_STATE while there are requests that were not waited for: then nothing is closed.
+    /// Refused by OZARR_ERR_STATE while there are requests that were not waited for, or series that were not closed: then nothing is closed.
     returned<void> close() {
         const ozarr_status status = ozarr_mpi_close(h_);
         if (status != OZARR_ERR_STATE) h_ = nullptr;

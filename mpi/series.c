@@ -209,7 +209,7 @@ ozarr_status ozarr_mpi_series_open(ozarr_mpi *m, const char *location, const cha
         om_leave(m, status);
     }
     if (s != NULL) s->published = s->position;
-    if (status == OZARR_OK) *out = s;
+    if (status == OZARR_OK) *out = s, m->series++;
     else if (s != NULL) free_series(m, s);
     return status;
 }
@@ -639,6 +639,7 @@ ozarr_status ozarr_mpi_series_close(ozarr_mpi *m, ozarr_mpi_series *series) {
     if (published != OZARR_OK) om_failure_last(&failed, published);
     status = om_enter(m, OZARR_OK, NULL, "closing a series");
     om_forget(series);
+    m->series--;
     if (status == OZARR_OK) {
         cut |= published != OZARR_OK;
         const ozarr_status cleared = cut ? clear_unpublished(m, series) : OZARR_OK;

@@ -226,6 +226,8 @@ ozarr_status ozarr_mpi_close(ozarr_mpi *m) {
     ozarr_status status = om_valid(m, "ozarr_mpi");
     if (status == OZARR_OK && m->requests > 0)
         status = om_error(OZARR_ERR_STATE, "%lld requests were not waited for", (long long)m->requests);
+    else if (status == OZARR_OK && m->series > 0)
+        status = om_error(OZARR_ERR_STATE, "%lld series were not closed", (long long)m->series);
     status = om_enter(m, status, NULL, "ozarr_mpi_close");
     if (status == OZARR_OK) destroy(m);
     return status;

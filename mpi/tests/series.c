@@ -255,6 +255,28 @@ static void overlapping_boxes(void) {
     check_field(6, 6, 5);
 }
 
+/* The ranks are not closed before a series, whose steps wait: nothing of it is lost. */
+static void closed_before_the_series(void) {
+    int64_t depth = 4;
+    ozarr_mpi *own = NULL, *shared = m;
+    ozarr_mpi_series *s = NULL;
+    OK(ozarr_mpi_new(MPI_COMM_WORLD, &own));
+    m = own;
+    OK(ozarr_mpi_once(m, define_field, &depth));
+    OK(ozarr_mpi_series_open(m, "field.zarr", "time", -1, 0, 0, &s));
+    OK(put_part(s, 5));
+    OK(ozarr_mpi_series_step(m, s, 1));
+    ERR(OZARR_ERR_STATE, "1 series were not closed", ozarr_mpi_close(m));
+    OK(put_part(s, 5));
+    OK(ozarr_mpi_series_step(m, s, 2));
+    OK(ozarr_mpi_series_close(m, s));
+    check_field(2, 2, 5);
+    /* One that could not be opened does not keep the ranks from being closed. */
+    ERR(OZARR_ERR_NOT_FOUND, "", ozarr_mpi_series_open(m, "none.zarr", "time", -1, 0, 0, &s));
+    OK(ozarr_mpi_close(m));
+    m = shared;
+}
+
 int main(int argc, char **argv) {
     begin_ranks(&argc, &argv);
     OK(ozarr_mpi_new(MPI_COMM_WORLD, &m));
@@ -264,6 +286,7 @@ int main(int argc, char **argv) {
     another_program();
     unpublished();
     overlapping_boxes();
+    closed_before_the_series();
     OK(ozarr_mpi_close(m));
     return end_ranks();
 }
