@@ -308,7 +308,7 @@ contains
   subroutine agreed(ranks, status)
     type(c_ptr), intent(in) :: ranks
     integer(c_int32_t), intent(inout) :: status
-    if (status == OZARR_OK) return
+    if (status == OZARR_OK .or. .not. c_associated(ranks)) return
     call ozf_tell(status)
     status = ozarr_mpi_agree(ranks, status)
   end subroutine agreed
@@ -666,7 +666,7 @@ contains
 
   ! Opens the steps of a dataset along a dimension, behind the last step that all its variables have. `keep`, an integer: how many steps stay,
   ! as a checkpoint tells. `publish_every`: readers see steps at multiples of it; without it when the chunks of the fields are whole.
-  ! `memory`: the most bytes that steps may wait in on a rank.
+  ! `memory`: the most bytes that steps may wait in on a rank. A series that is open is OZARR_ERR_STATE, and stays as it is.
   subroutine series_open(self, ranks, location, dimension, keep, publish_every, memory, stat, errmsg)
     class(ozarr_ranks_series), intent(inout) :: self
     class(ozarr_ranks), intent(in) :: ranks
@@ -680,22 +680,41 @@ contains
     integer(c_size_t) :: bytes
     character(kind=c_char, len=:), allocatable :: c_location, c_dimension
     integer(c_int32_t) :: status
-    status = OZARR_OK
+    status = is_free(self)
     kept = -1
     every = 0
     bytes = 0
-    if (present(keep)) call integer_of(keep, "keep", kept, status)
+    if (present(keep) .and. status == OZARR_OK) call integer_of(keep, "keep", kept, status)
     if (present(publish_every)) every = publish_every
     if (present(memory)) bytes = memory
-    self%handle = c_null_ptr
-    self%ranks = ranks%handle
     call keep_text(location, c_location, status)
     call keep_text(dimension, c_dimension, status)
     call agreed(ranks%handle, status)
-    if (status == OZARR_OK) status = ozarr_mpi_series_open(ranks%handle, c_location, c_dimension, &
-      kept, every, bytes, self%handle)
+    if (status == OZARR_OK) then
+      self%ranks = ranks%handle
+      status = ozarr_mpi_series_open(ranks%handle, c_location, c_dimension, kept, every, bytes, self%handle)
+    end if
     call done(status, stat, errmsg)
   end subroutine series_open
+
+  ! Refuses a series that is open; one whose handle another object had, and closed, is none.
+  function is_free(self) result(status)
+    class(ozarr_ranks_series), intent(in) :: self
+    integer(c_int32_t) :: status
+    integer(int64) :: position, published
+    status = OZARR_OK
+    if (.not. c_associated(self%handle)) return
+    if (ozarr_mpi_series_position(self%handle, position, published) == OZARR_ERR_INVALID_HANDLE) return
+    status = refused(OZARR_ERR_STATE, "the series is open, expected one that was closed")
+  end function is_free
+
+  ! Refuses a series that is not open.
+  function is_open(self) result(status)
+    class(ozarr_ranks_series), intent(in) :: self
+    integer(c_int32_t) :: status
+    status = OZARR_OK
+    if (.not. c_associated(self%handle)) status = refused(OZARR_ERR_NULL, "the series is not open")
+  end function is_open
 
   ! Gives a variable this rank's box of the step that comes next, from u; `start` lacks the dimension of the series.
   subroutine series_put(self, name, u, start, stat, errmsg)
@@ -709,7 +728,8 @@ contains
     character(kind=c_char, len=:), allocatable :: c_name
     integer(c_int32_t) :: status
     call ozf_note_characters(u)
-    call integers_of(start, "start", from, status)
+    status = is_open(self)
+    if (status == OZARR_OK) call integers_of(start, "start", from, status)
     call keep_text(name, c_name, status)
     call agreed(self%ranks, status)
     if (status == OZARR_OK) status = ozfm_series_put(self%ranks, self%handle, c_name, size(from, kind=c_int32_t), u, from)
@@ -724,7 +744,8 @@ contains
     character(*), intent(inout), optional :: errmsg
     real(c_double) :: number
     integer(c_int32_t) :: status
-    call real_of(value, number, status)
+    status = is_open(self)
+    if (status == OZARR_OK) call real_of(value, number, status)
     call agreed(self%ranks, status)
     if (status == OZARR_OK) status = ozarr_mpi_series_step(self%ranks, self%handle, number)
     call done(status, stat, errmsg)
@@ -734,16 +755,22 @@ contains
   function series_position(self) result(position)
     class(ozarr_ranks_series), intent(in) :: self
     integer(int64) :: position, published
+    integer(c_int32_t) :: status
     position = 0
-    call done(ozarr_mpi_series_position(self%handle, position, published))
+    status = is_open(self)
+    if (status == OZARR_OK) status = ozarr_mpi_series_position(self%handle, position, published)
+    call done(status)
   end function series_position
 
   ! The number of steps that readers see. A failure stops.
   function series_published(self) result(published)
     class(ozarr_ranks_series), intent(in) :: self
     integer(int64) :: position, published
+    integer(c_int32_t) :: status
     published = 0
-    call done(ozarr_mpi_series_position(self%handle, position, published))
+    status = is_open(self)
+    if (status == OZARR_OK) status = ozarr_mpi_series_position(self%handle, position, published)
+    call done(status)
   end function series_published
 
   ! Stores and publishes all steps, as before a checkpoint is committed.
@@ -751,7 +778,11 @@ contains
     class(ozarr_ranks_series), intent(in) :: self
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
-    call done(ozarr_mpi_series_flush(self%ranks, self%handle), stat, errmsg)
+    integer(c_int32_t) :: status
+    status = is_open(self)
+    call agreed(self%ranks, status)
+    if (status == OZARR_OK) status = ozarr_mpi_series_flush(self%ranks, self%handle)
+    call done(status, stat, errmsg)
   end subroutine series_flush
 
   ! Publishes and closes; the handle is gone, whatever the status says.
@@ -760,9 +791,13 @@ contains
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     type(c_ptr) :: handle
+    integer(c_int32_t) :: status
+    status = is_open(self)
+    call agreed(self%ranks, status)
     handle = self%handle
     self%handle = c_null_ptr
-    call done(ozarr_mpi_series_close(self%ranks, handle), stat, errmsg)
+    if (status == OZARR_OK) status = ozarr_mpi_series_close(self%ranks, handle)
+    call done(status, stat, errmsg)
   end subroutine series_close
 
 end module ozarr_mpi

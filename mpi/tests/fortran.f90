@@ -190,8 +190,11 @@ contains
 
   ! Rank 0 makes the dataset; a restart keeps the steps of its checkpoint.
   subroutine steps
-    type(ozarr_ranks_series) :: series
+    type(ozarr_ranks_series) :: series, copy
     integer :: status, step
+    character(300) :: message
+    call series%step(0, stat=status, errmsg=message)
+    call check(status == OZARR_ERR_NULL .and. message == "the series is not open", message)
     status = OZARR_OK
     if (rank == 0) call define(status)
     call ranks%agree(status)
@@ -203,9 +206,15 @@ contains
       call series%step(60 * step)
     end do
     call check(series%position() == 7 .and. series%published() == 4, "steps wait until their chunks are whole")
+    call series%open(ranks, place("run.zarr"), "time", stat=status, errmsg=message)
+    call check(status == OZARR_ERR_STATE .and. index(message, "the series is open") > 0, message)
+    call check(series%position() == 7, "a series that is open stays as it is")
+    call ranks%close(stat=status)
+    call check(status == OZARR_ERR_STATE, "ranks are not closed before a series")
     call series%flush()
     call check(series%published() == 7, "a flush publishes them")
-    call series%close()
+    copy = series
+    call copy%close()
     call series%open(ranks, place("run.zarr"), "time", keep=5_int64, publish_every=2)
     call check(series%position() == 5, "a restart keeps as many steps as it says")
     call fill(5)
@@ -217,6 +226,12 @@ contains
     call series%step(300.0)
     call check(series%published() == 6, "every second step")
     call series%close()
+    call series%put("u", u(low:high, 1:ny), start=[low, 1], stat=status, errmsg=message)
+    call check(status == OZARR_ERR_NULL .and. index(message, "the series is not open") > 0, message)
+    call series%flush(stat=status, errmsg=message)
+    call check(status == OZARR_ERR_NULL .and. index(message, "the series is not open") > 0, message)
+    call series%close(stat=status, errmsg=message)
+    call check(status == OZARR_ERR_NULL .and. index(message, "the series is not open") > 0, message)
     call see(6)
   end subroutine steps
 
