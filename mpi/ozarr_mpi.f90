@@ -23,7 +23,8 @@
 !
 ! Every rank calls the procedures in the same order, with its own variable and start. Indices begin at 1; the box has the shape of the
 ! variable, and the length 1 along dimensions behind the variable's. After a call stat= and errmsg= are the same on all ranks; without stat=
-! a failure stops the program. Memory may have gaps: a section is not copied.
+! a failure stops the program. Memory may have gaps: a section is not copied. Variables are integer (1, 2, 4, 8 bytes), real (4, 8), complex
+! or logical; logicals of more than one byte are copied to bytes, and iwrite and iread refuse them.
 module ozarr_mpi
   use, intrinsic :: iso_c_binding
   use, intrinsic :: iso_fortran_env, only: int64

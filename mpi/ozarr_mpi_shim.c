@@ -5,15 +5,26 @@
 #include <ozarr_extend.h>
 #include <ozarr_mpi.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define MAX_RANK 64
 
 ozarr_status ozfm_new(MPI_Fint comm, ozarr_mpi **out) { return ozarr_mpi_new(MPI_Comm_f2c(comm), out); }
 
-/* The type of a variable's elements. */
+static int is_logical(const CFI_cdesc_t *u) {
+    if (u->type == CFI_type_Bool) return 1;
+#ifdef CFI_type_Logical
+    return (u->type & CFI_type_mask) == CFI_type_Logical;
+#else
+    return 0;
+#endif
+}
+
+/* The type of a variable's elements; logicals are OZARR_BOOL, of whichever size. */
 static ozarr_status type_of(const CFI_cdesc_t *u, ozarr_type *type) {
-    if (u->type == CFI_type_int8_t) *type = OZARR_INT8;
+    if (is_logical(u)) *type = OZARR_BOOL;
+    else if (u->type == CFI_type_int8_t) *type = OZARR_INT8;
     else if (u->type == CFI_type_int16_t) *type = OZARR_INT16;
     else if (u->type == CFI_type_int32_t) *type = OZARR_INT32;
     else if (u->type == CFI_type_int64_t) *type = OZARR_INT64;
@@ -21,7 +32,7 @@ static ozarr_status type_of(const CFI_cdesc_t *u, ozarr_type *type) {
     else if (u->type == CFI_type_double) *type = OZARR_FLOAT64;
     else if (u->type == CFI_type_float_Complex) *type = OZARR_COMPLEX64;
     else if (u->type == CFI_type_double_Complex) *type = OZARR_COMPLEX128;
-    else return ozarr_set_error(OZARR_ERR_TYPE, "the variable is neither integer (1, 2, 4, 8 bytes), real (4, 8) nor complex (2 x 4, 2 x 8)", NULL);
+    else return ozarr_set_error(OZARR_ERR_TYPE, "the variable is neither integer (1, 2, 4, 8 bytes), real (4, 8), complex (2 x 4, 2 x 8) nor logical", NULL);
     return OZARR_OK;
 }
 
@@ -30,10 +41,46 @@ typedef struct box {
     int64_t start[MAX_RANK], shape[MAX_RANK], stride[MAX_RANK];
     ozarr_region region;
     ozarr_memory memory;
+    char *bytes; /* of logicals of more than one byte, which the library knows as bytes: a copy; NULL for all others */
 } box;
 
-static ozarr_status box_of(const CFI_cdesc_t *u, int32_t rank, const int64_t *start, box *b) {
+/* Copies logicals to the bytes of their box (`write`), or from there. */
+static void copy_logicals(const box *b, int32_t rank, const CFI_cdesc_t *u, int32_t write) {
+    int64_t at[MAX_RANK] = {0};
+    for (size_t i = 0; i < b->memory.size; i++) {
+        char *element = (char *)u->base_addr;
+        for (int32_t f = 0; f < u->rank; f++) element += at[rank - 1 - f] * u->dim[f].sm;
+        if (write) {
+            b->bytes[i] = 0;
+            for (size_t k = 0; k < u->elem_len; k++) b->bytes[i] |= element[k] != 0;
+        } else {
+            const int16_t two = b->bytes[i];
+            const int32_t four = b->bytes[i];
+            const int64_t eight = b->bytes[i];
+            memcpy(element, u->elem_len == 2 ? (const void *)&two : u->elem_len == 4 ? (const void *)&four : (const void *)&eight, u->elem_len);
+        }
+        for (int32_t d = rank - 1; d >= 0 && ++at[d] == b->shape[d]; d--) at[d] = 0;
+    }
+}
+
+/* Makes the memory of a box bytes, which take the place of logicals of more than one byte. */
+static ozarr_status take_bytes(box *b, int32_t rank, const CFI_cdesc_t *u, int32_t write) {
+    size_t total = 1;
+    for (int32_t d = rank - 1; d >= 0; d--) {
+        b->stride[d] = (int64_t)total;
+        total *= (size_t)b->shape[d];
+    }
+    b->bytes = malloc(total > 0 ? total : 1);
+    if (b->bytes == NULL) return ozarr_set_error(OZARR_ERR_NO_MEMORY, "no memory for a copy of the variable's logicals", NULL);
+    b->memory.data = b->bytes, b->memory.size = total, b->memory.offset = 0;
+    if (write) copy_logicals(b, rank, u, write);
+    return OZARR_OK;
+}
+
+/* `b->bytes` is to be freed. */
+static ozarr_status box_of(const CFI_cdesc_t *u, int32_t rank, const int64_t *start, int32_t write, box *b) {
     int64_t low = 0, high = (int64_t)u->elem_len;
+    b->bytes = NULL;
     ozarr_region_init(&b->region);
     ozarr_memory_init(&b->memory);
     if (rank > MAX_RANK) return ozarr_set_error(OZARR_ERR_RANK, "start has more than 64 numbers, and no array as many dimensions", NULL);
@@ -50,36 +97,43 @@ static ozarr_status box_of(const CFI_cdesc_t *u, int32_t rank, const int64_t *st
     b->memory.data = (char *)u->base_addr + low;
     b->memory.size = (size_t)(high - low), b->memory.offset = (size_t)-low;
     b->memory.strides = b->stride;
-    return type_of(u, &b->memory.type);
+    const ozarr_status status = type_of(u, &b->memory.type);
+    return status == OZARR_OK && is_logical(u) && u->elem_len != 1 ? take_bytes(b, rank, u, write) : status;
 }
 
-/* What this rank finds wrong before the call is told to the others, which are in it: the calls differ, and this rank's error is that of all. */
-static ozarr_status box_in(ozarr_mpi *m, const ozarr_array *array, const CFI_cdesc_t *u, const int64_t *start, int32_t numbers,
-                           box *b) {
+/* What this rank finds wrong before the call is told to the others, which are in it: the calls differ, and this rank's error is that of all.
+ * `later`: the elements are moved when the call has ended, so that they cannot be copied. */
+static ozarr_status box_in(ozarr_mpi *m, const ozarr_array *array, const CFI_cdesc_t *u, const int64_t *start, int32_t numbers, int32_t write,
+                           int later, box *b) {
     int32_t rank = 0;
     char text[100];
     ozarr_status status = ozarr_array_rank(array, &rank);
+    if (status == OZARR_OK && later && is_logical(u) && u->elem_len != 1)
+        status = ozarr_set_error(OZARR_ERR_TYPE, "the variable is a logical of more than one byte; requests take logical(c_bool)", NULL);
     if (status == OZARR_OK && numbers != rank) {
         snprintf(text, sizeof text, "start has %d numbers, expected %d", (int)numbers, (int)rank);
         status = ozarr_set_error(OZARR_ERR_RANK, text, NULL);
     }
-    if (status == OZARR_OK) status = box_of(u, rank, start, b);
+    if (status == OZARR_OK) status = box_of(u, rank, start, write, b);
     return status == OZARR_OK ? status : ozarr_mpi_agree(m, status);
 }
 
 ozarr_status ozfm_move(ozarr_mpi *m, const ozarr_array *array, int32_t write, const CFI_cdesc_t *u, const int64_t *start, int32_t numbers) {
     box b;
-    const ozarr_status status = box_in(m, array, u, start, numbers, &b);
+    ozarr_status status = box_in(m, array, u, start, numbers, write, 0, &b);
     if (status != OZARR_OK) return status;
-    return write ? ozarr_mpi_array_write_all_ex(m, array, 1, &b.region, &b.memory)
-                 : ozarr_mpi_array_read_all_ex(m, array, 1, &b.region, &b.memory);
+    status = write ? ozarr_mpi_array_write_all_ex(m, array, 1, &b.region, &b.memory)
+                   : ozarr_mpi_array_read_all_ex(m, array, 1, &b.region, &b.memory);
+    if (b.bytes != NULL && !write && status == OZARR_OK) copy_logicals(&b, numbers, u, 0);
+    free(b.bytes);
+    return status;
 }
 
 /* Begins a write or a read. */
 ozarr_status ozfm_start(ozarr_mpi *m, const ozarr_array *array, int32_t write, const CFI_cdesc_t *u, const int64_t *start,
                         int32_t numbers, ozarr_mpi_request **out) {
     box b;
-    const ozarr_status status = box_in(m, array, u, start, numbers, &b);
+    const ozarr_status status = box_in(m, array, u, start, numbers, write, 1, &b);
     if (status != OZARR_OK) return status;
     return write ? ozarr_mpi_array_iwrite_all(m, array, 1, &b.region, &b.memory, out)
                  : ozarr_mpi_array_iread_all(m, array, 1, &b.region, &b.memory, out);
@@ -88,8 +142,10 @@ ozarr_status ozfm_start(ozarr_mpi *m, const ozarr_array *array, int32_t write, c
 /* Gives a variable of a series this rank's box of a step; `rank` is the number of the variable's dimensions without that of the series. */
 ozarr_status ozfm_series_put(ozarr_mpi *m, ozarr_mpi_series *series, const char *name, int32_t rank, const CFI_cdesc_t *u, const int64_t *start) {
     box b;
-    const ozarr_status status = box_of(u, rank, start, &b);
-    return status == OZARR_OK ? ozarr_mpi_series_put_ex(m, series, name, rank, &b.region, &b.memory) : ozarr_mpi_agree(m, status);
+    ozarr_status status = box_of(u, rank, start, 1, &b);
+    status = status == OZARR_OK ? ozarr_mpi_series_put_ex(m, series, name, rank, &b.region, &b.memory) : ozarr_mpi_agree(m, status);
+    free(b.bytes);
+    return status;
 }
 
 /* An array below a group. */

@@ -20,6 +20,7 @@ program fortran
   use ozarr
   use ozarr_mpi
   use disk, only: loses
+  use, intrinsic :: iso_c_binding, only: c_bool
   use, intrinsic :: iso_fortran_env, only: int64
   implicit none
   integer, parameter :: nx = 37, ny = 23
@@ -38,6 +39,7 @@ program fortran
   allocate (u(low - 1:high + 1, 0:ny + 1), v(nx, ny))
   call ranks%open(MPI_COMM_WORLD)
   call arrays
+  call logicals
   call groups
   call steps
   call ranks%close()
@@ -144,6 +146,62 @@ contains
     call check(status == OZARR_ERR_STATE, "a status of one rank")
   end subroutine arrays
 
+  ! Logicals of each kind: sections, with gaps and backwards, and one value of all.
+  subroutine logicals
+    type(ozarr_array) :: t
+    type(ozarr_group) :: g
+    type(ozarr_ranks_request) :: request
+    logical, allocatable :: whole(:, :), part(:, :)
+    logical(c_bool), allocatable :: bytes(:, :)
+    logical(8), allocatable :: long(:, :)
+    integer :: status, i, j
+    allocate (whole(nx, ny), part(low:high, 2*ny), bytes(nx, ny), long(nx, ny))
+    part = .false.
+    do j = 1, ny
+      part(:, 2*j) = [(is_true(i, j), i=low, high)]
+    end do
+    call ranks%create(t, place("l.zarr"), OZARR_BOOL, [nx, ny], chunks=[10, 10])
+    call ranks%write(t, part(high:low:-1, 2::2), start=[low, 1])
+    call ranks%read(t, bytes)
+    do j = 1, ny
+      call check(all(bytes(low:high, j) .eqv. [(is_true(high + low - i, j), i=low, high)]), "logicals that are written backwards")
+    end do
+    call ranks%write(t, part(:, 2::2), start=[low, 1])
+    whole = .false.
+    call ranks%read(t, whole)
+    call ranks%read(t, bytes)
+    long = .false.
+    call ranks%read(t, long)
+    do j = 1, ny
+      call check(all(whole(:, j) .eqv. [(is_true(i, j), i=1, nx)]), "logicals")
+    end do
+    call check(all(whole .eqv. logical(bytes)) .and. all(whole .eqv. logical(long)), "logicals of each kind")
+    call ranks%write(t, whole(:, :merge(ny, 0, rank == 0)))
+    call ranks%read(t, long)
+    call check(all(whole .eqv. logical(long)), "logicals of one rank alone")
+    call ranks%iread(request, t, whole, stat=status)
+    call check(status == OZARR_ERR_TYPE, "a request for logicals of four bytes")
+    bytes = .false.
+    call ranks%iread(request, t, bytes)
+    call request%wait()
+    call check(all(whole .eqv. logical(bytes)), "a request for logicals of one byte")
+    call ranks%close_array(t)
+    call ranks%begin_checkpoint(g, place("masks.zarr"), "one")
+    call ranks%put(g, "mask", [nx, ny], part(:, 2::2), start=[low, 1])
+    call ranks%commit(g)
+    call ranks%open_latest(g, place("masks.zarr"))
+    whole = .false.
+    call ranks%get(g, "mask", whole(low:high, :), start=[low, 1])
+    call ranks%close_group(g)
+    call check(all(whole(low:high, :) .eqv. part(:, 2::2)), "logicals of a checkpoint")
+  end subroutine logicals
+
+  pure function is_true(i, j) result(value)
+    integer, intent(in) :: i, j
+    logical :: value
+    value = mod(i*j, 3) == 1
+  end function is_true
+
   subroutine groups
     type(ozarr_group) :: g
     type(ozarr_array) :: t
@@ -203,6 +261,7 @@ contains
       call fill(step)
       call series%put("u", u(low:high, 1:ny), start=[low, 1])
       call series%put("first", u(low, 1), start=[integer ::])
+      call series%put("mask", u(low:high, 1) > 20005, start=[low])
       call series%step(60 * step)
     end do
     call check(series%position() == 7 .and. series%published() == 4, "steps wait until their chunks are whole")
@@ -223,6 +282,7 @@ contains
     call check(status == OZARR_ERR_STATE, "a variable that was given twice")
     call series%put("u", u(low:high, 1:ny), start=[(1, step=1, 500)], stat=status)
     call check(status == OZARR_ERR_RANK, "a start of more numbers than an array has dimensions")
+    call series%put("mask", u(low:high, 1) > 20005, start=[low])
     call series%step(300.0)
     call check(series%published() == 6, "every second step")
     call series%close()
@@ -244,6 +304,7 @@ contains
     if (status == OZARR_OK) call ds%define_time("time", 0, "seconds since 2026-01-01", stat=status)
     if (status == OZARR_OK) call ds%define_variable("u", OZARR_FLOAT64, ["x   ", "y   ", "time"], chunks=[nx, 8, 4], stat=status)
     if (status == OZARR_OK) call ds%define_variable("first", OZARR_FLOAT64, ["time"], stat=status)
+    if (status == OZARR_OK) call ds%define_variable("mask", OZARR_BOOL, ["x   ", "time"], chunks=[nx, 4], stat=status)
     if (status == OZARR_OK) call ds%close(stat=status)
   end subroutine define
 
@@ -254,6 +315,7 @@ contains
     type(ozarr_array) :: t
     integer :: step
     real(8) :: firsts(count)
+    logical :: mask(nx, count)
     call ds%open(place("run.zarr"))
     call ds%open_variable("u", t)
     call check(all(t%shape() == [nx, ny, count]), "the shape of the run")
@@ -262,6 +324,10 @@ contains
       call check(is_step(step - 1), "the values of a step")
     end do
     call t%close()
+    call ds%open_variable("mask", t)
+    call t%read(mask)
+    call check(is_mask(mask, count), "the logicals of a step")
+    call t%close()
     call ds%open_variable("first", t)
     call t%read(firsts)
     call check(all(firsts(:5) == [(element(1, 1, step), step=0, 4)]) .and. firsts(6) /= firsts(6), &
@@ -269,5 +335,17 @@ contains
     call t%close()
     call ds%close()
   end subroutine see
+
+  ! Whether the logicals of each step are those of its values.
+  function is_mask(mask, steps) result(is_so)
+    logical, intent(in) :: mask(:, :)
+    integer, intent(in) :: steps
+    logical :: is_so
+    integer :: i, step
+    is_so = .true.
+    do step = 1, steps
+      is_so = is_so .and. all(mask(:, step) .eqv. [(element(i, 1, step - 1) > 20005, i=1, nx)])
+    end do
+  end function is_mask
 
 end program fortran
