@@ -18,8 +18,11 @@ contains
   subroutine definitions()
     type(ozarr_dataset) :: ds
     type(ozarr_group) :: g
-    type(ozarr_array) :: t, x, time
+    type(ozarr_array) :: t, x, time, station
+    type(ozarr_dtype) :: letters
     type(ozarr_spec) :: spec
+    integer :: status
+    character(12) :: stations(4)
     character(:), allocatable :: names(:), name, text
     integer(int64), allocatable :: lengths(:)
     logical, allocatable :: coordinates(:)
@@ -41,6 +44,16 @@ contains
     call check(all(values == [1, 2, 3, 4]), "the values of a coordinate")
     call spec%create(OZARR_INT16, rank=2, chunks=[2, 3])
     call ds%define_variable("mask", OZARR_INT16, ["x", "y"], spec=spec)
+    call letters%text(12)
+    call spec%create(letters, rank=1)
+    call ds%define_variable("station", OZARR_AS_STORED, ["x"], station, spec=spec)
+    call station%write_text(["Abisko ", "Brocken", "Cuxhave", "Davos  "])
+    call station%read_text(stations)
+    call check(stations(3) == "Cuxhave", "texts")
+    call spec%create(letters, stat=status)
+    call check(status == OZARR_ERR_ARGUMENT, "a specification with neither a shape nor a rank")
+    call spec%create(letters, [4], rank=2, stat=status)
+    call check(status == OZARR_ERR_RANK, "a shape of another rank")
     call ds%define_variable("height", OZARR_FLOAT64, ["x"])
     call ds%set_coordinate("height")
     call ds%resize_dimension("time", 5_int64)
@@ -51,7 +64,7 @@ contains
     call ds%dimensions(names, lengths)
     call check(size(names) == 4 .and. size(lengths) == 4 .and. len(names) == 5 .and. any(names == "level"), "dimensions")
     call ds%variables(names, coordinates)
-    call check(size(names) == 6 .and. count(coordinates) >= 3 .and. any(names == "mask"), "variables")
+    call check(size(names) == 7 .and. count(coordinates) >= 3 .and. any(names == "mask"), "variables")
     call ds%group(g)
     call g%set_attr("title", "a run")
     call ds%close()

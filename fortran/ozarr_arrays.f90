@@ -124,7 +124,7 @@ module ozarr_arrays
     final :: array_final
   end type ozarr_array
 
-  ! The indices along one dimension, from 1: ozarr_indices([1, 5, 7]).
+  ! The indices along one dimension, from 1: lists(1) = ozarr_indices([1, 5, 7]). gfortran does not free those of [ozarr_indices(i), ...].
   type :: ozarr_indices
     integer(c_int64_t), allocatable, private :: indices(:)
   end type ozarr_indices

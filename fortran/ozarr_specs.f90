@@ -93,20 +93,30 @@ contains
     call done(status, stat, errmsg)
   end subroutine spec_create_type
 
-  ! Makes a specification of arrays of text, structs or times.
-  subroutine spec_create_dtype(self, dtype, shape, stat, errmsg)
+  ! Makes a specification of arrays of text, structs or times; `rank` as above.
+  subroutine spec_create_dtype(self, dtype, shape, stat, errmsg, rank)
     class(ozarr_spec), intent(inout) :: self
     class(ozarr_dtype), intent(in) :: dtype
-    class(*), intent(in) :: shape(:)
+    class(*), intent(in), optional :: shape(:)
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
+    integer, intent(in), optional :: rank
     integer(c_int64_t) :: dims(max_rank)
     type(c_ptr) :: handle
-    integer(c_int32_t) :: status, rank
+    integer(c_int32_t) :: status, dimensions, expected
     handle = c_null_ptr
-    call extents_of(shape, "shape", -1_c_int32_t, dims, rank, status)
-    if (status == OZARR_OK) status = ozarr_spec_new_dtype(dtype%handle, rank, dims, handle)
-    call spec_take(self, handle, rank, status)
+    dimensions = -1
+    if (present(rank)) dimensions = int(rank, c_int32_t)
+    if (present(shape)) then
+      expected = dimensions
+      call extents_of(shape, "shape", expected, dims, dimensions, status)
+      if (status == OZARR_OK) status = ozarr_spec_new_dtype(dtype%handle, dimensions, dims, handle)
+    else if (present(rank)) then
+      status = ozarr_spec_new_dtype(dtype%handle, dimensions, out=handle)
+    else
+      status = refused(OZARR_ERR_ARGUMENT, "found neither shape nor rank, expected one of them")
+    end if
+    call spec_take(self, handle, dimensions, status)
     call done(status, stat, errmsg)
   end subroutine spec_create_dtype
 
