@@ -154,9 +154,9 @@ OZARR_CHECKED ozarr_status ozarr_mpi_group_close(ozarr_mpi *m, ozarr_group *grou
  * Regions
  * ========================================================================================================
  *
- * Each rank gives the box of `shape` elements that begins at `start`; a box without elements takes part with nothing. Ranks whose boxes
- * touch chunks that no other rank touches read and write them without messages; all other chunks are encoded, decoded, stored and fetched
- * once, by their aggregator. Who does what is computed from the boxes of all ranks at the first call, and used again by calls with the same
+ * Each rank gives the box of `shape` elements that begins at `start`; a box without elements takes part with nothing, wherever it begins.
+ * Ranks whose boxes touch chunks that no other rank touches read and write them without messages; all other chunks are encoded, decoded,
+ * stored and fetched once, by their aggregator. Who does what is computed from the boxes of all ranks at the first call, and used again by calls with the same
  * boxes. In an array with shards a chunk is a shard. After an error each chunk is old or new; the message says how many are stored. */
 
 /** Writes a box from `data`: contiguous, the last index fastest. */

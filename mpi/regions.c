@@ -43,13 +43,16 @@ static ozarr_memory type_of(const arguments *a) {
 ozarr_status om_check_region(const ozarr_region *region, int32_t rank, const int64_t *shape) {
     if (rank > 0 && (region->start == NULL || region->shape == NULL))
         return om_error(OZARR_ERR_NULL, "%s is NULL", region->start == NULL ? "start" : "shape");
+    /* A box without elements is nowhere: a rank without cells has often 1 to 0, or 0 to -1. */
+    bool empty = false;
+    for (int d = 0; d < rank; d++) empty |= region->shape[d] == 0;
     for (int d = 0; d < rank; d++) {
         if (region->step != NULL && region->step[d] != 1)
             return om_error(OZARR_ERR_UNSUPPORTED, "region.step[%d] is %" PRId64 ", expected 1 in a collective call", d, region->step[d]);
         if (region->periodic != NULL && region->periodic[d])
             return om_error(OZARR_ERR_UNSUPPORTED, "region.periodic[%d] is true, expected false in a collective call", d);
         const int64_t start = region->start[d], count = region->shape[d];
-        if (start < 0 || count < 0 || start > shape[d] || count > shape[d] - start)
+        if (count < 0 || (!empty && (start < 0 || start > shape[d] || count > shape[d] - start)))
             return om_error(OZARR_ERR_BOUNDS, "elements %" PRId64 " to %" PRId64 " of dimension %d, expected 0 to its length, %" PRId64, start,
                             start + (count > 0 ? count : 0), d, shape[d]);
     }

@@ -205,6 +205,12 @@ static void arguments(void) {
     ERR(OZARR_ERR_BUFFER_SIZE, who, ozarr_mpi_array_write_all(m, a, start, count, OZARR_INT32, u, rank == last ? 8 : sizeof u));
     ERR(OZARR_ERR_NULL, who, ozarr_mpi_array_read_all(m, a, start, count, OZARR_INT32, rank == last ? NULL : u, sizeof u));
     ERR(OZARR_ERR_INVALID_HANDLE, who, ozarr_mpi_array_read_all(m, rank == last ? (ozarr_array *)(uintptr_t)12345 : a, start, count, OZARR_INT32, u, sizeof u));
+    /* A box without elements may begin anywhere; a negative length is no box. */
+    const int64_t before[] = {-1, 99}, none[] = {0, 3}, less[] = {0, -1};
+    OK(write_rows(a, 4));
+    OK(ozarr_mpi_array_write_all(m, a, rank == last ? before : start, rank == last ? none : count, OZARR_INT32, u, sizeof u));
+    OK(ozarr_mpi_array_read_all(m, a, rank == last ? before : start, rank == last ? none : count, OZARR_INT32, u, sizeof u));
+    ERR(OZARR_ERR_BOUNDS, who, ozarr_mpi_array_read_all(m, a, rank == last ? before : start, rank == last ? less : count, OZARR_INT32, u, sizeof u));
     ozarr_region region = OZARR_REGION_INIT;
     ozarr_memory memory = OZARR_MEMORY_INIT;
     const int64_t steps[] = {1, 2}, zero[] = {0, 4};

@@ -304,7 +304,6 @@ static void append(slot *s) {
         if (r == rank) mine = data;
         else free(data);
     }
-    if (volume(s->dims, parts[rank].shape) == 0) memcpy(parts[rank].start, slab.start, sizeof slab.start);
     OK(ozarr_mpi_array_append(m, s->array, dim, length, parts[rank].start, parts[rank].shape, OZARR_INT32, mine,
                               (size_t)volume(s->dims, parts[rank].shape) * sizeof *mine));
     free(mine);
