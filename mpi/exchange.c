@@ -145,7 +145,7 @@ static void begin_lone(om_move *w) {
             const int64_t box = p->lone_boxes[i++], *corner = p->boxes.corner + 2 * box * p->grid.rank;
             om_list_mine(w, &list, box, corner, corner + p->grid.rank);
         }
-        w->lone = om_submit(w, &list, w->lone_objects);
+        w->lone = om_submit(w, &list, w->lone_objects, false);
     } else {
         om_note(w, om_error(OZARR_ERR_NO_MEMORY, "a list of regions"));
     }

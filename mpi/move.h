@@ -86,8 +86,9 @@ void om_list_add(const om_move *w, om_region_list *list, const int64_t *start, c
                  const int64_t *stride);
 /* Adds a part of one of my boxes. */
 void om_list_mine(const om_move *w, om_region_list *list, int64_t box, const int64_t *start, const int64_t *shape);
-/* Begins to read or write the regions, which have `objects` chunks. What is too large for a request is done at once. */
-ozarr_request *om_submit(om_move *w, const om_region_list *list, int64_t objects);
+/* Begins to read or write the regions, which have `objects` chunks; in those that are `shared` other ranks have elements, too. What is too large
+ * for a request is done at once. */
+ozarr_request *om_submit(om_move *w, const om_region_list *list, int64_t objects, bool shared);
 /* Whether a request has ended (true without one); ends it: its error, and the objects that it stored. */
 bool om_has_ended(const ozarr_request *request);
 void om_end_request(om_move *w, ozarr_request **request, int64_t objects);

@@ -1,6 +1,7 @@
 /* What is where in a collective read or write: pieces in memory and in messages, lists of regions for ozarr, failures. */
 #include "move.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,13 +44,29 @@ void om_note(om_move *w, ozarr_status status) {
     if (w->failure.status == OZARR_OK && status != OZARR_OK) om_failure_last(&w->failure, status);
 }
 
+/* Keeps an error of storing or fetching chunks, if it is the first one. The list's entry that it names is none that the program made; and where
+ * other ranks have elements of the chunks (`shared`), what is wrong need not be this rank's. */
+static void note_chunks(om_move *w, const om_failure *f, bool shared) {
+    int digits = 0;
+    if (w->failure.status != OZARR_OK) return;
+    w->failure = *f;
+    if (sscanf(f->message, "entry %*d: %n", &digits) == 0 && digits > 0)
+        snprintf(w->failure.message, sizeof w->failure.message, "%s", f->message + digits);
+    if (shared) om_failure_begin(&w->failure, "for all ranks that share the chunk: ");
+}
+
 /* Ends a request of ozarr: its error, and the objects that it stored. */
 void om_end_request(om_move *w, ozarr_request **request, int64_t objects) {
     ozarr_error_info info = OZARR_ERROR_INFO_INIT;
+    om_failure f;
     const ozarr_status status = ozarr_request_wait(*request, -1);
-    if (status == OZARR_OK) w->stored += objects;
-    else if (w->failure.status == OZARR_OK && ozarr_request_error(*request, &info) == OZARR_OK) om_failure_of(&w->failure, &info);
-    om_note(w, status);
+    if (status == OZARR_OK) {
+        w->stored += objects;
+    } else {
+        if (ozarr_request_error(*request, &info) == OZARR_OK) om_failure_of(&f, &info);
+        else om_failure_last(&f, status);
+        note_chunks(w, &f, request != &w->lone);
+    }
     ozarr_request_free(*request);
     *request = NULL;
 }
@@ -94,9 +111,9 @@ void om_list_add(const om_move *w, om_region_list *list, const int64_t *start, c
     list->entries[i].array = w->job.array, list->entries[i].region = &list->regions[i], list->entries[i].memory = &list->memories[i];
 }
 
-/* Begins to read or write the regions, which have `objects` chunks. What is too large for a request is done at once, and so is what this rank
+/* Begins to read or write the regions, which have `objects` chunks; in those that are `shared` other ranks have elements, too. What is too large for a request is done at once, and so is what this rank
  * waits for while it has no messages: elements of a request pass through memory of the library, since it may be cancelled. */
-ozarr_request *om_submit(om_move *w, const om_region_list *list, int64_t objects) {
+ozarr_request *om_submit(om_move *w, const om_region_list *list, int64_t objects, bool shared) {
     const plan *p = w->job.p;
     const bool waits = w->job.waits && !w->job.lone_only && p->in_count == 0 && p->out_count == 0;
     ozarr_request *request = NULL;
@@ -109,7 +126,11 @@ ozarr_request *om_submit(om_move *w, const om_region_list *list, int64_t objects
         status = w->job.write ? ozarr_write_many(list->entries, list->count) : ozarr_read_many(list->entries, list->count);
         if (status == OZARR_OK) w->stored += objects;
     }
-    om_note(w, status);
+    if (status != OZARR_OK) {
+        om_failure f;
+        om_failure_last(&f, status);
+        note_chunks(w, &f, shared);
+    }
     return request;
 }
 

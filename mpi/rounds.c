@@ -86,7 +86,7 @@ static void store_round(om_move *w, om_round *round) {
                 else om_list_add(w, &list, start, shape, round->wire + place, (size_t)om_bytes_of(w, piece), 0, NULL);
             }
         }
-        round->request = om_submit(w, &list, round->objects);
+        round->request = om_submit(w, &list, round->objects, true);
     }
     om_list_free(&list);
 }

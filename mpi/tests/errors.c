@@ -191,6 +191,22 @@ static void set_meanwhile(void) {
 }
 
 /* Arguments that are wrong on one rank. */
+/* A value of the last rank that the array cannot hold. Of a chunk of several ranks another rank may find it, and says whose the chunk is. */
+static void value_too_large(int last) {
+    const int64_t whole[] = {16, 16}, one[] = {1, 16}, length[] = {ranks, 16};
+    ozarr_array *bytes = NULL;
+    for (int shared = 0; shared < 2; shared++) {
+        const int64_t start[] = {rank, 0};
+        int32_t u[16] = {0};
+        char message[100];
+        u[7] = rank == last ? 300 : 0;
+        snprintf(message, sizeof message, "rank %d: %selement [", shared ? 0 : last, shared && ranks > 1 ? "for all ranks that share the chunk: " : "");
+        OK(ozarr_mpi_array_create(m, "bytes.zarr", OZARR_INT8, 2, length, shared ? whole : one, OZARR_CREATE_OVERWRITE, &bytes));
+        ERR(OZARR_ERR_RANGE, message, ozarr_mpi_array_write_all(m, bytes, start, one, OZARR_INT32, u, sizeof u));
+        OK(ozarr_mpi_array_close(m, bytes));
+    }
+}
+
 static void arguments(void) {
     ozarr_array *a = array_of("arguments.zarr");
     const int last = ranks - 1;
@@ -211,6 +227,7 @@ static void arguments(void) {
     OK(ozarr_mpi_array_write_all(m, a, rank == last ? before : start, rank == last ? none : count, OZARR_INT32, u, sizeof u));
     OK(ozarr_mpi_array_read_all(m, a, rank == last ? before : start, rank == last ? none : count, OZARR_INT32, u, sizeof u));
     ERR(OZARR_ERR_BOUNDS, who, ozarr_mpi_array_read_all(m, a, rank == last ? before : start, rank == last ? less : count, OZARR_INT32, u, sizeof u));
+    value_too_large(last);
     ozarr_region region = OZARR_REGION_INIT;
     ozarr_memory memory = OZARR_MEMORY_INIT;
     const int64_t steps[] = {1, 2}, zero[] = {0, 4};
