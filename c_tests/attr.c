@@ -91,6 +91,8 @@ static void numbers(ozarr_node *x) {
     OK(ozarr_attr_get_numbers(x, "list", OZARR_INT64, NULL, 0, &count));
     EQUAL(count, 3);
     ERR_SAYS(OZARR_ERR_BUFFER_SIZE, "2", "3", ozarr_attr_get_numbers(x, "list", OZARR_INT64, got, 2, &count));
+    ERR_SAYS(OZARR_ERR_BUFFER_SIZE, "list: ", "3", ozarr_attr_get_numbers(x, "list", OZARR_INT64, got, 2, &count));
+    ERR_SAYS(OZARR_ERR_ARGUMENT, "latin: ", "UTF-8", ozarr_attr_set_string(x, "latin", "a\xe9"));
     ERR_SAYS(OZARR_ERR_RANGE, "element 0", "-9223372036854775808", ozarr_attr_get_numbers(x, "list", OZARR_INT16, shorts, 2, &count));
     OK(ozarr_attr_set_numbers(x, "reals", OZARR_FLOAT64, reals, 2));
     OK(ozarr_attr_get_numbers(x, "reals", OZARR_FLOAT64, found, 3, &count));

@@ -189,7 +189,8 @@ contains
     call ds%define_variable("t", OZARR_FLOAT32, ["z"], stat=stat, errmsg=message)
     call failed(stat, OZARR_ERR_NOT_FOUND, message, "z", "an unknown dimension")
     call ds%define_variable("t", OZARR_FLOAT32, ["x"], missing=1, stat=stat, errmsg=message)
-    call failed(stat, OZARR_ERR_TYPE, message, "missing", "a missing value of another type")
+    call failed(stat, OZARR_ERR_TYPE, message, "of type int32, expected that of the variable, float32", &
+      "a missing value of another type")
     call ds%define_variable("t", OZARR_FLOAT32, ["x"], chunks=[1, 1], stat=stat, errmsg=message)
     call failed(stat, OZARR_ERR_RANK, message, "chunks has 2 numbers, expected 1", "chunks of another rank")
     call ds%define_variable("t", OZARR_FLOAT32, ["x"], spec=spec, stat=stat, errmsg=message)

@@ -305,6 +305,16 @@ contains
     call done(status, stat, errmsg)
   end subroutine dataset_define_variable
 
+  ! The name of a type of numbers.
+  pure function name_of(type) result(name)
+    integer(c_int32_t), intent(in) :: type
+    character(10) :: name
+    character(10), parameter :: names(OZARR_BOOL:OZARR_COMPLEX128) = [character(10) :: "bool", "int8", "int16", "int32", "int64", &
+      "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64", "complex64", "complex128"]
+    name = "another"
+    if (type >= OZARR_BOOL .and. type <= OZARR_COMPLEX128) name = names(type)
+  end function name_of
+
   ! Sets the missing value, which has to be of the variable's type. Of integers without a sign, which Fortran has not, it is the
   ! one with a sign that has the same bits.
   subroutine missing_to(variable, missing, value, status)
@@ -318,8 +328,8 @@ contains
     case (OZARR_UINT8, OZARR_UINT16, OZARR_UINT32, OZARR_UINT64)
       if (type == variable%type_ - OZARR_UINT8 + OZARR_INT8) type = variable%type_
     end select
-    if (status == OZARR_OK .and. type /= variable%type_) status = refused(OZARR_ERR_TYPE, &
-      "missing is of another type than the variable, expected the same")
+    if (status == OZARR_OK .and. type /= variable%type_) status = refused(OZARR_ERR_TYPE, "missing is of type ", &
+      name_of(type), ", expected that of the variable, ", ending=name_of(variable%type_))
     variable%missing = c_loc(value)
   end subroutine missing_to
 

@@ -194,11 +194,15 @@ contains
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     type(text_buffer), target :: buffer
+    integer(c_int64_t) :: count
     integer(c_int32_t) :: status
-    status = OZARR_OK
-    if (i < 1) status = refused(OZARR_ERR_BOUNDS, "i is ", n=int(i, c_int64_t), &
-      after=", expected the number of an attribute, from 1")
-    do while (i >= 1 .and. buffer%is_wanted(status))
+    logical :: is_there
+    count = 0
+    status = ozarr_attr_count(self%handle, count)
+    is_there = i >= 1 .and. i <= count
+    if (status == OZARR_OK .and. .not. is_there) status = refused(OZARR_ERR_BOUNDS, "i is ", n=int(i, c_int64_t), &
+      after=", expected 1 or more and at most ", m=count, ending=", the number of attributes")
+    do while (is_there .and. buffer%is_wanted(status))
       status = ozarr_attr_name(self%handle, int(i - 1, c_int64_t), c_loc(buffer%letters), buffer%cap, buffer%length)
     end do
     call buffer%give(name, status)
@@ -339,7 +343,7 @@ contains
     call fetch_named(ozarr_attr_get_string, self%handle, name, text, status)
     if (status == OZARR_OK) then
       if (len(text) > len(value)) then
-        status = refused(OZARR_ERR_BUFFER_SIZE, "the text has ", n=len(text, kind=c_int64_t), &
+        status = refused(OZARR_ERR_BUFFER_SIZE, "the attribute ", name, " has ", n=len(text, kind=c_int64_t), &
           after=" bytes, expected at most the variable's ", m=len(value, kind=c_int64_t))
       else
         value = text

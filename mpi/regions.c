@@ -141,16 +141,28 @@ static ozarr_status agree_on_fields(ozarr_mpi *m, ozarr_status status, const om_
     return om_agree(m, status, NULL);
 }
 
+/* The name of a type of elements; without one its number. */
+static void name_of(int64_t type, char name[32]) {
+    ozarr_dtype *dtype = NULL;
+    snprintf(name, 32, "%" PRId64, type & 0xffff);
+    if (ozarr_dtype_of((ozarr_type)(type & 0xffff), &dtype) == OZARR_OK && ozarr_dtype_name(dtype, name, 32, NULL) != OZARR_OK)
+        snprintf(name, 32, "%" PRId64, type & 0xffff);
+    ozarr_dtype_free(dtype);
+}
+
 /* The elements in memory are the same on all ranks; a rank without regions takes what the others have. */
 static ozarr_status agree_on_type(ozarr_mpi *m, const om_compared *c, const om_fields *fields, ozarr_memory *type, size_t *item) {
     ozarr_status status = OZARR_OK;
     if (c->least == OM_ANY) return status;
     if (c->least != c->most) {
         const int64_t other = c->mine == c->most ? c->least : c->most;
-        if (c->mine != OM_ANY && c->mine != c->least)
-            status = om_error(OZARR_ERR_ARGUMENT, "elements in memory are of type %d, overflow %d, %" PRId64 " bytes; those of another rank of "
-                              "type %d, overflow %d, %" PRId64 " bytes; expected the same on all", (int)(c->mine & 0xffff),
-                              (int)(c->mine >> 17 & 7), c->mine >> 20, (int)(other & 0xffff), (int)(other >> 17 & 7), other >> 20);
+        if (c->mine != OM_ANY && c->mine != c->least) {
+            char name[32], others[32];
+            name_of(c->mine, name), name_of(other, others);
+            status = om_error(OZARR_ERR_ARGUMENT, "elements in memory are of type %s, overflow %d, %" PRId64 " bytes; those of another rank of "
+                              "type %s, overflow %d, %" PRId64 " bytes; expected the same on all", name, (int)(c->mine >> 17 & 7), c->mine >> 20,
+                              others, (int)(other >> 17 & 7), other >> 20);
+        }
         return om_agree(m, status, NULL);
     }
     if ((c->least >> 16 & 1) != 0) {

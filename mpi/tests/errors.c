@@ -69,7 +69,7 @@ static void differences(void) {
     int64_t start[2], count[2];
     double u[256] = {0};
     rows(start, count);
-    ERR(OZARR_ERR_ARGUMENT, "of another rank of type",
+    ERR(OZARR_ERR_ARGUMENT, "of another rank of type float32,",
         ozarr_mpi_array_write_all(m, a, start, count, rank == 1 ? OZARR_FLOAT32 : OZARR_FLOAT64, u, sizeof u));
     ERR(OZARR_ERR_ARGUMENT, "a collective", rank == 1 ? ozarr_mpi_array_read_all(m, a, start, count, OZARR_FLOAT64, u, sizeof u)
                                                       : ozarr_mpi_array_write_all(m, a, start, count, OZARR_FLOAT64, u, sizeof u));

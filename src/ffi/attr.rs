@@ -162,7 +162,7 @@ pub unsafe extern "C" fn ozarr_attr_get_numbers(
         let element = element_type(&node, r#type)?;
         let bytes = node.attributes().get_numbers(name, element)?;
         // SAFETY: room as is said, by the function's contract.
-        unsafe { put_elements(&bytes, element.size(), values, cap, count) }
+        unsafe { put_elements(&bytes, element.size(), values, cap, count) }.map_err(|e| e.at_field(name))
     })
 }
 
@@ -212,7 +212,11 @@ pub unsafe extern "C" fn ozarr_attr_set_bool(node: *mut ozarr_node, name: *const
 /// Errors: `OZARR_ERR_READ_ONLY`; `OZARR_ERR_NAME` for an empty name; those of documents and stores.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_attr_set_string(node: *mut ozarr_node, name: *const c_char, value: *const c_char) -> ozarr_status {
-    entry!("ozarr_attr_set_string", nodes(node), texts(name, value), { node.attributes().set_string(name, value) })
+    entry!("ozarr_attr_set_string", nodes(node), texts(name), {
+        // SAFETY: a NUL-terminated text, by the function's contract.
+        let value = unsafe { strings::text(value, "value") }.map_err(|e| e.at_field(name))?;
+        node.attributes().set_string(name, value)
+    })
 }
 
 /// Sets an attribute to a list of `count` strings.
