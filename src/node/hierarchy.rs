@@ -63,14 +63,23 @@ pub(super) fn enclosing_format(store: &Store, path: &str) -> Result<Option<Forma
 }
 
 /// Creates the groups that are missing between the root and `path`, and returns their paths. Those that exist are left
-/// untouched, in either format; an array among them is an error.
+/// untouched, in either format, of which the log is told; an array among them is an error.
 pub(super) fn ensure_ancestors(store: &Store, path: &str, format: Format) -> Result<Vec<String>> {
-    let mut missing = Vec::new();
+    let (mut missing, mut nearest) = (Vec::new(), None);
     for above in path::ancestors(path) {
         match find_bare(store, above)? {
             None => missing.push(above),
-            Some(found) => refuse_array(store, above, &found)?,
+            Some(found) => {
+                refuse_array(store, above, &found)?;
+                nearest = Some((above, found.format));
+            }
         }
+    }
+    if let Some((above, theirs)) = nearest.filter(|(_, theirs)| *theirs != format) {
+        let (place, path, above) = (store.shared().describe(), path::display(path), path::display(above));
+        let text = "other programs, such as zarr-python, do not find it";
+        let (ours, theirs) = (format.number(), theirs.number());
+        store.context().warn(&format!("{path} of {place} is made in format {ours} below {above}, a group in format {theirs}: {text}"));
     }
     let (name, document) = match format {
         Format::V2 => (v2::GROUP, v2::write_group()),

@@ -48,6 +48,24 @@ fn converted_arrays_have_their_names_in_the_attribute() {
 }
 
 #[test]
+fn a_node_below_a_group_of_another_format_is_told_to_the_log() {
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let sink = told.clone();
+    let call: context::Listener = Arc::new(move |_: Level, text: &str| sink.lock().unwrap().push(text.to_string()));
+    let settings = Settings { log: Some(Log { level: Level::Warning, call }), ..Settings::default() };
+    let store = Store::memory(&Context::default().with_settings(settings));
+    Group::create(&store, "g", Some(Format::V3), Create::New).unwrap();
+    for (format, path) in [(Format::V3, "g/a"), (Format::V2, "g/b/c"), (Format::V2, "h/d")] {
+        let mut spec = Spec::new(DataType::Int8, &[2]).unwrap();
+        spec.set_format(format).unwrap();
+        Array::create(&store, path, &spec, Create::New).unwrap();
+    }
+    let told = told.lock().unwrap();
+    let expected = "is made in format 2 below g, a group in format 3: other programs, such as zarr-python, do not find it";
+    assert!(told.len() == 2 && told[0].contains("g/b/c of ") && told[0].ends_with(expected), "{told:?}");
+}
+
+#[test]
 fn names_can_be_given_to_an_array_that_is_there() {
     for format in [Format::V2, Format::V3] {
         let store = store();
