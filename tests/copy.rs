@@ -242,6 +242,13 @@ fn chunks_whose_bytes_stay_the_same_are_copied_without_a_look_into_them() {
     {
         let (from, into) = (memory(), memory());
         Array::create(&from, "a", made, Create::New).unwrap();
+        if made.format() != Some(Format::V2) {
+            // The copy says a parameter that its source leaves out.
+            let document = String::from_utf8(from.key_get("a/zarr.json").unwrap().unwrap()).unwrap();
+            let without = document.replace(r#""checksum": false"#, r#""checksum": null"#);
+            assert_ne!(without, document);
+            from.key_put("a/zarr.json", without.as_bytes()).unwrap();
+        }
         from.key_put(key, &garbage).unwrap();
         let done = copy(&from, "a", (&into, "b"), to(format, 0), |_| Ok(())).unwrap();
         assert_eq!((done.copied, done.encoded), (1, 0), "{key}");

@@ -14,6 +14,7 @@ use super::stored::StoredDocument;
 use super::stored_chunks::each_chunk;
 use super::transfer::{Elements, Moves, OnProgress, Way, at_node, moved_path};
 use super::{Create, Group, NodeKind, Spec, Store, copy, cut, hierarchy, path, place, spec, transform, upkeep};
+use crate::codec::complete::completed;
 use crate::dtype::Overflow;
 use crate::error::{Result, bail, err};
 use crate::metadata::extension::Extension;
@@ -412,10 +413,13 @@ fn rounds_by_zfp(codecs: &Codecs) -> bool {
 
 /// Whether each chunk that is stored of the one array is, byte by byte, the chunk of that index of the other.
 fn same_form(old: &ArrayMeta, new: &ArrayMeta) -> bool {
-    let codecs = |meta: &ArrayMeta| codecs_to_v3::codecs(&meta.codecs, meta.data_type, meta.shape.len());
+    let codecs = |meta: &ArrayMeta| {
+        let list = codecs_to_v3::codecs(&meta.codecs, meta.data_type, meta.shape.len()).ok()?;
+        Some(completed(&Codecs::V3(list), meta.data_type, meta.shape.len()))
+    };
     let same_codecs = match (&old.codecs, &new.codecs) {
         (a @ Codecs::V2 { .. }, b @ Codecs::V2 { .. }) if a == b => true,
-        _ => matches!((codecs(old), codecs(new)), (Ok(a), Ok(b)) if a == b),
+        _ => codecs(old).is_some_and(|old| codecs(new) == Some(old)),
     };
     old.grid == new.grid && old.data_type == new.data_type && same_codecs
 }

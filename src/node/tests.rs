@@ -304,6 +304,17 @@ fn open_if_same_opens_or_names_the_first_difference() {
         let e = Array::create(&store, "a", &other, Create::OpenIfSame).err().unwrap();
         assert!(e.kind() == ErrorKind::Exists && e.to_string().contains(want), "{want}: {e}");
     }
+    // Others, and former releases, leave parameters of codecs to what they mean.
+    let mut compressed = wanted.clone();
+    compressed.set_compressor("zstd", None).unwrap();
+    Array::create(&store, "b", &compressed, Create::New).unwrap();
+    let document = String::from_utf8(store.key_get("b/zarr.json").unwrap().unwrap()).unwrap();
+    let short = document.replace(r#""checksum": false"#, r#""checksum": null"#);
+    assert_ne!(short, document);
+    store.key_put("b/zarr.json", short.as_bytes()).unwrap();
+    Array::create(&store, "b", &compressed, Create::OpenIfSame).unwrap();
+    compressed.set_compressor("zstd", Some(2)).unwrap();
+    assert_eq!(kind(Array::create(&store, "b", &compressed, Create::OpenIfSame)), ErrorKind::Exists);
     assert_eq!(kind(Array::create(&store, "", &wanted, Create::OpenIfSame)), ErrorKind::Exists);
     let group = Group::create(&store, "", None, Create::OpenIfSame).unwrap();
     assert_eq!(group.format(), Format::V3);

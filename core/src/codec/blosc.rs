@@ -71,6 +71,12 @@ fn shuffle_of(config: &Config<'_>, typesize: usize) -> Result<c_int> {
     }
 }
 
+/// The name of the shuffle that a configuration says for items of that size.
+pub(super) fn shuffle_word(config: &Config<'_>, typesize: usize) -> Option<&'static str> {
+    let typesize = config.int("typesize", 1, 255, typesize as i64).map_or(typesize, |said| said as usize);
+    ["noshuffle", "shuffle", "bitshuffle"].get(shuffle_of(config, typesize).ok()? as usize).copied()
+}
+
 /// The checked numbers of a header.
 struct Header {
     flags: u8,

@@ -21,6 +21,7 @@ pub mod bz2;
 pub mod cast_value;
 pub mod chain;
 pub mod checksum;
+pub mod complete;
 mod config;
 mod deflate;
 pub mod delta;

@@ -129,22 +129,20 @@ fn parse_behind(before: (DataType, Vec<ArrayCodec>), list: &[Extension], data_ty
             stages: Vec::new(),
         });
     }
-    let mut parser = Parser {
-        permutation: transpose::identity(rank),
-        data_type,
-        array_codecs,
-        inside_only: None,
-        first,
-        body: None,
-        reshapes: Vec::new(),
-        stages: Vec::new(),
-        item: BYTES,
-        depth,
-    };
+    let mut parser = Parser { array_codecs, first, ..Parser::new(data_type, rank, depth) };
     for (i, codec) in list.iter().enumerate() {
         parser.codec(i, codec).map_err(|e| e.at_field(format!("[{i}]")))?;
     }
     parser.finish()
+}
+
+/// What comes out of the first codecs of a v3 list, and into the next one: elements of that type, or a buffer of those items.
+pub(super) fn entering(before: &[Extension], data_type: DataType, rank: usize, depth: usize) -> Result<(DataType, ElementType)> {
+    check_count(before.len())?;
+    let mut parser = Parser::new(data_type, rank, depth);
+    before.iter().enumerate().try_for_each(|(i, codec)| parser.codec(i, codec))?;
+    let item = if parser.body.is_some() { parser.item } else { ElementType::native(parser.data_type) };
+    Ok((parser.data_type, item))
 }
 
 /// Whether the codecs of numcodecs take elements as integers of that type, bit for bit, and give them back: times as counts, say.
@@ -177,6 +175,21 @@ struct Parser {
 }
 
 impl Parser {
+    fn new(data_type: DataType, rank: usize, depth: usize) -> Parser {
+        Parser {
+            permutation: transpose::identity(rank),
+            data_type,
+            array_codecs: Vec::new(),
+            inside_only: None,
+            first: data_type,
+            body: None,
+            reshapes: Vec::new(),
+            stages: Vec::new(),
+            item: BYTES,
+            depth,
+        }
+    }
+
     fn codec(&mut self, at: usize, codec: &Extension) -> Result<()> {
         let name = registry::canonical(&codec.name);
         if !matches!(name.as_str(), "transpose" | "sharding_indexed" | "reshape" | "zarrs.squeeze") {

@@ -823,6 +823,58 @@ mod tests {
         assert_eq!(Spec::from_json(r#"{"zarr_format":3,"node_type":"group"}"#).unwrap_err().kind(), ErrorKind::NodeKind);
     }
 
+    /// What other libraries require is written, however the codecs were given.
+    #[test]
+    fn codecs_that_are_given_get_every_parameter() {
+        let v3 = |codecs: &str| {
+            format!(
+                r#"{{"zarr_format":3,"node_type":"array","shape":[4],"data_type":"int16","chunk_grid":{{"name":"regular","configuration":{{"chunk_shape":[4]}}}},
+                "chunk_key_encoding":{{"name":"default"}},"fill_value":0,"codecs":{codecs}}}"#
+            )
+        };
+        let v2 = |compressor: &str, filters: &str| {
+            format!(
+                r#"{{"zarr_format":2,"shape":[4],"chunks":[4],"dtype":"<i2","order":"C","filters":{filters},"compressor":{compressor},"fill_value":0}}"#
+            )
+        };
+        let bytes = r#"{"name":"bytes","configuration":{"endian":"little"}}"#;
+        let zstd = r#"{"name":"zstd","configuration":{"level":0,"checksum":false}}"#;
+        let (bare, full) = (format!(r#"[{bytes},"zstd"]"#), format!("[{bytes},{zstd}]"));
+        let shards = |codecs: &str, crc: &str| {
+            format!(
+                r#"[{{"name":"sharding_indexed","configuration":{{"chunk_shape":[2],"codecs":{codecs},"index_codecs":[{bytes},{crc}]}}}}]"#
+            )
+        };
+        let (bare_shards, full_shards) = (shards(&bare, "\"crc32c\""), shards(&full, r#"{"name":"crc32c"}"#));
+        let set = |name: &str, text: &str| {
+            let mut spec = Spec::new(DataType::Int16, &[4]).unwrap();
+            spec.set_member_json(name, text).unwrap();
+            spec
+        };
+        let like = |text: &str| {
+            let meta = v3::array_from(json::parse_object(text.as_bytes(), 1 << 20).unwrap()).unwrap();
+            Spec::like(&meta, Map::new(), None, &mut Vec::new()).unwrap()
+        };
+        for (spec, member, written) in [
+            (set("codecs", &bare), "codecs", full.as_str()),
+            (set("codecs", &bare_shards), "codecs", &full_shards),
+            (Spec::from_json(&v3(&bare)).unwrap(), "codecs", &full),
+            (Spec::from_json(&v3(&bare_shards)).unwrap(), "codecs", &full_shards),
+            (like(&v3(&bare_shards)), "codecs", &full_shards),
+            (set("compressor", r#"{"id":"zlib"}"#), "compressor", r#"{"id":"zlib","level":1}"#),
+            (set("compressor", r#"{"id":"zstd"}"#), "compressor", r#"{"id":"zstd","level":0}"#),
+            (set("filters", r#"[{"id":"shuffle"}]"#), "filters", r#"[{"id":"shuffle","elementsize":4}]"#),
+            (
+                Spec::from_json(&v2(r#"{"id":"blosc","cname":"zstd"}"#, r#"[{"id":"bz2"}]"#)).unwrap(),
+                "compressor",
+                r#"{"id":"blosc","cname":"zstd","clevel":5,"shuffle":1,"blocksize":0}"#,
+            ),
+            (Spec::from_json(&v2("null", r#"[{"id":"bz2"}]"#)).unwrap(), "filters", r#"[{"id":"bz2","level":1}]"#),
+        ] {
+            assert_eq!(document(&spec)[member].to_string(), written);
+        }
+    }
+
     #[test]
     fn v2_names_become_an_attribute() {
         let mut s = spec();

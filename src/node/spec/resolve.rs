@@ -2,6 +2,7 @@
 
 use super::{FillSetting, Spec};
 use crate::codec::chain::Chain;
+use crate::codec::complete::completed;
 use crate::dtype::fill::Fill;
 use crate::dtype::{DataType, check_v3};
 use crate::error::{Error, Result, err};
@@ -65,6 +66,7 @@ impl Spec {
         if !self.changes_fill && meta.fill.defined {
             chain.check_fill(&meta.fill.element(meta.data_type))?;
         }
+        meta.codecs = completed(&meta.codecs, meta.data_type, meta.shape.len());
         meta.document = if format == Format::V3 { v3::write_array(&meta) } else { v2::write_array(&meta) };
         let is_nc_char = self.is_nc_char && meta.data_type == DataType::Bytes(1);
         if format == Format::V2 && (is_nc_char || v2::has_nczarr_keys(&attributes)) {

@@ -1,0 +1,293 @@
+//! What the document of a new array says of its codecs: every parameter that other libraries require, where the list that was given leaves some
+//! to what they mean when they are missing; and each codec inside of shards as an object, where it was given by its name.
+
+use super::blosc;
+use super::config::{Config, Style};
+use super::parse::entering;
+use super::{registered, registry, transpose};
+use crate::dtype::{DataType, ElementType};
+use crate::limits;
+use crate::metadata::extension::Extension;
+use crate::metadata::{Codecs, Map, Value};
+
+/// What a missing parameter means.
+enum Meant {
+    Number(i64),
+    Word(&'static str),
+    False,
+    /// The size of the items that enter, as blosc takes it.
+    Typesize,
+    /// The name of blosc's shuffle, which may be given as a number.
+    Shuffle,
+    /// The size of the items that enter.
+    Size,
+    /// The type of the elements that enter.
+    Type,
+}
+
+use Meant::{False, Number, Shuffle, Size, Type, Typesize, Word};
+
+/// The parameters of a codec, in the order in which they are written.
+type Row = (&'static str, &'static [(&'static str, Meant)]);
+
+/// The names of version 3.
+const V3: &[Row] = &[
+    ("blosc", &[("cname", Word("lz4")), ("clevel", Number(5)), ("shuffle", Shuffle), ("typesize", Typesize), ("blocksize", Number(0))]),
+    ("gzip", &[("level", Number(5))]),
+    ("numcodecs.astype", &[("decode_dtype", Type)]),
+    ("numcodecs.delta", &[("dtype", Type)]),
+    ("numcodecs.fixedscaleoffset", &[("dtype", Type)]),
+    ("numcodecs.quantize", &[("dtype", Type)]),
+    ("numcodecs.shuffle", &[("elementsize", Size)]),
+    ("numcodecs.zstd", &[("level", Number(0)), ("checksum", False)]),
+    ("zstd", &[("level", Number(0)), ("checksum", False)]),
+];
+
+/// The ids of numcodecs, in version 2 and behind `numcodecs.`. Parameters that only newer releases know are left out where they say nothing
+/// (NC-07), and those of codecs that no other library has.
+const NUMCODECS: &[Row] = &[
+    ("blosc", &[("cname", Word("lz4")), ("clevel", Number(5)), ("shuffle", Number(1)), ("blocksize", Number(0))]),
+    ("bz2", &[("level", Number(1))]),
+    ("gzip", &[("level", Number(1))]),
+    ("lz4", &[("acceleration", Number(1))]),
+    ("shuffle", &[("elementsize", Number(4))]),
+    ("zlib", &[("level", Number(1))]),
+    ("zstd", &[("level", Number(0))]),
+];
+
+/// The members of `table` for that name.
+fn row(table: &'static [Row], name: &str) -> Option<&'static [(&'static str, Meant)]> {
+    table.iter().find(|row| row.0 == name).map(|row| row.1)
+}
+
+/// The same codecs with all their parameters. What cannot be understood stays as it is.
+pub fn completed(codecs: &Codecs, data_type: DataType, rank: usize) -> Codecs {
+    let mut codecs = codecs.clone();
+    match &mut codecs {
+        Codecs::V3(list) => complete(list, data_type, rank, 0),
+        Codecs::V2 { filters, compressor, .. } => {
+            for codec in filters.iter_mut().chain(compressor).filter(|codec| registered::find_v2(&codec.name).is_none()) {
+                if let Some(members) = row(NUMCODECS, &codec.name) {
+                    fill_in(&mut codec.configuration, members, Style::V2, ElementType::native(data_type));
+                }
+            }
+        }
+    }
+    codecs
+}
+
+/// Completes a list of version 3, which is nested in `depth` others.
+fn complete(list: &mut [Extension], data_type: DataType, rank: usize, depth: usize) {
+    for at in 0..list.len() {
+        let (before, rest) = list.split_at_mut(at);
+        if let (Ok((data_type, item)), [codec, ..]) = (entering(before, data_type, rank, depth), rest) {
+            complete_one(codec, (data_type, item), rank, depth);
+        }
+    }
+}
+
+fn complete_one(codec: &mut Extension, (data_type, item): (DataType, ElementType), rank: usize, depth: usize) {
+    if registered::find_v3(&codec.name).is_some() || depth > limits::MAX_SHARD_NESTING {
+        return;
+    }
+    let name = registry::canonical(&codec.name);
+    let configuration = &mut codec.configuration;
+    let mut nested = |member: &str, data_type, rank| {
+        change_list(configuration, member, |list| complete(list, data_type, rank, depth + 1));
+    };
+    match name.as_str() {
+        "sharding_indexed" => {
+            nested("codecs", data_type, rank);
+            nested("index_codecs", DataType::UInt64, rank + 1);
+        }
+        "zarrs.vlen" | "vlen" => {
+            nested("data_codecs", DataType::UInt8, 1);
+            let index = configuration.get("index_data_type").and_then(Value::as_str);
+            let index = if index == Some("uint32") { DataType::UInt32 } else { DataType::UInt64 };
+            change_list(configuration, "index_codecs", |list| complete(list, index, 1, depth + 1));
+        }
+        "n5_default" => nested("codecs", data_type, rank),
+        "conditional" => change_list(configuration, "codecs", |list| {
+            list.iter_mut().for_each(|codec| complete_one(codec, (data_type, item), rank, depth + 1));
+        }),
+        "transpose" if configuration.get("order").is_some_and(|order| order.as_str().is_some()) => {
+            if let Ok(order) = transpose::parse(&Config::new(configuration, Style::V3), rank) {
+                configuration.insert("order".into(), order.iter().map(|&dim| Value::from(dim)).collect());
+            }
+        }
+        _ => {
+            let numcodecs = name.strip_prefix("numcodecs.");
+            let style = if numcodecs.is_some() { Style::Numcodecs } else { Style::V3 };
+            if let Some(members) = row(V3, &name).or_else(|| row(NUMCODECS, numcodecs?)) {
+                fill_in(configuration, members, style, item);
+            }
+        }
+    }
+}
+
+/// Changes the codecs that a member lists, each of which becomes an object.
+fn change_list(configuration: &mut Map, member: &str, change: impl FnOnce(&mut [Extension])) {
+    let Some(Value::Array(list)) = configuration.get(member) else { return };
+    if let Ok(mut list) = list.iter().map(Extension::from_v3).collect::<Result<Vec<_>, _>>() {
+        change(&mut list);
+        configuration.insert(member.into(), list.iter().map(Extension::to_v3).collect());
+    }
+}
+
+/// Puts in front of what is given, in the order of `members`, what they mean where they are missing.
+fn fill_in(configuration: &mut Map, members: &[(&str, Meant)], style: Style, item: ElementType) {
+    let mut filled = Map::new();
+    for (name, meant) in members {
+        let config = Config::new(configuration, style);
+        let typesize = || Some(item.size()).filter(|size| *size <= 255).unwrap_or(1).max(1);
+        let missing = match meant {
+            Number(n) => Some(Value::from(*n)),
+            Word(word) => Some(Value::from(*word)),
+            False => Some(Value::from(false)),
+            Size => Some(Value::from(item.size())),
+            Type => DataType::NUMPY.contains(&item.data_type).then(|| Value::from(item.data_type.numpy())),
+            Typesize => Some(Value::from(typesize())),
+            Shuffle => blosc::shuffle_word(&config, typesize()).map(Value::from),
+        };
+        let given = config.get(name).filter(|value| match meant {
+            Shuffle => missing.is_none(),
+            Typesize => value.as_u64() != Some(0),
+            _ => true,
+        });
+        if let Some(value) = given.cloned().or(missing) {
+            filled.insert((*name).into(), value);
+        }
+    }
+    for (name, value) in &*configuration {
+        if !filled.contains_key(name) {
+            filled.insert(name.clone(), value.clone());
+        }
+    }
+    *configuration = filled;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::codec::testing::{encoded, stage_v2, stage_v3};
+    use crate::dtype::ByteOrder;
+    use crate::json::json;
+
+    fn v3(list: &str) -> Codecs {
+        Codecs::V3(crate::json::parse_text(list).unwrap().as_array().unwrap().iter().map(|v| Extension::from_v3(v).unwrap()).collect())
+    }
+
+    #[test]
+    fn version_3_says_every_parameter_at_every_depth() {
+        let full = |text: &str| {
+            let text = text.replace(
+                "BLOSC4",
+                r#"{"name":"blosc","configuration":{"cname":"lz4","clevel":5,"shuffle":"shuffle","typesize":4,"blocksize":0}}"#,
+            );
+            let text = text.replace("SHARDS", r#""name":"sharding_indexed","configuration":{"chunk_shape":[2,2],"codecs""#);
+            let text = text.replace("ZSTD", r#"{"name":"zstd","configuration":{"level":0,"checksum":false}}"#);
+            let text = text.replace("GZIP", r#"{"name":"gzip","configuration":{"level":5}}"#);
+            text.replace("BYTES", r#"{"name":"bytes","configuration":{"endian":"little"}}"#)
+        };
+        for (data_type, given, written) in [
+            (DataType::Int32, r#"[BYTES,"zstd"]"#, "[BYTES,ZSTD]"),
+            (
+                DataType::Int32,
+                r#"[BYTES,{"name":"zstd","configuration":{"own":1,"level":3}}]"#,
+                r#"[BYTES,{"name":"zstd","configuration":{"level":3,"checksum":false,"own":1}}]"#,
+            ),
+            (DataType::Int32, r#"[BYTES,{"name":"zstd","configuration":{"level":null}}]"#, "[BYTES,ZSTD]"),
+            (DataType::Int32, r#"[BYTES,"gzip"]"#, "[BYTES,GZIP]"),
+            (DataType::Int32, r#"[BYTES,"blosc"]"#, "[BYTES,BLOSC4]"),
+            (
+                DataType::UInt8,
+                r#"["bytes",{"name":"blosc","configuration":{"shuffle":-1,"cname":"zstd"}}]"#,
+                r#"[{"name":"bytes"},{"name":"blosc","configuration":{"cname":"zstd","clevel":5,"shuffle":"bitshuffle","typesize":1,"blocksize":0}}]"#,
+            ),
+            (
+                DataType::Int32,
+                r#"[BYTES,{"name":"blosc","configuration":{"typesize":2,"shuffle":0}}]"#,
+                r#"[BYTES,{"name":"blosc","configuration":{"cname":"lz4","clevel":5,"shuffle":"noshuffle","typesize":2,"blocksize":0}}]"#,
+            ),
+            // The items are those that enter.
+            (
+                DataType::Int32,
+                r#"[BYTES,"gzip","blosc"]"#,
+                r#"[BYTES,GZIP,{"name":"blosc","configuration":{"cname":"lz4","clevel":5,"shuffle":"shuffle","typesize":1,"blocksize":0}}]"#,
+            ),
+            (
+                DataType::Float64,
+                r#"[{"name":"numcodecs.astype","configuration":{"encode_dtype":"<i2"}},BYTES,"numcodecs.shuffle"]"#,
+                r#"[{"name":"numcodecs.astype","configuration":{"decode_dtype":"<f8","encode_dtype":"<i2"}},BYTES,{"name":"numcodecs.shuffle","configuration":{"elementsize":2}}]"#,
+            ),
+            (
+                DataType::Int32,
+                r#"["numcodecs.delta",BYTES,"numcodecs.zlib"]"#,
+                r#"[{"name":"numcodecs.delta","configuration":{"dtype":"<i4"}},BYTES,{"name":"numcodecs.zlib","configuration":{"level":1}}]"#,
+            ),
+            (
+                DataType::Int32,
+                r#"[{"name":"transpose","configuration":{"order":"F"}},BYTES]"#,
+                r#"[{"name":"transpose","configuration":{"order":[1,0]}},BYTES]"#,
+            ),
+            (
+                DataType::UInt8,
+                r#"[{SHARDS:["bytes","crc32c"],"index_codecs":[BYTES,"crc32c"]}}]"#,
+                r#"[{SHARDS:[{"name":"bytes"},{"name":"crc32c"}],"index_codecs":[BYTES,{"name":"crc32c"}]}}]"#,
+            ),
+            (
+                DataType::Int32,
+                r#"[{SHARDS:[{SHARDS:[BYTES,"blosc","crc32c"],"index_codecs":[BYTES,"crc32c"]}},"gzip"],"index_codecs":[BYTES]}}]"#,
+                r#"[{SHARDS:[{SHARDS:[BYTES,BLOSC4,{"name":"crc32c"}],"index_codecs":[BYTES,{"name":"crc32c"}]}},GZIP],"index_codecs":[BYTES]}}]"#,
+            ),
+            (
+                DataType::Int32,
+                r#"[BYTES,{"name":"conditional","configuration":{"codecs":["zstd","blosc"]}}]"#,
+                r#"[BYTES,{"name":"conditional","configuration":{"codecs":[ZSTD,BLOSC4]}}]"#,
+            ),
+            (
+                DataType::VarText,
+                r#"[{"name":"zarrs.vlen","configuration":{"data_codecs":["bytes","zstd"],"index_codecs":[BYTES,"gzip"]}},"zstd"]"#,
+                r#"[{"name":"zarrs.vlen","configuration":{"data_codecs":[{"name":"bytes"},ZSTD],"index_codecs":[BYTES,GZIP]}},ZSTD]"#,
+            ),
+            // Nobody here knows what these lack.
+            (DataType::Int32, r#"["other","more"]"#, r#"[{"name":"other"},{"name":"more"}]"#),
+        ] {
+            let Codecs::V3(found) = completed(&v3(&full(given)), data_type, 2) else { panic!("{given}") };
+            let found = found.iter().map(Extension::to_v3).collect::<Value>().to_string();
+            assert_eq!(found, full(written), "{given}");
+            assert_eq!(completed(&v3(&found), data_type, 2), v3(&found), "{given}");
+        }
+    }
+
+    #[test]
+    fn parameters_that_are_filled_in_change_no_byte() {
+        let data: Vec<u8> = (0..4000u32).flat_map(|n| (n / 3).to_le_bytes()).collect();
+        let int32 = ElementType::new(DataType::Int32, ByteOrder::Little);
+        for (table, is_v2) in [(V3, false), (NUMCODECS, false), (NUMCODECS, true)] {
+            for (name, _) in table {
+                let name = if std::ptr::eq(table, NUMCODECS) && !is_v2 { format!("numcodecs.{name}") } else { name.to_string() };
+                let given = match name.as_str() {
+                    "numcodecs.astype" => json!({"encode_dtype": "<i2"}),
+                    "numcodecs.fixedscaleoffset" => json!({"offset": 1, "scale": 2}),
+                    "numcodecs.quantize" => json!({"digits": 1}),
+                    _ => json!({}),
+                };
+                let data_type = if name == "numcodecs.quantize" { DataType::Float32 } else { DataType::Int32 };
+                let codec = Extension::new(name.as_str(), given.as_object().unwrap().clone());
+                let mut full = codec.clone();
+                if is_v2 {
+                    fill_in(&mut full.configuration, row(NUMCODECS, &name).unwrap(), Style::V2, int32);
+                } else {
+                    complete_one(&mut full, (data_type, ElementType::native(data_type)), 1, 0);
+                }
+                assert!(full.configuration.len() > codec.configuration.len(), "{name}");
+                let stage = |codec: &Extension| match is_v2 {
+                    true => stage_v2(&name, &Value::Object(codec.configuration.clone()).to_string(), data_type),
+                    false => stage_v3(&name, &codec.configuration, ElementType::native(data_type)).unwrap(),
+                };
+                assert_eq!(encoded(&stage(&codec), &data), encoded(&stage(&full), &data), "{name} {is_v2}");
+            }
+        }
+    }
+}
