@@ -19,8 +19,8 @@ pub struct CreateNode {
     place: Place,
     /// The type of the elements: float64, int32, complex64, bool, ..; numpy's <f8, >i4, |S5, <M8[s], too; bfloat16, int4, ..; fields as
     /// [["x", "<f8"], ["id", "<i4"]]; or the JSON of a metadata document
-    #[arg(long = "type", alias = "dtype", value_name = "TYPE", value_parser = element_type, required_unless_present_any = ["group", "metadata"])]
-    data_type: Option<ElementType>,
+    #[arg(long = "type", alias = "dtype", value_name = "TYPE", value_parser = described, required_unless_present_any = ["group", "metadata"])]
+    data_type: Option<Described>,
     /// The lengths of the dimensions; `--shape=` for none
     #[arg(long, value_name = "N,M,..", required_unless_present_any = ["group", "metadata"], allow_hyphen_values = true)]
     shape: Option<List>,
@@ -94,13 +94,14 @@ impl CreateNode {
 
     /// The type and the shape.
     fn spec(&self) -> Outcome<Spec> {
-        match (&self.metadata, self.data_type, &self.shape) {
+        match (&self.metadata, &self.data_type, &self.shape) {
             (Some(_), Some(_), _) | (Some(_), _, Some(_)) => {
                 Err(Failure::Usage("--metadata says the type and the shape; leave --type and --shape out".into()))
             }
             (Some(file), ..) => Ok(Spec::from_json(&std::fs::read_to_string(file).map_err(|e| Failure::file(file, &e))?)?),
-            (None, Some(element), Some(shape)) => {
+            (None, Some(Described { element, words }), Some(shape)) => {
                 let mut spec = Spec::new(element.data_type, &lengths("shape", &shape.0, 0)?)?;
+                spec.set_type_words(words);
                 if element.swapped() {
                     spec.set_byte_order(ByteOrder::Big)?;
                 }
@@ -141,6 +142,17 @@ fn names(text: &str) -> Outcome<Vec<Option<String>>> {
         other => Err(Failure::Error(format!("--dims: found {other}, expected a string or null"))),
     };
     items.iter().cloned().map(name).collect()
+}
+
+/// A type, and the words for it.
+#[derive(Clone)]
+struct Described {
+    element: ElementType,
+    words: String,
+}
+
+fn described(text: &str) -> Result<Described, String> {
+    Ok(Described { element: element_type(text)?, words: text.into() })
 }
 
 fn element_type(text: &str) -> Result<ElementType, String> {

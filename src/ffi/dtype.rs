@@ -38,6 +38,8 @@ use std::sync::{Mutex, PoisonError};
 pub(crate) struct DtypeObject {
     turns: ForkReset<Mutex<()>>,
     pub(super) value: ForkPreserved<Meaning>,
+    /// The text that it was parsed from.
+    words: Option<String>,
 }
 handle_type!(ozarr_dtype, Dtype, DtypeObject);
 
@@ -49,12 +51,12 @@ pub(super) enum Meaning {
 }
 
 impl DtypeObject {
-    fn new(meaning: Meaning) -> DtypeObject {
-        DtypeObject { turns: ForkReset::new(Mutex::default), value: ForkPreserved::new(meaning) }
+    fn new(meaning: Meaning, words: Option<String>) -> DtypeObject {
+        DtypeObject { turns: ForkReset::new(Mutex::default), value: ForkPreserved::new(meaning), words }
     }
 
     pub(super) fn of(element: ElementType) -> DtypeObject {
-        DtypeObject::new(Meaning::Element(element))
+        DtypeObject::new(Meaning::Element(element), None)
     }
 
     /// The type; an error for a struct without fields.
@@ -100,7 +102,8 @@ pub unsafe extern "C" fn ozarr_dtype_parse(text: *const c_char, format: i32, out
     entry!("ozarr_dtype_parse", new(out), {
         // SAFETY: a NUL-terminated text, by the function's contract.
         let text = unsafe { self::text(text, "text") }?;
-        resolve::parse(text, grammar(format)?).map(DtypeObject::of)
+        let meaning = Meaning::Element(resolve::parse(text, grammar(format)?)?);
+        Ok(DtypeObject::new(meaning, Some(text.into())))
     })
 }
 
@@ -145,7 +148,7 @@ pub unsafe extern "C" fn ozarr_dtype_struct(size: usize, out: *mut *mut ozarr_dt
         if size == 0 || size > crate::dtype::MAX_LENGTH as usize {
             bail!(Argument, "the argument `size` is {size}, expected 1 to {}", crate::dtype::MAX_LENGTH);
         }
-        Ok(DtypeObject::new(Meaning::Growing(Vec::new(), size)))
+        Ok(DtypeObject::new(Meaning::Growing(Vec::new(), size), None))
     })
 }
 
@@ -223,6 +226,9 @@ pub unsafe extern "C" fn ozarr_spec_new_dtype(
         let mut spec = unsafe { super::types::spec_of_type(element.data_type, rank, shape) }?;
         if element.swapped() {
             spec.set_byte_order(ByteOrder::Big)?;
+        }
+        if let Some(words) = &ozarr_dtype::get(dtype, "dtype")?.words {
+            spec.set_type_words(words);
         }
         Ok(Specification::new(spec))
     })

@@ -8,7 +8,7 @@ use super::fill_number::{first, float, float_to_json, integer, integer_to_json};
 use super::registered::RegisteredType;
 use super::run::Run;
 use super::transfer::Transfer;
-use super::{DataType, Element, ElementType, Kind, Struct, zeros};
+use super::{DataType, Element, ElementType, Kind, Struct, parse_v3, zeros};
 use crate::error::{Error, Result, bail, err};
 use crate::json::{self, Map, Value, brief};
 use base64::Engine;
@@ -142,6 +142,15 @@ impl Fill {
         self.json(data_type, true)
     }
 
+    /// The same for a type that is written as `written`: of `raw_bytes` as base64, which zarr-python demands (J-12).
+    pub fn to_json_v3_as(&self, data_type: DataType, written: &Value) -> Value {
+        match data_type {
+            DataType::Raw(_) if written.as_object().is_some() => self.json(data_type, false),
+            DataType::Struct(s) => fill_to_object(s, &self.element(data_type), written),
+            other => self.to_json_v3(other),
+        }
+    }
+
     /// The `fill_value` of a `.zarray`; it has no form for the payload of a NaN, which becomes `"NaN"`.
     /// That of a struct is its bytes as `element` has them.
     pub fn to_json_v2(&self, element: impl Into<ElementType>) -> Value {
@@ -180,7 +189,7 @@ impl Fill {
             DataType::VarBytes => Value::from(STANDARD.encode(v)),
             DataType::VarJson => json::parse(v, v.len()).unwrap_or(Value::Null),
             DataType::VarArray(_) => Value::from(0),
-            DataType::Struct(s) => fill_to_object(s, &self.element(data_type)),
+            DataType::Struct(s) => fill_to_object(s, &self.element(data_type), &Value::Null),
             // The parsers of types know no others.
             _ => Value::Null,
         }
@@ -438,19 +447,24 @@ fn put_values(element: ElementType, shape: &[u64], value: &Value, place: &mut [u
 }
 
 /// The object for one native element.
-fn fill_to_object(s: &Struct, bytes: &[u8]) -> Value {
+fn fill_to_object(s: &Struct, bytes: &[u8], written: &Value) -> Value {
     let mut members = Map::new();
-    for f in s.fields().iter().filter(|f| !f.name.is_empty()) {
+    for (i, f) in s.fields().iter().enumerate().filter(|(_, f)| !f.name.is_empty()) {
         let place = bytes.get(f.offset..f.offset + f.size()).unwrap_or_default();
-        members.insert(f.name.as_str().into(), values_of(f.element, &f.shape, place));
+        members.insert(f.name.as_str().into(), values_of(f.element, &f.shape, place, parse_v3::type_of_field(written, i)));
     }
     Value::Object(members)
 }
 
-fn values_of(element: ElementType, shape: &[u64], place: &[u8]) -> Value {
+fn values_of(element: ElementType, shape: &[u64], place: &[u8], written: &Value) -> Value {
     match shape.split_first() {
-        None => to_native(element, place).map_or(Value::Null, |native| Fill::from_bytes(&native).to_json_v3(element.data_type.native())),
-        Some((&n, rest)) => place.chunks((place.len() / n.max(1) as usize).max(1)).map(|part| values_of(element, rest, part)).collect(),
+        None => {
+            let native = to_native(element, place);
+            native.map_or(Value::Null, |native| Fill::from_bytes(&native).to_json_v3_as(element.data_type.native(), written))
+        }
+        Some((&n, rest)) => {
+            place.chunks((place.len() / n.max(1) as usize).max(1)).map(|part| values_of(element, rest, part, written)).collect()
+        }
     }
 }
 

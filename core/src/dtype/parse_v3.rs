@@ -108,6 +108,11 @@ fn by_name(name: &str) -> Result<DataType> {
 
 /// The `data_type` member for that type.
 pub fn to_json(data_type: DataType) -> Value {
+    to_json_as(data_type, &Value::Null)
+}
+
+/// The same, with raw bytes by the name `raw_bytes` where `given`, which is a `data_type` too, has that (J-12).
+pub fn to_json_as(data_type: DataType, given: &Value) -> Value {
     let configured = |configuration: Value| {
         let members = [("name".to_string(), Value::from(data_type.name())), ("configuration".to_string(), configuration)];
         Value::Object(members.into_iter().collect())
@@ -116,8 +121,9 @@ pub fn to_json(data_type: DataType) -> Value {
     match data_type {
         DataType::Bytes(n) => configured(json!({"length_bytes": n})),
         DataType::Text(n) => configured(json!({"length_bytes": n * 4})),
+        DataType::Raw(n) if given["name"].as_str() == Some(data_type.name()) => configured(json!({"length_bytes": n})),
         DataType::Raw(n) => Value::from(format!("r{}", u64::from(n) * 8)),
-        DataType::Struct(s) => to_object(s),
+        DataType::Struct(s) => to_object(s, given),
         DataType::DateTime(u) | DataType::TimeDelta(u) => configured(unit(u)),
         number => Value::from(number.name()),
     }
@@ -158,9 +164,16 @@ fn field_v3(value: &Value, depth: usize) -> Result<Field> {
 }
 
 /// The `data_type` of v3 for a struct that [`check_v3`] accepts.
-fn to_object(s: &Struct) -> Value {
-    let field = |f: &Field| json!({"name": f.name.as_str(), "data_type": to_json(f.element.data_type)});
-    json!({"name": "struct", "configuration": {"fields": s.fields().iter().map(field).collect::<Value>()}})
+fn to_object(s: &Struct, given: &Value) -> Value {
+    let field =
+        |(i, f): (usize, &Field)| json!({"name": f.name.as_str(), "data_type": to_json_as(f.element.data_type, type_of_field(given, i))});
+    json!({"name": "struct", "configuration": {"fields": s.fields().iter().enumerate().map(field).collect::<Value>()}})
+}
+
+/// The type of a field in a `data_type` of either form of structs; null where it has no such field.
+pub(super) fn type_of_field(data_type: &Value, i: usize) -> &Value {
+    let field = &data_type["configuration"]["fields"][i];
+    if field.as_array().is_some() { &field[1] } else { &field["data_type"] }
 }
 
 /// Refuses structs that v3 has no form for: fields with shapes, without names, or in different byte orders.

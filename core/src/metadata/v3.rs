@@ -173,16 +173,18 @@ pub fn group_from(document: Map) -> Result<GroupMeta> {
 }
 
 /// A fresh document of an array. Members that must not be understood are carried over from `meta.document`, and its
-/// `attributes`.
+/// `attributes`, and the name that it has for raw bytes.
 pub fn write_array(meta: &ArrayMeta) -> Map {
     let mut out = Map::new();
     out.insert("zarr_format".into(), 3.into());
     out.insert("node_type".into(), "array".into());
     out.insert("shape".into(), number_list(&meta.shape));
-    out.insert("data_type".into(), parse_v3::to_json(meta.data_type));
+    let data_type = parse_v3::to_json_as(meta.data_type, &meta.document["data_type"]);
+    let fill = meta.fill.to_json_v3_as(meta.data_type, &data_type);
+    out.insert("data_type".into(), data_type);
     out.insert("chunk_grid".into(), grid_to_json(&meta.grid));
     out.insert("chunk_key_encoding".into(), keys_to_json(meta.keys));
-    out.insert("fill_value".into(), meta.fill.to_json_v3(meta.data_type));
+    out.insert("fill_value".into(), fill);
     let codecs: &[Extension] = if let Codecs::V3(list) = &meta.codecs { list } else { &[] };
     out.insert("codecs".into(), Value::Array(codecs.iter().map(Extension::to_v3).collect()));
     if let Some(names) = &meta.dimension_names {

@@ -208,6 +208,13 @@ impl Spec {
         Ok(())
     }
 
+    /// The text that the type was made of. A document of version 3 has raw bytes by the name that it has there (J-12).
+    pub fn set_type_words(&mut self, text: &str) {
+        if let Ok(words) = json::parse_text(text) {
+            self.document.insert("data_type".into(), words);
+        }
+    }
+
     /// The fill value: one native element of type `data_type` (of text or bytes of variable length: its bytes), converted to the
     /// array's; one that does not fit is an error of kind `Range`.
     pub fn set_fill(&mut self, data_type: DataType, element: &[u8]) -> Result<()> {
@@ -872,6 +879,45 @@ mod tests {
             (Spec::from_json(&v2("null", r#"[{"id":"bz2"}]"#)).unwrap(), "filters", r#"[{"id":"bz2","level":1}]"#),
         ] {
             assert_eq!(document(&spec)[member].to_string(), written);
+        }
+    }
+
+    #[test]
+    fn raw_bytes_keep_the_name_that_they_were_given() {
+        let raw = r#"{"name":"raw_bytes","configuration":{"length_bytes":3}}"#;
+        let fields = |of: &str| {
+            format!(
+                r#"{{"name":"struct","configuration":{{"fields":[{{"name":"n","data_type":"int8"}},{{"name":"x","data_type":{of}}}]}}}}"#
+            )
+        };
+        let text = |data_type: &str, fill: &str| {
+            format!(
+                r#"{{"zarr_format":3,"node_type":"array","shape":[4],"data_type":{data_type},"chunk_grid":{{"name":"regular","configuration":{{"chunk_shape":[4]}}}},
+                "chunk_key_encoding":{{"name":"default"}},"fill_value":{fill},"codecs":["bytes"]}}"#
+            )
+        };
+        let (list, base64) = ("[1,2,255]", r#""AQL/""#);
+        let in_struct = |fill: &str| format!(r#"{{"n":0,"x":{fill}}}"#);
+        for (data_type, fill, written) in [
+            (raw.to_string(), base64.to_string(), base64.to_string()),
+            (raw.to_string(), list.to_string(), base64.to_string()),
+            (r#""r24""#.into(), base64.into(), list.into()),
+            (fields(raw), in_struct(list), in_struct(base64)),
+            (fields(r#""r24""#), in_struct(base64), in_struct(list)),
+            (fields(&fields(raw)), in_struct(&in_struct(base64)), in_struct(&in_struct(base64))),
+        ] {
+            let meta = v3::array_from(json::parse_object(text(&data_type, &fill).as_bytes(), 1 << 20).unwrap()).unwrap();
+            let mut asked = Spec::new(meta.data_type, &[4]).unwrap();
+            asked.set_fill_json(&fill).unwrap();
+            asked.set_type_words(&data_type);
+            let mut copy = Spec::like(&meta, Map::new(), None, &mut Vec::new()).unwrap();
+            for spec in [&Spec::from_json(&text(&data_type, &fill)).unwrap(), &asked, &copy] {
+                let d = document(spec);
+                assert_eq!((d["data_type"].to_string(), d["fill_value"].to_string()), (data_type.clone(), written.clone()));
+                assert_eq!(v3::array_from(d).unwrap().fill, meta.fill);
+            }
+            copy.set_data_type(DataType::Int16).unwrap();
+            assert_eq!(document(&copy)["data_type"].to_string(), r#""int16""#);
         }
     }
 
