@@ -4,7 +4,7 @@
 //! Both versions are read by one set of rules, which includes the odd spellings of other writers; each is written
 //! in its own. A decimal number that exceeds a floating-point type is rounded to infinity, as IEEE 754 rounds.
 
-use super::fill_number::{first, float, float_to_json, integer, integer_to_json};
+use super::fill_number::{complex_of_text, first, float, float_to_json, integer, integer_to_json};
 use super::registered::RegisteredType;
 use super::run::Run;
 use super::transfer::Transfer;
@@ -373,6 +373,7 @@ fn complex(data_type: DataType, value: &Value) -> Result<Fill> {
             }
             Ok(fill)
         }
+        Value::String(text) => complex_of_text(text).map_or_else(|| Err(unfit(data_type, value)), |parts| complex(data_type, &parts)),
         _ => Err(unfit(data_type, value)),
     }
 }
@@ -738,6 +739,14 @@ mod tests {
         assert_eq!(Fill::from_json_v2(Complex128, &json!(2)).unwrap().to_json_v2(Complex128).to_string(), "[2.0,0.0]");
         for value in [json!(1), json!([1]), json!([1, 2, 3]), json!([1, true]), json!("NaN"), json!(null)] {
             refused(Complex64, &value);
+        }
+        for (text, parts) in
+            [("0j", json!([0, 0])), ("-1.5j", json!([0, -1.5])), ("1+2j", json!([1, 2])), ("(-1e-05-2.5e+20j)", json!([-1e-05, -2.5e20]))]
+        {
+            assert_eq!(Fill::from_json_v3(Complex128, &json!(text)).unwrap(), Fill::from_json_v3(Complex128, &parts).unwrap(), "{text}");
+        }
+        for text in ["", "j", "1", "(1+2j", "1+j", "nanj", "1+2", "1 + 2j", "1e+j", "+"] {
+            refused(Complex128, &json!(text));
         }
         assert_eq!(Fill::from_json_v3(Complex64, &json!([1, null])).unwrap_err().field(), Some("[1]"));
     }

@@ -203,3 +203,13 @@ fn shortest_f16(value: f32, code: u16) -> String {
     let number = short.and_then(|text| text.parse::<f64>().ok()).unwrap_or(value.into());
     format!("{number:?}")
 }
+
+/// The parts of a number as Python prints it, `0j` or `(1+2j)`: simplezarr writes such texts.
+pub(super) fn complex_of_text(text: &str) -> Option<Value> {
+    let inner = text.strip_prefix('(').map_or(Some(text), |rest| rest.strip_suffix(')'))?.strip_suffix('j')?;
+    let is_sign = |at: usize| at > 0 && inner[at..].starts_with(['+', '-']) && !inner[..at].ends_with(['e', 'E']);
+    let sign = inner.char_indices().map(|(at, _)| at).find(|&at| is_sign(at));
+    let (real, imaginary) = inner.split_at(sign.unwrap_or(0));
+    let number = |part: &str| part.parse::<f64>().ok().filter(|n| n.is_finite()).map(Value::from);
+    Some(Value::from(vec![number(if real.is_empty() { "0" } else { real })?, number(imaginary)?]))
+}
