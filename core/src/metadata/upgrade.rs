@@ -6,7 +6,7 @@ use super::draft::filters;
 use super::extension::Extension;
 use super::v2::DIMENSIONS;
 use super::{ArrayMeta, Codecs, Dialect, Format, Map, Order, Value, v3};
-use crate::dtype::ElementType;
+use crate::dtype::{ElementType, check_v3};
 use crate::error::{Error, ErrorKind, Result, err};
 use crate::grid::key::KeyEncoding;
 
@@ -70,6 +70,7 @@ fn with_codecs(meta: &ArrayMeta, mut attributes: Map, codecs: Vec<Extension>) ->
         document,
         ..meta.clone()
     };
+    check_v3(new.data_type).map_err(|e| e.at_field("dtype"))?;
     let again = v3::array_from(v3::write_array(&new)).map_err(|e| no_form(&e))?;
     if again.data_type != meta.data_type || again.fill.element(meta.data_type) != meta.fill.element(meta.data_type) {
         let field = if again.data_type == meta.data_type { "fill_value" } else { "data_type" };
@@ -234,6 +235,21 @@ mod tests {
         assert!(may_recode(&array(&v2_array(strange), Map::new()).unwrap_err()));
         let e = array(&v2_array(r#","compressor":{"id":"blosc","shuffle":7}"#), Map::new()).unwrap_err();
         assert!(!may_recode(&e), "{e}");
+    }
+
+    #[test]
+    fn fields_that_have_no_form_are_named() {
+        for (dtype, said) in [
+            (r#"[["x","<f4",[3]],["y","<i4"]]"#, "the field \"x\" has a shape"),
+            (r#"[["a",[["x","<f4",[3]]]],["y","<i4"]]"#, "the field \"x\" has a shape"),
+            (r#"[["x","|i1"],["","|V3"],["y","<i4"]]"#, "padding between the fields"),
+        ] {
+            let mut meta = v2_array(&format!(r#","dtype":{dtype}"#));
+            meta.fill = crate::dtype::fill::Fill::undefined();
+            for e in [array(&meta, Map::new()), recoded(&meta, Map::new())].map(Result::unwrap_err) {
+                assert!(e.field() == Some("dtype") && e.message().contains(said) && !may_recode(&e), "{e}");
+            }
+        }
     }
 
     #[test]
