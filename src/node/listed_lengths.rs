@@ -4,10 +4,11 @@
 //! there, whoever changes something else of such an array leaves the listed length as it is.
 
 use super::path;
+use crate::codec::complete::completed;
 use crate::limits::MAX_DOCUMENT;
 use crate::metadata::consolidated::Listed;
 use crate::metadata::json::splice::TextObject;
-use crate::metadata::{Map, Value, json, number_list, v2, v3};
+use crate::metadata::{ArrayMeta, Map, Value, json, number_list, v2, v3};
 use std::collections::HashMap;
 
 /// Which lengths of an array consolidated metadata are told: a bit for each dimension.
@@ -166,12 +167,13 @@ pub(super) fn plain(key: &str, value: &Value) -> Value {
     let Value::Object(mut object) = value.clone() else { return value.clone() };
     object.shift_remove(v3::CONSOLIDATED);
     let is_v3_array = object.get("node_type").is_some_and(|kind| kind == "array");
+    let with_parameters = |meta: ArrayMeta| ArrayMeta { codecs: completed(&meta.codecs, meta.data_type, meta.shape.len()), ..meta };
     if is_v3_array && let Ok(meta) = v3::array_from(object.clone()) {
-        object = v3::write_array(&meta);
+        object = v3::write_array(&with_parameters(meta));
     } else if key.rsplit('/').next() == Some(v2::ARRAY)
         && let Ok(meta) = v2::array_from(object.clone())
     {
-        object = v2::write_array(&meta);
+        object = v2::write_array(&with_parameters(meta));
     }
     object.retain(|name, member| name != "attributes" || member.as_object().is_none_or(|all| !all.is_empty()));
     Value::Object(object)

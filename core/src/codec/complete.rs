@@ -68,6 +68,9 @@ pub fn completed(codecs: &Codecs, data_type: DataType, rank: usize) -> Codecs {
         Codecs::V2 { filters, compressor, .. } => {
             for codec in filters.iter_mut().chain(compressor).filter(|codec| registered::find_v2(&codec.name).is_none()) {
                 if let Some(members) = row(NUMCODECS, &codec.name) {
+                    if codec.name == "zstd" {
+                        codec.configuration.retain(|name, value| name != "checksum" || value.as_bool() == Some(true));
+                    }
                     fill_in(&mut codec.configuration, members, Style::V2, ElementType::native(data_type));
                 }
             }
