@@ -7,6 +7,7 @@
 #include <cmath>
 #include <numeric>
 #include <stdexcept>
+#include <thread>
 
 template <class F>
 static void throws(int line, ozarr_status status, const char *says, F call) {
@@ -427,6 +428,22 @@ static void series_write_all_variables() {
     THROWS(OZARR_ERR_NOT_FOUND, "height", ozarr::series::open(ds, "height"));
 }
 
+static void threads_share_a_series() {
+    auto ds = ozarr::dataset::create("shared_series.zarr");
+    ds.define_dimension("x", 3);
+    ds.define_time("time", 0, "seconds since 2026-01-01");
+    for (int k = 0; k < 16; k++) ds.define_variable<float>("v" + std::to_string(k), {"time", "x"});
+    auto steps = ozarr::series::open(ds, "time");
+    auto &itself = steps;
+    steps = std::move(itself);
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 4; t++)
+        threads.emplace_back([&steps, t] { for (int k = t; k < 16; k += 4) steps.put("v" + std::to_string(k), std::vector<float>(3, 1)); });
+    for (auto &thread : threads) thread.join();
+    steps.step(0);
+    steps.close();
+}
+
 // A checkpoint is committed: closing it like a group would give it up.
 template <class Group>
 constexpr auto closes(int) -> decltype(std::declval<Group &>().close(), bool()) { return true; }
@@ -476,6 +493,7 @@ int main() {
     appenders_take_any_memory();
     specifications_in_detail();
     series_write_all_variables();
+    threads_share_a_series();
     checkpoints_are_whole();
     return finish();
 }

@@ -5,6 +5,8 @@
 #include <ozarr/dataset.hpp>
 
 #include <map>
+#include <memory>
+#include <mutex>
 #include <string>
 
 namespace ozarr {
@@ -146,7 +148,8 @@ public:
         ozarr_group *h = nullptr;
         OZARR_HPP_TRY(ozarr_dataset_open_group(d.get(), &h));
         s.group_ = detail::handle<ozarr_group, ozarr_group_free>(h);
-        s.dimension_ = dimension;
+        s.known_ = std::make_unique<known>();
+        s.known_->dimension = dimension;
         return s;
     }
     /// The values of a variable for the step that comes next, from `size` elements at `data`; they are copied.
@@ -197,9 +200,7 @@ private:
     }
     /// The shape of a step of a variable: that of its array, 1 long along the dimension of the series.
     detail::problem step_shape(const char *name, index &shape) {
-        const auto known = shapes_.find(name);
-        if (known != shapes_.end()) shape = known->second;
-        if (known != shapes_.end()) return {};
+        if (known_->find(name, shape)) return {};
         ozarr_array *a = nullptr;
         if (ozarr_group_open_array(group_.get(), name, &a) != OZARR_OK) return error::last();
         const detail::handle<ozarr_array, ozarr_array_free> owned(a);
@@ -211,15 +212,30 @@ private:
         for (std::int32_t d = 0; d < rank; d++) {
             if (detail::text(of_dimension, [&](char *b, std::size_t n, std::size_t *l) { return ozarr_array_dimension_name(a, d, b, n, l, nullptr); }) != OZARR_OK)
                 return error::last();
-            if (of_dimension == dimension_) shape[static_cast<std::size_t>(d)] = 1;
+            if (of_dimension == known_->dimension) shape[static_cast<std::size_t>(d)] = 1;
         }
-        shapes_.emplace(name, shape);
+        const std::lock_guard<std::mutex> lock(known_->mutex);
+        known_->shapes.emplace(name, shape);
         return {};
     }
 
+    /// What is known of the variables, which several threads may put at the same time.
+    struct known {
+        std::string dimension;
+        std::mutex mutex;
+        std::map<std::string, index> shapes;
+        /// Gives the shape of a step of a variable, if it was asked for before.
+        bool find(const char *name, index &shape) {
+            const std::lock_guard<std::mutex> lock(mutex);
+            const auto at = shapes.find(name);
+            if (at == shapes.end()) return false;
+            shape = at->second;
+            return true;
+        }
+    };
+
     detail::handle<ozarr_group, ozarr_group_free> group_;
-    std::string dimension_;
-    std::map<std::string, index> shapes_;
+    std::unique_ptr<known> known_;
 };
 
 /// A count of units, as in "hours since 2026-01-01", as a date and time: "2026-01-31 12:30:00". Without a calendar: the standard one.
