@@ -2,13 +2,14 @@
 //! Specification: v2, "Arrays"; v3 core, "Array metadata".
 
 use super::document::array_document;
+use super::lost::OpenArray;
 use super::state::{ArrayState, Handling, store_waiting};
 use super::stored::StoredDocument;
 use super::{Attributes, Explanation, NodeKind, Spec, Store, lookup, path};
 use crate::codec::BoundChain;
 use crate::counting;
+use crate::dtype::DataType;
 use crate::dtype::fill::Fill;
-use crate::dtype::{DataType, ElementType};
 use crate::engine::stats::Counters;
 use crate::engine::{
     self, ArrayCache, BoundArray, Changes, ChunkCache, CoordinateSelection, Growing, Growths, Memory, Selection, WriteBack,
@@ -19,7 +20,7 @@ use crate::grid::Grid;
 use crate::limits::Dims;
 use crate::metadata::lint::{self, Finding, Severity};
 use crate::metadata::v3::Document;
-use crate::metadata::{ArrayMeta, Codecs, Dialect, Format, Map, Value, json, v2, v3};
+use crate::metadata::{ArrayMeta, Dialect, Format, Map, Value, json, v2, v3};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -36,6 +37,7 @@ struct ArrayInner {
     /// by another process is the document itself.
     listed: AtomicBool,
     stats: Arc<Counters>,
+    _open: Arc<OpenArray>,
 }
 
 impl Drop for ArrayInner {
@@ -98,8 +100,9 @@ impl Array {
         let stats = Counters::below(store.stats());
         let handling = Handling { cache: store.context().chunk_cache().map(ChunkCache::for_array), ..Handling::default() };
         let state = ForkPreserved::new(Arc::new(ArrayState::new(store, &path, meta, &handling)?.counting(&stats)));
-        let (handling, listed) = (ForkPreserved::new(handling), AtomicBool::new(listed));
-        Ok(Array(Arc::new(ArrayInner { store: store.clone(), path, state, handling, listed, stats }), Arc::new(attributes)))
+        let (_open, listed) = (OpenArray::new(store, &path, &handling.growths), AtomicBool::new(listed));
+        let (store, handling) = (store.clone(), ForkPreserved::new(handling));
+        Ok(Array(Arc::new(ArrayInner { store, path, state, handling, listed, stats, _open }), Arc::new(attributes)))
     }
 
     /// The same array for another handle, which collects changes of the attributes for itself.
@@ -173,15 +176,6 @@ impl Array {
     /// The type of the elements.
     pub fn data_type(&self) -> DataType {
         self.state().meta.data_type
-    }
-
-    /// The type of the elements with the byte order that the document gives it; v3's gives none.
-    pub fn stored_type(&self) -> ElementType {
-        let state = self.state();
-        match state.meta.codecs {
-            Codecs::V2 { element, .. } => element,
-            Codecs::V3(_) => state.meta.data_type.into(),
-        }
     }
 
     /// What missing chunks hold.
@@ -416,6 +410,7 @@ impl Array {
 
     /// The state of a document that was just read or written.
     pub(super) fn state_of(&self, meta: ArrayMeta) -> Result<ArrayState> {
+        self.lose_waiting();
         let handling = Handling { before: Some(self.state()), ..self.0.handling.read(Handling::clone) };
         let state = ArrayState::new(&self.0.store, &self.0.path, meta, &handling)?;
         Ok(state.counting(&self.0.stats).at_home_of(&self.state()))

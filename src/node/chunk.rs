@@ -312,6 +312,7 @@ impl ArrayShardWriter {
 
     /// Completes the shard and makes it visible.
     pub fn finish(&mut self) -> Result<()> {
+        self.array.check_changeable()?;
         self.writer.finish()
     }
 }

@@ -3,7 +3,7 @@
 
 use super::lookup::{self, find, find_bare};
 use super::stored::StoredDocument;
-use super::{NodeKind, Store, above, document, draft, in_use, marker, path, upkeep};
+use super::{NodeKind, Store, above, document, draft, in_use, lost, marker, path, upkeep};
 use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::limits::MAX_DOCUMENT;
 use crate::metadata::{Format, Map, v2, v3};
@@ -117,6 +117,12 @@ fn refuse_array(store: &Store, above: &str, found: &StoredDocument) -> Result<()
 /// it said of the nodes below: the same call goes on with what is left, which an absent group would hide from it. An array loses its document first, and
 /// a marker says that what is left of it is no file of a user.
 fn erase_all(store: &Store, path: &str) -> Result<()> {
+    erase_keys(store, path)?;
+    lost::tell(store, path);
+    Ok(())
+}
+
+fn erase_keys(store: &Store, path: &str) -> Result<()> {
     store.check_erasable()?;
     let (shared, prefix) = (store.shared(), path::prefix(path));
     let has_names = shared.files().is_some();
@@ -185,6 +191,7 @@ fn empty_group(store: &Store, path: &str) -> Result<&'static str> {
 /// Removes a node and all below it, but for one key directly below: what that tells of the place is true whenever this ends.
 pub(super) fn erase_around(store: &Store, path: &str, kept: &str) -> Result<()> {
     erase_documents(store, path)?;
+    lost::tell(store, path);
     erase_below(store, &path::prefix(path), kept)
 }
 
@@ -370,6 +377,9 @@ pub(super) fn replace<M>(store: &Store, path: &str, mut publish: impl FnMut(&Sto
     let replaced = replaced.inspect_err(|_| drop(upkeep::add_missed(store, path)));
     let replaced = replaced.map_err(|e| if e.key().is_some() { e } else { e.at_key(path) })?;
     note_documents(store, path);
+    if replaced {
+        lost::tell(store, path);
+    }
     Ok(made.filter(|_| replaced))
 }
 

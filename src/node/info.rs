@@ -1,7 +1,8 @@
 //! What an array is, as text and as JSON.
 
 use super::{Array, json};
-use crate::metadata::{ArrayMeta, Value, v3_grid};
+use crate::dtype::ElementType;
+use crate::metadata::{ArrayMeta, Codecs, Value, v3_grid};
 
 impl Array {
     /// The chunks as the document has them: `[4, 3]` for chunks of one shape, `[[4, 4, 2], 3]` with extents that are listed.
@@ -12,6 +13,15 @@ impl Array {
     /// The array in a few words: `float64 [100, 64, 64] in chunks of [50, 32, 64]`.
     pub fn describe(&self) -> String {
         describe(&self.state().meta)
+    }
+
+    /// The type of the elements with the byte order that the document gives it; v3's gives none.
+    pub fn stored_type(&self) -> ElementType {
+        let state = self.state();
+        match state.meta.codecs {
+            Codecs::V2 { element, .. } => element,
+            Codecs::V3(_) => state.meta.data_type.into(),
+        }
     }
 
     /// Returns the bytes of all elements in memory; `None` if elements are of variable length, or the number does not fit in 64 bits.

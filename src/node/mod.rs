@@ -44,6 +44,7 @@ mod kinds;
 mod lines;
 mod listed_lengths;
 mod lookup;
+mod lost;
 mod marker;
 mod migrate;
 mod origin;

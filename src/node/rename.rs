@@ -2,7 +2,7 @@
 
 use super::lookup::require;
 use super::walk::{self, ListedGroup, Wanted};
-use super::{Create, NodeKind, Store, copy, document, hierarchy, in_use, path, upkeep};
+use super::{Create, NodeKind, Store, copy, document, hierarchy, in_use, lost, path, upkeep};
 use crate::error::Result;
 use crate::metadata::Format;
 
@@ -25,6 +25,7 @@ impl Store {
         let moved = self.move_node((&path, &to_path), found.format, changed);
         // A node that stays where it was is told of there again. The error is the one to tell.
         let copied = !moved.inspect_err(|_| drop(upkeep::add_missed(self, &path)))?;
+        lost::tell(self, &path);
         if copied { self.erase_node(&path) } else { Ok(()) }
     }
 

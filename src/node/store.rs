@@ -2,7 +2,7 @@
 
 use super::begun::Mark;
 use super::listed_lengths::Lengths;
-use super::store_options::{Consolidate, OPTIONS, Options, REMOTE_OPTIONS, set_remote_json};
+use super::store_options::{Consolidate, OPTIONS, Options, PlaceOf, REMOTE_OPTIONS, set_remote_json};
 use super::transformed::Transformed;
 use super::v2_changes::V2Changes;
 use super::{Context, Mode, path};
@@ -267,6 +267,13 @@ impl Store {
     /// Names the place of the node at `path`, whichever folder above it is the store's root; the places of nodes below it begin with its own.
     pub(super) fn place(&self, path: &str) -> String {
         crate::engine::footprint::place(&self.0.shared.describe(), &super::path::prefix(path))
+    }
+
+    /// Which stores have the same places.
+    pub(super) fn place_of(&self) -> PlaceOf {
+        let is_named = self.0.shared.files().is_some() || matches!(self.0.root, Some((Root::Remote(..), _)));
+        let server = is_named.then(|| self.0.options.server.clone());
+        PlaceOf { store: Arc::as_ptr(&self.0.innermost).cast::<()>() as usize, server }
     }
 
     /// Whether both are parts or caches of one store, or that store itself.

@@ -133,6 +133,21 @@ impl Options {
     }
 }
 
+/// What makes the places of nodes of two stores comparable.
+pub(super) struct PlaceOf {
+    /// The address of the innermost store.
+    pub store: usize,
+    /// What the options say of the server; nothing of folders. `None` where several stores may have one name.
+    pub server: Option<Vec<String>>,
+}
+
+impl PlaceOf {
+    /// Whether nodes of one place in both are one node.
+    pub fn is_one_with(&self, other: &PlaceOf) -> bool {
+        self.store == other.store || (self.server.is_some() && self.server == other.server)
+    }
+}
+
 /// The names of all options, for messages.
 pub(super) const OPTIONS: &str = "one of \"cloud.…\", \"file.sync\", \"file.lock\", \"file.publish\", \"consolidated\", \"consolidate\", \"nczarr\", \"zarr_format\", \"dimension_separator\", \"bytes_fill\", \"empty_chunks\", \"clipped_chunks\", \"checksums\" or \"unknown_members\"";
 

@@ -65,7 +65,18 @@ impl Array {
     pub(super) fn check_changeable(&self) -> Result<()> {
         self.store().check_writable()?;
         self.renew_listed()?;
-        self.state().meta.dialect.refuse()
+        let state = self.state();
+        state.bound.as_ref().map_or(Ok(()), |bound| bound.check_there())?;
+        state.meta.dialect.refuse()
+    }
+
+    /// What waits of an array that was replaced is not for the new one, whose document was just read.
+    pub(super) fn lose_waiting(&self) {
+        if let Ok(bound) = &self.state().bound
+            && bound.check_there().is_err()
+        {
+            bound.write_back.iter().for_each(|kept| kept.lose());
+        }
     }
 
     /// Looks at the document again where the handle knows it from consolidated metadata only and the store can be written: before a call that

@@ -180,6 +180,20 @@ impl BoundArray {
         Ok(())
     }
 
+    /// Refuses to store anything of an array that this process has erased or replaced since its document was read: it would be left without a
+    /// document, or be taken for what is there now. Errors: `State`.
+    pub fn check_there(&self) -> Result<()> {
+        if self.growths.by_now.losses.load(Ordering::Acquire) == self.growths.known_losses {
+            return Ok(());
+        }
+        let place = self.place();
+        bail!(
+            State,
+            "the array {} was erased, renamed or replaced since this handle was opened: open it again",
+            place.trim_end_matches('/')
+        )
+    }
+
     /// Returns the array without a place where parts of chunks wait.
     pub(super) fn without_write_back(self: &Arc<Self>) -> Arc<BoundArray> {
         if self.write_back.is_none() { self.clone() } else { Arc::new(BoundArray { write_back: None, ..(**self).clone() }) }
@@ -191,12 +205,13 @@ impl BoundArray {
     }
 }
 
-/// How often a handle has made its array longer, and shorter, and what a state of the array knows of that.
+/// How often a handle has made its array longer, and shorter, and lost it, and what a state of the array knows of that.
 #[derive(Clone, Default)]
 pub struct Growths {
     by_now: Arc<GrowthCounts>,
     known: u64,
     known_cuts: u64,
+    known_losses: u64,
 }
 
 #[derive(Default)]
@@ -204,6 +219,7 @@ struct GrowthCounts {
     begun: AtomicU64,
     ended: AtomicU64,
     cuts: AtomicU64,
+    losses: AtomicU64,
     /// The lengths of the dimensions, once the array was cut.
     shape: ForkPreserved<Dims>,
 }
@@ -238,6 +254,11 @@ impl Growths {
         }
     }
 
+    /// Notes that the array was erased, or another node put in its place. A state that is made from now on is of what is there then.
+    pub fn lose(&self) {
+        self.by_now.losses.fetch_add(1, Ordering::AcqRel);
+    }
+
     /// Those of a state that is made now. It does not know of a growth that is under way.
     pub fn as_of_now(&self) -> Growths {
         self.knowing(self.by_now.ended.load(Ordering::Acquire))
@@ -249,7 +270,8 @@ impl Growths {
     }
 
     fn knowing(&self, known: u64) -> Growths {
-        Growths { by_now: self.by_now.clone(), known, known_cuts: self.by_now.cuts.load(Ordering::Acquire) }
+        let (cuts, losses) = (self.by_now.cuts.load(Ordering::Acquire), self.by_now.losses.load(Ordering::Acquire));
+        Growths { by_now: self.by_now.clone(), known, known_cuts: cuts, known_losses: losses }
     }
 
     /// Returns the lengths that the array has now, if it was cut since the state was made.

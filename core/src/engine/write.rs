@@ -186,6 +186,7 @@ impl WriteJob {
     pub fn of_waiting(array: &Arc<BoundArray>, kept: &Arc<WriteBack>, chunk: &Dims) -> Result<Option<WriteJob>> {
         let Some(array) = array.reaching(chunk) else { return Ok(None) };
         let Some((selection, memory)) = kept.region(&array.grid, &array.shape, array.data_type, chunk)? else { return Ok(None) };
+        array.check_there()?;
         let job = job(&Admitted::from_write_back(&array), &selection, (&memory).into())?;
         Ok(Some(WriteJob { settles: Some((kept.clone(), chunk.clone())), ..job }))
     }

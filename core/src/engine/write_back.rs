@@ -97,6 +97,8 @@ pub(super) struct WaitingPart {
     /// The shape of the chunk and the type of the elements.
     shape: Dims,
     data_type: DataType,
+    /// Its array was erased or replaced since.
+    is_lost: bool,
 }
 
 impl WaitingPart {
@@ -120,7 +122,7 @@ impl WaitingPart {
 
     /// The document may have been replaced by that of another array.
     fn check(&self, shape: &[u64], data_type: DataType) -> Result<()> {
-        if (self.shape.as_slice(), self.data_type) != (shape, data_type) {
+        if self.is_lost || (self.shape.as_slice(), self.data_type) != (shape, data_type) {
             return Err(replaced());
         }
         Ok(())
@@ -129,7 +131,7 @@ impl WaitingPart {
 
 /// The error of a part that waits for an array that is not there any more.
 fn replaced() -> Error {
-    err!(State, "the array has other chunks or elements by now than when a part of a chunk was written, which waits still")
+    err!(State, "the array was erased or replaced since a part of a chunk was written, which waits still")
 }
 
 /// A box of elements in a chunk.
@@ -332,6 +334,12 @@ impl WriteBack {
         self.forget(chunk);
     }
 
+    /// What waits by now is never stored: its array was erased or replaced.
+    pub fn lose(&self) {
+        let parts: Vec<Arc<Mutex<WaitingPart>>> = lock(self.state.get()).parts.values().map(|waiting| waiting.part.clone()).collect();
+        parts.iter().for_each(|part| lock(part).is_lost = true);
+    }
+
     /// Drops what waits at and behind the index `end` along dimension `dim`.
     pub fn drop_from(&self, grid: &Grid, dim: usize, end: u64) {
         let parts: Vec<(Dims, Arc<Mutex<WaitingPart>>)> =
@@ -400,7 +408,7 @@ impl WriteBack {
             self.give_back(buffer);
             bail!(NoMemory, "no memory for a table of more than {count} chunks that wait");
         }
-        let part = WaitingPart { buffer: Some(buffer), span, shape: new.shape.clone(), data_type: new.data_type };
+        let part = WaitingPart { buffer: Some(buffer), span, shape: new.shape.clone(), data_type: new.data_type, is_lost: false };
         state.clock += 1;
         let used = state.clock;
         state.parts.insert(new.chunk.clone(), Waiting { part: Arc::new(Mutex::new(part)), used });

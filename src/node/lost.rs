@@ -1,0 +1,141 @@
+//! Arrays that are open while this process erases them, renames them, or puts another node in their place: what is stored later through the handles
+//! of before would be left behind, or be taken for the new node's. Other processes are not told.
+
+use super::Store;
+use super::store_options::PlaceOf;
+use crate::engine::Growths;
+use crate::fork::{ForkPreserved, Lazy};
+use std::sync::{Arc, Weak};
+
+/// The arrays that are open.
+static OPEN: Lazy<ForkPreserved<Vec<Weak<OpenArray>>>> = Lazy::new(ForkPreserved::default);
+
+/// What an array is found by as long as it is open.
+pub(super) struct OpenArray {
+    place: String,
+    of: PlaceOf,
+    growths: Growths,
+}
+
+impl OpenArray {
+    /// Notes that the array at `path` is open until the result is dropped.
+    pub fn new(store: &Store, path: &str, growths: &Growths) -> Arc<OpenArray> {
+        let open = Arc::new(OpenArray { place: store.place(path), of: store.place_of(), growths: growths.clone() });
+        OPEN.get().write(|all| {
+            // Now and then, so that opening many arrays takes no longer for each.
+            if all.len().is_power_of_two() {
+                all.retain(|other| other.strong_count() > 0);
+            }
+            if all.try_reserve(1).is_ok() {
+                all.push(Arc::downgrade(&open));
+            }
+        });
+        open
+    }
+}
+
+/// Tells the arrays at `path` and below it that they are there no more.
+pub(super) fn tell(store: &Store, path: &str) {
+    let (place, of) = (store.place(path), store.place_of());
+    let all: Vec<Arc<OpenArray>> = OPEN.get().read(|all| all.iter().filter_map(Weak::upgrade).collect());
+    all.iter().filter(|open| open.place.starts_with(&place) && open.of.is_one_with(&of)).for_each(|open| open.growths.lose());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{keys, kind, memory, message, read_all, spec, spec_v2, view, write_all};
+    use super::super::tests_growth::Folder;
+    use super::super::tests_store::{Next, Told};
+    use crate::engine::Selection;
+    use crate::error::{ErrorKind, Result};
+    use crate::node::{Array, Context, Create, Group, Mode, Store};
+    use crate::store::local::{LocalStore, SyncMode};
+    use crate::store::memory::MemoryStore;
+    use std::sync::Arc;
+
+    /// Writes elements 2 and 3 of 8, half of a chunk of 4.
+    fn write_part(array: &Array) -> Result<()> {
+        let part = Selection::new(&[8], &[2], &[2], None).unwrap();
+        // SAFETY: the memory lives as long as the call.
+        unsafe { array.write(&part, &view(&mut [9, 9], &[2])) }
+    }
+
+    /// A change that takes the array `g/a` away from the handles on it.
+    type Change = fn(&Store);
+
+    const CHANGES: [(&str, Change); 6] = [
+        ("erase", |store| store.erase_node("g/a").unwrap()),
+        ("erase its group", |store| store.erase_node("g").unwrap()),
+        ("overwrite", |store| drop(Array::create(store, "g/a", &spec(&[8], &[4]), Create::Overwrite).unwrap())),
+        ("overwrite its group", |store| drop(Group::create(store, "g", None, Create::Overwrite).unwrap())),
+        ("rename", |store| store.rename_node("g/a", "g/b").unwrap()),
+        ("copy over it", |store| store.copy_node("other", (store, "g/a"), Create::Overwrite, false, &mut |_, _| Ok(())).unwrap()),
+    ];
+
+    #[test]
+    fn nothing_is_stored_through_handles_of_an_array_that_was_erased_or_replaced() {
+        let folder = Folder::new("lost");
+        let again = Store::from_shared(
+            &Context::with_threads(1),
+            Arc::new(LocalStore::open(&folder.0, true, SyncMode::None).unwrap()),
+            Mode::ReadWrite,
+        );
+        let in_memory = memory();
+        let part = in_memory.below("", Mode::ReadWrite).unwrap();
+        for (name, change) in CHANGES {
+            for (mine, others) in [(&folder.1, &folder.1), (&folder.1, &again), (&in_memory, &in_memory), (&in_memory, &part)] {
+                for made in [spec(&[8], &[4]), spec_v2(&[8], &[4])] {
+                    mine.erase_node("").unwrap_or_default();
+                    write_all(&Array::create(mine, "other", &made, Create::New).unwrap(), &mut [5; 8]);
+                    let new = || Array::create(mine, "g/a", &made, Create::New).unwrap();
+                    let (array, neighbour) = (new(), Array::create(mine, "g_/a", &made, Create::New).unwrap());
+                    let (waiting, idle) = (Array::open(mine, "g/a").unwrap(), Array::open(mine, "g/a").unwrap());
+                    [&waiting, &idle].iter().for_each(|array| array.set_write_back(1 << 20).unwrap());
+                    write_part(&waiting).unwrap();
+                    change(others);
+                    let left = keys(mine);
+                    let text = message(write_part(&array));
+                    assert!(
+                        text.contains("g/a was erased, renamed or replaced since this handle was opened: open it again"),
+                        "{name}: {text}"
+                    );
+                    assert_eq!(
+                        [kind(array.chunk_write(&[0], false, b"x")), kind(array.chunk_erase(&[0], false))],
+                        [ErrorKind::State; 2],
+                        "{name}"
+                    );
+                    // What waits is told of, and handles in which nothing waits can be closed.
+                    assert_eq!([kind(waiting.flush()), kind(waiting.close()), kind(write_part(&idle))], [ErrorKind::State; 3], "{name}");
+                    [&array, &idle].iter().for_each(|array| array.flush().and(array.close()).unwrap());
+                    // It is not taken for what was put there, either.
+                    if Array::open(mine, "g/a").is_ok() {
+                        [&waiting, &array].iter().for_each(|array| array.refresh().unwrap());
+                        assert_eq!([kind(write_part(&waiting)), kind(waiting.flush())], [ErrorKind::State; 2], "{name}");
+                        write_part(&array).unwrap();
+                        array.chunk_erase(&[0], false).unwrap();
+                    }
+                    drop((waiting, idle, array));
+                    if name != "copy over it" {
+                        assert_eq!(keys(mine), left, "{name}");
+                    }
+                    write_part(&neighbour).unwrap();
+                    Array::create(mine, "g/a", &made, Create::Overwrite).and_then(|array| write_part(&array)).unwrap();
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn stores_of_one_name_are_not_told_of_each_other() {
+        let named = || {
+            let told = Told { inner: Arc::new(MemoryStore::new()), tell: |_: Next<'_>| Ok(()), name: Some("s3://bucket/run.zarr") };
+            Store::from_shared(&Context::with_threads(1), Arc::new(told), Mode::ReadWrite)
+        };
+        let stores = [named(), named()];
+        let arrays = stores.each_ref().map(|store| Array::create(store, "a", &spec(&[8], &[4]), Create::New).unwrap());
+        stores[0].erase_node("a").unwrap();
+        assert_eq!(kind(write_part(&arrays[0])), ErrorKind::State);
+        write_part(&arrays[1]).unwrap();
+        assert_eq!(read_all(&arrays[1])[2], 9);
+    }
+}
