@@ -4,6 +4,7 @@ import datetime
 import json
 
 import numpy as np
+import numpy.ma  # else loaded by the first write, which a `__del__` may do when the interpreter ends and loads nothing more
 
 from . import _raw as raw
 from ._library import RangeError, ValueTypeError, handle, lib, text
@@ -30,6 +31,11 @@ def small(number):
     return np.dtype(getattr(ml_dtypes, SMALL[number]))
 
 
+def address(array):
+    """Where the memory of an array is. `array.ctypes` looks for a module each time, which fails when the interpreter ends."""
+    return array.__array_interface__["data"][0]
+
+
 def code_of(dtype):
     """The number of a numpy type in the library; None if it has none."""
     dtype = np.dtype(dtype)
@@ -42,14 +48,24 @@ def code_of(dtype):
 def native_of(value, dtype):
     """Numbers in memory for elements of a type, which the library then converts: an array of numpy's own types in this machine's order."""
     given = np.asarray(value)
-    if dtype.kind in "iu" and given.dtype.kind in "fO" and not isinstance(value, np.ndarray):
-        # Integers of which some need 64 bits without a sign are floats, or objects, to numpy.
+    if dtype.kind in "iu" and not isinstance(value, np.ndarray) and (given.dtype.kind == "O" or given.dtype.kind == "f" and (abs(given) >= 2**53).any()):
+        # Large integers beside floats, or of which some need 64 bits without a sign, are floats, or objects, to numpy.
         objects = np.asarray(value, object)
-        if all(isinstance(one, (int, np.integer)) for one in objects.flat):
-            given = exact(objects, dtype)
+        if any(isinstance(one, (int, np.integer)) for one in objects.flat):
+            given = whole_numbers(objects, dtype)
     if code_of(given.dtype) is None:
         given = exact(given, dtype)
     return given if given.dtype.isnative else given.astype(given.dtype.newbyteorder("="))
+
+
+def whole_numbers(objects, dtype):
+    """Numbers of several classes as integers of a type: numpy takes each by itself."""
+    try:
+        return exact(objects, dtype)
+    except RangeError:
+        raise
+    except (OverflowError, ValueError) as e:
+        raise RangeError(f"some of the values do not fit into {dtype}: {e}") from None
 
 
 def unmasked(value):

@@ -11,6 +11,13 @@ def exact(where, check, same):
     z = ozarr.create(where / "big.zarr", (2,), "u8")
     z[...] = [2**63 + 1, 1]
     check(z[...].tolist() == [2**63 + 1, 1], "integers of 64 bits without a sign")
+    # A list of floats and integers is an array of floats to numpy, which takes each by itself where it assigns them.
+    for given in ([1.0, 2**53 + 1], (2**64 - 1, 0.5), [[np.float32(2), np.uint64(2**63 + 1)]]):
+        z[...] = given
+        check(z[...].tolist() == [int(one) for one in np.ravel(np.array(given, object))], f"{given} as integers: {z[...]}")
+    z.append([1.0, 2**53 + 1])
+    check(z[2:].tolist() == [1, 2**53 + 1], "integers beside floats that are appended")
+    z.resize((2,))
     i1 = ozarr.create(where / "i1.zarr", (3,), "i1")
     table = ozarr.create(where / "table.zarr", (3, 300), "i4", chunks=(2, 100))
     model = np.arange(900).reshape(3, 300)
@@ -36,7 +43,7 @@ def exact(where, check, same):
                    lambda: pickle.dumps(ozarr.Store.memory()),
                    # What the library has no type for is converted by numpy, which says nothing.
                    lambda: i1.write(0, np.longdouble(300.5)), lambda: i1.write(0, np.array([300.5], object)), lambda: i1.write(0, np.timedelta64(300, "s")), create((2,), "i1", fill_value=np.longdouble(300)),
-                   lambda: i1.append(np.array([300], np.longdouble)), lambda: z.write(..., [np.uint64(2**63), np.int64(-1)]), lambda: z.write(0, np.longdouble(-1)), lambda: flag.write(0, "False"),
+                   lambda: i1.append(np.array([300], np.longdouble)), lambda: z.write(..., [np.uint64(2**63), np.int64(-1)]), lambda: z.write(0, np.longdouble(-1)), lambda: z.write(..., [1.0, 2**64]), lambda: z.write(..., [float("nan"), 2**53 + 1]), lambda: z.write(..., [1.0, -2**63 - 1]), lambda: flag.write(0, "False"),
                    lambda: when.write(0, np.datetime64("3000-01-01")), lambda: when.write(0, "3000-01-01"), create((2,), "M8[ns]", fill_value=np.datetime64("3000-01-01")),
                    lambda: group.attrs.__setitem__("when", np.datetime64("2000-01-01", "ns")), lambda: group.attrs.put({"when": np.array([5], "m8[ns]")}),
                    # What lies below a mask is nothing that a program wants stored.
