@@ -76,7 +76,7 @@ class OzarrBackendEntrypoint(BackendEntrypoint):
     url = "https://ozarr.org"
     supports_groups = True
     open_dataset_parameters = ("filename_or_obj", "drop_variables", "mask_and_scale", "decode_times", "concat_characters", "decode_coords",
-                               "use_cftime", "decode_timedelta", "group", "use_zarr_fill_value_as_mask", "storage_options")
+                               "use_cftime", "decode_timedelta", "group", "use_zarr_fill_value_as_mask", "storage_options", "consolidated")
 
     def guess_can_open(self, filename_or_obj):
         # xarray asks in the order of names, and what its own engine opens is left to that, which has other options.
@@ -85,17 +85,18 @@ class OzarrBackendEntrypoint(BackendEntrypoint):
 
     def open_dataset(self, filename_or_obj, *, drop_variables=None, mask_and_scale=True, decode_times=True, concat_characters=True,
                      decode_coords=True, use_cftime=None, decode_timedelta=None, group=None, use_zarr_fill_value_as_mask=None,
-                     storage_options=None):
-        store = OzarrDataStore(opened(filename_or_obj, group, storage_options), use_zarr_fill_value_as_mask, drop_variables)
+                     storage_options=None, consolidated=None):
+        store = OzarrDataStore(opened(filename_or_obj, group, storage_options, consolidated), use_zarr_fill_value_as_mask, drop_variables)
         return StoreBackendEntrypoint().open_dataset(
             store, mask_and_scale=mask_and_scale, decode_times=decode_times, concat_characters=concat_characters, decode_coords=decode_coords,
             drop_variables=drop_variables, use_cftime=use_cftime, decode_timedelta=decode_timedelta)
 
-    def open_groups_as_dict(self, filename_or_obj, *, group=None, storage_options=None, **options):
-        root = opened(filename_or_obj, group, storage_options)
+    def open_groups_as_dict(self, filename_or_obj, *, group=None, storage_options=None, consolidated=None, **options):
+        root = opened(filename_or_obj, group, storage_options, consolidated)
         paths = ["", *(path for path, kind in root.list(depth=-1).items() if kind == "group")]
         above = f"{group.strip('/')}/" if group else ""
-        return {f"/{path}": self.open_dataset(filename_or_obj, group=above + path, storage_options=storage_options, **options) for path in paths}
+        options |= {"storage_options": storage_options, "consolidated": consolidated}
+        return {f"/{path}": self.open_dataset(filename_or_obj, group=above + path, **options) for path in paths}
 
     def open_datatree(self, filename_or_obj, **options):
         from xarray import DataTree
@@ -113,11 +114,16 @@ def found(location, path):
     return Store(location, "r").open(path)
 
 
-def opened(location, group, options):
-    """The group at a path in a location, with the options of a store."""
+def opened(location, group, options, consolidated):
+    """The group at a path in a location, with the options of a store. Consolidated metadata are used where they are, unless that is False."""
     path = (group or "").strip("/")
     location = os.fspath(location)
-    node = Store(location, "r", **options).open(path) if options else found(location, path)
+    if consolidated is not None and not consolidated:
+        options = {"consolidated": "never"} | (options or {})
+    try:
+        node = Store(location, "r", **options).open(path) if options else found(location, path)
+    except NotFoundError as e:
+        raise NotFoundError(str(e).replace("no array", "no group", 1), e.status, e.name, e.key, e.field) from None
     if isinstance(node, Array):
         raise ValueError(f"{location}/{path} is an array, expected a group of variables")
     assert isinstance(node, Group)
