@@ -21,18 +21,19 @@ def version():
 
 def has_feature(name):
     """Whether this build has the codec, store or format `name`."""
-    return lib.has_feature(name.encode())
+    from ._library import utf8
+    return lib.has_feature(utf8(name, "the name of a feature"))
 
 
 def set_option(key, value):
     """Changes a setting of the default context: "threads", "strict", "chunk_cache" and the others of ozarr_context_set."""
-    from ._library import setting
-    lib.context_set(None, key.encode(), setting(value))
+    from ._library import setting, utf8
+    lib.context_set(None, utf8(key, "the name of a setting"), setting(value))
 
 
 def get_option(key):
-    from ._library import text
-    return text(lib.context_get, None, key.encode())
+    from ._library import text, utf8
+    return text(lib.context_get, None, utf8(key, "the name of a setting"))
 
 
 def __getattr__(name):

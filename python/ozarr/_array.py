@@ -1,6 +1,7 @@
 """Arrays, with numpy's indices."""
 import base64
 import ctypes as C
+import operator
 
 import numpy as np
 
@@ -8,6 +9,7 @@ from . import _index, _types
 from . import _raw as raw
 from ._library import ArgumentError, Error, handle, integers, lib, text
 from ._node import Node
+from ._types import address
 
 
 def memory_of(array, strides, code, dtype=None):
@@ -15,7 +17,7 @@ def memory_of(array, strides, code, dtype=None):
     low = sum((n - 1) * s for n, s in zip(array.shape, array.strides) if s < 0 and n)
     high = sum((n - 1) * s for n, s in zip(array.shape, array.strides) if s > 0 and n) + array.itemsize
     given = integers(strides)
-    memory = raw.ozarr_memory(struct_size=C.sizeof(raw.ozarr_memory), data=array.ctypes.data + low, size=high - low if array.size else 0,
+    memory = raw.ozarr_memory(struct_size=C.sizeof(raw.ozarr_memory), data=address(array) + low, size=high - low if array.size else 0,
                               offset=-low, strides=C.cast(given, C.c_void_p), type=code, dtype=dtype)
     return memory, (array, given)
 
@@ -100,7 +102,7 @@ class Array(Node):
             fill = text(lib.array_fill_text, self._handle)
             return fill if self._code == raw.OZARR_STRING else fill.encode()
         out, defined = np.zeros((), self.dtype), C.c_bool()
-        lib.array_fill_value(self._handle, out.ctypes.data, out.nbytes, C.byref(defined))
+        lib.array_fill_value(self._handle, address(out), out.nbytes, C.byref(defined))
         return out[()] if defined.value else None
 
     def __len__(self):
@@ -109,6 +111,8 @@ class Array(Node):
         return self.shape[0]
 
     def __repr__(self):
+        if self._handle is None:
+            return "<closed ozarr.Array>"
         return f"<ozarr.Array {self.path!r} shape={self.shape} dtype={self.dtype} chunks={self.chunks}>"
 
     def __array__(self, dtype=None, copy=None):
@@ -195,14 +199,14 @@ class Array(Node):
     def _move_points(self, function, points, array):
         flat = np.ascontiguousarray(array).reshape(-1)
         memory, keep = self._memory(flat, flat.strides)
-        function(self._handle, points.points.ctypes.data, len(points.points), C.byref(memory))
+        function(self._handle, address(points.points), len(points.points), C.byref(memory))
         if function is lib.array_read_points and not np.shares_memory(flat, array):
             array[...] = flat.reshape(array.shape)
         del keep
 
     def _move_lists(self, function, lists, array):
         counts = integers([len(values) for values in lists])
-        pointers = (C.c_void_p * max(1, len(lists)))(*(values.ctypes.data for values in lists))
+        pointers = (C.c_void_p * max(1, len(lists)))(*(address(values) for values in lists))
         memory, keep = self._memory(array, array.strides)
         function(self._handle, counts, pointers, C.byref(memory))
         del keep
@@ -254,7 +258,7 @@ class Array(Node):
         given = _types.broadcast(given, selection.shape).reshape(selection.count)
         data, offsets = _types.flattened(given.ravel(), self._code, self._list_type())
         region, lists = region_of(selection.start, selection.count, selection.step)
-        lib.array_write_varlen(self._handle, C.byref(region), offsets.ctypes.data, data, len(data))
+        lib.array_write_varlen(self._handle, C.byref(region), address(offsets), data, len(data))
         del lists
 
     def resize(self, shape, keep=False):
@@ -267,13 +271,15 @@ class Array(Node):
         """Makes the array longer along `axis` by `values`, behind what other handles and programs have appended."""
         is_variable = self._code in _types.VARIABLE
         values = np.asarray(_types.unmasked(values), object) if is_variable else np.asarray(self._values(values), order="C")
-        axis, shape = _index.integer(axis, self.ndim, "axis"), self.shape
+        if not -self.ndim <= operator.index(axis) < self.ndim:
+            raise IndexError(f"axis {axis} is out of bounds: the array has {self.ndim} dimensions")
+        axis, shape = axis % self.ndim, self.shape
         if values.ndim != self.ndim or values.shape[:axis] + values.shape[axis + 1:] != shape[:axis] + shape[axis + 1:]:
             raise ValueError(f"the values have the shape {values.shape}, the array {shape}: all but dimension {axis} must agree")
         if not is_variable:
-            return lib.array_append(self._handle, axis, values.shape[axis], _types.code_of(values.dtype) or self._code, values.ctypes.data, values.nbytes)
+            return lib.array_append(self._handle, axis, values.shape[axis], _types.code_of(values.dtype) or self._code, address(values), values.nbytes)
         data, offsets = _types.flattened(values.ravel(), self._code, self._list_type())
-        lib.array_append_varlen(self._handle, axis, values.shape[axis], offsets.ctypes.data, data, len(data))
+        lib.array_append_varlen(self._handle, axis, values.shape[axis], address(offsets), data, len(data))
 
 
 class Outer:

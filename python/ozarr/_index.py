@@ -71,7 +71,7 @@ def integer(entry, length, dim):
     except TypeError:
         raise IndexError(f"dimension {dim}: {entry!r} is no index: integers, slices, '...', None and arrays of integers or bools are") from None
     if not -length <= value < length:
-        raise IndexError(f"dimension {dim}: index {value} is outside of 0 to {length}")
+        raise IndexError(f"dimension {dim}: index {value} is out of bounds for the length {length}")
     return value + length if value < 0 else value
 
 
@@ -91,8 +91,8 @@ def array_index(entry, length, dim):
         raise IndexError(f"dimension {dim}: an index of the type {entry.dtype} is no array of integers or bools")
     given, entry = entry, entry.astype("i8")
     outside = (given < -length) | (given >= length)
-    if outside.any():
-        raise IndexError(f"dimension {dim}: index {given[outside].flat[0]} is outside of 0 to {length}")
+    if np.count_nonzero(outside):
+        raise IndexError(f"dimension {dim}: index {given[outside].flat[0]} is out of bounds for the length {length}")
     return np.where(entry < 0, entry + length, entry)
 
 

@@ -108,6 +108,16 @@ def whole(kind):
 TYPES = raw.TYPES | {"s": Text} | {letter: whole(raw.TYPES[letter]) for letter in "iuqz"}
 
 
+def utf8(value, what):
+    """A text as the library takes it; `what` names the argument."""
+    if not isinstance(value, str):
+        raise ArgumentError(f"{what} is {value!r}, expected a text")
+    try:
+        return value.encode()
+    except UnicodeEncodeError as e:
+        raise ArgumentError(f"{what} has {value[e.start]!r}, half of a surrogate pair, which UTF-8 cannot store") from None
+
+
 class Functions:
     """The functions of the library by their names without `ozarr_`, each declared when it is first used. One that returns a status
     raises the exception of an error; the interpreter's lock is released during each call."""
@@ -128,8 +138,25 @@ class Functions:
         function.argtypes = [TYPES[letter] for letter in signature[1:]]
         if signature[0] == "i" and name != "abi_version":
             function.errcheck = check
-        setattr(self, name, function)
-        return function
+
+        def call(*arguments):
+            try:
+                return function(*arguments)
+            except C.ArgumentError as e:
+                raise refused(name, arguments, str(e)) from None
+
+        setattr(self, name, call)
+        return call
+
+
+def refused(name, arguments, message):
+    """The exception of an argument that ctypes does not convert."""
+    # "argument 2: ArgumentError: why"; before Python 3.11 with the whole name of the class.
+    place, kind, why = message.split(": ", 2)
+    if "ArgumentError" in kind:
+        return ArgumentError(why)
+    value = arguments[int(place.removeprefix("argument ")) - 1]
+    return ArgumentError(f"{value!r} is of the type {type(value).__name__}, which ozarr_{name} does not take")
 
 
 def check(status, function, arguments):
@@ -186,7 +213,7 @@ def handle(function, *arguments):
 
 def texts(values):
     """A list of strings or None as const char *const []."""
-    given = [None if value is None else value.encode() for value in values]
+    given = [None if value is None else utf8(value, "an entry of a list") for value in values]
     for value in given:
         Text.from_param(value)
     return (C.c_char_p * max(1, len(given)))(*given)

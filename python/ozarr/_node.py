@@ -5,7 +5,10 @@ from collections.abc import MutableMapping
 
 import numpy as np
 
-from ._library import lib, setting, text
+from ._library import lib, setting, text, utf8
+
+
+NAME = "the name of an attribute"
 
 
 class Attributes(MutableMapping):
@@ -15,13 +18,13 @@ class Attributes(MutableMapping):
         self._node = node
 
     def __getitem__(self, name):
-        return json.loads(text(lib.attr_get_json, self._node._as_node(), name.encode()))
+        return json.loads(text(lib.attr_get_json, self._node._as_node(), utf8(name, NAME)))
 
     def __setitem__(self, name, value):
-        lib.attr_set_json(self._node._as_node(), name.encode(), json.dumps(value, default=plain).encode())
+        lib.attr_set_json(self._node._as_node(), utf8(name, NAME), as_json(value))
 
     def __delitem__(self, name):
-        lib.attr_erase(self._node._as_node(), name.encode())
+        lib.attr_erase(self._node._as_node(), utf8(name, NAME))
 
     def __iter__(self):
         return iter(self.asdict())
@@ -36,7 +39,7 @@ class Attributes(MutableMapping):
 
     def put(self, values):
         """Replaces all attributes, in one write."""
-        lib.attrs_set(self._node._as_node(), json.dumps(dict(values), default=plain).encode())
+        lib.attrs_set(self._node._as_node(), as_json(dict(values)))
 
     def update(self, /, *values, **more):
         """Sets several attributes, in one write. Those that other handles and programs have set meanwhile stay."""
@@ -50,6 +53,11 @@ class Attributes(MutableMapping):
 
     def __repr__(self):
         return repr(self.asdict())
+
+
+def as_json(value):
+    """Values of attributes as JSON."""
+    return utf8(json.dumps(value, default=plain, ensure_ascii=False), "an attribute")
 
 
 def plain(value):
@@ -94,10 +102,10 @@ class Node:
 
     def set(self, key, value):
         """Changes a setting of this handle: see ozarr_node_set for the list."""
-        lib.node_set(self._as_node(), key.encode(), setting(value))
+        lib.node_set(self._as_node(), utf8(key, "the name of a setting"), setting(value))
 
     def get_setting(self, key):
-        return text(lib.node_get, self._as_node(), key.encode())
+        return text(lib.node_get, self._as_node(), utf8(key, "the name of a setting"))
 
     def refresh(self):
         """Reads the metadata again, which other handles and processes may have changed."""

@@ -2,16 +2,17 @@
 import ctypes as C
 import os
 import re
+from collections.abc import Mapping
 from urllib.parse import quote
 
 import numpy as np
 
 from . import _raw as raw
 from ._array import Array
-from ._library import Error, NotFoundError, handle, integers, lib, setting, text, texts
+from ._library import ArgumentError, Error, NotFoundError, ValueTypeError, handle, integers, lib, setting, text, texts, utf8
 from ._node import Attributes, Node
 from ._spec import CREATE, Spec, choice
-from ._types import code_of, unmasked
+from ._types import address, code_of, unmasked
 
 
 def where(location):
@@ -27,26 +28,30 @@ def lasting(location):
     return scheme + os.path.join(quote(os.fsencode(here)) if kind == "file:" else here, path)
 
 
-class Group(Node):
-    """A group: a mapping of names (or paths, "a/b") to arrays and groups."""
+class Group(Node, Mapping):
+    """A group: a mapping of names (or paths, "a/b") to arrays and groups, of which each is opened when it is asked for. Assigning makes a new
+    array, and `del` erases; two groups are equal where they are one object."""
 
     _kind = "group"
+    __eq__, __hash__ = object.__eq__, object.__hash__
 
     def __getitem__(self, path):
         try:
-            return self._child(Array, handle(lib.group_open_array, self._handle, path.encode()), path, self._mode)
+            return self._child(Array, handle(lib.group_open_array, self._handle, utf8(path, "the path")), path, self._mode)
         except Error as e:
             if e.status != raw.OZARR_ERR_NODE_KIND:
                 raise
-        return self._child(Group, handle(lib.group_open_group, self._handle, path.encode()), path, self._mode)
+        return self._child(Group, handle(lib.group_open_group, self._handle, utf8(path, "the path")), path, self._mode)
 
     def __setitem__(self, path, values):
         """Creates an array of those values. None is left where they cannot be stored; of numbers also after a kill."""
         values = np.asarray(unmasked(values))
         code = code_of(values.dtype)
+        if odd := [one for one in values.flat if not isinstance(one, str)][:1] if values.dtype.kind == "O" else []:
+            raise ValueTypeError(f"{odd[0]!r} has no type in an array: give numbers of at most 64 bits, texts, or an array")
         if code is not None:
             values = np.asarray(values, values.dtype if values.dtype.isnative else values.dtype.newbyteorder("="), order="C")
-            return lib.group_put(self._handle, path.encode(), code, values.ndim, integers(values.shape), values.ctypes.data, values.nbytes)
+            return lib.group_put(self._handle, utf8(path, "the path"), code, values.ndim, integers(values.shape), address(values), values.nbytes)
         with self.create(path, values.shape, str if values.dtype.kind in "TO" else values.dtype) as array:
             try:
                 array[...] = values
@@ -55,18 +60,28 @@ class Group(Node):
                 raise
 
     def __delitem__(self, path):
-        lib.group_erase(self._handle, path.encode())
+        lib.group_erase(self._handle, utf8(path, "the path"))
 
     def __contains__(self, path):
+        found = self.get(path) if isinstance(path, str) else None
+        if found is not None:
+            found.close()
+        return found is not None
+
+    def get(self, path, default=None):
         try:
-            self[path].close()
+            return self[path]
         except NotFoundError:
-            return False
-        return True
+            return default
+        except ArgumentError as e:
+            # What cannot be the path of a node is the path of none.
+            if e.status not in (0, raw.OZARR_ERR_NAME):
+                raise
+            return default
 
     def list(self, pattern=None, depth=1):
         """The paths of the nodes below, and "array", "group" or "unknown": down to `depth` levels (-1: all), those that match `pattern`."""
-        cursor = handle(lib.group_list_nodes, self._handle, pattern.encode() if pattern else None, depth)
+        cursor = handle(lib.group_list_nodes, self._handle, utf8(pattern, "the pattern") if pattern else None, depth)
         kinds = {raw.OZARR_NODE_KIND_ARRAY: "array", raw.OZARR_NODE_KIND_GROUP: "group"}
         more, kind, out = C.c_bool(), C.c_int32(), {}
         try:
@@ -91,14 +106,17 @@ class Group(Node):
     def items(self):
         return [(name, self[name]) for name in self.list()]
 
+    def values(self):
+        return [self[name] for name in self.list()]
+
     def create(self, path, shape, dtype="f8", mode="new", **choices):
         """Creates an array below: `choices` as for `ozarr.create`."""
         with Spec(shape, dtype, **choices) as spec:
-            found = handle(lib.group_create_array, self._handle, path.encode(), spec, choice(CREATE, mode, "mode"))
+            found = handle(lib.group_create_array, self._handle, utf8(path, "the path"), spec, choice(CREATE, mode, "mode"))
         return self._child(Array, found, path, "r+")
 
     def create_group(self, path, mode="new"):
-        found = handle(lib.group_create_group, self._handle, path.encode(), choice(CREATE, mode, "mode"))
+        found = handle(lib.group_create_group, self._handle, utf8(path, "the path"), choice(CREATE, mode, "mode"))
         return self._child(Group, found, path, "r+")
 
     def consolidate(self):
@@ -106,7 +124,7 @@ class Group(Node):
         lib.group_consolidate(self._handle)
 
     def __repr__(self):
-        return f"<ozarr.Group {self.path!r}: {', '.join(self.list())}>"
+        return f"<ozarr.Group {self.path!r}: {', '.join(self.list())}>" if self._handle is not None else "<closed ozarr.Group>"
 
 
 class Store:
@@ -118,7 +136,7 @@ class Store:
             return
         self._location = lasting(location)
         given = [x for key, value in options.items() for x in (key.replace("__", "."), setting(value).decode())]
-        self._handle = handle(lib.store_open_ex, None, where(location), mode.encode(), texts([*given, None]))
+        self._handle = handle(lib.store_open_ex, None, where(location), utf8(mode, "mode"), texts([*given, None]))
 
     def __reduce__(self):
         if self._location is None:
@@ -134,18 +152,18 @@ class Store:
     def open(self, path=""):
         """The array or group at a path."""
         kind = C.c_int32()
-        lib.store_node_kind(self._handle, path.encode(), C.byref(kind))
+        lib.store_node_kind(self._handle, utf8(path, "the path"), C.byref(kind))
         if kind.value == raw.OZARR_NODE_KIND_GROUP:
-            return Group(handle(lib.group_open_at, self._handle, path.encode()), mode=self._mode, store=self)
-        return Array(handle(lib.array_open_at, self._handle, path.encode()), mode=self._mode, store=self)
+            return Group(handle(lib.group_open_at, self._handle, utf8(path, "the path")), mode=self._mode, store=self)
+        return Array(handle(lib.array_open_at, self._handle, utf8(path, "the path")), mode=self._mode, store=self)
 
     def create(self, path, shape, dtype="f8", mode="new", **choices):
         """Creates an array: `choices` as for `ozarr.create`."""
         with Spec(shape, dtype, **choices) as spec:
-            return Array(handle(lib.array_create_at, self._handle, path.encode(), spec, choice(CREATE, mode, "mode")), mode="r+", store=self)
+            return Array(handle(lib.array_create_at, self._handle, utf8(path, "the path"), spec, choice(CREATE, mode, "mode")), mode="r+", store=self)
 
     def create_group(self, path="", mode="new", zarr_format=3):
-        found = handle(lib.group_create_at, self._handle, path.encode(), zarr_format, choice(CREATE, mode, "mode"))
+        found = handle(lib.group_create_at, self._handle, utf8(path, "the path"), zarr_format, choice(CREATE, mode, "mode"))
         return Group(found, mode="r+", store=self)
 
     def flush(self):
@@ -176,7 +194,7 @@ def reopen_store(location, mode, options):
 def open(location, mode="r"):
     """Opens the array or the group at `location`, a path or a URL. `mode`: "r" for reading only, "r+" for reading and writing."""
     array, group = C.c_void_p(), C.c_void_p()
-    lib.node_open(where(location), mode.encode(), C.byref(array), C.byref(group))
+    lib.node_open(where(location), utf8(mode, "mode"), C.byref(array), C.byref(group))
     location = lasting(location)
     return Array(array.value, location, mode) if array.value else Group(group.value, location, mode)
 
@@ -184,7 +202,7 @@ def open(location, mode="r"):
 def create(location, shape, dtype="f8", mode="new", **choices):
     """Creates an array at `location`. `mode`: "new", "overwrite", or "open" (if it would be just so). `dtype` is numpy's, `str` or
     `bytes`. Choices: chunks, inner_chunks (chunks are then shards of these), fill_value, dimension_names, attributes, compressor
-    ("zstd", "blosc:lz4", "gzip", "none", ...), level, shuffle, keep_bits, checksum, order, big_endian, separator, zarr_format, members
+    ("zstd", "blosc:lz4", "gzip", "none", ...; None, the default, is "zstd", and not "none"), level, shuffle, keep_bits, checksum, order, big_endian, separator, zarr_format, members
     (parts of the metadata document, as JSON)."""
     with Spec(shape, dtype, **choices) as spec:
         found = handle(lib.array_create_ex, where(location), spec, choice(CREATE, mode, "mode"))

@@ -7,8 +7,8 @@ import numpy as np
 
 from . import _types
 from . import _raw as raw
-from ._library import ArgumentError, handle, integers, lib, texts
-from ._node import plain
+from ._library import ArgumentError, handle, integers, lib, texts, utf8
+from ._node import as_json
 
 CREATE = {"new": raw.OZARR_CREATE_NEW, "overwrite": raw.OZARR_CREATE_OVERWRITE, "open": raw.OZARR_CREATE_OPEN_IF_SAME}
 SHUFFLES = {None: raw.OZARR_SHUFFLE_DEFAULT, "none": raw.OZARR_SHUFFLE_NONE, "byte": raw.OZARR_SHUFFLE_BYTE, "bit": raw.OZARR_SHUFFLE_BIT}
@@ -28,10 +28,11 @@ class Spec:
 
     def __enter__(self):
         rank, shape = len(self.shape), integers(self.shape)
-        if self.dtype is str or self.dtype is bytes or getattr(self.dtype, "kind", "") == "T":
+        if self.dtype is not str and self.dtype is not bytes:
+            self.dtype = np.dtype(self.dtype)
+        if self.dtype is str or self.dtype is bytes or self.dtype.kind == "T":
             code = raw.OZARR_BYTES if self.dtype is bytes else raw.OZARR_STRING
         else:
-            self.dtype = np.dtype(self.dtype)
             code = _types.code_of(self.dtype)
         if code is not None:
             self.spec = handle(lib.spec_new, code, rank, shape)
@@ -49,7 +50,7 @@ class Spec:
                 if name not in SETTERS:
                     raise ArgumentError(f"there is no choice {name!r} about an array: {', '.join(SETTERS)}")
                 if value is not None and name not in ("level", "fill_value"):
-                    SETTERS[name](self, value)
+                    self.choose(name, value)
             # Last: it is converted to the type, and a format may not have one.
             if "fill_value" in self.choices:
                 self.fill(self.choices["fill_value"])
@@ -60,6 +61,13 @@ class Spec:
 
     def __exit__(self, *error):
         lib.spec_free(self.spec)
+
+    def choose(self, name, value):
+        try:
+            SETTERS[name](self, value)
+        except ArgumentError as e:
+            # Of what the library refuses it names the field.
+            raise e if e.status else ArgumentError(f"{name}: {e}") from None
 
     def names(self, values):
         if len(values) != len(self.shape):
@@ -82,11 +90,11 @@ class Spec:
             try:
                 # As it is in memory: the type that is stored may have another order of bytes, and numpy's fields other places.
                 element = self.single(_types.exact(value, _types.of_dtype(dtype)))
-                return lib.spec_set_fill_dtype(self.spec, dtype, element.ctypes.data, element.nbytes)
+                return lib.spec_set_fill_dtype(self.spec, dtype, _types.address(element), element.nbytes)
             finally:
                 lib.dtype_free(dtype)
         element = self.single(_types.native_of(value, self.dtype))
-        lib.spec_set_fill_value(self.spec, _types.code_of(element.dtype), element.ctypes.data)
+        lib.spec_set_fill_value(self.spec, _types.code_of(element.dtype), _types.address(element))
 
     def single(self, element):
         if element.ndim:
@@ -95,7 +103,7 @@ class Spec:
 
     def members(self, values):
         for name, value in values.items():
-            lib.spec_set_member_json(self.spec, name.encode(), json.dumps(value).encode())
+            lib.spec_set_member_json(self.spec, utf8(name, "the name"), utf8(json.dumps(value, ensure_ascii=False), "the value"))
 
 
 SETTERS = {
@@ -104,14 +112,14 @@ SETTERS = {
     "inner_chunks": lambda s, v: s.lengths(lib.spec_set_inner_chunks, v),
     "fill_value": None,
     "dimension_names": lambda s, v: s.names(list(v)),
-    "attributes": lambda s, v: lib.spec_set_member_json(s.spec, b"attributes", json.dumps(v, default=plain).encode()),
-    "compressor": lambda s, v: lib.spec_set_compressor(s.spec, v.encode(), -1 if s.choices.get("level") is None else s.choices["level"]),
+    "attributes": lambda s, v: lib.spec_set_member_json(s.spec, b"attributes", as_json(v)),
+    "compressor": lambda s, v: lib.spec_set_compressor(s.spec, utf8(v, "the name"), -1 if s.choices.get("level") is None else s.choices["level"]),
     "level": None,
     "shuffle": lambda s, v: lib.spec_set_shuffle(s.spec, choice(SHUFFLES, v, "shuffle")),
     "keep_bits": lambda s, v: lib.spec_set_keep_bits(s.spec, v),
     "checksum": lambda s, v: lib.spec_set_checksum(s.spec, v),
     "order": lambda s, v: lib.spec_set_order(s.spec, choice({"C": raw.OZARR_ORDER_C, "F": raw.OZARR_ORDER_F}, v, "order")),
     "big_endian": lambda s, v: lib.spec_set_big_endian(s.spec, v),
-    "separator": lambda s, v: lib.spec_set_separator(s.spec, v.encode()),
+    "separator": lambda s, v: lib.spec_set_separator(s.spec, utf8(v, "it")),
     "members": lambda s, v: s.members(v),
 }

@@ -5,6 +5,7 @@
 """
 import argparse, os, pickle, random, re, shutil, subprocess, sys, threading, warnings
 from pathlib import Path
+from collections.abc import Mapping
 import numpy as np, xarray as xr, zarr
 import ozarr
 import python_values
@@ -134,8 +135,16 @@ def errors(where):
     raises(ValueError, lambda: ozarr.create(where / "f.zarr", (4,), "i1", chunk=3), ["chunk", "chunks"])
     raises(ValueError, lambda: ozarr.create(where / "f.zarr", (4,), "i1", chunks=(3, 3)), ["2", "1"])
     raises(TypeError, lambda: ozarr.create(where / "f.zarr", (4,), "O"), ["object"])
+    for name, value in {"zarr_format": "3", "dimension_names": (1,), "compressor": 5, "separator": 5, "order": "Z"}.items():
+        raises(ozarr.ArgumentError, lambda: ozarr.create(where / "f.zarr", (4,), "i1", **{name: value}), [name, "Z" if name == "order" else str(value if name != "dimension_names" else 1)])
+    raises(ozarr.ArgumentError, lambda: ozarr.open(where / "e.zarr", 5), ["mode", "5"])
+    raises(ozarr.ArgumentError, lambda: ozarr.open(f"{where}/e\0.zarr"), ["NUL"])
+    raises(ozarr.ArgumentError, lambda: z.attrs[5], ["attribute", "5"])
+    raises(ozarr.ArgumentError, lambda: z.attrs.update(x="\ud800"), ["surrogate"])
+    raises(IndexError, lambda: z.append([[1]], axis=2), ["axis 2", "2 dimensions"])
     z.close()
     raises(ozarr.Error, lambda: z[0], [])
+    check("closed" in repr(z), f"a closed array is {z!r}")
     code = "import ozarr"
     bad = subprocess.run([sys.executable, "-c", code], env={"OZARR_LIBRARY": "/nowhere.so", "PYTHONPATH": ":".join(sys.path)}, capture_output=True, text=True)
     check("OZARR_LIBRARY" in bad.stderr and bad.returncode, bad.stderr)
@@ -154,6 +163,16 @@ def groups(where):
         same(g["texts"][[2, 1, 1]], np.array(["", "bb", "bb"]), "texts by a list")
         check(sorted(g.list(depth=-1).items()) == [("bytes", "array"), ("fields", "group"), ("fields/t", "array"), ("names", "array"), ("texts", "array")], "list")
         check("fields" in g and "fields/u" not in g and list(g) == ["bytes", "fields", "names", "texts"], "mapping")
+        check(isinstance(g, Mapping) and g == g and g in {g} and g.get("none", 5) == 5 and g.get("..") is None, "a group is a mapping")
+        check(g.get("texts").shape == (3,) and [v.path for v in g.values()] == g.keys() == list(dict(g)) == [k for k, _ in g.items()], "what a group holds")
+        check(not any(key in g for key in ("", "..", "/", "a\0", "\ud800", 5, None, ("a",))), "what is no path is not in a group")
+        for odd in ([2**70], None, {}):
+            try:
+                g["odd"] = odd
+            except TypeError as e:
+                check(repr(odd[0] if isinstance(odd, list) else odd) in str(e) and "odd" not in g, f"the message is: {e}")
+            else:
+                raise AssertionError(f"an array of {odd} was made")
         del g.attrs["numbers"]
         g["fields/t"].append(np.zeros((2, 4)))
         del g["bytes"]
@@ -181,6 +200,9 @@ def groups(where):
     v = ozarr.create(where / "v.zarr", (3,), np.dtype([("x", "f8"), ("v", "f4", (2,))]), zarr_format=2)
     v[1] = (1.5, (2, 3))
     check(v[1]["x"] == 1.5 and v[...]["v"].tolist() == [[0, 0], [2, 3], [0, 0]], "structs with fields that have a shape")
+    closed = ozarr.create_group(where / "closed.zarr")
+    closed.close()
+    check("closed" in repr(closed), f"a closed group is {closed!r}")
     memory = ozarr.Store.memory()
     memory.create("a/b", (3,), "i4", fill_value=7)
     same(memory.open("a")["b"][...], [7, 7, 7], "a store in memory")
@@ -254,6 +276,18 @@ for location in ("zip:x.data", "zip:./x.zip", "ZIP:y.ozx", "file:x%20y.zarr", "F
         child.attrs.update({str(location): 1})
         again = pickle.loads(pickle.dumps(child))
         check(again.path == "x%20y/z" and str(location) in again.attrs and not ozarr.open(where / "a b.zarr").attrs, f"a child at {location}")
+    code = """
+import ozarr
+class Last:
+    def __init__(self): self.z = ozarr.create("last.zarr", (4,), "i4")
+    def __del__(self):
+        self.z[0] = 44
+        self.z.append([1])
+        self.z[[1, 2]] = 3
+last = Last()
+"""
+    ended = subprocess.run([sys.executable, "-c", code], cwd=where, env=os.environ | {"PYTHONPATH": ":".join(sys.path)}, capture_output=True, text=True)
+    check(ozarr.open(where / "last.zarr")[...].tolist() == [44, 3, 3, 0, 1], f"what an object writes when the interpreter ends: {ended.stderr}")
     memory = ozarr.Store.memory()
     memory.create_group().attrs.update(a=1)
     memory.open().attrs.update({"b": 2}, c=3)
@@ -289,7 +323,7 @@ def xarrays(where, r):
         ds.isel(time=0).to_zarr(location, group="inner/deep", zarr_format=version, consolidated=False)
         if version == 2:
             zarr.consolidate_metadata(location)
-        for options in ({}, {"mask_and_scale": False}, {"decode_times": False}, {"decode_coords": False}, {"group": "inner/deep"}, {"chunks": {}}):
+        for options in ({}, {"mask_and_scale": False}, {"decode_times": False}, {"decode_coords": False}, {"group": "inner/deep"}, {"chunks": {}}, {"consolidated": False}):
             theirs, ours = (xr.open_dataset(location, engine=engine, **options) for engine in ("zarr", "ozarr"))
             xr.testing.assert_identical(theirs, ours)
             check({n: v.dtype for n, v in theirs.variables.items()} == {n: v.dtype for n, v in ours.variables.items()}, f"types of format {version} {options}")
