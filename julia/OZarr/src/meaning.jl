@@ -6,9 +6,12 @@ function _read_as(call, ::Type{E}, z::ZArray{T,N}, I) where {E,T,N}
     J isa Tuple{Vararg{Index}} || _refused(z, J)
     parts = _parts(z, J)
     out = Array{E}(undef, _lengths(parts, J))
-    GC.@preserve out _transfer(call, z, J, parts, E, Ptr{Cvoid}(pointer(out)), sizeof(out), 0, nothing)
+    GC.@preserve out _transfer(call, z, J, parts, _value_type(E), Ptr{Cvoid}(pointer(out)), sizeof(out), 0, nothing)
     return J isa NTuple{N,Integer} ? out[] : out
 end
+
+# The type of each value of a field with a shape, which is a tuple; any other type is its own. Tuples of bytes are moved as they are stored.
+_value_type(::Type{E}) where {E} = E <: NTuple && fieldcount(E) > 0 && eltype(E) !== UInt8 ? eltype(E) : E
 
 # Writes `x` to the region, as elements of E, by a call that takes a region and memory.
 function _write_as(call, ::Type{E}, z::ZArray{T,N}, x, I) where {E,T,N}
@@ -18,7 +21,7 @@ function _write_as(call, ::Type{E}, z::ZArray{T,N}, x, I) where {E,T,N}
     lengths = _lengths(parts, J)
     y = x isa AbstractArray ? convert(Array{E}, x) : fill(convert(E, x), lengths)
     size(y) == lengths || throw(DimensionMismatch("the variable has the size $(size(y)), expected that of the region, $lengths"))
-    GC.@preserve y _transfer(call, z, J, parts, E, Ptr{Cvoid}(pointer(y)), sizeof(y), 0, nothing)
+    GC.@preserve y _transfer(call, z, J, parts, _value_type(E), Ptr{Cvoid}(pointer(y)), sizeof(y), 0, nothing)
     return z
 end
 
@@ -42,54 +45,98 @@ _nan(x) = ismissing(x) ? NaN : x
 """
     OZarr.read_field([T,] z, name, indices...)
 
-One field of an array of structs, `"x"` or `"a.b"`, as an array of numbers; `T` may be left out where `OZarr.typed` knows the struct.
+One field of an array of structs, `"x"` or `"a.b"`, as an array of numbers; `T` may be left out where `OZarr.typed` knows the struct. Of a field with
+several values it is an array of tuples of these, or of the one that is named: `"v[1]"` is the first.
 """
-function read_field(::Type{E}, z::ZArray, name, I...) where {E}
-    call, F = _of_field(ozarr_array_read_ex, name), _number_of_field(z, name)
-    F === nothing || !_has_number(E) || !_is_lossy(E, F) || return _converted(E, _read_as(call, F, z, I))
-    return _read_as(call, E, z, I)
-end
+read_field(::Type{E}, z::ZArray, name, I...) where {E} = _naming(() -> _read_field(E, z, name, I), name)
 read_field(z::ZArray, name, I...) = read_field(_field_type(eltype(z), name), z, name, I...)
+function _read_field(::Type{E}, z, name, I) where {E}
+    call, (F, count) = _of_field(ozarr_array_read_ex, name), _number_of_field(z, name)
+    F === nothing && return _read_as(call, E, z, I)
+    W = count == 1 || E <: Tuple ? E : NTuple{count,E}
+    W <: Tuple && _check_count(name, W, count)
+    T = _value_type(W)
+    _has_number(T) && _is_lossy(T, F) || return _read_as(call, W, z, I)
+    return _converted(W, _read_as(call, W <: Tuple ? NTuple{count,F} : F, z, I))
+end
 
 """
     OZarr.write_field!(z, x, name, indices...)
 
-Writes one field of an array of structs; the others stay as they are.
+Writes one field of an array of structs; the others stay as they are. A field with several values takes tuples of them.
 """
-function write_field!(z::ZArray, x, name, I...)
-    E, F = x isa AbstractArray ? eltype(x) : typeof(x), _number_of_field(z, name)
-    F === nothing || !_has_number(E) || !_is_lossy(F, E) || return write_field!(z, _converted(F, x), name, I...)
+write_field!(z::ZArray, x, name, I...) = _naming(() -> _write_field(z, x, name, I), name)
+function _write_field(z, x, name, I)
+    E, (F, count) = x isa AbstractArray ? eltype(x) : typeof(x), _number_of_field(z, name)
+    if F !== nothing && (E <: Tuple || count != 1)
+        _check_count(name, E, count)
+        return _write_as(_of_field(ozarr_array_write_ex, name), NTuple{count,F}, z, _converted(NTuple{count,F}, x), I)
+    end
+    F === nothing || !_has_number(E) || !_is_lossy(F, E) || return _write_field(z, _converted(F, x), name, I)
     return _write_as(_of_field(ozarr_array_write_ex, name), E, z, x, I)
+end
+
+# The library's error of a field that is not there names it as the program does.
+function _naming(call, name)
+    try
+        return call()
+    catch e
+        e isa OZarrError && e.status == OZARR_ERR_NOT_FOUND || rethrow()
+        throw(OZarrError(e.status, e.name, replace(e.message, _field_name(name) => String(name)), e.key, e.field))
+    end
+end
+
+function _check_count(name, ::Type{E}, count) where {E}
+    E <: Tuple && fieldcount(E) == count && return nothing
+    throw(DimensionMismatch("the field $name has $count values in each element, found the type $E"))
 end
 
 # As Julia converts: 2.7 to an integer is an InexactError, where the library would cut off its fraction.
 _converted(::Type{E}, x::AbstractArray) where {E} = convert(Array{E}, x)
 _converted(::Type{E}, x) where {E} = convert(E, x)
 
-# The type of the numbers in a field, or nothing where it holds others, or is not there.
+# The type of the numbers in a field, or nothing where it holds others, or is not there; and how many of them an element has.
 _number_of_field(z::ZArray, name) = _with_dtype(d -> _number_in(d, split(String(name), ".")), out -> ozarr_array_copy_dtype(z, out))
 function _number_in(d, parts)
     if isempty(parts)
         number = _number(out -> ozarr_dtype_type(d, out), Int32)
         at = findfirst(type -> type.second == number, _types)
-        return at === nothing ? nothing : _types[at].first
+        return at === nothing ? nothing : _types[at].first, 1
     end
     for i in 0:_number(out -> ozarr_dtype_field_count(d, out), Int64)-1
         _text((buf, cap, len) -> ozarr_dtype_field_name(d, i, buf, cap, len)) == first(split(parts[1], "[")) || continue
-        return _with_dtype(inner -> _number_in(inner, parts[2:end]), out -> ozarr_dtype_copy_field_dtype(d, i, out))
+        F, count = _with_dtype(inner -> _number_in(inner, parts[2:end]), out -> ozarr_dtype_copy_field_dtype(d, i, out))
+        return F, length(parts) > 1 || occursin("[", parts[1]) ? count : prod(_field_shape(d, i))
     end
+    return nothing, 1
 end
+
+function _field_shape(d, i)
+    rank = Ref{Int32}(0)
+    _check(ozarr_dtype_field_shape(d, i, C_NULL, 0, rank))
+    shape = zeros(Int64, rank[])
+    _check(ozarr_dtype_field_shape(d, i, shape, rank[], rank))
+    return shape
+end
+
+# The name of a field as the library takes it: which value is meant it counts from 0, and the dimension that Julia has first it has last.
+_field_name(name) = replace(String(name), r"\[[^\]]*\]" => text -> begin
+    places = map(part -> tryparse(Int, part), split(text[2:end-1], ","))
+    all(i -> i isa Int && i > 0, places) || throw(ArgumentError("the field \"$name\" names the value $text, expected numbers from 1"))
+    "[" * join(reverse(places) .- 1, ",") * "]"
+end)
 
 # A call whose memory is of one field.
 function _of_field(call, name)
-    text = String(name)
+    text = _field_name(name)
     return (z, region, memory) -> begin
         members = NamedTuple{fieldnames(ozarr_memory)}(map(n -> getfield(memory[], n), fieldnames(ozarr_memory)))
         GC.@preserve text call(z, region, Ref(ozarr_memory(; members..., field = Cstring(pointer(text)))))
     end
 end
 
-_field_type(S, name) = foldl((T, part) -> fieldtype(T, Symbol(part)), split(String(name), "."); init = S)
+_field_type(S, name) = foldl(_part_type, split(String(name), "."); init = S)
+_part_type(T, part) = occursin("[", part) ? eltype(fieldtype(T, Symbol(first(split(part, "["))))) : fieldtype(T, Symbol(part))
 
 "The stored value that means \"missing\"; `nothing` if there is none."
 missing_value(z::ZArray) = _one_value(z, ozarr_array_missing_value)

@@ -195,5 +195,24 @@ end
     @test_throws InexactError OZarr.read_field(Int, p, "x")
     @test OZarr.read_field(Int, p, "x", 3:5) == 3:5 && OZarr.read_field(Int, p, "x", 3) === 3 && OZarr.read_field(p, "id") == 10:10:50
     OZarr.write_field!(p, [1.0, 2.0], "id", 1:2)
-    @test OZarr.read_field(p, "id", 1:2) == 1:2 && OZarr.read_field(Float32, p, "v[2]", 4:5) == 4:5
+    @test OZarr.read_field(p, "id", 1:2) == 1:2 && OZarr.read_field(Float32, p, "v[3]", 4:5) == 4:5
+    @test OZarr.read_field(p, "v", 4:5) == [(0, 0, 4), (0, 0, 5)] && OZarr.read_field(p, "v", 4) === (0.0f0, 0.0f0, 4.0f0) && OZarr.read_field(p, "v[3]", 4) === 4.0f0
+    @test OZarr.read_field(Float64, p, "v", 4:5) == OZarr.read_field(NTuple{3,Int}, p, "v", 4:5) == [(0, 0, 4), (0, 0, 5)]
+    OZarr.write_field!(p, [(1.0f0, 2.0f0, 3.0f0), (4.0f0, 5.0f0, 6.0f0)], "v", 1:2)
+    OZarr.write_field!(p, (7, 8, 9), "v", 3)
+    OZarr.write_field!(p, [70, 80], "v[1]", 4:5)
+    @test OZarr.read_field(p, "v") == [(1, 2, 3), (4, 5, 6), (7, 8, 9), (70, 0, 4), (80, 0, 5)] && OZarr.read_field(p, "id") == [1, 2, 30, 40, 50]
+    OZarr.write_field!(p, (0.5, 2, 3), "v", 1)
+    @test_throws InexactError OZarr.read_field(NTuple{3,Int8}, p, "v", 1)
+    @test_throws DimensionMismatch OZarr.read_field(NTuple{2,Float32}, p, "v")
+    @test_throws DimensionMismatch OZarr.write_field!(p, [1, 2, 3, 4, 5], "v")
+    @test_throws DimensionMismatch OZarr.write_field!(p, (1, 2), "v", 1)
+    @test_throws ArgumentError OZarr.read_field(Float32, p, "v[0]")
+    @test fails(() -> OZarr.read_field(Float32, p, "v[4]"), OZarr.OZARR_ERR_NOT_FOUND, "\"v[4]\"")
+    @test fails(() -> OZarr.write_field!(p, 1, "w[1]"), OZarr.OZARR_ERR_NOT_FOUND, "\"w[1]\"")
+    # Of several dimensions Julia's first is the last one of the document.
+    m = OZarr.create(OZarr.memory(), "m", """[["m", "<i4", [2, 3]], ["w", "|u1", [2]]]""", 1; zarr_format = 2)
+    foreach((k, name) -> OZarr.write_field!(m, k, name), 1:6, ("m[$i,$j]" for j in 1:2 for i in 1:3))
+    OZarr.write_field!(m, [(0x01, 0x02)], "w")
+    @test OZarr.read_field(Int32, m, "m") == [(1, 2, 3, 4, 5, 6)] && OZarr.read_field(Int, m, "m[3,1]") == [3] && OZarr.read_field(NTuple{2,UInt8}, m, "w", 1) == (1, 2)
 end
