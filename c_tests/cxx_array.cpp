@@ -78,6 +78,7 @@ static void lists_of_elements() {
     THROWS(OZARR_ERR_ARGUMENT, "multiple", t.read_points<double>({0, 3}));
     THROWS(OZARR_ERR_RANK, "lists", t.read_orthogonal<double>({{{0}}}));
     THROWS(OZARR_ERR_ARGUMENT, "mask of 3 bytes", t.read_mask<double>({0, 1, 1}));
+    THROWS(OZARR_ERR_ARGUMENT, "steps", t.read_mask<double>({1}, {{0, 0, 0}, {1, 1, 1}, {1, 1, 2}}));
     THROWS(OZARR_ERR_BUFFER_SIZE, "", t.write_points({0, 0, 1, 0, 0, 2}, std::vector<double>{1}));
     THROWS(OZARR_ERR_BUFFER_SIZE, "found 3 elements, expected 2", t.write_points({0, 0, 1, 0, 0, 2}, std::vector<double>{1, 2, 3}));
     THROWS(OZARR_ERR_BUFFER_SIZE, "found 3 elements, expected 2", t.write_orthogonal({{{3}}, {{2}}, {{4, 3}}}, std::vector<int>{-2, -3, -4}));
@@ -92,6 +93,10 @@ static void texts_are_strings() {
     t.write(std::vector<std::string>{"x", "y"}, {{1, 1}, {1, 2}});
     CHECK((t.read<std::string>() == std::vector<std::string>{"a", "", "Zürich", std::string("n\0l", 3), "x", "y"}));
     THROWS(OZARR_ERR_BUFFER_SIZE, "expected 6", t.write(std::vector<std::string>{"a"}));
+    t.append(std::vector<std::string>{"p", "q"}, 1);
+    CHECK((t.read<std::string>({{0, 2}, {2, 2}}) == std::vector<std::string>{"Zürich", "p", "y", "q"}));
+    THROWS(OZARR_ERR_BUFFER_SIZE, "multiple of 2", t.append(std::vector<std::string>{"r"}, 1));
+    t.resize({2, 3});
     THROWS(OZARR_ERR_RANGE, "UTF-8", t.write(std::vector<std::string>{"\xff"}, {{0, 0}, {1, 1}}));
     THROWS(OZARR_ERR_TYPE, "variable length", t.read<double>());
     THROWS(OZARR_ERR_BOUNDS, "dimension 1", t.read<std::string>({{0, 2}, {1, 2}}));
@@ -176,7 +181,8 @@ static void empty_arrays_and_regions() {
     t.resize({1, 3});
     CHECK(t.read<double>().size() == 3);
     THROWS(OZARR_ERR_RANK, "shape", t.resize({1}));
-    THROWS(OZARR_ERR_BOUNDS, "", t.append(counted(3), 2));
+    THROWS(OZARR_ERR_BOUNDS, "`dim` is 5", t.append(counted(3), 5));
+    THROWS(OZARR_ERR_BOUNDS, "`dim` is 2", t.append(counted(4), 2));
 }
 
 static void steps() {

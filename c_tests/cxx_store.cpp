@@ -2,6 +2,7 @@
 #include <ozarr.hpp>
 
 #include "table.h"
+#include <cerrno>
 #include <map>
 #include <stdexcept>
 
@@ -34,6 +35,7 @@ public:
         if (mood == 1) throw std::runtime_error("the map is lost");
         if (mood == 2) throw ozarr::error(OZARR_ERR_PERMISSION, "the map is secret");
         if (mood == 3) throw 3;
+        if (mood == 4) throw ozarr::error(OZARR_ERR_NO_SPACE, "the map is full", key, "row", ENOSPC);
         const auto found = all_.find(key);
         return found == all_.end() ? std::nullopt : std::optional<bytes>(found->second);
     }
@@ -72,7 +74,15 @@ static void a_class_is_a_store() {
         THROWS(OZARR_ERR_PERMISSION, "the map is secret", s.open_array("g/a"));
         mood = 3;
         THROWS(OZARR_ERR_CALLBACK, "no std::exception", s.open_array("g/a"));
-        mood = 0;
+        mood = 4;
+        try {
+            (void)s.open_array("g/a");
+        } catch (const ozarr::error &e) {
+            CHECK(e.status() == OZARR_ERR_NO_SPACE && e.os_errno() == ENOSPC && e.key().find("g/a/") == 0);
+            CHECK(std::string(e.what()).find("row: the map is full") != std::string::npos);
+            mood = 0;
+        }
+        EQUAL(mood, 0);
         EQUAL(alive, 1);
         auto part = s.below("g");
         CHECK(part.open_array("a").read<double>() == x);

@@ -435,15 +435,16 @@ public:
     /// The same; how many follows from the vector's size, which has to be a multiple of a slab.
     template <class T>
     returned<void> append(const std::vector<T> &data, int dim = 0) {
-        index shape = index::zeros(static_cast<std::size_t>(rank_));
-        OZARR_HPP_TRY(ozarr_array_shape(h_, shape.data()));
-        std::uint64_t slab = 1;
-        for (std::int32_t d = 0; d < rank_; d++)
-            if (d != dim) slab *= static_cast<std::uint64_t>(shape[static_cast<std::size_t>(d)]);
-        if (slab == 0 || data.size() % slab != 0)
-            OZARR_HPP_FAIL(error(OZARR_ERR_BUFFER_SIZE, "the vector has " + std::to_string(data.size()) + " elements, expected a multiple of " +
-                                                            std::to_string(slab) + ", those of one slab of dimension " + std::to_string(dim)));
-        return append(data.data(), data.size(), dim, static_cast<std::int64_t>(data.size() / slab));
+        std::int64_t count = 0;
+        OZARR_HPP_CHECK(count_slabs(data.size(), dim, count));
+        return append(data.data(), data.size(), dim, count);
+    }
+    /// The same with texts, of an array of texts.
+    returned<void> append(const std::vector<std::string> &texts, int dim = 0) {
+        std::int64_t count = 0;
+        OZARR_HPP_CHECK(count_slabs(texts.size(), dim, count));
+        const packed_texts packed(texts);
+        return detail::checked(ozarr_array_append_varlen(h_, dim, count, packed.offsets.data(), packed.all.data(), packed.all.size()));
     }
 
     /// Waits until dimension `dim` is longer than `beyond`, and gives its length; OZARR_ERR_TIMEOUT after so many seconds; negative: no limit.

@@ -198,13 +198,14 @@ protected:
     problem whole_mask(const std::vector<std::uint8_t> &mask, const region &r) const {
         if (auto wrong = misfit(r)) return wrong;
         index shape = r.shape;
+        if (!r.step.empty()) return problem(error(OZARR_ERR_ARGUMENT, "the region has steps, expected one without for a mask"));
         if (r.whole)
             if (auto wrong = whole_shape(shape)) return wrong;
         std::uint64_t n = 1;
         for (std::size_t d = 0; d < shape.size(); d++) n *= static_cast<std::uint64_t>(shape[d]);
-        if (n == mask.size() && r.step.empty()) return problem();
+        if (n == mask.size()) return problem();
         return problem(error(OZARR_ERR_ARGUMENT, "found a mask of " + std::to_string(mask.size()) + " bytes, expected " + std::to_string(n) +
-                                                             ", one for each element of a region without steps"));
+                                                             ", one for each element of the region"));
     }
 
     problem write_texts(const std::vector<std::string> &texts, const region &r) const {
@@ -212,21 +213,44 @@ protected:
         index shape = r.shape;
         if (r.whole)
             if (auto wrong = whole_shape(shape)) return wrong;
-        std::size_t count = 1, bytes = 0;
+        std::size_t count = 1;
         for (std::size_t d = 0; d < shape.size(); d++) count *= static_cast<std::size_t>(shape[d]);
         if (count != texts.size())
             return error(OZARR_ERR_BUFFER_SIZE, "found " + std::to_string(texts.size()) + " texts, expected " + std::to_string(count));
-        for (const std::string &text : texts) bytes += text.size();
-        std::vector<std::int64_t> offsets(1, 0);
-        std::string all;
-        offsets.reserve(texts.size() + 1);
-        all.reserve(bytes);
-        for (const std::string &text : texts) {
-            all += text;
-            offsets.push_back(static_cast<std::int64_t>(all.size()));
-        }
         const c_region where(r);
-        if (ozarr_array_write_varlen(h_, where.pointer, offsets.data(), all.data(), all.size()) != OZARR_OK) return error::last();
+        const packed_texts packed(texts);
+        if (ozarr_array_write_varlen(h_, where.pointer, packed.offsets.data(), packed.all.data(), packed.all.size()) != OZARR_OK) return error::last();
+        return {};
+    }
+
+    /// Texts one behind the other, and where each begins and the last one ends.
+    struct packed_texts {
+        explicit packed_texts(const std::vector<std::string> &texts) : offsets(1, 0) {
+            std::size_t bytes = 0;
+            for (const std::string &text : texts) bytes += text.size();
+            offsets.reserve(texts.size() + 1);
+            all.reserve(bytes);
+            for (const std::string &text : texts) {
+                all += text;
+                offsets.push_back(static_cast<std::int64_t>(all.size()));
+            }
+        }
+        std::vector<std::int64_t> offsets;
+        std::string all;
+    };
+
+    /// How many slabs of dimension `dim` so many elements are. Of a dimension that is not there it is one: the call says that.
+    problem count_slabs(std::size_t size, int dim, std::int64_t &count) const {
+        index shape;
+        if (auto wrong = whole_shape(shape)) return wrong;
+        std::uint64_t slab = 1;
+        for (std::int32_t d = 0; d < rank_; d++)
+            if (d != dim) slab *= static_cast<std::uint64_t>(shape[static_cast<std::size_t>(d)]);
+        const bool is_there = dim >= 0 && dim < rank_;
+        if (is_there && (slab == 0 || size % slab != 0))
+            return error(OZARR_ERR_BUFFER_SIZE, "the vector has " + std::to_string(size) + " elements, expected a multiple of " + std::to_string(slab) +
+                                                    ", those of one slab of dimension " + std::to_string(dim));
+        count = is_there ? static_cast<std::int64_t>(size / slab) : 1;
         return {};
     }
 

@@ -5,12 +5,22 @@
 #include <ozarr_extend.h>
 #include <ozarr/base.hpp>
 
+#include <cstring>
 #include <exception>
 #include <new>
 
 namespace ozarr {
 inline namespace OZARR_HPP_MODE {
 namespace detail {
+
+/// Makes an error the thread's last one. A key and a field that its text has already would be put in front of it once more.
+inline ozarr_status told(const error &e) noexcept {
+    ozarr_error_info details = OZARR_ERROR_INFO_INIT;
+    details.os_errno = e.os_errno();
+    if (std::strstr(e.what(), e.key().c_str()) == nullptr) details.key = e.key().c_str();
+    if (std::strstr(e.what(), e.field().c_str()) == nullptr) details.field = e.field().c_str();
+    return ozarr_set_error(e.status(), e.what(), &details);
+}
 
 /// Runs a function of the program, which gives a status; what it throws becomes one. A program may have exceptions where this header gives results.
 template <class F>
@@ -19,7 +29,7 @@ ozarr_status caught(F &&call) noexcept {
     try {
         return call();
     } catch (const error &e) {
-        return ozarr_set_error(e.status(), e.what(), nullptr);
+        return told(e);
     } catch (const std::bad_alloc &) {
         return ozarr_set_error(OZARR_ERR_NO_MEMORY, "std::bad_alloc", nullptr);
     } catch (const std::exception &e) {

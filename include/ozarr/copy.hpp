@@ -46,7 +46,7 @@ inline problem c_copy_options(const copy_options &options, ozarr_copy_options &o
     o.user = const_cast<copy_options *>(&options);
     o.progress = [](void *user, std::int64_t done, std::int64_t total) -> ozarr_status {
         const auto &function = static_cast<const copy_options *>(user)->progress;
-        return caught([&] { return function(done, total) ? OZARR_OK : OZARR_ERR_CANCELLED; });
+        return caught([&] { return function(done, total) ? OZARR_OK : ozarr_set_error(OZARR_ERR_CANCELLED, "the copy was ended by `progress`, which returned false", nullptr); });
     };
     return {};
 }
