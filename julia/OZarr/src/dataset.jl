@@ -125,10 +125,11 @@ end
 """
     OZarr.define_coordinate!(dataset, name, values; units = nothing, chunk = 0)
 
-A dimension of as many values, and the variable that holds them, in chunks of `chunk` elements (0: suggested).
+A dimension of as many values, numbers, and the variable that holds them, in chunks of `chunk` elements (0: suggested).
 """
 function define_coordinate!(d::Dataset, name, values::AbstractVector; units = nothing, chunk::Integer = 0)
     x = collect(values)
+    _has_number(eltype(x)) || throw(ArgumentError("the coordinate $name has elements of the type $(eltype(x)), expected numbers: of texts define the dimension and a variable"))
     return _array(_opened(out -> GC.@preserve x ozarr_dataset_define_coordinate(d, String(name), _type_number(eltype(x)), length(x), chunk,
         Ptr{Cvoid}(pointer(x)), sizeof(x), units === nothing ? Cstring(C_NULL) : units, out)))
 end

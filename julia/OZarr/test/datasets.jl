@@ -4,6 +4,7 @@ using Dates
 @testset "datasets" begin
     ds = OZarr.create_dataset("run_ds.zarr")
     define_coordinate!(ds, "x", [0.5, 1.5, 2.5]; units = "m")
+    @test_throws ArgumentError define_coordinate!(ds, "names", ["a", "bb"])
     define_dimension!(ds, "y", 2)
     time = define_time!(ds, "time", "hours since 2026-01-01")
     t = define_variable!(ds, "t", Float32, ("x", "y", "time"); units = "K", long_name = "temperature", attributes = Dict("cell" => "mean"),
