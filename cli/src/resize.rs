@@ -14,7 +14,7 @@ pub struct Resize {
     #[command(flatten)]
     place: Place,
     /// The new lengths of the dimensions
-    #[arg(long, value_name = "N,M,..")]
+    #[arg(long, value_name = "N,M,..", allow_hyphen_values = true)]
     shape: List,
     /// Change the shape only: elements outside stay stored, and come back when the array grows again
     #[arg(long)]

@@ -129,6 +129,7 @@ fn each_error_has_its_status_and_says_what_is_wrong() {
         ("create run.zarr x --metadata nothing", 1, &["nothing: No such file"]),
         ("create run.zarr x --metadata bytes", 1, &["invalid JSON"]),
         ("resize run.zarr t --shape 1", 1, &["rank"]),
+        ("resize run.zarr t --shape -1,20", 2, &["--shape", "found -1"]),
         // Input.
         ("write run.zarr t --raw", 1, &["standard input: it ends before the 160 bytes of the region"]),
         ("write run.zarr t --raw -i nothing", 1, &["nothing: No such file"]),
