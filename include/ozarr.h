@@ -37,7 +37,8 @@
  *              OZARR_ERR_CONFLICT, OZARR_ERR_STATE;
  *            - chunks: their bytes cannot be decoded: OZARR_ERR_CHUNK, OZARR_ERR_CHECKSUM,
  *              OZARR_ERR_SHARD_INDEX, OZARR_ERR_TRUNCATED, OZARR_ERR_MISSING, OZARR_ERR_UNSUPPORTED,
- *              OZARR_ERR_LIMIT;
+ *              OZARR_ERR_LIMIT; or they are to be stored, of an array that this program has erased or
+ *              replaced since: OZARR_ERR_STATE;
  *            - stores: the system, the server or a store of your own fails: OZARR_ERR_IO,
  *              OZARR_ERR_NO_SPACE, OZARR_ERR_PERMISSION, OZARR_ERR_TOO_MANY_FILES, OZARR_ERR_CONFLICT,
  *              OZARR_ERR_PARTIAL, OZARR_ERR_TIMEOUT, OZARR_ERR_NETWORK, OZARR_ERR_THROTTLED,

@@ -26,7 +26,7 @@ pub const FIRST: &str = "0.2";
 pub const CLASSES: &[(&str, &[&str])] = &[
     ("every", &["INTERNAL", "INVALID_HANDLE", "FORKED", "NO_MEMORY", "NULL"]),
     ("documents", &["CONFLICT", "EXTENSION", "LIMIT", "METADATA", "STATE", "UNSUPPORTED"]),
-    ("chunks", &["CHECKSUM", "CHUNK", "LIMIT", "MISSING", "SHARD_INDEX", "TRUNCATED", "UNSUPPORTED"]),
+    ("chunks", &["CHECKSUM", "CHUNK", "LIMIT", "MISSING", "SHARD_INDEX", "STATE", "TRUNCATED", "UNSUPPORTED"]),
     (
         "stores",
         &[
