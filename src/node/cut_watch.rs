@@ -8,15 +8,20 @@ use crate::error::Result;
 use crate::store::CutMark;
 use std::collections::BTreeSet;
 
+/// The most lock files that are kept open. What is cut in more groups is seen, too, unless the last lock there ends as well.
+const MOST_KEPT: usize = 32;
+
 /// What folders of groups said of cuts at one moment. In stores without folders the marks of appenders say it (`claim.rs`).
 pub(super) struct CutWatch(Vec<(Store, String, Option<CutMark>)>);
 
 impl CutWatch {
     /// Watches the groups of nodes, before the documents of these are read.
     pub fn begin<'a>(store: &Store, nodes: impl Iterator<Item = &'a str>) -> Result<CutWatch> {
-        let (mut groups, mut watched) = (BTreeSet::new(), Vec::new());
+        let (mut groups, mut watched, mut kept) = (BTreeSet::new(), Vec::new(), 0);
         let mut watch = |store: &Store, group: &str| {
-            watched.push((store.clone(), group.to_string(), mark(store, group)?));
+            let mark = mark(store, group, kept < MOST_KEPT)?;
+            kept += usize::from(mark.as_ref().is_some_and(CutMark::is_kept));
+            watched.push((store.clone(), group.to_string(), mark));
             Ok(())
         };
         for node in nodes {
@@ -33,7 +38,8 @@ impl CutWatch {
     /// Checks that nothing was cut since then. Errors: `Again`.
     pub fn check(&self) -> Result<()> {
         for (store, group, then) in &self.0 {
-            if CutMark::was_cut(then.as_ref(), mark(store, group)?.as_ref()) {
+            let keep = then.as_ref().is_some_and(CutMark::is_kept);
+            if CutMark::was_cut(then.as_ref(), mark(store, group, keep)?.as_ref()) {
                 return Err(changed_meanwhile(group, "cut back to an earlier step"));
             }
         }
@@ -46,8 +52,8 @@ fn in_group(Above { store, path }: &Above) -> Option<(&Store, &str)> {
     path::parent(path).map(|group| (store, group))
 }
 
-fn mark(store: &Store, group: &str) -> Result<Option<CutMark>> {
-    store.shared().cut_mark(&path::prefix(group))
+fn mark(store: &Store, group: &str, keep: bool) -> Result<Option<CutMark>> {
+    store.shared().cut_mark(&path::prefix(group), keep)
 }
 
 /// Says that the arrays of a group, in which the caller holds the lock of a series, are cut: before the first one is, and behind the last one.

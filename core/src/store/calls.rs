@@ -144,8 +144,8 @@ impl dyn Storage + '_ {
     }
 
     /// Gives what was said last of cuts in the folder of a prefix ([`LocalFiles::cut_mark`](super::LocalFiles::cut_mark)).
-    pub fn cut_mark(&self, prefix: &str) -> Result<Option<CutMark>> {
-        self.files().map_or(Ok(None), |files| files.cut_mark(prefix))
+    pub fn cut_mark(&self, prefix: &str, keep: bool) -> Result<Option<CutMark>> {
+        self.files().map_or(Ok(None), |files| files.cut_mark(prefix, keep))
     }
 
     /// Says before whether keys of a prefix may be erased ([`LocalFiles::check_erase`](super::LocalFiles::check_erase)).

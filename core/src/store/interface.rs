@@ -338,13 +338,14 @@ pub trait LocalFiles {
     fn note_cut(&self, prefix: &str) -> Result<()>;
 
     /// Gives what was said last of the folder of a prefix by [`LocalFiles::note_cut`], or `None` where nobody has a lock in it, nor was killed with one.
-    fn cut_mark(&self, prefix: &str) -> Result<Option<CutMark>>;
+    /// Each mark that is kept (`keep`) has a file open.
+    fn cut_mark(&self, prefix: &str, keep: bool) -> Result<Option<CutMark>>;
 
     /// Makes a staged file the value of `key`.
     fn publish(&self, key: &str, staged: Box<StagedFile>) -> Result<()>;
 }
 
-/// What the lock file of a folder says of cuts, at one moment. It is kept while this is, where the user may lock it.
+/// What the lock file of a folder says of cuts, at one moment. It is kept while this is, where that is wanted and the user may lock it.
 pub struct CutMark {
     /// The file, where it is kept.
     pub(super) file: u64,
@@ -354,6 +355,11 @@ pub struct CutMark {
 }
 
 impl CutMark {
+    /// Returns whether the file is kept, and open.
+    pub fn is_kept(&self) -> bool {
+        self.kept.is_some()
+    }
+
     /// Returns whether something was cut between two moments, or the folder was replaced. What ended with the last lock in it is not seen where
     /// `then` is none or could not be kept.
     pub fn was_cut(then: Option<&CutMark>, now: Option<&CutMark>) -> bool {

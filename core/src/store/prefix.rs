@@ -234,8 +234,8 @@ impl LocalFiles for PrefixStore {
         self.inner.note_cut(&self.prefix_inside(prefix)?)
     }
 
-    fn cut_mark(&self, prefix: &str) -> Result<Option<CutMark>> {
-        self.inner.cut_mark(&self.prefix_inside(prefix)?)
+    fn cut_mark(&self, prefix: &str, keep: bool) -> Result<Option<CutMark>> {
+        self.inner.cut_mark(&self.prefix_inside(prefix)?, keep)
     }
 
     fn publish(&self, key: &str, staged: Box<StagedFile>) -> Result<()> {

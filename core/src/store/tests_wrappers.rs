@@ -108,8 +108,8 @@ impl LocalFiles for Counting {
     fn note_cut(&self, prefix: &str) -> Result<()> {
         self.files("note_cut").note_cut(prefix)
     }
-    fn cut_mark(&self, prefix: &str) -> Result<Option<CutMark>> {
-        self.files("cut_mark").cut_mark(prefix)
+    fn cut_mark(&self, prefix: &str, keep: bool) -> Result<Option<CutMark>> {
+        self.files("cut_mark").cut_mark(prefix, keep)
     }
     fn publish(&self, key: &str, staged: Box<StagedFile>) -> Result<()> {
         self.files("publish").publish(key, staged)
@@ -135,7 +135,7 @@ const USES: &[(&str, Use)] = &[
     ("list_keys", |s| assert_eq!(s.list_dir("p/").unwrap().keys, ["k"])),
     ("lock_key", |s| drop(s.lock_key("p/", "p/k", LockUse::Rare).unwrap())),
     ("note_cut", |s| s.note_cut("p/").unwrap()),
-    ("cut_mark", |s| assert!(s.cut_mark("p/").unwrap().is_none())),
+    ("cut_mark", |s| assert!(s.cut_mark("p/", true).unwrap().is_none())),
     ("start", |s| s.start_read("p/k", &[ByteRange::WHOLE], None, Box::new(|read| assert!(read.is_ok())))),
     ("start", |s| s.start_change("p/k", Change::Put(vec![2], Condition::None), Box::new(|put| put.unwrap()))),
     ("stage", |s| drop(s.stage("p/k").unwrap())),

@@ -4,7 +4,8 @@
 //! works only where no other lock holds a part of it or waits for one ([`PRESENCE`]), and then unlinks it. A lock that begins compares the
 //! open file with the one of that name, and is taken anew if they differ. A kill leaves at most the file, which the next lock there removes.
 //!
-//! While it is there it tells copies that a run was cut, by a few bytes ([`Locks::note_cut`]): who watches the file keeps it.
+//! While it is there it tells copies that a run was cut, by a few bytes ([`Locks::note_cut`]): who watches the file keeps it, and leaves the removal to
+//! the next lock.
 
 use super::durable::Durability;
 use super::path::{KeyPath, LOCK_NAME, Made, make_parents, renamed_folder};
@@ -155,25 +156,29 @@ impl Locks {
         os::write_at_start(fd.as_fd(), &mark.to_ne_bytes()).map_err(|e| e.error("write to the lock file"))
     }
 
-    /// Gives what the lock file of a folder says of cuts, and keeps the file, as far as this user may; `None` without one.
-    pub(super) fn cut_mark(&self, root: BorrowedFd<'_>, folder: &str) -> Option<CutMark> {
+    /// Gives what the lock file of a folder says of cuts, and keeps the file where that is wanted, as far as this user may; `None` without one.
+    /// Whoever watches the file never removes it: locks of other machines may not be seen here.
+    pub(super) fn cut_mark(&self, root: BorrowedFd<'_>, folder: &str, keep: bool) -> Result<Option<CutMark>> {
         let path = KeyPath::join(folder, LOCK_NAME);
         if self.mode == LockMode::None {
-            return None;
+            return Ok(None);
         }
-        for _ in 0..TRIES {
+        for _ in 0..if keep { TRIES } else { 0 } {
             let Ok(fd) = open_known(root, &path) else { break };
-            let removal = root.try_clone_to_owned().ok().map(|root| Box::new(Removal { root, path: path.clone() }));
-            let held = ByteLock { fd: OwnFile::new(fd), removal, forks: forks() };
+            let held = ByteLock { fd: OwnFile::new(fd), removal: None, forks: forks() };
             if os::share_byte(held.fd.as_fd(), PRESENCE as i64).is_err() {
                 break;
             }
             if let Ok(Some(own)) = look_at_current(root, &path, held.fd.as_fd()) {
-                return Some(CutMark { file: own.st_ino, cut: cut_in(held.fd.as_fd()), kept: Some(Box::new(held)) });
+                return Ok(Some(CutMark { file: own.st_ino, cut: cut_in(held.fd.as_fd()), kept: Some(Box::new(held)) }));
             }
         }
-        let fd = os::open(root, path.as_c(), libc::O_RDONLY | libc::O_NOFOLLOW, 0).ok()?;
-        Some(CutMark { file: 0, cut: cut_in(fd.as_fd()), kept: None })
+        match os::open(root, path.as_c(), libc::O_RDONLY | libc::O_NOFOLLOW, 0) {
+            Ok(fd) => Ok(Some(CutMark { file: 0, cut: cut_in(fd.as_fd()), kept: None })),
+            // That does not say that the file is gone.
+            Err(e @ Errno(libc::EMFILE | libc::ENFILE)) => Err(e.error("open the lock file")),
+            Err(_) => Ok(None),
+        }
     }
 
     /// Removes the lock files that stayed, where nobody uses them.

@@ -7,7 +7,7 @@
 //! rename. Whatever fails, the old value stays and the temporary file goes. A kill leaves at most a temporary file,
 //! which listings hide, and which the next store that puts a value into that folder removes.
 //!
-//! **Locks** between processes are on one byte for each key of a hidden file `.ozarr.lock`; readers never lock.
+//! **Locks** between processes are on one byte for each key of a hidden file `.ozarr.lock`; readers never lock (copies keep the file, to see cuts).
 
 mod beside;
 mod durable;
@@ -345,9 +345,9 @@ impl LocalFiles for LocalStore {
         self.locks.note_cut(self.root_to_write()?, folder).map_err(|e| self.placed(e))
     }
 
-    fn cut_mark(&self, prefix: &str) -> Result<Option<CutMark>> {
+    fn cut_mark(&self, prefix: &str, keep: bool) -> Result<Option<CutMark>> {
         let folder = check_prefix(prefix)?;
-        Ok(self.root()?.and_then(|root| self.locks.cut_mark(root, folder)))
+        self.root()?.map_or(Ok(None), |root| self.locks.cut_mark(root, folder, keep)).map_err(|e| self.placed(e))
     }
 
     fn publish(&self, key: &str, mut file: Box<StagedFile>) -> Result<()> {

@@ -1371,10 +1371,10 @@ fn a_lock_file_goes_with_the_last_lock_or_with_the_store() {
 }
 
 #[test]
-fn a_cut_is_told_to_all_who_watch_the_folder_and_nothing_stays() {
+fn a_cut_is_told_to_all_who_watch_the_folder_and_the_file_goes_with_a_lock() {
     let folder = Folder::new();
     let (store, reader) = (folder.store(SyncMode::None), LocalStore::open(&folder.0.join("s"), false, SyncMode::None).unwrap());
-    let mark = || reader.cut_mark("d/").unwrap();
+    let mark = || reader.cut_mark("d/", true).unwrap();
     let hold = || store.lock_key("d/", "d/k", LockUse::Alone).unwrap();
     let was_cut = |then: &Option<CutMark>| CutMark::was_cut(then.as_ref(), mark().as_ref());
     let before = mark();
@@ -1397,6 +1397,19 @@ fn a_cut_is_told_to_all_who_watch_the_folder_and_nothing_stays() {
     assert!(was_cut(&second));
     std::fs::rename(folder.file("e"), folder.file("d")).unwrap();
     drop((first, second));
+    assert_eq!(folder.names("d"), [LOCK_NAME], "locks of other machines may not be seen here");
+    drop(hold());
+    assert_eq!(folder.names("d"), [""; 0]);
+    // Without a file that is open.
+    let held = hold();
+    let then = reader.cut_mark("d/", false).unwrap();
+    store.note_cut("d/").unwrap();
+    assert!(was_cut(&then));
+    for keep in [false, true] {
+        let e = fault::with(&[Fault { times: 2, ..fail(Call::Open, libc::EMFILE) }], || reader.cut_mark("d/", keep)).0.err().unwrap();
+        assert_eq!(e.kind(), ErrorKind::TooManyFiles);
+    }
+    drop(held);
     assert_eq!(folder.names("d"), [""; 0]);
 }
 
