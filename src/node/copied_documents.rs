@@ -113,7 +113,8 @@ impl CopiedDocuments {
             let (then, now) = (entries_of(self.text(listing).map_or(&[], Vec::as_slice), listing), entries_of(&now, listing));
             for (entry, array) in entries {
                 let own = text_of(store, array)?.flatten();
-                if then.get(entry.as_str()) != now.get(entry.as_str()) || self.text(array) != own.as_ref() {
+                let then = (then.get(entry.as_str()).copied(), self.text(array).map(Vec::as_slice));
+                if !is_beyond_as_then(then, (now.get(entry.as_str()).copied(), own.as_deref())) {
                     return Err(changed_meanwhile(folder_of(array), "cut or replaced"));
                 }
             }
@@ -135,6 +136,7 @@ fn listed_beyond(texts: &Texts, listing: &str) -> Option<ListedBeyond> {
         let own = match texts.get(&array) {
             Some(Some(own)) => own.as_slice(),
             Some(None) => continue,
+            None if !can_be_key(&array) => continue,
             None => &[],
         };
         if lists_more(listed, own) {
@@ -156,6 +158,39 @@ fn lists_more(listed: &[u8], own: &[u8]) -> bool {
     let Ok(own) = json::parse_object(own, MAX_DOCUMENT) else { return true };
     let Some(has) = shape_of(&own) else { return true };
     lengths.len() != has.len() || lengths.iter().zip(&has).any(|(listed, has)| listed > has) || !has_same_chunks(&listed, &own)
+}
+
+/// Whether the entry of an array, and the array's own document, which lists less, differ as they did then: an array that became longer meanwhile, or has
+/// other attributes, was not cut.
+fn is_beyond_as_then(then: (Option<&[u8]>, Option<&[u8]>), now: (Option<&[u8]>, Option<&[u8]>)) -> bool {
+    if then == now {
+        return true;
+    }
+    let parsed = |text: Option<&[u8]>| {
+        let document = json::parse_object(text?, MAX_DOCUMENT).ok()?;
+        Some((shape_of(&document)?, document))
+    };
+    let (Some((listed_then, entry_then)), Some((listed, entry))) = (parsed(then.0), parsed(now.0)) else { return false };
+    if !has_same_chunks(&entry_then, &entry) || listed_then.len() != listed.len() {
+        return false;
+    }
+    let (Some((has_then, own_then)), Some((has, own))) = (parsed(then.1), parsed(now.1)) else {
+        return then.1 == now.1 && listed_then == listed;
+    };
+    if !has_same_chunks(&own_then, &own) || has_then.len() != has.len() || has_then.iter().zip(&has).any(|(then, now)| now < then) {
+        return false;
+    }
+    if listed_then.len() != has_then.len() {
+        return listed_then == listed;
+    }
+    let lengths = listed_then.iter().zip(&listed).zip(has_then.iter().zip(&has));
+    lengths.into_iter().all(|((listed_then, listed), (then, now))| listed_then <= then || (listed == listed_then && now < listed))
+}
+
+/// Whether a store can have a key that consolidated metadata speak of. Other programs pass over those that none can have.
+fn can_be_key(key: &str) -> bool {
+    const MAX_NAME: usize = 255;
+    path::normalize(key).is_ok_and(|normal| normal == key) && path::segments(key).all(|name| name.len() <= MAX_NAME)
 }
 
 /// The texts of the entries of a document with this key; none if it has no consolidated metadata.

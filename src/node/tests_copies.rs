@@ -540,12 +540,20 @@ fn a_copy_of_keys_lists_no_steps_that_were_cut_while_it_began() {
         let now = String::from_utf8(store.key_get(document).unwrap().unwrap()).unwrap();
         store.key_put(document, now.replacen('6', "3", 1).as_bytes()).unwrap();
     };
+    let grow_untold: Cut = |store, document| {
+        let now = String::from_utf8(store.key_get(document).unwrap().unwrap()).unwrap();
+        let (before, shape) = now.split_at(now.find("shape").unwrap());
+        store.key_put(document, format!("{before}{}", shape.replacen('3', "4", 1)).as_bytes()).unwrap();
+    };
     let tell: Cut = |store, _| Group::open(store, "g").unwrap().consolidate().unwrap();
     let nothing: Cut = |_, _| {};
     for (format, listing, document) in [(Format::V2, "g/.zmetadata", "g/a/.zarray"), (Format::V3, "g/zarr.json", "g/a/zarr.json")] {
-        for (what, meanwhile, behind, listed) in
-            [("cut", cut, nothing, Some(3)), ("so by itself", cut_untold, nothing, Some(6)), ("told late", cut_untold, tell, None)]
-        {
+        for (what, meanwhile, behind, listed) in [
+            ("cut", cut, nothing, Some(3)),
+            ("so by itself", cut_untold, nothing, Some(6)),
+            ("it grows", cut_untold, grow_untold, Some(6)),
+            ("told late", cut_untold, tell, None),
+        ] {
             let shared: SharedStore = Arc::new(MemoryStore::new());
             let store = Store::from_shared(&Context::with_threads(1), shared.clone(), Mode::ReadWrite);
             Group::create(&store, "g", Some(format), Create::New).unwrap();
@@ -580,6 +588,19 @@ fn a_copy_of_keys_lists_no_steps_that_were_cut_while_it_began() {
             done.unwrap_or_else(|e| panic!("{what} {format:?}: {e}"));
             assert_eq!(Group::open(&to, "g").unwrap().open_array("a").unwrap().shape()[..], [length], "{what} {format:?}");
         }
+    }
+}
+
+#[test]
+fn a_copy_of_keys_passes_over_listed_names_that_no_key_has() {
+    let (Folder(_root, store), to) = (Folder::new("names"), memory());
+    let array = r#"{"zarr_format":2,"shape":[3],"chunks":[2],"dtype":"<i4","compressor":null,"fill_value":0,"order":"C","filters":null}"#;
+    store.key_put("g/.zgroup", br#"{"zarr_format":2}"#).unwrap();
+    for (i, name) in ["/u", "a//b", "../x", "", "u/", &"n".repeat(300), "gone"].iter().enumerate() {
+        let listing = format!(r#"{{"zarr_consolidated_format":1,"metadata":{{"{name}/.zarray":{array}}}}}"#);
+        store.key_put("g/.zmetadata", listing.as_bytes()).unwrap();
+        let copy = format!("g{i}");
+        store.copy_node("g", (&to, &copy), Create::New, false, &mut |_, _| Ok(())).unwrap_or_else(|e| panic!("{name}: {e}"));
     }
 }
 
