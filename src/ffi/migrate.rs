@@ -19,12 +19,13 @@ pub const OZARR_MIGRATE_LINK: u32 = 4;
 /// `dest` is a location at which there is no node yet. Chunks are copied (or linked) as they are, and
 /// encoded anew only where v3 has no form for their codecs. If one node has no form in v3 nothing is
 /// written at all. After an interruption, repeating the call completes the conversion in place, and
-/// begins it anew elsewhere. With OZARR_MIGRATE_IN_PLACE the old documents are erased when all new ones
-/// are stored; without it the source is not changed, and a dataset whose series publishes steps
-/// meanwhile is converted as by `ozarr_copy`. Close what writes to the source before it is converted in
-/// place: while a series is open in it (see `OZARR_CREATE_OVERWRITE`), the error is `OZARR_ERR_AGAIN`,
-/// and nothing is changed; where a document that was converted is changed meanwhile, it is that error,
-/// too, and repeating the call completes the conversion. `progress` may be NULL.
+/// begins it anew elsewhere, unless all nodes were there already. With OZARR_MIGRATE_IN_PLACE the old
+/// documents are erased when all new ones are stored; without it the source is not changed, and a
+/// dataset whose series publishes steps meanwhile is converted as by `ozarr_copy`. Close what writes to
+/// the source before it is converted in place: while a series is open in it (see
+/// `OZARR_CREATE_OVERWRITE`), the error is `OZARR_ERR_AGAIN`, and nothing is changed; where a document
+/// that was converted is changed meanwhile, it is that error, too, and repeating the call completes the
+/// conversion. `progress` may be NULL.
 ///
 /// Errors: `OZARR_ERR_LOCATION`, `OZARR_ERR_NAME`; `OZARR_ERR_NOT_FOUND` if there is no source;
 /// `OZARR_ERR_NODE_KIND`; `OZARR_ERR_EXISTS` if there is a node at `dest`; `OZARR_ERR_READ_ONLY`;

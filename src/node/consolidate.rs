@@ -6,7 +6,7 @@ use super::growing::{Cuts, cut_shape};
 use super::listed_lengths::{plain, shape_of};
 use super::stored::StoredDocument;
 use super::walk::{self, Found, ListedGroup, Wanted};
-use super::{Group, NodeKind, Store, document, lookup, path, upkeep};
+use super::{Group, NodeKind, Store, document, draft, lookup, path, upkeep};
 use crate::error::{Result, bail};
 use crate::limits::{MAX_CONSOLIDATED, MAX_KEY};
 use crate::metadata::consolidated::Listed;
@@ -131,6 +131,17 @@ impl Group {
         let fresh = entries_of(store, path, format, below.iter().cloned())?;
         Ok((Some(differences(&listed, &fresh)), below))
     }
+}
+
+/// Whether a node that is migrated, of the draft d0 or not, has consolidated metadata, which are then made anew.
+pub(super) fn is_wanted(store: &Store, node: &str, d0: bool) -> Result<bool> {
+    let key = path::join(node, v2::CONSOLIDATED);
+    if store.shared().open(&key).map_err(|e| e.at_key(&key))?.is_some() {
+        return Ok(true);
+    }
+    let Some(found) = lookup::find(store, node)? else { return Ok(false) };
+    let kept = found.document.get(v3::CONSOLIDATED).is_some_and(|c| !c.is_null());
+    Ok(found.kind == NodeKind::Group && (kept || (d0 && node.is_empty() && draft::is_consolidated(store)?)))
 }
 
 /// Consolidates a group, whose document was just found. A group that is consolidated already is changed with each change of its nodes; only

@@ -5,7 +5,7 @@
 
 use super::stored::StoredDocument;
 use super::{NodeKind, Store, path};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, bail};
 use crate::grid::key::KeyEncoding;
 use crate::limits::{MAX_CONSOLIDATED, MAX_DOCUMENT};
 use crate::metadata::draft::{self, EntryPoint};
@@ -115,6 +115,17 @@ pub(super) fn child_names(store: &Store, path: &str) -> Result<Vec<String>> {
     };
     let names: BTreeSet<String> = listing.keys.iter().filter_map(name).chain(listing.prefixes).filter(|name| !name.is_empty()).collect();
     Ok(names.into_iter().collect())
+}
+
+/// Refuses to migrate in place nodes of a d0 hierarchy whose new documents would be in the draft's own folders.
+pub(super) fn check_place(root: &str, nodes: &[String]) -> Result<()> {
+    if !root.is_empty() {
+        bail!(Argument, "a hierarchy in a draft (d0) is migrated in place as a whole; name its root, or a place to migrate to");
+    }
+    match nodes.iter().find(|node| matches!(path::segments(node).next(), Some("meta" | "data"))) {
+        Some(node) => bail!(Unsupported, "the node {node} would be in the folder of the draft's own keys; migrate to another place"),
+        None => Ok(()),
+    }
 }
 
 /// Returns the names, sorted, under which nodes may be directly below the group at `path`. In a hierarchy of the draft these are the nodes

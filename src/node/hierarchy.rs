@@ -195,6 +195,15 @@ pub(super) fn erase_around(store: &Store, path: &str, kept: &str) -> Result<()> 
     erase_below(store, &path::prefix(path), kept)
 }
 
+/// Removes what an interrupted call that began at a place has made there, which has no document of its own yet, but for the key that says so.
+pub(super) fn erase_begun((store, place): (&Store, &str), kept: &str) -> Result<()> {
+    for name in draft::names_below(store, place)? {
+        in_use::refuse(store, &path::join(place, &name))?;
+    }
+    store.shared().check_erase(&path::prefix(place))?;
+    erase_around(store, place, kept)
+}
+
 fn erase_below(store: &Store, prefix: &str, kept: &str) -> Result<()> {
     let shared = store.shared();
     let listing = shared.list_dir(prefix)?;

@@ -16,14 +16,14 @@ use super::stored::StoredDocument;
 use super::stored_chunks::each_chunk;
 use super::transfer::{self, Elements, Moves, OnProgress, Way, at_node};
 use super::{
-    Group, NodeKind, Store, copy, create_array, cut, document, draft, growing, hierarchy, in_use, kept, marker, path, resize, transform,
-    upkeep,
+    Group, NodeKind, Store, consolidate, copy, create_array, cut, document, draft, growing, hierarchy, in_use, kept, marker, path, resize,
+    transform, upkeep,
 };
 use crate::counting::{self, Counting};
 use crate::dtype::Overflow;
 use crate::error::{Error, Result, bail, err};
 use crate::metadata::v3::Document;
-use crate::metadata::{ArrayMeta, Dialect, Format, Map, Value, number_list, upgrade, v2, v3};
+use crate::metadata::{ArrayMeta, Dialect, Format, Map, Value, number_list, upgrade, v3};
 use crate::store::{Condition, StorageExt};
 use std::collections::HashMap;
 
@@ -88,8 +88,8 @@ struct NewArray {
 impl Store {
     /// Makes version 3 of the node at `path` with all below it: in `to`, or in place where that is `None`. Nothing is written unless
     /// every node has a form in version 3; the error names the node that has none. `to` holds nothing at that path, or what an
-    /// interrupted migration of the same node left there, in which the same call begins anew: the source may be another one by now. In place the
-    /// same call completes it.
+    /// interrupted migration of the same node left there, in which the same call begins anew, unless all nodes were made: the source may be another
+    /// one by now. In place the same call completes it.
     ///
     /// Chunks are linked where the stores can (so that no program may change them in place), unless `copy`. `progress` is told after each
     /// object how many are done of how many; its error ends the migration. In place, what another program changes meanwhile is not lost: that is an
@@ -129,14 +129,14 @@ impl Job<'_> {
         if !self.in_place {
             hierarchy::ensure_ancestors(self.to, &self.to_path, Format::V3)?;
         }
-        let lock = document::lock_place(self.to, &self.to_path)?;
+        let _lock = document::lock_place(self.to, &self.to_path)?;
         if self.in_place {
             in_use::refuse(self.to, &self.to_path)?;
         }
         let marker = self.read_marker()?;
-        if !self.in_place && marker.is_some() {
-            self.to.shared().check_erase(&path::prefix(&self.to_path))?;
-            hierarchy::erase_around(self.to, &self.to_path, marker::MIGRATION)?;
+        let begun = !self.in_place && marker.is_some();
+        if begun && lookup::find_bare(self.to, &self.to_path)?.is_some() {
+            return self.end_whole();
         }
         let nodes = self.read_nodes()?;
         // What an interrupted run in place began with may be replaced by now.
@@ -144,7 +144,10 @@ impl Job<'_> {
         self.converted = (self.in_place && !self.d0).then(|| Converted::new(self.from, marker.as_ref()));
         self.check(&nodes)?;
         if self.in_place && self.d0 {
-            self.check_place(&nodes)?;
+            draft::check_place(&self.from_path, &nodes)?;
+        }
+        if begun {
+            hierarchy::erase_begun((self.to, &self.to_path), marker::MIGRATION)?;
         }
         // Without erasing, the marker could not be taken away; nor would a second run find anything to complete.
         let marked = self.to.shared().capabilities().erasable;
@@ -170,15 +173,36 @@ impl Job<'_> {
             in_use::refuse(self.to, &self.to_path)?;
             converted::erase_old(self.from, &nodes, (self.converted.as_ref(), self.d0))?;
         }
+        self.end(&nodes, marked)
+    }
+
+    /// Does what is left of an interrupted migration to another place that made all documents: programs may use what is there already.
+    fn end_whole(&mut self) -> Result<()> {
+        let nodes = transfer::nodes_below(self.from, &self.from_path)?;
+        for node in &nodes {
+            if lookup::find_bare(self.to, &self.target(node))?.is_none() {
+                let e = err!(Exists, "an interrupted migration made this without all nodes of the source; erase it to migrate anew");
+                return Err(e.at_key(path::join(&self.to_path, marker::MIGRATION)));
+            }
+        }
+        for node in nodes.iter().rev() {
+            if consolidate::is_wanted(self.from, node, self.d0)? {
+                Group::open(self.to, &self.target(node))?.consolidate()?;
+            }
+        }
+        self.end(&nodes, true)
+    }
+
+    /// Ends the migration: all documents are there.
+    fn end(&mut self, nodes: &[String], marked: bool) -> Result<()> {
         if marked {
             marker::erase(self.to, &self.to_path, marker::MIGRATION)?;
         }
         // What fails now is done again by the same call, which needs the marker for that.
-        let done = self.finish(&nodes);
+        let done = self.finish(nodes);
         if done.is_err() && marked {
             let _ = self.write_marker();
         }
-        drop(lock);
         done
     }
 
@@ -290,17 +314,6 @@ impl Job<'_> {
         self.report.notes.extend(notes.into_iter().take(room));
     }
 
-    /// Refuses, in place, nodes of a d0 hierarchy whose new documents would be in the draft's own folders.
-    fn check_place(&self, nodes: &[String]) -> Result<()> {
-        if !self.from_path.is_empty() {
-            bail!(Argument, "a hierarchy in a draft (d0) is migrated in place as a whole; name its root, or a place to migrate to");
-        }
-        match nodes.iter().find(|node| matches!(path::segments(node).next(), Some("meta" | "data"))) {
-            Some(node) => bail!(Unsupported, "the node {node} would be in the folder of the draft's own keys; migrate to another place"),
-            None => Ok(()),
-        }
-    }
-
     /// What a node becomes; `None` where it is of version 3 already, and nothing moves.
     fn convert(&self, node: &str) -> Result<Option<New>> {
         let Some(found) = self.find(node)? else { return Ok(None) };
@@ -376,7 +389,7 @@ impl Job<'_> {
 
     fn node(&mut self, node: &str, consolidated: &mut Vec<String>) -> Result<()> {
         let target = self.target(node);
-        if self.is_consolidated(node)? {
+        if consolidate::is_wanted(self.from, node, self.d0)? {
             consolidated.push(target.clone());
         }
         self.note_converted(node)?;
@@ -425,17 +438,6 @@ impl Job<'_> {
     fn step(&mut self) -> Result<()> {
         self.done += 1;
         (self.progress)(self.done, self.total.max(self.done))
-    }
-
-    /// Whether a node has consolidated metadata, which are then made anew.
-    fn is_consolidated(&self, node: &str) -> Result<bool> {
-        let key = path::join(node, v2::CONSOLIDATED);
-        if self.from.shared().open(&key).map_err(|e| e.at_key(&key))?.is_some() {
-            return Ok(true);
-        }
-        let Some(found) = find(self.from, node)? else { return Ok(false) };
-        let kept = found.document.get(v3::CONSOLIDATED).is_some_and(|c| !c.is_null());
-        Ok(found.kind == NodeKind::Group && (kept || (self.d0 && node.is_empty() && draft::is_consolidated(self.from)?)))
     }
 
     /// Brings the chunks of an array to their new keys. Gives keys of those that are copied as they are, and were gone by then.
