@@ -147,16 +147,18 @@ static int store_before_renaming(oz_file *file, bool lacking, bool *defining) {
     return *defining ? oz_lengths_store(file, oz_elements_flush(file)) : oz_hierarchy_sync(file);
 }
 
-/* Renames what is in the store. The record has it by both names before that, for by the record variables have their types, also after a kill. */
+/* Renames what is in the store. The record has it by both names before that, for by the record variables have their types, also after a kill; but what another
+ * program has by the new name keeps its record. */
 static int rename_stored(const oz_renaming *renaming) {
     const oz_group *group = renaming->group;
-    const char *path = renaming->path ? "" : NULL;
-    const oz_renaming both = {group, renaming->name, renaming->new_name, path, NULL, true}, back = {group, renaming->new_name, renaming->name, path, NULL, false};
-    int status = oz_record_rename(group, &both);
-    if (status) return status;
-    status = oz_error(ozarr_group_rename(group->handle, renaming->name, renaming->new_name));
-    if (status) (void)oz_record_rename(group, &back);
-    return status;
+    const oz_renaming both = {group, renaming->name, renaming->new_name, renaming->path ? "" : NULL, NULL, true};
+    char *former = NULL;
+    bool is_free = oz_kind_at(group, renaming->new_name) == OZARR_NODE_KIND_NONE;
+    int status = is_free ? oz_record_rename(group, &both, &former) : NC_NOERR;
+    if (!status) status = oz_error(ozarr_group_rename(group->handle, renaming->name, renaming->new_name));
+    if (status && former) (void)oz_record_restore(group, former);
+    free(former);
+    return status == NC_EEXIST ? NC_ENAMEINUSE : status;
 }
 
 /* Brings the new name into the records, and nothing but that. What cannot be stored waits on. */
@@ -165,7 +167,7 @@ static void store_after_renaming(oz_file *file, const oz_renaming *renaming, boo
         const oz_group *group = file->groups[i];
         /* Any record may name types by paths through a group. */
         bool names = group == renaming->group || (renaming->path && file->type_count);
-        if (names && group->handle) (void)oz_record_rename(group, renaming);
+        if (names && group->handle) (void)oz_record_rename(group, renaming, NULL);
     }
     if (!defining) (void)oz_hierarchy_store(file);
 }

@@ -105,8 +105,10 @@ typedef struct oz_renaming {
     bool both;
 } oz_renaming;
 
-/* Stores the new name in the record of a group, and nothing else that is not yet stored. */
-int oz_record_rename(const oz_group *group, const oz_renaming *renaming);
+/* Stores the new name in the record of a group, and nothing else that is not yet stored. `*former` (may be NULL) is the record that it had, if any, by
+ * which it is restored; free it. */
+int oz_record_rename(const oz_group *group, const oz_renaming *renaming, char **former);
+int oz_record_restore(const oz_group *group, const char *former);
 
 /* Consolidates the metadata, so that readers see all lengths change at once: of a new file here, else by the library. */
 int oz_consolidate(oz_file *file);

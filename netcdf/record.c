@@ -313,7 +313,18 @@ static void copy_renamed(text *t, const oz_stored *record, const json *value, co
     text_put(t, object ? "}" : "]");
 }
 
-int oz_record_rename(const oz_group *group, const oz_renaming *renaming) {
+int oz_record_restore(const oz_group *group, const char *former) {
+    text record = {0};
+    oz_stored stored = {0};
+    text_put(&record, former);
+    oz_lock(group->file);
+    int status = store_record(group, &stored, NULL, &record);
+    oz_unlock(group->file);
+    free(record.bytes);
+    return status;
+}
+
+int oz_record_rename(const oz_group *group, const oz_renaming *renaming, char **former) {
     const char *nodes = group != renaming->group ? NULL : renaming->path ? "groups" : "variables";
     text renamed = {0};
     oz_stored stored = {0}, record = {0};
@@ -323,6 +334,7 @@ int oz_record_rename(const oz_group *group, const oz_renaming *renaming) {
     if (!status && record.object) {
         copy_renamed(&renamed, &record, record.object, nodes, renaming);
         status = store_record(group, &stored, NULL, &renamed);
+        if (former) *former = record.source, record.source = NULL;
     }
     oz_unlock(group->file);
     oz_stored_free(&stored);

@@ -978,6 +978,37 @@ def renamed_meanwhile(build):
         check(f"variables are renamed beside a run in format {version}", code == 0 and out.splitlines() == wanted, (out, err[-500:]))
 
 
+RENAMED_ONTO = """
+import netCDF4, numpy as np, sys
+with netCDF4.Dataset(sys.argv[1], "w") as d:
+    d.createDimension("x", 2)
+    d.createVariable("v", "i2", ("x",)).setncattr("n", np.int8(1))
+    d.createGroup("g").setncattr("n", np.int8(1))
+a = netCDF4.Dataset(sys.argv[1], "a")
+with netCDF4.Dataset(sys.argv[1], "a") as b:
+    kind = b.createEnumType("i1", "kind", {"zero": 0, "one": 1})
+    b.createVariable("taken", kind, ("x",)).setncattr("n", np.int16(5))
+    b.createGroup("held").createVariable("w", "i4").setncattr("n", np.int16(6))
+for name, call in ("taken", a.renameVariable), ("held", a.renameGroup):
+    try:
+        call({"taken": "v", "held": "g"}[name], name)
+        print(name, "is renamed")
+    except Exception as error:
+        print(error)
+a.close()
+with netCDF4.Dataset(sys.argv[1]) as d:
+    print(sorted(d.variables), sorted(d.groups), d["taken"].datatype.name, [d[place].getncattr("n").dtype.name for place in ("v", "taken", "g", "held/w")])
+"""
+
+
+def renamed_onto(build):
+    """What another program has by the name onto which something is to be renamed stays all that it is."""
+    wanted = ["NetCDF: String match to name in use"] * 2 + ["['taken', 'v'] ['g', 'held'] kind ['int8', 'int16', 'int8', 'int16']"]
+    for version in "3", "2":
+        code, out, err = run([sys.executable, "-c", RENAMED_ONTO, f"onto{version}.zarr"], build, **PRELOAD, OZARR_NETCDF_SPEC=f"format={version}")
+        check(f"nothing is renamed onto what another program has in format {version}", code == 0 and out.splitlines() == wanted, (out, err[-500:]))
+
+
 def two_writers(build):
     """Two programs that have a file open at a time, and write records of different variables: neither cuts off what the other has published."""
     for version in "3", "2":
@@ -1088,6 +1119,7 @@ def main():
     late_definer(build)
     untold_lengths(build)
     renamed_meanwhile(build)
+    renamed_onto(build)
     racing_definers(build)
     racing_programs(build)
     racing_groups(build)
