@@ -3,7 +3,7 @@
 
 use super::lookup::{self, find, find_bare};
 use super::stored::StoredDocument;
-use super::{NodeKind, Store, above, document, draft, in_use, lost, marker, path, upkeep};
+use super::{NodeKind, Store, above, document, draft, in_use, known_groups, lost, marker, path, upkeep};
 use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::limits::MAX_DOCUMENT;
 use crate::metadata::{Format, Map, v2, v3};
@@ -67,11 +67,19 @@ pub(super) fn enclosing_format(store: &Store, path: &str) -> Result<Option<Forma
 pub(super) fn ensure_ancestors(store: &Store, path: &str, format: Format) -> Result<Vec<String>> {
     let (mut missing, mut nearest) = (Vec::new(), None);
     for above in path::ancestors(path) {
+        let file = known_groups::file_of(store, above);
+        if file.is_some_and(|file| store.known_groups().holds(above, file)) {
+            nearest = Some((above, Format::V3));
+            continue;
+        }
         match find_bare(store, above)? {
             None => missing.push(above),
             Some(found) => {
                 refuse_array(store, above, &found)?;
                 nearest = Some((above, found.format));
+                if let Some(file) = file.filter(|_| found.format == Format::V3) {
+                    store.known_groups().note(above, file);
+                }
             }
         }
     }

@@ -41,6 +41,7 @@ mod in_use;
 mod info;
 mod kept;
 mod kinds;
+mod known_groups;
 mod lines;
 mod listed_lengths;
 mod lookup;

@@ -1,6 +1,7 @@
 //! A store with what a handle on it needs: the mode, the threads and the locks.
 
 use super::begun::Mark;
+use super::known_groups::KnownGroups;
 use super::listed_lengths::Lengths;
 use super::store_options::{Consolidate, OPTIONS, Options, PlaceOf, REMOTE_OPTIONS, set_remote_json};
 use super::transformed::Transformed;
@@ -56,6 +57,7 @@ struct StoreInner {
     /// The checkpoint that it is, which is not there for others yet.
     checkpoint: Option<Unfinished>,
     v2_changed: ForkPreserved<V2Changes>,
+    known_groups: KnownGroups,
     stats: Arc<Counters>,
     /// The log was told that the file system has no locks.
     told_of_locks: AtomicBool,
@@ -191,6 +193,7 @@ impl Store {
             behind: ForkPreserved::default(),
             transformed: Transformed::default(),
             v2_changed,
+            known_groups: KnownGroups::default(),
             stats,
             told_of_locks: AtomicBool::new(false),
             told_of_conditions: AtomicBool::new(false),
@@ -383,6 +386,11 @@ impl Store {
     /// Takes the groups whose consolidated metadata are behind.
     pub(super) fn take_behind(&self) -> BTreeMap<String, BTreeMap<String, Lengths>> {
         self.0.behind.write(std::mem::take)
+    }
+
+    /// The groups that were found when something was created in them.
+    pub(super) fn known_groups(&self) -> &KnownGroups {
+        &self.0.known_groups
     }
 
     /// The store itself.
