@@ -228,12 +228,13 @@ static int flush(oz_file *file) {
 int oz_consolidate(oz_file *file) {
     entries all = {0};
     if (!file->writable || !oz_stores(file)) return NC_NOERR;
-    if (!file->stale) return NC_NOERR;
+    if (!file->stale && !file->doubtful) return NC_NOERR;
     if (!oz_file_alone(file)) {
         oz_lock(file);
         int flushed = flush(file);
         oz_unlock(file);
-        return flushed;
+        /* What others have left is no error of a program that has changed nothing. */
+        return file->stale ? flushed : NC_NOERR;
     }
     int status = collect(file, &all);
     for (int i = file->group_count - 1; i >= 0 && !status; i--) {

@@ -198,7 +198,7 @@ int oz_enddef(int ncid, size_t a, size_t b, size_t c, size_t d) {
  * `unlock`: whatever others define meanwhile would not be as long as the arrays here. */
 static int store_elements(oz_file *file) {
     int status = oz_elements_flush(file);
-    if (file->stale || oz_lengths_differ(file)) oz_lock(file);
+    if (file->stale || file->doubtful || oz_lengths_differ(file)) oz_lock(file);
     status = oz_lengths_store(file, status);
     if (!status && (file->stored || !file->created)) status = oz_consolidate(file);
     return oz_agree(file->ranks, status);
@@ -236,6 +236,12 @@ int oz_sync(int ncid) {
     if (!status) status = check_types(group->file);
     if (!status) group->file->defining = false;
     return status ? status : lost;
+}
+
+/* Whether a path is a folder in which this process may store. */
+static bool is_own_folder(const char *path) {
+    struct stat is;
+    return path && !stat(path, &is) && S_ISDIR(is.st_mode) && !access(path, W_OK);
 }
 
 static int close_file(oz_file *file, int status) {
@@ -298,8 +304,8 @@ int oz_close(int ncid, void *memory) {
     if (group->parent) return NC_EBADGRPID;
     /* A type without members is an error, and all else is stored. */
     int types = check_types(group->file);
-    /* A program that finds all done may follow one that was killed before it told so. */
-    if (group->file->consolidates && !group->file->compared) group->file->stale = true;
+    /* A program that finds all done may follow one that was killed before it told so, which is so in folders. */
+    group->file->doubtful = group->file->consolidates && !group->file->compared && is_own_folder(group->file->folder);
     if (group->file->writable) status = store_all(group->file);
     int lost = group->file->writable ? take_lost(group->file) : NC_NOERR;
     status = close_file(group->file, status);

@@ -178,8 +178,8 @@ typedef struct oz_file {
     /* Elements were written to a variable that another program has renamed or erased; it is to be told. */
     bool lost;
     /* Some metadata are not yet stored; the consolidated ones are not those that are stored; the record says that there are
-     * consolidated ones, which a kill may have left out, and they were compared. */
-    bool dirty, stale, consolidates, compared;
+     * consolidated ones, which a kill may have left out, and they were compared, or are to be in any case, for the program closes the file. */
+    bool dirty, stale, consolidates, compared, doubtful;
     /* The bytes of elements that wait for `oz_file_store_waiting`. */
     size_t waiting_bytes;
     /* The bytes of elements that are kept for small reads; what small variables are decoded by. */
