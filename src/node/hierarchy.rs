@@ -67,7 +67,7 @@ pub(super) fn enclosing_format(store: &Store, path: &str) -> Result<Option<Forma
 pub(super) fn ensure_ancestors(store: &Store, path: &str, format: Format) -> Result<Vec<String>> {
     let (mut missing, mut nearest) = (Vec::new(), None);
     for above in path::ancestors(path) {
-        let file = known_groups::file_of(store, above);
+        let file = known_groups::file_of(store.shared(), above);
         if file.is_some_and(|file| store.known_groups().holds(above, file)) {
             nearest = Some((above, Format::V3));
             continue;

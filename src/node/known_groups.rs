@@ -1,10 +1,9 @@
 //! Which groups were found, as their files are: what is created in a group does not read its document each time, which may describe thousands of arrays.
 
-use super::Store;
+use super::path;
 use crate::fork::ForkPreserved;
 use crate::metadata::v3;
-use crate::node::path;
-use crate::store::Stamp;
+use crate::store::{SharedStore, Stamp};
 use std::collections::HashMap;
 
 /// The most groups that are known at a time.
@@ -32,9 +31,9 @@ impl KnownGroups {
 }
 
 /// What the file of the `zarr.json` at `path` looks like: `None` unless there is one of which every later change is seen so.
-pub(super) fn file_of(store: &Store, path: &str) -> Option<Stamp> {
+pub(super) fn file_of(shared: &SharedStore, path: &str) -> Option<Stamp> {
     // What is wrong there is for who reads it to tell.
-    let file = store.shared().files()?.stamp(&path::join(path, v3::DOCUMENT)).ok()??;
+    let file = shared.files()?.stamp(&path::join(path, v3::DOCUMENT)).ok()??;
     file.is_settled().then_some(file)
 }
 
@@ -55,7 +54,7 @@ mod tests {
             std::thread::sleep(std::time::Duration::from_millis(30));
             Array::create(store, &format!("g/{name}"), &spec(&[1], &[1]), Create::New).map(drop)
         };
-        let is_known = |path: &str| file_of(store, path).is_some_and(|file| store.known_groups().holds(path, file));
+        let is_known = |path: &str| file_of(store.shared(), path).is_some_and(|file| store.known_groups().holds(path, file));
         let group = Group::create(store, "g", Some(Format::V3), Create::New).unwrap();
         assert!(!is_known("g"), "what was written just now may be written again at the same time");
         create("first").unwrap();
@@ -69,7 +68,7 @@ mod tests {
         std::fs::remove_file(root.join("g/zarr.json")).unwrap();
         create("third").unwrap();
         assert!(root.join("g/zarr.json").exists(), "a group that has gone is made");
-        let file = file_of(store, "").unwrap();
+        let file = file_of(store.shared(), "").unwrap();
         (0..MOST).for_each(|i| store.known_groups().note(&i.to_string(), file));
         assert!(!is_known("") && store.known_groups().holds("63", file), "as many as fit are kept");
     }
