@@ -191,11 +191,6 @@ impl PackBits {
         self.packed_size(decoded).saturating_add(usize::from(self.padding != Padding::None))
     }
 
-    /// Whether other writers leave out the byte that counts the padding: where whole bytes are kept, zarrs does.
-    fn may_lack_count(&self) -> bool {
-        self.padding != Padding::None && self.bits as usize == self.component * 8
-    }
-
     fn padding_bits(&self, decoded: usize) -> u8 {
         let bits = (decoded / self.component) as u128 * u128::from(self.bits);
         (bits.div_ceil(8) * 8 - bits) as u8
@@ -238,11 +233,10 @@ impl PackBits {
         }
     }
 
-    /// The packed bytes of `decoded` ones, if that is known, without the byte that counts the padding, and that count.
-    fn split<'a>(&self, src: &'a [u8], decoded: Option<usize>) -> Result<(&'a [u8], Option<u8>)> {
+    /// The packed bytes without the one that counts the padding, and that count.
+    fn split<'a>(&self, src: &'a [u8]) -> Result<(&'a [u8], Option<u8>)> {
         let parts = match self.padding {
             Padding::None => return Ok((src, None)),
-            _ if self.may_lack_count() && decoded == Some(src.len()) => return Ok((src, None)),
             Padding::First => src.split_first(),
             Padding::Last => src.split_last(),
         };
@@ -266,8 +260,7 @@ impl Stage for PackBits {
     }
 
     fn encoded_size(&self, decoded: Size) -> Size {
-        let size = map_size(decoded, |n| self.total_size(n));
-        if self.may_lack_count() { Size::AtMost(size.max()) } else { size }
+        map_size(decoded, |n| self.total_size(n))
     }
 
     fn encode(&self, src: &[u8], dst: &mut Vec<u8>) -> Result<()> {
@@ -290,7 +283,7 @@ impl Stage for PackBits {
     }
 
     fn decode(&self, src: &[u8], dst: Dest<'_>) -> Result<()> {
-        let (packed, padding) = self.split(src, if let Dest::Exact(d) = &dst { Some(d.len()) } else { None })?;
+        let (packed, padding) = self.split(src)?;
         let n = match &dst {
             Dest::Exact(d) => d.len(),
             // Without a count, as many elements as there may be.
@@ -378,34 +371,6 @@ mod tests {
         let words: Vec<u8> = [1u64 << 62, 5, (1 << 63) - 1].iter().flat_map(|v| v.to_le_bytes()).collect();
         assert_eq!(encoded(&v3(r#"{"last_bit": 62}"#, DataType::UInt64), &words).len(), 24);
         assert_eq!(encoded(&v3(r#"{"last_bit": 62, "first_bit": null}"#, DataType::Int64), &[0; 800]).len(), 788);
-    }
-
-    #[test]
-    fn chunks_of_whole_bytes_may_lack_the_count_of_the_padding() {
-        let data = le!(i16, 1, 0, 1);
-        for (json, counted) in [
-            (r#"{"padding_encoding": "first_byte"}"#, [&[0][..], &data].concat()),
-            (r#"{"padding_encoding": "last_byte"}"#, [&data[..], &[0]].concat()),
-        ] {
-            let stage = v3(json, DataType::Int16);
-            assert_eq!(encoded(&stage, &data), counted, "{json}");
-            for packed in [&counted, &data] {
-                let mut back = [9; 6];
-                stage.decode(packed, Dest::Exact(&mut back)).unwrap();
-                assert_eq!(back[..], data, "{json}");
-            }
-            // A compressor behind it may give either.
-            assert_eq!(stage.encoded_size(Size::Exact(6)), Size::AtMost(7));
-            for wrong in [&counted[..5], &[1, 2, 3, 4, 5, 6, 7, 8]] {
-                assert!(stage.decode(wrong, Dest::Exact(&mut [0; 6])).is_err(), "{json}");
-            }
-        }
-        // Of fewer bits each chunk has it.
-        assert!(
-            v3(r#"{"padding_encoding": "first_byte", "last_bit": 7}"#, DataType::Int16)
-                .decode(&[1, 2, 3], Dest::Exact(&mut [0; 6]))
-                .is_err()
-        );
     }
 
     #[test]
