@@ -36,7 +36,13 @@ fn with_all_inside(mut list: Vec<Extension>) -> Result<Vec<Extension>> {
 
 /// The list with another one in the place of its codecs for elements: of the whole, or of the chunks in its shards.
 fn inside(list: Vec<Extension>, change: impl FnOnce(Vec<Extension>) -> Vec<Extension>) -> Result<Vec<Extension>> {
-    let list = with_all_inside(list)?;
+    let moved = with_all_inside(list.clone())?;
+    let changed = inside_shards(moved.clone(), change)?;
+    // What changes nothing leaves the list as it is.
+    Ok(if changed == moved { list } else { changed })
+}
+
+fn inside_shards(list: Vec<Extension>, change: impl FnOnce(Vec<Extension>) -> Vec<Extension>) -> Result<Vec<Extension>> {
     match list.as_slice() {
         [shards] if shards.name == SHARDS => {
             let mut shards = shards.clone();
@@ -205,7 +211,19 @@ pub(super) fn for_type(
                     _ => {}
                 }
             }
+            // The types and sizes that codecs of numcodecs say.
+            let is_numpy = |t: &DataType| DataType::NUMPY.contains(t);
+            for member in
+                ["dtype", "decode_dtype"].into_iter().filter(|_| codec.name.starts_with("numcodecs.") && [old, new].iter().all(is_numpy))
+            {
+                if codec.configuration.get(member) == Some(&old.numpy().into()) {
+                    codec.configuration.insert(member.into(), new.numpy().into());
+                }
+            }
             let size = |t: DataType| if t.is_variable() { 1 } else { t.size() };
+            if codec.name == "numcodecs.shuffle" && codec.configuration.get("elementsize") == Some(&size(old).into()) {
+                codec.configuration.insert("elementsize".into(), size(new).into());
+            }
             if codec.name == "blosc" && codec.configuration.get("typesize") == Some(&size(old).into()) {
                 codec.configuration.insert("typesize".into(), size(new).into());
             }
@@ -266,5 +284,27 @@ mod tests {
         // A codec behind the shards takes them as a whole.
         let behind = format!("[{bits},{},{gzip}]", shards("[2]", bytes));
         assert_eq!(text(&with_all_inside(list(&behind)).unwrap()), text(&list(&behind)));
+    }
+
+    #[test]
+    fn types_that_codecs_of_numcodecs_say_follow_the_elements() {
+        let of = |dtype: &str, size: usize| {
+            list(&format!(
+                r#"[{{"name":"numcodecs.delta","configuration":{{"dtype":"{dtype}"}}}},{{"name":"bytes","configuration":{{"endian":"little"}}}},
+                    {{"name":"numcodecs.shuffle","configuration":{{"elementsize":{size}}}}}]"#
+            ))
+        };
+        let (old, new) = (DataType::Float32, DataType::Float64);
+        let changed = for_type(of("<f4", 4), (old, new), ByteOrder::Little, Extension::new("bytes", Map::new())).unwrap();
+        assert_eq!(text(&changed), text(&of("<f8", 8)));
+    }
+
+    #[test]
+    fn a_change_of_nothing_leaves_codecs_before_shards_where_they_are() {
+        let all = list(
+            r#"[{"name":"transpose","configuration":{"order":[1,0]}},
+                {"name":"sharding_indexed","configuration":{"chunk_shape":[2,4],"codecs":[{"name":"bytes","configuration":{"endian":"big"}}]}}]"#,
+        );
+        assert_eq!(text(&with_byte_order(all.clone(), ByteOrder::Big).unwrap()), text(&all));
     }
 }

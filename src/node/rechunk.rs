@@ -418,7 +418,11 @@ fn same_form(old: &ArrayMeta, new: &ArrayMeta) -> bool {
         Some(completed(&Codecs::V3(list), meta.data_type, meta.shape.len()))
     };
     let same_codecs = match (&old.codecs, &new.codecs) {
-        (a @ Codecs::V2 { .. }, b @ Codecs::V2 { .. }) if a == b => true,
+        (a @ Codecs::V2 { .. }, b @ Codecs::V2 { .. })
+            if [a, b].map(|codecs| completed(codecs, old.data_type, old.shape.len())).windows(2).all(|both| both[0] == both[1]) =>
+        {
+            true
+        }
         _ => codecs(old).is_some_and(|old| codecs(new) == Some(old)),
     };
     old.grid == new.grid && old.data_type == new.data_type && same_codecs

@@ -4,6 +4,7 @@
 use super::blosc;
 use super::config::{Config, Style};
 use super::parse::entering;
+use super::stage::BYTES;
 use super::{registered, registry, transpose};
 use crate::dtype::{DataType, ElementType};
 use crate::limits;
@@ -68,8 +69,8 @@ pub fn completed(codecs: &Codecs, data_type: DataType, rank: usize) -> Codecs {
         Codecs::V2 { filters, compressor, .. } => {
             for codec in filters.iter_mut().chain(compressor).filter(|codec| registered::find_v2(&codec.name).is_none()) {
                 if let Some(members) = row(NUMCODECS, &codec.name) {
-                    if codec.name == "zstd" {
-                        codec.configuration.retain(|name, value| name != "checksum" || value.as_bool() == Some(true));
+                    if codec.name == "zstd" && matches!(Config::new(&codec.configuration, Style::V2).flag("checksum", false), Ok(false)) {
+                        codec.configuration.shift_remove("checksum");
                     }
                     fill_in(&mut codec.configuration, members, Style::V2, ElementType::native(data_type));
                 }
@@ -111,7 +112,9 @@ fn complete_one(codec: &mut Extension, (data_type, item): (DataType, ElementType
         }
         "n5_default" => nested("codecs", data_type, rank),
         "conditional" => change_list(configuration, "codecs", |list| {
-            list.iter_mut().for_each(|codec| complete_one(codec, (data_type, item), rank, depth + 1));
+            // Behind the first one there are plain bytes.
+            let items = std::iter::once(item).chain(std::iter::repeat(BYTES));
+            list.iter_mut().zip(items).for_each(|(codec, item)| complete_one(codec, (data_type, item), rank, depth + 1));
         }),
         "transpose" if configuration.get("order").is_some_and(|order| order.as_str().is_some()) => {
             if let Ok(order) = transpose::parse(&Config::new(configuration, Style::V3), rank) {
@@ -245,8 +248,13 @@ mod tests {
             ),
             (
                 DataType::Int32,
-                r#"[BYTES,{"name":"conditional","configuration":{"codecs":["zstd","blosc"]}}]"#,
-                r#"[BYTES,{"name":"conditional","configuration":{"codecs":[ZSTD,BLOSC4]}}]"#,
+                r#"[BYTES,{"name":"conditional","configuration":{"codecs":["blosc","zstd"]}}]"#,
+                r#"[BYTES,{"name":"conditional","configuration":{"codecs":[BLOSC4,ZSTD]}}]"#,
+            ),
+            (
+                DataType::Int32,
+                r#"[BYTES,{"name":"conditional","configuration":{"codecs":["numcodecs.shuffle","numcodecs.shuffle"]}}]"#,
+                r#"[BYTES,{"name":"conditional","configuration":{"codecs":[{"name":"numcodecs.shuffle","configuration":{"elementsize":4}},{"name":"numcodecs.shuffle","configuration":{"elementsize":1}}]}}]"#,
             ),
             (
                 DataType::VarText,
