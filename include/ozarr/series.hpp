@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <string>
 
 namespace ozarr {
@@ -148,7 +149,9 @@ public:
         ozarr_group *h = nullptr;
         OZARR_HPP_TRY(ozarr_dataset_open_group(d.get(), &h));
         s.group_ = detail::handle<ozarr_group, ozarr_group_free>(h);
-        s.known_ = std::make_unique<known>();
+        // Without exceptions, too, memory that ends is a status.
+        s.known_.reset(new (std::nothrow) known);
+        if (!s.known_) OZARR_HPP_FAIL(error(OZARR_ERR_NO_MEMORY, "no memory"));
         s.known_->dimension = dimension;
         return s;
     }
