@@ -92,13 +92,21 @@ static ozarr_region region_of(const box *b) {
     return region;
 }
 
+/* What a call on elements gives. A variable that another open file of this process has renamed or erased is lost. */
+static int moved(oz_var *var, ozarr_status status) {
+    int error = oz_error(status);
+    if (status != OZARR_ERR_STATE) return error;
+    var->lost = true;
+    return NC_ENOTVAR;
+}
+
 /* Reads or writes elements that have the variable's own type in memory. */
 static int move_values(oz_var *var, const ozarr_array *array, const box *b, void *values, bool write) {
     size_t size = b->count * var->info->size;
     if (!b->steps && !b->together && var->form == OZ_NUMBERS && !write && oz_kept_read(var, array, b->start, b->shape, values)) return NC_NOERR;
     if (!b->steps && !b->together && var->form == OZ_NUMBERS)
-        return oz_error(write ? ozarr_array_write_region(array, b->start, b->shape, stored_type(var), values, size)
-                              : ozarr_array_read_region(array, b->start, b->shape, stored_type(var), values, size));
+        return moved(var, write ? ozarr_array_write_region(array, b->start, b->shape, stored_type(var), values, size)
+                                : ozarr_array_read_region(array, b->start, b->shape, stored_type(var), values, size));
     ozarr_region region = region_of(b);
     ozarr_memory memory = OZARR_MEMORY_INIT;
     memory.data = values;
@@ -106,7 +114,7 @@ static int move_values(oz_var *var, const ozarr_array *array, const box *b, void
     memory.type = stored_type(var);
     memory.dtype = var->dtype;
     if (b->together) return oz_access_move(var->group->file, array, write, &region, &memory);
-    return oz_error(write ? ozarr_array_write_ex(array, &region, &memory) : ozarr_array_read_ex(array, &region, &memory));
+    return moved(var, write ? ozarr_array_write_ex(array, &region, &memory) : ozarr_array_read_ex(array, &region, &memory));
 }
 
 /* Zarr has no strings that are NULL: where that is the fill value of a variable, all empty ones are. */

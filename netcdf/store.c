@@ -279,7 +279,9 @@ bool oz_lengths_differ(const oz_file *file) {
 }
 
 static int flush(oz_var *var) {
-    return var->buffered ? oz_error(ozarr_node_flush(ozarr_array_node(var->endless ? var->endless : var->array))) : NC_NOERR;
+    ozarr_status status = var->buffered ? ozarr_node_flush(ozarr_array_node(var->endless ? var->endless : var->array)) : OZARR_OK;
+    /* Another open file of this process has put another one in its place. */
+    return status == OZARR_ERR_STATE ? note_lost(var), NC_NOERR : oz_error(status);
 }
 
 /* Stores the elements of a variable that wait, unless there is no such variable any more: then nobody would find them. */

@@ -4,7 +4,7 @@ use super::conventions::time::Calendar;
 use super::document::array_document;
 use super::listed_lengths::names_of;
 use super::{Array, Create, NodeKind, Spec, Store, hierarchy, path, transform};
-use crate::codec::complete::completed;
+use crate::codec::complete::compared;
 use crate::engine::{Memory, Selection};
 use crate::error::Result;
 use crate::grid::key::KeyEncoding;
@@ -80,9 +80,9 @@ fn existing(store: &Store, path: &str, wanted: (&ArrayMeta, &Map), how: Create) 
     let array = Array::quietly(store, path.to_string(), found)?;
     let there = array.state();
     // A new array says every parameter of its codecs; one that is there may leave some to what they mean.
-    let codecs = completed(&there.meta.codecs, there.meta.data_type, there.meta.shape.len());
-    let difference = ArrayMeta { codecs, ..there.meta.clone() }
-        .difference(&as_long_as(&there.meta, wanted.0))
+    let plain = |meta: &ArrayMeta| ArrayMeta { codecs: compared(&meta.codecs, meta.data_type, meta.shape.len()), ..meta.clone() };
+    let difference = plain(&there.meta)
+        .difference(&plain(&as_long_as(&there.meta, wanted.0)))
         .map_or_else(|| difference_in_meaning(&array, wanted), |text| Ok(Some(text)));
     match difference? {
         None => Ok(Some(array)),

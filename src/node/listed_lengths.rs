@@ -4,7 +4,7 @@
 //! there, whoever changes something else of such an array leaves the listed length as it is.
 
 use super::path;
-use crate::codec::complete::completed;
+use crate::codec::complete::compared;
 use crate::limits::MAX_DOCUMENT;
 use crate::metadata::consolidated::Listed;
 use crate::metadata::json::splice::TextObject;
@@ -167,7 +167,7 @@ pub(super) fn plain(key: &str, value: &Value) -> Value {
     let Value::Object(mut object) = value.clone() else { return value.clone() };
     object.shift_remove(v3::CONSOLIDATED);
     let is_v3_array = object.get("node_type").is_some_and(|kind| kind == "array");
-    let with_parameters = |meta: ArrayMeta| ArrayMeta { codecs: completed(&meta.codecs, meta.data_type, meta.shape.len()), ..meta };
+    let with_parameters = |meta: ArrayMeta| ArrayMeta { codecs: compared(&meta.codecs, meta.data_type, meta.shape.len()), ..meta };
     if is_v3_array && let Ok(meta) = v3::array_from(object.clone()) {
         object = v3::write_array(&with_parameters(meta));
     } else if key.rsplit('/').next() == Some(v2::ARRAY)

@@ -14,7 +14,7 @@ use super::stored::StoredDocument;
 use super::stored_chunks::each_chunk;
 use super::transfer::{Elements, Moves, OnProgress, Way, at_node, moved_path};
 use super::{Create, Group, NodeKind, Spec, Store, copy, cut, hierarchy, path, place, spec, transform, upkeep};
-use crate::codec::complete::completed;
+use crate::codec::complete::compared;
 use crate::dtype::Overflow;
 use crate::error::{Result, bail, err};
 use crate::metadata::extension::Extension;
@@ -415,11 +415,11 @@ fn rounds_by_zfp(codecs: &Codecs) -> bool {
 fn same_form(old: &ArrayMeta, new: &ArrayMeta) -> bool {
     let codecs = |meta: &ArrayMeta| {
         let list = codecs_to_v3::codecs(&meta.codecs, meta.data_type, meta.shape.len()).ok()?;
-        Some(completed(&Codecs::V3(list), meta.data_type, meta.shape.len()))
+        Some(compared(&Codecs::V3(list), meta.data_type, meta.shape.len()))
     };
     let same_codecs = match (&old.codecs, &new.codecs) {
         (a @ Codecs::V2 { .. }, b @ Codecs::V2 { .. })
-            if [a, b].map(|codecs| completed(codecs, old.data_type, old.shape.len())).windows(2).all(|both| both[0] == both[1]) =>
+            if [a, b].map(|codecs| compared(codecs, old.data_type, old.shape.len())).windows(2).all(|both| both[0] == both[1]) =>
         {
             true
         }

@@ -40,7 +40,6 @@ const V3: &[Row] = &[
     ("numcodecs.fixedscaleoffset", &[("dtype", Type)]),
     ("numcodecs.quantize", &[("dtype", Type)]),
     ("numcodecs.shuffle", &[("elementsize", Size)]),
-    ("numcodecs.zstd", &[("level", Number(0)), ("checksum", False)]),
     ("zstd", &[("level", Number(0)), ("checksum", False)]),
 ];
 
@@ -69,11 +68,22 @@ pub fn completed(codecs: &Codecs, data_type: DataType, rank: usize) -> Codecs {
         Codecs::V2 { filters, compressor, .. } => {
             for codec in filters.iter_mut().chain(compressor).filter(|codec| registered::find_v2(&codec.name).is_none()) {
                 if let Some(members) = row(NUMCODECS, &codec.name) {
-                    if codec.name == "zstd" && matches!(Config::new(&codec.configuration, Style::V2).flag("checksum", false), Ok(false)) {
-                        codec.configuration.shift_remove("checksum");
-                    }
                     fill_in(&mut codec.configuration, members, Style::V2, ElementType::native(data_type));
                 }
+            }
+        }
+    }
+    codecs
+}
+
+/// The codecs with all their parameters in the one form in which lists are compared: writers of version 2 differ in whether zstd says that it has
+/// no checksum.
+pub fn compared(codecs: &Codecs, data_type: DataType, rank: usize) -> Codecs {
+    let mut codecs = completed(codecs, data_type, rank);
+    if let Codecs::V2 { filters, compressor, .. } = &mut codecs {
+        for codec in filters.iter_mut().chain(compressor).filter(|codec| codec.name == "zstd") {
+            if matches!(Config::new(&codec.configuration, Style::V2).flag("checksum", false), Ok(false)) {
+                codec.configuration.shift_remove("checksum");
             }
         }
     }
@@ -152,7 +162,8 @@ fn fill_in(configuration: &mut Map, members: &[(&str, Meant)], style: Style, ite
             False => Some(Value::from(false)),
             Size => Some(Value::from(item.size())),
             Type => DataType::NUMPY.contains(&item.data_type).then(|| Value::from(item.data_type.numpy())),
-            Typesize => Some(Value::from(typesize())),
+            // Without a shuffle it says nothing.
+            Typesize => (blosc::shuffle_word(&config, typesize()) != Some("noshuffle")).then(|| Value::from(typesize())),
             Shuffle => blosc::shuffle_word(&config, typesize()).map(Value::from),
         };
         let given = config.get(name).filter(|value| match meant {

@@ -870,7 +870,7 @@ mod tests {
             (like(&v3(&bare_shards)), "codecs", &full_shards),
             (set("compressor", r#"{"id":"zlib"}"#), "compressor", r#"{"id":"zlib","level":1}"#),
             (set("compressor", r#"{"id":"zstd"}"#), "compressor", r#"{"id":"zstd","level":0}"#),
-            (set("compressor", r#"{"id":"zstd","level":3,"checksum":false}"#), "compressor", r#"{"id":"zstd","level":3}"#),
+            (set("compressor", r#"{"id":"zstd","level":3,"checksum":false}"#), "compressor", r#"{"id":"zstd","level":3,"checksum":false}"#),
             (set("filters", r#"[{"id":"shuffle"}]"#), "filters", r#"[{"id":"shuffle","elementsize":4}]"#),
             (
                 Spec::from_json(&v2(r#"{"id":"blosc","cname":"zstd"}"#, r#"[{"id":"bz2"}]"#)).unwrap(),
