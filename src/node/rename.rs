@@ -47,6 +47,8 @@ impl Store {
             self.copy_node(path, (self, to_path), Create::New, false, &mut |_, _| Ok(()))?;
             return Ok(false);
         }
+        // Another program that consolidated all before the renaming has named it again; or it has made another node there since, which is named.
+        upkeep::after_change(self, &[], Some(path)).and_then(|()| upkeep::add_missed(self, path))?;
         let top = ListedGroup::new(to_path, format, None).fresh();
         let below = walk::walk(self, top, Wanted { depth: usize::MAX, attributes: false, format: None, checked: true })?;
         changed.push(to_path.to_string());
