@@ -63,6 +63,7 @@ mod state;
 mod steps;
 pub mod store;
 mod store_keys;
+mod store_log;
 mod store_options;
 mod stored;
 mod stored_chunks;

@@ -3,6 +3,7 @@
 use super::begun::Mark;
 use super::known_groups::KnownGroups;
 use super::listed_lengths::Lengths;
+use super::store_log::StoreLog;
 use super::store_options::{Consolidate, OPTIONS, Options, PlaceOf, REMOTE_OPTIONS, set_remote_json};
 use super::transformed::Transformed;
 use super::v2_changes::V2Changes;
@@ -59,12 +60,7 @@ struct StoreInner {
     v2_changed: ForkPreserved<V2Changes>,
     known_groups: KnownGroups,
     stats: Arc<Counters>,
-    /// The log was told that the file system has no locks.
-    told_of_locks: AtomicBool,
-    /// The log was told that the server keeps no conditions.
-    told_of_conditions: AtomicBool,
-    /// How many files of killed writers the log was told of.
-    told_of_swept: AtomicU64,
+    log: StoreLog,
 }
 
 /// The hierarchy of the groups that a store is below, and the path of the store's root in it.
@@ -195,9 +191,7 @@ impl Store {
             v2_changed,
             known_groups: KnownGroups::default(),
             stats,
-            told_of_locks: AtomicBool::new(false),
-            told_of_conditions: AtomicBool::new(false),
-            told_of_swept: AtomicU64::new(0),
+            log: StoreLog::default(),
         };
         Store(Arc::new(inner), None)
     }
@@ -300,43 +294,13 @@ impl Store {
         let transformed = if self.capabilities().writable { self.0.transformed.flush() } else { Ok(()) };
         let above = self.0.above.known().map_or(Ok(()), |all| all.iter().try_for_each(|above| above.store.flush()));
         let flushed = transformed.and(self.0.shared.flush()).and(above);
-        let can = self.0.shared.capabilities();
-        self.warn_of_refused_lock(can.lock_refused);
-        self.warn_of_no_conditions(can.unconditional);
-        self.tell_of_swept(can.swept);
+        self.0.log.tell(&self.0.context, &*self.0.shared, &self.0.shared.capabilities());
         flushed
     }
 
     /// The stores that transformers made over this one, of arrays that are open.
     pub(super) fn transformed(&self) -> &Transformed {
         &self.0.transformed
-    }
-
-    /// Tells the log once that the server does not keep the conditions of puts. No lock may be held.
-    fn warn_of_no_conditions(&self, unconditional: bool) {
-        if unconditional && !self.0.told_of_conditions.swap(true, Ordering::Relaxed) {
-            let place = self.0.shared.describe();
-            let text = "what processes change at the same time in one chunk, or in one node's metadata, may be lost";
-            self.0.context.warn(&format!("cloud.conditional_put: {place}: the server keeps no conditions of puts: {text}"));
-        }
-    }
-
-    /// Tells the log of files of killed writers that were removed. No lock may be held.
-    fn tell_of_swept(&self, swept: u64) {
-        let told = self.0.told_of_swept.fetch_max(swept, Ordering::Relaxed);
-        if swept > told {
-            let (place, count) = (self.0.shared.describe(), swept - told);
-            self.0.context.inform(&format!("file.swept: {place}: removed {count} temporary files of writers that were killed"));
-        }
-    }
-
-    /// Tells the log once that the file system refused a lock with which other processes are kept out. No lock may be held.
-    fn warn_of_refused_lock(&self, errno: i32) {
-        if errno != 0 && !self.0.told_of_locks.swap(true, Ordering::Relaxed) {
-            let (place, why) = (self.0.shared.describe(), crate::platform::text_of(errno));
-            let text = "what processes change at the same time in one chunk, or in one node's metadata, may be lost";
-            self.0.context.warn(&format!("file.lock: {place}: the file system has no locks ({why}): {text}"));
-        }
     }
 
     /// A node was made, or the dimensions of an array were named: its group and the root are consolidated when they are closed, if
@@ -449,13 +413,13 @@ impl Store {
             bail!(ReadOnly, "{} is open for reading only; open it with mode \"r+\"", self.0.shared.describe());
         }
         let can = self.0.shared.capabilities();
-        self.warn_of_refused_lock(can.lock_refused);
-        self.warn_of_no_conditions(can.unconditional);
+        self.0.log.tell(&self.0.context, &*self.0.shared, &can);
         if !can.writable {
             bail!(ReadOnly, "{} cannot be written", self.0.shared.describe());
         }
         Ok(())
     }
+
     /// An error of kind `Unsupported` unless the store can list its keys.
     pub(super) fn check_listable(&self) -> Result<()> {
         if self.0.shared.capabilities().listable {
