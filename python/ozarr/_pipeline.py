@@ -25,7 +25,7 @@ from ._library import Error, handle, integers, lib
 from ._nodes import Store
 
 # The library's stores of folders, each while an array uses it: one keeps a file open, and programs open thousands of arrays.
-STORES = weakref.WeakValueDictionary()
+FOLDERS = weakref.WeakValueDictionary()
 
 # The longest dimension of an array.
 LONGEST = (1 << 63) - 1
@@ -35,16 +35,25 @@ class Unsupported(Exception):
     """Why a call goes to zarr-python's own pipeline."""
 
 
-def store_at(root, read_only):
+class Folder:
+    """What arrays share of a store. It has no `__del__`: Python calls that one before weak references end, so that another thread could find a
+    store that is being closed."""
+
+    def __init__(self, store):
+        self.store = store
+
+
+def folder_at(root, read_only):
     """The store of the folder that is at a path now: one that was made anew is another one. zarr-python's root is a path, whatever it looks like."""
     try:
         path = os.path.abspath(root)
         found = os.stat(path)
         key = path, found.st_dev, found.st_ino, read_only
-        store = STORES.get(key)
-        if store is None:
-            store = STORES[key] = Store(path, "r" if read_only else "r+", file__lock="none", file__sync="none", consolidated="never", consolidate="never")
-        return store
+        folder = FOLDERS.get(key)
+        if folder is None:
+            store = Store(path, "r" if read_only else "r+", file__lock="none", file__sync="none", consolidated="never", consolidate="never")
+            folder = FOLDERS[key] = Folder(store)
+        return folder
     except (OSError, Error) as e:
         # A folder that is gone, or whose name is no text: zarr-python has its own way with these.
         raise Unsupported(str(e)) from None
@@ -120,10 +129,10 @@ class Engine:
 
     def open_local(self):
         """Finds the store of a LocalStore's folder as it is now."""
-        store = store_at(self.store.root, self.store.read_only)
+        folder = folder_at(self.store.root, self.store.read_only)
         with self.lock:
-            if store is not self.local:
-                self.local, self.arrays = store, {}
+            if folder is not self.local:
+                self.local, self.arrays = folder, {}
 
     def local_array(self, path, ends, write_fill, whole):
         """The array in the files of a LocalStore, opened once. One in which chunks are replaced as a whole ends where the last ones do: behind an
@@ -136,7 +145,7 @@ class Engine:
             if found is None or any(end > length for end, length in zip(ends, found.shape)) or any(end and end < length for end, length in zip(edge, found.shape)):
                 array, group = C.c_void_p(), C.c_void_p()
                 exported = self.exported(path, [end or length for end, length in zip(edge or self.shape, self.shape)])
-                lib.node_import_at(self.local._handle, exported, len(exported), C.byref(array), C.byref(group))
+                lib.node_import_at(self.local.store._handle, exported, len(exported), C.byref(array), C.byref(group))
                 found = self.arrays[path, write_fill, any(edge)] = Array(array.value)
                 if write_fill:
                     found.set("write_fill_chunks", "1")

@@ -3,7 +3,7 @@
 
   pipeline_check.py --build DIR [--arrays N] [--seed N]     with ozarr importable
 """
-import argparse, os, pickle, random, resource, shutil, subprocess, sys
+import argparse, gc, os, pickle, random, resource, shutil, subprocess, sys
 from pathlib import Path
 import warnings
 import numcodecs, numpy as np, zarr
@@ -244,6 +244,29 @@ def together(where):
             check(not first and z[...].sum() == 15 * 9 + (27 if name == "write_many" else 0), name)
 
 
+def released(where):
+    """An array that one thread reads while another one lets go of the last array of the same folder."""
+    import ozarr._pipeline as module
+    with pipeline(OURS, strict=True):
+        z = zarr.create_array(LocalStore(where / "released"), shape=(4,), chunks=(2,), dtype="i4")
+        z[:] = 3
+        other, inner, found = zarr.open_array(LocalStore(where / "released"), mode="r+"), module.lib.store_free, []
+
+        def between(handle):
+            module.lib.store_free = inner
+            inner(handle)
+            found.append(other[:])
+        z = zarr.open_array(LocalStore(where / "released"), mode="r+")
+        z[:]
+        module.lib.store_free = between
+        try:
+            del z
+            gc.collect()
+        finally:
+            module.lib.store_free = inner
+        check(len(found) == 1 and found[0].tolist() == [3] * 4, f"an array read while a folder is let go of: {found}")
+
+
 def whole(where):
     """A chunk that is replaced as a whole is not read before, so that one that is damaged can be, also at the end and behind other writes."""
     for chunks, index in (((4,), (8,)), ((4, 4), (8, 9))):
@@ -320,6 +343,7 @@ def main():
     opened(where)
     placed(where)
     together(where)
+    released(where)
     whole(where)
     missing(where)
     left_alone()
