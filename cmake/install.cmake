@@ -51,7 +51,7 @@ else()
   message(STATUS "No python3: the manual pages of the functions are left out")
 endif()
 # For compilers other than that of the module that is installed; and the Julia package.
-file(GLOB _fortran_files "${PROJECT_SOURCE_DIR}/fortran/*.f90" "${PROJECT_SOURCE_DIR}/fortran/*.c"
+file(GLOB _fortran_files "${PROJECT_SOURCE_DIR}/fortran/*.f90" "${PROJECT_SOURCE_DIR}/fortran/*.[ch]"
   "${PROJECT_SOURCE_DIR}/fortran/*.inc" "${PROJECT_SOURCE_DIR}/fortran/sources.txt"
   "${PROJECT_SOURCE_DIR}/fortran/generated/*.f90" "${PROJECT_SOURCE_DIR}/fortran/generated/*.inc")
 install(FILES ${_fortran_files} DESTINATION "${CMAKE_INSTALL_DATADIR}/ozarr/fortran")

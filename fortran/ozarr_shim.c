@@ -1,7 +1,6 @@
 /* Between the module `ozarr` and ozarr.h: takes Fortran's array descriptors apart. To be compiled by the C compiler that belongs to
  * the Fortran compiler, because the descriptors differ between them. Dimensions are reversed here, and starts become 0-based. */
-#include <ISO_Fortran_binding.h>
-#include <ozarr.h>
+#include "ozarr_descriptor.h"
 #include <ozarr_advanced.h>
 #include <ozarr_extend.h>
 #include <limits.h>
@@ -118,30 +117,13 @@ static int is_empty(const CFI_cdesc_t *u) {
     return 0;
 }
 
-static int is_logical(const CFI_cdesc_t *u) {
-    if (u->type == CFI_type_Bool) return 1;
-#ifdef CFI_type_Logical
-    return (u->type & CFI_type_mask) == CFI_type_Logical;
-#else
-    return 0;
-#endif
-}
-
 static int is_text(const CFI_cdesc_t *u) { return u->type == CFI_type_char; }
 
-/* The type of elements in Fortran's memory. Logicals are OZARR_BOOL, of whichever size; texts OZARR_BY_DTYPE. */
+/* The type of elements in Fortran's memory; texts are OZARR_BY_DTYPE. */
 static ozarr_status element_type(const CFI_cdesc_t *u, ozarr_type *type) {
-    if (is_logical(u)) *type = OZARR_BOOL;
-    else if (is_text(u)) *type = OZARR_BY_DTYPE;
-    else if (u->type == CFI_type_int8_t) *type = OZARR_INT8;
-    else if (u->type == CFI_type_int16_t) *type = OZARR_INT16;
-    else if (u->type == CFI_type_int32_t) *type = OZARR_INT32;
-    else if (u->type == CFI_type_int64_t) *type = OZARR_INT64;
-    else if (u->type == CFI_type_float) *type = OZARR_FLOAT32;
-    else if (u->type == CFI_type_double) *type = OZARR_FLOAT64;
-    else if (u->type == CFI_type_float_Complex) *type = OZARR_COMPLEX64;
-    else if (u->type == CFI_type_double_Complex) *type = OZARR_COMPLEX128;
-    else return fail(OZARR_ERR_TYPE, "found elements of %zu bytes of a type that ozarr does not know, expected integer (1, 2, 4, 8 bytes), real (4, 8), complex (2 x 4, 2 x 8) or logical", u->elem_len);
+    if (is_text(u)) *type = OZARR_BY_DTYPE;
+    else if (!find_number_type(u, type))
+        return fail(OZARR_ERR_TYPE, "found elements of %zu bytes of a type that ozarr does not know, expected integer (1, 2, 4, 8 bytes), real (4, 8), complex (2 x 4, 2 x 8) or logical", u->elem_len);
     return OZARR_OK;
 }
 

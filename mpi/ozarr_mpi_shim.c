@@ -1,6 +1,6 @@
 /* Between the module `ozarr_mpi` and ozarr_mpi.h: communicators and array descriptors of Fortran. To be compiled by the C compiler that
  * belongs to the Fortran compiler. Dimensions are reversed here, and starts become 0-based. */
-#include <ISO_Fortran_binding.h>
+#include "../fortran/ozarr_descriptor.h"
 #include <ozarr_advanced.h>
 #include <ozarr_extend.h>
 #include <ozarr_mpi.h>
@@ -12,28 +12,9 @@
 
 ozarr_status ozfm_new(MPI_Fint comm, ozarr_mpi **out) { return ozarr_mpi_new(MPI_Comm_f2c(comm), out); }
 
-static int is_logical(const CFI_cdesc_t *u) {
-    if (u->type == CFI_type_Bool) return 1;
-#ifdef CFI_type_Logical
-    return (u->type & CFI_type_mask) == CFI_type_Logical;
-#else
-    return 0;
-#endif
-}
-
-/* The type of a variable's elements; logicals are OZARR_BOOL, of whichever size. */
 static ozarr_status type_of(const CFI_cdesc_t *u, ozarr_type *type) {
-    if (is_logical(u)) *type = OZARR_BOOL;
-    else if (u->type == CFI_type_int8_t) *type = OZARR_INT8;
-    else if (u->type == CFI_type_int16_t) *type = OZARR_INT16;
-    else if (u->type == CFI_type_int32_t) *type = OZARR_INT32;
-    else if (u->type == CFI_type_int64_t) *type = OZARR_INT64;
-    else if (u->type == CFI_type_float) *type = OZARR_FLOAT32;
-    else if (u->type == CFI_type_double) *type = OZARR_FLOAT64;
-    else if (u->type == CFI_type_float_Complex) *type = OZARR_COMPLEX64;
-    else if (u->type == CFI_type_double_Complex) *type = OZARR_COMPLEX128;
-    else return ozarr_set_error(OZARR_ERR_TYPE, "the variable is neither integer (1, 2, 4, 8 bytes), real (4, 8), complex (2 x 4, 2 x 8) nor logical", NULL);
-    return OZARR_OK;
+    if (find_number_type(u, type)) return OZARR_OK;
+    return ozarr_set_error(OZARR_ERR_TYPE, "the variable is neither integer (1, 2, 4, 8 bytes), real (4, 8), complex (2 x 4, 2 x 8) nor logical", NULL);
 }
 
 /* A variable as the memory of a box of an array of `rank` dimensions, of which those behind the variable's have the length 1. */
