@@ -2,7 +2,7 @@
 
 use super::compression::{Shuffle, Stages, byte_shuffle, no_bits};
 use crate::codec::registry;
-use crate::dtype::{ByteOrder, DataType};
+use crate::dtype::{ByteOrder, DataType, ElementType, Kind, parse_v2};
 use crate::error::Result;
 use crate::metadata::extension::Extension;
 use crate::metadata::number_list;
@@ -199,6 +199,7 @@ pub(super) fn for_type(
     serial: Extension,
 ) -> Result<Vec<Extension>> {
     inside(list, |mut list| {
+        let mut types = Some((old, new));
         for codec in &mut list {
             if matches!(codec.name.as_str(), "bytes" | "vlen-utf8" | "vlen-bytes") && old.is_variable() != new.is_variable() {
                 *codec = serial.clone();
@@ -211,25 +212,66 @@ pub(super) fn for_type(
                     _ => {}
                 }
             }
-            // The types and sizes that codecs of numcodecs say.
-            let is_numpy = |t: &DataType| DataType::NUMPY.contains(t);
-            for member in
-                ["dtype", "decode_dtype"].into_iter().filter(|_| codec.name.starts_with("numcodecs.") && [old, new].iter().all(is_numpy))
-            {
-                if codec.configuration.get(member) == Some(&old.numpy().into()) {
-                    codec.configuration.insert(member.into(), new.numpy().into());
-                }
-            }
-            let size = |t: DataType| if t.is_variable() { 1 } else { t.size() };
-            if codec.name == "numcodecs.shuffle" && codec.configuration.get("elementsize") == Some(&size(old).into()) {
-                codec.configuration.insert("elementsize".into(), size(new).into());
-            }
-            if codec.name == "blosc" && codec.configuration.get("typesize") == Some(&size(old).into()) {
-                codec.configuration.insert("typesize".into(), size(new).into());
-            }
+            types = types.and_then(|types| follow(&codec.name, &mut codec.configuration, types));
         }
         list
     })
+}
+
+/// Lets the codecs of version 2, in their order, follow elements that are of another type now.
+pub(super) fn for_type_v2<'a>(codecs: impl Iterator<Item = &'a mut Extension>, types: (DataType, DataType)) {
+    let mut types = Some(types);
+    for codec in codecs {
+        types = types.and_then(|types| follow(&format!("numcodecs.{}", codec.name), &mut codec.configuration, types));
+    }
+}
+
+/// Puts the new type of the elements that enter a codec, or its size, in place of the old one that its configuration says. Gives the types of those that
+/// leave it, before and now; `None` where they are as they were.
+fn follow(name: &str, configuration: &mut Map, (old, new): (DataType, DataType)) -> Option<(DataType, DataType)> {
+    let size = |t: DataType| if t.is_variable() { 1 } else { t.size() };
+    let id = name.strip_prefix("numcodecs.").unwrap_or(name);
+    let (entering, leaving) = match id {
+        "shuffle" | "blosc" => {
+            let member = if id == "blosc" { "typesize" } else { "elementsize" };
+            if configuration.get(member) == Some(&size(old).into()) {
+                configuration.insert(member.into(), size(new).into());
+            }
+            return Some((old, new)).filter(|_| id == "shuffle");
+        }
+        "astype" => ("decode_dtype", "encode_dtype"),
+        "delta" | "fixedscaleoffset" | "quantize" => ("dtype", "astype"),
+        "cast_value" | "packbits" => return None,
+        _ if registry::takes_bytes(name) || registry::compresses_numbers(name) => return None,
+        _ => return Some((old, new)),
+    };
+    let said = |member: &str| parse_v2::parse_spelling(configuration.get(member)?).ok();
+    let (from, to) = (said(entering), said(leaving));
+    if from.is_some_and(|from| !is_taken_as(old, from.data_type)) {
+        return None;
+    }
+    let is_same = to.is_none_or(|to| to.data_type == from.map_or(old, |from| from.data_type));
+    for (member, said) in [(entering, from), (leaving, to.filter(|_| is_same))] {
+        if let (Some(said), Some(number)) = (said, number_of(new)) {
+            configuration.insert(member.into(), parse_v2::to_json(ElementType::new(number, said.order)));
+        }
+    }
+    Some((old, new)).filter(|_| is_same)
+}
+
+/// The number of NumPy that codecs take elements of a type for, if there is one: times are their counts, true and false are bytes.
+fn number_of(data_type: DataType) -> Option<DataType> {
+    match data_type {
+        DataType::DateTime(_) | DataType::TimeDelta(_) => Some(DataType::Int64),
+        DataType::Bool => Some(DataType::UInt8),
+        other => Some(other).filter(|other| DataType::NUMPY.contains(other)),
+    }
+}
+
+/// Whether a codec that says `said` takes elements of that type bit for bit.
+fn is_taken_as(elements: DataType, said: DataType) -> bool {
+    let is_integer = |t: DataType| matches!(t.kind(), Kind::Int | Kind::UInt) && t.size() == said.size();
+    said == elements || (is_integer(said) && number_of(elements).is_some_and(is_integer))
 }
 
 /// With bytes in that order.
@@ -250,7 +292,7 @@ fn set_endian(codec: &mut Extension, order: ByteOrder) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::metadata::json;
+    use crate::metadata::{json, v2};
 
     fn list(text: &str) -> Vec<Extension> {
         v3::codec_list(&json::parse_text(text).unwrap()).unwrap()
@@ -297,6 +339,51 @@ mod tests {
         let (old, new) = (DataType::Float32, DataType::Float64);
         let changed = for_type(of("<f4", 4), (old, new), ByteOrder::Little, Extension::new("bytes", Map::new())).unwrap();
         assert_eq!(text(&changed), text(&of("<f8", 8)));
+    }
+
+    #[test]
+    fn filters_of_version_2_follow_the_elements_as_far_as_these_reach() {
+        use DataType::{Bool, Float32, Float64, Int16, Int64, UInt64};
+        let time = DataType::DateTime(crate::dtype::Unit::new("s", 1).unwrap());
+        for (types, given, wanted) in [
+            ((Float32, Float64), r#"[{"id":"delta","dtype":"<f4"}]"#, r#"[{"id":"delta","dtype":"<f8"}]"#),
+            // numcodecs says `astype` also where it is `dtype`.
+            (
+                (Float32, Float64),
+                r#"[{"id":"quantize","digits":1,"dtype":"f4","astype":"<f4"}]"#,
+                r#"[{"id":"quantize","digits":1,"dtype":"<f8","astype":"<f8"}]"#,
+            ),
+            ((Float32, Int16), r#"[{"id":"delta","dtype":">f4"}]"#, r#"[{"id":"delta","dtype":">i2"}]"#),
+            // Behind the first one the elements are of one type before and now.
+            (
+                (Float32, Float64),
+                r#"[{"id":"fixedscaleoffset","offset":0,"scale":9,"dtype":"<f4","astype":"<i4"},{"id":"delta","dtype":"<f4"},{"id":"shuffle","elementsize":4}]"#,
+                r#"[{"id":"fixedscaleoffset","offset":0,"scale":9,"dtype":"<f8","astype":"<i4"},{"id":"delta","dtype":"<f4"},{"id":"shuffle","elementsize":4}]"#,
+            ),
+            (
+                (Float32, Float64),
+                r#"[{"id":"bitround","keepbits":9},{"id":"delta","dtype":"<f4"},{"id":"shuffle","elementsize":4}]"#,
+                r#"[{"id":"bitround","keepbits":9},{"id":"delta","dtype":"<f8"},{"id":"shuffle","elementsize":8}]"#,
+            ),
+            (
+                (Float32, Float64),
+                r#"[{"id":"zlib","level":1},{"id":"shuffle","elementsize":4}]"#,
+                r#"[{"id":"zlib","level":1},{"id":"shuffle","elementsize":4}]"#,
+            ),
+            (
+                (Float64, Float32),
+                r#"[{"id":"astype","decode_dtype":"<f8","encode_dtype":"<f4"}]"#,
+                r#"[{"id":"astype","decode_dtype":"<f4","encode_dtype":"<f4"}]"#,
+            ),
+            ((time, Float64), r#"[{"id":"delta","dtype":"<i8"}]"#, r#"[{"id":"delta","dtype":"<f8"}]"#),
+            ((UInt64, time), r#"[{"id":"delta","dtype":"<i8"}]"#, r#"[{"id":"delta","dtype":"<i8"}]"#),
+            ((Int64, Bool), r#"[{"id":"delta","dtype":"<i8"}]"#, r#"[{"id":"delta","dtype":"|u1"}]"#),
+        ] {
+            let filters = |text: &str| v2::filter_list(&json::parse_text(text).unwrap()).unwrap();
+            let mut changed = filters(given);
+            for_type_v2(changed.iter_mut(), types);
+            assert_eq!(changed, filters(wanted), "{given}");
+        }
     }
 
     #[test]

@@ -14,7 +14,7 @@ use super::reshape::{self, Reshape};
 use super::stage::{BYTES, StageRef, VariableCodec};
 use super::transpose::{self, Permutation};
 use super::{bytes, registry, sharding};
-use crate::dtype::{ByteOrder, DataType, ElementType, Kind};
+use crate::dtype::{ByteOrder, DataType, ElementType, Kind, parse_v2};
 use crate::error::{Error, Result, bail, err};
 use crate::limits::{self, Dims};
 use crate::metadata::extension::Extension;
@@ -151,6 +151,32 @@ fn taken_as_integers(elements: DataType, integers: DataType) -> bool {
     matches!(integers.kind(), Kind::Int | Kind::UInt)
         && integers.size() == elements.size()
         && matches!(elements, Bool | DateTime(_) | TimeDelta(_) | Int8 | Int16 | Int32 | Int64 | UInt8 | UInt16 | UInt32 | UInt64)
+}
+
+/// Refuses codecs of version 2 that take the elements of a new array for others, whose values they would change: those of arrays that are there are
+/// used as they are. An integer may stand for any elements of its size where nothing is lost by that.
+pub fn check_elements_v2(codecs: &Codecs) -> Result<()> {
+    let Codecs::V2 { element: mut item, filters, compressor, .. } = codecs.clone() else { return Ok(()) };
+    if let DataType::Registered(t) = item.data_type {
+        item.data_type = t.carrier();
+    }
+    let fields = (0..filters.len()).map(|i| format!("filters[{i}]")).chain([String::from("compressor")]);
+    for (codec, field) in filters.iter().chain(&compressor).zip(fields) {
+        // Behind a codec that makes bytes there are no elements any more.
+        let (None, Ok(Make::Array(build))) = (registered::find_v2(&codec.name), registry::find_v2(&codec.name, item)) else {
+            return Ok(());
+        };
+        let built = build(&Config::new(&codec.configuration, Style::V2), item).map_err(|e| e.at_field(&*field))?;
+        let from = built.from;
+        let is_whole = matches!(from.data_type.kind(), Kind::Int | Kind::UInt) && from.size() == item.size();
+        let is_alike = matches!(item.data_type.kind(), Kind::Int | Kind::UInt | Kind::Bool | Kind::Time) && from.order == item.order;
+        if from != item && !(is_whole && (is_alike || codec.name == "delta")) {
+            let (takes, found) = (parse_v2::to_json(from), parse_v2::to_json(item));
+            return Err(err!(Metadata, "{:?} takes {takes}, found elements of {found}", codec.name).at_field(field));
+        }
+        item = built.to;
+    }
+    Ok(())
 }
 
 /// The codecs that may come before shards.

@@ -8,7 +8,7 @@ mod like;
 mod resolve;
 
 use super::codec_edit;
-use super::compression::Compression;
+use super::compression::{Compression, Compressor};
 use super::conventions::missing::missing_to_type;
 use crate::counting;
 use crate::dtype::fill::Fill;
@@ -200,6 +200,12 @@ impl Spec {
         if old.is_variable() != new.is_variable() && self.filters.as_ref().is_some_and(|filters| filters.len() == 1) {
             // The codec of objects, or none.
             self.filters = Some(self.variable_codec()?.into_iter().collect());
+        }
+        if self.loose
+            && let (Some(filters), compressor) = (&mut self.filters, &mut self.compression.compressor)
+        {
+            let compressor = if let Compressor::Json(compressor) = compressor { compressor.as_mut() } else { None };
+            codec_edit::for_type_v2(filters.iter_mut().chain(compressor), (old, new));
         }
         if let Some(list) = self.loose_codecs() {
             let serial = self.variable_codec()?.unwrap_or_else(|| Extension::new("bytes", Map::new()));
@@ -723,6 +729,18 @@ mod tests {
             (|s| drop(s.set_fill_json("null")), Metadata, "fill_value"),
             (|s| drop((s.set_keep_bits(Some(12)), s.set_fill_json("1e20"))), Metadata, "fill_value"),
             (|s| drop((s.set_format(Format::V2), s.set_keep_bits(Some(12)), s.set_fill_json("1e20"))), Metadata, "fill_value"),
+            (|s| drop(s.set_filters_json(r#"[{"id":"delta","dtype":"<f8"}]"#)), Metadata, "filters[0]"),
+            (|s| drop(s.set_filters_json(r#"[{"id":"delta","dtype":">f4"}]"#)), Metadata, "filters[0]"),
+            (
+                |s| {
+                    drop((
+                        s.set_filters_json("[]"),
+                        s.set_compressor_json(r#"{"id":"fixedscaleoffset","offset":0,"scale":9,"dtype":"<i4"}"#),
+                    ))
+                },
+                Metadata,
+                "compressor",
+            ),
             (|s| drop((s.set_codecs_json("[\"bytes\"]"), s.set_order(Order::F))), Argument, "order"),
             (|s| drop((s.set_codecs_json("[\"bytes\"]"), s.set_inner_chunks(&[1, 1]))), Argument, "inner_chunks"),
             (|s| drop((s.set_format(Format::V2), s.set_dimension_names(vec![None, Some("x".into())]))), Unsupported, "dimension_names"),
@@ -936,6 +954,32 @@ mod tests {
         assert!(scalar.resolve(None).unwrap().1.is_empty());
         scalar.set_dimension_names(vec![]).unwrap();
         assert_eq!(scalar.resolve(None).unwrap().1[v2::DIMENSIONS].to_string(), "[]");
+    }
+
+    #[test]
+    fn filters_of_a_copy_follow_its_type_from_and_to_each_version() {
+        let delta = r#""dtype":"<f4","astype":"<f4""#;
+        let mut v2 = spec();
+        v2.set_filters_json(&format!(r#"[{{"id":"delta",{delta}}},{{"id":"shuffle","elementsize":4}}]"#)).unwrap();
+        let mut v3 = spec();
+        v3.set_codecs_json(&format!(
+            r#"[{{"name":"numcodecs.delta","configuration":{{{delta}}}}},{{"name":"bytes","configuration":{{"endian":"little"}}}},{{"name":"numcodecs.shuffle","configuration":{{"elementsize":4}}}},"zstd"]"#
+        ))
+        .unwrap();
+        for source in [v2, v3] {
+            for format in [Format::V2, Format::V3] {
+                let mut copy = like(&source, format);
+                copy.set_data_type(DataType::Float64).unwrap();
+                let d = document(&copy);
+                let text = d[if format == Format::V2 { "filters" } else { "codecs" }].to_string();
+                let wanted = [r#""dtype":"<f8","astype":"<f8""#, r#""elementsize":8"#];
+                assert!(wanted.iter().all(|wanted| text.contains(wanted)) && !text.contains("<f4"), "{text}");
+            }
+        }
+        // An integer of the size changes nothing that is taken apart into differences.
+        let mut whole = spec();
+        whole.set_filters_json(r#"[{"id":"delta","dtype":"<i4"}]"#).unwrap();
+        document(&whole);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use super::{FillSetting, Spec};
 use crate::codec::chain::Chain;
 use crate::codec::complete::completed;
+use crate::codec::parse::check_elements_v2;
 use crate::dtype::fill::Fill;
 use crate::dtype::{DataType, check_v3};
 use crate::error::{Error, Result, err};
@@ -63,6 +64,7 @@ impl Spec {
         };
         let chain = Chain::parse(&meta.codecs, meta.data_type, meta.shape.len())?;
         bind_largest(&chain, &meta.grid, &meta.shape)?.check_encodable()?;
+        check_elements_v2(&meta.codecs)?;
         if !self.changes_fill && meta.fill.defined {
             chain.check_fill(&meta.fill.element(meta.data_type))?;
         }
