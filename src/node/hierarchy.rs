@@ -205,9 +205,7 @@ pub(super) fn erase_around(store: &Store, path: &str, kept: &str) -> Result<()> 
 
 /// Removes what an interrupted call that began at a place has made there, which has no document of its own yet, but for the key that says so.
 pub(super) fn erase_begun((store, place): (&Store, &str), kept: &str) -> Result<()> {
-    for name in draft::names_below(store, place)? {
-        in_use::refuse(store, &path::join(place, &name))?;
-    }
+    in_use::refuse(store, place)?;
     store.shared().check_erase(&path::prefix(place))?;
     erase_around(store, place, kept)
 }

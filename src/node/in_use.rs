@@ -2,6 +2,7 @@
 //! tell; the mark in an object store (`claim.rs`) does not say whether its process lives.
 
 use super::store::Above;
+use super::trail::Trail;
 use super::{Array, NodeKind, Store, above, document, draft, lookup, path};
 use crate::error::{ErrorKind, Result, err};
 use crate::store::LockUse;
@@ -24,9 +25,12 @@ pub(super) fn refuse(store: &Store, path: &str) -> Result<()> {
     })
 }
 
+/// Folders that may have nodes below them, with those above them.
+type Groups = Vec<(String, Trail)>;
+
 fn refuse_below(store: &Store, path: &str) -> Result<()> {
-    let mut groups = Vec::new();
-    let mut dimensions = look_at(store, path, &mut groups)?;
+    let mut groups = Groups::new();
+    let mut dimensions = look_at(store, path, &Trail::default(), &mut groups)?;
     if groups.is_empty() {
         let look_above = |store, path| path::parent(path).map_or(Ok(()), |group| look_at_series(store, group, &dimensions));
         look_above(store, path)?;
@@ -34,27 +38,29 @@ fn refuse_below(store: &Store, path: &str) -> Result<()> {
         let outside = if path.is_empty() { above::of(store) } else { &[] };
         return outside.iter().try_for_each(|Above { store, path }| look_above(store, path));
     }
-    while let Some(group) = groups.pop() {
+    while let Some((group, trail)) = groups.pop() {
         dimensions.clear();
         for name in draft::names_below(store, &group)? {
-            dimensions.append(&mut look_at(store, &path::join(&group, &name), &mut groups)?);
+            dimensions.append(&mut look_at(store, &path::join(&group, &name), &trail, &mut groups)?);
         }
         look_at_series(store, &group, &dimensions)?;
     }
     Ok(())
 }
 
-/// Looks whether the node at `path` is a group, which is added to `groups`, or an array, and gives its dimensions. What cannot be understood has
-/// neither.
-fn look_at(store: &Store, path: &str, groups: &mut Vec<String>) -> Result<BTreeSet<String>> {
-    match lookup::find_bare(store, path) {
+/// Looks whether the node at `path` is an array, and gives its dimensions. All else is added to `groups`, whose folders are below those of `trail`: also below
+/// a folder without a document, or with one that cannot be understood, there may be groups.
+fn look_at(store: &Store, path: &str, trail: &Trail, groups: &mut Groups) -> Result<BTreeSet<String>> {
+    let key = match lookup::find_bare(store, path) {
         Ok(Some(found)) if found.kind == NodeKind::Array => {
             let array = Array::quietly(store, path.to_string(), found);
             return Ok(array.map_or_else(|_| BTreeSet::new(), |array| array.dimension_names().into_iter().flatten().collect()));
         }
-        Ok(Some(_)) => groups.push(path.to_string()),
-        _ => {}
-    }
+        Ok(Some(found)) => found.key,
+        Err(e) if !lookup::is_misunderstood(&e) => return Ok(BTreeSet::new()),
+        _ => path.to_string(),
+    };
+    groups.extend(trail.to(store, path, &key).map(|trail| (path.to_string(), trail)));
     Ok(BTreeSet::new())
 }
 

@@ -903,6 +903,47 @@ fn what_a_series_is_open_in_is_not_replaced_erased_renamed_nor_migrated() {
     std::fs::remove_dir_all(&root).unwrap();
 }
 
+/// Other programs leave out the documents of groups; a kill of a migration, which makes those of the leaves first, does, too.
+#[cfg(unix)]
+#[test]
+fn what_a_series_is_open_in_stays_below_folders_without_documents() {
+    type Replace<'a> = &'a dyn Fn(&Store) -> Result<()>;
+    let (root, store) = new_store("in-use-below", "zarr");
+    Group::create(&store, "", None, Create::New).unwrap();
+    let inner = Store::open(&Context::with_threads(1), root.join("m/x/run").to_str().unwrap(), Mode::ReadWrite, &[]).unwrap();
+    define(&inner, Format::V3);
+    std::os::unix::fs::symlink("..", root.join("m/x/loop")).unwrap();
+    let from = Store::memory(&Context::with_threads(1));
+    ["m", "m/x"].iter().for_each(|path| drop(Group::create(&from, path, Some(Format::V2), Create::New).unwrap()));
+    define(&from.below("m/x/run", Mode::ReadWrite).unwrap(), Format::V2);
+    let mut series = Series::open(&dataset(&inner), "time", None, 1, 0).unwrap();
+    run(&mut series, 3).unwrap();
+    let migrate = |store: &Store| from.migrate("m", Some((store, "m")), true, &mut |_, _| Ok(())).map(drop);
+    let group = br#"{"zarr_format":3,"node_type":"group"}"#.to_vec();
+    let marker = format!(r#"{{"from":"{} m","draft":""}}"#, from.shared().describe()).into_bytes();
+    let cases: [(&str, &[u8], Replace); 5] = [
+        ("m/zarr.json", &group, &|store| store.erase_node("m")),
+        ("m/zarr.json", &group, &|store| store.rename_node("m", "n")),
+        ("m/zarr.json", &group, &|store| Group::create(store, "m", None, Create::Overwrite).map(drop)),
+        ("m/zarr.json", &group, &|store| store.erase_node("")),
+        ("m/ozarr-migration.json", &marker, &migrate),
+    ];
+    for (i, (key, bytes, replace)) in cases.iter().enumerate() {
+        store.key_put(key, bytes).unwrap();
+        let e = replace(&anew(&store)).err().unwrap_or_else(|| panic!("{i} replaced it"));
+        assert!(e.kind() == ErrorKind::Again && e.message().contains("series of"), "{i}: {e}");
+        if i < 4 {
+            store.key_erase(key).unwrap();
+        }
+    }
+    run(&mut series, 5).unwrap();
+    drop(series);
+    assert_eq!(check(&inner), 5);
+    migrate(&anew(&store)).unwrap();
+    assert_eq!(check(&inner), 0);
+    std::fs::remove_dir_all(&root).unwrap();
+}
+
 /// One is killed, and the next one goes on behind an earlier step; or goes on where it ended.
 #[test]
 fn a_copy_of_a_run_that_is_cut_meanwhile_is_told() {
