@@ -2,7 +2,7 @@
 //! Specification: v3 core, "Consolidated metadata"; for v2 the convention of zarr-python 2.
 
 use super::catalog::Catalog;
-use super::growing::{Cuts, cut_shape};
+use super::growing::{self, Cuts, cut_shape};
 use super::listed_lengths::{plain, shape_of};
 use super::stored::StoredDocument;
 use super::walk::{self, Found, ListedGroup, Wanted};
@@ -144,15 +144,19 @@ pub(super) fn is_wanted(store: &Store, node: &str, d0: bool) -> Result<bool> {
     Ok(found.kind == NodeKind::Group && (kept || (d0 && node.is_empty() && draft::is_consolidated(store)?)))
 }
 
-/// Consolidates a group, whose document was just found. A group that is consolidated already is changed with each change of its nodes; only
-/// those of `nodes`, which this process made, are added that another process left out because it consolidated at the same time.
+/// Consolidates a group, whose document was just found; with the lengths that groups below have told of a run that goes on. A group that is
+/// consolidated already is changed with each change of its nodes; only those of `nodes`, which this process made, are added that another process
+/// left out because it consolidated at the same time.
 pub(super) fn consolidate_unless(store: &Store, path: &str, found: StoredDocument, nodes: &BTreeSet<String>) -> Result<()> {
     if found.dialect != Dialect::Final || found.clone().parse(store).is_err() {
         return Ok(());
     }
     let key = path::join(path, if found.format == Format::V3 { v3::DOCUMENT } else { v2::CONSOLIDATED });
     let bytes = get(&**store.shared(), &key, MAX_CONSOLIDATED)?.unwrap_or_default();
-    let Some(listed) = Listed::find(&bytes, found.format) else { return Group::quietly(store, path.to_string(), found)?.consolidate() };
+    let Some(listed) = Listed::find(&bytes, found.format) else {
+        let group = Group::quietly(store, path.to_string(), found)?;
+        return group.consolidate_cut(&mut |below| growing::cuts_below(&group, below));
+    };
     let names: HashSet<&str> = listed.names().collect();
     let is_listed = |node: &str| {
         let name = path::relative(path, node);

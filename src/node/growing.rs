@@ -150,8 +150,9 @@ mod tests {
     use crate::engine::Selection;
     use crate::node::tests::view;
     use crate::node::{
-        Array, Context, Create, Dataset, Fault, FaultKind, Mode, RechunkOptions, RechunkReport, VariableSpec, VerifyOptions,
+        Array, Context, Create, Dataset, Fault, FaultKind, Mode, RechunkOptions, RechunkReport, VariableSpec, VerifyOptions, consolidate,
     };
+    use std::collections::BTreeSet;
 
     /// A dataset of three variables, whose own documents have those lengths along `time` and the consolidated metadata the others.
     fn run_of(format: Format, own: [u64; 3], listed: [u64; 3]) -> Store {
@@ -230,6 +231,28 @@ mod tests {
                 assert_eq!((told(&store), lengths(&store, "run")), (expected, own), "{node} {own:?} {listed:?}");
             }
         }
+    }
+
+    /// Programs use what was made.
+    #[test]
+    fn a_repeated_migration_publishes_no_steps_of_a_run_that_goes_on_in_what_is_whole() {
+        let (from, to) = (run_of(Format::V2, [5; 3], [5; 3]), run_of(Format::V3, [5, 7, 7], [5; 3]));
+        let consolidate = |path: &str| {
+            let found = find(&to, path).unwrap().unwrap();
+            consolidate::consolidate_unless(&to, path, found, &BTreeSet::new()).unwrap();
+        };
+        let above = || {
+            let store = Store::from_shared(&Context::with_threads(1), to.shared().clone(), Mode::ReadWrite);
+            let root = Group::open(&store, "").unwrap();
+            ["run/time", "run/u", "run/v"].map(|path| *root.open_array(path).unwrap().shape().last().unwrap())
+        };
+        consolidate("");
+        assert_eq!(above(), [5; 3]);
+        let marker = format!(r#"{{"from":"{} run","draft":""}}"#, from.shared().describe());
+        to.key_put("run/ozarr-migration.json", marker.as_bytes()).unwrap();
+        from.migrate("run", Some((&to, "run")), true, &mut |_, _| Ok(())).unwrap();
+        assert_eq!((told(&to), above(), lengths(&to, "run")), ([5; 3], [5; 3], [5, 7, 7]));
+        assert!(to.key_get("run/ozarr-migration.json").unwrap().is_none());
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Markers: keys at a node's place that say what a call has begun there. After a kill they tell the next call what to complete.
 
 use super::{Store, document, path};
-use crate::error::Result;
+use crate::error::{Result, err};
 use crate::limits::MAX_DOCUMENT;
 use crate::metadata::{Map, Value, json};
 use crate::store::{Condition, StorageExt, get};
@@ -26,6 +26,16 @@ pub(super) fn read(store: &Store, place: &str, name: &str) -> Result<Option<Map>
     let key = path::join(place, name);
     let Some(bytes) = get(&**store.shared(), &key, MAX_DOCUMENT)? else { return Ok(None) };
     json::parse_object(&bytes, MAX_DOCUMENT).map(Some).map_err(|e| e.at_key(key))
+}
+
+/// What a migration `from` there says; that of another one is an error.
+pub(super) fn read_from(store: &Store, place: &str, name: &str, from: &str) -> Result<Option<Map>> {
+    let said = read(store, place, name)?;
+    if said.as_ref().is_some_and(|said| said.get("from").and_then(Value::as_str) != Some(from)) {
+        let e = err!(Exists, "a migration of something else was interrupted here; complete it, or erase what it left");
+        return Err(e.at_key(path::join(place, name)));
+    }
+    Ok(said)
 }
 
 /// Says that all is done.

@@ -25,7 +25,7 @@ use crate::error::{Error, Result, bail, err};
 use crate::metadata::v3::Document;
 use crate::metadata::{ArrayMeta, Dialect, Format, Map, Value, number_list, upgrade, v3};
 use crate::store::{Condition, StorageExt};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 /// The maximum number of notes that are kept.
 const NOTES: usize = 1000;
@@ -187,7 +187,8 @@ impl Job<'_> {
         }
         for node in nodes.iter().rev() {
             if consolidate::is_wanted(self.from, node, self.d0)? {
-                Group::open(self.to, &self.target(node))?.consolidate()?;
+                let target = self.target(node);
+                consolidate::consolidate_unless(self.to, &target, require(self.to, &target, NodeKind::Group)?, &BTreeSet::new())?;
             }
         }
         self.end(&nodes, true)
@@ -240,8 +241,11 @@ impl Job<'_> {
         self.to.flush()
     }
 
-    /// The lengths of a node that consolidated metadata are told.
+    /// The lengths of a node that consolidated metadata are told; none where nothing was read to be copied (`end_whole`): a series may publish some.
     fn told(&self, node: &str) -> Lengths {
+        if !self.in_place && self.read.is_empty() {
+            return Lengths::NONE;
+        }
         self.cuts.get(node).into_iter().flatten().fold(Lengths::ALL, |told, (dim, _)| told.without(*dim))
     }
 
@@ -252,11 +256,7 @@ impl Job<'_> {
 
     /// What an interrupted run left. A place that holds anything else is refused.
     fn read_marker(&self) -> Result<Option<Map>> {
-        if let Some(marker) = marker::read(self.to, &self.to_path, marker::MIGRATION)? {
-            if marker.get("from").and_then(Value::as_str) != Some(&self.source()) {
-                let e = err!(Exists, "a migration of something else was interrupted here; complete it, or erase what it left");
-                return Err(e.at_key(path::join(&self.to_path, marker::MIGRATION)));
-            }
+        if let Some(marker) = marker::read_from(self.to, &self.to_path, marker::MIGRATION, &self.source())? {
             return Ok(Some(marker));
         }
         let listing = self.to.shared().list_dir(&path::prefix(&self.to_path))?;
