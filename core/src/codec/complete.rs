@@ -76,18 +76,41 @@ pub fn completed(codecs: &Codecs, data_type: DataType, rank: usize) -> Codecs {
     codecs
 }
 
-/// The codecs with all their parameters in the one form in which lists are compared: writers of version 2 differ in whether zstd says that it has
-/// no checksum.
+/// The codecs with all their parameters in the one form in which lists are compared, without what says nothing: writers differ in whether numcodecs'
+/// zstd says that it has no checksum, and in whether blosc has a size of items that it does not shuffle.
 pub fn compared(codecs: &Codecs, data_type: DataType, rank: usize) -> Codecs {
     let mut codecs = completed(codecs, data_type, rank);
-    if let Codecs::V2 { filters, compressor, .. } = &mut codecs {
-        for codec in filters.iter_mut().chain(compressor).filter(|codec| codec.name == "zstd") {
-            if matches!(Config::new(&codec.configuration, Style::V2).flag("checksum", false), Ok(false)) {
-                codec.configuration.shift_remove("checksum");
-            }
+    match &mut codecs {
+        Codecs::V3(list) => list.iter_mut().for_each(without_idle),
+        Codecs::V2 { filters, compressor, .. } => {
+            filters
+                .iter_mut()
+                .chain(compressor)
+                .filter(|codec| codec.name == "zstd")
+                .for_each(|codec| without_no_checksum(codec, Style::V2));
         }
     }
     codecs
+}
+
+/// Takes from a codec of version 3, and from those inside of it, the parameters that say nothing.
+fn without_idle(codec: &mut Extension) {
+    match registry::canonical(&codec.name).as_str() {
+        _ if registered::find_v3(&codec.name).is_some() => {}
+        "numcodecs.zstd" => without_no_checksum(codec, Style::Numcodecs),
+        "blosc" if codec.configuration.get("shuffle").is_some_and(|word| *word == "noshuffle") => {
+            codec.configuration.shift_remove("typesize");
+        }
+        _ => ["codecs", "data_codecs", "index_codecs"].iter().for_each(|member| {
+            change_list(&mut codec.configuration, member, |list| list.iter_mut().for_each(without_idle));
+        }),
+    }
+}
+
+fn without_no_checksum(zstd: &mut Extension, style: Style) {
+    if matches!(Config::new(&zstd.configuration, style).flag("checksum", false), Ok(false)) {
+        zstd.configuration.shift_remove("checksum");
+    }
 }
 
 /// Completes a list of version 3, which is nested in `depth` others.
@@ -176,7 +199,7 @@ fn fill_in(configuration: &mut Map, members: &[(&str, Meant)], style: Style, ite
         }
     }
     for (name, value) in &*configuration {
-        if !filled.contains_key(name) {
+        if members.iter().all(|(known, _)| known != name) {
             filled.insert(name.clone(), value.clone());
         }
     }
@@ -225,6 +248,17 @@ mod tests {
                 DataType::Int32,
                 r#"[BYTES,{"name":"blosc","configuration":{"typesize":2,"shuffle":0}}]"#,
                 r#"[BYTES,{"name":"blosc","configuration":{"cname":"lz4","clevel":5,"shuffle":"noshuffle","typesize":2,"blocksize":0}}]"#,
+            ),
+            // zarr-python refuses a size of 0.
+            (
+                DataType::Int32,
+                r#"[BYTES,{"name":"blosc","configuration":{"typesize":0,"shuffle":"noshuffle"}}]"#,
+                r#"[BYTES,{"name":"blosc","configuration":{"cname":"lz4","clevel":5,"shuffle":"noshuffle","blocksize":0}}]"#,
+            ),
+            (
+                DataType::Int32,
+                r#"[BYTES,{"name":"blosc","configuration":{"typesize":null,"shuffle":"noshuffle"}}]"#,
+                r#"[BYTES,{"name":"blosc","configuration":{"cname":"lz4","clevel":5,"shuffle":"noshuffle","blocksize":0}}]"#,
             ),
             // The items are those that enter.
             (
@@ -279,6 +313,33 @@ mod tests {
             let found = found.iter().map(Extension::to_v3).collect::<Value>().to_string();
             assert_eq!(found, full(written), "{given}");
             assert_eq!(completed(&v3(&found), data_type, 2), v3(&found), "{given}");
+        }
+    }
+
+    #[test]
+    fn lists_that_differ_in_what_says_nothing_are_alike() {
+        let (bytes, plain) =
+            (r#"{"name":"bytes","configuration":{"endian":"little"}}"#, |list: &str| compared(&v3(list), DataType::Int32, 1));
+        for (one, other, alike) in [
+            (
+                r#""name":"blosc","configuration":{"shuffle":"noshuffle","typesize":4}"#,
+                r#""name":"blosc","configuration":{"shuffle":"noshuffle"}"#,
+                true,
+            ),
+            (
+                r#""name":"blosc","configuration":{"shuffle":"shuffle","typesize":2}"#,
+                r#""name":"blosc","configuration":{"shuffle":"shuffle"}"#,
+                false,
+            ),
+            (r#""name":"numcodecs.zstd","configuration":{"checksum":false}"#, r#""name":"numcodecs.zstd""#, true),
+            (r#""name":"numcodecs.zstd","configuration":{"checksum":true}"#, r#""name":"numcodecs.zstd""#, false),
+        ] {
+            let [one, other] = [one, other].map(|codec| format!("[{bytes},{{{codec}}}]"));
+            assert_eq!(plain(&one) == plain(&other), alike, "{one}");
+            let shards = |list: &str| {
+                format!(r#"[{{"name":"sharding_indexed","configuration":{{"chunk_shape":[2],"codecs":{list},"index_codecs":[{bytes}]}}}}]"#)
+            };
+            assert_eq!(plain(&shards(&one)) == plain(&shards(&other)), alike, "{one}");
         }
     }
 
