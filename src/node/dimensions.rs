@@ -133,6 +133,7 @@ impl Array {
 
     fn publish_names(&self, names: &[Option<String>]) -> Result<()> {
         document::change(self.store(), self.path(), v3::DOCUMENT, || {
+            self.check_there()?;
             let (fresh, before, condition) = self.read_with_text(Format::V3)?;
             let mut meta = fresh.meta.clone();
             let member = Value::Array(names.iter().cloned().map(Value::from).collect());

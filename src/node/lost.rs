@@ -48,6 +48,7 @@ mod tests {
     use super::super::tests_store::{Next, Told};
     use crate::engine::Selection;
     use crate::error::{ErrorKind, Result};
+    use crate::metadata::Format;
     use crate::node::{Array, Context, Create, Group, Mode, Store};
     use crate::store::local::{LocalStore, SyncMode};
     use crate::store::memory::MemoryStore;
@@ -104,6 +105,13 @@ mod tests {
                         [ErrorKind::State; 2],
                         "{name}"
                     );
+                    // Nor is what is there now made longer or shorter, or named otherwise.
+                    // SAFETY: the memory lives as long as the call.
+                    let appended = unsafe { array.append(0, 2, &view(&mut [9, 9], &[2])) };
+                    assert_eq!([kind(appended), kind(array.resize(&[1], false))], [ErrorKind::State; 2], "{name}");
+                    if array.format() == Format::V3 {
+                        assert_eq!(kind(array.set_dimension_names(&[Some("x".into())])), ErrorKind::State, "{name}");
+                    }
                     // What waits is told of, and handles in which nothing waits can be closed.
                     assert_eq!([kind(waiting.flush()), kind(waiting.close()), kind(write_part(&idle))], [ErrorKind::State; 3], "{name}");
                     [&array, &idle].iter().for_each(|array| array.flush().and(array.close()).unwrap());

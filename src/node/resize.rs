@@ -48,6 +48,7 @@ impl Array {
         self.dialect().refuse()?;
         self.store_waiting()?;
         let _lock = document::lock(self.store(), self.path(), array_document(self.format()))?;
+        self.check_there()?;
         let _growing = self.begin_growth();
         swap::make(&**self.store().shared(), || {
             let (fresh, text, condition) = self.read_with_text(self.format())?;
@@ -134,6 +135,7 @@ impl Array {
         }
         {
             let _lock = document::lock(self.store(), self.path(), array_document(format))?;
+            self.check_there()?;
             let _growing = self.begin_growth();
             if self.store().shared().capabilities().swaps {
                 // SAFETY: the caller vouches for the memory.

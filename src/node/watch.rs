@@ -65,9 +65,14 @@ impl Array {
     pub(super) fn check_changeable(&self) -> Result<()> {
         self.store().check_writable()?;
         self.renew_listed()?;
-        let state = self.state();
-        state.bound.as_ref().map_or(Ok(()), |bound| bound.check_there())?;
-        state.meta.dialect.refuse()
+        self.check_there()?;
+        self.state().meta.dialect.refuse()
+    }
+
+    /// Refuses to change an array that this process has erased or replaced since the handle read its document: before it is read again, which would
+    /// make the handle one of what is there now.
+    pub(super) fn check_there(&self) -> Result<()> {
+        self.state().bound.as_ref().map_or(Ok(()), |bound| bound.check_there())
     }
 
     /// What waits of an array that was replaced is not for the new one, whose document was just read.
