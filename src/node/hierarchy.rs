@@ -125,9 +125,12 @@ fn refuse_array(store: &Store, above: &str, found: &StoredDocument) -> Result<()
 /// it said of the nodes below: the same call goes on with what is left, which an absent group would hide from it. An array loses its document first, and
 /// a marker says that what is left of it is no file of a user.
 fn erase_all(store: &Store, path: &str) -> Result<()> {
-    erase_keys(store, path)?;
-    lost::tell(store, path);
-    Ok(())
+    let erased = erase_keys(store, path);
+    // What fails behind the documents leaves no node, either.
+    if erased.is_ok() || matches!(is_in_the_way(store, path), Ok(false)) {
+        lost::tell(store, path);
+    }
+    erased
 }
 
 fn erase_keys(store: &Store, path: &str) -> Result<()> {
@@ -145,6 +148,7 @@ fn erase_keys(store: &Store, path: &str) -> Result<()> {
     if !below.is_empty() || (has_names && may_hold_nodes(store, path)?) {
         upkeep::after_change(store, &[], Some(path))?;
         let own = empty_group(store, path)?;
+        lost::tell(store, path);
         for key in &below {
             shared.erase(key).map_err(|e| e.at_key(key))?;
             store.note_document(key);

@@ -47,12 +47,14 @@ mod tests {
     use super::super::tests_growth::Folder;
     use super::super::tests_store::{Next, Told};
     use crate::engine::Selection;
-    use crate::error::{ErrorKind, Result};
+    use crate::error::{Error, ErrorKind, Result, err};
     use crate::metadata::Format;
-    use crate::node::{Array, Context, Create, Group, Mode, Store};
+    use crate::node::{Array, Context, Create, Group, Mode, NodeKind, Store};
+    use crate::store::Condition;
     use crate::store::local::{LocalStore, SyncMode};
     use crate::store::memory::MemoryStore;
     use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
 
     /// Writes elements 2 and 3 of 8, half of a chunk of 4.
     fn write_part(array: &Array) -> Result<()> {
@@ -130,6 +132,49 @@ mod tests {
                     Array::create(mine, "g/a", &made, Create::Overwrite).and_then(|array| write_part(&array)).unwrap();
                 }
             }
+        }
+    }
+
+    /// What fails behind the moment at which the array is not there any more.
+    #[test]
+    fn handles_are_told_where_erasing_or_renaming_fails_in_the_middle() {
+        let folder = Folder::new("lost-renamed");
+        let array = Array::create(&folder.1, "g/a", &spec(&[8], &[4]), Create::New).unwrap();
+        Group::open(&folder.1, "").unwrap().consolidate().unwrap();
+        folder.1.shared().put("g/b/zarr.json", &[b"{"], Condition::None).unwrap();
+        folder.1.rename_node("g", "h").unwrap_err();
+        assert_eq!((kind(write_part(&array)), folder.1.node_kind("g").unwrap()), (ErrorKind::State, NodeKind::None));
+        for path in ["g", "g/a"] {
+            let mut told = 0;
+            for left in 0.. {
+                let changes = Arc::new(AtomicUsize::new(usize::MAX));
+                let counted = changes.clone();
+                let tell = move |next: Next<'_>| match next {
+                    Next::Change(_) => {
+                        let counted = counted.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1));
+                        counted.map(drop).map_err(|_| -> Error { err!(Io, "ended") })
+                    }
+                    _ => Ok(()),
+                };
+                let shared = Arc::new(Told { inner: Arc::new(MemoryStore::new()), tell, name: None });
+                let store = Store::from_shared(&Context::with_threads(1), shared, Mode::ReadWrite);
+                let array = Array::create(&store, "g/a", &spec(&[8], &[4]), Create::New).unwrap();
+                write_part(&array).unwrap();
+                changes.store(left, Ordering::Relaxed);
+                let erased = store.erase_node(path);
+                let is_there = store.node_kind("g/a").unwrap() == NodeKind::Array;
+                changes.store(usize::MAX, Ordering::Relaxed);
+                let written = write_part(&array).map_err(|e| e.kind());
+                assert!(
+                    if is_there { left > 0 || written.is_ok() } else { written == Err(ErrorKind::State) },
+                    "{path} {left}: {written:?}"
+                );
+                told += usize::from(!is_there);
+                if erased.is_ok() {
+                    break;
+                }
+            }
+            assert!(told > 1, "{path} {told}");
         }
     }
 

@@ -24,9 +24,11 @@ impl Store {
         self.settle(&path);
         let moved = self.move_node((&path, &to_path), found.format, changed);
         // A node that stays where it was is told of there again. The error is the one to tell.
-        let copied = !moved.inspect_err(|_| drop(upkeep::add_missed(self, &path)))?;
+        if moved.inspect_err(|_| drop(upkeep::add_missed(self, &path)))? {
+            return Ok(());
+        }
         lost::tell(self, &path);
-        if copied { self.erase_node(&path) } else { Ok(()) }
+        self.erase_node(&path)
     }
 
     /// Moves the keys of a node, or copies them where they cannot be moved; returns whether they were moved. `changed` are groups that were made.
@@ -40,7 +42,10 @@ impl Store {
             upkeep::after_change(self, &[], Some(path))?;
             self.shared().rename_prefix(&path::prefix(path), &path::prefix(to_path))?
         };
-        if !moved {
+        if moved {
+            // Whatever fails from here on, the node is where it was to go.
+            lost::tell(self, path);
+        } else {
             upkeep::after_change(self, &changed, None)?;
             // A copy would stay beside what may not be erased.
             self.shared().check_erase(&path::prefix(path))?;
