@@ -14,13 +14,16 @@ static OPEN: Lazy<ForkPreserved<Vec<Weak<OpenArray>>>> = Lazy::new(ForkPreserved
 pub(super) struct OpenArray {
     place: String,
     of: PlaceOf,
+    store: Store,
+    path: String,
     growths: Growths,
 }
 
 impl OpenArray {
     /// Notes that the array at `path` is open until the result is dropped.
     pub fn new(store: &Store, path: &str, growths: &Growths) -> Arc<OpenArray> {
-        let open = Arc::new(OpenArray { place: store.place(path), of: store.place_of(), growths: growths.clone() });
+        let (place, of) = (store.place(path), store.place_of());
+        let open = Arc::new(OpenArray { place, of, store: store.clone(), path: path.to_string(), growths: growths.clone() });
         OPEN.get().write(|all| {
             // Now and then, so that opening many arrays takes no longer for each.
             if all.len().is_power_of_two() {
@@ -32,13 +35,19 @@ impl OpenArray {
         });
         open
     }
+
+    /// Whether the array is at the place, or below it, of a node at `path` of `store`, by whichever links either store was opened.
+    fn is_within(&self, (store, path): (&Store, &str), place: &str) -> bool {
+        let real = || self.store.real_place(&self.path).zip(store.real_place(path)).is_some_and(|(own, place)| own.starts_with(&place));
+        self.place.starts_with(place) || (!self.store.is_same_as(store) && real())
+    }
 }
 
 /// Tells the arrays at `path` and below it that they are there no more.
 pub(super) fn tell(store: &Store, path: &str) {
     let (place, of) = (store.place(path), store.place_of());
     let all: Vec<Arc<OpenArray>> = OPEN.get().read(|all| all.iter().filter_map(Weak::upgrade).collect());
-    all.iter().filter(|open| open.place.starts_with(&place) && open.of.is_one_with(&of)).for_each(|open| open.growths.lose());
+    all.iter().filter(|open| open.of.is_one_with(&of) && open.is_within((store, path), &place)).for_each(|open| open.growths.lose());
 }
 
 #[cfg(test)]
@@ -133,6 +142,34 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn handles_by_links_to_the_folder_are_told() {
+        let folder = Folder::new("lost-links");
+        let link = folder.0.with_extension("link");
+        drop(std::fs::remove_file(&link));
+        std::os::unix::fs::symlink(&*folder.0, &link).unwrap();
+        let open = |root: &std::path::Path| {
+            Store::from_shared(&Context::with_threads(1), Arc::new(LocalStore::open(root, true, SyncMode::None).unwrap()), Mode::ReadWrite)
+        };
+        let new = |store: &Store, path: &str| Array::create(store, path, &spec(&[8], &[4]), Create::Overwrite).unwrap();
+        for (root, path, of_others) in
+            [(&link, "g/a", &*folder.0), (&link.join("g"), "a", &*folder.0), (&folder.0.to_path_buf(), "g/a", &*link)]
+        {
+            for (name, change) in CHANGES {
+                let others = open(of_others);
+                others.erase_node("g").unwrap_or_default();
+                write_all(&new(&others, "other"), &mut [5; 8]);
+                new(&others, "g/a");
+                let array = Array::open(&open(root), path).unwrap();
+                write_part(&array).unwrap();
+                change(&others);
+                assert_eq!(kind(write_part(&array)), ErrorKind::State, "{name} {root:?} {of_others:?}");
+            }
+        }
+        std::fs::remove_file(&link).unwrap();
     }
 
     /// What fails behind the moment at which the array is not there any more.

@@ -14,6 +14,7 @@ use crate::fork::{ForkPreserved, Lazy, Once};
 use crate::metadata::{Value, v2};
 use crate::store::cache::CacheStore;
 use crate::store::local::FileOptions;
+use crate::store::local::path::followed;
 use crate::store::location::{self, Root};
 use crate::store::memory::MemoryStore;
 use crate::store::prefix::{Links, PrefixStore};
@@ -47,6 +48,8 @@ struct StoreInner {
     opened_for: Option<String>,
     /// Where it is, if that has a name, and how files are stored there.
     root: Option<(Root, FileOptions)>,
+    /// Its folder behind links, once that was asked for.
+    real_root: Once<String>,
     /// The hierarchies that it is part of, once they were looked for.
     above: Once<Vec<Above>>,
     /// Nodes whose groups are to be consolidated when their programs close them.
@@ -184,6 +187,7 @@ impl Store {
             no_draft,
             opened_for,
             root,
+            real_root: Once::new(),
             above: Once::new(),
             unconsolidated,
             behind: ForkPreserved::default(),
@@ -264,6 +268,18 @@ impl Store {
     /// Names the place of the node at `path`, whichever folder above it is the store's root; the places of nodes below it begin with its own.
     pub(super) fn place(&self, path: &str) -> String {
         crate::engine::footprint::place(&self.0.shared.describe(), &super::path::prefix(path))
+    }
+
+    /// Gives the same by the folder that links lead to where this is asked first; `None` where the store is in no folder.
+    pub(super) fn real_place(&self, path: &str) -> Option<String> {
+        self.0.shared.files()?;
+        let root = self.0.real_root.get(|| followed(&self.0.shared.describe()).to_string_lossy().into_owned());
+        Some(crate::engine::footprint::place(root, &super::path::prefix(path)))
+    }
+
+    /// Whether both are handles on what was opened by one call.
+    pub(super) fn is_same_as(&self, other: &Store) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
     }
 
     /// Which stores have the same places.
