@@ -48,7 +48,7 @@ _nan(x) = ismissing(x) ? NaN : x
 One field of an array of structs, `"x"` or `"a.b"`, as an array of numbers; `T` may be left out where `OZarr.typed` knows the struct. Of a field with
 several values it is an array of tuples of these, or of the one that is named: `"v[1]"` is the first.
 """
-read_field(::Type{E}, z::ZArray, name, I...) where {E} = _naming(() -> _read_field(E, z, name, I), name)
+read_field(::Type{E}, z::ZArray, name, I...) where {E} = _naming(() -> _read_field(E, z, name, I), z, name)
 read_field(z::ZArray, name, I...) = read_field(_field_type(eltype(z), name), z, name, I...)
 function _read_field(::Type{E}, z, name, I) where {E}
     call, (F, count) = _of_field(ozarr_array_read_ex, name), _number_of_field(z, name)
@@ -65,7 +65,7 @@ end
 
 Writes one field of an array of structs; the others stay as they are. A field with several values takes tuples of them.
 """
-write_field!(z::ZArray, x, name, I...) = _naming(() -> _write_field(z, x, name, I), name)
+write_field!(z::ZArray, x, name, I...) = _naming(() -> _write_field(z, x, name, I), z, name)
 function _write_field(z, x, name, I)
     E, (F, count) = x isa AbstractArray ? eltype(x) : typeof(x), _number_of_field(z, name)
     if F !== nothing && (E <: Tuple || count != 1)
@@ -77,12 +77,12 @@ function _write_field(z, x, name, I)
 end
 
 # The library's error of a field that is not there names it as the program does.
-function _naming(call, name)
+function _naming(call, z, name)
     try
         return call()
     catch e
         e isa OZarrError && e.status == OZARR_ERR_NOT_FOUND || rethrow()
-        throw(OZarrError(e.status, e.name, replace(e.message, _field_name(name) => String(name)), e.key, e.field))
+        throw(OZarrError(e.status, e.name, replace(e.message, _field_name(z, name) => String(name)), e.key, e.field))
     end
 end
 
@@ -103,12 +103,27 @@ function _number_in(d, parts)
         at = findfirst(type -> type.second == number, _types)
         return at === nothing ? nothing : _types[at].first, 1
     end
-    for i in 0:_number(out -> ozarr_dtype_field_count(d, out), Int64)-1
-        _text((buf, cap, len) -> ozarr_dtype_field_name(d, i, buf, cap, len)) == first(split(parts[1], "[")) || continue
-        F, count = _with_dtype(inner -> _number_in(inner, parts[2:end]), out -> ozarr_dtype_copy_field_dtype(d, i, out))
-        return F, length(parts) > 1 || occursin("[", parts[1]) ? count : prod(_field_shape(d, i))
-    end
-    return nothing, 1
+    i, _, places = _part_in(d, parts[1])
+    i === nothing && return nothing, 1
+    F, count = _with_dtype(inner -> _number_in(inner, parts[2:end]), out -> ozarr_dtype_copy_field_dtype(d, i, out))
+    return F, length(parts) > 1 || places !== nothing ? count : prod(_field_shape(d, i))
+end
+
+# The field that a part of a name means: its index, its name, and what is in the brackets behind that, if this is no part of the name itself. The index
+# is nothing where there is no such field.
+function _part_in(d, part)
+    count = _number(out -> ozarr_dtype_field_count(d, out), Int64)
+    names = [_text((buf, cap, len) -> ozarr_dtype_field_name(d, i, buf, cap, len)) for i in 0:count-1]
+    at = findfirst(==(part), names)
+    at === nothing || return at - 1, names[at], nothing
+    whole, places = _without_places(part)
+    at = places === nothing ? nothing : findfirst(==(whole), names)
+    return at === nothing ? (nothing, part, nothing) : (at - 1, names[at], places)
+end
+
+function _without_places(part)
+    found = match(r"^(.*)\[([^\[\]]*)\]$"s, part)
+    return found === nothing ? (part, nothing) : (found[1], found[2])
 end
 
 function _field_shape(d, i)
@@ -120,23 +135,32 @@ function _field_shape(d, i)
 end
 
 # The name of a field as the library takes it: which value is meant it counts from 0, and the dimension that Julia has first it has last.
-_field_name(name) = replace(String(name), r"\[[^\]]*\]" => text -> begin
-    places = map(part -> tryparse(Int, part), split(text[2:end-1], ","))
-    all(i -> i isa Int && i > 0, places) || throw(ArgumentError("the field \"$name\" names the value $text, expected numbers from 1"))
-    "[" * join(reverse(places) .- 1, ",") * "]"
-end)
+_field_name(z::ZArray, name) = _with_dtype(out -> ozarr_array_copy_dtype(z, out)) do d
+    join(_library_parts(d, split(String(name), "."), name), ".")
+end
+function _library_parts(d, parts, name)
+    i, field, places = isempty(parts) ? (nothing, "", nothing) : _part_in(d, parts[1])
+    i === nothing && return parts
+    rest = _with_dtype(inner -> _library_parts(inner, parts[2:end], name), out -> ozarr_dtype_copy_field_dtype(d, i, out))
+    return [field * (places === nothing ? "" : _library_places(places, name)); rest]
+end
+function _library_places(text, name)
+    places = map(part -> tryparse(Int, part), split(text, ","))
+    all(i -> i isa Int && i > 0, places) || throw(ArgumentError("the field \"$name\" names the value [$text], expected numbers from 1"))
+    return "[" * join(reverse(places) .- 1, ",") * "]"
+end
 
 # A call whose memory is of one field.
 function _of_field(call, name)
-    text = _field_name(name)
     return (z, region, memory) -> begin
+        text = _field_name(z, name)
         members = NamedTuple{fieldnames(ozarr_memory)}(map(n -> getfield(memory[], n), fieldnames(ozarr_memory)))
         GC.@preserve text call(z, region, Ref(ozarr_memory(; members..., field = Cstring(pointer(text)))))
     end
 end
 
 _field_type(S, name) = foldl(_part_type, split(String(name), "."); init = S)
-_part_type(T, part) = occursin("[", part) ? eltype(fieldtype(T, Symbol(first(split(part, "["))))) : fieldtype(T, Symbol(part))
+_part_type(T, part) = hasfield(T, Symbol(part)) ? fieldtype(T, Symbol(part)) : eltype(fieldtype(T, Symbol(first(_without_places(part)))))
 
 "The stored value that means \"missing\"; `nothing` if there is none."
 missing_value(z::ZArray) = _one_value(z, ozarr_array_missing_value)

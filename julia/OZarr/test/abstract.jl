@@ -210,6 +210,12 @@ end
     @test_throws ArgumentError OZarr.read_field(Float32, p, "v[0]")
     @test fails(() -> OZarr.read_field(Float32, p, "v[4]"), OZarr.OZARR_ERR_NOT_FOUND, "\"v[4]\"")
     @test fails(() -> OZarr.write_field!(p, 1, "w[1]"), OZarr.OZARR_ERR_NOT_FOUND, "\"w[1]\"")
+    # Brackets may be part of a name.
+    b = OZarr.create(OZarr.memory(), "b", """[["flux [Jy]", "<f4"], ["v[1]", "<i4"], ["w", "<i2", [2]]]""", 2; zarr_format = 2)
+    foreach((x, name) -> OZarr.write_field!(b, x, name), ([1.5, 2.5], [7, 8], [3, 4]), ("flux [Jy]", "v[1]", "w[2]"))
+    @test OZarr.read_field(Float32, b, "flux [Jy]") == [1.5, 2.5] && OZarr.read_field(Int32, b, "v[1]") == [7, 8] && OZarr.read_field(Int16, b, "w") == [(0, 3), (0, 4)]
+    @test fails(() -> OZarr.read_field(Float32, b, "flux [K]"), OZarr.OZARR_ERR_NOT_FOUND, "\"flux [K]\"")
+    @test OZarr._field_type(NamedTuple{(Symbol("flux [Jy]"), :v),Tuple{Float32,NTuple{2,Int16}}}, "flux [Jy]") == Float32
     # Of several dimensions Julia's first is the last one of the document.
     m = OZarr.create(OZarr.memory(), "m", """[["m", "<i4", [2, 3]], ["w", "|u1", [2]]]""", 1; zarr_format = 2)
     foreach((k, name) -> OZarr.write_field!(m, k, name), 1:6, ("m[$i,$j]" for j in 1:2 for i in 1:3))
