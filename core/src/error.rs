@@ -133,6 +133,7 @@ struct Facts {
     element: Option<i64>,
     os_errno: i32,
     http_status: i32,
+    unsure: bool,
 }
 
 /// The library's result type.
@@ -142,7 +143,8 @@ impl Error {
     /// An error of `kind` that says `message` (one line, no trailing full stop).
     #[cold]
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Error {
-        Error(Box::new(Facts { kind, message: message.into(), key: None, field: None, element: None, os_errno: 0, http_status: 0 }))
+        let (key, field, element, os_errno, http_status, unsure) = (None, None, None, 0, 0, false);
+        Error(Box::new(Facts { kind, message: message.into(), key, field, element, os_errno, http_status, unsure }))
     }
 
     /// Makes an error for the macros. They write no code where they stand but a call of this: there are more than a thousand of them.
@@ -185,6 +187,17 @@ impl Error {
     pub fn with_http_status(mut self, status: i32) -> Error {
         self.0.http_status = status;
         self
+    }
+
+    /// Notes that what failed may have been done all the same: the server's answer was lost.
+    pub fn unsure(mut self) -> Error {
+        self.0.unsure = true;
+        self
+    }
+
+    /// Whether what failed may have been done all the same.
+    pub fn is_unsure(&self) -> bool {
+        self.0.unsure
     }
 
     /// Adds the store key that the error is about, unless a deeper layer has named one.

@@ -410,7 +410,8 @@ pub(super) fn publish_new(store: &Store, path: &str, name: &str, document: &Map)
 /// The result of storing a document of a new node; where another one was there first the error says so.
 fn or_exists(store: &Store, path: &str, published: Result<()>) -> Result<()> {
     match published {
-        Err(e) if e.kind() == ErrorKind::Conflict => {
+        // What is there may be this node, which another writer has changed.
+        Err(e) if e.kind() == ErrorKind::Conflict && !e.is_unsure() => {
             let kind = found_on_create(store, path)?.map_or(NodeKind::Unknown, |found| found.kind);
             Err(exists(store, path, kind, ""))
         }

@@ -164,7 +164,7 @@ impl Array {
     /// # Safety
     /// As for [`engine::write`].
     unsafe fn append_in_place_taken(&self, dim: usize, count: u64, known: &[u64], memory: &Memory) -> Result<()> {
-        let old = swap::make(&**self.store().shared(), || {
+        let old = swap::make_once(&**self.store().shared(), || {
             let (fresh, text, condition) = self.read_with_text(self.format())?;
             let (old, longer) = self.longer(fresh, known, dim, count)?;
             longer.bound(self.path())?;
@@ -187,7 +187,7 @@ impl Array {
     /// Makes the array as long as it was before an append that failed with `e`, if nobody has appended behind it. Returns `e`, with a note if
     /// the place stays.
     fn give_back(&self, old: &[u64], (dim, count): (usize, u64), e: Error) -> Error {
-        let shortened = swap::make(&**self.store().shared(), || {
+        let shortened = swap::make_once(&**self.store().shared(), || {
             let (fresh, text, condition) = self.read_with_text(self.format())?;
             let now = fresh.meta.shape.clone();
             if (0..now.len()).any(|d| now[d] != old[d] + if d == dim { count } else { 0 }) {

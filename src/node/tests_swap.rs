@@ -727,3 +727,53 @@ fn what_another_thread_lets_wait_while_a_chunk_is_stored_again_is_kept() {
         assert_eq!(read_all(&open(&on(inner))), [10, 20, 3, 40, if stores { 50 } else { 5 }, 6, 7, 8], "{stores}");
     }
 }
+
+/// What becomes of one put on a condition, which is given its bytes: its error.
+type Fate = Box<dyn FnOnce(&[u8]) -> crate::error::Error + Send>;
+
+/// A store in which the next conditional put of `key` meets its fate.
+struct Fated {
+    inner: SharedStore,
+    swaps: bool,
+    key: &'static str,
+    fate: Mutex<Option<Fate>>,
+}
+
+impl crate::store::Storage for Fated {
+    crate::store::forward!(inner: open, erase_keys, list_keys, flush);
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities { swaps: self.swaps, ..self.inner.capabilities() }
+    }
+
+    fn put(&self, key: &str, parts: &[&[u8]], condition: Condition) -> Result<()> {
+        let fate = if key == self.key { self.fate.lock().unwrap().take() } else { None };
+        fate.map_or_else(|| self.inner.put(key, parts, condition), |fate| Err(fate(&parts.concat())))
+    }
+
+    fn describe(&self) -> String {
+        "fated:".to_string()
+    }
+}
+
+/// The answer to a put is lost, another process makes `theirs` of what was put, and the next try finds that.
+fn stored_and_replaced(inner: &SharedStore, key: &'static str, theirs: impl Fn(&Store) + Send + 'static) -> Fate {
+    let inner = inner.clone();
+    Box::new(move |bytes| {
+        inner.put(key, &[bytes], Condition::None).unwrap();
+        theirs(&on(Arc::new(Overtaken::alone(inner, false))));
+        crate::error::err!(Conflict, "the key holds another value by now").unsure()
+    })
+}
+
+#[test]
+fn an_append_whose_answer_was_lost_and_that_others_went_on_from_is_not_made_twice() {
+    let inner: SharedStore = Arc::new(MemoryStore::new());
+    numbers(spec(&[6], &[4]))(&on(inner.clone()));
+    let fate = stored_and_replaced(&inner, "a/zarr.json", |store| append(&open(store), &mut [70]));
+    let fated = Fated { inner: inner.clone(), swaps: true, key: "a/zarr.json", fate: Mutex::new(Some(fate)) };
+    let array = open(&on(Arc::new(fated)));
+    let e = own!(array.append(0, 2, &view(&mut [80, 81], &[2]))).unwrap_err();
+    assert!(e.is_unsure() && e.kind() == ErrorKind::Conflict, "{e}");
+    assert_eq!(read_all(&open(&on(inner))), [1, 2, 3, 4, 5, 6, 0, 0, 70], "it has one place, and nobody was told that it is there");
+}

@@ -44,16 +44,31 @@ pub fn is_overtaken<T>(store: &dyn Storage, result: &Result<T>) -> bool {
 }
 
 /// Makes a change, from reading to putting, until no other writer is faster.
-pub fn make<T>(store: &dyn Storage, mut change: impl FnMut() -> Result<T>) -> Result<T> {
+pub fn make<T>(store: &dyn Storage, change: impl FnMut() -> Result<T>) -> Result<T> {
+    repeat(store, change, true)
+}
+
+/// Makes a change like [`make`] that would be another one when it is made twice. Where it may have been made already, its answer lost, and another
+/// writer came behind it, that is the error.
+pub fn make_once<T>(store: &dyn Storage, change: impl FnMut() -> Result<T>) -> Result<T> {
+    repeat(store, change, false)
+}
+
+fn repeat<T>(store: &dyn Storage, mut change: impl FnMut() -> Result<T>, twice: bool) -> Result<T> {
     let mut bound = FIRST_WAIT;
     for _ in 0..MOST {
         let result = change();
-        if !is_overtaken(store, &result) {
+        if !is_overtaken(store, &result) || !twice && is_unsure(&result) {
             return result;
         }
         bound = wait(bound);
     }
     change().map_err(given_up)
+}
+
+/// Says whether a change may have been made in spite of its error.
+pub fn is_unsure<T>(result: &Result<T>) -> bool {
+    result.as_ref().is_err_and(Error::is_unsure)
 }
 
 /// Waits for a random time up to a bound, and gives that of the next wait.

@@ -52,25 +52,18 @@ impl Live {
             let Err(fault) = tries.run(store.put_opts(path, bytes.clone().into(), options)).await else { return Ok(()) };
             let sight = tries.sight();
             if self.is_conflict(&fault, &sight.code, sight.status) {
-                let mine = match &mark {
-                    Some(mark) if unsure => {
-                        self.get_unlimited(path, Want::Nothing, None).await?.is_some_and(|got| got.mark.as_ref() == Some(mark))
-                    }
-                    _ => false,
+                if !unsure {
+                    bail!(Conflict, "the key holds another value by now");
+                }
+                let there = self.get_unlimited(path, Want::Nothing, None).await.map_err(doubted)?;
+                // Another mark tells who stored last, and nothing of what was there before that.
+                return match there.and_then(|got| got.mark) {
+                    Some(found) if mark.as_ref() == Some(&found) => Ok(()),
+                    _ => Err(doubted(err!(Conflict, "the key holds another value by now, and an answer was lost before"))),
                 };
-                if mine {
-                    return Ok(());
-                }
-                bail!(Conflict, "the key holds another value by now");
             }
-            unsure |= sight.is_lost();
-            self.again(&mut tries, fault).await.map_err(|e| match e.kind() {
-                ErrorKind::Network | ErrorKind::Timeout if unsure => {
-                    Error::new(e.kind(), format!("{}; the value may have been stored or not", e.message()))
-                        .with_http_status(i32::from(sight.status))
-                }
-                _ => e,
-            })?;
+            unsure |= sight.is_lost() || matches!(fault, Failure::Deadline) && !sight.credentials;
+            self.again(&mut tries, fault).await.map_err(|e| if unsure { doubted(e) } else { e })?;
         }
     }
 
@@ -132,6 +125,11 @@ impl Live {
         let _ = self.erase(&probe).await;
         result
     }
+}
+
+/// The error of a put that may have been carried out.
+fn doubted(e: Error) -> Error {
+    e.with_note("; the value may have been stored or not").unsure()
 }
 
 /// A text that no other put has.

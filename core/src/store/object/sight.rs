@@ -65,7 +65,13 @@ impl Sight {
 
     /// Whether what was asked for may have been done though nobody says so.
     pub(super) fn is_lost(&self) -> bool {
-        !self.credentials && (self.transport.is_some() || matches!(self.meant(), 0 | 500..))
+        !self.credentials && !self.is_turned_away() && (self.transport.is_some() || matches!(self.meant(), 0 | 500..))
+    }
+
+    /// Whether the server says that it has not begun with what was asked for. Other servers than Amazon's have the same code for what was
+    /// done in part.
+    fn is_turned_away(&self) -> bool {
+        self.status == 503 && self.code == "SlowDown" && self.host.ends_with(".amazonaws.com")
     }
 
     pub(super) fn has_failed(&self) -> bool {
@@ -188,6 +194,14 @@ mod tests {
             assert_eq!(sight.is_lost(), expected, "{status} {inside} {:?}", sight.transport);
             let unsent = Sight { credentials: true, ..sight };
             assert!(!unsent.is_lost(), "{status}: nothing was asked of the store without credentials");
+        }
+        for (host, code, expected) in [
+            ("b.s3.eu-west-1.amazonaws.com", "SlowDown", false),
+            ("b.s3.eu-west-1.amazonaws.com", "InternalError", true),
+            ("minio:9000", "SlowDown", true),
+        ] {
+            let sight = Sight { status: 503, code: code.to_string(), host: host.to_string(), ..Sight::default() };
+            assert_eq!(sight.is_lost(), expected, "{host} {code}");
         }
     }
 }

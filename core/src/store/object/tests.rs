@@ -192,3 +192,29 @@ fn an_archive_on_a_server_is_opened_for_reading_only() {
         assert_eq!((e.kind(), asked.lock().unwrap().len()), (kind, requests), "writable: {writable}");
     }
 }
+
+#[test]
+fn a_put_that_may_have_been_carried_out_says_so() {
+    /// What the first try and those after it are answered, and whose mark is there then; the error, and whether it is known that nothing was stored.
+    type Row = (&'static str, &'static str, &'static str, ErrorKind, bool);
+    let cases: [Row; 5] = [
+        ("412 no", "412 no", "", ErrorKind::Conflict, false),
+        ("500 broken", "412 no", "another", ErrorKind::Conflict, true),
+        ("500 broken", "412 no", "", ErrorKind::Conflict, true),
+        ("503 busy", "503 busy", "", ErrorKind::Throttled, true),
+        ("403 no", "403 no", "", ErrorKind::Permission, false),
+    ];
+    for (first, then, mark, kind, unsure) in cases {
+        let puts = AtomicUsize::new(0);
+        let (port, _) = serve(move |head| {
+            if head.starts_with("put") {
+                return said(if puts.fetch_add(1, Relaxed) == 0 { first } else { then }, "", "");
+            }
+            let mark = if mark.is_empty() { String::new() } else { format!("x-amz-meta-ozarrput: {mark}\r\n") };
+            said("200 OK", &format!("ETag: \"1\"\r\nLast-Modified: Sat, 21 Nov 2026 00:00:00 GMT\r\n{mark}"), "")
+        });
+        let store = store_at(port, &[KEYS, &[("conditional_put", "always")]].concat());
+        let e = store.put("key", &[], crate::store::Condition::Absent).unwrap_err();
+        assert_eq!((e.kind(), e.is_unsure(), e.message().contains("stored or not")), (kind, unsure, unsure), "{first} {then}: {e}");
+    }
+}
