@@ -471,7 +471,7 @@ impl Appender {
     fn store_document(&mut self, end: u64, text: &[u8]) -> Result<()> {
         self.doubtful = Some(end);
         let stored = document::publish_text(self.array.store(), &self.array.document_key(), text, MAX_DOCUMENT, self.condition);
-        if swap::is_overtaken(&**self.array.store().shared(), &stored) {
+        if swap::is_overtaken(&**self.array.store().shared(), &stored) && !swap::is_unsure(&stored) {
             self.doubtful = None;
         }
         stored

@@ -777,3 +777,26 @@ fn an_append_whose_answer_was_lost_and_that_others_went_on_from_is_not_made_twic
     assert!(e.is_unsure() && e.kind() == ErrorKind::Conflict, "{e}");
     assert_eq!(read_all(&open(&on(inner))), [1, 2, 3, 4, 5, 6, 0, 0, 70], "it has one place, and nobody was told that it is there");
 }
+
+#[test]
+fn what_is_the_same_when_it_is_made_twice_goes_on_behind_a_lost_answer() {
+    let inner: SharedStore = Arc::new(MemoryStore::new());
+    numbers(spec(&[6], &[4]))(&on(inner.clone()));
+    let fated = Arc::new(Fated { inner: inner.clone(), swaps: true, key: "a/zarr.json", fate: Mutex::default() });
+    let lose = |name| *fated.fate.lock().unwrap() = Some(stored_and_replaced(&inner, "a/zarr.json", set(name)));
+    let array = open(&on(fated.clone()));
+    lose("first");
+    array.attributes().set("ours", 1.into()).unwrap();
+    let mut appender = Appender::open(&array, 0, 0, 0).unwrap();
+    append_by(&mut appender, &mut [70]).and_then(|()| appender.flush()).unwrap();
+    // The length that was published is the appender's own, though another process has changed an attribute since.
+    lose("second");
+    append_by(&mut appender, &mut [71]).and_then(|()| appender.flush()).unwrap();
+    assert!(fated.fate.lock().unwrap().is_none());
+    append_by(&mut appender, &mut [72]).and_then(|()| appender.flush()).unwrap();
+    let array = open(&on(inner));
+    assert_eq!(read_all(&array), [1, 2, 3, 4, 5, 6, 70, 71, 72]);
+    let mut names = array.attributes().names().unwrap();
+    names.sort();
+    assert_eq!(names, ["first", "ours", "second"]);
+}
