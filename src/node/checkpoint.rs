@@ -372,7 +372,8 @@ impl Group {
         let ours = ours.and_then(|()| self.count_last(above, place));
         ours.and_then(|()| self.publish(above, place)).inspect_err(|e| {
             // The error is the one to tell; what cannot be removed now is removed by the next checkpoint.
-            if e.kind() != ErrorKind::State && matches!(lookup::find_bare(above, place), Ok(None)) {
+            // A document whose fate is not known may come late: then all below it is to be there.
+            if e.kind() != ErrorKind::State && !e.is_unsure() && matches!(lookup::find_bare(above, place), Ok(None)) {
                 let _ = self.abandon();
             }
         })?;

@@ -150,6 +150,8 @@ impl Array {
                 written.map_err(|e| undo(&bound, &selection, e))?;
                 let published = self.publish_shape(&old, longer, (&text, condition));
                 published.map_err(|e| match self.read_fresh(format) {
+                    // A shape that comes late has its data then.
+                    _ if e.is_unsure() => e,
                     Ok(now) if now.meta.shape == old => undo(&bound, &selection, e),
                     _ => e,
                 })?;

@@ -800,3 +800,40 @@ fn what_is_the_same_when_it_is_made_twice_goes_on_behind_a_lost_answer() {
     names.sort();
     assert_eq!(names, ["first", "ours", "second"]);
 }
+
+/// A put that fails, and is carried out later by what keeps the bytes.
+fn late() -> (Fate, Arc<Mutex<Vec<u8>>>) {
+    let kept = Arc::new(Mutex::new(Vec::new()));
+    let keeps = kept.clone();
+    let fate = move |bytes: &[u8]| {
+        *keeps.lock().unwrap() = bytes.to_vec();
+        crate::error::err!(Timeout, "the server did not answer before the deadline").unsure()
+    };
+    (Box::new(fate), kept)
+}
+
+#[test]
+fn a_document_that_comes_late_has_its_data() {
+    let inner: SharedStore = Arc::new(MemoryStore::new());
+    let fated = |swaps, key| {
+        let (fate, kept) = late();
+        let fated: SharedStore = Arc::new(Fated { inner: inner.clone(), swaps, key, fate: Mutex::new(Some(fate)) });
+        let (inner, arrive) =
+            (inner.clone(), move |inner: &SharedStore| inner.put(key, &[&kept.lock().unwrap()], Condition::None).unwrap());
+        (on(fated), move || arrive(&inner))
+    };
+    let (store, arrive) = fated(true, "run/t/zarr.json");
+    let all = Checkpoints::new(&store, "run").unwrap();
+    let begun = all.begin("t").unwrap();
+    super::tests_checkpoint::fill(&begun, 3).unwrap();
+    assert_eq!(begun.commit().unwrap_err().kind(), ErrorKind::Timeout);
+    assert_eq!(super::tests_checkpoint::newest(&store, "run"), 0, "it is not there yet");
+    arrive();
+    assert_eq!(super::tests_checkpoint::newest(&store, "run"), 3);
+    // A shape that is published behind its data.
+    numbers(spec(&[6], &[4]))(&on(inner.clone()));
+    let (store, arrive) = fated(false, "a/zarr.json");
+    assert_eq!(own!(open(&store).append(0, 2, &view(&mut [80, 81], &[2]))).unwrap_err().kind(), ErrorKind::Timeout);
+    arrive();
+    assert_eq!(read_all(&open(&on(inner.clone()))), [1, 2, 3, 4, 5, 6, 80, 81]);
+}
