@@ -6,7 +6,7 @@ use super::kept::{self, CopiedNode};
 use super::listed_lengths::shape_of;
 use super::lookup::{find, require};
 use super::stored::StoredDocument;
-use super::transfer::{Moves, OnProgress, Way, moved_path};
+use super::transfer::{Moves, OnProgress, READINGS, Way, moved_path};
 use super::{Array, Create, NodeKind, Store, draft, hierarchy, path, place, stored_chunks, upkeep};
 use crate::engine::tasks;
 use crate::error::{ErrorKind, Result, bail, err};
@@ -215,17 +215,25 @@ impl Copying<'_> {
                 Err(err!(Checksum, "the copy has other bytes, compared with {key}").at_key(to_key))
             }
             Some(_) => Ok(()),
-            None => match self.way.compare(key, to_key) {
-                // A run that goes on stores its last chunk again with each step.
-                Err(e) if e.kind() == ErrorKind::Checksum => {
-                    self.way.move_object(key, to_key, &self.moves)?;
-                    self.way.compare(key, to_key)
-                }
-                compared => compared,
-            },
+            None => self.compare_object(key, to_key),
         }
     }
+
+    /// Compares an object with its copy. A run that goes on stores its last chunk again with each step: then it is copied again.
+    fn compare_object(&self, key: &str, to_key: &str) -> Result<()> {
+        let mut compared = self.way.compare(key, to_key);
+        for _ in 1..READINGS {
+            let differs = matches!(&compared, Err(e) if e.kind() == ErrorKind::Checksum);
+            if !differs && !self.way.is_replaced(&compared) {
+                return compared;
+            }
+            self.way.move_object(key, to_key, &self.moves)?;
+            compared = self.way.compare(key, to_key);
+        }
+        if self.way.is_replaced(&compared) { Err(kept::changed_meanwhile(key, "replaced")) } else { compared }
+    }
 }
+
 /// Refuses to copy a node into itself, or over a node that holds it, by whichever links or handles it is named.
 pub(super) fn refuse_overlap(from: (&Store, &str), to: (&Store, &str)) -> Result<()> {
     let (a, b) = (from.0.place(from.1), to.0.place(to.1));

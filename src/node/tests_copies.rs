@@ -680,3 +680,67 @@ fn nodes_that_the_options_of_the_store_do_not_find_are_copied_as_they_are() {
         assert_eq!(to.key_list("g/").unwrap(), store.key_list("g/").unwrap(), "{format:?}");
     }
 }
+
+/// A store of which another program replaces an object each time it was opened, as many times as `left`; no bytes of the one before are to be had.
+struct Replaced {
+    inner: SharedStore,
+    left: AtomicUsize,
+}
+
+struct Old(u64);
+
+impl crate::store::ReadObject for Old {
+    fn read_exact_at(&self, _: u64, _: &mut [u8]) -> Result<()> {
+        bail!(Conflict, "the object was replaced while it was read")
+    }
+
+    fn len(&self) -> Result<u64> {
+        Ok(self.0)
+    }
+
+    fn version(&self) -> Result<crate::store::Version> {
+        Ok(crate::store::Version([7; 4]))
+    }
+
+    fn still_current(&self) -> Result<bool> {
+        Ok(false)
+    }
+}
+
+impl crate::store::Storage for Replaced {
+    crate::store::forward!(inner: capabilities, put, erase_keys, list_keys, flush, describe);
+
+    fn open(&self, key: &str) -> Result<Option<crate::store::Object>> {
+        let found = self.inner.open(key)?;
+        let is_replaced =
+            key == "a/c/1" && self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).is_ok();
+        match found {
+            Some(object) if is_replaced => Ok(Some(crate::store::Object::Other(Box::new(Old(object.len()?))))),
+            found => Ok(found),
+        }
+    }
+}
+
+#[test]
+fn a_chunk_that_a_run_stores_anew_while_it_is_copied_is_copied_as_it_is_then() {
+    let inner: SharedStore = Arc::new(MemoryStore::new());
+    let context = Context::with_threads(1);
+    let array = Array::create(&Store::from_shared(&context, inner.clone(), Mode::ReadWrite), "a", &spec(&[4], &[2]), Create::New).unwrap();
+    write_all(&array, &mut [1, 2, 3, 4]);
+    for (left, verify, expected) in [
+        (0, true, Ok(())),
+        (1, false, Ok(())),
+        (2, true, Ok(())),
+        (4, false, Ok(())),
+        (usize::MAX, false, Err(ErrorKind::Again)),
+        (usize::MAX, true, Err(ErrorKind::Again)),
+    ] {
+        let from = Store::from_shared(&context, Arc::new(Replaced { inner: inner.clone(), left: AtomicUsize::new(left) }), Mode::Read);
+        let to = memory();
+        let copied = from.copy_node("a", (&to, "a"), Create::New, verify, &mut |_, _| Ok(()));
+        assert_eq!(copied.map_err(|e| e.kind()), expected, "{left} {verify}");
+        if expected.is_ok() {
+            assert_eq!(read_all(&Array::open(&to, "a").unwrap()), [1, 2, 3, 4], "{left} {verify}");
+        }
+    }
+}

@@ -1,6 +1,7 @@
 //! What copying and migrating share: the nodes of a hierarchy, the stored chunks of an array, and the way of both to another place, as
 //! bytes or as elements.
 
+use super::kept::changed_meanwhile;
 use super::lookup::find;
 use super::state::ArrayState;
 use super::stored_chunks::each_chunk;
@@ -9,15 +10,19 @@ use crate::dtype::Overflow;
 use crate::engine::pool::Pool;
 use crate::engine::rechunk::{self, Rechunk};
 use crate::engine::{BoundArray, tasks};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result, err};
 use crate::limits::{self, Dims};
 use crate::metadata::Dialect;
-use crate::store::{Condition, Object};
+use crate::store::{ByteRange, Condition, Object, start_and_wait};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Objects up to this size are read at once, larger ones piece by piece.
 const PIECE: u64 = 8 << 20;
+/// Objects up to this size are read by one request once another program has replaced them while they were read piece by piece.
+const AT_ONCE: u64 = 256 << 20;
+/// How often an object is read that another program replaces meanwhile.
+pub(super) const READINGS: usize = 5;
 /// Threads that wait for a store with latency, most of the time.
 const WAITING: usize = 32;
 
@@ -128,13 +133,38 @@ impl Way<'_> {
             moves.linked.fetch_add(1, Ordering::Relaxed);
             return Ok(());
         }
-        let Some(object) = self.from.shared().open(key).map_err(|e| e.at_key(key))? else {
-            moves.note_gone(key);
-            return Ok(());
+        for reading in 0..READINGS {
+            let Some(object) = self.from.shared().open(key).map_err(|e| e.at_key(key))? else {
+                moves.note_gone(key);
+                return Ok(());
+            };
+            let copied = match reading > 0 && object.len().map_err(|e| e.at_key(key))? <= AT_ONCE {
+                true => self.copy_at_once(key, to_key),
+                false => self.copy_object(&object, key, to_key),
+            };
+            if !self.is_replaced(&copied) {
+                return copied.inspect(|()| {
+                    moves.copied.fetch_add(1, Ordering::Relaxed);
+                });
+            }
+        }
+        Err(changed_meanwhile(key, "replaced"))
+    }
+
+    /// Whether an object could not be read because another program has replaced it: a folder still has the one that was opened.
+    pub fn is_replaced(&self, read: &Result<()>) -> bool {
+        let from = self.from.shared();
+        read.as_ref().is_err_and(|e| e.kind() == ErrorKind::Conflict) && from.files().is_none() && !from.capabilities().archive
+    }
+
+    fn copy_at_once(&self, key: &str, to_key: &str) -> Result<()> {
+        // An answer that does not tell its length may have been cut.
+        let whole = ByteRange::Whole { most: u64::MAX, untold: 0 };
+        let read = start_and_wait(&**self.from.shared(), key, &[whole], None).map_err(|e| e.at_key(key))?;
+        let Some(bytes) = read.and_then(|fetched| fetched.parts.into_iter().next()) else {
+            return Err(err!(Conflict, "the object was erased while it was read").at_key(key));
         };
-        self.copy_object(&object, key, to_key)?;
-        moves.copied.fetch_add(1, Ordering::Relaxed);
-        Ok(())
+        self.to.shared().put(to_key, &[&bytes], Condition::None).map_err(|e| e.at_key(to_key))
     }
 
     fn copy_object(&self, object: &Object, key: &str, to_key: &str) -> Result<()> {
@@ -154,7 +184,7 @@ impl Way<'_> {
     pub fn compare(&self, key: &str, to_key: &str) -> Result<()> {
         let open = |store: &Store, key: &str| store.shared().open(key).map_err(|e| e.at_key(key));
         let Some(source) = open(self.from, key)? else { return Ok(()) };
-        let differs = |what: &str| Err(crate::error::err!(Checksum, "the copy {what}, compared with {key}").at_key(to_key));
+        let differs = |what: &str| Err(err!(Checksum, "the copy {what}, compared with {key}").at_key(to_key));
         let Some(copy) = open(self.to, to_key)? else { return differs("is missing") };
         let len = source.len().map_err(|e| e.at_key(key))?;
         if copy.len().map_err(|e| e.at_key(to_key))? != len {

@@ -175,11 +175,16 @@ impl Storage for RemoteStore {
         self.open_as(key, Want::up_to(usize::MAX))
     }
 
+    /// An object that is replaced while it is read is read again.
     fn read_all(&self, key: &str, max: usize) -> Result<Option<Vec<u8>>> {
-        let Some(object) = self.open_as(key, Want::up_to(max))? else { return Ok(None) };
-        let mut bytes = Vec::new();
-        object.read_whole(&mut bytes, max)?;
-        Ok(Some(bytes))
+        let read = || {
+            let Some(object) = self.open_as(key, Want::up_to(max))? else { return Ok(None) };
+            let mut bytes = Vec::new();
+            object.read_whole(&mut bytes, max).map(|()| Some(bytes))
+        };
+        let is_replaced = |read: &Result<_>| matches!(read, Err(e) if e.kind() == ErrorKind::Conflict);
+        let mut again = (1..READINGS).map(|_| read()).skip_while(is_replaced);
+        again.next().unwrap_or_else(read)
     }
 
     fn put(&self, key: &str, parts: &[&[u8]], condition: Condition) -> Result<()> {

@@ -194,6 +194,28 @@ fn an_archive_on_a_server_is_opened_for_reading_only() {
 }
 
 #[test]
+fn a_document_that_is_replaced_while_it_is_read_is_read_again() {
+    for (times, expected) in [(0, Ok(700_000)), (1, Ok(700_000)), (4, Ok(700_000)), (99, Err(ErrorKind::Conflict))] {
+        let replaced = AtomicUsize::new(0);
+        let (port, _) = serve(move |head| {
+            if head.contains("\r\nif-match:") && replaced.load(Relaxed) < times {
+                replaced.fetch_add(1, Relaxed);
+                return said("412 no", "", "");
+            }
+            let range = head.split_once("\r\nrange: bytes=").and_then(|(_, rest)| rest.split("\r\n").next()?.split_once('-')).unwrap();
+            let (first, last): (usize, usize) = (range.0.parse().unwrap(), range.1.parse().unwrap());
+            let last = last.min(699_999);
+            let (version, date) = (replaced.load(Relaxed), "Last-Modified: Sat, 21 Nov 2026 00:00:00 GMT");
+            let headers = format!("ETag: \"v{version}\"\r\n{date}\r\nContent-Range: bytes {first}-{last}/700000\r\n");
+            said("206 Partial", &headers, &version.to_string().repeat(last + 1 - first))
+        });
+        let read = get(&store_at(port, KEYS) as &dyn Storage, "key", 1 << 20).map(|found| found.unwrap());
+        assert!(read.as_ref().map_or(true, |bytes| bytes.iter().all(|byte| *byte == b'0' + times as u8)), "{times}: of one object");
+        assert_eq!(read.map(|bytes| bytes.len()).map_err(|e| e.kind()), expected, "{times}");
+    }
+}
+
+#[test]
 fn a_put_that_may_have_been_carried_out_says_so() {
     /// What the first try and those after it are answered, and whose mark is there then; the error, and whether it is known that nothing was stored.
     type Row = (&'static str, &'static str, &'static str, ErrorKind, bool);
