@@ -15,6 +15,7 @@ use object_store::multipart::MultipartStore;
 use object_store::{ClientOptions, ObjectStore, RetryConfig};
 use reqwest::Certificate;
 use std::io::Read;
+use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
@@ -32,6 +33,9 @@ pub(super) struct Client {
     pub secrets: Vec<String>,
 }
 
+/// Key, secret and token of S3.
+type Keys = (String, String, Option<String>);
+
 type Env<'a> = &'a dyn Fn(&str) -> Option<String>;
 
 /// The client. `region` is what a server said, and goes before everything.
@@ -39,7 +43,9 @@ pub(super) fn client(remote: &Remote, options: &RemoteOptions, region: Option<&s
     // Another part of the program may have chosen one already.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let env = |key: &str| std::env::var(key).ok().filter(|value| !value.is_empty());
-    let maker = Maker { remote, options, requests, env: &env, secrets: secrets(remote, options, &env), own: Own::default() };
+    let variables = std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?))).collect();
+    let secrets = secrets(remote, options, &env);
+    let maker = Maker { remote, options, requests, env: &env, variables, secrets, own: Own::default() };
     match remote.service {
         Service::S3 => maker.s3(region),
         Service::Gcs => maker.gcs(),
@@ -53,6 +59,8 @@ struct Maker<'a> {
     options: &'a RemoteOptions,
     requests: &'a Arc<AtomicU64>,
     env: Env<'a>,
+    /// All that `env` has, with their names.
+    variables: Vec<(String, String)>,
     secrets: Vec<String>,
     own: Own,
 }
@@ -93,7 +101,8 @@ impl Maker<'_> {
         let named_region = self.first(&["region"], &["AWS_REGION", "AWS_DEFAULT_REGION"]).or(profile.region.clone());
         let region_is_guessed = named_region.is_none() && told.is_none();
         let region = told.map(str::to_string).or(named_region).unwrap_or_else(|| "us-east-1".to_string());
-        let mut builder = AmazonS3Builder::from_env().with_bucket_name(&self.remote.base).with_region(region);
+        let explicit = self.s3_keys(&profile);
+        let mut builder = self.s3_builder(explicit.as_ref()).with_bucket_name(&self.remote.base).with_region(region);
         builder = builder.with_client_options(self.client_options(endpoint.as_deref(), "AWS_ALLOW_HTTP")?).with_retry(no_retries());
         builder = builder.with_http_connector(self.connector());
         if let Some(endpoint) = &endpoint {
@@ -103,14 +112,8 @@ impl Maker<'_> {
         if self.options.path_style == Some(false) {
             builder = builder.with_virtual_hosted_style_request(true);
         }
-        let explicit = self.s3_keys(&profile);
         if let Some((id, secret, token)) = &explicit {
             self.secrets.extend([Some(id), Some(secret), token.as_ref()].into_iter().flatten().filter(|text| text.len() >= 6).cloned());
-            builder = builder.with_access_key_id(id).with_secret_access_key(secret);
-            builder = match token {
-                Some(token) => builder.with_token(token),
-                None => builder,
-            };
         }
         let others = ["AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "AWS_CONTAINER_CREDENTIALS_FULL_URI"];
         let has_credentials = || explicit.is_some() || others.iter().any(|name| (self.env)(name).is_some()) || runs_on("Amazon EC2");
@@ -128,19 +131,34 @@ impl Maker<'_> {
         Ok(Client { store: store.clone(), parts: Some(store), conditional, region_is_guessed, secrets: self.secrets })
     }
 
-    /// The profile's part, where it has a say.
-    fn profile(&self) -> Result<Profile> {
-        let is_named = self.options.profile.is_some() || self.options.credentials_file.is_some();
-        // Keys that are given otherwise need no file, which may be a broken one.
-        let has_keys = self.options.named("access_key_id").is_some() || (self.env)("AWS_ACCESS_KEY_ID").is_some();
-        if !is_named && (has_keys || self.options.anonymous == Some(true)) {
-            return Ok(Profile::default());
-        }
-        profile::read(self.options.profile.as_deref(), self.options.credentials_file.as_deref(), self.env)
+    /// What the environment says but the keys and the endpoint, and `keys`, which are of one source: a token of another would go with each request.
+    fn s3_builder(&self, keys: Option<&Keys>) -> AmazonS3Builder {
+        use AmazonS3ConfigKey::{AccessKeyId, Endpoint, S3Endpoint, SecretAccessKey, Token};
+        let is_chosen = |key: &AmazonS3ConfigKey| match key {
+            AccessKeyId | SecretAccessKey | Token => keys.is_some(),
+            Endpoint | S3Endpoint => true,
+            _ => false,
+        };
+        let settings = self.settings("AWS_").filter(|(key, _)| !is_chosen(key));
+        let builder = settings.fold(AmazonS3Builder::new(), |builder, (key, value)| builder.with_config(key, value));
+        let Some((id, secret, token)) = keys else { return builder };
+        let builder = builder.with_access_key_id(id).with_secret_access_key(secret);
+        token.iter().fold(builder, |builder, token| builder.with_token(token))
+    }
+
+    /// The settings of the crate in variables with this prefix.
+    fn settings<K: FromStr>(&self, prefix: &'static str) -> impl Iterator<Item = (K, &str)> {
+        let named = self.variables.iter().filter(move |(name, value)| name.starts_with(prefix) && !value.is_empty());
+        named.filter_map(|(name, value)| Some((name.to_ascii_lowercase().parse().ok()?, value.as_str())))
+    }
+
+    /// Whether one of the options is such a setting.
+    fn has_option<K: FromStr>(&self, is_such: fn(&K) -> bool) -> bool {
+        self.options.named.iter().any(|(name, _)| name.parse().is_ok_and(|key| is_such(&key)))
     }
 
     /// Key, secret and token: of the options, of a profile that the options name, of the environment, of the usual profile.
-    fn s3_keys(&self, profile: &Profile) -> Option<(String, String, Option<String>)> {
+    fn s3_keys(&self, profile: &Profile) -> Option<Keys> {
         let option = |name: &str| self.options.named(name).map(str::to_string);
         let given = (option("access_key_id"), option("secret_access_key"), option("session_token"));
         let from_profile = (profile.access_key_id.clone(), profile.secret_access_key.clone(), profile.session_token.clone());
@@ -192,6 +210,21 @@ impl Maker<'_> {
         Ok(Client { store: store.clone(), parts: Some(store), conditional: Some(true), region_is_guessed: false, secrets: self.secrets })
     }
 
+    /// What the environment says, without credentials where the options have some: two of them are an error, or one goes before the other.
+    fn gcs_builder(&self) -> GoogleCloudStorageBuilder {
+        use GoogleConfigKey::{ApplicationCredentials, BearerToken, ServiceAccount, ServiceAccountKey};
+        let is_credential =
+            |key: &GoogleConfigKey| matches!(key, ServiceAccount | ServiceAccountKey | ApplicationCredentials | BearerToken);
+        let has_own = self.has_option(is_credential);
+        let builder = GoogleCloudStorageBuilder::new();
+        let builder = match (self.env)("SERVICE_ACCOUNT") {
+            Some(path) if !has_own => builder.with_service_account_path(path),
+            _ => builder,
+        };
+        let settings = self.settings("GOOGLE_").filter(|(key, _)| !has_own || !is_credential(key));
+        settings.fold(builder, |builder, (key, value)| builder.with_config(key, value))
+    }
+
     fn azure(mut self) -> Result<Client> {
         let connection = connection_string(&(self.env)("AZURE_STORAGE_CONNECTION_STRING").unwrap_or_default());
         let connected = |name: &str| connection.iter().find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value.clone());
@@ -209,7 +242,7 @@ impl Maker<'_> {
             .first(&["sas_token"], &["AZURE_STORAGE_SAS_TOKEN", "AZURE_STORAGE_SAS_KEY"])
             .or_else(|| connected("SharedAccessSignature"));
         self.secrets.extend([&key, &sas].into_iter().flatten().filter(|text| text.len() >= 6).cloned());
-        let mut builder = MicrosoftAzureBuilder::from_env().with_container_name(&self.remote.base).with_account(account);
+        let mut builder = self.azure_builder().with_container_name(&self.remote.base).with_account(account);
         builder = builder.with_client_options(self.client_options(endpoint.as_deref(), "AZURE_ALLOW_HTTP")?).with_retry(no_retries());
         builder = builder.with_http_connector(self.connector());
         if let Some(endpoint) = endpoint {
@@ -233,6 +266,19 @@ impl Maker<'_> {
         }
         let store = Arc::new(builder.build().map_err(|e| self.wrong(e))?);
         Ok(Client { store: store.clone(), parts: Some(store), conditional: Some(true), region_is_guessed: false, secrets: self.secrets })
+    }
+
+    /// What the environment says, without credentials where the options have some: the crate knows nothing of where they are from. Those of an
+    /// application may stand in both.
+    fn azure_builder(&self) -> MicrosoftAzureBuilder {
+        let (has_own, has_secret) = (self.has_option(is_azure_credential), self.has_option(is_azure_secret));
+        let is_unwanted = |key: &AzureConfigKey| has_own && is_azure_secret(key) || has_secret && is_azure_credential(key);
+        let settings = self.settings("AZURE_").filter(|(key, _)| !is_unwanted(key));
+        let builder = settings.fold(MicrosoftAzureBuilder::new(), |builder, (key, value)| builder.with_config(key, value));
+        match (self.env)("IDENTITY_ENDPOINT") {
+            Some(endpoint) if !has_secret => builder.with_msi_endpoint(endpoint),
+            _ => builder,
+        }
     }
 
     fn http(mut self) -> Result<Client> {
@@ -324,6 +370,20 @@ impl Maker<'_> {
         }
         Error::new(ErrorKind::Argument, format!("{} cannot be reached with these options: {text}", self.remote.describe()))
     }
+}
+
+/// Whether a setting is a credential that needs no other one.
+fn is_azure_secret(key: &AzureConfigKey) -> bool {
+    matches!(key, AzureConfigKey::AccessKey | AzureConfigKey::SasKey | AzureConfigKey::Token)
+}
+
+/// Whether a setting is a credential, or says how to get one.
+fn is_azure_credential(key: &AzureConfigKey) -> bool {
+    use AzureConfigKey::*;
+    let is_of_application = matches!(key, ClientId | ClientSecret | FederatedTokenFile);
+    let is_of_machine = matches!(key, MsiEndpoint | ObjectId | MsiResourceId);
+    let is_of_fabric = matches!(key, FabricTokenServiceUrl | FabricWorkloadHost | FabricSessionToken | FabricClusterIdentifier);
+    is_azure_secret(key) || is_of_application || is_of_machine || is_of_fabric
 }
 
 /// The certificates of a PEM file.
@@ -418,10 +478,69 @@ mod tests {
             let mut options = RemoteOptions::default();
             options.set("path_style", path_style).unwrap();
             let (env, own): (Env<'_>, _) = (&|_| None, Own::default());
-            let maker = Maker { remote: &remote, options: &options, requests: &requests, env, secrets: Vec::new(), own };
+            let (variables, secrets) = (Vec::new(), Vec::new());
+            let maker = Maker { remote: &remote, options: &options, requests: &requests, env, variables, secrets, own };
             for endpoint in ["https://h:9", "https://h:9/"] {
                 assert_eq!(maker.s3_endpoint(endpoint).unwrap(), expected, "{path_style} {endpoint}");
             }
+        }
+    }
+
+    #[test]
+    fn credentials_of_the_options_go_without_those_of_the_environment() {
+        use AzureConfigKey::{AccessKey, ClientId, ClientSecret, SasKey};
+        let variables = [
+            ("AWS_ACCESS_KEY_ID", "of-env"),
+            ("AWS_SECRET_ACCESS_KEY", "of-env"),
+            ("AWS_SESSION_TOKEN", "of-env"),
+            ("AWS_ENDPOINT_URL_S3", "https://of.env"),
+            ("AWS_REQUEST_PAYER", "true"),
+            ("AZURE_STORAGE_ACCOUNT_KEY", "of-env"),
+            ("AZURE_STORAGE_TOKEN", "of-env"),
+            ("AZURE_CLIENT_ID", "of-env"),
+            ("AZURE_CLIENT_SECRET", "of-env"),
+            ("GOOGLE_SERVICE_ACCOUNT_KEY", "of-env"),
+            ("GOOGLE_BASE_URL", "https://of.env"),
+        ];
+        let env = |key: &str| variables.iter().find(|(name, _)| *name == key).map(|(_, value)| value.to_string());
+        let with = |named: &[(&str, &str)], look: &dyn Fn(&Maker<'_>)| {
+            let mut options = RemoteOptions::default();
+            named.iter().for_each(|(name, value)| options.set_named(name, value));
+            let (remote, requests) = (Remote::parse("s3", "//b/x").unwrap().unwrap(), Arc::default());
+            let variables = variables.map(|(name, value)| (name.to_string(), value.to_string())).to_vec();
+            let (secrets, own) = (Vec::new(), Own::default());
+            look(&Maker { remote: &remote, options: &options, requests: &requests, env: &env, variables, secrets, own });
+        };
+        let s3 = |maker: &Maker<'_>| maker.s3_builder(maker.s3_keys(&Profile::default()).as_ref());
+        let s3_keys =
+            [AmazonS3ConfigKey::AccessKeyId, AmazonS3ConfigKey::Token, AmazonS3ConfigKey::S3Endpoint, AmazonS3ConfigKey::RequestPayer];
+        let of = |builder: AmazonS3Builder| s3_keys.each_ref().map(|key| builder.get_config_value(key));
+        let text = |text: &str| Some(text.to_string());
+        with(&[("access_key_id", "mine"), ("secret_access_key", "mine")], &|maker| {
+            assert_eq!(of(s3(maker)), [text("mine"), None, None, text("true")]);
+        });
+        with(&[], &|maker| assert_eq!(of(s3(maker)), [text("of-env"), text("of-env"), None, text("true")]));
+        type Row = (&'static [(&'static str, &'static str)], [Option<&'static str>; 4]);
+        let cases: [Row; 4] = [
+            (&[], [Some("of-env"), Some("of-env"), Some("of-env"), Some("of-env")]),
+            (&[("account_key", "mine")], [None, None, None, None]),
+            (&[("sas_token", "mine")], [None, None, None, None]),
+            (&[("client_id", "mine")], [None, None, Some("of-env"), Some("of-env")]),
+        ];
+        for (named, expected) in cases {
+            with(named, &|maker| {
+                let builder = maker.azure_builder();
+                let found = [AccessKey, AzureConfigKey::Token, ClientId, ClientSecret].map(|key| builder.get_config_value(&key));
+                assert_eq!(found.each_ref().map(Option::as_deref), expected, "{named:?}");
+                assert!(builder.get_config_value(&SasKey).is_none());
+            });
+        }
+        for (named, expected) in [(&[][..], Some("of-env")), (&[("service_account", "/mine")], None), (&[("bearer_token", "mine")], None)] {
+            with(named, &|maker| {
+                let builder = maker.gcs_builder();
+                assert_eq!(builder.get_config_value(&GoogleConfigKey::ServiceAccountKey).as_deref(), expected, "{named:?}");
+                assert_eq!(builder.get_config_value(&GoogleConfigKey::BaseUrl).as_deref(), Some("https://of.env"));
+            });
         }
     }
 

@@ -1,6 +1,7 @@
 //! The files of the AWS tools: credentials, region and endpoint of a profile.
 
 use crate::error::{Result, bail, err};
+use crate::store::remote::RemoteOptions;
 use std::path::PathBuf;
 
 /// What a profile says.
@@ -13,9 +14,20 @@ pub(super) struct Profile {
     pub endpoint: Option<String>,
 }
 
+/// The profile's part, where it has a say.
+pub(super) fn of(options: &RemoteOptions, env: &dyn Fn(&str) -> Option<String>) -> Result<Profile> {
+    let is_named = options.profile.is_some() || options.credentials_file.is_some();
+    // Keys that are given otherwise need no file, which may be a broken one.
+    let has_keys = options.named("access_key_id").is_some() || env("AWS_ACCESS_KEY_ID").is_some();
+    if !is_named && (has_keys || options.anonymous == Some(true)) {
+        return Ok(Profile::default());
+    }
+    read(options.profile.as_deref(), options.credentials_file.as_deref(), env)
+}
+
 /// Reads the profile `name` (else `AWS_PROFILE`, else `default`) from `file` (else the usual places). Files that nobody named may be
 /// missing; a profile that somebody named may not.
-pub(super) fn read(name: Option<&str>, file: Option<&str>, env: &dyn Fn(&str) -> Option<String>) -> Result<Profile> {
+fn read(name: Option<&str>, file: Option<&str>, env: &dyn Fn(&str) -> Option<String>) -> Result<Profile> {
     let from_env = env("AWS_PROFILE").filter(|name| !name.is_empty());
     let named = name.map(str::to_string).or(from_env);
     let profile = named.as_deref().unwrap_or("default");
