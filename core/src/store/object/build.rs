@@ -286,6 +286,7 @@ impl Maker<'_> {
         // A page behind TLS does not lead to one without.
         let plain = self.options.allow_http.unwrap_or(self.remote.base.starts_with("http://"));
         let client_options = self.client_options(Some(&self.remote.base), "")?.with_allow_http(plain);
+        self.own.is_web = true;
         if let Some(authorization) = self.authorization()? {
             self.secrets.extend(authorization.split(' ').filter(|text| text.len() >= 6).map(str::to_string));
             let mut value = object_store::HeaderValue::from_str(&authorization)

@@ -21,6 +21,8 @@ pub(super) struct Own {
     pub certificates: Vec<Certificate>,
     /// Of every request.
     pub headers: HeaderMap,
+    /// The server is a web server, to which a plus sign may mean a space. Services get paths as they were signed.
+    pub is_web: bool,
 }
 
 /// Makes a client that follows redirections as `redirect` says.
@@ -67,7 +69,7 @@ pub(super) fn client(options: &ClientOptions, own: &Own, redirect: Policy) -> ob
         let most = most.parse().map_err(|_| refused(format!("pool_max_idle_per_host: found {most:?}, expected a number")))?;
         builder = builder.pool_max_idle_per_host(most);
     }
-    builder.build().map(|client| HttpClient::new(Plain(client))).map_err(wrong)
+    builder.build().map(|client| HttpClient::new(Plain { client, is_web: own.is_web })).map_err(wrong)
 }
 
 /// An option that is true or false, as the crate reads them.
@@ -97,7 +99,10 @@ fn wrong(e: reqwest::Error) -> object_store::Error {
 }
 
 #[derive(Debug)]
-struct Plain(reqwest::Client);
+struct Plain {
+    client: reqwest::Client,
+    is_web: bool,
+}
 
 impl HttpService for Plain {
     fn call<'a, 'b>(&'a self, request: HttpRequest) -> Pin<Box<dyn Future<Output = Result<HttpResponse, HttpError>> + Send + 'b>>
@@ -109,7 +114,7 @@ impl HttpService for Plain {
             let (parts, body) = request.into_parts();
             let mut url: reqwest::Url = parts.uri.to_string().parse().map_err(|e| HttpError::new(HttpErrorKind::Unknown, e))?;
             // S3 as a web server takes a plus sign for a space.
-            if url.path().contains('+') {
+            if self.is_web && url.path().contains('+') {
                 url.set_path(&url.path().replace('+', "%2B"));
             }
             let mut request = Request::new(parts.method, url);
@@ -119,7 +124,7 @@ impl HttpService for Plain {
                 Some(bytes) => bytes.clone().into(),
                 None => reqwest::Body::wrap(body),
             });
-            let mut response = self.0.execute(request).await.map_err(failed)?;
+            let mut response = self.client.execute(request).await.map_err(failed)?;
             let (status, headers) = (response.status(), std::mem::take(response.headers_mut()));
             let mut answer = HttpResponse::new(HttpResponseBody::new(reqwest::Body::from(response).map_err(failed)));
             (*answer.status_mut(), *answer.headers_mut()) = (status, headers);

@@ -240,3 +240,17 @@ fn a_put_that_may_have_been_carried_out_says_so() {
         assert_eq!((e.kind(), e.is_unsure(), e.message().contains("stored or not")), (kind, unsure, unsure), "{first} {then}: {e}");
     }
 }
+
+#[test]
+fn azure_is_asked_for_a_key_as_it_is_signed() {
+    let (port, asked) = serve(|_| yes());
+    let remote = Remote::parse("az", "//container/run+1").unwrap().unwrap();
+    let mut options = RemoteOptions::default();
+    for (name, value) in [("endpoint", &*format!("http://127.0.0.1:{port}/account")), ("account_name", "account"), ("account_key", "a2V5")]
+    {
+        options.set(name, value).unwrap();
+    }
+    let store = RemoteStore::open(&remote, &options).unwrap();
+    assert_eq!(get(&store as &dyn Storage, "u+v", 100).unwrap().unwrap(), b"yes");
+    assert_eq!(asked.lock().unwrap()[0].split(' ').nth(1), Some("/account/container/run+1/u+v"));
+}

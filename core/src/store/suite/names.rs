@@ -19,6 +19,9 @@ pub(super) fn odd_keys(store: &dyn Storage) {
         "-",
         "~",
         "..a",
+        "a+b",
+        "a#b",
+        "a?b&c=d",
         ".zarray",
         &deep,
     ];
