@@ -2,7 +2,7 @@
 
 use super::get::Want;
 use super::live::Live;
-use super::tries::Tries;
+use super::tries::{Failure, Tries};
 use crate::error::{ErrorKind, Result, bail, err};
 use crate::store::Listing;
 use futures_util::StreamExt;
@@ -53,21 +53,30 @@ impl Live {
         let mut tries = self.tries(false);
         loop {
             let (store, root) = (self.store(), prefix.as_ref().to_string());
-            tries.allow(1 << 26);
-            let erasing = async move {
-                let listed = store.list((!root.is_empty()).then_some(prefix)).map(|found| found.map(|meta| meta.location)).boxed();
-                let mut erased = store.delete_stream(listed);
-                let mut failed = None;
-                while let Some(one) = erased.next().await {
-                    match one {
-                        Err(object_store::Error::NotFound { .. }) | Ok(_) => {}
-                        // The others go all the same: then less is left for the next try.
-                        Err(e) => failed = Some(e),
+            let listed = store.list((!root.is_empty()).then_some(prefix)).map(|found| found.map(|meta| meta.location)).boxed();
+            let mut erased = store.delete_stream(listed);
+            let (mut circle, mut failed) = (Circle::default(), None);
+            loop {
+                let gone = match tries.run(async { erased.next().await.transpose() }).await {
+                    Ok(Some(key)) => key.to_string(),
+                    Ok(None) => break,
+                    Err(Failure::Store(object_store::Error::NotFound { path, .. })) => path,
+                    Err(Failure::Deadline) => {
+                        failed = Some(Failure::Deadline);
+                        break;
                     }
+                    // The others go all the same: then less is left for the next try.
+                    Err(fault) => {
+                        failed = Some(fault);
+                        continue;
+                    }
+                };
+                if circle.closes(&gone) {
+                    bail!(Network, "the server lists the same keys again and again, {gone:?} among them");
                 }
-                failed.map_or(Ok(()), Err)
-            };
-            let Err(fault) = tries.run(erasing).await else { return Ok(()) };
+                tries.begin_part();
+            }
+            let Some(fault) = failed else { return Ok(()) };
             self.again(&mut tries, fault).await?;
         }
     }

@@ -242,6 +242,15 @@ fn a_put_that_may_have_been_carried_out_says_so() {
 }
 
 #[test]
+fn keys_that_are_listed_again_and_again_are_not_erased_for_ever() {
+    let page = "<ListBucketResult><IsTruncated>true</IsTruncated><NextContinuationToken>same</NextContinuationToken>\
+        <Contents><Key>a/b</Key><Size>1</Size><LastModified>2026-11-21T00:00:00.000Z</LastModified></Contents></ListBucketResult>";
+    let (port, _) = serve(move |head| said(if head.starts_with("delete") { "204 gone" } else { "200 OK" }, "", page));
+    let e = store_at(port, KEYS).erase_prefix("a/").unwrap_err();
+    assert!(e.kind() == ErrorKind::Network && e.message().contains("again and again"), "{e}");
+}
+
+#[test]
 fn azure_is_asked_for_a_key_as_it_is_signed() {
     let (port, asked) = serve(|_| yes());
     let remote = Remote::parse("az", "//container/run+1").unwrap().unwrap();

@@ -99,6 +99,11 @@ impl Tries {
         self.until += Duration::from_secs((bytes / SLOWEST).min(1 << 20));
     }
 
+    /// Gives a part of the operation all of its time anew, as the one before it is done.
+    pub(super) fn begin_part(&mut self) {
+        self.until = self.until.max(Instant::now() + self.patience.deadline);
+    }
+
     /// What the last answer was like.
     pub(super) fn sight(&self) -> Sight {
         self.seen.sight()
