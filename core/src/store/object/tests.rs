@@ -242,6 +242,24 @@ fn a_put_that_may_have_been_carried_out_says_so() {
 }
 
 #[test]
+fn a_page_for_people_is_no_answer_to_what_changes_something() {
+    for (body, expected) in [
+        ("\n<!DOCTYPE html><html>who are you</html>", Err(ErrorKind::Network)),
+        ("<HTML>who are you</HTML>", Err(ErrorKind::Network)),
+        // As some servers answer.
+        ("", Ok(())),
+    ] {
+        let (port, _) = serve(move |head| {
+            let headers = "Content-Type: text/html\r\nETag: \"1\"\r\nLast-Modified: Sat, 21 Nov 2026 00:00:00 GMT\r\n";
+            said("200 OK", headers, if head.starts_with("head") { "" } else { body })
+        });
+        let store = store_at(port, KEYS);
+        let put = store.put("key", &[], crate::store::Condition::None).map_err(|e| e.kind());
+        assert_eq!([store.erase("key").map(drop).map_err(|e| e.kind()), put], [expected; 2], "{body}");
+    }
+}
+
+#[test]
 fn keys_that_are_listed_again_and_again_are_not_erased_for_ever() {
     let page = "<ListBucketResult><IsTruncated>true</IsTruncated><NextContinuationToken>same</NextContinuationToken>\
         <Contents><Key>a/b</Key><Size>1</Size><LastModified>2026-11-21T00:00:00.000Z</LastModified></Contents></ListBucketResult>";

@@ -195,7 +195,7 @@ fn judge(fault: &Failure, sight: &Sight, hint: &str) -> Verdict {
         Failure::Store(_) | Failure::Own(_) => {}
     }
     if sight.html {
-        return verdict(ErrorKind::Network, "the server sent an HTML page instead of the object (a login page?)".to_string(), false);
+        return verdict(ErrorKind::Network, "the server sent an HTML page instead of an answer (a login page?)".to_string(), false);
     }
     if let Some((kind, text)) = sight.no_list {
         return verdict(kind, text.to_string(), false);

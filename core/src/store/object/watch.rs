@@ -227,6 +227,11 @@ async fn replied(response: HttpResponse) -> Result<HttpResponse, HttpError> {
     if !all {
         return Err(odd("found more than 16 MiB in an answer that should only say how it went"));
     }
+    // Some servers give the type of a page to answers without a body.
+    if is_page(&bytes) {
+        note(|seen| seen.html = true);
+        return Err(odd("an HTML page"));
+    }
     if let Some((status, code, text)) = error_inside(&String::from_utf8_lossy(&bytes)) {
         note(|seen| {
             if !seen.has_failed() {
@@ -235,6 +240,14 @@ async fn replied(response: HttpResponse) -> Result<HttpResponse, HttpError> {
         });
     }
     Ok(HttpResponse::from_parts(parts, bytes.into()))
+}
+
+/// Whether a text is a page for people.
+fn is_page(text: &[u8]) -> bool {
+    let text = text.trim_ascii_start();
+    ["<!doctype html", "<html"]
+        .iter()
+        .any(|begin| text.get(..begin.len()).is_some_and(|found| found.eq_ignore_ascii_case(begin.as_bytes())))
 }
 
 fn odd(what: &'static str) -> HttpError {
