@@ -236,7 +236,9 @@ impl Store {
                 bail!(Argument, "unknown option {name:?} of a store, expected {OPTIONS}");
             }
         }
-        chosen.server = remote.server();
+        if let Root::Remote(place, ..) = root {
+            chosen.server = remote.server(place, &|name| std::env::var(name).ok());
+        }
         let (shared, path) = root.open(node.unwrap_or_default(), mode == Mode::ReadWrite, files, &remote)?;
         if mode == Mode::ReadWrite && !shared.capabilities().writable {
             bail!(ReadOnly, "{} cannot be written; open it with mode \"r\"", shared.describe());

@@ -46,6 +46,20 @@ pub enum Service {
     Http,
 }
 
+impl Service {
+    /// The variables of the environment that say where the service is, the first that is set.
+    pub fn endpoint_variables(self) -> &'static [&'static str] {
+        match self {
+            Service::S3 => &["AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT"],
+            Service::Azure => &["AZURE_STORAGE_ENDPOINT", "AZURE_ENDPOINT"],
+            Service::Gcs | Service::Http => &[],
+        }
+    }
+}
+
+/// The variables of the environment that name the account of Azure.
+pub const ACCOUNT_VARIABLES: &[&str] = &["AZURE_STORAGE_ACCOUNT_NAME", "AZURE_STORAGE_ACCOUNT"];
+
 /// A place in an object store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Remote {
@@ -310,10 +324,23 @@ impl RemoteOptions {
         self.named.push((name.to_string(), Secret(value.to_string())));
     }
 
-    /// What they say of the server: buckets of two servers may have one name.
-    pub fn server(&self) -> Vec<String> {
-        let said = [self.named("endpoint"), self.named("account_name"), self.profile.as_deref()];
-        said.iter().flatten().map(ToString::to_string).collect()
+    /// What they, the location and the environment say of the server: buckets of two servers may have one name.
+    pub fn server(&self, remote: &Remote, env: &dyn Fn(&str) -> Option<String>) -> Vec<String> {
+        let first = |option: &str, variables: &[&str]| {
+            self.named(option).map(str::to_string).or_else(|| variables.iter().find_map(|name| env(name).filter(|value| !value.is_empty())))
+        };
+        let endpoint = first("endpoint", remote.service.endpoint_variables());
+        #[cfg(feature = "cloud")]
+        let endpoint = match remote.service {
+            Service::S3 => endpoint.or_else(|| super::object::endpoint_of_profile(self, env)),
+            _ => endpoint,
+        };
+        let account = match remote.service {
+            Service::Azure => remote.account.clone().or_else(|| first("account_name", ACCOUNT_VARIABLES)),
+            _ => None,
+        };
+        let endpoint = endpoint.map(|url| url.trim_end_matches('/').to_ascii_lowercase());
+        [endpoint, account].map(Option::unwrap_or_default).to_vec()
     }
 
     /// The value of such a setting.
@@ -421,6 +448,34 @@ mod tests {
             assert_eq!(e.kind(), ErrorKind::Location, "{url}");
             assert!(!e.message().contains("plant"), "{url}: {e}");
         }
+    }
+
+    #[test]
+    fn a_server_is_one_however_it_is_named() {
+        let server = |url: &str, pairs: &[(&str, &str)], variables: &[(&str, &str)]| {
+            let mut options = RemoteOptions::default();
+            // No profile of the machine's has a say.
+            options.set("access_key_id", "a").unwrap();
+            pairs.iter().for_each(|(name, value)| assert!(options.set(name, value).unwrap()));
+            options.server(&parse(url).unwrap(), &|key| variables.iter().find(|(name, _)| *name == key).map(|(_, value)| value.to_string()))
+        };
+        let same = [
+            server("s3://b/x", &[("endpoint", "https://h:9")], &[]),
+            server("s3://b/x", &[("endpoint", "https://h:9/")], &[]),
+            server("s3://b/y", &[("endpoint", "https://H:9")], &[("AWS_ENDPOINT_URL", "https://other")]),
+            server("s3://b/x", &[], &[("AWS_ENDPOINT_URL", "https://h:9/")]),
+        ];
+        assert!(same.iter().all(|other| *other == same[0]), "{same:?}");
+        let others = [
+            server("s3://b/x", &[], &[]),
+            server("s3://b/x", &[("endpoint", "https://h:8")], &[]),
+            server("az://b/x", &[("account_name", "a")], &[]),
+            server("az://b/x", &[], &[("AZURE_STORAGE_ACCOUNT", "b")]),
+        ];
+        for (i, other) in others.iter().enumerate() {
+            assert!(*other != same[0] && others[..i].iter().all(|before| before != other), "{other:?}");
+        }
+        assert_eq!(server("abfs://b@a.dfs.core.windows.net/x", &[], &[]), others[2]);
     }
 
     #[test]

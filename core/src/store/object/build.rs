@@ -5,7 +5,7 @@ use super::profile::{self, Profile};
 use super::watch::Connector;
 use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::platform::{errno_of, libc};
-use crate::store::remote::{Conditional, Remote, RemoteOptions, Service, percent_decode};
+use crate::store::remote::{ACCOUNT_VARIABLES, Conditional, Remote, RemoteOptions, Service, percent_decode};
 use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
 use object_store::azure::{AzureConfigKey, MicrosoftAzureBuilder};
 use object_store::client::ClientConfigKey;
@@ -96,8 +96,8 @@ fn user_of(url: &str) -> Vec<String> {
 
 impl Maker<'_> {
     fn s3(mut self, told: Option<&str>) -> Result<Client> {
-        let profile = self.profile()?;
-        let endpoint = self.first(&["endpoint"], &["AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT"]).or(profile.endpoint.clone());
+        let profile = profile::of(self.options, self.env)?;
+        let endpoint = self.first(&["endpoint"], Service::S3.endpoint_variables()).or(profile.endpoint.clone());
         let named_region = self.first(&["region"], &["AWS_REGION", "AWS_DEFAULT_REGION"]).or(profile.region.clone());
         let region_is_guessed = named_region.is_none() && told.is_none();
         let region = told.map(str::to_string).or(named_region).unwrap_or_else(|| "us-east-1".to_string());
@@ -179,8 +179,8 @@ impl Maker<'_> {
     }
 
     fn gcs(mut self) -> Result<Client> {
-        let endpoint = self.first(&["endpoint"], &[]);
-        let mut builder = GoogleCloudStorageBuilder::from_env().with_bucket_name(&self.remote.base);
+        let endpoint = self.first(&["endpoint"], Service::Gcs.endpoint_variables());
+        let mut builder = self.gcs_builder().with_bucket_name(&self.remote.base);
         builder = builder.with_client_options(self.client_options(endpoint.as_deref(), "GOOGLE_ALLOW_HTTP")?).with_retry(no_retries());
         builder = builder.with_http_connector(self.connector());
         if let Some(endpoint) = endpoint {
@@ -229,18 +229,21 @@ impl Maker<'_> {
         let connection = connection_string(&(self.env)("AZURE_STORAGE_CONNECTION_STRING").unwrap_or_default());
         let connected = |name: &str| connection.iter().find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value.clone());
         let account = self.remote.account.clone();
-        let account = account.or_else(|| self.first(&["account_name"], &["AZURE_STORAGE_ACCOUNT_NAME", "AZURE_STORAGE_ACCOUNT"]));
+        let account = account.or_else(|| self.first(&["account_name"], ACCOUNT_VARIABLES));
         let Some(account) = account.or_else(|| connected("AccountName")) else {
             bail!(
                 Argument,
                 "no account of Azure is named: set \"cloud.account_name\" or AZURE_STORAGE_ACCOUNT, or write abfs://container@account/"
             );
         };
-        let endpoint = self.first(&["endpoint"], &["AZURE_STORAGE_ENDPOINT", "AZURE_ENDPOINT"]).or_else(|| connected("BlobEndpoint"));
-        let key = self.first(&["account_key"], &["AZURE_STORAGE_ACCOUNT_KEY", "AZURE_STORAGE_KEY"]).or_else(|| connected("AccountKey"));
-        let sas = self
-            .first(&["sas_token"], &["AZURE_STORAGE_SAS_TOKEN", "AZURE_STORAGE_SAS_KEY"])
-            .or_else(|| connected("SharedAccessSignature"));
+        let endpoint = self.first(&["endpoint"], Service::Azure.endpoint_variables()).or_else(|| connected("BlobEndpoint"));
+        let has_own = self.has_option(is_azure_credential);
+        let secret = |option: &str, variables: &[&str], name: &str| {
+            let found = self.first(&[option], if has_own { &[] } else { variables });
+            found.or_else(|| if has_own { None } else { connected(name) })
+        };
+        let key = secret("account_key", &["AZURE_STORAGE_ACCOUNT_KEY", "AZURE_STORAGE_KEY"], "AccountKey");
+        let sas = secret("sas_token", &["AZURE_STORAGE_SAS_TOKEN", "AZURE_STORAGE_SAS_KEY"], "SharedAccessSignature");
         self.secrets.extend([&key, &sas].into_iter().flatten().filter(|text| text.len() >= 6).cloned());
         let mut builder = self.azure_builder().with_container_name(&self.remote.base).with_account(account);
         builder = builder.with_client_options(self.client_options(endpoint.as_deref(), "AZURE_ALLOW_HTTP")?).with_retry(no_retries());

@@ -42,6 +42,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// So much of an object comes with its opening: about what a network carries in the time of one more request.
 const HEAD: u64 = 256 << 10;
+/// How often a value is read that others replace meanwhile.
+const READINGS: usize = 5;
+
+/// The endpoint that the profile says which these options lead to.
+pub(super) fn endpoint_of_profile(options: &RemoteOptions, env: &dyn Fn(&str) -> Option<String>) -> Option<String> {
+    profile::of(options, env).ok()?.endpoint
+}
 
 /// A place in an object store. Thread-safe. A child of `fork` makes connections and threads of its own.
 pub struct RemoteStore(Arc<Inner>);
