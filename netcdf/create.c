@@ -467,6 +467,7 @@ int oz_var_open(oz_var *var) {
     char *path = oz_var_path(var);
     int status = path ? oz_error(ozarr_array_open_at(var->group->file->store, path, &var->array)) : NC_ENOMEM;
     free(path);
+    if (!status) oz_var_note_place(var);
     return status;
 }
 
@@ -489,6 +490,7 @@ int oz_var_create(oz_var *var, oz_templates *templates) {
         ozarr_create_mode mode = again ? OZARR_CREATE_OVERWRITE : OZARR_CREATE_NEW;
         if (!status) status = ozarr_group_create_array(var->group->handle, var->name, spec, mode, &var->array);
         error = oz_error(status);
+        if (!error) oz_var_note_place(var);
     }
     ozarr_spec_free(spec);
     free(attributes.bytes);

@@ -66,7 +66,9 @@ static int begin(int ncid, int varid, nc_type *type, bool write, oz_var **var) {
     if (status) return status;
     oz_file *file = (*var)->group->file;
     if (write && !file->writable) return NC_EPERM;
-    if ((*var)->lost) return oz_log("another program has renamed or erased the variable %s", (*var)->name), NC_ENOTVAR;
+    /* It may be there again. */
+    if ((*var)->lost && !file->ranks) (void)oz_var_look(*var, NULL);
+    if ((*var)->lost) return oz_log("another program has renamed, erased or replaced the variable %s", (*var)->name), NC_ENOTVAR;
     if (*type == NC_NAT) *type = (*var)->type;
     if (*type != (*var)->type) {
         if (*type == NC_CHAR || (*var)->type == NC_CHAR) return NC_ECHAR;

@@ -161,6 +161,20 @@ static int rename_stored(const oz_renaming *renaming) {
     return status == NC_EEXIST ? NC_ENAMEINUSE : status;
 }
 
+/* Whether what is to be renamed is still what this program knows by its name: by another one's renaming that of another array or group would be taken. */
+static int find_var(oz_var *var) {
+    const oz_file *file = var->group->file;
+    if (!oz_stores(file) || oz_file_alone(file)) return NC_NOERR;
+    int status = oz_var_look(var, NULL);
+    return !status && var->lost ? NC_ENOTVAR : status;
+}
+
+static int find_grp(const oz_group *group) {
+    const oz_file *file = group->file;
+    if (!oz_stores(file) || oz_file_alone(file)) return NC_NOERR;
+    return oz_kind_at(group->parent, group->name) == OZARR_NODE_KIND_NONE || oz_group_is_moved(group) ? NC_ENOGRP : NC_NOERR;
+}
+
 /* Brings the new name into the records, and nothing but that. What cannot be stored waits on. */
 static void store_after_renaming(oz_file *file, const oz_renaming *renaming, bool defining) {
     for (int i = 0; i < file->group_count && oz_stores(file); i++) {
@@ -191,16 +205,19 @@ int oz_rename_var(int ncid, int varid, const char *name) {
     if (status) return free(copy), free(old), status;
     const oz_renaming renaming = {.group = group, .name = old, .new_name = name};
     oz_lock(group->file);
-    if (stored) {
+    if (stored) status = oz_agree(group->file->ranks, find_var(var));
+    bool there = stored && !status;
+    if (there) {
         oz_var_close(var);
         if (oz_stores(group->file)) status = rename_stored(&renaming);
         status = oz_agree(group->file->ranks, status);
     }
     if (status) free(copy);
     else oz_list_rename(&group->vars, var->id, copy);
-    int opened = stored ? oz_var_open(var) : NC_NOERR;
-    touch(group);
-    if (stored && !status && !opened) store_after_renaming(group->file, &renaming, defining);
+    int opened = there ? oz_var_open(var) : NC_NOERR;
+    if (opened) var->lost = true;
+    if (there || !stored) touch(group);
+    if (there && !status && !opened) store_after_renaming(group->file, &renaming, defining);
     oz_unlock(group->file);
     free(old);
     return status ? status : opened;
@@ -230,11 +247,16 @@ int oz_def_grp(int ncid, const char *name, int *id) {
 /* Opens again what is in a renamed group, but for what is not yet in the store. */
 static int reopen(oz_group *group) {
     int status = group->closed ? oz_error(ozarr_group_open_group(group->parent->handle, group->name, &group->handle)) : NC_NOERR;
-    for (int i = 0; i < group->vars.count && !status; i++) {
+    if (!status && group->closed) oz_group_note_place(group);
+    for (int i = 0; i < group->vars.count; i++) {
         oz_var *var = group->vars.items[i];
-        if (var->closed) status = oz_var_open(var);
+        if (var->closed && !status) status = oz_var_open(var);
+        if (var->closed && !oz_var_made(var)) var->lost = true;
     }
-    for (int i = 0; i < group->groups.count && !status; i++) status = reopen(group->groups.items[i]);
+    for (int i = 0; i < group->groups.count; i++) {
+        int below = reopen(group->groups.items[i]);
+        if (!status) status = below;
+    }
     return status;
 }
 
@@ -284,15 +306,17 @@ int oz_rename_grp(int ncid, const char *name) {
     const char *last = strrchr(path, '/');
     oz_renaming renaming = {.group = group->parent, .name = last ? last + 1 : path, .new_name = name, .path = path};
     oz_lock(file);
-    if (stored) close_below(file, group);
-    if (stored && oz_stores(file)) status = rename_stored(&renaming);
+    if (stored) status = oz_agree(file->ranks, find_grp(group));
+    bool there = stored && !status;
+    if (there) close_below(file, group);
+    if (there && oz_stores(file)) status = rename_stored(&renaming);
     status = oz_agree(file->ranks, status);
     if (!status) oz_list_rename(&group->parent->groups, oz_list_index(&group->parent->groups, group->name), copy);
     else free(copy);
-    touch(group->parent);
+    if (there || !stored) touch(group->parent);
     /* The records of any group may name types by paths through this one. */
-    for (int i = 0; i < file->group_count && file->type_count; i++) touch(file->groups[i]);
-    int opened = stored ? reopen(group) : NC_NOERR;
+    for (int i = 0; i < file->group_count && file->type_count && (there || !stored); i++) touch(file->groups[i]);
+    int opened = there ? reopen(group) : NC_NOERR;
     char *new_path = oz_group_path(group);
     renaming.new_path = new_path;
     if (stored && !status && !opened && new_path) store_after_renaming(file, &renaming, defining);

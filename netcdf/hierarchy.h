@@ -84,6 +84,23 @@ bool oz_lengths_differ(const oz_file *file);
 /* Looks for the variables that other programs have defined in the file since, along a dimension that grows: they are made as long as all others. */
 void oz_others_find(oz_file *file);
 
+/* Notes where a variable or a group is that was opened or made just now. */
+void oz_var_note_place(oz_var *var);
+void oz_group_note_place(oz_group *group);
+/* Whether a group, or one above it, has another name by now, so that another one may have its own. */
+bool oz_group_is_moved(const oz_group *group);
+/* Whether the folder of a variable is where it was, so far as that can be told. */
+bool oz_var_in_folder(const oz_var *var);
+/* Looks whether the array of a variable is still at its path: it is lost if nothing is there, or another one, and is not lost any more if it is there again.
+ * `shape` (may be NULL): the one that it has there by now. A file that is open for reading goes on with what is found. */
+int oz_var_look(oz_var *var, int64_t *shape);
+/* Whether an array has the form of a variable's, and its dimensions. */
+bool oz_var_is_like(const oz_var *var, const ozarr_array *now);
+/* The same, unless its folder is where it was: false where it is lost. */
+bool oz_var_is_there(oz_var *var);
+/* Notes that a variable is lost, which is told where this process has written to it. */
+void oz_var_note_lost(oz_var *var);
+
 /* Stores the attributes of a group, with our record, or of a variable: what this process has changed, and all else as the store has it by now. */
 int oz_group_store_atts(oz_group *group);
 int oz_var_store_atts(oz_var *var);

@@ -363,16 +363,37 @@ int oz_listed_var(const oz_listed *listed, oz_group *group, const char *name, co
     return status;
 }
 
+/* Whether an entry is of the array that a variable is: the same type and names of dimensions. */
+static bool is_of(const oz_listed *listed, const entry *e, oz_var *var, const char *document) {
+    static const int told[] = {DATA_TYPE, NAMES};
+    ozarr_array *now = NULL;
+    if (var->array) {
+        bool same = !oz_var_import(var, document, 3, NULL, &now) && oz_var_is_like(var, now);
+        return ozarr_array_free(now), same;
+    }
+    json *old = json_read(var->document);
+    bool same = old != NULL;
+    for (size_t i = 0; i < sizeof told / sizeof *told && same; i++) {
+        const json *was = json_member(old, MEMBER[told[i]]);
+        json *is = read_member(listed, e, told[i]);
+        size_t len = was ? was->to - was->from : 0;
+        same = was && is ? len == is->to - is->from && !memcmp(var->document + was->from, listed->text + is->from, len) : !was && !is;
+        json_free(is);
+    }
+    json_free(old);
+    return same;
+}
+
 bool oz_listed_refresh(const oz_listed *listed, oz_var *var) {
     const entry *e;
     int64_t shape[64];
-    if (find_array(listed, var->group, var->name, &e) || !e) return false;
+    if (var->lost || find_array(listed, var->group, var->name, &e) || !e) return false;
     json *list = read_member(listed, e, SHAPE), *attributes = read_member(listed, e, ATTRIBUTES);
     bool fits = read_shape(list, shape) && list->count == (size_t)var->rank;
     char *document = fits ? document_of(listed, e, attributes) : NULL;
     json_free(list);
     json_free(attributes);
-    if (!document) return false;
+    if (!document || !is_of(listed, e, var, document)) return free(document), false;
     memcpy(var->shape, shape, (size_t)var->rank * sizeof *shape);
     oz_var_close(var);
     var->document = document;

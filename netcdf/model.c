@@ -185,6 +185,12 @@ void oz_others_drop(oz_group *group) {
     group->others = (oz_list){0};
 }
 
+void oz_others_remove(oz_group *group, int index) {
+    oz_var *var = group->others.items[index];
+    oz_list_remove(&group->others, index);
+    var_free(var);
+}
+
 static void group_free(oz_group *group) {
     for (int i = 0; i < group->vars.count; i++) var_free(group->vars.items[i]);
     oz_others_drop(group);

@@ -74,6 +74,11 @@ typedef struct oz_dim {
     struct oz_group *group;
 } oz_dim;
 
+/* What tells a folder from others, whatever its name; `inode` 0: it is not known. */
+typedef struct oz_folder {
+    uint64_t device, inode;
+} oz_folder;
+
 /* How the elements of an array reach netCDF's types. */
 typedef enum oz_form {
     OZ_NUMBERS, /* numbers of `var->type` */
@@ -127,7 +132,9 @@ typedef struct oz_var {
     bool scalar_of_one;
     /* Its length was found in its document: consolidated metadata may not have it. */
     bool untold;
-    /* This process has written elements that are not yet known to be stored; another one has renamed or erased the array. */
+    /* The folder of the array, of a file that this process writes. */
+    oz_folder folder;
+    /* This process has written elements that are not yet known to be stored; another one has renamed, erased or replaced the array. */
     bool put, lost;
     /* Elements were written; attributes are not yet stored; parts of chunks wait; the codecs were read; the array is to be made anew; it was
      * in the store when the file was opened; our record has what was asked for; it was read by `oz_var_decoder`; its dimensions have other names
@@ -152,6 +159,8 @@ typedef struct oz_group {
     /* The names of attributes that were deleted or renamed, and of dimensions that were renamed, since they were stored. */
     oz_list gone, former;
     ozarr_group *handle;
+    /* Its folder, of a file that this process writes. */
+    oz_folder folder;
     /* What is known of it while the file is being read. */
     struct oz_reading *reading;
     /* It is not yet stored; it is closed because it, or a group above it, is renamed; another program has renamed or erased it. */
@@ -175,7 +184,7 @@ typedef struct oz_file {
     bool writable, classic, defining, created, no_fill, stored;
     /* Others do not see it before its definitions are stored. */
     bool hidden;
-    /* Elements were written to a variable that another program has renamed or erased; it is to be told. */
+    /* Elements or attributes were given to a variable that another program has renamed, erased or replaced; it is to be told. */
     bool lost;
     /* Some metadata are not yet stored; the consolidated ones are not those that are stored; the record says that there are
      * consolidated ones, which a kill may have left out, and they were compared, or are to be in any case, for the program closes the file. */
@@ -221,6 +230,7 @@ oz_var *oz_var_new(oz_group *group, const char *name, const oz_type *type, int r
 /* A variable of another program, by its path below the group; its type is none that matters. */
 oz_var *oz_var_of_others(oz_group *group, const char *path, int rank);
 void oz_others_drop(oz_group *group);
+void oz_others_remove(oz_group *group, int index);
 oz_att *oz_att_new(oz_list *atts, const char *name);
 oz_type *oz_type_new(oz_group *group, const char *name, int kind, size_t size);
 oz_field *oz_field_new(oz_type *type, const char *name);

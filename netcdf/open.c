@@ -319,6 +319,7 @@ static int open_var(oz_group *group, const char *name, const oz_listed *listed, 
     if (!var) return ozarr_array_free(array), NC_ENOMEM;
     *made = var;
     var->array = array;
+    oz_var_note_place(var);
     var->scalar_of_one = scalar;
     const ozarr_node *node = ozarr_array_node(array);
     int status = set_dtype(var);
@@ -430,6 +431,7 @@ static int read_group(oz_group *group, const oz_listed *listed) {
     oz_reading *reading = group->reading = calloc(1, sizeof *reading);
     int status = reading ? NC_NOERR : NC_ENOMEM;
     if (!status && !listed) status = open_group(group);
+    if (!status) oz_group_note_place(group);
     if (!status) status = listed ? oz_listed_group(listed, group, reading, &groups) : read_opened(group, &groups);
     const json *record = status ? NULL : reading->record;
     if (!status && !group->parent) read_format(group->file, record);

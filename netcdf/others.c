@@ -50,6 +50,7 @@ static void add(const place *at, const char *path, const json *mine) {
     oz_var *var = read ? oz_var_of_others(at->known, path, rank) : NULL;
     if (!var) return ozarr_array_free(array);
     var->array = array;
+    oz_var_note_place(var);
     if (ozarr_array_shape(array, var->shape) || !find_dims(var, at, mine)) oz_var_close(var);
 }
 
@@ -60,6 +61,16 @@ static void note_dims(const place *at) {
     for (const json *one = dims && dims->kind == JSON_OBJECT ? dims->first : NULL; one; one = one->next) {
         bool ours = oz_list_index(&at->known->dims, one->name) >= 0 || oz_list_index(&at->known->former, one->name) >= 0;
         if (!ours && oz_names_add(&at->known->their_dims, one->name)) return;
+    }
+}
+
+/* Forgets what is not there any more, or another array by now, or this program's own by name. */
+static void forget(oz_group *known) {
+    for (int i = known->others.count - 1; i >= 0; i--) {
+        oz_var *var = known->others.items[i];
+        bool own = oz_list_index(&known->vars, var->name) >= 0;
+        if (!own && var->array) (void)oz_var_look(var, NULL);
+        if (own || (var->array ? var->lost : var->folder.inode && !oz_var_in_folder(var))) oz_others_remove(known, i);
     }
 }
 
@@ -124,6 +135,7 @@ static void look_into(const place *above, oz_group *known, const char *path) {
     free(group);
     free(full.bytes);
     const place at = {above, known, path, record};
+    if (!*path) forget(known);
     if (record && !*path) note_dims(&at);
     if (record) add_all(&at), look_below(&at);
     for (int i = 0; i < known->groups.count && !*path; i++) {

@@ -54,7 +54,7 @@ static int create_arrays(const oz_group *group) {
     if (!vars) return NC_ENOMEM;
     for (int i = 0; i < group->vars.count; i++) {
         oz_var *var = group->vars.items[i];
-        if (!oz_var_made(var) || var->recreate) vars[count++] = var;
+        if (!var->lost && (!oz_var_made(var) || var->recreate)) vars[count++] = var;
     }
     if (oz_file_alone(group->file)) status = oz_for_each(vars, count, oz_var_create);
     else
@@ -63,12 +63,35 @@ static int create_arrays(const oz_group *group) {
     return status;
 }
 
+/* Makes a new group; one that is closed only because its renaming failed is there. */
+static int open_or_create(oz_group *group) {
+    ozarr_group *above = group->parent->handle;
+    ozarr_status status = group->closed ? ozarr_group_open_group(above, group->name, &group->handle)
+                                        : ozarr_group_create_group(above, group->name, OZARR_CREATE_NEW, &group->handle);
+    if (!status) oz_group_note_place(group);
+    return oz_error(status);
+}
+
+/* Stores the attributes of a variable that are not yet stored, and the names of its dimensions. */
+static int store_var(oz_var *var) {
+    int status = NC_NOERR;
+    if (!var->dirty && !var->renamed) return NC_NOERR;
+    if (!oz_file_alone(var->group->file) && !oz_var_is_there(var)) {
+        var->group->file->lost = var->group->file->lost || var->dirty;
+        var->dirty = var->renamed = false;
+    }
+    if (var->dirty) status = oz_var_store_atts(var);
+    if (var->renamed) note(&status, name_dims(var));
+    return status;
+}
+
 /* Stores what a group and its variables are. Ranks that do not store make handles of the same arrays, where they need not be read. */
 static int store_group(oz_group *group) {
     int status = NC_NOERR;
     const oz_file *file = group->file;
     bool stores = oz_stores(file), makes = stores || oz_file_alone(file);
-    if (!group->handle && stores) status = oz_error(ozarr_group_create_group(group->parent->handle, group->name, OZARR_CREATE_NEW, &group->handle));
+    if (!group->handle && stores) status = open_or_create(group);
+    if (!status && group->dirty && stores && !oz_file_alone(file) && oz_group_is_moved(group)) status = NC_ENOGRP;
     if (status) return status;
     /* By the record new variables have their types, also after a kill; but another program that knows no lock would take them out until they are there. */
     bool record = group->dirty && stores, first = record && (oz_file_alone(file) || file->lock >= 0);
@@ -78,8 +101,7 @@ static int store_group(oz_group *group) {
     if (makes) note(&status, create_arrays(group));
     for (int i = 0; i < group->vars.count; i++) {
         oz_var *var = group->vars.items[i];
-        if (var->dirty && oz_var_made(var) && stores) note(&status, oz_var_store_atts(var));
-        if (var->renamed && oz_var_made(var) && stores) note(&status, name_dims(var));
+        if (oz_var_made(var) && stores) note(&status, store_var(var));
         if (!stores) var->dirty = var->renamed = false;
     }
     if (!stores) group->dirty = false;
@@ -151,36 +173,19 @@ static int for_each_length(const oz_file *file, int (*function)(oz_var *var)) {
     return first;
 }
 
-/* Notes that another program has renamed or erased a variable, which is told where this one has written to it. */
-static void note_lost(oz_var *var) {
-    var->lost = true;
-    if (!var->put) return;
-    oz_log("what this program has written to the variable %s is lost: another one has renamed or erased it", var->name);
-    var->put = false;
-    var->group->file->lost = true;
-}
-
-/* Reads the document of a variable's array again. */
-static int refresh_array(oz_var *var) {
-    oz_var_forget_document(var);
-    ozarr_status status = ozarr_node_refresh(ozarr_array_node(var->array), NULL, 0);
-    if (status == OZARR_ERR_NOT_FOUND || status == OZARR_ERR_NODE_KIND) return note_lost(var), NC_NOERR;
-    var->lost = false;
-    return oz_error(status);
-}
-
 /* Takes over how long others have made a variable that grows: published by our lengths alone it would be cut off. */
 static int look_again(oz_var *var) {
     int64_t stored[64];
     if (!var->array || !oz_var_may_grow(var) || var->scalar_of_one) return NC_NOERR;
-    int status = refresh_array(var);
-    if (!status && !var->lost) status = oz_error(ozarr_array_shape(var->array, stored));
+    int status = oz_var_look(var, stored);
     if (status || var->lost) return status;
     for (int d = 0; d < var->rank; d++)
         if (var->dims[d]->unlimited && stored[d] > (int64_t)var->dims[d]->len) var->dims[d]->len = (size_t)stored[d];
-    if (memcmp(var->shape, stored, (size_t)var->rank * sizeof *stored)) var->untold = true;
+    if (!memcmp(var->shape, stored, (size_t)var->rank * sizeof *stored)) return NC_NOERR;
+    var->untold = true;
     memcpy(var->shape, stored, (size_t)var->rank * sizeof *stored);
-    return NC_NOERR;
+    oz_var_forget_document(var);
+    return oz_error(ozarr_node_refresh(ozarr_array_node(var->array), NULL, 0));
 }
 
 /* Takes over how long all variables are by now. */
@@ -197,7 +202,7 @@ static int64_t stored_length(const oz_dim *dim) {
     for (int i = 0; i < file->group_count; i++)
         for (int k = 0; k < file->groups[i]->vars.count; k++) {
             const oz_var *var = file->groups[i]->vars.items[k];
-            for (int d = 0; d < var->rank && oz_var_made(var); d++)
+            for (int d = 0; d < var->rank && oz_var_made(var) && !var->lost; d++)
                 if (var->dims[d] == dim && var->shape[d] > longest) longest = var->shape[d];
         }
     return longest;
@@ -281,13 +286,16 @@ bool oz_lengths_differ(const oz_file *file) {
 static int flush(oz_var *var) {
     ozarr_status status = var->buffered ? ozarr_node_flush(ozarr_array_node(var->endless ? var->endless : var->array)) : OZARR_OK;
     /* Another open file of this process has put another one in its place. */
-    return status == OZARR_ERR_STATE ? note_lost(var), NC_NOERR : oz_error(status);
+    return status == OZARR_ERR_STATE ? oz_var_note_lost(var), NC_NOERR : oz_error(status);
 }
 
-/* Stores the elements of a variable that wait, unless there is no such variable any more: then nobody would find them. */
+/* Stores the elements of a variable that wait, unless there is no such variable any more: then nobody would find them, or they would be taken for those
+ * of another one. */
 static int flush_in_place(oz_var *var) {
-    if (var->put && !oz_file_alone(var->group->file) && oz_kind_at(var->group, var->name) == OZARR_NODE_KIND_NONE) note_lost(var);
-    return var->lost ? NC_NOERR : flush(var);
+    bool asks = var->put && !oz_file_alone(var->group->file);
+    bool gone = asks && var->folder.inode && oz_kind_at(var->group, var->name) == OZARR_NODE_KIND_NONE;
+    if (gone) oz_var_note_lost(var);
+    return gone || (asks ? !oz_var_is_there(var) : var->lost) ? NC_NOERR : flush(var);
 }
 
 int oz_elements_flush(oz_file *file) {
@@ -317,17 +325,6 @@ int oz_hierarchy_sync(oz_file *file) {
     return status;
 }
 
-/* Takes over the length that an array has by now from its own document. */
-static int refresh(oz_var *var) {
-    int status = oz_var_handle(var);
-    if (!status) status = refresh_array(var);
-    if (!status && !var->lost) status = oz_error(ozarr_array_shape(var->array, var->shape));
-    /* What made the array as long as its dimensions are. */
-    ozarr_array_free(var->endless);
-    var->endless = NULL;
-    return status;
-}
-
 /* By consolidated metadata, where there are some, all variables have the same steps. */
 int oz_hierarchy_refresh(oz_file *file) {
     int status = NC_NOERR;
@@ -337,8 +334,7 @@ int oz_hierarchy_refresh(oz_file *file) {
             oz_var *var = file->groups[i]->vars.items[k];
             oz_kept_drop(var);
             if (!oz_var_may_grow(var)) continue;
-            if (listed && oz_listed_refresh(listed, var)) var->lost = false;
-            else status = refresh(var);
+            if (!listed || !oz_listed_refresh(listed, var)) status = oz_var_look(var, var->shape);
             for (int d = 0; d < var->rank && !status; d++)
                 if (var->dims[d]->unlimited && (size_t)var->shape[d] > var->dims[d]->len) var->dims[d]->len = (size_t)var->shape[d];
         }

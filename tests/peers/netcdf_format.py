@@ -14,6 +14,8 @@ import numpy as np
 import xarray as xr
 import zarr
 
+import netcdf_beside
+
 FAILED = []
 RAN = 0
 
@@ -1027,6 +1029,14 @@ def renamed_onto(build):
         check(f"nothing is renamed onto what another program has in format {version}", code == 0 and out.splitlines() == wanted, (out, err[-500:]))
 
 
+def beside(build):
+    """Two programs have a file open at a time, and one of them renames and defines what the other one knows by other names."""
+    for number, (name, (lines, wanted)) in enumerate(netcdf_beside.PROGRAMS.items()):
+        for version in "3", "2":
+            code, out, err = run([sys.executable, "-c", netcdf_beside.PROLOGUE + lines, f"beside{number}_{version}.zarr"], build, **PRELOAD, OZARR_NETCDF_SPEC=f"format={version}")
+            check(f"beside another program in format {version}: {name}", code == 0 and out.splitlines() == wanted.splitlines(), (out, err[-500:]))
+
+
 def two_writers(build):
     """Two programs that have a file open at a time, and write records of different variables: neither cuts off what the other has published."""
     for version in "3", "2":
@@ -1138,6 +1148,7 @@ def main():
     untold_lengths(build)
     renamed_meanwhile(build)
     renamed_onto(build)
+    beside(build)
     racing_definers(build)
     racing_programs(build)
     racing_groups(build)

@@ -1,0 +1,149 @@
+/* Whether what has the name of a variable or a group is still what this program has opened by it: others rename, erase and replace arrays meanwhile. The
+ * documents do not say; folders do, which keep their number when they are renamed. */
+#include "hierarchy.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* The path of the folder at a path below the root, or of the one that this is in; free it. */
+static char *folder_path(const oz_file *file, const char *path, bool above) {
+    const char *last = strrchr(path, '/');
+    size_t len = above ? (last ? (size_t)(last - path) : 0) : strlen(path);
+    char *full = NULL;
+    return asprintf(&full, "%s/%.*s", file->folder, (int)len, path) < 0 ? NULL : full;
+}
+
+static oz_folder folder_at(const oz_file *file, const char *path) {
+    oz_folder found = {0, 0};
+    struct stat is;
+    char *full = folder_path(file, path, false);
+    if (full && !stat(full, &is) && S_ISDIR(is.st_mode)) found = (oz_folder){is.st_dev, is.st_ino};
+    free(full);
+    return found;
+}
+
+static bool is_one(oz_folder a, oz_folder b) { return a.inode && a.inode == b.inode && a.device == b.device; }
+
+/* Whether the folder that was at a path has another name by now. One that is not there any more was erased, or its number is none that lasts. */
+static bool is_moved(const oz_file *file, const char *path, oz_folder known) {
+    bool found = false;
+    if (!known.inode || is_one(folder_at(file, path), known)) return false;
+    char *above = folder_path(file, path, true);
+    DIR *folder = above ? opendir(above) : NULL;
+    for (const struct dirent *one = folder ? readdir(folder) : NULL; one && !found; one = readdir(folder)) found = one->d_ino == known.inode;
+    if (folder) closedir(folder);
+    free(above);
+    return found;
+}
+
+void oz_group_note_place(oz_group *group) {
+    char *path = group->file->writable && group->parent ? oz_group_path(group) : NULL;
+    if (path) group->folder = folder_at(group->file, path);
+    free(path);
+}
+
+bool oz_group_is_moved(const oz_group *group) {
+    bool moved = false;
+    for (; group->parent && !moved; group = group->parent) {
+        char *path = oz_group_path(group);
+        moved = path && is_moved(group->file, path, group->folder);
+        free(path);
+    }
+    return moved;
+}
+
+void oz_var_note_place(oz_var *var) {
+    char *path = var->group->file->writable && !oz_file_alone(var->group->file) ? oz_var_path(var) : NULL;
+    if (path) var->folder = folder_at(var->group->file, path);
+    free(path);
+}
+
+bool oz_var_in_folder(const oz_var *var) {
+    char *path = var->folder.inode ? oz_var_path(var) : NULL;
+    bool is = path && is_one(folder_at(var->group->file, path), var->folder);
+    free(path);
+    return is;
+}
+
+/* By what elements are found and moved; 0 is what cannot be told of arrays that the library does not read. */
+typedef struct form {
+    ozarr_type type;
+    int32_t rank;
+    size_t size;
+    int64_t chunk[64], inner[64];
+} form;
+
+static bool read_form(const ozarr_array *array, form *f) {
+    memset(f, 0, sizeof *f);
+    if (ozarr_array_rank(array, &f->rank) || f->rank > 64 || ozarr_array_type(array, &f->type)) return false;
+    if (ozarr_array_item_size(array, &f->size)) f->size = 0;
+    if (ozarr_array_chunk_shape(array, f->chunk)) memset(f->chunk, 0, sizeof f->chunk);
+    if (ozarr_array_inner_chunk_shape(array, f->inner)) memset(f->inner, 0, sizeof f->inner);
+    return true;
+}
+
+static void dimension_name(const ozarr_array *array, int d, char *name) {
+    bool named = false;
+    if (ozarr_array_dimension_name(array, d, name, NC_MAX_NAME + 1, NULL, &named) || !named) *name = 0;
+}
+
+/* Whether the dimensions have the names that they had, or others by a renaming: then they are none of those that this program knows, and the array is where
+ * it was. */
+static bool has_names(const oz_var *var, const ozarr_array *now, int rank) {
+    for (int d = 0; d < rank; d++) {
+        char was[NC_MAX_NAME + 1], is[NC_MAX_NAME + 1];
+        dimension_name(var->array, d, was);
+        dimension_name(now, d, is);
+        if (strcmp(was, is) == 0 || (d < var->rank && var->dims[d]->renamed)) continue;
+        if (oz_dim_by_name(var->group, is) || (var->group->file->writable && !oz_var_in_folder(var))) return false;
+    }
+    return true;
+}
+
+bool oz_var_is_like(const oz_var *var, const ozarr_array *now) {
+    form was, is;
+    return read_form(var->array, &was) && read_form(now, &is) && !memcmp(&was, &is, sizeof was) && has_names(var, now, is.rank);
+}
+
+static bool is_same(const oz_var *var, const char *path, const ozarr_array *now) {
+    return oz_var_is_like(var, now) && !is_moved(var->group->file, path, var->folder) && !oz_group_is_moved(var->group);
+}
+
+void oz_var_note_lost(oz_var *var) {
+    var->lost = true;
+    if (!var->put) return;
+    oz_log("what this program has written to the variable %s is lost: another one has renamed, erased or replaced it", var->name);
+    var->put = false;
+    var->group->file->lost = true;
+}
+
+/* Goes on with an array that was opened anew. */
+static void take(oz_var *var, ozarr_array *now) {
+    oz_var_close(var);
+    var->array = now;
+    var->lost = false;
+    oz_var_note_place(var);
+}
+
+int oz_var_look(oz_var *var, int64_t *shape) {
+    ozarr_array *now = NULL;
+    char *path = oz_var_path(var);
+    int status = path ? oz_var_handle(var) : NC_ENOMEM;
+    ozarr_status opened = status || !var->array ? OZARR_OK : ozarr_array_open_at(var->group->file->store, path, &now);
+    if (!status && opened != OZARR_ERR_NOT_FOUND && opened != OZARR_ERR_NODE_KIND) status = oz_error(opened);
+    bool same = now && is_same(var, path, now);
+    if (same && shape) status = oz_error(ozarr_array_shape(now, shape));
+    if (!status && !same) oz_var_note_lost(var);
+    if (!status && same && (var->lost || !var->group->file->writable)) take(var, now), now = NULL;
+    ozarr_array_free(now);
+    free(path);
+    return status;
+}
+
+bool oz_var_is_there(oz_var *var) {
+    if (var->lost || !oz_var_in_folder(var)) (void)oz_var_look(var, NULL);
+    return !var->lost;
+}

@@ -1,0 +1,146 @@
+"""What a program of netCDF does in a file beside another one, and what it is told: programs for netcdf_format.py, with the lines that each prints in both formats of Zarr."""
+
+PROLOGUE = """
+import netCDF4, numpy as np, os, sys
+path = sys.argv[1]
+with netCDF4.Dataset(path, "w") as d:
+    for name, length in ("t", None), ("x", 5), ("y", 7), ("z", 100):
+        d.createDimension(name, length)
+    for name, first in ("v", 0), ("other", 100), ("twin", 200):
+        d.createVariable(name, "i4", ("t",))[:] = range(first, first + 10)
+    d.createVariable("table", "i4", ("x", "y"))[:] = np.arange(35).reshape(5, 7)
+    d.createVariable("hundred", "i4", ("z",))[:] = range(100)
+    for name in "g", "h":
+        d.createGroup(name).createVariable("w", "i2", ("t",)).setncattr("n", np.int16(3))
+
+def elsewhere(*changes):
+    child = os.fork()
+    if child == 0:
+        with netCDF4.Dataset(path, "a") as b:
+            for change in changes:
+                change(b)
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+
+def rename(old, new):
+    return lambda b: b.renameVariable(old, new)
+
+def tell(*calls):
+    told = []
+    for call in calls:
+        try:
+            call()
+            told.append("well")
+        except Exception as error:
+            told.append(str(error).removeprefix("NetCDF: "))
+    print(*told, sep=", ")
+
+def show(*names):
+    with netCDF4.Dataset(path) as d:
+        for name in names:
+            print(name, *d[name].dimensions, *d[name].shape, np.ma.sum(d[name][:]))
+
+a = netCDF4.Dataset(path, "a")
+"""
+
+# By name: the program's lines, and those that it prints.
+PROGRAMS = {
+    "an array of another rank has a variable's name": (
+        """
+elsewhere(rename("v", "moved"), rename("table", "v"))
+a["other"][10] = 1
+tell(a.sync, lambda: a["v"].__setitem__(0, 1), a.sync, a.close)
+show("moved", "v", "other")
+""",
+        "well, Variable not found, well, well\nmoved t 11 45\nv x y 5 7 595\nother t 11 1046",
+    ),
+    "an array of another dimension has a variable's name": (
+        """
+elsewhere(rename("v", "moved"), rename("hundred", "v"))
+a["other"][10] = 1
+tell(a.sync, a.close)
+show("moved", "v", "other")
+""",
+        "well, well\nmoved t 11 45\nv z 100 4950\nother t 11 1046",
+    ),
+    "a variable of another program has another name, and this one's gets its": (
+        """
+b = netCDF4.Dataset(path, "a")
+b.createVariable("new", "i4", ("t",))
+b.sync()
+a["v"][10] = 1
+a.sync()
+b.renameVariable("new", "newer"), b.close()
+a.renameVariable("hundred", "new")
+a["v"][11] = 1
+tell(a.sync, a.close)
+show("v", "new", "newer")
+""",
+        "well, well\nv t 12 47\nnew z 100 4950\nnewer t 12 --",
+    ),
+    "a variable has its old name again": (
+        """
+a["v"][0], a["hundred"][0] = 1, 1
+elsewhere(rename("v", "moved"), rename("hundred", "away"))
+tell(a.sync, lambda: a["hundred"].__setitem__(0, 1))
+elsewhere(rename("moved", "v"), rename("away", "hundred"))
+tell(lambda: a["v"].__setitem__(0, 5), lambda: a["hundred"].__setitem__(0, 5), a.sync, a.close)
+show("v", "hundred")
+""",
+        "Variable not found, Variable not found\nwell, well, well, well\nv t 10 50\nhundred z 100 4955",
+    ),
+    "a variable is renamed by two programs": (
+        """
+a["hundred"].setncattr("n", np.int16(5))
+a.sync()
+elsewhere(rename("hundred", "away"))
+tell(lambda: a.renameVariable("hundred", "mine"))
+a["v"].setncattr("n", np.int16(5)), a["hundred"].setncattr("m", np.int16(5))
+tell(a.sync, a.sync)
+elsewhere(rename("away", "hundred"))
+tell(a.close)
+with netCDF4.Dataset(path) as d:
+    print(*sorted(d.variables), *(d["hundred"].getncattr(name).dtype for name in d["hundred"].ncattrs()))
+""",
+        "Variable not found\nVariable not found, well\nwell\nhundred other table twin v int16",
+    ),
+    "a dimension has another name": (
+        """
+elsewhere(lambda b: b.renameDimension("t", "time"))
+a["v"][10] = 1
+tell(a.sync, lambda: a["v"].__setitem__(10, 2), a.close)
+show("v", "other", "hundred")
+""",
+        "well, well, well\nv time 11 47\nother time 11 1045\nhundred z 100 4950",
+    ),
+    "another group has a group's name": (
+        """
+with netCDF4.Dataset(path, "a") as b:
+    b["h/w"][:] = np.full(10, 2)
+elsewhere(lambda b: b.renameGroup("g", "k"))
+elsewhere(lambda b: b.renameGroup("h", "g"))
+a["g/w"][0] = 9
+tell(a.sync)
+a["g"].setncattr("n", np.int16(5))
+tell(a.sync, lambda: a.renameGroup("g", "q"))
+with netCDF4.Dataset(path) as d:
+    print(*sorted(d.groups), *d["g"].ncattrs(), np.ma.sum(d["g/w"][:]), d["g/w"].n.dtype)
+""",
+        "Variable not found\nNo group found., No group found.\ng k 20 int16",
+    ),
+    "a reader follows": (
+        """
+r = netCDF4.Dataset(path)
+r["other"][:]
+elsewhere(rename("v", "moved"), rename("other", "away"))
+elsewhere(rename("table", "v"), rename("hundred", "other"))
+tell(r.sync, lambda: r["v"][:], lambda: r["other"][:])
+print(len(r.dimensions["t"]))
+elsewhere(rename("v", "table"), rename("other", "hundred"))
+elsewhere(rename("moved", "v"), rename("away", "other"))
+tell(r.sync)
+print(r["v"][:].sum(), r["other"][:].sum())
+""",
+        "well, Variable not found, Variable not found\n10\nwell\n45 1045",
+    ),
+}
