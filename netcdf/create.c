@@ -489,7 +489,7 @@ int oz_var_create(oz_var *var, oz_templates *templates) {
         if (!status) status = describe(var, format, attributes.bytes, &spec);
         ozarr_create_mode mode = again ? OZARR_CREATE_OVERWRITE : OZARR_CREATE_NEW;
         if (!status) status = ozarr_group_create_array(var->group->handle, var->name, spec, mode, &var->array);
-        error = oz_error(status);
+        error = status == OZARR_ERR_EXISTS ? NC_ENAMEINUSE : oz_error(status);
         if (!error) oz_var_note_place(var);
     }
     ozarr_spec_free(spec);

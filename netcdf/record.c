@@ -70,6 +70,17 @@ ozarr_node_kind oz_kind_at(const oz_group *group, const char *name) {
     return failed ? OZARR_NODE_KIND_UNKNOWN : kind;
 }
 
+/* What the record says by the name of a variable of this process: where another program has an array by it, what that says. */
+static void write_own(text *t, oz_var *var, const oz_stored *stored) {
+    const json *there = json_member(json_member(stored->object, "variables"), var->name);
+    bool own = oz_file_alone(var->group->file);
+    if (!own && !oz_var_made(var)) own = !var->lost && oz_kind_at(var->group, var->name) == OZARR_NODE_KIND_NONE;
+    /* In a store that is no folder one request for each would take long. */
+    else if (!own) own = var->folder.inode ? oz_var_is_there(var) : !var->lost;
+    if (own) write_var(t, var, stored);
+    else if (there) oz_stored_copy(t, stored, there);
+}
+
 /* Keeps what the stored record says of dimensions and variables that this process does not know: another program has defined them since. */
 static void keep_others(text *t, const oz_group *group, const oz_stored *stored, const char *member, const oz_list *ours) {
     const json *all = json_member(stored->object, member);
@@ -107,7 +118,7 @@ static void write_record(text *t, const oz_group *group, const oz_stored *stored
     text_put(t, "}");
     text_member(t, "variables");
     text_put(t, "{");
-    for (int i = 0; i < group->vars.count; i++) write_var(t, group->vars.items[i], stored);
+    for (int i = 0; i < group->vars.count; i++) write_own(t, group->vars.items[i], stored);
     keep_others(t, group, stored, "variables", &group->vars);
     text_put(t, "}");
     text_member(t, "groups");

@@ -128,6 +128,19 @@ with netCDF4.Dataset(path) as d:
 """,
         "Variable not found\nNo group found., No group found.\ng k 20 int16",
     ),
+    "a variable is defined by two programs": (
+        """
+def define(b):
+    kind = b.createEnumType("i1", "kind", {"zero": 0, "one": 1})
+    b.createVariable("new", kind, ("x",)).setncattr("n", np.int16(5))
+    b["new"][:] = np.ones(5, "i1")
+elsewhere(define)
+tell(lambda: a.createVariable("new", "f8", ("x",)).setncattr("n", "text"), a.sync, a.sync, a.close)
+with netCDF4.Dataset(path) as d:
+    print(d["new"].datatype.name, d["new"].n.dtype, d["new"][:].sum())
+""",
+        "well, String match to name in use, String match to name in use, String match to name in use\nkind int16 5",
+    ),
     "a reader follows": (
         """
 r = netCDF4.Dataset(path)
