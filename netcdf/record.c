@@ -145,24 +145,34 @@ void oz_stored_read(const ozarr_node *node, oz_stored *stored) {
     stored->object = inner ? json_read(inner) : NULL;
 }
 
-/* Reads what the attributes of a group or a variable are by now, and the record (NULL: not that), with a handle of its own: another program may have
- * changed some since they were read. Of a new file the documents are ours alone. */
-static int read_stored(const oz_group *group, const oz_var *var, oz_stored *stored, oz_stored *record) {
+/* A group or a variable that is open a second time. */
+typedef struct fresh {
+    ozarr_array *array;
+    ozarr_group *group;
+    ozarr_node *node;
+} fresh;
+
+static void fresh_free(fresh *f) {
+    ozarr_array_free(f->array);
+    ozarr_group_free(f->group);
+}
+
+/* Reads what the attributes of a group or a variable are by now, and the record (NULL: not that), with a handle of its own, by which they are stored then:
+ * another program may have changed some since they were read. Of a new file the documents are ours alone. */
+static int read_stored(const oz_group *group, const oz_var *var, oz_stored *stored, oz_stored *record, fresh *f) {
+    f->node = var ? ozarr_array_node(var->array) : ozarr_group_node(group->handle);
     if (oz_file_alone(group->file)) return NC_NOERR;
     char *path = var ? oz_var_path(var) : oz_group_path(group);
-    ozarr_array *array = NULL;
-    ozarr_group *own = NULL;
     int status = path ? NC_NOERR : NC_ENOMEM;
-    if (!status) status = oz_error(var ? ozarr_array_open_at(group->file->store, path, &array) : ozarr_group_open_at(group->file->store, path, &own));
-    const ozarr_node *node = status ? NULL : var ? ozarr_array_node(array) : ozarr_group_node(own);
-    if (node) stored->source = oz_node_text(node, NULL);
+    if (!status) status = oz_error(var ? ozarr_array_open_at(group->file->store, path, &f->array) : ozarr_group_open_at(group->file->store, path, &f->group));
+    free(path);
+    if (status) return status;
+    f->node = var ? ozarr_array_node(f->array) : ozarr_group_node(f->group);
+    stored->source = oz_node_text(f->node, NULL);
     stored->object = stored->source ? json_read(stored->source) : NULL;
     stored->gone = var ? &var->gone : &group->gone;
-    if (node && record) oz_stored_read(node, record);
-    ozarr_array_free(array);
-    ozarr_group_free(own);
-    free(path);
-    return !status && !stored->object ? NC_ENOMEM : status;
+    if (record) oz_stored_read(f->node, record);
+    return stored->object ? NC_NOERR : NC_ENOMEM;
 }
 
 void oz_group_note_stored(oz_group *group) {
@@ -213,7 +223,7 @@ static ozarr_status set_changed(ozarr_node *node, const oz_stored *stored, const
 static int store_atts(ozarr_node *node, const oz_stored *stored, const oz_list *atts, const char *attributes, const char *record) {
     json *wanted = attributes && stored->object ? json_read(attributes) : NULL;
     ozarr_status status = ozarr_attrs_begin(node);
-    /* After a commit that failed the handle still collects; what follows replaces that. */
+    /* After a commit that failed the handle of a new file still collects; what follows replaces that. */
     bool again = status == OZARR_ERR_STATE, whole = again || !wanted || !keeps_order(stored, wanted, atts);
     if (again) status = OZARR_OK;
     if (!status && attributes) status = whole ? ozarr_attrs_set(node, attributes) : set_changed(node, stored, attributes, wanted);
@@ -224,8 +234,7 @@ static int store_atts(ozarr_node *node, const oz_stored *stored, const oz_list *
 }
 
 /* Stores the record of a group with all its attributes, or (`attributes` NULL) with those that it has. */
-static int store_record(const oz_group *group, const oz_stored *stored, const text *attributes, text *record) {
-    ozarr_node *node = ozarr_group_node(group->handle);
+static int store_record(const oz_group *group, ozarr_node *node, const oz_stored *stored, const text *attributes, text *record) {
     int32_t format = 3;
     if (record->failed || (attributes && attributes->failed)) return NC_ENOMEM;
     ozarr_status status = ozarr_node_zarr_format(node, &format);
@@ -243,14 +252,16 @@ static int store_record(const oz_group *group, const oz_stored *stored, const te
 int oz_group_store_atts(oz_group *group) {
     text attributes = {0}, record = {0};
     oz_stored stored = {0}, old = {0};
+    fresh f = {0};
     oz_lock(group->file);
-    int status = read_stored(group, NULL, &stored, &old);
+    int status = read_stored(group, NULL, &stored, &old, &f);
     if (!status) {
         oz_atts_write(&attributes, group->file, &group->atts, NULL, 3, &stored);
         write_record(&record, group, &old);
-        status = store_record(group, &stored, &attributes, &record);
+        status = store_record(group, f.node, &stored, &attributes, &record);
     }
     oz_unlock(group->file);
+    fresh_free(&f);
     oz_stored_free(&stored);
     oz_stored_free(&old);
     free(attributes.bytes);
@@ -329,7 +340,7 @@ int oz_record_restore(const oz_group *group, const char *former) {
     oz_stored stored = {0};
     text_put(&record, former);
     oz_lock(group->file);
-    int status = store_record(group, &stored, NULL, &record);
+    int status = store_record(group, ozarr_group_node(group->handle), &stored, NULL, &record);
     oz_unlock(group->file);
     free(record.bytes);
     return status;
@@ -339,15 +350,17 @@ int oz_record_rename(const oz_group *group, const oz_renaming *renaming, char **
     const char *nodes = group != renaming->group ? NULL : renaming->path ? "groups" : "variables";
     text renamed = {0};
     oz_stored stored = {0}, record = {0};
+    fresh f = {0};
     oz_lock(group->file);
-    int status = read_stored(group, NULL, &stored, &record);
+    int status = read_stored(group, NULL, &stored, &record, &f);
     if (!status && oz_file_alone(group->file)) oz_stored_read(ozarr_group_node(group->handle), &record);
     if (!status && record.object) {
         copy_renamed(&renamed, &record, record.object, nodes, renaming);
-        status = store_record(group, &stored, NULL, &renamed);
+        status = store_record(group, f.node, &stored, NULL, &renamed);
         if (former) *former = record.source, record.source = NULL;
     }
     oz_unlock(group->file);
+    fresh_free(&f);
     oz_stored_free(&stored);
     oz_stored_free(&record);
     free(renamed.bytes);
@@ -357,17 +370,19 @@ int oz_record_rename(const oz_group *group, const oz_renaming *renaming, char **
 int oz_var_store_atts(oz_var *var) {
     text attributes = {0};
     oz_stored stored = {0};
+    fresh f = {0};
     int32_t format = 3;
     oz_lock(var->group->file);
     int status = oz_var_handle(var);
-    if (!status) status = read_stored(var->group, var, &stored, NULL);
+    if (!status) status = read_stored(var->group, var, &stored, NULL, &f);
     if (!status) {
         oz_var_forget_document(var);
-        status = oz_error(ozarr_node_zarr_format(ozarr_array_node(var->array), &format));
+        status = oz_error(ozarr_node_zarr_format(f.node, &format));
         oz_atts_write(&attributes, var->group->file, &var->atts, var, format, &stored);
     }
-    if (!status) status = attributes.failed ? NC_ENOMEM : store_atts(ozarr_array_node(var->array), &stored, &var->atts, attributes.bytes, NULL);
+    if (!status) status = attributes.failed ? NC_ENOMEM : store_atts(f.node, &stored, &var->atts, attributes.bytes, NULL);
     oz_unlock(var->group->file);
+    fresh_free(&f);
     oz_stored_free(&stored);
     free(attributes.bytes);
     if (!status) var->dirty = false;

@@ -141,6 +141,20 @@ with netCDF4.Dataset(path) as d:
 """,
         "well, String match to name in use, String match to name in use, String match to name in use\nkind int16 5",
     ),
+    "an attribute that another program sets is deleted": (
+        """
+a["v"].setncattr("q", np.int16(5)), a["v"].delncattr("q"), a["v"].setncattr("r", np.int16(6))
+a.setncattr("q", np.int16(5)), a.delncattr("q"), a.setncattr("r", np.int16(6))
+def set(b):
+    for node in b, b["v"]:
+        node.setncattr("p", np.int16(3)), node.setncattr("q", np.int16(4))
+elsewhere(set)
+tell(a.sync, a.close)
+with netCDF4.Dataset(path) as d:
+    print(*sorted(d["v"].ncattrs()), *sorted(d.ncattrs()))
+""",
+        "well, well\np r p r",
+    ),
     "a reader follows": (
         """
 r = netCDF4.Dataset(path)
