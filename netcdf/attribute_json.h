@@ -29,6 +29,8 @@ typedef struct oz_stored {
 /* Reads the stored record of a group, which is text in format 2. */
 void oz_stored_read(const ozarr_node *node, oz_stored *stored);
 void oz_stored_free(oz_stored *stored);
+/* Reads the attributes of a variable as the store has them by now. */
+int oz_var_read_stored(const oz_var *var, oz_stored *stored);
 
 /* Adds all attributes as a JSON object; with `stored` (or NULL) those that the program has not changed are as the store has them. `_FillValue` is as
  * xarray has it: in format 2 no attribute, but the fill value. */

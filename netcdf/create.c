@@ -438,13 +438,6 @@ static int publish_new(oz_var *var, oz_templates *templates) {
     return error;
 }
 
-int oz_file_format(const oz_file *file) {
-    int32_t format = oz_get_defaults()->format;
-    return file->created ? format : ozarr_node_zarr_format(ozarr_group_node(file->groups[0]->handle), &format) ? 3 : format;
-}
-
-bool oz_file_alone(const oz_file *file) { return file->created && oz_get_defaults()->format == 3; }
-
 void oz_var_forget_document(oz_var *var) {
     free(var->document);
     var->document = NULL;
@@ -471,29 +464,36 @@ int oz_var_open(oz_var *var) {
     return status;
 }
 
-int oz_var_create(oz_var *var, oz_templates *templates) {
+/* Creates the array of a variable in a file that others may have open, too: anew with the attributes and the length that it has by now. */
+static int create_beside(oz_var *var, bool again) {
     ozarr_spec *spec = NULL;
-    int32_t format = 3;
+    oz_stored stored = {0};
     text attributes = {0};
-    bool again = oz_var_made(var) || var->recreate, alone = oz_file_alone(var->group->file);
+    int32_t format = 3;
+    bool made = oz_var_made(var);
+    int error = made ? oz_var_read_stored(var, &stored) : NC_NOERR;
     oz_var_close(var);
-    oz_var_lengths(var, var->shape);
-    if (!alone) oz_var_stored_lengths(var, var->shape);
-    int error = NC_NOERR;
-    if (alone) {
-        error = publish_new(var, templates);
-    } else {
-        ozarr_status status = ozarr_node_zarr_format(ozarr_group_node(var->group->handle), &format);
-        if (!status) oz_atts_write(&attributes, var->group->file, &var->atts, var, format, NULL);
-        if (attributes.failed) status = OZARR_ERR_NO_MEMORY;
-        if (!status) status = describe(var, format, attributes.bytes, &spec);
-        ozarr_create_mode mode = again ? OZARR_CREATE_OVERWRITE : OZARR_CREATE_NEW;
-        if (!status) status = ozarr_group_create_array(var->group->handle, var->name, spec, mode, &var->array);
-        error = status == OZARR_ERR_EXISTS ? NC_ENAMEINUSE : oz_error(status);
-        if (!error) oz_var_note_place(var);
-    }
+    ozarr_status status = ozarr_node_zarr_format(ozarr_group_node(var->group->handle), &format);
+    oz_atts_write(&attributes, var->group->file, &var->atts, var, format, made ? &stored : NULL);
+    if (!status && attributes.failed) status = OZARR_ERR_NO_MEMORY;
+    if (!status) status = describe(var, format, attributes.bytes, &spec);
+    if (!status && !error) status = ozarr_group_create_array(var->group->handle, var->name, spec, again ? OZARR_CREATE_OVERWRITE : OZARR_CREATE_NEW, &var->array);
     ozarr_spec_free(spec);
+    oz_stored_free(&stored);
     free(attributes.bytes);
+    if (!status && !error) oz_var_note_place(var);
+    if (!error) error = oz_error(status);
+    return error == NC_EEXIST ? NC_ENAMEINUSE : error;
+}
+
+int oz_var_create(oz_var *var, oz_templates *templates) {
+    bool again = oz_var_made(var) || var->recreate, alone = oz_file_alone(var->group->file);
+    int64_t shape[64];
+    oz_var_lengths(var, shape);
+    if (!alone) oz_var_stored_lengths(var, shape);
+    memcpy(var->shape, shape, (size_t)var->rank * sizeof *shape);
+    if (alone) oz_var_close(var);
+    int error = alone ? publish_new(var, templates) : create_beside(var, again);
     var->dirty = var->renamed = false;
     var->recreate = error && again;
     return error;

@@ -143,6 +143,13 @@ int oz_to_define(oz_file *file) {
     return NC_NOERR;
 }
 
+int oz_file_format(const oz_file *file) {
+    int32_t format = oz_get_defaults()->format;
+    return file->created ? format : ozarr_node_zarr_format(ozarr_group_node(file->groups[0]->handle), &format) ? 3 : format;
+}
+
+bool oz_file_alone(const oz_file *file) { return file->created && oz_get_defaults()->format == 3; }
+
 bool oz_signs_are_free(const oz_file *file) { return file->classic && file->format != NC_FORMAT_CDF5; }
 
 bool oz_type_allowed(const oz_file *file, nc_type type) {

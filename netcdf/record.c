@@ -175,6 +175,13 @@ static int read_stored(const oz_group *group, const oz_var *var, oz_stored *stor
     return stored->object ? NC_NOERR : NC_ENOMEM;
 }
 
+int oz_var_read_stored(const oz_var *var, oz_stored *stored) {
+    fresh f = {0};
+    int status = read_stored(var->group, var, stored, NULL, &f);
+    fresh_free(&f);
+    return status;
+}
+
 void oz_group_note_stored(oz_group *group) {
     for (int i = 0; i < group->vars.count; i++) {
         oz_var *var = group->vars.items[i];

@@ -47,16 +47,30 @@ static void note(int *first, int status) {
     if (!*first) *first = status;
 }
 
+/* Whether another program has stored elements of an array that is to be made anew for its fill value: then that becomes an attribute alone. Where it cannot be
+ * told the array stays as it is; one that does not has the length that it has by now. */
+static bool has_elements(oz_var *var) {
+    int64_t shape[64], count = 0;
+    bool known = !oz_var_look(var, shape) && !var->lost && !ozarr_node_refresh(ozarr_array_node(var->array), NULL, 0);
+    for (int d = 0; d < var->rank && known; d++)
+        if (shape[d] > var->shape[d]) var->shape[d] = shape[d];
+    bool has = !known || ozarr_array_chunk_count(var->array, false, &count) || count;
+    if (has) var->fill_apart = true, var->recreate = false;
+    return has;
+}
+
 /* Creates the arrays of a group that are not yet in the store, in several threads where nothing can be in their way. */
 static int create_arrays(const oz_group *group) {
     int count = 0, status = NC_NOERR;
+    bool alone = oz_file_alone(group->file);
     oz_var **vars = malloc((size_t)(group->vars.count + 1) * sizeof *vars);
     if (!vars) return NC_ENOMEM;
     for (int i = 0; i < group->vars.count; i++) {
         oz_var *var = group->vars.items[i];
-        if (!var->lost && (!oz_var_made(var) || var->recreate)) vars[count++] = var;
+        if (var->lost || (oz_var_made(var) && (!var->recreate || (!alone && has_elements(var))))) continue;
+        vars[count++] = var;
     }
-    if (oz_file_alone(group->file)) status = oz_for_each(vars, count, oz_var_create);
+    if (alone) status = oz_for_each(vars, count, oz_var_create);
     else
         for (int i = 0; i < count; i++) note(&status, oz_var_create(vars[i], NULL));
     free(vars);

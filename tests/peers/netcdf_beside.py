@@ -128,6 +128,26 @@ with netCDF4.Dataset(path) as d:
 """,
         "Variable not found\nNo group found., No group found.\ng k 20 int16",
     ),
+    "a fill value is set where another program has written": (
+        """
+for name in "late", "empty":
+    a.createVariable(name, "i4", ("t",)).setncattr("mine", np.int16(1))
+a["v"][:] = range(10)
+a.sync()
+def fill(b):
+    b["late"].setncattr("n", np.int16(5)), b["empty"].setncattr("n", np.int16(5))
+    b["late"][:12] = np.full(12, 7)
+elsewhere(fill)
+for name in "late", "empty":
+    a[name].setncattr("f", np.int32(-1)), a[name].renameAttribute("f", "_FillValue")
+tell(a.sync, a.close)
+show("late", "empty", "v")
+with netCDF4.Dataset(path) as d:
+    for name in "late", "empty":
+        print(*(f"{key} {d[name].getncattr(key).dtype} {d[name].getncattr(key)}" for key in sorted(d[name].ncattrs())))
+""",
+        "well, well\nlate t 12 84\nempty t 12 --\nv t 12 45\n_FillValue int32 -1 mine int16 1 n int16 5\n_FillValue int32 -1 mine int16 1 n int16 5",
+    ),
     "a variable is defined by two programs": (
         """
 def define(b):
