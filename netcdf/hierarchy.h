@@ -111,6 +111,8 @@ void oz_group_note_stored(oz_group *group);
  * where the store is no folder, files in it cannot be locked, or the lock does not become free, which it waits for at most once a minute. */
 void oz_lock(oz_file *file);
 void oz_unlock(oz_file *file);
+/* Whether it goes on without the lock, which another program has had all the time. */
+bool oz_is_locked_out(const oz_file *file);
 
 /* The kind of the node of a name (or path) in a group; OZARR_NODE_KIND_UNKNOWN also where it cannot be told. */
 ozarr_node_kind oz_kind_at(const oz_group *group, const char *name);

@@ -118,6 +118,8 @@ void oz_lock(oz_file *file) {
     free(path);
 }
 
+bool oz_is_locked_out(const oz_file *file) { return file->lock_depth && file->lock < 0 && file->impatient_until; }
+
 void oz_unlock(oz_file *file) {
     if (--file->lock_depth) return;
     char *path = file->lock < 0 ? NULL : path_of(file);

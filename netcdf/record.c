@@ -81,13 +81,18 @@ static void write_own(text *t, oz_var *var, const oz_stored *stored) {
     else if (there) oz_stored_copy(t, stored, there);
 }
 
+/* Whether the record goes on to say what it says of a node of others: while one of them has the file locked it may be just making that. */
+static bool is_kept(const oz_group *group, const char *name, ozarr_node_kind kind) {
+    return oz_is_locked_out(group->file) || oz_kind_at(group, name) == kind;
+}
+
 /* Keeps what the stored record says of dimensions and variables that this process does not know: another program has defined them since. */
 static void keep_others(text *t, const oz_group *group, const oz_stored *stored, const char *member, const oz_list *ours) {
     const json *all = json_member(stored->object, member);
     bool dims = ours == &group->dims;
     for (const json *one = all && all->kind == JSON_OBJECT ? all->first : NULL; one; one = one->next) {
         if (oz_list_index(ours, one->name) >= 0 || (dims && oz_list_index(&group->former, one->name) >= 0)) continue;
-        if (dims || oz_kind_at(group, one->name) == OZARR_NODE_KIND_ARRAY) oz_stored_copy(t, stored, one);
+        if (dims || is_kept(group, one->name, OZARR_NODE_KIND_ARRAY)) oz_stored_copy(t, stored, one);
     }
 }
 
@@ -99,7 +104,7 @@ static void write_groups(text *t, const oz_group *group, const oz_stored *stored
         text_quote(t, child->name, strlen(child->name));
     }
     for (const json *one = all && all->kind == JSON_ARRAY ? all->first : NULL; one; one = one->next) {
-        if (one->kind != JSON_STRING || oz_list_index(&group->groups, one->text) >= 0 || oz_kind_at(group, one->text) != OZARR_NODE_KIND_GROUP) continue;
+        if (one->kind != JSON_STRING || oz_list_index(&group->groups, one->text) >= 0 || !is_kept(group, one->text, OZARR_NODE_KIND_GROUP)) continue;
         text_comma(t);
         text_quote(t, one->text, one->len);
     }

@@ -852,7 +852,7 @@ def racing_groups(build):
 
 
 STOPPED_HOLDER = """
-import fcntl, netCDF4, numpy as np, sys, time
+import fcntl, json, netCDF4, numpy as np, sys, time
 with netCDF4.Dataset(sys.argv[1], "w") as d:
     d.createDimension("t", None)
     for i in range(4):
@@ -862,19 +862,26 @@ with netCDF4.Dataset(sys.argv[1], "a") as d, open(f"{sys.argv[1]}/.ozarr-netcdf.
     start = time.monotonic()
     d.sync()
     print("nothing to store" if time.monotonic() - start < 5 else "waits for nothing")
+    document = json.load(open(f"{sys.argv[1]}/zarr.json"))
+    document["attributes"]["_nc_model"]["variables"]["coming"] = {"types": {"n": "short"}}
+    document["attributes"]["_nc_model"]["groups"].append("coming_too")
+    json.dump(document, open(f"{sys.argv[1]}/zarr.json", "w"))
     for i in range(4):
         d[f"v{i}"].number, d[f"v{i}"][:2] = np.int16(i), [1, 2]
     d.sync()
     print("waits once" if 5 < time.monotonic() - start < 30 else f"waits for {time.monotonic() - start} s")
 with netCDF4.Dataset(sys.argv[1]) as d:
     print([(d[f"v{i}"].number.item(), d[f"v{i}"][:].tolist()) for i in range(4)])
+record = json.load(open(f"{sys.argv[1]}/zarr.json"))["attributes"]["_nc_model"]
+print(record["variables"].get("coming"), record["groups"])
 """
 
 
 def stopped_holder(build):
-    """A program that stands still while it has the lock of a file holds others up once, and not for each variable; what they store is stored."""
+    """A program that stands still while it has the lock of a file holds others up once, and not for each variable; what they store is stored, and the record
+    keeps what it says of variables and groups that the holder is still to make."""
     code, out, err = run([sys.executable, "-c", STOPPED_HOLDER, "stopped.zarr"], build, **PRELOAD, OZARR_LOG="warn")
-    right = out.splitlines() == ["nothing to store", "waits once", str([(i, [1, 2]) for i in range(4)])]
+    right = out.splitlines() == ["nothing to store", "waits once", str([(i, [1, 2]) for i in range(4)]), "{'types': {'n': 'short'}} ['coming_too']"]
     check("a lock that does not become free", code == 0 and right and err.count("stays locked by another program") == 1, (out, err[-500:]))
 
 
