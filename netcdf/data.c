@@ -314,8 +314,8 @@ static int put_region(int ncid, int varid, const size_t *start, const size_t *co
     if (!status && array) status = put(var, array, &b, values, type);
     if (status && status != NC_ERANGE) return own ? own : status;
     grow(var, ends);
-    var->written = var->written || array;
-    var->put = var->put || array;
+    /* What a rank has taken part with was nothing of its own. */
+    if (!own) var->written = var->written || array, var->put = var->put || array;
     return own ? own : status;
 }
 

@@ -494,6 +494,33 @@ static void read_live(const char *path) {
     CHECK(nc_close(file));
 }
 
+/* A variable that has another name by now is lost, which all ranks are told once, and by each access. */
+static void lose(const char *path) {
+    int file, dim, v;
+    char folder[4096], moved[4096];
+    if (rank == 0) {
+        CHECK(nc_create(path, NC_NETCDF4 | NC_CLOBBER, &file));
+        CHECK(nc_def_dim(file, "t", NC_UNLIMITED, &dim));
+        for (int k = 0; k < 2; k++) CHECK(nc_def_var(file, k ? "v" : "other", NC_INT, 1, &dim, &v));
+        CHECK(nc_close(file));
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    CHECK(reopen(path, NC_WRITE, &file));
+    CHECK(nc_var_par_access(file, NC_GLOBAL, COLLECTIVE));
+    for (size_t step = 0; step < 3; step++) {
+        size_t record = step * (size_t)ranks + (size_t)rank;
+        FAILS(nc_put_var1_int(file, 1, &record, &rank), step < 2 ? NC_NOERR : NC_ENOTVAR);
+        CHECK(nc_put_var1_int(file, 0, &record, &rank));
+        MPI_Barrier(MPI_COMM_WORLD);
+        snprintf(folder, sizeof folder, "%s/v", path);
+        snprintf(moved, sizeof moved, "%s/moved", path);
+        if (rank == 0 && step == 1) FAILS(rename(folder, moved), 0);
+        MPI_Barrier(MPI_COMM_WORLD);
+        FAILS(nc_sync(file), step == 1 ? NC_ENOTVAR : NC_NOERR);
+    }
+    CHECK(nc_close(file));
+}
+
 int main(int argc, char **argv) {
     ids i;
     char other[4096];
@@ -521,6 +548,7 @@ int main(int argc, char **argv) {
         rename_among_definitions(other, false);
         rename_among_definitions(other, true);
         read_live(other);
+        lose(other);
     }
     append(argv[1]);
     MPI_Finalize();
