@@ -1479,6 +1479,10 @@ OZARR_CHECKED ozarr_status ozarr_node_zarr_format(const ozarr_node *node, int32_
  * - `"measure_time"`: `"1"` measures the time in codecs for `ozarr_array_stats`; `"0"` is the default.
  * - `"list_changes"`: `"1"` lists the keys of chunks that this handle stores or erases from now on, for
  *   `"changes"` of `ozarr_node_get`: to find out which process wrote what. `"0"`, the default, lists none.
+ * - `"lost"`: `"1"` where the program has found that another one has renamed, erased or replaced the array,
+ *   of which this process is not told: what waits by this handle (`"write_back"`) is never stored, and
+ *   calls that store chunks by it are `OZARR_ERR_STATE`, as after such a change by this process, until
+ *   `ozarr_node_refresh`. `"0"` changes nothing.
  *
  * Errors: `OZARR_ERR_ARGUMENT` for an unknown setting or value; `OZARR_ERR_TYPE` for `"history"` where
  * the attribute is neither a text nor a list of texts; `OZARR_ERR_READ_ONLY`; those of documents, chunks

@@ -113,7 +113,10 @@ static bool is_same(const oz_var *var, const char *path, const ozarr_array *now)
 }
 
 void oz_var_note_lost(oz_var *var) {
+    ozarr_array *written = var->endless ? var->endless : var->array;
     var->lost = true;
+    /* What waits would be stored with the array that is there by now when the handle is freed. */
+    if (var->buffered && written) (void)oz_error(ozarr_node_set(ozarr_array_node(written), "lost", "1"));
     if (!var->put) return;
     oz_log("what this program has written to the variable %s is lost: another one has renamed, erased or replaced it", var->name);
     var->put = false;

@@ -5,7 +5,7 @@ use crate::node::{Array, Node};
 use crate::settings::TRUTHS;
 
 /// The settings of an array, for messages; those of a group are [`GROUP`].
-const ARRAY: &str = "\"write_fill_chunks\", \"chunk_cache\", \"write_back\", \"raw_attributes\", \"history\", \"measure_time\", \"list_changes\"; \"mode\", \"draft\", \"location\" and \"changes\" can only be asked for";
+const ARRAY: &str = "\"write_fill_chunks\", \"chunk_cache\", \"write_back\", \"raw_attributes\", \"history\", \"measure_time\", \"list_changes\", \"lost\"; \"mode\", \"draft\", \"location\" and \"changes\" can only be asked for";
 const GROUP: &str = "\"raw_attributes\", \"history\", \"link_unchanged\"; \"mode\", \"draft\" and \"location\" can only be asked for";
 
 /// Whether the setting `key` of `value` is true or false.
@@ -34,6 +34,8 @@ pub(super) fn set(node: &Node, key: &str, value: &str) -> Result<()> {
         (Node::Array(array), "write_back") => array.set_write_back(bytes(key, value)?)?,
         (Node::Array(array), "measure_time") => array.stats().measure_time(truth(key, value)?),
         (Node::Array(array), "list_changes") => array.set_list_changes(truth(key, value)?),
+        (Node::Array(array), "lost") if truth(key, value)? => array.lose(),
+        (Node::Array(_), "lost") => {}
         _ => return unknown(node, key),
     }
     Ok(())
@@ -62,6 +64,7 @@ fn of_array(array: &Array, key: &str) -> Option<String> {
         "measure_time" => text_of(array.stats().measures_time()),
         "list_changes" => text_of(array.changes().is_some()),
         "changes" => array.changes().unwrap_or_default(),
+        "lost" => text_of(array.is_lost()),
         _ => return None,
     })
 }

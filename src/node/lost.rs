@@ -1,5 +1,5 @@
 //! Arrays that are open while this process erases them, renames them, or puts another node in their place: what is stored later through the handles
-//! of before would be left behind, or be taken for the new node's. Other processes are not told.
+//! of before would be left behind, or be taken for the new node's. Other processes are not told; a program that finds out calls its handles lost.
 
 use super::Store;
 use super::store_options::PlaceOf;
@@ -213,6 +213,30 @@ mod tests {
             }
             assert!(told > 1, "{path} {told}");
         }
+    }
+
+    #[test]
+    fn nothing_is_stored_through_a_handle_that_the_program_calls_lost() {
+        let folder = Folder::new("called-lost");
+        let new = || Array::create(&folder.1, "g/a", &spec(&[8], &[4]), Create::New).unwrap();
+        let (other, dropped, again) = (new(), Array::open(&folder.1, "g/a").unwrap(), Array::open(&folder.1, "g/a").unwrap());
+        let left = keys(&folder.1);
+        for waiting in [&dropped, &again] {
+            waiting.set_write_back(1 << 20).unwrap();
+            write_part(waiting).unwrap();
+            assert!(!waiting.is_lost());
+            waiting.lose();
+            assert!(waiting.is_lost() && !other.is_lost());
+            assert_eq!([kind(waiting.flush()), kind(write_part(waiting))], [ErrorKind::State; 2]);
+        }
+        drop(dropped);
+        assert_eq!(read_all(&other), [0; 8], "what waits is not for another handle, either");
+        assert_eq!(keys(&folder.1), left);
+        again.refresh().unwrap();
+        assert!(!again.is_lost());
+        assert_eq!(kind(again.flush()), ErrorKind::State, "what waited before");
+        write_part(&other).unwrap();
+        assert_eq!(read_all(&other)[2..4], [9, 9]);
     }
 
     #[test]

@@ -84,6 +84,17 @@ impl Array {
         }
     }
 
+    /// Stores nothing by this handle any more, what waits neither, as after a change by this process: the program has found that another one has
+    /// renamed, erased or replaced the array. It goes on with what is there once it is refreshed.
+    pub fn lose(&self) {
+        self.growths().lose();
+    }
+
+    /// Whether nothing is stored by this handle, because the array was renamed, erased or replaced.
+    pub fn is_lost(&self) -> bool {
+        self.state().bound.as_ref().is_ok_and(|bound| bound.check_there().is_err())
+    }
+
     /// Looks at the document again where the handle knows it from consolidated metadata only and the store can be written: before a call that
     /// writes counts by the array's lengths.
     pub fn renew_listed(&self) -> Result<()> {

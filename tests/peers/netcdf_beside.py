@@ -63,6 +63,14 @@ show("moved", "v", "other")
 """,
         "well, well\nmoved t 11 45\nv z 100 4950\nother t 11 1046",
     ),
+    "an array of the same kind has a variable's name": (
+        """
+elsewhere(rename("v", "moved"), rename("twin", "v"))
+tell(lambda: a["v"].__setitem__(0, 1), a.sync, lambda: a["v"].__setitem__(0, 1), a.close)
+show("moved", "v")
+""",
+        "well, Variable not found, Variable not found, well\nmoved t 10 45\nv t 10 2045",
+    ),
     "a variable of another program has another name, and this one's gets its": (
         """
 b = netCDF4.Dataset(path, "a")
