@@ -300,6 +300,18 @@ fn inner_chunks_divide_every_chunk_of_the_array() {
     assert!(spec.to_json().is_ok());
     spec.set_inner_chunks(&[3]).unwrap();
     assert_eq!(spec.to_json().unwrap_err().field(), Some("inner_chunks"));
+    // Chunks behind the end count in a new array, which may grow into them; others' arrays are read.
+    for (length, extents, divides) in [(0, &[4, 4, 3][..], false), (8, &[4, 4, 3], false), (0, &[4, 4, 2], true), (8, &[4, 6, 2], true)] {
+        let mut spec = Spec::new(DataType::Int32, &[length]).unwrap();
+        spec.set_chunk_extents(0, extents).unwrap();
+        spec.set_inner_chunks(&[2]).unwrap();
+        assert_eq!(spec.to_json().err().and_then(|e| e.field().map(str::to_string)), (!divides).then(|| "inner_chunks".into()));
+        let text = document(&format!("[{length}]"), &rectilinear(&format!("[{extents:?}]")), KEYS, &sharded("[2]"));
+        assert!(stored(&memory(), &text).is_ok());
+        let copied = Spec::from_json(&text).unwrap().to_json().err();
+        let field = copied.as_ref().and_then(|e| e.field());
+        assert_eq!(field, (!divides).then_some("codecs[0].configuration.chunk_shape"), "{length} {extents:?}");
+    }
 }
 
 #[test]

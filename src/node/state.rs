@@ -196,15 +196,20 @@ pub(super) fn store_waiting(bound: &Arc<BoundArray>) -> Result<()> {
 
 /// The chain, bound to the shape of the largest chunk, where every chunk of the array can be bound: an inner chunk must divide all of them.
 pub(super) fn bind_largest(chain: &Chain, grid: &Grid, shape: &[u64]) -> Result<BoundChain> {
-    let largest = grid.largest(shape);
+    check_divided(chain, grid, shape)?;
+    chain.bind(&grid.largest(shape))
+}
+
+/// Checks that an inner chunk divides every chunk of an array of that shape.
+pub(super) fn check_divided(chain: &Chain, grid: &Grid, shape: &[u64]) -> Result<()> {
     for (d, &inner) in chain.inner_shape().iter().flatten().enumerate() {
         if let Some(extent) = grid.odd_extent(d, shape[d], inner) {
-            let mut odd = largest.clone();
+            let mut odd = grid.largest(shape);
             odd[d] = extent;
             chain.bind(&odd)?;
         }
     }
-    chain.bind(&largest)
+    Ok(())
 }
 
 /// What is in front of every chunk's key, the keys behind that, and what was found of them that the document does not say.

@@ -201,7 +201,8 @@ impl Spec {
         };
         let Some(inner) = &self.inner_chunks else { return Ok(simple) };
         for (d, &inner) in inner.iter().enumerate() {
-            if let Some(extent) = grid.odd_extent(d, self.shape[d], inner) {
+            // Those behind the end, too, which the array may grow into.
+            if let Some(extent) = grid.odd_extent(d, u64::MAX, inner) {
                 let at = counting::dimension(d, self.rank());
                 let e = match self.chunks_are_set() {
                     true => err!(Argument, "{at} is {inner}, which does not divide the chunk's {extent}"),

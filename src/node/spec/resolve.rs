@@ -8,9 +8,10 @@ use crate::dtype::fill::Fill;
 use crate::dtype::{DataType, check_v3};
 use crate::error::{Error, Result, err};
 use crate::grid::key::{KeyEncoding, Separator};
+use crate::limits::Dims;
 use crate::metadata::{ArrayMeta, Codecs, Dialect, Format, Map, Value, json, v2, v3};
 use crate::node::compression::Compressor;
-use crate::node::state::bind_largest;
+use crate::node::state::{bind_largest, check_divided};
 
 impl Spec {
     /// The document that an array of this spec gets: `.zarray` or `zarr.json`.
@@ -65,6 +66,8 @@ impl Spec {
         let chain = Chain::parse(&meta.codecs, meta.data_type, meta.shape.len())?;
         bind_largest(&chain, &meta.grid, &meta.shape)?.check_encodable()?;
         check_elements_v2(&meta.codecs)?;
+        // Other programs look at every listed chunk, and the array may grow into it.
+        check_divided(&chain, &meta.grid, &Dims::from_elem(u64::MAX, meta.shape.len()))?;
         if !self.changes_fill && meta.fill.defined {
             chain.check_fill(&meta.fill.element(meta.data_type))?;
         }
