@@ -163,19 +163,26 @@ fn code_point(bytes: &[u8]) -> char {
 }
 
 /// A float; its shortest digits that give the same bits.
-trait Float: Copy + std::fmt::Debug {
+trait Float: Copy {
     fn wide(self) -> f64;
+    fn digits(self, out: &mut String) -> std::fmt::Result;
 }
 
 impl Float for f32 {
     fn wide(self) -> f64 {
         self.into()
     }
+    fn digits(self, out: &mut String) -> std::fmt::Result {
+        out.write_str(json::Number::from_f32(self).as_str())
+    }
 }
 
 impl Float for f64 {
     fn wide(self) -> f64 {
         self
+    }
+    fn digits(self, out: &mut String) -> std::fmt::Result {
+        write!(out, "{self:?}")
     }
 }
 
@@ -185,7 +192,7 @@ fn float(out: &mut String, form: Form, x: impl Float) -> std::fmt::Result {
         (true, ..) => ("\"NaN\"", "nan"),
         (_, true, true) => ("\"Infinity\"", "inf"),
         (_, true, false) => ("\"-Infinity\"", "-inf"),
-        _ => return write!(out, "{x:?}"),
+        _ => return x.digits(out),
     };
     out.write_str(if form == Form::Json { json } else { csv })
 }
@@ -237,6 +244,8 @@ mod tests {
             (DataType::Int8, vec![0x80], "-128", "-128"),
             (DataType::UInt64, u64::MAX.to_ne_bytes().into(), "18446744073709551615", "18446744073709551615"),
             (DataType::Float32, 0.1f32.to_ne_bytes().into(), "0.1", "0.1"),
+            // Of 7.038531e-26 the nearest double is rounded to another float32.
+            (DataType::Float32, 0x15ae_43fdu32.to_ne_bytes().into(), "7.038530691851209e-26", "7.038530691851209e-26"),
             (DataType::Float64, 1e300f64.to_ne_bytes().into(), "1e300", "1e300"),
             (DataType::Float64, (-0.0f64).to_ne_bytes().into(), "-0.0", "-0.0"),
             (DataType::Float64, f64::NAN.to_ne_bytes().into(), "\"NaN\"", "nan"),

@@ -495,10 +495,11 @@ fn turn(from: ElementType, to: ElementType, bytes: &[u8], out: &mut [u8]) -> Res
 #[cfg(test)]
 mod tests {
     use super::{Fill, Value, brief, first, unsigned};
+    use crate::dtype::narrow::odd;
     use crate::dtype::{DataType, Narrow as Format};
     use crate::error::ErrorKind;
-    use crate::json::BRIEF;
     use crate::json::json;
+    use crate::json::{BRIEF, Number};
     use DataType::*;
 
     fn number(text: &str) -> Value {
@@ -642,6 +643,11 @@ mod tests {
                 let value = fill.to_json_v3(data_type);
                 assert_eq!(Fill::from_json_v3(data_type, &value).unwrap(), fill, "{n:?} {code:#x} {value}");
                 assert!(n != Format::Float16 || value.to_string().len() <= 12, "{value}");
+                // Readers round a double, or a float32 of it.
+                if let Ok(double) = value.to_string().parse::<f64>() {
+                    let codes = [odd(double), double as f32].map(|x| u32::from(n.of_f32(x).0));
+                    assert_eq!(codes, [code; 2], "{n:?} {value}");
+                }
                 let back = Fill::from_json_v2(data_type, &fill.to_json_v2(data_type)).unwrap();
                 assert!(back == fill || n.to_f32(code as u16).is_nan() && back.value[..2] == n.nan().unwrap().to_le_bytes());
                 let pair = Fill::from_bytes(&[&code.to_le_bytes()[..n.size()], &1u16.to_le_bytes()[..n.size()]].concat());
@@ -695,6 +701,21 @@ mod tests {
             let value = Fill::from_bytes(&v.to_le_bytes()).to_json_v3(Float32);
             assert_eq!(value.to_string(), text);
             assert_eq!(bytes(Float32, &value), v.to_le_bytes());
+        }
+        // Many readers make a double of the text first, whose nearest float32 must be the same.
+        for bits in [0x15ae_43fdu32, 0x95ae_43fd, 0x15ae_43fc, 0x15ae_43fe, 1, 0x807f_ffff, 0x7f7f_ffff, 0xff7f_ffff] {
+            let fill = Fill::from_bytes(&bits.to_le_bytes());
+            let of_attribute = Value::Number(Number::from_f32(f32::from_bits(bits)));
+            for value in [fill.to_json_v2(Float32), fill.to_json_v3(Float32), of_attribute] {
+                let text = value.to_string();
+                assert_eq!(bytes(Float32, &value), bits.to_le_bytes(), "{text}");
+                assert_eq!((text.parse::<f64>().unwrap() as f32).to_bits(), bits, "{text}");
+            }
+            let pair = Fill::from_bytes(&[bits.to_le_bytes(), 0x95ae_43fdu32.to_le_bytes()].concat());
+            for (i, bits) in [bits, 0x95ae_43fd].into_iter().enumerate() {
+                let text = pair.to_json_v3(Complex64)[i].to_string();
+                assert_eq!((text.parse::<f64>().unwrap() as f32).to_bits(), bits, "{text}");
+            }
         }
         for v in [0.1f64, 1e300, 5e-324, f64::MAX, std::f64::consts::PI, 1e16, -1e-7] {
             let value = Fill::from_bytes(&v.to_le_bytes()).to_json_v2(Float64);

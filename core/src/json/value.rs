@@ -51,9 +51,12 @@ impl Number {
         value.is_finite().then(|| Number(smol_str::format_smolstr!("{value:?}")))
     }
 
-    /// Returns the shortest text that reads as the `float` `value` again, which must be finite.
+    /// Returns the shortest text that reads as the `float` `value` again, which must be finite, also where the text is read as a double first.
     pub fn from_f32(value: f32) -> Number {
-        Number(smol_str::format_smolstr!("{value:?}"))
+        let shortest = smol_str::format_smolstr!("{value:?}");
+        // The nearest double may be halfway to another `float`: so it is of 7.038531e-26 and its negative.
+        let is_same = shortest.parse::<f64>().is_ok_and(|double| double as f32 == value);
+        Number(if is_same { shortest } else { smol_str::format_smolstr!("{:?}", f64::from(value)) })
     }
 
     /// Returns the number as it is written.
