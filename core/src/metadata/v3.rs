@@ -532,6 +532,11 @@ mod tests {
             let field = format!("chunk_grid.configuration.{field}");
             assert_eq!((e.kind(), e.field()), (kind, Some(field.as_str())), "{members}: {e}");
         }
+        for (lengths, field) in [("[[4,3],75]", "chunk_shape[0]"), ("[4]", "chunk_shape"), ("[0,75]", "chunk_shape")] {
+            let e = with_grid("zarrs.regular_bounded", &format!(r#""chunk_shape":{lengths}"#)).unwrap_err();
+            let field = format!("chunk_grid.configuration.{field}");
+            assert_eq!((e.kind(), e.field()), (Metadata, Some(field.as_str())), "{lengths}: {e}");
+        }
     }
 
     #[test]

@@ -60,7 +60,9 @@ fn inner_chunk(codecs: &Value) -> Option<Dims> {
 
 /// zarrs' own: regular, but chunks that would reach over the array's end are cut there.
 fn bounded_grid(value: &Value, shape: &[u64]) -> Result<Grid> {
-    let grid = regular_grid(value, shape, None)?;
+    let chunk = chunk_lengths(value, shape, None)?;
+    // None of them is 0 then.
+    Grid::regular(chunk.clone())?;
     let axis = |(&extent, &length): (&u64, &u64)| {
         let (whole, rest) = (length / extent, length % extent);
         if rest == 0 {
@@ -72,7 +74,6 @@ fn bounded_grid(value: &Value, shape: &[u64]) -> Result<Grid> {
         }
         list.push(rest, 1).map(|()| Extents::Listed(list))
     };
-    let chunk = grid.regular_shape().map_or(&[][..], |chunk| chunk);
     Grid::rectilinear(chunk.iter().zip(shape).map(axis).collect::<Result<_>>()?)
 }
 
