@@ -179,7 +179,7 @@ pub(super) fn leftovers(shared: &SharedStore, path: &str, meta: &ArrayMeta, all_
         let tail = key.strip_prefix(&prefix).unwrap_or_default();
         let index = meta.keys.parse(tail, meta.shape.len()).map_err(|e| e.at_key(key))?;
         // What would be taken for the only chunk of an array without dimensions (HD-53).
-        let is_behind_c = meta.shape.is_empty() && matches!(tail, "c/0" | "c.0");
+        let is_behind_c = meta.shape.is_empty() && matches!(tail.strip_suffix(meta.keys.suffix()), Some("c/0" | "c.0"));
         if is_behind_c || index.is_some_and(|chunk| !(kept && is_inside(&chunk))) {
             found.push(key.to_string());
         }

@@ -226,24 +226,28 @@ fn find_chunks(store: &Store, path: &str, meta: &mut ArrayMeta) -> Result<((Stri
     Ok(((path::prefix(path), meta.keys), is_nested.then_some(("HD-11", text))))
 }
 
-/// The prefix of the only chunk of an array of rank 0, and its key behind that, where it is `c/0` or `c.0`, as Zarr.jl writes it, and not `c`
-/// (HD-53). It is looked for when the array is opened: that is where deviations are told and refused, and what lists, copies or erases chunks goes
-/// by their keys, too. Where every look costs a request it is not looked for.
+/// The prefix of the only chunk of an array of rank 0, and its key behind that, where it is `c/0` or `c.0`, as Zarr.jl writes it, and not `c`,
+/// each with the suffix that all keys have (HD-53). It is looked for when the array is opened: that is where deviations are told and refused, and
+/// what lists, copies or erases chunks goes by their keys, too. Where every look costs a request it is not looked for.
 fn only_chunk_behind_c(store: &Store, path: &str, meta: &ArrayMeta) -> Option<(String, KeyEncoding)> {
-    let KeyEncoding::Default(separator) = meta.keys else { return None };
+    let (separator, keys) = match meta.keys {
+        KeyEncoding::Default(separator) => (separator, KeyEncoding::V2(separator)),
+        KeyEncoding::Suffixed(separator, suffix) => (separator, KeyEncoding::SuffixedV2(separator, suffix)),
+        _ => return None,
+    };
     if !meta.shape.is_empty() || store.shared().capabilities().latency {
         return None;
     }
-    let (shared, plain) = (store.shared(), format!("{}c", path::prefix(path)));
-    let prefix = format!("{plain}{}", separator.char());
-    match shared.stamp(&plain) {
+    let (shared, folder, suffix) = (store.shared(), format!("{}c", path::prefix(path)), meta.keys.suffix());
+    let prefix = format!("{folder}{}", separator.char());
+    match shared.stamp(&format!("{folder}{suffix}")) {
         Ok(Some(_)) => return None,
         // Nor is there a folder of that name.
-        Ok(None) if separator == Separator::Slash && shared.files().is_some() => return None,
+        Ok(None) if suffix.is_empty() && separator == Separator::Slash && shared.files().is_some() => return None,
         // What is wrong with the files is told where the chunk is read.
         _ => {}
     }
-    matches!(shared.stamp(&format!("{prefix}0")), Ok(Some(_))).then_some((prefix, KeyEncoding::V2(separator)))
+    matches!(shared.stamp(&format!("{prefix}0{suffix}")), Ok(Some(_))).then_some((prefix, keys))
 }
 
 /// Whether a v2 document leaves open how the keys of its chunks are, and it makes a difference.

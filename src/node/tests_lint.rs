@@ -401,22 +401,24 @@ fn fill_values_of_unsigned_types_with_a_sign_are_the_number_of_the_same_bits() {
 
 #[test]
 fn the_only_chunk_of_an_array_without_dimensions_is_found_as_zarr_jl_names_it() {
-    for separator in [Separator::Slash, Separator::Dot] {
+    for (separator, suffix) in [(Separator::Slash, ""), (Separator::Dot, ""), (Separator::Slash, ".tiff"), (Separator::Dot, ".tiff")] {
+        let default = format!(r#"{{"name":"default","configuration":{{"separator":"{}"}}}}"#, separator.char());
+        let suffixed = format!(r#"{{"name":"suffix","configuration":{{"suffix":"{suffix}","base_encoding":{default}}}}}"#);
+        let keys_encoding = if suffix.is_empty() { default } else { suffixed };
         let text = format!(
             r#"{{"zarr_format":3,"node_type":"array","shape":[],"data_type":"int32","chunk_grid":{{"name":"regular",
-            "configuration":{{"chunk_shape":[]}}}},"chunk_key_encoding":{{"name":"default","configuration":{{"separator":"{0}"}}}},
+            "configuration":{{"chunk_shape":[]}}}},"chunk_key_encoding":{keys_encoding},
             "fill_value":7,"codecs":[{{"name":"bytes","configuration":{{"endian":"little"}}}}]}}"#,
-            separator.char()
         );
-        let odd = format!("a/c{}0", separator.char());
-        let folder = TestFolder::new(&format!("behind-c-{separator:?}"));
+        let odd = format!("a/c{}0{suffix}", separator.char());
+        let folder = TestFolder::new(&format!("behind-c-{separator:?}{suffix}"));
         let local = Store::open(&Context::default(), &folder.display().to_string(), Mode::ReadWrite, &[]).unwrap();
         for store in [memory(), local] {
             put(&store, "a/zarr.json", &text);
             assert_eq!(read_all(&Array::open(&store, "a").unwrap()), [7]);
             // Where nothing is called "c", nothing is looked for in a folder of that name.
             let looks = fault::count(Call::Stat, || drop(Array::open(&store, "a")));
-            assert!(separator == Separator::Dot || looks <= 2, "{looks}");
+            assert!(separator == Separator::Dot || !suffix.is_empty() || looks <= 2, "{looks}");
             put(&store, &odd, &ints(&[42]));
             let (told, lines) = logged(&store, Level::Warning);
             let array = Array::open(&told, "a").unwrap();
@@ -426,14 +428,14 @@ fn the_only_chunk_of_an_array_without_dimensions_is_found_as_zarr_jl_names_it() 
             write_all(&array, &mut [43]);
             assert_eq!((keys(&store), array.usage().unwrap().chunks), (vec![odd.clone(), "a/zarr.json".into()], 1));
             store.rechunk_node("a", (&store, "b"), Default::default(), &mut |_, _| Ok(()), &mut |_, _| Ok(())).unwrap();
-            assert_eq!(store.key_get("b/c").unwrap().unwrap(), 43i32.to_le_bytes());
+            assert_eq!(store.key_get(&format!("b/c{suffix}")).unwrap().unwrap(), 43i32.to_le_bytes());
             // A new array does not take it for its own.
             store.shared().erase("a/zarr.json").unwrap();
-            Array::create(&store, "a", &spec(&[], &[]), Create::New).unwrap();
+            Array::create(&store, "a", &Spec::from_json(&text).unwrap(), Create::New).unwrap();
             assert!(store.key_get(&odd).unwrap().is_none());
-            if separator == Separator::Dot {
+            if separator == Separator::Dot || !suffix.is_empty() {
                 put(&store, &odd, &ints(&[42]));
-                put(&store, "a/c", &ints(&[5]));
+                put(&store, &format!("a/c{suffix}"), &ints(&[5]));
                 assert_eq!(read_all(&Array::open(&strict(&store), "a").unwrap()), [5], "the right key");
             }
         }

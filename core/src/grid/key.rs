@@ -14,6 +14,8 @@ pub enum KeyEncoding {
     V2(Separator),
     /// Like `Default`, with a text at the end of each key: one writer's `zarrs.default_suffix`.
     Suffixed(Separator, Suffix),
+    /// Like `V2`, with a text at the end of each key: another writer's `suffix`.
+    SuffixedV2(Separator, Suffix),
     /// One that a program has registered.
     Registered(&'static RegisteredKeys),
 }
@@ -72,8 +74,16 @@ impl KeyEncoding {
     /// Returns the separator between the indices.
     pub fn separator(self) -> Separator {
         match self {
-            KeyEncoding::Default(s) | KeyEncoding::V2(s) | KeyEncoding::Suffixed(s, _) => s,
+            KeyEncoding::Default(s) | KeyEncoding::V2(s) | KeyEncoding::Suffixed(s, _) | KeyEncoding::SuffixedV2(s, _) => s,
             KeyEncoding::Registered(_) => Separator::Slash,
+        }
+    }
+
+    /// Returns the text behind every key.
+    pub fn suffix(&self) -> &str {
+        match self {
+            KeyEncoding::Suffixed(_, suffix) | KeyEncoding::SuffixedV2(_, suffix) => suffix.as_str(),
+            KeyEncoding::Default(_) | KeyEncoding::V2(_) | KeyEncoding::Registered(_) => "",
         }
     }
 
@@ -83,6 +93,7 @@ impl KeyEncoding {
             KeyEncoding::Default(_) => KeyEncoding::Default(separator),
             KeyEncoding::V2(_) => KeyEncoding::V2(separator),
             KeyEncoding::Suffixed(_, suffix) => KeyEncoding::Suffixed(separator, suffix),
+            KeyEncoding::SuffixedV2(_, suffix) => KeyEncoding::SuffixedV2(separator, suffix),
             KeyEncoding::Registered(keys) => KeyEncoding::Registered(keys),
         }
     }
@@ -104,7 +115,7 @@ impl KeyEncoding {
                 key.push('c');
                 (s.char(), false)
             }
-            KeyEncoding::V2(s) => (s.char(), true),
+            KeyEncoding::V2(s) | KeyEncoding::SuffixedV2(s, _) => (s.char(), true),
             KeyEncoding::Registered(keys) => return keys.push(&index.collect::<Dims>(), key),
         };
         for i in index {
@@ -117,9 +128,7 @@ impl KeyEncoding {
         if rank == 0 && first {
             key.push('0');
         }
-        if let KeyEncoding::Suffixed(_, suffix) = self {
-            key.push_str(suffix.as_str());
-        }
+        key.push_str(self.suffix());
         Ok(())
     }
 
@@ -140,6 +149,9 @@ impl KeyEncoding {
             KeyEncoding::Suffixed(_, suffix) => {
                 return KeyEncoding::Default(separator).parse_built_in(tail.strip_suffix(suffix.as_str())?, rank);
             }
+            KeyEncoding::SuffixedV2(_, suffix) => {
+                return KeyEncoding::V2(separator).parse_built_in(tail.strip_suffix(suffix.as_str())?, rank);
+            }
             KeyEncoding::Default(_) if rank == 0 => return (tail == "c").then(Dims::new),
             KeyEncoding::V2(_) if rank == 0 => return (tail == "0").then(Dims::new),
             KeyEncoding::Default(Separator::Slash) => tail.strip_prefix("c/")?,
@@ -156,6 +168,7 @@ impl KeyEncoding {
         let plain = match self {
             KeyEncoding::Registered(_) => return Some(Dims::new()),
             KeyEncoding::Suffixed(separator, _) => KeyEncoding::Default(separator),
+            KeyEncoding::SuffixedV2(separator, _) => KeyEncoding::V2(separator),
             other => other,
         };
         match plain {
@@ -201,6 +214,8 @@ mod tests {
             (KeyEncoding::Suffixed(Separator::Slash, Suffix::new(".tiff").unwrap()), &[1, 23], "c/1/23.tiff"),
             (KeyEncoding::Suffixed(Separator::Dot, Suffix::new(".c").unwrap()), &[], "c.c"),
             (KeyEncoding::Suffixed(Separator::Dot, Suffix::new("").unwrap()), &[7], "c.7"),
+            (KeyEncoding::SuffixedV2(Separator::Slash, Suffix::new(".c").unwrap()), &[1, 23], "1/23.c"),
+            (KeyEncoding::SuffixedV2(Separator::Dot, Suffix::new(".c").unwrap()), &[], "0.c"),
         ];
         for (encoding, index, want) in cases {
             let mut key = String::from("a/");
@@ -229,6 +244,9 @@ mod tests {
             (KeyEncoding::Suffixed(Separator::Slash, Suffix::new(".c").unwrap()), 2, "c/1/20", None),
             (KeyEncoding::Suffixed(Separator::Slash, Suffix::new("5").unwrap()), 1, "c/15", Some(&[1])),
             (KeyEncoding::Suffixed(Separator::Dot, Suffix::new(".c").unwrap()), 0, "c.c", Some(&[])),
+            (KeyEncoding::SuffixedV2(Separator::Slash, Suffix::new(".c").unwrap()), 2, "1/20.c", Some(&[1, 20])),
+            (KeyEncoding::SuffixedV2(Separator::Dot, Suffix::new(".c").unwrap()), 2, "1.20", None),
+            (KeyEncoding::SuffixedV2(Separator::Dot, Suffix::new(".c").unwrap()), 0, "0.c", Some(&[])),
         ];
         for (keys, rank, tail, want) in cases {
             assert_eq!(keys.parse(tail, *rank).unwrap().as_deref(), *want, "{tail}");

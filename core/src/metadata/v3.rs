@@ -453,12 +453,21 @@ mod tests {
                 r#"{"name":"suffix","configuration":{"suffix":".tif","base_encoding":{"name":"default","configuration":{"separator":"."}}}}"#,
                 suffixed(Separator::Dot),
             ),
+            (
+                r#"{"name":"suffix","configuration":{"suffix":".tif","base_encoding":"v2"}}"#,
+                KeyEncoding::SuffixedV2(Separator::Dot, Suffix::new(".tif").unwrap()),
+            ),
         ];
         for (text, want) in cases {
             assert_eq!(parse_array(&edited("chunk_key_encoding", Some(text))).unwrap().keys, *want, "{text}");
         }
         for (configuration, kind, field) in [
-            (r#"{"suffix":".tif","base_encoding":"v2"}"#, ErrorKind::Unsupported, "base_encoding"),
+            (r#"{"suffix":".tif","base_encoding":"other"}"#, ErrorKind::Unsupported, "base_encoding"),
+            (
+                r#"{"suffix":".tif","base_encoding":{"name":"suffix","configuration":{"suffix":"x","base_encoding":"v2"}}}"#,
+                ErrorKind::Unsupported,
+                "base_encoding",
+            ),
             (
                 r#"{"suffix":".tif","base_encoding":{"name":"default","configuration":{"separator":"-"}}}"#,
                 ErrorKind::Metadata,
@@ -547,9 +556,13 @@ mod tests {
             assert_eq!(out["chunk_grid"]["configuration"]["chunk_shapes"].to_string(), shapes);
             assert_eq!(array_from(out).unwrap().grid, meta.grid);
         }
-        let keys = r#"{"name":"zarrs.default_suffix","configuration":{"separator":".","suffix":".c"}}"#;
-        let meta = parse_array(&edited("chunk_key_encoding", Some(keys))).unwrap();
-        assert_eq!(write_array(&meta)["chunk_key_encoding"].to_string(), keys);
+        for keys in [
+            r#"{"name":"zarrs.default_suffix","configuration":{"separator":".","suffix":".c"}}"#,
+            r#"{"name":"suffix","configuration":{"suffix":".c","base_encoding":{"name":"v2","configuration":{"separator":"/"}}}}"#,
+        ] {
+            let meta = parse_array(&edited("chunk_key_encoding", Some(keys))).unwrap();
+            assert_eq!(write_array(&meta)["chunk_key_encoding"].to_string(), keys);
+        }
     }
 
     #[test]

@@ -167,12 +167,13 @@ pub fn key_encoding(value: &Value) -> Result<KeyEncoding> {
     }
 }
 
-/// The keys of the encoding `base_encoding` with a text behind, which are known of `default` alone.
+/// The keys of the encoding `base_encoding` with a text behind.
 fn with_suffix(extension: &Extension) -> Result<KeyEncoding> {
     let base = member(&extension.configuration, "base_encoding").map_err(|e| e.at_field("configuration"))?;
     let read = key_encoding(base).and_then(|keys| match keys {
         KeyEncoding::Default(separator) => Ok(KeyEncoding::Suffixed(separator, suffix(extension)?)),
-        _ => bail!(Unsupported, "found {}, expected \"default\"", json::brief(base)),
+        KeyEncoding::V2(separator) => Ok(KeyEncoding::SuffixedV2(separator, suffix(extension)?)),
+        _ => bail!(Unsupported, "found {}, expected \"default\" or \"v2\"", json::brief(base)),
     });
     read.map_err(
         |e| if e.field().is_some_and(|field| field == "configuration.suffix") { e } else { e.at_field("configuration.base_encoding") },
@@ -236,6 +237,12 @@ pub(super) fn keys_to_json(keys: KeyEncoding) -> Value {
         KeyEncoding::Default(_) => "default",
         KeyEncoding::V2(_) => "v2",
         KeyEncoding::Suffixed(..) => SUFFIXED,
+        KeyEncoding::SuffixedV2(separator, suffix) => {
+            let mut configuration = Map::new();
+            configuration.insert("suffix".into(), suffix.as_str().into());
+            configuration.insert("base_encoding".into(), keys_to_json(KeyEncoding::V2(separator)));
+            return Extension::new(SUFFIX, configuration).to_v3();
+        }
     };
     let mut configuration = Map::new();
     configuration.insert("separator".into(), keys.separator().char().to_string().into());
