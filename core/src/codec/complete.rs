@@ -145,9 +145,12 @@ fn complete_one(codec: &mut Extension, (data_type, item): (DataType, ElementType
         }
         "n5_default" => nested("codecs", data_type, rank),
         "conditional" => change_list(configuration, "codecs", |list| {
-            // Behind the first one there are plain bytes.
-            let items = std::iter::once(item).chain(std::iter::repeat(BYTES));
-            list.iter_mut().zip(items).for_each(|(codec, item)| complete_one(codec, (data_type, item), rank, depth + 1));
+            // Behind the first one that is known there are plain bytes.
+            let mut item = item;
+            for codec in list.iter_mut().filter(|codec| !registry::is_ignored(codec)) {
+                complete_one(codec, (data_type, item), rank, depth + 1);
+                item = BYTES;
+            }
         }),
         "transpose" if configuration.get("order").is_some_and(|order| order.as_str().is_some()) => {
             if let Ok(order) = transpose::parse(&Config::new(configuration, Style::V3), rank) {
@@ -300,6 +303,11 @@ mod tests {
                 DataType::Int32,
                 r#"[BYTES,{"name":"conditional","configuration":{"codecs":["numcodecs.shuffle","numcodecs.shuffle"]}}]"#,
                 r#"[BYTES,{"name":"conditional","configuration":{"codecs":[{"name":"numcodecs.shuffle","configuration":{"elementsize":4}},{"name":"numcodecs.shuffle","configuration":{"elementsize":1}}]}}]"#,
+            ),
+            (
+                DataType::Int32,
+                r#"[BYTES,{"name":"conditional","configuration":{"codecs":[{"name":"acme.note","must_understand":false},"blosc"]}}]"#,
+                r#"[BYTES,{"name":"conditional","configuration":{"codecs":[{"name":"acme.note","must_understand":false},BLOSC4]}}]"#,
             ),
             (
                 DataType::VarText,

@@ -310,14 +310,16 @@ impl Parser {
         }
         self.transpose(&Config::new(&turn.configuration, Style::V3))?;
         self.elements(ByteOrder::Big);
-        let inner = match rest {
-            [] => None,
-            [codec] => match registry::find_v3(&registry::canonical(&codec.name)) {
+        let is_left_out = |codec: &Extension| registry::is_ignored(codec) && registered::find_v3(&codec.name).is_none();
+        let mut rest = (2..).zip(rest).filter(|(_, codec)| !is_left_out(codec));
+        let inner = match (rest.next(), rest.next()) {
+            (None, _) => None,
+            (Some((i, codec)), None) => match registry::find_v3(&registry::canonical(&codec.name)) {
                 Some((Make::Bytes(build), style)) => {
-                    Some(build(&Config::new(&codec.configuration, style), self.item).map_err(|e| fail(2, e))?.stage)
+                    Some(build(&Config::new(&codec.configuration, style), self.item).map_err(|e| fail(i, e))?.stage)
                 }
-                Some(_) => return Err(fail(2, err!(Metadata, "{:?} makes no bytes of bytes, expected a bytes→bytes codec", codec.name))),
-                None => return Err(fail(2, registry::unknown_v3(&codec.name))),
+                Some(_) => return Err(fail(i, err!(Metadata, "{:?} makes no bytes of bytes, expected a bytes→bytes codec", codec.name))),
+                None => return Err(fail(i, registry::unknown_v3(&codec.name))),
             },
             _ => return Err(config.error("codecs", format!("found {} codecs, expected at most three", list.len()))),
         };
@@ -861,7 +863,8 @@ mod tests {
         assert!(plain.layout.element.swapped());
         let data: Vec<u8> = (0..12).collect();
         assert_eq!(encode(&plain, &data)[..12], [0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 2]);
-        for more in ["", r#", "gzip""#, r#", {"name": "zstd", "configuration": {"level": 1}}"#] {
+        let note = r#", {"name": "acme.note", "must_understand": false}"#;
+        for more in ["", r#", "gzip""#, r#", {"name": "zstd", "configuration": {"level": 1}}"#, note, &format!(r#"{note}, "gzip"{note}"#)] {
             let chain = leaf(&codecs(more), DataType::Int16, &[3, 2]);
             assert_eq!(decode(&chain, &encode(&chain, &data)), data);
         }
@@ -874,6 +877,11 @@ mod tests {
             ),
             (
                 r#"[{"name": "transpose", "configuration": {"order": [1, 0]}}, {"name": "bytes", "configuration": {"endian": "big"}}, "bytes"]"#,
+                "codecs[0].configuration.codecs[2]",
+            ),
+            (
+                r#"[{"name": "transpose", "configuration": {"order": [1, 0]}}, {"name": "bytes", "configuration": {"endian": "big"}},
+                    {"name": "bytes", "must_understand": false}]"#,
                 "codecs[0].configuration.codecs[2]",
             ),
         ] {

@@ -72,11 +72,18 @@ fn build_conditional(config: &Config<'_>, item: ElementType) -> Result<Built> {
         let name = canonical(&codec.name);
         match find_v3(&name) {
             Some(_) if name == "conditional" => bail!(Unsupported, "conditional codecs inside a conditional one are not supported"),
-            Some((Make::Bytes(build), style)) => build(&Config::new(&codec.configuration, style), item),
+            Some((Make::Bytes(build), style)) => build(&Config::new(&codec.configuration, style), item).map(Some),
             Some(_) => bail!(Metadata, "{name:?} makes no bytes of bytes, expected a bytes→bytes codec"),
+            None if is_ignored(&codec) => Ok(None),
             None => Err(unknown_v3(&codec.name)),
         }
     })
+}
+
+/// Whether a v3 codec that the library does not know says that it may be ignored.
+pub(super) fn is_ignored(codec: &Extension) -> bool {
+    let name = canonical(&codec.name);
+    !codec.must_understand && find_v3(&name).is_none() && !is_structural(&name)
 }
 
 /// The array→bytes codecs of elements of variable length, in v2 and in v3.

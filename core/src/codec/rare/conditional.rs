@@ -11,19 +11,23 @@ use crate::codec::config::Config;
 use crate::codec::stage::{Dest, Size, Stage, StageRef};
 use crate::codec::streams::decode_known;
 use crate::dtype::ElementType;
-use crate::error::{Result, bail};
+use crate::error::{Result, bail, err};
 use crate::limits;
 use crate::metadata::{Value, json::brief};
 use std::sync::Arc;
 
 struct Conditional {
-    stages: Vec<StageRef>,
+    /// `None` for a codec that nobody here knows and that may be ignored: a chunk that it was not applied to can be read.
+    stages: Vec<Option<StageRef>>,
     /// Bytes of the header.
     header: usize,
 }
 
+/// Makes one of the codecs; `None` for one that is ignored.
+type MakeOne = fn(&Value, ElementType) -> Result<Option<Built>>;
+
 /// Reads `codecs` (bytes→bytes only, and no `conditional` among them), each of which `make` makes, and `header_bits`.
-pub(in crate::codec) fn build(config: &Config<'_>, item: ElementType, make: fn(&Value, ElementType) -> Result<Built>) -> Result<Built> {
+pub(in crate::codec) fn build(config: &Config<'_>, item: ElementType, make: MakeOne) -> Result<Built> {
     let list = match config.get("codecs") {
         Some(Value::Array(list)) => list,
         Some(other) => return Err(config.error("codecs", format!("found {}, expected a list of codecs", brief(other)))),
@@ -35,8 +39,8 @@ pub(in crate::codec) fn build(config: &Config<'_>, item: ElementType, make: fn(&
     let (mut stages, mut item) = (Vec::new(), item);
     for (i, codec) in list.iter().enumerate() {
         let built = make(codec, item).map_err(|e| e.at_field(format!("{}[{i}]", config.path("codecs"))))?;
-        item = built.item;
-        stages.push(built.stage);
+        item = built.as_ref().map_or(item, |built| built.item);
+        stages.push(built.map(|built| built.stage));
     }
     let least = (list.len().div_ceil(8) * 8) as i64;
     let bits = config.int("header_bits", list.len() as i64, 1 << 16, least)?;
@@ -56,7 +60,11 @@ impl Conditional {
         if let Some(bit) = (self.stages.len()..self.header * 8).find(|&i| set(i)) {
             bail!(Chunk, "bit {bit} of the header is set, there are {} codecs", self.stages.len());
         }
-        Ok((self.stages.iter().enumerate().filter(|(i, _)| set(*i)).map(|(_, s)| s).collect(), rest))
+        let known = |(i, stage): (usize, &'a Option<StageRef>)| match stage {
+            Some(stage) => Ok(stage),
+            None => Err(err!(Unsupported, "bit {i} of the header is set, and the codec {i} of the list is not known")),
+        };
+        Ok((self.stages.iter().enumerate().filter(|(i, _)| set(*i)).map(known).collect::<Result<_>>()?, rest))
     }
 }
 
@@ -67,14 +75,14 @@ impl Stage for Conditional {
 
     fn encoded_size(&self, decoded: Size) -> Size {
         // Any codec may be left out.
-        let most = self.stages.iter().fold(decoded.max(), |n, stage| n.max(stage.encoded_size(Size::AtMost(n)).max()));
+        let most = self.stages.iter().flatten().fold(decoded.max(), |n, stage| n.max(stage.encoded_size(Size::AtMost(n)).max()));
         Size::AtMost(most.saturating_add(self.header))
     }
 
     fn encode(&self, src: &[u8], dst: &mut Vec<u8>) -> Result<()> {
         let mut header = vec![0u8; self.header];
         let (mut current, mut next) = (None::<Vec<u8>>, Vec::new());
-        for (i, stage) in self.stages.iter().enumerate() {
+        for (i, stage) in self.stages.iter().enumerate().filter_map(|(i, stage)| Some((i, stage.as_ref()?))) {
             let bytes = current.as_deref().unwrap_or(src);
             stage.encode(bytes, &mut next)?;
             let always = matches!(stage.encoded_size(Size::Exact(bytes.len())), Size::Exact(_));
@@ -94,7 +102,8 @@ impl Stage for Conditional {
     }
 
     fn unverified(&self) -> Option<StageRef> {
-        let stages = self.stages.iter().map(|stage| stage.unverified().unwrap_or_else(|| stage.clone())).collect();
+        let stages =
+            self.stages.iter().map(|stage| stage.as_ref().map(|stage| stage.unverified().unwrap_or_else(|| stage.clone()))).collect();
         Some(Arc::new(Conditional { stages, header: self.header }))
     }
 
@@ -175,6 +184,23 @@ mod tests {
     }
 
     #[test]
+    fn a_codec_that_may_be_ignored_is_refused_in_the_chunks_that_have_it_only() {
+        let json = r#"{"codecs": [{"name": "acme.note", "must_understand": false}, {"name": "zstd"}, {"name": "crc32c"}]}"#;
+        let (all, data) = (stage(json).unwrap(), sample(4000));
+        for stage in [all.clone(), all.unverified().unwrap()] {
+            let mut bytes = Vec::new();
+            stage.encode(&data, &mut bytes).unwrap();
+            assert_eq!(bytes[0] & 5, 4, "the checksum, and not the first one");
+            let mut out = vec![0; 4000];
+            stage.decode(&bytes, Dest::Exact(&mut out)).unwrap();
+            assert!(out == data);
+            bytes[0] |= 1;
+            assert_eq!(stage.decode(&bytes, Dest::Exact(&mut out)).unwrap_err().kind(), ErrorKind::Unsupported);
+        }
+        round_trips(&*all, SIZES);
+    }
+
+    #[test]
     fn configurations_are_checked() {
         for (json, field) in [
             ("{}", Some("configuration.codecs")),
@@ -182,6 +208,7 @@ mod tests {
             (r#"{"codecs": ["crc32c"], "header_bits": 0}"#, Some("configuration.header_bits")),
             (r#"{"codecs": ["nosuch"]}"#, Some("configuration.codecs[0]")),
             (r#"{"codecs": ["packbits"]}"#, Some("configuration.codecs[0]")),
+            (r#"{"codecs": [{"name": "bytes", "must_understand": false}]}"#, Some("configuration.codecs[0]")),
             (r#"{"codecs": [{"name": "conditional", "configuration": {"codecs": []}}]}"#, Some("configuration.codecs[0]")),
             (r#"{"codecs": [{"name": "gzip", "configuration": {"level": 99}}]}"#, Some("configuration.codecs[0].configuration.level")),
         ] {
