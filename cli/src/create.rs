@@ -101,7 +101,7 @@ impl CreateNode {
             (Some(file), ..) => Ok(Spec::from_json(&std::fs::read_to_string(file).map_err(|e| Failure::file(file, &e))?)?),
             (None, Some(Described { element, words }), Some(shape)) => {
                 let mut spec = Spec::new(element.data_type, &lengths("shape", &shape.0, 0)?)?;
-                spec.set_type_words(words);
+                spec.set_type_words(words.clone());
                 if element.swapped() {
                     spec.set_byte_order(ByteOrder::Big)?;
                 }
@@ -144,15 +144,15 @@ fn names(text: &str) -> Outcome<Vec<Option<String>>> {
     items.iter().cloned().map(name).collect()
 }
 
-/// A type, and the words for it.
+/// A type, and the words for it, where they are JSON.
 #[derive(Clone)]
 struct Described {
     element: ElementType,
-    words: String,
+    words: Value,
 }
 
 fn described(text: &str) -> Result<Described, String> {
-    Ok(Described { element: element_type(text)?, words: text.into() })
+    Ok(Described { element: element_type(text)?, words: json::parse_text(text).unwrap_or_default() })
 }
 
 fn element_type(text: &str) -> Result<ElementType, String> {

@@ -28,9 +28,10 @@ use super::status::ozarr_status;
 use super::strings::{lengths, not_null, rank, text};
 use super::types::{Specification, data_type, ozarr_array, ozarr_dtype, ozarr_spec, ozarr_type};
 use crate::dtype::resolve::{self, Grammar};
-use crate::dtype::{ByteOrder, DataType, ElementType, Field, Struct};
+use crate::dtype::{ByteOrder, DataType, ElementType, Field, Struct, parse_v3};
 use crate::error::{Result, bail, err};
 use crate::fork::{ForkPreserved, ForkReset};
+use crate::node::{Value, json};
 use std::ffi::{c_char, c_void};
 use std::sync::{Mutex, PoisonError};
 
@@ -38,8 +39,8 @@ use std::sync::{Mutex, PoisonError};
 pub(crate) struct DtypeObject {
     turns: ForkReset<Mutex<()>>,
     pub(super) value: ForkPreserved<Meaning>,
-    /// The text that it was parsed from.
-    words: Option<String>,
+    /// What a document of version 3 has for it, where it was parsed or copied: raw bytes by the name that they have there (J-12).
+    words: ForkPreserved<Value>,
 }
 handle_type!(ozarr_dtype, Dtype, DtypeObject);
 
@@ -51,12 +52,16 @@ pub(super) enum Meaning {
 }
 
 impl DtypeObject {
-    fn new(meaning: Meaning, words: Option<String>) -> DtypeObject {
-        DtypeObject { turns: ForkReset::new(Mutex::default), value: ForkPreserved::new(meaning), words }
+    fn new(meaning: Meaning, words: Value) -> DtypeObject {
+        DtypeObject { turns: ForkReset::new(Mutex::default), value: ForkPreserved::new(meaning), words: ForkPreserved::new(words) }
     }
 
     pub(super) fn of(element: ElementType) -> DtypeObject {
-        DtypeObject::new(Meaning::Element(element), None)
+        DtypeObject::worded(element, Value::Null)
+    }
+
+    pub(super) fn worded(element: ElementType, words: Value) -> DtypeObject {
+        DtypeObject::new(Meaning::Element(element), words)
     }
 
     /// The type; an error for a struct without fields.
@@ -75,6 +80,11 @@ impl DtypeObject {
 pub(super) fn element_of(dtype: *const ozarr_dtype, argument: &str) -> Result<ElementType> {
     let element = ozarr_dtype::get(dtype, argument)?.element()?;
     Ok(ElementType { data_type: element.data_type.padded(), ..element })
+}
+
+/// What a document of version 3 has for the type; null where that is not known.
+pub(super) fn words_of(dtype: *const ozarr_dtype) -> Result<Value> {
+    Ok(ozarr_dtype::get(dtype, "dtype")?.words.read(Value::clone))
 }
 
 /// The type of the elements in memory.
@@ -102,8 +112,7 @@ pub unsafe extern "C" fn ozarr_dtype_parse(text: *const c_char, format: i32, out
     entry!("ozarr_dtype_parse", new(out), {
         // SAFETY: a NUL-terminated text, by the function's contract.
         let text = unsafe { self::text(text, "text") }?;
-        let meaning = Meaning::Element(resolve::parse(text, grammar(format)?)?);
-        Ok(DtypeObject::new(meaning, Some(text.into())))
+        Ok(DtypeObject::worded(resolve::parse(text, grammar(format)?)?, json::parse_text(text).unwrap_or_default()))
     })
 }
 
@@ -148,7 +157,7 @@ pub unsafe extern "C" fn ozarr_dtype_struct(size: usize, out: *mut *mut ozarr_dt
         if size == 0 || size > crate::dtype::MAX_LENGTH as usize {
             bail!(Argument, "the argument `size` is {size}, expected 1 to {}", crate::dtype::MAX_LENGTH);
         }
-        Ok(DtypeObject::new(Meaning::Growing(Vec::new(), size), None))
+        Ok(DtypeObject::new(Meaning::Growing(Vec::new(), size), Value::Null))
     })
 }
 
@@ -182,8 +191,10 @@ pub unsafe extern "C" fn ozarr_dtype_add_field(
             Meaning::Element(ElementType { data_type: DataType::Struct(s), .. }) => (s.fields().to_vec(), s.size()),
             Meaning::Element(other) => bail!(Argument, "the argument `dtype` is {}, expected a struct", other.data_type.name()),
         };
+        let words = parse_v3::with_field(&dtype.words.read(Value::clone), fields.len(), field.words.read(Value::clone));
         fields.push(Field { name: name.into(), offset, element, shape });
         Struct::check(&fields, size).map_err(|e| err!(Argument, "{}", e.message()))?;
+        drop(dtype.words.replace(words));
         drop(dtype.value.replace(Meaning::Growing(fields, size)));
         Ok(())
     })
@@ -200,7 +211,7 @@ pub unsafe extern "C" fn ozarr_dtype_free(dtype: *mut ozarr_dtype) {
 /// Errors: none of its own.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_array_copy_dtype(array: *const ozarr_array, out: *mut *mut ozarr_dtype) -> ozarr_status {
-    entry!("ozarr_array_copy_dtype", new(out), handles(array), { Ok(DtypeObject::of(array.stored_type())) })
+    entry!("ozarr_array_copy_dtype", new(out), handles(array), { Ok(DtypeObject::worded(array.stored_type(), array.type_words())) })
 }
 
 /// Makes a specification for an array of that data type, else as `ozarr_spec_new`. A struct is stored
@@ -227,9 +238,7 @@ pub unsafe extern "C" fn ozarr_spec_new_dtype(
         if element.swapped() {
             spec.set_byte_order(ByteOrder::Big)?;
         }
-        if let Some(words) = &ozarr_dtype::get(dtype, "dtype")?.words {
-            spec.set_type_words(words);
-        }
+        spec.set_type_words(words_of(dtype)?);
         Ok(Specification::new(spec))
     })
 }
@@ -267,4 +276,70 @@ pub(super) unsafe fn bytes_of<'a>(data_type: DataType, value: *const c_void, siz
     }
     // SAFETY: not NULL; the rest is the caller's promise.
     Ok(unsafe { std::slice::from_raw_parts(value.cast(), size) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::dtype_info::ozarr_dtype_copy_field_dtype;
+    use super::super::types::OZARR_INT8;
+    use super::*;
+    use crate::node::{Array, Context, Create, Spec, Store};
+    use std::ffi::{CStr, CString};
+    use std::ptr::{null, null_mut};
+
+    const RAW: &str = r#"{"name":"raw_bytes","configuration":{"length_bytes":3}}"#;
+
+    /// The handle that a function makes.
+    fn made<T>(make: impl FnOnce(*mut *mut T) -> ozarr_status) -> *mut T {
+        let mut out = null_mut();
+        assert_eq!(make(&mut out), 0);
+        out
+    }
+
+    fn structure(fields: &[(&CStr, usize, *const ozarr_dtype)]) -> *mut ozarr_dtype {
+        // SAFETY: open handles, NUL-terminated texts, no shapes.
+        unsafe {
+            let whole = made(|out| ozarr_dtype_struct(8, out));
+            for (name, offset, field) in fields {
+                assert_eq!(ozarr_dtype_add_field(whole, name.as_ptr(), *offset, *field, 0, null()), 0);
+            }
+            whole
+        }
+    }
+
+    fn spec_of(dtype: *const ozarr_dtype) -> Spec {
+        // SAFETY: an open handle and one length.
+        let spec = made(|out| unsafe { ozarr_spec_new_dtype(dtype, 1, [4].as_ptr(), out) });
+        let value = ozarr_spec::get(spec, "spec").unwrap().value.read(Spec::clone);
+        ozarr_spec::free(spec, "spec").unwrap();
+        value
+    }
+
+    #[test]
+    fn raw_bytes_keep_their_name_in_structs_and_in_what_is_copied() {
+        let text = CString::new(RAW).unwrap();
+        // SAFETY: a NUL-terminated text.
+        let raw = made(|out| unsafe { ozarr_dtype_parse(text.as_ptr(), 3, out) });
+        // SAFETY: a number.
+        let number = made(|out| unsafe { ozarr_dtype_of(OZARR_INT8, out) });
+        let whole = structure(&[(c"n", 0, number), (c"x", 4, raw)]);
+        let array = Array::create(&Store::memory(&Context::default()), "a", &spec_of(whole), Create::New).unwrap();
+        let array = ozarr_array::insert(array).unwrap();
+        // SAFETY: an open handle.
+        let copied = made(|out| unsafe { ozarr_array_copy_dtype(array, out) });
+        // SAFETY: as above.
+        let field = made(|out| unsafe { ozarr_dtype_copy_field_dtype(copied, 1, out) });
+        let nested = structure(&[(c"s", 0, copied)]);
+
+        let of_field = |name: &str, data_type: &str| format!(r#"{{"name":"{name}","data_type":{data_type}}}"#);
+        let of_struct = |fields: &str| format!(r#"{{"name":"struct","configuration":{{"fields":[{fields}]}}}}"#);
+        let two = of_struct(&[of_field("n", r#""int8""#), of_field("x", RAW)].join(","));
+        let (two, three) = (two.as_str(), of_struct(&of_field("s", &two)));
+        for (dtype, want) in [(raw, RAW), (whole, two), (copied, two), (field, RAW), (nested, three.as_str())] {
+            let document = json::parse_text(&spec_of(dtype).to_json().unwrap()).unwrap();
+            assert_eq!(document["data_type"].to_string(), want);
+        }
+        [raw, number, whole, copied, field, nested].into_iter().for_each(|dtype| ozarr_dtype::free(dtype, "dtype").unwrap());
+        ozarr_array::free(array, "array").unwrap();
+    }
 }

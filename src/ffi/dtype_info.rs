@@ -2,7 +2,7 @@
 //!
 //! What a data type is made of: class, byte order, unit, fields, and its values as JSON.
 
-use super::dtype::{DtypeObject, Meaning, bytes_of, element_of};
+use super::dtype::{DtypeObject, Meaning, bytes_of, element_of, words_of};
 use super::entry;
 use super::status::ozarr_status;
 use super::strings::{not_null, position, put, put_text};
@@ -251,7 +251,15 @@ pub unsafe extern "C" fn ozarr_dtype_field_offset(dtype: *const ozarr_dtype, ind
 /// `OZARR_ERR_ARGUMENT` for a struct without fields.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_dtype_copy_field_dtype(dtype: *const ozarr_dtype, index: i64, out: *mut *mut ozarr_dtype) -> ozarr_status {
-    entry!("ozarr_dtype_copy_field_dtype", new(out), { Ok(DtypeObject::of(field(dtype, index)?.element)) })
+    entry!("ozarr_dtype_copy_field_dtype", new(out), {
+        let found = field(dtype, index)?;
+        let place = match element_of(dtype, "dtype")?.data_type {
+            DataType::Struct(s) => s.fields().iter().position(|f| f.name == found.name),
+            _ => None,
+        };
+        let words = words_of(dtype)?;
+        Ok(DtypeObject::worded(found.element, place.map_or(Value::Null, |i| parse_v3::type_of_field(&words, i).clone())))
+    })
 }
 
 /// Gets the rank of a field (0 for one value) and its shape: `shape` has a capacity of `cap` numbers,

@@ -24,6 +24,11 @@ impl Array {
         }
     }
 
+    /// Returns the type as a document of version 3 has it; null in version 2.
+    pub fn type_words(&self) -> Value {
+        self.state().meta.document["data_type"].clone()
+    }
+
     /// Returns the bytes of all elements in memory; `None` if elements are of variable length, or the number does not fit in 64 bits.
     pub fn element_bytes(&self) -> Option<u64> {
         let item = if self.data_type().is_variable() { None } else { Some(self.data_type().size() as u64) };

@@ -170,8 +170,14 @@ fn to_object(s: &Struct, given: &Value) -> Value {
     json!({"name": "struct", "configuration": {"fields": s.fields().iter().enumerate().map(field).collect::<Value>()}})
 }
 
+/// A `data_type` as [`to_json_as`] takes it, of a struct whose first `count` fields are those of `given`, with one more of the type `last`.
+pub fn with_field(given: &Value, count: usize, last: Value) -> Value {
+    let types = (0..count).map(|i| type_of_field(given, i).clone()).chain([last]);
+    json!({"configuration": {"fields": types.map(|data_type| json!({"data_type": data_type})).collect::<Value>()}})
+}
+
 /// The type of a field in a `data_type` of either form of structs; null where it has no such field.
-pub(super) fn type_of_field(data_type: &Value, i: usize) -> &Value {
+pub fn type_of_field(data_type: &Value, i: usize) -> &Value {
     let field = &data_type["configuration"]["fields"][i];
     if field.as_array().is_some() { &field[1] } else { &field["data_type"] }
 }

@@ -214,9 +214,9 @@ impl Spec {
         Ok(())
     }
 
-    /// The text that the type was made of. A document of version 3 has raw bytes by the name that it has there (J-12).
-    pub fn set_type_words(&mut self, text: &str) {
-        if let Ok(words) = json::parse_text(text) {
+    /// The `data_type` that the type was made of, or null. A document of version 3 has raw bytes by the name that they have there (J-12).
+    pub fn set_type_words(&mut self, words: Value) {
+        if !words.is_null() {
             self.document.insert("data_type".into(), words);
         }
     }
@@ -928,7 +928,7 @@ mod tests {
             let meta = v3::array_from(json::parse_object(text(&data_type, &fill).as_bytes(), 1 << 20).unwrap()).unwrap();
             let mut asked = Spec::new(meta.data_type, &[4]).unwrap();
             asked.set_fill_json(&fill).unwrap();
-            asked.set_type_words(&data_type);
+            asked.set_type_words(json::parse_text(&data_type).unwrap());
             let mut copy = Spec::like(&meta, Map::new(), None, &mut Vec::new()).unwrap();
             for spec in [&Spec::from_json(&text(&data_type, &fill)).unwrap(), &asked, &copy] {
                 let d = document(spec);
