@@ -1,6 +1,7 @@
 //! Arrays: opening, creating, and reading and writing through the engine. Changes of the shape are in `resize`.
 //! Specification: v2, "Arrays"; v3 core, "Array metadata".
 
+use super::current::{Current, Replaced};
 use super::document::array_document;
 use super::lost::OpenArray;
 use super::state::{ArrayState, Handling, store_waiting};
@@ -15,7 +16,6 @@ use crate::engine::{
     self, ArrayCache, BoundArray, Changes, ChunkCache, CoordinateSelection, Growing, Growths, Memory, Selection, WriteBack,
 };
 use crate::error::{Result, bail, err};
-use crate::fork::ForkPreserved;
 use crate::grid::Grid;
 use crate::limits::Dims;
 use crate::metadata::lint::{self, Finding, Severity};
@@ -31,8 +31,7 @@ pub struct Array(Arc<ArrayInner>, Arc<Attributes>);
 struct ArrayInner {
     store: Store,
     path: String,
-    state: ForkPreserved<Arc<ArrayState>>,
-    handling: ForkPreserved<Handling>,
+    now: Current,
     /// The document comes from consolidated metadata: good enough for reading, to be looked at again before writing. One that was exported
     /// by another process is the document itself.
     listed: AtomicBool,
@@ -43,7 +42,7 @@ struct ArrayInner {
 impl Drop for ArrayInner {
     fn drop(&mut self) {
         // A thread of the pool may have the array a moment longer; the files are closed now.
-        if let Ok(bound) = &self.state.read(Arc::clone).bound {
+        if let Ok(bound) = &self.now.state().bound {
             // Errors are ignored in `drop`; close the array to see them.
             let _ = store_waiting(bound);
             bound.open_shards.forget_all();
@@ -99,10 +98,10 @@ impl Array {
         let attributes = Attributes::new((store, &path), (meta.format, meta.dialect), Some(meta.data_type), known);
         let stats = Counters::below(store.stats());
         let handling = Handling { cache: store.context().chunk_cache().map(ChunkCache::for_array), ..Handling::default() };
-        let state = ForkPreserved::new(Arc::new(ArrayState::new(store, &path, meta, &handling)?.counting(&stats)));
+        let state = ArrayState::new(store, &path, meta, &handling)?.counting(&stats);
         let (_open, listed) = (OpenArray::new(store, &path, &handling.growths), AtomicBool::new(listed));
-        let (store, handling) = (store.clone(), ForkPreserved::new(handling));
-        Ok(Array(Arc::new(ArrayInner { store, path, state, handling, listed, stats, _open }), Arc::new(attributes)))
+        let (store, now) = (store.clone(), Current::new(state, handling));
+        Ok(Array(Arc::new(ArrayInner { store, path, now, listed, stats, _open }), Arc::new(attributes)))
     }
 
     /// The same array for another handle, which collects changes of the attributes for itself.
@@ -309,7 +308,7 @@ impl Array {
         new.iter().try_for_each(|new| fits(new, &*self.state().bound(&self.0.path)?))?;
         let mut is_set = false;
         while !is_set {
-            let old = self.0.handling.read(|handling| handling.write_back.clone());
+            let old = self.0.now.handling(|handling| handling.write_back.clone());
             old.iter().try_for_each(|old| engine::flush_and_close(&self.state().bound(&self.0.path)?, old))?;
             // Another thread may have set one meanwhile.
             let is_old = |now: &Option<Arc<WriteBack>>| now.as_ref().map(Arc::as_ptr) == old.as_ref().map(Arc::as_ptr);
@@ -329,22 +328,22 @@ impl Array {
     /// The keys of chunks that this handle changed, a line for each; `None` where they are not listed.
     pub fn changes(&self) -> Option<String> {
         self.settle();
-        self.0.handling.read(|handling| handling.changes.as_ref().map(|changes| changes.lines()))
+        self.0.now.handling(|handling| handling.changes.as_ref().map(|changes| changes.lines()))
     }
 
     /// Whether chunks that hold only the fill value are stored all the same.
     pub fn writes_fill_chunks(&self) -> bool {
-        self.0.handling.read(|handling| handling.write_fill_chunks)
+        self.0.now.handling(|handling| handling.write_fill_chunks)
     }
 
     /// The most bytes of decoded chunks that are kept; 0: none are.
     pub fn chunk_cache(&self) -> usize {
-        self.0.handling.read(|handling| handling.cache.as_ref().map_or(0, ArrayCache::limit))
+        self.0.now.handling(|handling| handling.cache.as_ref().map_or(0, ArrayCache::limit))
     }
 
     /// The most bytes of parts of chunks that wait to be written; 0: nothing waits.
     pub fn write_back(&self) -> usize {
-        self.0.handling.read(|handling| handling.write_back.as_ref().map_or(0, |kept| kept.limit()))
+        self.0.now.handling(|handling| handling.write_back.as_ref().map_or(0, |kept| kept.limit()))
     }
 
     /// Stores what waits to be written. What cannot be stored goes on waiting.
@@ -354,18 +353,7 @@ impl Array {
 
     /// Changes how this handle treats its chunks.
     fn handle(&self, change: impl FnOnce(&mut Handling)) {
-        let handling = self.0.handling.write(|handling| {
-            change(handling);
-            handling.clone()
-        });
-        drop(self.0.state.write(|state| {
-            let Ok(bound) = &state.bound else { return None };
-            let store_fill_chunks = handling.write_fill_chunks || !state.meta.fill.defined;
-            let Handling { cache, write_back, changes, .. } = handling;
-            let bound = Ok(Arc::new(BoundArray { store_fill_chunks, cache, write_back, changes, ..(**bound).clone() }));
-            let changed = state.like(state.meta.clone(), bound);
-            Some(std::mem::replace(state, Arc::new(changed)))
-        }));
+        self.0.now.handle(change);
     }
 
     /// The attributes.
@@ -399,7 +387,7 @@ impl Array {
 
     /// Returns the current state.
     pub(super) fn state(&self) -> Arc<ArrayState> {
-        self.0.state.read(Arc::clone)
+        self.0.now.state()
     }
 
     /// Tells writes of this handle that are under way, or begin now, that the array gets longer, until what is given is dropped: they keep what
@@ -411,14 +399,14 @@ impl Array {
     /// The state of a document that was just read or written.
     pub(super) fn state_of(&self, meta: ArrayMeta) -> Result<ArrayState> {
         self.lose_waiting();
-        let handling = Handling { before: Some(self.state()), ..self.0.handling.read(Handling::clone) };
+        let handling = Handling { before: Some(self.state()), ..self.0.now.handling(Handling::clone) };
         let state = ArrayState::new(&self.0.store, &self.0.path, meta, &handling)?;
         Ok(state.counting(&self.0.stats).at_home_of(&self.state()))
     }
 
     /// The state in which an array that gets longer will be, which writes what is new.
     pub(super) fn grown_state_of(&self, meta: ArrayMeta) -> Result<ArrayState> {
-        let mut handling = Handling { before: Some(self.state()), ..self.0.handling.read(Handling::clone) };
+        let mut handling = Handling { before: Some(self.state()), ..self.0.now.handling(Handling::clone) };
         handling.growths = handling.growths.with_own();
         Ok(ArrayState::new(&self.0.store, &self.0.path, meta, &handling)?.counting(&self.0.stats).at_home_of(&self.state()))
     }
@@ -426,8 +414,8 @@ impl Array {
     /// Uses that state, of the document itself, from now on, and gives it as what [`Array::state`] gives until it changes again; and the
     /// one before.
     pub(super) fn set_state(&self, state: ArrayState) -> (Arc<ArrayState>, Arc<ArrayState>) {
-        let state = self.before_state(state);
-        let before = self.0.state.replace(state.clone());
+        self.before_state(&state);
+        let Replaced { state, before, .. } = self.0.now.replace(state);
         self.after_state(&state.meta.shape);
         (state, before)
     }
@@ -435,23 +423,20 @@ impl Array {
     /// Uses a state of a document that was read while `seen` was the handle's, unless another thread has given it another one since, which
     /// may be newer; false then.
     pub(super) fn set_state_after(&self, seen: &Arc<ArrayState>, state: ArrayState) -> bool {
-        let state = self.before_state(state);
-        let before = self.0.state.write(|now| Arc::ptr_eq(now, seen).then(|| std::mem::replace(now, state.clone())));
-        if before.is_some() {
-            self.after_state(&state.meta.shape);
-        }
-        before.is_some()
+        self.before_state(&state);
+        let replaced = self.0.now.replace_after(seen, state);
+        replaced.iter().for_each(|replaced| self.after_state(&replaced.state.meta.shape));
+        replaced.is_some()
     }
 
     /// Forgets what is kept for reading of an array whose chunks are others in the state that comes.
-    fn before_state(&self, state: ArrayState) -> Arc<ArrayState> {
-        if let Some(cache) = self.0.handling.read(|handling| handling.cache.clone()) {
+    fn before_state(&self, state: &ArrayState) {
+        if let Some(cache) = self.0.now.handling(|handling| handling.cache.clone()) {
             let alike = ArrayMeta { shape: state.meta.shape.clone(), ..self.state().meta.clone() };
             if alike.difference(&state.meta).is_some() {
                 cache.forget_all();
             }
         }
-        Arc::new(state)
     }
 
     /// The handle has another state, whose lengths are `shape`.
@@ -462,7 +447,7 @@ impl Array {
 
     /// What counts how often the handle makes the array longer and shorter.
     pub(super) fn growths(&self) -> Growths {
-        self.0.handling.read(|handling| handling.growths.clone())
+        self.0.now.handling(|handling| handling.growths.clone())
     }
 }
 

@@ -25,6 +25,7 @@ mod converted;
 mod copied_documents;
 mod copy;
 mod create_array;
+mod current;
 mod cut;
 mod cut_watch;
 mod dimensions;
@@ -142,6 +143,8 @@ mod tests_hier;
 mod tests_left;
 #[cfg(test)]
 mod tests_lint;
+#[cfg(test)]
+mod tests_meanwhile;
 #[cfg(test)]
 mod tests_picks;
 #[cfg(test)]

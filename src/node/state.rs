@@ -22,6 +22,8 @@ use std::sync::Arc;
 /// How this handle treats its chunks, whatever the document says.
 #[derive(Clone, Default)]
 pub(super) struct Handling {
+    /// How often it was changed.
+    pub changed: u64,
     /// Chunks that hold only the fill value are stored all the same.
     pub write_fill_chunks: bool,
     /// Where decoded chunks are kept for reading.
@@ -48,6 +50,8 @@ pub(super) struct ArrayState {
     pub chunk_store: SharedStore,
     /// What was found of the chunks' keys that the document does not say: the id of its row in docs/formats.md, and the text for the log.
     pub guessed: Option<Guess>,
+    /// Which of its handle's settings it has: how often they had been changed.
+    settings: u64,
     /// Keeps the functions of a registered data type and chunk key encoding for as long as the array is open.
     functions: Functions,
 }
@@ -110,7 +114,22 @@ impl ArrayState {
             Err(e) if matches!(e.kind(), ErrorKind::Unsupported | ErrorKind::Extension | ErrorKind::Limit) => Err(e),
             Err(e) => return Err(e),
         };
-        Ok(ArrayState { meta, bound, inner_chunk, chunks, chunk_store, guessed, functions })
+        let settings = handling.changed;
+        Ok(ArrayState { meta, bound, inner_chunk, chunks, chunk_store, guessed, settings, functions })
+    }
+
+    /// Gives this state the settings of its handle, unless it has them, and returns those that it had, to be dropped where that may take time.
+    pub fn take_settings(&mut self, handling: &Handling) -> Option<Handling> {
+        if std::mem::replace(&mut self.settings, handling.changed) == handling.changed {
+            return None;
+        }
+        let bound = Arc::make_mut(self.bound.as_mut().ok()?);
+        bound.store_fill_chunks = handling.write_fill_chunks || !self.meta.fill.defined;
+        let mut had = handling.clone();
+        std::mem::swap(&mut bound.cache, &mut had.cache);
+        std::mem::swap(&mut bound.write_back, &mut had.write_back);
+        std::mem::swap(&mut bound.changes, &mut had.changes);
+        Some(had)
     }
 
     /// Returns this state with its work counted in `stats`.
@@ -165,6 +184,7 @@ impl ArrayState {
             chunks: self.chunks.clone(),
             chunk_store: self.chunk_store.clone(),
             guessed: self.guessed,
+            settings: self.settings,
             functions: self.functions.clone(),
         }
     }
