@@ -348,7 +348,13 @@ impl Array {
 
     /// Stores what waits to be written. What cannot be stored goes on waiting.
     pub(super) fn store_waiting(&self) -> Result<()> {
-        self.state().bound.as_ref().map_or(Ok(()), store_waiting)
+        let state = self.state();
+        if let Ok(bound) = &state.bound {
+            return store_waiting(bound);
+        }
+        // The document may name codecs by now that are not known.
+        let waits = self.0.now.handling(|handling| handling.write_back.clone()).is_some_and(|kept| kept.bytes() > 0);
+        if waits { state.bound(&self.0.path).map(drop) } else { Ok(()) }
     }
 
     /// Changes how this handle treats its chunks.
@@ -397,9 +403,11 @@ impl Array {
     }
 
     /// The state of a document that was just read or written.
-    pub(super) fn state_of(&self, meta: ArrayMeta) -> Result<ArrayState> {
+    pub(super) fn state_of(&self, mut meta: ArrayMeta) -> Result<ArrayState> {
         self.lose_waiting();
-        let handling = Handling { before: Some(self.state()), ..self.0.now.handling(Handling::clone) };
+        let before = self.state();
+        meta.keep_registered(&before.meta);
+        let handling = Handling { before: Some(before), ..self.0.now.handling(Handling::clone) };
         let state = ArrayState::new(&self.0.store, &self.0.path, meta, &handling)?;
         Ok(state.counting(&self.0.stats).at_home_of(&self.state()))
     }

@@ -34,7 +34,8 @@ pub(super) struct Handling {
     pub changes: Option<Arc<Changes>>,
     /// Counts how often the array is made longer.
     pub growths: Growths,
-    /// The state before, whose transformers are used on: they may keep what was put into them.
+    /// The state before, whose transformers and codecs are used on: transformers may keep what was put into them, and what is registered may be
+    /// another codec by now.
     pub before: Option<Arc<ArrayState>>,
 }
 
@@ -50,6 +51,8 @@ pub(super) struct ArrayState {
     pub chunk_store: SharedStore,
     /// What was found of the chunks' keys that the document does not say: the id of its row in docs/formats.md, and the text for the log.
     pub guessed: Option<Guess>,
+    /// The codecs for chunks of any shape, where all are known.
+    chain: Option<Chain>,
     /// Which of its handle's settings it has: how often they had been changed.
     settings: u64,
     /// Keeps the functions of a registered data type and chunk key encoding for as long as the array is open.
@@ -62,7 +65,8 @@ type Functions = (Option<Arc<dyn TypeCalls>>, Option<Arc<dyn KeyCalls>>);
 impl ArrayState {
     pub fn new(store: &Store, path: &str, mut meta: ArrayMeta, handling: &Handling) -> Result<ArrayState> {
         let (chunks, guessed) = find_chunks(store, path, &mut meta)?;
-        let chain = Chain::parse(&meta.codecs, meta.data_type, meta.shape.len());
+        let known = handling.before.as_ref().and_then(|before| before.chain_of(&meta)).map(Ok);
+        let chain = known.unwrap_or_else(|| Chain::parse(&meta.codecs, meta.data_type, meta.shape.len()));
         let mut fill = meta.fill.try_element(meta.data_type)?;
         let chain = chain.and_then(|chain| chain.check_missing(&fill).map(|()| chain));
         let mut fill_bytes: Arc<[u8]> = Arc::default();
@@ -84,7 +88,8 @@ impl ArrayState {
         let any_thread = functions.1.as_ref().is_none_or(|keys| keys.any_thread())
             && chunk_store.any_thread()
             && chain.as_ref().map_or(true, |chain| chain.any_thread());
-        let clipped = chain.as_ref().ok().filter(|_| store.options().clipped).map(|chain| Arc::new(chain.clone()));
+        let known = chain.as_ref().ok().cloned();
+        let clipped = known.as_ref().filter(|_| store.options().clipped).map(|chain| Arc::new(chain.clone()));
         let bound = match chain.and_then(|chain| Ok((bind_largest(&chain, &meta.grid, &meta.shape)?, chain))) {
             Ok((bound, chain)) => Ok(Arc::new(BoundArray {
                 store: chunk_store.clone(),
@@ -115,7 +120,13 @@ impl ArrayState {
             Err(e) => return Err(e),
         };
         let settings = handling.changed;
-        Ok(ArrayState { meta, bound, inner_chunk, chunks, chunk_store, guessed, settings, functions })
+        Ok(ArrayState { meta, bound, inner_chunk, chunks, chunk_store, guessed, chain: known, settings, functions })
+    }
+
+    /// The codecs of this array where those of another document of it are the same: an array keeps what it was opened with.
+    fn chain_of(&self, meta: &ArrayMeta) -> Option<Chain> {
+        let is_same = self.meta.codecs == meta.codecs && self.meta.data_type == meta.data_type && self.meta.shape.len() == meta.shape.len();
+        self.chain.clone().filter(|_| is_same)
     }
 
     /// Gives this state the settings of its handle, unless it has them, and returns those that it had, to be dropped where that may take time.
@@ -184,6 +195,7 @@ impl ArrayState {
             chunks: self.chunks.clone(),
             chunk_store: self.chunk_store.clone(),
             guessed: self.guessed,
+            chain: self.chain.clone(),
             settings: self.settings,
             functions: self.functions.clone(),
         }

@@ -1,10 +1,16 @@
-//! Tests of what other threads do in the middle of a call: settings.
+//! Tests of what other threads do in the middle of a call: settings, and registering.
 
-use super::tests::{own, read_all, spec, view};
+use super::tests::{kind, own, read_all, spec, view, write_all};
 use super::tests_store::{Next, Told};
 use super::*;
+use crate::codec::registered::{Class, Codec, Opened, Size};
+use crate::dtype::registered::TypeCalls;
+use crate::dtype::registration::{self, Description};
+use crate::dtype::{DataType, parse_v3};
 use crate::engine::Selection;
-use crate::error::Result;
+use crate::error::{ErrorKind, Result};
+use crate::grid::registered::KeyCalls;
+use crate::limits::Dims;
 use crate::store::SharedStore;
 use crate::store::memory::MemoryStore;
 use std::sync::{Arc, Mutex};
@@ -121,4 +127,144 @@ fn settings_that_come_while_another_call_changes_the_array_stay() {
         write_box(&array, &[1], &[1], 6).unwrap();
         assert_eq!((array.write_back(), stored(&array)[1]), (0, 6), "{name}");
     }
+}
+
+/// A codec, a data type and the keys of chunks: what they make depends on the number.
+struct Kept(u8);
+
+impl Kept {
+    fn turn(&self, from: &[u8], to: &mut [u8]) {
+        to.iter_mut().zip(from).for_each(|(to, from)| *to = from ^ self.0);
+    }
+}
+
+impl Codec for Kept {
+    fn class(&self) -> Class {
+        Class::Bytes
+    }
+    fn open(&self, _: &str, _: bool, input: DataType) -> Result<(Arc<dyn Opened>, DataType)> {
+        Ok((Arc::new(Kept(self.0)), input))
+    }
+}
+
+impl Opened for Kept {
+    fn any_thread(&self) -> bool {
+        true
+    }
+    fn encoded_size(&self, decoded: usize) -> Result<Size> {
+        Ok(Size::Exact(decoded))
+    }
+    fn encode(&self, src: &[u8], dst: &mut [u8]) -> Result<usize> {
+        self.turn(src, dst);
+        Ok(src.len())
+    }
+    fn decode(&self, src: &[u8], dst: &mut [u8]) -> Result<usize> {
+        self.turn(src, dst);
+        Ok(src.len())
+    }
+}
+
+impl TypeCalls for Kept {
+    fn any_thread(&self) -> bool {
+        true
+    }
+    fn encode(&self, memory: &[u8], file: &mut [u8]) -> Result<()> {
+        self.turn(memory, file);
+        Ok(())
+    }
+    fn decode(&self, file: &[u8], memory: &mut [u8]) -> Result<()> {
+        self.turn(file, memory);
+        Ok(())
+    }
+    fn fill_from_json(&self, _: &str, element: &mut [u8]) -> Result<()> {
+        element.fill(0);
+        Ok(())
+    }
+    fn fill_to_json(&self, _: &[u8]) -> Result<String> {
+        Ok("0".into())
+    }
+}
+
+impl KeyCalls for Kept {
+    fn any_thread(&self) -> bool {
+        true
+    }
+    fn check(&self, _: &str) -> Result<()> {
+        Ok(())
+    }
+    fn encode(&self, _: &str, index: &[u64]) -> Result<String> {
+        Ok(format!("k{}.{}", self.0, index[0]))
+    }
+    fn decode(&self, _: &str, tail: &str, _: usize) -> Result<Option<Dims>> {
+        let index = tail.strip_prefix(&format!("k{}.", self.0)).and_then(|index| index.parse().ok());
+        Ok(index.map(|index| Dims::from_elem(index, 1)))
+    }
+}
+
+/// Changes of a document, after each of which it is read again.
+const CHANGES: [fn(&Array); 4] = [
+    |array| array.refresh().unwrap(),
+    |array| array.set_dimension_names(&[Some("t".into())]).unwrap(),
+    |array| array.resize(&[9], false).unwrap(),
+    |array| own!(array.append(0, 1, &view(&mut [8], &[1])).unwrap()),
+];
+
+#[test]
+fn an_open_array_keeps_what_was_registered_when_it_was_opened() {
+    let register = |number: u8, replace: bool| {
+        crate::codec::registered::register(Some("test.kept"), None, Arc::new(Kept(number)), replace).unwrap();
+        registered_keys::register("test.kept", Arc::new(Kept(number)), replace).unwrap();
+        let description =
+            Description { v3: Some("test.kept"), v2: None, size: 4, ordered: false, memory: Some(DataType::Int32), fills: true };
+        registration::register(&description, Arc::new(Kept(number)), replace).unwrap();
+    };
+    for change in CHANGES {
+        register(0x55, false);
+        let mut specs: Vec<Spec> = (0..3).map(|_| spec(&[8], &[4])).collect();
+        specs[0].set_codecs_json(r#"[{"name": "bytes", "configuration": {"endian": "little"}}, "test.kept"]"#).unwrap();
+        let keys = registered_keys::find("test.kept", || "{}".into()).unwrap().unwrap();
+        specs[1].set_key_encoding(KeyEncoding::Registered(keys)).unwrap();
+        specs[2].set_data_type(parse_v3::parse(&Value::from("test.kept")).unwrap()).unwrap();
+        let store = tests::memory();
+        let arrays: Vec<Array> = (0..3).map(|i| Array::create(&store, &format!("a{i}"), &specs[i], Create::New).unwrap()).collect();
+        for array in &arrays {
+            write_all(array, &mut [7; 8]);
+            array.set_write_back(1 << 20).unwrap();
+            write_box(array, &[1], &[1], 6).unwrap();
+        }
+        register(0x33, true);
+        for (i, array) in arrays.iter().enumerate() {
+            change(array);
+            write_box(array, &[6], &[1], 6).unwrap();
+            array.flush().unwrap();
+            assert_eq!(read_all(array)[..8], [7, 6, 7, 7, 7, 7, 6, 7], "{i}");
+        }
+        register(0x55, true);
+        for array in &arrays {
+            assert_eq!(stored(array), read_all(array), "{}", array.path());
+        }
+        // Without a registration.
+        let array = &arrays[0];
+        write_box(array, &[2], &[1], 6).unwrap();
+        assert!(crate::codec::registered::unregister("test.kept"));
+        change(array);
+        array.flush().unwrap();
+        assert_eq!(read_all(array)[..8], [7, 6, 6, 7, 7, 7, 6, 7]);
+        assert!(registered_keys::unregister("test.kept") && registration::unregister("test.kept"));
+    }
+}
+
+#[test]
+fn what_waits_is_told_of_where_the_document_names_other_codecs_by_now() {
+    let store = tests::memory();
+    let array = Array::create(&store, "a", &spec(&[8], &[4]), Create::New).unwrap();
+    array.set_write_back(1 << 20).unwrap();
+    write_box(&array, &[1], &[1], 6).unwrap();
+    let text = tests::text(&store, "a/zarr.json").unwrap();
+    tests::put(&store, "a/zarr.json", &text.replace("\"bytes\"", "\"test.none\""));
+    array.refresh().unwrap();
+    assert_eq!([kind(array.flush()), kind(array.close()), kind(array.resize(&[9], false))], [ErrorKind::Unsupported; 3]);
+    tests::put(&store, "a/zarr.json", &text);
+    array.refresh().and_then(|()| array.flush()).unwrap();
+    assert_eq!(stored(&array)[1], 6);
 }
