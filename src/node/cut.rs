@@ -3,6 +3,7 @@
 
 use super::document::{self, array_document};
 use super::listed_lengths::Lengths;
+use super::state::ArrayState;
 use super::{Array, Store, marker, upkeep};
 use crate::error::Result;
 use crate::limits::Dims;
@@ -22,10 +23,11 @@ impl Array {
         marker::put(self.store(), self.path(), marker::RESIZE, &[(KEPT, number_list(old))])
     }
 
-    /// Keeps writes that began before the array became shorter from what is behind its new end.
-    pub(super) fn cut_waiting(&self, old: &[u64], shape: &[u64]) {
-        self.growths().cut(shape);
-        let state = self.state();
+    /// Uses the state of an array that was `old` and is shorter by now, and keeps writes that began before from what is behind its new end.
+    pub(super) fn set_cut_state(&self, old: &[u64], next: ArrayState) {
+        self.growths().cut(&next.meta.shape);
+        let (state, _) = self.set_state(next.knowing_cut());
+        let shape = &state.meta.shape;
         let Ok((bound, kept)) = state.bound.as_ref().map(|bound| (bound, &bound.write_back)) else { return };
         for d in (0..shape.len()).filter(|&d| shape[d] < old[d]) {
             kept.iter().for_each(|kept| kept.drop_from(&bound.grid, d, shape[d]));

@@ -64,9 +64,10 @@ impl Array {
                 self.settle();
                 self.begin_cut(gone)?;
             }
-            self.publish_shape(&old, next, (&text, condition))?;
-            if gone.is_some() {
-                self.cut_waiting(&old, &shape);
+            self.store_shape(&old, &next, (&text, condition))?;
+            match gone {
+                Some(_) => self.set_cut_state(&old, next),
+                None => drop(self.set_state(next)),
             }
             if kept.is_some_and(|kept| shape.iter().zip(&kept).all(|(new, kept)| new >= kept)) {
                 self.end_cut()?;
@@ -272,12 +273,18 @@ impl Array {
 
     /// Stores the document of `next` in place of the text `before` on a condition, unless the shape stays that of `old`, and uses it from now on.
     fn publish_shape(&self, old: &[u64], next: ArrayState, (before, condition): (&[u8], Condition)) -> Result<()> {
+        self.store_shape(old, &next, (before, condition))?;
+        self.set_state(next);
+        Ok(())
+    }
+
+    /// Stores the document of `next` as [`Array::publish_shape`] does.
+    fn store_shape(&self, old: &[u64], next: &ArrayState, (before, condition): (&[u8], Condition)) -> Result<()> {
         if next.meta.shape.as_slice() != old {
             let key = path::join(self.path(), array_document(next.meta.format));
             document::check_there(self.store(), &key)?;
             document::publish_over(self.store(), &key, &next.meta.document, before, condition)?;
         }
-        self.set_state(next);
         Ok(())
     }
 

@@ -161,6 +161,11 @@ impl ArrayState {
         self.with(|bound| bound.growths = growths)
     }
 
+    /// Returns this state, which is that of a cut that was just counted.
+    pub fn knowing_cut(self) -> ArrayState {
+        self.with(|bound| bound.growths.know_cut())
+    }
+
     /// Returns this state, which nothing else refers to, with a change of what the engine needs.
     fn with(mut self, change: impl FnOnce(&mut BoundArray)) -> ArrayState {
         if let Ok(bound) = &mut self.bound

@@ -1,4 +1,4 @@
-//! Tests of what other threads do in the middle of a call: settings, and registering.
+//! Tests of what other threads do in the middle of a call: settings, registering, and what waits beside rows that are appended.
 
 use super::tests::{kind, own, read_all, spec, view, write_all};
 use super::tests_store::{Next, Told};
@@ -7,7 +7,7 @@ use crate::codec::registered::{Class, Codec, Opened, Size};
 use crate::dtype::registered::TypeCalls;
 use crate::dtype::registration::{self, Description};
 use crate::dtype::{DataType, parse_v3};
-use crate::engine::Selection;
+use crate::engine::{self, Selection};
 use crate::error::{ErrorKind, Result};
 use crate::grid::registered::KeyCalls;
 use crate::limits::Dims;
@@ -126,6 +126,38 @@ fn settings_that_come_while_another_call_changes_the_array_stay() {
         append(&array);
         write_box(&array, &[1], &[1], 6).unwrap();
         assert_eq!((array.write_back(), stored(&array)[1]), (0, 6), "{name}");
+    }
+}
+
+#[test]
+fn what_waits_beside_a_row_that_is_appended_is_stored_by_other_threads() {
+    // By the handle as it is, and by a call that has begun before the array was cut.
+    for is_old in [false, true] {
+        let due = Due::default();
+        let array = Array::create(&due.in_memory(), "a", &spec(&[12, 8], &[4, 4]), Create::New).unwrap();
+        array.set_write_back(1 << 20).unwrap();
+        let old = array.state().bound("a").unwrap();
+        array.resize(&[10, 8], false).unwrap();
+        let bound = if is_old { old } else { array.state().bound("a").unwrap() };
+        let found = Arc::new(Mutex::new(None));
+        let (read, other, then) = (found.clone(), array.clone(), due.clone());
+        due.set("a/zarr.json opened", move || {
+            write_box(&other, &[9, 0], &[1, 8], 5).unwrap();
+            // The new row waits with this one, and its first chunk is stored.
+            then.set("a/c/2/0", move || {
+                let mut values = [0; 4];
+                let row = Selection::new(&bound.shape, &[9, 4], &[1, 4], None).unwrap();
+                let done = own!(engine::read(&bound, &row, &view(&mut values, &[1, 4])));
+                *read.lock().unwrap() = Some(done.map(|()| values));
+            });
+        });
+        own!(array.append(0, 1, &view(&mut [7; 8], &[1, 8]))).unwrap();
+        assert_eq!(found.lock().unwrap().take().unwrap().unwrap(), [5; 4], "{is_old}");
+        assert_eq!(stored(&array)[64..], [[0; 8], [5; 8], [7; 8]].concat(), "{is_old}");
+        // What is behind a cut comes back no more.
+        write_box(&array, &[9, 0], &[2, 8], 5).unwrap();
+        array.resize(&[9, 8], false).and_then(|()| array.flush()).and_then(|()| array.resize(&[11, 8], false)).unwrap();
+        assert_eq!(stored(&array)[64..], [0; 24], "{is_old}");
     }
 }
 

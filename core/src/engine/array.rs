@@ -269,6 +269,11 @@ impl Growths {
         self.knowing(self.by_now.begun.load(Ordering::Acquire))
     }
 
+    /// Knows of a cut that was just counted: by the state that the cut makes.
+    pub fn know_cut(&mut self) {
+        self.known_cuts = self.by_now.cuts.load(Ordering::Acquire);
+    }
+
     fn knowing(&self, known: u64) -> Growths {
         let (cuts, losses) = (self.by_now.cuts.load(Ordering::Acquire), self.by_now.losses.load(Ordering::Acquire));
         Growths { by_now: self.by_now.clone(), known, known_cuts: cuts, known_losses: losses }
@@ -277,6 +282,11 @@ impl Growths {
     /// Returns the lengths that the array has now, if it was cut since the state was made.
     fn shape_after_cut(&self) -> Option<Dims> {
         (self.by_now.cuts.load(Ordering::Acquire) != self.known_cuts).then(|| self.by_now.shape.read(Dims::clone))
+    }
+
+    /// Returns whether the array is made longer, or shorter, at this moment.
+    pub(super) fn is_under_way(&self) -> bool {
+        self.by_now.begun.load(Ordering::Acquire) != self.by_now.ended.load(Ordering::Acquire)
     }
 
     fn is_longer_by_now(&self) -> bool {
