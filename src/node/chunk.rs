@@ -184,7 +184,8 @@ impl Array {
         let (key, bound) = (self.key_of(chunk)?, self.bound_now());
         // Without its codecs an array has nobody else here that changes chunks.
         let _guard = bound.as_ref().ok().map(|bound| bound.locks.wait(bound.lock_name(&key)));
-        let done = change(&key);
+        let there = bound.as_ref().map_or(Ok(()), |bound| bound.check_there());
+        let done = there.and_then(|()| change(&key));
         if let Ok(bound) = bound {
             bound.key_changed(&key);
         }

@@ -142,13 +142,14 @@ fn erase_keys(store: &Store, path: &str) -> Result<()> {
     if has_names && !path.is_empty() {
         upkeep::after_change(store, &[], Some(path))?;
         note_documents(store, path);
+        lost::tell(store, path);
         return shared.erase_prefix(&prefix).map_err(|e| e.at_key(prefix));
     }
     let below = if has_names || !shared.capabilities().listable { Vec::new() } else { documents_below(store, &prefix)? };
     if !below.is_empty() || (has_names && may_hold_nodes(store, path)?) {
         upkeep::after_change(store, &[], Some(path))?;
-        let own = empty_group(store, path)?;
         lost::tell(store, path);
+        let own = empty_group(store, path)?;
         for key in &below {
             shared.erase(key).map_err(|e| e.at_key(key))?;
             store.note_document(key);
@@ -157,6 +158,7 @@ fn erase_keys(store: &Store, path: &str) -> Result<()> {
         erase_documents(store, path)?;
     } else {
         marker::put(store, path, marker::COPY, &[("from", "".into())])?;
+        lost::tell(store, path);
         // One by one in a folder, whose order is any; elsewhere keys go in their order, chunks before the marker.
         if has_names { erase_around(store, path, marker::COPY)? } else { erase_documents(store, path)? }
     }
@@ -390,7 +392,10 @@ pub(super) fn replace<M>(store: &Store, path: &str, mut publish: impl FnMut(&Sto
         made = Some(publish(&store.beside(beside), "")?);
         // That may have taken hours.
         in_use::refuse(store, path)?;
-        upkeep::after_change(store, &[], Some(path))
+        upkeep::after_change(store, &[], Some(path))?;
+        // Writes that are under way would go on in the new one.
+        lost::tell(store, path);
+        Ok(())
     });
     // What could not be replaced is told of again. The error is the one to tell.
     let replaced = replaced.inspect_err(|_| drop(upkeep::add_missed(store, path)));

@@ -43,7 +43,8 @@ impl OpenArray {
     }
 }
 
-/// Tells the arrays at `path` and below it that they are there no more.
+/// Tells the arrays at `path` and below it that they are there no more: before their keys go, so that writes under way end with the chunk that they
+/// are at, and behind that, for those that were opened meanwhile.
 pub(super) fn tell(store: &Store, path: &str) {
     let (place, of) = (store.place(path), store.place_of());
     let all: Vec<Arc<OpenArray>> = OPEN.get().read(|all| all.iter().filter_map(Weak::upgrade).collect());

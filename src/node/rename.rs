@@ -24,11 +24,8 @@ impl Store {
         self.settle(&path);
         let moved = self.move_node((&path, &to_path), found.format, changed);
         // A node that stays where it was is told of there again. The error is the one to tell.
-        if moved.inspect_err(|_| drop(upkeep::add_missed(self, &path)))? {
-            return Ok(());
-        }
-        lost::tell(self, &path);
-        self.erase_node(&path)
+        let copied = !moved.inspect_err(|_| drop(upkeep::add_missed(self, &path)))?;
+        if copied { self.erase_node(&path) } else { Ok(()) }
     }
 
     /// Moves the keys of a node, or copies them where they cannot be moved; returns whether they were moved. `changed` are groups that were made.
@@ -40,12 +37,14 @@ impl Store {
             upkeep::catch_up(self)?;
             // From here on nothing says any more that it is where it was.
             upkeep::after_change(self, &[], Some(path))?;
-            self.shared().rename_prefix(&path::prefix(path), &path::prefix(to_path))?
+            let moved = self.shared().rename_prefix(&path::prefix(path), &path::prefix(to_path))?;
+            // What is written from now on would be left in a folder of the old name.
+            if moved {
+                lost::tell(self, path);
+            }
+            moved
         };
-        if moved {
-            // Whatever fails from here on, the node is where it was to go.
-            lost::tell(self, path);
-        } else {
+        if !moved {
             upkeep::after_change(self, &changed, None)?;
             // A copy would stay beside what may not be erased.
             self.shared().check_erase(&path::prefix(path))?;

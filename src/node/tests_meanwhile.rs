@@ -1,6 +1,7 @@
-//! Tests of what other threads do in the middle of a call: settings, registering, and what waits beside rows that are appended.
+//! Tests of what other threads do in the middle of a call: settings, replacing, registering, and what waits beside rows that are appended.
 
 use super::tests::{kind, own, read_all, spec, view, write_all};
+use super::tests_growth::Folder;
 use super::tests_store::{Next, Told};
 use super::*;
 use crate::codec::registered::{Class, Codec, Opened, Size};
@@ -158,6 +159,47 @@ fn what_waits_beside_a_row_that_is_appended_is_stored_by_other_threads() {
         write_box(&array, &[9, 0], &[2, 8], 5).unwrap();
         array.resize(&[9, 8], false).and_then(|()| array.flush()).and_then(|()| array.resize(&[11, 8], false)).unwrap();
         assert_eq!(stored(&array)[64..], [0; 24], "{is_old}");
+    }
+}
+
+#[test]
+fn a_write_ends_where_its_array_is_erased_or_replaced_meanwhile() {
+    let changes: [(&str, fn(&Store)); 4] = [
+        ("overwrite", |store| drop(Array::create(store, "g/a", &spec(&[80], &[4]), Create::Overwrite).unwrap())),
+        ("overwrite its group", |store| drop(Group::create(store, "g", None, Create::Overwrite).unwrap())),
+        ("erase", |store| store.erase_node("g/a").unwrap()),
+        ("rename", |store| store.rename_node("g/a", "g/b").unwrap()),
+    ];
+    let writes: [(&str, bool, fn(&Array) -> Result<()>); 3] = [
+        ("whole chunks", false, |array| write_box(array, &[0], &[80], 7)),
+        ("parts of chunks", false, |array| {
+            let values = &mut [7; 40];
+            own!(array.write(&Selection::new(&[80], &[0], &[40], Some(&[2]))?, &view(values, &[40])))
+        }),
+        ("shards", true, |array| write_box(array, &[0], &[80], 7)),
+    ];
+    for (change_name, change) in changes {
+        for (name, sharded, write) in writes {
+            let folder = Folder::new("meanwhile");
+            let inners: [SharedStore; 2] = [Arc::new(MemoryStore::new()), folder.1.shared().clone()];
+            for inner in inners {
+                let due = Due::default();
+                let store = due.store(inner);
+                let mut spec = spec(&[80], &[4]);
+                if sharded {
+                    spec.set_inner_chunks(&[2]).unwrap();
+                }
+                let array = Array::create(&store, "g/a", &spec, Create::New).unwrap();
+                write_all(&array, &mut [3; 80]);
+                let other = store.clone();
+                due.set("c/3", move || change(&other));
+                assert_eq!(kind(write(&array)), ErrorKind::State, "{change_name}, {name}");
+                assert!(due.is_over());
+                let left = tests::keys(&store).iter().filter(|key| key.starts_with("g/a/c/")).count();
+                // The one that was under way.
+                assert!(left <= 1, "{change_name}, {name}: {left} chunks");
+            }
+        }
     }
 }
 

@@ -85,7 +85,9 @@ impl<'a> ChunkSink<'a> {
         ChunkSink { old, ..self }
     }
 
-    fn check_old(&self, key: &str) -> Result<()> {
+    /// Looks whether the chunk is there to be changed: still this array's, and the one that was read.
+    fn check(&self, key: &str) -> Result<()> {
+        self.array.check_there()?;
         match self.old {
             Some(old) if !self.array.store.holds(key, old)? => bail!(Conflict, "another process has replaced the chunk meanwhile"),
             _ => Ok(()),
@@ -104,7 +106,7 @@ impl<'a> ChunkSink<'a> {
 
     /// Stores a value, given in parts.
     pub fn put(&self, key: &str, parts: &[&[u8]]) -> Result<()> {
-        self.check_old(key)?;
+        self.check(key)?;
         stats::count(Counter::Writes, 1);
         stats::count(Counter::BytesWritten, parts.iter().map(|part| part.len() as u64).sum());
         let Some(later) = self.later else { return self.changed(key, self.array.store.put(key, parts, self.condition)) };
@@ -117,7 +119,7 @@ impl<'a> ChunkSink<'a> {
 
     /// Erases a key, where that can be done.
     pub fn erase(&self, key: &str) -> Result<()> {
-        self.check_old(key)?;
+        self.check(key)?;
         stats::count(Counter::Erased, 1);
         let Some(later) = self.later else { return self.changed(key, self.array.store.erase(key).map(drop)) };
         *lock::lock(later) = Some(Change::Erase);
@@ -126,6 +128,7 @@ impl<'a> ChunkSink<'a> {
 
     /// Makes what was staged the value of its key, at once.
     pub fn publish(&self, key: &str, staged: Staged) -> Result<()> {
+        self.check(key)?;
         self.changed(key, self.array.store.publish(key, staged))
     }
 
