@@ -225,12 +225,38 @@ fn record(name: &str, error: &crate::error::Error) {
 
 /// Lets nothing new begin while the reserve is low. What was served from it before, to tell of another call's error too, ends none of this one.
 fn begin_with_memory(name: &str) -> Result<()> {
-    if reserve::is_low() && !["_close", "_free", "_cancel"].iter().any(|end| name.ends_with(end)) {
+    if reserve::is_low() && !goes_on(name) {
         return Err(err!(NoMemory, "the system has no more memory for this process, and what ozarr keeps for that is half used"));
     }
     let _ = reserve::take_ended();
     Ok(())
 }
+
+/// Whether a function is called without memory, too: it ends what was begun or frees it, tells of a failure or of the library, gives a value and no
+/// status, or says what became of work that uses the caller's memory.
+fn goes_on(name: &str) -> bool {
+    let name = name.strip_prefix("ozarr_").unwrap_or(name);
+    let ends = ["_close", "_free", "_cancel"].iter().any(|end| name.ends_with(end));
+    let is_of_work = ["request_", "requests_", "answer_"].iter().any(|begin| name.starts_with(begin));
+    ends || is_of_work || ALWAYS.contains(&name)
+}
+
+/// Further functions that are called without memory, by their names behind `ozarr_`.
+const ALWAYS: [&str; 13] = [
+    "abi_version",
+    "array_node",
+    "checkpoint_abandon",
+    "checkpoint_commit",
+    "group_node",
+    "has_feature",
+    "last_error",
+    "last_error_in",
+    "last_error_info",
+    "set_error",
+    "shutdown",
+    "status_name",
+    "version",
+];
 
 fn panic_text(panic: &(dyn Any + Send)) -> &str {
     if let Some(text) = panic.downcast_ref::<&str>() {
@@ -254,6 +280,30 @@ mod tests {
         // SAFETY: no preconditions; the text is NUL-terminated.
         let text = unsafe { std::ffi::CStr::from_ptr(status::ozarr_last_error()) }.to_str().unwrap();
         assert!(text.contains("ozarr_test at ") && text.contains("src/ffi/mod.rs:") && text.contains(": planted 7"), "{text}");
+    }
+
+    /// What each function is called for is seen in its source: those that end a handle, and those that give a value and have no status for an error.
+    #[test]
+    fn no_function_that_ends_a_handle_or_has_no_status_waits_for_memory() {
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/ffi");
+        let (mut ending, mut others) = (Vec::new(), Vec::new());
+        for file in std::fs::read_dir(folder).unwrap() {
+            let text = std::fs::read_to_string(file.unwrap().path()).unwrap();
+            let text = text.split("\n#[cfg(test)]\nmod tests {").next().unwrap();
+            for function in text.split("extern \"C\" fn ").skip(1).filter(|function| function.starts_with("ozarr_")) {
+                let function = function.split("\n}\n").next().unwrap();
+                let name = function.split('(').next().unwrap().to_string();
+                let ends = ["::close(", "::free(", ", else "].iter().any(|sign| function.contains(sign));
+                if ends { &mut ending } else { &mut others }.push(name);
+            }
+        }
+        let refused: Vec<&String> = ending.iter().filter(|name| !goes_on(name)).collect();
+        assert!(refused.is_empty() && ending.len() > 30, "{refused:?}");
+        others.retain(|name| goes_on(name));
+        others.sort();
+        let beside = "answer_done answer_put answer_room answer_size answer_version last_error_info request_cancel request_error request_get_state \
+                      request_test request_wait requests_wait_all requests_wait_any set_error shutdown";
+        assert_eq!(others, beside.split(' ').filter(|name| !name.is_empty()).map(|name| format!("ozarr_{name}")).collect::<Vec<_>>());
     }
 
     /// As when the text of an error took memory that there was not.
