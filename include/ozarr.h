@@ -34,7 +34,8 @@
  *            texts out, OZARR_ERR_NO_MEMORY, and OZARR_ERR_INTERNAL. "Those of" stands for
  *            - documents: the metadata are malformed or not understood, or another process has just changed
  *              them: OZARR_ERR_METADATA, OZARR_ERR_UNSUPPORTED, OZARR_ERR_EXTENSION, OZARR_ERR_LIMIT,
- *              OZARR_ERR_CONFLICT, OZARR_ERR_STATE;
+ *              OZARR_ERR_CONFLICT, OZARR_ERR_STATE; or they are to be changed, of an array that this program
+ *              has erased or replaced since: OZARR_ERR_STATE;
  *            - chunks: their bytes cannot be decoded: OZARR_ERR_CHUNK, OZARR_ERR_CHECKSUM,
  *              OZARR_ERR_SHARD_INDEX, OZARR_ERR_TRUNCATED, OZARR_ERR_MISSING, OZARR_ERR_UNSUPPORTED,
  *              OZARR_ERR_LIMIT; or they are to be stored, of an array that this program has erased or

@@ -60,6 +60,7 @@ impl Appender {
     /// `dim` across the whole array). Errors: `Limit` where that is not enough; `Unsupported` where extents of chunks are listed along
     /// `dim`; `Type` for elements of variable length.
     pub fn open(array: &Array, dim: usize, every: u64, memory: usize) -> Result<Appender> {
+        array.state().check_there()?;
         let mark = Appender::prepare(array, None)?;
         array.finish_cut()?;
         let claim = Claim::new(array.store().shared().capabilities().swaps, mark);
@@ -233,10 +234,8 @@ impl Appender {
 
     fn end_after(&self, count: u64) -> Result<u64> {
         let long = self.position.checked_add(count).filter(|&n| n < i64::MAX as u64 - self.depth);
-        long.ok_or_else(|| {
-            let dimension = counting::dimension(self.dim, self.array.rank());
-            err!(Limit, "{dimension} of length {} cannot grow by {count}", self.position)
-        })
+        let dimension = || counting::dimension(self.dim, self.array.rank());
+        long.ok_or_else(|| err!(Limit, "{} of length {} cannot grow by {count}", dimension(), self.position))
     }
 
     /// Takes `count` steps, then publishes those before `due`.
@@ -350,9 +349,10 @@ impl Appender {
     }
 
     /// The array as its document says now, which this appender claims first where that is due. Errors: `State` if it has another length than
-    /// this appender gave it, or is claimed by another one.
+    /// this appender gave it, is claimed by another one, or was erased or replaced by this process.
     fn look_alone(&mut self) -> Result<Arc<ArrayState>> {
         loop {
+            self.first.check_there()?;
             let (fresh, mut text) = self.look()?;
             self.check_length(&fresh)?;
             if !self.claim.is_due() {

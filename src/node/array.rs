@@ -100,6 +100,7 @@ impl Array {
         let handling = Handling { cache: store.context().chunk_cache().map(ChunkCache::for_array), ..Handling::default() };
         let state = ArrayState::new(store, &path, meta, &handling)?.counting(&stats);
         let (_open, listed) = (OpenArray::new(store, &path, &handling.growths), AtomicBool::new(listed));
+        let attributes = attributes.lost_by(&handling.growths);
         let (store, now) = (store.clone(), Current::new(state, handling));
         Ok(Array(Arc::new(ArrayInner { store, path, now, listed, stats, _open }), Arc::new(attributes)))
     }

@@ -5,6 +5,7 @@ use super::context::not_finite;
 use super::listed_lengths::Lengths;
 use super::{NodeKind, Store, document, lines, lookup, path, upkeep};
 use crate::dtype::{DataType, Kind};
+use crate::engine::Growths;
 use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::fork::ForkPreserved;
 use crate::limits::{MAX_CONSOLIDATED, MAX_DOCUMENT};
@@ -40,6 +41,8 @@ struct KnownAttributes {
     element: Option<DataType>,
     /// As last read or published.
     current: ForkPreserved<Option<Arc<Map>>>,
+    /// What tells that the array was erased or replaced since they were read.
+    growths: ForkPreserved<Growths>,
 }
 
 /// The changes that one handle collects.
@@ -97,7 +100,14 @@ impl Attributes {
     ) -> Attributes {
         let kind = if element.is_some() { NodeKind::Array } else { NodeKind::Group };
         let (store, path, current) = (place.0.clone(), place.1.to_string(), ForkPreserved::new(current.map(Arc::new)));
-        Attributes::of(Arc::new(KnownAttributes { store, path, format, dialect, kind, element, current }))
+        let growths = ForkPreserved::default();
+        Attributes::of(Arc::new(KnownAttributes { store, path, format, dialect, kind, element, current, growths }))
+    }
+
+    /// These attributes of an array that was just opened, which is told of by `growths` when it is lost.
+    pub(super) fn lost_by(self, growths: &Growths) -> Attributes {
+        drop(self.known.growths.replace(growths.clone()));
+        self
     }
 
     fn of(known: Arc<KnownAttributes>) -> Attributes {
@@ -116,6 +126,7 @@ impl Attributes {
             None => lookup::reported_attributes_v2(&self.known.store, &self.known.path)?,
         };
         drop(self.known.current.write(|current| current.replace(Arc::new(fresh))));
+        self.known.growths.write(|growths| *growths = growths.as_of_now());
         Ok(())
     }
 
@@ -404,6 +415,7 @@ impl Attributes {
         let name = if self.known.format == Format::V3 { v3::DOCUMENT } else { v2::ATTRIBUTES };
         let key = path::join(&self.known.path, name);
         document::change(&self.known.store, &self.known.path, name, || {
+            self.known.growths.read(Growths::clone).check_there(|| self.known.store.place(&self.known.path))?;
             let (mut document, before, condition) = self.read_fresh(&key)?;
             let attributes = match self.known.format {
                 Format::V2 => &mut document,

@@ -53,13 +53,13 @@ pub(super) fn tell(store: &Store, path: &str) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{keys, kind, memory, message, read_all, spec, spec_v2, view, write_all};
+    use super::super::tests::{keys, kind, memory, message, own, read_all, spec, spec_v2, text, view, write_all};
     use super::super::tests_growth::Folder;
     use super::super::tests_store::{Next, Told};
     use crate::engine::Selection;
     use crate::error::{Error, ErrorKind, Result, err};
     use crate::metadata::Format;
-    use crate::node::{Array, Context, Create, Group, Mode, NodeKind, Store};
+    use crate::node::{Appender, Array, Context, Create, Group, Mode, NodeKind, Store};
     use crate::store::Condition;
     use crate::store::local::{LocalStore, SyncMode};
     use crate::store::memory::MemoryStore;
@@ -238,6 +238,42 @@ mod tests {
         assert_eq!(kind(again.flush()), ErrorKind::State, "what waited before");
         write_part(&other).unwrap();
         assert_eq!(read_all(&other)[2..4], [9, 9]);
+    }
+
+    #[test]
+    fn documents_and_steps_of_another_array_are_left_alone_by_handles_of_the_one_before() {
+        let (folder, names) = (Folder::new("lost-documents"), [Some("t".to_string())]);
+        for (name, change) in CHANGES {
+            for (store, made) in [(&folder.1, spec(&[8], &[4])), (&memory(), spec(&[8], &[4])), (&folder.1, spec_v2(&[8], &[4]))] {
+                store.erase_node("").unwrap_or_default();
+                Array::create(store, "other", &made, Create::New).unwrap();
+                let array = Array::create(store, "g/a", &made, Create::New).unwrap();
+                let mut appender = Appender::open(&Array::open(store, "g/a").unwrap(), 0, 0, 0).unwrap();
+                own!(appender.append(1, &view(&mut [7], &[1]))).unwrap();
+                let collecting = array.for_another_handle();
+                Group::open(store, "").and_then(|root| root.consolidate()).unwrap();
+                let listed = Group::open(store, "").unwrap().open_array("g/a").unwrap();
+                assert!(listed.is_listed());
+                collecting.attributes().begin().and_then(|()| collecting.attributes().set("b", 2.into())).unwrap();
+                change(store);
+                let documents = || ["zarr.json", ".zarray", ".zattrs"].map(|document| text(store, &format!("g/a/{document}")));
+                let (left, stored) = (documents(), keys(store));
+                let set = || array.attributes().set("a", 1.into());
+                let refused = [array.set_dimension_names(&names), set(), collecting.attributes().commit()].map(kind);
+                assert_eq!(refused, [ErrorKind::State; 3], "{name}");
+                assert_eq!([write_part(&array), write_part(&listed)].map(kind), [ErrorKind::State; 2], "{name}");
+                let opened = kind(Appender::open(&array, 0, 0, 0));
+                let steps = own!([kind(appender.flush()), kind(appender.append(3, &view(&mut [7; 3], &[3])))]);
+                assert_eq!((opened, steps), (ErrorKind::State, [ErrorKind::State; 2]), "{name}");
+                // A handle that is told to take what is there does; an appender stays that of the array before.
+                if Array::open(store, "g/a").is_ok() {
+                    assert_eq!((documents(), keys(store)), (left, stored), "{name}");
+                    array.refresh().unwrap();
+                    array.set_dimension_names(&names).and_then(|()| set()).and_then(|()| collecting.attributes().commit()).unwrap();
+                }
+                assert_eq!(kind(appender.close()), ErrorKind::State, "{name}");
+            }
+        }
     }
 
     #[test]

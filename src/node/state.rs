@@ -214,6 +214,11 @@ impl ArrayState {
         })
     }
 
+    /// Refuses to change an array that this process has erased or replaced since its document was read. Errors: `State`.
+    pub fn check_there(&self) -> Result<()> {
+        self.bound.as_ref().map_or(Ok(()), |bound| bound.check_there())
+    }
+
     /// What the extents of chunks must be multiples of.
     pub fn multiple(&self) -> Dims {
         match &self.bound {

@@ -42,15 +42,22 @@ fn a_node_that_could_not_be_moved_stays_in_consolidated_metadata() {
 /// Between two steps, and while the chunk of one is stored.
 #[test]
 fn an_appender_whose_array_is_renamed_is_told_and_makes_none_in_its_place() {
-    for in_flight in [false, true] {
+    for (in_flight, by_this_process) in [(false, false), (true, false), (false, true), (true, true)] {
         let folder = Folder::new("renamed-under");
         let new = || Store::from_shared(&Context::with_threads(1), folder.1.shared().clone(), Mode::ReadWrite);
         Array::create(&folder.1, "run/u", &spec(&[0], &[2]), Create::New).unwrap();
-        let (due, other) = (Arc::new(AtomicBool::new(false)), new());
+        let (due, other, root) = (Arc::new(AtomicBool::new(false)), new(), folder.0.to_path_buf());
         let is_due = due.clone();
+        let rename = move || match by_this_process {
+            true => other.rename_node("run", "old").unwrap(),
+            false => std::fs::rename(root.join("run"), root.join("old")).unwrap(),
+        };
+        let renames = rename.clone();
         let tell = move |next: Next<'_>| {
-            let renames = matches!(next, Next::Change(key) if key.contains("/c/")) && is_due.swap(false, Ordering::Relaxed);
-            if renames { other.rename_node("run", "old") } else { Ok(()) }
+            if matches!(next, Next::Change(key) if key.contains("/c/")) && is_due.swap(false, Ordering::Relaxed) {
+                renames();
+            }
+            Ok(())
         };
         let told = Arc::new(Told { inner: folder.1.shared().clone(), tell, name: None });
         let store = Store::from_shared(&Context::with_threads(1), told, Mode::ReadWrite);
@@ -60,10 +67,11 @@ fn an_appender_whose_array_is_renamed_is_told_and_makes_none_in_its_place() {
         append([1, 2]).unwrap();
         due.store(in_flight, Ordering::Relaxed);
         if !in_flight {
-            new().rename_node("run", "old").unwrap();
+            rename();
         }
-        assert_eq!(kind(append([3, 4])), ErrorKind::NotFound, "{in_flight}");
-        assert_eq!(kind(append([3, 4])), ErrorKind::NotFound, "{in_flight}");
+        let told = if by_this_process { ErrorKind::State } else { ErrorKind::NotFound };
+        assert_eq!(kind(append([3, 4])), if in_flight { ErrorKind::NotFound } else { told }, "{in_flight}");
+        assert_eq!(kind(append([3, 4])), told, "{in_flight}");
         drop((appender, store));
         assert_eq!(read_all(&Array::open(&new(), "old/u").unwrap()), [1, 2], "{in_flight}");
         let keys = folder.1.key_list("").unwrap();

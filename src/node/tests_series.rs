@@ -1,6 +1,7 @@
 //! Tests of series: what readers see at each moment, whatever write fails.
 
 use super::tests::view;
+use super::tests_store::{Next, Told};
 use super::*;
 use crate::dtype::{DataType, Element};
 use crate::engine::{Memory, Overflow, Selection};
@@ -1296,7 +1297,10 @@ fn a_variable_that_another_program_replaced_is_told_and_left_alone() {
             let mut series = Series::open(&dataset(&store), "time", None, 1, 0).unwrap();
             let mut other = VariableSpec { chunks: Some(vec![4, 2]), ..VariableSpec::new(DataType::Int32, &["time", "x"]) };
             edit(&mut other);
-            let replaced = dataset(&anew(&store)).define_variable("t", &other, Create::Overwrite).unwrap();
+            // Of another name, as another program's store is another one to this process.
+            let elsewhere = Told { inner: store.shared().clone(), tell: |_: Next<'_>| Ok(()), name: Some("elsewhere") };
+            let elsewhere = Store::from_shared(&Context::with_threads(1), Arc::new(elsewhere), Mode::ReadWrite);
+            let replaced = dataset(&elsewhere).define_variable("t", &other, Create::Overwrite).unwrap();
             let e = run(&mut series, 1).unwrap_err();
             assert!(e.kind() == ErrorKind::State && e.to_string().contains(what), "{e}");
             drop(series);

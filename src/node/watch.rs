@@ -72,7 +72,7 @@ impl Array {
     /// Refuses to change an array that this process has erased or replaced since the handle read its document: before it is read again, which would
     /// make the handle one of what is there now.
     pub(super) fn check_there(&self) -> Result<()> {
-        self.state().bound.as_ref().map_or(Ok(()), |bound| bound.check_there())
+        self.state().check_there()
     }
 
     /// What waits of an array that was replaced is not for the new one, whose document was just read.
@@ -99,6 +99,7 @@ impl Array {
     /// writes counts by the array's lengths.
     pub fn renew_listed(&self) -> Result<()> {
         if self.is_listed() && self.store().check_writable().is_ok() {
+            self.state().check_there()?;
             self.take_fresh(|_| Ok(()))?;
         }
         Ok(())

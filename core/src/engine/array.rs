@@ -183,15 +183,7 @@ impl BoundArray {
     /// Refuses to store anything of an array that this process has erased or replaced since its document was read: it would be left without a
     /// document, or be taken for what is there now. Errors: `State`.
     pub fn check_there(&self) -> Result<()> {
-        if self.growths.by_now.losses.load(Ordering::Acquire) == self.growths.known_losses {
-            return Ok(());
-        }
-        let place = self.place();
-        bail!(
-            State,
-            "the array {} was erased, renamed or replaced since this handle was opened: open it again",
-            place.trim_end_matches('/')
-        )
+        self.growths.check_there(|| self.place())
     }
 
     /// Returns the array without a place where parts of chunks wait.
@@ -257,6 +249,19 @@ impl Growths {
     /// Notes that the array was erased, or another node put in its place. A state that is made from now on is of what is there then.
     pub fn lose(&self) {
         self.by_now.losses.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// Refuses what would change an array, at `place`, that was lost since its state was made. Errors: `State`.
+    pub fn check_there(&self, place: impl FnOnce() -> String) -> Result<()> {
+        if self.by_now.losses.load(Ordering::Acquire) == self.known_losses {
+            return Ok(());
+        }
+        let place = place();
+        bail!(
+            State,
+            "the array {} was erased, renamed or replaced since this handle was opened: open it again",
+            place.trim_end_matches('/')
+        )
     }
 
     /// Those of a state that is made now. It does not know of a growth that is under way.
