@@ -1266,7 +1266,7 @@ OZARR_CHECKED ozarr_status ozarr_group_consolidate(ozarr_group *group);
  * ended by `ozarr_checkpoint_commit` instead: closing it gives the checkpoint up, and the status is still
  * `OZARR_OK`.
  *
- * Errors: those of documents and stores.
+ * Errors: those of documents, chunks and stores.
  */
 OZARR_CHECKED ozarr_status ozarr_group_close(ozarr_group *group);
 
@@ -1474,9 +1474,9 @@ OZARR_CHECKED ozarr_status ozarr_node_zarr_format(const ozarr_node *node, int32_
  *   they use; other processes see it soon after, or after a flush. Reading by this handle stores what
  *   it is about to read. What waits comes after what other handles write meanwhile: flush before one
  *   of them writes the same elements. When the memory is used up, the chunks that have waited longest
- *   are stored. Flushing and closing report errors of storing; chunks that could not be stored keep
- *   waiting, and the next flush tries again. Less than one chunk is `OZARR_ERR_LIMIT`. After `fork` no
- *   writes wait in the child.
+ *   are stored. Flushing and closing (the array, or the store or a group by which it was opened) report
+ *   errors of storing; chunks that could not be stored keep waiting, and the next flush tries again. Less
+ *   than one chunk is `OZARR_ERR_LIMIT`. After `fork` no writes wait in the child.
  * - `"measure_time"`: `"1"` measures the time in codecs for `ozarr_array_stats`; `"0"` is the default.
  * - `"list_changes"`: `"1"` lists the keys of chunks that this handle stores or erases from now on, for
  *   `"changes"` of `ozarr_node_get`: to find out which process wrote what. `"0"`, the default, lists none.
@@ -1522,8 +1522,9 @@ OZARR_CHECKED ozarr_status ozarr_node_get(const ozarr_node *node, const char *ke
 OZARR_CHECKED ozarr_status ozarr_node_refresh(ozarr_node *node, const void *data, size_t size);
 
 /**
- * Stores writes that wait (the setting `"write_back"`), and makes durable what was written to the
- * node's store, as far as its `"file.sync"` says: at the end of a checkpoint, for example.
+ * Stores writes that wait (the setting `"write_back"`), of a group those of all arrays of its store, and
+ * makes durable what was written to the node's store, as far as its `"file.sync"` says: at the end of a
+ * checkpoint, for example.
  *
  * Errors: those of documents, chunks and stores.
  */
@@ -3170,8 +3171,10 @@ OZARR_CHECKED ozarr_status ozarr_store_node_kind(const ozarr_store *store, const
 OZARR_CHECKED ozarr_status ozarr_store_node_erase(ozarr_store *store, const char *path);
 
 /**
- * Makes everything durable that was written through any handle on this store. For a zip archive: writes
- * its directory, without which others cannot read it.
+ * Makes everything durable that was written through any handle on this store, and stores before what
+ * waits in its arrays (the setting `"write_back"`). What an appender, a series or a shard writer has taken
+ * is stored by its own functions. For a zip archive: writes its directory, without which others cannot
+ * read it.
  *
  * Errors: those of documents, chunks and stores.
  */

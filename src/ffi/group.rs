@@ -125,7 +125,7 @@ pub unsafe extern "C" fn ozarr_group_consolidate(group: *mut ozarr_group) -> oza
 /// ended by `ozarr_checkpoint_commit` instead: closing it gives the checkpoint up, and the status is still
 /// `OZARR_OK`.
 ///
-/// Errors: those of documents and stores.
+/// Errors: those of documents, chunks and stores.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_group_close(group: *mut ozarr_group) -> ozarr_status {
     entry!("ozarr_group_close", { ozarr_group::close(group, "group")?.close() })

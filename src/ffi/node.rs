@@ -139,9 +139,9 @@ pub unsafe extern "C" fn ozarr_node_zarr_format(node: *const ozarr_node, format:
 ///   they use; other processes see it soon after, or after a flush. Reading by this handle stores what
 ///   it is about to read. What waits comes after what other handles write meanwhile: flush before one
 ///   of them writes the same elements. When the memory is used up, the chunks that have waited longest
-///   are stored. Flushing and closing report errors of storing; chunks that could not be stored keep
-///   waiting, and the next flush tries again. Less than one chunk is `OZARR_ERR_LIMIT`. After `fork` no
-///   writes wait in the child.
+///   are stored. Flushing and closing (the array, or the store or a group by which it was opened) report
+///   errors of storing; chunks that could not be stored keep waiting, and the next flush tries again. Less
+///   than one chunk is `OZARR_ERR_LIMIT`. After `fork` no writes wait in the child.
 /// - `"measure_time"`: `"1"` measures the time in codecs for `ozarr_array_stats`; `"0"` is the default.
 /// - `"list_changes"`: `"1"` lists the keys of chunks that this handle stores or erases from now on, for
 ///   `"changes"` of `ozarr_node_get`: to find out which process wrote what. `"0"`, the default, lists none.
@@ -207,8 +207,9 @@ pub unsafe extern "C" fn ozarr_node_refresh(node: *mut ozarr_node, data: *const 
     })
 }
 
-/// Stores writes that wait (the setting `"write_back"`), and makes durable what was written to the
-/// node's store, as far as its `"file.sync"` says: at the end of a checkpoint, for example.
+/// Stores writes that wait (the setting `"write_back"`), of a group those of all arrays of its store, and
+/// makes durable what was written to the node's store, as far as its `"file.sync"` says: at the end of a
+/// checkpoint, for example.
 ///
 /// Errors: those of documents, chunks and stores.
 #[unsafe(no_mangle)]

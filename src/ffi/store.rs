@@ -244,8 +244,10 @@ pub unsafe extern "C" fn ozarr_store_node_erase(store: *mut ozarr_store, path: *
     entry!("ozarr_store_node_erase", handles(store), texts(path), { store.erase_node(path) })
 }
 
-/// Makes everything durable that was written through any handle on this store. For a zip archive: writes
-/// its directory, without which others cannot read it.
+/// Makes everything durable that was written through any handle on this store, and stores before what
+/// waits in its arrays (the setting `"write_back"`). What an appender, a series or a shard writer has taken
+/// is stored by its own functions. For a zip archive: writes its directory, without which others cannot
+/// read it.
 ///
 /// Errors: those of documents, chunks and stores.
 #[unsafe(no_mangle)]

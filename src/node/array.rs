@@ -6,8 +6,8 @@ use super::document::array_document;
 use super::lost::OpenArray;
 use super::state::{ArrayState, Handling, store_waiting};
 use super::stored::StoredDocument;
-use super::{Attributes, Explanation, NodeKind, Spec, Store, lookup, path};
-use crate::codec::BoundChain;
+use super::waiting::MayWait;
+use super::{Attributes, NodeKind, Spec, Store, lookup, path};
 use crate::counting;
 use crate::dtype::DataType;
 use crate::dtype::fill::Fill;
@@ -37,6 +37,13 @@ struct ArrayInner {
     listed: AtomicBool,
     stats: Arc<Counters>,
     _open: Arc<OpenArray>,
+}
+
+impl MayWait for ArrayInner {
+    fn store_if_there(&self) -> Result<()> {
+        let state = self.state.read(Arc::clone);
+        if state.check_there().is_err() { Ok(()) } else { state.bound.as_ref().map_or(Ok(()), store_waiting) }
+    }
 }
 
 impl Drop for ArrayInner {
@@ -239,24 +246,6 @@ impl Array {
         unsafe { engine::write_picks(&bound, picks, memory) }
     }
 
-    /// The plan of reading or writing a selection to or from memory like that; nothing is read for it.
-    pub fn explain(&self, selection: &Selection, memory: &Memory, write: bool) -> Result<Explanation> {
-        let bound = if write { self.bound_for_writing(selection) } else { self.bound_for_reading(selection) }?;
-        engine::explain::explain(&bound, selection, memory, write)
-    }
-
-    /// Returns the box of the selection (steps of 1) that worker `index` of `workers` gets, cut where chunks end, or inner chunks with
-    /// `inner`. The box is empty for some workers if there are fewer chunks than workers.
-    pub fn partition(&self, selection: &Selection, workers: u64, index: u64, inner: bool) -> Result<(Dims, Dims)> {
-        let state = self.state();
-        check_inside(&state.meta.shape, selection)?;
-        let sharded = matches!(&state.bound, Ok(bound) if matches!(*bound.chain, BoundChain::Sharded(_)));
-        if inner && sharded {
-            return engine::partition::partition(&Grid::regular(state.inner_chunk.clone())?, selection, workers, index);
-        }
-        engine::partition::partition(&state.meta.grid, selection, workers, index)
-    }
-
     /// The counters of what is done by this handle.
     pub fn stats(&self) -> &Arc<Counters> {
         &self.0.stats
@@ -303,6 +292,7 @@ impl Array {
     /// Lets writes to parts of chunks wait in up to `bytes` bytes of memory until the chunks are whole; 0 turns this off. Stores first what
     /// waited before. Errors: `Limit` if `bytes` has no room for even one chunk.
     pub fn set_write_back(&self, bytes: usize) -> Result<()> {
+        self.0.store.waiting().note(&self.0);
         self.store_waiting()?;
         let new = (bytes > 0).then(|| WriteBack::stored_behind(bytes));
         let fits = |new: &Arc<WriteBack>, array: &BoundArray| new.check_room(array.chain.shape(), array.data_type);
@@ -461,7 +451,7 @@ impl Array {
 }
 
 /// A selection was checked against the shape of its time; another thread may have shrunk the array since.
-fn check_inside(shape: &[u64], selection: &Selection) -> Result<()> {
+pub(super) fn check_inside(shape: &[u64], selection: &Selection) -> Result<()> {
     if selection.shape().len() != shape.len() {
         bail!(Rank, "the region has rank {}, the array's is {} by now", selection.shape().len(), shape.len());
     }

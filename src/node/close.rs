@@ -7,19 +7,40 @@ use crate::error::Result;
 use std::collections::BTreeSet;
 
 impl Store {
-    /// The program closes a node that it opened: groups that are to be consolidated by then are, and all is flushed. A node that
+    /// The program closes a node that it opened, or the store: groups that are to be consolidated by then are, and all is flushed. A node that
     /// is below one that stays open waits for that.
     pub fn close(&self, node: Option<&str>) -> Result<()> {
+        let stored = if node.is_none() { self.store_waiting() } else { Ok(()) };
         let consolidated = match node {
             Some(path) if self.opened_for() != Some(path) => Ok(()),
             _ => self.consolidate_all(false),
         };
-        consolidated.and(self.flush())
+        stored.and(consolidated).and(self.flush())
+    }
+
+    /// Stores what waits in its arrays, behind the requests that are under way.
+    fn store_waiting(&self) -> Result<()> {
+        if self.is_for_reading() {
+            return Ok(());
+        }
+        self.settle("");
+        self.waiting().store()
+    }
+
+    /// The program flushes a group: what waits in arrays of the store is stored, and all is made durable.
+    pub(super) fn flush_group(&self) -> Result<()> {
+        let stored = self.store_waiting();
+        stored.and(self.flush())
     }
 
     /// The program flushes the store: where its options say so, metadata are consolidated as by [`Store::close`], after all that they lead
     /// readers to is durable.
     pub fn flush_all(&self) -> Result<()> {
+        let stored = self.store_waiting();
+        stored.and(self.flush_and_tell())
+    }
+
+    fn flush_and_tell(&self) -> Result<()> {
         self.flush()?;
         if !self.consolidates_at_flush() {
             return upkeep::catch_up(self);

@@ -357,8 +357,8 @@ impl Group {
         self.0.store.close(None)
     }
 
-    /// Makes durable what was written, as far as the store's mode promises it.
+    /// Stores what waits in arrays of the store, and makes durable what was written, as far as the store's mode promises it.
     pub fn flush(&self) -> Result<()> {
-        self.0.store.flush()
+        self.0.store.flush_group()
     }
 }

@@ -7,6 +7,7 @@ use super::store_log::StoreLog;
 use super::store_options::{Consolidate, OPTIONS, Options, PlaceOf, REMOTE_OPTIONS, set_remote_json};
 use super::transformed::Transformed;
 use super::v2_changes::V2Changes;
+use super::waiting::WaitingArrays;
 use super::{Context, Mode, path};
 use crate::engine::stats::Counters;
 use crate::error::{Result, bail};
@@ -58,6 +59,8 @@ struct StoreInner {
     behind: ForkPreserved<BTreeMap<String, BTreeMap<String, Lengths>>>,
     /// The stores that transformers made over it, of arrays that are open.
     transformed: Transformed,
+    /// Its arrays in which parts of chunks may wait, with those of its parts and caches.
+    waiting: Arc<WaitingArrays>,
     /// The checkpoint that it is, which is not there for others yet.
     checkpoint: Option<Unfinished>,
     v2_changed: ForkPreserved<V2Changes>,
@@ -158,6 +161,7 @@ impl Store {
         let mut store = Store::new(&self.0.context, wrap(self.0.shared.clone())?, mode, self.0.options.clone());
         if let Some(inner) = Arc::get_mut(&mut store.0) {
             inner.innermost = self.0.innermost.clone();
+            inner.waiting = self.0.waiting.clone();
         }
         Ok(store)
     }
@@ -192,6 +196,7 @@ impl Store {
             unconsolidated,
             behind: ForkPreserved::default(),
             transformed: Transformed::default(),
+            waiting: Arc::default(),
             v2_changed,
             known_groups: KnownGroups::default(),
             stats,
@@ -319,6 +324,11 @@ impl Store {
     /// The stores that transformers made over this one, of arrays that are open.
     pub(super) fn transformed(&self) -> &Transformed {
         &self.0.transformed
+    }
+
+    /// Its arrays in which parts of chunks may wait, with those of its parts and caches.
+    pub(super) fn waiting(&self) -> &WaitingArrays {
+        &self.0.waiting
     }
 
     /// A node was made, or the dimensions of an array were named: its group and the root are consolidated when they are closed, if

@@ -1,0 +1,103 @@
+//! The arrays of a store in which parts of chunks may wait to be written (`"write_back"`), for what flushes or closes the store.
+
+use crate::error::Result;
+use crate::fork::ForkPreserved;
+use std::sync::{Arc, Weak};
+
+/// An open array in which parts of chunks may wait.
+pub(super) trait MayWait: Send + Sync {
+    /// Stores what waits, unless the array was erased or replaced by this process: that is told where the array's own handle is flushed or closed.
+    fn store_if_there(&self) -> Result<()>;
+}
+
+/// Those of one store, its parts and caches.
+#[derive(Default)]
+pub(super) struct WaitingArrays(ForkPreserved<Vec<Weak<dyn MayWait>>>);
+
+impl WaitingArrays {
+    /// Knows an array for as long as it is open.
+    pub fn note<A: MayWait + 'static>(&self, array: &Arc<A>) {
+        let array: Arc<dyn MayWait> = array.clone();
+        let array = Arc::downgrade(&array);
+        self.0.write(|all| {
+            all.retain(|other| other.strong_count() > 0 && !std::ptr::addr_eq(other.as_ptr(), array.as_ptr()));
+            all.push(array);
+        });
+    }
+
+    /// Stores what waits in all of them. No lock is held meanwhile.
+    pub fn store(&self) -> Result<()> {
+        let all: Vec<Arc<dyn MayWait>> = self.0.read(|all| all.iter().filter_map(Weak::upgrade).collect());
+        all.iter().map(|array| array.store_if_there()).fold(Ok(()), Result::and)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{kind, memory, own, read_all, spec, view};
+    use super::super::tests_store::{Next, Told};
+    use crate::engine::Selection;
+    use crate::error::{ErrorKind, Result, bail};
+    use crate::node::{Array, Context, Create, Group, Mode, Store};
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    /// An array of 8 elements whose elements 2 and 3 wait.
+    fn waiting(store: &Store, path: &str) -> Array {
+        let array = Array::create(store, path, &spec(&[8], &[4]), Create::New).unwrap();
+        (0..2).for_each(|_| array.set_write_back(1 << 20).unwrap());
+        let part = Selection::new(&[8], &[2], &[2], None).unwrap();
+        own!(array.write(&part, &view(&mut [9, 9], &[2]))).unwrap();
+        array
+    }
+
+    type End = fn(&Store) -> Result<()>;
+
+    const ENDS: [(&str, End); 6] = [
+        ("flush", |store| store.flush_all()),
+        ("close", |store| store.close(None)),
+        ("flush a group", |store| Group::open(store, "other")?.flush()),
+        ("close a group", |store| Group::open(store, "g")?.close()),
+        ("flush a part", |store| store.below("g", Mode::ReadWrite)?.flush_all()),
+        ("flush a cache", |store| store.cached(1 << 20, Mode::ReadWrite)?.flush_all()),
+    ];
+
+    #[test]
+    fn what_flushes_or_closes_a_store_or_a_group_stores_what_waits_in_arrays() {
+        for (name, end) in ENDS {
+            let store = memory();
+            Group::create(&store, "other", None, Create::New).unwrap();
+            let array = waiting(&store, "g/a");
+            let in_part = waiting(&store.below("g", Mode::ReadWrite).unwrap(), "b");
+            let stored = || ["g/a", "g/b"].map(|path| read_all(&Array::open(&store, path).unwrap())[2]);
+            assert_eq!(stored(), [0, 0]);
+            end(&store).unwrap();
+            assert_eq!(stored(), [9, 9], "{name}");
+            drop((array, in_part));
+        }
+    }
+
+    #[test]
+    fn a_flush_tells_of_what_cannot_be_stored_and_not_of_arrays_that_are_gone() {
+        let is_full = Arc::new(AtomicBool::new(false));
+        let full = is_full.clone();
+        let tell = move |next: Next<'_>| match next {
+            Next::Change("a/c/0") if full.load(Ordering::Acquire) => bail!(NoSpace, "the disk is full"),
+            _ => Ok(()),
+        };
+        let told = Told { inner: Arc::new(crate::store::memory::MemoryStore::new()), tell, name: None };
+        let store = Store::from_shared(&Context::with_threads(1), Arc::new(told), Mode::ReadWrite);
+        let arrays = ["a", "b", "gone"].map(|path| waiting(&store, path));
+        store.erase_node("gone").unwrap();
+        is_full.store(true, Ordering::Release);
+        for (name, end) in &ENDS[..3] {
+            Group::create(&store, "other", None, Create::OpenIfSame).unwrap();
+            assert_eq!(kind(end(&store)), ErrorKind::NoSpace, "{name}");
+        }
+        assert_eq!(read_all(&Array::open(&store, "b").unwrap())[2], 9, "one that fails keeps no other from being stored");
+        is_full.store(false, Ordering::Release);
+        store.flush_all().unwrap();
+        assert_eq!(read_all(&Array::open(&store, "a").unwrap())[2], 9);
+        assert_eq!(kind(arrays[2].flush()), ErrorKind::State);
+    }
+}
