@@ -3181,7 +3181,8 @@ OZARR_CHECKED ozarr_status ozarr_store_node_erase(ozarr_store *store, const char
 OZARR_CHECKED ozarr_status ozarr_store_flush(ozarr_store *store);
 
 /**
- * Flushes and frees. The handle is gone, whatever the status says.
+ * Flushes and frees. The handle is gone, whatever the status says. What groups and arrays that stay open
+ * change afterwards is told above (see the option `"consolidate"`) when they are flushed or closed.
  *
  * Errors: those of documents, chunks and stores.
  */

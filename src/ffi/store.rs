@@ -255,18 +255,28 @@ pub unsafe extern "C" fn ozarr_store_flush(store: *mut ozarr_store) -> ozarr_sta
     entry!("ozarr_store_flush", handles(store), { store.flush_all() })
 }
 
-/// Flushes and frees. The handle is gone, whatever the status says.
+/// Flushes and frees. The handle is gone, whatever the status says. What groups and arrays that stay open
+/// change afterwards is told above (see the option `"consolidate"`) when they are flushed or closed.
 ///
 /// Errors: those of documents, chunks and stores.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_store_close(store: *mut ozarr_store) -> ozarr_status {
-    entry!("ozarr_store_close", { ozarr_store::close(store, "store")?.close(None) })
+    entry!("ozarr_store_close", {
+        let store = ozarr_store::close(store, "store")?;
+        store.let_go();
+        store.close(None)
+    })
 }
 
 /// Frees the handle; NULL is allowed. Groups and arrays that were opened from it stay usable.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_store_free(store: *mut ozarr_store) {
-    entry!("ozarr_store_free", else (), { ozarr_store::free(store, "store") })
+    entry!("ozarr_store_free", else (), {
+        if !store.is_null() {
+            ozarr_store::close(store, "store")?.let_go();
+        }
+        Ok(())
+    })
 }
 
 /// Pairs of key and value, up to a NULL.

@@ -279,13 +279,13 @@ impl Appender {
     /// Stores all steps, publishes them, and makes both durable as far as the store's mode promises it.
     pub fn flush(&mut self) -> Result<()> {
         self.publish_all()?;
-        self.array.flush_store()
+        self.array.store().flush_node()
     }
 
     /// Flushes like [`Appender::flush`], as the last call; what closing the array brings up to date is by this call where the array is closed.
     pub fn close(&mut self) -> Result<()> {
         self.publish_all()?;
-        if self.array.is_shared() { self.array.flush_store() } else { self.array.close() }
+        if self.array.is_shared() { self.array.store().flush_node() } else { self.array.close() }
     }
 
     fn publish_all(&mut self) -> Result<()> {

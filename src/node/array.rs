@@ -361,7 +361,7 @@ impl Array {
     /// Stores what waits to be written, and makes durable what was, as far as the store's mode promises it.
     pub fn flush(&self) -> Result<()> {
         let stored = self.finish_writes();
-        stored.and(self.flush_store())
+        stored.and(self.0.store.flush_node())
     }
 
     /// Makes durable what was stored.

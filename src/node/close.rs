@@ -8,11 +8,11 @@ use std::collections::BTreeSet;
 
 impl Store {
     /// The program closes a node that it opened, or the store: groups that are to be consolidated by then are, and all is flushed. A node that
-    /// is below one that stays open waits for that.
+    /// is below one that stays open, or in a store that does, waits for that.
     pub fn close(&self, node: Option<&str>) -> Result<()> {
         let stored = if node.is_none() { self.store_waiting() } else { Ok(()) };
         let consolidated = match node {
-            Some(path) if self.opened_for() != Some(path) => Ok(()),
+            Some(path) if self.opened_for() != Some(path) && !self.is_let_go() => Ok(()),
             _ => self.consolidate_all(false),
         };
         stored.and(consolidated).and(self.flush())
@@ -30,7 +30,12 @@ impl Store {
     /// The program flushes a group: what waits in arrays of the store is stored, and all is made durable.
     pub(super) fn flush_group(&self) -> Result<()> {
         let stored = self.store_waiting();
-        stored.and(self.flush())
+        stored.and(self.flush_node())
+    }
+
+    /// The program flushes a node, for the whole store once it has let that go.
+    pub(super) fn flush_node(&self) -> Result<()> {
+        if self.is_let_go() { self.flush_and_tell() } else { self.flush() }
     }
 
     /// The program flushes the store: where its options say so, metadata are consolidated as by [`Store::close`], after all that they lead

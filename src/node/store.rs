@@ -47,6 +47,8 @@ struct StoreInner {
     no_draft: AtomicBool,
     /// The node that the store was opened for, by its location.
     opened_for: Option<String>,
+    /// The program has closed or freed its handle of the store.
+    let_go: AtomicBool,
     /// Where it is, if that has a name, and how files are stored there.
     root: Option<(Root, FileOptions)>,
     /// Its folder behind links, once that was asked for.
@@ -190,6 +192,7 @@ impl Store {
             changes,
             no_draft,
             opened_for,
+            let_go: AtomicBool::new(false),
             root,
             real_root: Once::new(),
             above: Once::new(),
@@ -467,6 +470,16 @@ impl Store {
     /// The node that the store was opened for, by its location.
     pub(super) fn opened_for(&self) -> Option<&str> {
         self.0.opened_for.as_deref()
+    }
+
+    /// The program closes or frees its handle of the store: what is changed by nodes that are open is told above when these are flushed or closed.
+    pub fn let_go(&self) {
+        self.0.let_go.store(true, Ordering::Release);
+    }
+
+    /// Whether the program has no handle of the store any more.
+    pub(super) fn is_let_go(&self) -> bool {
+        self.0.let_go.load(Ordering::Acquire)
     }
 
     /// Takes the nodes whose groups are to be consolidated.

@@ -415,6 +415,21 @@ fn flush_brings_all_changes_into_consolidated_metadata_at_once() {
         arrays[1].resize(&[9], true).unwrap();
         store.close(None).unwrap();
         assert_eq!(differences(), Some(vec![]), "{format:?}: closing does the same");
+        // Nobody flushes a store that the program has let go: its nodes do.
+        let root = Group::open(&store, "").unwrap();
+        store.let_go();
+        let ends: [(&str, &dyn Fn() -> crate::error::Result<()>); 4] = [
+            ("flush an array", &|| arrays[1].flush()),
+            ("close an array", &|| arrays[1].close()),
+            ("flush a group", &|| root.flush()),
+            ("flush an appender", &|| Appender::open(&arrays[1], 0, 0, 0)?.flush()),
+        ];
+        for (length, (name, end)) in (10..).zip(ends) {
+            arrays[1].resize(&[length], true).unwrap();
+            assert!(!differences().unwrap().is_empty(), "{format:?}: {name}");
+            end().unwrap();
+            assert_eq!(differences(), Some(vec![]), "{format:?}: {name}");
+        }
     }
 }
 
