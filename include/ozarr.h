@@ -1458,7 +1458,7 @@ OZARR_CHECKED ozarr_status ozarr_node_zarr_format(const ozarr_node *node, int32_
  *   chunks that are the same as in the newest checkpoint hard links to its files, which are compared
  *   instead of written. No checkpoint changes another. In other stores than folders all is written.
  *
- * Of arrays:
+ * Of arrays (handles that `ozarr_dataset_open_variable` gives of one variable share these):
  *
  * - `"write_fill_chunks"`: `"1"` stores also chunks that hold nothing but the fill value; `"0"` (the
  *   default) does not store them: their elements have the fill value in any case.
@@ -2266,8 +2266,8 @@ OZARR_CHECKED ozarr_status ozarr_dataset_variable(const ozarr_dataset *dataset, 
     size_t cap, size_t *len, bool *coordinate);
 
 /**
- * Opens the array of a variable, as a new handle. `ozarr_array_dimension_name` gives the names of its
- * dimensions.
+ * Opens the array of a variable, as a new handle. All handles of a variable share its lengths, and the
+ * settings of arrays (`ozarr_node_set`). `ozarr_array_dimension_name` gives the names of its dimensions.
  *
  * Errors: `OZARR_ERR_NOT_FOUND` if there is no such variable; those of documents and stores.
  */

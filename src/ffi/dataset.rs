@@ -404,8 +404,8 @@ pub unsafe extern "C" fn ozarr_dataset_variable(
     })
 }
 
-/// Opens the array of a variable, as a new handle. `ozarr_array_dimension_name` gives the names of its
-/// dimensions.
+/// Opens the array of a variable, as a new handle. All handles of a variable share its lengths, and the
+/// settings of arrays (`ozarr_node_set`). `ozarr_array_dimension_name` gives the names of its dimensions.
 ///
 /// Errors: `OZARR_ERR_NOT_FOUND` if there is no such variable; those of documents and stores.
 #[unsafe(no_mangle)]

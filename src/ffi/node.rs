@@ -123,7 +123,7 @@ pub unsafe extern "C" fn ozarr_node_zarr_format(node: *const ozarr_node, format:
 ///   chunks that are the same as in the newest checkpoint hard links to its files, which are compared
 ///   instead of written. No checkpoint changes another. In other stores than folders all is written.
 ///
-/// Of arrays:
+/// Of arrays (handles that `ozarr_dataset_open_variable` gives of one variable share these):
 ///
 /// - `"write_fill_chunks"`: `"1"` stores also chunks that hold nothing but the fill value; `"0"` (the
 ///   default) does not store them: their elements have the fill value in any case.
