@@ -16,6 +16,7 @@ typedef struct variable {
     bool waits;        /* its boxes may wait */
     bool last;         /* the coordinate: its values are stored behind all others */
     bool given;        /* in this step */
+    bool touched;      /* something of this step may be stored, also by a put that failed */
     bool compared;     /* the boxes of all ranks, of which this is mine: none overlap */
     int64_t start[PLAN_MAX_RANK], shape[PLAN_MAX_RANK];
     om_waiting waiting;
@@ -394,6 +395,7 @@ static ozarr_status put(ozarr_mpi *m, ozarr_mpi_series *series, const char *name
     step.sizes = with_dimension(v, step.sizes, 1, numbers[4]);
     step.starts = with_dimension(v, step.starts, 0, numbers[5]);
     if (status == OZARR_OK && (r.start == NULL || r.shape == NULL)) status = om_error(OZARR_ERR_NULL, "%s is NULL", r.start == NULL ? "start" : "shape");
+    v->touched |= !is_kept(series, v);
     status = is_kept(series, v) ? keep_box(m, series, v, &r, &step, status) : om_move_all(m, v->array, true, 1, &r, &step, status);
     v->given = status == OZARR_OK;
     return status;
@@ -560,7 +562,7 @@ ozarr_status ozarr_mpi_series_step(ozarr_mpi *m, ozarr_mpi_series *series, doubl
     }
     remember_value(series, value);
     series->position++;
-    for (size_t i = 0; i < series->count; i++) series->variables[i].given = false;
+    for (size_t i = 0; i < series->count; i++) series->variables[i].given = series->variables[i].touched = false;
     const int64_t every = interval(series);
     /* What could not be published is tried again. */
     if (series->position / every > series->published / every) return publish(m, series);
@@ -634,7 +636,7 @@ ozarr_status ozarr_mpi_series_close(ozarr_mpi *m, ozarr_mpi_series *series) {
     if (status != OZARR_OK) return status;
     om_leave(m, status);
     bool cut = false;
-    for (size_t i = 0; i < series->count; i++) cut |= series->variables[i].given;
+    for (size_t i = 0; i < series->count; i++) cut |= series->variables[i].given || series->variables[i].touched;
     const ozarr_status published = publish(m, series);
     if (published != OZARR_OK) om_failure_last(&failed, published);
     status = om_enter(m, OZARR_OK, NULL, "closing a series");

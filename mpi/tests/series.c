@@ -237,6 +237,24 @@ static void unpublished(void) {
         }
 }
 
+/* What some ranks have stored of a step in a put that failed does not show, either: the series is closed, and the dataset becomes longer. */
+static void unpublished_by_a_put_that_failed(void) {
+    int64_t depth = 1, longer = 4;
+    ozarr_mpi_series *s = NULL;
+    const int64_t start = 12 * rank / ranks, count = 12 * (rank + 1) / ranks - start;
+    double u[12];
+    OK(ozarr_mpi_once(m, define_field, &depth));
+    OK(ozarr_mpi_series_open(m, "field.zarr", "time", -1, 1, 0, &s));
+    OK(put_part(s, 5));
+    OK(ozarr_mpi_series_step(m, s, 0));
+    for (int i = 0; i < 12; i++) u[i] = rank == ranks - 1 ? 1e12 : 77;
+    ERR(OZARR_ERR_RANGE, "", ozarr_mpi_series_put(m, s, "u", &start, &count, OZARR_FLOAT64, u, sizeof u));
+    OK(ozarr_mpi_series_close(m, s));
+    check_field(1, 1, 5);
+    OK(ozarr_mpi_once(m, lengthen, &longer));
+    check_field(4, 1, 5);
+}
+
 /* Boxes of two ranks that overlap are refused when they are given, also where they wait; the steps before and behind are published. */
 static void overlapping_boxes(void) {
     int64_t depth = 4;
@@ -285,6 +303,7 @@ int main(int argc, char **argv) {
     points_in_time();
     another_program();
     unpublished();
+    unpublished_by_a_put_that_failed();
     overlapping_boxes();
     closed_before_the_series();
     OK(ozarr_mpi_close(m));
