@@ -422,7 +422,10 @@ ozarr_status ozarr_mpi_array_iread_all(ozarr_mpi *m, const ozarr_array *array, i
 ozarr_status ozarr_mpi_request_test(ozarr_mpi_request *request, bool *done) {
     if (done == NULL) return om_error(OZARR_ERR_NULL, "done is NULL");
     const ozarr_status status = om_valid(request, "ozarr_mpi_request");
-    if (status == OZARR_OK) *done = !move_on(request);
+    if (status != OZARR_OK) return status;
+    /* All of them: the other ranks may test another one first. */
+    om_move_pending(request->m, 0);
+    *done = !move_on(request);
     return status;
 }
 

@@ -166,6 +166,40 @@ static void waits_that_differ(void) {
     OK(ozarr_mpi_array_close(m, b));
 }
 
+/* A test moves all requests, so that ranks which test them in different order get done. */
+static void tests_in_another_order(void) {
+    enum { CHUNK = 65536, N = 16 * CHUNK };
+    static int32_t u[N];
+    const int64_t shape = N, chunk = CHUNK;
+    ozarr_array *arrays[2] = {NULL, NULL};
+    ozarr_mpi_request *r[2] = {NULL, NULL};
+    ozarr_region regions[16];
+    ozarr_memory memories[16];
+    int64_t starts[16];
+    const int64_t count = CHUNK * (rank + 1) / ranks - CHUNK * rank / ranks;
+    OK(ozarr_mpi_set(m, "aggregators", "1"));
+    OK(ozarr_mpi_set(m, "round_bytes", "1"));
+    for (int k = 0; k < 16; k++) {
+        ozarr_region_init(&regions[k]);
+        ozarr_memory_init(&memories[k]);
+        starts[k] = k * CHUNK + CHUNK * rank / ranks;
+        regions[k].start = &starts[k], regions[k].shape = &count;
+        memories[k].data = u + starts[k], memories[k].size = (size_t)count * sizeof *u, memories[k].type = OZARR_INT32;
+    }
+    OK(ozarr_mpi_array_create(m, "order.zarr", OZARR_INT32, 1, &shape, &chunk, OZARR_CREATE_OVERWRITE, &arrays[0]));
+    OK(ozarr_mpi_array_create(m, "order-too.zarr", OZARR_INT32, 1, &shape, &chunk, OZARR_CREATE_OVERWRITE, &arrays[1]));
+    for (int i = 0; i < 2; i++) OK(ozarr_mpi_array_iwrite_all(m, arrays[i], 16, regions, memories, &r[i]));
+    bool done = false;
+    for (const double begun = MPI_Wtime(); !done && MPI_Wtime() - begun < 20;) OK(ozarr_mpi_request_test(r[(rank + 1) % 2], &done));
+    CHECK(done);
+    for (int i = 0; i < 2; i++) {
+        OK(ozarr_mpi_request_wait(r[i]));
+        OK(ozarr_mpi_array_close(m, arrays[i]));
+    }
+    OK(ozarr_mpi_set(m, "aggregators", "auto"));
+    OK(ozarr_mpi_set(m, "round_bytes", "33554432"));
+}
+
 /* A request goes on with the settings that it began with. */
 static void set_meanwhile(void) {
     enum { N = 100000 };
@@ -407,6 +441,7 @@ int main(int argc, char **argv) {
     pending();
     waits_that_differ();
     set_meanwhile();
+    tests_in_another_order();
     arguments();
     overlaps();
     storing();
