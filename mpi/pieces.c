@@ -111,7 +111,7 @@ void om_list_add(const om_move *w, om_region_list *list, const int64_t *start, c
     list->entries[i].array = w->job.array, list->entries[i].region = &list->regions[i], list->entries[i].memory = &list->memories[i];
 }
 
-/* Begins to read or write the regions, which have `objects` chunks; in those that are `shared` other ranks have elements, too. What is too large for a request is done at once, and so is what this rank
+/* Begins to read or write the regions, which have `objects` chunks; in those that are `shared` other ranks have elements, too. What requests have no room for is done at once, and so is what this rank
  * waits for while it has no messages: elements of a request pass through memory of the library, since it may be cancelled. */
 ozarr_request *om_submit(om_move *w, const om_region_list *list, int64_t objects, bool shared) {
     const plan *p = w->job.p;
@@ -122,7 +122,7 @@ ozarr_request *om_submit(om_move *w, const om_region_list *list, int64_t objects
     if (!waits)
         status = w->job.write ? ozarr_iwrite_many(list->entries, list->count, NULL, &request)
                               : ozarr_iread_many(list->entries, list->count, NULL, &request);
-    if (waits || status == OZARR_ERR_LIMIT) {
+    if (waits || status == OZARR_ERR_LIMIT || status == OZARR_ERR_AGAIN) {
         status = w->job.write ? ozarr_write_many(list->entries, list->count) : ozarr_read_many(list->entries, list->count);
         if (status == OZARR_OK) w->stored += objects;
     }

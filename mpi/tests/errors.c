@@ -200,6 +200,32 @@ static void tests_in_another_order(void) {
     OK(ozarr_mpi_set(m, "round_bytes", "33554432"));
 }
 
+/* What the program wants its own requests to do when there are too many is none of a collective call's business. */
+static void full_of_requests(void) {
+    enum { CHUNK = 16384, N = 64 * CHUNK };
+    static int32_t u[N];
+    const int64_t shape = N, chunk = CHUNK;
+    /* The chunks that are a rank's alone, one element of the next one, and all but that of the first one. */
+    const int64_t first = N / CHUNK * rank / ranks, end = N / CHUNK * (rank + 1) / ranks;
+    const int64_t start = first * CHUNK + (rank > 0), count = end * CHUNK + (rank < ranks - 1) - start;
+    char bytes[32], full[32], room[32];
+    ozarr_array *a = NULL;
+    OK(ozarr_context_get(NULL, "bytes_in_flight", bytes, sizeof bytes, NULL));
+    OK(ozarr_context_get(NULL, "when_full", full, sizeof full, NULL));
+    snprintf(room, sizeof room, "%d", (int)(end - first - (rank > 0)) * CHUNK * 4 + CHUNK * 2);
+    OK(ozarr_context_set(NULL, "bytes_in_flight", room));
+    OK(ozarr_context_set(NULL, "when_full", "again"));
+    OK(ozarr_mpi_array_create(m, "full.zarr", OZARR_INT32, 1, &shape, &chunk, OZARR_CREATE_OVERWRITE, &a));
+    for (int64_t i = 0; i < count; i++) u[i] = (int32_t)(start + i);
+    OK(ozarr_mpi_array_write_all(m, a, &start, &count, OZARR_INT32, u, sizeof u));
+    memset(u, 0, sizeof u);
+    OK(ozarr_mpi_array_read_all(m, a, &start, &count, OZARR_INT32, u, sizeof u));
+    for (int64_t i = 0; i < count; i++) CHECK(u[i] == (int32_t)(start + i));
+    OK(ozarr_mpi_array_close(m, a));
+    OK(ozarr_context_set(NULL, "bytes_in_flight", bytes));
+    OK(ozarr_context_set(NULL, "when_full", full));
+}
+
 /* A request goes on with the settings that it began with. */
 static void set_meanwhile(void) {
     enum { N = 100000 };
@@ -442,6 +468,7 @@ int main(int argc, char **argv) {
     waits_that_differ();
     set_meanwhile();
     tests_in_another_order();
+    full_of_requests();
     arguments();
     overlaps();
     storing();
