@@ -80,15 +80,14 @@ static int count_bits(const uint64_t bits[16]) {
     return count;
 }
 
-/* Gives the default context as many threads as this rank's share of the node's processors. */
+/* Gives the default context as many threads as this rank's share of the node's processors, unless the environment of this rank says how many. */
 static ozarr_status set_threads(MPI_Comm node) {
-    if (getenv("OZARR_NUM_THREADS") != NULL) return OZARR_OK;
     uint64_t mine[16], all[16];
     int ranks = 1;
     processors(mine);
     ozarr_status status = om_check("MPI_Allreduce", MPI_Allreduce(mine, all, 16, MPI_UINT64_T, MPI_BOR, node));
     if (status == OZARR_OK) status = om_check("MPI_Comm_size", MPI_Comm_size(node, &ranks));
-    if (status != OZARR_OK) return status;
+    if (status != OZARR_OK || getenv("OZARR_NUM_THREADS") != NULL) return status;
     int threads = count_bits(all) / ranks;
     if (threads > count_bits(mine)) threads = count_bits(mine);
     char text[16];
@@ -152,18 +151,26 @@ static ozarr_status check_communicator(MPI_Comm comm) {
 }
 
 ozarr_status ozarr_mpi_new(MPI_Comm comm, ozarr_mpi **out) {
-    if (out == NULL) return om_error(OZARR_ERR_NULL, "out is NULL");
-    *out = NULL;
+    if (out != NULL) *out = NULL;
     ozarr_status status = check_communicator(comm);
     if (status != OZARR_OK) return status;
-    ozarr_mpi *m = calloc(1, sizeof *m);
-    if (m == NULL) return om_error(OZARR_ERR_NO_MEMORY, "an ozarr_mpi");
-    *m = (ozarr_mpi){.comm = MPI_COMM_NULL, .round_bytes = 32 << 20, .message_bytes = 1 << 30, .range_bytes = 64 << 10};
-    status = om_check("MPI_Comm_dup", MPI_Comm_dup(comm, &m->comm));
-    if (status == OZARR_OK) status = om_check("MPI_Comm_set_errhandler", MPI_Comm_set_errhandler(m->comm, MPI_ERRORS_RETURN));
-    if (status == OZARR_OK) status = om_check("MPI_Comm_rank", MPI_Comm_rank(m->comm, &m->rank));
-    if (status == OZARR_OK) status = om_check("MPI_Comm_size", MPI_Comm_size(m->comm, &m->size));
-    if (status == OZARR_OK) status = spread_over_nodes(m);
+    ozarr_mpi made = {.comm = MPI_COMM_NULL, .round_bytes = 32 << 20, .message_bytes = 1 << 30, .range_bytes = 64 << 10};
+    status = om_check("MPI_Comm_dup", MPI_Comm_dup(comm, &made.comm));
+    if (status == OZARR_OK) status = om_check("MPI_Comm_set_errhandler", MPI_Comm_set_errhandler(made.comm, MPI_ERRORS_RETURN));
+    if (status == OZARR_OK) status = om_check("MPI_Comm_rank", MPI_Comm_rank(made.comm, &made.rank));
+    if (status == OZARR_OK) status = om_check("MPI_Comm_size", MPI_Comm_size(made.comm, &made.size));
+    /* What this rank lacks is told to the others, which are in the call. */
+    ozarr_mpi *m = out != NULL ? malloc(sizeof *m) : NULL;
+    if (status == OZARR_OK && m == NULL)
+        status = out == NULL ? om_error(OZARR_ERR_NULL, "out is NULL") : om_error(OZARR_ERR_NO_MEMORY, "an ozarr_mpi");
+    if (made.comm != MPI_COMM_NULL) status = om_agree(&made, status, NULL);
+    if (status != OZARR_OK) {
+        if (made.comm != MPI_COMM_NULL) MPI_Comm_free(&made.comm);
+        free(m);
+        return status;
+    }
+    *m = made;
+    status = spread_over_nodes(m);
     if (status == OZARR_OK) status = om_agree(m, om_register(m), NULL);
     if (status != OZARR_OK) destroy(m);
     else *out = m;

@@ -163,11 +163,27 @@ static int late_failures(const char *why) {
     return wrong;
 }
 
+/* What one rank lacks, or has in its environment, keeps no other from its part in the call. */
+static void one_rank_differs(void) {
+    ozarr_mpi *m = NULL;
+    const char *before = getenv("OZARR_NUM_THREADS");
+    char kept[32];
+    snprintf(kept, sizeof kept, "%s", before != NULL ? before : "");
+    ERR(OZARR_ERR_NULL, "out is NULL", ozarr_mpi_new(MPI_COMM_WORLD, rank == ranks - 1 ? NULL : &m));
+    CHECK(m == NULL);
+    if (rank == 0) CHECK(setenv("OZARR_NUM_THREADS", "1", 1) == 0);
+    else CHECK(unsetenv("OZARR_NUM_THREADS") == 0);
+    OK(ozarr_mpi_new(MPI_COMM_WORLD, &m));
+    OK(ozarr_mpi_close(m));
+    CHECK((before != NULL ? setenv("OZARR_NUM_THREADS", kept, 1) : unsetenv("OZARR_NUM_THREADS")) == 0);
+}
+
 int main(int argc, char **argv) {
     CHECK(late_new() == OZARR_ERR_STATE && strstr(ozarr_last_error(), "MPI_Init") != NULL);
     begin_ranks(&argc, &argv);
     ozarr_mpi *m = NULL;
     CHECK(ozarr_mpi_new(MPI_COMM_WORLD, NULL) == OZARR_ERR_NULL);
+    one_rank_differs();
     CHECK(ozarr_mpi_close(NULL) == OZARR_ERR_NULL);
     CHECK(ozarr_mpi_close((ozarr_mpi *)(void *)&m) == OZARR_ERR_INVALID_HANDLE);
     for (int i = 0; i < (int)(sizeof rows / sizeof *rows); i++) {

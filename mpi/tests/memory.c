@@ -42,6 +42,11 @@ static ozarr_status iwrite_all(void) {
     const ozarr_status status = begin_write(m, array, start, count, u, sizeof u, &request);
     return status == OZARR_OK ? ozarr_mpi_request_wait(request) : status;
 }
+static ozarr_status new_ranks(void) {
+    ozarr_mpi *more = NULL;
+    const ozarr_status status = ozarr_mpi_new(MPI_COMM_WORLD, &more);
+    return status == OZARR_OK ? ozarr_mpi_close(more) : status;
+}
 static ozarr_status open_it(void) {
     ozarr_array *a = NULL;
     const ozarr_status status = ozarr_mpi_array_open(m, "memory.zarr", "r", &a);
@@ -107,6 +112,7 @@ int main(int argc, char **argv) {
         sweep("a write that does not wait", iwrite_all);
         OK(ozarr_mpi_array_close(m, array));
     }
+    sweep("new ranks", new_ranks);
     sweep("open", open_it);
     sweep("checkpoint", save);
     sweep("a checkpoint with a write under way", save_under_way);
