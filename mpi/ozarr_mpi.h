@@ -23,8 +23,8 @@
  *              them as ever. Open and close them by the functions here. What one of them changes rank 0 stores; the handles of the other
  *              ranks know it, too, without touching the store.
  * Metadata.    Rank 0 alone reads and writes documents.
- * Locations.   What all ranks see. With more than one, `memory:` is OZARR_ERR_UNSUPPORTED, and so is a zip archive that is to be written:
- *              write a folder, and copy it.
+ * Locations.   What all ranks see. A relative one is in the folder that is rank 0's current one when it is opened. With more than one rank,
+ *              `memory:` is OZARR_ERR_UNSUPPORTED, and so is a zip archive that is to be written: write a folder, and copy it.
  * Threads.     All calls of MPI are made in the thread that calls, none in threads of ozarr: MPI_THREAD_SINGLE and FUNNELED are enough
  *              for calls by the main thread; those of another thread need MPI_THREAD_SERIALIZED. One call at a time for each `ozarr_mpi`.
  * Memory.      An aggregator has up to two rounds of chunks in memory (the setting "round_bytes"), as bytes and as they came.

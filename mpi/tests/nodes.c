@@ -935,6 +935,53 @@ static void cut_behind_what_is_under_way(void) {
     OK(ozarr_mpi_set(m, "round_bytes", "33554432"));
 }
 
+/* The current folder of a rank is none of the others' business: all write and read where rank 0 opened, also after a change of the folder. */
+static void other_folders(void) {
+    ozarr_group *g = NULL;
+    ozarr_array *a = NULL;
+    ozarr_spec *spec = NULL;
+    char home[4096], place[4200];
+    const int64_t shape[] = {12}, chunks[] = {1};
+    int64_t start, count;
+    int32_t u[12], all[12];
+    CHECK(getcwd(home, sizeof home) != NULL);
+    CHECK(mkdir("aside", 0777) == 0 || access("aside", F_OK) == 0);
+    MPI_Barrier(MPI_COMM_WORLD);
+    part(12, &start, &count);
+    for (int i = 0; i < 12; i++) u[i] = 1 + (int32_t)start + i;
+    OK(ozarr_spec_new(OZARR_INT32, 1, shape, &spec));
+    OK(ozarr_spec_set_chunks(spec, chunks));
+    for (int k = 0; k < 3; k++) {
+        if (k == 1 && rank > 0) CHECK(chdir("aside") == 0);
+        OK(ozarr_mpi_group_create(m, "homes.zarr", OZARR_CREATE_OVERWRITE, &g));
+        if (k == 0) CHECK(chdir("aside") == 0);
+        OK(ozarr_mpi_group_create_array(m, g, "t", spec, OZARR_CREATE_NEW, &a));
+        if (k == 2) CHECK(chdir("aside") == 0);
+        OK(ozarr_mpi_array_write_all(m, a, &start, &count, OZARR_INT32, u, sizeof u));
+        OK(ozarr_mpi_array_close(m, a));
+        OK(ozarr_mpi_group_close(m, g));
+        CHECK(chdir(home) == 0 && access("aside/homes.zarr", F_OK) != 0);
+        snprintf(place, sizeof place, "%s/homes.zarr/t", home);
+        OK(ozarr_array_open(place, "r", &a));
+        OK(ozarr_array_read(a, OZARR_INT32, all, sizeof all));
+        for (int i = 0; i < 12; i++) CHECK(all[i] == 1 + i);
+        ozarr_array_free(a);
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+    OK(ozarr_mpi_checkpoint_begin(m, "home-states.zarr", "one", &g));
+    if (rank > 0) CHECK(chdir("aside") == 0);
+    OK(ozarr_mpi_group_put(m, g, "t", OZARR_INT32, 1, shape, &start, &count, u, sizeof u));
+    OK(ozarr_mpi_checkpoint_commit(m, g));
+    OK(ozarr_mpi_checkpoint_latest(m, "home-states.zarr", &g));
+    CHECK(chdir(home) == 0 && chdir("aside") == 0);
+    const int64_t zero = 0, twelve = 12;
+    OK(ozarr_mpi_group_get(m, g, "t", OZARR_INT32, &zero, &twelve, all, sizeof all));
+    for (int i = 0; i < 12; i++) CHECK(all[i] == 1 + i);
+    OK(ozarr_mpi_group_close(m, g));
+    CHECK(chdir(home) == 0);
+    ozarr_spec_free(spec);
+}
+
 int main(int argc, char **argv) {
     begin_ranks(&argc, &argv);
     OK(ozarr_mpi_new(MPI_COMM_WORLD, &m));
@@ -962,6 +1009,7 @@ int main(int argc, char **argv) {
     behind_what_is_under_way();
     cut_behind_what_is_under_way();
     places();
+    other_folders();
     OK(ozarr_mpi_close(m));
     return end_ranks();
 }

@@ -247,12 +247,13 @@ impl Store {
         if let Root::Remote(place, ..) = root {
             chosen.server = remote.server(place, &|name| std::env::var(name).ok());
         }
+        let root = root.absolute()?;
         let (shared, path) = root.open(node.unwrap_or_default(), mode == Mode::ReadWrite, files, &remote)?;
         if mode == Mode::ReadWrite && !shared.capabilities().writable {
             bail!(ReadOnly, "{} cannot be written; open it with mode \"r\"", shared.describe());
         }
         let opened_for = node.map(|_| path.clone());
-        Ok((Store::opened(context, shared, (mode, chosen), opened_for, Some((root.clone(), files))), path))
+        Ok((Store::opened(context, shared, (mode, chosen), opened_for, Some((root, files))), path))
     }
 
     /// Where the store is, as a root: a checkpoint that was begun is below that of its group.

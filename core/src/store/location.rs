@@ -56,6 +56,17 @@ impl Root {
         Ok((store, node.to_string()))
     }
 
+    /// The same root wherever the current folder of the program is later, or that of another one is.
+    pub fn absolute(&self) -> Result<Root> {
+        let absolute =
+            |path: &PathBuf| std::path::absolute(path).map_err(|e| err!(Location, "the path {:?}: {e}", path.display().to_string()));
+        Ok(match self {
+            Root::Folder(path) => Root::Folder(absolute(path)?),
+            Root::Zip(path) => Root::Zip(absolute(path)?),
+            Root::Remote(..) | Root::Memory(_) => self.clone(),
+        })
+    }
+
     /// What is below `path`, as a root of its own; `None` where stores have no such parts.
     pub fn below(&self, path: &str) -> Option<Root> {
         match self {
@@ -357,6 +368,17 @@ mod tests {
         assert_eq!(below("s3://bucket").as_deref(), Some("s3://bucket/states/one"));
         assert_eq!(below("https://h/x.zarr?token").as_deref(), Some("https://h/x.zarr/states/one?token"));
         assert_eq!(below("d/x.zip"), None);
+    }
+
+    #[test]
+    fn a_root_is_the_same_in_other_current_folders() {
+        let here = std::env::current_dir().unwrap();
+        let absolute = |location: &str| parse(location).unwrap().absolute().unwrap();
+        assert_eq!(absolute("./d/x.zarr"), Root::Folder(here.join("d/x.zarr")));
+        assert_eq!(absolute("zip:x.data"), Root::Zip(here.join("x.data")));
+        for same in ["/d/x.zarr", "file:///d/x.zip", "memory:sim", "s3://bucket/x.zarr"] {
+            assert_eq!(absolute(same), parse(same).unwrap(), "{same}");
+        }
     }
 
     #[test]
