@@ -41,7 +41,7 @@ struct ArrayInner {
 
 impl MayWait for ArrayInner {
     fn store_if_there(&self) -> Result<()> {
-        let state = self.state.read(Arc::clone);
+        let state = self.now.state();
         if state.check_there().is_err() { Ok(()) } else { state.bound.as_ref().map_or(Ok(()), store_waiting) }
     }
 }
