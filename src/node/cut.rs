@@ -23,8 +23,12 @@ impl Array {
         marker::put(self.store(), self.path(), marker::RESIZE, &[(KEPT, number_list(old))])
     }
 
-    /// Uses the state of an array that was `old` and is shorter by now, and keeps writes that began before from what is behind its new end.
-    pub(super) fn set_cut_state(&self, old: &[u64], next: ArrayState) {
+    /// Uses the state of an array that had the shape `old`. Where it `is_cut` writes that began before are kept from what is behind its new end.
+    pub(super) fn set_reshaped(&self, old: &[u64], next: ArrayState, is_cut: bool) {
+        if !is_cut {
+            self.set_state(next);
+            return;
+        }
         self.growths().cut(&next.meta.shape);
         let (state, _) = self.set_state(next.knowing_cut());
         let shape = &state.meta.shape;

@@ -64,11 +64,7 @@ impl Array {
                 self.settle();
                 self.begin_cut(gone)?;
             }
-            self.store_shape(&old, &next, (&text, condition))?;
-            match gone {
-                Some(_) => self.set_cut_state(&old, next),
-                None => drop(self.set_state(next)),
-            }
+            self.publish_shape(&old, next, (&text, condition), gone.is_some())?;
             if kept.is_some_and(|kept| shape.iter().zip(&kept).all(|(new, kept)| new >= kept)) {
                 self.end_cut()?;
             }
@@ -149,7 +145,7 @@ impl Array {
                 // SAFETY: the caller vouches for the memory.
                 let written = unsafe { engine::write(&bound, &selection, memory) }.and_then(|()| store_waiting(&bound));
                 written.map_err(|e| undo(&bound, &selection, e))?;
-                let published = self.publish_shape(&old, longer, (&text, condition));
+                let published = self.publish_shape(&old, longer, (&text, condition), false);
                 published.map_err(|e| match self.read_fresh(format) {
                     // A shape that comes late has its data then.
                     _ if e.is_unsure() => e,
@@ -171,7 +167,7 @@ impl Array {
             let (fresh, text, condition) = self.read_with_text(self.format())?;
             let (old, longer) = self.longer(fresh, known, dim, count)?;
             longer.bound(self.path())?;
-            self.publish_shape(&old, longer, (&text, condition))?;
+            self.publish_shape(&old, longer, (&text, condition), false)?;
             Ok(old)
         })?;
         let bound = self.state().bound(self.path())?;
@@ -197,7 +193,7 @@ impl Array {
                 bail!(State, "another process has appended behind it");
             }
             let next = self.reshaped(&fresh, old)?;
-            self.publish_shape(&now, next, (&text, condition))
+            self.publish_shape(&now, next, (&text, condition), false)
         });
         match shortened {
             Ok(()) => e,
@@ -272,19 +268,14 @@ impl Array {
     }
 
     /// Stores the document of `next` in place of the text `before` on a condition, unless the shape stays that of `old`, and uses it from now on.
-    fn publish_shape(&self, old: &[u64], next: ArrayState, (before, condition): (&[u8], Condition)) -> Result<()> {
-        self.store_shape(old, &next, (before, condition))?;
-        self.set_state(next);
-        Ok(())
-    }
-
-    /// Stores the document of `next` as [`Array::publish_shape`] does.
-    fn store_shape(&self, old: &[u64], next: &ArrayState, (before, condition): (&[u8], Condition)) -> Result<()> {
+    /// `is_cut`: elements of the array are gone.
+    fn publish_shape(&self, old: &[u64], next: ArrayState, (before, condition): (&[u8], Condition), is_cut: bool) -> Result<()> {
         if next.meta.shape.as_slice() != old {
             let key = path::join(self.path(), array_document(next.meta.format));
             document::check_there(self.store(), &key)?;
             document::publish_over(self.store(), &key, &next.meta.document, before, condition)?;
         }
+        self.set_reshaped(old, next, is_cut);
         Ok(())
     }
 

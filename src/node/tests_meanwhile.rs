@@ -164,13 +164,15 @@ fn what_waits_beside_a_row_that_is_appended_is_stored_by_other_threads() {
 
 #[test]
 fn a_write_ends_where_its_array_is_erased_or_replaced_meanwhile() {
-    let changes: [(&str, fn(&Store)); 4] = [
+    type Change = fn(&Store);
+    type Write = fn(&Array) -> Result<()>;
+    let changes: [(&str, Change); 4] = [
         ("overwrite", |store| drop(Array::create(store, "g/a", &spec(&[80], &[4]), Create::Overwrite).unwrap())),
         ("overwrite its group", |store| drop(Group::create(store, "g", None, Create::Overwrite).unwrap())),
         ("erase", |store| store.erase_node("g/a").unwrap()),
         ("rename", |store| store.rename_node("g/a", "g/b").unwrap()),
     ];
-    let writes: [(&str, bool, fn(&Array) -> Result<()>); 3] = [
+    let writes: [(&str, bool, Write); 3] = [
         ("whole chunks", false, |array| write_box(array, &[0], &[80], 7)),
         ("parts of chunks", false, |array| {
             let values = &mut [7; 40];

@@ -4,7 +4,7 @@ use super::Selection;
 use super::changes::Changes;
 use super::chunk_cache::ArrayCache;
 use super::footprint::{self, Footprint};
-use super::item::Axis;
+use super::item::Item;
 use super::lenient::Lenient;
 use super::lock::ChunkLocks;
 use super::pool::Pool;
@@ -166,12 +166,16 @@ impl BoundArray {
     }
 
     /// Refuses a write to a chunk, which is locked, that reaches behind the end that another thread has given the array since: what it stores
-    /// would show when the array grows again.
-    pub(super) fn check_uncut(&self, chunk: &[u64], axes: &[Axis]) -> Result<()> {
+    /// would show when the array grows again. What `waited` may be of a growth under way, whose length is not known here; what a cut has left behind
+    /// the end waits no more, or is erased after this, behind the chunk's lock.
+    pub(super) fn check_uncut(&self, item: &Item, waited: bool) -> Result<()> {
+        if waited && self.growths.is_under_way() {
+            return Ok(());
+        }
         let Some(shape) = self.growths.shape_after_cut() else { return Ok(()) };
-        for (d, (axis, &length)) in axes.iter().zip(&shape).enumerate() {
+        for (d, (axis, &length)) in item.axes.iter().zip(&shape).enumerate() {
             let last = axis.start.max(axis.start.wrapping_add_signed(axis.step.wrapping_mul(axis.count as i64 - 1)));
-            let reached = self.grid.origin(d, chunk[d]).saturating_add(last);
+            let reached = self.grid.origin(d, item.chunk[d]).saturating_add(last);
             if reached >= length {
                 let (dimension, reached) = (counting::dimension(d, shape.len()), counting::position(reached as i64));
                 bail!(Bounds, "{dimension}: the region reaches to {reached}, the array's length is {length} by now");
@@ -290,7 +294,7 @@ impl Growths {
     }
 
     /// Returns whether the array is made longer, or shorter, at this moment.
-    pub(super) fn is_under_way(&self) -> bool {
+    fn is_under_way(&self) -> bool {
         self.by_now.begun.load(Ordering::Acquire) != self.by_now.ended.load(Ordering::Acquire)
     }
 

@@ -362,7 +362,8 @@ impl WriteJob {
         }
         let picking = self.picking(item);
         let source = picking.as_ref().unwrap_or(&self.source);
-        let result = self.check_uncut(item).and_then(|()| self.array.chain_of(&item.chunk)).and_then(|chain| {
+        let uncut = self.array.check_uncut(item, self.settles.is_some());
+        let result = uncut.and_then(|()| self.array.chain_of(&item.chunk)).and_then(|chain| {
             let inside = self.array.replaceable(&item.chunk);
             let put = ChunkPut { chain: &chain, source, sink, key: &s.key };
             if let Some(made) = self.constant.as_ref().filter(|_| source.covers(&item.axes, 0, chain.shape())) {
@@ -429,16 +430,9 @@ impl WriteJob {
         self.plan.list().map(|list| self.source.picking(ChunkPicks::new(list, &item.chunk)))
     }
 
-    /// Refuses an item behind the end that the array was given since. What waited may be of a growth under way, whose length is not known here; what a
-    /// cut has left behind the end waits no more, or is erased after this, behind the chunk's lock.
-    fn check_uncut(&self, item: &Item) -> Result<()> {
-        let may_reach = self.settles.is_some() && self.array.growths.is_under_way();
-        if may_reach { Ok(()) } else { self.array.check_uncut(&item.chunk, &item.axes) }
-    }
-
     /// Brings the selected elements from the caller's memory into the buffer of a whole chunk.
     pub fn place(&self, item: &Item, base: *mut u8, strides: &[i64]) -> Result<()> {
-        self.check_uncut(item)?;
+        self.array.check_uncut(item, self.settles.is_some())?;
         self.picking(item).as_ref().unwrap_or(&self.source).place(&item.axes, item.memory, base, strides, &self.change)
     }
 }

@@ -35,7 +35,7 @@ impl ArrayMeta {
     /// Keeps the registered data type and chunk keys that `before`, an earlier document of the array, was read with, where this one names them
     /// still: another registration may have the names by now.
     pub fn keep_registered(&mut self, before: &ArrayMeta) {
-        let is_same = |names: &[&str]| names.iter().all(|name| self.document.get(*name) == before.document.get(*name));
+        let is_same = |names: &[&str]| names.iter().all(|name| self.document.get(name) == before.document.get(name));
         let keeps_keys = matches!((self.keys, before.keys), (KeyEncoding::Registered(_), KeyEncoding::Registered(_)));
         let keeps_type = matches!((self.data_type, before.data_type), (DataType::Registered(_), DataType::Registered(_)));
         let keeps_keys = keeps_keys && is_same(&["chunk_key_encoding"]);
