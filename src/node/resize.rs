@@ -47,9 +47,7 @@ impl Array {
         self.store().check_writable()?;
         self.dialect().refuse()?;
         self.store_waiting()?;
-        let _lock = document::lock(self.store(), self.path(), array_document(self.format()))?;
-        self.check_there()?;
-        let _growing = self.begin_growth();
+        let _locked = self.lock_to_reshape()?;
         swap::make(&**self.store().shared(), || {
             let (fresh, text, condition) = self.read_with_text(self.format())?;
             let (old, shape) = (fresh.meta.shape.clone(), shape(&fresh.meta.shape, &text)?);
@@ -131,9 +129,7 @@ impl Array {
             bail!(Bounds, "{} of an array of rank {}", counting::dimension(dim, known.len()), known.len());
         }
         {
-            let _lock = document::lock(self.store(), self.path(), array_document(format))?;
-            self.check_there()?;
-            let _growing = self.begin_growth();
+            let _locked = self.lock_to_reshape()?;
             if self.store().shared().capabilities().swaps {
                 // SAFETY: the caller vouches for the memory.
                 unsafe { self.append_in_place_taken(dim, count, &known, memory)? };

@@ -1,10 +1,11 @@
 //! Following an array that another handle, process or machine makes longer: looking at its document again, and waiting for more.
 
-use super::document::array_document;
+use super::document::{self, DocumentLock, array_document};
 use super::state::ArrayState;
 use super::stored::StoredDocument;
 use super::{Array, Store, path};
 use crate::counting;
+use crate::engine::Growing;
 use crate::error::{Result, bail};
 use crate::metadata::v3::Document;
 use crate::metadata::{Format, Map, v3};
@@ -73,6 +74,13 @@ impl Array {
     /// make the handle one of what is there now.
     pub(super) fn check_there(&self) -> Result<()> {
         self.state().check_there()
+    }
+
+    /// Locks the document of an array that gets another shape, and tells of a growth; the lock is let go of last.
+    pub(super) fn lock_to_reshape(&self) -> Result<(Growing, DocumentLock)> {
+        let lock = document::lock(self.store(), self.path(), array_document(self.format()))?;
+        self.check_there()?;
+        Ok((self.begin_growth(), lock))
     }
 
     /// What waits of an array that was replaced is not for the new one, whose document was just read.
