@@ -77,6 +77,15 @@ static void of_nodes(void) {
     TEXT(buf, "100000");
     OK(ozarr_node_get(ozarr_array_node(a), "write_back", buf, sizeof buf, NULL));
     TEXT(buf, "0");
+    OK(ozarr_node_get(ozarr_array_node(a), "lost", buf, sizeof buf, NULL));
+    TEXT(buf, "0");
+    OK(ozarr_node_set(ozarr_array_node(a), "lost", "1"));
+    OK(ozarr_node_get(ozarr_array_node(a), "lost", buf, sizeof buf, NULL));
+    TEXT(buf, "1");
+    OK(ozarr_node_set(ozarr_array_node(a), "lost", "0"));
+    ERR(OZARR_ERR_STATE, ozarr_array_write(a, OZARR_INT8, four, sizeof four));
+    OK(ozarr_node_refresh(ozarr_array_node(a), NULL, 0));
+    OK(ozarr_array_write(a, OZARR_INT8, four, sizeof four));
     OK(ozarr_node_get(ozarr_array_node(a), "mode", buf, sizeof buf, NULL));
     TEXT(buf, "r+");
     OK(ozarr_node_get(ozarr_group_node(g), "mode", buf, sizeof buf, NULL));

@@ -168,14 +168,17 @@ ozarr_status om_enter(ozarr_mpi *m, ozarr_status status, om_compared compared[2]
     char settings[OM_MESSAGE];
     describe_settings(m, settings);
     const int64_t h = (int64_t)((hash(call) ^ hash(settings)) >> 1);
-    int64_t mine[OM_COMPARED] = {status == OZARR_OK ? INT64_MAX : m->rank, h, -h, OM_ANY, OM_ANY, OM_ANY, OM_ANY}, all[OM_COMPARED];
+    int64_t mine[OM_COMPARED] = {status == OZARR_OK ? INT64_MAX : m->rank, h, -h, OM_ANY, OM_ANY, OM_ANY, OM_ANY, 0}, all[OM_COMPARED];
     for (int i = 0; i < 2 && compared != NULL; i++) {
         if (compared[i].mine == OM_ANY) continue;
         mine[3 + 2 * i] = compared[i].mine, mine[4 + 2 * i] = -compared[i].mine;
     }
+    if (status == OZARR_OK) mine[7] = -om_count_lost(m);
     ozarr_status agreed = least(m, status, mine, all);
     if (agreed == OZARR_OK && all[1] != -all[2]) agreed = tell_difference(m, status, call);
     else if (agreed == OZARR_OK && all[0] != INT64_MAX) agreed = spread_failure(m, status, (int)all[0]);
+    /* What rank 0 has erased or replaced by itself. */
+    if (agreed == OZARR_OK && all[7] < 0) agreed = om_tell_lost(m, -all[7]);
     for (int i = 0; i < 2 && compared != NULL && agreed == OZARR_OK; i++) {
         compared[i].least = all[3 + 2 * i];
         compared[i].most = all[4 + 2 * i] == OM_ANY ? OM_ANY : -all[4 + 2 * i];
@@ -220,6 +223,7 @@ ozarr_status ozarr_mpi_once(ozarr_mpi *m, ozarr_mpi_once_fn fn, void *user) {
     if (m->rank == 0) status = fn(user);
     if (status != OZARR_OK && strcmp(ozarr_status_name(status), "OZARR_ERR_UNKNOWN") == 0)
         status = om_error(OZARR_ERR_CALLBACK, "fn returned %d, which is no status", (int)status);
+    status = om_share_lost(m, status);
     int32_t agreed = status;
     const ozarr_status failed = om_check("MPI_Bcast", MPI_Bcast(&agreed, 1, MPI_INT32_T, 0, m->comm));
     if (failed != OZARR_OK) return om_leave(m, failed);

@@ -54,7 +54,7 @@ ozarr_status ozarr_mpi_checkpoint_abandon(ozarr_mpi *m, ozarr_group *group) {
     const ozarr_status finished = om_finish(m);
     OM_UNUSED(finished);
     if (m->rank == 0) status = ozarr_checkpoint_abandon(group);
-    return om_leave(m, om_agree(m, status, NULL));
+    return om_leave(m, om_agree(m, om_share_lost(m, status), NULL));
 }
 
 ozarr_status ozarr_mpi_checkpoint_latest(ozarr_mpi *m, const char *location, ozarr_group **out) {

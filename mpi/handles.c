@@ -28,7 +28,8 @@ ozarr_status om_path_of(const ozarr_node *node, char **path) {
     return status;
 }
 
-ozarr_status om_remember(ozarr_mpi *m, const void *handle, const ozarr_node *node, const char *root, const char *mode) {
+/* Remembers a node of this rank, whose handle is `handle`. */
+static ozarr_status remember(ozarr_mpi *m, const void *handle, ozarr_node *node, bool is_array, const char *root, const char *mode) {
     char *path = NULL;
     const ozarr_status status = om_path_of(node, &path);
     if (status != OZARR_OK) return status;
@@ -39,7 +40,7 @@ ozarr_status om_remember(ozarr_mpi *m, const void *handle, const ozarr_node *nod
     if (more != NULL && name != NULL) {
         snprintf(name, size, "%s%s%s", root, path[0] != 0 ? "/" : "", path);
         om_handle *new = &m->handles[m->handle_count++];
-        *new = (om_handle){.handle = handle, .name = name};
+        *new = (om_handle){.handle = handle, .name = name, .array = is_array ? node : NULL, .number = m->shared};
         snprintf(new->mode, sizeof new->mode, "%s", mode);
         free(path);
         return OZARR_OK;
@@ -107,7 +108,7 @@ static ozarr_status unpack(const char *bytes, size_t size, const char *mode, oza
     return status;
 }
 
-static const ozarr_node *node_of(ozarr_array *const *array, ozarr_group *const *group) {
+static ozarr_node *node_of(ozarr_array *const *array, ozarr_group *const *group) {
     return array != NULL ? ozarr_array_node(*array) : ozarr_group_node(*group);
 }
 
@@ -120,14 +121,60 @@ static void discard(ozarr_array **array, ozarr_group **group) {
     else ozarr_group_free(*group), *group = NULL;
 }
 
+/* Whether an array was erased or replaced since; a handle that is not open has none. */
+static bool is_lost(const om_handle *known) {
+    char lost[8] = "";
+    return known->array != NULL && strcmp(known->mode, "r+") == 0 && ozarr_node_get(known->array, "lost", lost, sizeof lost, NULL) == OZARR_OK &&
+           strcmp(lost, "1") == 0;
+}
+
+int64_t om_count_lost(const ozarr_mpi *m) {
+    int64_t count = 0;
+    for (size_t i = 0; i < m->handle_count && m->rank == 0; i++) count += is_lost(&m->handles[i]);
+    return count;
+}
+
+ozarr_status om_tell_lost(ozarr_mpi *m, int64_t count) {
+    enum { AT_ONCE = 64 };
+    int64_t numbers[AT_ONCE];
+    ozarr_status status = OZARR_OK;
+    size_t next = 0;
+    for (int64_t at = 0; at < count && status == OZARR_OK; at += AT_ONCE) {
+        int found = 0;
+        for (; m->rank == 0 && next < m->handle_count && found < AT_ONCE; next++)
+            if (is_lost(&m->handles[next])) numbers[found++] = m->handles[next].number;
+        while (found < AT_ONCE) numbers[found++] = -1;
+        status = om_check("MPI_Bcast", MPI_Bcast(numbers, AT_ONCE, MPI_INT64_T, 0, m->comm));
+        for (size_t i = 0; i < m->handle_count && m->rank != 0 && status == OZARR_OK; i++)
+            for (int k = 0; k < AT_ONCE && m->handles[i].array != NULL; k++) {
+                if (m->handles[i].number != numbers[k]) continue;
+                const ozarr_status told = ozarr_node_set(m->handles[i].array, "lost", "1");
+                OM_UNUSED(told);
+            }
+    }
+    return status;
+}
+
+ozarr_status om_share_lost(ozarr_mpi *m, ozarr_status status) {
+    om_failure failed;
+    if (status != OZARR_OK) om_failure_last(&failed, status);
+    int64_t count = om_count_lost(m);
+    ozarr_status shared = om_check("MPI_Bcast", MPI_Bcast(&count, 1, MPI_INT64_T, 0, m->comm));
+    if (shared == OZARR_OK) shared = om_tell_lost(m, count);
+    return status != OZARR_OK ? om_failure_set(&failed) : shared;
+}
+
 ozarr_status om_share(ozarr_mpi *m, ozarr_status status, const char *mode, ozarr_array **array, ozarr_group **group) {
     char *bytes = NULL;
     size_t size = 0;
+    m->shared++;
+    /* Before the other ranks have handles of what took the place of others. */
+    status = om_share_lost(m, status);
     if (m->rank == 0 && status == OZARR_OK) status = pack_opened(m, node_of(array, group), &bytes, &size);
     status = om_broadcast(m, status, &bytes, &size);
     if (status == OZARR_OK) {
         ozarr_status here = m->rank == 0 ? OZARR_OK : unpack(bytes, size, mode, array, group);
-        if (here == OZARR_OK) here = om_remember(m, handle_of(array, group), node_of(array, group), bytes, mode);
+        if (here == OZARR_OK) here = remember(m, handle_of(array, group), node_of(array, group), array != NULL, bytes, mode);
         if (here == OZARR_OK && array != NULL) here = om_check_begin(m, *array);
         status = om_agree(m, here, NULL);
     }

@@ -16,6 +16,8 @@ enum { OM_MESSAGE = 2048, OM_PLANS = 8, OM_TAGS = 16384 };
 typedef struct om_handle {
     const void *handle;
     char *name; /* its own location, which calls are compared by */
+    ozarr_node *array; /* NULL: it is a group */
+    int64_t number;    /* the same on all ranks */
     char mode[3];
 } om_handle;
 
@@ -30,7 +32,7 @@ typedef struct om_cached {
 } om_cached;
 
 /* The numbers that ranks compare as a call begins. */
-enum { OM_COMPARED = 7 };
+enum { OM_COMPARED = 8 };
 
 struct ozarr_mpi {
     MPI_Comm comm;
@@ -41,6 +43,7 @@ struct ozarr_mpi {
     bool last_wins, check_writes;
     om_handle *handles;
     size_t handle_count;
+    int64_t shared; /* nodes that all ranks were given so far */
     om_cached *plans[OM_PLANS];
     int64_t plan_count; /* made so far */
     int64_t requests;   /* that were not waited for */
@@ -108,8 +111,6 @@ void om_forget(const void *object);
 
 /* --- handles.c: nodes that all ranks have --- */
 
-/* Remembers a node of this rank, whose handle is `handle`. */
-ozarr_status om_remember(ozarr_mpi *m, const void *handle, const ozarr_node *node, const char *root, const char *mode);
 void om_drop(ozarr_mpi *m, const void *handle);
 const om_handle *om_find(const ozarr_mpi *m, const void *handle);
 /* The location of a node that was opened here, for the description of a call; "" of any other. */
@@ -127,6 +128,13 @@ ozarr_status om_share(ozarr_mpi *m, ozarr_status status, const char *mode, ozarr
 
 /* Gives all other ranks what rank 0 has of a node now, after it did something to it, also where that failed: the status is that of all then. */
 ozarr_status om_share_again(ozarr_mpi *m, ozarr_status status, ozarr_node *node);
+
+/* How many of rank 0's handles are of arrays that it erased or replaced since; 0 on other ranks. */
+int64_t om_count_lost(const ozarr_mpi *m);
+/* Tells the other ranks' handles of these arrays, so that nothing is stored by them. Collective, within a call. */
+ozarr_status om_tell_lost(ozarr_mpi *m, int64_t count);
+/* Does both, after rank 0 may have erased or replaced something, with `status` and its message; that is the result, unless MPI fails. */
+ozarr_status om_share_lost(ozarr_mpi *m, ozarr_status status);
 
 /* --- nodes.c --- */
 

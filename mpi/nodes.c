@@ -150,6 +150,7 @@ ozarr_status om_take_back(ozarr_mpi *m, ozarr_group *group, const char *path, oz
     const ozarr_status all = om_agree(m, OZARR_OK, NULL);
     ozarr_status erased = OZARR_OK;
     if (m->rank == 0 && all == OZARR_OK) erased = ozarr_group_erase(group, path);
+    erased = om_share_lost(m, erased);
     if (om_agree(m, erased, NULL) != OZARR_OK) om_failure_add(&found, "; the array could not be erased, and has some of its values");
     return om_failure_set(&found);
 }

@@ -21,7 +21,8 @@
  *              the store. A rank that fails keeps taking part, so that no other waits for it for ever.
  * Handles.     Arrays and groups are those of ozarr.h: every function that reads, and independent reads and writes of regions, work on
  *              them as ever. Open and close them by the functions here. What one of them changes rank 0 stores; the handles of the other
- *              ranks know it, too, without touching the store.
+ *              ranks know it, too, without touching the store. Of an array that rank 0 has erased or replaced by itself they know from the
+ *              next call here on: storing by older handles is OZARR_ERR_STATE.
  * Metadata.    Rank 0 alone reads and writes documents.
  * Locations.   What all ranks see. A relative one is in the folder that is rank 0's current one when it is opened. With more than one rank,
  *              `memory:` is OZARR_ERR_UNSUPPORTED, and so is a zip archive that is to be written: write a folder, and copy it.

@@ -982,6 +982,56 @@ static void other_folders(void) {
     ozarr_spec_free(spec);
 }
 
+static ozarr_status erase_lost(void *group) { return ozarr_group_erase(group, "t"); }
+
+/* Erases an array, or puts another one in its place. */
+static void lose(ozarr_group *g, const ozarr_spec *spec, int how, ozarr_array **b) {
+    if (how == 0) OK(ozarr_mpi_group_create_array(m, g, "t", spec, OZARR_CREATE_OVERWRITE, b));
+    if (how == 1) OK(ozarr_mpi_array_create_ex(m, "lost.zarr/t", spec, OZARR_CREATE_OVERWRITE, b));
+    if (how == 2) OK(ozarr_mpi_once(m, erase_lost, g));
+    if (how == 3 && rank == 0) OK(ozarr_group_erase(g, "t"));
+    if (how == 4) OK(ozarr_mpi_group_create(m, "lost.zarr", OZARR_CREATE_OVERWRITE, &g)), OK(ozarr_mpi_group_close(m, g));
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* Nothing is stored by handles of an array that was erased or replaced, on any rank, whoever has elements. */
+static void lost(void) {
+    const int64_t shape[] = {10}, chunks[] = {2};
+    ozarr_spec *spec = NULL;
+    int32_t u[10], all[10];
+    for (int i = 0; i < 10; i++) u[i] = 77;
+    OK(ozarr_spec_new(OZARR_INT32, 1, shape, &spec));
+    OK(ozarr_spec_set_chunks(spec, chunks));
+    for (int how = 0; how < 5; how++)
+        for (int what = 0; what < 4; what++) {
+            ozarr_group *g = NULL;
+            ozarr_array *a = NULL, *b = NULL;
+            const int64_t none = 0, two = 2, *some = rank == ranks - 1 || what == 1 ? &two : &none, start = 2 * rank;
+            OK(ozarr_mpi_group_create(m, "lost.zarr", OZARR_CREATE_OVERWRITE, &g));
+            OK(ozarr_mpi_group_create_array(m, g, "t", spec, OZARR_CREATE_NEW, &a));
+            if (what == 2) OK(ozarr_node_set(ozarr_array_node(a), "write_back", "100000"));
+            const int64_t one = 1;
+            if (what == 2 && rank == ranks - 1) OK(ozarr_array_write_region(a, &start, &one, OZARR_INT32, u, sizeof *u));
+            lose(g, spec, how, &b);
+            if (what < 2) ERR(OZARR_ERR_STATE, "erased, renamed or replaced", ozarr_mpi_array_write_all(m, a, &start, some, OZARR_INT32, u, sizeof u));
+            /* Of what rank 0 does by itself other ranks know in the next call that all make. */
+            if (what == 3 && how == 3) OK(ozarr_mpi_agree(m, OZARR_OK));
+            if (what == 3) CHECK(ozarr_array_write_region(a, &start, &two, OZARR_INT32, u, sizeof u) == OZARR_ERR_STATE);
+            const ozarr_status closed = ozarr_mpi_array_close(m, a);
+            CHECK(closed == (what == 2 ? OZARR_ERR_STATE : OZARR_OK));
+            if (b == NULL) {
+                OK(ozarr_mpi_group_create_array(m, g, "t", spec, OZARR_CREATE_NEW, &b));
+            }
+            OK(ozarr_mpi_array_read_all(m, b, &none, shape, OZARR_INT32, all, sizeof all));
+            for (int i = 0; i < 10; i++)
+                if (all[i] != 0) FAIL("way %d, %d: element %d is %d", how, what, i, (int)all[i]);
+            OK(ozarr_mpi_array_write_all(m, b, &start, some, OZARR_INT32, u, sizeof u));
+            OK(ozarr_mpi_array_close(m, b));
+            OK(ozarr_mpi_group_close(m, g));
+        }
+    ozarr_spec_free(spec);
+}
+
 int main(int argc, char **argv) {
     begin_ranks(&argc, &argv);
     OK(ozarr_mpi_new(MPI_COMM_WORLD, &m));
@@ -1010,6 +1060,7 @@ int main(int argc, char **argv) {
     cut_behind_what_is_under_way();
     places();
     other_folders();
+    lost();
     OK(ozarr_mpi_close(m));
     return end_ranks();
 }
