@@ -140,6 +140,8 @@ int oz_var_look(oz_var *var, int64_t *shape) {
     bool same = now && is_same(var, path, now);
     if (same && shape) status = oz_error(ozarr_array_shape(now, shape));
     if (!status && !same) oz_var_note_lost(var);
+    /* The folder of a new file has its name once that is shown. */
+    if (same && !var->folder.inode) oz_var_note_place(var);
     if (!status && same && (var->lost || !var->group->file->writable)) take(var, now), now = NULL;
     ozarr_array_free(now);
     free(path);
