@@ -310,6 +310,10 @@ impl Series {
         if value.is_nan() {
             bail!(Argument, "the value of {dimension:?} for step {step} is NaN");
         }
+        if let Some(index) = self.coordinate() {
+            let checked = self.parts[index].appender.check(&numbers(&mut [value]));
+            checked.map_err(|e| e.with_note(&format!(" (the variable {dimension:?})")))?;
+        }
         let data_type = self.coordinate().map(|index| self.parts[index].appender.array().data_type());
         if let Some(data_type) = data_type
             && matches!(data_type.kind(), Kind::Int | Kind::UInt)

@@ -1592,6 +1592,32 @@ fn a_step_that_is_given_again_after_a_number_that_does_not_fit_has_the_values_th
     assert_eq!((found("t"), found("mean"), found("p")), (vec![1, 2, 3, 21, 22, 23], vec![7, 8], vec![0; 6]));
 }
 
+#[test]
+fn values_that_a_variable_cannot_take_are_told_before_anything_is_taken() {
+    let store = Store::memory(&Context::with_threads(1));
+    let ds = Dataset::create(&store, "", None, Create::New).unwrap();
+    ds.define_dimension("time", 0).unwrap();
+    for (name, data_type) in [("time", DataType::Raw(8)), ("p", DataType::Int32)] {
+        ds.define_variable(name, &VariableSpec::new(data_type, &["time"]), Create::New).unwrap();
+    }
+    let mut series = Series::open(&ds, "time", None, 1, 0).unwrap();
+    // The coordinate gets the number, one of another type, and what it takes.
+    let steps: [(&[&str], DataType, bool); 3] =
+        [(&["p"], DataType::Raw(8), false), (&["p", "time"], DataType::Int64, false), (&["p", "time"], DataType::Raw(8), true)];
+    for (turn, (names, data_type, taken)) in steps.into_iter().enumerate() {
+        let (mut p, mut time) = ([turn as i32], [0; 2]);
+        let given = |i: usize, _: &Array, shape: &[u64]| match i {
+            0 => Ok(view(&mut p[..], shape)),
+            _ => Ok(Memory { strides: c_strides(shape, 8), data_type, ..view(&mut time, &[2]) }),
+        };
+        // SAFETY: the memory lives as long as the call.
+        let done = unsafe { series.step_with(0.0, names, given) };
+        let told = |e: Error| (e.kind(), e.message().contains("(the variable \"time\")"));
+        assert_eq!(done.map_err(told), if taken { Ok(()) } else { Err((ErrorKind::Type, true)) }, "{turn}");
+    }
+    assert_eq!(numbers(&ds.variable("p").unwrap()), [2]);
+}
+
 /// Who closes a dataset looks whether a series is open, and has the lock for a moment.
 #[test]
 fn a_series_is_opened_while_another_program_looks_for_one() {

@@ -74,9 +74,10 @@ impl Memory {
         if way == Use::Destination { self.check_overlap(shape) } else { Ok(()) }
     }
 
-    /// Checks memory whose elements are to be written, of a selection of that shape.
+    /// Checks memory whose elements are to be written, of a selection of that shape, as far as that is possible without a look at the elements.
     pub fn check_source(&self, shape: &[u64], file: DataType) -> Result<()> {
-        self.check(shape, file, Use::Source)
+        self.check(shape, file, Use::Source)?;
+        Transfer::new(ElementType::native(self.data_type), ElementType::native(file)).map(drop)
     }
 
     /// Returns the bytes of the elements of a selection of that shape.
