@@ -24,8 +24,8 @@ pub struct Series {
     /// The variables along the dimension; its coordinate, if there is one, is the last.
     parts: Vec<SeriesArray>,
     has_coordinate: bool,
-    /// How many variables the dataset had when `parts` was made.
-    known: usize,
+    /// How often the dataset's variables had changed when `parts` was made.
+    known: u64,
     /// The most bytes that waiting steps may take; 0: as many as are needed.
     memory: usize,
     /// Steps are published when the position passes a multiple of this.
@@ -91,7 +91,7 @@ impl Series {
         dataset.group().store().check_writable()?;
         dataset.find_new()?;
         dataset.known_dimension(dimension)?;
-        let known = dataset.variable_count();
+        let known = dataset.variable_changes();
         let mut along = dataset.along(dimension);
         if along.is_empty() {
             bail!(Argument, "no variable has the dimension {dimension:?}; define them first");
@@ -246,7 +246,7 @@ impl Series {
     /// Takes the variables that were defined since the series was opened: they have the fill value in the steps before. Without them the dataset
     /// would stay as long as they are, and the next series would cut off what the others have beyond.
     fn take_late(&mut self) -> Result<()> {
-        let known = self.dataset.variable_count();
+        let known = self.dataset.variable_changes();
         if known == self.known {
             return Ok(());
         }

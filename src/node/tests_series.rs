@@ -1340,6 +1340,46 @@ fn a_variable_that_is_defined_while_the_run_goes_on_takes_part_from_then_on() {
     }
 }
 
+/// In the place of one that has not the dimension: defined over it or after it was erased.
+#[test]
+fn a_variable_that_takes_the_place_of_another_one_takes_part_from_then_on() {
+    let hows = ["overwrite", "erase"];
+    for (format, how) in [Format::V2, Format::V3].into_iter().flat_map(|format| hows.map(|how| (format, how))) {
+        let store = Store::memory(&Context::with_threads(1));
+        define(&store, format);
+        let ds = dataset(&store);
+        ds.define_dimension("n", 0).unwrap();
+        let define = |dimension: &str, create| {
+            let variable = VariableSpec { chunks: Some(vec![4]), ..VariableSpec::new(DataType::Int32, &[dimension]) };
+            ds.define_variable("mask", &variable, create).unwrap()
+        };
+        let mask = define("n", Create::New);
+        let rename = || mask.set_dimension_names(&[Some("time".to_string())]).unwrap();
+        if how == "names before" {
+            rename();
+        }
+        let mut series = Series::open(&ds, "time", None, 1, 0).unwrap();
+        run(&mut series, 4).unwrap();
+        match how {
+            "overwrite" => drop(define("time", Create::Overwrite)),
+            "erase" => {
+                store.erase_node("mask").unwrap();
+                define("time", Create::New);
+            }
+            "names" => rename(),
+            _ => {}
+        }
+        run(&mut series, 5).unwrap();
+        assert_eq!(listed(&store, format, "mask"), [5], "{format:?} {how}");
+        put(&mut series, "mask", &mut [7]).unwrap();
+        run(&mut series, 6).unwrap();
+        drop(series);
+        assert_eq!(numbers(&Array::open(&anew(&store), "mask").unwrap()), [0, 0, 0, 0, 0, 7], "{format:?} {how}");
+        assert_eq!((check(&store), ds.dimension("time").unwrap().longest), (6, 6), "{format:?} {how}");
+        ds.close().unwrap();
+    }
+}
+
 /// Steps that other processes stored are published at once, with those of a variable that another program has defined; whoever made a variable longer
 /// meanwhile keeps what is there.
 #[test]

@@ -42,6 +42,8 @@ struct DatasetState {
     defined: Vec<(String, u64)>,
     /// In the order of their names.
     variables: Vec<OpenVariable>,
+    /// How often a variable came, or took the place of another one.
+    changes: u64,
     /// Names of variables that were made coordinates.
     coordinates: Vec<String>,
     /// Whether attributes `coordinates` are to be written.
@@ -96,6 +98,7 @@ impl DatasetState {
 
     /// Knows a variable, and gives the one of that name that it knew.
     fn insert(&mut self, mut known: OpenVariable) -> Option<OpenVariable> {
+        self.changes += 1;
         known.places = known.dimensions.iter().zip(&known.array.shape()).map(|(name, &length)| self.define(name, length)).collect();
         match self.place_of(&known.name) {
             Ok(place) => Some(std::mem::replace(&mut self.variables[place], known)),
@@ -235,6 +238,11 @@ impl Dataset {
     /// How many variables there are.
     pub fn variable_count(&self) -> usize {
         self.0.state.read(|state| state.variables.len())
+    }
+
+    /// How often a variable came, or took the place of another one, since the dataset was opened.
+    pub(in crate::node) fn variable_changes(&self) -> u64 {
+        self.0.state.read(|state| state.changes)
     }
 
     /// The name of a variable by its number in the order of the names, below their count.
