@@ -90,6 +90,7 @@ impl Series {
     pub fn open(dataset: &Dataset, dimension: &str, keep: Option<u64>, every: u64, memory: usize) -> Result<Series> {
         dataset.group().store().check_writable()?;
         dataset.find_new()?;
+        dataset.renew_names();
         dataset.known_dimension(dimension)?;
         let known = dataset.variable_changes();
         let mut along = dataset.along(dimension);
@@ -215,6 +216,7 @@ impl Series {
     /// Errors: `State` if another program has made them longer, claimed or replaced them: nothing is to be stored then.
     pub fn declare(&mut self, end: u64) -> Result<()> {
         let (taken, published) = (self.position, self.published);
+        self.dataset.renew_names();
         self.take_late()?;
         if taken > published || (0..self.parts.len()).any(|index| self.is_given(index)) {
             bail!(State, "the series has steps of its own that wait; publish them before those of others");
@@ -276,6 +278,7 @@ impl Series {
         // The dataset looks for one that another program defined.
         if self.parts.iter().all(|part| part.name != name) {
             self.dataset.variable(name)?;
+            self.dataset.renew_names();
         }
         self.take_late()?;
         if let Some(index) = self.parts.iter().position(|part| part.name == name) {
@@ -381,6 +384,7 @@ impl Series {
         if end == published {
             return Ok(());
         }
+        self.dataset.renew_names();
         let late = self.take_late();
         let done = self.publish_until(end).map_err(|e| match is_of_store(&e) {
             true => e.with_note(&format!(

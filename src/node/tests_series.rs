@@ -1340,10 +1340,10 @@ fn a_variable_that_is_defined_while_the_run_goes_on_takes_part_from_then_on() {
     }
 }
 
-/// In the place of one that has not the dimension: defined over it or after it was erased.
+/// In the place of one that has not the dimension: defined over it or after it was erased, or renamed.
 #[test]
 fn a_variable_that_takes_the_place_of_another_one_takes_part_from_then_on() {
-    let hows = ["overwrite", "erase"];
+    let hows = ["overwrite", "erase", "names", "names before"];
     for (format, how) in [Format::V2, Format::V3].into_iter().flat_map(|format| hows.map(|how| (format, how))) {
         let store = Store::memory(&Context::with_threads(1));
         define(&store, format);

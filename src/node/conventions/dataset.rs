@@ -109,6 +109,16 @@ impl DatasetState {
         }
     }
 
+    /// Takes on the names that dimensions of a variable have by now.
+    fn rename_dimensions(&mut self, name: &str, dimensions: Vec<String>) {
+        if let Ok(place) = self.place_of(name)
+            && self.variables[place].array.rank() == dimensions.len()
+        {
+            let known = OpenVariable { dimensions, ..self.variables[place].clone() };
+            drop(self.insert(known));
+        }
+    }
+
     /// Where a variable is among the others, or would be.
     fn place_of(&self, name: &str) -> std::result::Result<usize, usize> {
         self.variables.binary_search_by(|v| v.name.as_str().cmp(name))
@@ -176,13 +186,24 @@ impl Dataset {
     /// All dimensions: those of the variables, and those that were defined and have none yet (which are not stored).
     pub fn dimensions(&self) -> Result<Vec<Dimension>> {
         self.settle()?;
+        self.renew_names();
         Ok(self.known_dimensions().all())
     }
 
     /// A dimension, as long as the variables are by now.
     pub fn dimension(&self, name: &str) -> Result<Dimension> {
         self.settle()?;
+        self.renew_names();
         self.known_dimension(name)
+    }
+
+    /// Looks which variables have other names of their dimensions than before: their handles can change these.
+    pub(in crate::node) fn renew_names(&self) {
+        let known = self.0.state.read(|state| state.variables.clone());
+        let renamed: Vec<_> = known.into_iter().filter_map(|v| v.new_names().map(|names| (v.name, names))).collect();
+        if !renamed.is_empty() {
+            self.0.state.write(|state| renamed.into_iter().for_each(|(name, names)| state.rename_dimensions(&name, names)));
+        }
     }
 
     /// A dimension, as long as the variables are as far as this process knows.

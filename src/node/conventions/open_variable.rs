@@ -29,6 +29,12 @@ impl OpenVariable {
         }
     }
 
+    /// The names that its dimensions have by now, where they are others, each with a name.
+    pub fn new_names(&self) -> Option<Vec<String>> {
+        let now = self.array.dimension_names().into_iter().collect::<Option<Vec<String>>>()?;
+        (now != self.dimensions).then_some(now)
+    }
+
     /// Looks at the document, and tells whether the array has another shape by now.
     pub fn has_changed(&self, shape: &[u64]) -> bool {
         self.array.refresh().is_ok() && self.array.shape().as_slice() != shape

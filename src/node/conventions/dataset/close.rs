@@ -38,6 +38,7 @@ impl Dataset {
             return self.0.group.close();
         }
         let settled = self.settle();
+        self.renew_names();
         let marked = self.0.state.write(|state| std::mem::take(&mut state.marked));
         let written = if marked { self.write_coordinates() } else { Ok(()) };
         // Each variable has a handle here, too.
