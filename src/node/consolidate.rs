@@ -76,7 +76,10 @@ impl Group {
     /// The entries of all nodes below, with the lengths that `cuts` gives in place of the documents'.
     fn entries_cut(&self, cuts: &mut CutsOf<'_>) -> Result<Map> {
         let (store, path, format) = (self.store(), self.path(), self.format());
-        let below = walk_fresh(store, path, format)?;
+        let mut below = walk_fresh(store, path, format)?;
+        for Found { path, node, .. } in &mut below {
+            node.iter_mut().for_each(|found| store.series_lengths().limit(path, &mut found.document));
+        }
         let cuts = cuts(&below)?;
         let mut entries = entries_of(store, path, format, below.into_iter())?;
         for (node, cuts) in cuts {

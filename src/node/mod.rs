@@ -60,6 +60,7 @@ mod rename;
 pub mod requests;
 mod resize;
 mod series;
+mod series_lengths;
 pub mod spec;
 mod state;
 mod steps;

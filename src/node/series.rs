@@ -8,6 +8,7 @@ use super::claim::Claim;
 use super::conventions::Dataset;
 use super::listed_lengths::Lengths;
 use super::resize::slab;
+use super::series_lengths::ToldLength;
 use super::steps::{cut, steps_kept};
 use super::{Array, document, path, upkeep};
 use crate::counting;
@@ -34,6 +35,8 @@ pub struct Series {
     position: u64,
     /// The number of steps that all documents and the consolidated metadata have.
     published: u64,
+    /// What consolidated metadata are told while the documents differ.
+    told: ToldLength,
     /// The last values of the coordinate, as far as they are known; the newest is the last.
     values: [Option<f64>; 2],
     /// Keeps other series of the dimension out, where the store has locks. Dropped after all is published.
@@ -122,10 +125,12 @@ impl Series {
         check_memory(&parts, memory)?;
         let has_coordinate = parts.last().is_some_and(|part| part.is_coordinate(dimension));
         let every = if every == 0 { depth_of(&parts) } else { every };
-        let (dataset, dimension) = (dataset.clone(), dimension.to_string());
+        let (dataset, dimension, mut told) = (dataset.clone(), dimension.to_string(), ToldLength::new(position));
+        parts.iter().for_each(|part| told.add(part.appender.array(), part.dim));
         let (published, values) = (position, [None; 2]);
         let _alone = alone;
-        let mut series = Series { dataset, dimension, parts, has_coordinate, known, memory, every, position, published, values, _alone };
+        let mut series =
+            Series { dataset, dimension, parts, has_coordinate, known, memory, every, position, published, told, values, _alone };
         series.dataset.consolidate_for_growth(differing)?;
         // Consolidated metadata say the lengths of all variables by now.
         series.parts.iter().try_for_each(|part| part.appender.array().finish_cut())?;
@@ -228,14 +233,16 @@ impl Series {
         if end == published {
             return Ok(());
         }
+        self.told.begin(end);
         self.parts.iter_mut().try_for_each(|part| part.appender.declare_stored(end))?;
-        self.tell()?;
+        self.tell(end)?;
         (self.position, self.published) = (end, end);
         Ok(())
     }
 
-    /// Tells consolidated metadata the lengths of all variables along the dimension: those of others are published by others.
-    fn tell(&self) -> Result<()> {
+    /// Tells consolidated metadata the length of all variables along the dimension: those of others are published by others.
+    fn tell(&self, end: u64) -> Result<()> {
+        self.told.tell(end);
         let changes = self.parts.iter().map(|part| (part.appender.array().path(), Lengths::along(part.dim)));
         upkeep::after_changes(self.dataset.group().store(), &changes.collect::<Vec<_>>())
     }
@@ -266,6 +273,7 @@ impl Series {
         for part in late {
             let is_coordinate = part.is_coordinate(&self.dimension);
             let place = self.coordinate().unwrap_or(self.parts.len());
+            self.told.add(part.appender.array(), part.dim);
             self.parts.insert(place, part);
             self.has_coordinate |= is_coordinate;
         }
@@ -397,13 +405,14 @@ impl Series {
     }
 
     fn publish_until(&mut self, end: u64) -> Result<()> {
+        self.told.begin(end);
         for part in &mut self.parts {
             part.fill_to(end)?;
             part.appender.store(end)?;
         }
         self.parts.iter().try_for_each(|part| part.appender.array().flush_store())?;
         self.parts.iter_mut().try_for_each(|part| part.appender.declare(end))?;
-        self.tell()?;
+        self.tell(end)?;
         self.published = end;
         Ok(())
     }
@@ -425,7 +434,12 @@ impl Series {
 impl Drop for Series {
     fn drop(&mut self) {
         // Errors are ignored in `drop`; close the series to see them.
-        let _ = self.publish();
+        let failed = self.publish().is_err();
+        // What waits for a flush tells nothing that only some documents have.
+        if failed && self.parts.iter().any(|part| part.appender.position().1 != self.position) {
+            let arrays = self.parts.iter().map(|part| (part.appender.array(), part.dim));
+            arrays.for_each(|(array, dim)| array.store().untell_behind(array.path(), dim));
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 use super::begun::Mark;
 use super::known_groups::KnownGroups;
 use super::listed_lengths::Lengths;
+use super::series_lengths::SeriesLengths;
 use super::store_log::StoreLog;
 use super::store_options::{Consolidate, OPTIONS, Options, PlaceOf, REMOTE_OPTIONS, set_remote_json};
 use super::transformed::Transformed;
@@ -59,6 +60,8 @@ struct StoreInner {
     unconsolidated: ForkPreserved<BTreeSet<String>>,
     /// Groups whose consolidated metadata are behind, with the changed nodes below, until the program flushes the store.
     behind: ForkPreserved<BTreeMap<String, BTreeMap<String, Lengths>>>,
+    /// What is told of arrays that grow by series of this process.
+    series_lengths: SeriesLengths,
     /// The stores that transformers made over it, of arrays that are open.
     transformed: Transformed,
     /// Its arrays in which parts of chunks may wait, with those of its parts and caches.
@@ -198,6 +201,7 @@ impl Store {
             above: Once::new(),
             unconsolidated,
             behind: ForkPreserved::default(),
+            series_lengths: SeriesLengths::default(),
             transformed: Transformed::default(),
             waiting: Arc::default(),
             v2_changed,
@@ -382,6 +386,19 @@ impl Store {
     /// Takes the groups whose consolidated metadata are behind.
     pub(super) fn take_behind(&self) -> BTreeMap<String, BTreeMap<String, Lengths>> {
         self.0.behind.write(std::mem::take)
+    }
+
+    /// Consolidated metadata are not told the length of a dimension of an array at the next flush: it is not published.
+    pub(super) fn untell_behind(&self, path: &str, dim: usize) {
+        self.0.behind.write(|behind| {
+            let all = behind.values_mut().filter_map(|paths| paths.get_mut(path));
+            all.for_each(|told| *told = told.without(dim));
+        });
+    }
+
+    /// What is told of arrays that grow by series of this process.
+    pub(super) fn series_lengths(&self) -> &SeriesLengths {
+        &self.0.series_lengths
     }
 
     /// The groups that were found when something was created in them.

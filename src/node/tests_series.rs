@@ -441,6 +441,45 @@ fn who_opens_a_dataset_beside_a_publication_tells_equal_lengths() {
     }
 }
 
+/// One document of a publication is stored that failed, or goes on, when the program flushes the store or consolidates its group.
+#[test]
+fn what_waits_for_a_flush_tells_no_length_that_is_not_published() {
+    let root: PathBuf = std::env::temp_dir().join(format!("ozarr-series-waiting-{}", std::process::id()));
+    let hows = ["flush", "failed", "consolidate", "dropped", "dropped flush"];
+    for (format, how) in [Format::V2, Format::V3].into_iter().flat_map(|format| hows.map(|how| (format, how))) {
+        let _ = std::fs::remove_dir_all(&root);
+        let options: &[(&str, &str)] = if how.ends_with("flush") { &[("consolidate", "flush")] } else { &[] };
+        let options = [options, &[("file.sync", "none")]].concat();
+        let store = Store::open(&Context::with_threads(1), root.to_str().unwrap(), Mode::ReadWrite, &options).unwrap();
+        define(&store, format);
+        let ds = dataset(&store);
+        let mut series = Series::open(&ds, "time", None, 1, 0).unwrap();
+        run(&mut series, 8).unwrap();
+        let variables = [("t", 0), ("p", 1), ("mean", 0), ("time", 0)];
+        if !how.ends_with("flush") {
+            // As a publication leaves it that failed in the consolidated metadata.
+            variables.iter().for_each(|(name, d)| store.note_behind("", name, listed_lengths::Lengths::along(*d)));
+        }
+        lengthen(&store, "t", 0, 9);
+        assert_eq!(run(&mut series, 9).unwrap_err().kind(), ErrorKind::State);
+        let running = Some(series).filter(|_| !how.starts_with("dropped"));
+        if how == "consolidate" {
+            Group::open(&store, "").unwrap().consolidate().unwrap();
+        }
+        store.flush_all().unwrap();
+        let told = variables.map(|(name, d)| listed(&store, format, name)[d]);
+        // The store was not flushed before.
+        assert_eq!(told, [if how == "dropped flush" { 0 } else { 8 }; 4], "{format:?} {how}");
+        drop(running);
+        let mut series = Series::open(&dataset(&store), "time", None, 1, 0).unwrap_or_else(|e| panic!("{how}: {e}"));
+        run(&mut series, STEPS).unwrap();
+        drop(series);
+        store.flush_all().unwrap();
+        assert_eq!((check(&store), Group::open(&anew(&store), "").unwrap().consolidated_differences().unwrap()), (STEPS, Some(vec![])));
+    }
+    std::fs::remove_dir_all(&root).unwrap();
+}
+
 /// A store below the group that has consolidated metadata, whose changes wait for the flush.
 #[test]
 fn groups_above_a_store_are_told_all_that_a_flush_tells() {

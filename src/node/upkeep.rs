@@ -205,6 +205,7 @@ fn refresh_v3(store: &Store, group: &str, changed: &[Change<'_>], erased: Option
             let name = path::relative(group, path);
             let entry = lookup::find_v3(store, path)?.map(|mut found| {
                 kept.keep(name, &mut found.document, None, told.get(path).copied().unwrap_or(lengths));
+                store.series_lengths().limit(path, &mut found.document);
                 consolidated::entry_v3(found.document)
             });
             changes.insert(name.to_string(), entry_text(&listed, entry, &key)?);
@@ -235,6 +236,7 @@ fn refresh_v2(store: &Store, group: &str, changed: &[Change<'_>], erased: Option
                     found.attributes.as_ref(),
                     told.get(path).copied().unwrap_or(lengths),
                 );
+                store.series_lengths().limit(path, &mut found.document);
                 insert_v2(store, &mut fresh, group, path, found)?;
             }
             for name in [v2::ARRAY, v2::GROUP, v2::ATTRIBUTES] {
