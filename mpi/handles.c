@@ -1,4 +1,7 @@
 /* Nodes that all ranks have: rank 0 opens or changes them, the others get what it knows, without touching the store. */
+#ifndef _XOPEN_SOURCE
+#define _XOPEN_SOURCE 700 /* realpath */
+#endif
 #include "internal.h"
 
 #include <stdio.h>
@@ -29,24 +32,19 @@ ozarr_status om_path_of(const ozarr_node *node, char **path) {
 }
 
 /* Remembers a node of this rank, whose handle is `handle`. */
-static ozarr_status remember(ozarr_mpi *m, const void *handle, ozarr_node *node, bool is_array, const char *root, const char *mode) {
-    char *path = NULL;
-    const ozarr_status status = om_path_of(node, &path);
-    if (status != OZARR_OK) return status;
+static ozarr_status remember(ozarr_mpi *m, const void *handle, ozarr_node *node, bool is_array, const char *name, const char *mode) {
     om_handle *more = realloc(m->handles, (m->handle_count + 1) * sizeof *more);
     if (more != NULL) m->handles = more;
-    const size_t size = strlen(root) + strlen(path) + 2;
-    char *name = malloc(size);
-    if (more != NULL && name != NULL) {
-        snprintf(name, size, "%s%s%s", root, path[0] != 0 ? "/" : "", path);
-        om_handle *new = &m->handles[m->handle_count++];
-        *new = (om_handle){.handle = handle, .name = name, .array = is_array ? node : NULL, .number = m->shared};
-        snprintf(new->mode, sizeof new->mode, "%s", mode);
-        free(path);
-        return OZARR_OK;
+    char *copy = malloc(strlen(name) + 1);
+    if (more == NULL || copy == NULL) {
+        free(copy);
+        return om_error(OZARR_ERR_NO_MEMORY, "a location");
     }
-    free(path), free(name);
-    return om_error(OZARR_ERR_NO_MEMORY, "a location");
+    strcpy(copy, name);
+    om_handle *new = &m->handles[m->handle_count++];
+    *new = (om_handle){.handle = handle, .name = copy, .array = is_array ? node : NULL, .number = m->shared};
+    snprintf(new->mode, sizeof new->mode, "%s", mode);
+    return OZARR_OK;
 }
 
 void om_drop(ozarr_mpi *m, const void *handle) {
@@ -87,20 +85,43 @@ static ozarr_status location_of(const ozarr_mpi *m, const ozarr_node *node, char
     return status;
 }
 
+/* The location of a node below its store's, by which its handles are known: without links where it is in a folder; to be freed. */
+static ozarr_status name_of(const char *root, const char *path, char **name) {
+    const size_t size = strlen(root) + strlen(path) + 2;
+    *name = malloc(size);
+    if (*name == NULL) return om_error(OZARR_ERR_NO_MEMORY, "a location");
+    snprintf(*name, size, "%s%s%s", root, path[0] != 0 ? "/" : "", path);
+    char *real = root[0] == '/' ? realpath(*name, NULL) : NULL;
+    if (real != NULL) free(*name), *name = real;
+    return OZARR_OK;
+}
+
+/* The location of the node's store, NUL, the node's name, NUL, and the exported node; to be freed. */
 static ozarr_status pack_opened(const ozarr_mpi *m, const ozarr_node *node, char **bytes, size_t *size) {
-    char *root = NULL;
+    char *root = NULL, *path = NULL, *name = NULL, *both = NULL;
     ozarr_status status = location_of(m, node, &root);
-    if (status == OZARR_OK) status = om_pack(node, root, strlen(root), bytes, size);
-    free(root);
+    if (status == OZARR_OK) status = om_path_of(node, &path);
+    if (status == OZARR_OK) status = name_of(root, path, &name);
+    const size_t first = status == OZARR_OK ? strlen(root) + 1 : 0, length = status == OZARR_OK ? strlen(name) : 0;
+    if (status == OZARR_OK) both = malloc(first + length + 1);
+    if (status == OZARR_OK && both == NULL) status = om_error(OZARR_ERR_NO_MEMORY, "a location");
+    if (status == OZARR_OK) {
+        memcpy(both, root, first), memcpy(both + first, name, length + 1);
+        status = om_pack(node, both, first + length, bytes, size);
+    }
+    free(root), free(path), free(name), free(both);
     return status;
 }
+
+/* What stands behind a text that ends in NUL. */
+static const char *behind(const char *text) { return text + strlen(text) + 1; }
 
 /* Opens what rank 0 sent. */
 static ozarr_status unpack(const char *bytes, size_t size, const char *mode, ozarr_array **array, ozarr_group **group) {
     ozarr_array *a = NULL;
     ozarr_group *g = NULL;
-    const size_t root = strlen(bytes) + 1;
-    const ozarr_status status = ozarr_node_import(bytes, mode, bytes + root, size - root, &a, &g);
+    const char *exported = behind(behind(bytes));
+    const ozarr_status status = ozarr_node_import(bytes, mode, exported, size - (size_t)(exported - bytes), &a, &g);
     if (array != NULL) *array = a;
     else ozarr_array_free(a);
     if (group != NULL) *group = g;
@@ -174,7 +195,7 @@ ozarr_status om_share(ozarr_mpi *m, ozarr_status status, const char *mode, ozarr
     status = om_broadcast(m, status, &bytes, &size);
     if (status == OZARR_OK) {
         ozarr_status here = m->rank == 0 ? OZARR_OK : unpack(bytes, size, mode, array, group);
-        if (here == OZARR_OK) here = remember(m, handle_of(array, group), node_of(array, group), array != NULL, bytes, mode);
+        if (here == OZARR_OK) here = remember(m, handle_of(array, group), node_of(array, group), array != NULL, behind(bytes), mode);
         if (here == OZARR_OK && array != NULL) here = om_check_begin(m, *array);
         status = om_agree(m, here, NULL);
     }

@@ -183,8 +183,8 @@ OZARR_CHECKED ozarr_status ozarr_mpi_array_read_all_ex(ozarr_mpi *m, const ozarr
  * Begins to write boxes, else as `ozarr_mpi_array_write_all_ex`: arguments and boxes are compared before it returns. The elements must not
  * change, nor `array` and a `dtype` be freed, before the wait. Bytes travel in `ozarr_mpi_request_test` and `_wait` only, and in
  * every call that waits; chunks are encoded and stored by threads of the library meanwhile. A read or write that may have chunks in common with
- * a write that was not waited for completes that one first; creating, a resize, an append, the end of a checkpoint and
- * the opening of a series complete all writes.
+ * a write that was not waited for completes that one first, by whichever handle; creating, a resize, an append, the end of a checkpoint and
+ * the opening of a series complete all writes. Of those of another `ozarr_mpi` they do not know.
  */
 OZARR_CHECKED ozarr_status ozarr_mpi_array_iwrite_all(ozarr_mpi *m, const ozarr_array *array, int64_t count,
     const ozarr_region *regions, const ozarr_memory *memories, ozarr_mpi_request **out);

@@ -198,12 +198,20 @@ static bool meet(const plan *p, const plan *q) {
     return common;
 }
 
-/* Whether two handles are those of one array; what was not opened here is known by its path. */
+/* Whether one path ends in the other. */
+static bool end_alike(const char *a, const char *b) {
+    const size_t n = strlen(a), k = strlen(b);
+    if (n < k) return end_alike(b, a);
+    return strcmp(a + n - k, b) == 0 && (n == k || k == 0 || a[n - k - 1] == '/');
+}
+
+/* Whether two handles may be those of one array. What was not opened here is known by its path only, below whichever root. */
 static bool are_same(const ozarr_mpi *m, const ozarr_array *a, const ozarr_array *b) {
     char *paths[2] = {NULL, NULL};
-    if (a == b || om_name(m, a)[0] != 0 || om_name(m, b)[0] != 0) return a == b || strcmp(om_name(m, a), om_name(m, b)) == 0;
+    if (a == b) return true;
+    if (om_name(m, a)[0] != 0 && om_name(m, b)[0] != 0) return strcmp(om_name(m, a), om_name(m, b)) == 0;
     const bool known = om_path_of(ozarr_array_node(a), &paths[0]) == OZARR_OK && om_path_of(ozarr_array_node(b), &paths[1]) == OZARR_OK;
-    const bool same = !known || strcmp(paths[0], paths[1]) == 0;
+    const bool same = !known || end_alike(paths[0], paths[1]);
     free(paths[0]), free(paths[1]);
     return same;
 }
