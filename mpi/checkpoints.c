@@ -19,14 +19,12 @@ ozarr_status ozarr_mpi_checkpoint_begin(ozarr_mpi *m, const char *location, cons
     return om_leave(m, om_share(m, status, "r+", NULL, out));
 }
 
-/* Begins the end of a checkpoint: the other ranks' handles are freed. */
+/* Begins the end of a checkpoint. */
 static ozarr_status enter_end(ozarr_mpi *m, ozarr_group *group, const char *function) {
     char call[OM_MESSAGE];
     snprintf(call, sizeof call, "%s of \"%.1000s\"", function, om_name(m, group));
     const ozarr_status status = om_enter(m, group != NULL ? OZARR_OK : om_error(OZARR_ERR_NULL, "group is NULL"), NULL, call);
-    if (status != OZARR_OK) return status;
-    om_drop(m, group);
-    if (m->rank != 0) ozarr_group_free(group);
+    if (status == OZARR_OK) om_drop(m, group);
     return status;
 }
 
@@ -34,14 +32,17 @@ ozarr_status ozarr_mpi_checkpoint_commit(ozarr_mpi *m, ozarr_group *group) {
     om_failure unfinished;
     ozarr_status status = enter_end(m, group, "ozarr_mpi_checkpoint_commit");
     if (status != OZARR_OK) return status;
-    /* A checkpoint has what was written to it, whether it was waited for or not, and all of it is durable before rank 0 shows it. */
-    status = om_finish(m);
-    if (status == OZARR_OK) status = om_flush_pending(m);
+    /* A checkpoint has what was written to it, whether it was waited for or not, and all of it is durable before rank 0 shows it. What fails
+     * elsewhere is told there. */
+    status = om_finish(m, group);
+    if (status == OZARR_OK) status = om_flush_pending(m, group);
+    if (status != OZARR_OK) om_failure_last(&unfinished, status);
+    if (m->rank != 0) ozarr_group_free(group);
     if (status != OZARR_OK) {
-        om_failure_last(&unfinished, status);
         const ozarr_status abandoned = m->rank == 0 ? ozarr_checkpoint_abandon(group) : OZARR_OK;
         OM_UNUSED(abandoned);
-        return om_leave(m, om_failure_set(&unfinished));
+        om_failure_add(&unfinished, "; the checkpoint was given up");
+        return om_leave(m, om_share_lost(m, om_failure_set(&unfinished)));
     }
     if (m->rank == 0) status = ozarr_checkpoint_commit(group);
     return om_leave(m, om_agree(m, status, NULL));
@@ -51,9 +52,10 @@ ozarr_status ozarr_mpi_checkpoint_abandon(ozarr_mpi *m, ozarr_group *group) {
     ozarr_status status = enter_end(m, group, "ozarr_mpi_checkpoint_abandon");
     if (status != OZARR_OK) return status;
     /* Nothing is stored into the place that rank 0 clears. Their waits tell what failed. */
-    const ozarr_status finished = om_finish(m);
+    const ozarr_status finished = om_finish(m, NULL);
     OM_UNUSED(finished);
     if (m->rank == 0) status = ozarr_checkpoint_abandon(group);
+    else ozarr_group_free(group);
     return om_leave(m, om_agree(m, om_share_lost(m, status), NULL));
 }
 

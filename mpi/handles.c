@@ -96,6 +96,17 @@ static ozarr_status name_of(const char *root, const char *path, char **name) {
     return OZARR_OK;
 }
 
+char *om_place_of(const ozarr_node *node) {
+    static const ozarr_mpi alone = {.size = 1};
+    char *root = NULL, *path = NULL, *place = NULL;
+    if (location_of(&alone, node, &root) == OZARR_OK && om_path_of(node, &path) == OZARR_OK) {
+        const ozarr_status named = name_of(root[0] != 0 ? root : "", root[0] != 0 ? path : "", &place);
+        OM_UNUSED(named);
+    }
+    free(root), free(path);
+    return place;
+}
+
 /* The location of the node's store, NUL, the node's name, NUL, and the exported node; to be freed. */
 static ozarr_status pack_opened(const ozarr_mpi *m, const ozarr_node *node, char **bytes, size_t *size) {
     char *root = NULL, *path = NULL, *name = NULL, *both = NULL;

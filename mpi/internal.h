@@ -119,6 +119,9 @@ const char *om_name(const ozarr_mpi *m, const void *handle);
 /* The node's path in its store, to be freed. */
 ozarr_status om_path_of(const ozarr_node *node, char **path);
 
+/* The node's place: the location of its store, `/` and its path; "" where it has none. To be freed; NULL, and an error, without memory. */
+char *om_place_of(const ozarr_node *node);
+
 /* What other ranks need to open a node: the store's location, NUL, and the exported node; to be freed. */
 ozarr_status om_pack(const ozarr_node *node, const char *root, size_t root_size, char **bytes, size_t *size);
 
@@ -269,12 +272,14 @@ ozarr_status om_shards(om_move *move, ozarr_array *encoder);
 /* Stores what this rank wrote by itself and still waits (the setting "write_back"): a collective call comes behind that on all ranks. */
 ozarr_status om_settle(const ozarr_array *array);
 
-/* Completes all writes that were not waited for; the error is that of the first that failed, which its wait tells, too. Collective, within a call. */
-ozarr_status om_finish(ozarr_mpi *m);
+/* Completes all writes that were not waited for; the error is that of the first that failed, which its wait tells, too: of those to arrays below a
+ * group, if one is given. Collective, within a call. */
+ozarr_status om_finish(ozarr_mpi *m, const ozarr_group *group);
 /* Moves all requests on that were not waited for, and waits a little from the second try on. */
 void om_move_pending(ozarr_mpi *m, int tries);
-/* Makes what they stored durable, as far as the stores of their arrays promise it. Collective, within a call. */
-ozarr_status om_flush_pending(ozarr_mpi *m);
+/* Makes what they stored durable, as far as the stores of their arrays promise it; the error is that of an array below the group. Collective, within
+ * a call. */
+ozarr_status om_flush_pending(ozarr_mpi *m, const ozarr_group *group);
 
 /* Checks a box against the shape of its array; its memory against that of the first box of the call. */
 ozarr_status om_check_region(const ozarr_region *region, int32_t rank, const int64_t *shape);

@@ -31,7 +31,7 @@ static ozarr_status not_null(const void *pointer, const char *name) {
 /* Completes the writes that were not waited for: what is stored later would show in an array that takes the place of theirs, or grows again. Their
  * waits tell what failed. Collective, within a call. */
 static void finish_writes(ozarr_mpi *m) {
-    const ozarr_status finished = om_finish(m);
+    const ozarr_status finished = om_finish(m, NULL);
     OM_UNUSED(finished);
 }
 

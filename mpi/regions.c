@@ -228,7 +228,16 @@ static ozarr_status finish_earlier(const ozarr_mpi_request *r) {
     return any ? om_agree(r->m, OZARR_OK, NULL) : OZARR_OK;
 }
 
-ozarr_status om_finish(ozarr_mpi *m) {
+/* Whether an array is below a group; one whose place is not known may be. */
+static bool is_below(const ozarr_group *group, const ozarr_array *array) {
+    char *above = om_place_of(ozarr_group_node(group)), *place = om_place_of(ozarr_array_node(array));
+    const size_t n = above != NULL ? strlen(above) : 0;
+    const bool below = n == 0 || place == NULL || place[0] == 0 || (strncmp(place, above, n) == 0 && (place[n] == '/' || place[n] == 0));
+    free(above), free(place);
+    return below;
+}
+
+ozarr_status om_finish(ozarr_mpi *m, const ozarr_group *group) {
     int64_t stored, total;
     bool any = false;
     om_failure first = {0};
@@ -237,7 +246,10 @@ ozarr_status om_finish(ozarr_mpi *m) {
         any = true;
         while (move_on(earlier)) om_move_pause(earlier->move);
         const ozarr_status status = outcome(earlier, &stored, &total);
-        if (status != OZARR_OK && first.status == OZARR_OK) om_failure_last(&first, status);
+        if (status == OZARR_OK || first.status != OZARR_OK) continue;
+        om_failure found;
+        om_failure_last(&found, status);
+        if (group == NULL || is_below(group, earlier->array)) first = found;
     }
     return any ? om_agree(m, first.status != OZARR_OK ? om_failure_set(&first) : OZARR_OK, NULL) : OZARR_OK;
 }
@@ -247,11 +259,16 @@ void om_move_pending(ozarr_mpi *m, int tries) {
     if (tries > 0) om_yield(tries);
 }
 
-ozarr_status om_flush_pending(ozarr_mpi *m) {
-    ozarr_status status = OZARR_OK;
-    for (const ozarr_mpi_request *earlier = m->pending; earlier != NULL && status == OZARR_OK; earlier = earlier->next)
-        if (earlier->write) status = ozarr_node_flush(ozarr_array_node(earlier->array));
-    return m->pending != NULL ? om_agree(m, status, NULL) : OZARR_OK;
+ozarr_status om_flush_pending(ozarr_mpi *m, const ozarr_group *group) {
+    om_failure first = {0};
+    for (const ozarr_mpi_request *earlier = m->pending; earlier != NULL && first.status == OZARR_OK; earlier = earlier->next) {
+        om_failure found;
+        const ozarr_status status = earlier->write ? ozarr_node_flush(ozarr_array_node(earlier->array)) : OZARR_OK;
+        if (status == OZARR_OK) continue;
+        om_failure_last(&found, status);
+        if (is_below(group, earlier->array)) first = found;
+    }
+    return m->pending != NULL ? om_agree(m, first.status != OZARR_OK ? om_failure_set(&first) : OZARR_OK, NULL) : OZARR_OK;
 }
 
 /* A tag that no request has which goes on: the messages of two would be taken for each other's. */

@@ -199,7 +199,7 @@ ozarr_status ozarr_mpi_series_open(ozarr_mpi *m, const char *location, const cha
     if (status == OZARR_OK) {
         /* Writes that were not waited for are done before steps are cut off: later they would show in those that come again. Their waits tell what
          * failed. */
-        const ozarr_status finished = om_finish(m);
+        const ozarr_status finished = om_finish(m, NULL);
         OM_UNUSED(finished);
         if (m->rank == 0) status = open_dataset(m, s, keep);
         status = om_agree(m, status, NULL);

@@ -102,6 +102,32 @@ static void other_spellings(void) {
         }
 }
 
+/* A write elsewhere that fails is told by its wait, and is no reason to give a whole checkpoint up; one into the checkpoint is, and the message
+ * says so. */
+static void committed_beside_what_fails(void) {
+    for (int k = 0; k < 2; k++) {
+        ozarr_group *g = NULL;
+        ozarr_array *a = NULL;
+        ozarr_spec *spec = NULL;
+        ozarr_mpi_request *q = NULL;
+        int64_t start[2], count[2];
+        int32_t u[ROWS * COLUMNS];
+        mine(start, count, u, 100000);
+        OK(ozarr_spec_new(OZARR_INT8, 2, shape, &spec));
+        OK(ozarr_mpi_checkpoint_begin(m, "beside.zarr", k == 0 ? "one" : "two", &g));
+        OK(ozarr_mpi_group_put(m, g, "u", OZARR_INT32, 2, shape, start, count, u, sizeof u));
+        if (k == 0) OK(ozarr_mpi_array_create_ex(m, "plot.zarr/p", spec, OZARR_CREATE_OVERWRITE, &a));
+        else OK(ozarr_mpi_group_create_array(m, g, "p", spec, OZARR_CREATE_NEW, &a));
+        OK(begin_write(m, a, start, count, u, sizeof u, &q));
+        if (k == 0) OK(ozarr_mpi_checkpoint_commit(m, g));
+        else ERR(OZARR_ERR_RANGE, "the checkpoint was given up", ozarr_mpi_checkpoint_commit(m, g));
+        ERR(OZARR_ERR_RANGE, "", ozarr_mpi_request_wait(q));
+        OK(ozarr_mpi_array_close(m, a));
+        check_newest("beside.zarr", 100000);
+        ozarr_spec_free(spec);
+    }
+}
+
 /* A write that was not waited for leaves nothing in the place of a checkpoint that was given up. */
 static void given_up(void) {
     static int32_t u[ROWS * COLUMNS];
@@ -165,6 +191,7 @@ int main(int argc, char **argv) {
     OK(ozarr_mpi_new(MPI_COMM_WORLD, &m));
     used_again();
     other_spellings();
+    committed_beside_what_fails();
     given_up();
     removed_meanwhile();
     OK(ozarr_mpi_close(m));
