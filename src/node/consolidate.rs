@@ -76,9 +76,10 @@ impl Group {
     /// The entries of all nodes below, with the lengths that `cuts` gives in place of the documents'.
     fn entries_cut(&self, cuts: &mut CutsOf<'_>) -> Result<Map> {
         let (store, path, format) = (self.store(), self.path(), self.format());
+        let series = store.series_lengths().now();
         let mut below = walk_fresh(store, path, format)?;
         for Found { path, node, .. } in &mut below {
-            node.iter_mut().for_each(|found| store.series_lengths().limit(path, &mut found.document));
+            node.iter_mut().for_each(|found| series.limit(path, &mut found.document));
         }
         let cuts = cuts(&below)?;
         let mut entries = entries_of(store, path, format, below.into_iter())?;

@@ -6,7 +6,7 @@ use super::kept::{self, CopiedNode};
 use super::listed_lengths::shape_of;
 use super::lookup::{find, require};
 use super::stored::StoredDocument;
-use super::transfer::{Moves, OnProgress, READINGS, Way, moved_path};
+use super::transfer::{Moves, OnProgress, READINGS, Way, moved_path, replaced_meanwhile};
 use super::{Array, Create, NodeKind, Store, draft, hierarchy, path, place, stored_chunks, upkeep};
 use crate::engine::tasks;
 use crate::error::{ErrorKind, Result, bail, err};
@@ -230,7 +230,7 @@ impl Copying<'_> {
             self.way.move_object(key, to_key, &self.moves)?;
             compared = self.way.compare(key, to_key);
         }
-        if self.way.is_replaced(&compared) { Err(kept::changed_meanwhile(key, "replaced")) } else { compared }
+        if self.way.is_replaced(&compared) { Err(replaced_meanwhile(key)) } else { compared }
     }
 }
 

@@ -24,18 +24,29 @@ struct Ends {
 pub(super) struct SeriesLengths(ForkPreserved<BTreeMap<(String, usize), Arc<Ends>>>);
 
 impl SeriesLengths {
-    /// Puts lengths that are told into an array's document, in place of those that are being published.
+    /// The lengths that are told now, before the documents of which they are told are read.
+    pub fn now(&self) -> LengthsNow {
+        LengthsNow(
+            self.0.read(|all| all.iter().map(|(key, ends)| (key.clone(), (ends.told.load(Ordering::Acquire), ends.clone()))).collect()),
+        )
+    }
+}
+
+/// The lengths that series told at one moment: all of what is published together gets the same, though a series goes on meanwhile.
+pub(super) struct LengthsNow(BTreeMap<(String, usize), (u64, Arc<Ends>)>);
+
+impl LengthsNow {
+    /// Puts these lengths into an array's document that was read since, in place of those that were being published.
     pub fn limit(&self, path: &str, document: &mut Map) {
-        if self.0.read(BTreeMap::is_empty) {
+        if self.0.is_empty() {
             return;
         }
         let Some(mut shape) = shape_of(document) else { return };
         let mut limited = false;
         for (dim, length) in shape.iter_mut().enumerate() {
-            let Some(ends) = self.0.read(|all| all.get(&(path.to_string(), dim)).cloned()) else { continue };
-            let told = ends.told.load(Ordering::Acquire);
-            if *length > told && *length <= ends.publishing.load(Ordering::Acquire) {
-                (*length, limited) = (told, true);
+            let Some((told, ends)) = self.0.get(&(path.to_string(), dim)) else { continue };
+            if *length > *told && *length <= ends.publishing.load(Ordering::Acquire) {
+                (*length, limited) = (*told, true);
             }
         }
         if limited {

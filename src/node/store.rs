@@ -248,9 +248,7 @@ impl Store {
                 bail!(Argument, "unknown option {name:?} of a store, expected {OPTIONS}");
             }
         }
-        if let Root::Remote(place, ..) = root {
-            chosen.server = remote.server(place, &|name| std::env::var(name).ok());
-        }
+        chosen.server = root.server(&remote);
         let root = root.absolute()?;
         let (shared, path) = root.open(node.unwrap_or_default(), mode == Mode::ReadWrite, files, &remote)?;
         if mode == Mode::ReadWrite && !shared.capabilities().writable {

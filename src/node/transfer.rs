@@ -1,7 +1,6 @@
 //! What copying and migrating share: the nodes of a hierarchy, the stored chunks of an array, and the way of both to another place, as
 //! bytes or as elements.
 
-use super::kept::changed_meanwhile;
 use super::lookup::find;
 use super::state::ArrayState;
 use super::stored_chunks::each_chunk;
@@ -108,6 +107,11 @@ impl Store {
     }
 }
 
+/// The error of an object that another program replaced each time that it was read.
+pub(super) fn replaced_meanwhile(key: &str) -> Error {
+    err!(Again, "the object was replaced {READINGS} times while it was copied: copy again what is there now").at_key(key)
+}
+
 impl Way<'_> {
     /// Brings objects to the keys beside theirs, several at a time. `told` gets the number of those that are done.
     pub fn move_all(&self, keys: &[(String, String)], moves: &Moves, told: &mut dyn FnMut(u64) -> Result<()>) -> Result<()> {
@@ -148,7 +152,7 @@ impl Way<'_> {
                 });
             }
         }
-        Err(changed_meanwhile(key, "replaced"))
+        Err(replaced_meanwhile(key))
     }
 
     /// Whether an object could not be read because another program has replaced it: a folder still has the one that was opened.

@@ -200,12 +200,13 @@ fn refresh_v3(store: &Store, group: &str, changed: &[Change<'_>], erased: Option
         };
         let Some(listed) = listed else { return Ok(()) };
         let text = now.as_ref().and_then(Option::as_ref).unwrap_or(&before);
+        let series = store.series_lengths().now();
         let (mut changes, (kept, told)) = (HashMap::new(), listed_lengths(store, group, &listed, &changed, Format::V3));
         for (path, lengths) in with_unnamed(&listed, group, &changed, Format::V3) {
             let name = path::relative(group, path);
             let entry = lookup::find_v3(store, path)?.map(|mut found| {
                 kept.keep(name, &mut found.document, None, told.get(path).copied().unwrap_or(lengths));
-                store.series_lengths().limit(path, &mut found.document);
+                series.limit(path, &mut found.document);
                 consolidated::entry_v3(found.document)
             });
             changes.insert(name.to_string(), entry_text(&listed, entry, &key)?);
@@ -225,6 +226,7 @@ fn refresh_v2(store: &Store, group: &str, changed: &[Change<'_>], erased: Option
         let (bytes, condition) = document::read(store, &key, MAX_CONSOLIDATED)?;
         let Some(bytes) = bytes else { return Ok(()) };
         let Some(listed) = Listed::find(&bytes, Format::V2) else { return Ok(()) };
+        let series = store.series_lengths().now();
         let (mut changes, (kept, told)) = (HashMap::new(), listed_lengths(store, group, &listed, changed, Format::V2));
         for (path, lengths) in with_unnamed(&listed, group, changed, Format::V2) {
             let mut fresh = Map::new();
@@ -236,7 +238,7 @@ fn refresh_v2(store: &Store, group: &str, changed: &[Change<'_>], erased: Option
                     found.attributes.as_ref(),
                     told.get(path).copied().unwrap_or(lengths),
                 );
-                store.series_lengths().limit(path, &mut found.document);
+                series.limit(path, &mut found.document);
                 insert_v2(store, &mut fresh, group, path, found)?;
             }
             for name in [v2::ARRAY, v2::GROUP, v2::ATTRIBUTES] {

@@ -96,6 +96,15 @@ impl Root {
             Root::Memory(name) => Some(name).filter(|name| !name.is_empty()).map(|name| format!("memory:{name}")),
         }
     }
+
+    /// What tells an object store with these options from one of another server; nothing of folders.
+    pub fn server(&self, options: &RemoteOptions) -> Vec<String> {
+        let env = |name: &str| std::env::var(name).ok();
+        match self {
+            Root::Remote(remote, _) => options.server(remote, &env, &|| endpoint_of_profile(options, &env)),
+            _ => Vec::new(),
+        }
+    }
 }
 
 fn in_archive(store: Arc<ZipStore>, node: &str) -> (SharedStore, String) {
@@ -120,6 +129,16 @@ fn open_remote(remote: &Remote, options: &RemoteOptions) -> Result<SharedStore> 
 #[cfg(not(feature = "cloud"))]
 fn open_remote(remote: &Remote, _: &RemoteOptions) -> Result<SharedStore> {
     bail!(Unsupported, "{}: this library was built without the feature \"cloud\" (cmake -DOZARR_CLOUD=ON)", remote.describe())
+}
+
+#[cfg(feature = "cloud")]
+fn endpoint_of_profile(options: &RemoteOptions, env: &dyn Fn(&str) -> Option<String>) -> Option<String> {
+    super::object::endpoint_of_profile(options, env)
+}
+
+#[cfg(not(feature = "cloud"))]
+fn endpoint_of_profile(_: &RemoteOptions, _: &dyn Fn(&str) -> Option<String>) -> Option<String> {
+    None
 }
 
 /// The place in an object store that a location names, if it is one.

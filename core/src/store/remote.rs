@@ -325,16 +325,13 @@ impl RemoteOptions {
     }
 
     /// What they, the location and the environment say of the server: buckets of two servers may have one name.
-    pub fn server(&self, remote: &Remote, env: &dyn Fn(&str) -> Option<String>) -> Vec<String> {
+    /// `of_profile` gives the endpoint that a profile says.
+    pub fn server(&self, remote: &Remote, env: &dyn Fn(&str) -> Option<String>, of_profile: &dyn Fn() -> Option<String>) -> Vec<String> {
         let first = |option: &str, variables: &[&str]| {
             self.named(option).map(str::to_string).or_else(|| variables.iter().find_map(|name| env(name).filter(|value| !value.is_empty())))
         };
         let endpoint = first("endpoint", remote.service.endpoint_variables());
-        #[cfg(feature = "cloud")]
-        let endpoint = match remote.service {
-            Service::S3 => endpoint.or_else(|| super::object::endpoint_of_profile(self, env)),
-            _ => endpoint,
-        };
+        let endpoint = if remote.service == Service::S3 { endpoint.or_else(of_profile) } else { endpoint };
         let account = match remote.service {
             Service::Azure => remote.account.clone().or_else(|| first("account_name", ACCOUNT_VARIABLES)),
             _ => None,
@@ -454,16 +451,17 @@ mod tests {
     fn a_server_is_one_however_it_is_named() {
         let server = |url: &str, pairs: &[(&str, &str)], variables: &[(&str, &str)]| {
             let mut options = RemoteOptions::default();
-            // No profile of the machine's has a say.
-            options.set("access_key_id", "a").unwrap();
             pairs.iter().for_each(|(name, value)| assert!(options.set(name, value).unwrap()));
-            options.server(&parse(url).unwrap(), &|key| variables.iter().find(|(name, _)| *name == key).map(|(_, value)| value.to_string()))
+            let env = |key: &str| variables.iter().find(|(name, _)| *name == key).map(|(_, value)| value.to_string());
+            let of_profile = || options.profile.as_ref().map(|_| "https://h:9/".to_string());
+            options.server(&parse(url).unwrap(), &env, &of_profile)
         };
         let same = [
             server("s3://b/x", &[("endpoint", "https://h:9")], &[]),
             server("s3://b/x", &[("endpoint", "https://h:9/")], &[]),
             server("s3://b/y", &[("endpoint", "https://H:9")], &[("AWS_ENDPOINT_URL", "https://other")]),
             server("s3://b/x", &[], &[("AWS_ENDPOINT_URL", "https://h:9/")]),
+            server("s3://b/x", &[("profile", "p")], &[]),
         ];
         assert!(same.iter().all(|other| *other == same[0]), "{same:?}");
         let others = [
