@@ -44,7 +44,7 @@ pub(super) fn set(node: &Node, key: &str, value: &str) -> Result<()> {
 /// The value of a setting of a node's handle.
 pub(super) fn get(node: &Node, key: &str) -> Result<String> {
     Ok(match (node, key) {
-        (_, "mode") => if node.store().is_writable() { "r+" } else { "r" }.into(),
+        (_, "mode") => if node.store().check_writable().is_ok() { "r+" } else { "r" }.into(),
         (_, "location") => node.store().root().and_then(|root| root.location()).unwrap_or_default(),
         (_, "draft") => node.dialect().draft().unwrap_or("").into(),
         (_, "raw_attributes") => text_of(node.attributes().is_raw()),

@@ -1,6 +1,7 @@
 //! What is done when a program closes a store or a node: NCZarr's keys, consolidated metadata that wait, and a flush.
 
 use super::conventions::{nczarr, nczarr_update};
+use super::store_options::Consolidate;
 use super::v2_changes::V2Changes;
 use super::{Array, Nczarr, NodeKind, Store, consolidate, lookup, path, upkeep};
 use crate::error::Result;
@@ -47,7 +48,7 @@ impl Store {
 
     fn flush_and_tell(&self) -> Result<()> {
         self.flush()?;
-        if !self.consolidates_at_flush() {
+        if !self.consolidates(Consolidate::Flush) {
             return upkeep::catch_up(self);
         }
         self.consolidate_all(true).and(self.flush())

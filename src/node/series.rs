@@ -8,8 +8,8 @@ use super::claim::Claim;
 use super::conventions::Dataset;
 use super::listed_lengths::Lengths;
 use super::resize::slab;
-use super::series_lengths::ToldLength;
 use super::steps::{cut, steps_kept};
+use super::told_length::ToldLength;
 use super::{Array, document, path, upkeep};
 use crate::counting;
 use crate::dtype::{DataType, Kind, Real};
@@ -438,7 +438,7 @@ impl Drop for Series {
         // What waits for a flush tells nothing that only some documents have.
         if failed && self.parts.iter().any(|part| part.appender.position().1 != self.position) {
             let arrays = self.parts.iter().map(|part| (part.appender.array(), part.dim));
-            arrays.for_each(|(array, dim)| array.store().untell_behind(array.path(), dim));
+            arrays.for_each(|(array, dim)| array.store().behind().untell(array.path(), dim));
         }
     }
 }

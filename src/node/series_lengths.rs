@@ -2,8 +2,6 @@
 //! longer documents than others: whatever brings consolidated metadata up to date then says of them what all have.
 
 use super::listed_lengths::shape_of;
-use super::store::Above;
-use super::{Array, Store, above, path};
 use crate::fork::ForkPreserved;
 use crate::metadata::{Map, number_list};
 use std::collections::BTreeMap;
@@ -12,11 +10,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The lengths that the documents of a series' arrays have.
 #[derive(Default)]
-struct Ends {
+pub(super) struct Ends {
     /// All of them have this one, or more.
-    told: AtomicU64,
+    pub told: AtomicU64,
     /// Some may have this one already. A longer one is somebody else's.
-    publishing: AtomicU64,
+    pub publishing: AtomicU64,
 }
 
 /// What is known in a store of the series in it, by the path of an array and its dimension.
@@ -24,6 +22,17 @@ struct Ends {
 pub(super) struct SeriesLengths(ForkPreserved<BTreeMap<(String, usize), Arc<Ends>>>);
 
 impl SeriesLengths {
+    /// Notes the lengths of an array that takes part in a series.
+    pub fn add(&self, key: (String, usize), ends: &Arc<Ends>) {
+        let _before = self.0.write(|all| all.insert(key, ends.clone()));
+    }
+
+    /// Forgets them, unless another series has taken the place.
+    pub fn remove(&self, key: &(String, usize), ends: &Arc<Ends>) {
+        let is_own = |there: &Arc<Ends>| Arc::ptr_eq(there, ends);
+        let _gone = self.0.write(|all| if all.get(key).is_some_and(is_own) { all.remove(key) } else { None });
+    }
+
     /// The lengths that are told now, before the documents of which they are told are read.
     pub fn now(&self) -> LengthsNow {
         LengthsNow(
@@ -51,56 +60,6 @@ impl LengthsNow {
         }
         if limited {
             document.insert("shape".into(), number_list(&shape));
-        }
-    }
-}
-
-/// The length that one series tells of its arrays, until it is dropped.
-pub(super) struct ToldLength {
-    ends: Arc<Ends>,
-    /// In the store of the series, and in those of hierarchies that it is part of.
-    places: Vec<(Store, (String, usize))>,
-}
-
-impl ToldLength {
-    /// All arrays have that length.
-    pub fn new(length: u64) -> ToldLength {
-        let told = ToldLength { ends: Arc::default(), places: Vec::new() };
-        told.begin(length);
-        told.tell(length);
-        told
-    }
-
-    /// Adds an array.
-    pub fn add(&mut self, array: &Array, dim: usize) {
-        self.add_at(array.store(), array.path().to_string(), dim);
-    }
-
-    fn add_at(&mut self, store: &Store, path: String, dim: usize) {
-        for Above { store: outside, path: root } in above::of(store) {
-            self.add_at(outside, if path.is_empty() { root.clone() } else { path::join(root, &path) }, dim);
-        }
-        let key = (path, dim);
-        store.series_lengths().0.write(|all| all.insert(key.clone(), self.ends.clone()));
-        self.places.push((store.clone(), key));
-    }
-
-    /// The documents get a length one after the other from now on.
-    pub fn begin(&self, length: u64) {
-        self.ends.publishing.fetch_max(length, Ordering::AcqRel);
-    }
-
-    /// All documents have the length.
-    pub fn tell(&self, length: u64) {
-        self.ends.told.store(length, Ordering::Release);
-    }
-}
-
-impl Drop for ToldLength {
-    fn drop(&mut self) {
-        for (store, key) in &self.places {
-            let is_own = |ends: &Arc<Ends>| Arc::ptr_eq(ends, &self.ends);
-            let _gone = store.series_lengths().0.write(|all| if all.get(key).is_some_and(is_own) { all.remove(key) } else { None });
         }
     }
 }

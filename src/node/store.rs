@@ -1,8 +1,8 @@
 //! A store with what a handle on it needs: the mode, the threads and the locks.
 
 use super::begun::Mark;
+use super::behind::Behind;
 use super::known_groups::KnownGroups;
-use super::listed_lengths::Lengths;
 use super::series_lengths::SeriesLengths;
 use super::store_log::StoreLog;
 use super::store_options::{Consolidate, OPTIONS, Options, PlaceOf, REMOTE_OPTIONS, set_remote_json};
@@ -23,7 +23,7 @@ use crate::store::prefix::{Links, PrefixStore};
 use crate::store::registered::{CallbackStore, Calls};
 use crate::store::remote::RemoteOptions;
 use crate::store::{Capabilities, SharedStore};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
@@ -58,8 +58,7 @@ struct StoreInner {
     above: Once<Vec<Above>>,
     /// Nodes whose groups are to be consolidated when their programs close them.
     unconsolidated: ForkPreserved<BTreeSet<String>>,
-    /// Groups whose consolidated metadata are behind, with the changed nodes below, until the program flushes the store.
-    behind: ForkPreserved<BTreeMap<String, BTreeMap<String, Lengths>>>,
+    behind: Behind,
     /// What is told of arrays that grow by series of this process.
     series_lengths: SeriesLengths,
     /// The stores that transformers made over it, of arrays that are open.
@@ -200,7 +199,7 @@ impl Store {
             real_root: Once::new(),
             above: Once::new(),
             unconsolidated,
-            behind: ForkPreserved::default(),
+            behind: Behind::default(),
             series_lengths: SeriesLengths::default(),
             transformed: Transformed::default(),
             waiting: Arc::default(),
@@ -363,35 +362,14 @@ impl Store {
         self.0.v2_changed.write(|changes| changes.note(node));
     }
 
-    /// Whether consolidated metadata are written with each change.
-    pub(super) fn consolidates_each_step(&self) -> bool {
-        self.0.options.consolidate == Consolidate::Step
+    /// Whether changes of metadata reach consolidated ones at that moment.
+    pub(super) fn consolidates(&self, when: Consolidate) -> bool {
+        self.0.options.consolidate == when
     }
 
-    /// Whether changes of metadata reach consolidated ones when the program flushes the store.
-    pub(super) fn consolidates_at_flush(&self) -> bool {
-        self.0.options.consolidate == Consolidate::Flush
-    }
-
-    /// The consolidated metadata of a group lack the change of a node.
-    pub(super) fn note_behind(&self, group: &str, path: &str, lengths: Lengths) {
-        self.0.behind.write(|behind| {
-            let told = behind.entry(group.to_string()).or_default().entry(path.to_string()).or_insert(lengths);
-            *told = told.and(lengths);
-        });
-    }
-
-    /// Takes the groups whose consolidated metadata are behind.
-    pub(super) fn take_behind(&self) -> BTreeMap<String, BTreeMap<String, Lengths>> {
-        self.0.behind.write(std::mem::take)
-    }
-
-    /// Consolidated metadata are not told the length of a dimension of an array at the next flush: it is not published.
-    pub(super) fn untell_behind(&self, path: &str, dim: usize) {
-        self.0.behind.write(|behind| {
-            let all = behind.values_mut().filter_map(|paths| paths.get_mut(path));
-            all.for_each(|told| *told = told.without(dim));
-        });
+    /// The groups whose consolidated metadata are behind.
+    pub(super) fn behind(&self) -> &Behind {
+        &self.0.behind
     }
 
     /// What is told of arrays that grow by series of this process.
@@ -411,7 +389,7 @@ impl Store {
 
     /// Whether groups use their consolidated metadata: not while these are behind.
     pub(super) fn uses_consolidated(&self) -> bool {
-        self.0.options.consolidated && (!self.consolidates_at_flush() || self.0.behind.read(BTreeMap::is_empty))
+        self.0.options.consolidated && (!self.consolidates(Consolidate::Flush) || self.0.behind.is_empty())
     }
 
     /// How the store is used.
@@ -449,13 +427,8 @@ impl Store {
         self.0.mode == Mode::Read
     }
 
-    /// Whether the store may be changed.
-    pub fn is_writable(&self) -> bool {
-        self.check_writable().is_ok()
-    }
-
     /// An error of kind `ReadOnly` unless the store may be changed.
-    pub(super) fn check_writable(&self) -> Result<()> {
+    pub fn check_writable(&self) -> Result<()> {
         if self.is_for_reading() {
             bail!(ReadOnly, "{} is open for reading only; open it with mode \"r+\"", self.0.shared.describe());
         }

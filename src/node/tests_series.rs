@@ -458,7 +458,7 @@ fn what_waits_for_a_flush_tells_no_length_that_is_not_published() {
         let variables = [("t", 0), ("p", 1), ("mean", 0), ("time", 0)];
         if !how.ends_with("flush") {
             // As a publication leaves it that failed in the consolidated metadata.
-            variables.iter().for_each(|(name, d)| store.note_behind("", name, listed_lengths::Lengths::along(*d)));
+            variables.iter().for_each(|(name, d)| store.behind().note("", name, listed_lengths::Lengths::along(*d)));
         }
         lengthen(&store, "t", 0, 9);
         assert_eq!(run(&mut series, 9).unwrap_err().kind(), ErrorKind::State);

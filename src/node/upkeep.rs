@@ -2,6 +2,7 @@
 
 use super::listed_lengths::{Lengths, ListedLengths, published};
 use super::store::Above;
+use super::store_options::Consolidate;
 use super::stored::StoredDocument;
 use super::{NodeKind, Store, above, document, lookup, path, transfer};
 use crate::error::Result;
@@ -29,7 +30,7 @@ pub(super) fn after_copy(store: &Store, paths: &[String], erased: Option<&str>) 
 
 /// Does what [`after_change`] does after changes of which some lengths are told.
 pub(super) fn after_changes(store: &Store, changes: &[Change<'_>]) -> Result<()> {
-    if store.consolidates_at_flush() {
+    if store.consolidates(Consolidate::Flush) {
         note_behind(store, changes);
         return refreshed(store, changes, Ok(()));
     }
@@ -44,7 +45,7 @@ pub(super) fn whole(paths: &[String]) -> Vec<Change<'_>> {
 /// Says that consolidated metadata above nodes, and a v2 group's own, are behind.
 fn note_behind(store: &Store, changes: &[Change<'_>]) {
     for &(path, lengths) in changes {
-        path::ancestors(path).into_iter().chain([path]).for_each(|group| store.note_behind(group, path, lengths));
+        path::ancestors(path).into_iter().chain([path]).for_each(|group| store.behind().note(group, path, lengths));
     }
 }
 
@@ -76,10 +77,10 @@ fn refresh_outside(store: &Store, changes: &[Change<'_>], erased: Option<&str>) 
 /// looks for none there.
 pub(super) fn after_array_change(store: &Store, path: &str, told: Lengths) -> Result<()> {
     let changes = [(path, told)];
-    if store.consolidates_at_flush() {
+    if store.consolidates(Consolidate::Flush) {
         // The root has groups above it where the store is below some.
         let groups = path::ancestors(path).into_iter().chain(path.is_empty().then_some(""));
-        groups.for_each(|group| store.note_behind(group, path, told));
+        groups.for_each(|group| store.behind().note(group, path, told));
         return refreshed(store, &changes, Ok(()));
     }
     let done = path::ancestors(path).into_iter().try_for_each(|group| refresh_group(store, group, &changes, None));
@@ -89,7 +90,7 @@ pub(super) fn after_array_change(store: &Store, path: &str, told: Lengths) -> Re
 
 /// Brings the changes that waited for a flush into consolidated metadata, all of a group at once. After an error they wait on.
 pub(super) fn catch_up(store: &Store) -> Result<()> {
-    let behind = store.take_behind();
+    let behind = store.behind().take();
     // Each group has its own lengths of a node: those above the store are told all of them.
     let mut every: BTreeMap<&str, Lengths> = BTreeMap::new();
     for (path, lengths) in behind.values().flatten() {
@@ -103,7 +104,7 @@ pub(super) fn catch_up(store: &Store) -> Result<()> {
     let outside = || if every.is_empty() { Ok(()) } else { refresh_outside(store, &every, None) };
     let done = behind.iter().try_for_each(refresh).and_then(|()| outside());
     if done.is_err() {
-        behind.iter().for_each(|(group, paths)| paths.iter().for_each(|(path, lengths)| store.note_behind(group, path, *lengths)));
+        behind.iter().for_each(|(group, paths)| paths.iter().for_each(|(path, lengths)| store.behind().note(group, path, *lengths)));
     }
     done
 }
@@ -151,7 +152,7 @@ fn refreshed(store: &Store, changes: &[Change<'_>], done: Result<()>) -> Result<
     }
     done?;
     // A node that is about to go is there still, and would be told of again.
-    if store.consolidates_each_step() && !changes.is_empty() {
+    if store.consolidates(Consolidate::Step) && !changes.is_empty() {
         changes.iter().for_each(|(path, _)| store.note_named(path, true));
         store.consolidate_pending()?;
     }

@@ -159,7 +159,7 @@ impl Dataset {
         coordinates.dedup();
         coordinates.retain(|name| state.place_of(name).is_ok());
         state.coordinates = coordinates;
-        let unsettled = AtomicBool::new(group.store().is_writable());
+        let unsettled = AtomicBool::new(group.store().check_writable().is_ok());
         let dataset = Dataset(Arc::new(Inner { group, state: ForkPreserved::new(state), unsettled, reopens }));
         let told = |(_, text): (_, String)| Finding::new(Severity::Warning, "XR-22", format!("{text}; the shorter one counts"));
         let findings: Vec<Finding> = dataset.known_dimensions().differences().map(told).collect();

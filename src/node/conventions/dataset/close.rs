@@ -34,7 +34,7 @@ impl Dataset {
     /// Writes which variables are coordinates, stores what waits of variables, consolidates the metadata (unless the store's options forbid it) and
     /// flushes. Arrays that disagree on a dimension since they were opened are an error, after all of that, where the dataset can be changed.
     pub fn close(&self) -> Result<()> {
-        if !self.group().store().is_writable() {
+        if self.group().store().check_writable().is_err() {
             return self.0.group.close();
         }
         let settled = self.settle();

@@ -1,0 +1,40 @@
+//! Groups whose consolidated metadata are behind, with the changed nodes below, until the program flushes the store.
+
+use super::listed_lengths::Lengths;
+use crate::fork::ForkPreserved;
+use std::collections::BTreeMap;
+
+/// The changed nodes by their paths, and which of their lengths may be told, by the paths of groups.
+type Groups = BTreeMap<String, BTreeMap<String, Lengths>>;
+
+/// See the module.
+#[derive(Default)]
+pub(super) struct Behind(ForkPreserved<Groups>);
+
+impl Behind {
+    /// Notes that the consolidated metadata of a group lack the change of a node.
+    pub fn note(&self, group: &str, path: &str, lengths: Lengths) {
+        self.0.write(|behind| {
+            let told = behind.entry(group.to_string()).or_default().entry(path.to_string()).or_insert(lengths);
+            *told = told.and(lengths);
+        });
+    }
+
+    /// Whether nothing is behind.
+    pub fn is_empty(&self) -> bool {
+        self.0.read(Groups::is_empty)
+    }
+
+    /// Takes all that was noted.
+    pub fn take(&self) -> Groups {
+        self.0.write(std::mem::take)
+    }
+
+    /// Leaves the length of a dimension of an array as it is told at the next flush, too: it is not published.
+    pub fn untell(&self, path: &str, dim: usize) {
+        self.0.write(|behind| {
+            let all = behind.values_mut().filter_map(|paths| paths.get_mut(path));
+            all.for_each(|told| *told = told.without(dim));
+        });
+    }
+}
