@@ -115,7 +115,7 @@ impl Array {
     /// Makes dimension `dim` longer by `count` and writes the new slab from `memory`, whose strides are those of the array's
     /// shape with `count` in the place of `dim`. The shape is published after the data: readers see whole slabs only. An array
     /// that was lengthened elsewhere meanwhile is appended to where it ends now. In a store without locks the shape is published first, so that no
-    /// other process takes the same place: readers may see the fill value there for a moment.
+    /// other process takes the same place: readers may see the fill value there for a moment. A shape that may still come has its data.
     ///
     /// # Safety
     /// As for [`engine::write`].
@@ -143,9 +143,7 @@ impl Array {
                 written.map_err(|e| undo(&bound, &selection, e))?;
                 let published = self.publish_shape(&old, longer, (&text, condition), false);
                 published.map_err(|e| match self.read_fresh(format) {
-                    // A shape that comes late has its data then.
-                    _ if e.is_unsure() => e,
-                    Ok(now) if now.meta.shape == old => undo(&bound, &selection, e),
+                    Ok(now) if now.meta.shape == old && !e.is_unsure() => undo(&bound, &selection, e),
                     _ => e,
                 })?;
             }
