@@ -88,7 +88,7 @@ ozarr_status ozarr_mpi_group_put(ozarr_mpi *m, ozarr_group *group, const char *p
     if (status != OZARR_OK) return status;
     status = ozarr_mpi_array_write_all(m, array, start, count, type, data, size);
     if (status == OZARR_OK) status = ozarr_mpi_array_close(m, array), array = NULL;
-    return status == OZARR_OK ? status : om_take_back(m, group, path, array, status);
+    return status == OZARR_OK ? status : om_take_back(m, group, path, array, true, status);
 }
 
 ozarr_status ozarr_mpi_group_get(ozarr_mpi *m, const ozarr_group *group, const char *path, ozarr_type type, const int64_t *start,

@@ -133,7 +133,11 @@ ozarr_status om_create_below(ozarr_mpi *m, ozarr_group *group, const char *path,
     if (status != OZARR_OK) return status;
     finish_writes(m);
     if (m->rank == 0) status = ozarr_group_create_array(group, path, spec, mode, out);
-    return om_leave(m, om_share(m, status, "r+", out, NULL));
+    const bool created = m->rank == 0 && status == OZARR_OK;
+    status = om_share(m, status, "r+", out, NULL);
+    /* What another rank could not open is there all the same. */
+    if (status != OZARR_OK && mode == OZARR_CREATE_NEW) status = om_take_back(m, group, path, NULL, created, status);
+    return om_leave(m, status);
 }
 
 ozarr_status ozarr_mpi_group_create_array(ozarr_mpi *m, ozarr_group *group, const char *path, const ozarr_spec *spec,
@@ -141,7 +145,7 @@ ozarr_status ozarr_mpi_group_create_array(ozarr_mpi *m, ozarr_group *group, cons
     return om_create_below(m, group, path, spec, mode, "", out);
 }
 
-ozarr_status om_take_back(ozarr_mpi *m, ozarr_group *group, const char *path, ozarr_array *array, ozarr_status status) {
+ozarr_status om_take_back(ozarr_mpi *m, ozarr_group *group, const char *path, ozarr_array *array, bool created, ozarr_status status) {
     om_failure found;
     om_failure_last(&found, status);
     om_drop(m, array);
@@ -149,7 +153,7 @@ ozarr_status om_take_back(ozarr_mpi *m, ozarr_group *group, const char *path, oz
     /* No rank stores into what rank 0 erases. */
     const ozarr_status all = om_agree(m, OZARR_OK, NULL);
     ozarr_status erased = OZARR_OK;
-    if (m->rank == 0 && all == OZARR_OK) erased = ozarr_group_erase(group, path);
+    if (m->rank == 0 && created && all == OZARR_OK) erased = ozarr_group_erase(group, path);
     erased = om_share_lost(m, erased);
     if (om_agree(m, erased, NULL) != OZARR_OK) om_failure_add(&found, "; the array could not be erased, and has some of its values");
     return om_failure_set(&found);

@@ -4,6 +4,7 @@
  *   memory FOLDER */
 #define _GNU_SOURCE /* dladdr */
 #include "check.h"
+#include <ozarr_advanced.h>
 
 #include <dlfcn.h>
 
@@ -18,22 +19,23 @@ static ozarr_array *array;
 static int64_t shape[2] = {0, WIDTH}, start[2], count[2] = {ROWS, WIDTH};
 static int32_t u[ROWS * WIDTH], read_back[ROWS * WIDTH];
 static long countdown = -1; /* allocations until one fails; negative: none does */
+static size_t most = SIZE_MAX; /* bytes of one allocation */
 static int failed;
 
-/* Whether this allocation fails: one that libozarr_mpi makes, when its turn has come. */
-static int fails(void *caller) {
+/* Whether this allocation fails: one that libozarr_mpi makes, when its turn has come, or with too many bytes. */
+static int fails(void *caller, size_t size) {
     Dl_info here, library;
-    if (countdown < 0) return 0;
-    const long left = countdown;
+    if (countdown < 0 && size <= most) return 0;
+    const long left = size > most ? 0 : countdown;
     countdown = -1;
     const int mine = dladdr(caller, &here) != 0 && dladdr((void *)(uintptr_t)ozarr_mpi_new, &library) != 0 && here.dli_fbase == library.dli_fbase;
     countdown = mine ? left - 1 : left;
     return mine && left == 0 ? ++failed : 0;
 }
 
-void *malloc(size_t size) { return fails(__builtin_return_address(0)) ? NULL : __libc_malloc(size); }
-void *calloc(size_t n, size_t size) { return fails(__builtin_return_address(0)) ? NULL : __libc_calloc(n, size); }
-void *realloc(void *old, size_t size) { return fails(__builtin_return_address(0)) ? NULL : __libc_realloc(old, size); }
+void *malloc(size_t size) { return fails(__builtin_return_address(0), size) ? NULL : __libc_malloc(size); }
+void *calloc(size_t n, size_t size) { return fails(__builtin_return_address(0), n * size) ? NULL : __libc_calloc(n, size); }
+void *realloc(void *old, size_t size) { return fails(__builtin_return_address(0), size) ? NULL : __libc_realloc(old, size); }
 
 static ozarr_status write_all(void) { return ozarr_mpi_array_write_all(m, array, start, count, OZARR_INT32, u, sizeof u); }
 static ozarr_status read_all(void) { return ozarr_mpi_array_read_all(m, array, start, count, OZARR_INT32, read_back, sizeof read_back); }
@@ -59,6 +61,13 @@ static ozarr_status save(void) {
     const ozarr_status put = ozarr_mpi_group_put(m, g, "u", OZARR_INT32, 2, shape, start, count, u, sizeof u);
     const ozarr_status ended = put == OZARR_OK ? ozarr_mpi_checkpoint_commit(m, g) : ozarr_mpi_checkpoint_abandon(m, g);
     return put != OZARR_OK ? put : ended;
+}
+
+static ozarr_group *group;
+static ozarr_status erase(void *path) { return ozarr_group_erase(group, path); }
+static ozarr_status put(void) {
+    const ozarr_status status = ozarr_mpi_group_put(m, group, "u", OZARR_INT32, 2, shape, start, count, u, sizeof u);
+    return status == OZARR_OK ? ozarr_mpi_once(m, erase, "u") : status;
 }
 
 /* A write that is waited for after the commit, which completes it. */
@@ -115,6 +124,9 @@ int main(int argc, char **argv) {
     sweep("new ranks", new_ranks);
     sweep("open", open_it);
     sweep("checkpoint", save);
+    OK(ozarr_mpi_group_create(m, "put.zarr", OZARR_CREATE_OVERWRITE, &group));
+    sweep("put", put);
+    OK(ozarr_mpi_group_close(m, group));
     sweep("a checkpoint with a write under way", save_under_way);
     OK(ozarr_mpi_close(m));
     return end_ranks();
