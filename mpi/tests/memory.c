@@ -107,6 +107,31 @@ static void sweep(const char *name, ozarr_status (*call)(void)) {
     }
 }
 
+/* The owner of a shard has no memory for what the others send: they do not wait for it. */
+static void no_room_for_shards(void) {
+    enum { INNER = 1024, LONG = 64 * INNER };
+    static int32_t values[LONG];
+    const int64_t all = INNER + LONG * (int64_t)(ranks - 1), inner = INNER;
+    const int64_t from = rank == 0 ? 0 : INNER + LONG * (int64_t)(rank - 1), elements = rank == 0 ? INNER : LONG;
+    ozarr_spec *spec = NULL;
+    ozarr_array *a = NULL;
+    numbers n = {7};
+    if (ranks == 1) return;
+    for (int i = 0; i < LONG; i++) values[i] = (int32_t)(next_number(&n) >> 32);
+    OK(ozarr_mpi_set(m, "aggregators", "1"));
+    OK(ozarr_spec_new(OZARR_INT32, 1, &all, &spec));
+    OK(ozarr_spec_set_chunks(spec, &all));
+    OK(ozarr_spec_set_inner_chunks(spec, &inner));
+    OK(ozarr_mpi_array_create_ex(m, "shard.zarr", spec, OZARR_CREATE_OVERWRITE, &a));
+    ozarr_spec_free(spec);
+    if (rank == 0) most = 64 * 1024;
+    ERR(OZARR_ERR_NO_MEMORY, "encoded chunks", ozarr_mpi_array_write_all(m, a, &from, &elements, OZARR_INT32, values, sizeof values));
+    most = SIZE_MAX;
+    OK(ozarr_mpi_array_write_all(m, a, &from, &elements, OZARR_INT32, values, sizeof values));
+    OK(ozarr_mpi_array_close(m, a));
+    OK(ozarr_mpi_set(m, "aggregators", "auto"));
+}
+
 int main(int argc, char **argv) {
     begin_ranks(&argc, &argv);
     OK(ozarr_mpi_new(MPI_COMM_WORLD, &m));
@@ -127,6 +152,7 @@ int main(int argc, char **argv) {
     OK(ozarr_mpi_group_create(m, "put.zarr", OZARR_CREATE_OVERWRITE, &group));
     sweep("put", put);
     OK(ozarr_mpi_group_close(m, group));
+    no_room_for_shards();
     sweep("a checkpoint with a write under way", save_under_way);
     OK(ozarr_mpi_close(m));
     return end_ranks();
