@@ -148,8 +148,8 @@ fn erase_keys(store: &Store, path: &str) -> Result<()> {
     let below = if has_names || !shared.capabilities().listable { Vec::new() } else { documents_below(store, &prefix)? };
     if !below.is_empty() || (has_names && may_hold_nodes(store, path)?) {
         upkeep::after_change(store, &[], Some(path))?;
-        lost::tell(store, path);
         let own = empty_group(store, path)?;
+        lost::tell(store, path);
         for key in &below {
             shared.erase(key).map_err(|e| e.at_key(key))?;
             store.note_document(key);
