@@ -469,6 +469,8 @@ impl Appender {
     }
 
     fn store_document(&mut self, end: u64, text: &[u8]) -> Result<()> {
+        // Making steps durable takes time, in which this process may have put another array in the place.
+        self.first.check_there()?;
         self.doubtful = Some(end);
         let stored = document::publish_text(self.array.store(), &self.array.document_key(), text, MAX_DOCUMENT, self.condition);
         if swap::is_overtaken(&**self.array.store().shared(), &stored) && !swap::is_unsure(&stored) {

@@ -415,8 +415,9 @@ impl Attributes {
         let name = if self.known.format == Format::V3 { v3::DOCUMENT } else { v2::ATTRIBUTES };
         let key = path::join(&self.known.path, name);
         document::change(&self.known.store, &self.known.path, name, || {
+            let read = self.read_fresh(&key);
             self.known.growths.read(Growths::clone).check_there(|| self.known.store.place(&self.known.path))?;
-            let (mut document, before, condition) = self.read_fresh(&key)?;
+            let (mut document, before, condition) = read?;
             let attributes = match self.known.format {
                 Format::V2 => &mut document,
                 Format::V3 => attributes_member(&mut document)

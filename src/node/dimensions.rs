@@ -133,8 +133,9 @@ impl Array {
 
     fn publish_names(&self, names: &[Option<String>]) -> Result<()> {
         document::change(self.store(), self.path(), v3::DOCUMENT, || {
+            let read = self.read_with_text(Format::V3);
             self.check_there()?;
-            let (fresh, before, condition) = self.read_with_text(Format::V3)?;
+            let (fresh, before, condition) = read?;
             let mut meta = fresh.meta.clone();
             let member = Value::Array(names.iter().cloned().map(Value::from).collect());
             match names.iter().any(Option::is_some) {

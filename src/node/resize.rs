@@ -267,6 +267,7 @@ impl Array {
         if next.meta.shape.as_slice() != old {
             let key = path::join(self.path(), array_document(next.meta.format));
             document::check_there(self.store(), &key)?;
+            self.check_there()?;
             document::publish_over(self.store(), &key, &next.meta.document, before, condition)?;
         }
         self.set_reshaped(old, next, is_cut);

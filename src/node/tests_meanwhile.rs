@@ -16,7 +16,8 @@ use crate::store::SharedStore;
 use crate::store::memory::MemoryStore;
 use std::sync::{Arc, Mutex};
 
-/// What another thread does before a change of a key that has this end, or, of a text that ends in `opened`, once the key is opened.
+/// What another thread does before a change of a key that has this end, or, of a text that ends in `opened`, once the key is opened; `flush`: before
+/// the store is flushed.
 #[derive(Clone, Default)]
 struct Due(Arc<Mutex<Option<Task>>>);
 
@@ -33,6 +34,7 @@ impl Due {
             let key = match next {
                 Next::Change(key) => key.to_string(),
                 Next::Opened(key) => format!("{key} opened"),
+                Next::Flush => "flush".to_string(),
                 _ => return Ok(()),
             };
             let now = due.lock().unwrap().take_if(|(end, _)| key.ends_with(*end));
@@ -202,6 +204,57 @@ fn a_write_ends_where_its_array_is_erased_or_replaced_meanwhile() {
                 assert!(left <= 1, "{change_name}, {name}: {left} chunks");
             }
         }
+    }
+}
+
+#[test]
+fn the_document_of_an_array_that_comes_while_that_of_the_one_before_is_changed_stays() {
+    type Call = fn(&Array, &dyn Fn(&'static str)) -> Result<()>;
+    const READ: &str = "a/zarr.json opened";
+    let calls: [(&str, Call); 6] = [
+        ("steps", |array, set| {
+            let mut appender = Appender::open(array, 0, 0, 0)?;
+            set("flush");
+            own!(appender.append(4, &view(&mut [7; 4], &[4])))
+        }),
+        ("more steps", |array, set| {
+            let mut appender = Appender::open(array, 0, 0, 0)?;
+            own!(appender.append(4, &view(&mut [7; 4], &[4])))?;
+            set("flush");
+            own!(appender.append(4, &view(&mut [7; 4], &[4])))
+        }),
+        ("append", |array, set| {
+            set(READ);
+            own!(array.append(0, 1, &view(&mut [7], &[1])))
+        }),
+        ("grow", |array, set| {
+            set(READ);
+            array.resize(&[12], false)
+        }),
+        ("names", |array, set| {
+            set(READ);
+            array.set_dimension_names(&[Some("t".into())])
+        }),
+        ("attribute", |array, set| {
+            set(READ);
+            array.attributes().set("b", 1.into())
+        }),
+    ];
+    for (name, call) in calls {
+        let folder = Folder::new("document");
+        let due = Due::default();
+        let store = due.store(folder.1.shared().clone());
+        let array = Array::create(&store, "a", &spec(&[8], &[4]), Create::New).unwrap();
+        let other = store.clone();
+        let done = call(&array, &|end| {
+            let other = other.clone();
+            due.set(end, move || drop(Array::create(&other, "a", &spec(&[3, 8], &[1, 8]), Create::Overwrite).unwrap()));
+        });
+        assert!(due.is_over(), "{name}");
+        assert_eq!(kind(done), ErrorKind::State, "{name}");
+        let new = Array::open(&store, "a").unwrap();
+        let is_named = new.dimension_names().iter().any(Option::is_some);
+        assert_eq!((&new.shape()[..], is_named, new.attributes().view().unwrap().len()), (&[3, 8][..], false, 0), "{name}");
     }
 }
 
