@@ -42,7 +42,19 @@ struct ArrayInner {
 impl MayWait for ArrayInner {
     fn store_if_there(&self) -> Result<()> {
         let state = self.now.state();
-        if state.check_there().is_err() { Ok(()) } else { state.bound.as_ref().map_or(Ok(()), store_waiting) }
+        if state.check_there().is_err() { Ok(()) } else { self.store_waiting(&state) }
+    }
+}
+
+impl ArrayInner {
+    /// Stores what waits to be written. What cannot be stored goes on waiting.
+    fn store_waiting(&self, state: &ArrayState) -> Result<()> {
+        if let Ok(bound) = &state.bound {
+            return store_waiting(bound);
+        }
+        // The document may name codecs by now that are not known.
+        let waits = self.now.handling(|handling| handling.write_back.clone()).is_some_and(|kept| kept.bytes() > 0);
+        if waits { state.bound(&self.path).map(drop) } else { Ok(()) }
     }
 }
 
@@ -339,13 +351,7 @@ impl Array {
 
     /// Stores what waits to be written. What cannot be stored goes on waiting.
     pub(super) fn store_waiting(&self) -> Result<()> {
-        let state = self.state();
-        if let Ok(bound) = &state.bound {
-            return store_waiting(bound);
-        }
-        // The document may name codecs by now that are not known.
-        let waits = self.0.now.handling(|handling| handling.write_back.clone()).is_some_and(|kept| kept.bytes() > 0);
-        if waits { state.bound(&self.0.path).map(drop) } else { Ok(()) }
+        self.0.store_waiting(&self.state())
     }
 
     /// Changes how this handle treats its chunks.

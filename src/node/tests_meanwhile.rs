@@ -393,6 +393,7 @@ fn what_waits_is_told_of_where_the_document_names_other_codecs_by_now() {
     tests::put(&store, "a/zarr.json", &text.replace("\"bytes\"", "\"test.none\""));
     array.refresh().unwrap();
     assert_eq!([kind(array.flush()), kind(array.close()), kind(array.resize(&[9], false))], [ErrorKind::Unsupported; 3]);
+    assert_eq!([kind(store.flush_all()), kind(store.close(None))], [ErrorKind::Unsupported; 2]);
     tests::put(&store, "a/zarr.json", &text);
     array.refresh().and_then(|()| array.flush()).unwrap();
     assert_eq!(stored(&array)[1], 6);
