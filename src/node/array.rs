@@ -42,19 +42,22 @@ struct ArrayInner {
 impl MayWait for ArrayInner {
     fn store_if_there(&self) -> Result<()> {
         let state = self.now.state();
-        if state.check_there().is_err() { Ok(()) } else { self.store_waiting(&state) }
+        if state.check_there().is_err() { Ok(()) } else { self.store_waiting(&state, false) }
     }
 }
 
 impl ArrayInner {
-    /// Stores what waits to be written. What cannot be stored goes on waiting.
-    fn store_waiting(&self, state: &ArrayState) -> Result<()> {
-        if let Ok(bound) = &state.bound {
-            return store_waiting(bound);
+    /// Stores what waits to be written; of what was lost with an array that was there before it tells if `lost_too`. What cannot be stored goes on
+    /// waiting.
+    fn store_waiting(&self, state: &ArrayState, lost_too: bool) -> Result<()> {
+        let Some(kept) = self.now.handling(|handling| handling.write_back.clone()) else { return Ok(()) };
+        match &state.bound {
+            Ok(bound) if lost_too => engine::flush(bound, &kept, None),
+            Ok(bound) => engine::flush_not_lost(bound, &kept),
+            // The document may name codecs by now that are not known.
+            Err(_) if (lost_too && kept.bytes() > 0) || !kept.not_lost()?.is_empty() => state.bound(&self.path).map(drop),
+            Err(_) => Ok(()),
         }
-        // The document may name codecs by now that are not known.
-        let waits = self.now.handling(|handling| handling.write_back.clone()).is_some_and(|kept| kept.bytes() > 0);
-        if waits { state.bound(&self.path).map(drop) } else { Ok(()) }
     }
 }
 
@@ -351,7 +354,7 @@ impl Array {
 
     /// Stores what waits to be written. What cannot be stored goes on waiting.
     pub(super) fn store_waiting(&self) -> Result<()> {
-        self.0.store_waiting(&self.state())
+        self.0.store_waiting(&self.state(), true)
     }
 
     /// Changes how this handle treats its chunks.

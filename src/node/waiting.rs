@@ -78,6 +78,22 @@ mod tests {
     }
 
     #[test]
+    fn what_waited_for_an_array_that_was_replaced_is_told_by_its_own_handle_alone() {
+        let store = memory();
+        Group::create(&store, "other", None, Create::New).unwrap();
+        let array = waiting(&store, "g/a");
+        Array::create(&store, "g/a", &spec(&[8], &[4]), Create::Overwrite).unwrap();
+        array.refresh().unwrap();
+        for (value, (name, end)) in (1..).zip(ENDS) {
+            let part = Selection::new(&[8], &[6], &[1], None).unwrap();
+            own!(array.write(&part, &view(&mut [value], &[1]))).unwrap();
+            end(&store).unwrap();
+            assert_eq!(read_all(&Array::open(&store, "g/a").unwrap()), [0, 0, 0, 0, 0, 0, value, 0], "{name}");
+            assert_eq!(kind(array.flush()), ErrorKind::State, "{name}");
+        }
+    }
+
+    #[test]
     fn a_flush_tells_of_what_cannot_be_stored_and_not_of_arrays_that_are_gone() {
         let is_full = Arc::new(AtomicBool::new(false));
         let full = is_full.clone();

@@ -22,6 +22,13 @@ pub fn flush(array: &Arc<BoundArray>, kept: &Arc<WriteBack>, selection: Option<&
     Ok(())
 }
 
+/// Stores what waits but was not lost with an array that was there before: of that a flush of all tells.
+pub fn flush_not_lost(array: &Arc<BoundArray>, kept: &Arc<WriteBack>) -> Result<()> {
+    store(array, kept, kept.not_lost()?)?;
+    kept.all_stored();
+    Ok(())
+}
+
 /// Stores all that waits, and lets nothing more wait: another one takes the place of `kept`, which writes that are under way do not know of. What
 /// waits already is found until it is stored. Where that fails `kept` goes on as before.
 pub fn flush_and_close(array: &Arc<BoundArray>, kept: &Arc<WriteBack>) -> Result<()> {

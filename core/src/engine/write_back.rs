@@ -460,6 +460,14 @@ impl WriteBack {
         Ok(chunks)
     }
 
+    /// Returns the chunks of which parts wait that were not lost.
+    pub fn not_lost(&self) -> Result<Vec<Dims>> {
+        let parts = collect(lock(self.state.get()).parts.iter().map(|(chunk, waiting)| (chunk.clone(), waiting.part.clone())))?;
+        let mut chunks = collect(parts.into_iter().filter(|(_, part)| !lock(part).is_lost).map(|(chunk, _)| chunk))?;
+        chunks.sort_unstable();
+        Ok(chunks)
+    }
+
     /// Returns whether `chunks` more chunks of `each` bytes have room.
     pub(super) fn has_room(&self, chunks: u64, each: u64) -> bool {
         (self.bytes() as u64).saturating_add(chunks.saturating_mul(each)) <= self.limit as u64
