@@ -47,10 +47,15 @@ impl MayWait for ArrayInner {
 }
 
 impl ArrayInner {
+    /// Where parts of chunks wait to be written, if they do.
+    fn kept_parts(&self) -> Option<Arc<WriteBack>> {
+        self.now.handling(|handling| handling.write_back.clone())
+    }
+
     /// Stores what waits to be written; of what was lost with an array that was there before it tells if `lost_too`. What cannot be stored goes on
     /// waiting.
     fn store_waiting(&self, state: &ArrayState, lost_too: bool) -> Result<()> {
-        let Some(kept) = self.now.handling(|handling| handling.write_back.clone()) else { return Ok(()) };
+        let Some(kept) = self.kept_parts() else { return Ok(()) };
         match &state.bound {
             Ok(bound) if lost_too => engine::flush(bound, &kept, None),
             Ok(bound) => engine::flush_not_lost(bound, &kept),
@@ -314,7 +319,7 @@ impl Array {
         new.iter().try_for_each(|new| fits(new, &*self.state().bound(&self.0.path)?))?;
         let mut is_set = false;
         while !is_set {
-            let old = self.0.now.handling(|handling| handling.write_back.clone());
+            let old = self.0.kept_parts();
             old.iter().try_for_each(|old| engine::flush_and_close(&self.state().bound(&self.0.path)?, old))?;
             // Another thread may have set one meanwhile.
             let is_old = |now: &Option<Arc<WriteBack>>| now.as_ref().map(Arc::as_ptr) == old.as_ref().map(Arc::as_ptr);
@@ -349,7 +354,7 @@ impl Array {
 
     /// The most bytes of parts of chunks that wait to be written; 0: nothing waits.
     pub fn write_back(&self) -> usize {
-        self.0.now.handling(|handling| handling.write_back.as_ref().map_or(0, |kept| kept.limit()))
+        self.0.kept_parts().map_or(0, |kept| kept.limit())
     }
 
     /// Stores what waits to be written. What cannot be stored goes on waiting.
@@ -404,8 +409,11 @@ impl Array {
 
     /// The state of a document that was just read or written.
     pub(super) fn state_of(&self, mut meta: ArrayMeta) -> Result<ArrayState> {
-        self.lose_waiting();
         let before = self.state();
+        if before.check_there().is_err() {
+            // What waits of an array that was replaced is not for the new one.
+            self.0.kept_parts().iter().for_each(|kept| kept.lose());
+        }
         meta.keep_registered(&before.meta);
         let handling = Handling { before: Some(before), ..self.0.now.handling(Handling::clone) };
         let state = ArrayState::new(&self.0.store, &self.0.path, meta, &handling)?;

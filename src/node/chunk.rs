@@ -181,12 +181,12 @@ impl Array {
     }
 
     fn change_chunk<T>(&self, chunk: &[u64], change: impl FnOnce(&str) -> Result<T>) -> Result<T> {
-        let (key, bound) = (self.key_of(chunk)?, self.bound_now());
+        let (key, state) = (self.key_of(chunk)?, self.state());
+        let bound = state.bound.as_ref().ok();
         // Without its codecs an array has nobody else here that changes chunks.
-        let _guard = bound.as_ref().ok().map(|bound| bound.locks.wait(bound.lock_name(&key)));
-        let there = bound.as_ref().map_or(Ok(()), |bound| bound.check_there());
-        let done = there.and_then(|()| change(&key));
-        if let Ok(bound) = bound {
+        let _guard = bound.map(|bound| bound.locks.wait(bound.lock_name(&key)));
+        let done = state.check_there().and_then(|()| change(&key));
+        if let Some(bound) = bound {
             bound.key_changed(&key);
         }
         done.map_err(|e| e.at_key(key))

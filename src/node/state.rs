@@ -9,7 +9,7 @@ use crate::dtype::registered::TypeCalls;
 use crate::dtype::variable::VarItem;
 use crate::engine::pool::Pool;
 use crate::engine::stats::Counters;
-use crate::engine::{self, ArrayCache, BoundArray, ByShape, Changes, Growths, Home, Lenient, WriteBack};
+use crate::engine::{self, ArrayCache, BoundArray, ByShape, Changes, Growths, Home, Lenient, WriteBack, footprint};
 use crate::error::{ErrorKind, Result};
 use crate::grid::Grid;
 use crate::grid::key::{KeyEncoding, Separator};
@@ -55,6 +55,8 @@ pub(super) struct ArrayState {
     chain: Option<Chain>,
     /// Which of its handle's settings it has: how often they had been changed.
     settings: u64,
+    /// What tells that the array was erased or replaced since the document was read.
+    growths: Growths,
     /// Keeps the functions of a registered data type and chunk key encoding for as long as the array is open.
     functions: Functions,
 }
@@ -89,6 +91,7 @@ impl ArrayState {
             && chunk_store.any_thread()
             && chain.as_ref().map_or(true, |chain| chain.any_thread());
         let known = chain.as_ref().ok().cloned();
+        let growths = handling.growths.as_of_now();
         let clipped = known.as_ref().filter(|_| store.options().clipped).map(|chain| Arc::new(chain.clone()));
         let bound = match chain.and_then(|chain| Ok((bind_largest(&chain, &meta.grid, &meta.shape)?, chain))) {
             Ok((bound, chain)) => Ok(Arc::new(BoundArray {
@@ -96,7 +99,7 @@ impl ArrayState {
                 prefix: chunks.0.clone(),
                 home: Home::new(store.shared().clone()),
                 shape: meta.shape.clone(),
-                growths: handling.growths.as_of_now(),
+                growths: growths.clone(),
                 grid: meta.grid.clone(),
                 keys: chunks.1,
                 data_type: meta.data_type.in_memory(),
@@ -120,7 +123,7 @@ impl ArrayState {
             Err(e) => return Err(e),
         };
         let settings = handling.changed;
-        Ok(ArrayState { meta, bound, inner_chunk, chunks, chunk_store, guessed, chain: known, settings, functions })
+        Ok(ArrayState { meta, bound, inner_chunk, chunks, chunk_store, guessed, chain: known, settings, growths, functions })
     }
 
     /// The codecs of this array where those of another document of it are the same: an array keeps what it was opened with.
@@ -157,7 +160,8 @@ impl ArrayState {
     }
 
     /// Returns this state, which knows of these growths.
-    pub fn knowing(self, growths: Growths) -> ArrayState {
+    pub fn knowing(mut self, growths: Growths) -> ArrayState {
+        self.growths = growths.clone();
         self.with(|bound| bound.growths = growths)
     }
 
@@ -202,6 +206,7 @@ impl ArrayState {
             guessed: self.guessed,
             chain: self.chain.clone(),
             settings: self.settings,
+            growths: self.growths.clone(),
             functions: self.functions.clone(),
         }
     }
@@ -216,7 +221,10 @@ impl ArrayState {
 
     /// Refuses to change an array that this process has erased or replaced since its document was read. Errors: `State`.
     pub fn check_there(&self) -> Result<()> {
-        self.bound.as_ref().map_or(Ok(()), |bound| bound.check_there())
+        self.growths.check_there(|| match &self.bound {
+            Ok(bound) => bound.place(),
+            Err(_) => footprint::place(&self.chunk_store.describe(), &self.chunks.0),
+        })
     }
 
     /// What the extents of chunks must be multiples of.

@@ -398,3 +398,41 @@ fn what_waits_is_told_of_where_the_document_names_other_codecs_by_now() {
     array.refresh().and_then(|()| array.flush()).unwrap();
     assert_eq!(stored(&array)[1], 6);
 }
+
+#[test]
+fn an_array_that_was_replaced_is_lost_to_handles_that_know_not_its_codecs() {
+    let (store, other) = (tests::memory(), spec(&[8], &[4]));
+    Array::create(&store, "a", &other, Create::New).unwrap();
+    let text = tests::text(&store, "a/zarr.json").unwrap();
+    tests::put(&store, "a/zarr.json", &text.replace("\"bytes\"", "\"test.none\""));
+    let array = Array::open(&store, "a").unwrap();
+    assert!(!array.is_lost());
+    write_all(&Array::create(&store, "a", &other, Create::Overwrite).unwrap(), &mut [5; 8]);
+    let changes = [
+        array.set_dimension_names(&[Some("x".into())]),
+        array.resize(&[4], false),
+        array.chunk_write(&[0], false, &[0; 16]),
+        array.chunk_erase(&[0], false).map(drop),
+    ];
+    assert_eq!(changes.map(kind), [ErrorKind::State; 4]);
+    assert!(array.is_lost());
+    assert_eq!((tests::text(&store, "a/zarr.json"), stored(&array)), (Some(text), vec![5; 8]));
+    array.refresh().unwrap();
+    assert!(!array.is_lost());
+    array.resize(&[4], false).unwrap();
+}
+
+#[test]
+fn what_waits_to_be_stored_by_codecs_that_are_not_known_is_lost_with_its_array() {
+    let (store, made) = (tests::memory(), spec(&[8], &[4]));
+    let array = Array::create(&store, "a", &made, Create::New).unwrap();
+    array.set_write_back(1 << 20).unwrap();
+    write_box(&array, &[1], &[1], 6).unwrap();
+    let text = tests::text(&store, "a/zarr.json").unwrap();
+    tests::put(&store, "a/zarr.json", &text.replace("\"bytes\"", "\"test.none\""));
+    array.refresh().unwrap();
+    Array::create(&store, "a", &made, Create::Overwrite).unwrap();
+    array.refresh().unwrap();
+    assert_eq!(kind(array.flush()), ErrorKind::State);
+    assert_eq!(stored(&array), [0; 8]);
+}

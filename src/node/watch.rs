@@ -83,15 +83,6 @@ impl Array {
         Ok((self.begin_growth(), lock))
     }
 
-    /// What waits of an array that was replaced is not for the new one, whose document was just read.
-    pub(super) fn lose_waiting(&self) {
-        if let Ok(bound) = &self.state().bound
-            && bound.check_there().is_err()
-        {
-            bound.write_back.iter().for_each(|kept| kept.lose());
-        }
-    }
-
     /// Stores nothing by this handle any more, what waits neither, as after a change by this process: the program has found that another one has
     /// renamed, erased or replaced the array. It goes on with what is there once it is refreshed.
     pub fn lose(&self) {
@@ -100,7 +91,7 @@ impl Array {
 
     /// Whether nothing is stored by this handle, because the array was renamed, erased or replaced.
     pub fn is_lost(&self) -> bool {
-        self.state().bound.as_ref().is_ok_and(|bound| bound.check_there().is_err())
+        self.check_there().is_err()
     }
 
     /// Looks at the document again where the handle knows it from consolidated metadata only and the store can be written: before a call that
