@@ -16,6 +16,7 @@ use crate::engine::{
     self, ArrayCache, BoundArray, Changes, ChunkCache, CoordinateSelection, Growing, Growths, Memory, Selection, WriteBack,
 };
 use crate::error::{Result, bail, err};
+use crate::fork::Once;
 use crate::grid::Grid;
 use crate::limits::Dims;
 use crate::metadata::lint::{self, Finding, Severity};
@@ -37,6 +38,8 @@ struct ArrayInner {
     listed: AtomicBool,
     stats: Arc<Counters>,
     _open: Arc<OpenArray>,
+    /// The store knows that parts of chunks may wait.
+    noted: Once<()>,
 }
 
 impl MayWait for ArrayInner {
@@ -129,7 +132,7 @@ impl Array {
         let (_open, listed) = (OpenArray::new(store, &path, &handling.growths), AtomicBool::new(listed));
         let attributes = attributes.lost_by(&handling.growths);
         let (store, now) = (store.clone(), Current::new(state, handling));
-        Ok(Array(Arc::new(ArrayInner { store, path, now, listed, stats, _open }), Arc::new(attributes)))
+        Ok(Array(Arc::new(ArrayInner { store, path, now, listed, stats, _open, noted: Once::new() }), Arc::new(attributes)))
     }
 
     /// The same array for another handle, which collects changes of the attributes for itself.
@@ -312,7 +315,7 @@ impl Array {
     /// Lets writes to parts of chunks wait in up to `bytes` bytes of memory until the chunks are whole; 0 turns this off. Stores first what
     /// waited before. Errors: `Limit` if `bytes` has no room for even one chunk.
     pub fn set_write_back(&self, bytes: usize) -> Result<()> {
-        self.0.store.waiting().note(&self.0);
+        self.0.noted.get(|| self.0.store.waiting().note(&self.0));
         self.store_waiting()?;
         let new = (bytes > 0).then(|| WriteBack::stored_behind(bytes));
         let fits = |new: &Arc<WriteBack>, array: &BoundArray| new.check_room(array.chain.shape(), array.data_type);

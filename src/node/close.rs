@@ -8,15 +8,15 @@ use crate::error::Result;
 use std::collections::BTreeSet;
 
 impl Store {
-    /// The program closes a node that it opened, or the store: groups that are to be consolidated by then are, and all is flushed. A node that
-    /// is below one that stays open, or in a store that does, waits for that.
-    pub fn close(&self, node: Option<&str>) -> Result<()> {
-        let stored = if node.is_none() { self.store_waiting() } else { Ok(()) };
-        let consolidated = match node {
-            Some(path) if self.opened_for() != Some(path) && !self.is_let_go() => Ok(()),
-            _ => self.consolidate_all(false),
-        };
-        stored.and(consolidated).and(self.flush())
+    /// The program closes an array, a group or the store: groups that are to be consolidated by then are, and all is flushed. An array of a store
+    /// that stays open, or of which a group does, waits for that.
+    pub fn close(&self, array: Option<&str>) -> Result<()> {
+        let is_last = || self.is_let_go() && !self.known_groups().is_any_open();
+        if array.is_some() && self.opened_for() != array && !is_last() {
+            return self.flush_node();
+        }
+        let stored = if array.is_none() { self.store_waiting() } else { Ok(()) };
+        stored.and(self.consolidate_all(false)).and(self.flush())
     }
 
     /// Stores what waits in its arrays, behind the requests that are under way.

@@ -24,6 +24,7 @@ struct GroupInner {
     document: ForkPreserved<Arc<Map>>,
     /// Consolidated metadata: its own, or those that it was found in.
     catalog: ForkPreserved<CatalogState>,
+    _open: Arc<()>,
 }
 
 /// The consolidated metadata of a group, as far as they were read.
@@ -143,7 +144,8 @@ impl Group {
         let store = known.as_ref().map_or_else(|| store.clone(), |known| store.keeping(&path, known));
         let attributes = Attributes::new((&store, &path), (format, dialect), None, known);
         let (document, catalog) = (ForkPreserved::new(document), ForkPreserved::new(catalog));
-        Group(Arc::new(GroupInner { store, path, format, dialect, document, catalog }), Arc::new(attributes))
+        let _open = store.known_groups().open();
+        Group(Arc::new(GroupInner { store, path, format, dialect, document, catalog, _open }), Arc::new(attributes))
     }
 
     /// Creates a group, and the groups above it that are missing. Without a format it has that of the enclosing group, else 3.

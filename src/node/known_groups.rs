@@ -1,28 +1,44 @@
-//! Which groups were found, as their files are: what is created in a group does not read its document each time, which may describe thousands of arrays.
+//! Which groups are open, and which were found, as their files are: what is created in a group does not read its document each time, which may describe thousands of arrays.
 
 use super::path;
 use crate::fork::ForkPreserved;
 use crate::metadata::v3;
 use crate::store::{SharedStore, Stamp};
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// The most groups that are known at a time.
 const MOST: usize = 64;
 
-/// The files of the `zarr.json` of groups, by the groups' paths.
+/// The groups of a store.
 #[derive(Default)]
-pub(super) struct KnownGroups(ForkPreserved<HashMap<String, Stamp>>);
+pub(super) struct KnownGroups {
+    /// The files of the `zarr.json` of groups, by the groups' paths.
+    files: ForkPreserved<HashMap<String, Stamp>>,
+    /// Each group that is open has one reference.
+    open: Arc<()>,
+}
 
 impl KnownGroups {
+    /// A group is open until the result is dropped.
+    pub fn open(&self) -> Arc<()> {
+        self.open.clone()
+    }
+
+    /// Whether any group is open.
+    pub fn is_any_open(&self) -> bool {
+        Arc::strong_count(&self.open) > 1
+    }
+
     /// Says whether the group at `path` was found in a file that looks so.
     pub fn holds(&self, path: &str, file: Stamp) -> bool {
-        self.0.read(|files| files.get(path) == Some(&file))
+        self.files.read(|files| files.get(path) == Some(&file))
     }
 
     /// Notes that the group at `path` was found in a file that looked so before.
     pub fn note(&self, path: &str, file: Stamp) {
         let path = path.to_string();
-        let _forgotten = self.0.write(|files| {
+        let _forgotten = self.files.write(|files| {
             let forgotten = if files.len() < MOST { HashMap::new() } else { std::mem::take(files) };
             files.insert(path, file);
             forgotten

@@ -383,6 +383,32 @@ fn step_keeps_consolidated_metadata_from_the_first_change_on() {
 }
 
 #[test]
+fn what_arrays_of_a_store_that_was_let_go_are_named_is_consolidated_once() {
+    for format in [Format::V2, Format::V3] {
+        let shared = Arc::new(crate::store::memory::MemoryStore::new());
+        let store = Store::from_shared(&Context::default(), shared.clone(), Mode::ReadWrite);
+        let root = Group::create(&store, "", Some(format), Create::New).unwrap();
+        store.let_go();
+        let mut spec = Spec::new(DataType::Int8, &[2]).unwrap();
+        spec.set_format(format).unwrap();
+        let name = |path| {
+            let array = Array::create(&store, path, &spec, Create::New).unwrap();
+            array.set_dimension_names(&[Some("x".into())]).and_then(|()| array.close()).unwrap();
+        };
+        let reader = Store::from_shared(&Context::default(), shared.clone(), Mode::Read);
+        let differences = || Group::open(&reader, "").unwrap().consolidated_differences().unwrap();
+        name("a");
+        assert_eq!(differences(), None, "{format:?}: closing the group does it");
+        root.close().unwrap();
+        assert_eq!(differences(), Some(vec![]), "{format:?}");
+        Group::create(&store, "g", None, Create::New).unwrap();
+        drop(root);
+        name("g/b");
+        assert_eq!(Group::open(&reader, "g").unwrap().consolidated_differences().unwrap(), Some(vec![]), "{format:?}: nobody else does it");
+    }
+}
+
+#[test]
 fn flush_brings_all_changes_into_consolidated_metadata_at_once() {
     for format in [Format::V2, Format::V3] {
         let shared = Arc::new(crate::store::memory::MemoryStore::new());

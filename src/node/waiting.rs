@@ -15,13 +15,15 @@ pub(super) trait MayWait: Send + Sync {
 pub(super) struct WaitingArrays(ForkPreserved<Vec<Weak<dyn MayWait>>>);
 
 impl WaitingArrays {
-    /// Knows an array for as long as it is open.
+    /// Knows an array, which is told once, for as long as it is open.
     pub fn note<A: MayWait + 'static>(&self, array: &Arc<A>) {
         let array: Arc<dyn MayWait> = array.clone();
-        let array = Arc::downgrade(&array);
         self.0.write(|all| {
-            all.retain(|other| other.strong_count() > 0 && !std::ptr::addr_eq(other.as_ptr(), array.as_ptr()));
-            all.push(array);
+            // Now and then, so that no array takes longer for those before it.
+            if all.len().is_power_of_two() {
+                all.retain(|other| other.strong_count() > 0);
+            }
+            all.push(Arc::downgrade(&array));
         });
     }
 
