@@ -297,7 +297,10 @@ impl Dataset {
     }
 
     fn known(&self, name: &str) -> Result<OpenVariable> {
-        if let Some(known) = self.find(name).map_or_else(|| self.come_since(name), |known| Ok(Some(known)))? {
+        let known = self.find(name);
+        // Of an array that was replaced since, what is there now.
+        let found = if known.as_ref().is_none_or(|known| known.array.is_lost()) { self.come_since(name)? } else { None };
+        if let Some(known) = found.or(known) {
             return Ok(known);
         }
         Err(match self.variables() {
@@ -451,6 +454,32 @@ mod tests {
 
     fn memory_store() -> Store {
         Store::memory(&Context::default())
+    }
+
+    #[test]
+    fn a_dataset_goes_on_with_variables_that_take_the_places_of_its_own() {
+        for erased in ["", "v"] {
+            let store = memory_store();
+            let ds = Dataset::create(&store, "", None, Create::New).unwrap();
+            ["x", "y"].iter().for_each(|name| ds.define_dimension(name, 4).unwrap());
+            let variable = VariableSpec::new(DataType::Float32, &["x", "y"]);
+            let arrays = ["lat", "u", "v", "w"].map(|name| ds.define_variable(name, &variable, Create::New).unwrap());
+            ds.set_coordinate("lat").unwrap();
+            let other = Dataset::open(Group::open(&store, "").unwrap()).unwrap();
+            let new = other.define_variable("u", &variable, Create::Overwrite).unwrap();
+            assert!(arrays[1].is_lost() && !new.is_lost());
+            if !erased.is_empty() {
+                store.erase_node(erased).unwrap();
+            }
+            ds.variable("u").and_then(|u| u.attributes().set("units", "m".into())).unwrap();
+            assert_eq!(arrays[1].attributes().set("units", "km".into()).unwrap_err().kind(), ErrorKind::State);
+            other.define_variable("u", &variable, Create::Overwrite).unwrap();
+            ds.close().unwrap();
+            for name in ["u", "v", "w"].iter().filter(|name| **name != erased) {
+                let told = coordinates::words(Array::open(&store, name).unwrap().attributes()).unwrap();
+                assert_eq!(told, ["lat"], "{name}");
+            }
+        }
     }
 
     #[test]

@@ -38,14 +38,17 @@ impl Dataset {
             return self.0.group.close();
         }
         let settled = self.settle();
+        // Each variable has a handle here, too. Those of arrays that were replaced tell of what waits in them.
+        let variables = self.0.state.read(|state| state.variables.clone());
+        let arrays: Vec<Array> = variables.iter().map(|variable| variable.array.clone()).collect();
+        let lost = variables.iter().filter(|variable| variable.array.is_lost());
+        let found = lost.map(|variable| self.come_since(&variable.name).map(drop)).fold(Ok(()), Result::and);
         self.renew_names();
         let marked = self.0.state.write(|state| std::mem::take(&mut state.marked));
         let written = if marked { self.write_coordinates() } else { Ok(()) };
-        // Each variable has a handle here, too.
-        let arrays: Vec<Array> = self.0.state.read(|state| state.variables.iter().map(|variable| variable.array.clone()).collect());
         let stored = arrays.iter().map(Array::finish_writes).reduce(Result::and).unwrap_or(Ok(()));
         let checked = self.check();
-        settled.and(written).and(stored).and(self.0.group.close()).and(checked)
+        settled.and(found).and(written).and(stored).and(self.0.group.close()).and(checked)
     }
 
     fn write_coordinates(&self) -> Result<()> {
@@ -66,9 +69,9 @@ impl Dataset {
                 of_group.push(coordinate.name.as_str());
             }
         }
-        for (variable, list) in state.variables.iter().zip(lists).filter(|(_, list)| !list.is_empty()) {
-            coordinates::add_words(variable.array.attributes(), &list)?;
-        }
-        if of_group.is_empty() { Ok(()) } else { coordinates::add_words(self.0.group.attributes(), &of_group) }
+        // One that was erased needs none; one that cannot be told keeps no other from it.
+        let there = state.variables.iter().zip(lists).filter(|(variable, list)| !list.is_empty() && !variable.array.is_lost());
+        let told = there.map(|(variable, list)| coordinates::add_words(variable.array.attributes(), &list)).fold(Ok(()), Result::and);
+        told.and(if of_group.is_empty() { Ok(()) } else { coordinates::add_words(self.0.group.attributes(), &of_group) })
     }
 }
