@@ -274,6 +274,27 @@ const NAMED: &[&str] = &[
     "user_agent",
 ];
 
+/// The names that the crate `object_store` has, too, for options that have one here.
+const SPELLINGS: &[(Service, &str, &[&str])] = &[
+    (Service::S3, "endpoint", &["aws_endpoint_url_s3", "aws_endpoint_url", "aws_endpoint", "endpoint_url"]),
+    (Service::S3, "region", &["aws_region", "aws_default_region", "default_region"]),
+    (Service::S3, "access_key_id", &["aws_access_key_id"]),
+    (Service::S3, "secret_access_key", &["aws_secret_access_key"]),
+    (Service::S3, "session_token", &["aws_session_token", "aws_token", "token"]),
+    (Service::Gcs, "endpoint", &["google_base_url", "base_url"]),
+    (Service::Gcs, "service_account", &["google_service_account", "google_service_account_path", "service_account_path"]),
+    (Service::Gcs, "bearer_token", &["google_bearer_token"]),
+    (Service::Azure, "endpoint", &["azure_storage_endpoint", "azure_endpoint"]),
+    (Service::Azure, "account_name", &["azure_storage_account_name"]),
+    (
+        Service::Azure,
+        "account_key",
+        &["azure_storage_account_key", "azure_storage_access_key", "azure_storage_master_key", "master_key", "access_key"],
+    ),
+    (Service::Azure, "sas_token", &["azure_storage_sas_key", "azure_storage_sas_token", "sas_key"]),
+    (Service::Azure, "bearer_token", &["azure_storage_token", "token"]),
+];
+
 /// The smallest part of an upload in parts that services allow.
 const MIN_PART: u64 = 5 << 20;
 
@@ -322,6 +343,16 @@ impl RemoteOptions {
     pub fn set_named(&mut self, name: &str, value: &str) {
         self.named.retain(|(other, _)| other != name);
         self.named.push((name.to_string(), Secret(value.to_string())));
+    }
+
+    /// The same with one name for each setting of the service.
+    pub fn spelled(&self, service: Service) -> RemoteOptions {
+        let mut spelled = RemoteOptions { named: Vec::new(), ..self.clone() };
+        for (name, value) in &self.named {
+            let known = SPELLINGS.iter().find(|(of, _, others)| *of == service && others.contains(&name.as_str()));
+            spelled.set_named(known.map_or(name, |(_, ours, _)| ours), value.expose());
+        }
+        spelled
     }
 
     /// What they, the location and the environment say of the server: buckets of two servers may have one name.

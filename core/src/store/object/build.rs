@@ -44,8 +44,9 @@ pub(super) fn client(remote: &Remote, options: &RemoteOptions, region: Option<&s
     let _ = rustls::crypto::ring::default_provider().install_default();
     let env = |key: &str| std::env::var(key).ok().filter(|value| !value.is_empty());
     let variables = std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?))).collect();
-    let secrets = secrets(remote, options, &env);
-    let maker = Maker { remote, options, requests, env: &env, variables, secrets, own: Own::default() };
+    let options = options.spelled(remote.service);
+    let secrets = secrets(remote, &options, &env);
+    let maker = Maker { remote, options: &options, requests, env: &env, variables, secrets, own: Own::default() };
     match remote.service {
         Service::S3 => maker.s3(region),
         Service::Gcs => maker.gcs(),
@@ -115,8 +116,7 @@ impl Maker<'_> {
         if let Some((id, secret, token)) = &explicit {
             self.secrets.extend([Some(id), Some(secret), token.as_ref()].into_iter().flatten().filter(|text| text.len() >= 6).cloned());
         }
-        let others = ["AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "AWS_CONTAINER_CREDENTIALS_FULL_URI"];
-        let has_credentials = || explicit.is_some() || others.iter().any(|name| (self.env)(name).is_some()) || runs_on("Amazon EC2");
+        let has_credentials = || explicit.is_some() || self.has_setting("AWS_", is_s3_source) || runs_on("Amazon EC2");
         builder = builder.with_skip_signature(self.options.anonymous.unwrap_or_else(|| !has_credentials()));
         for (name, value) in self.others(&["endpoint", "region", "access_key_id", "secret_access_key", "session_token"]) {
             let key = name.parse::<AmazonS3ConfigKey>().map_err(|_| unknown(name, "s3"))?;
@@ -132,10 +132,13 @@ impl Maker<'_> {
     }
 
     /// What the environment says but the keys and the endpoint, and `keys`, which are of one source: a token of another would go with each request.
+    /// Keys would go before another source that the options name.
     fn s3_builder(&self, keys: Option<&Keys>) -> AmazonS3Builder {
         use AmazonS3ConfigKey::{AccessKeyId, Endpoint, S3Endpoint, SecretAccessKey, Token};
+        let has_source = self.has_option(is_s3_source);
         let is_chosen = |key: &AmazonS3ConfigKey| match key {
-            AccessKeyId | SecretAccessKey | Token => keys.is_some(),
+            AccessKeyId | SecretAccessKey | Token => keys.is_some() || has_source,
+            key if is_s3_source(key) => has_source,
             Endpoint | S3Endpoint => true,
             _ => false,
         };
@@ -157,13 +160,29 @@ impl Maker<'_> {
         self.options.named.iter().any(|(name, _)| name.parse().is_ok_and(|key| is_such(&key)))
     }
 
-    /// Key, secret and token: of the options, of a profile that the options name, of the environment, of the usual profile.
+    /// Whether one of the options, or a variable with this prefix, is such a setting.
+    fn has_setting<K: FromStr>(&self, prefix: &'static str, is_such: fn(&K) -> bool) -> bool {
+        self.has_option(is_such) || self.settings(prefix).any(|(key, _)| is_such(&key))
+    }
+
+    /// Key, secret and token: of the options, of a profile that the options name, of the environment, of the usual profile. Options that name
+    /// another source of credentials go before those that no option names.
     fn s3_keys(&self, profile: &Profile) -> Option<Keys> {
         let option = |name: &str| self.options.named(name).map(str::to_string);
         let given = (option("access_key_id"), option("secret_access_key"), option("session_token"));
-        let from_profile = (profile.access_key_id.clone(), profile.secret_access_key.clone(), profile.session_token.clone());
-        let from_env = ((self.env)("AWS_ACCESS_KEY_ID"), (self.env)("AWS_SECRET_ACCESS_KEY"), (self.env)("AWS_SESSION_TOKEN"));
         let is_named = self.options.profile.is_some() || self.options.credentials_file.is_some();
+        let has_source = self.has_option(is_s3_source);
+        let from_profile = match has_source && !is_named {
+            true => (None, None, None),
+            false => (profile.access_key_id.clone(), profile.secret_access_key.clone(), profile.session_token.clone()),
+        };
+        let from_env = match has_source {
+            true => (None, None, None),
+            false => {
+                let token = self.first(&[], &["AWS_SESSION_TOKEN", "AWS_TOKEN"]);
+                ((self.env)("AWS_ACCESS_KEY_ID"), (self.env)("AWS_SECRET_ACCESS_KEY"), token)
+            }
+        };
         let order = if is_named { [given, from_profile, from_env] } else { [given, from_env, from_profile] };
         order.into_iter().find_map(|(id, secret, token)| Some((id?, secret?, token)))
     }
@@ -192,12 +211,10 @@ impl Maker<'_> {
         if let Some(token) = self.options.named("bearer_token") {
             builder = builder.with_config(GoogleConfigKey::BearerToken, token);
         }
-        let env = ["GOOGLE_SERVICE_ACCOUNT", "GOOGLE_SERVICE_ACCOUNT_PATH", "GOOGLE_SERVICE_ACCOUNT_KEY", "GOOGLE_APPLICATION_CREDENTIALS"];
         let file = (self.env)("HOME").map(|home| format!("{home}/.config/gcloud/application_default_credentials.json"));
         let has_credentials = || {
-            self.options.named("service_account").is_some()
-                || self.options.named("bearer_token").is_some()
-                || env.iter().any(|name| (self.env)(name).is_some())
+            self.has_setting("GOOGLE_", is_gcs_credential)
+                || (self.env)("SERVICE_ACCOUNT").is_some()
                 || file.as_deref().is_some_and(|file| std::path::Path::new(file).exists())
                 || runs_on("Google")
         };
@@ -212,16 +229,13 @@ impl Maker<'_> {
 
     /// What the environment says, without credentials where the options have some: two of them are an error, or one goes before the other.
     fn gcs_builder(&self) -> GoogleCloudStorageBuilder {
-        use GoogleConfigKey::{ApplicationCredentials, BearerToken, ServiceAccount, ServiceAccountKey};
-        let is_credential =
-            |key: &GoogleConfigKey| matches!(key, ServiceAccount | ServiceAccountKey | ApplicationCredentials | BearerToken);
-        let has_own = self.has_option(is_credential);
+        let has_own = self.has_option(is_gcs_credential);
         let builder = GoogleCloudStorageBuilder::new();
         let builder = match (self.env)("SERVICE_ACCOUNT") {
             Some(path) if !has_own => builder.with_service_account_path(path),
             _ => builder,
         };
-        let settings = self.settings("GOOGLE_").filter(|(key, _)| !has_own || !is_credential(key));
+        let settings = self.settings("GOOGLE_").filter(|(key, _)| !has_own || !is_gcs_credential(key));
         settings.fold(builder, |builder, (key, value)| builder.with_config(key, value))
     }
 
@@ -251,7 +265,7 @@ impl Maker<'_> {
         if let Some(endpoint) = endpoint {
             builder = builder.with_endpoint(endpoint);
         }
-        let has_key = key.is_some() || sas.is_some() || self.options.named("bearer_token").is_some();
+        let has_key = key.is_some() || sas.is_some();
         if let Some(key) = key {
             builder = builder.with_access_key(key);
         } else if let Some(sas) = sas {
@@ -260,8 +274,8 @@ impl Maker<'_> {
         if let Some(token) = self.options.named("bearer_token") {
             builder = builder.with_bearer_token_authorization(token);
         }
-        let env = ["AZURE_STORAGE_CLIENT_ID", "AZURE_CLIENT_ID", "AZURE_FEDERATED_TOKEN_FILE", "AZURE_STORAGE_TOKEN", "IDENTITY_ENDPOINT"];
-        let has_credentials = || has_key || env.iter().any(|name| (self.env)(name).is_some()) || runs_on("Microsoft Corporation");
+        let has_setting = self.has_setting("AZURE_", is_azure_credential) || (self.env)("IDENTITY_ENDPOINT").is_some();
+        let has_credentials = || has_key || has_setting || runs_on("Microsoft Corporation");
         builder = builder.with_skip_signature(self.options.anonymous.unwrap_or_else(|| !has_credentials()));
         for (name, value) in self.others(&["endpoint", "account_name", "account_key", "sas_token", "bearer_token"]) {
             let key = name.parse::<AzureConfigKey>().map_err(|_| unknown(name, "az"))?;
@@ -374,6 +388,18 @@ impl Maker<'_> {
         }
         Error::new(ErrorKind::Argument, format!("{} cannot be reached with these options: {text}", self.remote.describe()))
     }
+}
+
+/// Whether a setting says where credentials of S3 are got that are no keys.
+fn is_s3_source(key: &AmazonS3ConfigKey) -> bool {
+    use AmazonS3ConfigKey::{ContainerCredentialsFullUri, ContainerCredentialsRelativeUri, WebIdentityTokenFile};
+    matches!(key, WebIdentityTokenFile | ContainerCredentialsRelativeUri | ContainerCredentialsFullUri)
+}
+
+/// Whether a setting is a credential of Google's, or names a file with one.
+fn is_gcs_credential(key: &GoogleConfigKey) -> bool {
+    use GoogleConfigKey::{ApplicationCredentials, BearerToken, ServiceAccount, ServiceAccountKey};
+    matches!(key, ServiceAccount | ServiceAccountKey | ApplicationCredentials | BearerToken)
 }
 
 /// Whether a setting is a credential that needs no other one.
@@ -490,6 +516,21 @@ mod tests {
         }
     }
 
+    type Pairs = &'static [(&'static str, &'static str)];
+
+    /// Calls `look` with what makes a client of these options in this environment.
+    fn with_maker(url: &str, named: Pairs, variables: &[(&str, &str)], look: &dyn Fn(Maker<'_>)) {
+        let (scheme, rest) = url.split_once(':').unwrap();
+        let (remote, requests) = (Remote::parse(scheme, rest).unwrap().unwrap(), Arc::default());
+        let mut options = RemoteOptions::default();
+        named.iter().for_each(|(name, value)| options.set_named(name, value));
+        let options = options.spelled(remote.service);
+        let env = |key: &str| variables.iter().find(|(name, _)| *name == key).map(|(_, value)| value.to_string());
+        let variables = variables.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
+        let (secrets, own) = (Vec::new(), Own::default());
+        look(Maker { remote: &remote, options: &options, requests: &requests, env: &env, variables, secrets, own });
+    }
+
     #[test]
     fn credentials_of_the_options_go_without_those_of_the_environment() {
         use AzureConfigKey::{AccessKey, ClientId, ClientSecret, SasKey};
@@ -506,33 +547,31 @@ mod tests {
             ("GOOGLE_SERVICE_ACCOUNT_KEY", "of-env"),
             ("GOOGLE_BASE_URL", "https://of.env"),
         ];
-        let env = |key: &str| variables.iter().find(|(name, _)| *name == key).map(|(_, value)| value.to_string());
-        let with = |named: &[(&str, &str)], look: &dyn Fn(&Maker<'_>)| {
-            let mut options = RemoteOptions::default();
-            named.iter().for_each(|(name, value)| options.set_named(name, value));
-            let (remote, requests) = (Remote::parse("s3", "//b/x").unwrap().unwrap(), Arc::default());
-            let variables = variables.map(|(name, value)| (name.to_string(), value.to_string())).to_vec();
-            let (secrets, own) = (Vec::new(), Own::default());
-            look(&Maker { remote: &remote, options: &options, requests: &requests, env: &env, variables, secrets, own });
-        };
+        let with = |url: &str, named: Pairs, look: &dyn Fn(Maker<'_>)| with_maker(url, named, &variables, look);
         let s3 = |maker: &Maker<'_>| maker.s3_builder(maker.s3_keys(&Profile::default()).as_ref());
         let s3_keys =
             [AmazonS3ConfigKey::AccessKeyId, AmazonS3ConfigKey::Token, AmazonS3ConfigKey::S3Endpoint, AmazonS3ConfigKey::RequestPayer];
         let of = |builder: AmazonS3Builder| s3_keys.each_ref().map(|key| builder.get_config_value(key));
         let text = |text: &str| Some(text.to_string());
-        with(&[("access_key_id", "mine"), ("secret_access_key", "mine")], &|maker| {
-            assert_eq!(of(s3(maker)), [text("mine"), None, None, text("true")]);
-        });
-        with(&[], &|maker| assert_eq!(of(s3(maker)), [text("of-env"), text("of-env"), None, text("true")]));
-        type Row = (&'static [(&'static str, &'static str)], [Option<&'static str>; 4]);
-        let cases: [Row; 4] = [
+        let cases: [(Pairs, Option<&str>, Option<&str>); 4] = [
+            (&[("access_key_id", "mine"), ("secret_access_key", "mine")], Some("mine"), None),
+            (&[("aws_access_key_id", "mine"), ("aws_secret_access_key", "mine")], Some("mine"), None),
+            (&[("container_credentials_full_uri", "mine"), ("container_authorization_token_file", "mine")], None, None),
+            (&[], Some("of-env"), Some("of-env")),
+        ];
+        for (named, id, token) in cases {
+            with("s3://b/x", named, &|maker| {
+                assert_eq!(of(s3(&maker)), [id.and_then(text), token.and_then(text), None, text("true")], "{named:?}");
+            });
+        }
+        let cases: [(Pairs, [Option<&str>; 4]); 4] = [
             (&[], [Some("of-env"), Some("of-env"), Some("of-env"), Some("of-env")]),
             (&[("account_key", "mine")], [None, None, None, None]),
             (&[("sas_token", "mine")], [None, None, None, None]),
             (&[("client_id", "mine")], [None, None, Some("of-env"), Some("of-env")]),
         ];
         for (named, expected) in cases {
-            with(named, &|maker| {
+            with("az://c/x", named, &|maker| {
                 let builder = maker.azure_builder();
                 let found = [AccessKey, AzureConfigKey::Token, ClientId, ClientSecret].map(|key| builder.get_config_value(&key));
                 assert_eq!(found.each_ref().map(Option::as_deref), expected, "{named:?}");
@@ -540,10 +579,37 @@ mod tests {
             });
         }
         for (named, expected) in [(&[][..], Some("of-env")), (&[("service_account", "/mine")], None), (&[("bearer_token", "mine")], None)] {
-            with(named, &|maker| {
+            with("gs://b/x", named, &|maker| {
                 let builder = maker.gcs_builder();
                 assert_eq!(builder.get_config_value(&GoogleConfigKey::ServiceAccountKey).as_deref(), expected, "{named:?}");
                 assert_eq!(builder.get_config_value(&GoogleConfigKey::BaseUrl).as_deref(), Some("https://of.env"));
+            });
+        }
+    }
+
+    #[test]
+    fn requests_are_signed_by_credentials_of_any_name() {
+        let keys: Pairs = &[("AWS_ACCESS_KEY_ID", "c"), ("AWS_SECRET_ACCESS_KEY", "d")];
+        let azure_key: Pairs = &[("AZURE_STORAGE_ACCOUNT_KEY", "bWluZQ==")];
+        let cases: [(&str, Pairs, Pairs); 8] = [
+            ("s3://b/x", &[("aws_access_key_id", "a"), ("aws_secret_access_key", "b")], &[]),
+            ("s3://b/x", &[("web_identity_token_file", "a"), ("role_arn", "b")], keys),
+            ("abfs://c@a/x", &[("access_key", "bWluZQ==")], azure_key),
+            ("abfs://c@a/x", &[("sas_key", "a=b")], &[("AZURE_STORAGE_SAS_TOKEN", "c=d")]),
+            ("abfs://c@a/x", &[("token", "a")], &[("AZURE_STORAGE_CONNECTION_STRING", "AccountKey=bWluZQ==")]),
+            ("abfs://c@a/x", &[("client_id", "a"), ("client_secret", "b"), ("tenant_id", "c")], azure_key),
+            ("gs://b/x", &[("google_bearer_token", "a")], &[]),
+            ("gs://b/x", &[], &[("GOOGLE_BEARER_TOKEN", "a")]),
+        ];
+        for (url, named, variables) in cases {
+            with_maker(url, named, variables, &|maker| {
+                let client = match maker.remote.service {
+                    Service::S3 => maker.s3(None),
+                    Service::Azure => maker.azure(),
+                    _ => maker.gcs(),
+                };
+                let shown = format!("{:?}", client.unwrap().store);
+                assert!(shown.contains("skip_signature: false"), "{url} {named:?}");
             });
         }
     }
