@@ -464,7 +464,8 @@ int oz_var_open(oz_var *var) {
     return status;
 }
 
-/* Creates the array of a variable in a file that others may have open, too: anew with the attributes and the length that it has by now. */
+/* Creates the array of a variable in a file that others may have open, too: anew with the attributes and the length that it has by now. One that cannot be made
+ * anew keeps a handle: others may write to it before the next attempt. */
 static int create_beside(oz_var *var, bool again) {
     ozarr_spec *spec = NULL;
     oz_stored stored = {0};
@@ -472,12 +473,15 @@ static int create_beside(oz_var *var, bool again) {
     int32_t format = 3;
     bool made = oz_var_made(var);
     int error = made ? oz_var_read_stored(var, &stored) : NC_NOERR;
-    oz_var_close(var);
     ozarr_status status = ozarr_node_zarr_format(ozarr_group_node(var->group->handle), &format);
     oz_atts_write(&attributes, var->group->file, &var->atts, var, format, made ? &stored : NULL);
     if (!status && attributes.failed) status = OZARR_ERR_NO_MEMORY;
     if (!status) status = describe(var, format, attributes.bytes, &spec);
-    if (!status && !error) status = ozarr_group_create_array(var->group->handle, var->name, spec, again ? OZARR_CREATE_OVERWRITE : OZARR_CREATE_NEW, &var->array);
+    if (!status && !error) {
+        oz_var_close(var);
+        status = ozarr_group_create_array(var->group->handle, var->name, spec, again ? OZARR_CREATE_OVERWRITE : OZARR_CREATE_NEW, &var->array);
+        if (status && made) (void)oz_var_open(var);
+    }
     ozarr_spec_free(spec);
     oz_stored_free(&stored);
     free(attributes.bytes);
@@ -494,7 +498,7 @@ int oz_var_create(oz_var *var, oz_templates *templates) {
     memcpy(var->shape, shape, (size_t)var->rank * sizeof *shape);
     if (alone) oz_var_close(var);
     int error = alone ? publish_new(var, templates) : create_beside(var, again);
-    var->dirty = var->renamed = false;
+    if (!error) var->dirty = var->renamed = false;
     var->recreate = error && again;
     return error;
 }

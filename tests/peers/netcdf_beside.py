@@ -156,6 +156,32 @@ with netCDF4.Dataset(path) as d:
 """,
         "well, well\nlate t 12 84\nempty t 12 --\nv t 12 45\n_FillValue int32 -1 mine int16 1 n int16 5\n_FillValue int32 -1 mine int16 1 n int16 5",
     ),
+    "another program has written since an array could not be made anew": (
+        """
+import resource, signal
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+most = resource.getrlimit(resource.RLIMIT_FSIZE)
+a.createVariable("late", "i4", ("t",))
+a.sync()
+a["late"].setncattr("f", np.int32(-1)), a["late"].renameAttribute("f", "_FillValue"), a["late"].setncattr("long", "x" * 20000)
+resource.setrlimit(resource.RLIMIT_FSIZE, (8192, most[1]))
+try:
+    a.sync()
+    print("synced")
+except Exception:
+    print("no room")
+resource.setrlimit(resource.RLIMIT_FSIZE, most)
+def fill(b):
+    b["late"].setncattr("n", np.int16(5))
+    b["late"][:12] = np.full(12, 7)
+elsewhere(fill)
+tell(a.sync, a.close)
+show("late")
+with netCDF4.Dataset(path) as d:
+    print(*sorted(d["late"].ncattrs()))
+""",
+        "no room\nwell, well\nlate t 12 84\n_FillValue long n",
+    ),
     "a variable is defined by two programs": (
         """
 def define(b):
