@@ -752,3 +752,31 @@ fn a_chunk_that_a_run_stores_anew_while_it_is_copied_is_copied_as_it_is_then() {
         }
     }
 }
+
+/// A store that refuses a key, as one does where somebody has a lease of that.
+struct Refusing {
+    inner: SharedStore,
+    puts: AtomicUsize,
+}
+
+impl crate::store::Storage for Refusing {
+    crate::store::forward!(inner: capabilities, open, erase_keys, list_keys, flush, describe);
+
+    fn put(&self, key: &str, parts: &[&[u8]], condition: crate::store::Condition) -> Result<()> {
+        if key == "a/c/1" {
+            self.puts.fetch_add(1, Ordering::Relaxed);
+            bail!(Conflict, "the object is leased");
+        }
+        self.inner.put(key, parts, condition)
+    }
+}
+
+#[test]
+fn a_copy_that_the_other_place_refuses_is_not_tried_again() {
+    let from = memory();
+    write_all(&Array::create(&from, "a", &spec(&[4], &[2]), Create::New).unwrap(), &mut [1, 2, 3, 4]);
+    let refusing = Arc::new(Refusing { inner: Arc::new(MemoryStore::new()), puts: AtomicUsize::new(0) });
+    let to = Store::from_shared(from.context(), refusing.clone(), Mode::ReadWrite);
+    let e = from.copy_node("a", (&to, "a"), Create::New, false, &mut |_, _| Ok(())).unwrap_err();
+    assert_eq!((e.kind(), e.key(), refusing.puts.load(Ordering::Relaxed)), (ErrorKind::Conflict, Some("a/c/1"), 1), "{e}");
+}

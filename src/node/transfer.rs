@@ -65,6 +65,8 @@ pub(super) struct Moves {
     pub copied: AtomicU64,
     /// Some of the keys whose objects were gone by then.
     gone: Mutex<Vec<String>>,
+    /// Held while an object of up to `AT_ONCE` bytes is in memory.
+    at_once: Mutex<()>,
 }
 
 /// The most keys of objects that were gone which are kept.
@@ -108,7 +110,7 @@ impl Store {
 }
 
 /// The error of an object that another program replaced each time that it was read.
-pub(super) fn replaced_meanwhile(key: &str) -> Error {
+fn replaced_meanwhile(key: &str) -> Error {
     err!(Again, "the object was replaced {READINGS} times while it was copied: copy again what is there now").at_key(key)
 }
 
@@ -143,27 +145,35 @@ impl Way<'_> {
                 return Ok(());
             };
             let copied = match reading > 0 && object.len().map_err(|e| e.at_key(key))? <= AT_ONCE {
-                true => self.copy_at_once(key, to_key),
+                true => {
+                    let _one = moves.at_once.lock().unwrap_or_else(PoisonError::into_inner);
+                    self.copy_at_once(key, to_key)
+                }
                 false => self.copy_object(&object, key, to_key),
             };
-            if !self.is_replaced(&copied) {
-                return copied.inspect(|()| {
-                    moves.copied.fetch_add(1, Ordering::Relaxed);
-                });
+            match copied {
+                Err(e) if self.is_replaced(&e, &object) => {}
+                copied => {
+                    return copied.inspect(|()| {
+                        moves.copied.fetch_add(1, Ordering::Relaxed);
+                    });
+                }
             }
         }
         Err(replaced_meanwhile(key))
     }
 
-    /// Whether an object could not be read because another program has replaced it: a folder still has the one that was opened.
-    pub fn is_replaced(&self, read: &Result<()>) -> bool {
+    /// Whether an object could not be read because another program has replaced it: a folder still has the one that was opened. The other
+    /// place may refuse with an error of the same kind.
+    fn is_replaced(&self, e: &Error, object: &Object) -> bool {
         let from = self.from.shared();
-        read.as_ref().is_err_and(|e| e.kind() == ErrorKind::Conflict) && from.files().is_none() && !from.capabilities().archive
+        let may_be = matches!(e.kind(), ErrorKind::Conflict | ErrorKind::Limit) && from.files().is_none() && !from.capabilities().archive;
+        may_be && object.still_current().is_ok_and(|is_current| !is_current)
     }
 
     fn copy_at_once(&self, key: &str, to_key: &str) -> Result<()> {
         // An answer that does not tell its length may have been cut.
-        let whole = ByteRange::Whole { most: u64::MAX, untold: 0 };
+        let whole = ByteRange::Whole { most: AT_ONCE, untold: 0 };
         let read = start_and_wait(&**self.from.shared(), key, &[whole], None).map_err(|e| e.at_key(key))?;
         let Some(bytes) = read.and_then(|fetched| fetched.parts.into_iter().next()) else {
             return Err(err!(Conflict, "the object was erased while it was read").at_key(key));
@@ -184,7 +194,7 @@ impl Way<'_> {
         self.to.shared().publish(to_key, staged).map_err(|e| e.at_key(to_key))
     }
 
-    /// An error where two keys do not hold the same bytes.
+    /// An error where two keys do not hold the same bytes; of kind `Again` where another program has replaced the first one meanwhile.
     pub fn compare(&self, key: &str, to_key: &str) -> Result<()> {
         let open = |store: &Store, key: &str| store.shared().open(key).map_err(|e| e.at_key(key));
         let Some(source) = open(self.from, key)? else { return Ok(()) };
@@ -200,7 +210,8 @@ impl Way<'_> {
             copy.read_exact_at(at, copied).map_err(|e| e.at_key(to_key))?;
             if copied == piece { Ok(()) } else { differs("has other bytes") }
         };
-        source.read_in_pieces(&mut same).map_err(|e| e.at_key(key))
+        let compared = source.read_in_pieces(&mut same).map_err(|e| e.at_key(key));
+        compared.map_err(|e| if self.is_replaced(&e, &source) { replaced_meanwhile(key) } else { e })
     }
 }
 
