@@ -171,7 +171,7 @@ ozarr_status ozarr_mpi_new(MPI_Comm comm, ozarr_mpi **out) {
     }
     *m = made;
     status = spread_over_nodes(m);
-    if (status == OZARR_OK) status = om_agree(m, om_register(m), NULL);
+    status = om_agree(m, status == OZARR_OK ? om_register(m) : status, NULL);
     if (status != OZARR_OK) destroy(m);
     else *out = m;
     return status;
