@@ -1496,9 +1496,10 @@ OZARR_CHECKED ozarr_status ozarr_node_set(ozarr_node *node, const char *key, con
  * number of bytes). Others are read-only: `"mode"` is `"r+"` where the node may be changed, else
  * `"r"`; `"draft"` is the draft of Zarr v3 that the node is in, `"d0"` or `"d2"`, and empty where it is
  * in none (drafts are only read; `ozarr_migrate` makes Zarr v3 of them); `"location"` is that of the
- * node's store, by which other processes open it and import nodes: for a checkpoint that was begun, the
- * place where it is made, and empty where there is none (memory, functions of a program, a part of an
- * archive); `"changes"` of an array has the keys that `"list_changes"` listed, sorted, a line for each.
+ * node's store, by which other processes open it and import nodes, whatever their current folders are:
+ * for a checkpoint that was begun, the place where it is made, and empty where there is none (memory,
+ * functions of a program, a part of an archive); `"changes"` of an array has the keys that
+ * `"list_changes"` listed, sorted, a line for each.
  *
  * Errors: `OZARR_ERR_ARGUMENT` for an unknown setting; `OZARR_ERR_TYPE` for `"history"` as for
  * `ozarr_node_set`; those of documents and stores.
