@@ -40,6 +40,7 @@ impl Array {
 
     /// Says that all of it is erased, or that nothing is outside any more.
     pub(super) fn end_cut(&self) -> Result<()> {
+        self.check_there()?;
         marker::erase(self.store(), self.path(), marker::RESIZE)
     }
 

@@ -108,6 +108,7 @@ impl Array {
     /// Erases what [`Array::erase_beyond`] erases, for a caller that has the lock.
     pub(super) fn erase_beyond_locked(&self, old: &[u64], progress: &mut OnProgress<'_>) -> Result<()> {
         let fresh = self.read_fresh(self.format())?;
+        self.check_there()?;
         erase_outside(&*fresh.bound(self.path())?, old, progress)?;
         self.end_cut()
     }
@@ -380,7 +381,8 @@ pub(super) fn erase_outside(array: &BoundArray, old: &[u64], progress: &mut OnPr
 /// Erases a chunk outside of the array: behind the writes to it that are under way, here and in other processes.
 fn erase_chunk(array: &BoundArray, key: &str) -> Result<()> {
     let _thread = array.locks.wait(array.lock_name(key));
-    let erased = array.store.lock_key(&array.prefix, key, LockUse::Often).and_then(|_process| array.store.erase(key));
+    let locked = array.store.lock_key(&array.prefix, key, LockUse::Often);
+    let erased = locked.and_then(|_process| array.check_there().and_then(|()| array.store.erase(key)));
     if *erased.as_ref().unwrap_or(&true) {
         array.key_changed(key);
     }

@@ -258,6 +258,28 @@ fn the_document_of_an_array_that_comes_while_that_of_the_one_before_is_changed_s
     }
 }
 
+#[test]
+fn a_cut_ends_where_its_array_is_replaced_meanwhile() {
+    let folder = Folder::new("cut-meanwhile");
+    let inners: [SharedStore; 2] = [Arc::new(MemoryStore::new()), folder.1.shared().clone()];
+    for inner in inners {
+        let due = Due::default();
+        let store = due.store(inner);
+        let array = Array::create(&store, "a", &spec(&[80], &[4]), Create::Overwrite).unwrap();
+        write_all(&array, &mut [3; 80]);
+        let other = store.clone();
+        due.set("a/c/13", move || {
+            let new = Array::create(&other, "a", &spec(&[80], &[4]), Create::Overwrite).unwrap();
+            // All but the chunk whose lock the call has.
+            write_box(&new, &[0], &[52], 5).and_then(|()| write_box(&new, &[56], &[24], 5)).unwrap();
+        });
+        assert_eq!(kind(array.resize(&[8], false)), ErrorKind::State);
+        assert!(due.is_over());
+        let gone = stored(&array).iter().filter(|&&value| value != 5).count();
+        assert!(gone <= 4, "{gone}");
+    }
+}
+
 /// A codec, a data type and the keys of chunks: what they make depends on the number.
 struct Kept(u8);
 
