@@ -425,9 +425,9 @@ impl Array {
 
     /// The state in which an array that gets longer will be, which writes what is new.
     pub(super) fn grown_state_of(&self, meta: ArrayMeta) -> Result<ArrayState> {
-        let mut handling = Handling { before: Some(self.state()), ..self.0.now.handling(Handling::clone) };
-        handling.growths = handling.growths.with_own();
-        Ok(ArrayState::new(&self.0.store, &self.0.path, meta, &handling)?.counting(&self.0.stats).at_home_of(&self.state()))
+        let handling = Handling { before: Some(self.state()), ..self.0.now.handling(Handling::clone) };
+        let state = ArrayState::new(&self.0.store, &self.0.path, meta, &handling)?.knowing(self.growths().with_own());
+        Ok(state.counting(&self.0.stats).at_home_of(&self.state()))
     }
 
     /// Uses that state, of the document itself, from now on, and gives it as what [`Array::state`] gives until it changes again; and the
