@@ -119,6 +119,9 @@ impl ErrorKind {
     }
 }
 
+/// What an error says of what may have been done all the same.
+const UNSURE: &str = "; the value may have been stored or not";
+
 /// An error with its context. One pointer wide, so that `Result` stays small on the hot path.
 #[derive(Clone, thiserror::Error)]
 #[error("{}", .0)]
@@ -192,6 +195,14 @@ impl Error {
     /// Notes that what failed may have been done all the same: the server's answer was lost.
     pub fn unsure(mut self) -> Error {
         self.0.unsure = true;
+        self.0.message.push_str(UNSURE);
+        self
+    }
+
+    /// Notes that what failed was not even begun: what may have been done came before it.
+    pub fn sure(mut self) -> Error {
+        self.0.unsure = false;
+        self.0.message = self.0.message.replace(UNSURE, "");
         self
     }
 

@@ -55,7 +55,9 @@ pub unsafe extern "C" fn ozarr_checkpoint_begin(location: *const c_char, name: *
 /// removed after that. Close its arrays and groups before.
 ///
 /// After an error (a full disk) the checkpoint is not there, what was written of it is removed if that
-/// is possible, and the one before is still the newest.
+/// is possible, and the one before is still the newest. Where a server's last answer was lost, the
+/// checkpoint may be there, or come later, whole and the newest: what was written stays then, until the
+/// next checkpoint of that name, or pruning.
 ///
 /// Errors: `OZARR_ERR_ARGUMENT` for a group that is no begun checkpoint; those of documents and stores.
 #[unsafe(no_mangle)]

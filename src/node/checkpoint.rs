@@ -363,13 +363,14 @@ fn unfinished(group: &Group) -> Result<&Unfinished> {
 
 impl Group {
     /// Commits the checkpoint that was begun with this group: from one moment on it is there for everybody, whole and durable. A checkpoint
-    /// of the same name that was there before is removed then. After an error before that moment what was written is removed.
+    /// of the same name that was there before is removed then. After an error before that moment what was written is removed, unless the server's
+    /// answer to that moment's put was lost.
     pub fn commit(&self) -> Result<()> {
         let Unfinished { store: above, path: place, mark, .. } = unfinished(self)?;
         let ours = self
             .is_ours(above, place, mark.text())
             .and_then(|ours| if ours == Some(true) { Ok(()) } else { Err(Group::taken(above, place)) });
-        let ours = ours.and_then(|()| self.count_last(above, place));
+        let ours = ours.and_then(|()| self.count_last(above, place)).map_err(Error::sure);
         ours.and_then(|()| self.publish(above, place)).inspect_err(|e| {
             // The error is the one to tell; what cannot be removed now is removed by the next checkpoint.
             // A document whose fate is not known may come late: then all below it is to be there.
@@ -450,7 +451,7 @@ impl Group {
     /// Makes the checkpoint known with the consolidated metadata of all below it.
     fn publish(&self, above: &Store, place: &str) -> Result<()> {
         if self.store().options().consolidate != Consolidate::Never {
-            self.consolidate()?;
+            self.consolidate().map_err(Error::sure)?;
         }
         self.reveal(above, place)
     }

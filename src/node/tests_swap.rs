@@ -830,6 +830,15 @@ fn a_document_that_comes_late_has_its_data() {
     assert_eq!(super::tests_checkpoint::newest(&store, "run"), 0, "it is not there yet");
     arrive();
     assert_eq!(super::tests_checkpoint::newest(&store, "run"), 3);
+    // Of a document that was hidden nothing can come late.
+    let hidden = Arc::new(Fated { inner: inner.clone(), swaps: true, key: "run/u/zarr.json.begun", fate: Mutex::default() });
+    let store = on(hidden.clone());
+    let begun = Checkpoints::new(&store, "run").unwrap().begin("u").unwrap();
+    super::tests_checkpoint::fill(&begun, 4).unwrap();
+    *hidden.fate.lock().unwrap() = Some(late().0);
+    assert_eq!(begun.commit().unwrap_err().kind(), ErrorKind::Timeout);
+    assert!(hidden.fate.lock().unwrap().is_none(), "it met its fate");
+    inner.list("run/u/", &mut |key| bail!(Internal, "{key} is left")).unwrap();
     // A shape that is published behind its data.
     numbers(spec(&[6], &[4]))(&on(inner.clone()));
     let (store, arrive) = fated(false, "a/zarr.json");

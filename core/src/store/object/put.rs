@@ -55,15 +55,15 @@ impl Live {
                 if !unsure {
                     bail!(Conflict, "the key holds another value by now");
                 }
-                let there = self.get_unlimited(path, Want::Nothing, None).await.map_err(doubted)?;
+                let there = self.get_unlimited(path, Want::Nothing, None).await.map_err(Error::unsure)?;
                 // Another mark tells who stored last, and nothing of what was there before that.
                 return match there.and_then(|got| got.mark) {
                     Some(found) if mark.as_ref() == Some(&found) => Ok(()),
-                    _ => Err(doubted(err!(Conflict, "the key holds another value by now, and an answer was lost before"))),
+                    _ => Err(err!(Conflict, "the key holds another value by now, and an answer was lost before").unsure()),
                 };
             }
             unsure |= sight.is_lost() || matches!(fault, Failure::Deadline) && !sight.credentials;
-            self.again(&mut tries, fault).await.map_err(|e| if unsure { doubted(e) } else { e })?;
+            self.again(&mut tries, fault).await.map_err(|e| if unsure { e.unsure() } else { e })?;
         }
     }
 
@@ -119,17 +119,13 @@ impl Live {
         let kept: Result<bool> = keeps.await;
         let result = match kept {
             Err(e) if e.kind() == ErrorKind::Unsupported => Ok(false),
-            other => other,
+            // The value itself is put after this.
+            other => other.map_err(Error::sure),
         };
         // A client without the right to erase may still have the right to put.
         let _ = self.erase(&probe).await;
         result
     }
-}
-
-/// The error of a put that may have been carried out.
-fn doubted(e: Error) -> Error {
-    e.with_note("; the value may have been stored or not").unsure()
 }
 
 /// A text that no other put has.
