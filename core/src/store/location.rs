@@ -101,7 +101,7 @@ impl Root {
     pub fn server(&self, options: &RemoteOptions) -> Vec<String> {
         let env = |name: &str| std::env::var(name).ok();
         match self {
-            Root::Remote(remote, _) => options.server(remote, &env, &|| endpoint_of_profile(options, &env)),
+            Root::Remote(remote, _) => options.server(remote, &env, &|options| of_profile(options, &env)),
             _ => Vec::new(),
         }
     }
@@ -132,13 +132,13 @@ fn open_remote(remote: &Remote, _: &RemoteOptions) -> Result<SharedStore> {
 }
 
 #[cfg(feature = "cloud")]
-fn endpoint_of_profile(options: &RemoteOptions, env: &dyn Fn(&str) -> Option<String>) -> Option<String> {
-    super::object::endpoint_of_profile(options, env)
+fn of_profile(options: &RemoteOptions, env: &dyn Fn(&str) -> Option<String>) -> (Option<String>, Option<String>) {
+    super::object::of_profile(options, env)
 }
 
 #[cfg(not(feature = "cloud"))]
-fn endpoint_of_profile(_: &RemoteOptions, _: &dyn Fn(&str) -> Option<String>) -> Option<String> {
-    None
+fn of_profile(_: &RemoteOptions, _: &dyn Fn(&str) -> Option<String>) -> (Option<String>, Option<String>) {
+    (None, None)
 }
 
 /// The place in an object store that a location names, if it is one.

@@ -58,7 +58,16 @@ impl Service {
 }
 
 /// The variables of the environment that name the account of Azure.
-pub const ACCOUNT_VARIABLES: &[&str] = &["AZURE_STORAGE_ACCOUNT_NAME", "AZURE_STORAGE_ACCOUNT"];
+const ACCOUNT_VARIABLES: &[&str] = &["AZURE_STORAGE_ACCOUNT_NAME", "AZURE_STORAGE_ACCOUNT"];
+
+/// How the regions of AWS begin that are in a partition of their own.
+const PARTITIONS: &[&str] = &["us-gov-", "cn-", "us-iso"];
+
+/// Gives a variable of the environment.
+pub type Env<'a> = &'a dyn Fn(&str) -> Option<String>;
+
+/// Gives the endpoint and the region of the profile that options lead to.
+pub type OfProfile<'a> = &'a dyn Fn(&RemoteOptions) -> (Option<String>, Option<String>);
 
 /// A place in an object store.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -356,25 +365,56 @@ impl RemoteOptions {
     }
 
     /// What they, the location and the environment say of the server: buckets of two servers may have one name.
-    /// `of_profile` gives the endpoint that a profile says.
-    pub fn server(&self, remote: &Remote, env: &dyn Fn(&str) -> Option<String>, of_profile: &dyn Fn() -> Option<String>) -> Vec<String> {
-        let first = |option: &str, variables: &[&str]| {
-            self.named(option).map(str::to_string).or_else(|| variables.iter().find_map(|name| env(name).filter(|value| !value.is_empty())))
-        };
-        let endpoint = first("endpoint", remote.service.endpoint_variables());
-        let endpoint = if remote.service == Service::S3 { endpoint.or_else(of_profile) } else { endpoint };
-        let account = match remote.service {
-            Service::Azure => remote.account.clone().or_else(|| first("account_name", ACCOUNT_VARIABLES)),
-            _ => None,
-        };
+    /// `of_profile` gives the endpoint and the region that a profile says.
+    pub fn server(&self, remote: &Remote, env: Env<'_>, of_profile: OfProfile<'_>) -> Vec<String> {
+        let options = self.spelled(remote.service);
+        let (mut endpoint, mut place) = (options.endpoint(remote.service, env), options.account(remote, env));
+        if remote.service == Service::S3 {
+            let profile = of_profile(&options);
+            endpoint = endpoint.or(profile.0);
+            let region = options.region(env).or(profile.1).unwrap_or_default();
+            // Names of buckets are one in a partition of the service.
+            place = PARTITIONS.iter().find(|start| region.starts_with(**start) && endpoint.is_none()).map(|start| start.to_string());
+        }
         let endpoint = endpoint.map(|url| url.trim_end_matches('/').to_ascii_lowercase());
-        [endpoint, account].map(Option::unwrap_or_default).to_vec()
+        [endpoint, place].map(Option::unwrap_or_default).to_vec()
+    }
+
+    /// Where the service is, if an option or the environment says so.
+    pub fn endpoint(&self, service: Service, env: Env<'_>) -> Option<String> {
+        let said = self.first("endpoint", service.endpoint_variables(), env);
+        if service == Service::Azure { said.or_else(|| connected("BlobEndpoint", env)) } else { said }
+    }
+
+    /// The account of Azure.
+    pub fn account(&self, remote: &Remote, env: Env<'_>) -> Option<String> {
+        let is_azure = remote.service == Service::Azure;
+        let said = || self.first("account_name", ACCOUNT_VARIABLES, env).or_else(|| connected("AccountName", env));
+        if is_azure { remote.account.clone().or_else(said) } else { None }
+    }
+
+    /// The region of S3.
+    pub fn region(&self, env: Env<'_>) -> Option<String> {
+        self.first("region", &["AWS_REGION", "AWS_DEFAULT_REGION"], env)
+    }
+
+    /// An option, or the first variable that is set.
+    fn first(&self, option: &str, variables: &[&str], env: Env<'_>) -> Option<String> {
+        let from_env = || variables.iter().find_map(|name| env(name).filter(|value| !value.is_empty()));
+        self.named(option).map(str::to_string).or_else(from_env)
     }
 
     /// The value of such a setting.
     pub fn named(&self, name: &str) -> Option<&str> {
         self.named.iter().find(|(other, _)| other == name).map(|(_, value)| value.expose())
     }
+}
+
+/// What Azure's connection string says by this name: `Key=Value;Key=Value`.
+pub fn connected(name: &str, env: Env<'_>) -> Option<String> {
+    let text = env("AZURE_STORAGE_CONNECTION_STRING")?;
+    let mut pairs = text.split(';').filter_map(|pair| pair.split_once('='));
+    pairs.find(|(key, _)| key.trim().eq_ignore_ascii_case(name)).map(|(_, value)| value.trim().to_string())
 }
 
 fn auto_or_bool(name: &str, value: &str) -> Result<Option<bool>> {
@@ -482,9 +522,16 @@ mod tests {
     fn a_server_is_one_however_it_is_named() {
         let server = |url: &str, pairs: &[(&str, &str)], variables: &[(&str, &str)]| {
             let mut options = RemoteOptions::default();
-            pairs.iter().for_each(|(name, value)| assert!(options.set(name, value).unwrap()));
+            for (name, value) in pairs {
+                if !options.set(name, value).unwrap() {
+                    options.set_named(name, value);
+                }
+            }
             let env = |key: &str| variables.iter().find(|(name, _)| *name == key).map(|(_, value)| value.to_string());
-            let of_profile = || options.profile.as_ref().map(|_| "https://h:9/".to_string());
+            let of_profile = |options: &RemoteOptions| match options.profile.as_deref() {
+                Some("gov") => (None, Some("us-gov-west-1".to_string())),
+                profile => (profile.map(|_| "https://h:9/".to_string()), None),
+            };
             options.server(&parse(url).unwrap(), &env, &of_profile)
         };
         let same = [
@@ -493,6 +540,8 @@ mod tests {
             server("s3://b/y", &[("endpoint", "https://H:9")], &[("AWS_ENDPOINT_URL", "https://other")]),
             server("s3://b/x", &[], &[("AWS_ENDPOINT_URL", "https://h:9/")]),
             server("s3://b/x", &[("profile", "p")], &[]),
+            server("s3://b/x", &[("endpoint_url", "https://h:9"), ("region", "us-gov-west-1")], &[]),
+            server("s3://b/x", &[("aws_endpoint", "https://h:9")], &[]),
         ];
         assert!(same.iter().all(|other| *other == same[0]), "{same:?}");
         let others = [
@@ -500,11 +549,17 @@ mod tests {
             server("s3://b/x", &[("endpoint", "https://h:8")], &[]),
             server("az://b/x", &[("account_name", "a")], &[]),
             server("az://b/x", &[], &[("AZURE_STORAGE_ACCOUNT", "b")]),
+            server("s3://b/x", &[("profile", "gov")], &[]),
+            server("s3://b/x", &[("region", "cn-north-1")], &[]),
+            server("az://b/x", &[], &[("AZURE_STORAGE_CONNECTION_STRING", "BlobEndpoint=https://h:9;AccountName=c")]),
         ];
         for (i, other) in others.iter().enumerate() {
             assert!(*other != same[0] && others[..i].iter().all(|before| before != other), "{other:?}");
         }
         assert_eq!(server("abfs://b@a.dfs.core.windows.net/x", &[], &[]), others[2]);
+        assert_eq!(server("az://b/x", &[], &[("AZURE_STORAGE_CONNECTION_STRING", "x=y;accountname = a ;AccountKey=k=")]), others[2]);
+        assert_eq!(server("s3://b/x", &[], &[("AWS_REGION", "eu-west-1")]), others[0]);
+        assert_eq!(server("s3://b/x", &[], &[("AWS_REGION", "us-gov-east-1")]), others[4]);
     }
 
     #[test]

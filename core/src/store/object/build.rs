@@ -5,7 +5,7 @@ use super::profile::{self, Profile};
 use super::watch::Connector;
 use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::platform::{errno_of, libc};
-use crate::store::remote::{ACCOUNT_VARIABLES, Conditional, Remote, RemoteOptions, Service, percent_decode};
+use crate::store::remote::{Conditional, Env, Remote, RemoteOptions, Service, connected, percent_decode};
 use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
 use object_store::azure::{AzureConfigKey, MicrosoftAzureBuilder};
 use object_store::client::ClientConfigKey;
@@ -35,8 +35,6 @@ pub(super) struct Client {
 
 /// Key, secret and token of S3.
 type Keys = (String, String, Option<String>);
-
-type Env<'a> = &'a dyn Fn(&str) -> Option<String>;
 
 /// The client. `region` is what a server said, and goes before everything.
 pub(super) fn client(remote: &Remote, options: &RemoteOptions, region: Option<&str>, requests: &Arc<AtomicU64>) -> Result<Client> {
@@ -98,8 +96,8 @@ fn user_of(url: &str) -> Vec<String> {
 impl Maker<'_> {
     fn s3(mut self, told: Option<&str>) -> Result<Client> {
         let profile = profile::of(self.options, self.env)?;
-        let endpoint = self.first(&["endpoint"], Service::S3.endpoint_variables()).or(profile.endpoint.clone());
-        let named_region = self.first(&["region"], &["AWS_REGION", "AWS_DEFAULT_REGION"]).or(profile.region.clone());
+        let endpoint = self.options.endpoint(Service::S3, self.env).or(profile.endpoint.clone());
+        let named_region = self.options.region(self.env).or(profile.region.clone());
         let region_is_guessed = named_region.is_none() && told.is_none();
         let region = told.map(str::to_string).or(named_region).unwrap_or_else(|| "us-east-1".to_string());
         let explicit = self.s3_keys(&profile);
@@ -198,7 +196,7 @@ impl Maker<'_> {
     }
 
     fn gcs(mut self) -> Result<Client> {
-        let endpoint = self.first(&["endpoint"], Service::Gcs.endpoint_variables());
+        let endpoint = self.options.endpoint(Service::Gcs, self.env);
         let mut builder = self.gcs_builder().with_bucket_name(&self.remote.base);
         builder = builder.with_client_options(self.client_options(endpoint.as_deref(), "GOOGLE_ALLOW_HTTP")?).with_retry(no_retries());
         builder = builder.with_http_connector(self.connector());
@@ -240,21 +238,17 @@ impl Maker<'_> {
     }
 
     fn azure(mut self) -> Result<Client> {
-        let connection = connection_string(&(self.env)("AZURE_STORAGE_CONNECTION_STRING").unwrap_or_default());
-        let connected = |name: &str| connection.iter().find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value.clone());
-        let account = self.remote.account.clone();
-        let account = account.or_else(|| self.first(&["account_name"], ACCOUNT_VARIABLES));
-        let Some(account) = account.or_else(|| connected("AccountName")) else {
+        let Some(account) = self.options.account(self.remote, self.env) else {
             bail!(
                 Argument,
                 "no account of Azure is named: set \"cloud.account_name\" or AZURE_STORAGE_ACCOUNT, or write abfs://container@account/"
             );
         };
-        let endpoint = self.first(&["endpoint"], Service::Azure.endpoint_variables()).or_else(|| connected("BlobEndpoint"));
+        let endpoint = self.options.endpoint(Service::Azure, self.env);
         let has_own = self.has_option(is_azure_credential);
         let secret = |option: &str, variables: &[&str], name: &str| {
             let found = self.first(&[option], if has_own { &[] } else { variables });
-            found.or_else(|| if has_own { None } else { connected(name) })
+            found.or_else(|| if has_own { None } else { connected(name, self.env) })
         };
         let key = secret("account_key", &["AZURE_STORAGE_ACCOUNT_KEY", "AZURE_STORAGE_KEY"], "AccountKey");
         let sas = secret("sas_token", &["AZURE_STORAGE_SAS_TOKEN", "AZURE_STORAGE_SAS_KEY"], "SharedAccessSignature");
@@ -452,11 +446,6 @@ fn is_loopback(url: &str) -> bool {
     ["127.0.0.1", "localhost", "[::1]"]
         .iter()
         .any(|near| host == *near || host.strip_prefix(near).is_some_and(|rest| rest.starts_with(':')))
-}
-
-/// The pairs of `Key=Value;Key=Value`.
-fn connection_string(text: &str) -> Vec<(String, String)> {
-    text.split(';').filter_map(|pair| pair.split_once('=')).map(|(key, value)| (key.trim().to_string(), value.trim().to_string())).collect()
 }
 
 #[cfg(test)]

@@ -45,9 +45,9 @@ const HEAD: u64 = 256 << 10;
 /// How often a value is read that others replace meanwhile.
 const READINGS: usize = 5;
 
-/// The endpoint that the profile says which these options lead to.
-pub(super) fn endpoint_of_profile(options: &RemoteOptions, env: &dyn Fn(&str) -> Option<String>) -> Option<String> {
-    profile::of(options, env).ok()?.endpoint
+/// The endpoint and the region that the profile says which these options lead to.
+pub(super) fn of_profile(options: &RemoteOptions, env: &dyn Fn(&str) -> Option<String>) -> (Option<String>, Option<String>) {
+    profile::of(options, env).map_or((None, None), |profile| (profile.endpoint, profile.region))
 }
 
 /// A place in an object store. Thread-safe. A child of `fork` makes connections and threads of its own.
