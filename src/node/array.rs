@@ -412,14 +412,16 @@ impl Array {
 
     /// The state of a document that was just read or written.
     pub(super) fn state_of(&self, mut meta: ArrayMeta) -> Result<ArrayState> {
+        // Before it is asked whether what waits is lost: a loss in between is one of this state, too.
+        let growths = self.growths().as_of_now();
         let before = self.state();
-        if before.check_there().is_err() {
+        if before.is_lost() {
             // What waits of an array that was replaced is not for the new one.
             self.0.kept_parts().iter().for_each(|kept| kept.lose());
         }
         meta.keep_registered(&before.meta);
         let handling = Handling { before: Some(before), ..self.0.now.handling(Handling::clone) };
-        let state = ArrayState::new(&self.0.store, &self.0.path, meta, &handling)?;
+        let state = ArrayState::new(&self.0.store, &self.0.path, meta, &handling)?.knowing(growths);
         Ok(state.counting(&self.0.stats).at_home_of(&self.state()))
     }
 

@@ -2,12 +2,14 @@
 //! Specification: v2, "Groups"; v3 core, "Group metadata", "Operations".
 
 use super::lookup::{self, find, find_bare};
+use super::lost::Leaving;
 use super::stored::StoredDocument;
-use super::{NodeKind, Store, above, document, draft, in_use, known_groups, lost, marker, path, upkeep};
+use super::{NodeKind, Store, above, document, draft, in_use, known_groups, marker, path, upkeep};
 use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::limits::MAX_DOCUMENT;
 use crate::metadata::{Format, Map, v2, v3};
 use crate::store::{Condition, StorageExt};
+use std::cell::RefCell;
 use std::ops::ControlFlow;
 
 /// What errors of [`ErrorKind::Exists`] say to callers of the library. The program names its options instead.
@@ -125,11 +127,9 @@ fn refuse_array(store: &Store, above: &str, found: &StoredDocument) -> Result<()
 /// it said of the nodes below: the same call goes on with what is left, which an absent group would hide from it. An array loses its document first, and
 /// a marker says that what is left of it is no file of a user.
 fn erase_all(store: &Store, path: &str) -> Result<()> {
+    let leaving = Leaving::new(store, path);
     let erased = erase_keys(store, path);
-    // What fails behind the documents leaves no node, either.
-    if erased.is_ok() || matches!(is_in_the_way(store, path), Ok(false)) {
-        lost::tell(store, path);
-    }
+    leaving.end(erased.is_ok());
     erased
 }
 
@@ -142,14 +142,12 @@ fn erase_keys(store: &Store, path: &str) -> Result<()> {
     if has_names && !path.is_empty() {
         upkeep::after_change(store, &[], Some(path))?;
         note_documents(store, path);
-        lost::tell(store, path);
         return shared.erase_prefix(&prefix).map_err(|e| e.at_key(prefix));
     }
     let below = if has_names || !shared.capabilities().listable { Vec::new() } else { documents_below(store, &prefix)? };
     if !below.is_empty() || (has_names && may_hold_nodes(store, path)?) {
         upkeep::after_change(store, &[], Some(path))?;
         let own = empty_group(store, path)?;
-        lost::tell(store, path);
         for key in &below {
             shared.erase(key).map_err(|e| e.at_key(key))?;
             store.note_document(key);
@@ -158,7 +156,6 @@ fn erase_keys(store: &Store, path: &str) -> Result<()> {
         erase_documents(store, path)?;
     } else {
         marker::put(store, path, marker::COPY, &[("from", "".into())])?;
-        lost::tell(store, path);
         // One by one in a folder, whose order is any; elsewhere keys go in their order, chunks before the marker.
         if has_names { erase_around(store, path, marker::COPY)? } else { erase_documents(store, path)? }
     }
@@ -204,9 +201,10 @@ fn empty_group(store: &Store, path: &str) -> Result<&'static str> {
 
 /// Removes a node and all below it, but for one key directly below: what that tells of the place is true whenever this ends.
 pub(super) fn erase_around(store: &Store, path: &str, kept: &str) -> Result<()> {
-    erase_documents(store, path)?;
-    lost::tell(store, path);
-    erase_below(store, &path::prefix(path), kept)
+    let leaving = Leaving::new(store, path);
+    let erased = erase_documents(store, path).and_then(|()| erase_below(store, &path::prefix(path), kept));
+    leaving.end(erased.is_ok());
+    erased
 }
 
 /// Removes what an interrupted call that began at a place has made there, which has no document of its own yet, but for the key that says so.
@@ -387,23 +385,25 @@ pub(super) fn is_in_the_way(store: &Store, path: &str) -> Result<bool> {
 /// store cannot do that. Consolidated metadata above it say nothing of either meanwhile: the old ones would make the new data look like
 /// the old.
 pub(super) fn replace<M>(store: &Store, path: &str, mut publish: impl FnMut(&Store, &str) -> Result<M>) -> Result<Option<M>> {
-    let mut made = None;
-    let replaced = store.shared().replace_prefix(&path::prefix(path), &mut |beside| {
+    let (mut made, leaving) = (None, RefCell::new(None));
+    let mut build = |beside| {
         made = Some(publish(&store.beside(beside), "")?);
         // That may have taken hours.
         in_use::refuse(store, path)?;
         upkeep::after_change(store, &[], Some(path))?;
         // Writes that are under way would go on in the new one.
-        lost::tell(store, path);
+        leaving.replace(Some(Leaving::new(store, path)));
         Ok(())
-    });
+    };
+    let mut tell = || leaving.borrow().iter().for_each(Leaving::is_gone);
+    let replaced = store.shared().replace_prefix(&path::prefix(path), &mut build, &mut tell);
+    if let (Err(_), Some(leaving)) = (&replaced, leaving.take()) {
+        leaving.end(false);
+    }
     // What could not be replaced is told of again. The error is the one to tell.
     let replaced = replaced.inspect_err(|_| drop(upkeep::add_missed(store, path)));
     let replaced = replaced.map_err(|e| if e.key().is_some() { e } else { e.at_key(path) })?;
     note_documents(store, path);
-    if replaced {
-        lost::tell(store, path);
-    }
     Ok(made.filter(|_| replaced))
 }
 

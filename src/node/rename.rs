@@ -1,8 +1,9 @@
 //! Giving a node another path in its store, with all below it.
 
 use super::lookup::require;
+use super::lost::Leaving;
 use super::walk::{self, ListedGroup, Wanted};
-use super::{Create, NodeKind, Store, copy, document, hierarchy, in_use, lost, path, upkeep};
+use super::{Create, NodeKind, Store, copy, document, hierarchy, in_use, path, upkeep};
 use crate::error::Result;
 use crate::metadata::Format;
 
@@ -25,7 +26,12 @@ impl Store {
         let moved = self.move_node((&path, &to_path), found.format, changed);
         // A node that stays where it was is told of there again. The error is the one to tell.
         let copied = !moved.inspect_err(|_| drop(upkeep::add_missed(self, &path)))?;
-        if copied { self.erase_node(&path) } else { Ok(()) }
+        if !copied {
+            return Ok(());
+        }
+        // What is written from now on is not in the copy.
+        let _leaving = Leaving::new(self, &path);
+        self.erase_node(&path)
     }
 
     /// Moves the keys of a node, or copies them where they cannot be moved; returns whether they were moved. `changed` are groups that were made.
@@ -37,12 +43,13 @@ impl Store {
             upkeep::catch_up(self)?;
             // From here on nothing says any more that it is where it was.
             upkeep::after_change(self, &[], Some(path))?;
-            let moved = self.shared().rename_prefix(&path::prefix(path), &path::prefix(to_path))?;
             // What is written from now on would be left in a folder of the old name.
-            if moved {
-                lost::tell(self, path);
+            let leaving = Leaving::new(self, path);
+            let moved = self.shared().rename_prefix(&path::prefix(path), &path::prefix(to_path));
+            if !matches!(moved, Ok(false)) {
+                leaving.end(moved.is_ok());
             }
-            moved
+            moved?
         };
         if !moved {
             upkeep::after_change(self, &changed, None)?;

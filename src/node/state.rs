@@ -219,6 +219,11 @@ impl ArrayState {
         })
     }
 
+    /// Whether the array was lost since the state was made.
+    pub fn is_lost(&self) -> bool {
+        self.growths.is_lost()
+    }
+
     /// Refuses to change an array that this process has erased or replaced since its document was read. Errors: `State`.
     pub fn check_there(&self) -> Result<()> {
         self.growths.check_there(|| match &self.bound {

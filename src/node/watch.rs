@@ -91,7 +91,7 @@ impl Array {
 
     /// Whether nothing is stored by this handle, because the array was renamed, erased or replaced.
     pub fn is_lost(&self) -> bool {
-        self.check_there().is_err()
+        self.state().is_lost()
     }
 
     /// Looks at the document again where the handle knows it from consolidated metadata only and the store can be written: before a call that

@@ -216,6 +216,8 @@ struct GrowthCounts {
     ended: AtomicU64,
     cuts: AtomicU64,
     losses: AtomicU64,
+    /// How many calls are taking the array away.
+    leaving: AtomicU64,
     /// The lengths of the dimensions, once the array was cut.
     shape: ForkPreserved<Dims>,
 }
@@ -255,9 +257,30 @@ impl Growths {
         self.by_now.losses.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// Refuses what would change an array, at `place`, that was lost since its state was made. Errors: `State`.
+    /// Notes that a call begins to take the array away: nothing is stored until it has lost it, or has failed and stays.
+    pub fn leave(&self) {
+        self.by_now.leaving.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// Notes the end of a call that began to take the array away.
+    pub fn stay(&self) {
+        self.by_now.leaving.fetch_sub(1, Ordering::AcqRel);
+    }
+
+    /// Returns whether a call is taking the array away.
+    pub fn is_leaving(&self) -> bool {
+        self.by_now.leaving.load(Ordering::Acquire) > 0
+    }
+
+    /// Returns whether the array was lost since its state was made.
+    pub fn is_lost(&self) -> bool {
+        self.by_now.losses.load(Ordering::Acquire) != self.known_losses
+    }
+
+    /// Refuses what would change an array, at `place`, that was lost since its state was made, or is being taken away. Errors: `State`.
     pub fn check_there(&self, place: impl FnOnce() -> String) -> Result<()> {
-        if self.by_now.losses.load(Ordering::Acquire) == self.known_losses {
+        // In this order: a call that takes it away notes the loss first.
+        if !self.is_leaving() && !self.is_lost() {
             return Ok(());
         }
         let place = place();

@@ -134,8 +134,8 @@ impl dyn Storage + '_ {
     }
 
     /// Replaces all keys of a prefix ([`LocalFiles::replace_prefix`](super::LocalFiles::replace_prefix)).
-    pub fn replace_prefix(&self, prefix: &str, build: &mut dyn FnMut(SharedStore) -> Result<()>) -> Result<bool> {
-        self.files().map_or(Ok(false), |files| files.replace_prefix(prefix, build))
+    pub fn replace_prefix(&self, prefix: &str, build: &mut dyn FnMut(SharedStore) -> Result<()>, done: &mut dyn FnMut()) -> Result<bool> {
+        self.files().map_or(Ok(false), |files| files.replace_prefix(prefix, build, done))
     }
 
     /// Says that something in the folder of a prefix was made shorter ([`LocalFiles::note_cut`](super::LocalFiles::note_cut)).

@@ -327,8 +327,8 @@ pub trait LocalFiles {
 
     /// Makes the keys that `build` puts into an empty store all that there is below `prefix`, at once: readers and a kill see the keys from
     /// before or the new ones. `false`, and nothing done, if that is not possible. Where the file system cannot let folders change their
-    /// names, there is nothing for a moment.
-    fn replace_prefix(&self, prefix: &str, build: &mut dyn FnMut(SharedStore) -> Result<()>) -> Result<bool>;
+    /// names, there is nothing for a moment. `done` is called at the moment of the change, before the old keys are removed, which may take long.
+    fn replace_prefix(&self, prefix: &str, build: &mut dyn FnMut(SharedStore) -> Result<()>, done: &mut dyn FnMut()) -> Result<bool>;
 
     /// Fails where something below `prefix` may not be removed, which erasing it would find, too: what is told elsewhere of the keys there is
     /// changed before they go.

@@ -220,10 +220,10 @@ impl LocalFiles for PrefixStore {
         self.inner.rename_prefix(&self.prefix_inside(from)?, &self.prefix_inside(to)?)
     }
 
-    fn replace_prefix(&self, prefix: &str, build: &mut dyn FnMut(SharedStore) -> Result<()>) -> Result<bool> {
+    fn replace_prefix(&self, prefix: &str, build: &mut dyn FnMut(SharedStore) -> Result<()>, done: &mut dyn FnMut()) -> Result<bool> {
         // What is hidden would have its own name in the new one.
         let hides = prefix.is_empty() && !self.hides.is_empty();
-        if hides { Ok(false) } else { self.inner.replace_prefix(&self.prefix_inside(prefix)?, build) }
+        if hides { Ok(false) } else { self.inner.replace_prefix(&self.prefix_inside(prefix)?, build, done) }
     }
 
     fn check_erase(&self, prefix: &str) -> Result<()> {

@@ -99,8 +99,8 @@ impl LocalFiles for Counting {
     fn rename_prefix(&self, from: &str, to: &str) -> Result<bool> {
         self.files("rename_prefix").rename_prefix(from, to)
     }
-    fn replace_prefix(&self, prefix: &str, build: &mut dyn FnMut(SharedStore) -> Result<()>) -> Result<bool> {
-        self.files("replace_prefix").replace_prefix(prefix, build)
+    fn replace_prefix(&self, prefix: &str, build: &mut dyn FnMut(SharedStore) -> Result<()>, done: &mut dyn FnMut()) -> Result<bool> {
+        self.files("replace_prefix").replace_prefix(prefix, build, done)
     }
     fn check_erase(&self, prefix: &str) -> Result<()> {
         self.files("check_erase").check_erase(prefix)
@@ -144,7 +144,7 @@ const USES: &[(&str, Use)] = &[
     ("flush", |s| s.flush().unwrap()),
     ("erase_keys", |s| assert!(s.erase("p/k").unwrap())),
     ("rename_prefix", |s| assert!(s.rename_prefix("p/", "q/").is_ok())),
-    ("replace_prefix", |s| assert!(s.replace_prefix("q/", &mut |new| new.put("k", &[b"3"], Condition::None)).is_ok())),
+    ("replace_prefix", |s| assert!(s.replace_prefix("q/", &mut |new| new.put("k", &[b"3"], Condition::None), &mut || ()).is_ok())),
     ("check_erase", |s| s.check_erase("q/").unwrap()),
     ("erase_keys", |s| s.erase_prefix("p/").unwrap()),
     ("describe", |s| assert!(!s.describe().is_empty())),

@@ -17,7 +17,12 @@ use std::sync::Arc;
 
 impl LocalStore {
     /// Does what [`super::LocalFiles::replace_prefix`] says, for the folder of a prefix; empty: the store's own.
-    pub(super) fn replace_folder(&self, folder: &str, build: &mut dyn FnMut(SharedStore) -> Result<()>) -> Result<bool> {
+    pub(super) fn replace_folder(
+        &self,
+        folder: &str,
+        build: &mut dyn FnMut(SharedStore) -> Result<()>,
+        done: &mut dyn FnMut(),
+    ) -> Result<bool> {
         // What leads to the store may be a link; what leads to a folder in it is replaced itself.
         let there = if folder.is_empty() { self.root.canonicalize().ok() } else { Some(self.root.join(folder)) };
         let Some((there, beside)) = there.and_then(|there| place_of(&there, Purpose::Replaced).map(|beside| (there, beside))) else {
@@ -46,9 +51,8 @@ impl LocalStore {
         // The old one gets the name of a place: who sweeps those of killed writers leaves it alone while it is locked.
         let own = if cfg!(windows) { None } else { os::open(CWD, &old, libc::O_RDONLY | libc::O_DIRECTORY | libc::O_NOFOLLOW, 0).ok() };
         let locked = own.filter(|fd| os::lock_folder(fd.as_fd()).is_ok());
-        let made = made.map(|()| exchange(&old, &new));
-        match made {
-            Ok(Ok(())) => {}
+        match made.map(|()| exchange(&old, &new)) {
+            Ok(Ok(())) => done(),
             Ok(Err(e)) => return remove_tree(beside).and_then(|()| cannot(e.error("replace the folder"))),
             Err(e) => {
                 // The error is the one to tell; what cannot be removed now is removed by the next call.
@@ -261,7 +265,7 @@ mod tests {
 
     fn replace(store: &LocalStore, prefix: &str) -> Result<bool> {
         let folder = prefix.trim_end_matches('/');
-        store.replace_folder(folder, &mut |new| new.put("new", &[b"2"], Condition::Absent))
+        store.replace_folder(folder, &mut |new| new.put("new", &[b"2"], Condition::Absent), &mut || ())
     }
 
     #[test]
@@ -387,20 +391,28 @@ mod tests {
         one.put("k", &[b"1"], Condition::None).unwrap();
         let (begun, begins) = std::sync::mpsc::channel();
         std::thread::scope(|threads| {
-            let first = one.replace_folder("", &mut |new| {
-                new.put("half", &[b"2"], Condition::Absent)?;
-                let (begun, other) = (begun.clone(), &other);
-                threads.spawn(move || {
-                    let second = other.replace_folder("", &mut |new| {
-                        begun.send(()).unwrap();
-                        new.put("k", &[b"3"], Condition::Absent)
+            let first = one.replace_folder(
+                "",
+                &mut |new| {
+                    new.put("half", &[b"2"], Condition::Absent)?;
+                    let (begun, other) = (begun.clone(), &other);
+                    threads.spawn(move || {
+                        let second = other.replace_folder(
+                            "",
+                            &mut |new| {
+                                begun.send(()).unwrap();
+                                new.put("k", &[b"3"], Condition::Absent)
+                            },
+                            &mut || (),
+                        );
+                        assert!(second.unwrap());
                     });
-                    assert!(second.unwrap());
-                });
-                // The other one builds at the same place: it waits for as long as this one is there.
-                assert!(begins.recv_timeout(std::time::Duration::from_millis(300)).is_err());
-                new.put("k", &[b"2"], Condition::Absent)
-            });
+                    // The other one builds at the same place: it waits for as long as this one is there.
+                    assert!(begins.recv_timeout(std::time::Duration::from_millis(300)).is_err());
+                    new.put("k", &[b"2"], Condition::Absent)
+                },
+                &mut || (),
+            );
             assert!(first.unwrap());
         });
         assert_eq!((names(&top), names(&top.join("s"))), (names_of(&["s"]), names_of(&["k"])));

@@ -363,9 +363,9 @@ impl LocalFiles for LocalStore {
         self.rename_folder((from, check_prefix(from)?), (to, check_prefix(to)?))
     }
 
-    fn replace_prefix(&self, prefix: &str, build: &mut dyn FnMut(SharedStore) -> Result<()>) -> Result<bool> {
+    fn replace_prefix(&self, prefix: &str, build: &mut dyn FnMut(SharedStore) -> Result<()>, done: &mut dyn FnMut()) -> Result<bool> {
         self.check_writable()?;
-        self.replace_folder(check_prefix(prefix)?, build)
+        self.replace_folder(check_prefix(prefix)?, build, done)
     }
 
     fn check_erase(&self, prefix: &str) -> Result<()> {

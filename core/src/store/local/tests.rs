@@ -274,7 +274,7 @@ fn the_user_of_a_folder_keeps_it_when_one_of_its_list_locks_or_replaces_somethin
             let users = as_another(|| {
                 let (store, mut held) = (folder.store(SyncMode::None), None);
                 if is_replaced {
-                    assert!(store.replace_prefix("d/", &mut |new| new.put("k", &[b"2"], Condition::None)).unwrap());
+                    assert!(store.replace_prefix("d/", &mut |new| new.put("k", &[b"2"], Condition::None), &mut || ()).unwrap());
                 } else {
                     held = store.lock_key("d/", "d/k", LockUse::Rare).unwrap();
                 }
@@ -388,7 +388,7 @@ fn what_may_not_be_emptied_keeps_its_name_and_all_that_is_in_it() {
                 allow(modes);
                 let mut build = |new: SharedStore| new.put("k", &[b"2"], Condition::None);
                 let done = as_another(|| match is_replaced {
-                    true => folder.store(SyncMode::None).replace_prefix(prefix, &mut build).map(|_| ()),
+                    true => folder.store(SyncMode::None).replace_prefix(prefix, &mut build, &mut || ()).map(|_| ()),
                     false => folder.store(SyncMode::None).erase_prefix(prefix),
                 });
                 allow([0o777; 3]);
