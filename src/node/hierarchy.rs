@@ -1,7 +1,7 @@
 //! The tree around a node: ancestor groups on creation, what is in the way there, and erasing.
 //! Specification: v2, "Groups"; v3 core, "Group metadata", "Operations".
 
-use super::lookup::{self, find, find_bare};
+use super::lookup::{self, find, find_bare, is_in_the_way};
 use super::lost::Leaving;
 use super::stored::StoredDocument;
 use super::{NodeKind, Store, above, document, draft, in_use, known_groups, marker, path, upkeep};
@@ -370,15 +370,6 @@ pub(super) fn clear(store: &Store, path: &str) -> Result<bool> {
         erase_all(store, path)?;
     }
     Ok(there)
-}
-
-/// Whether there is a node at `path`, be it one that cannot be understood.
-pub(super) fn is_in_the_way(store: &Store, path: &str) -> Result<bool> {
-    match find(store, path) {
-        Ok(found) => Ok(found.is_some()),
-        Err(e) if lookup::is_misunderstood(&e) => Ok(true),
-        Err(e) => Err(e),
-    }
 }
 
 /// Replaces the node at `path`, with all below it, by the one that `publish` makes at the root of another store: at once, or `None` where the

@@ -187,6 +187,15 @@ fn with_attributes(store: &Store, path: &str, found: Result<Option<StoredDocumen
     Ok(found)
 }
 
+/// Whether there is a node at `path`, be it one that cannot be understood.
+pub(super) fn is_in_the_way(store: &Store, path: &str) -> Result<bool> {
+    match find(store, path) {
+        Ok(found) => Ok(found.is_some()),
+        Err(e) if is_misunderstood(&e) => Ok(true),
+        Err(e) => Err(e),
+    }
+}
+
 /// Whether an error says that a document is there but cannot be understood (rather than that it cannot be had, as where the system refuses
 /// its name as too long).
 pub(super) fn is_misunderstood(e: &Error) -> bool {

@@ -2,7 +2,7 @@
 //! of before would be left behind, or be taken for the new node's. Other processes are not told; a program that finds out calls its handles lost.
 
 use super::store_options::PlaceOf;
-use super::{Store, hierarchy};
+use super::{Store, lookup};
 use crate::engine::Growths;
 use crate::fork::{ForkPreserved, Lazy};
 use std::sync::{Arc, Weak};
@@ -66,7 +66,7 @@ impl Leaving<'_> {
 
     /// Ends with a call that is done, or has failed: then arrays that are still there stay. What was opened meanwhile may have been made meanwhile.
     pub fn end(self, is_done: bool) {
-        let is_there = |open: &OpenArray| matches!(hierarchy::is_in_the_way(&open.store, &open.path), Ok(true));
+        let is_there = |open: &OpenArray| matches!(lookup::is_in_the_way(&open.store, &open.path), Ok(true));
         let told = self.told.iter().filter(|open| is_done || !is_there(open));
         told.for_each(|open| open.growths.lose());
         let others = open_within(self.store, self.path).into_iter().filter(|open| !open.growths.is_leaving() && !is_there(open));

@@ -1,7 +1,7 @@
 //! The place of a copy. What is overwritten stays until the copy is whole, where the store can replace a node; elsewhere the place is cleared first,
 //! and marked until the copy is whole, so that the same call completes one that was cut short, and nothing of what was there shows in it.
 
-use super::{Create, Store, document, hierarchy, in_use, marker, path, upkeep};
+use super::{Create, Store, document, hierarchy, in_use, lookup, marker, path, upkeep};
 use crate::error::{Result, bail, err};
 use crate::metadata::Value;
 use crate::store::StorageExt;
@@ -20,7 +20,7 @@ pub(super) fn fill<T>(
     copy: &mut dyn FnMut(&Store, &str) -> Result<T>,
 ) -> Result<(T, bool)> {
     let _lock = document::lock_place(to, place)?;
-    if how == Create::Overwrite && hierarchy::is_in_the_way(to, place)? {
+    if how == Create::Overwrite && lookup::is_in_the_way(to, place)? {
         in_use::refuse(to, place)?;
         if let Some(made) = hierarchy::replace(to, place, &mut *copy)? {
             return Ok((made, true));
@@ -41,7 +41,7 @@ fn begin(source: &str, (to, place): (&Store, &str), how: Create) -> Result<bool>
     }
     let capabilities = to.shared().capabilities();
     let interrupted = capabilities.erasable && was_interrupted(to, place, (source, how))?;
-    let replaced = hierarchy::is_in_the_way(to, place)?;
+    let replaced = lookup::is_in_the_way(to, place)?;
     if !replaced && !interrupted && capabilities.listable {
         let listing = to.shared().list_dir(&path::prefix(place))?;
         if !listing.keys.is_empty() || !listing.prefixes.is_empty() {
