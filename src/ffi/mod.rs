@@ -233,7 +233,7 @@ fn begin_with_memory(name: &str) -> Result<()> {
 }
 
 /// Whether a function is called without memory, too: it ends what was begun or frees it, tells of a failure or of the library, gives a value and no
-/// status, or says what became of work that uses the caller's memory.
+/// status, reads or sets what a handle does (`"lost"` among that, which a rank is told by another one), or says what became of work that uses the caller's memory.
 fn goes_on(name: &str) -> bool {
     let name = name.strip_prefix("ozarr_").unwrap_or(name);
     let ends = ["_close", "_free", "_cancel"].iter().any(|end| name.ends_with(end));
@@ -242,7 +242,7 @@ fn goes_on(name: &str) -> bool {
 }
 
 /// Further functions that are called without memory, by their names behind `ozarr_`.
-const ALWAYS: [&str; 13] = [
+const ALWAYS: [&str; 15] = [
     "abi_version",
     "array_node",
     "checkpoint_abandon",
@@ -252,6 +252,8 @@ const ALWAYS: [&str; 13] = [
     "last_error",
     "last_error_in",
     "last_error_info",
+    "node_get",
+    "node_set",
     "set_error",
     "shutdown",
     "status_name",
