@@ -48,9 +48,9 @@ pub struct Appender {
     known: Option<Published>,
     /// On which the document that was looked at last may be replaced.
     condition: Condition,
-    /// The document as it was when chunks were stored, in stores where it is replaced on a condition: it need not be looked at again.
+    /// The document as it was when chunks were stored, where it is replaced on a condition: it need not be looked at again.
     looked: Option<Arc<ArrayState>>,
-    /// Keeps other appenders from storing the same chunks, where the store has no locks.
+    /// Keeps other appenders away, where the store has no locks.
     claim: Claim,
 }
 
@@ -471,11 +471,9 @@ impl Appender {
     fn store_document(&mut self, end: u64, text: &[u8]) -> Result<()> {
         // Making steps durable takes time, in which this process may have put another array in the place.
         self.first.check_there()?;
-        self.doubtful = Some(end);
         let stored = document::publish_text(self.array.store(), &self.array.document_key(), text, MAX_DOCUMENT, self.condition);
-        if swap::is_overtaken(&**self.array.store().shared(), &stored) && !swap::is_unsure(&stored) {
-            self.doubtful = None;
-        }
+        let is_unsure = !swap::is_overtaken(&**self.array.store().shared(), &stored) || swap::is_unsure(&stored);
+        self.doubtful = is_unsure.then_some(end);
         stored
     }
 }

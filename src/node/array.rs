@@ -9,8 +9,7 @@ use super::stored::StoredDocument;
 use super::waiting::MayWait;
 use super::{Attributes, NodeKind, Spec, Store, lookup, path};
 use crate::counting;
-use crate::dtype::DataType;
-use crate::dtype::fill::Fill;
+use crate::dtype::{DataType, fill::Fill};
 use crate::engine::stats::Counters;
 use crate::engine::{
     self, ArrayCache, BoundArray, Changes, ChunkCache, CoordinateSelection, Growing, Growths, Memory, Selection, WriteBack,

@@ -1,7 +1,6 @@
 //! Arrays that are open while this process erases them, renames them, or puts another node in their place: what is stored later through the handles
 //! of before would be left behind, or be taken for the new node's. Other processes are not told; a program that finds out calls its handles lost.
 
-use super::store_options::PlaceOf;
 use super::{Store, lookup};
 use crate::engine::Growths;
 use crate::fork::{ForkPreserved, Lazy};
@@ -12,8 +11,6 @@ static OPEN: Lazy<ForkPreserved<Vec<Weak<OpenArray>>>> = Lazy::new(ForkPreserved
 
 /// What an array is found by as long as it is open.
 pub(super) struct OpenArray {
-    place: String,
-    of: PlaceOf,
     store: Store,
     path: String,
     growths: Growths,
@@ -22,8 +19,7 @@ pub(super) struct OpenArray {
 impl OpenArray {
     /// Notes that the array at `path` is open until the result is dropped.
     pub fn new(store: &Store, path: &str, growths: &Growths) -> Arc<OpenArray> {
-        let (place, of) = (store.place(path), store.place_of());
-        let open = Arc::new(OpenArray { place, of, store: store.clone(), path: path.to_string(), growths: growths.clone() });
+        let open = Arc::new(OpenArray { store: store.clone(), path: path.to_string(), growths: growths.clone() });
         OPEN.get().write(|all| {
             // Now and then, so that opening many arrays takes no longer for each.
             if all.len().is_power_of_two() {
@@ -39,7 +35,7 @@ impl OpenArray {
     /// Whether the array is at the place, or below it, of a node at `path` of `store`, by whichever links either store was opened.
     fn is_within(&self, (store, path): (&Store, &str), place: &str) -> bool {
         let real = || self.store.real_place(&self.path).zip(store.real_place(path)).is_some_and(|(own, place)| own.starts_with(&place));
-        self.place.starts_with(place) || (!self.store.is_same_as(store) && real())
+        self.store.place(&self.path).starts_with(place) || (!self.store.is_same_as(store) && real())
     }
 }
 
@@ -84,7 +80,7 @@ impl Drop for Leaving<'_> {
 fn open_within(store: &Store, path: &str) -> Vec<Arc<OpenArray>> {
     let (place, of) = (store.place(path), store.place_of());
     let all: Vec<Arc<OpenArray>> = OPEN.get().read(|all| all.iter().filter_map(Weak::upgrade).collect());
-    all.into_iter().filter(|open| open.of.is_one_with(&of) && open.is_within((store, path), &place)).collect()
+    all.into_iter().filter(|open| open.store.place_of().is_one_with(&of) && open.is_within((store, path), &place)).collect()
 }
 
 #[cfg(test)]
