@@ -355,7 +355,7 @@ mod tests {
         let open = || LocalStore::open(&top.0.join("s"), true, SyncMode::None).unwrap();
         let (store, other) = (open(), open());
         put(&store, "c/0", b"1");
-        assert!(other.replace_folder("", &mut |new| new.put("c/0", &[b"2"], Condition::Absent)).unwrap());
+        assert!(other.replace_folder("", &mut |new| new.put("c/0", &[b"2"], Condition::Absent), &mut || ()).unwrap());
         assert!(store.erase_keys(Keys::One("c/0")).unwrap());
         assert_eq!(value(&other, "c/0"), None);
         assert!(!store.erase_keys(Keys::One("c/0")).unwrap());
