@@ -159,8 +159,19 @@ impl ArrayState {
         }
     }
 
-    /// Returns this state, which knows of these growths.
-    pub fn knowing(mut self, growths: Growths) -> ArrayState {
+    /// Returns this state, which knows of these growths; of losses those that it knew.
+    pub fn knowing(self, growths: Growths) -> ArrayState {
+        let losses = self.growths.clone();
+        self.counted(growths.with_losses_of(&losses))
+    }
+
+    /// Returns this state for a handle to which the array is lost if it is lost to `known`, whatever is there by now.
+    pub fn lost_as(self, known: &ArrayState) -> ArrayState {
+        let growths = self.growths.clone();
+        self.counted(growths.with_losses_of(&known.growths))
+    }
+
+    fn counted(mut self, growths: Growths) -> ArrayState {
         self.growths = growths.clone();
         self.with(|bound| bound.growths = growths)
     }

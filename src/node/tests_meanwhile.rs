@@ -458,3 +458,22 @@ fn what_waits_to_be_stored_by_codecs_that_are_not_known_is_lost_with_its_array()
     assert_eq!(kind(array.flush()), ErrorKind::State);
     assert_eq!(stored(&array), [0; 8]);
 }
+
+#[test]
+fn a_handle_of_an_array_that_was_replaced_waits_for_growth_and_is_none_of_the_new_one() {
+    let folder = Folder::new("lost-waits");
+    for store in [&folder.1, &tests::memory()] {
+        let array = Array::create(store, "a", &spec(&[8], &[4]), Create::New).unwrap();
+        let new = Array::create(store, "a", &spec(&[12], &[4]), Create::Overwrite).unwrap();
+        for length in [12, 16] {
+            new.resize(&[length], false).unwrap();
+            assert_eq!(array.wait_growth(0, 8, std::time::Duration::ZERO).unwrap(), length);
+            assert_eq!(array.shape()[..], [length]);
+            assert_eq!([write_box(&array, &[0], &[1], 6), array.resize(&[4], false)].map(kind), [ErrorKind::State; 2]);
+            assert!(array.is_lost());
+        }
+        array.refresh().unwrap();
+        write_box(&array, &[0], &[1], 6).and_then(|()| array.attributes().set("a", 1.into())).unwrap();
+        assert_eq!(stored(&new)[0], 6);
+    }
+}

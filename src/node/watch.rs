@@ -46,16 +46,15 @@ impl Pauses {
 impl Array {
     /// Reads the documents again: shape, attributes and all else of this handle are what they say now.
     pub fn refresh(&self) -> Result<()> {
-        self.take_fresh(|fresh| self.attributes().renew(own_attributes(fresh)))
+        self.take_fresh(|fresh, _| self.attributes().renew(own_attributes(&fresh)).map(|()| fresh))
     }
 
-    /// Reads the document again, and uses it from now on unless `check` refuses it. Where another thread gives the handle a state meanwhile,
-    /// which may be of a later document, it is read once more.
-    fn take_fresh(&self, check: impl Fn(&ArrayState) -> Result<()>) -> Result<()> {
+    /// Reads the document again, and uses what `take` makes of its state and the one before from now on. Where another thread gives the handle a state
+    /// meanwhile, which may be of a later document, it is read once more.
+    fn take_fresh(&self, take: impl Fn(ArrayState, &ArrayState) -> Result<ArrayState>) -> Result<()> {
         loop {
             let seen = self.state();
-            let fresh = self.read_fresh(self.format())?;
-            check(&fresh)?;
+            let fresh = take(self.read_fresh(self.format())?, &seen)?;
             if self.set_state_after(&seen, self.telling_of(fresh)) {
                 return Ok(());
             }
@@ -99,7 +98,7 @@ impl Array {
     pub fn renew_listed(&self) -> Result<()> {
         if self.is_listed() && self.store().check_writable().is_ok() {
             self.state().check_there()?;
-            self.take_fresh(|_| Ok(()))?;
+            self.take_fresh(|fresh, known| Ok(fresh.lost_as(known)))?;
         }
         Ok(())
     }
@@ -143,10 +142,11 @@ impl Array {
             let mark = if near { store.stamp(&key).map_err(|e| e.at_key(&key))? } else { None };
             if mark.is_none_or(|mark| Some(mark) != seen || !mark.is_settled()) {
                 let known = self.state();
-                let fresh = self.read_fresh(format)?;
+                // A handle that lost its array is none of the one that is there, unless it is refreshed.
+                let fresh = self.read_fresh(format)?.lost_as(&known);
                 length = length_of(&fresh.meta.shape, dim)?;
                 if fresh.meta.shape != known.meta.shape && !self.set_state_after(&known, self.telling_of(fresh)) {
-                    self.take_fresh(|_| Ok(()))?;
+                    self.take_fresh(|fresh, known| Ok(fresh.lost_as(known)))?;
                     length = length_of(&self.shape(), dim)?;
                 }
                 if length > beyond {

@@ -296,6 +296,11 @@ impl Growths {
         self.knowing(self.by_now.ended.load(Ordering::Acquire))
     }
 
+    /// These, of a state to which is lost what is lost to one of `other`.
+    pub fn with_losses_of(self, other: &Growths) -> Growths {
+        Growths { known_losses: other.known_losses, ..self }
+    }
+
     /// Those of the state that the growth under way makes.
     pub fn with_own(&self) -> Growths {
         self.knowing(self.by_now.begun.load(Ordering::Acquire))
