@@ -131,8 +131,15 @@ static void take(oz_var *var, ozarr_array *now) {
     oz_var_note_place(var);
 }
 
+/* Opens the array of a variable that could not be opened again behind a renaming of this program, if that is still where it was put. */
+static void open_renamed(oz_var *var) {
+    bool may = var->lost && !oz_var_made(var) && (!var->folder.inode || oz_var_in_folder(var));
+    if (may && !oz_var_open(var)) var->lost = false;
+}
+
 int oz_var_look(oz_var *var, int64_t *shape) {
     ozarr_array *now = NULL;
+    open_renamed(var);
     char *path = oz_var_path(var);
     int status = path ? oz_var_handle(var) : NC_ENOMEM;
     ozarr_status opened = status || !var->array ? OZARR_OK : ozarr_array_open_at(var->group->file->store, path, &now);

@@ -115,6 +115,7 @@ static int store_group(oz_group *group) {
     if (makes) note(&status, create_arrays(group));
     for (int i = 0; i < group->vars.count; i++) {
         oz_var *var = group->vars.items[i];
+        if (var->lost && var->dirty && stores && !oz_var_made(var) && !oz_var_is_there(var)) group->file->lost = true, var->dirty = false;
         if (oz_var_made(var) && !var->recreate && stores) note(&status, store_var(var));
         if (!stores) var->dirty = var->renamed = false;
     }
