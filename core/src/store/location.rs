@@ -85,13 +85,12 @@ impl Root {
                 Some(text) => Some(text.to_string()),
                 None => Some(format!("file:{}", percent_encode(path.as_os_str().as_encoded_bytes()))),
             },
-            // A name that looks like a URL follows its folder.
-            Root::Zip(path) => {
-                path.to_str().filter(|text| !text.starts_with("//")).map(|text| match text.starts_with(':') || scheme(text).is_some() {
-                    true => format!("zip:./{text}"),
-                    false => format!("zip:{text}"),
-                })
-            }
+            Root::Zip(path) => match path.to_str() {
+                // A name that looks like a URL follows its folder.
+                Some(text) if text.starts_with(':') || scheme(text).is_some() => Some(format!("zip:./{text}")),
+                Some(text) if !text.starts_with("//") => Some(format!("zip:{text}")),
+                _ => path.has_root().then(|| format!("zip://{}", percent_encode(path.as_os_str().as_encoded_bytes()))),
+            },
             Root::Remote(remote, _) => Some(remote.location()),
             Root::Memory(name) => Some(name).filter(|name| !name.is_empty()).map(|name| format!("memory:{name}")),
         }
@@ -378,6 +377,11 @@ mod tests {
             let root = parse(location).unwrap();
             assert_eq!(root.location().as_deref(), Some(told), "{location}");
             assert_eq!(parse(told).unwrap(), root, "{location}");
+        }
+        #[cfg(unix)]
+        for path in [&b"/d/\xff/x.zip"[..], b"//d/x.zip"] {
+            let root = Root::Zip(path_of(path.to_vec()).unwrap());
+            assert_eq!(parse(&root.location().unwrap()).unwrap(), root);
         }
         let archive = parse("file:run:1.zip").unwrap().location().unwrap();
         assert_eq!((archive.as_str(), parse(&archive).unwrap()), ("zip:./run:1.zip", Root::Zip(PathBuf::from("./run:1.zip"))));
