@@ -303,8 +303,8 @@ mod tests {
         assert!(refused.is_empty() && ending.len() > 30, "{refused:?}");
         others.retain(|name| goes_on(name));
         others.sort();
-        let beside = "answer_done answer_put answer_room answer_size answer_version last_error_info request_cancel request_error request_get_state \
-                      request_test request_wait requests_wait_all requests_wait_any set_error shutdown";
+        let beside = "answer_done answer_put answer_room answer_size answer_version last_error_info node_get node_set request_cancel request_error \
+                      request_get_state request_test request_wait requests_wait_all requests_wait_any set_error shutdown";
         assert_eq!(others, beside.split(' ').filter(|name| !name.is_empty()).map(|name| format!("ozarr_{name}")).collect::<Vec<_>>());
     }
 

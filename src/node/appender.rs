@@ -136,7 +136,7 @@ impl Appender {
         let mut shape = bound.shape.clone();
         shape[dim] = i64::MAX as u64;
         // Nobody else is behind the end.
-        let endless = Arc::new(BoundArray { shape, growths: Default::default(), write_back: Some(kept.clone()), ..(*bound).clone() });
+        let endless = Arc::new(BoundArray { shape, growths: bound.growths.endless(), write_back: Some(kept.clone()), ..(*bound).clone() });
         Ok(Appender {
             array: array.clone(),
             dim,

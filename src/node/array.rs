@@ -44,7 +44,7 @@ struct ArrayInner {
 impl MayWait for ArrayInner {
     fn store_if_there(&self) -> Result<()> {
         let state = self.now.state();
-        if state.check_there().is_err() { Ok(()) } else { self.store_waiting(&state, false) }
+        if state.is_lost() { Ok(()) } else { self.store_waiting(&state, false) }
     }
 }
 
@@ -403,8 +403,7 @@ impl Array {
         self.0.now.state()
     }
 
-    /// Tells writes of this handle that are under way, or begin now, that the array gets longer, until what is given is dropped: they keep what
-    /// they find behind the end that they know.
+    /// Tells writes of this handle, until what is given is dropped, that the array gets longer: they keep what they find behind the end that they know.
     pub(super) fn begin_growth(&self) -> Growing {
         self.growths().begin()
     }
@@ -420,15 +419,16 @@ impl Array {
         }
         meta.keep_registered(&before.meta);
         let handling = Handling { before: Some(before), ..self.0.now.handling(Handling::clone) };
-        let state = ArrayState::new(&self.0.store, &self.0.path, meta, &handling)?.knowing(growths);
+        let state = ArrayState::new(&self.0.store, &self.0.path, meta, &handling)?.counted(growths);
         Ok(state.counting(&self.0.stats).at_home_of(&self.state()))
     }
 
     /// The state in which an array that gets longer will be, which writes what is new.
     pub(super) fn grown_state_of(&self, meta: ArrayMeta) -> Result<ArrayState> {
-        let handling = Handling { before: Some(self.state()), ..self.0.now.handling(Handling::clone) };
+        let before = self.state();
+        let handling = Handling { before: Some(before.clone()), ..self.0.now.handling(Handling::clone) };
         let state = ArrayState::new(&self.0.store, &self.0.path, meta, &handling)?.knowing(self.growths().with_own());
-        Ok(state.counting(&self.0.stats).at_home_of(&self.state()))
+        Ok(state.lost_as(&before).counting(&self.0.stats).at_home_of(&before))
     }
 
     /// Uses that state, of the document itself, from now on, and gives it as what [`Array::state`] gives until it changes again; and the

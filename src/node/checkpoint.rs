@@ -6,6 +6,7 @@
 
 use super::attrs::CHECKPOINT;
 use super::begun::Mark;
+use super::lost::Leaving;
 use super::store::Unfinished;
 use super::stored::StoredDocument;
 use super::{Child, Create, Group, NodeKind, Store, document, hierarchy, kept, lookup, path, store_options::Consolidate, upkeep};
@@ -485,12 +486,15 @@ impl Group {
         upkeep::after_change(above, &paths, None)
     }
 
-    /// Gives up the checkpoint that was begun with this group, and removes what was written of it.
+    /// Gives up the checkpoint that was begun with this group, and removes what was written of it. The next one of that name is in the same place.
     pub fn abandon(&self) -> Result<()> {
         let Unfinished { store: above, path: place, mark, .. } = unfinished(self)?;
         if self.is_ours(above, place, mark.text())? == Some(false) {
             return Err(Group::taken(above, place));
         }
-        Checkpoints::new(above, path::parent(place).unwrap_or_default())?.remove_leftovers(place)
+        let leaving = Leaving::new(above, place);
+        let removed = Checkpoints::new(above, path::parent(place).unwrap_or_default()).and_then(|all| all.remove_leftovers(place));
+        leaving.end(removed.is_ok());
+        removed
     }
 }

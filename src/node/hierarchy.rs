@@ -127,13 +127,16 @@ fn refuse_array(store: &Store, above: &str, found: &StoredDocument) -> Result<()
 /// it said of the nodes below: the same call goes on with what is left, which an absent group would hide from it. An array loses its document first, and
 /// a marker says that what is left of it is no file of a user.
 fn erase_all(store: &Store, path: &str) -> Result<()> {
-    let leaving = Leaving::new(store, path);
-    let erased = erase_keys(store, path);
-    leaving.end(erased.is_ok());
+    let mut leaving = None;
+    let erased = erase_keys(store, path, &mut leaving);
+    if let Some(leaving) = leaving {
+        leaving.end(erased.is_ok());
+    }
     erased
 }
 
-fn erase_keys(store: &Store, path: &str) -> Result<()> {
+/// `leaving` is set before the first change that takes something away.
+fn erase_keys<'a>(store: &'a Store, path: &'a str, leaving: &mut Option<Leaving<'a>>) -> Result<()> {
     store.check_erasable()?;
     let (shared, prefix) = (store.shared(), path::prefix(path));
     let has_names = shared.files().is_some();
@@ -142,11 +145,13 @@ fn erase_keys(store: &Store, path: &str) -> Result<()> {
     if has_names && !path.is_empty() {
         upkeep::after_change(store, &[], Some(path))?;
         note_documents(store, path);
+        *leaving = Some(Leaving::new(store, path));
         return shared.erase_prefix(&prefix).map_err(|e| e.at_key(prefix));
     }
     let below = if has_names || !shared.capabilities().listable { Vec::new() } else { documents_below(store, &prefix)? };
     if !below.is_empty() || (has_names && may_hold_nodes(store, path)?) {
         upkeep::after_change(store, &[], Some(path))?;
+        *leaving = Some(Leaving::new(store, path));
         let own = empty_group(store, path)?;
         for key in &below {
             shared.erase(key).map_err(|e| e.at_key(key))?;
@@ -156,6 +161,7 @@ fn erase_keys(store: &Store, path: &str) -> Result<()> {
         erase_documents(store, path)?;
     } else {
         marker::put(store, path, marker::COPY, &[("from", "".into())])?;
+        *leaving = Some(Leaving::new(store, path));
         // One by one in a folder, whose order is any; elsewhere keys go in their order, chunks before the marker.
         if has_names { erase_around(store, path, marker::COPY)? } else { erase_documents(store, path)? }
     }

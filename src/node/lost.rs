@@ -4,6 +4,7 @@
 use super::{Store, lookup};
 use crate::engine::Growths;
 use crate::fork::{ForkPreserved, Lazy};
+use std::cell::Cell;
 use std::sync::{Arc, Weak};
 
 /// The arrays that are open.
@@ -62,7 +63,13 @@ impl Leaving<'_> {
 
     /// Ends with a call that is done, or has failed: then arrays that are still there stay. What was opened meanwhile may have been made meanwhile.
     pub fn end(self, is_done: bool) {
-        let is_there = |open: &OpenArray| matches!(lookup::is_in_the_way(&open.store, &open.path), Ok(true));
+        // Where the store does not answer it is not asked again for each: an array that may be gone is lost.
+        let answers = Cell::new(true);
+        let is_there = |open: &OpenArray| {
+            let found = answers.get().then(|| lookup::is_in_the_way(&open.store, &open.path));
+            answers.set(matches!(found, Some(Ok(_))));
+            matches!(found, Some(Ok(true)))
+        };
         let told = self.told.iter().filter(|open| is_done || !is_there(open));
         told.for_each(|open| open.growths.lose());
         let others = open_within(self.store, self.path).into_iter().filter(|open| !open.growths.is_leaving() && !is_there(open));

@@ -50,6 +50,7 @@ impl Array {
         let _locked = self.lock_to_reshape()?;
         swap::make(&**self.store().shared(), || {
             let (fresh, text, condition) = self.read_with_text(self.format())?;
+            self.check_there()?;
             let (old, shape) = (fresh.meta.shape.clone(), shape(&fresh.meta.shape, &text)?);
             check_shape(&shape, old.len())?;
             let next = self.reshaped(&fresh, &shape)?;
@@ -113,10 +114,10 @@ impl Array {
         self.end_cut()
     }
 
-    /// Makes dimension `dim` longer by `count` and writes the new slab from `memory`, whose strides are those of the array's
-    /// shape with `count` in the place of `dim`. The shape is published after the data: readers see whole slabs only. An array
-    /// that was lengthened elsewhere meanwhile is appended to where it ends now. In a store without locks the shape is published first, so that no
-    /// other process takes the same place: readers may see the fill value there for a moment. A shape that may still come has its data.
+    /// Makes dimension `dim` longer by `count` and writes the new slab from `memory`, whose strides are those of the array's shape with `count` in the
+    /// place of `dim`. The shape is published after the data: readers see whole slabs only. An array that was lengthened elsewhere meanwhile is appended
+    /// to where it ends now. In a store without locks the shape is published first, so that no other process takes the same place: readers may see the
+    /// fill value there for a moment. A shape that may still come has its data.
     ///
     /// # Safety
     /// As for [`engine::write`].
@@ -136,6 +137,7 @@ impl Array {
                 unsafe { self.append_in_place_taken(dim, count, &known, memory)? };
             } else {
                 let (fresh, text, condition) = self.read_with_text(format)?;
+                self.check_there()?;
                 let (old, longer) = self.longer(fresh, &known, dim, count)?;
                 let selection = slab(&longer.meta.shape, dim, old[dim], count)?;
                 let bound = longer.bound(self.path())?;
@@ -212,8 +214,7 @@ impl Array {
             err!(Limit, "{} of length {} cannot grow by {count}: the limit is 2^63 - 1", counting::dimension(dim, old.len()), old[dim])
         })?;
         limits::element_count(&shape)?;
-        let longer = self.reshaped(&fresh, &shape)?;
-        Ok((old, longer))
+        Ok((old, self.reshaped(&fresh, &shape)?))
     }
 
     /// The key of the document.

@@ -171,7 +171,8 @@ impl ArrayState {
         self.counted(growths.with_losses_of(&known.growths))
     }
 
-    fn counted(mut self, growths: Growths) -> ArrayState {
+    /// Returns this state, which knows of these growths and losses.
+    pub fn counted(mut self, growths: Growths) -> ArrayState {
         self.growths = growths.clone();
         self.with(|bound| bound.growths = growths)
     }

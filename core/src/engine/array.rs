@@ -208,6 +208,8 @@ pub struct Growths {
     known: u64,
     known_cuts: u64,
     known_losses: u64,
+    /// Of an array without an end: its lengths do not change.
+    is_endless: bool,
 }
 
 #[derive(Default)]
@@ -301,6 +303,11 @@ impl Growths {
         Growths { known_losses: other.known_losses, ..self }
     }
 
+    /// These, of an array that is taken as if it had no end: only losses count.
+    pub fn endless(&self) -> Growths {
+        Growths { is_endless: true, ..self.clone() }
+    }
+
     /// Those of the state that the growth under way makes.
     pub fn with_own(&self) -> Growths {
         self.knowing(self.by_now.begun.load(Ordering::Acquire))
@@ -313,21 +320,22 @@ impl Growths {
 
     fn knowing(&self, known: u64) -> Growths {
         let (cuts, losses) = (self.by_now.cuts.load(Ordering::Acquire), self.by_now.losses.load(Ordering::Acquire));
-        Growths { by_now: self.by_now.clone(), known, known_cuts: cuts, known_losses: losses }
+        Growths { known, known_cuts: cuts, known_losses: losses, ..self.clone() }
     }
 
     /// Returns the lengths that the array has now, if it was cut since the state was made.
     fn shape_after_cut(&self) -> Option<Dims> {
-        (self.by_now.cuts.load(Ordering::Acquire) != self.known_cuts).then(|| self.by_now.shape.read(Dims::clone))
+        let is_cut = !self.is_endless && self.by_now.cuts.load(Ordering::Acquire) != self.known_cuts;
+        is_cut.then(|| self.by_now.shape.read(Dims::clone))
     }
 
     /// Returns whether the array is made longer, or shorter, at this moment.
     fn is_under_way(&self) -> bool {
-        self.by_now.begun.load(Ordering::Acquire) != self.by_now.ended.load(Ordering::Acquire)
+        !self.is_endless && self.by_now.begun.load(Ordering::Acquire) != self.by_now.ended.load(Ordering::Acquire)
     }
 
     fn is_longer_by_now(&self) -> bool {
-        self.by_now.begun.load(Ordering::Acquire) != self.known
+        !self.is_endless && self.by_now.begun.load(Ordering::Acquire) != self.known
     }
 }
 
