@@ -259,6 +259,25 @@ fn the_document_of_an_array_that_comes_while_that_of_the_one_before_is_changed_s
 }
 
 #[test]
+fn an_appender_stores_nothing_in_the_array_that_takes_the_place_of_its_own_meanwhile() {
+    let (due, folder) = (Due::default(), Folder::new("appender-meanwhile"));
+    let store = due.store(folder.1.shared().clone());
+    let array = Array::create(&store, "a", &spec(&[8], &[4]), Create::New).unwrap();
+    let mut appender = Appender::open(&array, 0, 0, 0).unwrap();
+    let other = store.clone();
+    due.set("a/c/2", move || {
+        let new = Array::create(&other, "a", &spec(&[16], &[4]), Create::Overwrite).unwrap();
+        // But for the chunk that is locked.
+        write_box(&new, &[0], &[8], 5).and_then(|()| write_box(&new, &[12], &[4], 5)).unwrap();
+    });
+    let appended = own!(appender.append(8, &view(&mut [7; 8], &[8])));
+    assert!(due.is_over());
+    assert_eq!(kind(appended.and_then(|()| appender.close())), ErrorKind::State);
+    let found = stored(&array);
+    assert_eq!((&found[..8], &found[12..]), (&[5; 8][..], &[5; 4][..]), "at most the chunk that is being stored slips");
+}
+
+#[test]
 fn a_cut_ends_where_its_array_is_replaced_meanwhile() {
     let folder = Folder::new("cut-meanwhile");
     let inners: [SharedStore; 2] = [Arc::new(MemoryStore::new()), folder.1.shared().clone()];
