@@ -509,6 +509,8 @@ mod tests {
 
     /// Calls `look` with what makes a client of these options in this environment.
     fn with_maker(url: &str, named: Pairs, variables: &[(&str, &str)], look: &dyn Fn(Maker<'_>)) {
+        // As `client` does: another test may not have come first.
+        let _ = rustls::crypto::ring::default_provider().install_default();
         let (scheme, rest) = url.split_once(':').unwrap();
         let (remote, requests) = (Remote::parse(scheme, rest).unwrap().unwrap(), Arc::default());
         let mut options = RemoteOptions::default();
