@@ -60,7 +60,6 @@ impl Appender {
     /// `dim` across the whole array). Errors: `Limit` where that is not enough; `Unsupported` where extents of chunks are listed along
     /// `dim`; `Type` for elements of variable length.
     pub fn open(array: &Array, dim: usize, every: u64, memory: usize) -> Result<Appender> {
-        array.state().check_there()?;
         let mark = Appender::prepare(array, None)?;
         array.finish_cut()?;
         let claim = Claim::new(array.store().shared().capabilities().swaps, mark);
@@ -77,7 +76,7 @@ impl Appender {
             let mark = std::mem::take(&mut found.mark);
             return array.renew_from(found).map(|()| mark);
         }
-        let (fresh, text, _) = array.read_with_text(array.format())?;
+        let (fresh, text, _) = array.read_to_change()?;
         array.renew(fresh, None)?;
         Ok(claim::mark_in(&text))
     }
@@ -90,7 +89,7 @@ impl Appender {
         }
         let (store, key) = (array.store(), array.document_key());
         document::change(store, array.path(), document::array_document(array.format()), || {
-            let (fresh, mut text, condition) = array.read_with_text(array.format())?;
+            let (fresh, mut text, condition) = array.read_to_change()?;
             if over {
                 claim.take_over(&text);
             }

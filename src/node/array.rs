@@ -408,27 +408,26 @@ impl Array {
         self.growths().begin()
     }
 
-    /// The state of a document that was just read or written.
-    pub(super) fn state_of(&self, mut meta: ArrayMeta) -> Result<ArrayState> {
-        // Before it is asked whether what waits is lost: a loss in between is one of this state, too.
-        let growths = self.growths().as_of_now();
-        let before = self.state();
-        if before.is_lost() {
+    /// The state of a document that was read or written while `seen` was the handle's: an array that was lost since stays so, whatever is there.
+    pub(super) fn state_of(&self, mut meta: ArrayMeta, seen: &Arc<ArrayState>) -> Result<ArrayState> {
+        meta.keep_registered(&seen.meta);
+        let handling = Handling { before: Some(seen.clone()), ..self.0.now.handling(Handling::clone) };
+        let state = ArrayState::new(&self.0.store, &self.0.path, meta, &handling)?;
+        Ok(state.counting(&self.0.stats).at_home_of(seen))
+    }
+
+    /// The state in which an array, which is `fresh` by now, will be when it gets longer, which writes what is new.
+    pub(super) fn grown_state_of(&self, meta: ArrayMeta, fresh: &ArrayState) -> Result<ArrayState> {
+        Ok(self.state_of(meta, &self.state())?.knowing(self.growths().with_own()).lost_as(fresh))
+    }
+
+    /// That state of a document that was read since the losses were `as_of`, for a handle whose program asks for what is there.
+    pub(super) fn found_again(&self, state: ArrayState, as_of: &Growths) -> ArrayState {
+        if self.state().is_lost() {
             // What waits of an array that was replaced is not for the new one.
             self.0.kept_parts().iter().for_each(|kept| kept.lose());
         }
-        meta.keep_registered(&before.meta);
-        let handling = Handling { before: Some(before), ..self.0.now.handling(Handling::clone) };
-        let state = ArrayState::new(&self.0.store, &self.0.path, meta, &handling)?.counted(growths);
-        Ok(state.counting(&self.0.stats).at_home_of(&self.state()))
-    }
-
-    /// The state in which an array that gets longer will be, which writes what is new.
-    pub(super) fn grown_state_of(&self, meta: ArrayMeta) -> Result<ArrayState> {
-        let before = self.state();
-        let handling = Handling { before: Some(before.clone()), ..self.0.now.handling(Handling::clone) };
-        let state = ArrayState::new(&self.0.store, &self.0.path, meta, &handling)?.knowing(self.growths().with_own());
-        Ok(state.lost_as(&before).counting(&self.0.stats).at_home_of(&before))
+        state.found_again(as_of)
     }
 
     /// Uses that state, of the document itself, from now on, and gives it as what [`Array::state`] gives until it changes again; and the

@@ -106,7 +106,7 @@ impl Attributes {
 
     /// These attributes of an array that was just opened, which is told of by `growths` when it is lost.
     pub(super) fn lost_by(self, growths: &Growths) -> Attributes {
-        drop(self.known.growths.replace(growths.clone()));
+        self.found_again(growths);
         self
     }
 
@@ -119,15 +119,20 @@ impl Attributes {
         Attributes::of(self.known.clone())
     }
 
-    /// Forgets what was read, and takes `current` instead; `None` where it is to be read when it is asked for. Collected changes stay.
+    /// Forgets what was read, and takes `current` instead; `None` where it is to be read when it is asked for. Collected changes stay, and an array
+    /// that was lost stays so.
     pub(super) fn renew(&self, current: Option<Map>) -> Result<()> {
         let fresh = match current {
             Some(all) => all,
             None => lookup::reported_attributes_v2(&self.known.store, &self.known.path)?,
         };
         drop(self.known.current.write(|current| current.replace(Arc::new(fresh))));
-        self.known.growths.write(|growths| *growths = growths.as_of_now());
         Ok(())
+    }
+
+    /// These are the attributes of the array that is there, as the program asks, whatever was lost until `as_of`.
+    pub(super) fn found_again(&self, as_of: &Growths) {
+        drop(self.known.growths.replace(as_of.clone()));
     }
 
     /// All attributes.
@@ -415,8 +420,9 @@ impl Attributes {
         let name = if self.known.format == Format::V3 { v3::DOCUMENT } else { v2::ATTRIBUTES };
         let key = path::join(&self.known.path, name);
         document::change(&self.known.store, &self.known.path, name, || {
+            let growths = self.known.growths.read(Growths::clone);
             let read = self.read_fresh(&key);
-            self.known.growths.read(Growths::clone).check_there(|| self.known.store.place(&self.known.path))?;
+            growths.check_there(|| self.known.store.place(&self.known.path))?;
             let (mut document, before, condition) = read?;
             let attributes = match self.known.format {
                 Format::V2 => &mut document,

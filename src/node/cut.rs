@@ -8,39 +8,44 @@ use super::{Array, Store, marker, upkeep};
 use crate::error::Result;
 use crate::limits::Dims;
 use crate::metadata::{Value, json, number_list};
+use std::sync::Arc;
 
 /// The member of the shape whose elements are kept.
 const KEPT: &str = "kept";
 
 impl Array {
-    /// Says, before a shorter shape is published, what is to be erased: elements of the shape `old`.
-    pub(super) fn begin_cut(&self, old: &[u64]) -> Result<()> {
+    /// Says, before a shorter shape than that of `fresh` is published, what is to be erased: elements of the shape `old`.
+    pub(super) fn begin_cut(&self, fresh: &ArrayState, old: &[u64]) -> Result<()> {
+        fresh.check_there()?;
         marker::put(self.store(), self.path(), marker::RESIZE, &[("shape", number_list(old))])
     }
 
-    /// Says, before a shorter shape is published, that elements of the shape `old` stay outside of it.
-    pub(super) fn note_kept(&self, old: &[u64]) -> Result<()> {
+    /// Says, before a shorter shape than that of `fresh` is published, that elements of the shape `old` stay outside of it.
+    pub(super) fn note_kept(&self, fresh: &ArrayState, old: &[u64]) -> Result<()> {
+        fresh.check_there()?;
         marker::put(self.store(), self.path(), marker::RESIZE, &[(KEPT, number_list(old))])
     }
 
-    /// Uses the state of an array that had the shape `old`. Where it `is_cut` writes that began before are kept from what is behind its new end.
-    pub(super) fn set_reshaped(&self, old: &[u64], next: ArrayState, is_cut: bool) {
+    /// Uses the state of an array that had the shape `old`, and gives it. Where it `is_cut` writes that began before are kept from what is behind its
+    /// new end.
+    pub(super) fn set_reshaped(&self, old: &[u64], next: ArrayState, is_cut: bool) -> Arc<ArrayState> {
         if !is_cut {
-            self.set_state(next);
-            return;
+            return self.set_state(next).0;
         }
         self.growths().cut(&next.meta.shape);
         let (state, _) = self.set_state(next.knowing_cut());
         let shape = &state.meta.shape;
-        let Ok((bound, kept)) = state.bound.as_ref().map(|bound| (bound, &bound.write_back)) else { return };
-        for d in (0..shape.len()).filter(|&d| shape[d] < old[d]) {
-            kept.iter().for_each(|kept| kept.drop_from(&bound.grid, d, shape[d]));
+        if let Ok((bound, kept)) = state.bound.as_ref().map(|bound| (bound, &bound.write_back)) {
+            for d in (0..shape.len()).filter(|&d| shape[d] < old[d]) {
+                kept.iter().for_each(|kept| kept.drop_from(&bound.grid, d, shape[d]));
+            }
         }
+        state
     }
 
-    /// Says that all of it is erased, or that nothing is outside any more.
-    pub(super) fn end_cut(&self) -> Result<()> {
-        self.check_there()?;
+    /// Says that all of it is erased, or that nothing is outside any more, of an array that was `fresh`.
+    pub(super) fn end_cut(&self, fresh: &ArrayState) -> Result<()> {
+        fresh.check_there()?;
         marker::erase(self.store(), self.path(), marker::RESIZE)
     }
 

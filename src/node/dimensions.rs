@@ -9,6 +9,7 @@ use crate::counting;
 use crate::error::{Error, Result, err};
 use crate::metadata::lint::{Finding, Severity};
 use crate::metadata::{Format, Value, v2, v3};
+use std::sync::Arc;
 
 /// A dimension that arrays of a group share.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -133,9 +134,7 @@ impl Array {
 
     fn publish_names(&self, names: &[Option<String>]) -> Result<()> {
         document::change(self.store(), self.path(), v3::DOCUMENT, || {
-            let read = self.read_with_text(Format::V3);
-            self.check_there()?;
-            let (fresh, before, condition) = read?;
+            let (fresh, before, condition) = self.read_to_change()?;
             let mut meta = fresh.meta.clone();
             let member = Value::Array(names.iter().cloned().map(Value::from).collect());
             match names.iter().any(Option::is_some) {
@@ -144,7 +143,7 @@ impl Array {
             }
             meta.dimension_names = Some(names.to_vec());
             document::publish_over(self.store(), &path::join(self.path(), v3::DOCUMENT), &meta.document, &before, condition)?;
-            self.set_state(self.telling_of(self.state_of(meta)?));
+            self.set_state(self.telling_of(self.state_of(meta, &Arc::new(fresh))?));
             Ok(())
         })?;
         upkeep::after_changes(self.store(), &[(self.path(), Lengths::NONE)])

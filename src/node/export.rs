@@ -21,7 +21,7 @@ impl Array {
     /// out of date, it reads itself before.
     pub fn export(&self) -> Result<Vec<u8>> {
         if self.is_listed() {
-            self.refresh()?;
+            self.read_again()?;
         }
         let document = document_of(&self.metadata_json())?;
         export(self.path(), self.format(), self.dialect(), NodeKind::Array, document, self.attributes().stored()?, None)
@@ -96,7 +96,7 @@ impl Node {
             bail!(Argument, "found {}, expected {}", name(found.kind, &path), name(kind, self.path()));
         }
         match self {
-            Node::Array(array) => array.renew_from(found),
+            Node::Array(array) => array.refresh_from(found),
             Node::Group(group) => group.renew_from(found, catalog),
         }
     }

@@ -96,10 +96,12 @@ mod tests {
     use super::super::tests_growth::Folder;
     use super::super::tests_store::{Next, Told};
     use super::Leaving;
+    use crate::dtype::DataType;
     use crate::engine::Selection;
     use crate::error::{Error, ErrorKind, Result, err};
     use crate::metadata::Format;
-    use crate::node::{Appender, Array, Context, Create, Group, Mode, NodeKind, Store};
+    use crate::node::conventions::{Dataset, VariableSpec};
+    use crate::node::{Appender, Array, Context, Create, Group, Mode, NodeKind, Series, Store};
     use crate::store::Condition;
     use crate::store::fault;
     use crate::store::local::{LocalStore, SyncMode};
@@ -323,6 +325,56 @@ mod tests {
         assert_eq!(kind(again.flush()), ErrorKind::State, "what waited before");
         write_part(&other).unwrap();
         assert_eq!(read_all(&other)[2..4], [9, 9]);
+    }
+
+    /// A call of another purpose that reads the document of the array `g/a`, which a dataset knows, too.
+    type Reading = fn(&Array, &Dataset) -> Result<()>;
+
+    fn variable(data_type: DataType) -> VariableSpec {
+        VariableSpec { chunks: Some(vec![4]), ..VariableSpec::new(data_type, &["x"]) }
+    }
+
+    const READINGS: [(&str, Reading); 8] = [
+        ("export", |array, _| array.export().map(drop)),
+        ("steps of one", |array, _| Appender::open(array, 0, 0, 0).map(drop)),
+        ("define the same", |_, ds| ds.define_variable("a", &variable(DataType::Int32), Create::OpenIfSame).map(drop)),
+        ("define another", |_, ds| ds.define_variable("a", &variable(DataType::Int8), Create::OpenIfSame).map(drop)),
+        ("settle", |_, ds| ds.dimensions().map(drop)),
+        ("close", |_, ds| ds.close()),
+        ("steps", |_, ds| Series::open(ds, "x", None, 0, 0).map(drop)),
+        ("wait", |array, _| array.wait_growth(0, 0, std::time::Duration::ZERO).map(drop)),
+    ];
+
+    #[test]
+    fn nothing_but_a_refresh_makes_a_handle_one_of_the_array_that_took_the_place_of_its_own() {
+        for (name, read) in READINGS {
+            for listed in [false, true] {
+                let store = memory();
+                let other = Dataset::create(&store, "g", None, Create::New).unwrap();
+                other.define_dimension("x", 8).unwrap();
+                other.define_variable("a", &variable(DataType::Int32), Create::New).unwrap();
+                let mut root = Group::open(&store, "").unwrap();
+                if listed {
+                    root.consolidate().unwrap();
+                    root = Group::open(&store, "").unwrap();
+                }
+                let known = root.open_array("g/a").unwrap();
+                let ds = Dataset::open(root.open_group("g").unwrap()).unwrap();
+                let of_dataset = ds.variable("a").unwrap();
+                other.define_variable("a", &variable(DataType::Int32), Create::Overwrite).unwrap();
+                assert!(known.is_lost() && of_dataset.is_lost());
+                assert_eq!(read(&known, &ds).is_ok(), !["define another", "steps of one"].contains(&name), "{name}");
+                for array in [&known, &of_dataset] {
+                    assert_eq!([kind(write_part(array)), kind(array.attributes().set("b", 2.into()))], [ErrorKind::State; 2], "{name}");
+                    assert!(array.is_lost(), "{name}");
+                }
+                // Nor is what the dataset knows then lost.
+                ds.variable("a").and_then(|array| write_part(&array)).unwrap();
+                for array in [&known, &of_dataset] {
+                    array.refresh().and_then(|()| write_part(array)).and_then(|()| array.attributes().set("b", 2.into())).unwrap();
+                }
+            }
+        }
     }
 
     #[test]

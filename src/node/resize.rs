@@ -4,15 +4,13 @@
 use super::document::{self, array_document};
 use super::listed_lengths::Lengths;
 use super::state::{ArrayState, store_waiting};
-use super::stored::StoredDocument;
 use super::transfer::OnProgress;
-use super::{Array, lookup, path, upkeep};
+use super::{Array, path, upkeep};
 use crate::counting;
 use crate::engine::{self, BoundArray, Memory, Overflow, Selection};
 use crate::error::{Error, Result, bail, err};
 use crate::grid::Grid;
-use crate::limits::{self, Dims, MAX_CONSOLIDATED, Strides};
-use crate::metadata::v3::Document;
+use crate::limits::{self, Dims, Strides};
 use crate::metadata::{Format, number_list, v2, v3_grid};
 use crate::store::{Condition, LockUse, StorageExt, swap};
 use std::sync::Arc;
@@ -49,8 +47,7 @@ impl Array {
         self.store_waiting()?;
         let _locked = self.lock_to_reshape()?;
         swap::make(&**self.store().shared(), || {
-            let (fresh, text, condition) = self.read_with_text(self.format())?;
-            self.check_there()?;
+            let (fresh, text, condition) = self.read_to_change()?;
             let (old, shape) = (fresh.meta.shape.clone(), shape(&fresh.meta.shape, &text)?);
             check_shape(&shape, old.len())?;
             let next = self.reshaped(&fresh, &shape)?;
@@ -61,11 +58,11 @@ impl Array {
                 self.store().check_erasable()?;
                 // What is written later would come back when the array grows again.
                 self.settle();
-                self.begin_cut(gone)?;
+                self.begin_cut(&fresh, gone)?;
             }
             self.publish_shape(&old, next, (&text, condition), gone.is_some())?;
             if kept.is_some_and(|kept| shape.iter().zip(&kept).all(|(new, kept)| new >= kept)) {
-                self.end_cut()?;
+                self.end_cut(&fresh)?;
             }
             Ok(gone)
         })
@@ -86,7 +83,7 @@ impl Array {
                 return Ok((Some(all), None));
             }
             erase_outside(&*fresh.bound(self.path())?, &all, &mut |_, _| Ok(()))?;
-            self.end_cut()?;
+            self.end_cut(fresh)?;
             all = now.clone();
         }
         match (beyond(now), keep_outside) {
@@ -95,7 +92,7 @@ impl Array {
             (true, true) => {
                 // Where nothing can be erased, no cut comes.
                 let is_cut_later = self.store().shared().capabilities().erasable;
-                if is_cut_later { self.note_kept(&all) } else { Ok(()) }.map(|()| (None, None))
+                if is_cut_later { self.note_kept(fresh, &all) } else { Ok(()) }.map(|()| (None, None))
             }
         }
     }
@@ -108,10 +105,9 @@ impl Array {
 
     /// Erases what [`Array::erase_beyond`] erases, for a caller that has the lock.
     pub(super) fn erase_beyond_locked(&self, old: &[u64], progress: &mut OnProgress<'_>) -> Result<()> {
-        let fresh = self.read_fresh(self.format())?;
-        self.check_there()?;
+        let (fresh, ..) = self.read_to_change()?;
         erase_outside(&*fresh.bound(self.path())?, old, progress)?;
-        self.end_cut()
+        self.end_cut(&fresh)
     }
 
     /// Makes dimension `dim` longer by `count` and writes the new slab from `memory`, whose strides are those of the array's shape with `count` in the
@@ -136,8 +132,7 @@ impl Array {
                 // SAFETY: the caller vouches for the memory.
                 unsafe { self.append_in_place_taken(dim, count, &known, memory)? };
             } else {
-                let (fresh, text, condition) = self.read_with_text(format)?;
-                self.check_there()?;
+                let (fresh, text, condition) = self.read_to_change()?;
                 let (old, longer) = self.longer(fresh, &known, dim, count)?;
                 let selection = slab(&longer.meta.shape, dim, old[dim], count)?;
                 let bound = longer.bound(self.path())?;
@@ -160,14 +155,14 @@ impl Array {
     /// # Safety
     /// As for [`engine::write`].
     unsafe fn append_in_place_taken(&self, dim: usize, count: u64, known: &[u64], memory: &Memory) -> Result<()> {
-        let old = swap::make_once(&**self.store().shared(), || {
-            let (fresh, text, condition) = self.read_with_text(self.format())?;
+        let (old, longer) = swap::make_once(&**self.store().shared(), || {
+            let (fresh, text, condition) = self.read_to_change()?;
             let (old, longer) = self.longer(fresh, known, dim, count)?;
             longer.bound(self.path())?;
-            self.publish_shape(&old, longer, (&text, condition), false)?;
-            Ok(old)
+            let longer = self.publish_shape(&old, longer, (&text, condition), false)?;
+            Ok((old, longer))
         })?;
-        let bound = self.state().bound(self.path())?;
+        let bound = longer.bound(self.path())?;
         // The last chunk may hold slabs of others by now, although the array that is known here ends in it.
         let mut shape = bound.shape.clone();
         if let Some(last) = bound.grid.count(dim, shape[dim]).checked_sub(1) {
@@ -177,20 +172,21 @@ impl Array {
         let padded = Arc::new(BoundArray { shape, ..(*bound).clone() });
         // SAFETY: the caller vouches for the memory.
         let written = unsafe { engine::write(&padded, &selection, memory) }.and_then(|()| store_waiting(&padded));
-        written.map_err(|e| self.give_back(&old, (dim, count), undo(&padded, &selection, e)))
+        written.map_err(|e| self.give_back(&padded, &old, (dim, count), undo(&padded, &selection, e)))
     }
 
-    /// Makes the array as long as it was before an append that failed with `e`, if nobody has appended behind it. Returns `e`, with a note if
-    /// the place stays.
-    fn give_back(&self, old: &[u64], (dim, count): (usize, u64), e: Error) -> Error {
+    /// Makes the array as long as it was before an append to `longer` that failed with `e`, if nobody has appended behind it. Returns `e`, with a
+    /// note if the place stays.
+    fn give_back(&self, longer: &BoundArray, old: &[u64], (dim, count): (usize, u64), e: Error) -> Error {
         let shortened = swap::make_once(&**self.store().shared(), || {
-            let (fresh, text, condition) = self.read_with_text(self.format())?;
+            let (fresh, text, condition) = self.read_to_change()?;
+            longer.check_there()?;
             let now = fresh.meta.shape.clone();
             if (0..now.len()).any(|d| now[d] != old[d] + if d == dim { count } else { 0 }) {
                 bail!(State, "another process has appended behind it");
             }
             let next = self.reshaped(&fresh, old)?;
-            self.publish_shape(&now, next, (&text, condition), false)
+            self.publish_shape(&now, next, (&text, condition), false).map(drop)
         });
         match shortened {
             Ok(()) => e,
@@ -222,29 +218,6 @@ impl Array {
         path::join(self.path(), array_document(self.format()))
     }
 
-    /// The array as its document says now, with this handle's settings. Errors: `NotFound` if the checkpoint that it was opened in is gone.
-    pub(super) fn read_fresh(&self, format: Format) -> Result<ArrayState> {
-        let (fresh, ..) = self.read_with_text(format)?;
-        self.store().check_kept().map(|()| fresh)
-    }
-
-    /// Reads the array like [`Array::read_fresh`], and gives the text of its document and the condition on which that may be replaced.
-    pub(super) fn read_with_text(&self, format: Format) -> Result<(ArrayState, Vec<u8>, Condition)> {
-        let (name, as_of) = (array_document(format), self.store().changes());
-        let key = path::join(self.path(), name);
-        let (bytes, condition) = document::read(self.store(), &key, MAX_CONSOLIDATED)?;
-        let found = match &bytes {
-            Some(bytes) => Some(StoredDocument::from_bytes(self.store(), name, key, bytes, as_of)?),
-            None if format == Format::V2 => lookup::find_v2(self.store(), self.path())?,
-            None => None,
-        };
-        let found = found.ok_or_else(|| lookup::not_found(self.store(), self.path(), "array"))?;
-        match found.parse(self.store())? {
-            Document::Array(meta) => Ok((self.state_of(*meta)?, bytes.unwrap_or_default(), condition)),
-            Document::Group(_) => bail!(NodeKind, "{} is a group by now", path::display(self.path())),
-        }
-    }
-
     /// The array as it will be with that shape. An error where a chunk that a rectilinear grid grows into cannot be used.
     pub(super) fn reshaped(&self, fresh: &ArrayState, shape: &[u64]) -> Result<ArrayState> {
         let mut meta = fresh.meta.clone();
@@ -256,7 +229,7 @@ impl Array {
         } else {
             v2::keep_chunks(&mut meta.document, &meta.grid);
         }
-        let next = self.grown_state_of(meta)?;
+        let next = self.grown_state_of(meta, fresh)?;
         if fresh.bound.is_ok() {
             next.bound(self.path())?;
         }
@@ -264,16 +237,22 @@ impl Array {
     }
 
     /// Stores the document of `next` in place of the text `before` on a condition, unless the shape stays that of `old`, and uses it from now on.
-    /// `is_cut`: elements of the array are gone.
-    fn publish_shape(&self, old: &[u64], next: ArrayState, (before, condition): (&[u8], Condition), is_cut: bool) -> Result<()> {
+    /// `is_cut`: elements of the array are gone. Errors: `State` if the array was lost since the reading that `next` was made of, whatever the handle
+    /// is one of by now.
+    fn publish_shape(
+        &self,
+        old: &[u64],
+        next: ArrayState,
+        (before, condition): (&[u8], Condition),
+        is_cut: bool,
+    ) -> Result<Arc<ArrayState>> {
         if next.meta.shape.as_slice() != old {
             let key = path::join(self.path(), array_document(next.meta.format));
             document::check_there(self.store(), &key)?;
-            self.check_there()?;
+            next.check_there()?;
             document::publish_over(self.store(), &key, &next.meta.document, before, condition)?;
         }
-        self.set_reshaped(old, next, is_cut);
-        Ok(())
+        Ok(self.set_reshaped(old, next, is_cut))
     }
 
     pub(super) fn refresh_above(&self, told: Lengths) -> Result<()> {

@@ -35,8 +35,16 @@ pub(super) struct Handling {
     /// Counts how often the array is made longer.
     pub growths: Growths,
     /// The state before, whose transformers and codecs are used on: transformers may keep what was put into them, and what is registered may be
-    /// another codec by now.
+    /// another codec by now. An array that was lost since that was made stays so ([`ArrayState::found_again`]).
     pub before: Option<Arc<ArrayState>>,
+}
+
+impl Handling {
+    /// Those of a state that is made now: what is lost to the one before is lost to it.
+    fn growths_of_new(&self) -> Growths {
+        let now = self.growths.as_of_now();
+        self.before.iter().fold(now, |now, before| now.with_losses_of(&before.growths))
+    }
 }
 
 /// What is known of an array at one moment: its document, and what the engine needs.
@@ -91,7 +99,7 @@ impl ArrayState {
             && chunk_store.any_thread()
             && chain.as_ref().map_or(true, |chain| chain.any_thread());
         let known = chain.as_ref().ok().cloned();
-        let growths = handling.growths.as_of_now();
+        let growths = handling.growths_of_new();
         let clipped = known.as_ref().filter(|_| store.options().clipped).map(|chain| Arc::new(chain.clone()));
         let bound = match chain.and_then(|chain| Ok((bind_largest(&chain, &meta.grid, &meta.shape)?, chain))) {
             Ok((bound, chain)) => Ok(Arc::new(BoundArray {
@@ -165,14 +173,21 @@ impl ArrayState {
         self.counted(growths.with_losses_of(&losses))
     }
 
-    /// Returns this state for a handle to which the array is lost if it is lost to `known`, whatever is there by now.
+    /// Returns this state for a handle to which the array is lost if it is lost to `known`, of which this one was made.
     pub fn lost_as(self, known: &ArrayState) -> ArrayState {
         let growths = self.growths.clone();
         self.counted(growths.with_losses_of(&known.growths))
     }
 
+    /// Returns this state for a handle whose program asks for what is there, whatever was lost before: of a document that was read since the losses
+    /// were `as_of`.
+    pub fn found_again(self, as_of: &Growths) -> ArrayState {
+        let growths = self.growths.clone();
+        self.counted(growths.with_losses_of(as_of))
+    }
+
     /// Returns this state, which knows of these growths and losses.
-    pub fn counted(mut self, growths: Growths) -> ArrayState {
+    fn counted(mut self, growths: Growths) -> ArrayState {
         self.growths = growths.clone();
         self.with(|bound| bound.growths = growths)
     }

@@ -3,6 +3,7 @@
 use super::tests::{kind, own, read_all, spec, view, write_all};
 use super::tests_growth::Folder;
 use super::tests_store::{Next, Told};
+use super::tests_swap::Overtaken;
 use super::*;
 use crate::codec::registered::{Class, Codec, Opened, Size};
 use crate::dtype::registered::TypeCalls;
@@ -211,6 +212,7 @@ fn a_write_ends_where_its_array_is_erased_or_replaced_meanwhile() {
 fn the_document_of_an_array_that_comes_while_that_of_the_one_before_is_changed_stays() {
     type Call = fn(&Array, &dyn Fn(&'static str)) -> Result<()>;
     const READ: &str = "a/zarr.json opened";
+    const KINDS: [(bool, bool); 3] = [(false, false), (false, true), (true, false)];
     let calls: [(&str, Call); 6] = [
         ("steps", |array, set| {
             let mut appender = Appender::open(array, 0, 0, 0)?;
@@ -240,21 +242,46 @@ fn the_document_of_an_array_that_comes_while_that_of_the_one_before_is_changed_s
             array.attributes().set("b", 1.into())
         }),
     ];
-    for (name, call) in calls {
+    // In a store with locks, where the handle stays as it is, and where another thread makes it one of the new array; and in one whose puts have
+    // conditions, one of which fails then.
+    for ((name, call), (swaps, refreshes)) in calls.iter().flat_map(|call| KINDS.map(|kind| (*call, kind))) {
         let folder = Folder::new("document");
         let due = Due::default();
-        let store = due.store(folder.1.shared().clone());
+        let inner: SharedStore =
+            if swaps { Arc::new(Overtaken::alone(Arc::new(MemoryStore::new()), false)) } else { folder.1.shared().clone() };
+        let store = due.store(inner);
         let array = Array::create(&store, "a", &spec(&[8], &[4]), Create::New).unwrap();
-        let other = store.clone();
         let done = call(&array, &|end| {
-            let other = other.clone();
-            due.set(end, move || drop(Array::create(&other, "a", &spec(&[3, 8], &[1, 8]), Create::Overwrite).unwrap()));
+            let (other, array) = (store.clone(), array.clone());
+            due.set(if swaps && end == READ { "a/zarr.json" } else { end }, move || {
+                Array::create(&other, "a", &spec(&[8, 3], &[8, 1]), Create::Overwrite).unwrap();
+                if refreshes {
+                    array.refresh().unwrap();
+                }
+            });
         });
+        let name = format!("{name}, {swaps}, {refreshes}");
         assert!(due.is_over(), "{name}");
         assert_eq!(kind(done), ErrorKind::State, "{name}");
         let new = Array::open(&store, "a").unwrap();
         let is_named = new.dimension_names().iter().any(Option::is_some);
-        assert_eq!((&new.shape()[..], is_named, new.attributes().view().unwrap().len()), (&[3, 8][..], false, 0), "{name}");
+        assert_eq!((&new.shape()[..], is_named, new.attributes().view().unwrap().len()), (&[8, 3][..], false, 0), "{name}");
+        assert!(refreshes || array.is_lost(), "{name}");
+        assert_eq!(stored(&new), [0; 24], "{name}");
+    }
+}
+
+#[test]
+fn a_cut_says_nothing_at_the_place_of_an_array_that_has_come_meanwhile() {
+    for keeps in [false, true] {
+        let due = Due::default();
+        let store = due.in_memory();
+        let array = Array::create(&store, "a", &spec(&[8], &[4]), Create::New).unwrap();
+        let other = store.clone();
+        due.set("a/ozarr-resize.json opened", move || drop(Array::create(&other, "a", &spec(&[8], &[4]), Create::Overwrite).unwrap()));
+        assert_eq!(kind(array.resize(&[2], keeps)), ErrorKind::State);
+        assert!(due.is_over());
+        assert_eq!(tests::keys(&store), ["a/zarr.json", "zarr.json"], "{keeps}");
     }
 }
 

@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex};
 type Values = Vec<(String, Vec<u8>)>;
 
 /// A store of which another process changes `key` just before this one puts it.
-struct Overtaken {
+pub(super) struct Overtaken {
     inner: SharedStore,
     latency: bool,
     key: &'static str,
@@ -31,7 +31,7 @@ struct Overtaken {
 
 impl Overtaken {
     /// A store that nobody else changes.
-    fn alone(inner: SharedStore, latency: bool) -> Overtaken {
+    pub(super) fn alone(inner: SharedStore, latency: bool) -> Overtaken {
         let (theirs, calls, erasures) = (Mutex::default(), Mutex::default(), AtomicUsize::new(usize::MAX));
         Overtaken { inner, latency, key: "", theirs, calls, erasures, name: "overtaken:" }
     }

@@ -3,13 +3,14 @@
 use super::document::{self, DocumentLock, array_document};
 use super::state::ArrayState;
 use super::stored::StoredDocument;
-use super::{Array, Store, path};
+use super::{Array, Store, lookup, path};
 use crate::counting;
-use crate::engine::Growing;
+use crate::engine::{Growing, Growths};
 use crate::error::{Result, bail};
+use crate::limits::MAX_CONSOLIDATED;
 use crate::metadata::v3::Document;
 use crate::metadata::{Format, Map, v3};
-use crate::store::Stamp;
+use crate::store::{Condition, Stamp};
 use std::time::{Duration, Instant};
 
 /// The first and the longest pause between two looks at the document of a file system.
@@ -44,20 +45,63 @@ impl Pauses {
 }
 
 impl Array {
-    /// Reads the documents again: shape, attributes and all else of this handle are what they say now.
+    /// Reads the documents again, as the program asks: shape, attributes and all else of this handle are what they say now. It is one of the array
+    /// that is there, which may have taken the place of another one.
     pub fn refresh(&self) -> Result<()> {
-        self.take_fresh(|fresh, _| self.attributes().renew(own_attributes(&fresh)).map(|()| fresh))
+        self.take_fresh(|as_of, fresh| {
+            self.attributes().renew(own_attributes(&fresh))?;
+            self.attributes().found_again(as_of);
+            Ok(self.found_again(fresh, as_of))
+        })
     }
 
-    /// Reads the document again, and uses what `take` makes of its state and the one before from now on. Where another thread gives the handle a state
-    /// meanwhile, which may be of a later document, it is read once more.
-    fn take_fresh(&self, take: impl Fn(ArrayState, &ArrayState) -> Result<ArrayState>) -> Result<()> {
+    /// Reads the documents again for a call of another purpose: a handle that has lost its array stays without it.
+    pub(super) fn read_again(&self) -> Result<()> {
+        self.take_fresh(|_, fresh| self.attributes().renew(own_attributes(&fresh)).map(|()| fresh))
+    }
+
+    /// Reads the document again, and uses what `take` makes of its state from now on, with the losses from before it was read. Where another thread
+    /// gives the handle a state meanwhile, which may be of a later document, it is read once more.
+    fn take_fresh(&self, take: impl Fn(&Growths, ArrayState) -> Result<ArrayState>) -> Result<()> {
         loop {
-            let seen = self.state();
-            let fresh = take(self.read_fresh(self.format())?, &seen)?;
+            let (seen, as_of) = (self.state(), self.growths().as_of_now());
+            let fresh = take(&as_of, self.read_fresh(self.format())?)?;
             if self.set_state_after(&seen, self.telling_of(fresh)) {
                 return Ok(());
             }
+        }
+    }
+
+    /// The array as its document says now, with this handle's settings. Errors: `NotFound` if the checkpoint that it was opened in is gone.
+    pub(super) fn read_fresh(&self, format: Format) -> Result<ArrayState> {
+        let (fresh, ..) = self.read_with_text(format)?;
+        self.store().check_kept().map(|()| fresh)
+    }
+
+    /// Reads the array like [`Array::read_with_text`] before a change of its document, or of chunks by what that says. Errors: `State` if it was lost,
+    /// also while it was read: what is there then may be another array.
+    pub(super) fn read_to_change(&self) -> Result<(ArrayState, Vec<u8>, Condition)> {
+        let seen = self.state();
+        let read = self.read_with_text(seen.meta.format);
+        seen.check_there()?;
+        read
+    }
+
+    /// Reads the array like [`Array::read_fresh`], and gives the text of its document and the condition on which that may be replaced.
+    pub(super) fn read_with_text(&self, format: Format) -> Result<(ArrayState, Vec<u8>, Condition)> {
+        let seen = self.state();
+        let (name, as_of) = (array_document(format), self.store().changes());
+        let key = path::join(self.path(), name);
+        let (bytes, condition) = document::read(self.store(), &key, MAX_CONSOLIDATED)?;
+        let found = match &bytes {
+            Some(bytes) => Some(StoredDocument::from_bytes(self.store(), name, key, bytes, as_of)?),
+            None if format == Format::V2 => lookup::find_v2(self.store(), self.path())?,
+            None => None,
+        };
+        let found = found.ok_or_else(|| lookup::not_found(self.store(), self.path(), "array"))?;
+        match found.parse(self.store())? {
+            Document::Array(meta) => Ok((self.state_of(*meta, &seen)?, bytes.unwrap_or_default(), condition)),
+            Document::Group(_) => bail!(NodeKind, "{} is a group by now", path::display(self.path())),
         }
     }
 
@@ -69,8 +113,7 @@ impl Array {
         self.state().meta.dialect.refuse()
     }
 
-    /// Refuses to change an array that this process has erased or replaced since the handle read its document: before it is read again, which would
-    /// make the handle one of what is there now.
+    /// Refuses to change an array that this process has erased or replaced since the program had the handle read its document.
     pub(super) fn check_there(&self) -> Result<()> {
         self.state().check_there()
     }
@@ -98,16 +141,30 @@ impl Array {
     pub fn renew_listed(&self) -> Result<()> {
         if self.is_listed() && self.store().check_writable().is_ok() {
             self.state().check_there()?;
-            self.take_fresh(|fresh, known| Ok(fresh.lost_as(known)))?;
+            self.take_fresh(|_, fresh| Ok(fresh))?;
         }
         Ok(())
     }
 
-    /// What [`Array::refresh`] does, with a document that was read or that another process exported.
+    /// What [`Array::refresh`] does, with a document that another process exported.
+    pub(super) fn refresh_from(&self, found: StoredDocument) -> Result<()> {
+        let as_of = self.growths().as_of_now();
+        let (fresh, attributes) = self.stated(found)?;
+        self.renew(self.found_again(fresh, &as_of), attributes)?;
+        self.attributes().found_again(&as_of);
+        Ok(())
+    }
+
+    /// What [`Array::read_again`] does, with a document that was read.
     pub(super) fn renew_from(&self, found: StoredDocument) -> Result<()> {
+        let (fresh, attributes) = self.stated(found)?;
+        self.renew(fresh, attributes)
+    }
+
+    fn stated(&self, found: StoredDocument) -> Result<(ArrayState, Option<Map>)> {
         let attributes = found.attributes.clone();
         match found.parse(self.store())? {
-            Document::Array(meta) => self.renew(self.state_of(*meta)?, attributes),
+            Document::Array(meta) => Ok((self.state_of(*meta, &self.state())?, attributes)),
             Document::Group(_) => bail!(NodeKind, "found a group, expected the array {}", path::display(self.path())),
         }
     }
@@ -142,11 +199,10 @@ impl Array {
             let mark = if near { store.stamp(&key).map_err(|e| e.at_key(&key))? } else { None };
             if mark.is_none_or(|mark| Some(mark) != seen || !mark.is_settled()) {
                 let known = self.state();
-                // A handle that lost its array is none of the one that is there, unless it is refreshed.
-                let fresh = self.read_fresh(format)?.lost_as(&known);
+                let fresh = self.read_fresh(format)?;
                 length = length_of(&fresh.meta.shape, dim)?;
                 if fresh.meta.shape != known.meta.shape && !self.set_state_after(&known, self.telling_of(fresh)) {
-                    self.take_fresh(|fresh, known| Ok(fresh.lost_as(known)))?;
+                    self.take_fresh(|_, fresh| Ok(fresh))?;
                     length = length_of(&self.shape(), dim)?;
                 }
                 if length > beyond {

@@ -287,7 +287,7 @@ impl Dataset {
         let OpenVariable { array, dimensions, .. } = self.known(name)?;
         if self.0.unsettled.load(Ordering::Acquire) && array.is_listed() {
             let before = array.shape();
-            array.refresh()?;
+            array.read_again()?;
             let changed = changed_dimensions(&dimensions, &before, &array.shape());
             if !changed.is_empty() {
                 self.note_found_differences(|name| changed.contains(name));
@@ -318,14 +318,28 @@ impl Dataset {
         }))
     }
 
-    /// Looks for variables that other programs have defined since the dataset was opened, in stores that list.
+    /// A variable that is known, or what took its place where its array was erased or replaced.
+    fn find_there(&self, name: &str) -> Result<Option<OpenVariable>> {
+        match self.find(name) {
+            Some(known) if known.array.is_lost() => self.come_since(name),
+            known => Ok(known),
+        }
+    }
+
+    /// The names of variables whose arrays were erased or replaced.
+    fn lost_names(&self) -> Vec<String> {
+        self.0.state.read(|state| state.variables.iter().filter(|known| known.array.is_lost()).map(|known| known.name.clone()).collect())
+    }
+
+    /// Looks for variables that other programs have defined since the dataset was opened, in stores that list, and for what took the places of others.
     pub(in crate::node) fn find_new(&self) -> Result<()> {
         let group = self.group();
-        if !group.store().capabilities().listable {
-            return Ok(());
+        let mut names = Vec::new();
+        if group.store().capabilities().listable {
+            names = draft::names_below(group.store(), group.path())?;
+            self.0.state.read(|state| names.retain(|name| state.place_of(name).is_err()));
         }
-        let mut names = draft::names_below(group.store(), group.path())?;
-        self.0.state.read(|state| names.retain(|name| state.place_of(name).is_err()));
+        names.extend(self.lost_names());
         names.iter().try_for_each(|name| match self.come_since(name) {
             // What another program stores beside the dataset need not be for this one.
             Err(e) if lookup::is_misunderstood(&e) || e.kind() == ErrorKind::Permission => Ok(()),
@@ -355,7 +369,7 @@ impl Dataset {
         check_name(name)?;
         self.settle()?;
         let how = if how == Create::New && self.0.reopens { Create::OpenIfSame } else { how };
-        let there = self.find(name).filter(|_| how == Create::OpenIfSame);
+        let there = if how == Create::OpenIfSame { self.find_there(name)? } else { None };
         let path = self.0.group.child_path(name)?;
         let mut looks = MOST_LOOKS;
         let array = loop {
@@ -376,7 +390,7 @@ impl Dataset {
             }
         };
         if let Some(there) = there {
-            return there.array.refresh().map(|()| there.array.for_another_handle());
+            return there.array.read_again().map(|()| there.array.for_another_handle());
         }
         self.insert(OpenVariable {
             name: name.to_string(),

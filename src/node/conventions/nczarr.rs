@@ -241,7 +241,7 @@ impl Array {
             return Ok(());
         }
         document::change(self.store(), self.path(), v2::ARRAY, || {
-            let (fresh, before, condition) = self.read_with_text(Format::V2)?;
+            let (fresh, before, condition) = self.read_to_change()?;
             let mut document = fresh.meta.document.clone();
             document.insert("fill_value".into(), text.clone());
             document::publish_over(self.store(), &path::join(self.path(), v2::ARRAY), &document, &before, condition)

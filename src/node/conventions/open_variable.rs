@@ -37,7 +37,7 @@ impl OpenVariable {
 
     /// Looks at the document, and tells whether the array has another shape by now.
     pub fn has_changed(&self, shape: &[u64]) -> bool {
-        self.array.refresh().is_ok() && self.array.shape().as_slice() != shape
+        self.array.read_again().is_ok() && self.array.shape().as_slice() != shape
     }
 
     /// Whether it gives the values of its only dimension.

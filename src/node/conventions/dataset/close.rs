@@ -16,7 +16,7 @@ impl Dataset {
             return Ok(());
         }
         let known = self.0.state.read(|state| state.variables.clone());
-        known.iter().filter(|v| differ.iter().any(|(of, _)| v.dimensions.contains(&of.name))).try_for_each(|v| v.array.refresh())?;
+        known.iter().filter(|v| differ.iter().any(|(of, _)| v.dimensions.contains(&of.name))).try_for_each(|v| v.array.read_again())?;
         let found = self.0.state.read(|state| state.found_differences.clone());
         match self.differences().into_iter().find(|(dimension, _)| !found.contains(dimension)) {
             Some((_, text)) => Err(err!(Metadata, "{text}; resize the dimension to one of them")),
@@ -41,8 +41,7 @@ impl Dataset {
         // Each variable has a handle here, too. Those of arrays that were replaced tell of what waits in them.
         let variables = self.0.state.read(|state| state.variables.clone());
         let arrays: Vec<Array> = variables.iter().map(|variable| variable.array.clone()).collect();
-        let lost = variables.iter().filter(|variable| variable.array.is_lost());
-        let found = lost.map(|variable| self.come_since(&variable.name).map(drop)).fold(Ok(()), Result::and);
+        let found = self.lost_names().iter().map(|name| self.come_since(name).map(drop)).fold(Ok(()), Result::and);
         self.renew_names();
         let marked = self.0.state.write(|state| std::mem::take(&mut state.marked));
         let written = if marked { self.write_coordinates() } else { Ok(()) };

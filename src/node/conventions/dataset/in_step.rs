@@ -59,7 +59,7 @@ impl Dataset {
             let before = array.shape();
             match documents.remove(array.path()) {
                 Some(found) if differing.is_some() || array.is_listed() && !found.has_shape(&before) => array.renew_from(found)?,
-                None if differing.is_some() || array.is_listed() => array.refresh()?,
+                None if differing.is_some() || array.is_listed() => array.read_again()?,
                 _ => {}
             }
             if array.shape() != before {
