@@ -275,6 +275,7 @@ impl Checkpoints {
     fn retire(&self, node: &str) -> Result<()> {
         let place = path::join(&self.path, node);
         self.store.shared().check_erase(&path::prefix(&place))?;
+        let _leaving = Leaving::new(&self.store, &place);
         upkeep::after_change(&self.store, &[], Some(&place))?;
         let shared = self.store.shared();
         let is_there = |key: &str| shared.open(key).map(|found| found.is_some()).map_err(|e| e.at_key(key));
@@ -298,21 +299,23 @@ impl Checkpoints {
         self.remove_leftovers(&place)
     }
 
-    /// Removes what is at a place where there is no node; what tells that it was a checkpoint goes last.
+    /// Removes what is at a place where there is no node; what tells that it was a checkpoint goes last. The next one may be in the same place.
     fn remove_leftovers(&self, place: &str) -> Result<()> {
-        self.store.settle(place);
-        let (prefix, shared) = (path::prefix(place), self.store.shared());
-        let listing = shared.list_dir(&prefix)?;
-        if listing.keys.is_empty() && listing.prefixes.is_empty() {
-            // A folder that seems empty may be another user's, in which nothing can be made.
-            return if shared.files().is_some() { shared.erase_prefix(&prefix).map_err(|e| e.at_key(prefix)) } else { Ok(()) };
-        }
-        self.store.check_erasable()?;
-        for name in &listing.prefixes {
-            let below = format!("{prefix}{name}/");
-            shared.erase_prefix(&below).map_err(|e| e.at_key(below))?;
-        }
-        shared.erase_prefix(&prefix).map_err(|e| e.at_key(prefix))
+        Leaving::during(&self.store, place, || {
+            self.store.settle(place);
+            let (prefix, shared) = (path::prefix(place), self.store.shared());
+            let listing = shared.list_dir(&prefix)?;
+            if listing.keys.is_empty() && listing.prefixes.is_empty() {
+                // A folder that seems empty may be another user's, in which nothing can be made.
+                return if shared.files().is_some() { shared.erase_prefix(&prefix).map_err(|e| e.at_key(prefix)) } else { Ok(()) };
+            }
+            self.store.check_erasable()?;
+            for name in &listing.prefixes {
+                let below = format!("{prefix}{name}/");
+                shared.erase_prefix(&below).map_err(|e| e.at_key(below))?;
+            }
+            shared.erase_prefix(&prefix).map_err(|e| e.at_key(prefix))
+        })
     }
 
     /// Removes what a kill just behind a commit has left: the checkpoint's document under the name that it had before. Another one is that of a
@@ -492,9 +495,6 @@ impl Group {
         if self.is_ours(above, place, mark.text())? == Some(false) {
             return Err(Group::taken(above, place));
         }
-        let leaving = Leaving::new(above, place);
-        let removed = Checkpoints::new(above, path::parent(place).unwrap_or_default()).and_then(|all| all.remove_leftovers(place));
-        leaving.end(removed.is_ok());
-        removed
+        Checkpoints::new(above, path::parent(place).unwrap_or_default()).and_then(|all| all.remove_leftovers(place))
     }
 }

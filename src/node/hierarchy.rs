@@ -207,10 +207,7 @@ fn empty_group(store: &Store, path: &str) -> Result<&'static str> {
 
 /// Removes a node and all below it, but for one key directly below: what that tells of the place is true whenever this ends.
 pub(super) fn erase_around(store: &Store, path: &str, kept: &str) -> Result<()> {
-    let leaving = Leaving::new(store, path);
-    let erased = erase_documents(store, path).and_then(|()| erase_below(store, &path::prefix(path), kept));
-    leaving.end(erased.is_ok());
-    erased
+    Leaving::during(store, path, || erase_documents(store, path).and_then(|()| erase_below(store, &path::prefix(path), kept)))
 }
 
 /// Removes what an interrupted call that began at a place has made there, which has no document of its own yet, but for the key that says so.

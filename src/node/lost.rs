@@ -3,6 +3,7 @@
 
 use super::{Store, lookup};
 use crate::engine::Growths;
+use crate::error::Result;
 use crate::fork::{ForkPreserved, Lazy};
 use std::cell::Cell;
 use std::sync::{Arc, Weak};
@@ -54,6 +55,14 @@ impl Leaving<'_> {
         let told = open_within(store, path);
         told.iter().for_each(|open| open.growths.leave());
         Leaving { store, path, told }
+    }
+
+    /// Does `work`, which takes the node away.
+    pub fn during(store: &Store, path: &str, work: impl FnOnce() -> Result<()>) -> Result<()> {
+        let leaving = Leaving::new(store, path);
+        let done = work();
+        leaving.end(done.is_ok());
+        done
     }
 
     /// Says at the very moment that all of it has left its place: what was opened meanwhile was of it.

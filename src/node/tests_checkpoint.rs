@@ -419,6 +419,46 @@ fn of_two_writers_of_one_name_the_one_that_began_last_commits() {
     }
 }
 
+/// What becomes of the checkpoint "x", of which a handle of an array is still open.
+#[test]
+fn a_checkpoint_has_nothing_of_another_one_that_was_in_its_place_before() {
+    type End = fn(&Checkpoints, Group);
+    let ends: [(&str, End); 4] = [
+        ("it is begun again", |_, group| drop(group)),
+        ("it is given up", |_, group| group.abandon().unwrap()),
+        ("another one is committed", |all, group| group.commit().and_then(|()| make(all, "x", 2)).unwrap()),
+        ("it is pruned", |all, group| group.commit().and_then(|()| make(all, "y", 2)).and_then(|()| all.prune(1)).unwrap()),
+    ];
+    for (name, end) in ends {
+        for format in [Format::V3, Format::V2] {
+            let (store, all) = in_memory(format);
+            let group = all.begin("x").unwrap();
+            fill(&group, 1).unwrap();
+            let array = Array::open(group.store(), "u").unwrap();
+            let write = || {
+                let part = Selection::new(&[4], &[1], &[2], None)?;
+                // SAFETY: the memory lives as long as the call.
+                unsafe { array.write(&part, &view(&mut [7, 7], &[2])) }
+            };
+            end(&all, group);
+            if name != "it is begun again" {
+                assert_eq!(write().err().map(|e| e.kind()), Some(ErrorKind::State), "{name} {format:?}");
+            }
+            let next = all.begin("x").unwrap();
+            fill(&next, 3).unwrap();
+            assert_eq!(write().err().map(|e| e.kind()), Some(ErrorKind::State), "{name} {format:?}");
+            next.commit().unwrap();
+            assert_eq!(write().err().map(|e| e.kind()), Some(ErrorKind::State), "{name} {format:?}");
+            drop(array);
+            assert_eq!(newest(&store, ""), 3, "{name} {format:?}");
+            assert!(
+                store.key_list("x/").unwrap().contains(&"x/u/c/0".to_string()) || format == Format::V2,
+                "{name}: the place is used again"
+            );
+        }
+    }
+}
+
 /// The next checkpoints take the place of the one before, at each moment of a reader: also the node of its name.
 #[test]
 fn a_reader_sees_a_checkpoint_whenever_another_process_replaces_it() {
