@@ -148,7 +148,8 @@ pub unsafe extern "C" fn ozarr_node_zarr_format(node: *const ozarr_node, format:
 /// - `"lost"`: `"1"` where the program has found that another one has renamed, erased or replaced the array,
 ///   of which this process is not told: what waits by this handle (`"write_back"`) is never stored, and
 ///   calls that store chunks by it are `OZARR_ERR_STATE`, as after such a change by this process, until
-///   `ozarr_node_refresh`. `"0"` changes nothing.
+///   `ozarr_node_refresh`. What waited until then is told of once, by the next call that would store it,
+///   and is gone. `"0"` changes nothing.
 ///
 /// Errors: `OZARR_ERR_ARGUMENT` for an unknown setting or value; `OZARR_ERR_TYPE` for `"history"` where
 /// the attribute is neither a text nor a list of texts; `OZARR_ERR_READ_ONLY`; those of documents, chunks

@@ -183,7 +183,8 @@ mod tests {
                     // It is not taken for what was put there, either.
                     if Array::open(mine, "g/a").is_ok() {
                         [&waiting, &array].iter().for_each(|array| array.refresh().unwrap());
-                        assert_eq!([kind(write_part(&waiting)), kind(waiting.flush())], [ErrorKind::State; 2], "{name}");
+                        assert_eq!(kind(write_part(&waiting)), ErrorKind::State, "{name}");
+                        write_part(&waiting).and_then(|()| waiting.flush()).unwrap();
                         write_part(&array).unwrap();
                         array.chunk_erase(&[0], false).unwrap();
                     }

@@ -53,6 +53,11 @@ mod tests {
         array
     }
 
+    fn write(array: &Array, at: i64, value: i32) -> Result<()> {
+        let part = Selection::new(&array.shape(), &[at], &[1], None)?;
+        own!(array.write(&part, &view(&mut [value], &[1])))
+    }
+
     type End = fn(&Store) -> Result<()>;
 
     const ENDS: [(&str, End); 6] = [
@@ -87,11 +92,37 @@ mod tests {
         Array::create(&store, "g/a", &spec(&[8], &[4]), Create::Overwrite).unwrap();
         array.refresh().unwrap();
         for (value, (name, end)) in (1..).zip(ENDS) {
-            let part = Selection::new(&[8], &[6], &[1], None).unwrap();
-            own!(array.write(&part, &view(&mut [value], &[1]))).unwrap();
+            write(&array, 6, value).unwrap();
             end(&store).unwrap();
             assert_eq!(read_all(&Array::open(&store, "g/a").unwrap()), [0, 0, 0, 0, 0, 0, value, 0], "{name}");
-            assert_eq!(kind(array.flush()), ErrorKind::State, "{name}");
+        }
+        assert_eq!(kind(array.flush()), ErrorKind::State);
+    }
+
+    #[test]
+    fn what_waited_for_an_array_that_was_replaced_is_told_once_and_dropped() {
+        type Call = fn(&Array) -> Result<()>;
+        let calls: [(&str, Call); 8] = [
+            ("flush", |array| array.flush()),
+            ("close", |array| array.close()),
+            ("append", |array| own!(array.append(0, 1, &view(&mut [0], &[1])))),
+            ("resize", |array| array.resize(&[9], false)),
+            ("count", |array| array.chunks(false).map(drop)),
+            ("setting", |array| array.set_write_back(0)),
+            ("read", |array| own!(array.read(&Selection::all(&[8]), &view(&mut [0; 8], &[8])))),
+            ("write", |array| write(array, 3, 5)),
+        ];
+        for (name, call) in calls {
+            let store = memory();
+            let array = waiting(&store, "a");
+            Array::create(&store, "a", &spec(&[8], &[4]), Create::Overwrite).unwrap();
+            assert_eq!([kind(array.flush()), kind(array.flush())], [ErrorKind::State; 2], "before it is refreshed");
+            array.refresh().unwrap();
+            write(&array, 6, 7).unwrap();
+            assert_eq!(kind(call(&array)), ErrorKind::State, "{name}");
+            call(&array).and_then(|()| array.flush()).unwrap();
+            let expected = if name == "write" { 5 } else { 0 };
+            assert_eq!(read_all(&Array::open(&store, "a").unwrap())[..8], [0, 0, 0, expected, 0, 0, 7, 0], "{name}");
         }
     }
 

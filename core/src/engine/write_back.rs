@@ -122,7 +122,7 @@ impl WaitingPart {
 
     /// The document may have been replaced by that of another array.
     fn check(&self, shape: &[u64], data_type: DataType) -> Result<()> {
-        if self.is_lost || (self.shape.as_slice(), self.data_type) != (shape, data_type) {
+        if !self.is_lost && (self.shape.as_slice(), self.data_type) != (shape, data_type) {
             return Err(replaced());
         }
         Ok(())
@@ -381,7 +381,8 @@ impl WriteBack {
         if let Some(part) = self.find(new.chunk) {
             let mut part = lock(&part);
             part.check(new.shape, new.data_type)?;
-            let both = if is_box || part.span.holds(&span) { part.span.joined(&span) } else { None };
+            // What is lost is told of where it is to be stored.
+            let both = if !part.is_lost && (is_box || part.span.holds(&span)) { part.span.joined(&span) } else { None };
             // Elements that wait must stay whole if one of the new ones does not fit.
             let Some(both) = both.filter(|_| !(new.may_fail && part.span.meets(&span))) else { return Ok(Admission::StoreFirst) };
             (new.place)(part.first()?, &strides)?;
@@ -416,10 +417,15 @@ impl WriteBack {
     }
 
     /// Returns which elements of a chunk, which is locked, wait to be stored, and where they are, as far as they are inside the array;
-    /// `None` if nothing of the chunk waits.
+    /// `None` if nothing of the chunk waits. What was lost with its array is told of once, and waits no more. Errors: `State`.
     pub(super) fn region(&self, grid: &Grid, length: &[u64], data_type: DataType, chunk: &Dims) -> Result<Option<(Selection, Memory)>> {
         let Some(part) = self.find(chunk) else { return Ok(None) };
         let part = lock(&part);
+        if part.is_lost {
+            drop(part);
+            self.forget(chunk);
+            bail!(State, "the array was erased or replaced since a part of a chunk was written, which waits no more");
+        }
         if chunk.len() != length.len() {
             return Err(replaced());
         }
@@ -445,8 +451,7 @@ impl WriteBack {
 
     /// Returns the chunks of which selected elements wait; without a selection all of which any wait.
     pub(super) fn touched(&self, grid: &Grid, selection: Option<&Selection>) -> Result<Vec<Dims>> {
-        let parts = collect(lock(self.state.get()).parts.iter().map(|(chunk, waiting)| (chunk.clone(), waiting.part.clone())))?;
-        let is_touched = |(chunk, part): &(Dims, Arc<Mutex<WaitingPart>>)| {
+        self.chunks(|chunk, part| {
             let Some(selection) = selection else { return true };
             if selection.shape().contains(&0) || selection.shape().len() != chunk.len() {
                 return false;
@@ -454,16 +459,17 @@ impl WriteBack {
             let mut part = lock(part).span.clone();
             (0..chunk.len()).for_each(|d| part.start[d] += grid.origin(d, chunk[d]));
             part.meets(&Span::of(selection))
-        };
-        let mut chunks = collect(parts.into_iter().filter(is_touched).map(|(chunk, _)| chunk))?;
-        chunks.sort_unstable();
-        Ok(chunks)
+        })
     }
 
     /// Returns the chunks of which parts wait that were not lost.
     pub fn not_lost(&self) -> Result<Vec<Dims>> {
+        self.chunks(|_, part| !lock(part).is_lost)
+    }
+
+    fn chunks(&self, is_wanted: impl Fn(&Dims, &Mutex<WaitingPart>) -> bool) -> Result<Vec<Dims>> {
         let parts = collect(lock(self.state.get()).parts.iter().map(|(chunk, waiting)| (chunk.clone(), waiting.part.clone())))?;
-        let mut chunks = collect(parts.into_iter().filter(|(_, part)| !lock(part).is_lost).map(|(chunk, _)| chunk))?;
+        let mut chunks = collect(parts.into_iter().filter(|(chunk, part)| is_wanted(chunk, part)).map(|(chunk, _)| chunk))?;
         chunks.sort_unstable();
         Ok(chunks)
     }
