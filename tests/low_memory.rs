@@ -4,7 +4,7 @@ use ozarr::ffi::array::ozarr_array_close;
 use ozarr::ffi::checkpoint::{ozarr_checkpoint_abandon, ozarr_checkpoint_begin, ozarr_checkpoint_commit};
 use ozarr::ffi::ext_answer::{ozarr_answer_done, ozarr_set_error};
 use ozarr::ffi::library::{OZARR_ABI_VERSION, ozarr_abi_version, ozarr_has_feature, ozarr_version};
-use ozarr::ffi::node::{ozarr_array_node, ozarr_group_node};
+use ozarr::ffi::node::{ozarr_array_node, ozarr_group_node, ozarr_node_get, ozarr_node_set};
 use ozarr::ffi::request::{
     OZARR_REQUEST_COPY, OZARR_REQUEST_STATE_DONE, ozarr_array_iwrite_region, ozarr_request_cancel, ozarr_request_error, ozarr_request_free,
     ozarr_request_get_state, ozarr_request_test, ozarr_request_wait, ozarr_requests_wait_all, ozarr_requests_wait_any, ozarr_shutdown,
@@ -81,6 +81,12 @@ fn a_program_without_memory_learns_why_and_ends_what_it_began() {
         assert_eq!((ozarr_array_close(null_mut()), text(ozarr_last_error()).contains("array")), (OZARR_ERR_NULL, true));
         assert_eq!(ozarr_set_error(OZARR_ERR_IO, c"the tape is torn".as_ptr(), null()), OZARR_ERR_IO);
         assert_eq!((text(ozarr_last_error()).as_str(), ozarr_answer_done(null_mut(), OZARR_OK)), ("the tape is torn", OZARR_ERR_NULL));
+        // Whether an array is lost, and no other setting: these may store something.
+        let (node, mut value) = (ozarr_array_node(array), [0; 8]);
+        let mut get = |key: &CStr| ozarr_node_get(node, key.as_ptr(), value.as_mut_ptr(), 8, null_mut());
+        assert_eq!([get(c"lost"), get(c"history")], [OZARR_OK, OZARR_ERR_NO_MEMORY]);
+        let set = |key: &CStr| ozarr_node_set(node, key.as_ptr(), c"0".as_ptr());
+        assert_eq!([set(c"lost"), set(c"write_back"), set(c"history")], [OZARR_OK, OZARR_ERR_NO_MEMORY, OZARR_ERR_NO_MEMORY]);
         // What became of requests, whose memory is the caller's.
         let (mut done, mut state, mut index, mut statuses) = (false, 0, -1, [1; 2]);
         assert_eq!(ozarr_request_wait(requests[0], -1.0), OZARR_OK);

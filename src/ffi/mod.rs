@@ -233,7 +233,7 @@ fn begin_with_memory(name: &str) -> Result<()> {
 }
 
 /// Whether a function is called without memory, too: it ends what was begun or frees it, tells of a failure or of the library, gives a value and no
-/// status, reads or sets what a handle does (`"lost"` among that, which a rank is told by another one), or says what became of work that uses the caller's memory.
+/// status, reads or sets a setting of a handle (which looks itself whether that is `"lost"`), or says what became of work that uses the caller's memory.
 fn goes_on(name: &str) -> bool {
     let name = name.strip_prefix("ozarr_").unwrap_or(name);
     let ends = ["_close", "_free", "_cancel"].iter().any(|end| name.ends_with(end));

@@ -1,6 +1,7 @@
 //! Settings of nodes and contexts: their names, and their values as texts.
 
 use crate::error::{Result, bail, err};
+use crate::limits::check_reserve;
 use crate::node::{Array, Node};
 use crate::settings::TRUTHS;
 
@@ -23,8 +24,15 @@ pub(super) fn text_of(value: bool) -> String {
     if value { "1" } else { "0" }.into()
 }
 
+/// Lets no setting but `"lost"` be read or set while the reserve of memory is low: some store, or read documents. A rank is told by it what another
+/// one has erased or replaced.
+fn check_memory_for(key: &str) -> Result<()> {
+    if key == "lost" { Ok(()) } else { check_reserve() }
+}
+
 /// Changes a setting of a node's handle.
 pub(super) fn set(node: &Node, key: &str, value: &str) -> Result<()> {
+    check_memory_for(key)?;
     match (node, key) {
         (_, "raw_attributes") => node.attributes().set_raw(truth(key, value)?),
         (_, "history") => node.attributes().add_history(value)?,
@@ -43,6 +51,7 @@ pub(super) fn set(node: &Node, key: &str, value: &str) -> Result<()> {
 
 /// The value of a setting of a node's handle.
 pub(super) fn get(node: &Node, key: &str) -> Result<String> {
+    check_memory_for(key)?;
     Ok(match (node, key) {
         (_, "mode") => if node.store().check_writable().is_ok() { "r+" } else { "r" }.into(),
         (_, "location") => node.store().root().and_then(|root| root.location()).unwrap_or_default(),
