@@ -15,7 +15,7 @@ static ozarr_status take(ozarr_node *node, const char *path, const ozarr_spec *s
     ozarr_status status = ozarr_store_memory(&store);
     if (status == OZARR_OK) status = ozarr_array_create_at(store, path, spec, OZARR_CREATE_NEW, &other);
     if (status == OZARR_OK) status = om_pack(ozarr_array_node(other), "", 0, &bytes, &size);
-    if (status == OZARR_OK) status = ozarr_node_refresh(node, bytes + 1, size - 1);
+    if (status == OZARR_OK) status = om_take(node, bytes + 1, size - 1);
     free(bytes);
     ozarr_array_free(other);
     ozarr_store_free(store);

@@ -153,11 +153,19 @@ static void discard(ozarr_array **array, ozarr_group **group) {
     else ozarr_group_free(*group), *group = NULL;
 }
 
-/* Whether an array was erased or replaced since; a handle that is not open has none. */
-static bool is_lost(const om_handle *known) {
+bool om_is_lost(const ozarr_node *array) {
     char lost[8] = "";
-    return known->array != NULL && strcmp(known->mode, "r+") == 0 && ozarr_node_get(known->array, "lost", lost, sizeof lost, NULL) == OZARR_OK &&
-           strcmp(lost, "1") == 0;
+    return ozarr_node_get(array, "lost", lost, sizeof lost, NULL) == OZARR_OK && strcmp(lost, "1") == 0;
+}
+
+/* Whether nothing is stored any more by a handle that is open for that. */
+static bool is_lost(const om_handle *known) { return known->array != NULL && strcmp(known->mode, "r+") == 0 && om_is_lost(known->array); }
+
+ozarr_status om_take(ozarr_node *node, const char *bytes, size_t size) {
+    const bool lost = om_is_lost(node);
+    ozarr_status status = ozarr_node_refresh(node, bytes, size);
+    if (status == OZARR_OK && lost) status = ozarr_node_set(node, "lost", "1");
+    return status;
 }
 
 int64_t om_count_lost(const ozarr_mpi *m) {
@@ -218,7 +226,8 @@ ozarr_status om_share(ozarr_mpi *m, ozarr_status status, const char *mode, ozarr
     return status;
 }
 
-ozarr_status om_share_again(ozarr_mpi *m, ozarr_status status, ozarr_node *node) {
+/* As om_share_again; `found`: where that did not fail the handles are ones of what is there, whatever was lost before. */
+static ozarr_status share_again(ozarr_mpi *m, ozarr_status status, ozarr_node *node, bool found) {
     char *bytes = NULL;
     size_t size = 0;
     om_failure failed = {0};
@@ -230,10 +239,16 @@ ozarr_status om_share_again(ozarr_mpi *m, ozarr_status status, ozarr_node *node)
     status = om_broadcast(m, status, &bytes, &size);
     if (status == OZARR_OK) {
         const size_t root = strlen(bytes) + 1;
-        ozarr_status here = m->rank == 0 ? OZARR_OK : ozarr_node_refresh(node, bytes + root, size - root);
+        ozarr_status here = OZARR_OK;
+        if (m->rank != 0 && found && root == 1) here = ozarr_node_refresh(node, bytes + root, size - root);
+        else if (m->rank != 0) here = om_take(node, bytes + root, size - root);
         if (failed.status != OZARR_OK) here = om_failure_set(&failed);
         status = om_agree(m, here, NULL);
     }
     free(bytes);
     return status;
 }
+
+ozarr_status om_share_again(ozarr_mpi *m, ozarr_status status, ozarr_node *node) { return share_again(m, status, node, false); }
+
+ozarr_status om_share_found(ozarr_mpi *m, ozarr_status status, ozarr_node *node) { return share_again(m, status, node, true); }

@@ -131,6 +131,13 @@ ozarr_status om_share(ozarr_mpi *m, ozarr_status status, const char *mode, ozarr
 
 /* Gives all other ranks what rank 0 has of a node now, after it did something to it, also where that failed: the status is that of all then. */
 ozarr_status om_share_again(ozarr_mpi *m, ozarr_status status, ozarr_node *node);
+/* The same after rank 0 has refreshed the node, as the program asks: it is the one that is there, for all. */
+ozarr_status om_share_found(ozarr_mpi *m, ozarr_status status, ozarr_node *node);
+
+/* Whether nothing is stored by a handle any more, because its array was erased or replaced. */
+bool om_is_lost(const ozarr_node *array);
+/* Gives a handle what was exported of its node. One that has lost its array stays without it. */
+ozarr_status om_take(ozarr_node *node, const char *bytes, size_t size);
 
 /* How many of rank 0's handles are of arrays that it erased or replaced since; 0 on other ranks. */
 int64_t om_count_lost(const ozarr_mpi *m);

@@ -221,7 +221,7 @@ ozarr_status ozarr_mpi_array_refresh(ozarr_mpi *m, ozarr_array *array) {
     status = om_check_writes(m, array);
     if (status != OZARR_OK) return om_leave(m, status);
     if (m->rank == 0) status = ozarr_node_refresh(ozarr_array_node(array), NULL, 0);
-    return om_leave(m, om_share_again(m, status, ozarr_array_node(array)));
+    return om_leave(m, om_share_found(m, status, ozarr_array_node(array)));
 }
 
 /* Rank 0 makes the array `length` long, unless it is; all know it. Collective, outside of a call. */
@@ -264,8 +264,14 @@ static ozarr_status check_append(ozarr_array *array, int32_t dim, int64_t length
 static ozarr_status check_known_shape(ozarr_mpi *m, ozarr_array *array, const int64_t *extents) {
     int32_t rank = 0;
     int64_t now[PLAN_MAX_RANK];
-    ozarr_status status = m->rank == 0 ? ozarr_node_refresh(ozarr_array_node(array), NULL, 0) : OZARR_OK;
-    status = om_share_again(m, status, ozarr_array_node(array));
+    ozarr_node *node = ozarr_array_node(array);
+    ozarr_status status = OZARR_OK;
+    /* Refreshed it would be that of the array which is there now. */
+    if (m->rank == 0 && om_is_lost(node))
+        status = om_error(OZARR_ERR_STATE, "the array %.1000s was erased, renamed or replaced since this handle was opened: open it again",
+                          om_name(m, array));
+    else if (m->rank == 0) status = ozarr_node_refresh(node, NULL, 0);
+    status = om_share_again(m, status, node);
     if (status == OZARR_OK) status = ozarr_array_rank(array, &rank);
     if (status == OZARR_OK) status = ozarr_array_shape(array, now);
     for (int32_t d = 0; d < rank && status == OZARR_OK; d++)

@@ -1036,6 +1036,16 @@ static void lose(ozarr_group *g, const ozarr_spec *spec, int how, ozarr_array **
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
+/* Makes the handles of all ranks ones of the array that is there now, where one is. */
+static void refresh_lost(ozarr_array *a, bool is_there, int64_t start) {
+    const int64_t two = 2;
+    const int32_t zeros[2] = {0};
+    const ozarr_status refreshed = ozarr_mpi_array_refresh(m, a);
+    CHECK(refreshed == (is_there ? OZARR_OK : OZARR_ERR_NOT_FOUND));
+    CHECK(ozarr_array_write_region(a, &start, &two, OZARR_INT32, zeros, sizeof zeros) == (is_there ? OZARR_OK : OZARR_ERR_STATE));
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
 /* Nothing is stored by handles of an array that was erased or replaced, on any rank, whoever has elements. */
 static void lost(void) {
     const int64_t shape[] = {10}, chunks[] = {2};
@@ -1045,7 +1055,7 @@ static void lost(void) {
     OK(ozarr_spec_new(OZARR_INT32, 1, shape, &spec));
     OK(ozarr_spec_set_chunks(spec, chunks));
     for (int how = 0; how < 5; how++)
-        for (int what = 0; what < 4; what++) {
+        for (int what = 0; what < 7; what++) {
             ozarr_group *g = NULL;
             ozarr_array *a = NULL, *b = NULL;
             const int64_t none = 0, two = 2, *some = rank == ranks - 1 || what == 1 ? &two : &none, start = 2 * rank;
@@ -1058,7 +1068,13 @@ static void lost(void) {
             if (what < 2) ERR(OZARR_ERR_STATE, "erased, renamed or replaced", ozarr_mpi_array_write_all(m, a, &start, some, OZARR_INT32, u, sizeof u));
             /* Of what rank 0 does by itself other ranks know in the next call that all make. */
             if (what == 3 && how == 3) OK(ozarr_mpi_agree(m, OZARR_OK));
-            if (what == 3) CHECK(ozarr_array_write_region(a, &start, &two, OZARR_INT32, u, sizeof u) == OZARR_ERR_STATE);
+            /* Changes that are refused make the handle of no rank one of what is there. */
+            const int64_t end = 10, longer = 12, *last = rank == 0 ? &two : &none;
+            if (what == 4) ERR(OZARR_ERR_STATE, "erased, renamed or replaced", ozarr_mpi_array_append(m, a, 0, 2, &end, last, OZARR_INT32, u, sizeof u));
+            if (what == 5) ERR(OZARR_ERR_STATE, "erased, renamed or replaced", ozarr_mpi_array_set_attr(m, a, "x", "1"));
+            if (what == 5) ERR(OZARR_ERR_STATE, "erased, renamed or replaced", ozarr_mpi_array_resize(m, a, &longer, 0));
+            if (what == 6) refresh_lost(a, b != NULL, start);
+            else if (what >= 3) CHECK(ozarr_array_write_region(a, &start, &two, OZARR_INT32, u, sizeof u) == OZARR_ERR_STATE);
             const ozarr_status closed = ozarr_mpi_array_close(m, a);
             CHECK(closed == (what == 2 ? OZARR_ERR_STATE : OZARR_OK));
             if (b == NULL) {
