@@ -48,11 +48,6 @@ impl FileObject {
         Ok(os::is_same(&own, st))
     }
 
-    /// Says whether both are one file.
-    pub(super) fn is_one_with(&self, other: &FileObject) -> Result<bool> {
-        self.is_file(&other.stat()?)
-    }
-
     /// Reads exactly `buf.len()` bytes from `offset`; an early end is `Truncated`.
     pub fn read_exact_at(&self, offset: u64, buf: &mut [u8]) -> Result<()> {
         let expected = buf.len();

@@ -1,16 +1,12 @@
 //! Archives that are read while others append to them: the file is looked at again when documents are read and keys are listed.
 
 use super::read::{ArchiveBytes, Slot, version_of};
+use super::write::look_at;
 use super::{Content, ZipStore};
 use crate::error::{ErrorKind, Result, bail};
-use crate::platform::libc;
-use crate::store::Object;
-use crate::store::file_object::FileObject;
+use crate::store::file_object::stamp_of;
 use crate::store::file_options::SyncMode;
 use crate::store::keys::MAKES_A_NODE;
-use crate::store::local::path::c_path;
-use crate::store::os::{self, CWD, Errno};
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -18,23 +14,6 @@ use std::sync::atomic::Ordering;
 const TRIES: usize = 3;
 /// The document of attributes in version 2.
 const ATTRIBUTES: &str = ".zattrs";
-
-/// The file that an archive is read from.
-fn file_of(source: Option<&Arc<ArchiveBytes>>) -> Option<&FileObject> {
-    match source.map(Arc::as_ref) {
-        Some(ArchiveBytes::Near(Object::File(file))) => Some(file),
-        _ => None,
-    }
-}
-
-/// Whether the file at `path` is that one, as long as it was; also if there is no file any more.
-fn is_unchanged(path: &Path, file: &FileObject, len: u64) -> Result<bool> {
-    match os::stat_at(CWD, &c_path(path)?, true) {
-        Ok(there) => Ok(there.st_size as u64 == len && file.is_file(&there)?),
-        Err(Errno(libc::ENOENT)) => Ok(true),
-        Err(e) => Err(e.error("stat")),
-    }
-}
 
 impl ZipStore {
     /// Looks at the file again if a key is that of a document, which is read to learn what has changed.
@@ -48,9 +27,9 @@ impl ZipStore {
     pub(super) fn look_again(&self) -> Result<()> {
         let Some(path) = &self.read_from else { return Ok(()) };
         for _ in 0..TRIES {
-            let (before, len) = self.content.read(|content| (content.source.clone(), content.len));
-            let Some(file) = file_of(before.as_ref()) else { return Ok(()) };
-            if is_unchanged(path, file, len)? {
+            let (before, seen) = self.content.read(|content| (content.source.clone(), content.seen));
+            let Some(there) = look_at(path)? else { return Ok(()) };
+            if seen.is_none_or(|seen| seen == stamp_of(&there)) {
                 return Ok(());
             }
             let new = match ZipStore::open(path, false, SyncMode::None) {
@@ -61,29 +40,28 @@ impl ZipStore {
             if new.top != self.top {
                 bail!(Conflict, "{} was replaced while it was open by an archive with another root; open it again", self.shown);
             }
-            self.read_instead(new.content.replace(Content::default()), before.as_ref())?;
+            self.read_instead(new.content.replace(Content::default()), before.as_ref());
         }
         Ok(())
     }
 
     /// Reads `new` from now on, if no other thread has changed meanwhile what is read, which was from `before`.
-    fn read_instead(&self, mut new: Content, before: Option<&Arc<ArchiveBytes>>) -> Result<()> {
-        let is_same_file = match (file_of(before), file_of(new.source.as_ref())) {
-            (Some(old), Some(file)) => old.is_one_with(file)?,
-            _ => false,
-        };
-        if is_same_file {
-            // Values that are still there stay what they are, and keep their versions.
-            self.content.read(|content| {
-                new.token = content.token;
-                for (name, slot) in &mut new.map {
-                    let version = |slot: &Slot| version_of(content.token, &slot.entry);
-                    if let Some(old) = content.map.get(name).filter(|old| version(old) == version(slot)) {
-                        *slot = old.clone();
-                    }
+    fn read_instead(&self, mut new: Content, before: Option<&Arc<ArchiveBytes>>) {
+        self.content.read(|content| {
+            let is_same_file = matches!((&content.seen, &new.seen), (Some(old), Some(new)) if old.is_of_same_file(new));
+            if !is_same_file {
+                return;
+            }
+            // Values that are still there, and end before the same entry, stay what they are; all keep their versions.
+            new.token = content.token;
+            for (name, slot) in &mut new.map {
+                let state = |slot: &Slot| (version_of(content.token, &slot.entry), slot.entry.limit);
+                if let Some(old) = content.map.get(name).filter(|old| state(old) == state(slot)) {
+                    old.forget_place();
+                    *slot = old.clone();
                 }
-            });
-        }
+            }
+        });
         let is_read = self.content.write(|content| {
             let is_first = content.source.as_ref().map(Arc::as_ptr) == before.map(Arc::as_ptr);
             if is_first {
@@ -98,6 +76,5 @@ impl ZipStore {
                 old.values().filter(|slot| !is_there(slot)).for_each(|slot| slot.current.store(false, Ordering::Release));
             });
         }
-        Ok(())
     }
 }

@@ -31,6 +31,7 @@ use super::keys::{MAKES_A_NODE, check_key, check_prefix};
 use super::local::path::c_path;
 use super::memory::{keys_of, listing_of};
 use super::os::{self, CWD, Errno};
+use super::stamp::Stamp;
 use super::{Capabilities, Condition, Keys, ListInto, Object, SharedStore, Started, Storage, StorageExt};
 use crate::error::{Result, bail, err};
 use crate::fork::{self, ForkPreserved};
@@ -66,8 +67,8 @@ pub struct ZipStore {
 struct Content {
     map: BTreeMap<Arc<str>, Arc<Slot>>,
     source: Option<Arc<ArchiveBytes>>,
-    /// The length of the archive when it was read.
-    len: u64,
+    /// What the file was like before it was read.
+    seen: Option<Stamp>,
     token: u64,
     /// What a directory of all that was put has at most.
     listed: DirectorySize,
@@ -121,11 +122,11 @@ impl ZipStore {
         let mut store = match os::open(CWD, &c_path(&path)?, libc::O_RDONLY | libc::O_NOCTTY | libc::O_NONBLOCK, 0) {
             Ok(fd) => {
                 let object = FileObject::new(fd);
-                let len = object.len()?;
-                match len {
+                let seen = object.stamp()?;
+                match seen.len {
                     0 if writable => ZipStore::empty(shown),
                     0 => bail!(NotFound, "there is no zip archive in {shown}: the file is empty"),
-                    _ => ZipStore::read(shown, ArchiveBytes::Near(Object::File(object)), len, writable)?,
+                    len => ZipStore::read(shown, ArchiveBytes::Near(Object::File(object)), len, Some(seen), writable)?,
                 }
             }
             Err(Errno(libc::ENOENT)) if writable => ZipStore::empty(shown),
@@ -153,7 +154,7 @@ impl ZipStore {
             true => ArchiveBytes::Far { version: object.version()?, store, key: key.to_string() },
             false => ArchiveBytes::Near(object),
         };
-        ZipStore::read(shown, source, len, false)
+        ZipStore::read(shown, source, len, None, false)
     }
 
     fn empty(shown: String) -> ZipStore {
@@ -168,7 +169,7 @@ impl ZipStore {
         }
     }
 
-    fn read(shown: String, source: ArchiveBytes, len: u64, writable: bool) -> Result<ZipStore> {
+    fn read(shown: String, source: ArchiveBytes, len: u64, seen: Option<Stamp>, writable: bool) -> Result<ZipStore> {
         let read = |at, len| {
             let mut bytes = Vec::new();
             source.read(at, grow(&mut bytes, len)?)?;
@@ -194,7 +195,7 @@ impl ZipStore {
             writer: Mutex::default(),
             lock_refused: AtomicI32::new(0),
         });
-        let content = ForkPreserved::new(Content { map, source: Some(Arc::new(source)), len, token, listed });
+        let content = ForkPreserved::new(Content { map, source: Some(Arc::new(source)), seen, token, listed });
         Ok(ZipStore { shown, far, top, content, read_from: None, append, process: fork::forks() })
     }
 

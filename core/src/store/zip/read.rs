@@ -113,6 +113,11 @@ impl Slot {
         self.learn(header)
     }
 
+    /// Has the local header read again before the data are: the file may have been written anew around them.
+    pub fn forget_place(&self) {
+        self.data.store(0, Ordering::Relaxed);
+    }
+
     /// Checks the local header against the directory; where the data begin.
     fn learn(&self, header: &[u8]) -> Result<u64> {
         let entry = &self.entry;

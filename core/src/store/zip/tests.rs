@@ -331,11 +331,12 @@ fn a_reader_takes_what_others_have_flushed_when_it_reads_a_document_or_lists() {
     let store = writer(&path);
     put(&store, "zarr.json", GROUP);
     put(&store, "c/0", b"first");
+    put(&store, "last", b"");
     store.flush().unwrap();
     let early = reader(&path).unwrap();
     let value = |key: &str| get(&early, key, 99).unwrap();
     put(&store, "c/1", b"1");
-    assert_eq!(keys(&early), ["c/0", "zarr.json"], "until the flush it has what was there before");
+    assert_eq!(keys(&early), ["c/0", "last", "zarr.json"], "until the flush it has what was there before");
     store.flush().unwrap();
     assert_eq!(value("c/1"), None, "chunks are looked for among the keys that it knows");
     let first = early.open("c/0").unwrap().unwrap();
@@ -349,18 +350,37 @@ fn a_reader_takes_what_others_have_flushed_when_it_reads_a_document_or_lists() {
     );
     put(&store, "c/0", b"second");
     store.flush().unwrap();
-    assert_eq!(keys(&early), ["c/0", "c/1", "zarr.json"]);
+    assert_eq!(keys(&early), ["c/0", "c/1", "last", "zarr.json"]);
     assert_eq!((value("c/0").unwrap(), first.still_current().unwrap()), (b"second".to_vec(), false));
     let mut old = [0; 5];
     first.read_exact_at(0, &mut old).unwrap();
     assert_eq!(&old, b"first", "an opened value stays what it was");
     // Another archive in its place.
     std::fs::remove_file(&path).unwrap();
-    assert_eq!(keys(&early).len(), 3, "of one that was removed a reader has all");
+    assert_eq!(keys(&early).len(), 4, "of one that was removed a reader has all");
     put(&writer(&path), "zarr.json", b"another");
     assert_eq!(content(&early), [("zarr.json".to_string(), b"another".to_vec())]);
     folder.with("x.zip", &archive(&[stored("run.zarr/zarr.json", GROUP)]));
     assert_eq!(early.open("zarr.json").err().unwrap().kind(), ErrorKind::Conflict, "the root is another folder");
+}
+
+#[test]
+fn an_archive_that_is_written_anew_in_its_file_is_read_anew_though_it_is_as_long_as_before() {
+    let folder = Folder::new();
+    let put = |name: &str, extra: usize| Part { extra: vec![0; extra], ..stored(name, name.as_bytes()) };
+    let before = archive(&[put("a", 0), put("zarr.json", 0), put("b", 4)]);
+    for after in [[put("b", 0), put("zarr.json", 0), put("a", 4)], [put("a", 4), put("zarr.json", 0), put("b", 0)]] {
+        let path = folder.with("x.zip", &before);
+        let store = reader(&path).unwrap();
+        assert_eq!(content(&store).len(), 3);
+        // A step of the clock of files.
+        std::thread::sleep(Duration::from_millis(30));
+        folder.with("x.zip", &archive(&after));
+        assert!(store.open("zarr.json").unwrap().is_some());
+        for (key, value) in content(&store) {
+            assert_eq!(key.as_bytes(), value);
+        }
+    }
 }
 
 #[test]
