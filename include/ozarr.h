@@ -2987,8 +2987,8 @@ OZARR_CHECKED ozarr_status ozarr_shutdown(void);
  * each of which adds a directory of all keys: use one store handle for many nodes. The last handle that is
  * freed without that finishes the archive, too, but cannot say whether it worked; after a kill see
  * `ozarr_zip_repair`. A handle that only reads a file sees what others flush into it when it reads
- * metadata again (`ozarr_node_refresh`, the functions that wait for growth). One that is open for writing
- * does not: if another program has changed the file, its first write is `OZARR_ERR_CONFLICT`. The handles
+ * metadata again (`ozarr_node_refresh`, the functions that wait for growth), takes them from an export, or
+ * looks for a chunk that it does not know. One that is open for writing does not: if another program has changed the file, its first write is `OZARR_ERR_CONFLICT`. The handles
  * of a process that write to an archive share the strictest of their options. Where an archive has all in
  * one folder that is a node, that folder is the root; a location may name it, too.
  *

@@ -137,6 +137,10 @@ fn read(store: &Store, bytes: &[u8]) -> Result<Exported> {
         (Format::V2, _) => v2::GROUP,
     };
     let key = path::join(&path, name);
+    // An archive that is read looks whether it has grown where a document is opened: its directory is as old as that.
+    if store.shared().capabilities().archive {
+        store.shared().open(&key)?;
+    }
     let (dialect, mark, findings) = (Dialect::Final, Vec::new(), Vec::new());
     let found = StoredDocument { format, dialect, kind, key, document, as_of, listed: true, attributes, mark, findings };
     Ok(Exported { path, found, catalog })

@@ -161,3 +161,36 @@ fn who_reads_an_archive_sees_by_refreshing_and_waiting_what_another_writer_flush
         assert_eq!(waits.join().unwrap().unwrap(), 3);
     });
 }
+
+#[test]
+fn what_was_exported_of_a_newer_moment_of_an_archive_has_the_chunks_of_that_moment() {
+    let folder = Folder::new("archive-export");
+    std::fs::create_dir_all(&folder.0).unwrap();
+    let location = format!("{}/x.zip", folder.0.display());
+    drop(Array::create(&open(&location, Mode::ReadWrite), "a", &spec(&[2], &[2]), Create::New).unwrap());
+    let readers = [(); 3].map(|()| open(&location, Mode::Read));
+    let arrays: Vec<_> = readers.iter().map(|store| Array::open(store, "a").unwrap()).collect();
+    let store = open(&location, Mode::ReadWrite);
+    let array = Array::open(&store, "a").unwrap();
+    write_all(&array, &mut [1, 2]);
+    store.flush().unwrap();
+    arrays.iter().for_each(|array| assert_eq!(read_all(array), [1, 2]));
+    write_all(&array, &mut [5, 6]);
+    array.resize(&[4], false).unwrap();
+    store.flush().unwrap();
+    let grown = array.export().unwrap();
+    write_all(&array, &mut [5, 6, 7, 8]);
+    store.flush().unwrap();
+    // The overwritten chunk, and the new one.
+    Node::Array(arrays[0].clone()).refresh_from(&grown).unwrap();
+    let Node::Array(imported) = Node::import(&readers[1], &grown).unwrap() else { panic!("a group") };
+    for array in [&arrays[0], &imported] {
+        assert_eq!(read_all(array), [5, 6, 7, 8]);
+    }
+    // Told before the flush, read after it.
+    array.resize(&[6], false).unwrap();
+    let Node::Array(early) = Node::import(&readers[2], &array.export().unwrap()).unwrap() else { panic!("a group") };
+    write_all(&array, &mut [5, 6, 7, 8, 9, 10]);
+    store.flush().unwrap();
+    assert_eq!(read_all(&early)[4..], [9, 10]);
+}

@@ -1,4 +1,4 @@
-//! Archives that are read while others append to them: the file is looked at again when documents are read and keys are listed.
+//! Archives that are read while others append to them: the file is looked at again when documents are read, keys are listed, and a key is missing.
 
 use super::read::{ArchiveBytes, Slot, version_of};
 use super::write::look_at;
@@ -16,10 +16,16 @@ const TRIES: usize = 3;
 const ATTRIBUTES: &str = ".zattrs";
 
 impl ZipStore {
-    /// Looks at the file again if a key is that of a document, which is read to learn what has changed.
-    pub(super) fn look_again_for(&self, key: &str) -> Result<()> {
+    /// What an opened key needs, after another look at the file where the key is that of a document, which is read to learn what has changed, or is
+    /// missing among those that are known: what told of it may be newer than that.
+    pub(super) fn slot_now(&self, key: &str) -> Result<Option<(Arc<Slot>, Arc<ArchiveBytes>, u64)>> {
         let name = key.rsplit('/').next().unwrap_or(key);
-        if name == ATTRIBUTES || MAKES_A_NODE.contains(&name) { self.look_again() } else { Ok(()) }
+        let is_document = name == ATTRIBUTES || MAKES_A_NODE.contains(&name);
+        let known = if is_document { None } else { self.slot(key) };
+        match known {
+            None => self.look_again().map(|()| self.slot(key)),
+            known => Ok(known),
+        }
     }
 
     /// Looks at the file again, if it is only read: what was flushed into it since is read from now on. While a writer has not flushed, what was
@@ -27,14 +33,17 @@ impl ZipStore {
     pub(super) fn look_again(&self) -> Result<()> {
         let Some(path) = &self.read_from else { return Ok(()) };
         for _ in 0..TRIES {
-            let (before, seen) = self.content.read(|content| (content.source.clone(), content.seen));
-            let Some(there) = look_at(path)? else { return Ok(()) };
-            if seen.is_none_or(|seen| seen == stamp_of(&there)) {
+            let (before, known) = self.content.read(|content| (content.source.clone(), [content.seen, content.unread]));
+            let Some(there) = look_at(path)?.map(|st| stamp_of(&st)) else { return Ok(()) };
+            if known.contains(&Some(there)) {
                 return Ok(());
             }
             let new = match ZipStore::open(path, false, SyncMode::None) {
                 Ok(new) => new,
-                Err(e) if matches!(e.kind(), ErrorKind::Truncated | ErrorKind::NotFound) => return Ok(()),
+                Err(e) if matches!(e.kind(), ErrorKind::Truncated | ErrorKind::NotFound) => {
+                    self.content.write(|content| content.unread = Some(there));
+                    return Ok(());
+                }
                 Err(e) => return Err(e),
             };
             if new.top != self.top {

@@ -69,6 +69,8 @@ struct Content {
     source: Option<Arc<ArchiveBytes>>,
     /// What the file was like before it was read.
     seen: Option<Stamp>,
+    /// What it was like when it could not be read last, because a writer has not flushed.
+    unread: Option<Stamp>,
     token: u64,
     /// What a directory of all that was put has at most.
     listed: DirectorySize,
@@ -195,7 +197,7 @@ impl ZipStore {
             writer: Mutex::default(),
             lock_refused: AtomicI32::new(0),
         });
-        let content = ForkPreserved::new(Content { map, source: Some(Arc::new(source)), seen, token, listed });
+        let content = ForkPreserved::new(Content { map, source: Some(Arc::new(source)), seen, unread: None, token, listed });
         Ok(ZipStore { shown, far, top, content, read_from: None, append, process: fork::forks() })
     }
 
@@ -229,8 +231,7 @@ impl ZipStore {
 
     fn open_slot(&self, key: &str) -> Result<Option<ZipObject>> {
         check_key(key)?;
-        self.look_again_for(key)?;
-        let Some((slot, source, token)) = self.slot(key) else { return Ok(None) };
+        let Some((slot, source, token)) = self.slot_now(key)? else { return Ok(None) };
         slot.check_readable()?;
         Ok(Some(ZipObject { source, slot, token, inflated: OnceLock::new() }))
     }
