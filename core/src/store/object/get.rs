@@ -1,10 +1,12 @@
 //! Gets of objects and of ranges of them, each of one version: a download that breaks off goes on where it ended.
 
 use super::live::Live;
+use super::sight::Sight;
 use super::tries::{Failure, Tries};
 use super::version::{strong_tag_of, version_of};
 use crate::error::{ErrorKind, Result, bail};
 use crate::limits::{MAX_UNTOLD, reserve};
+use crate::store::remote::Service;
 use crate::store::{ByteRange, Fetched, Version};
 use futures_util::StreamExt;
 use object_store::path::Path;
@@ -38,7 +40,7 @@ impl Want {
     /// The most bytes of an answer whose length nobody tells.
     fn untold(self) -> u64 {
         match self {
-            Want::Nothing => 0,
+            Want::Nothing => MAX_UNTOLD,
             Want::Whole { untold, .. } => untold,
             Want::Span(_, len) | Want::Suffix(len) => len,
         }
@@ -67,18 +69,17 @@ impl Live {
 
     pub(super) async fn get_unlimited(&self, path: &Path, want: Want, expected: Option<Version>) -> Result<Option<Got>> {
         let mut tries = self.tries(true).with_untold(want.untold());
-        let (mut body, mut head) = (None::<Body>, want == Want::Nothing);
+        let head = want == Want::Nothing && !self.no_head.load(Ordering::Relaxed);
+        let (mut body, mut ask) = (None::<Body>, if head { Ask::Head } else { Ask::Range(range_of(want)) });
         loop {
             let (range, if_match) = match &body {
                 Some(body) => (Some(GetRange::Bounded(body.start + body.bytes.len() as u64..body.end)), strong_tag_of(body.version)),
-                None => (range_of(want).filter(|_| !head), expected.and_then(strong_tag_of)),
+                None => (ask.range(), expected.and_then(strong_tag_of)),
             };
-            let store = self.store();
+            let (store, head) = (self.store(), matches!(ask, Ask::Head));
             let got = match tries.run(store.get_opts(path, GetOptions { range, if_match, head, ..GetOptions::default() })).await {
                 Ok(got) => got,
-                // The answer to a HEAD has no code, which says whether the key may be missing.
-                Err(_) if head && self.options.forbidden_is_missing && tries.sight().status == 403 => {
-                    head = false;
+                Err(_) if self.ask_otherwise(want, &mut ask, &tries.sight()) => {
                     tries.note_anew();
                     continue;
                 }
@@ -87,6 +88,7 @@ impl Live {
                     false => continue,
                 },
             };
+            self.no_head.fetch_or(want == Want::Nothing && !head, Ordering::Relaxed);
             let version = version_of(&got.meta);
             if expected.is_some_and(|expected| expected != version) {
                 bail!(Conflict, "the object was replaced while it was read");
@@ -123,6 +125,29 @@ impl Live {
             }
             let bytes = std::mem::take(&mut reading.bytes);
             return Ok(Some(Got { bytes, size, version, mark, update }));
+        }
+    }
+
+    /// Whether the object is to be asked for in another way, which is `ask` from then on.
+    fn ask_otherwise(&self, want: Want, ask: &mut Ask, sight: &Sight) -> bool {
+        let has_no_range = !sight.credentials && (sight.status == 416 || sight.no_ranges);
+        *ask = match ask {
+            Ask::Head if self.may_get_all_the_same(sight) => Ask::Range(range_of(want)),
+            // An empty object has no range.
+            Ask::Range(Some(_)) if want == Want::Nothing && has_no_range => Ask::Range(None),
+            _ => return false,
+        };
+        true
+    }
+
+    /// Whether a GET may find what a HEAD did not. Web servers, and what stands before them, may know no HEAD, and answer as if there were nothing.
+    /// Its answer has no code, which says whether the key may be missing.
+    fn may_get_all_the_same(&self, sight: &Sight) -> bool {
+        match sight.status {
+            _ if sight.credentials => false,
+            403 => self.remote.service == Service::Http || self.options.forbidden_is_missing,
+            400 | 404 | 405 | 410 | 501 => self.remote.service == Service::Http,
+            _ => false,
         }
     }
 
@@ -216,6 +241,19 @@ impl Live {
             Some(got) => bail!(Truncated, "found {} bytes, expected {len}", got.bytes.len()),
             None => bail!(Conflict, "the object was erased while it was read"),
         }
+    }
+}
+
+/// How an object is asked for first.
+enum Ask {
+    Head,
+    /// By a GET, of all or of a range.
+    Range(Option<GetRange>),
+}
+
+impl Ask {
+    fn range(&self) -> Option<GetRange> {
+        if let Ask::Range(range) = self { range.clone() } else { None }
     }
 }
 

@@ -29,6 +29,8 @@ pub(super) struct Live {
     pub(super) unconditional: AtomicBool,
     /// The server does not serve the ends of objects.
     pub(super) no_suffix: AtomicBool,
+    /// The server answers to a GET what it does not to a HEAD.
+    pub(super) no_head: AtomicBool,
     /// The server has answered once.
     answered: Arc<AtomicBool>,
     /// Requests that were made again.
@@ -53,6 +55,7 @@ impl Live {
             conditional,
             unconditional: AtomicBool::new(false),
             no_suffix: AtomicBool::new(remote.service == Service::Azure),
+            no_head: AtomicBool::new(false),
             answered: Arc::default(),
             retries: AtomicU64::new(0),
         }))

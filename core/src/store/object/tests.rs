@@ -2,10 +2,11 @@
 
 use super::RemoteStore;
 use crate::error::ErrorKind;
+use crate::store::cache::CacheStore;
 use crate::store::local::FileOptions;
 use crate::store::location;
 use crate::store::remote::{Remote, RemoteOptions};
-use crate::store::{Storage, StorageExt, get};
+use crate::store::{SharedStore, Storage, StorageExt, get, start_and_wait};
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -280,4 +281,31 @@ fn azure_is_asked_for_a_key_as_it_is_signed() {
     let store = RemoteStore::open(&remote, &options).unwrap();
     assert_eq!(get(&store as &dyn Storage, "u+v", 100).unwrap().unwrap(), b"yes");
     assert_eq!(asked.lock().unwrap()[0].split(' ').nth(1), Some("/account/container/run+1/u+v"));
+}
+
+#[test]
+fn a_web_server_that_knows_no_head_has_what_it_gives() {
+    for head in ["404 none", "405 no", "501 no", "403 no", "410 gone", "400 bad"] {
+        let (port, asked) = serve(move |request| {
+            let tag = "ETag: \"1\"\r\nLast-Modified: Sat, 21 Nov 2026 00:00:00 GMT\r\n";
+            match (request.split(' ').next(), request.split(' ').nth(1), request.contains("\r\nrange: bytes=0-0")) {
+                (Some("head"), ..) => said(head, "", ""),
+                (_, Some("/missing"), _) => said("404 none", "", ""),
+                (_, Some("/empty"), true) => said("416 no", "Content-Range: bytes */0\r\n", ""),
+                (_, Some("/empty"), false) => said("200 OK", tag, ""),
+                (.., true) => said("206 Partial", &format!("{tag}Content-Range: bytes 0-0/3\r\n"), "y"),
+                (.., false) => said("200 OK", tag, "yes"),
+            }
+        });
+        let remote = Remote::parse("http", &format!("//127.0.0.1:{port}/")).unwrap().unwrap();
+        let store: SharedStore = Arc::new(RemoteStore::open(&remote, &RemoteOptions::default()).unwrap());
+        let cached = CacheStore::new(store.clone(), 1 << 20);
+        for _ in 0..3 {
+            assert_eq!(get(&cached, "key", 9).unwrap().unwrap(), b"yes", "{head}");
+            assert_eq!(get(&cached, "empty", 9).unwrap().unwrap(), b"", "{head}");
+            assert_eq!(start_and_wait(&*store, "missing", &[], None).unwrap().map(|found| found.parts), None, "{head}");
+        }
+        let heads = asked.lock().unwrap().iter().filter(|request| request.starts_with("head")).count();
+        assert_eq!(heads, 2, "{head}: it is not asked again once it is known");
+    }
 }
