@@ -372,6 +372,8 @@ mod tests {
             ("az://c/x.zarr", "az://c/x.zarr"),
             ("abfs://c@account.dfs.core.windows.net/x.zarr", "abfs://c@account/x.zarr"),
             ("https://u:w@h:80/a%20%3F/x.zarr?token", "https://u:w@h:80/a%20%3F/x.zarr?token"),
+            ("https://u:w@h/api/a%2Fb/raw%20/x.zarr", "https://u:w@h/api/a%2Fb/raw%20/x.zarr"),
+            ("https://u:w@h//a%2fx.zarr", "https://u:w@h/a%2fx.zarr/"),
         ];
         for (location, told) in texts {
             let root = parse(location).unwrap();

@@ -173,8 +173,8 @@ impl Remote {
         }
         let user = self.user.as_ref().map(|user| format!("{}@", user.expose())).unwrap_or_default();
         let query = self.query.as_ref().map(|query| format!("?{}", query.expose())).unwrap_or_default();
-        let host = self.base.rsplit('/').next().unwrap_or_default();
-        format!("{}://{user}{host}/{}{query}", self.scheme, percent_encode(self.path.as_bytes()))
+        let place = self.base.split_once("://").map_or("", |(_, place)| place);
+        format!("{}://{user}{place}/{}{query}", self.scheme, percent_encode(self.path.as_bytes()))
     }
 
     /// The URL without credentials.
