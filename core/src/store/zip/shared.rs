@@ -14,6 +14,11 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 /// The archives that are open for writing, by the paths of their files.
 static WRITTEN: Mutex<Vec<(PathBuf, Weak<ZipStore>)>> = Mutex::new(Vec::new());
 
+/// The bytes of the longest path that any system opens.
+const MOST_OF_PATH: usize = 32 << 10;
+/// How many links systems follow.
+const MOST_LINKS: u32 = 40;
+
 impl ZipStore {
     /// Keeps from now on what one more handle asks of the file, too; fails where that cannot be kept.
     fn demand(&self, more: FileOptions) -> Result<()> {
@@ -109,14 +114,33 @@ fn in_written<T>(f: impl FnOnce(&mut Vec<(PathBuf, Weak<ZipStore>)>) -> T) -> T 
     f(&mut WRITTEN.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// The path without links, as far as it exists.
+/// The path without links and `..`, also where it is not there yet: what is made has that path then.
 fn resolved(path: &Path) -> Result<PathBuf> {
-    if let Ok(path) = path.canonicalize() {
-        return Ok(path);
+    let whole = std::path::absolute(path).map_err(|e| err!(Location, "the path {:?}: {e}", path.display().to_string()))?;
+    // What the system cannot open anyway is not taken apart.
+    if whole.as_os_str().len() > MOST_OF_PATH {
+        return Ok(whole);
     }
-    let path = std::path::absolute(path).map_err(|e| err!(Location, "the path {:?}: {e}", path.display().to_string()))?;
-    match (path.parent().and_then(|folder| folder.canonicalize().ok()), path.file_name()) {
-        (Some(folder), Some(name)) => Ok(folder.join(name)),
-        _ => Ok(path),
+    let (mut there, mut rest, mut links) = (whole.clone(), Vec::new(), MOST_LINKS);
+    loop {
+        if let Ok(mut found) = there.canonicalize() {
+            for name in rest.into_iter().rev() {
+                match name == ".." {
+                    true => _ = found.pop(),
+                    false => found.push(name),
+                }
+            }
+            return Ok(found);
+        }
+        let (target, last) = (there.read_link(), there.components().next_back().map(|last| last.as_os_str().to_owned()));
+        let (Some(last), true) = (last, there.pop()) else { return Ok(whole) };
+        match target {
+            // It leads to what is not there yet.
+            Ok(target) if links > 0 => {
+                links -= 1;
+                there.push(target);
+            }
+            _ => rest.push(last),
+        }
     }
 }

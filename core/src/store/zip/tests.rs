@@ -440,6 +440,34 @@ fn one_writer_has_the_file() {
     assert_eq!(repair(&path).unwrap(), Repaired { keys: 3, lost: 0, cut: 0, changed: false });
 }
 
+#[cfg(unix)]
+#[test]
+fn an_archive_is_one_by_each_of_its_names_before_and_after_it_is_made() {
+    let folder = Folder::new();
+    std::fs::create_dir(folder.file("there")).unwrap();
+    let link = |target: &str, name: &str| std::os::unix::fs::symlink(target, folder.file(name)).unwrap();
+    link("there", "link");
+    link("there/../there/dangling.zip", "latest.zip");
+    link("round.zip", "round.zip");
+    for (name, other) in [
+        ("link/../out/x.zip", "out/x.zip"),
+        ("link/new/er/x.zip", "there/new/er/x.zip"),
+        ("gone/../gone/./x.zip", "gone/x.zip"),
+        ("latest.zip", "there/dangling.zip"),
+    ] {
+        let shared = |name: &str| open_shared(&folder.file(name), true, SyncMode::None).unwrap();
+        let (first, before) = (shared(name), shared(other));
+        put(&*first, "a", b"1");
+        put(&*before, "b", b"2");
+        for name in [name, other] {
+            assert!(Arc::ptr_eq(&first, &shared(name)), "{name}");
+        }
+    }
+    assert!(open_shared(&folder.file("round.zip"), true, SyncMode::None).is_err());
+    let long = folder.file(&"a/".repeat(1 << 20));
+    assert!(open_shared(&long, false, SyncMode::None).is_err());
+}
+
 #[test]
 fn while_the_first_put_makes_the_file_who_opens_the_archive_keeps_no_one_else_from_the_gate() {
     let folder = Folder::new();
