@@ -4,6 +4,7 @@ use super::read::{ArchiveBytes, Slot, version_of};
 use super::write::look_at;
 use super::{Content, ZipStore};
 use crate::error::{ErrorKind, Result, bail};
+use crate::fork;
 use crate::store::file_object::stamp_of;
 use crate::store::file_options::SyncMode;
 use crate::store::keys::MAKES_A_NODE;
@@ -32,6 +33,9 @@ impl ZipStore {
     /// there before is.
     pub(super) fn look_again(&self) -> Result<()> {
         let Some(path) = &self.read_from else { return Ok(()) };
+        if self.written_by.strong_count() > 0 && self.process == fork::forks() {
+            return Ok(());
+        }
         for _ in 0..TRIES {
             let (before, known) = self.content.read(|content| (content.source.clone(), [content.seen, content.unread]));
             let Some(there) = look_at(path)?.map(|st| stamp_of(&st)) else { return Ok(()) };

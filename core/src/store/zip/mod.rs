@@ -7,8 +7,8 @@
 //! **Writing** appends ([`write`]): a key that is put again becomes a second entry, of which the directory lists the last. A zip
 //! archive cannot erase; that is an error of kind `Unsupported`. The directory is written by `flush`.
 //!
-//! One process writes an archive at a time (an open-file lock); all handles of that process on it share one store (`shared`), so that they
-//! read what was put before it is flushed. Others see what was flushed (`anew`). A child of `fork` reads on, and never writes to its parent's
+//! One process writes an archive at a time (an open-file lock); all handles of that process that write to it share one store (`shared`), and those
+//! that only read share its content, so that they read what was put before it is flushed. Others see what was flushed (`anew`). A child of `fork` reads on, and never writes to its parent's
 //! archive.
 
 mod anew;
@@ -43,7 +43,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicI32, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use write::{Old, Writer};
 
 /// A zip archive. Thread-safe.
@@ -53,9 +53,11 @@ pub struct ZipStore {
     far: Option<SharedStore>,
     /// The folder that is the root, with a slash; empty if it is the archive's own.
     top: String,
-    content: ForkPreserved<Content>,
+    content: Arc<ForkPreserved<Content>>,
     /// The file that is read, and looked at again; `None` if it is written to, or no file.
     read_from: Option<PathBuf>,
+    /// Who writes to that file in this process, and has the same content: it is what its puts made of it, as long as that is open.
+    written_by: Weak<ZipStore>,
     /// How an archive that is open for writing is written.
     append: Option<Append>,
     /// The process that opened it.
@@ -164,8 +166,9 @@ impl ZipStore {
             shown,
             far: None,
             top: String::new(),
-            content: ForkPreserved::default(),
+            content: Arc::default(),
             read_from: None,
+            written_by: Weak::new(),
             append: None,
             process: fork::forks(),
         }
@@ -197,8 +200,8 @@ impl ZipStore {
             writer: Mutex::default(),
             lock_refused: AtomicI32::new(0),
         });
-        let content = ForkPreserved::new(Content { map, source: Some(Arc::new(source)), seen, unread: None, token, listed });
-        Ok(ZipStore { shown, far, top, content, read_from: None, append, process: fork::forks() })
+        let content = Arc::new(ForkPreserved::new(Content { map, source: Some(Arc::new(source)), seen, unread: None, token, listed }));
+        Ok(ZipStore { shown, far, top, content, read_from: None, written_by: Weak::new(), append, process: fork::forks() })
     }
 
     /// What an opened key needs.
@@ -261,10 +264,11 @@ impl ZipStore {
         let new = Arc::new(Writer::open(&append.path, append.files.clone(), as_read)?);
         append.lock_refused.store(new.refusal()?, Ordering::Relaxed);
         if source.is_none() {
-            let source = ArchiveBytes::Near(Object::File(new.reader()?));
+            let reader = new.reader()?;
+            let (seen, source) = (Some(reader.stamp()?), ArchiveBytes::Near(Object::File(reader)));
             let token = source.token()?;
             let source = Some(Arc::new(source));
-            self.content.write(|content| (content.source, content.token) = (source, token));
+            self.content.write(|content| (content.source, content.seen, content.token) = (source, seen, token));
         }
         *writer = Some(new.clone());
         Ok(new)

@@ -37,6 +37,15 @@ impl ZipStore {
         if before.sync == SyncMode::None { writer.sync_folder() } else { Ok(()) }
     }
 
+    /// A store that reads what this one does, and looks at the file by itself once this one is gone.
+    fn for_reading(self: Arc<ZipStore>) -> Arc<ZipStore> {
+        let Some(append) = &self.append else { return self };
+        let mut reader = ZipStore::empty(self.shown.clone());
+        (reader.top, reader.content) = (self.top.clone(), self.content.clone());
+        (reader.read_from, reader.written_by) = (Some(append.path.clone()), Arc::downgrade(&self));
+        Arc::new(reader)
+    }
+
     /// Whether what is read and written is in the file at `path`: a program may have removed or replaced that, and begin anew while a handle is open.
     fn is_at(&self, path: &Path) -> Result<bool> {
         let Some(append) = &self.append else { return Ok(true) };
@@ -58,7 +67,8 @@ impl ZipStore {
     }
 }
 
-/// The archive at `path`, shared with all of this process that have it open for writing. What one of them asks of the file holds for all.
+/// The archive at `path`, shared with all of this process that have it open for writing. What one of them asks of the file holds for all. Who only
+/// reads does not keep the file open for writing.
 pub fn open_shared(path: &Path, writable: bool, files: impl Into<FileOptions>) -> Result<Arc<ZipStore>> {
     let (path, files) = (resolved(path)?, files.into());
     let store = match open_already(&path, None)? {
@@ -73,8 +83,9 @@ pub fn open_shared(path: &Path, writable: bool, files: impl Into<FileOptions>) -
     };
     if writable {
         store.demand(files)?;
+        return Ok(store);
     }
-    Ok(store)
+    Ok(store.for_reading())
 }
 
 /// The store that has `path` open for writing in this process, or `new`, which then has. It is asked while nothing is locked: a put may be at work

@@ -440,6 +440,38 @@ fn one_writer_has_the_file() {
     assert_eq!(repair(&path).unwrap(), Repaired { keys: 3, lost: 0, cut: 0, changed: false });
 }
 
+#[test]
+fn who_only_reads_keeps_no_one_from_writing_and_sees_what_others_flush_once_the_writer_is_gone() {
+    let folder = Folder::new();
+    for (name, begins) in [("new.zip", &[][..]), ("old.zip", &[stored("a/zarr.json", GROUP)][..])] {
+        let path = folder.file(name);
+        if !begins.is_empty() {
+            folder.with(name, &archive(begins));
+        }
+        let shared = |writable| open_shared(&path, writable, SyncMode::None).unwrap();
+        for puts in [true, false] {
+            let before = shared(true);
+            if puts {
+                put(&*before, "zarr.json", GROUP);
+            }
+            let early = shared(false);
+            let key = if puts { "k" } else { "l" };
+            if puts {
+                put(&*before, "first", b"1");
+                assert_eq!(get(&*early, "first", 9).unwrap().unwrap(), b"1", "{name}: handles of one process read what is not flushed");
+            }
+            let value = early.open("zarr.json").unwrap().unwrap();
+            drop(before);
+            let other = writer(&path);
+            put(&other, key, b"2");
+            other.flush().unwrap();
+            assert_eq!(get(&*early, key, 9).unwrap().unwrap(), b"2", "{name}");
+            let same = early.open("zarr.json").unwrap().unwrap();
+            assert_eq!(value.version().unwrap(), same.version().unwrap(), "{name}: what is there still is the same value");
+        }
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn an_archive_is_one_by_each_of_its_names_before_and_after_it_is_made() {
