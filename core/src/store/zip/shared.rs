@@ -51,7 +51,7 @@ impl ZipStore {
         let Some(append) = &self.append else { return Ok(true) };
         // No first put makes the file meanwhile.
         match &*append.writer.lock().unwrap_or_else(PoisonError::into_inner) {
-            Some(writer) => writer.is_at(path),
+            Some(writer) => writer.is_at_unchanged(path),
             None => self.is_as_read(append, path),
         }
     }

@@ -568,6 +568,41 @@ fn an_archive_that_another_program_replaced_is_read_anew_while_a_handle_is_open(
 }
 
 #[test]
+fn what_another_program_appends_meanwhile_is_not_written_over() {
+    let folder = Folder::new();
+    let path = folder.file("x.zip");
+    let shared = || open_shared(&path, true, SyncMode::None).unwrap();
+    for (before, after) in [(false, true), (true, true), (true, false)] {
+        let _ = std::fs::remove_file(&path);
+        let store = shared();
+        put(&*store, "k", b"1");
+        store.flush().unwrap();
+        std::fs::copy(&path, folder.file("y.zip")).unwrap();
+        put(&writer(&folder.file("y.zip")), "theirs", &[b'2'; 200]);
+        let theirs = std::fs::read(folder.file("y.zip")).unwrap();
+        if before {
+            put(&*store, "l", b"3");
+        }
+        folder.with("x.zip", &theirs);
+        if after {
+            let anew = shared();
+            assert_eq!(Arc::ptr_eq(&anew, &store), before, "what is not flushed is read on");
+            let found = get(&*anew, "theirs", 999).unwrap();
+            assert_eq!(found.is_some(), !before);
+        }
+        if !before {
+            assert_eq!(store.put("l", &[b"3"], Condition::None).unwrap_err().kind(), ErrorKind::Conflict);
+        }
+        let e = store.flush().unwrap_err();
+        assert!(e.kind() == ErrorKind::Conflict && e.message().contains("by another program"), "{e}");
+        assert_eq!(store.flush().unwrap_err().kind(), ErrorKind::Conflict, "it stays so");
+        drop(store);
+        assert_eq!(std::fs::read(&path).unwrap(), theirs, "{before} {after}");
+        assert_eq!(keys(&*shared()), ["k", "theirs"]);
+    }
+}
+
+#[test]
 fn what_was_put_into_an_archive_that_is_gone_by_then_is_not_said_to_be_stored() {
     let folder = Folder::new();
     let path = folder.file("x.zip");

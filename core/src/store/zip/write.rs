@@ -63,13 +63,25 @@ struct End {
     finished: u64,
     /// There may be bytes behind that.
     overwritten: bool,
+    /// How far this writer may have made the file.
+    reach: u64,
+    /// Another program has changed it.
+    changed: bool,
     /// The first failed sync: something that was put may be lost.
     failure: Option<Error>,
 }
 
 impl Writer {
+    /// Whether the file is the one at `path`, and no other program has appended to it where that can be told.
+    pub fn is_at_unchanged(&self, path: &Path) -> Result<bool> {
+        // Who has the end writes.
+        let Ok(end) = self.end.try_lock() else { return self.is_at(path) };
+        let is_changed = end.changed || !end.overwritten && os::stat(self.file.as_fd()).is_ok_and(|own| own.st_size as u64 != end.at);
+        Ok(!is_changed && self.is_at(path)?)
+    }
+
     /// Whether the file still has its name.
-    pub fn is_at(&self, path: &Path) -> Result<bool> {
+    fn is_at(&self, path: &Path) -> Result<bool> {
         let Some(there) = look_at(path)? else { return Ok(false) };
         let own = os::stat(self.file.as_fd()).map_err(|e| e.error("stat"))?;
         Ok(os::is_same(&there, &own))
@@ -89,12 +101,12 @@ impl Writer {
             None => true,
         };
         if !is_same || now.st_size != at as i64 {
-            bail!(Conflict, "{} was changed by another program since it was opened; open it again", path.display());
+            return Err(changed(path));
         }
         let mut kept = Vec::new();
         reserve(&mut kept, old.records.len())?;
         kept.extend_from_slice(&old.records);
-        let end = Mutex::new(End { at, finished: at, overwritten: false, failure: None });
+        let end = Mutex::new(End { at, finished: at, overwritten: false, reach: at, changed: false, failure: None });
         let process = fork::forks();
         let (path, turns, dirty) = (path.to_path_buf(), RwLock::default(), AtomicBool::new(false));
         let writer =
@@ -140,6 +152,9 @@ impl Writer {
         let _turn = self.turns.read().unwrap_or_else(PoisonError::into_inner);
         let (header_at, header) = {
             let mut end = self.end();
+            if !end.overwritten {
+                self.check_unchanged(&mut end)?;
+            }
             let mut entry = Entry {
                 header: end.at,
                 stored: size,
@@ -155,7 +170,7 @@ impl Writer {
             let data = end.at + header.len() as u64;
             entry.limit = data.checked_add(size).ok_or_else(|| err!(Limit, "the zip archive would exceed 2^64 bytes"))?;
             // From here on the file has no end record at its end.
-            end.overwritten = true;
+            (end.overwritten, end.reach) = (true, end.reach.max(entry.limit));
             os::pwrite_all(self.file.as_fd(), &[&header], end.at).map_err(|e| e.error("write"))?;
             end.at = entry.limit;
             (entry, data)
@@ -183,21 +198,24 @@ impl Writer {
         let _all = self.turns.write().unwrap_or_else(PoisonError::into_inner);
         let mut end = self.end();
         if self.dirty.load(Ordering::Acquire) {
+            self.check_unchanged(&mut end)?;
             let mut slots = slots()?;
             slots.sort_unstable_by_key(|slot| slot.entry.header);
             let fd = self.file.as_fd();
             self.sync(&mut end)?;
             let mut out = ZipAppender { writer: self, at: end.at, piece: Vec::new() };
-            let count = self.write_records(&slots, &mut out)?;
-            let size = out.at + out.piece.len() as u64 - end.at;
+            let count = self.write_records(&slots, &mut out);
+            end.reach = end.reach.max(out.reach());
+            let (count, size) = (count?, out.reach() - end.at);
             out.piece.extend_from_slice(&with_comment(end_records(count, size, end.at)?, &self.comment));
+            end.reach = end.reach.max(out.reach());
             out.write()?;
             let at = out.at;
             if end.overwritten {
                 os::truncate(fd, at).map_err(|e| e.error("truncate"))?;
                 end.overwritten = false;
             }
-            (end.at, end.finished) = (at, at);
+            (end.at, end.finished, end.reach) = (at, at, at);
             self.dirty.store(false, Ordering::Release);
             self.sync(&mut end)?;
             self.check_named(&mut end);
@@ -209,8 +227,21 @@ impl Writer {
     /// Cuts off what follows the last directory, of puts that failed or that no directory could be written for.
     fn cut_back(&self, end: &mut End) -> Result<()> {
         if end.overwritten {
+            self.check_unchanged(end)?;
             os::truncate(self.file.as_fd(), end.finished).map_err(|e| e.error("truncate"))?;
-            (end.at, end.overwritten) = (end.finished, false);
+            (end.at, end.reach, end.overwritten) = (end.finished, end.finished, false);
+        }
+        Ok(())
+    }
+
+    /// Refuses to write over what another program has appended since this writer's last directory, or behind what it has cut off. That is kept as a
+    /// failure. Where the file cannot be looked at nothing is known.
+    fn check_unchanged(&self, end: &mut End) -> Result<()> {
+        let is_own = |own: libc::stat| (end.finished..=end.reach).contains(&(own.st_size as u64));
+        if end.changed || !os::stat(self.file.as_fd()).map_or(true, is_own) {
+            end.changed = true;
+            end.failure.get_or_insert_with(|| changed(&self.path));
+            return Err(changed(&self.path));
         }
         Ok(())
     }
@@ -278,6 +309,11 @@ struct ZipAppender<'a> {
 }
 
 impl ZipAppender<'_> {
+    /// Where the file ends once all is written.
+    fn reach(&self) -> u64 {
+        self.at + self.piece.len() as u64
+    }
+
     fn push(&mut self, bytes: &[u8]) -> Result<()> {
         reserve(&mut self.piece, bytes.len())?;
         self.piece.extend_from_slice(bytes);
@@ -290,6 +326,10 @@ impl ZipAppender<'_> {
         self.piece.clear();
         Ok(())
     }
+}
+
+fn changed(path: &Path) -> Error {
+    err!(Conflict, "{} was changed by another program since it was opened; open it again", path.display())
 }
 
 /// What is known of the file at a path, or `None` if nothing is there.
