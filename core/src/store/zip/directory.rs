@@ -35,6 +35,8 @@ pub(super) const LOCATOR64_LEN: u64 = 20;
 pub(super) const MAX_ENTRIES: u64 = 10_000_000;
 /// The most bytes of a directory.
 pub(super) const MAX_DIRECTORY: u64 = 2 << 30;
+/// What an archive without its end is.
+pub(super) const UNFINISHED: &str = "it was cut, or its writer has not finished it; `ozarr zip-repair` saves what is whole";
 /// No byte of deflate makes more bytes than this.
 const MAX_RATIO: u64 = 1032;
 
@@ -198,12 +200,11 @@ fn find_end(tail: &[u8], first: impl FnOnce() -> Result<Vec<u8>>) -> Result<usiz
     if let Some(at) = found {
         return Ok(at);
     }
-    let hint = "it was cut, or its writer has not finished it; `ozarr zip-repair` saves what is whole";
     if other {
-        bail!(Truncated, "bytes follow the end record of the zip archive: {hint}");
+        bail!(Truncated, "bytes follow the end record of the zip archive: {UNFINISHED}");
     }
     match first()?.first_chunk() {
-        Some(LOCAL) => bail!(Truncated, "the zip archive has no end record: {hint}"),
+        Some(LOCAL) => bail!(Truncated, "the zip archive has no end record: {UNFINISHED}"),
         _ => bail!(Metadata, "this is no zip archive: it has no end record, nor does it begin with an entry"),
     }
 }

@@ -181,6 +181,10 @@ impl ZipStore {
             Ok(bytes)
         };
         let found = directory::find(len, &read).and_then(|directory| {
+            // What is in front is an archive itself, and this one the last value that was put into it.
+            if directory.base > 0 && read(0, directory::LOCAL.len())?.starts_with(directory::LOCAL) {
+                bail!(Truncated, "the end record of the zip archive is that of another one, which lies in it: {}", directory::UNFINISHED);
+            }
             if writable && directory.base > 0 {
                 bail!(Unsupported, "{} bytes are in front of the zip archive, which can be read, but not written to", directory.base);
             }

@@ -148,7 +148,7 @@ pub(super) fn over_memory(bytes: &[u8]) -> Result<ZipStore> {
     ZipStore::over(memory, "x.zip")
 }
 
-const GROUP: &[u8] = br#"{"zarr_format":3,"node_type":"group"}"#;
+pub(super) const GROUP: &[u8] = br#"{"zarr_format":3,"node_type":"group"}"#;
 
 #[test]
 fn behaves_as_a_store_as_far_as_it_can() {

@@ -317,6 +317,28 @@ fn bytes_in_front_of_an_archive_move_it() {
 }
 
 #[test]
+fn an_archive_that_is_the_last_value_of_an_unfinished_one_is_not_taken_for_it() {
+    let folder = Folder::new();
+    let inner = archive(&[stored("zarr.json", b"inner"), deflated("k", &[7; 5000])]);
+    for flushed in [false, true] {
+        let path = folder.file("x.zip");
+        let _ = std::fs::remove_file(&path);
+        let store = writer(&path);
+        put(&store, "zarr.json", GROUP);
+        if flushed {
+            store.flush().unwrap();
+        }
+        put(&store, "c/0", &inner);
+        let torn = folder.with("torn.zip", &std::fs::read(&path).unwrap());
+        drop(store);
+        let e = reader(&torn).unwrap_err();
+        assert!(e.kind() == ErrorKind::Truncated && e.message().contains("zip-repair"), "{e}");
+        assert_eq!(repair(&torn).unwrap(), Repaired { keys: 2, lost: 0, cut: 0, changed: true });
+        assert_eq!(content(&reader(&torn).unwrap()), content(&reader(&path).unwrap()));
+    }
+}
+
+#[test]
 fn a_repair_keeps_the_entries_of_other_writers() {
     let folder = Folder::new();
     let mut streamed = deflated("s/streamed", &[5; 3000]);
