@@ -1,6 +1,6 @@
 //! Archives that are read while others append to them: the file is looked at again when documents are read, keys are listed, and a key is missing.
 
-use super::read::{ArchiveBytes, Slot, version_of};
+use super::read::{ArchiveBytes, Slot, SlotInBytes, version_of};
 use super::write::look_at;
 use super::{Content, ZipStore};
 use crate::error::{ErrorKind, Result, bail};
@@ -19,7 +19,7 @@ const ATTRIBUTES: &str = ".zattrs";
 impl ZipStore {
     /// What an opened key needs, after another look at the file where the key is that of a document, which is read to learn what has changed, or is
     /// missing among those that are known: what told of it may be newer than that.
-    pub(super) fn slot_now(&self, key: &str) -> Result<Option<(Arc<Slot>, Arc<ArchiveBytes>, u64)>> {
+    pub(super) fn slot_now(&self, key: &str) -> Result<Option<SlotInBytes>> {
         let name = key.rsplit('/').next().unwrap_or(key);
         let is_document = name == ATTRIBUTES || MAKES_A_NODE.contains(&name);
         let known = if is_document { None } else { self.slot(key) };

@@ -12,6 +12,7 @@
 //! archive.
 
 mod anew;
+mod closing;
 mod directory;
 mod read;
 pub mod repair;
@@ -37,8 +38,9 @@ use crate::error::{Result, bail, err};
 use crate::fork::{self, ForkPreserved};
 use crate::limits::{check_memory, collect, grow};
 use crate::platform::libc;
+use closing::ClosesLast;
 use directory::Directory;
-use read::{ArchiveBytes, EntryRead, Slot, ZipObject};
+use read::{ArchiveBytes, EntryRead, Slot, SlotInBytes, ZipObject};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -97,6 +99,21 @@ struct Append {
     writer: Mutex<Option<Arc<Writer>>>,
     /// The error with which the file system refused the writer's lock, 0 if it did not.
     lock_refused: AtomicI32,
+    closes_last: ClosesLast,
+}
+
+impl Append {
+    fn new(old: Option<Old>) -> Append {
+        Append {
+            path: PathBuf::new(),
+            files: Arc::default(),
+            most: MOST,
+            old,
+            writer: Mutex::default(),
+            lock_refused: AtomicI32::new(0),
+            closes_last: ClosesLast::default(),
+        }
+    }
 }
 
 /// The most that [`directory::find`] takes.
@@ -141,8 +158,7 @@ impl ZipStore {
         if let Some(append) = &mut store.append {
             (append.path, append.files) = (path, kept);
         } else if writable {
-            store.append =
-                Some(Append { path, files: kept, most: MOST, old: None, writer: Mutex::default(), lock_refused: AtomicI32::new(0) });
+            store.append = Some(Append { path, files: kept, ..Append::new(None) });
         } else {
             store.read_from = Some(path);
         }
@@ -196,20 +212,13 @@ impl ZipStore {
         let top = top_of(&map);
         let token = source.token()?;
         let far = if let ArchiveBytes::Far { store, .. } = &source { Some(store.clone()) } else { None };
-        let append = writable.then(|| Append {
-            path: PathBuf::new(),
-            files: Arc::default(),
-            most: MOST,
-            old: Some(old),
-            writer: Mutex::default(),
-            lock_refused: AtomicI32::new(0),
-        });
+        let append = writable.then(|| Append::new(Some(old)));
         let content = Arc::new(ForkPreserved::new(Content { map, source: Some(Arc::new(source)), seen, unread: None, token, listed }));
         Ok(ZipStore { shown, far, top, content, read_from: None, written_by: Weak::new(), append, process: fork::forks() })
     }
 
     /// What an opened key needs.
-    fn slot(&self, key: &str) -> Option<(Arc<Slot>, Arc<ArchiveBytes>, u64)> {
+    fn slot(&self, key: &str) -> Option<SlotInBytes> {
         self.content.read(|content| {
             let slot = content.map.get(&*self.name_of(key));
             Some((slot?.clone(), content.source.clone()?, content.token))

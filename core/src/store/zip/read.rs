@@ -68,6 +68,9 @@ pub(super) struct Slot {
     pub current: AtomicBool,
 }
 
+/// An entry, the bytes that it is in, and their token.
+pub(super) type SlotInBytes = (Arc<Slot>, Arc<ArchiveBytes>, u64);
+
 impl Slot {
     /// An entry whose data begin at `data`, or 0 if only its local header can tell.
     pub fn new(name: Arc<str>, entry: Entry, data: u64) -> Slot {

@@ -1,18 +1,29 @@
 //! The archives that this process has open for writing: all handles on one of them share one store.
 
+use super::closing::Closing;
 use super::read::ArchiveBytes;
 use super::write::look_at;
 use super::{Append, ZipStore};
 use crate::error::{Result, err};
-use crate::fork;
+use crate::fork::{self, ForkReset, Lazy};
 use crate::store::Object;
 use crate::store::file_options::{FileOptions, SyncMode};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-/// The archives that are open for writing, by the paths of their files.
-static WRITTEN: Mutex<Vec<(PathBuf, Weak<ZipStore>)>> = Mutex::new(Vec::new());
+/// An archive that is open for writing, by the path of its file.
+struct Written {
+    path: PathBuf,
+    store: Weak<ZipStore>,
+    closing: Arc<Closing>,
+}
+
+static WRITTEN: Mutex<Vec<Written>> = Mutex::new(Vec::new());
+
+/// Held while an archive is opened for writing, by what its path hashes to.
+static OPENING: Lazy<ForkReset<[Mutex<()>; 16]>> = Lazy::new(|| ForkReset::new(Default::default));
 
 /// The bytes of the longest path that any system opens.
 const MOST_OF_PATH: usize = 32 << 10;
@@ -71,41 +82,53 @@ impl ZipStore {
 /// reads does not keep the file open for writing.
 pub fn open_shared(path: &Path, writable: bool, files: impl Into<FileOptions>) -> Result<Arc<ZipStore>> {
     let (path, files) = (resolved(path)?, files.into());
-    let store = match open_already(&path, None)? {
-        Some(store) => store,
-        None => match ZipStore::open(&path, writable, files).map(Arc::new) {
-            Ok(store) if !writable => store,
-            // Another thread may have been faster.
-            Ok(store) => open_already(&path, Some(&store))?.unwrap_or(store),
-            // Another thread may have begun to write meanwhile.
-            Err(e) => open_already(&path, None)?.ok_or(e)?,
-        },
-    };
     if writable {
+        let store = open_alone(&path, true, files)?;
         store.demand(files)?;
         return Ok(store);
     }
+    let store = match open_already(&path, None)? {
+        Some(store) => store,
+        // Another thread may have begun to write meanwhile.
+        None => ZipStore::open(&path, false, files).map(Arc::new).or_else(|_| open_alone(&path, false, files))?,
+    };
     Ok(store.for_reading())
 }
 
+/// What [`open_shared`] opens, while no other thread begins to write to it.
+fn open_alone(path: &Path, writable: bool, files: FileOptions) -> Result<Arc<ZipStore>> {
+    let locks = OPENING.get().get();
+    let mut hasher = DefaultHasher::new();
+    path.hash(&mut hasher);
+    let _alone = locks[hasher.finish() as usize % locks.len()].lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(store) = open_already(path, None)? {
+        return Ok(store);
+    }
+    let store = Arc::new(ZipStore::open(path, writable, files)?);
+    Ok(if writable { open_already(path, Some(&store))?.unwrap_or(store) } else { store })
+}
+
 /// The store that has `path` open for writing in this process, or `new`, which then has. It is asked while nothing is locked: a put may be at work
-/// in it that waits for the gate of [`fork::hold`]; and dropping the last reference writes to the file.
+/// in it that waits for the gate of [`fork::hold`]; and dropping the last reference writes to the file. One that is about to is waited for.
 pub(super) fn open_already(path: &Path, new: Option<&Arc<ZipStore>>) -> Result<Option<Arc<ZipStore>>> {
     loop {
-        let found = in_written(|written| known(written, path));
+        let (found, closing) = in_written(|written| known(written, path));
         if let Some(store) = found.as_ref().filter(|store| store.process == fork::forks())
             && store.is_at(path)?
         {
             return Ok(Some(store.clone()));
         }
-        let Some(new) = new else { return Ok(None) };
+        if let (None, Some(closing)) = (&found, closing) {
+            closing.wait();
+        }
+        let Some((new, append)) = new.and_then(|new| Some((new, new.append.as_ref()?))) else { return Ok(None) };
         // What was not asked yet is not replaced: another thread may have been faster.
         let (is_put, _other) = in_written(|written| {
-            let now = known(written, path);
+            let (now, _) = known(written, path);
             let is_put = now.as_ref().map(Arc::as_ptr) == found.as_ref().map(Arc::as_ptr);
             if is_put {
-                written.retain(|(known, store)| known != path && store.strong_count() > 0);
-                written.push((path.to_path_buf(), Arc::downgrade(new)));
+                written.retain(|known| known.path != path && (known.store.strong_count() > 0 || !known.closing.is_over()));
+                written.push(Written { path: path.to_path_buf(), store: Arc::downgrade(new), closing: append.closes_last.closing() });
             }
             (is_put, now)
         });
@@ -115,12 +138,14 @@ pub(super) fn open_already(path: &Path, new: Option<&Arc<ZipStore>>) -> Result<O
     }
 }
 
-fn known(written: &[(PathBuf, Weak<ZipStore>)], path: &Path) -> Option<Arc<ZipStore>> {
-    written.iter().find(|(known, _)| known == path).and_then(|(_, store)| store.upgrade())
+/// The store at that path, and how far it is where it is gone.
+fn known(written: &[Written], path: &Path) -> (Option<Arc<ZipStore>>, Option<Arc<Closing>>) {
+    let known = written.iter().find(|known| known.path == path);
+    (known.and_then(|known| known.store.upgrade()), known.map(|known| known.closing.clone()))
 }
 
 /// Looks at the list, or changes it: a child of `fork` never finds it locked.
-fn in_written<T>(f: impl FnOnce(&mut Vec<(PathBuf, Weak<ZipStore>)>) -> T) -> T {
+fn in_written<T>(f: impl FnOnce(&mut Vec<Written>) -> T) -> T {
     let _no_fork = fork::hold();
     f(&mut WRITTEN.lock().unwrap_or_else(PoisonError::into_inner))
 }

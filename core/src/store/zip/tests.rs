@@ -543,6 +543,30 @@ fn threads_that_begin_with_one_archive_share_it() {
 }
 
 #[test]
+fn a_thread_that_opens_an_archive_waits_until_the_last_handle_of_others_is_gone() {
+    let folder = Folder::new();
+    let path = folder.file("x.zip");
+    let shared = |writable| open_shared(&path, writable, SyncMode::None).unwrap();
+    let store = shared(true);
+    (0..2000).for_each(|i| put(&*store, &format!("f/{i}"), b"1"));
+    drop(store);
+    let put_and_free = &|name: &str| {
+        for i in 0..60 {
+            put(&*shared(true), &format!("{name}/{i}"), b"1");
+        }
+    };
+    std::thread::scope(|scope| {
+        for name in ["a", "b", "c"] {
+            scope.spawn(move || put_and_free(name));
+        }
+        for _ in 0..60 {
+            assert!(get(&*shared(false), "f/0", 9).unwrap().is_some());
+        }
+    });
+    assert_eq!(keys(&*shared(false)).len(), 2180);
+}
+
+#[test]
 fn an_archive_that_another_program_replaced_is_read_anew_while_a_handle_is_open() {
     let folder = Folder::new();
     let path = folder.file("x.zip");
