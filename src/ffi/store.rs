@@ -3,15 +3,16 @@
 //! Locations are enough for most programs. A store handle saves opening one location again for each of
 //! many nodes, reaches nodes by their path in it, and is the only way to a hierarchy in memory.
 //!
-//! A zip archive (`x.zip`, `x.ozx`, or `zip:` and any path) is a store, too. It is written by appending, so
-//! it cannot erase, nor shrink or overwrite a node; and others can read it only after a flush or close,
-//! each of which adds a directory of all keys: use one store handle for many nodes. The last handle that is
-//! freed without that finishes the archive, too, but cannot say whether it worked; after a kill see
-//! `ozarr_zip_repair`. A handle that only reads a file sees what others flush into it when it reads
-//! metadata again (`ozarr_node_refresh`, the functions that wait for growth), takes them from an export, or
-//! looks for a chunk that it does not know. One that is open for writing does not: if another program has changed the file, its first write is `OZARR_ERR_CONFLICT`. The handles
-//! of a process that write to an archive share the strictest of their options. Where an archive has all in
-//! one folder that is a node, that folder is the root; a location may name it, too.
+//! A zip archive (`x.zip`, `x.ozx`, or `zip:` and any path) is a store, too. It is written by appending,
+//! so it cannot erase, nor shrink or overwrite a node; and others can read it only after a flush or
+//! close, each of which adds a directory of all keys: use one store handle for many nodes. The last
+//! handle that is freed without that finishes the archive, too, but cannot say whether it worked; after a
+//! kill see `ozarr_zip_repair`. A handle that only reads a file sees what others flush into it when it
+//! reads metadata again (`ozarr_node_refresh`, the functions that wait for growth), takes them from an
+//! export, or looks for a chunk that it does not know. One that is open for writing does not: if another
+//! program has changed the file, its first write, and the first after a flush, is `OZARR_ERR_CONFLICT`.
+//! The handles of a process that write to an archive share the strictest of their options. Where an
+//! archive has all in one folder that is a node, that folder is the root; a location may name it, too.
 //!
 //! An object store or web server is a location like any other: `s3://bucket/run.zarr`, `gs://`,
 //! `az://container/run.zarr`, `abfs://container@account/run.zarr`, `https://host/run.zarr`. Credentials
