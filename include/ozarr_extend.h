@@ -24,9 +24,10 @@ extern "C" {
  * groups live in it as in any other. Fill an `ozarr_store_table` and give it to `ozarr_store_from_table`.
  *
  * Functions give `OZARR_OK`, or the status of what went wrong, best through `ozarr_set_error`; anything
- * but a status is `OZARR_ERR_CALLBACK`. `OZARR_ERR_NOT_FOUND` means that a key holds nothing: no other
- * error is ever taken for that. Keys are checked before they come to you (`"run/t/c/0/0"`: UTF-8, no
- * empty, `.` or `..` parts); a prefix is empty or ends in `/`. What the functions give is checked, too.
+ * but a status is `OZARR_ERR_CALLBACK`. `OZARR_ERR_NOT_FOUND` means that a key holds nothing, or that no
+ * key has the prefix: no other error is ever taken for that. Keys are checked before they come to you
+ * (`"run/t/c/0/0"`: UTF-8, no empty, `.` or `..` parts); a prefix is empty or ends in `/`. What the
+ * functions give is checked, too.
  *
  * Unless the table says `OZARR_CALLBACK_ANY_THREAD`, the functions of all such tables are called one at a
  * time, and only by threads that are inside a call of yours: reads and writes of arrays there use the

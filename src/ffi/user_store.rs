@@ -194,7 +194,7 @@ impl UserStore {
         // SAFETY: the host's function, by the contract of its type.
         let status = self.call(what, || unsafe { list(self.table.user, prefix.as_ptr(), keys) });
         let all = ozarr_keys::close(keys, "keys")?.with(|all| Ok(std::mem::take(all)))?;
-        status.map(|()| all)
+        found(status).map(|_| all)
     }
 
     fn missing<T>(&self, what: &str) -> Result<T> {
@@ -334,8 +334,28 @@ impl Calls for UserStore {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ffi::status::OZARR_ERR_PERMISSION;
     use crate::ffi::structs::Growing;
     use std::ffi::{c_char, c_void};
+
+    #[test]
+    fn a_listing_of_keys_that_hold_nothing_is_empty() {
+        unsafe extern "C" fn get(_: *mut c_void, _: *const c_char, _: *mut ozarr_answer) -> ozarr_status {
+            OZARR_ERR_NOT_FOUND
+        }
+        unsafe extern "C" fn list(_: *mut c_void, prefix: *const c_char, _: *mut ozarr_keys) -> ozarr_status {
+            // SAFETY: a text of the library's.
+            if unsafe { *prefix } == 0 { OZARR_ERR_PERMISSION } else { OZARR_ERR_NOT_FOUND }
+        }
+        let mut table = ozarr_store_table::empty();
+        table.get = Some(get);
+        table.list = Some(list);
+        table.list_dir = Some(list);
+        // SAFETY: a table with its size.
+        let store = unsafe { table_of(&table, "table") }.unwrap();
+        assert_eq!([store.list("a/").unwrap(), store.list_dir("a/").unwrap()], [const { Vec::<String>::new() }; 2]);
+        assert!([store.list(""), store.list_dir("")].iter().all(|all| all.as_ref().is_err_and(|e| e.kind() == ErrorKind::Permission)));
+    }
 
     #[test]
     fn a_function_that_needs_another_one_is_refused_without_it() {
