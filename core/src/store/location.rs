@@ -164,8 +164,9 @@ fn named_memory(name: &str) -> SharedStore {
 pub fn parse(location: &str) -> Result<Root> {
     if let Some(remote) = remote_of(location)? {
         let mut components = remote.path.rsplit('/').map(|component| ends_in(component.as_bytes(), ARCHIVES));
-        let is_archive = components.next() == Some(true);
-        if components.any(|is_archive| is_archive) {
+        let is_fixed = is_fixed_archive(&remote);
+        let is_archive = components.next() == Some(true) || is_fixed;
+        if components.any(|is_archive| is_archive) || is_fixed && !remote.path.is_empty() {
             bail!(
                 Location,
                 "{}: the root lies inside of an archive; open the archive, and name the node by its path in it",
@@ -218,6 +219,9 @@ fn split_remote(remote: Remote) -> (Root, String) {
     if remote.base.ends_with(".zarr") && !remote.base.contains("://") {
         return (Root::Remote(Box::new(remote.at("")), false), remote.path.clone());
     }
+    if is_fixed_archive(&remote) {
+        return (Root::Remote(Box::new(remote.at("")), true), remote.path.clone());
+    }
     let (mut end, mut is_archive) = (0, false);
     for component in remote.path.split('/') {
         end += component.len();
@@ -229,6 +233,11 @@ fn split_remote(remote: Remote) -> (Root, String) {
     }
     let (root, rest) = remote.path.split_at(end);
     (Root::Remote(Box::new(remote.at(root)), is_archive), rest.trim_start_matches('/').to_string())
+}
+
+/// Whether a slash is written as `%2F` in the name of an archive on a web server.
+fn is_fixed_archive(remote: &Remote) -> bool {
+    remote.fixed_name().is_some_and(|name| ends_in(name.as_bytes(), ARCHIVES))
 }
 
 /// How names of archives end.
@@ -498,6 +507,9 @@ mod tests {
             ("gs://b/x.zip/a", "gs://b/x.zip", "a", true),
             ("az://c/x.ozx", "az://c/x.ozx", "", true),
             ("https://h.zarr/d/x.zarr/a?sig=1", "https://h.zarr/d/x.zarr", "a", false),
+            ("https://h/o/d%2Fx.zip/g/a?sig=1", "https://h/o/d%2Fx.zip", "g/a", true),
+            ("https://h/o/d%2Fx.zip", "https://h/o/d%2Fx.zip", "", true),
+            ("https://h.zip/o%2Fd/a", "https://h.zip/o%2Fd/a", "", false),
         ];
         for (location, root, path, archive) in cases {
             let (found, rest) = split(location).unwrap();
@@ -507,7 +519,10 @@ mod tests {
         }
         assert!(matches!(parse("s3://b/x.zarr/a").unwrap(), Root::Remote(remote, false) if remote.path == "x.zarr/a"));
         assert!(matches!(parse("s3://b/x.zip").unwrap(), Root::Remote(_, true)));
-        assert_eq!(parse("s3://b/x.zip/a").unwrap_err().kind(), ErrorKind::Location);
+        assert!(matches!(parse("https://h/d%2Fx.zip").unwrap(), Root::Remote(_, true)));
+        for inside in ["s3://b/x.zip/a", "https://h/d%2Fx.zip/a", "https://h/d%2Fx.zip/y.zip"] {
+            assert_eq!(parse(inside).unwrap_err().kind(), ErrorKind::Location);
+        }
     }
 
     #[cfg(not(feature = "cloud"))]

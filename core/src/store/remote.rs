@@ -161,6 +161,12 @@ impl Remote {
         Ok(())
     }
 
+    /// The last name of what stays of a URL as it is written, because a slash is written as `%2F` in it.
+    pub fn fixed_name(&self) -> Option<&str> {
+        let (_, place) = self.base.split_once("://")?;
+        place.rsplit_once('/').map(|(_, name)| name)
+    }
+
     /// Gives this place with another path.
     pub fn at(&self, path: &str) -> Remote {
         Remote { path: clean(path), ..self.clone() }

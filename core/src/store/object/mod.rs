@@ -106,8 +106,11 @@ impl Inner {
         Ok(started)
     }
 
-    /// The object of a key.
+    /// The object of a key. No key at all is the object that the URL of a web server names by a `%2F`.
     fn path(&self, key: &str) -> Result<Path> {
+        if key.is_empty() && self.remote.path.is_empty() && self.remote.fixed_name().is_some() {
+            return Ok(Path::default());
+        }
         check_key(key)?;
         self.join(key)
     }

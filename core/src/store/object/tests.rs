@@ -163,6 +163,13 @@ fn a_web_server_is_asked_for_a_plus_sign_as_such_and_for_slashes_in_names() {
         assert_eq!(get(&store as &dyn Storage, key, 100).unwrap().unwrap(), b"yes");
         assert_eq!(asked.lock().unwrap().last().unwrap().split(' ').nth(1), Some(target));
     }
+    let (root, node) = location::split(&format!("http://127.0.0.1:{port}/o/d%2Fx.zip/g/a?s=1")).unwrap();
+    let e = root.open(&node, false, FileOptions::default(), &RemoteOptions::default()).err().unwrap();
+    assert_eq!(
+        (asked.lock().unwrap().last().unwrap().split(' ').nth(1), e.kind()),
+        (Some("/o/d%2fx.zip?s=1"), ErrorKind::Truncated),
+        "{e}"
+    );
 }
 
 #[test]

@@ -167,7 +167,7 @@ impl ZipStore {
 
     /// The archive in an object of another store, for reading only.
     pub fn over(store: SharedStore, key: &str) -> Result<ZipStore> {
-        let shown = format!("{}/{key}", store.describe().trim_end_matches('/'));
+        let shown = format!("{}/{key}", store.describe().trim_end_matches('/')).trim_end_matches('/').to_string();
         let Some(object) = store.open(key).map_err(|e| e.at_key(key))? else { bail!(NotFound, "there is no zip archive {shown}") };
         let len = object.len()?;
         let source = match store.capabilities().latency {
