@@ -622,7 +622,16 @@ fn what_another_program_appends_meanwhile_is_not_written_over() {
         assert_eq!(store.flush().unwrap_err().kind(), ErrorKind::Conflict, "it stays so");
         drop(store);
         assert_eq!(std::fs::read(&path).unwrap(), theirs, "{before} {after}");
-        assert_eq!(keys(&*shared()), ["k", "theirs"]);
+        let again = shared();
+        assert_eq!(keys(&*again), ["k", "theirs"]);
+        put(&*again, "l", b"4");
+        again.flush().unwrap();
+        // Who opens it anew writes to it though the handle from before is there still.
+        folder.with("x.zip", &theirs);
+        let anew = shared();
+        put(&*anew, "m", b"5");
+        drop((again, anew));
+        assert_eq!(keys(&*shared()), ["k", "m", "theirs"]);
     }
 }
 

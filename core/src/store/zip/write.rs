@@ -75,8 +75,8 @@ impl Writer {
     /// Whether the file is the one at `path`, and no other program has appended to it where that can be told.
     pub fn is_at_unchanged(&self, path: &Path) -> Result<bool> {
         // Who has the end writes.
-        let Ok(end) = self.end.try_lock() else { return self.is_at(path) };
-        let is_changed = end.changed || !end.overwritten && os::stat(self.file.as_fd()).is_ok_and(|own| own.st_size as u64 != end.at);
+        let Ok(mut end) = self.end.try_lock() else { return self.is_at(path) };
+        let is_changed = (end.changed || !end.overwritten) && self.check_unchanged(&mut end).is_err();
         Ok(!is_changed && self.is_at(path)?)
     }
 
@@ -235,11 +235,12 @@ impl Writer {
     }
 
     /// Refuses to write over what another program has appended since this writer's last directory, or behind what it has cut off. That is kept as a
-    /// failure. Where the file cannot be looked at nothing is known.
+    /// failure, and the lock given back: this writer writes nothing more. Where the file cannot be looked at nothing is known.
     fn check_unchanged(&self, end: &mut End) -> Result<()> {
         let is_own = |own: libc::stat| (end.finished..=end.reach).contains(&(own.st_size as u64));
         if end.changed || !os::stat(self.file.as_fd()).map_or(true, is_own) {
             end.changed = true;
+            let _ = os::unlock_all(self.file.as_fd());
             end.failure.get_or_insert_with(|| changed(&self.path));
             return Err(changed(&self.path));
         }
