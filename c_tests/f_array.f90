@@ -20,6 +20,7 @@ program f_array
   call creating()
   call wrong_regions()
   call wrong_variables(reshape([1d0, 2d0, 3d0, 4d0], [2, 2]), 2)
+  call without_elements()
   call messages()
   call handles()
   call finish()
@@ -492,6 +493,43 @@ contains
     call check(all(back == assumed_size(:, 1:n)), "a section of an assumed-size array")
     call characters_for_numbers(store, a)
   end subroutine wrong_variables
+
+  ! What a part of a domain without cells has: variables without elements, of whatever bounds. gfortran's extents of these are negative.
+  subroutine without_elements()
+    type(ozarr_group) :: g
+    type(ozarr_array) :: a
+    real(real64) :: w(3, 4)
+    real(real64), allocatable :: own(:)
+    integer, parameter :: last(5) = [0, -2, -3, -9, -1]
+    character(1) :: digit
+    character(300) :: message
+    integer :: i, n, stat
+    w = 1
+    message = ""
+    call g%create("nothing.zarr", overwrite=.true.)
+    call a%create(g, "a", OZARR_FLOAT64, [3, 0], chunks=[3, 2])
+    do i = 1, size(last)
+      n = last(i)
+      write (digit, "(i1)") i
+      call g%write("rows" // digit, w(1:n, :))
+      if (n == -1) exit
+      call a%append(w(:, 1:n))
+      call a%write(w(:, 1:n))
+      call a%read(w(:, 1:n), start=[1, 1], count=[3, 0])
+      call a%write(w(:, 1:n), start=[1, 1])
+      allocate (own(7:n + 6))
+      call g%write("own" // digit, own)
+      call g%read("own" // digit, own)
+      deallocate (own)
+    end do
+    call check(all(a%shape() == [3, 0]), "nothing was appended")
+    call a%write(w(:, 1:n), start=[1, 1], stat=stat, errmsg=message)
+    call failed(stat, OZARR_ERR_ARGUMENT, message, "bounds 1:-1", "last bounds that look like those of an assumed-size array")
+    call a%open(g, "rows2")
+    call check(all(a%shape() == [0, 4]), "a group's array without elements")
+    call a%open(g, "own3")
+    call check(all(a%shape() == [0]), "a group's list without elements")
+  end subroutine without_elements
 
   subroutine size_is_unknown(a, u)
     type(ozarr_array), intent(in) :: a

@@ -10,8 +10,6 @@
 #include <string.h>
 
 #define MAX_RANK 64
-/* The last extent of an assumed-size array is -1. */
-#define IS_ASSUMED_SIZE(u) ((u)->rank > 0 && (u)->dim[(u)->rank - 1].extent < 0)
 
 /* What a call does with the elements; those that write are odd. As in ozarr_arrays.f90. */
 enum { READ, WRITE, UNPACK, PACK, IREAD, IWRITE, READ_TIMES, WRITE_TIMES, READ_POINTS, WRITE_POINTS, READ_LISTS, WRITE_LISTS, READ_MASK, WRITE_MASK,
@@ -110,13 +108,6 @@ void ozf_copy(void *to, const void *from, size_t length) { memcpy(to, from, leng
  * Types
  * --------------------------------------------------------------------------------------------------------------------- */
 
-/* The address of an empty list constructor means nothing. */
-static int is_empty(const CFI_cdesc_t *u) {
-    for (int f = 0; f < u->rank; f++)
-        if (u->dim[f].extent == 0) return 1;
-    return 0;
-}
-
 static int is_text(const CFI_cdesc_t *u) { return u->type == CFI_type_char; }
 
 /* The type of elements in Fortran's memory; texts are OZARR_BY_DTYPE. */
@@ -146,9 +137,9 @@ ozarr_status ozf_integers(const CFI_cdesc_t *list, int32_t rank, int64_t *out) {
     ozarr_type type;
     ozf_note_characters(list);
     if (list->rank != rank || element_type(list, &type) != OZARR_OK || type < OZARR_INT8 || type > OZARR_INT64) return OZARR_ERR_ARGUMENT;
-    const CFI_index_t outer = rank == 2 ? list->dim[1].extent : 1;
+    const CFI_index_t outer = rank == 2 ? extent_of(list, 1) : 1;
     for (CFI_index_t j = 0; j < outer; j++)
-        for (CFI_index_t i = 0; i < list->dim[0].extent; i++) {
+        for (CFI_index_t i = 0; i < extent_of(list, 0); i++) {
             const char *element = (const char *)list->base_addr + i * list->dim[0].sm + (rank == 2 ? j * list->dim[1].sm : 0);
             int8_t one;
             int16_t two;
@@ -187,7 +178,7 @@ static void shape_text(char *out, size_t size, int rank, const int64_t *shape) {
 static ozarr_status mismatch(const CFI_cdesc_t *u, const char *what, int rank, const int64_t *count) {
     int64_t extents[CFI_MAX_RANK];
     char found[120], expected[120];
-    for (int f = 0; f < u->rank; f++) extents[f] = u->dim[f].extent;
+    for (int f = 0; f < u->rank; f++) extents[f] = extent_of(u, f);
     shape_text(found, sizeof found, u->rank, extents);
     shape_text(expected, sizeof expected, rank, count);
     return fail(OZARR_ERR_RANK, "the variable has the shape [%s], expected that of %s, [%s]", found, what, expected);
@@ -198,12 +189,12 @@ static ozarr_status lay(const CFI_cdesc_t *u, region *r, const char *what) {
     int f = 0;
     for (int d = 0; d < r->rank; d++) {
         r->distance[d] = 0;
-        while (f < u->rank && u->dim[f].extent == 1 && r->count[d] != 1) f++;
-        if (f < u->rank && u->dim[f].extent == r->count[d]) r->distance[d] = u->dim[f++].sm;
+        while (f < u->rank && extent_of(u, f) == 1 && r->count[d] != 1) f++;
+        if (f < u->rank && extent_of(u, f) == r->count[d]) r->distance[d] = u->dim[f++].sm;
         else if (r->count[d] != 1) return mismatch(u, what, r->rank, r->count);
     }
     for (; f < u->rank; f++)
-        if (u->dim[f].extent != 1) return mismatch(u, what, r->rank, r->count);
+        if (extent_of(u, f) != 1) return mismatch(u, what, r->rank, r->count);
     return OZARR_OK;
 }
 
@@ -251,7 +242,7 @@ static ozarr_status region_of(const ozarr_array *array, int rank, const CFI_cdes
     }
     if (u->rank > rank) return fail(OZARR_ERR_RANK, "the variable has rank %d, expected at most %d, the rank of the array", (int)u->rank, rank);
     for (int f = 0; f < rank; f++) {
-        r->count[f] = f < u->rank ? u->dim[f].extent : 1;
+        r->count[f] = f < u->rank ? extent_of(u, f) : 1;
         r->distance[f] = f < u->rank ? u->dim[f].sm : 0;
     }
     return OZARR_OK;
@@ -434,8 +425,9 @@ static ozarr_status by_copy(const operation *o, const region *r, char *first, si
 
 /* Refuses variables without memory or extents. */
 static ozarr_status check_memory(const CFI_cdesc_t *u) {
-    if (u->base_addr == NULL && !is_empty(u)) return fail(OZARR_ERR_NULL, "the variable is not allocated, or not associated");
-    if (IS_ASSUMED_SIZE(u)) return fail(OZARR_ERR_ARGUMENT, "found an assumed-size array, whose last extent is unknown; expected a section of it, such as u(:, 1:n)");
+    if (is_nowhere(u)) return fail(OZARR_ERR_NULL, "the variable is not allocated, or not associated");
+    if (is_assumed_size(u))
+        return fail(OZARR_ERR_ARGUMENT, "found an assumed-size array, whose last extent is unknown, or the last bounds 1:-1, which look the same; expected a section of it, such as u(:, 1:n)");
     return OZARR_OK;
 }
 
@@ -539,7 +531,7 @@ ozarr_status ozf_group_write(ozarr_group *group, const char *path, CFI_cdesc_t *
     if (status != OZARR_OK) return status;
     r.rank = u->rank;
     for (int f = 0; f < u->rank; f++) {
-        shape[u->rank - 1 - f] = r.count[f] = u->dim[f].extent;
+        shape[u->rank - 1 - f] = r.count[f] = extent_of(u, f);
         r.distance[f] = u->dim[f].sm;
     }
     status = gather(u, &r, &item, &data, &total, &copy);
@@ -656,11 +648,11 @@ static ozarr_status slab_of(const ozarr_array *array, int rank, const CFI_cdesc_
     r->rank = rank;
     for (int f = 0; f < rank; f++) {
         r->start[f] = r->stride[f] = 1;
-        r->count[f] = f != dim - 1 ? shape[f] : u->rank == rank ? u->dim[f].extent : 1;
+        r->count[f] = f != dim - 1 ? shape[f] : u->rank == rank ? extent_of(u, f) : 1;
     }
     for (int f = 0, v = 0; f < rank; f++) {
         if (u->rank < rank && f == dim - 1) r->distance[f] = 0;
-        else if (u->dim[v].extent != r->count[f]) return mismatch(u, "a slab of the array", rank, r->count);
+        else if (extent_of(u, v) != r->count[f]) return mismatch(u, "a slab of the array", rank, r->count);
         else r->distance[f] = u->dim[v++].sm;
     }
     return OZARR_OK;
