@@ -66,6 +66,7 @@ static ozarr_status box_of(const CFI_cdesc_t *u, int32_t rank, const int64_t *st
     ozarr_memory_init(&b->memory);
     if (rank > MAX_RANK) return ozarr_set_error(OZARR_ERR_RANK, "start has more than 64 numbers, and no array as many dimensions", NULL);
     if (u->rank > rank) return ozarr_set_error(OZARR_ERR_RANK, "the variable has more dimensions than the array", NULL);
+    if (is_nowhere(u)) return ozarr_set_error(OZARR_ERR_NULL, "the variable is not allocated, or not associated", NULL);
     if (is_assumed_size(u)) return ozarr_set_error(OZARR_ERR_RANK, "the variable is of assumed size, or has the last bounds 1:-1; give a section of it", NULL);
     for (int32_t d = 0; d < rank; d++) {
         const int32_t f = rank - 1 - d;

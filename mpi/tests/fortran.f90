@@ -40,6 +40,7 @@ program fortran
   call ranks%open(MPI_COMM_WORLD)
   call arrays
   call logicals
+  call nowhere
   call groups
   call steps
   call ranks%close()
@@ -195,6 +196,49 @@ contains
     call ranks%close_group(g)
     call check(all(whole(low:high, :) .eqv. part(:, 2::2)), "logicals of a checkpoint")
   end subroutine logicals
+
+  ! Variables of the last rank that have no elements, of whatever bounds; or no memory, which is an error on all ranks.
+  subroutine nowhere
+    type(ozarr_array) :: t, l
+    type(ozarr_group) :: g
+    real(8), allocatable :: own(:, :)
+    real(8), pointer :: gone(:, :)
+    logical, allocatable :: mask(:, :)
+    integer :: status, i, last(4) = [0, -2, -3, -9]
+    logical :: is_mine
+    is_mine = rank == n - 1
+    call ranks%create(t, place("nowhere.zarr"), OZARR_FLOAT64, [nx, ny], chunks=[10, 10])
+    call ranks%create(l, place("nowhere-l.zarr"), OZARR_BOOL, [nx, ny], chunks=[10, 10])
+    call fill(4)
+    do i = 1, size(last)
+      call ranks%write(t, u(low:high, 1:merge(last(i), ny, is_mine)), start=[low, 1], stat=status)
+      call check(status == OZARR_OK, "a write without elements on one rank")
+      call ranks%write(l, u(low:merge(low + last(i) - 1, high, is_mine), 1:ny) > 0, start=[low, 1], stat=status)
+      call check(status == OZARR_OK, "a write of logicals without elements on one rank")
+    end do
+    call ranks%write(t, u(low:merge(low - 2, high, is_mine), 1:ny), start=[low, 1], stat=status)
+    call check(status == OZARR_OK, "a write without rows on one rank")
+    nullify (gone)
+    allocate (own(low:high, ny), source=0d0)
+    allocate (mask(low:high, ny), source=.false.)
+    if (is_mine) deallocate (own, mask)
+    call ranks%write(t, own, start=[low, 1], stat=status)
+    call check(status == OZARR_ERR_NULL, "a variable that is not allocated on one rank")
+    call ranks%read(t, own, start=[low, 1], stat=status)
+    call check(status == OZARR_ERR_NULL, "a variable to read to that is not allocated on one rank")
+    call ranks%write(t, gone, start=[low, 1], stat=status)
+    call check(status == OZARR_ERR_NULL, "a pointer to nothing")
+    call ranks%write(l, mask, start=[low, 1], stat=status)
+    call check(status == OZARR_ERR_NULL, "logicals that are not allocated on one rank")
+    call ranks%read(l, mask, start=[low, 1], stat=status)
+    call check(status == OZARR_ERR_NULL, "logicals to read to that are not allocated on one rank")
+    call ranks%create_group(g, place("nowhere-g.zarr"))
+    call ranks%put(g, "mask", [nx, ny], mask, start=[low, 1], stat=status)
+    call check(status == OZARR_ERR_NULL, "logicals to put that are not allocated on one rank")
+    call ranks%close_group(g)
+    call ranks%close_array(t)
+    call ranks%close_array(l)
+  end subroutine nowhere
 
   pure function is_true(i, j) result(value)
     integer, intent(in) :: i, j
