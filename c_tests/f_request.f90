@@ -23,6 +23,7 @@ program f_request
   call requests()
   call many()
   call waited_in_vain()
+  call replaced()
   call cancelled()
   call batches()
   call contexts()
@@ -115,6 +116,38 @@ contains
     call a%read(back)
     call check(all(back == 5), "the request went on")
   end subroutine waited_in_vain
+
+  ! The error of a write to an array that was replaced meanwhile is OZARR_ERR_STATE, which is also that of a request that is not done: such a
+  ! request is closed all the same, and can be used again. Here it goes on in waits only.
+  subroutine replaced()
+    type(ozarr_context) :: c
+    type(ozarr_store) :: s
+    type(ozarr_array) :: old, new
+    type(ozarr_request) :: r(2)
+    integer, asynchronous :: u(8)
+    integer, allocatable :: stats(:)
+    integer :: back(8), stat
+    ! By another path: of its own path a handle knows at once, and begins nothing.
+    call execute_command_line("ln -s run.zarr link.zarr", exitstat=stat)
+    if (stat /= 0) return
+    call c%create()
+    call c%set("threads", "1")
+    call s%open("link.zarr", mode="r+", context=c)
+    call old%create(s, "replaced", OZARR_INT32, [8], chunks=[1])
+    u = 5
+    call old%iwrite(u, r(1))
+    call new%create("run.zarr/replaced", OZARR_INT32, [8], chunks=[1], overwrite=.true.)
+    call new%iwrite(u, r(2))
+    call ozarr_wait_all(r, stats=stats, stat=stat)
+    call check(stat == OZARR_ERR_STATE .and. all(stats == [OZARR_ERR_STATE, OZARR_OK]), "a write to an array that was replaced")
+    call check(.not. r(1)%is_open() .and. .not. r(2)%is_open(), "requests that are done are closed, whatever their errors")
+    u = 6
+    call new%iwrite(u, r(1), stat=stat)
+    call check(stat == OZARR_OK, "it can be used again")
+    call ozarr_wait_all(r)
+    call new%read(back)
+    call check(all(back == 6), "what it wrote then")
+  end subroutine replaced
 
   subroutine cancelled()
     type(ozarr_array) :: a

@@ -122,7 +122,8 @@ contains
   end function limit_of
 
   ! Waits until all requests are done, for at most `seconds` (then OZARR_ERR_TIMEOUT). Those that were closed count as done. stat is that of
-  ! the first that failed; `stats` has that of each. Those that are done are closed.
+  ! the first that failed; `stats` has that of each: OZARR_ERR_STATE of those that are not done, and may be a request's own. Those that are done
+  ! are closed.
   subroutine ozarr_wait_all(requests, seconds, stats, stat, errmsg)
     class(ozarr_request), intent(inout) :: requests(:)
     real(real64), intent(in), optional :: seconds
@@ -132,16 +133,23 @@ contains
     type(c_ptr), allocatable :: handles(:)
     integer(c_int32_t), allocatable :: each(:)
     integer(c_int32_t) :: status
+    integer(c_int32_t), parameter :: refused_wait = huge(0_c_int32_t)
     integer :: i, failed
     allocate (each(max(size(requests), 1)), stat=failed)
     if (failed == 0 .and. present(stats)) allocate (stats(size(requests)), stat=failed)
     status = checked_memory(failed, "stats")
     if (status == OZARR_OK) call handles_of(requests, handles, status)
     if (status == OZARR_OK) then
-      each = OZARR_ERR_STATE                              ! so it stays where the wait itself is refused: nothing is closed then
+      each = refused_wait                                 ! so it stays where the wait itself is refused: nothing is closed then
       status = ozarr_requests_wait_all(handles, size(requests, kind=c_int64_t), limit_of(seconds), each)
       do i = 1, size(requests)
-        if (each(i) /= OZARR_ERR_STATE) call requests(i)%close()
+        if (each(i) == refused_wait) then
+          each(i) = OZARR_ERR_STATE
+        else if (each(i) /= OZARR_ERR_STATE) then
+          call requests(i)%close()
+        else if (status /= OZARR_ERR_TIMEOUT) then        ! else it may be done only now, with an error that is not known yet
+          if (is_over(requests(i)%handle, each(i))) call requests(i)%close()
+        end if
       end do
       if (present(stats)) stats(:) = int(each(:size(requests)))
     end if

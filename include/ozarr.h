@@ -2936,7 +2936,8 @@ OZARR_CHECKED ozarr_status ozarr_request_error(const ozarr_request *request, oza
  * Waits until all requests are done (NULL ones count as done), for at most `seconds` (negative: without
  * end): then `OZARR_ERR_TIMEOUT`, if one is not. Else the status is that of the first, in the order of
  * the list, that failed. `statuses`, unless it is NULL, gets the status of each, in any case
- * (`OZARR_ERR_STATE` of those that are not done).
+ * (`OZARR_ERR_STATE` of those that are not done; a request may have failed with it, too, of which
+ * `ozarr_request_get_state` says that it is done).
  *
  * Errors: `OZARR_ERR_ARGUMENT` for a negative `count` or NaN; `OZARR_ERR_STATE` from inside of a
  * function that a request calls; those of the requests: `OZARR_ERR_RANGE`, `OZARR_ERR_CANCELLED`; those
