@@ -654,14 +654,14 @@ contains
   end subroutine request_test
 
   ! Completes the request. Requests are waited for in the same order on all ranks. OZARR_ERR_ARGUMENT, where a rank calls something else, and
-  ! OZARR_ERR_STATE leave it as it is.
+  ! OZARR_ERR_STATE of the call leave it as it is; after an error of its own, which may be the same, it can be used again.
   subroutine request_wait(self, stat, errmsg)
     class(ozarr_ranks_request), intent(inout) :: self
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
-    integer(c_int32_t) :: status
-    status = ozarr_mpi_request_wait(self%handle)
-    if (status /= OZARR_ERR_ARGUMENT .and. status /= OZARR_ERR_STATE) self%handle = c_null_ptr
+    integer(c_int32_t) :: status, is_gone
+    status = ozfm_wait(self%handle, is_gone)
+    if (is_gone /= 0) self%handle = c_null_ptr
     call done(status, stat, errmsg)
   end subroutine request_wait
 

@@ -197,10 +197,11 @@ OZARR_CHECKED ozarr_status ozarr_mpi_array_iread_all(ozarr_mpi *m, const ozarr_a
 OZARR_CHECKED ozarr_status ozarr_mpi_request_test(ozarr_mpi_request *request, bool *done);
 
 /**
- * Completes the request and frees it. Collective: requests are waited for in the same order on all ranks.
+ * Completes the request and frees it, whatever its own error is, which may be any. Collective: requests are waited for in the same order on all
+ * ranks.
  *
  * Errors: OZARR_ERR_ARGUMENT where a rank waits for another request, or calls something else, and OZARR_ERR_STATE as for all calls: the request
- * stays then, to be waited for again. Else it is gone, whatever the status says.
+ * stays then, to be waited for again. After an error `ozarr_mpi_request_test` tells: of a request that is gone it is OZARR_ERR_INVALID_HANDLE.
  */
 OZARR_CHECKED ozarr_status ozarr_mpi_request_wait(ozarr_mpi_request *request);
 

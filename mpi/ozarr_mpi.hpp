@@ -88,12 +88,17 @@ public:
     returned<bool> test() const {
         return detail::value<bool>([&](bool *done) { return ozarr_mpi_request_test(h_, done); });
     }
-    /// Requests are waited for in the same order on all ranks. OZARR_ERR_ARGUMENT, where a rank calls something else, and OZARR_ERR_STATE leave it as
-    /// it is.
+    /// Requests are waited for in the same order on all ranks. OZARR_ERR_ARGUMENT, where a rank calls something else, and OZARR_ERR_STATE of the call
+    /// leave it as it is; after an error of its own, which may be the same, it is empty.
     returned<void> wait() {
-        const ozarr_status status = ozarr_mpi_request_wait(h_);
-        if (status != OZARR_ERR_ARGUMENT && status != OZARR_ERR_STATE) release();
-        return detail::checked(status);
+        if (ozarr_mpi_request_wait(h_) == OZARR_OK) {
+            release();
+            return returned<void>();
+        }
+        const error failed = error::last();
+        bool done = false;
+        if (ozarr_mpi_request_test(h_, &done) == OZARR_ERR_INVALID_HANDLE) release();
+        OZARR_MPI_RAISE(failed);
     }
 };
 

@@ -112,6 +112,12 @@ module ozarr_mpi_c
       type(c_ptr), intent(inout) :: out
       integer(c_int32_t) :: r
     end function ozfm_start
+    function ozfm_wait(request, is_gone) bind(c, name="ozfm_wait") result(r)
+      import :: c_ptr, c_int32_t
+      type(c_ptr), value :: request
+      integer(c_int32_t), intent(out) :: is_gone
+      integer(c_int32_t) :: r
+    end function ozfm_wait
     function ozfm_put_spec(m, group, path, spec, u, start, numbers) bind(c, name="ozfm_put_spec") result(r)
       import :: c_ptr, c_char, c_int32_t, c_int64_t
       type(c_ptr), value :: m, group, spec
@@ -203,11 +209,6 @@ module ozarr_mpi_c
       logical(c_bool), intent(out) :: is_done
       integer(c_int32_t) :: r
     end function ozarr_mpi_request_test
-    function ozarr_mpi_request_wait(request) bind(c, name="ozarr_mpi_request_wait") result(r)
-      import :: c_ptr, c_int32_t
-      type(c_ptr), value :: request
-      integer(c_int32_t) :: r
-    end function ozarr_mpi_request_wait
     function ozarr_mpi_series_open(m, location, dimension, keep, publish_every, memory, out) &
       bind(c, name="ozarr_mpi_series_open") result(r)
       import :: c_ptr, c_char, c_int32_t, c_int64_t, c_size_t

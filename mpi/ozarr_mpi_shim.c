@@ -121,6 +121,19 @@ ozarr_status ozfm_start(ozarr_mpi *m, const ozarr_array *array, int32_t write, c
                  : ozarr_mpi_array_iread_all(m, array, 1, &b.region, &b.memory, out);
 }
 
+/* Waits for a request. `*is_gone` becomes whether it was freed: after an error only the handle tells, for a refused wait leaves the request, and has a
+ * status that may be the request's own. */
+ozarr_status ozfm_wait(ozarr_mpi_request *request, int32_t *is_gone) {
+    char text[1100];
+    bool done = false;
+    const ozarr_status status = ozarr_mpi_request_wait(request);
+    *is_gone = status == OZARR_OK;
+    if (status == OZARR_OK) return status;
+    snprintf(text, sizeof text, "%s", ozarr_last_error_in(OZARR_ORDER_F));
+    *is_gone = ozarr_mpi_request_test(request, &done) == OZARR_ERR_INVALID_HANDLE;
+    return ozarr_set_error(status, text, NULL);
+}
+
 /* Gives a variable of a series this rank's box of a step; `rank` is the number of the variable's dimensions without that of the series. */
 ozarr_status ozfm_series_put(ozarr_mpi *m, ozarr_mpi_series *series, const char *name, int32_t rank, const CFI_cdesc_t *u, const int64_t *start) {
     box b;

@@ -165,6 +165,28 @@ static void failures_of_one(ozarr::ranks &m) {
     GET(m.close(t));
 }
 
+/* A request whose own error is OZARR_ERR_STATE, as that of a wait that leaves it, is empty then. */
+static void replaced(ozarr::ranks &m) {
+    auto old = GET(m.create<double>("replaced.zarr", {rows, columns}, {}, ozarr::existing::overwrite));
+    auto now = GET(m.create<double>("replaced.zarr", {rows, columns}, {}, ozarr::existing::overwrite));
+    const region r = mine();
+    const auto u = values(r, 6);
+    ozarr::ranks_request request;
+    const auto write = [&](const ozarr::array &a) -> ozarr::returned<void> {
+        request = GET(m.iwrite(a, u.data(), u.size(), r));
+        return request.wait();
+    };
+    CHECK(failure([&] { return write(old); }) == OZARR_ERR_STATE);
+    CHECK(!request);
+    GET(write(now));
+    std::vector<double> found;
+    GET(m.read(now, found, r));
+    CHECK(found == u);
+    const auto closed = failure([&] { return m.close(old); });
+    CHECK(closed == OZARR_OK || closed == OZARR_ERR_STATE);
+    GET(m.close(now));
+}
+
 /* Calls of a start and a shape refuse all other regions by name, on all ranks; {} is all of an array. */
 static void regions_of_boxes(ozarr::ranks &m) {
     const region r = mine(), all, none{{0, 0}, {0, columns}};
@@ -260,6 +282,7 @@ int main(int argc, char **argv) {
         regions(m);
         nodes(m);
         failures_of_one(m);
+        replaced(m);
         regions_of_boxes(m);
         steps(m);
         GET(m.agree(OZARR_OK));

@@ -41,6 +41,7 @@ program fortran
   call arrays
   call logicals
   call nowhere
+  call replaced
   call groups
   call steps
   call ranks%close()
@@ -239,6 +240,29 @@ contains
     call ranks%close_array(t)
     call ranks%close_array(l)
   end subroutine nowhere
+
+  ! A request whose own error is OZARR_ERR_STATE, as that of a wait that leaves it, is gone and can be used again.
+  subroutine replaced
+    type(ozarr_array) :: old, new
+    type(ozarr_ranks_request) :: request
+    integer :: status
+    character(300) :: message
+    call ranks%create(old, place("replaced.zarr"), OZARR_FLOAT64, [nx, ny], chunks=[10, 10])
+    call ranks%create(new, place("replaced.zarr"), OZARR_FLOAT64, [nx, ny], chunks=[10, 10], overwrite=.true.)
+    call fill(5)
+    message = ""
+    call ranks%iwrite(request, old, u(low:high, 1:ny), start=[low, 1], stat=status)
+    if (status == OZARR_OK) call request%wait(stat=status, errmsg=message)
+    call check(status == OZARR_ERR_STATE .and. index(message, "freed") == 0, message)
+    call ranks%iwrite(request, new, u(low:high, 1:ny), start=[low, 1], stat=status)
+    call check(status == OZARR_OK, "a request that failed is used again")
+    call request%wait(stat=status)
+    call check(status == OZARR_OK, "what it writes then")
+    call ranks%read(new, v)
+    call check(is_step(5), "the values that it wrote")
+    call ranks%close_array(old, stat=status)
+    call ranks%close_array(new)
+  end subroutine replaced
 
   pure function is_true(i, j) result(value)
     integer, intent(in) :: i, j
