@@ -204,6 +204,8 @@ contains
     call p%add_field("x", one, one%x)
     call none%add_field("x", one, one%x, stat=stat, errmsg=message)
     call failed(stat, OZARR_ERR_NULL, message, "", "a type that is not open")
+    call p%add_field("y", one, one%x, field=none, stat=stat, errmsg=message)
+    call failed(stat, OZARR_ERR_NULL, message, "field is not open", "a component of a type that is not open")
     call s%create(none, [2], stat=stat, errmsg=message)
     call failed(stat, OZARR_ERR_NULL, message, "", "an array of no type")
     call s%create(p, [2])

@@ -131,11 +131,17 @@ contains
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     type(c_ptr) :: of
+    integer(c_int32_t) :: status
     call ozf_note_characters(variable)
     call ozf_note_characters(component)
     of = c_null_ptr
-    if (present(field)) of = field%handle
-    call done(ozf_add_field(self%handle, c_text(name), variable, component, of), stat, errmsg)
+    status = OZARR_OK
+    if (present(field)) then
+      of = field%handle
+      if (.not. c_associated(of)) status = refused(OZARR_ERR_NULL, "field is not open, expected a data type")
+    end if
+    if (status == OZARR_OK) status = ozf_add_field(self%handle, c_text(name), variable, component, of)
+    call done(status, stat, errmsg)
   end subroutine dtype_add_field
 
   pure function dtype_is_open(self) result(is_open)
