@@ -8,6 +8,7 @@ program f_series
   call steps()
   call restart()
   call late()
+  call large_values()
   call refusals()
   call finish()
 
@@ -112,6 +113,39 @@ contains
     call a%read(q)
     call check(q(1) /= q(1) .and. all(q(2:) == [2, 3]), "a variable that was defined later")
   end subroutine late
+
+  ! Integers as values of the coordinate are stored as they are, or refused: no double holds all of them.
+  subroutine large_values()
+    type(ozarr_dataset) :: ds
+    type(ozarr_series) :: s
+    type(ozarr_array) :: a
+    integer(int64), parameter :: most = huge(1_int64), wide = 2_int64**53
+    integer(int64), parameter :: exact(6) = [-most - 1, -wide, 0_int64, wide, wide + 2, most - 1023]
+    integer(int64), parameter :: others(5) = [wide + 1, 1767225600123456789_int64, most, -most, -wide - 1]
+    integer(int64) :: found(7)
+    integer :: i, stat
+    character(300) :: message
+    message = ""
+    call define(ds, "large.zarr")
+    call s%open(ds, "time")
+    do i = 1, size(others)
+      call s%step(others(i), stat=stat, errmsg=message)
+      call failed(stat, OZARR_ERR_RANGE, message, "put it", "a value that no real(8) holds")
+      call s%step(others(i), "p", [1.0, 2.0, 3.0], stat=stat, errmsg=message)
+      call failed(stat, OZARR_ERR_RANGE, message, "put it", "a value that no real(8) holds, with a variable")
+    end do
+    call check(s%position() == 0, "no step was taken")
+    do i = 1, size(exact)
+      call s%step(exact(i))
+    end do
+    call s%put("time", most)
+    call s%step()
+    call s%close()
+    call ds%close()
+    call a%open("large.zarr/time")
+    call a%read(found)
+    call check(all(found(:6) == exact) .and. found(7) == most, "large values of the coordinate")
+  end subroutine large_values
 
   subroutine refusals()
     type(ozarr_dataset) :: ds

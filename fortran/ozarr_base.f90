@@ -581,7 +581,7 @@ contains
     end select
   end subroutine integer_of
 
-  ! An integer or a real as real(8).
+  ! An integer or a real as real(8). An integer that it does not hold is refused: one with more than 53 bits from its first to its last.
   subroutine real_of(value, number, status)
     class(*), intent(in) :: value
     real(c_double), intent(out) :: number
@@ -596,6 +596,9 @@ contains
     class default
       call integer_of(value, "value", count, status)
       number = real(count, c_double)
+      if (status /= OZARR_OK) return
+      if (bit_size(count) - leadz(merge(not(count), count, count < 0)) - trailz(count) > digits(number)) status = &
+        refused(OZARR_ERR_RANGE, "value is ", n=count, after=", which no real(8) holds; put it as the coordinate's variable")
     end select
   end subroutine real_of
 

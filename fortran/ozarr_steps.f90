@@ -269,8 +269,8 @@ contains
     if (status == OZARR_OK) call find_variables(self, status)
   end subroutine look_again
 
-  ! Ends the step: `value`, a number, is that of the coordinate, unless put gave it or the dimension has no coordinate. Variables
-  ! that were left out have the fill value.
+  ! Ends the step: `value`, a number, is that of the coordinate, unless put gave it or the dimension has no coordinate: put an integer that no
+  ! real(8) holds, such as nanoseconds since 1970, which is OZARR_ERR_RANGE here. Variables that were left out have the fill value.
   subroutine series_step(self, value, stat, errmsg)
     class(ozarr_series), intent(inout) :: self
     class(*), intent(in), optional :: value
