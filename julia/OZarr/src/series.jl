@@ -38,7 +38,7 @@ function _step_memory(y, at)
     E = eltype(y)
     y isa Array && return (ozarr_memory(data = Ptr{Cvoid}(pointer(y)), size = sizeof(y), type_ = _type_number(E)), y)
     apart = Int64[d == at ? 0 : stride(y, d < at ? d : d - 1) * sizeof(E) for d in (ndims(y) + 1):-1:1]
-    reach = [(size(y, k) - 1) * stride(y, k) * sizeof(E) for k in 1:ndims(y)]
+    reach = Int64[(size(y, k) - 1) * stride(y, k) * sizeof(E) for k in 1:ndims(y)]
     below, above = -sum(min.(reach, 0)), sum(max.(reach, 0))
     memory = ozarr_memory(data = Ptr{Cvoid}(pointer(y)) - below, size = below + above + sizeof(E), offset = below, strides = pointer(apart),
         type_ = _type_number(E))
