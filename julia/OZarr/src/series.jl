@@ -56,14 +56,17 @@ end
     OZarr.step!(steps, value, "t" => t, "p" => p)
 
 Gives variables their values and ends the step, in one call. `value` is that of the coordinate, unless it was given as a variable; variables may
-also be given before, by `steps["t"] = t`.
+also be given before, by `steps["t"] = t`: so is an integer that no `Float64` holds, as nanoseconds since 1970 are, which is an `ArgumentError` here.
 """
 function step!(s::Series, value::Real = NaN, variables::Pair{<:AbstractString}...)
+    coordinate = Float64(value)
+    value isa Integer && coordinate != value &&
+        throw(ArgumentError("the value of the coordinate is $value, which no Float64 holds; give it as a variable, steps[\"$(s.dimension)\"] = $value"))
     names = String[name for (name, _) in variables]
     found = [_step_memory(_step_values(s, x, String(name))...) for (name, x) in variables]
     memories, kept = ozarr_memory[memory for (memory, _) in found], [k for (_, k) in found]
     pointers = Ptr{UInt8}[pointer(name) for name in names]
-    GC.@preserve names kept _check(ozarr_series_step(s, value, length(names), pointers, memories))
+    GC.@preserve names kept _check(ozarr_series_step(s, coordinate, length(names), pointers, memories))
     return s
 end
 "The number of steps that were taken, which is also the position of the last one."

@@ -123,6 +123,20 @@ end
     @test fails(() -> OZarr.series(ds, "time"; keep = 4), OZarr.OZARR_ERR_BOUNDS)
     @test OZarr.series(position, ds, "time"; keep = 2) == 2
     @test fails(() -> OZarr.series(ds, "height"), OZarr.OZARR_ERR_NOT_FOUND)
+    # One number for each step, and values of the coordinate that no Float64 holds.
+    define_variable!(ds, "total", Float64, ("time",))
+    OZarr.series(ds, "time"; keep = 0) do steps
+        totals = [1.0, 2.0, 3.0]
+        @views steps["total"] = totals[2]
+        OZarr.step!(steps, 2^53)
+        steps["total"] = view(totals, 3)
+        for value in (2^53 + 1, 1767225600123456789, typemax(Int), big(2)^64 + 1)
+            @test_throws ArgumentError OZarr.step!(steps, value, "p" => [1, 2, 3])
+        end
+        steps["time"] = 2^53 + 1
+        OZarr.step!(steps)
+    end
+    @test ds["total"][:] == [2, 3] && ds["time"][:] == [2^53, 2^53 + 1]
     close(ds)
 end
 
