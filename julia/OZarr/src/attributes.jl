@@ -37,15 +37,19 @@ end
 """
     OZarr.together(f, node)
 
-Calls `f(node.attrs)`; what it sets and deletes is stored in one write, afterwards.
+Calls `f(node.attrs)`; what it sets and deletes is stored in one write, afterwards. If `f` throws, what it had set and deleted by then is stored
+all the same.
 """
 function together(f, node::Node)
     _check(ozarr_attrs_begin(node))
-    try
-        return f(node.attrs)
-    finally
-        _check(ozarr_attrs_commit(node))
+    result = try
+        f(node.attrs)
+    catch
+        ozarr_attrs_commit(node) # the exception of `f` is not to be hidden by another
+        rethrow()
     end
+    _check(ozarr_attrs_commit(node))
+    return result
 end
 
 function Base.delete!(a::Attributes, name::AbstractString)

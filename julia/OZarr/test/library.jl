@@ -170,6 +170,10 @@ end
         attrs["many"] = ["a", "b"]
         attrs["yes"] = true
     end
+    @test_throws DivideError OZarr.together(attrs -> (attrs["before"] = 1; attrs["after"] = 1 ÷ 0), z)
+    @test OZarr.refresh!(z).attrs["before"] == 1 && !haskey(z.attrs, "after")
+    z.attrs["stored"] = "at once, as before"
+    @test OZarr.refresh!(z).attrs["stored"] == "at once, as before"
     @test OZarr.refresh!(z).attrs["valid_range"] == [0.1, 2] && z.attrs["many"] == ["a", "b"] && z.attrs["yes"] === true
     z[:] = [1, 2]
     @test OZarr.info(z).chunks == 1 && OZarr.explain(z).chunks == 1 && OZarr.explain(z, 1:1; write = true).partial_chunks == 1
