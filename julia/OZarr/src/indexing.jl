@@ -169,10 +169,11 @@ Base.collect(z::ZArray) = Array(z)
 """
     copyto!(x, z, indices...)
 
-Reads a region (without indices: the whole array) to `x`, an array or a view of it, which has to have the region's size. Numbers are
-converted; one that an integer type of `x` cannot hold is an `InexactError`.
+Reads a region (without indices: the whole array) to `x`, an array or a view of it, which has to have the region's size; or, of the whole array, as
+many elements in another number of dimensions, in its order. Numbers are converted; one that an integer type of `x` cannot hold is an `InexactError`.
 """
 Base.copyto!(x::AbstractArray, z::ZArray, I::Index...) = _copyto!(x, z, I)
+Base.copyto!(x::AbstractArray, z::ZArray) = (_copyto!(ndims(x) != ndims(z) && length(x) == length(z) ? reshape(x, size(z)) : x, z, ()); x)
 Base.copyto!(x::PermutedDimsArray, z::ZArray) = _copyto!(x, z, ())
 function _copyto!(x, z::ZArray{T,N}, I) where {T,N}
     all_ = isempty(I) ? ntuple(_ -> Colon(), N) : I

@@ -26,6 +26,11 @@ end
     @test_throws BoundsError z[:, 4, 1] .= 1
     @test Array(z) == x
     @test z .+ 1 == x .+ 1 && z .* [1, 2, 3, 4] == x .* [1, 2, 3, 4] && (z[:, 1, 1] .+ z[:, 2, 1]) isa Vector{Float64}
+    # As median and quantile do.
+    @test copyto!(Vector{Float64}(undef, length(z)), z) == vec(x) && copyto!(zeros(Int, 2, 12), z) == reshape(x, 2, 12)
+    @test copyto!(view(zeros(30), 30:-1:7), z) == vec(x)
+    @test_throws DimensionMismatch copyto!(zeros(25), z)
+    @test_throws DimensionMismatch copyto!(zeros(3, 4, 2), z)
     scalar = OZarr.create(OZarr.memory(), "s", Int32)
     scalar .= 7
     scalar .+= 1
