@@ -85,6 +85,39 @@ static void lists_of_elements() {
     THROWS(OZARR_ERR_BUFFER_SIZE, "found 2 elements, expected 1", t.write_mask({0, 1}, std::vector<double>{-4, 5}, {{1, 1, 1}, {1, 1, 2}}));
 }
 
+static void longer_vectors_are_refused() {
+    auto g = ozarr::group::create("longer.zarr");
+    auto t = g.create_array("t", ozarr::spec::of<double>({4, 5}));
+    auto times = g.create_array("times", ozarr::spec(ozarr::dtype::parse("<M8[s]"), {2}));
+    const auto more = counted(21), line = counted(5);
+    const ozarr::region row{{1, 0}, {1, 5}}, none{{4, 0}, {0, 5}}, negative{{1, 0}, {1, -5}};
+    const ozarr::request_options copied = [] {
+        ozarr::request_options o;
+        o.copy = true;
+        return o;
+    }();
+    THROWS(OZARR_ERR_BUFFER_SIZE, "found 21 elements, expected 20", t.write(more));
+    THROWS(OZARR_ERR_BUFFER_SIZE, "found 21 elements, expected 5", t.write(more, row));
+    THROWS(OZARR_ERR_BUFFER_SIZE, "found 5 elements, expected 3", t.write(line, {{1, 0}, {1, 3}, {1, 2}}));
+    THROWS(OZARR_ERR_BUFFER_SIZE, "found 5 elements, expected 0", t.write(line, none));
+    THROWS(OZARR_ERR_BUFFER_SIZE, "found 21 elements, expected 5", t.iwrite(more, row));
+    THROWS(OZARR_ERR_BUFFER_SIZE, "found 21 elements, expected 5", t.iwrite(counted(21), row, copied));
+    THROWS(OZARR_ERR_BUFFER_SIZE, "found 21 elements, expected 20", t.write_packed(more));
+    THROWS(OZARR_ERR_BUFFER_SIZE, "found 3 elements, expected 2", times.write_times("hours since 2026-01-01", {1, 2, 3}));
+    THROWS(OZARR_ERR_BUFFER_SIZE, "found 21 elements, expected 20", g.put("u", {4, 5}, more));
+    THROWS(OZARR_ERR_RANK, "region", t.write(more, {{0}, {5}}));
+    THROWS(OZARR_ERR_BUFFER_SIZE, "", t.write(line));
+    THROWS(OZARR_ERR_BOUNDS, "", t.write(more, negative));
+    CHECK(t.info().chunks == 0 && g.children().size() == 2);
+    /* A pointer and a size are memory that is large enough. */
+    t.write(more.data(), more.size(), row);
+    t.write(line, row);
+    t.write(std::vector<double>(), none);
+    g.put("u", {4, 5}, counted(20));
+    g.put("v", {1, 5}, more.data(), more.size());
+    CHECK(t.read<double>(row) == line);
+}
+
 static void texts_are_strings() {
     auto t = ozarr::array::create<std::string>("run.zarr/names", {2, 3});
     CHECK(t.type() == ozarr::type::string && t.item_size() == 0);
@@ -448,6 +481,7 @@ int main() {
     elements_of_another_size();
     vectors_go_in_and_out();
     lists_of_elements();
+    longer_vectors_are_refused();
     texts_are_strings();
     pointers_have_sizes_and_strides();
     every_type_and_rank();

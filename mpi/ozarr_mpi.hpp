@@ -211,7 +211,7 @@ public:
     /// Writes a vector, span, `strided` or mdspan.
     template <class M, class = detail::if_memory<const M>>
     returned<void> write(const array &a, const M &memory, const region &r = {}) {
-        return done([&](auto call) { return a.transfer(call, detail::view_of(memory), r); }, ozarr_mpi_array_write_all_ex);
+        return done([&](auto call) { return a.transfer_all(call, memory, r); }, ozarr_mpi_array_write_all_ex);
     }
     template <class T>
     returned<void> read(const array &a, T *data, std::size_t size, const region &r = {}) {

@@ -154,7 +154,7 @@ public:
         return dtype(d);
     }
 
-    // Writing.
+    // Writing. A vector that has more elements than the region is refused.
 
     /// From `size` elements at `data` that are as `what` says.
     template <class T>
@@ -174,10 +174,10 @@ public:
         static_assert(!std::is_same_v<T, bool>, "std::vector<bool> holds no bool: write a pointer to bool, or std::vector<std::uint8_t>");
         if constexpr (std::is_same_v<T, std::string>) {
             OZARR_HPP_CHECK(write_texts(data, r));
-            return returned<void>();
         } else {
-            return write(data.data(), data.size(), r);
+            OZARR_HPP_CHECK(transfer_all(ozarr_array_write_ex, data, r));
         }
+        return returned<void>();
     }
     /// From `size` elements at `data`.
     template <class T>
@@ -215,8 +215,8 @@ public:
     returned<request> iwrite(const M &memory, const region &r = {}, const request_options &options = {}) const {
         request begun;
         OZARR_HPP_CHECK(request::begin(begun, options, [&](const ozarr_request_options *o, ozarr_request **out) {
-            return transfer([=](const ozarr_array *a, const ozarr_region *where, const ozarr_memory *m) { return ozarr_array_iwrite_ex(a, where, m, o, out); },
-                            detail::view_of(memory), r);
+            return transfer_all([=](const ozarr_array *a, const ozarr_region *where, const ozarr_memory *m) { return ozarr_array_iwrite_ex(a, where, m, o, out); },
+                                memory, r);
         }));
         return begun;
     }
@@ -271,7 +271,7 @@ public:
     /// Packs numbers and writes them: rounded where the array is of integers, NaN as the missing value.
     template <class M, class = detail::if_memory<M>>
     returned<void> write_packed(const M &memory, const region &r = {}) const {
-        OZARR_HPP_CHECK(transfer(ozarr_array_write_packed, detail::view_of(memory), r));
+        OZARR_HPP_CHECK(transfer_all(ozarr_array_write_packed, memory, r));
         return returned<void>();
     }
     /// Times as counts of units such as "seconds since 1970-01-01"; INT64_MIN where they are missing.
@@ -283,9 +283,9 @@ public:
         return out;
     }
     returned<void> write_times(const std::string &units, const std::vector<std::int64_t> &counts, const region &r = {}) const {
-        OZARR_HPP_CHECK(transfer([&](const ozarr_array *a, const ozarr_region *where, const ozarr_memory *m) {
+        OZARR_HPP_CHECK(transfer_all([&](const ozarr_array *a, const ozarr_region *where, const ozarr_memory *m) {
             return ozarr_array_write_times(a, where, detail::c_text(units), static_cast<const std::int64_t *>(m->data), m->size);
-        }, counts.data(), counts.size(), r));
+        }, counts, r));
         return returned<void>();
     }
     /// The stored value that means "missing", if there is one. T has to be the array's type.
@@ -372,7 +372,7 @@ public:
         std::vector<std::int64_t> counts;
         std::size_t n = 0;
         OZARR_HPP_CHECK(take_apart(indices, given, counts, sizeof(T), n));
-        OZARR_HPP_CHECK(exactly(data.size(), n));
+        OZARR_HPP_CHECK(detail::exactly(data.size(), n));
         const ozarr_memory memory = dense(data.data(), data.size());
         return detail::checked(ozarr_array_write_orthogonal(h_, counts.data(), given.data(), &memory));
     }
@@ -389,7 +389,7 @@ public:
     returned<void> write_points(const std::vector<std::int64_t> &points, const std::vector<T> &data) const {
         OZARR_HPP_CHECK(whole_points(points));
         const auto n = static_cast<std::int64_t>(points.size() / static_cast<std::size_t>(rank_));
-        OZARR_HPP_CHECK(exactly(data.size(), static_cast<std::size_t>(n)));
+        OZARR_HPP_CHECK(detail::exactly(data.size(), static_cast<std::size_t>(n)));
         const ozarr_memory memory = dense(data.data(), data.size());
         return detail::checked(ozarr_array_write_points(h_, points.data(), n, &memory));
     }
@@ -406,7 +406,7 @@ public:
     template <class T>
     returned<void> write_mask(const std::vector<std::uint8_t> &mask, const std::vector<T> &data, const region &r = {}) const {
         OZARR_HPP_CHECK(whole_mask(mask, r));
-        OZARR_HPP_CHECK(exactly(data.size(), picked(mask)));
+        OZARR_HPP_CHECK(detail::exactly(data.size(), picked(mask)));
         const c_region where(r);
         const ozarr_memory memory = dense(data.data(), data.size());
         return detail::checked(ozarr_array_write_mask(h_, where.pointer, mask.data(), &memory));

@@ -38,6 +38,19 @@ inline problem count_of(const index &shape, std::size_t size, std::size_t &count
     return {};
 }
 
+/// Refuses another number of elements to write than are picked.
+inline problem exactly(std::size_t found, std::size_t n) {
+    if (found == n) return {};
+    return error(OZARR_ERR_BUFFER_SIZE, "found " + std::to_string(found) + " elements, expected " + std::to_string(n));
+}
+/// Refuses more elements to write than a shape has. What has less, and a shape that is none, the call itself refuses.
+inline problem no_more(std::size_t found, const index &shape) {
+    std::size_t n = 0;
+    for (const std::int64_t length : shape)
+        if (length < 0) return {};
+    return count_of(shape, 1, n) || found <= n ? problem() : exactly(found, n);
+}
+
 /// The strides in bytes of memory that is not contiguous, of a region of this shape: one for each dimension. Dimensions of length 1 of the region may
 /// lack in memory whose extents are known.
 template <class T>
@@ -129,6 +142,19 @@ protected:
         return transfer(with, v.data, v.size, r);
     }
 
+    /// The same to write: from a vector, of which all is meant, of no more elements than the region has.
+    template <class Call, class M>
+    problem transfer_all(Call call, const M &memory, const region &r) const {
+        if constexpr (is_vector<M>::value) {
+            index shape = r.shape;
+            if (auto wrong = misfit(r)) return wrong;
+            if (r.whole)
+                if (auto wrong = whole_shape(shape)) return wrong;
+            if (auto wrong = no_more(memory.size(), shape)) return wrong;
+        }
+        return transfer(call, view_of(memory), r);
+    }
+
     /// The strides in bytes of memory that is not contiguous; see laid.
     template <class T>
     problem strides_of(const view<T> &v, const region &r, index &bytes) const {
@@ -189,11 +215,6 @@ protected:
     /// The elements that a mask picks.
     static std::size_t picked(const std::vector<std::uint8_t> &mask) {
         return mask.size() - static_cast<std::size_t>(std::count(mask.begin(), mask.end(), std::uint8_t(0)));
-    }
-    /// Refuses another number of elements to write than are picked.
-    static problem exactly(std::size_t found, std::size_t n) {
-        if (found == n) return {};
-        return error(OZARR_ERR_BUFFER_SIZE, "found " + std::to_string(found) + " elements, expected " + std::to_string(n));
     }
     problem whole_mask(const std::vector<std::uint8_t> &mask, const region &r) const {
         if (auto wrong = misfit(r)) return wrong;

@@ -98,6 +98,7 @@ public:
     }
     template <class T>
     returned<void> put(const std::string &path, const index &shape, const std::vector<T> &data) {
+        if (shape.size() <= index::max_rank) OZARR_HPP_CHECK(detail::no_more(data.size(), shape));
         return put(path, shape, data.data(), data.size());
     }
     /// Not texts: create_array(path, ozarr::spec::of<std::string>(shape)).write(texts) takes them.

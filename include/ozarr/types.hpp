@@ -288,6 +288,12 @@ view<typename M::element_type> view_of(const M &m) {
     return v;
 }
 
+/// Whether M is a vector.
+template <class M>
+struct is_vector : std::false_type {};
+template <class T, class A>
+struct is_vector<std::vector<T, A>> : std::true_type {};
+
 /// Whether T is memory that view_of takes.
 template <class T, class = void>
 struct is_memory : std::false_type {};

@@ -148,6 +148,7 @@ static void failures_of_one(ozarr::ranks &m) {
         CHECK(failure([&] { return m.iwrite(t, u.data(), u.size(), rank == who ? line : r); }) == OZARR_ERR_RANK);
         CHECK(failure([&] { return m.resize(t, rank == who ? ozarr::index(rows) : ozarr::index(rows, columns)); }) == OZARR_ERR_RANK);
         CHECK(failure([&] { return m.write(t, u.data(), rank == who ? 1 : u.size(), r); }) == OZARR_ERR_BUFFER_SIZE);
+        CHECK(failure([&] { return m.write(t, rank == who ? values({{0, 0}, {rows + 1, columns}}, 1) : u, r); }) == OZARR_ERR_BUFFER_SIZE);
         char named[32];
         std::snprintf(named, sizeof named, "rank %d: ", who);
         CHECK(std::strstr(ozarr_last_error(), named) != nullptr && same_everywhere(ozarr_last_error()));
