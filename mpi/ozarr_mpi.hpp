@@ -23,8 +23,11 @@
 #include <ozarr_extend.h>
 #include <ozarr_mpi.h>
 
+#include <clocale>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
+#include <limits>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -192,13 +195,11 @@ public:
     returned<void> set_attr_json(group &g, const std::string &name, const std::string &json) {
         return detail::checked(ozarr_mpi_group_set_attr(h_, g.get(), detail::c_text(name), detail::c_text(json)));
     }
-    /// Sets an attribute to a number.
+    /// Sets an attribute to a number, which is stored with the digits of its type.
     template <class N, class T, class = std::enable_if_t<std::is_arithmetic_v<T> && !std::is_same_v<T, bool>>>
     returned<void> set_attr(N &node, const std::string &name, T value) {
-        char text[64];
-        if constexpr (std::is_integral_v<T>) std::snprintf(text, sizeof text, "%s", std::to_string(value).c_str());
-        else std::snprintf(text, sizeof text, "%.17g", static_cast<double>(value));
-        return set_attr_json(node, name, text);
+        if constexpr (std::is_integral_v<T>) return set_attr_json(node, name, std::to_string(value));
+        else return set_attr_json(node, name, json_of(value));
     }
 
     // Regions. Each rank gives its own; a region without elements takes part with nothing.
@@ -292,6 +293,23 @@ private:
     template <class T>
     static constexpr std::size_t bytes(std::size_t size) {
         return size > static_cast<std::size_t>(-1) / sizeof(T) ? static_cast<std::size_t>(-1) : size * sizeof(T);
+    }
+
+    /// A number as JSON, with as few digits as tell it from all others of its type, whatever the decimal sign of the program's locale.
+    template <class T>
+    static std::string json_of(T value) {
+        using number = std::conditional_t<std::is_same_v<T, float>, float, double>;
+        const auto given = static_cast<number>(value);
+        char text[64] = "";
+        for (int digits = 1; digits <= std::numeric_limits<number>::max_digits10; digits++) {
+            std::snprintf(text, sizeof text, "%.*g", digits, static_cast<double>(given));
+            if (static_cast<number>(std::strtod(text, nullptr)) == given) break;
+        }
+        std::string json = text;
+        const std::string sign = std::localeconv()->decimal_point;
+        const auto at = json.find(sign);
+        if (at != std::string::npos) json.replace(at, sign.size(), ".");
+        return json.find_first_not_of("-0123456789") == std::string::npos ? json + ".0" : json;
     }
 
     /// What keeps a region from being a box of `n` dimensions; steps and periods are refused as by calls that take a region.

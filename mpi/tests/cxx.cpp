@@ -6,7 +6,9 @@
 
 #include "check.h"
 
+#include <clocale>
 #include <cstring>
+#include <limits>
 #include <vector>
 
 using ozarr::array;
@@ -105,6 +107,26 @@ static void regions(ozarr::ranks &m) {
     CHECK(!t);
 }
 
+/* Numbers as attributes are those of ozarr.hpp, also where the locale has another decimal sign. */
+static void attribute_numbers(ozarr::ranks &m, ozarr::array &a) {
+    const auto check = [&](auto value, const char *json) {
+        GET(m.set_attr(a, "number", value));
+        CHECK(GET(a.attr_json("number")) == json);
+    };
+    for (const char *locale : {"C", "de_DE.UTF-8", "fr_FR.UTF-8", "ps_AF.UTF-8", "C"}) {
+        if (std::setlocale(LC_ALL, locale) == nullptr) continue;
+        check(0.25, "0.25");
+        check(0.1f, "0.1");
+        check(0.1, "0.1");
+        check(1.0 / 3, "0.3333333333333333");
+        check(7.0, "7.0");
+        GET(m.set_attr(a, "number", -1.5e300));
+        CHECK(GET(a.attr<double>("number")) == -1.5e300);
+        check(16777217, "16777217");
+        check(std::numeric_limits<std::uint64_t>::max(), "18446744073709551615");
+    }
+}
+
 static void nodes(ozarr::ranks &m) {
     auto g = GET(m.create_group("nodes.zarr", ozarr::existing::overwrite));
     ozarr::spec s(ozarr::type::int32, {0, columns});
@@ -112,6 +134,7 @@ static void nodes(ozarr::ranks &m) {
     GET(m.set_attr(a, "rate", 0.5));
     GET(m.set_attr(g, "steps", 7));
     CHECK(GET(a.attr<double>("rate")) == 0.5 && GET(g.attr<int>("steps")) == 7);
+    attribute_numbers(m, a);
     const region r = mine();
     const auto u = values(r, 1);
     GET(m.append(a, 0, rows, r, u.data(), u.size()));
