@@ -142,6 +142,22 @@ static void pending(void) {
     OK(ozarr_mpi_close(own));
 }
 
+/* A request that fails with a status that a refused wait has, too, is gone: its test tells. */
+static void own_errors(void) {
+    ozarr_array *old = array_of("own-errors.zarr"), *now = array_of("own-errors.zarr");
+    ozarr_mpi_request *r = NULL;
+    int64_t start[2], count[2];
+    int32_t u[256] = {0};
+    bool done = false;
+    rows(start, count);
+    OK(begin_write(m, old, start, count, u, sizeof u, &r));
+    ERR(OZARR_ERR_STATE, "replaced", ozarr_mpi_request_wait(r));
+    ERR(OZARR_ERR_INVALID_HANDLE, "was freed", ozarr_mpi_request_test(r, &done));
+    const ozarr_status closed = ozarr_mpi_array_close(m, old);
+    CHECK(closed == OZARR_OK || closed == OZARR_ERR_STATE);
+    OK(ozarr_mpi_array_close(m, now));
+}
+
 /* A rank that waits for another request, or calls something else, is an error on all; the requests stay. */
 static void waits_that_differ(void) {
     ozarr_array *a = array_of("waits.zarr"), *b = array_of("waits-too.zarr");
@@ -465,6 +481,7 @@ int main(int argc, char **argv) {
     other_arrays();
     put_again();
     pending();
+    own_errors();
     waits_that_differ();
     set_meanwhile();
     tests_in_another_order();
