@@ -30,6 +30,19 @@ FOLDERS = weakref.WeakValueDictionary()
 # The longest dimension of an array.
 LONGEST = (1 << 63) - 1
 
+# The engines of this process, whose locks a child of fork gets new ones for.
+ENGINES = weakref.WeakSet()
+
+
+def renew_locks():
+    """Gives each engine a lock that is free: the thread that held the old one while the process forked is not in the child."""
+    for engine in list(ENGINES):
+        engine.lock = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=renew_locks)
+
 
 class Unsupported(Exception):
     """Why a call goes to zarr-python's own pipeline."""
@@ -64,6 +77,7 @@ class Engine:
 
     def __init__(self, metadata, store):
         self.metadata, self.store, self.lock = metadata, store, threading.Lock()
+        ENGINES.add(self)
         self.arrays, self.local, self.problem, self.paths = {}, None, None, {""}
         document = metadata.to_dict()
         self.shape = list(document["shape"])
@@ -132,7 +146,8 @@ class Engine:
         folder = folder_at(self.store.root, self.store.read_only)
         with self.lock:
             if folder is not self.local:
-                self.local, self.arrays = folder, {}
+                # In this order, so that a child of fork never finds the new folder beside the arrays of the old one.
+                self.arrays, self.local = {}, folder
 
     def local_array(self, path, ends, write_fill, whole):
         """The array in the files of a LocalStore, opened once. One in which chunks are replaced as a whole ends where the last ones do: behind an
@@ -146,9 +161,10 @@ class Engine:
                 array, group = C.c_void_p(), C.c_void_p()
                 exported = self.exported(path, [end or length for end, length in zip(edge or self.shape, self.shape)])
                 lib.node_import_at(self.local.store._handle, exported, len(exported), C.byref(array), C.byref(group))
-                found = self.arrays[path, write_fill, any(edge)] = Array(array.value)
+                found = Array(array.value)
                 if write_fill:
                     found.set("write_fill_chunks", "1")
+                self.arrays[path, write_fill, any(edge)] = found
             return found
 
     def memory_array(self, ends, write_fill):

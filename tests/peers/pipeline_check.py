@@ -3,7 +3,7 @@
 
   pipeline_check.py --build DIR [--arrays N] [--seed N]     with ozarr importable
 """
-import argparse, gc, os, pickle, random, resource, shutil, subprocess, sys
+import argparse, gc, os, pickle, random, resource, shutil, signal, subprocess, sys, threading
 from pathlib import Path
 import warnings
 import numcodecs, numpy as np, zarr
@@ -284,6 +284,33 @@ def whole(where):
             check(z[2**63 - 2] == 3 and z[5] == 0, "the longest array")
 
 
+def forked(where):
+    """A child of fork reads and writes an array that a thread of its parent was opening, whose lock nobody gives back in the child."""
+    import ozarr._pipeline as module
+    if not hasattr(os, "fork"):
+        return
+    for store, name in ((LocalStore(where / "forked"), "node_import_at"), (MemoryStore(), "array_create_at")):
+        with pipeline(OURS, strict=True):
+            z = zarr.create_array(store, shape=(6,), chunks=(4,), dtype="i4")
+            inner, inside, go_on = getattr(module.lib, name), threading.Event(), threading.Event()
+
+            def between(*a):
+                inside.set(), go_on.wait()
+                return inner(*a)
+            setattr(module.lib, name, between)
+            thread = threading.Thread(target=lambda: z[...])
+            thread.start()
+            inside.wait()
+            setattr(module.lib, name, inner)
+            if not (child := os.fork()):
+                signal.alarm(20)
+                z[1:] = 3
+                os._exit(0 if z[...].sum() == 15 else 1)
+            status = os.waitpid(child, 0)[1]
+            go_on.set(), thread.join()
+            check(status == 0, f"a child of fork: {status}, {store}")
+
+
 def missing(where):
     """Missing chunks are errors where zarr-python is told so, in versions that have such a setting."""
     if "read_missing_chunks" not in zarr.config.get("array"):
@@ -345,6 +372,7 @@ def main():
     together(where)
     released(where)
     whole(where)
+    forked(where)
     missing(where)
     left_alone()
     print(f"pipeline: {done} passed, 0 failed ({given.arrays} arrays, zarr {zarr.__version__})")
