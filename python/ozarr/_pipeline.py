@@ -241,11 +241,12 @@ class Item:
         return out
 
 
-def entries_of(moves, array):
-    """Entries of a batch for (item, numpy array, strides), and what they point to."""
-    entries, keep = (raw.ozarr_batch_entry * len(moves))(), []
+def entries_of(*parts):
+    """Entries of a batch for the moves (item, numpy array, strides, type) of each array, and what they point to."""
+    given = [(array, *move) for array, moves in parts for move in joined(moves)]
+    entries, keep = (raw.ozarr_batch_entry * len(given))(), []
     size = C.sizeof(raw.ozarr_batch_entry)
-    for entry, (item, view, strides, code) in zip(entries, moves):
+    for entry, (array, item, view, strides, code) in zip(entries, given):
         region, lists = region_of(item.start, item.count, item.step)
         memory, held = memory_of(view, strides, code)
         # Another thread may need a longer array, in whose place this one ends.
@@ -357,13 +358,13 @@ class OzarrCodecPipeline(BatchedCodecPipeline):
         return array
 
     def _read_local(self, moves):
-        entries, keep = entries_of(joined(moves), self._array(moves))
+        entries, keep = entries_of((self._array(moves), moves))
         lib.read_many(entries, len(entries))
         del keep
 
     def _decode(self, moves, fetched):
         array = self._loaded(moves, fetched)
-        entries, keep = entries_of(joined(moves), array)
+        entries, keep = entries_of((array, moves))
         lib.read_many(entries, len(entries))
         del keep
 
@@ -401,13 +402,15 @@ class OzarrCodecPipeline(BatchedCodecPipeline):
         return item, view, strides, self._engine.code
 
     def _write_local(self, moves, write_fill):
-        entries, keep = entries_of(joined(moves), self._array(moves, write_fill))
+        # Chunks that are replaced as a whole end where zarr-python's array does, whatever the array of the others needs.
+        parts = ([move for move in moves if bool(move[0].whole) is whole] for whole in (True, False))
+        entries, keep = entries_of(*((self._array(some, write_fill), some) for some in parts if some))
         lib.write_many(entries, len(entries))
         del keep
 
     def _encode(self, moves, fetched, write_fill):
         array = self._loaded(moves, fetched, write_fill)
-        entries, keep = entries_of(joined(moves), array)
+        entries, keep = entries_of((array, moves))
         lib.write_many(entries, len(entries))
         del keep
         return [encoded(array, item.index) for item, *_ in moves]

@@ -277,6 +277,15 @@ def whole(where):
             (where / f"whole{len(chunks)}" / "c" / "/".join("2" for _ in chunks)).write_bytes(b"torn")
             z[tuple(slice(8, 10) for _ in chunks)] = 3
             check(z[...].sum() == 10 ** len(chunks) + 2 * 2 ** len(chunks), f"a damaged chunk of {chunks}")
+    for version in (2, 3):
+        for store in (LocalStore(where / f"clipped{version}"), MemoryStore()):
+            with pipeline(OURS, strict=True):
+                z = zarr.create_array(store, shape=(12,), chunks=(4,), dtype="i4", zarr_format=version)
+                z[...] = 1
+                z.resize((10,))
+                z[2:10] = 2
+                z.resize((12,))
+                same(z[...], [1, 1] + [2] * 8 + [0, 0], "a clipped chunk replaced beside one of which a part is")
     for store in (LocalStore(where / "longest"), MemoryStore()):
         with pipeline(OURS, strict=True):
             z = zarr.create_array(store, shape=(2**63 - 1,), chunks=(1000,), dtype="i1")
