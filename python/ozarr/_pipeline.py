@@ -120,7 +120,7 @@ class Engine:
         if path not in self.paths:
             try:
                 self.created(path)
-            except Error as e:
+            except (Error, UnicodeEncodeError) as e:
                 raise Unsupported(str(e)) from None
             self.paths.add(path)
 
@@ -217,6 +217,8 @@ class Item:
         """The box around lists of indices, and the lists counted in it."""
         if len(selection) != len(engine.chunk) or any(isinstance(entry, np.ndarray) and entry.dtype.kind not in "iu" for entry in selection):
             raise Unsupported(f"the selection {selection}")
+        if any(np.size(entry) == 0 for entry in selection):
+            raise Unsupported("a list of no indices")
         spans = [range(n)[entry] if isinstance(entry, slice) else range(int(np.min(entry)), int(np.max(entry)) + 1)
                  for entry, n in zip(selection, engine.chunk)]
         self.start = [i * n + (span[0] if span else 0) for i, n, span in zip(self.index, engine.chunk, spans)]
@@ -320,6 +322,8 @@ class OzarrCodecPipeline(BatchedCodecPipeline):
         except Unsupported as e:
             unless_strict(e)
             return await super().read(batch_info, out, drop_axes)
+        if not array.flags.writeable:
+            raise ValueError("assignment destination is read-only")
         moves, copies = [], []
         for item in items:
             view = part(array, item.place) if item.box and slices(item.place) else None

@@ -8,6 +8,7 @@ from pathlib import Path
 import warnings
 import numcodecs, numpy as np, zarr
 from zarr.codecs import BloscCodec, BytesCodec, Crc32cCodec, GzipCodec, TransposeCodec, ZstdCodec
+from zarr.core.buffer.cpu import NDBuffer
 from zarr.storage import FsspecStore, LocalStore, MemoryStore, StorePath, ZipStore
 
 OURS, THEIRS = "ozarr.zarr.OzarrCodecPipeline", "zarr.core.codec_pipeline.BatchedCodecPipeline"
@@ -320,6 +321,27 @@ def forked(where):
             check(status == 0, f"a child of fork: {status}, {store}")
 
 
+def odd(where):
+    """Memory for reading only is not written; an empty list writes nothing; a name that is no UTF-8 is zarr-python's."""
+    for number, store in enumerate((LocalStore(where / "odd"), MemoryStore())):
+        with pipeline(OURS):
+            z = zarr.create_array(store, shape=(4, 4), chunks=(4, 4), dtype="i4")
+            z[...] = 1
+            memory = bytes(64)
+            try:
+                z.get_basic_selection(slice(None), out=NDBuffer.from_numpy_array(np.frombuffer(memory, "i4").reshape(4, 4)))
+            except ValueError as e:
+                check("read-only" in str(e) and memory == bytes(64), str(e))
+            else:
+                raise AssertionError("memory for reading only was written")
+            z.oindex[slice(3, 1), np.array([0, 2])] = np.empty((0, 2), "i4")
+            check(z[...].sum() == 16, "an empty list")
+            if sys.platform == "linux" and number == 0:
+                named = zarr.create_array(LocalStore(where / "names"), name=os.fsdecode(b"\xff"), shape=(6,), chunks=(2,), dtype="i4")
+                named[...] = 1
+                check(named[...].sum() == 6, "a name that is no UTF-8")
+
+
 def missing(where):
     """Missing chunks are errors where zarr-python is told so, in versions that have such a setting."""
     if "read_missing_chunks" not in zarr.config.get("array"):
@@ -382,6 +404,7 @@ def main():
     released(where)
     whole(where)
     forked(where)
+    odd(where)
     missing(where)
     left_alone()
     print(f"pipeline: {done} passed, 0 failed ({given.arrays} arrays, zarr {zarr.__version__})")
