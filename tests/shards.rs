@@ -502,6 +502,22 @@ fn shards_piece_by_piece_equal_those_of_one_write() {
 }
 
 #[test]
+fn a_shard_finished_behind_a_cut_stores_nothing_of_what_was_cut_off() {
+    for (cut, put, stored) in [(6, 2, false), (10, 2, false), (0, 2, false), (12, 2, true), (12, 3, false)] {
+        let array = create(&memory(), &shard(LITTLE, "[4]", LITTLE, "end"), &[16], &[8], 0);
+        let mut writer = array.shard_writer(&[1]).unwrap();
+        // SAFETY: the memory lives as long as the call.
+        unsafe { writer.put(&[put], &view(&mut [7; 4], &[4])).unwrap() };
+        array.resize(&[cut], false).unwrap();
+        let finished = writer.finish().map_err(|e| e.kind());
+        assert_eq!(finished, if stored { Ok(()) } else { Err(ErrorKind::Bounds) }, "cut to {cut}, put {put}");
+        array.resize(&[16], false).unwrap();
+        let sum: i32 = read(&array, &[0], &[16]).unwrap().iter().sum();
+        assert_eq!(sum, if stored { 28 } else { 0 }, "cut to {cut}, put {put}");
+    }
+}
+
+#[test]
 fn what_lies_between_the_inner_chunks_of_a_large_shard_is_not_read_when_a_part_changes() {
     let _alone = alone();
     let folder = Folder::new("sparse");

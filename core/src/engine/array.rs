@@ -172,10 +172,17 @@ impl BoundArray {
         if waited && self.growths.is_under_way() {
             return Ok(());
         }
+        self.check_reached(&item.chunk, |d| {
+            let axis = &item.axes[d];
+            axis.start.max(axis.start.wrapping_add_signed(axis.step.wrapping_mul(axis.count as i64 - 1)))
+        })
+    }
+
+    /// Refuses what reaches to the element `last` of a chunk along each dimension, where the array was cut before that since it is known here.
+    pub(super) fn check_reached(&self, chunk: &[u64], last: impl Fn(usize) -> u64) -> Result<()> {
         let Some(shape) = self.growths.shape_after_cut() else { return Ok(()) };
-        for (d, (axis, &length)) in item.axes.iter().zip(&shape).enumerate() {
-            let last = axis.start.max(axis.start.wrapping_add_signed(axis.step.wrapping_mul(axis.count as i64 - 1)));
-            let reached = self.grid.origin(d, item.chunk[d]).saturating_add(last);
+        for (d, &length) in shape.iter().enumerate() {
+            let reached = self.grid.origin(d, chunk[d]).saturating_add(last(d));
             if reached >= length {
                 let (dimension, reached) = (counting::dimension(d, shape.len()), counting::position(reached as i64));
                 bail!(Bounds, "{dimension}: the region reaches to {reached}, the array's length is {length} by now");

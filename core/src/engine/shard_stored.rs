@@ -101,7 +101,7 @@ pub(super) fn number_of(shard: &Sharded, place: &[u64]) -> Result<usize> {
     Ok(number as usize)
 }
 
-fn place_of(shard: &Sharded, mut number: usize, place: &mut [u64]) {
+pub(super) fn place_of(shard: &Sharded, mut number: usize, place: &mut [u64]) {
     for (j, &d) in shard.axes.iter().enumerate().rev() {
         let n = shard.grid[j] as usize;
         place[d] = (number % n) as u64;

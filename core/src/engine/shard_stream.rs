@@ -10,8 +10,8 @@ use super::memory::{Memory, Use};
 use super::scratch;
 use super::shard::remove_shard;
 use super::shard_index::{encode_index, index_bytes, inner_count};
-use super::shard_stored::{number_of, shard_of};
-use crate::codec::IndexLocation;
+use super::shard_stored::{number_of, place_of, shard_of};
+use crate::codec::{IndexLocation, Sharded};
 use crate::error::{Result, bail, err};
 use crate::limits::{Dims, grow};
 use crate::store::Staged;
@@ -126,6 +126,21 @@ impl ShardWriter {
         Ok(())
     }
 
+    /// Refuses a shard that has an inner chunk that reaches behind the end that a cut has given the array since: it would show when the array
+    /// grows again.
+    fn check_uncut(&self, shard: &Sharded) -> Result<()> {
+        let stored = self.entries.iter().enumerate().filter(|(_, entry)| entry.is_some());
+        stored.map(|(number, _)| number).try_for_each(|number| {
+            let mut place = Dims::from_elem(0, self.chunk.len());
+            place_of(shard, number, &mut place);
+            let inside = self.inside(&place)?;
+            self.array.check_reached(&self.chunk, |d| {
+                let inner = shard.axes.iter().position(|&axis| axis == d).map_or(1, |j| shard.inner_shape[j]);
+                place[d].saturating_mul(inner).saturating_add(inside[d].saturating_sub(1))
+            })
+        })
+    }
+
     /// Writes the index and makes the shard what its key holds. A shard without inner chunks is removed.
     pub fn finish(&mut self) -> Result<()> {
         let Some(mut staged) = self.staged.take() else { bail!(State, "the shard is finished, or could not be written") };
@@ -146,6 +161,7 @@ impl ShardWriter {
                 IndexLocation::End => staged.append(&index)?,
             }
             let _guard = array.locks.wait(array.lock_name(&key));
+            self.check_uncut(shard)?;
             sink.publish(&key, staged)
         })();
         done.map_err(|e| e.at_key(key))
