@@ -307,8 +307,20 @@ impl Bins {
         if let Some((least, width)) = self.digits {
             return Exact::Integer(least + (i as u128 * u128::from(width)).div_ceil(self.counts.len() as u128) as i128);
         }
-        let share = i as f64 / self.counts.len() as f64;
-        Exact::Float(self.least * (1.0 - share) + self.greatest * share)
+        if i == self.counts.len() {
+            return Exact::Float(self.greatest);
+        }
+        let unit = self.unit();
+        let width = self.greatest * unit - self.least * unit;
+        Exact::Float(self.least + width * i as f64 / self.counts.len() as f64 / unit)
+    }
+
+    /// By what values are multiplied, so that the width of the range times the number of parts is no more than the greatest double: a power
+    /// of two, which rounds nothing.
+    fn unit(&self) -> f64 {
+        const HUGE: f64 = 1e300;
+        const SMALL: f64 = 1.0 / (1u64 << 34) as f64;
+        if self.least.abs().max(self.greatest.abs()) > HUGE { SMALL } else { 1.0 }
     }
 }
 
@@ -326,19 +338,18 @@ fn count_exactly<T: Counted>(bytes: &[u8], missing: &[Vec<u8>], (least, width): 
 }
 
 fn count_in<T: Counted>(bytes: &[u8], missing: &[Vec<u8>], bins: &mut Bins) {
-    let (n, least) = (bins.counts.len(), bins.least);
-    // Halves, for the whole may be more than the greatest double.
-    let width = bins.greatest / 2.0 - least / 2.0;
+    let (n, unit) = (bins.counts.len(), bins.unit());
+    let (least, width) = (bins.least * unit, bins.greatest * unit - bins.least * unit);
     // Neighbours that are in one part would wait for each other's counts: they take turns between two lists.
     let (mut even, mut odd) = (std::mem::take(&mut bins.counts), vec![0; n]);
     let mut places = [0i32; PIECE];
     // All are in the first part if the values are equal.
     let (width, scale) = if width > 0.0 { (width, n as f64) } else { (1.0, 0.0) };
-    let (half, last) = (least / 2.0, (n - 1).min(i32::MAX as usize) as f64);
+    let last = (n - 1).min(i32::MAX as usize) as f64;
     values::<T>(bytes, missing, &mut |piece, _| {
         for (place, x) in places.iter_mut().zip(piece) {
-            // The last part, and nothing behind it, for the greatest.
-            let part = ((x.double() / 2.0 - half) / width * scale).max(0.0).min(last);
+            // The last part, and nothing behind it, for the greatest. Multiplied first, integers are rounded once.
+            let part = ((x.double() * unit - least) * scale / width).max(0.0).min(last);
             // SAFETY: from 0 to the largest integer of the type; NaN has become 0. (Such a conversion is one instruction for several values.)
             *place = unsafe { part.to_int_unchecked() };
         }
@@ -442,6 +453,19 @@ mod tests {
             Bins::new(Exact::Float(f64::MIN), Exact::Float(f64::MAX), 2).count(DataType::Float64, &doubles(&[f64::MIN, f64::MAX]), &[]);
         assert_eq!(one.counts, [1, 1]);
         assert_eq!(Bins::new(Exact::Integer(3), Exact::Integer(3), 2).count(DataType::UInt8, &[3, 3], &[]).counts, [2, 0]);
+    }
+
+    #[test]
+    fn integers_that_are_edges_begin_their_parts() {
+        for n in [3, 7, 10, 49, 100, 333, 1000] {
+            let bytes: Vec<u8> = (0..=n).flat_map(i32::to_ne_bytes).collect();
+            let bins = Bins::new(Exact::Integer(0), Exact::Integer(n.into()), n as usize).count(DataType::Int32, &bytes, &[]);
+            let (last, others) = bins.counts.split_last().unwrap();
+            assert!(*last == 2 && others.iter().all(|count| *count == 1), "{n}: {:?}", bins.counts);
+            assert!((0..=n).all(|i| bins.edge(i as usize) == Exact::Float(i.into())), "{n}");
+        }
+        let whole = Bins::new(Exact::Float(f64::MIN), Exact::Float(f64::MAX), 4);
+        assert_eq!([0, 2, 4].map(|i| whole.edge(i)), [f64::MIN, 0.0, f64::MAX].map(Exact::Float));
     }
 
     #[test]

@@ -64,7 +64,9 @@ pub(super) fn of(text: &str, tokens: bool) -> Spellings<'_> {
         let start = at;
         if byte == b'"' {
             at = string_end(bytes, at);
-            if tokens && is_half_text(text, start..at) {
+            // Behind a part of a number the stand-in would end it.
+            let is_alone = start == 0 || !OF_WORD[usize::from(bytes[start - 1])];
+            if tokens && is_alone && is_half_text(text, start..at) {
                 out.push_str(&text[copied..start]);
                 out.push_str(TEXT_STAND_IN);
                 out.extend(std::iter::repeat_n(' ', at - start - TEXT_STAND_IN.len()));
