@@ -14,7 +14,7 @@ pub(in crate::node) const FILL: &str = "_FillValue";
 /// Makes the attributes of a variable of version 2 those of version 3, where the fill value no longer says what is missing.
 pub(in crate::node) fn missing_to_v3(attributes: &mut Map, meta: &ArrayMeta) {
     let data_type = meta.data_type;
-    if !attributes.contains_key(DIMENSIONS) || !matches!(data_type.kind(), Kind::Int | Kind::UInt | Kind::Float) {
+    if !attributes.contains_key(DIMENSIONS) || !is_number(data_type) {
         return;
     }
     let told = || attributes.get(FILL).and_then(|value| missing_value(data_type, value)).flatten();
@@ -47,7 +47,6 @@ pub(in crate::node) fn missing_to_v2(attributes: &mut Map, data_type: DataType, 
 /// Makes the attribute that says what is missing one of another type: each type has a form of its own, and readers refuse the others. It goes
 /// where the type has no such value.
 pub(in crate::node) fn missing_to_type(attributes: &mut Map, (old, new): (DataType, DataType), format: Format) {
-    let is_number = |data_type: DataType| matches!(data_type.kind(), Kind::Int | Kind::UInt | Kind::Float);
     let told = attributes.get(FILL).filter(|_| is_number(old) && is_number(new));
     let Some(told) = told.and_then(|value| missing_value(old, value)) else { return };
     let missing = told.and_then(|missing| converted_fill(&Fill::from_bytes(&missing), old, new));
@@ -55,6 +54,11 @@ pub(in crate::node) fn missing_to_type(attributes: &mut Map, (old, new): (DataTy
         Some(value) => drop(attributes.insert(FILL.into(), value)),
         None => drop(attributes.shift_remove(FILL)),
     }
+}
+
+/// Whether values of a type are numbers, of which one may mean "missing".
+fn is_number(data_type: DataType) -> bool {
+    matches!(data_type.kind(), Kind::Int | Kind::UInt | Kind::Float | Kind::Complex)
 }
 
 /// Whether an element is NaN or "not a time", which are missing by themselves.
@@ -78,6 +82,12 @@ pub(super) fn missing_value(data_type: DataType, value: &Value) -> Option<Option
             None => read(value).map(Some),
         },
         Value::Number(n) if is_float => n.as_str().parse().ok().map(|double| read(value).or_else(|| named(data_type, double))),
+        // Both parts of a complex number, each as a real number has it.
+        Value::Array(parts) if parts.len() == 2 && data_type.kind() == Kind::Complex => {
+            let part = |value| missing_value(data_type.part()?, value);
+            let (real, imaginary) = (part(&parts[0])?, part(&parts[1])?);
+            Some(real.zip(imaginary).map(|(real, imaginary)| real.into_iter().chain(imaginary).collect()))
+        }
         Value::Number(n) => match read(value) {
             Some(element) => Some(Some(element)),
             // -9999.0 for an integer; a number out of range has no element.
@@ -102,9 +112,12 @@ fn named(data_type: DataType, double: f64) -> Option<Element> {
     (!double.is_finite()).then(|| fill.element(data_type))
 }
 
-/// `_FillValue` of a missing value: in version 3 as xarray has it, base64 of a double for real numbers, integers as they are; in version 2
-/// the number, where JSON has one. Text has none: xarray refuses a store with it, and the array's fill value says it.
+/// `_FillValue` of a missing value: in version 3 as xarray has it, base64 of a double for real numbers, a list of both parts for complex ones,
+/// integers as they are; in version 2 the number, where JSON has one. Text has none: xarray refuses a store with it, and the array's fill value says it.
 pub(super) fn fill_attribute(format: Format, data_type: DataType, element: &[u8]) -> Option<Value> {
+    if let (Format::V3, Kind::Complex, Some(part)) = (format, data_type.kind(), data_type.part()) {
+        return element.chunks(part.size()).map(|element| fill_attribute(format, part, element)).collect();
+    }
     match (format, Real::load(data_type, element)) {
         (Format::V3, Some(Real::Float(value))) => Some(double_to_base64(value).into()),
         (Format::V3, _) if !matches!(data_type.kind(), Kind::Bool | Kind::Int | Kind::UInt | Kind::Time) => None,
@@ -147,6 +160,7 @@ mod tests {
             ("<f4", "\"NaN\"", format!("{{{x}}}"), r#"{"_FillValue":"AAAAAAAA+H8="}"#),
             ("<f4", "-1", format!(r#"{{"_FillValue":-1.0,{x}}}"#), r#"{"_FillValue":"AAAAAAAA8L8="}"#),
             ("<f4", "null", format!(r#"{{"_FillValue":-1.0,{x}}}"#), r#"{"_FillValue":"AAAAAAAA8L8="}"#),
+            ("<c8", "[1.0,\"NaN\"]", format!("{{{x}}}"), r#"{"_FillValue":["AAAAAAAA8D8=","AAAAAAAA+H8="]}"#),
             ("|b1", "false", format!("{{{x}}}"), "{}"),
         ] {
             assert_eq!(turned(&v2(dtype, fill).unwrap(), &attributes, Format::V3).1, want, "{dtype} {fill}");
@@ -172,6 +186,7 @@ mod tests {
             ("float32", "0.0", "[2]", x, r#"{"_FillValue":"AAAAAAAA+H8="}"#, ("\"NaN\"", "{}", 0)),
             ("float32", "\"NaN\"", "[2]", x, r#"{"_FillValue":"AAAAAAAA8L8="}"#, ("-1.0", r#"{"_FillValue":-1.0}"#, 1)),
             ("float32", "0.0", "[2]", x, "{}", ("null", "{}", 0)),
+            ("complex64", "[0.0,0.0]", "[2]", x, r#"{"_FillValue":["AAAAAAAA8D8=","AAAAAAAA8L8="]}"#, ("[1.0,-1.0]", "{}", 0)),
         ] {
             let (found, found_attributes, notes) = turned(&v3(data_type, fill, shape, names).unwrap(), attributes, Format::V2);
             let attributes = object(&found_attributes).into_iter().filter(|(name, _)| name != DIMENSIONS).collect();
