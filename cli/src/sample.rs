@@ -1,9 +1,9 @@
 //! Elements as doubles, read slab by slab, and made fewer while they are read: means, least and greatest values of bins.
 
 use crate::failure::{Failure, Outcome};
-use crate::picture::axis::share;
 use crate::slabs::Slabs;
 use ozarr::analysis::blocks::{Block, Blocks, CutAt, Told};
+use ozarr::analysis::{Exact, moments};
 use ozarr::dtype::{DataType, Kind};
 use ozarr::engine::{Memory, Overflow, Selection};
 use ozarr::error::{Error, ErrorKind, Result};
@@ -275,12 +275,9 @@ pub fn extremes(array: &Array, selection: &Selection, told: Told<'_>) -> Outcome
 /// How many elements each of equal parts of a range has; the last part has its end, too.
 pub fn histogram(array: &Array, selection: &Selection, (low, high): (f64, f64), parts: usize, told: Told<'_>) -> Outcome<Vec<u64>> {
     let of = |elements: &[f64], times: u64| {
-        let mut counts = vec![0; parts];
-        for &v in elements.iter().filter(|v| **v >= low && **v <= high) {
-            let part = (share(v, low, high) * parts as f64) as usize;
-            counts[part.min(parts - 1)] += times;
-        }
-        counts
+        let inside: Vec<u8> = elements.iter().filter(|v| **v >= low && **v <= high).flat_map(|v| v.to_ne_bytes()).collect();
+        let counted = moments::Bins::new(Exact::Float(low), Exact::Float(high), parts).count(DataType::Float64, &inside, &[]);
+        counted.counts.iter().map(|n| n * times).collect::<Vec<u64>>()
     };
     let mut all = vec![0; parts];
     figures(array, selection, told, of, |found| all.iter_mut().zip(found).for_each(|(all, n)| *all += n))?;
