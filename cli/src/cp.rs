@@ -8,6 +8,8 @@ use clap::Args;
 use ozarr::node::{Create, Mode};
 
 /// Copy an array, or a group with all below it; every stored object stays as it is (`ozarr copy` changes chunks and formats)
+///
+/// What links lead to is copied; those that lead back to a group above are left out.
 #[derive(Args)]
 pub struct Cp {
     /// The store or node to copy

@@ -7,7 +7,7 @@ use super::kept::changed_meanwhile;
 use super::listed_lengths::{names_of, shape_of};
 use super::lookup::{attributes_v2, find};
 use super::stored::StoredDocument;
-use super::transfer::nodes_below;
+use super::transfer::{NodesBelow, nodes_below};
 use super::walk::Found;
 use super::{Group, NodeKind, Store, path};
 use crate::error::Result;
@@ -33,7 +33,7 @@ pub(super) struct ReadNodes {
     /// Parents before their children.
     pub nodes: Vec<(String, StoredDocument)>,
     pub cuts: Cuts,
-    /// A line about each array that is cut.
+    /// A line about each array that is cut, and each link that leads back to a group above.
     pub notes: Vec<String>,
     /// Whether the run is cut since they were read.
     pub watch: CutWatch,
@@ -42,7 +42,7 @@ pub(super) struct ReadNodes {
 /// Reads the documents and attributes of the node at `root` and of all below it. One that is gone by now is left out. Errors: `Again` if all are.
 pub(super) fn read_nodes(store: &Store, root: &str) -> Result<ReadNodes> {
     let (mut growing, mut nodes) = (GrowingArrays::default(), Vec::new());
-    let paths = nodes_below(store, root)?;
+    let NodesBelow { nodes: paths, links_back } = nodes_below(store, root)?;
     let watch = CutWatch::begin(store, paths.iter().map(String::as_str))?;
     for path in paths {
         let Some(mut found) = find(store, &path)? else { continue };
@@ -55,7 +55,8 @@ pub(super) fn read_nodes(store: &Store, root: &str) -> Result<ReadNodes> {
     if nodes.is_empty() {
         return Err(changed_meanwhile(root, "removed"));
     }
-    let (cuts, notes) = growing.cuts();
+    let (cuts, mut notes) = growing.cuts();
+    notes.extend(links_back.iter().map(|node| format!("{node}: left out, for a link leads from there back to a group above")));
     Ok(ReadNodes { nodes, cuts, notes, watch })
 }
 

@@ -178,7 +178,7 @@ impl Job<'_> {
 
     /// Does what is left of an interrupted migration to another place that made all documents: programs may use what is there already.
     fn end_whole(&mut self) -> Result<()> {
-        let nodes = transfer::nodes_below(self.from, &self.from_path)?;
+        let nodes = transfer::nodes_below(self.from, &self.from_path)?.nodes;
         for node in &nodes {
             if lookup::find_bare(self.to, &self.target(node))?.is_none() {
                 let e = err!(Exists, "an interrupted migration made this without all nodes of the source; erase it to migrate anew");
@@ -212,7 +212,7 @@ impl Job<'_> {
         if self.in_place {
             // A run that was killed while it published further steps has as many as before for those who go by consolidated metadata.
             self.cuts = growing::read_nodes(self.from, &self.from_path)?.cuts;
-            return transfer::nodes_below(self.from, &self.from_path);
+            return Ok(transfer::nodes_below(self.from, &self.from_path)?.nodes);
         }
         let read = growing::read_nodes(self.from, &self.from_path)?;
         self.report.notes.extend(read.notes.into_iter().take(NOTES));

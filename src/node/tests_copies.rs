@@ -39,6 +39,42 @@ fn a_node_that_could_not_be_moved_stays_in_consolidated_metadata() {
     }
 }
 
+#[cfg(unix)]
+#[test]
+fn links_that_lead_back_to_a_group_above_are_left_out_of_copies() {
+    for format in [Format::V2, Format::V3] {
+        let folder = Folder::new("links-back");
+        let store = &folder.1;
+        Group::create(store, "run", Some(format), Create::New).unwrap();
+        let array = Array::create(store, "run/g/x", &spec_as(format, &[2], &[2]), Create::New).unwrap();
+        write_all(&array, &mut [3, 4]);
+        for (link, to) in [("run/top", "."), ("run/g/up", ".."), ("run/other", "g")] {
+            std::os::unix::fs::symlink(to, folder.0.join(link)).unwrap();
+        }
+        let nodes = |group: &str| {
+            let all = Group::open(store, group).unwrap().nodes(usize::MAX).unwrap();
+            all.into_iter().map(|child| child.name).collect::<Vec<_>>()
+        };
+        let kept = ["g", "g/x", "other", "other/x"];
+        let told = ["run/g/up", "run/other/up", "run/top"]
+            .map(|node| format!("{node}: left out, for a link leads from there back to a group above"));
+        store.copy_node("run", (store, "keys"), Create::New, true, &mut |_, _| Ok(())).unwrap();
+        assert_eq!(nodes("keys"), kept, "{format:?}");
+        assert_eq!(copy(store, "run", (store, "copied"), RechunkOptions::default()).unwrap().notes, told, "{format:?}");
+        assert_eq!(nodes("copied"), kept, "{format:?}");
+        assert_eq!(store.migrate("run", Some((store, "migrated")), true, &mut |_, _| Ok(())).unwrap().notes, told, "{format:?}");
+        assert_eq!(nodes("migrated"), kept, "{format:?}");
+        // In place they are there as before.
+        std::fs::remove_file(folder.0.join("run/other")).unwrap();
+        let before = nodes("run");
+        assert_eq!(store.migrate("run", None, true, &mut |_, _| Ok(())).unwrap().notes, [""; 0], "{format:?}");
+        assert_eq!((nodes("run"), Group::open(store, "run/top").unwrap().format()), (before, Format::V3), "{format:?}");
+        for path in ["run/top/g/x", "keys/other/x", "copied/other/x", "migrated/other/x"] {
+            assert_eq!(read_all(&Array::open(store, path).unwrap()), [3, 4], "{path} {format:?}");
+        }
+    }
+}
+
 /// Between two steps, and while the chunk of one is stored.
 #[test]
 fn an_appender_whose_array_is_renamed_is_told_and_makes_none_in_its_place() {

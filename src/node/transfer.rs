@@ -4,6 +4,7 @@
 use super::lookup::find;
 use super::state::ArrayState;
 use super::stored_chunks::each_chunk;
+use super::trail::Trail;
 use super::{NodeKind, Store, draft, path};
 use crate::dtype::Overflow;
 use crate::engine::pool::Pool;
@@ -28,21 +29,34 @@ const WAITING: usize = 32;
 /// Receives the progress of a long task: how many objects are done of how many. Its error ends the task.
 pub(super) type OnProgress<'a> = dyn FnMut(u64, u64) -> Result<()> + 'a;
 
-/// The paths of the node at `root` and of all below it, parents before their children.
-pub(super) fn nodes_below(store: &Store, root: &str) -> Result<Vec<String>> {
-    let (mut nodes, mut todo) = (Vec::new(), vec![root.to_string()]);
-    while let Some(node) = todo.pop() {
+/// The paths of nodes, parents before their children.
+pub(super) struct NodesBelow {
+    pub nodes: Vec<String>,
+    /// Those where a link leads back to a group above, which are not among the others.
+    pub links_back: Vec<String>,
+}
+
+/// The node at `root` and all below it.
+pub(super) fn nodes_below(store: &Store, root: &str) -> Result<NodesBelow> {
+    let (mut nodes, mut links_back, mut todo) = (Vec::new(), Vec::new(), vec![(root.to_string(), Trail::default())]);
+    while let Some((node, above)) = todo.pop() {
         let Some(found) = find(store, &node)? else { continue };
         if found.kind == NodeKind::Group {
+            // Groups of the first draft have no folders of their own.
+            let trail = if found.dialect == Dialect::D0 { Some(above) } else { above.to(store, &node, &found.key) };
+            let Some(trail) = trail else {
+                links_back.push(node);
+                continue;
+            };
             let mut names = draft::names_below(store, &node)?;
             if found.dialect == Dialect::D0 && node.is_empty() && draft::is_consolidated_only(store)? {
                 names.retain(|name| name != draft::CONSOLIDATED_GROUP);
             }
-            todo.extend(names.iter().rev().map(|name| path::join(&node, name)));
+            todo.extend(names.iter().rev().map(|name| (path::join(&node, name), trail.clone())));
         }
         nodes.push(node);
     }
-    Ok(nodes)
+    Ok(NodesBelow { nodes, links_back })
 }
 
 /// The path below `to_root` of the node that is at `node`, below `root`.

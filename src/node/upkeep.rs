@@ -114,7 +114,12 @@ pub(super) fn add_missed(store: &Store, path: &str) -> Result<()> {
     for group in path::ancestors(path) {
         if misses(store, group, path)? {
             let listable = store.capabilities().listable;
-            let nodes = if listable { transfer::nodes_below(store, path)? } else { vec![path.to_string()] };
+            let mut nodes = vec![path.to_string()];
+            if listable {
+                let below = transfer::nodes_below(store, path)?;
+                nodes = below.nodes;
+                nodes.extend(below.links_back);
+            }
             return after_copy(store, &nodes, None);
         }
     }
