@@ -6,7 +6,7 @@ use crate::cdl::token::NcType;
 use crate::failure::{Failure, Outcome};
 use crate::interrupt::{Interrupt, copied_in_part};
 use crate::layout::{Layout, format};
-use crate::netcdf::file::{Dim, File, Stored, Variable};
+use crate::netcdf::file::{Dim, FLAGS, File, Stored, Variable};
 use crate::netcdf::record;
 use crate::output::{Progress, notes, progress};
 use crate::slabs::Slabs;
@@ -25,7 +25,8 @@ const KEPT: std::ops::RangeInclusive<u64> = 64 << 10..=64 << 20;
 ///
 /// The file is read by libnetcdf, which is loaded when it is needed. Elements go through bounded memory. Chunks are those of the file where
 /// they have 64 KiB to 64 MiB, codecs the usual ones; the options change both. What Zarr or the reader lacks (variables and attributes of
-/// compound and variable-length types) is told and left out; so is that a classic file was cut off. Nothing is found at DEST before all is
+/// compound and variable-length types) is told and left out; the names of an enumeration become the
+/// attributes `flag_values` and `flag_meanings`; so is that a classic file was cut off. Nothing is found at DEST before all is
 /// there. After an interruption the same command begins anew, but in an archive, which cannot erase what it holds.
 #[derive(Args)]
 pub struct From {
@@ -141,7 +142,10 @@ fn plan(file: &File, id: i32, path: String, name: String, outer: &[Dim], left_ou
                 continue;
             }
         };
-        let attributes = file.attributes(id, Some(variable.id), &mut unread)?;
+        let mut attributes = file.attributes(id, Some(variable.id), &mut unread)?;
+        if !attributes.iter().any(|a| a.name == FLAGS.0 || a.name == FLAGS.1) {
+            attributes.extend(file.flags(&variable)?);
+        }
         tell(&whole, &mut unread);
         let own: Vec<&Dim> = variable.dims.iter().filter_map(|id| seen.iter().find(|d| d.id == *id)).collect();
         let (shape, names) = (own.iter().map(|d| d.length).collect(), own.iter().map(|d| d.name.clone()).collect());

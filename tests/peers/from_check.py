@@ -133,6 +133,8 @@ def of_types():
     root = zarr.open_group(BUILD / "types.zarr", mode="r")
     elements = [[True, False, True], [1, 300, 1], [1, 2, 3], [0, 1 + 2j, 3]]
     check("elements", [root[n][:].tolist() for n in ("truth", "kind", "plain", "complex")], elements)
+    check("the names of an enumeration", {k: root["kind"].attrs[k] for k in ("flag_values", "flag_meanings")}, {"flag_values": [1, 300], "flag_meanings": "a b"})
+    check("truth values have no names", "flag_values" in root["truth"].attrs, False)
     run(PROGRAM, "from", "types.nc", "types.2.zarr", "--format", "2")
     with xr.open_dataset(BUILD / "types.2.zarr", engine="zarr", consolidated=False, mask_and_scale=True) as found:
         check("nothing is missing in format 2", [found[n].values.tolist() for n in ("truth", "plain", "complex")], [elements[0], *elements[2:]])

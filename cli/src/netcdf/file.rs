@@ -14,6 +14,8 @@ use std::ptr::null_mut;
 const GLOBAL: c_int = -1;
 /// Room for a name: netCDF's have 256 bytes at most.
 const NAME: usize = 1024;
+/// The attributes of the CF conventions that have the values and the names of an enumeration.
+pub const FLAGS: (&str, &str) = ("flag_values", "flag_meanings");
 /// The class numbers of types that users define.
 const OPAQUE: c_int = 14;
 const ENUM: c_int = 15;
@@ -192,6 +194,36 @@ impl File {
             (COMPOUND, _) if fields == 2 => self.complex(group, number).unwrap_or(Stored::Other(name)),
             _ => Stored::Other(name),
         })
+    }
+
+    /// The attributes that say the names of a variable's enumeration, if its elements are of one.
+    pub fn flags(&self, variable: &Variable) -> Outcome<Vec<Attribute>> {
+        let (library, group) = (&self.library, variable.group);
+        let Stored::Nc(nc) = variable.stored else { return Ok(Vec::new()) };
+        let (mut number, mut members) = (0, 0);
+        // SAFETY: see `is_classic`.
+        self.check("a variable", unsafe {
+            (library.nc_inq_var)(group, variable.id, null_mut(), &mut number, null_mut(), null_mut(), null_mut())
+        })?;
+        if NcType::numbered(number).is_some() {
+            return Ok(Vec::new());
+        }
+        // SAFETY: see `is_classic`; what is stored as numbers is an enumeration.
+        self.check("a type", unsafe {
+            (library.nc_inq_user_type)(group, number, null_mut(), null_mut(), null_mut(), &mut members, null_mut())
+        })?;
+        let (mut values, mut words) = (Vec::new(), Vec::new());
+        for i in 0..c_int::try_from(members).unwrap_or(0) {
+            let mut value = [0u8; 16];
+            let place = value.as_mut_ptr().cast();
+            // SAFETY: see `is_classic`; a value has eight bytes at most.
+            words.push(
+                self.named("a type", &|text| unsafe { (library.nc_inq_enum_member)(group, number, i, text, place) })?.replace(' ', "_"),
+            );
+            values.push(nc.number(&value));
+        }
+        let attribute = |name: &str, values| Attribute { name: name.into(), values };
+        Ok(vec![attribute(FLAGS.0, Values::Numbers(nc, values)), attribute(FLAGS.1, Values::Chars(words.join(" ").into_bytes()))])
     }
 
     fn is_truth(&self, group: c_int, number: c_int, members: usize) -> bool {
