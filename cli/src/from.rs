@@ -14,6 +14,7 @@ use clap::Args;
 use ozarr::dtype::DataType;
 use ozarr::engine::Selection;
 use ozarr::error::{Error, ErrorKind};
+use ozarr::node::path::check_new;
 use ozarr::node::{Array, Context, Create, Format, Group, Map, Mode, Settings, Spec, Store, Value, json};
 use std::io::Read;
 use std::path::PathBuf;
@@ -25,7 +26,7 @@ const KEPT: std::ops::RangeInclusive<u64> = 64 << 10..=64 << 20;
 ///
 /// The file is read by libnetcdf, which is loaded when it is needed. Elements go through bounded memory. Chunks are those of the file where
 /// they have 64 KiB to 64 MiB, codecs the usual ones; the options change both. What Zarr or the reader lacks (variables and attributes of
-/// compound and variable-length types) is told and left out; the names of an enumeration become the
+/// compound and variable-length types, names that Zarr does not allow) is told and left out; the names of an enumeration become the
 /// attributes `flag_values` and `flag_meanings`; so is that a classic file was cut off. Nothing is found at DEST before all is
 /// there. After an interruption the same command begins anew, but in an archive, which cannot erase what it holds.
 #[derive(Args)]
@@ -132,6 +133,10 @@ fn plan(file: &File, id: i32, path: String, name: String, outer: &[Dim], left_ou
     let (mut arrays, mut lost) = (Vec::new(), Vec::new());
     for variable in file.variables(id)? {
         let whole = below(&variable.name);
+        if let Err(e) = check_new(&variable.name) {
+            lost.push(format!("{whole}: left out: {e}"));
+            continue;
+        }
         let data_type = match &variable.stored {
             Stored::Nc(nc) => nc.in_memory(),
             Stored::Bool => DataType::Bool,
@@ -155,6 +160,10 @@ fn plan(file: &File, id: i32, path: String, name: String, outer: &[Dim], left_ou
     left_out.extend(lost);
     let mut groups = Vec::new();
     for (child, name) in file.groups(id)? {
+        if let Err(e) = check_new(&name) {
+            left_out.push(format!("{}: left out, with all in it: {e}", below(&name)));
+            continue;
+        }
         groups.push(plan(file, child, below(&name), name, &seen, left_out)?);
     }
     Ok(Part { path, name, dims, attributes, arrays, groups })

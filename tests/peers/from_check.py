@@ -141,6 +141,18 @@ def of_types():
     check("NCZarr opens no group with an object", type(zarr.open_group(BUILD / "types.2.zarr", mode="r").attrs["_nc_model"]), str)
 
 
+def of_names():
+    """Variables and groups with names that Zarr does not allow are told and left out."""
+    with netCDF4.Dataset(BUILD / "names.nc", "w") as d:
+        d.createDimension("x", 3)
+        for group in d, d.createGroup("g"), d.createGroup("__h"):
+            for name in "a", "__under", "zarr.json":
+                group.createVariable(name, "i4", ("x",))[:] = [1, 2, 3]
+    told = run(PROGRAM, "from", "names.nc", "names.zarr").splitlines()
+    check("what is left out", [line.split(": left out")[0] for line in told], ["__under", "zarr.json", "g/__under", "g/zarr.json", "__h"])
+    check("what is kept", sorted(name for name, _ in zarr.open_group(BUILD / "names.zarr", mode="r").members(max_depth=None)), ["a", "g", "g/a"])
+
+
 def of_short():
     """What a classic file that was cut off has is read, and told to be short."""
     for model in "NETCDF3_CLASSIC", "NETCDF3_64BIT_OFFSET", "NETCDF3_64BIT_DATA":
@@ -191,6 +203,6 @@ def of_much():
 
 shutil.rmtree(BUILD, ignore_errors=True)
 BUILD.mkdir(parents=True)
-for part in (of_netcdf, of_options, of_hdf5, of_types, of_short, of_much):
+for part in (of_netcdf, of_options, of_hdf5, of_types, of_names, of_short, of_much):
     part()
 print(f"{checked} passed, 0 failed")
