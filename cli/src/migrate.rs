@@ -1,7 +1,7 @@
 //! `ozarr migrate`: Zarr v3 of what is v2, or a draft.
 
 use crate::failure::{Failure, Outcome};
-use crate::interrupt::Interrupt;
+use crate::interrupt::{Interrupt, copied_in_part};
 use crate::output::{notes, progress};
 use crate::place::locate;
 use clap::Args;
@@ -10,8 +10,9 @@ use ozarr::node::{Mode, Store};
 /// Make Zarr v3 of v2, or of a draft of v3; chunks stay as they are
 ///
 /// Documents are written anew, chunks are copied (or linked), and encoded anew only where v3 has no form for their codecs; each such
-/// array is told. Nothing is written unless everything can be migrated. After an interruption the same command completes it. Of a run that
-/// goes on the copy has the steps that all variables have; in place nobody may write meanwhile.
+/// array is told. Nothing is written unless everything can be migrated. After an interruption the same command begins anew, but in an
+/// archive, which cannot erase what it holds; in place it completes the migration. Of a run that goes on the copy has the steps that all
+/// variables have; in place nobody may write meanwhile.
 #[derive(Args)]
 pub struct Migrate {
     /// The store or node to migrate; it is not changed unless --in-place is given
@@ -51,7 +52,11 @@ impl Migrate {
             interrupt.check()
         });
         bar.finish_and_clear();
-        let done = done.map_err(|e| interrupt.failure(e, "the same command completes it"))?;
+        let next = match &dest {
+            Some((to, _)) => copied_in_part(to, "source", "the same command"),
+            None => "the same command completes it".into(),
+        };
+        let done = done.map_err(|e| interrupt.failure(e, &next))?;
         notes(done.notes.iter(), self.json)
     }
 }
