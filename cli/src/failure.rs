@@ -1,11 +1,18 @@
 //! Why the program ends otherwise than well, its exit status, and the one line that says so.
 
 use crate::closed;
-use ozarr::node::OPEN_OR_OVERWRITE;
-use ozarr::node::json::acts_on_terminals;
+use ozarr::node::json::{NO_FORM, acts_on_terminals};
+use ozarr::node::{OPEN_FOR_READING, OPEN_OR_OVERWRITE};
 use std::borrow::Cow;
 use std::io::{self, Write};
 use std::process::ExitCode;
+
+/// What the library advises those who call it to do, and what the program says in its place.
+const ADVICE: &[(&str, &str)] = &[
+    (OPEN_OR_OVERWRITE, "--overwrite replaces it"),
+    (OPEN_FOR_READING, "it can only be read"),
+    (NO_FORM, "NaN and infinities have no form in JSON: store a text, or use `ozarr attrs set --non-finite`"),
+];
 
 /// What a subcommand gives.
 pub type Outcome<T = ()> = Result<T, Failure>;
@@ -69,7 +76,8 @@ impl Failure {
 
 impl From<ozarr::error::Error> for Failure {
     fn from(e: ozarr::error::Error) -> Failure {
-        Failure::Error(e.to_string().replace(OPEN_OR_OVERWRITE, "--overwrite replaces it"))
+        let text = ADVICE.iter().fold(e.to_string(), |text, (of_library, of_program)| text.replace(of_library, of_program));
+        Failure::Error(text)
     }
 }
 
@@ -101,6 +109,15 @@ pub fn shell_word(text: &str) -> Cow<'_, str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_program_gives_advice_of_its_own() {
+        for (of_library, of_program) in ADVICE {
+            let e = ozarr::error::Error::new(ozarr::error::ErrorKind::Argument, format!("x; {of_library}"));
+            let Failure::Error(told) = Failure::from(e) else { panic!("no error") };
+            assert_eq!(told, format!("x; {of_program}"));
+        }
+    }
 
     #[test]
     fn what_terminals_and_shells_act_on_is_escaped() {

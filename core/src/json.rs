@@ -57,8 +57,8 @@ pub fn parse_text(text: &str) -> Result<Value> {
     }
     check_values(text.as_bytes())?;
     read::value(text.as_bytes(), false).map_err(|e| match read::value(text.as_bytes(), true) {
-        Ok(_) => err!(Argument, "{}; {NO_FORM}", e.message()),
-        Err(_) => argument(e),
+        Ok(value) if has_non_finite(&value) => err!(Argument, "{}; {NO_FORM}", e.message()),
+        _ => argument(e),
     })
 }
 

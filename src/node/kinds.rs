@@ -2,6 +2,9 @@
 
 use crate::error::{Result, bail};
 
+/// What to do about a store that cannot be written.
+pub const OPEN_FOR_READING: &str = "open it with mode \"r\"";
+
 /// Whether a store may be changed through its handle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {

@@ -251,7 +251,7 @@ impl Store {
         let root = root.absolute()?;
         let (shared, path) = root.open(node.unwrap_or_default(), mode == Mode::ReadWrite, files, &remote)?;
         if mode == Mode::ReadWrite && !shared.capabilities().writable {
-            bail!(ReadOnly, "{} cannot be written; open it with mode \"r\"", shared.describe());
+            bail!(ReadOnly, "{} cannot be written; {}", shared.describe(), super::OPEN_FOR_READING);
         }
         let opened_for = node.map(|_| path.clone());
         Ok((Store::opened(context, shared, (mode, chosen), opened_for, Some((root, files))), path))
