@@ -76,6 +76,8 @@ impl Tail {
     pub fn run(&self) -> Outcome {
         let wait = match self.timeout {
             None => Duration::MAX,
+            // What no duration can hold is no end.
+            Some(seconds) if seconds > 0.0 => Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX),
             Some(seconds) => Duration::try_from_secs_f64(seconds)
                 .map_err(|_| Failure::Usage(format!("--timeout: found {seconds}, expected at least 0 seconds")))?,
         };

@@ -37,7 +37,7 @@ pub struct Tune {
     #[arg(long, value_name = "SIZE", value_parser = size, default_value = "64M", hide_default_value = true)]
     sample: u64,
     /// What each read of an object costs besides, in milliseconds: 0.05 (default) for files, about 30 for object stores
-    #[arg(long, value_name = "MS", default_value_t = 0.05, hide_default_value = true)]
+    #[arg(long, value_name = "MS", value_parser = milliseconds, default_value_t = 0.05, hide_default_value = true)]
     latency: f64,
     /// A file for the metadata document with the best layout, which `ozarr create --metadata` takes
     #[arg(short, long, value_name = "FILE")]
@@ -75,6 +75,11 @@ struct Sample {
     accesses: Vec<Access>,
 }
 
+fn milliseconds(text: &str) -> Result<f64, String> {
+    let wrong = || format!("found {text}, expected a finite number that is not negative");
+    text.parse().ok().filter(|x: &f64| x.is_finite() && *x >= 0.0).ok_or_else(wrong)
+}
+
 impl Tune {
     pub fn run(&self) -> Outcome {
         let array = self.place.array(Mode::Read)?;
@@ -91,7 +96,9 @@ impl Tune {
         let usual = shapes.first().cloned().unwrap_or_else(|| trials[0].chunks.clone());
         let mut order = Vec::new();
         bar.set_length((codecs().len() + FINALISTS * shapes.len()) as u64);
+        let go_on = || if interrupt.is_asked() { Err(Failure::Interrupted("nothing was changed".into())) } else { Ok(()) };
         for codec in codecs() {
+            go_on()?;
             let trial = self.attempt(&array, &sample, usual.clone(), codec.clone())?;
             order.push((self.cost(&trial), codec));
             trials.push(trial);
@@ -100,9 +107,7 @@ impl Tune {
         order.sort_by(|a, b| a.0.total_cmp(&b.0));
         for shape in shapes.iter().skip(1) {
             for (_, codec) in order.iter().take(FINALISTS) {
-                if interrupt.is_asked() {
-                    return Err(Failure::Interrupted("nothing was changed".into()));
-                }
+                go_on()?;
                 trials.push(self.attempt(&array, &sample, shape.clone(), codec.clone())?);
                 bar.inc(1);
             }
