@@ -191,10 +191,14 @@ static ozarr_status set_rest(ozarr_spec *spec, const oz_var *var, int format, co
     return status ? status : ozarr_spec_set_member_json(spec, "attributes", attributes);
 }
 
+/* Makes the type by which records are moved, where there is none yet. */
+static ozarr_status find_dtype(oz_var *var, int format) {
+    return var->form != OZ_RECORDS || var->dtype ? OZARR_OK : oz_type_dtype(var->info, format, &var->dtype);
+}
+
 /* All that a new array is to be, with these attributes. */
 static ozarr_status describe(oz_var *var, int format, const char *attributes, ozarr_spec **spec) {
-    ozarr_status status = OZARR_OK;
-    if (var->form == OZ_RECORDS && !var->dtype) status = oz_type_dtype(var->info, format, &var->dtype);
+    ozarr_status status = find_dtype(var, format);
     if (!status) status = new_spec(var, spec);
     if (!status) status = set_chunks(*spec, var);
     if (!status) status = set_compressor(*spec, var, format);
@@ -411,11 +415,11 @@ static int compose(oz_var *var, oz_templates *templates) {
     enum { PLAIN = 1 << 20 };
     text attributes = {0}, document = {0};
     oz_atts_write(&attributes, var->group->file, &var->atts, var, 3, NULL);
-    int error = NC_ENOMEM;
+    /* A document that is copied from a template has not needed it. */
+    int error = attributes.failed ? NC_ENOMEM : oz_error(find_dtype(var, 3));
     /* What the library may refuse, it is to see. */
-    bool plain = !attributes.failed && attributes.len <= PLAIN && utf8(attributes.bytes, attributes.len);
-    if (plain) error = add_document(&document, var, &attributes, templates);
-    else if (!attributes.failed) error = make_document(var, attributes.bytes, &document.bytes);
+    bool plain = attributes.len <= PLAIN && utf8(attributes.bytes, attributes.len);
+    if (!error) error = plain ? add_document(&document, var, &attributes, templates) : make_document(var, attributes.bytes, &document.bytes);
     var->document = document.bytes;
     free(attributes.bytes);
     return error;

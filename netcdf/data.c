@@ -109,6 +109,8 @@ static int move_values(oz_var *var, const ozarr_array *array, const box *b, void
     if (!b->steps && !b->together && var->form == OZ_NUMBERS)
         return moved(var, write ? ozarr_array_write_region(array, b->start, b->shape, stored_type(var), values, size)
                                 : ozarr_array_read_region(array, b->start, b->shape, stored_type(var), values, size));
+    /* Without it they would be moved as the array has them, without the room between the fields. */
+    if (var->form == OZ_RECORDS && !var->dtype) return NC_EINTERNAL;
     ozarr_region region = region_of(b);
     ozarr_memory memory = OZARR_MEMORY_INIT;
     memory.data = values;

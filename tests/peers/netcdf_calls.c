@@ -1549,6 +1549,41 @@ static void types_of_groups(void) {
     SHOW(nc_close(file));
 }
 
+/* Variables of one type with room between and behind its fields, more than one of a kind: of a fixed length, growing; written at once, in part, and one by one. */
+static void padded_types(void) {
+    typedef struct {
+        int n;
+        double d;
+        signed char c;
+    } padded;
+    int dims[2], type, vars[6];
+    padded values[4], back[4];
+    memset(values, 0, sizeof values);
+    for (int i = 0; i < 4; i++) values[i].n = i + 1, values[i].d = i * 1.5, values[i].c = (signed char)(-i - 1);
+    create(NC_NETCDF4);
+    SHOW(nc_def_dim(file, "x", 4, &dims[0]));
+    SHOW(nc_def_dim(file, "t", NC_UNLIMITED, &dims[1]));
+    SHOW(nc_def_compound(file, sizeof(padded), "padded", &type));
+    SHOW(nc_insert_compound(file, type, "n", 0, NC_INT));
+    SHOW(nc_insert_compound(file, type, "d", 8, NC_DOUBLE));
+    SHOW(nc_insert_compound(file, type, "c", 16, NC_BYTE));
+    for (int v = 0; v < 6; v++) SHOW(nc_def_var(file, (char[]){(char)('a' + v), 0}, type, 1, &dims[v % 2], &vars[v]));
+    for (int v = 0; v < 6; v++) {
+        if (v < 2) SHOW(nc_put_vara(file, vars[v], (size_t[]){0}, (size_t[]){4}, values));
+        else if (v < 4) SHOW(nc_put_vara(file, vars[v], (size_t[]){1}, (size_t[]){3}, values + 1));
+        else for (size_t i = 0; i < 4; i++) SHOW(nc_put_var1(file, vars[v], &i, &values[i]));
+    }
+    for (int again = 0; again < 2; again++) {
+        for (int v = 0; v < 6; v++) {
+            memset(back, 0, sizeof back);
+            SHOW(nc_get_var(file, vars[v], back));
+            for (int i = 0; i < 4; i++) printf("(%d %g %d)%s", back[i].n, back[i].d, back[i].c, i < 3 ? " " : "\n");
+        }
+        SHOW(nc_close(file));
+        if (!again) open(NC_NOWRITE);
+    }
+}
+
 /* Types that have no members yet: calls that would store them fail on Zarr (HDF5 cannot mend such a file, with netCDF-C 4.9.0) until there is one,
  * and nc_close stores all else. */
 static void types_without_members(void) {
@@ -1762,7 +1797,7 @@ static const struct {
     {"aborted_records", aborted_records}, {"definitions_on_full_disk", definitions_on_full_disk}, {"dropped_renaming", dropped_renaming}, {"refused_renaming", refused_renaming}, {"renaming_among_definitions", renaming_among_definitions}, {"renaming_before_abortion", renaming_before_abortion}, {"freed_names", freed_names}, {"freed_names_above", freed_names_above}, {"far_records", far_records}, {"blocked_definition", blocked_definition},
     {"shuffled_levels", shuffled_levels}, {"refused_definitions", refused_definitions}, {"aborted_on_full_disk", aborted_on_full_disk}, {"threads", threads},
     {"appending", appending}, {"grown_below", grown_below}, {"hidden_dimensions", hidden_dimensions},
-    {"filled_lists", filled_lists}, {"types_of_groups", types_of_groups}, {"types_without_members", types_without_members}, {"types_in_circles", types_in_circles}, {"late_fill_values", late_fill_values}, {"late_fill_values_classic", late_fill_values_classic},
+    {"filled_lists", filled_lists}, {"types_of_groups", types_of_groups}, {"padded_types", padded_types}, {"types_without_members", types_without_members}, {"types_in_circles", types_in_circles}, {"late_fill_values", late_fill_values}, {"late_fill_values_classic", late_fill_values_classic},
     {"renamed_fill_values", renamed_fill_values}, {"rounding_taken_back", rounding_taken_back}, {"long_fill_value", long_fill_value}, {"longer_attributes", longer_attributes},
     {"begun_definitions", begun_definitions}};
 
