@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST = 12, LIMIT = 4096 };
+enum { MOST = 12, LIMIT = 4096, WIDEST = 40 };
 
 static numbers state;
 
@@ -55,16 +55,33 @@ static void user_values(int g, nc_type t, void *memory, size_t n) {
     }
 }
 
+/* Which bytes of an element count: the room between the fields of a compound type does not. */
+static void find_fields(int g, nc_type t, size_t size, bool *counts) {
+    size_t fields = 0;
+    const bool compound = class_of(g, t) == NC_COMPOUND && !nc_inq_compound_nfields(g, t, &fields);
+    memset(counts, !compound, size);
+    for (int f = 0; f < (int)fields; f++) {
+        size_t offset = 0, bytes = 0;
+        int rank = 0, length = 1;
+        nc_type of = 0;
+        nc_inq_compound_field(g, t, f, NULL, &offset, &of, &rank, &length);
+        nc_inq_type(g, of, NULL, &bytes);
+        memset(counts + offset, true, bytes * (rank ? (size_t)length : 1));
+    }
+}
+
 static void show_user(int g, nc_type t, void *memory, size_t n) {
     size_t size = 0;
     const int class = class_of(g, t);
+    bool counts[WIDEST];
     nc_inq_type(g, t, NULL, &size);
+    find_fields(g, t, size, counts);
     for (size_t i = 0; i < n; i++) {
         putchar(' ');
         if (class == NC_VLEN) {
             const nc_vlen_t *v = &((nc_vlen_t *)memory)[i];
             for (size_t k = 0; k < v->len; k++) printf("%s%d", k ? "," : "", ((int *)v->p)[k]);
-        } else for (size_t k = 0; k < size; k++) printf("%02x", ((unsigned char *)memory)[i * size + k]);
+        } else for (size_t k = 0; k < size; k++) if (counts[k]) printf("%02x", ((unsigned char *)memory)[i * size + k]);
     }
     putchar('\n');
     if (class == NC_VLEN) nc_free_vlens(n, memory);
@@ -220,17 +237,24 @@ static void def_type(void) {
     int status = NC_NOERR;
     name_for(name, "T");
     if (kind == 0) {
-        size_t size = 0, offset = 0;
+        /* As C lays them out, with room between and behind the fields: netCDF-4 moves elements that lie otherwise to the wrong places. */
+        size_t end = 0, offsets[6] = {0}, widest = 1;
         const int64_t which = pick(&state, 1, 63);
-        for (int f = 0; f < 6; f++) size += which >> f & 1 ? FIELDS[f].size : 0;
-        if (size % 8 && which & 3) return; /* without bytes behind the last field */
-        status = nc_def_compound(groups[i], size, name, &id);
-        for (int f = 0; f < 6 && !status; f++) {
+        const bool backwards = pick(&state, 0, 1);
+        for (int k = 0; k < 6; k++) {
+            const int f = backwards ? 5 - k : k;
+            if (!(which >> f & 1)) continue;
+            const size_t align = FIELDS[f].size / (size_t)(FIELDS[f].length ? FIELDS[f].length : 1);
+            offsets[f] = (end + align - 1) / align * align, end = offsets[f] + FIELDS[f].size;
+            if (align > widest) widest = align;
+        }
+        status = nc_def_compound(groups[i], (end + widest - 1) / widest * widest, name, &id);
+        for (int k = 0; k < 6 && !status; k++) {
+            const int f = backwards ? 5 - k : k;
             if (!(which >> f & 1)) continue;
             snprintf(field, sizeof field, "f%d", f);
-            status = FIELDS[f].length ? nc_insert_array_compound(groups[i], id, field, offset, FIELDS[f].type, 1, &FIELDS[f].length)
-                                      : nc_insert_compound(groups[i], id, field, offset, FIELDS[f].type);
-            offset += FIELDS[f].size;
+            status = FIELDS[f].length ? nc_insert_array_compound(groups[i], id, field, offsets[f], FIELDS[f].type, 1, &FIELDS[f].length)
+                                      : nc_insert_compound(groups[i], id, field, offsets[f], FIELDS[f].type);
         }
     } else if (kind == 1) {
         status = nc_def_enum(groups[i], NC_INT, name, &id);
@@ -395,7 +419,7 @@ static void region_of(int g, int v, int rank, const int *ids, bool writes, size_
     (void)v;
 }
 
-static char memory[40 * 2048];
+static char memory[WIDEST * 2048];
 
 static void access_var(bool writes) {
     int g, v, rank = 0, ids[4];
