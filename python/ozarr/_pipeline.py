@@ -8,6 +8,7 @@ zarr-python's own pipeline (objects, structs of Python, codecs that only numcode
 import asyncio
 import ctypes as C
 import json
+import math
 import os
 import threading
 import weakref
@@ -20,15 +21,13 @@ from zarr.storage import LocalStore
 
 from . import _raw as raw
 from . import _types
-from ._array import Array, memory_of, region_of
+from ._array import Array
+from ._chunks import Item, Shards, Unsupported, entries_of, fetch, lists_of, native, part, pick, portions, put, slices
 from ._library import Error, handle, integers, lib
 from ._nodes import Store
 
 # The library's stores of folders, each while an array uses it: one keeps a file open, and programs open thousands of arrays.
 FOLDERS = weakref.WeakValueDictionary()
-
-# The longest dimension of an array.
-LONGEST = (1 << 63) - 1
 
 # The engines of this process, whose locks a child of fork gets new ones for.
 ENGINES = weakref.WeakSet()
@@ -42,10 +41,6 @@ def renew_locks():
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=renew_locks)
-
-
-class Unsupported(Exception):
-    """Why a call goes to zarr-python's own pipeline."""
 
 
 class Folder:
@@ -94,6 +89,8 @@ class Engine:
             self.problem = "an undefined fill value"
         else:
             self.chunk = [int(n) for n in (document["chunks"] if self.v2 else document["chunk_grid"]["configuration"]["chunk_shape"])]
+            self.nbytes = max(1, math.prod(self.chunk) * self.dtype.itemsize)
+            self.shards = Shards.of(self)
             try:
                 self.created("")
             except Error as e:
@@ -102,9 +99,9 @@ class Engine:
     def __reduce__(self):
         return Engine, (self.metadata, self.store)
 
-    def created(self, path, write_fill=False, shape=None):
+    def created(self, path, write_fill=False, shape=None, changes={}):
         """The array at a path in a new store in memory, which ends with the array."""
-        spec = handle(lib.spec_from_json, json.dumps(self.document | {"shape": shape or self.shape}, default=str).encode())
+        spec = handle(lib.spec_from_json, json.dumps(self.document | {"shape": shape or self.shape} | changes, default=str).encode())
         memory = handle(lib.store_memory)
         try:
             out = Array(handle(lib.array_create_at, memory, path.encode(), spec, raw.OZARR_CREATE_NEW))
@@ -167,11 +164,11 @@ class Engine:
                 self.arrays[path, write_fill, any(edge)] = found
             return found
 
-    def memory_array(self, ends, write_fill):
-        """A new array in memory, for chunks whose bytes zarr-python moves."""
+    def memory_array(self, ends, write_fill, inner=False):
+        """A new array in memory, for chunks whose bytes zarr-python moves; with `inner` one whose chunks are the inner ones of shards."""
         with self.lock:
             self.grow(ends)
-            return self.created("", write_fill)
+            return self.created("", write_fill, changes=self.shards.document if inner else {})
 
     def place(self, key):
         """The path of the array and the index of the chunk that a key names."""
@@ -190,95 +187,6 @@ class Engine:
         if len(index) != rank:
             raise Unsupported(f"the key {key}")
         return "/".join(path), index
-
-
-class Item:
-    """One chunk of a call: where it is, and which of its elements are asked for."""
-
-    def __init__(self, engine, info):
-        self.getter, self.spec, self.selection, self.place, self.whole = info
-        self.path, self.index = engine.place(self.getter.path)
-        if tuple(self.spec.shape) != tuple(engine.chunk):
-            raise Unsupported("chunks of another shape than the array's")
-        selection = self.selection if isinstance(self.selection, tuple) else (self.selection,)
-        self.box = all(isinstance(entry, (slice, int, np.integer)) for entry in selection) and len(selection) == len(engine.chunk)
-        if not self.box:
-            return self.around(selection, engine)
-        self.start, self.count, self.step, self.dropped = [], [], [], set()
-        for dim, (entry, i, n) in enumerate(zip(selection, self.index, engine.chunk)):
-            if isinstance(entry, slice):
-                first, stop, by = entry.indices(n)
-                self.start.append(i * n + first), self.count.append(len(range(first, stop, by))), self.step.append(by)
-            else:
-                self.start.append(i * n + int(entry)), self.count.append(1), self.step.append(1)
-                self.dropped.add(dim)
-
-    def around(self, selection, engine):
-        """The box around lists of indices, and the lists counted in it."""
-        if len(selection) != len(engine.chunk) or any(isinstance(entry, np.ndarray) and entry.dtype.kind not in "iu" for entry in selection):
-            raise Unsupported(f"the selection {selection}")
-        if any(np.size(entry) == 0 for entry in selection):
-            raise Unsupported("a list of no indices")
-        spans = [range(n)[entry] if isinstance(entry, slice) else range(int(np.min(entry)), int(np.max(entry)) + 1)
-                 for entry, n in zip(selection, engine.chunk)]
-        self.start = [i * n + (span[0] if span else 0) for i, n, span in zip(self.index, engine.chunk, spans)]
-        self.count, self.step, self.dropped = [len(span) for span in spans], [span.step for span in spans], set()
-        self.selection = tuple(slice(None) if isinstance(entry, slice) else entry - span[0] for entry, span in zip(selection, spans))
-
-    def ends(self, writes):
-        """How long an array has at least to be for this. A write of a part takes the chunk whole: zarr-python may have made the array longer, and
-        behind the end that the engine knows are elements that other handles wrote."""
-        if writes and not self.whole:
-            return [min((i + 1) * n, LONGEST) for i, n in zip(self.index, self.spec.shape)]
-        return [first + (count - 1) * max(by, 0) + 1 if count else 0 for first, count, by in zip(self.start, self.count, self.step)]
-
-    def strides(self, view, drop_axes):
-        """The strides of the region in the part of numpy's array that the call names; None if the shapes differ."""
-        kept = [dim for dim in range(len(self.count)) if dim not in self.dropped and dim not in drop_axes]
-        if [self.count[dim] for dim in kept] != list(view.shape) or any(self.count[dim] != 1 for dim in drop_axes):
-            return None
-        out = [0] * len(self.count)
-        for dim, stride in zip(kept, view.strides):
-            out[dim] = stride
-        return out
-
-
-def entries_of(*parts):
-    """Entries of a batch for the moves (item, numpy array, strides, type) of each array, and what they point to."""
-    given = [(array, *move) for array, moves in parts for move in joined(moves)]
-    entries, keep = (raw.ozarr_batch_entry * len(given))(), []
-    size = C.sizeof(raw.ozarr_batch_entry)
-    for entry, (array, item, view, strides, code) in zip(entries, given):
-        region, lists = region_of(item.start, item.count, item.step)
-        memory, held = memory_of(view, strides, code)
-        # Another thread may need a longer array, in whose place this one ends.
-        keep.append((array, region, lists, memory, held))
-        entry.struct_size, entry.array = size, array._handle
-        entry.region, entry.memory = C.addressof(region), C.addressof(memory)
-    return entries, keep
-
-
-class Box:
-    """Elements of an array, one next to the other."""
-
-    def __init__(self, start, count):
-        self.start, self.count, self.step = start.tolist(), count.tolist(), [1] * len(start)
-
-
-def joined(moves):
-    """The moves as one, where the boxes of all chunks make up one box in the array and in memory: a call for a box of many chunks."""
-    if len(moves) < 3 or any(by != 1 for item, *_ in moves for by in item.step):
-        return moves
-    starts, counts, strides = (np.array(part, "i8") for part in zip(*((item.start, item.count, strides) for item, _, strides, _ in moves)))
-    low, high = starts.min(axis=0), (starts + counts).max(axis=0)
-    first = int(np.argmin(starts.sum(axis=1)))
-    # A stride says nothing where there is one element.
-    given = [int(next((stride for stride, count in zip(strides[:, dim], counts[:, dim]) if count > 1), strides[first, dim])) for dim in range(len(low))]
-    addresses = np.array([view.__array_interface__["data"][0] for _, view, _, _ in moves], "i8")
-    if np.prod(high - low) != np.prod(counts, axis=1).sum() or (addresses - addresses[first] != (starts - low) @ given).any():
-        return moves
-    whole = np.lib.stride_tricks.as_strided(moves[first][1], tuple(high - low), given, writeable=False)
-    return [(Box(low, high - low), whole, given, moves[0][3])]
 
 
 class OzarrCodecPipeline(BatchedCodecPipeline):
@@ -324,8 +232,33 @@ class OzarrCodecPipeline(BatchedCodecPipeline):
             return await super().read(batch_info, out, drop_axes)
         if not array.flags.writeable:
             raise ValueError("assignment destination is read-only")
-        moves, copies = [], []
+        if type(self._engine.store) is not LocalStore:
+            return await self._by_portions(items, lambda some, gate: self._read_items(some, array, drop_axes, gate))
+        if all(item.box for item in items):
+            return await self._read_items(items, array, drop_axes)
+        lists = lists_of(items, array, drop_axes)
+        if lists is not None:
+            return await asyncio.to_thread(self._pick_local, items, lists, array, drop_axes)
+        for some in portions(items, [math.prod(item.count) * array.itemsize for item in items]):
+            await self._read_items(some, array, drop_axes)
+
+    async def _by_portions(self, items, action):
+        """Does something with the chunks of a store other than a LocalStore, so that only some are held at a time."""
+        limit = config.get("async.concurrency") or len(items)
+        gate = asyncio.Semaphore(limit)
+        parts = portions(items, [self._engine.nbytes] * len(items), -(-limit // 2))
+        if len(parts) == 1:
+            return await action(items, gate)
+        # While one portion is decoded or encoded the next is fetched.
+        await concurrent_map([(some, gate) for some in parts], action, 2)
+
+    async def _read_items(self, items, array, drop_axes, gate=None, parts=True):
+        """Reads chunks, which are fetched where there is a gate; with `parts` no more of shards than is needed."""
+        moves, copies, sparse = [], [], []
         for item in items:
+            if gate and not item.box and item.sparse(array.itemsize):
+                sparse.append(item)
+                continue
             view = part(array, item.place) if item.box and slices(item.place) else None
             strides = item.strides(view, drop_axes) if view is not None else None
             if strides is None:
@@ -334,32 +267,73 @@ class OzarrCodecPipeline(BatchedCodecPipeline):
                 strides = view.strides
                 copies.append((item, view))
             moves.append((item, view, strides, self._engine.code))
-        if type(self._engine.store) is LocalStore:
+        if not gate:
             await asyncio.to_thread(self._read_local, moves)
         else:
-            fetched = await concurrent_map([(item.getter, item.spec.prototype) for item in items], lambda getter, prototype: getter.get(prototype),
-                                           config.get("async.concurrency"))
-            await asyncio.to_thread(self._decode, moves, fetched)
+            fetched = await asyncio.gather(*(self._fetch(item, gate, parts) for item in [item for item, *_ in moves] + sparse))
+            try:
+                await self._decode_all(moves, sparse, fetched, array, drop_axes)
+            except Error:
+                if not any(isinstance(chunk, list) for chunk in fetched):
+                    raise
+                # What is wrong with a shard the library says, which finds it in the whole one.
+                return await self._read_items(items, array, drop_axes, gate, False)
         for item, view in copies:
             found = view.squeeze(tuple(item.dropped)) if item.box else view[item.selection]
             array[item.place] = found.squeeze(drop_axes) if drop_axes else found
 
-    def _array(self, moves, write_fill=None):
+    async def _fetch(self, item, gate, parts):
+        """The bytes of a chunk; of a shard of which a part is read, a list of inner chunks."""
+        needed = self._engine.shards.needed(item, self._engine) if parts and self._engine.shards else None
+        if needed is not None:
+            try:
+                return await self._engine.shards.fetch(item, needed, gate)
+            except ValueError:
+                pass  # as above: the library says what is wrong
+        return await fetch(item.getter, item.spec.prototype, gate)
+
+    async def _decode_all(self, moves, sparse, fetched, array, drop_axes):
+        if moves:
+            await asyncio.to_thread(self._decode, moves, fetched[:len(moves)])
+        if sparse:
+            several = [(item, chunk, array) for item, chunk in zip(sparse, fetched[len(moves):])]
+            await concurrent_map(several, lambda *each: asyncio.to_thread(self._decode_sparse, *each, drop_axes), os.cpu_count())
+
+    def _pick_local(self, items, lists, array, drop_axes):
+        pick(self._array([(item,) for item in items]), lists, array, drop_axes, self._engine.code)
+
+    def _decode_sparse(self, item, chunk, array, drop_axes):
+        """Places the elements of one chunk, without the box around them."""
+        found = np.empty([len(values) for values in item.lists] if item.outer else len(item.lists[0]), array.dtype)
+        (loaded, _), = self._loaded([(item,)], [chunk])
+        pick(loaded, item.lists if item.outer else np.stack(item.lists, axis=1), found, (), self._engine.code)
+        array[item.place] = found.squeeze(drop_axes) if drop_axes else found
+
+    def _array(self, moves, write_fill=None, inner=False):
         """The array for a read, or for a write, of which `write_fill` says whether chunks of the fill value are stored."""
         writes = write_fill is not None
         ends = [max(column) for column in zip(*(item.ends(writes) for item, *_ in moves))]
         if type(self._engine.store) is LocalStore:
             return self._engine.local_array(moves[0][0].path, ends, bool(write_fill), writes and all(item.whole for item, *_ in moves))
-        return self._engine.memory_array(ends, bool(write_fill))
+        return self._engine.memory_array(ends, bool(write_fill), inner)
 
     def _loaded(self, moves, fetched, write_fill=None):
-        """An array in memory that holds the chunks that were fetched."""
-        array = self._array(moves, write_fill)
-        for (item, *_), chunk in zip(moves, fetched):
-            if chunk is not None:
-                data = chunk.as_numpy_array()
-                lib.array_chunk_write(array._handle, integers(item.index), False, data.ctypes.data, data.nbytes)
-        return array
+        """Arrays in memory that hold what was fetched, each with its moves: chunks, and inner chunks of shards of which no more was fetched."""
+        out = []
+        for inner in (False, True):
+            some = [(move, chunk) for move, chunk in zip(moves, fetched) if isinstance(chunk, list) is inner]
+            if not some:
+                continue
+            array = self._array([move for move, _ in some], write_fill, inner)
+            for (item, *_), chunk in some:
+                if inner:
+                    parts = chunk
+                else:
+                    parts = [(item.index, chunk.as_numpy_array())] if chunk is not None else ()
+                for index, data in parts:
+                    lib.array_chunk_write(array._handle, integers(index), False, data.ctypes.data, data.nbytes)
+            out.append((array, [move for move, _ in some]))
+        return out
 
     def _read_local(self, moves):
         entries, keep = entries_of((self._array(moves), moves))
@@ -367,8 +341,7 @@ class OzarrCodecPipeline(BatchedCodecPipeline):
         del keep
 
     def _decode(self, moves, fetched):
-        array = self._loaded(moves, fetched)
-        entries, keep = entries_of((array, moves))
+        entries, keep = entries_of(*self._loaded(moves, fetched))
         lib.read_many(entries, len(entries))
         del keep
 
@@ -387,10 +360,12 @@ class OzarrCodecPipeline(BatchedCodecPipeline):
         write_fill = items[0].spec.config.write_empty_chunks
         if type(self._engine.store) is LocalStore:
             return await asyncio.to_thread(self._write_local, moves, write_fill)
-        fetched = await concurrent_map([(None if item.whole else item.getter, item.spec.prototype) for item in items], fetch,
-                                       config.get("async.concurrency"))
+        await self._by_portions(moves, lambda some, gate: self._write_moves(some, write_fill, gate))
+
+    async def _write_moves(self, moves, write_fill, gate):
+        fetched = await asyncio.gather(*(fetch(None if item.whole else item.getter, item.spec.prototype, gate) for item, *_ in moves))
         encoded = await asyncio.to_thread(self._encode, moves, fetched, write_fill)
-        await concurrent_map([(item, chunk) for item, chunk in zip(items, encoded)], put, config.get("async.concurrency"))
+        await asyncio.gather(*(put(item, chunk, gate) for (item, *_), chunk in zip(moves, encoded)))
 
     def _write_move(self, item, array, drop_axes):
         if not item.box:
@@ -413,24 +388,11 @@ class OzarrCodecPipeline(BatchedCodecPipeline):
         del keep
 
     def _encode(self, moves, fetched, write_fill):
-        array = self._loaded(moves, fetched, write_fill)
+        (array, _), = self._loaded(moves, fetched, write_fill)
         entries, keep = entries_of((array, moves))
         lib.write_many(entries, len(entries))
         del keep
         return [encoded(array, item.index) for item, *_ in moves]
-
-
-def slices(place):
-    return all(isinstance(entry, slice) for entry in (place if isinstance(place, tuple) else (place,)))
-
-
-def native(dtype):
-    return dtype.newbyteorder("=") if dtype.kind in "iufcmM" else dtype
-
-
-def part(array, place):
-    """A view of the part of an array, also of one without dimensions."""
-    return array[(*place, ...) if isinstance(place, tuple) else (place, ...)]
 
 
 def encoded(array, index):
@@ -442,17 +404,6 @@ def encoded(array, index):
     out = np.empty(size.value, "u1")
     lib.array_chunk_read(array._handle, integers(index), False, out.ctypes.data, out.nbytes, None)
     return out
-
-
-async def fetch(getter, prototype):
-    return None if getter is None else await getter.get(prototype)
-
-
-async def put(item, chunk):
-    if chunk is None:
-        await item.getter.delete()
-    else:
-        await item.getter.set(item.spec.prototype.buffer.from_array_like(chunk))
 
 
 def unless_strict(reason):

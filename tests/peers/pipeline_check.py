@@ -5,11 +5,11 @@
 """
 import argparse, gc, os, pickle, random, resource, shutil, signal, subprocess, sys, threading, time
 from pathlib import Path
-import warnings
+import tracemalloc, warnings
 import numcodecs, numpy as np, zarr
 from zarr.codecs import BloscCodec, BytesCodec, Crc32cCodec, GzipCodec, TransposeCodec, ZstdCodec
 from zarr.core.buffer.cpu import NDBuffer
-from zarr.storage import FsspecStore, LocalStore, MemoryStore, StorePath, ZipStore
+from zarr.storage import FsspecStore, LocalStore, MemoryStore, StorePath, WrapperStore, ZipStore
 
 OURS, THEIRS = "ozarr.zarr.OzarrCodecPipeline", "zarr.core.codec_pipeline.BatchedCodecPipeline"
 TYPES = ["?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "c8", "c16", ">i4", "S4", "M8[s]"]
@@ -84,6 +84,54 @@ def indexed(r, z, shape):
     if way == "mask":
         return z.vindex, np.random.default_rng(r.randrange(1 << 30)).random(shape) < 0.4, way
     return z.blocks, tuple(0 for _ in shape), way
+
+
+class Counted(WrapperStore):
+    """A store of which the library knows nothing, and how many bytes were fetched from it."""
+    fetched = 0
+
+    async def get(self, key, prototype, byte_range=None):
+        found = await self._store.get(key, prototype, byte_range)
+        self.fetched += len(found) if found else 0
+        return found
+
+
+def bounded(where):
+    """A few elements of each of many chunks take neither the memory of all chunks nor, of other stores, the bytes of whole shards."""
+    rows, columns = np.repeat(np.arange(24), 2), np.tile([0, (1 << 18) - 1], 24)
+    for name, choices in {"chunks": {"chunks": (1, 1 << 18)}, "shards": {"chunks": (1, 1 << 10), "shards": (2, 1 << 18)}}.items():
+        with pipeline(OURS, strict=True):
+            z = zarr.create_array(LocalStore(where / name), shape=(24, 1 << 18), dtype="f8", compressors=None, **choices)
+            for row in range(0, 24, 4):
+                z[row:row + 4] = row + np.random.default_rng(row).random((4, 1 << 18))
+            expected = z[...]
+            for store in (LocalStore(where / name), Counted(LocalStore(where / name))):
+                z = zarr.open_array(store, mode="r")
+                for what, read, values in (("points", lambda: z.vindex[rows, columns], expected[rows, columns]),
+                                           ("turned points", lambda: z.vindex[rows[::-1], columns], expected[rows[::-1], columns]),
+                                           ("lists", lambda: z.oindex[[23, 0, 5], [7, (1 << 18) - 1]], expected[np.ix_([23, 0, 5], [7, (1 << 18) - 1])]),
+                                           ("a list and an integer", lambda: z.oindex[np.arange(24), 5], expected[:, 5]),
+                                           ("a column", lambda: z[:, 5], expected[:, 5]), ("a coarse step", lambda: z[::5, ::1 << 16], expected[::5, ::1 << 16])):
+                    before = getattr(store, "fetched", 0)
+                    tracemalloc.start()
+                    found = read()
+                    peak = tracemalloc.get_traced_memory()[1] >> 20
+                    tracemalloc.stop()
+                    same(found, values, f"{what} in {name} of {store}")
+                    check(peak < 8 or (name == "chunks" and isinstance(store, Counted)), f"{what} in {name} of {store}: {peak} MiB")
+                    if name == "shards" and isinstance(store, Counted):
+                        check(store.fetched - before < 3 << 20, f"{what}: {store.fetched - before} bytes of shards were fetched")
+    stored = where / "shards" / "c" / "0" / "0"
+    data = bytearray(stored.read_bytes())
+    for end, words in ((len(data) - 9, ["c/0/0"]), (1 << 20, ["c/0/0"])):
+        stored.write_bytes(data[:end])
+        with pipeline(OURS, strict=True):
+            try:
+                zarr.open_array(Counted(LocalStore(where / "shards")), mode="r")[:, 5]
+            except Exception as e:
+                check(all(word in str(e) for word in words), f"a torn shard: {e}")
+            else:
+                raise AssertionError("a torn shard was read")
 
 
 def one_case(r, where, number):
@@ -393,12 +441,18 @@ def main():
     where = given.build.resolve()
     shutil.rmtree(where, ignore_errors=True)
     where.mkdir(parents=True)
+    import ozarr._chunks as chunks
+    usual = {name: getattr(chunks, name) for name in ("PORTION", "SMALL", "GAP", "SPARSE")}
     for number in range(given.arrays):
+        # Every other array as if it were large.
+        vars(chunks).update({"PORTION": 100, "SMALL": 0, "GAP": number % 3, "SPARSE": 1} if number % 2 else usual)
         try:
             one_case(random.Random(given.seed + number), where, number)
         except BaseException:
             print(f"seed {given.seed + number}: {tried}", file=sys.stderr)
             raise
+    vars(chunks).update(usual)
+    bounded(where)
     used(where)
     named(where)
     resized(where)
