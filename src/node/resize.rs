@@ -106,6 +106,7 @@ impl Array {
     /// Erases what [`Array::erase_beyond`] erases, for a caller that has the lock.
     pub(super) fn erase_beyond_locked(&self, old: &[u64], progress: &mut OnProgress<'_>) -> Result<()> {
         let (fresh, ..) = self.read_to_change()?;
+        self.store().check_kept()?;
         erase_outside(&*fresh.bound(self.path())?, old, progress)?;
         self.end_cut(&fresh)
     }

@@ -78,8 +78,11 @@ impl RemoteStore {
                 // An empty object has no range; a server without ranges has whole objects only.
                 Err(e) if matches!(e.kind(), ErrorKind::Truncated | ErrorKind::Ranges) => live.get(&asked, whole, None).await,
                 Ok(Some(got)) if got.size == UNTOLD_SIZE => {
-                    let told = live.get(&asked, Want::Nothing, Some(got.version)).await?;
-                    Ok(told.map(|told| Got { size: told.size, ..got }))
+                    match live.get(&asked, Want::Nothing, Some(got.version)).await? {
+                        // Asked by a part, where the server knows no HEAD, it may tell no length either.
+                        Some(told) if told.size == UNTOLD_SIZE => live.get(&asked, whole, None).await,
+                        told => Ok(told.map(|told| Got { size: told.size, ..got })),
+                    }
                 }
                 other => other,
             }

@@ -300,6 +300,13 @@ fn a_web_server_that_knows_no_head_has_what_it_gives() {
                 (_, Some("/missing"), _) => said("404 none", "", ""),
                 (_, Some("/empty"), true) => said("416 no", "Content-Range: bytes */0\r\n", ""),
                 (_, Some("/empty"), false) => said("200 OK", tag, ""),
+                (_, Some("/untold"), true) => said("206 Partial", &format!("{tag}Content-Range: bytes 0-0/*\r\n"), "y"),
+                (_, Some("/untold"), false) if request.contains("\r\nrange: bytes=0-") => {
+                    let most =
+                        request.split("range: bytes=0-").nth(1).and_then(|rest| rest.split("\r").next()).unwrap().parse::<usize>().unwrap();
+                    said("206 Partial", &format!("{tag}Content-Range: bytes 0-{most}/*\r\n"), &"u".repeat(most + 1))
+                }
+                (_, Some("/untold"), false) => said("200 OK", tag, &"u".repeat(100_000)),
                 (.., true) => said("206 Partial", &format!("{tag}Content-Range: bytes 0-0/3\r\n"), "y"),
                 (.., false) => said("200 OK", tag, "yes"),
             }
@@ -310,6 +317,7 @@ fn a_web_server_that_knows_no_head_has_what_it_gives() {
         for _ in 0..3 {
             assert_eq!(get(&cached, "key", 9).unwrap().unwrap(), b"yes", "{head}");
             assert_eq!(get(&cached, "empty", 9).unwrap().unwrap(), b"", "{head}");
+            assert_eq!(get(&cached, "untold", 200_000).unwrap().unwrap(), "u".repeat(100_000).as_bytes(), "{head}");
             assert_eq!(start_and_wait(&*store, "missing", &[], None).unwrap().map(|found| found.parts), None, "{head}");
         }
         let heads = asked.lock().unwrap().iter().filter(|request| request.starts_with("head")).count();

@@ -613,6 +613,7 @@ fn what_another_program_appends_meanwhile_is_not_written_over() {
             assert_eq!(Arc::ptr_eq(&anew, &store), before, "what is not flushed is read on");
             let found = get(&*anew, "theirs", 999).unwrap();
             assert_eq!(found.is_some(), !before);
+            assert_eq!(store.flush().is_ok(), !before, "nothing waits of a handle that has flushed all");
         }
         if !before {
             assert_eq!(store.put("l", &[b"3"], Condition::None).unwrap_err().kind(), ErrorKind::Conflict);

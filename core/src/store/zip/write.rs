@@ -76,8 +76,8 @@ impl Writer {
     pub fn is_at_unchanged(&self, path: &Path) -> Result<bool> {
         // Who has the end writes.
         let Ok(mut end) = self.end.try_lock() else { return self.is_at(path) };
-        let is_changed = (end.changed || !end.overwritten) && self.check_unchanged(&mut end).is_err();
-        Ok(!is_changed && self.is_at(path)?)
+        let is_own = (!end.changed && end.overwritten) || self.is_unchanged(&mut end);
+        Ok(is_own && self.is_at(path)?)
     }
 
     /// Whether the file still has its name.
@@ -234,17 +234,25 @@ impl Writer {
         Ok(())
     }
 
-    /// Refuses to write over what another program has appended since this writer's last directory, or behind what it has cut off. That is kept as a
-    /// failure, and the lock given back: this writer writes nothing more. Where the file cannot be looked at nothing is known.
+    /// Refuses to write over what another program has appended since this writer's last directory, or behind what it has cut off, and keeps that as
+    /// a failure.
     fn check_unchanged(&self, end: &mut End) -> Result<()> {
-        let is_own = |own: libc::stat| (end.finished..=end.reach).contains(&(own.st_size as u64));
-        if end.changed || !os::stat(self.file.as_fd()).map_or(true, is_own) {
-            end.changed = true;
-            let _ = os::unlock_all(self.file.as_fd());
+        if !self.is_unchanged(end) {
             end.failure.get_or_insert_with(|| changed(&self.path));
             return Err(changed(&self.path));
         }
         Ok(())
+    }
+
+    /// Whether the file has what this writer has written, and no more. If not the lock is given back: this writer writes nothing more. Where the file
+    /// cannot be looked at nothing is known.
+    fn is_unchanged(&self, end: &mut End) -> bool {
+        let is_own = |own: libc::stat| (end.finished..=end.reach).contains(&(own.st_size as u64));
+        if !end.changed && !os::stat(self.file.as_fd()).map_or(true, is_own) {
+            end.changed = true;
+            let _ = os::unlock_all(self.file.as_fd());
+        }
+        !end.changed
     }
 
     /// Notes as a failure that the file was removed: what was put is gone with the last descriptor of it. File systems that count no names seem to
