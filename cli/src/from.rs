@@ -26,9 +26,9 @@ const KEPT: std::ops::RangeInclusive<u64> = 64 << 10..=64 << 20;
 ///
 /// The file is read by libnetcdf, which is loaded when it is needed. Elements go through bounded memory. Chunks are those of the file where
 /// they have 64 KiB to 64 MiB, codecs the usual ones; the options change both. What Zarr or the reader lacks (variables and attributes of
-/// compound and variable-length types, names that Zarr does not allow) is told and left out; the names of an enumeration become the
-/// attributes `flag_values` and `flag_meanings`; so is that a classic file was cut off. Nothing is found at DEST before all is
-/// there. After an interruption the same command begins anew, but in an archive, which cannot erase what it holds.
+/// compound and variable-length types, names that Zarr does not allow) is told and left out; so is that a classic file was cut off. The
+/// names of an enumeration become the attributes `flag_values` and `flag_meanings`. Nothing is found at DEST before all is there. After an
+/// interruption the same command begins anew, but in an archive, which cannot erase what it holds.
 #[derive(Args)]
 pub struct From {
     /// The file
