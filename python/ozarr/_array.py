@@ -110,6 +110,11 @@ class Array(Node):
             raise TypeError("an array without dimensions has no length")
         return self.shape[0]
 
+    def __iter__(self):
+        if self.ndim == 0:
+            raise TypeError("an array without dimensions has no elements to go through")
+        return (self[i] for i in range(len(self)))
+
     def __repr__(self):
         if self._handle is None:
             return "<closed ozarr.Array>"

@@ -130,6 +130,8 @@ def errors(where):
     raises(OverflowError, lambda: z.write((0, 0), 300), ["300"])
     raises(ValueError, lambda: z.write(..., np.zeros((3, 3))), ["broadcast"])
     raises(ValueError, lambda: z.read(..., out=np.zeros(3)), ["(4, 5)"])
+    raises(TypeError, lambda: list(ozarr.create(where / "point.zarr", (), "f8")), ["without dimensions"])
+    check([row.tolist() for row in z] == [[0] * 5] * 4, "rows one after the other")
     raises(KeyError, lambda: ozarr.open(where / "nothing.zarr"), ["nothing.zarr"])
     raises(ozarr.Error, lambda: ozarr.create(where / "e.zarr", (4,), "i1"), ["e.zarr"])
     raises(ValueError, lambda: ozarr.create(where / "f.zarr", (4,), "i1", chunk=3), ["chunk", "chunks"])
