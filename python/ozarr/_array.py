@@ -139,6 +139,10 @@ class Array(Node):
 
     def read(self, key=..., out=None):
         """The elements at `key`. With `out` they go into that array, of any strides and of any type that they convert to."""
+        if isinstance(out, np.ma.MaskedArray):
+            # By numpy's assignment, which takes the mask away.
+            out[...] = self.read(key, np.empty(out.shape, out.dtype))
+            return out
         selection = _index.parse(key, self.shape)
         if self._code in _types.VARIABLE:
             return self._given(self._read_variable(selection), out)
