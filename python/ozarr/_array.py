@@ -1,6 +1,8 @@
 """Arrays, with numpy's indices."""
 import base64
 import ctypes as C
+import itertools
+import math
 import operator
 
 import numpy as np
@@ -10,6 +12,9 @@ from . import _raw as raw
 from ._library import ArgumentError, Error, handle, integers, lib, text
 from ._node import Node
 from ._types import address
+
+# So many elements of variable length lie in a box that is read for the sake of some of them.
+BOX = 1 << 16
 
 
 def memory_of(array, strides, code, dtype=None):
@@ -221,19 +226,51 @@ class Array(Node):
         del keep
 
     def _read_variable(self, selection):
-        """Elements of variable length: the box around the selection is read."""
-        if not isinstance(selection, _index.Box):
-            points = isinstance(selection, _index.Points)
-            lists = list(selection.points.T) if points else selection.lists
-            if any(len(values) == 0 for values in lists):
-                return np.empty(selection.shape if points else [len(x) for x in lists], self.dtype)[... if points else selection.key]
-            low = [int(values.min()) for values in lists]
-            block = self._variable_box(low, [int(values.max()) + 1 - first for values, first in zip(lists, low)], [1] * len(low))
-            if points:
-                return block[tuple(selection.points.T - np.array(low)[:, None])].reshape(selection.shape)
-            return block[np.ix_(*(values - first for values, first in zip(lists, low)))][selection.key]
+        """Elements of variable length: boxes around the selection are read."""
+        if isinstance(selection, _index.Points):
+            return self._variable_points(selection.points).reshape(selection.shape)
+        if isinstance(selection, _index.Lists):
+            return self._variable_lists(selection.lists)[selection.key]
         out = self._variable_box(selection.start, selection.count, selection.step).reshape(selection.shape)
         return out[()] if out.ndim == 0 else out
+
+    def _variable_points(self, points):
+        out = np.empty(len(points), self.dtype)
+        cells = points // self._cells(list(points.T), len(points)) if len(points) else points
+        order = np.lexsort(cells.T[::-1])
+        cuts = np.flatnonzero((cells[order[1:]] != cells[order[:-1]]).any(axis=1)) + 1
+        for group in np.split(order, cuts) if len(points) else ():
+            low = points[group].min(axis=0)
+            block = self._variable_box(low, points[group].max(axis=0) + 1 - low, [1] * self.ndim)
+            out[group] = block[tuple((points[group] - low).T)]
+        return out
+
+    def _variable_lists(self, lists):
+        out = np.empty([len(values) for values in lists], self.dtype)
+        if not out.size:
+            return out
+        groups = []
+        for values, cell in zip(lists, self._cells(lists, out.size)):
+            order = np.argsort(values // cell, kind="stable")
+            groups.append(np.split(order, np.flatnonzero(np.diff(values[order] // cell)) + 1))
+        for places in itertools.product(*groups):
+            parts = [values[place] for values, place in zip(lists, places)]
+            low = [int(part.min()) for part in parts]
+            block = self._variable_box(low, [int(part.max()) + 1 - first for part, first in zip(parts, low)], [1] * self.ndim)
+            out[np.ix_(*places)] = block[np.ix_(*(part - first for part, first in zip(parts, low)))]
+        return out
+
+    def _cells(self, lists, number):
+        """How long the boxes are at most by which elements of lists are read. One box holds them all where it is small, or most of it is asked for;
+        else they are about as large as BOX, and end where chunks do, of which each is decoded once."""
+        spans = [int(values.max()) - int(values.min()) + 1 for values in lists]
+        if math.prod(spans) <= max(BOX, 4 * number):
+            return [int(values.max()) + 1 for values in lists]
+        cells, left = [], BOX
+        for span, chunk in zip(spans[::-1], self.inner_chunks[::-1]):
+            cells.insert(0, -(-max(chunk, left) // max(chunk, 1)) * max(chunk, 1))
+            left = max(1, left // min(span, cells[0]))
+        return cells
 
     def _list_type(self):
         if self._code != raw.OZARR_LIST:

@@ -3,7 +3,7 @@
 
   python_check.py --build DIR [--arrays N] [--seed N]     with ozarr importable (the wheel, or PYTHONPATH and OZARR_LIBRARY)
 """
-import argparse, os, pickle, random, re, shutil, subprocess, sys, threading, warnings
+import argparse, os, pickle, random, re, shutil, subprocess, sys, threading, tracemalloc, warnings
 from pathlib import Path
 from collections.abc import Mapping
 import numpy as np, xarray as xr, zarr
@@ -232,6 +232,39 @@ def texts(where):
         check(t[...].tolist() == [["a"], ["é"]] and list(g) == ["t"], f"{t[...]} {list(g)}")
 
 
+def far_apart(where, r):
+    """Elements of any length by lists and points: those between them are not read, and an index means what it means to numpy."""
+    import ozarr._array as module
+    with ozarr.create(where / "far.zarr", (2 * 10**6,), str, chunks=(10**4,)) as t:
+        t[0], t[1234567], t[-1] = "a", "é", "z"
+        for read in (lambda: t[[-1, 0, 1234567, 0]], lambda: t.oindex[[2 * 10**6 - 1, 0, 1234567, 0]], lambda: t[np.array([[-1, 0], [1234567, 0]])].ravel()):
+            tracemalloc.start()
+            found = read()
+            peak = tracemalloc.get_traced_memory()[1] >> 20
+            tracemalloc.stop()
+            same(found, np.array(["z", "a", "é", "a"], found.dtype), "far apart")
+            check(peak < 4, f"texts that are far apart take {peak} MiB")
+    usual = module.BOX
+    for dtype, one in (("s", str), ("b", lambda n: str(n).encode())):
+        model = np.empty((9, 11), object)
+        model[...] = [[one(20 * i + j) for j in range(11)] for i in range(9)]
+        with ozarr.create(where / f"far_{dtype}.zarr", model.shape, str if dtype == "s" else bytes, chunks=(r.randint(1, 4), r.randint(1, 4))) as z:
+            z[...] = model
+            for module.BOX in (1, 5, usual):
+                for _ in range(60):
+                    rows, columns = ([r.randrange(-n, n) for _ in range(r.randint(0, 4))] for n in model.shape)
+                    span = slice(r.randint(0, 11), r.randint(0, 11), r.choice([1, 2, -1]))
+                    short = min(len(rows), len(columns))
+                    for key in ((rows, span), (span, columns), (rows[:short], columns[:short]), (np.array([rows, rows]), 3), (np.array(rows, int)[:, None], columns)):
+                        try:
+                            expected = model[key]
+                        except IndexError:
+                            continue
+                        same(z[key].astype(object), expected, f"{key} of {dtype}")
+                    same(z.oindex[rows, columns].astype(object), model[np.ix_(np.array(rows, int), np.array(columns, int))], f"oindex {rows} {columns}")
+    module.BOX = usual
+
+
 def handles(where):
     """Two handles of one node: neither takes back what the other has stored."""
     ozarr.create(where / "handles.zarr", (0,), str).close()
@@ -427,6 +460,7 @@ def main():
     python_values.lists(where, check, same)
     groups(where)
     texts(where)
+    far_apart(where, random.Random(given.seed))
     handles(where)
     xarrays(where, random.Random(given.seed))
     elsewhere(where)
