@@ -289,6 +289,10 @@ async def fetch(getter, prototype, gate, wanted=None):
         return await (getter.get(prototype) if wanted is None else getter.get(prototype, wanted))
 
 
+def fetch_whole(item, gate):
+    return fetch(item.getter, item.spec.prototype, gate)
+
+
 async def put(item, chunk, gate):
     async with gate:
         if chunk is None:

@@ -22,7 +22,7 @@ from zarr.storage import LocalStore
 from . import _raw as raw
 from . import _types
 from ._array import Array
-from ._chunks import Item, Shards, Unsupported, entries_of, fetch, lists_of, native, part, pick, portions, put, slices
+from ._chunks import Item, Shards, Unsupported, entries_of, fetch, fetch_whole, lists_of, native, part, pick, portions, put, slices
 from ._library import Error, handle, integers, lib
 from ._nodes import Store
 
@@ -270,7 +270,8 @@ class OzarrCodecPipeline(BatchedCodecPipeline):
         if not gate:
             await asyncio.to_thread(self._read_local, moves)
         else:
-            fetched = await asyncio.gather(*(self._fetch(item, gate, parts) for item in [item for item, *_ in moves] + sparse))
+            fetching = self._fetch if parts and self._engine.shards else fetch_whole
+            fetched = await asyncio.gather(*(fetching(item, gate) for item in [item for item, *_ in moves] + sparse))
             try:
                 await self._decode_all(moves, sparse, fetched, array, drop_axes)
             except Error:
@@ -282,15 +283,15 @@ class OzarrCodecPipeline(BatchedCodecPipeline):
             found = view.squeeze(tuple(item.dropped)) if item.box else view[item.selection]
             array[item.place] = found.squeeze(drop_axes) if drop_axes else found
 
-    async def _fetch(self, item, gate, parts):
-        """The bytes of a chunk; of a shard of which a part is read, a list of inner chunks."""
-        needed = self._engine.shards.needed(item, self._engine) if parts and self._engine.shards else None
+    async def _fetch(self, item, gate):
+        """The bytes of a shard, or a list of inner chunks of one of which a part is read."""
+        needed = self._engine.shards.needed(item, self._engine)
         if needed is not None:
             try:
                 return await self._engine.shards.fetch(item, needed, gate)
             except ValueError:
                 pass  # as above: the library says what is wrong
-        return await fetch(item.getter, item.spec.prototype, gate)
+        return await fetch_whole(item, gate)
 
     async def _decode_all(self, moves, sparse, fetched, array, drop_axes):
         if moves:
