@@ -29,7 +29,8 @@ impl Trail {
         let Some(folder) = folder else { return Some(self.clone()) };
         let mut above = &self.0;
         while let Some(step) = above {
-            if step.folder == folder {
+            // A folder around one of them leads to it again, also one above the group that the trail began at.
+            if step.folder.starts_with(&folder) {
                 return None;
             }
             above = &step.up.0;
