@@ -4,6 +4,7 @@
 //! leaves to the root, whose document comes last: a copy that was cut short is no node. A marker tells a second run that what it finds is
 //! left from the first ([`super::place`]). Chunks whose bytes would be the same are moved as they are, others go through `engine::rechunk`.
 
+use super::conventions::missing::missing_of_v2;
 use super::create_array::write_documents;
 use super::cut_watch::CutWatch;
 use super::growing::{ReadNodes, cut_shape, read_nodes};
@@ -15,7 +16,8 @@ use super::stored_chunks::each_chunk;
 use super::transfer::{Elements, Moves, OnProgress, Way, at_node, moved_path};
 use super::{Create, Group, NodeKind, Spec, Store, copy, cut, hierarchy, path, place, spec, transform, upkeep};
 use crate::codec::complete::compared;
-use crate::dtype::Overflow;
+use crate::dtype::fill::Fill;
+use crate::dtype::{Element, Overflow};
 use crate::error::{Result, bail, err};
 use crate::metadata::extension::Extension;
 use crate::metadata::v3::Document;
@@ -188,6 +190,7 @@ impl Job<'_> {
                 let old = ArrayState::new(from, node, *meta, &Handling::default())?;
                 let old = if cuts.is_empty() { old } else { old.with_shape(&cut_shape(&old.meta.shape, cuts)) };
                 let mut notes = Vec::new();
+                let missing_v2 = missing_of_v2(&old.meta, &attributes);
                 let mut marks = vec!["_FillValue", "missing_value"];
                 marks.retain(|name| to == Format::V3 && attributes.contains_key(name));
                 let mut spec = Spec::like(&old.meta, attributes, Some(to), &mut notes)?;
@@ -200,6 +203,11 @@ impl Job<'_> {
                 let (new, attributes) = spec.resolve(None)?;
                 for name in marks.iter().filter(|name| new.data_type != old.meta.data_type && !attributes.contains_key(name)) {
                     notes.push(format!("{name} is no value of the type of the copy: what was missing is not any more"));
+                }
+                if to == Format::V2 && is_missing_lost(&old.meta, missing_v2, (&new, &attributes)) {
+                    notes.push(
+                        "the fill value, which means \"missing\" in zarr_format 2, is another one: what was missing is not any more".into(),
+                    );
                 }
                 if new.shape != old.meta.shape {
                     let found = new.shape.as_slice();
@@ -337,6 +345,13 @@ impl Job<'_> {
         self.done += keys.len() as u64;
         Ok(gone)
     }
+}
+
+/// Whether the elements that mean "missing" in an array of version 2 do not in its copy.
+fn is_missing_lost(old: &ArrayMeta, missing: Option<Element>, (new, attributes): (&ArrayMeta, &Map)) -> bool {
+    let Some(missing) = missing else { return false };
+    let converted = spec::converted_fill(&Fill::from_bytes(&missing), old.data_type, new.data_type);
+    converted.is_none_or(|fill| Some(fill.element(new.data_type)) != missing_of_v2(new, attributes))
 }
 
 /// Makes the record of libozarr_netcdf the text that it is in format 2, where NCZarr opens no file in which a group has an attribute that

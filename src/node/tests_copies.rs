@@ -4,6 +4,7 @@ use super::tests::{kind, memory, object, put, read_all, spec, spec_as, text, vie
 use super::tests_growth::Folder;
 use super::tests_store::{Next, Told};
 use super::*;
+use crate::dtype::{DataType, Overflow};
 use crate::engine::Selection;
 use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::metadata::json;
@@ -36,6 +37,34 @@ fn a_node_that_could_not_be_moved_stays_in_consolidated_metadata() {
         let root = Group::open(store, "").unwrap();
         assert_eq!(root.consolidated_differences().unwrap(), Some(vec![]), "{format:?}");
         assert!(root.open_array("g/x").is_ok(), "{format:?}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn links_to_a_group_above_what_is_copied_are_left_out() {
+    for format in [Format::V2, Format::V3] {
+        let folder = Folder::new("links-above");
+        let store = &folder.1;
+        let path = |name: &str| format!("deep/run/{name}");
+        for name in ["g/x", "other/y"] {
+            let array = Array::create(store, &path(name), &spec_as(format, &[2], &[2]), Create::New).unwrap();
+            write_all(&array, &mut [3, 4]);
+        }
+        for (link, to) in [("g/up", ".."), ("g/top", "../../..")] {
+            std::os::unix::fs::symlink(to, folder.0.join(path(link))).unwrap();
+        }
+        let told = ["top", "up"].map(|link| format!("deep/run/g/{link}: left out, for a link leads from there back to a group above"));
+        let nodes = |group: &str| {
+            let all = Group::open(store, group).unwrap().nodes(usize::MAX).unwrap();
+            all.into_iter().map(|child| child.name).collect::<Vec<_>>()
+        };
+        assert_eq!(copy(store, "deep/run/g", (store, "copied"), RechunkOptions::default()).unwrap().notes, told, "{format:?}");
+        assert_eq!(nodes("copied"), ["x"], "{format:?}");
+        let report = store.migrate("deep/run/g", None, true, &mut |_, _| Ok(())).unwrap();
+        let other = Array::open(store, "deep/run/other/y").unwrap();
+        assert_eq!((report.nodes, other.format()), (if format == Format::V2 { 2 } else { 0 }, format), "{format:?}");
+        assert_eq!((Group::open(store, "deep/run").unwrap().format(), read_all(&other)), (format, vec![3, 4]), "{format:?}");
     }
 }
 
@@ -442,6 +471,35 @@ fn a_copy_whose_fill_value_changes_has_it_beyond_its_edge_and_in_new_chunks() {
         array.resize(&[12], false).unwrap();
         values.resize(12, -999);
         assert_eq!(read_all(&array), values, "{length}");
+    }
+}
+
+#[test]
+fn what_means_missing_no_more_in_a_copy_is_told_of() {
+    let mut of_v2 = spec_as(Format::V2, &[3], &[2]);
+    of_v2.set_dimension_names(vec![Some("x".into())]).unwrap();
+    of_v2.set_fill_json("-999").unwrap();
+    let mut of_v3 = spec(&[3], &[2]);
+    of_v3.set_attributes_json(r#"{"_FillValue":-999}"#).unwrap();
+    type Changes = fn(&mut Spec) -> Result<()>;
+    let cases: [(&str, Changes, usize); 5] = [
+        ("nothing", |_| Ok(()), 0),
+        ("a type that has it", |spec| spec.set_data_type(DataType::Float64), 0),
+        ("a type that has it not", |spec| spec.set_data_type(DataType::UInt8), 1),
+        ("another fill value", |spec| spec.set_fill_json("0"), 1),
+        ("the same fill value", |spec| spec.set_fill_json("-999"), 0),
+    ];
+    for (made, of_v2) in [(of_v2, true), (of_v3, false)] {
+        let from = memory();
+        write_all(&Array::create(&from, "a", &made, Create::New).unwrap(), &mut [1, -999, 3]);
+        for (name, change, told) in cases {
+            let (to, options) = (memory(), RechunkOptions { overflow: Overflow::Wrap, ..RechunkOptions::default() });
+            let report = from.rechunk_node("a", (&to, "a"), options, &mut |_, spec| change(spec), &mut |_, _| Ok(())).unwrap();
+            // In version 3 the fill value means nothing.
+            let told = if !of_v2 && name.ends_with("fill value") { 0 } else { told };
+            let about = report.notes.iter().filter(|note| note.contains("what was missing is not any more")).count();
+            assert_eq!((about, report.notes.len()), (told, told), "{name} {of_v2}: {:?}", report.notes);
+        }
     }
 }
 

@@ -44,6 +44,12 @@ pub(in crate::node) fn missing_to_v2(attributes: &mut Map, data_type: DataType, 
     old.iter().any(|&byte| byte != 0)
 }
 
+/// The element of an array of version 2 that means "missing".
+pub(in crate::node) fn missing_of_v2(meta: &ArrayMeta, attributes: &Map) -> Option<Element> {
+    let means_missing = meta.format == Format::V2 && meta.fill.defined && attributes.contains_key(DIMENSIONS) && is_number(meta.data_type);
+    means_missing.then(|| meta.fill.element(meta.data_type))
+}
+
 /// Makes the attribute that says what is missing one of another type: each type has a form of its own, and readers refuse the others. It goes
 /// where the type has no such value.
 pub(in crate::node) fn missing_to_type(attributes: &mut Map, (old, new): (DataType, DataType), format: Format) {
@@ -65,6 +71,7 @@ fn is_number(data_type: DataType) -> bool {
 fn is_no_number(data_type: DataType, element: &[u8]) -> bool {
     match data_type.kind() {
         Kind::Time => element == NOT_A_TIME.to_ne_bytes(),
+        Kind::Complex => data_type.part().is_some_and(|part| element.chunks_exact(part.size()).any(|value| is_no_number(part, value))),
         _ => matches!(Real::load(data_type, element), Some(Real::Float(value)) if value.is_nan()),
     }
 }
@@ -186,6 +193,7 @@ mod tests {
             ("float32", "0.0", "[2]", x, r#"{"_FillValue":"AAAAAAAA+H8="}"#, ("\"NaN\"", "{}", 0)),
             ("float32", "\"NaN\"", "[2]", x, r#"{"_FillValue":"AAAAAAAA8L8="}"#, ("-1.0", r#"{"_FillValue":-1.0}"#, 1)),
             ("float32", "0.0", "[2]", x, "{}", ("null", "{}", 0)),
+            ("complex64", "[\"NaN\",0.0]", "[2]", x, "{}", ("[\"NaN\",0.0]", "{}", 0)),
             ("complex64", "[0.0,0.0]", "[2]", x, r#"{"_FillValue":["AAAAAAAA8D8=","AAAAAAAA8L8="]}"#, ("[1.0,-1.0]", "{}", 0)),
         ] {
             let (found, found_attributes, notes) = turned(&v3(data_type, fill, shape, names).unwrap(), attributes, Format::V2);
