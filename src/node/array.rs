@@ -411,6 +411,11 @@ impl Array {
     /// The state of a document that was read or written while `seen` was the handle's: an array that was lost since stays so, whatever is there.
     pub(super) fn state_of(&self, mut meta: ArrayMeta, seen: &Arc<ArrayState>) -> Result<ArrayState> {
         meta.keep_registered(&seen.meta);
+        let (found, rank) = (meta.shape.len(), seen.meta.shape.len());
+        if found != rank {
+            // What the program knows of its handle, and what it gives, has that many lengths.
+            bail!(State, "the array {:?} was replaced by one of {found} dimensions, this handle has {rank}: open it again", self.path());
+        }
         let handling = Handling { before: Some(seen.clone()), ..self.0.now.handling(Handling::clone) };
         let state = ArrayState::new(&self.0.store, &self.0.path, meta, &handling)?;
         Ok(state.counting(&self.0.stats).at_home_of(seen))

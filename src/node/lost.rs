@@ -388,6 +388,29 @@ mod tests {
     }
 
     #[test]
+    fn a_handle_keeps_its_number_of_dimensions() {
+        for (store, is_listed) in [(&Folder::new("lost-rank").1, false), (&memory(), true)] {
+            let root = Group::create(store, "", None, Create::New).unwrap();
+            Array::create(store, "a", &spec(&[8], &[4]), Create::New).unwrap();
+            if is_listed {
+                root.consolidate().unwrap();
+            }
+            let array = Group::open(store, "").unwrap().open_array("a").unwrap();
+            for other in [spec(&[4, 4, 4], &[4, 4, 4]), spec(&[], &[])] {
+                Array::create(store, "a", &other, Create::Overwrite).unwrap();
+                let growth = array.wait_growth(0, 0, std::time::Duration::ZERO).map(drop);
+                let steps = Appender::open(&array, 0, 0, 0).map(drop);
+                let found = [array.refresh(), steps, write_part(&array)].map(kind);
+                assert_eq!((found, kind(growth)), ([ErrorKind::State; 3], ErrorKind::State));
+                assert_eq!((array.rank(), array.shape().to_vec()), (1, vec![8]));
+            }
+            Array::create(store, "a", &spec(&[12], &[4]), Create::Overwrite).unwrap();
+            array.refresh().and_then(|()| write_part(&array)).unwrap();
+            assert_eq!(array.shape().to_vec(), [12]);
+        }
+    }
+
+    #[test]
     fn documents_and_steps_of_another_array_are_left_alone_by_handles_of_the_one_before() {
         let (folder, names) = (Folder::new("lost-documents"), [Some("t".to_string())]);
         for (name, change) in CHANGES {
