@@ -86,13 +86,23 @@ impl Moments {
 
     /// The mean of those that count.
     pub fn mean(&self) -> Option<f64> {
-        (self.count > 0).then(|| self.sum.map_or(self.mean, |sum| sum as f64 / self.count as f64))
+        (self.count > 0).then(|| self.sum.map_or(self.mean, |sum| quotient(sum, self.count)))
     }
 
     /// Their standard deviation: of all elements, not of a sample of them.
     pub fn deviation(&self) -> Option<f64> {
         (self.count > 0).then(|| (self.spread / self.count as f64).sqrt())
     }
+}
+
+/// The double nearest to `sum / count`. Both as doubles would be rounded before the quotient is.
+fn quotient(sum: i128, count: u64) -> f64 {
+    // 64 bits at least are left of the quotient; the last one says whether there are more.
+    let shift = sum.unsigned_abs().leading_zeros().min(127);
+    let (wide, count) = (sum.unsigned_abs() << shift, u128::from(count));
+    let digits = wide / count | u128::from(wide % count != 0);
+    let quotient = digits as f64 * 0.5f64.powi(shift as i32);
+    if sum < 0 { -quotient } else { quotient }
 }
 
 /// Calls `each` with pieces of the values that count, and their sum; gives how many are missing, NaN and infinite.
@@ -264,7 +274,8 @@ const DIGITS: i128 = 1 << 53;
 pub struct Bins {
     least: f64,
     greatest: f64,
-    /// The least integer and how far the greatest is from it, where doubles do not have all digits of both.
+    /// The least integer and how far the greatest is from it, where doubles do not have all digits of both, or of the distance times the
+    /// number of parts.
     digits: Option<(i128, u64)>,
     /// The number of values in each part.
     pub counts: Vec<u64>,
@@ -274,7 +285,9 @@ impl Bins {
     /// With `n` parts that are empty.
     pub fn new(least: Exact, greatest: Exact, n: usize) -> Bins {
         let digits = match (least, greatest) {
-            (Exact::Integer(a), Exact::Integer(b)) if a.abs().max(b.abs()) > DIGITS => u64::try_from(b - a).ok().map(|width| (a, width)),
+            (Exact::Integer(a), Exact::Integer(b)) if a.abs().max(b.abs()).max((b - a).saturating_mul(n as i128)) > DIGITS => {
+                u64::try_from(b - a).ok().map(|width| (a, width))
+            }
             _ => None,
         };
         Bins { least: least.double(), greatest: greatest.double(), digits, counts: vec![0; n] }
@@ -311,8 +324,9 @@ impl Bins {
             return Exact::Float(self.greatest);
         }
         let unit = self.unit();
-        let width = self.greatest * unit - self.least * unit;
-        Exact::Float(self.least + width * i as f64 / self.counts.len() as f64 / unit)
+        let (least, width) = (self.least * unit, self.greatest * unit - self.least * unit);
+        // The range may be wider than the greatest double.
+        Exact::Float((least + width * i as f64 / self.counts.len() as f64) / unit)
     }
 
     /// By what values are multiplied, so that the width of the range times the number of parts is no more than the greatest double: a power
@@ -392,6 +406,26 @@ mod tests {
     }
 
     #[test]
+    fn the_mean_of_integers_is_the_double_nearest_to_it() {
+        let near_end = i64::MAX - 1024;
+        let cases: [(&[i64], f64); 7] = [
+            (&[-3, -4], -3.5),
+            (&[0, 0], 0.0),
+            // 2^53 + 1 + 1/3, a tie for the sum divided by 1.
+            (&[(1 << 53) + 1, (1 << 53) + 1, (1 << 53) + 2], 9_007_199_254_740_994.0),
+            (&[-(1 << 53) - 1, -(1 << 53) - 1, -(1 << 53) - 2], -9_007_199_254_740_994.0),
+            // The sum, 3 * 2^53 + 5, is rounded down, and its third would be.
+            (&[(1 << 53) + 1, (1 << 53) + 2, (1 << 53) + 2], 9_007_199_254_740_994.0),
+            (&[i64::MIN, i64::MIN], i64::MIN as f64),
+            (&[near_end, near_end, near_end + 3], near_end as f64),
+        ];
+        for (values, mean) in cases {
+            let bytes: Vec<u8> = values.iter().flat_map(|n| n.to_ne_bytes()).collect();
+            assert_eq!(Moments::of(DataType::Int64, &bytes, &[]).mean(), Some(mean), "{values:?}");
+        }
+    }
+
+    #[test]
     fn large_integers_that_are_near_one_another_have_their_deviation() {
         for origin in [0, 1 << 53, 1 << 62, i64::MAX - 6, i64::MIN, -(1 << 60)] {
             let bytes: Vec<u8> = (0..7000).flat_map(|i| (origin + i % 7).to_ne_bytes()).collect();
@@ -465,7 +499,9 @@ mod tests {
             assert!((0..=n).all(|i| bins.edge(i as usize) == Exact::Float(i.into())), "{n}");
         }
         let whole = Bins::new(Exact::Float(f64::MIN), Exact::Float(f64::MAX), 4);
-        assert_eq!([0, 2, 4].map(|i| whole.edge(i)), [f64::MIN, 0.0, f64::MAX].map(Exact::Float));
+        for (i, want) in [f64::MIN, f64::MIN / 2.0, 0.0, f64::MAX / 2.0, f64::MAX].into_iter().enumerate() {
+            assert!((whole.edge(i).double() - want).abs() <= want.abs() * f64::EPSILON, "{i}: {:?}", whole.edge(i));
+        }
     }
 
     #[test]
@@ -483,6 +519,9 @@ mod tests {
         assert_eq!(bins(&[i64::MIN, -1, 0, i64::MAX], 2).counts, [2, 2]);
         assert_eq!(bins(&[i64::MIN, -1, 0, i64::MAX], 3).counts, [1, 2, 1]);
         assert_eq!(bins(&[LARGE, LARGE], 3).counts, [2, 0, 0]);
+        // Doubles have all digits of these, not of seven times these.
+        const STEP: i64 = 296_721_793_425_231;
+        assert_eq!(bins(&[0, STEP, 2 * STEP, 3 * STEP, 4 * STEP, 5 * STEP, 6 * STEP, 7 * STEP], 7).counts, [1, 1, 1, 1, 1, 1, 2]);
         let most = Bins::new(Exact::Integer(0), Exact::Integer(u64::MAX.into()), 65535);
         assert_eq!(most.edge(65535), Exact::Integer(u64::MAX.into()));
         assert_eq!(most.count_equal(7, DataType::UInt64, &u64::MAX.to_ne_bytes(), &[]).counts[65534], 7);
