@@ -368,7 +368,9 @@ fn zone_of(text: &str) -> Option<i128> {
         None if digits.len() > 2 && digits.is_ascii() => digits.split_at(digits.len() - 2),
         None => (digits, "0"),
     };
-    let number = |t: &str, limit: i128| t.parse::<u8>().ok().map(i128::from).filter(|n| *n < limit);
+    // A number may have a sign for Rust.
+    let is_number = |t: &&str| t.bytes().all(|b| b.is_ascii_digit());
+    let number = |t: &str, limit: i128| Some(t).filter(is_number)?.parse::<u8>().ok().map(i128::from).filter(|n| *n < limit);
     Some(sign * (number(hours, 24)? * 60 + number(minutes, 60)?) * DAY / 1440)
 }
 
@@ -468,7 +470,12 @@ mod tests {
         let bad =
             ["days", "days since", "days after 2026-01-02", "furlongs since 2026-01-02", "days since 2026", "days since 2026-01-02-3"];
         let bad = bad.into_iter().chain(["days since 2026-13-01", "days since 2026-02-29", "days since 2026-01-02 24:00", "days since x"]);
-        for text in bad.chain(["days since 2026-01-02 12:00 Berlin", "days since 99999999-01-01", "days since 2026-01-02 +25"]) {
+        for text in bad.chain([
+            "days since 2026-01-02 12:00 Berlin",
+            "days since 99999999-01-01",
+            "days since 2026-01-02 +25",
+            "days since 2026-01-02 ++5",
+        ]) {
             assert_eq!(TimeUnits::parse(text, ProlepticGregorian).unwrap_err().kind(), ErrorKind::Argument, "{text}");
         }
         assert_eq!(TimeUnits::parse("months since 2026-01-02", Standard).unwrap_err().kind(), ErrorKind::Unsupported);
