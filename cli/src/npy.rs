@@ -43,13 +43,16 @@ pub fn header(data_type: DataType, shape: &[u64]) -> Vec<u8> {
 }
 
 /// The type as Python spells it: a text, or a list of fields.
+/// Whether numpy alone does not know a type: a file has its bytes, as numpy writes them for the package ml_dtypes.
+pub fn has_no_name(data_type: DataType) -> bool {
+    use DataType::{ComplexNarrow, Int2, Int4, Narrow, UInt2, UInt4};
+    matches!(data_type, Narrow(_) | ComplexNarrow(_) | Int2 | Int4 | UInt2 | UInt4)
+}
+
 fn descr(element: ElementType) -> String {
     let s = match element.data_type {
         DataType::Struct(s) => s,
-        // numpy alone does not know them: their bytes, as it writes them itself for the package ml_dtypes.
-        DataType::Narrow(_) | DataType::ComplexNarrow(_) | DataType::Int2 | DataType::Int4 | DataType::UInt2 | DataType::UInt4 => {
-            return format!("'|V{}'", element.data_type.size());
-        }
+        narrow if has_no_name(narrow) => return format!("'|V{}'", narrow.size()),
         other => return format!("'{}'", other.numpy()),
     };
     let field = |f: &Field| {
