@@ -6,12 +6,18 @@ use ozarr::error::{Error, ErrorKind, Result};
 use ozarr::node::Store;
 use signal_hook::consts::SIGINT;
 use signal_hook::{flag, low_level::pipe};
-use std::io::Read;
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+/// How long a wait for input takes, in milliseconds, before Ctrl-C is looked for.
+const WAIT: i32 = 100;
+
 /// Whether Ctrl-C was pressed since this was made. Pressed again, it ends the program at once.
+#[derive(Clone)]
 pub struct Interrupt(Arc<AtomicBool>);
 
 impl Interrupt {
@@ -39,6 +45,32 @@ impl Interrupt {
     /// The failure of a function that was stopped by [`Interrupt::check`]; `next` says how to go on.
     pub fn failure(&self, e: Error, next: &str) -> Failure {
         if self.is_asked() && e.kind() == ErrorKind::Cancelled { Failure::Interrupted(next.into()) } else { e.into() }
+    }
+}
+
+/// Standard input, whose reads end with an error when Ctrl-C was pressed: what it waits for may never come.
+pub struct WatchedInput {
+    input: File,
+    interrupt: Interrupt,
+}
+
+impl WatchedInput {
+    pub fn new(interrupt: &Interrupt) -> io::Result<WatchedInput> {
+        Ok(WatchedInput { input: io::stdin().as_fd().try_clone_to_owned()?.into(), interrupt: interrupt.clone() })
+    }
+}
+
+impl Read for WatchedInput {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        let mut ready = libc::pollfd { fd: self.input.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+        while !self.interrupt.is_asked() {
+            // SAFETY: one entry, which lives until the call returns.
+            if unsafe { libc::poll(&raw mut ready, 1, WAIT) } > 0 {
+                return self.input.read(bytes);
+            }
+        }
+        // Not `Interrupted`, after which callers read again.
+        Err(io::Error::other("interrupted"))
     }
 }
 

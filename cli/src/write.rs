@@ -1,7 +1,7 @@
 //! `ozarr write`: elements from standard input or a file into an array, slab by slab.
 
 use crate::failure::{Failure, Outcome};
-use crate::interrupt::Interrupt;
+use crate::interrupt::{Interrupt, WatchedInput};
 use crate::output::{progress, tell};
 use crate::place::Place;
 use crate::region::Region;
@@ -57,28 +57,42 @@ impl Write {
                 data_type.name()
             )));
         }
-        let mut input = self.open()?;
-        let header = if self.form.npy { Some(npy::read(&mut *input.from).map_err(|e| input.wrong(&e))?) } else { None };
+        let interrupt = Interrupt::watch()?;
+        let mut input = self.open(&interrupt)?;
+        let header = if self.form.npy {
+            Some(npy::read(&mut *input.from).map_err(|e| match interrupt.is_asked() {
+                true => Failure::Interrupted("nothing is written; write again".into()),
+                false => input.wrong(&e),
+            })?)
+        } else {
+            None
+        };
         let selection = self.region.selection(&array.shape(), header.as_ref().map(|h| h.shape.as_slice()))?;
         let data_type = match header.as_ref().map(|h| h.data_type).or(self.data_type) {
             // numpy has no name for the narrow numbers: their bytes.
-            Some(DataType::Raw(n)) if header.is_some() && n as usize == array.data_type().size() => array.data_type(),
+            Some(DataType::Raw(n)) if header.is_some() && n as usize == array.data_type().size() && npy::has_no_name(array.data_type()) => {
+                array.data_type()
+            }
             other => other.unwrap_or(array.data_type()),
         };
         let size = selection.shape().iter().try_fold(data_type.size() as u64, |n, &c| n.checked_mul(c));
         let size = size.ok_or_else(|| Failure::Error("the region is too large".into()))?;
         input.expect(size, header.as_ref().map_or(0, |h| h.len))?;
         let (big_endian, fortran) = header.map_or((false, false), |h| (h.big_endian, h.fortran));
-        copy(&mut input, &array, &selection, Elements { data_type, big_endian, fortran, size })?;
+        copy(&mut input, &array, &selection, &Elements { data_type, big_endian, fortran, size }, &interrupt)?;
         array.store().close(None)?;
         let (start, shape) = (selection.start().to_vec().into(), selection.shape().to_vec().into());
         let region = [("start", start), ("shape", shape), ("step", Value::from_iter(selection.step().iter().copied()))];
         tell(self.json, [("written", self.place.name().into())].into_iter().chain(region).chain([("bytes", size.into())]))
     }
 
-    fn open(&self) -> Outcome<Input> {
+    fn open(&self, interrupt: &Interrupt) -> Outcome<Input> {
         Ok(match self.input.as_deref() {
-            None | Some("-") => Input { name: "standard input".into(), from: Box::new(io::stdin().lock()), size: None },
+            None | Some("-") => {
+                let name = "standard input";
+                let from = WatchedInput::new(interrupt).map_err(|e| Failure::file(name, &e))?;
+                Input { name: name.into(), from: Box::new(from), size: None }
+            }
             Some(name) => {
                 let file = File::open(name).map_err(|e| Failure::file(name, &e))?;
                 let size = file.metadata().ok().filter(std::fs::Metadata::is_file).map(|m| m.len());
@@ -117,6 +131,15 @@ impl Input {
         }
     }
 
+    /// The error of a read that failed when the first `done` bytes of `size` were written.
+    fn cut(&self, e: &io::Error, done: u64, size: u64) -> Failure {
+        if e.kind() != io::ErrorKind::UnexpectedEof {
+            return self.wrong(&e.to_string());
+        }
+        let before = if done > 0 { format!("; the first {done} bytes are written") } else { String::new() };
+        self.wrong(&format!("it ends before the {size} bytes of the region{before}"))
+    }
+
     /// An error if something follows.
     fn end(&mut self, size: u64) -> Outcome {
         match self.from.read(&mut [0]) {
@@ -127,8 +150,14 @@ impl Input {
     }
 }
 
-fn copy(input: &mut Input, array: &Array, selection: &Selection, elements: Elements) -> Outcome {
-    let interrupt = Interrupt::watch()?;
+fn copy(input: &mut Input, array: &Array, selection: &Selection, elements: &Elements, interrupt: &Interrupt) -> Outcome {
+    let stopped = |done: u64| {
+        array.store().close(None)?;
+        let of = elements.size;
+        Err(Failure::Interrupted(format!(
+            "the first {done} of {of} bytes are written, every chunk is old or new; write again, or the rest with --start"
+        )))
+    };
     let bar = progress(elements.size, None, false);
     let (shape, grid) = (array.shape(), array.grid());
     let mut buffer = Vec::new();
@@ -136,29 +165,23 @@ fn copy(input: &mut Input, array: &Array, selection: &Selection, elements: Eleme
     for slab in Slabs::new(&shape, &grid, selection, elements.data_type.size(), elements.fortran) {
         let slab = slab?;
         slab.fit(&mut buffer)?;
-        input.from.read_exact(&mut buffer).map_err(|e| match e.kind() {
-            io::ErrorKind::UnexpectedEof => {
-                let before = if done > 0 { format!("; the first {done} bytes are written") } else { String::new() };
-                input.wrong(&format!("it ends before the {} bytes of the region{before}", elements.size))
-            }
-            _ => input.wrong(&e.to_string()),
-        })?;
+        if let Err(e) = input.from.read_exact(&mut buffer) {
+            return if interrupt.is_asked() { stopped(done) } else { Err(input.cut(&e, done, elements.size)) };
+        }
         if elements.big_endian {
             buffer.chunks_exact_mut(elements.data_type.swap_unit()).for_each(<[u8]>::reverse);
         }
         // Looked for before the last slab is written: what does not fit is often all wrong.
-        if done + buffer.len() as u64 == elements.size {
-            input.end(elements.size)?;
+        if done + buffer.len() as u64 == elements.size
+            && let Err(e) = input.end(elements.size)
+        {
+            return if interrupt.is_asked() { stopped(done) } else { Err(e) };
         }
         slab.write(array, elements.data_type, &mut buffer)?;
         done += buffer.len() as u64;
         bar.set_position(done);
         if interrupt.is_asked() && done < elements.size {
-            array.store().close(None)?;
-            let of = elements.size;
-            return Err(Failure::Interrupted(format!(
-                "the first {done} of {of} bytes are written, every chunk is old or new; write again, or the rest with --start"
-            )));
+            return stopped(done);
         }
     }
     bar.finish_and_clear();

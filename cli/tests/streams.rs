@@ -138,6 +138,42 @@ fn ctrl_c_in_a_write_says_how_to_go_on() {
     std::fs::remove_dir_all(&folder.0).unwrap();
 }
 
+/// What standard input has may never come: nothing at all, the rest of a slab, the end behind the last one.
+#[test]
+fn ctrl_c_ends_a_write_that_waits_for_its_input() {
+    let folder = Folder::new("ctrl-c-waiting");
+    folder.ok("create a.zarr t --type uint8 --shape 4,1000 --chunks 1,1000");
+    for (given, form, told) in [
+        (0, "--npy", "nothing is written; "),
+        (0, "--raw", "the first 0 of 4000 "),
+        (2500, "--raw", "the first "),
+        (4000, "--raw", "the first "),
+    ] {
+        let mut command = Command::new("env");
+        command.current_dir(&folder.0).args(["--default-signal=INT", program::PROGRAM, "write", "a.zarr/t", form]);
+        let mut child = command.stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut stdin = child.stdin.take().unwrap();
+        stdin.write_all(&vec![1; given]).unwrap();
+        // As long as it waits, with Ctrl-C watched for.
+        let status = format!("/proc/{}/status", child.id());
+        let is_waiting = |text: String| {
+            let mask = text.lines().find_map(|line| u64::from_str_radix(line.strip_prefix("SigCgt:")?.trim(), 16).ok());
+            mask.is_some_and(|mask| mask >> 1 & 1 == 1) && text.contains("State:\tS")
+        };
+        let begun = Instant::now();
+        while !is_waiting(std::fs::read_to_string(&status).unwrap()) {
+            assert!(begun.elapsed() < Duration::from_secs(60), "the program does not wait");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+        let output = child.wait_with_output().unwrap();
+        drop(stdin);
+        let err = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.signal(), Some(2), "{given}: {err}");
+        assert!(err.starts_with(&format!("ozarr: interrupted; {told}")), "{given}: {err}");
+    }
+}
+
 /// The first digest is printed, and stored, while the second one would take hours.
 #[test]
 fn ctrl_c_in_a_digest_says_which_arrays_have_none() {
