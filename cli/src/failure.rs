@@ -11,7 +11,7 @@ use std::process::ExitCode;
 const ADVICE: &[(&str, &str)] = &[
     (OPEN_OR_OVERWRITE, "--overwrite replaces it"),
     (OPEN_FOR_READING, "it can only be read"),
-    (NO_FORM, "NaN and infinities have no form in JSON: store a text, or use `ozarr attrs set --non-finite`"),
+    (NO_FORM, "NaN and infinities have no form in JSON: give a text, as \"NaN\" (for attributes there is `ozarr attrs set --non-finite`)"),
 ];
 
 /// What a subcommand gives.

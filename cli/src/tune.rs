@@ -75,9 +75,11 @@ struct Sample {
     accesses: Vec<Access>,
 }
 
+/// In milliseconds: no read takes longer.
+const HOUR: f64 = 3_600_000.0;
+
 fn milliseconds(text: &str) -> Result<f64, String> {
-    let wrong = || format!("found {text}, expected a finite number that is not negative");
-    text.parse().ok().filter(|x: &f64| x.is_finite() && *x >= 0.0).ok_or_else(wrong)
+    text.parse().ok().filter(|x| (0.0..=HOUR).contains(x)).ok_or_else(|| format!("found {text}, expected a number from 0 to {HOUR}"))
 }
 
 impl Tune {
@@ -112,9 +114,10 @@ impl Tune {
                 bar.inc(1);
             }
         }
+        go_on()?;
         bar.finish_and_clear();
         let best = (0..trials.len()).min_by(|&a, &b| self.cost(&trials[a]).total_cmp(&self.cost(&trials[b]))).unwrap_or(0);
-        let gain = self.again(&sample, &trials[0], &trials[best])?;
+        let gain = self.again(&sample, &trials[0], &trials[best], &go_on)?;
         let spec = spec(&array, &trials[best].chunks, &trials[best].codec, None)?.to_json()?;
         if let Some(file) = &self.output {
             std::fs::write(file, &spec).map_err(|e| Failure::file(file, &e))?;
@@ -171,12 +174,13 @@ impl Tune {
     }
 
     /// The times of each access, with the present layout and with the best, measured in turn: the least of some rounds.
-    fn again(&self, sample: &Sample, now: &Trial, best: &Trial) -> Outcome<Vec<(f64, f64)>> {
+    fn again(&self, sample: &Sample, now: &Trial, best: &Trial, go_on: &dyn Fn() -> Outcome) -> Outcome<Vec<(f64, f64)>> {
         let mut least = vec![(f64::INFINITY, f64::INFINITY); sample.accesses.len()];
         for _ in 0..ROUNDS {
             for (access, (a, b)) in sample.accesses.iter().zip(&mut least) {
                 *a = a.min(self.time(&measure(&now.array, sample, access)?));
                 *b = b.min(self.time(&measure(&best.array, sample, access)?));
+                go_on()?;
             }
         }
         Ok(least)

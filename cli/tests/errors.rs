@@ -68,7 +68,8 @@ fn each_error_has_its_status_and_says_what_is_wrong() {
         ("attrs rm run.zarr t none", 1, &["no attribute \"none\""]),
         ("attrs set run.zarr t a {", 2, &["a: invalid JSON"]),
         ("attrs set run.zarr t a [NaN]", 2, &["a: invalid JSON", "--non-finite"]),
-        ("tune run.zarr t --latency=nan", 2, &["--latency", "found nan, expected a finite number"]),
+        ("tune run.zarr t --latency=nan", 2, &["--latency", "found nan, expected a number from 0"]),
+        ("tune run.zarr t --latency=1e308", 2, &["--latency", "found 1e308, expected a number from 0"]),
         ("tune run.zarr t --latency=-1", 2, &["found -1"]),
         ("rm run.zarr none", 1, &["no node none"]),
         ("rm run.zarr g", 1, &["run.zarr/g is a group with 1 node in it", "-r"]),
@@ -201,6 +202,23 @@ fn elements_of_variable_length_are_not_taken_from_bytes() {
             assert!(ran.status == Some(1) && told, "{form} --type {data_type}: {}", ran.err);
         }
     }
+}
+
+/// Only of the types that numpy has no name for the bytes are taken as they are.
+#[test]
+fn bytes_of_numpy_are_no_numbers() {
+    let folder = store("bytes");
+    folder.ok("create run.zarr i --type int32 --shape 3 --fill 7");
+    folder.ok("create run.zarr b --type bfloat16 --shape 6");
+    let npy = |n: usize, count: usize| {
+        let header = format!("{{'descr': '|V{n}', 'fortran_order': False, 'shape': ({count},), }}\n");
+        [&b"\x93NUMPY\x01\0"[..], &(header.len() as u16).to_le_bytes(), header.as_bytes(), &vec![64; n * count]].concat()
+    };
+    let ran = folder.run_with("write run.zarr i --npy", &npy(4, 3));
+    assert!(ran.status == Some(1) && ran.err.contains("raw_bytes cannot be converted to int32"), "{}", ran.err);
+    assert_eq!(folder.ok("read run.zarr i --json"), "[7, 7, 7]\n");
+    assert_eq!(folder.run_with("write run.zarr b --npy", &npy(2, 6)).status, Some(0));
+    assert_eq!(folder.ok("read run.zarr b --json"), "[3.0, 3.0, 3.0, 3.0, 3.0, 3.0]\n");
 }
 
 #[test]
