@@ -295,7 +295,7 @@ impl Shown {
     fn numbers(&self, query: &Query, read: &dyn Fn(&Opened, &Query) -> Outcome<plane::Numbers>) -> Answer {
         let found = self.opened(&self.path(query), false).and_then(|opened| {
             let found = read(&opened, query)?;
-            let (body, numbers) = found.encoded(opened.variable.array.data_type());
+            let (body, numbers) = found.encoded(&opened.variable.array)?;
             Ok(Answer { shape: found.shape, numbers, ..Answer::new("application/octet-stream", body) })
         });
         match found {

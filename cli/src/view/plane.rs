@@ -77,9 +77,13 @@ fn has_wide_integers(array: &Array) -> Outcome<bool> {
     if data_type.kind() == Kind::Time {
         return Ok(true);
     }
+    Ok(matches!(data_type, DataType::Int64 | DataType::UInt64) && is_plain(array)?)
+}
+
+/// Whether the numbers are the elements.
+fn is_plain(array: &Array) -> Outcome<bool> {
     let coding = array.packing()?;
-    let is_plain = !coding.other_sign && coding.rule == Rule::Scale { scale: 1.0, offset: 0.0 };
-    Ok(is_plain && matches!(data_type, DataType::Int64 | DataType::UInt64))
+    Ok(!coding.other_sign && coding.rule == Rule::Scale { scale: 1.0, offset: 0.0 })
 }
 
 /// The bits of elements of eight bytes.
@@ -100,10 +104,11 @@ pub struct Numbers {
 impl Numbers {
     /// Their bytes and what these are: floats of 4 bytes where these hold all values of the array's type, else of 8; behind them the integers
     /// that they round.
-    pub fn encoded(&self, data_type: DataType) -> (Vec<u8>, &'static str) {
+    pub fn encoded(&self, array: &Array) -> Outcome<(Vec<u8>, &'static str)> {
+        let data_type = array.data_type();
         let is_integer = matches!(data_type.kind(), Kind::Int | Kind::UInt | Kind::Time);
-        if data_type != DataType::Float64 && !(is_integer && data_type.size() > 2) {
-            return (self.values.iter().flat_map(|&v| (v as f32).to_le_bytes()).collect(), "f4");
+        if data_type != DataType::Float64 && !(is_integer && data_type.size() > 2) && is_plain(array)? {
+            return Ok((self.values.iter().flat_map(|&v| (v as f32).to_le_bytes()).collect(), "f4"));
         }
         let values = self.values.iter().flat_map(|v| v.to_le_bytes());
         let what = match (&self.exact, data_type) {
@@ -111,7 +116,7 @@ impl Numbers {
             (_, DataType::UInt64) => "f8,u8",
             _ => "f8,i8",
         };
-        (values.chain(self.exact.iter().flatten().flat_map(|n| n.to_le_bytes())).collect(), what)
+        Ok((values.chain(self.exact.iter().flatten().flat_map(|n| n.to_le_bytes())).collect(), what))
     }
 }
 
