@@ -158,12 +158,26 @@ impl FileHandle {
 pub struct Names {
     records: Vec<u64>,
     bytes: usize,
+    /// Where the name that was told last stands, and the one behind it.
+    places: [i64; 2],
 }
 
 impl Names {
     /// None yet, with room for many.
     pub fn none() -> Names {
-        Names { records: vec![0; 4096], bytes: 0 }
+        Names { records: vec![0; 4096], bytes: 0, places: [0; 2] }
+    }
+
+    /// Goes to a place in an open folder that [`Names::last`] gave, or to 0, its beginning: what has come behind it since is told, too.
+    pub fn go(&mut self, folder: BorrowedFd<'_>, place: i64) -> i64 {
+        self.places = [place; 2];
+        // SAFETY: no memory is involved.
+        unsafe { libc::lseek(folder.as_raw_fd(), place, libc::SEEK_SET) }
+    }
+
+    /// Gives the place of the name that was told last.
+    pub fn last(&self) -> i64 {
+        self.places[0]
     }
 
     /// Asks for the names that come next in an open folder: 0 if there are no more.
@@ -176,15 +190,17 @@ impl Names {
     }
 
     /// Calls `give` with each of them and its kind (`DT_…`); false if the system told no names.
-    pub fn each(&self, mut give: impl FnMut(&CStr, u8)) -> bool {
+    pub fn each(&mut self, mut give: impl FnMut(&CStr, u8)) -> bool {
         const HEAD: usize = 19; // inode (8), offset (8), record length (2), type (1); then the name
         // SAFETY: the system filled `bytes` bytes of the records; u64 has no padding.
         let mut rest = unsafe { std::slice::from_raw_parts(self.records.as_ptr().cast::<u8>(), self.bytes) };
-        while let Some((head, _)) = rest.split_at_checked(HEAD) {
+        while let Some(head) = rest.first_chunk::<HEAD>() {
             let record = usize::from(u16::from_ne_bytes([head[16], head[17]]));
+            let next = std::array::from_fn(|i| head[8 + i]);
             let Some(name) = rest.get(HEAD..record) else { return false };
             let Ok(name) = CStr::from_bytes_until_nul(name) else { return false };
             give(name, head[18]);
+            self.places = [self.places[1], i64::from_ne_bytes(next)];
             rest = &rest[record..];
         }
         true

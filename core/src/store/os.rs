@@ -7,7 +7,7 @@
 use crate::error::Error;
 pub use crate::platform::most_files;
 use crate::platform::{self, AsRawFd, AtomicFd, BorrowedFd, FileHandle, FromRawFd, IntoRawFd, Names, OwnedFd, libc};
-use std::ffi::CStr;
+use std::ffi::{CStr, CString};
 use std::mem::MaybeUninit;
 
 /// The largest number of bytes that Linux moves in one call.
@@ -365,14 +365,29 @@ impl EntryKind {
     }
 }
 
+/// Names in a folder, and what each one is.
+pub type Entries = Vec<(CString, EntryKind)>;
+
 /// All names of an open folder but `.` and `..`, each NUL-terminated, in the file system's order.
-pub fn entries(fd: BorrowedFd<'_>) -> Os<Vec<(std::ffi::CString, EntryKind)>> {
+pub fn entries(fd: BorrowedFd<'_>) -> Os<Entries> {
     some_entries(fd, usize::MAX)
 }
 
 /// The names of an open folder, as [`entries`] gives them, until there are `enough`.
-pub fn some_entries(fd: BorrowedFd<'_>, enough: usize) -> Os<Vec<(std::ffi::CString, EntryKind)>> {
-    let (mut names, mut found) = (Names::none(), Vec::new());
+pub fn some_entries(fd: BorrowedFd<'_>, enough: usize) -> Os<Entries> {
+    told(&mut Names::none(), fd, enough)
+}
+
+/// The names of an open folder, as [`entries`] gives them, from a place on: 0, or that of the last name of another call, which is given with them.
+#[cfg(target_os = "linux")]
+pub fn entries_from(fd: BorrowedFd<'_>, place: i64) -> Os<(Entries, i64)> {
+    let mut names = Names::none();
+    retry(Call::List, || names.go(fd, place))?;
+    told(&mut names, fd, usize::MAX).map(|found| (found, names.last()))
+}
+
+fn told(names: &mut Names, fd: BorrowedFd<'_>, enough: usize) -> Os<Entries> {
+    let mut found = Vec::new();
     while retry(Call::List, || names.next(fd))? != 0 && found.len() < enough {
         let is_sound = names.each(|name, kind| {
             if !matches!(name.to_bytes(), b"." | b"..") {

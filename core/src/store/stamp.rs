@@ -90,9 +90,19 @@ impl Stamp {
         if self.changed == 0 {
             return Version(self.state).is_settled();
         }
-        let tick = if self.changed.is_multiple_of(1_000_000_000) { COARSE_TICK } else { TICK };
-        (now().as_nanos() as u64).saturating_sub(self.changed) > tick
+        is_settled_at(nanos_now(), self.changed)
     }
+}
+
+/// Returns what time it is, in nanoseconds since 1970.
+pub(super) fn nanos_now() -> u64 {
+    now().as_nanos() as u64
+}
+
+/// Returns whether every change from a moment on gives a file another time than the one when it was changed last.
+pub(super) fn is_settled_at(moment: u64, changed: u64) -> bool {
+    let tick = if changed.is_multiple_of(1_000_000_000) { COARSE_TICK } else { TICK };
+    moment.saturating_sub(changed) > tick
 }
 
 #[cfg(test)]

@@ -1,22 +1,41 @@
 //! Lists folders, empties them, and says before whether they can be emptied.
 
+#[cfg(target_os = "linux")]
+use super::listed_again::list_again;
 use super::path::{is_hidden, is_temporary};
 use crate::error::{Result, bail, err};
 use crate::limits::MAX_KEY;
 use crate::platform::{AsFd, BorrowedFd, is_kept, is_sticky, libc, may_change};
 use crate::store::Listing;
-use crate::store::os::{self, EntryKind, Errno};
+use crate::store::file_object::stamp_of;
+use crate::store::os::{self, Entries, EntryKind, Errno, Os};
+use crate::store::stamp::{is_settled_at, nanos_now};
 use std::ffi::{CStr, CString};
 
 /// How deep folders are followed when listing or erasing.
 const MAX_DEPTH: usize = MAX_KEY / 2;
 
 /// All names of an open folder; none where another process has removed it since it was opened.
-fn entries(fd: BorrowedFd<'_>) -> Result<Vec<(CString, EntryKind)>> {
-    match os::entries(fd) {
+fn entries(fd: BorrowedFd<'_>) -> Result<Entries> {
+    or_none(os::entries(fd))
+}
+
+fn or_none(listed: Os<Entries>) -> Result<Entries> {
+    match listed {
         Err(Errno(libc::ENOENT)) => Ok(Vec::new()),
         other => other.map_err(|e| e.error("list the folder")),
     }
+}
+
+/// As [`entries`], without missing a name because others replace files meanwhile (who erases what is there may miss what comes), and what the folder is
+/// like. It was opened after a `moment` ([`nanos_now`]).
+fn entries_beside_writers(fd: BorrowedFd<'_>, moment: u64) -> Result<(Entries, libc::stat)> {
+    let found = entries(fd)?;
+    let st = os::stat(fd).map_err(|e| e.error("stat"))?;
+    let may_miss = cfg!(target_os = "linux") && !is_settled_at(moment, stamp_of(&st).changed);
+    #[cfg(target_os = "linux")]
+    let found = if may_miss { or_none(list_again(fd, found))? } else { found };
+    Ok((found, st))
 }
 
 /// The visible names of a folder in the order of keys, and what each one is: a file, a folder (then it ends in a slash), or neither.
@@ -24,7 +43,7 @@ pub(super) fn visible(fd: BorrowedFd<'_>) -> Result<Vec<(String, EntryKind)>> {
     visible_of(entries(fd)?, fd)
 }
 
-fn visible_of(entries: Vec<(CString, EntryKind)>, fd: BorrowedFd<'_>) -> Result<Vec<(String, EntryKind)>> {
+fn visible_of(entries: Entries, fd: BorrowedFd<'_>) -> Result<Vec<(String, EntryKind)>> {
     let mut names = Vec::with_capacity(entries.len());
     for (name, kind) in entries {
         let Ok(text) = name.to_str() else { continue };
@@ -46,12 +65,14 @@ fn visible_of(entries: Vec<(CString, EntryKind)>, fd: BorrowedFd<'_>) -> Result<
         }
     }
     names.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
+    // Before Linux 6.5 btrfs told a name twice that was replaced meanwhile.
+    names.dedup_by(|(a, _), (b, _)| a == b);
     Ok(names)
 }
 
-/// Lists what is directly in a folder. Says whether it has temporary files, or what is left of folders.
-pub(super) fn names_in(fd: BorrowedFd<'_>, listing: &mut Listing) -> Result<bool> {
-    let entries = entries(fd)?;
+/// Lists what is directly in a folder that was opened after a `moment`. Says whether it has temporary files, or what is left of folders.
+pub(super) fn names_in(fd: BorrowedFd<'_>, moment: u64, listing: &mut Listing) -> Result<bool> {
+    let (entries, _) = entries_beside_writers(fd, moment)?;
     let has_temporary = entries.iter().any(|(name, _)| is_temporary(name.to_bytes()));
     for (mut name, kind) in visible_of(entries, fd)? {
         match kind {
@@ -68,15 +89,15 @@ pub(super) fn names_in(fd: BorrowedFd<'_>, listing: &mut Listing) -> Result<bool
     Ok(has_temporary)
 }
 
-/// Lists a folder and those below it; `path` is its prefix, `above` the folders on the way, so that a link to one of
-/// them is not followed for ever.
+/// Lists a folder that was opened after a `moment`, and those below it; `path` is its prefix, `above` the folders on the way, so that a link to
+/// one of them is not followed for ever.
 pub(super) fn list_folder(
-    fd: BorrowedFd<'_>,
+    (fd, moment): (BorrowedFd<'_>, u64),
     path: &mut String,
     above: &mut Vec<(libc::dev_t, u64)>,
     each: &mut dyn FnMut(&str) -> Result<()>,
 ) -> Result<()> {
-    let st = os::stat(fd).map_err(|e| e.error("stat").at_key(&*path))?;
+    let (entries, st) = entries_beside_writers(fd, moment).map_err(|e| e.at_key(&*path))?;
     let here = (st.st_dev, st.st_ino);
     if above.contains(&here) {
         return Ok(());
@@ -86,14 +107,15 @@ pub(super) fn list_folder(
     }
     above.push(here);
     let len = path.len();
-    for (name, kind) in visible(fd).map_err(|e| e.at_key(&*path))? {
+    for (name, kind) in visible_of(entries, fd).map_err(|e| e.at_key(&*path))? {
         path.push_str(&name);
         if kind == EntryKind::File {
             each(path)?;
         } else if kind == EntryKind::Folder {
             let c = CString::new(name).map_err(|_| err!(Internal, "a folder name with a NUL"))?;
+            let moment = nanos_now();
             match os::open(fd, &c, libc::O_RDONLY | libc::O_DIRECTORY, 0) {
-                Ok(below) => list_folder(below.as_fd(), path, above, each)?,
+                Ok(below) => list_folder((below.as_fd(), moment), path, above, each)?,
                 Err(Errno(libc::ENOENT)) => {}
                 Err(e) => return Err(e.error("open the folder").at_key(&*path)),
             }

@@ -14,6 +14,8 @@ mod durable;
 mod exchange;
 mod hidden;
 mod known_root;
+#[cfg(target_os = "linux")]
+mod listed_again;
 mod listing;
 mod lock;
 mod once_fd;
@@ -41,6 +43,7 @@ use self::temporary::{TRIES, Temp, TempNames};
 use super::file_object::{FileObject, check_is_file, stamp_of};
 pub use super::file_options::{FileOptions, LockMode, Publish, SyncMode};
 use super::os::{self, CWD, EntryKind, Errno};
+use super::stamp::nanos_now;
 use super::{
     Capabilities, Condition, CutMark, Folder, Keys, ListInto, LocalFiles, LockUse, Object, ProcessLock, SharedStore, Staged, Stamp, Storage,
 };
@@ -235,12 +238,12 @@ impl Storage for LocalStore {
     }
 
     fn list_keys(&self, prefix: &str, into: ListInto<'_>) -> Result<()> {
-        let folder = check_prefix(prefix)?;
+        let (folder, moment) = (check_prefix(prefix)?, nanos_now());
         let Some(fd) = self.open_folder(folder, 0).map_err(|e| self.placed(e))? else { return Ok(()) };
         match into {
-            ListInto::Each(each) => list_folder(fd.as_fd(), &mut prefix.to_string(), &mut Vec::new(), each),
+            ListInto::Each(each) => list_folder((fd.as_fd(), moment), &mut prefix.to_string(), &mut Vec::new(), each),
             ListInto::Folder(listing) => {
-                let has_temporary = names_in(fd.as_fd(), listing).map_err(|e| self.placed(e.at_key(prefix)))?;
+                let has_temporary = names_in(fd.as_fd(), moment, listing).map_err(|e| self.placed(e.at_key(prefix)))?;
                 if has_temporary && self.writable {
                     // Where this store puts nothing, too.
                     self.sweeper.note(folder, false);

@@ -9,7 +9,7 @@ use crate::store::fault::as_another;
 use crate::store::fault::{self, Effect, Fault, fail};
 use crate::store::file_object::FIRST_READ;
 use crate::store::os::Call;
-use crate::store::{StorageExt, get};
+use crate::store::{Listing, StorageExt, get};
 use std::os::unix::fs::{MetadataExt, symlink};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -20,9 +20,13 @@ struct Folder(PathBuf);
 
 impl Folder {
     fn new() -> Folder {
+        Folder::in_folder(&std::env::temp_dir())
+    }
+
+    fn in_folder(top: &Path) -> Folder {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let name = format!("ozarr-local-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
-        let path = std::env::temp_dir().join(name);
+        let path = top.join(name);
         std::fs::create_dir_all(&path).unwrap();
         Folder(path)
     }
@@ -1504,4 +1508,53 @@ fn a_value_that_fits_the_buffer_costs_no_stat_and_one_of_known_length_one_read()
     assert_eq!(unused, 3);
     let look = || assert!(store.open("none").unwrap().is_none());
     assert_eq!((fault::count(Call::Open, look), fault::count(Call::Stat, look)), (1, 1), "whether the root was removed");
+}
+
+/// Files take each other's place in a folder of many names, on the file systems at hand.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_listing_has_each_name_that_is_there_all_the_time_while_others_replace_files() {
+    const NAMES: usize = 4000;
+    const LISTINGS: usize = 20;
+    for top in [std::env::temp_dir(), "/dev/shm".into()].iter().filter(|top| top.is_dir()) {
+        let folder = Folder::in_folder(top);
+        let store = folder.store(SyncMode::None);
+        let name = |i: usize| format!("c/{i}");
+        (0..NAMES).for_each(|i| put(&store, &name(i), b"1").unwrap());
+        let ends = AtomicBool::new(false);
+        let missed = std::thread::scope(|threads| {
+            threads.spawn(|| {
+                // Each one in its turn, and one again and again.
+                let all = (0..NAMES).cycle().flat_map(|i| [i, 7]);
+                all.take_while(|_| !ends.load(Ordering::Relaxed)).for_each(|i| put(&store, &name(i), b"2").unwrap());
+            });
+            let missed = |_: &usize| {
+                let (mut each, mut names) = (0, Listing::default());
+                let mut count = |_: &str| {
+                    each += 1;
+                    Ok(())
+                };
+                store.list_keys("c/", ListInto::Each(&mut count)).unwrap();
+                store.list_keys("c/", ListInto::Folder(&mut names)).unwrap();
+                [each, names.keys.len()] != [NAMES; 2]
+            };
+            let missed = (0..LISTINGS).filter(missed).count();
+            ends.store(true, Ordering::Relaxed);
+            missed
+        });
+        assert_eq!(missed, 0, "of {LISTINGS} listings in {}", top.display());
+    }
+}
+
+#[test]
+fn a_folder_that_nobody_changes_is_listed_once_and_looked_at_once() {
+    let folder = Folder::new();
+    let store = folder.store(SyncMode::None);
+    ["a/b/k", "a/k", "k"].iter().for_each(|key| put(&store, key, b"1").unwrap());
+    std::thread::sleep(std::time::Duration::from_millis(40));
+    let each = || store.list_keys("", ListInto::Each(&mut |_| Ok(()))).unwrap();
+    let names = || store.list_keys("a/", ListInto::Folder(&mut Listing::default())).unwrap();
+    let calls = |list: &dyn Fn()| [Call::Open, Call::Stat, Call::List].map(|call| fault::count(call, list));
+    // Two looks are at the root; the last call for the names of a folder tells that there are no more.
+    assert_eq!((calls(&each), calls(&names)), ([3, 2 + 3, 6], [1, 2 + 1, 2]));
 }
