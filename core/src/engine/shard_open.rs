@@ -236,7 +236,8 @@ impl OpenShards {
                 }
             };
             // A file that cannot be asked any more (on a server, say) is opened again.
-            if let Some(mark) = held.and_then(|object| object.stamp().ok()).filter(|mark| Some(*mark) == kept.mark) {
+            let mark = held.and_then(|object| store.stamp_of(key, object).ok().flatten());
+            if let Some(mark) = mark.filter(|mark| Some(*mark) == kept.mark) {
                 stats::count(Counter::IndexHits, 1);
                 return Ok(Some(HeldShard { shard: kept, object: opened, len: mark.len, mark }));
             }
@@ -400,6 +401,36 @@ pub(super) mod tests {
         assert!(!keeps());
         std::thread::sleep(std::time::Duration::from_millis(40));
         assert!(keeps());
+    }
+
+    /// As overlayfs does of a file that a lower layer holds, what moves with its folder looks as before.
+    #[test]
+    fn a_shard_is_opened_again_by_its_name_where_the_open_file_does_not_tell_that_it_was_replaced() {
+        let root = TestFolder::new("open-untold");
+        let little = r#"{"name":"bytes","configuration":{"endian":"little"}}"#;
+        let sharding =
+            format!(r#"{{"name":"sharding_indexed","configuration":{{"chunk_shape":[4],"codecs":[{little}],"index_codecs":[{little}]}}}}"#);
+        let other = array(&root, &format!("[{sharding}]"));
+        let store = LocalStore::open(&root, true, SyncMode::None).unwrap();
+        let mut own = Arc::into_inner(array(&root, &format!("[{sharding}]"))).unwrap();
+        let _ = counting(&other);
+        store.set_keeps_removed();
+        own.store = Arc::new(store);
+        let own = Arc::new(own);
+        let second = |array: &Arc<BoundArray>| {
+            let mut value = [0];
+            // SAFETY: the memory lives as long as the call.
+            unsafe { read(array, &Selection::new(&[64], &[1], &[1], None).unwrap(), &view(&mut value)).unwrap() };
+            value[0]
+        };
+        assert_eq!(second(&own), 2);
+        std::fs::rename(root.join("a"), root.join("b")).unwrap();
+        // SAFETY: as above.
+        unsafe { write(&other, &Selection::all(&[64]), &view(&mut [7; 64])).unwrap() };
+        assert_eq!(second(&own), 7);
+        std::thread::sleep(std::time::Duration::from_millis(40));
+        assert_eq!(second(&own), 7);
+        assert_eq!([Call::Open, Call::Stat].map(|call| fault::count(call, || assert_eq!(second(&own), 7))), [0, 1]);
     }
 
     #[test]

@@ -7,6 +7,9 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 use std::sync::atomic::AtomicU8;
 use std::sync::atomic::Ordering::Relaxed;
 
+/// The number of overlayfs ([`file_system`]).
+const OVERLAY: u32 = 0x794c_7630;
+
 /// Opens a folder as a place for other calls only, which takes no right to list it.
 pub const O_PATH: i32 = libc::O_PATH;
 
@@ -42,10 +45,15 @@ pub fn exchange(one: &CStr, other: &CStr) -> i32 {
     unsafe { renameat2(libc::AT_FDCWD, one.as_ptr(), libc::AT_FDCWD, other.as_ptr(), libc::RENAME_EXCHANGE) }
 }
 
-/// Whether the file system of an open file gives one that is removed while this machine has it open another name, as NFS does.
+/// Whether an open file that was removed may look as if it still had its name: some file systems give it another one, as NFS does, or tell of files
+/// what they were like when they were opened, as overlayfs does of those that a lower layer holds.
 pub fn keeps_removed(fd: BorrowedFd<'_>) -> bool {
     const NFS: u32 = 0x6969;
-    file_system(fd) == Some(NFS)
+    const FUSE: u32 = 0x6573_5546;
+    const PLAN_9: u32 = 0x0102_1997;
+    const CIFS: u32 = 0xff53_4d42;
+    const SMB2: u32 = 0xfe53_4d42;
+    matches!(file_system(fd), Some(NFS | FUSE | PLAN_9 | CIFS | SMB2 | OVERLAY))
 }
 
 /// Whether a lock on an open file tells all processes that reach it, because only this machine's kernel does. What is not known may be a file
@@ -59,7 +67,6 @@ pub fn is_local(fd: BorrowedFd<'_>) -> bool {
     const F2FS: u32 = 0xf2f5_2010;
     const TMPFS: u32 = 0x0102_1994;
     const RAMFS: u32 = 0x8584_58f6;
-    const OVERLAY: u32 = 0x794c_7630;
     const FAT: u32 = 0x4d44;
     const EXFAT: u32 = 0x2011_bab0;
     const NTFS3: u32 = 0x7366_746e;

@@ -100,6 +100,14 @@ impl dyn Storage + '_ {
         }
     }
 
+    /// Says what an object that was opened is like now, or what the key holds instead where the object does not tell that; `None` if it holds nothing.
+    pub fn stamp_of(&self, key: &str, opened: &Object) -> Result<Option<Stamp>> {
+        match self.files() {
+            Some(files) if files.keeps_removed() => files.stamp(key),
+            _ => opened.stamp().map(Some),
+        }
+    }
+
     /// Says whether a key still holds an object that was opened ([`LocalFiles::holds`](super::LocalFiles::holds)).
     pub fn holds(&self, key: &str, old: &Object) -> Result<bool> {
         match self.files() {

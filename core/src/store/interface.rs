@@ -314,6 +314,9 @@ pub trait LocalFiles {
     /// files by links, it cannot.
     fn holds(&self, key: &str, old: &Object) -> Result<bool>;
 
+    /// Says whether an open file may look as if its key still held it after it was replaced or erased.
+    fn keeps_removed(&self) -> bool;
+
     /// Gives the path of the file that holds a key's bytes as they are, and nothing else, or `None` if no file does.
     fn file(&self, key: &str) -> Option<PathBuf>;
 

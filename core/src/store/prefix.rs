@@ -208,6 +208,10 @@ impl LocalFiles for PrefixStore {
         self.inner.holds(&self.key(key)?, old)
     }
 
+    fn keeps_removed(&self) -> bool {
+        self.inner.files().is_some_and(LocalFiles::keeps_removed)
+    }
+
     fn file(&self, key: &str) -> Option<PathBuf> {
         self.inner.file(&self.key(key).ok()?)
     }

@@ -90,6 +90,9 @@ impl LocalFiles for Counting {
     fn holds(&self, key: &str, old: &Object) -> Result<bool> {
         self.files("holds").holds(key, old)
     }
+    fn keeps_removed(&self) -> bool {
+        self.files("keeps_removed").keeps_removed()
+    }
     fn file(&self, key: &str) -> Option<PathBuf> {
         self.files("file").file(key)
     }
@@ -129,6 +132,7 @@ const USES: &[(&str, Use)] = &[
     ("is_there", |s| assert!(s.is_there(&s.folder("p/"), "p/"))),
     ("open_in", |s| assert!(s.open_in(&s.folder("p/"), "p/k").unwrap().is_some())),
     ("stamp", |s| assert_eq!(s.stamp("p/k").unwrap().unwrap().len, 1)),
+    ("keeps_removed", |s| assert!(s.stamp_of("p/k", &s.open("p/k").unwrap().unwrap()).unwrap().is_some())),
     ("holds", |s| assert!(s.holds("p/k", &s.open("p/k").unwrap().unwrap()).unwrap())),
     ("file", |s| drop(s.file("p/k"))),
     ("list_keys", |s| s.list("p/", &mut |_| Ok(())).unwrap()),
@@ -198,6 +202,7 @@ fn a_store_around_another_hands_on_every_method() {
         "is_there",
         "open_in",
         "stamp",
+        "keeps_removed",
         "holds",
         "file",
         "link",

@@ -100,6 +100,12 @@ impl LocalStore {
         })
     }
 
+    /// Says that open files do not tell that they were removed.
+    #[cfg(test)]
+    pub(crate) fn set_keeps_removed(&self) {
+        self.known.set_keeps_removed(true);
+    }
+
     fn check_writable(&self) -> Result<()> {
         if !self.writable {
             bail!(ReadOnly, "the store is open for reading only");
@@ -335,11 +341,15 @@ impl LocalFiles for LocalStore {
             stamp => stamp?,
         };
         // By another name the file seems to be there still: it is compared with what has the key's name.
-        if !stamp.current || !self.root()?.is_some_and(|root| self.known.keeps_removed(root)) {
+        if !stamp.current || !self.keeps_removed() {
             return Ok(stamp.current);
         }
         let named = self.open(key)?.map(|named| named.stamp()).transpose()?;
         Ok(named.is_some_and(|named| named.is_of_same_file(&stamp)))
+    }
+
+    fn keeps_removed(&self) -> bool {
+        self.root().is_ok_and(|root| root.is_some_and(|root| self.known.keeps_removed(root)))
     }
 
     fn note_cut(&self, prefix: &str) -> Result<()> {
