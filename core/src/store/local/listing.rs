@@ -139,8 +139,9 @@ pub(super) fn check_may_empty(dir: BorrowedFd<'_>, name: &CStr, path: &mut Strin
     // What another process removes meanwhile, and links to folders, are no matter.
     let Ok(st) = os::stat_at(dir, name, false) else { return Ok(()) };
     let may = may_change(dir, name);
-    // Its own link and its name: most file systems count one more for each folder in it.
-    if EntryKind::of(&st) != EntryKind::Folder || (may && st.st_nlink == 2 && !is_sticky(&st)) {
+    // Its own link and its name: most file systems count one more for each folder in it. Some on networks tell 2 of all folders.
+    let has_no_folder = || st.st_nlink == 2 && os::is_local(dir);
+    if EntryKind::of(&st) != EntryKind::Folder || (may && !is_sticky(&st) && has_no_folder()) {
         return Ok(());
     }
     let fd = match os::open(dir, name, libc::O_RDONLY | libc::O_DIRECTORY | libc::O_NOFOLLOW, 0) {

@@ -1558,3 +1558,13 @@ fn a_folder_that_nobody_changes_is_listed_once_and_looked_at_once() {
     // Two looks are at the root; the last call for the names of a folder tells that there are no more.
     assert_eq!((calls(&each), calls(&names)), ([3, 2 + 3, 6], [1, 2 + 1, 2]));
 }
+
+#[test]
+fn only_file_systems_of_this_machine_tell_by_the_links_of_a_folder_that_none_is_in_it() {
+    let folder = Folder::new();
+    let store = folder.store(SyncMode::None);
+    put(&store, "a/k", b"1").unwrap();
+    let looks = |local| fault::on_file_systems(local, || fault::count(Call::Open, || store.check_erase("a/").unwrap()));
+    let tells = std::fs::metadata(folder.file("a")).unwrap().nlink() == 2;
+    assert_eq!([looks(true), looks(false)], [usize::from(!tells), 1]);
+}
