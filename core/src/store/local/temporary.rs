@@ -103,6 +103,13 @@ impl Temp<'_> {
         e
     }
 
+    /// Whether `to` is another name of the file.
+    #[cold]
+    fn has_name(&self, to: &KeyPath) -> bool {
+        let [own, named] = [&self.path, to].map(|path| os::stat_at(self.root, path.as_c(), false).ok());
+        own.zip(named).is_some_and(|(own, named)| os::is_same(&own, &named))
+    }
+
     /// Gives the file the name `to`, whatever that names.
     pub(super) fn rename(&mut self, to: &KeyPath) -> Result<()> {
         os::rename(self.root, self.path.as_c(), to.as_c()).map_err(|e| e.error("rename"))?;
@@ -127,7 +134,8 @@ impl Temp<'_> {
         // A second name is given only if it is free; the first one goes when `self` is dropped.
         match os::link(self.root, self.path.as_c(), to.as_c()) {
             Ok(()) => return Ok(true),
-            Err(Errno(libc::EEXIST)) => return Ok(false),
+            // Of a call whose answer was lost NFS may say so, which has made it again.
+            Err(Errno(libc::EEXIST)) => return Ok(self.has_name(to)),
             Err(Errno(libc::EPERM | libc::ENOTSUP | libc::ENOSYS | libc::EINVAL | libc::EMLINK)) => {}
             Err(e) => return Err(e.error("link")),
         }

@@ -1568,3 +1568,22 @@ fn only_file_systems_of_this_machine_tell_by_the_links_of_a_folder_that_none_is_
     let tells = std::fs::metadata(folder.file("a")).unwrap().nlink() == 2;
     assert_eq!([looks(true), looks(false)], [usize::from(!tells), 1]);
 }
+
+#[test]
+fn a_link_that_was_made_though_the_call_says_that_the_name_is_taken_counts() {
+    let folder = Folder::new();
+    let store = folder.store(SyncMode::None);
+    put(&store, "taken", b"1").unwrap();
+    let root = store.root().unwrap().unwrap();
+    for (to, expected) in [("k", true), ("taken", false)] {
+        let (mut temp, _fd) = store.temp_file(root, to, None, &mut Made::new()).unwrap();
+        let to = KeyPath::of_key(to).unwrap();
+        // Of an answer that was lost NFS makes the call again.
+        if expected {
+            os::link(root, temp.path.as_c(), to.as_c()).unwrap();
+        }
+        assert_eq!(temp.rename_new(&to, &AtomicBool::new(true), &Mutex::default()).unwrap(), expected);
+    }
+    assert_eq!(folder.names(""), ["k", "taken"]);
+    assert_eq!(value(&store, "taken").unwrap(), b"1");
+}
