@@ -132,10 +132,11 @@ fn lock(path: &CStr) -> os::Os<Option<Option<OwnedFd>>> {
     Ok(is_same.then(|| locked.is_ok().then_some(fd)))
 }
 
-/// Gives the run of the place of a name, as [`run_in`] does; `None` if it names no place.
+/// Gives the run of the place of a name, as [`run_in`] does; `None` if it names no place, or what [`super::exchange`] has put aside there: a kill may
+/// have left that with no other name.
 pub(super) fn run_of(name: &[u8]) -> Option<u64> {
     let own = std::str::from_utf8(name).ok()?.strip_prefix(TEMP_PREFIX)?.strip_suffix(TEMP_SUFFIX)?;
-    let (of_user, run) = own.trim_end_matches(TEMP_SUFFIX).rsplit_once('-')?;
+    let (of_user, run) = own.rsplit_once('-')?;
     let is_place = of_user.contains('-') && [Purpose::New, Purpose::Replaced].iter().any(|purpose| of_user.starts_with(purpose.name()));
     u64::from_str_radix(run, 16).ok().filter(|_| is_place)
 }

@@ -207,13 +207,18 @@ fn shown(folder: &str) -> String {
     if folder.is_empty() { ".".to_string() } else { folder.to_string() }
 }
 
-/// Gives each of two folders the other's name. Where the file system cannot do that at once, the old one leaves its name first.
+/// Gives each of two folders the other's name. Where the file system cannot do that at once, the old one leaves its name first: a kill behind that
+/// leaves it aside, which nobody sweeps.
 fn exchange(old: &std::ffi::CStr, new: &std::ffi::CStr) -> os::Os<()> {
     match os::exchange(old, new) {
         Err(Errno(libc::EINVAL | libc::ENOSYS | libc::ENOTSUP)) => {}
         done => return done,
     }
     let aside = std::ffi::CString::new([new.to_bytes(), b".tmp"].concat()).map_err(|_| Errno(libc::EINVAL))?;
+    if os::stat_at(CWD, old, false).is_ok() {
+        // A kill came later, and what is aside was replaced. The rename tells what cannot be removed.
+        let _ = listing::remove_tree(CWD, &aside);
+    }
     os::rename(CWD, old, &aside)?;
     os::rename(CWD, new, old).or_else(|e| os::rename(CWD, &aside, old).and(Err(e)))?;
     os::rename(CWD, &aside, new)

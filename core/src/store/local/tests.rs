@@ -1587,3 +1587,28 @@ fn a_link_that_was_made_though_the_call_says_that_the_name_is_taken_counts() {
     assert_eq!(folder.names(""), ["k", "taken"]);
     assert_eq!(value(&store, "taken").unwrap(), b"1");
 }
+
+/// A kill between the renames that replace a folder, where one cannot take the other's name at once, leaves the old one with no other name.
+#[test]
+fn a_folder_that_a_killed_writer_put_aside_is_kept_until_its_name_is_taken_and_replaced_again() {
+    use super::beside::{Purpose, place_of};
+    let folder = Folder::new();
+    let store = folder.store(SyncMode::None);
+    put(&store, "k", b"1").unwrap();
+    let mut aside = place_of(&folder.file("a"), Purpose::Replaced).unwrap().into_os_string();
+    aside.push(".tmp");
+    let aside = PathBuf::from(aside);
+    std::fs::create_dir_all(&aside).unwrap();
+    std::fs::write(aside.join("old"), "1").unwrap();
+    let other = folder.store(SyncMode::None);
+    put(&other, "l", b"1").unwrap();
+    other.flush().unwrap();
+    assert_eq!(std::fs::read(aside.join("old")).unwrap(), b"1");
+    assert_eq!(unlisted(&folder.file("")).unwrap(), [(aside.clone(), Unlisted::OfProcess)]);
+    put(&store, "a/k", b"1").unwrap();
+    let cannot = Fault { after: 1, ..fail(Call::RenameNew, libc::EINVAL) };
+    let mut build = |new: SharedStore| new.put("k", &[b"2"], Condition::Absent);
+    let (done, unused) = fault::with(&[cannot], || store.replace_prefix("a/", &mut build, &mut || ()));
+    assert_eq!((done.unwrap(), unused, value(&store, "a/k").unwrap()), (true, 0, b"2".to_vec()));
+    assert_eq!(folder.names(""), ["a", "k", "l"]);
+}
