@@ -77,11 +77,13 @@ static int open_file(const char *path) {
     return opened;
 }
 
-/* Tries once to lock the file at a path; -1 where another one has it, is just making it, or has just removed it. `*again`: that may change. */
-static int try_lock(const char *path, bool *again) {
+/* Tries once to lock the file at a path; -1 where another one has it, is just making it, or has just removed it, or where it cannot be locked.
+ * `*again`: that may change; `*refused`: it is open for reading only, of which the file system has no such locks. */
+static int try_lock(const char *path, bool *again, bool *refused) {
     int locked = open_file(path);
     bool held = locked >= 0 && !flock(locked, LOCK_EX | LOCK_NB);
     *again = held || errno == EWOULDBLOCK || errno == EINTR || errno == EACCES || errno == EEXIST;
+    *refused = locked >= 0 && !held && errno == EBADF;
     if (held && links(locked, path)) return locked;
     if (locked >= 0) close(locked);
     return -1;
@@ -98,14 +100,16 @@ static time_t now(void) {
 static int lock_path(oz_file *file, const char *path) {
     enum { TRIES = 10000, FEW_TRIES = 10, WAIT = 1000000, MINUTE = 60 };
     int locked = -1, tries = now() < file->impatient_until ? FEW_TRIES : TRIES;
-    bool again = true;
+    bool again = true, refused = false;
     for (int i = 0; i < tries && again && locked < 0; i++) {
         if (i) nanosleep(&(struct timespec){.tv_nsec = WAIT}, NULL);
-        locked = try_lock(path, &again);
+        locked = try_lock(path, &again, &refused);
     }
     if (locked >= 0) file->impatient_until = 0;
-    if (locked < 0 && again && tries == TRIES) {
-        oz_log("%s stays locked by another program: what that stores at the same time may be lost", path);
+    if (locked < 0 && (again || refused) && tries == TRIES) {
+        oz_log(refused ? "%s is another user's file, which cannot be locked here: what others store at the same time may be lost"
+                       : "%s stays locked by another program: what that stores at the same time may be lost",
+               path);
         file->impatient_until = now() + MINUTE;
     }
     return locked;

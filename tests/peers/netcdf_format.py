@@ -885,6 +885,32 @@ def stopped_holder(build):
     check("a lock that does not become free", code == 0 and right and err.count("stays locked by another program") == 1, (out, err[-500:]))
 
 
+UNLOCKED_WRITER = """
+import netCDF4, sys
+with netCDF4.Dataset(sys.argv[1], "w") as d:
+    d.createDimension("t", None)
+    for i in range(4):
+        d.createVariable(f"v{i}", "i4", ("t",))
+with netCDF4.Dataset(sys.argv[1], "a") as d:
+    for i in range(4):
+        d[f"v{i}"][:2] = [1, 2]
+        d.sync()
+with netCDF4.Dataset(sys.argv[1]) as d:
+    print([d[f"v{i}"][:].tolist() for i in range(4)])
+"""
+
+
+def refused_lock(build):
+    """NFS locks no file of another user's, which is open for reading only: each file that is stored without a lock is told once."""
+    (build / "refused_lock.c").write_text("#include <errno.h>\nint flock(int file, int how) { errno = EBADF; return file + how ? -1 : 0; }\n")
+    code, _, err = run(["cc", "-shared", "-fPIC", "-o", "refused_lock.so", "refused_lock.c"], build)
+    check("refused_lock.c compiles", code == 0, err[-500:])
+    preloaded = f"{PRELOAD['LD_PRELOAD']} {build.resolve() / 'refused_lock.so'}"
+    code, out, err = run([sys.executable, "-c", UNLOCKED_WRITER, "refused.zarr"], build, **{**PRELOAD, "LD_PRELOAD": preloaded}, OZARR_LOG="warn")
+    right = code == 0 and out == f"{[[1, 2]] * 4}\n"
+    check("a lock that is refused is told", right and err.count("which cannot be locked here") == 2, (out, err[-500:]))
+
+
 LATE_DEFINER = """
 import netCDF4, numpy as np, sys
 with netCDF4.Dataset(sys.argv[1], "w") as d:
@@ -1160,6 +1186,7 @@ def main():
     racing_programs(build)
     racing_groups(build)
     stopped_holder(build)
+    refused_lock(build)
     settings(build)
     fortran(build)
     parallel(build, given.deep)
