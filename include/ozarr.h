@@ -403,12 +403,13 @@ enum {
     /**
      * Replace it, with everything below it, by the new one. In a folder others find the old node or the new
      * one, also after a kill: the new one is made beside it, and both change their names at once (on file
-     * systems that cannot do that, such as NFS, there is no node between two renames, nor after a kill
-     * there). Consolidated metadata of groups above name neither for that moment. In memory and in object
-     * stores the old node is erased first; archives cannot overwrite. Chunks of the old node are never taken
-     * for the new one's: handles of this process on its arrays, which were opened before, store nothing any
-     * more (`OZARR_ERR_STATE`), as after erasing and renaming; those of other processes are not told, and are
-     * to be closed before. In a parallel program one process creates, and the others open the node after a
+     * systems that cannot do that, such as NFS, there is no node between two renames, nor after a kill there,
+     * which leaves the old one beside its place under a hidden name that ends in `.tmp.tmp`). Consolidated
+     * metadata of groups above name neither for that moment. In memory and in object stores the old node is
+     * erased first; archives cannot overwrite. Chunks of the old node are never taken for the new one's:
+     * handles of this process on its arrays, which were opened before, store nothing any more
+     * (`OZARR_ERR_STATE`), as after erasing and renaming; those of other processes are not told, and are to
+     * be closed before. In a parallel program one process creates, and the others open the node after a
      * barrier: each one that creates replaces what those before it wrote. A node in which a series is open,
      * here or in another process, is `OZARR_ERR_AGAIN` where the store has locks (folders). Object stores
      * cannot tell whether the writer of a mark lives: the node is replaced there, and the writer that goes on
