@@ -22,10 +22,13 @@ mod windows;
 #[cfg(windows)]
 pub use windows::*;
 
-/// Its tests run on the systems on which the library is made, too.
+/// Their tests run on the systems on which the library is made, too.
 #[cfg(all(test, not(windows)))]
 #[path = "windows/codes.rs"]
 mod windows_codes;
+#[cfg(all(test, not(windows)))]
+#[path = "windows/rights.rs"]
+mod windows_rights;
 
 #[cfg(not(target_os = "linux"))]
 mod untold_pages;

@@ -9,20 +9,18 @@
 use super::codes;
 use super::locks;
 use super::nt::{self, Handle, Handle as RawFd, IoStatus, NtPath, Overlapped};
+use super::rights;
 use std::ffi::CStr;
 use std::time::Duration;
 
 pub use super::codes::{EDQUOT, ESTALE};
+pub use super::rights::{O_PATH, O_RDONLY, O_RDWR, O_WRONLY};
 pub use ::libc::*;
 
-pub const O_RDONLY: i32 = 0;
-pub const O_WRONLY: i32 = 1;
-pub const O_RDWR: i32 = 2;
 pub const O_CREAT: i32 = 0x100;
 pub const O_EXCL: i32 = 0x400;
 pub const O_DIRECTORY: i32 = 0x1_0000;
 pub const O_NOFOLLOW: i32 = 0x2_0000;
-pub const O_PATH: i32 = 0x4_0000;
 pub const O_CLOEXEC: i32 = 0; // never inherited
 pub const O_NOCTTY: i32 = 0;
 pub const O_NONBLOCK: i32 = 0;
@@ -131,12 +129,6 @@ pub unsafe fn openat(folder: RawFd, path: *const c_char, flags: i32, _: u32) -> 
 }
 
 fn open_file(folder: RawFd, path: &NtPath, flags: i32) -> Result<Handle, i32> {
-    let access = match flags {
-        _ if flags & O_PATH != 0 => nt::LOOK | 0x21, // FILE_LIST_DIRECTORY, FILE_TRAVERSE
-        _ if flags & O_RDWR != 0 => nt::READ | nt::WRITE,
-        _ if flags & O_WRONLY != 0 => nt::WRITE,
-        _ => nt::READ,
-    };
     let disposition = match (flags & O_CREAT != 0, flags & O_EXCL != 0) {
         (true, true) => nt::CREATE,
         (true, false) => nt::OPEN_IF,
@@ -144,7 +136,7 @@ fn open_file(folder: RawFd, path: &NtPath, flags: i32) -> Result<Handle, i32> {
     };
     let kind = if flags & O_DIRECTORY != 0 { nt::FOLDER | nt::FOR_BACKUP } else { nt::NO_FOLDER };
     let link = if flags & O_NOFOLLOW != 0 { nt::THE_LINK } else { 0 };
-    let opened = Open(patiently(|| path.open(folder, access, disposition, kind | link), |errno| errno == EBUSY)?);
+    let opened = Open(patiently(|| path.open(folder, rights::rights_of(flags), disposition, kind | link), |errno| errno == EBUSY)?);
     if link != 0 && is_link(opened.0, information(opened.0)?.attributes) {
         return Err(ELOOP);
     }
@@ -303,7 +295,7 @@ pub unsafe fn fstat(fd: RawFd, st: *mut stat) -> i32 {
 pub unsafe fn fstatat(folder: RawFd, path: *const c_char, st: *mut stat, flags: i32) -> i32 {
     let link = if flags & AT_SYMLINK_NOFOLLOW != 0 { nt::THE_LINK } else { 0 };
     let look = |path: NtPath| {
-        path.seen_from(folder).open(folder, nt::LOOK, nt::OPEN, nt::FOR_BACKUP | link).map(Open).and_then(|open| stat_of(open.0))
+        path.seen_from(folder).open(folder, rights::LOOK, nt::OPEN, nt::FOR_BACKUP | link).map(Open).and_then(|open| stat_of(open.0))
     };
     // SAFETY: the caller's promise: the path ends in NUL, and `st` is writable.
     returned(unsafe { path_of(path) }.and_then(look).map(|known| unsafe { st.write(known) }))
@@ -339,7 +331,7 @@ pub(super) fn rename_file(folder: RawFd, from: *const c_char, to: *const c_char,
     let posix = name_request(if replaces { 0x43 } else { 0x2 }, folder, &to);
     let plain = name_request(u32::from(replaces), folder, &to);
     let call = || {
-        let open = Open(from.open(folder, nt::DELETE, nt::OPEN, nt::FOR_BACKUP | nt::THE_LINK)?);
+        let open = Open(from.open(folder, rights::REMOVE, nt::OPEN, nt::FOR_BACKUP | nt::THE_LINK)?);
         match set(&open, &posix, nt::RENAME_POSIX) {
             Err(ENOSYS) => set(&open, &plain, nt::RENAME),
             done => done,
@@ -357,7 +349,7 @@ pub unsafe fn linkat(folder: RawFd, from: *const c_char, _: RawFd, to: *const c_
     let link = || {
         // SAFETY: the caller's promise: both end in NUL.
         let (from, to) = unsafe { (path_of(from)?.seen_from(folder), path_of(to)?.seen_from(folder)) };
-        let open = Open(from.open(folder, nt::LOOK | 0x100, nt::OPEN, nt::NO_FOLDER | nt::THE_LINK)?); // FILE_WRITE_ATTRIBUTES
+        let open = Open(from.open(folder, rights::LINK, nt::OPEN, nt::NO_FOLDER | nt::THE_LINK)?);
         set(&open, &name_request(0, folder, &to), nt::LINK)
     };
     returned(patiently(link, |errno| errno == EBUSY))
@@ -368,10 +360,10 @@ pub unsafe fn unlinkat(folder: RawFd, path: *const c_char, flags: i32) -> i32 {
     let remove = || {
         // SAFETY: the caller's promise: it ends in NUL.
         let path = unsafe { path_of(path)? }.seen_from(folder);
-        let open = match path.open(folder, nt::DELETE, nt::OPEN, kind | nt::THE_LINK) {
+        let open = match path.open(folder, rights::REMOVE, nt::OPEN, kind | nt::THE_LINK) {
             // What leads to a folder is a folder to Windows.
             Err(EISDIR) => {
-                let open = Open(path.open(folder, nt::DELETE, nt::OPEN, nt::FOR_BACKUP | nt::THE_LINK)?);
+                let open = Open(path.open(folder, rights::REMOVE, nt::OPEN, nt::FOR_BACKUP | nt::THE_LINK)?);
                 if !is_link(open.0, information(open.0)?.attributes) {
                     return Err(EISDIR);
                 }
@@ -391,7 +383,7 @@ pub unsafe fn unlinkat(folder: RawFd, path: *const c_char, flags: i32) -> i32 {
 
 pub unsafe fn mkdirat(folder: RawFd, path: *const c_char, _: u32) -> i32 {
     // SAFETY: the caller's promise: it ends in NUL.
-    let made = unsafe { path_of(path) }.and_then(|path| path.seen_from(folder).open(folder, nt::READ, nt::CREATE, nt::FOLDER));
+    let made = unsafe { path_of(path) }.and_then(|path| path.seen_from(folder).open(folder, rights::READ, nt::CREATE, nt::FOLDER));
     returned(made.map(|handle| drop(Open(handle))))
 }
 

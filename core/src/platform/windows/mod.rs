@@ -5,6 +5,7 @@ mod fd;
 pub mod libc;
 mod locks;
 mod nt;
+mod rights;
 
 pub use self::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, IntoRawFd, OwnedFd, hold_standard, off_standard};
 pub use self::libc::O_PATH;
@@ -274,7 +275,7 @@ pub fn fdatasync(fd: BorrowedFd<'_>) -> i32 {
         if nt::FlushFileBuffers(fd) != 0 {
             return 0;
         }
-        let own = nt::ReOpenFile(fd, nt::WRITE, nt::SHARE_ALL, 0);
+        let own = nt::ReOpenFile(fd, rights::WRITE, nt::SHARE_ALL, 0);
         let done = own != -1 && nt::FlushFileBuffers(own) != 0;
         let why = std::io::Error::last_os_error();
         if own != -1 {

@@ -2,6 +2,7 @@
 
 use super::codes;
 pub use super::codes::errno_of_code;
+use super::rights::LOOK;
 use std::ffi::c_void;
 
 /// A handle as a number.
@@ -83,10 +84,6 @@ pub struct MemoryRegion {
     pub rest: [usize; 4],
 }
 
-pub const READ: u32 = 0x0012_0089; // FILE_GENERIC_READ
-pub const WRITE: u32 = 0x0012_0116; // FILE_GENERIC_WRITE
-pub const DELETE: u32 = 0x0011_0080; // DELETE, SYNCHRONIZE, FILE_READ_ATTRIBUTES
-pub const LOOK: u32 = 0x0010_0080; // SYNCHRONIZE, FILE_READ_ATTRIBUTES
 pub const SHARE_ALL: u32 = 7;
 pub const NORMAL: u32 = 0x80;
 pub const IS_FOLDER: u32 = 0x10;
