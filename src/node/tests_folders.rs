@@ -8,7 +8,7 @@ use crate::engine::Selection;
 use crate::store::local::{LocalStore, SyncMode};
 use crate::store::memory::MemoryStore;
 use crate::store::suite::TestFolder;
-use crate::store::{Condition, SharedStore};
+use crate::store::{Condition, SharedStore, fault};
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -212,7 +212,12 @@ fn consolidated_metadata_know_what_is_changed_in_parts_of_a_store() {
 /// Handles of two contexts share no lock in memory, as those of two processes.
 #[test]
 fn a_chunk_that_another_process_replaces_or_erases_while_a_part_of_it_is_changed_is_changed_as_it_is_then() {
-    let folder = Folder::new("replaced-meanwhile");
+    change_what_another_replaces("replaced-meanwhile");
+    fault::closing_files(|| change_what_another_replaces("replaced-meanwhile-closed"));
+}
+
+fn change_what_another_replaces(name: &str) {
+    let folder = Folder::new(name);
     let write = |array: &Array, start: i64, values: &mut [i32]| {
         let region = Selection::new(&[4], &[start], &[values.len() as i64], None).unwrap();
         own!(array.write(&region, &view(values, &[values.len() as u64])).unwrap());
@@ -245,7 +250,7 @@ fn a_chunk_that_another_process_replaces_or_erases_while_a_part_of_it_is_changed
             *due.lock().unwrap() = Some(theirs);
             write(&array, 0, &mut [ours]);
             assert!(due.lock().unwrap().is_none());
-            assert_eq!(read_all(&array), [ours, value, value, value], "{i} {ours}");
+            assert_eq!(read_all(&array), [ours, value, value, value], "{name} {i} {ours}");
         }
     }
 }

@@ -10,7 +10,7 @@ use super::lock;
 use super::stats::{self, Counter};
 use crate::error::{ErrorKind, Result, bail};
 use crate::limits::reserve;
-use crate::store::{Change, Condition, Object, Staged, StorageExt, swap};
+use crate::store::{Change, Condition, Object, Staged, Stamp, StorageExt, os, swap};
 use std::sync::{Arc, Mutex};
 
 /// Starts the change of `key`. Calls `done` with its result, from any thread.
@@ -55,17 +55,19 @@ pub(super) struct ChunkSink<'a> {
     condition: Condition,
     /// The file that was read to be changed.
     old: Option<&'a Object>,
+    /// What that file was like, where it is not kept open.
+    looked: Option<Stamp>,
 }
 
 impl<'a> ChunkSink<'a> {
     /// Makes every change at once.
     pub fn now(array: &'a BoundArray) -> ChunkSink<'a> {
-        ChunkSink { array, later: None, condition: Condition::None, old: None }
+        ChunkSink { array, later: None, condition: Condition::None, old: None, looked: None }
     }
 
     /// Leaves the change in `later` if given; otherwise makes it at once.
     pub fn later(array: &'a BoundArray, later: Option<&'a Mutex<Option<Change>>>) -> ChunkSink<'a> {
-        ChunkSink { array, later, condition: Condition::None, old: None }
+        ChunkSink { array, later, condition: Condition::None, old: None, looked: None }
     }
 
     /// Makes every change only where the key still holds what was found to be changed: a process that writes the whole chunk takes no lock.
@@ -77,7 +79,11 @@ impl<'a> ChunkSink<'a> {
             (Some(_), None) => Condition::Absent,
             (Some(_), Some(_)) => Condition::None,
         };
-        Ok(ChunkSink { condition, ..self })
+        let looked = match found {
+            Some(Object::File(file)) if !os::keeps_files_open() => Some(file.stamp()?),
+            _ => None,
+        };
+        Ok(ChunkSink { condition, looked, ..self })
     }
 
     /// Looks, just before the new file gets the name, whether the old one still has it: else it was replaced or erased.
@@ -88,10 +94,15 @@ impl<'a> ChunkSink<'a> {
     /// Looks whether the chunk is there to be changed: still this array's, and the one that was read.
     fn check(&self, key: &str) -> Result<()> {
         self.array.check_there()?;
-        match self.old {
-            Some(old) if !self.array.store.holds(key, old)? => bail!(Conflict, "another process has replaced the chunk meanwhile"),
-            _ => Ok(()),
+        let is_there = match (self.old, self.looked) {
+            (Some(old), _) => self.array.store.holds(key, old)?,
+            (None, Some(looked)) => self.array.store.stamp(key)? == Some(looked),
+            (None, None) => true,
+        };
+        if !is_there {
+            bail!(Conflict, "another process has replaced the chunk meanwhile");
         }
+        Ok(())
     }
 
     /// Returns whether keys can be erased, for which stores have no conditions.

@@ -1,4 +1,4 @@
-//! What tests plan for the calls of their own thread: faults, another user, and the kind of file system. Of the feature `faults`, which only tests have.
+//! What tests plan for the calls of their own thread: faults, another user, and the kind of system and file system. Of the feature `faults`, which only tests have.
 
 #![allow(clippy::unwrap_used)]
 
@@ -35,6 +35,7 @@ pub fn fail(call: Call, errno: i32) -> Fault {
 thread_local! {
     static PLAN: RefCell<Vec<Fault>> = const { RefCell::new(Vec::new()) };
     static IS_LOCAL: Cell<Option<bool>> = const { Cell::new(None) };
+    static CLOSES_FILES: Cell<bool> = const { Cell::new(false) };
 }
 
 /// Runs `f` with faults planned for this thread; gives also how many were left unused.
@@ -89,6 +90,18 @@ pub fn on_file_systems<T>(local: bool, f: impl FnOnce() -> T) -> T {
 
 pub(super) fn is_local() -> Option<bool> {
     IS_LOCAL.get()
+}
+
+/// Calls `f` as on a system on which this thread may keep no file open that is to be replaced.
+pub fn closing_files<T>(f: impl FnOnce() -> T) -> T {
+    CLOSES_FILES.set(true);
+    let result = f();
+    CLOSES_FILES.set(false);
+    result
+}
+
+pub(super) fn closes_files() -> bool {
+    CLOSES_FILES.get()
 }
 
 /// Calls `f` as another user than the folders' owner; a user who is not root stays himself, and the folders' modes are for him as well.

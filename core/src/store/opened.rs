@@ -2,6 +2,7 @@
 
 use super::file_object::FileObject;
 use super::memory_object::MemoryObject;
+use super::os;
 use super::stamp::{Stamp, Version};
 use crate::error::{Result, bail};
 use crate::limits::{check_exact, grow};
@@ -138,7 +139,7 @@ impl Object {
 
     /// The file, to be asked later whether the key still holds it; `None` for what is no file, and where open files may be in the way of new ones.
     pub fn watched(self) -> Option<Object> {
-        if cfg!(unix) && matches!(self, Object::File(_)) { Some(self) } else { None }
+        if os::keeps_files_open() && matches!(self, Object::File(_)) { Some(self) } else { None }
     }
 
     /// Whether the key still holds this version. For a file: its link count is not 0 (one `fstat`).

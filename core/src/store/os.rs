@@ -314,6 +314,15 @@ pub fn is_local(fd: BorrowedFd<'_>) -> bool {
     platform::is_local(fd)
 }
 
+/// Whether a file may be kept open that is to be replaced: on Windows it may be in the way of the new one.
+pub fn keeps_files_open() -> bool {
+    #[cfg(any(test, feature = "faults"))]
+    if super::fault::closes_files() {
+        return false;
+    }
+    cfg!(unix)
+}
+
 /// Makes a file's bytes durable.
 pub fn fdatasync(fd: BorrowedFd<'_>) -> Os<()> {
     retry(Call::Sync, || platform::fdatasync(fd)).map(drop)
