@@ -46,6 +46,9 @@ pub fn hold_standard() {
     }
 }
 
+/// How a file is opened whose bytes are to be made durable.
+pub const O_TO_SYNC: i32 = libc::O_RDONLY;
+
 /// Returns why the last call of this thread failed.
 pub fn last_errno() -> i32 {
     std::io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO)

@@ -8,8 +8,8 @@ mod nt;
 mod rights;
 
 pub use self::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, IntoRawFd, OwnedFd, hold_standard, off_standard};
-pub use self::libc::O_PATH;
 pub use self::nt::errno;
+pub use self::rights::{O_PATH, O_TO_SYNC};
 use std::cell::Cell;
 use std::ffi::{CStr, CString, c_void};
 use std::os::windows::ffi::OsStringExt;
@@ -267,22 +267,17 @@ pub fn exchange(_: &CStr, _: &CStr) -> i32 {
     failed(libc::ENOSYS)
 }
 
-/// Makes a file's bytes durable. The system wants a handle for writing.
+/// Makes a file's bytes durable, which was opened for writing. One that is being deleted needs it no more.
 pub fn fdatasync(fd: BorrowedFd<'_>) -> i32 {
-    let fd = fd.as_raw_fd();
-    // SAFETY: the handle is open, and so is the one that is made, which nobody else has.
-    unsafe {
-        if nt::FlushFileBuffers(fd) != 0 {
-            return 0;
-        }
-        let own = nt::ReOpenFile(fd, rights::WRITE, nt::SHARE_ALL, 0);
-        let done = own != -1 && nt::FlushFileBuffers(own) != 0;
-        let why = std::io::Error::last_os_error();
-        if own != -1 {
-            nt::CloseHandle(own);
-        }
-        if done { 0 } else { failed(errno_of(&why).unwrap_or(libc::EIO)) }
+    // SAFETY: the handle is open.
+    if unsafe { nt::FlushFileBuffers(fd.as_raw_fd()) } != 0 {
+        return 0;
     }
+    let why = nt::last();
+    let mut known = libc::stat::default();
+    // SAFETY: `known` is writable.
+    let told = unsafe { libc::fstat(fd.as_raw_fd(), &mut known) } == 0;
+    if told && known.st_nlink == 0 { 0 } else { failed(why) }
 }
 
 /// Does nothing, with success: the file system keeps a journal of names.

@@ -151,7 +151,6 @@ unsafe extern "system" {
     pub fn GetFileInformationByHandleEx(handle: Handle, class: u32, of: *mut c_void, len: u32) -> i32;
     pub fn GlobalMemoryStatusEx(status: *mut MemoryStatus) -> i32;
     pub fn LockFileEx(handle: Handle, flags: u32, reserved: u32, low: u32, high: u32, at: *mut Overlapped) -> i32;
-    pub fn ReOpenFile(handle: Handle, access: u32, share: u32, flags: u32) -> Handle;
     pub fn ReadFile(handle: Handle, to: *mut c_void, len: u32, got: *mut u32, at: *mut Overlapped) -> i32;
     pub fn SetFileInformationByHandle(handle: Handle, class: u32, of: *const c_void, len: u32) -> i32;
     pub fn SetFilePointerEx(handle: Handle, distance: i64, position: *mut i64, from: u32) -> i32;

@@ -9,6 +9,8 @@ pub const O_RDONLY: i32 = 0;
 pub const O_WRONLY: i32 = 1;
 pub const O_RDWR: i32 = 2;
 pub const O_PATH: i32 = 0x4_0000;
+/// How a file is opened whose bytes are to be made durable.
+pub const O_TO_SYNC: i32 = O_RDWR;
 
 const READ_DATA: u32 = 0x1; // of a folder: its names
 const WRITE_DATA: u32 = 0x2;
@@ -61,9 +63,10 @@ mod tests {
 
     #[test]
     fn what_is_opened_has_the_rights_of_all_calls_that_are_made_with_it() {
-        let opened: [(&str, u32, &[(&str, u32)]); 9] = [
+        let opened: [(&str, u32, &[(&str, u32)]); 10] = [
             ("a new temporary file", rights_of(O_WRONLY), &[TELL, PUT, FLUSH]),
             ("a value", rights_of(O_RDONLY), &[TELL, GET]),
+            ("a value that is to be durable", rights_of(O_TO_SYNC), &[TELL, FLUSH]),
             ("a folder that is listed", rights_of(O_RDONLY), &[TELL, GET]),
             ("the folder of a store", rights_of(O_PATH), &[TELL, GET, ("find what is in it", TRAVERSE)]),
             ("a lock file", rights_of(O_RDWR), &[TELL, GET, PUT, CUT, LOCK]),

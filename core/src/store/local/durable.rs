@@ -3,7 +3,7 @@
 use super::path::{KeyPath, Made, folder_of, renamed_folder};
 use crate::error::{Error, Result};
 use crate::fork::ForkReset;
-use crate::platform::{AsFd, BorrowedFd, OwnedFd, libc};
+use crate::platform::{AsFd, BorrowedFd, O_TO_SYNC, OwnedFd, libc};
 use crate::sort::sort_by;
 use crate::store::file_options::SyncMode;
 use crate::store::os::{self, Errno};
@@ -251,8 +251,11 @@ fn sync_folder(root: BorrowedFd<'_>, folder: &str) -> os::Os<()> {
 
 /// Opens what is to be synced, or gives `None` if it was erased.
 fn open_to_sync(root: BorrowedFd<'_>, path: &KeyPath, flags: i32) -> os::Os<Option<OwnedFd>> {
-    match os::open(root, path.as_c(), libc::O_RDONLY | flags, 0) {
+    let access = if flags & libc::O_DIRECTORY != 0 { libc::O_RDONLY } else { O_TO_SYNC };
+    match os::open(root, path.as_c(), access | flags, 0) {
         Err(Errno(libc::ENOENT | libc::ENOTDIR)) => Ok(None),
+        // On Windows it is on its way out; elsewhere that says nothing of a name.
+        Err(Errno(libc::ESTALE)) if cfg!(windows) => Ok(None),
         other => other.map(Some),
     }
 }
