@@ -119,6 +119,31 @@ static void open_files(void) {
     OK(ozarr_array_close(a));
 }
 
+/* A chunk that was not changed just now is decoded once. */
+static void cached(void) {
+    const int64_t shape[] = {100}, chunk[] = {50}, one[] = {1};
+    int32_t x[100], y = 0;
+    ozarr_array *a = NULL;
+    ozarr_stats before = OZARR_STATS_INIT, done = OZARR_STATS_INIT;
+    for (int i = 0; i < 100; i++) x[i] = i;
+    OK(ozarr_array_create("cached.zarr", OZARR_INT32, 1, shape, chunk, OZARR_CREATE_NEW, &a));
+    OK(ozarr_array_write(a, OZARR_INT32, x, sizeof x));
+    OK(ozarr_node_set(ozarr_array_node(a), "chunk_cache", "1000"));
+    Sleep(100);
+    for (int64_t i = 0; i < 10; i++) {
+        OK(ozarr_array_read_region(a, &i, one, OZARR_INT32, &y, sizeof y));
+        EQUAL(y, i);
+        if (i == 0) OK(ozarr_array_stats(a, &before));
+    }
+    OK(ozarr_array_stats(a, &done));
+    EQUAL(done.decoded_chunks, before.decoded_chunks);
+    x[3] = -3;
+    OK(ozarr_array_write(a, OZARR_INT32, x, sizeof x));
+    OK(ozarr_array_read_region(a, (int64_t[]){3}, one, OZARR_INT32, &y, sizeof y));
+    EQUAL(y, -3);
+    OK(ozarr_array_close(a));
+}
+
 enum { PROCESSES = 2, EACH = 8, TIMES = 5 };
 
 /* Changes elements of a chunk that another process changes, too, each by a read, a change and a write of the whole chunk. */
@@ -163,6 +188,7 @@ int main(int argc, char **argv) {
     paths();
     names();
     open_files();
+    cached();
     race(argv[0]);
     return finish();
 }

@@ -1,4 +1,4 @@
-//! What numbers of Windows mean to POSIX: statuses of the system's core, error codes, and tags of what is more than a file or a folder.
+//! What numbers of Windows mean to POSIX: statuses of the system's core, error codes, times, and tags of what is more than a file or a folder.
 //!
 //! Nothing is called here, so that the tests run on other systems, too.
 
@@ -58,6 +58,12 @@ pub fn is_tag_of_link(tag: u32) -> bool {
     tag == 0 || tag & NAMES_ANOTHER != 0
 }
 
+/// The seconds since 1970 and nanoseconds of a time, which Windows counts in units of 100 ns from 1601.
+pub fn time_of(units: i64) -> (i64, i64) {
+    const TO_1970: i64 = 11_644_473_600;
+    (units.div_euclid(10_000_000) - TO_1970, units.rem_euclid(10_000_000) * 100)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -74,6 +80,19 @@ mod tests {
         // No server, no share, a lost network name, a device that is not ready, a network that cannot be reached.
         assert_eq!([53, 67, 64, 21, 1231].map(errno_of_code), [libc::EIO; 5]);
         assert_eq!((0..20_000).filter(|&code| errno_of_code(code) == libc::ENOENT).count(), missing.len());
+    }
+
+    #[test]
+    fn times_count_from_1970_in_seconds_and_nanoseconds() {
+        for (units, time) in [
+            (116_444_736_000_000_000, (0, 0)),
+            (116_444_736_000_000_001, (0, 100)),
+            (116_444_735_999_999_999, (-1, 999_999_900)),
+            (125_911_584_000_000_000, (946_684_800, 0)), // 2000-01-01
+            (0, (-11_644_473_600, 0)),
+        ] {
+            assert_eq!(time_of(units), time, "{units}");
+        }
     }
 
     #[test]

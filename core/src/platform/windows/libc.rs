@@ -268,8 +268,9 @@ fn stat_of(handle: Handle) -> Result<stat, i32> {
     }
     let whole = |[low, high]: [u32; 2]| u64::from(high) << 32 | u64::from(low);
     let goes = (standard[2] >> 32) & 0xff != 0;
-    // Windows counts units of 100 ns.
-    let (time, rest) = (|t: i64| t.div_euclid(10_000_000), |t: i64| t.rem_euclid(10_000_000) * 100);
+    // FAT does not keep when a file was changed otherwise than by writing.
+    let (written, changed) = (basic[2], if basic[3] == 0 { basic[2] } else { basic[3] });
+    let ((st_mtime, st_mtime_nsec), (st_ctime, st_ctime_nsec)) = (codes::time_of(written), codes::time_of(changed));
     Ok(stat {
         st_dev: u64::from(known.volume),
         st_ino: u64::from(known.index[0]) << 32 | u64::from(known.index[1]),
@@ -280,10 +281,10 @@ fn stat_of(handle: Handle) -> Result<stat, i32> {
         },
         st_nlink: if goes { 0 } else { u64::from(known.links) },
         st_size: i64::from_ne_bytes(whole([known.size[1], known.size[0]]).to_ne_bytes()),
-        st_mtime: time(basic[2]),
-        st_mtime_nsec: rest(basic[2]),
-        st_ctime: time(basic[3]),
-        st_ctime_nsec: rest(basic[3]),
+        st_mtime,
+        st_mtime_nsec,
+        st_ctime,
+        st_ctime_nsec,
     })
 }
 
