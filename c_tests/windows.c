@@ -119,6 +119,35 @@ static void open_files(void) {
     OK(ozarr_array_close(a));
 }
 
+/* A program that loads the library, has its threads work, and frees it: they stay, and so does the library, which is a copy here, as a program
+ * that was linked with it never frees that one. */
+static void unloaded(void) {
+    char file[1000];
+    const int64_t shape[] = {64, 4096}, chunks[] = {1, 4096};
+    double *x = calloc(64 * 4096, sizeof *x);
+    for (int i = 0; i < 64 * 4096; i++) x[i] = i;
+    CHECK(GetModuleFileNameA(GetModuleHandleA("ozarr.dll"), file, sizeof file) > 0 && CopyFileA(file, "again.dll", FALSE));
+    HMODULE again = LoadLibraryA(".\\again.dll");
+    if (again == NULL) FAIL("no second library");
+    if (again == NULL) return;
+    void (*found[4])(void);
+    static const char *const NAMES[] = {"ozarr_context_set", "ozarr_array_create", "ozarr_array_write", "ozarr_array_close"};
+    for (int i = 0; i < 4; i++) found[i] = (void (*)(void))GetProcAddress(again, NAMES[i]);
+    __typeof__(ozarr_context_set) *set = (__typeof__(set))found[0];
+    __typeof__(ozarr_array_create) *create = (__typeof__(create))found[1];
+    __typeof__(ozarr_array_write) *put = (__typeof__(put))found[2];
+    __typeof__(ozarr_array_close) *end = (__typeof__(end))found[3];
+    ozarr_array *a = NULL;
+    CHECK(set(NULL, "threads", "4") == OZARR_OK);
+    CHECK(create("unloaded.zarr", OZARR_FLOAT64, 2, shape, chunks, OZARR_CREATE_NEW, &a) == OZARR_OK);
+    CHECK(put(a, OZARR_FLOAT64, x, 64 * 4096 * sizeof *x) == OZARR_OK);
+    CHECK(end(a) == OZARR_OK);
+    FreeLibrary(again);
+    Sleep(200);
+    CHECK(GetModuleHandleA("again.dll") == again);
+    free(x);
+}
+
 /* A chunk that was not changed just now is decoded once. */
 static void cached(void) {
     const int64_t shape[] = {100}, chunk[] = {50}, one[] = {1};
@@ -189,6 +218,7 @@ int main(int argc, char **argv) {
     names();
     open_files();
     cached();
+    unloaded();
     race(argv[0]);
     return finish();
 }

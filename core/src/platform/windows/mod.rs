@@ -142,6 +142,14 @@ unsafe extern "system" fn first_of_thread(first: *mut c_void) -> u32 {
     0
 }
 
+/// Keeps what this code is in loaded as long as the process: threads of the library's own would go on where nothing is any more.
+fn keep_loaded() {
+    const PIN_BY_ADDRESS: u32 = 1 | 4;
+    let mut module = 0;
+    // SAFETY: the address is one in the module that is looked for; `module` is writable.
+    unsafe { nt::GetModuleHandleExW(PIN_BY_ADDRESS, first_of_thread as *const c_void, &mut module) };
+}
+
 impl ThreadHandle {
     /// Starts a thread; an error number if there can be none, and then `beginning` is as it was.
     ///
@@ -149,6 +157,7 @@ impl ThreadHandle {
     /// `run` may be called with `beginning`, once, in another thread.
     pub unsafe fn start(stack: usize, run: extern "C" fn(*mut c_void) -> *mut c_void, beginning: *mut c_void) -> Result<ThreadHandle, i32> {
         const STACK_IS_RESERVED: u32 = 0x1_0000;
+        keep_loaded();
         let first: *mut First = Box::into_raw(Box::new((run, beginning)));
         // SAFETY: the new thread takes over `first`, unless none was started.
         unsafe {

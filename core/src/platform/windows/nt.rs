@@ -149,6 +149,7 @@ unsafe extern "system" {
     pub fn FlushFileBuffers(handle: Handle) -> i32;
     pub fn GetFileInformationByHandle(handle: Handle, of: *mut FileInformation) -> i32;
     pub fn GetFileInformationByHandleEx(handle: Handle, class: u32, of: *mut c_void, len: u32) -> i32;
+    pub fn GetModuleHandleExW(flags: u32, name: *const c_void, module: *mut Handle) -> i32;
     pub fn GlobalMemoryStatusEx(status: *mut MemoryStatus) -> i32;
     pub fn LockFileEx(handle: Handle, flags: u32, reserved: u32, low: u32, high: u32, at: *mut Overlapped) -> i32;
     pub fn ReadFile(handle: Handle, to: *mut c_void, len: u32, got: *mut u32, at: *mut Overlapped) -> i32;
