@@ -64,10 +64,13 @@ static void paths(void) {
     ozarr_store_free(st);
 }
 
-/* Names of devices, of streams, and what Windows takes off: refused, and nothing is made. Other stores have them. */
+/* Names of devices, of streams, what Windows takes off, and more than it has room for: refused, and nothing is made. Other stores have them. */
 static void names(void) {
-    static const char *const REFUSED[] = {"con", "a/NUL.txt", "Com1", "lpt9.x", "a:b", "a.", "a ", "what?", "a*", "\"a\"", "a<b", "a|b"};
-    static const char *const TAKEN[] = {"console", "com10", "com", ".hidden", "a.b", "gr\xc3\xb6\xc3\x9f\x65", "a b", "100%"};
+    static char longest[256], too_long[257];
+    memset(longest, 'n', sizeof longest - 1);
+    memset(too_long, 'n', sizeof too_long - 1);
+    const char *const REFUSED[] = {"con", "a/NUL.txt", "Com1", "lpt9.x", "a:b", "a.", "a ", "what?", "a*", "\"a\"", "a<b", "a|b", too_long};
+    const char *const TAKEN[] = {"console", "com10", "com", ".hidden", "a.b", "gr\xc3\xb6\xc3\x9f\x65", "a b", "100%", longest};
     ozarr_store *folder = NULL, *memory = NULL;
     OK(ozarr_store_open("names.zarr", "r+", &folder));
     OK(ozarr_store_open("memory:", "r+", &memory));

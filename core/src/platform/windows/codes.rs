@@ -1,4 +1,5 @@
-//! What numbers of Windows mean to POSIX: statuses of the system's core, error codes, times, and tags of what is more than a file or a folder.
+//! What numbers of Windows mean to POSIX: statuses of the system's core, error codes, times, names, and tags of what is more than a file
+//! or a folder.
 //!
 //! Nothing is called here, so that the tests run on other systems, too.
 
@@ -64,6 +65,24 @@ pub fn time_of(units: i64) -> (i64, i64) {
     (units.div_euclid(10_000_000) - TO_1970, units.rem_euclid(10_000_000) * 100)
 }
 
+/// Returns whether Windows lets a file have these names, one below the other: none with a character of its own or at the end a dot or a
+/// space, none of a device, and none that is too long.
+pub fn can_name(key: &str) -> bool {
+    /// Units of UTF-16.
+    const LONGEST: usize = 255;
+    const DEVICES: [&str; 4] = ["CON", "PRN", "AUX", "NUL"];
+    key.split('/').all(|name| {
+        let odd = |c: char| c < ' ' || "<>:\"\\|?*".contains(c);
+        let device = name.split('.').next().unwrap_or_default().trim_end_matches(' ');
+        let numbered = |device: &str| {
+            device.get(..3).is_some_and(|d| d.eq_ignore_ascii_case("COM") || d.eq_ignore_ascii_case("LPT"))
+                && matches!(device.as_bytes().get(3..), Some([b'1'..=b'9']))
+        };
+        let is_device = DEVICES.iter().any(|d| d.eq_ignore_ascii_case(device)) || numbered(device);
+        !name.contains(odd) && !name.ends_with(['.', ' ']) && !is_device && name.encode_utf16().count() <= LONGEST
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -93,6 +112,29 @@ mod tests {
         ] {
             assert_eq!(time_of(units), time, "{units}");
         }
+    }
+
+    #[test]
+    fn names_are_those_that_a_file_can_have() {
+        let long = |unit: &str, n: usize| unit.repeat(n);
+        // Of the last, each character is two units of UTF-16.
+        let taken = [
+            "console",
+            "com10",
+            "com",
+            ".hidden",
+            "a.b",
+            "a b/100%",
+            "größe",
+            "",
+            &long("a", 255),
+            &long("ü", 255),
+            &long("\u{1f30d}", 127),
+        ];
+        let refused = ["con", "a/NUL.txt", "Com1", "lpt9.x", "a:b", "a.", "a /b", "what?", "a*", "\"a\"", "a<b", "a|b", "a\\b", "a\tb"];
+        let too_long = [long("a", 256), format!("a/{}/b", long("ü", 256)), long("\u{1f30d}", 128)];
+        taken.into_iter().for_each(|name| assert!(can_name(name), "{name}"));
+        refused.into_iter().chain(too_long.iter().map(|name| &**name)).for_each(|name| assert!(!can_name(name), "{name}"));
     }
 
     #[test]

@@ -7,6 +7,7 @@ mod locks;
 mod nt;
 mod rights;
 
+pub use self::codes::can_name;
 pub use self::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, IntoRawFd, OwnedFd, hold_standard, off_standard};
 pub use self::nt::errno;
 pub use self::rights::{O_PATH, O_TO_SYNC};
@@ -49,22 +50,6 @@ pub fn text_of(errno: i32) -> impl std::fmt::Display {
 /// Makes a path of bytes; `None` if they are not UTF-8.
 pub fn path_of(bytes: Vec<u8>) -> Option<PathBuf> {
     String::from_utf8(bytes).ok().map(PathBuf::from)
-}
-
-/// Returns whether Windows lets a file have these names, one below the other: none with a character of its own or at the end a dot or a
-/// space, and none of a device.
-pub fn can_name(key: &str) -> bool {
-    const DEVICES: [&str; 4] = ["CON", "PRN", "AUX", "NUL"];
-    key.split('/').all(|name| {
-        let odd = |c: char| c < ' ' || "<>:\"\\|?*".contains(c);
-        let device = name.split('.').next().unwrap_or_default().trim_end_matches(' ');
-        let numbered = |device: &str| {
-            device.get(..3).is_some_and(|d| d.eq_ignore_ascii_case("COM") || d.eq_ignore_ascii_case("LPT"))
-                && matches!(device.as_bytes().get(3..), Some([b'1'..=b'9']))
-        };
-        let is_device = DEVICES.iter().any(|d| d.eq_ignore_ascii_case(device)) || numbered(device);
-        !name.contains(odd) && !name.ends_with(['.', ' ']) && !is_device
-    })
 }
 
 /// Returns 0: no file is kept open, as older file systems of Windows could not replace it.
