@@ -119,6 +119,15 @@ static void open_files(void) {
     CloseHandle(thread);
     OK(ozarr_array_read(a, OZARR_FLOAT64, y, sizeof y));
     CHECK(y[0] == 9 && y[3] == 4);
+    /* A reader that shares it with readers and writers only is in the way of a new file, and of none. */
+    const double none[4] = {0};
+    reader = CreateFileA("open.zarr/c/0", GENERIC_READ, FILE_SHARE_READ | FILE_SHARE_WRITE, NULL, OPEN_EXISTING, 0, NULL);
+    CHECK(reader != INVALID_HANDLE_VALUE);
+    ERR(OZARR_ERR_PERMISSION, ozarr_array_write(a, OZARR_FLOAT64, x, sizeof x));
+    ERR(OZARR_ERR_PERMISSION, ozarr_array_write(a, OZARR_FLOAT64, none, sizeof none));
+    CloseHandle(reader);
+    OK(ozarr_array_read(a, OZARR_FLOAT64, y, sizeof y));
+    CHECK(y[0] == 9 && y[3] == 4);
     OK(ozarr_array_close(a));
 }
 

@@ -1,7 +1,7 @@
 //! The calls of POSIX that the library makes, by their names, as Windows does the same: descriptors are handles, and `errno` is the C runtime's.
 //!
 //! Files are opened for reading, writing and deleting by others, too. A file is replaced and removed while others have it open where the
-//! system can do so (Windows 10 on NTFS); elsewhere it waits for them, and fails with `EACCES` if they stay.
+//! system can do so (Windows 10 on NTFS) and they let it; else it waits for them, and fails with `EACCES` if they stay.
 
 #![allow(non_camel_case_types, missing_docs, reason = "the names are those of POSIX")]
 #![allow(clippy::missing_safety_doc, reason = "the promises are those of POSIX")]
@@ -104,6 +104,11 @@ fn patiently<T>(mut call: impl FnMut() -> Result<T, i32>, hindered: impl Fn(i32)
         }
     }
     call()
+}
+
+/// The error number of a change of a name that another program's open file has hindered to the end.
+fn refused(errno: i32) -> i32 {
+    if errno == EBUSY { EACCES } else { errno }
 }
 
 /// Reads a path of the library's.
@@ -339,7 +344,7 @@ pub(super) fn rename_file(folder: RawFd, from: *const c_char, to: *const c_char,
         }
     };
     // A program that has the file itself open, as scanners have new ones for a moment, hinders the one as well as the other.
-    patiently(call, |errno| errno == EBUSY || (errno == EACCES && replaces))
+    patiently(call, |errno| errno == EBUSY || (errno == EACCES && replaces)).map_err(refused)
 }
 
 pub unsafe fn renameat(folder: RawFd, from: *const c_char, _: RawFd, to: *const c_char) -> i32 {
@@ -353,7 +358,7 @@ pub unsafe fn linkat(folder: RawFd, from: *const c_char, _: RawFd, to: *const c_
         let open = Open(from.open(folder, rights::LINK, nt::OPEN, nt::NO_FOLDER | nt::THE_LINK)?);
         set(&open, &name_request(0, folder, &to), nt::LINK)
     };
-    returned(patiently(link, |errno| errno == EBUSY))
+    returned(patiently(link, |errno| errno == EBUSY).map_err(refused))
 }
 
 pub unsafe fn unlinkat(folder: RawFd, path: *const c_char, flags: i32) -> i32 {
@@ -379,7 +384,7 @@ pub unsafe fn unlinkat(folder: RawFd, path: *const c_char, flags: i32) -> i32 {
             done => done,
         }
     };
-    returned(patiently(remove, |errno| errno == EBUSY))
+    returned(patiently(remove, |errno| errno == EBUSY).map_err(refused))
 }
 
 pub unsafe fn mkdirat(folder: RawFd, path: *const c_char, _: u32) -> i32 {
