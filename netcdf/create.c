@@ -333,34 +333,6 @@ int oz_var_reshape(oz_var *var, const int64_t *shape) {
     return NC_NOERR;
 }
 
-/* The document of an array of records, `*document`, in the spelling that other programs read. */
-static int respell(const oz_var *var, char **document) {
-    size_t size = 0;
-    ozarr_array *array = NULL;
-    text t = {0};
-    int status = oz_var_import(var, *document, 3, NULL, &array);
-    if (!status) status = oz_error(ozarr_array_item_size(array, &size));
-    unsigned char *fill = calloc(1, size + 1);
-    if (!status) status = fill ? oz_error(ozarr_array_fill_value(array, fill, size, NULL)) : NC_ENOMEM;
-    ozarr_array_free(array);
-    json *tree = json_read(*document), *type = json_member(tree, "data_type"), *value = json_member(tree, "fill_value");
-    if (!status && (!type || !value || type->to > value->from)) status = NC_EINTERNAL;
-    if (!status) {
-        text_add(&t, *document, type->from);
-        oz_type_spell(&t, var->info);
-        text_add(&t, *document + type->to, value->from - type->to);
-        text_base64(&t, fill, size);
-        text_put(&t, *document + value->to);
-        status = t.failed ? NC_ENOMEM : NC_NOERR;
-    }
-    json_free(tree);
-    free(fill);
-    if (status) return free(t.bytes), status;
-    free(*document);
-    *document = t.bytes;
-    return NC_NOERR;
-}
-
 /* Makes the document of a new array, with these attributes. */
 static int make_document(oz_var *var, const char *attributes, char **document) {
     ozarr_spec *spec = NULL;
@@ -375,7 +347,7 @@ static int make_document(oz_var *var, const char *attributes, char **document) {
     }
     ozarr_spec_free(spec);
     int error = oz_error(status);
-    if (!error && var->form == OZ_RECORDS) error = respell(var, document);
+    if (!error && var->form == OZ_RECORDS) error = oz_var_respell(var, document);
     if (!error) return NC_NOERR;
     free(*document);
     *document = NULL;
@@ -468,6 +440,22 @@ int oz_var_open(oz_var *var) {
     return status;
 }
 
+/* Stores the document of a new array of records once more, in the spelling that other programs read. */
+static int spell_stored(oz_var *var) {
+    char *document, *path = oz_var_path(var);
+    int error = path ? oz_var_read_document(var, &document) : NC_ENOMEM;
+    if (!error) {
+        error = oz_var_respell(var, &document);
+        if (!error) error = put_document(var, path, document);
+        free(document);
+    }
+    free(path);
+    if (error) return error;
+    /* The handle knows the document as it was. */
+    oz_var_close(var);
+    return oz_var_open(var);
+}
+
 /* Creates the array of a variable in a file that others may have open, too: anew with the attributes and the length that it has by now. One that cannot be made
  * anew keeps a handle: others may write to it before the next attempt. */
 static int create_beside(oz_var *var, bool again) {
@@ -491,6 +479,7 @@ static int create_beside(oz_var *var, bool again) {
     free(attributes.bytes);
     if (!status && !error) oz_var_note_place(var);
     if (!error) error = oz_error(status);
+    if (!error && var->form == OZ_RECORDS && format == 3) error = spell_stored(var);
     return error == NC_EEXIST ? NC_ENAMEINUSE : error;
 }
 
@@ -503,6 +492,6 @@ int oz_var_create(oz_var *var, oz_templates *templates) {
     if (alone) oz_var_close(var);
     int error = alone ? publish_new(var, templates) : create_beside(var, again);
     if (!error) var->dirty = var->renamed = false;
-    var->recreate = error && again;
+    var->recreate = error && (again || oz_var_made(var));
     return error;
 }

@@ -307,6 +307,12 @@ void text_comma(text *t) {
     if (t->len && t->bytes[t->len - 1] != '{' && t->bytes[t->len - 1] != '[') text_put(t, ",");
 }
 
+void text_number(text *t, const char *format, long long number) {
+    char out[64];
+    snprintf(out, sizeof out, format, number);
+    text_put(t, out);
+}
+
 void text_member(text *t, const char *name) {
     text_comma(t);
     text_quote(t, name, strlen(name));

@@ -52,6 +52,8 @@ void text_add(text *t, const char *bytes, size_t len);
 void text_put(text *t, const char *string);
 /* Adds a string in quotes. */
 void text_quote(text *t, const char *bytes, size_t len);
+/* Adds a number as a format, which has at most a few letters more, says. */
+void text_number(text *t, const char *format, long long number);
 /* Adds a comma unless a bracket or nothing comes before. */
 void text_comma(text *t);
 /* Adds `"name":`, with a comma before it where one is needed. */

@@ -31,21 +31,15 @@ const oz_type *oz_type_recorded(const oz_group *group, const json *reference) {
     return type || !last ? type : oz_type_named(group, last + 1);
 }
 
-static void put_number(text *t, const char *format, long long number) {
-    char out[64];
-    snprintf(out, sizeof out, format, number);
-    text_put(t, out);
-}
-
 static void write_field(text *t, const oz_field *field) {
     text_comma(t);
     text_put(t, "{");
     text_member(t, "name");
     text_quote(t, field->name, strlen(field->name));
-    put_number(t, ",\"offset\":%lld,\"type\":", (long long)field->offset);
+    text_number(t, ",\"offset\":%lld,\"type\":", (long long)field->offset);
     oz_type_reference(t, field->type);
     if (field->rank) text_put(t, ",\"shape\":[");
-    for (int d = 0; d < field->rank; d++) put_number(t, d ? ",%lld" : "%lld", field->shape[d]);
+    for (int d = 0; d < field->rank; d++) text_number(t, d ? ",%lld" : "%lld", field->shape[d]);
     text_put(t, field->rank ? "]}" : "}");
 }
 
@@ -54,13 +48,13 @@ static void write_type(text *t, const oz_type *type) {
     text_member(t, type->name);
     text_put(t, "{\"class\":");
     text_quote(t, KINDS[type->kind - NC_VLEN], strlen(KINDS[type->kind - NC_VLEN]));
-    put_number(t, ",\"size\":%lld", (long long)type->size);
+    text_number(t, ",\"size\":%lld", (long long)type->size);
     if (type->base) text_member(t, "base"), text_quote(t, oz_type_name(type->base), strlen(oz_type_name(type->base)));
     if (members || type->kind == NC_COMPOUND) text_member(t, members ? "members" : "fields"), text_put(t, members ? "{" : "[");
     for (int k = 0; k < type->fields.count; k++) {
         const oz_field *field = type->fields.items[k];
         if (!members) write_field(t, field);
-        else text_member(t, field->name), put_number(t, "%lld", field->value);
+        else text_member(t, field->name), text_number(t, "%lld", field->value);
     }
     if (members || type->kind == NC_COMPOUND) text_put(t, members ? "}" : "]");
     text_put(t, "}");
@@ -171,7 +165,7 @@ void oz_flags_write(text *t, const oz_var *var) {
     for (int i = 0; i < members->count; i++) {
         const oz_field *member = members->items[i];
         text_comma(t);
-        put_number(t, var->info->base == NC_UINT64 ? "%llu" : "%lld", member->value);
+        text_number(t, var->info->base == NC_UINT64 ? "%llu" : "%lld", member->value);
         if (i) text_put(&words, " ");
         for (const char *c = member->name; *c; c++) text_add(&words, *c == ' ' ? "_" : c, 1);
     }
@@ -186,12 +180,12 @@ static void write_number(text *t, nc_type type, const void *value) {
     char out[40];
     double real = 0;
     long long number = 0;
-    if (type == NC_CHAR) return put_number(t, "%lld", *(const unsigned char *)value);
+    if (type == NC_CHAR) return text_number(t, "%lld", *(const unsigned char *)value);
     if (type == NC_UINT64) {
         snprintf(out, sizeof out, "%llu", *(const unsigned long long *)value);
         return text_put(t, out);
     }
-    if (type != NC_FLOAT && type != NC_DOUBLE) return oz_convert(value, type, &number, NC_INT64, 1), put_number(t, "%lld", number);
+    if (type != NC_FLOAT && type != NC_DOUBLE) return oz_convert(value, type, &number, NC_INT64, 1), text_number(t, "%lld", number);
     oz_convert(value, type, &real, NC_DOUBLE, 1);
     if (real != real) return text_put(t, "NaN");
     if (real - real != 0) return text_put(t, real < 0 ? "-Infinity" : "Infinity");
@@ -284,50 +278,6 @@ int oz_user_value_read(const oz_file *file, const oz_type *type, const json *sou
     }
 }
 
-enum { MOST_SHAPED = 64 };
-
-static void spell_bytes(text *t, const char *name, size_t size) {
-    text_put(t, "{\"name\":\"");
-    text_put(t, name);
-    put_number(t, "\",\"configuration\":{\"length_bytes\":%lld}}", (long long)size);
-}
-
-static void spell_value(text *t, const oz_type *type) {
-    static const char *const names[] = {"int8", NULL, "int16", "int32", "float32", "float64", "uint8", "uint16", "uint32", "int64", "uint64"};
-    if (type->kind == NC_COMPOUND || type->kind == NC_OPAQUE) oz_type_spell(t, type);
-    else if (type->base == NC_CHAR) spell_bytes(t, "null_terminated_bytes", 1);
-    else text_quote(t, names[type->base - NC_BYTE], strlen(names[type->base - NC_BYTE]));
-}
-
-/* A field with a shape: as `shaped_dtype` makes it. */
-static void spell_shaped(text *t, const oz_field *field) {
-    if (field->count > MOST_SHAPED) return spell_bytes(t, "raw_bytes", field->count * field->type->size);
-    text_put(t, "{\"name\":\"structured\",\"configuration\":{\"fields\":[");
-    for (size_t i = 0; i < field->count; i++) {
-        text_comma(t);
-        put_number(t, "[\"%lld\",", (long long)i);
-        spell_value(t, field->type);
-        text_put(t, "]");
-    }
-    text_put(t, "]}}");
-}
-
-void oz_type_spell(text *t, const oz_type *type) {
-    if (type->kind == NC_OPAQUE) return spell_bytes(t, "raw_bytes", type->size);
-    text_put(t, "{\"name\":\"structured\",\"configuration\":{\"fields\":[");
-    for (int i = 0; i < type->fields.count; i++) {
-        const oz_field *field = type->fields.items[i];
-        text_comma(t);
-        text_put(t, "[");
-        text_quote(t, field->name, strlen(field->name));
-        text_put(t, ",");
-        if (field->rank) spell_shaped(t, field);
-        else spell_value(t, field->type);
-        text_put(t, "]");
-    }
-    text_put(t, "]}}");
-}
-
 static ozarr_status opaque_dtype(size_t size, ozarr_dtype **dtype) {
     char name[32];
     snprintf(name, sizeof name, "|V%zu", size);
@@ -342,7 +292,7 @@ static ozarr_status value_dtype(const oz_type *type, int format, ozarr_dtype **d
 /* Format 3 has no fields with shapes: a short one is a struct of its elements, a long one raw bytes, which are the same bytes. */
 static ozarr_status shaped_dtype(const oz_field *field, const ozarr_dtype *of, ozarr_dtype **dtype) {
     size_t size = field->type->size;
-    if (field->count > MOST_SHAPED) return opaque_dtype(field->count * size, dtype);
+    if (field->count > OZ_MOST_SHAPED) return opaque_dtype(field->count * size, dtype);
     ozarr_status status = ozarr_dtype_struct(field->count * size, dtype);
     for (size_t i = 0; i < field->count && !status; i++) {
         char name[24];

@@ -24,8 +24,11 @@ void oz_flags_write(text *t, const oz_var *var);
 void oz_user_value_write(text *t, const oz_file *file, const oz_type *type, const void *value);
 int oz_user_value_read(const oz_file *file, const oz_type *type, const json *source, void *value);
 
-/* Adds a compound or opaque type in the spelling of format 3 that zarr-python reads from 3.0 on, as ozarr and TensorStore do. */
-void oz_type_spell(text *t, const oz_type *type);
+/* The elements that a field with a shape has at most where it is stored as a struct of them. */
+enum { OZ_MOST_SHAPED = 64 };
+
+/* Writes `*document` of an array of records anew, in the spelling of format 3 that zarr-python reads from 3.0 on, as ozarr and TensorStore do. */
+int oz_var_respell(const oz_var *var, char **document);
 
 /* Makes the type by which ozarr moves values of a compound or an opaque type, in memory as the program has them. */
 ozarr_status oz_type_dtype(const oz_type *type, int format, ozarr_dtype **dtype);

@@ -1788,6 +1788,62 @@ static void begun_definitions(void) {
     SHOW(nc_close(file));
 }
 
+/* Records, bytes and lists with a fill value and without, of a new file and of one that is opened again, are what they were; a fill value may be taken away. */
+static void types_of_older_files(void) {
+    enum { KINDS = 3 };
+    const struct {
+        int n;
+        double d;
+    } pairs[2] = {{-9, -9.5}, {4, 1.5}};
+    short numbers[] = {-99, -98, 3, 4};
+    nc_vlen_t lists[2] = {{2, numbers}, {1, numbers + 2}}, back_lists[3];
+    const void *values[KINDS][2] = {{&pairs[0], &pairs[1]}, {"fill", "some"}, {&lists[0], &lists[1]}};
+    int dim, types[KINDS], var, none;
+    char back[3 * sizeof *pairs];
+    create(NC_NETCDF4);
+    SHOW(nc_def_dim(file, "x", 3, &dim));
+    SHOW(nc_def_compound(file, sizeof *pairs, "pair", &types[0]));
+    SHOW(nc_insert_compound(file, types[0], "n", 0, NC_INT));
+    SHOW(nc_insert_compound(file, types[0], "d", 8, NC_DOUBLE));
+    SHOW(nc_def_opaque(file, 4, "bytes", &types[1]));
+    SHOW(nc_def_vlen(file, "list", NC_SHORT, &types[2]));
+    for (int v = 0; v < 4 * KINDS; v++) {
+        char name[] = {'v', (char)('a' + v), 0};
+        if (v == 2 * KINDS) {
+            SHOW(nc_close(file));
+            open(NC_WRITE);
+        }
+        SHOW(nc_def_var(file, name, types[v % KINDS], 1, &dim, &var));
+        if (v / KINDS % 2) SHOW(nc_def_var_fill(file, var, NC_FILL, values[v % KINDS][0]));
+        SHOW(nc_put_var1(file, var, &(size_t){1}, values[v % KINDS][1]));
+    }
+    for (int again = 0; again < 3; again++) {
+        for (int v = 0; v < 4 * KINDS; v++) {
+            SHOW(nc_inq_varnatts(file, v, &none));
+            printf("%d\n", none);
+            if (v / KINDS % 2 && v % KINDS < 2 && (v != 4 || again < 2)) {
+                SHOW(nc_inq_var_fill(file, v, &none, back));
+                printf("%d %d\n", none, memcmp(back, values[v % KINDS][0], 4));
+                SHOW(nc_get_att(file, v, "_FillValue", back));
+            }
+            SHOW(nc_get_var(file, v, v % KINDS == 2 ? (void *)back_lists : back));
+            for (int i = 0; i < 3; i++) {
+                if (v % KINDS == 0) printf("(%d %g) ", ((int *)back)[4 * i], ((double *)back)[2 * i + 1]);
+                else if (v % KINDS == 1) printf("%.4s ", back[4 * i] ? back + 4 * i : "none");
+                else printf("%zu:%d ", back_lists[i].len, back_lists[i].len ? *(short *)back_lists[i].p : 0);
+            }
+            putchar('\n');
+        }
+        SHOW(nc_close(file));
+        open(again ? NC_NOWRITE : NC_WRITE);
+        if (!again) SHOW(nc_del_att(file, 4, "_FillValue"));
+        if (!again) SHOW(nc_put_att_text(file, 3, "units", 1, "m"));
+        if (again == 1) SHOW(nc_inq_attid(file, 4, "_FillValue", &none));
+        if (again == 1) SHOW(nc_inq_attid(file, 10, "_FillValue", &none));
+    }
+    SHOW(nc_close(file));
+}
+
 static const struct {
     const char *name;
     void (*run)(void);
@@ -1799,7 +1855,7 @@ static const struct {
     {"appending", appending}, {"grown_below", grown_below}, {"hidden_dimensions", hidden_dimensions},
     {"filled_lists", filled_lists}, {"types_of_groups", types_of_groups}, {"padded_types", padded_types}, {"types_without_members", types_without_members}, {"types_in_circles", types_in_circles}, {"late_fill_values", late_fill_values}, {"late_fill_values_classic", late_fill_values_classic},
     {"renamed_fill_values", renamed_fill_values}, {"rounding_taken_back", rounding_taken_back}, {"long_fill_value", long_fill_value}, {"longer_attributes", longer_attributes},
-    {"begun_definitions", begun_definitions}};
+    {"begun_definitions", begun_definitions}, {"types_of_older_files", types_of_older_files}};
 
 int main(int argc, char **argv) {
     for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {

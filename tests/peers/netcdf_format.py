@@ -687,7 +687,7 @@ def calls(build):
     check("the calls of netcdf_calls.c compile", code == 0, err[-500:])
     for name in run(["./calls"], build)[1].split():
         # NCZarr's keys of format 2 say dimensions by their names alone, and have no lists and structs.
-        versions = ["3"] if name in ("hidden_dimensions", "filled_lists", "types_of_groups", "padded_types", "types_without_members", "types_in_circles") else ["3", "2", "3,level=19", "3,level=-5", "2,level=19"] if name == "shuffled_levels" else ["3", "2"]
+        versions = ["3"] if name in ("hidden_dimensions", "filled_lists", "types_of_groups", "padded_types", "types_without_members", "types_in_circles", "types_of_older_files") else ["3", "2", "3,level=19", "3,level=-5", "2,level=19"] if name == "shuffled_levels" else ["3", "2"]
         wanted = run(["./calls", f"calls_{name}.nc", name], build, **PRELOAD)[:2]
         for version in versions:
             found = run(["./calls", f"calls_{name}{version}.zarr", name], build, **PRELOAD, OZARR_NETCDF_SPEC=f"format={version}")[:2]
@@ -697,6 +697,9 @@ def calls(build):
         with warnings.catch_warnings(), xr.open_dataset(build / f"calls_null_strings{version}.zarr", engine="zarr") as data:
             warnings.simplefilter("error")
             check(f"xarray reads a fill value that is NULL in format {version}", data["none"].values[3] == "a", data["none"].values)
+    warnings.simplefilter("ignore")
+    older = dict(zarr.open_group(build / "calls_types_of_older_files3.zarr", mode="r").arrays())
+    check("zarr-python reads types that were defined in an older file", len(older) == 12 and all(a[1]["n"] == 4 for n, a in older.items() if a.dtype.names), older)
 
 
 TWO_WRITERS = """
