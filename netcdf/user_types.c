@@ -233,11 +233,14 @@ void oz_user_value_write(text *t, const oz_file *file, const oz_type *type, cons
 static void read_number(nc_type type, const json *source, void *value) {
     if (source->kind != JSON_INTEGER && source->kind != JSON_NUMBER) return;
     double real = strtod(source->text, NULL);
+    /* As a double the largest one, written with the digits that a float has, is larger than it is. */
+    float single = strtof(source->text, NULL);
     unsigned long long large = strtoull(source->text, NULL, 10);
     long long number = source->text[0] == '-' ? strtoll(source->text, NULL, 10) : (long long)large;
     if (type == NC_CHAR) *(char *)value = (char)number;
     else if (type == NC_UINT64) memcpy(value, &large, sizeof large);
-    else if (type == NC_FLOAT || type == NC_DOUBLE) oz_convert(&real, NC_DOUBLE, value, type, 1);
+    else if (type == NC_FLOAT) memcpy(value, &single, sizeof single);
+    else if (type == NC_DOUBLE) memcpy(value, &real, sizeof real);
     else oz_convert(&number, NC_INT64, value, type, 1);
 }
 

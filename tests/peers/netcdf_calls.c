@@ -3,10 +3,12 @@
  *
  *   netcdf_calls PATH NAME     one of the cases in the table at the end; without NAME their names */
 #include <errno.h>
+#include <float.h>
 #include <netcdf.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -1844,6 +1846,40 @@ static void types_of_older_files(void) {
     SHOW(nc_close(file));
 }
 
+/* The largest numbers of a type in values of types that a program defined. */
+static void largest_numbers(void) {
+    typedef struct {
+        float f[2];
+        double d[2];
+    } both;
+    const both given = {{FLT_MAX, -FLT_MAX}, {DBL_MAX, -DBL_MAX}};
+    float numbers[] = {-FLT_MAX, FLT_MAX, FLT_MIN, 0.1f};
+    const nc_vlen_t list = {4, numbers};
+    both back[2];
+    int type, lists, var, none;
+    create(NC_NETCDF4);
+    SHOW(nc_def_compound(file, sizeof(both), "both", &type));
+    SHOW(nc_insert_array_compound(file, type, "f", 0, NC_FLOAT, 1, (int[]){2}));
+    SHOW(nc_insert_array_compound(file, type, "d", offsetof(both, d), NC_DOUBLE, 1, (int[]){2}));
+    SHOW(nc_def_vlen(file, "list", NC_FLOAT, &lists));
+    SHOW(nc_def_var(file, "v", type, 0, NULL, &var));
+    SHOW(nc_def_var_fill(file, var, NC_FILL, &given));
+    SHOW(nc_put_att(file, NC_GLOBAL, "both", type, 1, &given));
+    SHOW(nc_put_att(file, NC_GLOBAL, "list", lists, 1, &list));
+    for (int again = 0; again < 2; again++) {
+        nc_vlen_t read = {0};
+        SHOW(nc_get_att(file, NC_GLOBAL, "both", &back[0]));
+        SHOW(nc_inq_var_fill(file, var, &none, &back[1]));
+        for (int i = 0; i < 2; i++) printf("%.9g %.9g %.17g %.17g\n", back[i].f[0], back[i].f[1], back[i].d[0], back[i].d[1]);
+        SHOW(nc_get_att(file, NC_GLOBAL, "list", &read));
+        for (size_t i = 0; i < read.len; i++) printf("%.9g%s", ((float *)read.p)[i], i + 1 < read.len ? " " : "\n");
+        SHOW(nc_free_vlen(&read));
+        SHOW(nc_close(file));
+        open(NC_NOWRITE);
+    }
+    SHOW(nc_close(file));
+}
+
 static const struct {
     const char *name;
     void (*run)(void);
@@ -1855,7 +1891,7 @@ static const struct {
     {"appending", appending}, {"grown_below", grown_below}, {"hidden_dimensions", hidden_dimensions},
     {"filled_lists", filled_lists}, {"types_of_groups", types_of_groups}, {"padded_types", padded_types}, {"types_without_members", types_without_members}, {"types_in_circles", types_in_circles}, {"late_fill_values", late_fill_values}, {"late_fill_values_classic", late_fill_values_classic},
     {"renamed_fill_values", renamed_fill_values}, {"rounding_taken_back", rounding_taken_back}, {"long_fill_value", long_fill_value}, {"longer_attributes", longer_attributes},
-    {"begun_definitions", begun_definitions}, {"types_of_older_files", types_of_older_files}};
+    {"begun_definitions", begun_definitions}, {"types_of_older_files", types_of_older_files}, {"largest_numbers", largest_numbers}};
 
 int main(int argc, char **argv) {
     for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
