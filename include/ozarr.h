@@ -1518,6 +1518,7 @@ OZARR_CHECKED ozarr_status ozarr_node_get(const ozarr_node *node, const char *ke
  *
  * Errors: `OZARR_ERR_NOT_FOUND` if the node is gone, or the checkpoint in whose group it was opened, be
  * another one in its place or not; `OZARR_ERR_NODE_KIND` if it became one of the other kind;
+ * `OZARR_ERR_STATE` if it became an array of another number of dimensions, which is to be opened again;
  * `OZARR_ERR_ARGUMENT` for an export of another node; those of documents and stores.
  *
  * @param[in] data may be NULL
