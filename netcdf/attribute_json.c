@@ -290,9 +290,14 @@ static void write_att(text *t, const oz_file *file, const oz_att *att, const oz_
     if (list) text_put(t, "]");
 }
 
-/* Whether the array's own fill value says it, with our record: always in format 2, and for text in format 3, where xarray reads no such attribute. */
-static bool in_array(const oz_att *att, const oz_var *var, int format) {
-    if (!var || var->fill_apart || strcmp(att->name, OZ_FILL_VALUE) != 0) return false;
+bool oz_fill_is_recorded(const oz_att *att, const oz_var *var) {
+    return is_fill(att, var) && (var->form == OZ_RECORDS || var->form == OZ_LISTS) && att->type == var->type && att->len == 1;
+}
+
+/* Whether our record says it, with the array's own fill value: always in format 2, and in format 3 where xarray reads no such attribute. */
+static bool in_record(const oz_att *att, const oz_var *var, int format) {
+    if (oz_fill_is_recorded(att, var)) return true;
+    if (!is_fill(att, var) || var->fill_apart) return false;
     return format == 2 || var->form == OZ_CHARS || var->form == OZ_STRINGS;
 }
 
@@ -317,7 +322,7 @@ void oz_atts_write(text *t, const oz_file *file, const oz_list *atts, const oz_v
         const oz_att *att = atts->items[i];
         bool ours = !known || att->changed;
         const json *kept = ours ? NULL : json_member(stored->object, att->name);
-        if (in_array(att, var, format)) continue;
+        if (in_record(att, var, format)) continue;
         if (kept) oz_stored_copy(t, stored, kept);
         if (ours) text_member(t, att->name), write_att(t, file, att, var);
     }

@@ -36,6 +36,9 @@ int oz_var_read_stored(const oz_var *var, oz_stored *stored);
  * xarray has it: in format 2 no attribute, but the fill value. */
 void oz_atts_write(text *t, const oz_file *file, const oz_list *atts, const oz_var *var, int format, const oz_stored *stored);
 
+/* Whether the value of an attribute `_FillValue` is in our record: of compound, opaque and vlen types, for which xarray reads no such attribute. */
+bool oz_fill_is_recorded(const oz_att *att, const oz_var *var);
+
 /* Adds a member as the store has it. */
 void oz_stored_copy(text *t, const oz_stored *stored, const json *member);
 

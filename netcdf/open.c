@@ -263,6 +263,13 @@ static char *fill_text(const ozarr_array *array) {
     return text;
 }
 
+/* The fill value of a type that a program defined, where the record says it. */
+static int read_recorded_fill(oz_var *var, const json *says) {
+    if (!says || says->kind == JSON_BOOL) return NC_NOERR;
+    int status = oz_user_value_read(var->group->file, var->info, says, var->fill);
+    return status ? status : show_fill(var);
+}
+
 /* The fill value. `recorded`: our record tells of the variable's group; `says`: what it says of the attribute, may be NULL. */
 static int read_fill(oz_var *var, bool recorded, const json *says) {
     bool defined = false, is_null = says && says->kind == JSON_NULL, stated = is_null || (says && says->kind == JSON_BOOL && says->text[0] == 't');
@@ -279,7 +286,7 @@ static int read_fill(oz_var *var, bool recorded, const json *says) {
         if (!text) return NC_ENOMEM;
         return shows_fill(var, recorded, stated, !*text) ? show_fill(var) : NC_NOERR;
     }
-    if (var->form == OZ_LISTS || var->form == OZ_RECORDS) return NC_NOERR;
+    if (var->form == OZ_LISTS || var->form == OZ_RECORDS) return read_recorded_fill(var, says);
     ozarr_type stored = OZARR_AS_STORED;
     size_t size = var->info->size, stored_size = 0;
     if (ozarr_array_type(var->array, &stored) || ozarr_array_item_size(var->array, &stored_size)) return NC_EIO;

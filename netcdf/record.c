@@ -11,10 +11,18 @@
 /* What a program asked for as its file's format, in the order of netCDF's numbers. */
 static const char *const FORMATS[] = {",\"format\":\"classic\"", ",\"format\":\"64-bit offset\"", "", ",\"format\":\"netCDF-4 classic model\"", ",\"format\":\"cdf5\""};
 
-/* What our record says of a variable's attribute `_FillValue`: that it is the array's fill value, or a string that is NULL, which Zarr does not have. */
-static const char *fill_record(const oz_att *fill) {
+/* Says of a variable's attribute `_FillValue` that it is the array's fill value, or a string that is NULL, which Zarr does not have; or its value. `told` is
+ * what the store's record says (or NULL), which others may have changed. */
+static void write_fill(text *t, const oz_var *var, const oz_stored *stored, const json *told) {
+    const oz_att *fill = oz_list_find(&var->atts, OZ_FILL_VALUE);
+    /* Older versions had the value as an attribute of the array. */
+    bool recorded = (var->form == OZ_RECORDS || var->form == OZ_LISTS) && told && told->kind != JSON_BOOL;
+    if (recorded && (fill ? !fill->changed : oz_list_index(&var->gone, OZ_FILL_VALUE) < 0)) return oz_stored_copy(t, stored, told);
+    if (!fill) return;
+    text_member(t, "fill");
+    if (oz_fill_is_recorded(fill, var)) return oz_user_value_write(t, var->group->file, var->info, fill->values);
     bool is_null = fill->type == NC_STRING && fill->len == 1 && !*(char *const *)fill->values;
-    return is_null ? "null" : "true";
+    text_put(t, is_null ? "null" : "true");
 }
 
 /* Says how many groups above a variable each of its dimensions is, where another one of the same name hides one of them. */
@@ -43,14 +51,14 @@ static void write_dim(text *t, const oz_dim *dim) {
 
 /* What the record says of a variable; `stored` is the record that is in the store. */
 static void write_var(text *t, oz_var *var, const oz_stored *stored) {
-    const oz_stored types = {json_member(json_member(json_member(stored->object, "variables"), var->name), "types"), stored->source, &var->gone};
+    const json *there = json_member(json_member(stored->object, "variables"), var->name);
+    const oz_stored types = {json_member(there, "types"), stored->source, &var->gone};
     text_member(t, var->name);
     text_put(t, "{");
     if (var->no_fill) text_put(t, "\"no_fill\":true");
     if (!oz_var_may_grow(var) && !oz_var_is_contiguous(var)) text_member(t, "chunked"), text_put(t, "true");
     if (var->compact) text_member(t, "compact"), text_put(t, "true");
-    const oz_att *fill = oz_list_find(&var->atts, OZ_FILL_VALUE);
-    if (fill) text_member(t, "fill"), text_put(t, fill_record(fill));
+    write_fill(t, var, stored, json_member(there, "fill"));
     if (var->info->kind) text_member(t, "type"), oz_type_reference(t, var->info);
     if (oz_has_flags(var)) text_member(t, "flags"), text_put(t, "true");
     oz_types_write(t, "types", &var->atts, var, &types);

@@ -700,6 +700,8 @@ def calls(build):
     warnings.simplefilter("ignore")
     older = dict(zarr.open_group(build / "calls_types_of_older_files3.zarr", mode="r").arrays())
     check("zarr-python reads types that were defined in an older file", len(older) == 12 and all(a[1]["n"] == 4 for n, a in older.items() if a.dtype.names), older)
+    code, out, err = run([sys.executable, "-c", "import sys, xarray; print(len(xarray.open_zarr(sys.argv[1]).load()))", "calls_types_of_older_files3.zarr"], build)
+    check("xarray opens a file with fill values of compound, opaque and vlen types", code == 0 and out == "12\n", err[-300:])
 
 
 TWO_WRITERS = """
