@@ -21,6 +21,9 @@ int oz_def_var_fill(int ncid, int varid, int no_fill, const void *fill) {
     if (status) return status;
     if (no_fill && (var->type == NC_STRING || var->form == OZ_LISTS)) return NC_EINVAL;
     var->no_fill = no_fill;
+    /* Where it is filled again after all, that is by the usual value. */
+    if (no_fill) memset(var->fill, 0, var->info->size);
+    if (no_fill && var->form != OZ_RECORDS) oz_default_fill(var->info->base, var->fill);
     if (!fill || no_fill) {
         int deleted = no_fill ? oz_del_att(ncid, varid, OZ_FILL_VALUE) : NC_NOERR;
         return deleted == NC_ENOTATT ? NC_NOERR : deleted;

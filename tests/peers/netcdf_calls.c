@@ -1880,6 +1880,36 @@ static void largest_numbers(void) {
     SHOW(nc_close(file));
 }
 
+/* A fill value that is taken back leaves the usual one. */
+static void fill_values_taken_back(void) {
+    const int types[] = {NC_INT, NC_FLOAT, NC_CHAR, NC_UINT64};
+    int dim, vars[4], none;
+    double values[3];
+    char fill[9] = "", text[4];
+    create(NC_NETCDF4);
+    SHOW(nc_def_dim(file, "x", 3, &dim));
+    for (int v = 0; v < 4; v++) {
+        SHOW(nc_def_var(file, (char[]){(char)('a' + v), 0}, types[v], 1, &dim, &vars[v]));
+        SHOW(nc_def_var_fill(file, vars[v], NC_FILL, &(unsigned long long){0x4141414141414141}));
+        SHOW(nc_def_var_fill(file, vars[v], NC_NOFILL, NULL));
+        SHOW(nc_def_var_fill(file, vars[v], NC_FILL, NULL));
+        SHOW(nc_inq_var_fill(file, vars[v], &none, fill));
+        hex("fill", fill);
+        if (types[v] != NC_CHAR) SHOW(nc_put_var1_int(file, vars[v], &(size_t){1}, &(int){7}));
+    }
+    for (int again = 0; again < 2; again++) {
+        for (int v = 0; v < 4; v++) {
+            if (types[v] == NC_CHAR) SHOW(nc_get_var_text(file, vars[v], text));
+            else SHOW(nc_get_var_double(file, vars[v], values));
+            if (types[v] == NC_CHAR) printf("%d\n", text[0]);
+            else printf("%g %g\n", values[0], values[1]);
+        }
+        SHOW(nc_close(file));
+        open(NC_NOWRITE);
+    }
+    SHOW(nc_close(file));
+}
+
 static const struct {
     const char *name;
     void (*run)(void);
@@ -1891,7 +1921,8 @@ static const struct {
     {"appending", appending}, {"grown_below", grown_below}, {"hidden_dimensions", hidden_dimensions},
     {"filled_lists", filled_lists}, {"types_of_groups", types_of_groups}, {"padded_types", padded_types}, {"types_without_members", types_without_members}, {"types_in_circles", types_in_circles}, {"late_fill_values", late_fill_values}, {"late_fill_values_classic", late_fill_values_classic},
     {"renamed_fill_values", renamed_fill_values}, {"rounding_taken_back", rounding_taken_back}, {"long_fill_value", long_fill_value}, {"longer_attributes", longer_attributes},
-    {"begun_definitions", begun_definitions}, {"types_of_older_files", types_of_older_files}, {"largest_numbers", largest_numbers}};
+    {"begun_definitions", begun_definitions}, {"types_of_older_files", types_of_older_files}, {"largest_numbers", largest_numbers},
+    {"fill_values_taken_back", fill_values_taken_back}};
 
 int main(int argc, char **argv) {
     for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
