@@ -85,6 +85,16 @@ static bool contains(const oz_type *type, const oz_type *other) {
     return found;
 }
 
+/* Whether a field of that many bytes would overlap one that the type has. */
+static bool overlaps(const oz_type *type, size_t offset, size_t size) {
+    bool any = false;
+    for (int i = 0; i < type->fields.count; i++) {
+        const oz_field *field = type->fields.items[i];
+        any = any || (offset < field->offset + field->count * field->type->size && field->offset < offset + size);
+    }
+    return any;
+}
+
 /* Has the record of a type's group stored: nc_sync has left out a type that had no members. */
 static void touch(oz_type *type) { type->group->file->dirty = type->group->dirty = true; }
 
@@ -105,7 +115,7 @@ int oz_insert_array_compound(int ncid, nc_type id, const char *name, size_t offs
         if (shape[d] < 1 || count > INT32_MAX / (size_t)shape[d]) return NC_EINVAL;
         count *= (size_t)shape[d];
     }
-    if (offset > type->size || count * of->size > type->size - offset) return NC_EINVAL;
+    if (offset > type->size || count * of->size > type->size - offset || overlaps(type, offset, count * of->size)) return NC_EINVAL;
     oz_field *field = oz_field_new(type, name);
     if (!field) return NC_ENOMEM;
     field->type = of;
