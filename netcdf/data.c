@@ -109,8 +109,6 @@ static int move_values(oz_var *var, const ozarr_array *array, const box *b, void
     if (!b->steps && !b->together && var->form == OZ_NUMBERS)
         return moved(var, write ? ozarr_array_write_region(array, b->start, b->shape, stored_type(var), values, size)
                                 : ozarr_array_read_region(array, b->start, b->shape, stored_type(var), values, size));
-    /* Without it they would be moved as the array has them, without the room between the fields. */
-    if (var->form == OZ_RECORDS && !var->dtype) return NC_EINTERNAL;
     ozarr_region region = region_of(b);
     ozarr_memory memory = OZARR_MEMORY_INIT;
     memory.data = values;
@@ -214,6 +212,8 @@ static int prepare(oz_var *var, box *b, int64_t *ends, int status, bool write, o
     if (!collective && (status || !b->count)) return status;
     int opened = collective ? oz_to_data(var->group->file) : NC_NOERR;
     if (!opened) opened = oz_var_data(var, write ? b->ends : NULL, array);
+    /* Without it they would be moved as the array has them, without the room between the fields. */
+    if (!opened && var->form == OZ_RECORDS && !var->dtype) opened = NC_EINTERNAL;
     if (!collective) return opened;
     if (b->steps || !var->rank || var->scalar_of_one || var->form == OZ_STRINGS || var->form == OZ_LISTS) how = OZ_ALONE;
     if (opened) how = OZ_BROKEN;
