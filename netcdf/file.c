@@ -207,7 +207,7 @@ static int store_elements(oz_file *file) {
     int status = oz_elements_flush(file);
     if (file->stale || file->doubtful || oz_lengths_differ(file)) oz_lock(file);
     status = oz_lengths_store(file, status);
-    if (!status && (file->stored || !file->created)) status = oz_consolidate(file);
+    if (!status && !file->hidden) status = oz_consolidate(file);
     return oz_agree(file->ranks, status);
 }
 
@@ -217,7 +217,9 @@ static void unlock(oz_file *file) {
 
 /* Stores all: the elements even where a definition cannot be stored, which can neither be taken back nor mended. */
 static int store_all(oz_file *file) {
-    int defined = oz_agree(file->ranks, oz_hierarchy_store(file)), status = store_elements(file);
+    int defined = oz_agree(file->ranks, oz_hierarchy_store(file));
+    if (defined) (void)oz_hierarchy_show(file);
+    int status = store_elements(file);
     return defined ? defined : status;
 }
 

@@ -159,8 +159,7 @@ static void all_opened(const oz_file *file) {
         for (int k = 0; k < file->groups[i]->vars.count; k++) ((oz_var *)file->groups[i]->vars.items[k])->unopened = false;
 }
 
-/* Shows a new file to others, once all that was defined is stored. */
-static int show(oz_file *file) {
+int oz_hierarchy_show(oz_file *file) {
     int status = file->hidden ? oz_error(ozarr_node_flush(ozarr_group_node(file->groups[0]->handle))) : NC_NOERR;
     if (!status) file->hidden = false;
     return status;
@@ -255,7 +254,7 @@ int oz_hierarchy_store(oz_file *file) {
     if (wait) status = oz_agree(file->ranks, status || oz_stores(file) ? status : open_made(file));
     if (wait && !status) all_opened(file);
     if (!status && file->dirty) file->stored = file->stale = true;
-    if (!status) status = show(file);
+    if (!status) status = oz_hierarchy_show(file);
     for (int i = 0; i < file->type_count && !status; i++) file->types[i]->complete = oz_type_has_members(file->types[i]);
     if (!status) file->dirty = false;
     return status;

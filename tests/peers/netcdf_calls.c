@@ -1910,6 +1910,34 @@ static void fill_values_taken_back(void) {
     SHOW(nc_close(file));
 }
 
+/* A variable of a new file that cannot be stored, on Zarr for the length of its document, costs no other definition. */
+static void unstored_definitions(void) {
+    enum { LONG = 5000 };
+    bool zarr = strstr(path, ".zarr") != NULL;
+    char text[LONG];
+    int dim, var, group;
+    memset(text, 't', sizeof text);
+    for (int by_sync = 0; by_sync < 2; by_sync++) {
+        create(NC_NETCDF4);
+        SHOW(nc_def_dim(file, "x", 3, &dim));
+        SHOW(nc_def_grp(file, "g", &group));
+        if (zarr && (nc_def_var(file, "bad", NC_INT, 1, &dim, &var) || nc_put_att_text(file, var, "text", LONG, text))) exit(1);
+        SHOW(nc_def_var(file, "v", NC_INT, 1, &dim, &var));
+        SHOW(nc_put_att_int(file, var, "n", NC_SHORT, 1, &dim));
+        SHOW(nc_def_var(group, "w", NC_INT, 1, &dim, &var));
+        if (by_sync) FAILS_ON_FULL_DISK(nc_sync(file));
+        if (by_sync && zarr && nc_open(path, NC_NOWRITE, &group)) puts("nc_sync has shown nothing");
+        if (by_sync && zarr) SHOW(nc_close(group) && 0);
+        else if (by_sync) puts("nc_close(group) && 0: 0");
+        FAILS_ON_FULL_DISK(nc_close(file));
+        if (!zarr && nc_close(file)) exit(1);
+        open(NC_NOWRITE);
+        show_all(file);
+        show_kind(file, "v");
+        SHOW(nc_close(file));
+    }
+}
+
 /* Fields do not overlap: on Zarr that is refused at once, by nc_enddef on HDF5. Those that touch each other are right. */
 static void overlapping_fields(void) {
     static const struct {
@@ -1949,7 +1977,7 @@ static const struct {
     {"filled_lists", filled_lists}, {"types_of_groups", types_of_groups}, {"padded_types", padded_types}, {"types_without_members", types_without_members}, {"types_in_circles", types_in_circles}, {"late_fill_values", late_fill_values}, {"late_fill_values_classic", late_fill_values_classic},
     {"renamed_fill_values", renamed_fill_values}, {"rounding_taken_back", rounding_taken_back}, {"long_fill_value", long_fill_value}, {"longer_attributes", longer_attributes},
     {"begun_definitions", begun_definitions}, {"types_of_older_files", types_of_older_files}, {"largest_numbers", largest_numbers},
-    {"fill_values_taken_back", fill_values_taken_back}, {"overlapping_fields", overlapping_fields}};
+    {"fill_values_taken_back", fill_values_taken_back}, {"overlapping_fields", overlapping_fields}, {"unstored_definitions", unstored_definitions}};
 
 int main(int argc, char **argv) {
     for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
