@@ -1835,6 +1835,7 @@ static void types_of_older_files(void) {
                 else printf("%zu:%d ", back_lists[i].len, back_lists[i].len ? *(short *)back_lists[i].p : 0);
             }
             putchar('\n');
+            if (v % KINDS == 2) SHOW(nc_free_vlens(3, back_lists));
         }
         SHOW(nc_close(file));
         open(again ? NC_NOWRITE : NC_WRITE);
