@@ -57,18 +57,16 @@ class Shards:
 
     def needed(self, item, engine):
         """The inner chunks of which an item has elements, counted in the shard; None where these are so many, or the shard is so small, that all is fetched."""
-        if engine.nbytes <= SMALL:
+        if engine.nbytes <= SMALL or not (item.box or item.outer or item.points):
             return None
-        lists = item.lists if not item.box else [first + by * np.arange(count) for first, count, by in zip(item.start, item.count, item.step)]
-        inside = [(values - i * n) // inner for values, i, n, inner in zip(lists, item.index, engine.chunk, self.chunk)]
-        if not item.box and not item.outer:
-            found = np.unique(np.stack(inside, axis=1), axis=0)
-        else:
-            each = [np.unique(values) for values in inside]
-            if 2 * math.prod(len(values) for values in each) > math.prod(self.counts):
+        if item.box or item.outer:
+            each = [blocks_of(entry, inner, count) for entry, inner, count in zip(item.inside, self.chunk, self.counts)]
+            if 2 * math.prod(map(len, each)) > math.prod(self.counts):
                 return None
-            found = np.stack([values.ravel() for values in np.meshgrid(*each, indexing="ij")], axis=1)
-        return found if 2 * len(found) <= math.prod(self.counts) else None
+            return np.stack([values.ravel() for values in np.meshgrid(*each, indexing="ij")], axis=1)
+        hit = np.zeros(self.counts, bool)
+        hit[tuple(np.ravel(entry) // inner for entry, inner in zip(item.given, self.chunk))] = True
+        return np.argwhere(hit) if 2 * np.count_nonzero(hit) <= hit.size else None
 
     async def fetch(self, item, needed, gate):
         """The stored ones of the needed inner chunks: for each its index in the array, and its bytes; None where no shard is stored.
@@ -97,6 +95,24 @@ class Shards:
                 for part, wanted, (a, b) in zip(data, ranges, runs) for k in range(a, b)]
 
 
+def blocks_of(entry, length, count):
+    """In which of `count` blocks of a length the indices of a range, or of a list, are: of a range without a look at each index."""
+    if isinstance(entry, range) and 0 < entry.step <= length:
+        return np.arange(entry[0] // length, entry[-1] // length + 1) if entry else np.arange(0)
+    hit = np.zeros(count, bool)
+    hit[(np.arange(entry.start, entry.stop, entry.step) if isinstance(entry, range) else np.ravel(entry)) // length] = True
+    return np.flatnonzero(hit)
+
+
+def run_of(entry, n):
+    """The range that a slice of n, or a list without a gap, is; None for other lists."""
+    if isinstance(entry, slice):
+        return range(n)[entry]
+    flat = np.ravel(entry)
+    low, high = int(flat.min()), int(flat.max())
+    return range(low, high + 1) if high - low + 1 == len(flat) and (flat[1:] > flat[:-1]).all() else None
+
+
 class Item:
     """One chunk of a call: where it is, and which of its elements are asked for."""
 
@@ -109,14 +125,14 @@ class Item:
         self.box = all(isinstance(entry, (slice, int, np.integer)) for entry in selection) and len(selection) == len(engine.chunk)
         if not self.box:
             return self.around(selection, engine)
-        self.start, self.count, self.step, self.dropped = [], [], [], set()
+        self.start, self.count, self.step, self.inside, self.dropped = [], [], [], [], set()
         for dim, (entry, i, n) in enumerate(zip(selection, self.index, engine.chunk)):
             if isinstance(entry, slice):
-                first, stop, by = entry.indices(n)
-                self.start.append(i * n + first), self.count.append(len(range(first, stop, by))), self.step.append(by)
+                span = range(*entry.indices(n))
             else:
-                self.start.append(i * n + int(entry)), self.count.append(1), self.step.append(1)
+                span = range(int(entry), int(entry) + 1)
                 self.dropped.add(dim)
+            self.start.append(i * n + span.start), self.count.append(len(span)), self.step.append(span.step), self.inside.append(span)
 
     def around(self, selection, engine):
         """The box around lists of indices, and the lists counted in it."""
@@ -124,8 +140,9 @@ class Item:
             raise Unsupported(f"the selection {selection}")
         if any(np.size(entry) == 0 for entry in selection):
             raise Unsupported("a list of no indices")
-        spans = [range(n)[entry] if isinstance(entry, slice) else range(int(np.min(entry)), int(np.max(entry)) + 1)
-                 for entry, n in zip(selection, engine.chunk)]
+        runs = [run_of(entry, n) for entry, n in zip(selection, engine.chunk)]
+        self.inside = [entry if run is None else run for entry, run in zip(selection, runs)]
+        spans = [range(int(np.min(entry)), int(np.max(entry)) + 1) if run is None else run for entry, run in zip(selection, runs)]
         self.start = [i * n + (span[0] if span else 0) for i, n, span in zip(self.index, engine.chunk, spans)]
         self.count, self.step, self.dropped = [len(span) for span in spans], [span.step for span in spans], set()
         self.given, self.chunk = selection, engine.chunk

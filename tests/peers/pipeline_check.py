@@ -134,6 +134,36 @@ def bounded(where):
                 raise AssertionError("a torn shard was read")
 
 
+def wide(where):
+    """What the pipeline takes of memory, beside what zarr-python gives it, is bound by what is returned, not by how many elements a dimension has."""
+    import ozarr._pipeline as module
+    inner, peaks = module.OzarrCodecPipeline.read, []
+
+    async def measured(self, batch_info, out, drop_axes=()):
+        batch_info = list(batch_info)
+        tracemalloc.start()
+        try:
+            return await inner(self, batch_info, out, drop_axes)
+        finally:
+            peaks.append(tracemalloc.get_traced_memory()[1] >> 20)
+            tracemalloc.stop()
+    n = 1 << 22
+    values = (np.arange(3)[:, None] + np.arange(n) % 251).astype("u1")
+    for store in (MemoryStore(), LocalStore(where / "wide")):
+        with pipeline(OURS, strict=True):
+            z = zarr.create_array(store, shape=(3, n), chunks=(1, 1 << 16), shards=(3, n), dtype="u1", compressors=None)
+            z[...] = values
+            module.OzarrCodecPipeline.read = measured
+            try:
+                for what, read, expected, most in (
+                        ("all", lambda: z[...], values, 4), ("a step", lambda: z[:, ::2], values[:, ::2], 4), ("a row", lambda: z[1], values[1], 5)):
+                    peaks.clear()
+                    same(read(), expected, f"{what} of {store}")
+                    check(peaks[0] <= most, f"{what} of {store}: {peaks[0]} MiB")
+            finally:
+                module.OzarrCodecPipeline.read = inner
+
+
 def one_case(r, where, number):
     store = store_of(r, where / f"a{number}")
     with pipeline(OURS):
@@ -453,6 +483,7 @@ def main():
             raise
     vars(chunks).update(usual)
     bounded(where)
+    wide(where)
     used(where)
     named(where)
     resized(where)
