@@ -289,8 +289,10 @@ class OzarrCodecPipeline(BatchedCodecPipeline):
         if needed is not None:
             try:
                 return await self._engine.shards.fetch(item, needed, gate)
-            except ValueError:
-                pass  # as above: the library says what is wrong
+            except Exception:
+                # As above: the library says what is wrong. Each store has its own errors, of memory too, for a range that its bytes do not have; what
+                # else is wrong with a store it says again.
+                pass
         return await fetch_whole(item, gate)
 
     async def _decode_all(self, moves, sparse, fetched, array, drop_axes):

@@ -7,7 +7,7 @@ import argparse, gc, os, pickle, random, resource, shutil, signal, subprocess, s
 from pathlib import Path
 import tracemalloc, warnings
 import numcodecs, numpy as np, zarr
-from zarr.codecs import BloscCodec, BytesCodec, Crc32cCodec, GzipCodec, TransposeCodec, ZstdCodec
+from zarr.codecs import BloscCodec, BytesCodec, Crc32cCodec, GzipCodec, ShardingCodec, TransposeCodec, ZstdCodec
 from zarr.core.buffer.cpu import NDBuffer
 from zarr.storage import FsspecStore, LocalStore, MemoryStore, StorePath, WrapperStore, ZipStore
 
@@ -132,6 +132,20 @@ def bounded(where):
                 check(all(word in str(e) for word in words), f"a torn shard: {e}")
             else:
                 raise AssertionError("a torn shard was read")
+    # A place in an index that has no checksum, which no memory is enough for: damaged only where a store is asked for the bytes.
+    serializer = ShardingCodec(chunk_shape=(1 << 16,), codecs=[BytesCodec()], index_codecs=[BytesCodec()])
+    with pipeline(OURS, strict=True):
+        zarr.create_array(LocalStore(where / "length"), shape=(1 << 20,), chunks=(1 << 20,), dtype="f8", compressors=None, serializer=serializer)[...] = 1
+        with open(where / "length" / "c" / "0", "r+b") as stored:
+            stored.seek(-15 * 16 - 8, os.SEEK_END)
+            stored.write((1 << 45).to_bytes(8, "little"))
+        for store in (LocalStore(where / "length"), Counted(LocalStore(where / "length"))):
+            try:
+                zarr.open_array(store, mode="r")[3]
+            except Exception as e:
+                check("c/0" in str(e) and str(1 << 45) in str(e), f"a length of 2**45: {e!r}")
+            else:
+                raise AssertionError("a chunk of 2**45 bytes was read")
 
 
 def wide(where):
