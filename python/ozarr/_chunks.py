@@ -145,8 +145,7 @@ class Item:
         spans = [range(int(np.min(entry)), int(np.max(entry)) + 1) if run is None else run for entry, run in zip(selection, runs)]
         self.start = [i * n + (span[0] if span else 0) for i, n, span in zip(self.index, engine.chunk, spans)]
         self.count, self.step, self.dropped = [len(span) for span in spans], [span.step for span in spans], set()
-        self.given, self.chunk = selection, engine.chunk
-        self.selection = tuple(slice(None) if isinstance(entry, slice) else entry - span[0] for entry, span in zip(selection, spans))
+        self.given, self.firsts, self.base = selection, [span[0] if span else 0 for span in spans], [i * n for i, n in zip(self.index, engine.chunk)]
 
     def ends(self, writes):
         """How long an array has at least to be for this. A write of a part takes the chunk whole: zarr-python may have made the array longer, and
@@ -155,11 +154,25 @@ class Item:
             return [min((i + 1) * n, LONGEST) for i, n in zip(self.index, self.spec.shape)]
         return [first + (count - 1) * max(by, 0) + 1 if count else 0 for first, count, by in zip(self.start, self.count, self.step)]
 
+    def within(self):
+        """The lists of indices, counted in the box. They are made where they are needed: they may be larger than all that is read."""
+        return tuple(slice(None) if isinstance(entry, slice) else entry - first if first else entry for entry, first in zip(self.given, self.firsts))
+
+    def listed(self, dim):
+        """The list of indices along a dimension, counted in the array."""
+        entry, base = self.inside[dim], self.base[dim]
+        if isinstance(entry, range):
+            return np.arange(base + entry.start, base + entry.stop, entry.step, "i8")
+        return np.ascontiguousarray(entry.reshape(-1) + base, "i8")
+
     @functools.cached_property
-    def lists(self):
-        """The lists of indices, counted in the array."""
-        inside = [np.arange(n)[entry] if isinstance(entry, slice) else entry.reshape(-1) for entry, n in zip(self.given, self.chunk)]
-        return [np.ascontiguousarray(values + i * n, "i8") for values, i, n in zip(inside, self.index, self.chunk)]
+    def lengths(self):
+        return [len(entry) if isinstance(entry, range) else entry.size for entry in self.inside]
+
+    @functools.cached_property
+    def dense(self):
+        """Whether all of a box is asked for, in its order."""
+        return self.box or self.outer and all(isinstance(entry, range) for entry in self.inside)
 
     @functools.cached_property
     def outer(self):
@@ -178,7 +191,7 @@ class Item:
         box = math.prod(self.count)
         if box * itemsize <= SMALL // 4 or not (self.outer or self.points):
             return False
-        picked = math.prod(len(values) for values in self.lists) if self.outer else len(self.lists[0])
+        picked = math.prod(self.lengths) if self.outer else self.lengths[0]
         return box > SPARSE * picked or box * itemsize > PORTION and box > 8 * picked
 
     def strides(self, view, drop_axes):
@@ -244,7 +257,7 @@ def portions(items, sizes, least=1):
 
 def lists_of(items, array, drop_axes):
     """The lists of indices of all chunks together, in the order of numpy's array: points, or a list for each dimension. None for boxes, and where
-    they are no such lists."""
+    they are no such lists, or would take more than what they pick."""
     rank = len(items[0].count)
     kept = [dim for dim in range(rank) if dim not in drop_axes]
     if any(item.box for item in items):
@@ -254,9 +267,12 @@ def lists_of(items, array, drop_axes):
             return None
         points = np.full((len(array), rank), -1, "i8")
         for item in items:
-            points[item.place] = np.stack(item.lists, axis=1)
+            points[item.place] = np.stack([item.listed(dim) for dim in range(rank)], axis=1)
         return points if points.size and points.min() >= 0 else None
-    if not all(item.outer for item in items) or len(kept) != array.ndim or any(len(item.lists[dim]) != 1 for item in items for dim in drop_axes):
+    if not all(item.outer for item in items) or len(kept) != array.ndim or any(item.lengths[dim] != 1 for item in items for dim in drop_axes):
+        return None
+    size = 8 * sum(array.shape)
+    if size > SMALL and (size > array.nbytes or all(item.dense for item in items)) and not any(item.sparse(array.itemsize) for item in items):
         return None
     lists, seen = [np.full(1, -1, "i8") for _ in range(rank)], [set() for _ in range(rank)]
     for dim, length in zip(kept, array.shape):
@@ -267,7 +283,7 @@ def lists_of(items, array, drop_axes):
             if item.index[dim] not in seen[dim]:
                 seen[dim].add(item.index[dim])
                 place = places.get(dim, slice(None))
-                lists[dim][place if isinstance(place, slice) else np.ravel(place)] = item.lists[dim]
+                lists[dim][place if isinstance(place, slice) else np.ravel(place)] = item.listed(dim)
     if len(items) != math.prod(map(len, seen)) or any(values.min(initial=0) < 0 for values in lists):
         return None
     return lists

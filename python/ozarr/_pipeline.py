@@ -259,7 +259,7 @@ class OzarrCodecPipeline(BatchedCodecPipeline):
             if gate and not item.box and item.sparse(array.itemsize):
                 sparse.append(item)
                 continue
-            view = part(array, item.place) if item.box and slices(item.place) else None
+            view = part(array, item.place) if item.dense and slices(item.place) else None
             strides = item.strides(view, drop_axes) if view is not None else None
             if strides is None:
                 # Lists of indices: the box around them is read, and numpy picks.
@@ -280,7 +280,7 @@ class OzarrCodecPipeline(BatchedCodecPipeline):
                 # What is wrong with a shard the library says, which finds it in the whole one.
                 return await self._read_items(items, array, drop_axes, gate, False)
         for item, view in copies:
-            found = view.squeeze(tuple(item.dropped)) if item.box else view[item.selection]
+            found = view.squeeze(tuple(item.dropped)) if item.dense else view[item.within()]
             array[item.place] = found.squeeze(drop_axes) if drop_axes else found
 
     async def _fetch(self, item, gate):
@@ -307,9 +307,10 @@ class OzarrCodecPipeline(BatchedCodecPipeline):
 
     def _decode_sparse(self, item, chunk, array, drop_axes):
         """Places the elements of one chunk, without the box around them."""
-        found = np.empty([len(values) for values in item.lists] if item.outer else len(item.lists[0]), array.dtype)
+        lists = [item.listed(dim) for dim in range(len(item.count))]
+        found = np.empty(item.lengths if item.outer else item.lengths[0], array.dtype)
         (loaded, _), = self._loaded([(item,)], [chunk])
-        pick(loaded, item.lists if item.outer else np.stack(item.lists, axis=1), found, (), self._engine.code)
+        pick(loaded, lists if item.outer else np.stack(lists, axis=1), found, (), self._engine.code)
         array[item.place] = found.squeeze(drop_axes) if drop_axes else found
 
     def _array(self, moves, write_fill=None, inner=False):

@@ -170,7 +170,9 @@ def wide(where):
             module.OzarrCodecPipeline.read = measured
             try:
                 for what, read, expected, most in (
-                        ("all", lambda: z[...], values, 4), ("a step", lambda: z[:, ::2], values[:, ::2], 4), ("a row", lambda: z[1], values[1], 5)):
+                        ("all", lambda: z[...], values, 4), ("a step", lambda: z[:, ::2], values[:, ::2], 4), ("a row", lambda: z[1], values[1], 5),
+                        ("a list of a row", lambda: z.oindex[[1], :], values[1:2], 5), ("a list and a long slice", lambda: z.oindex[[1], 5:], values[1:2, 5:], 5),
+                        ("a list with a gap", lambda: z.oindex[[0, 2], :], values[[0, 2]], 22)):
                     peaks.clear()
                     same(read(), expected, f"{what} of {store}")
                     check(peaks[0] <= most, f"{what} of {store}: {peaks[0]} MiB")
