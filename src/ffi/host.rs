@@ -51,17 +51,39 @@ pub(super) struct Host {
 }
 
 impl Host {
-    /// Saves the host's environment and sets the default one.
-    pub(super) fn leave() -> Host {
+    /// Saves the host's environment and sets the default one, for the exported function `name`.
+    pub(super) fn leave(name: &str) -> Host {
         silence_panics();
-        let turn = IN_TURN.replace(false);
+        let turn = IN_TURN.get() && !keeps_turn(name);
         if turn {
+            IN_TURN.set(false);
             Turns::of_process().give_back();
         }
         DEPTH.set(DEPTH.get() + 1);
         Host { outer: WORLD.replace(Some(World::leave())), turn }
     }
 }
+
+/// Whether a callback that calls that function keeps its turn: it waits for nothing, and is called while the callback holds what is its own.
+fn keeps_turn(name: &str) -> bool {
+    KEEP_TURN.contains(&name.strip_prefix("ozarr_").unwrap_or(name))
+}
+
+/// The functions of [`keeps_turn`], by their names behind `ozarr_`.
+const KEEP_TURN: [&str; 12] = [
+    "answer_put",
+    "answer_room",
+    "answer_size",
+    "answer_version",
+    "buffer_alloc",
+    "buffer_free",
+    "keys_add",
+    "last_error",
+    "last_error_in",
+    "last_error_info",
+    "set_error",
+    "status_name",
+];
 
 /// Whose turn it is among the callbacks that may not run beside each other.
 #[derive(Default)]
@@ -91,7 +113,7 @@ impl Turns {
 }
 
 /// As [`call_back`], while no other such callback runs in the process. A callback that calls the library lets others have their turn
-/// until that call returns, so that none waits for what another holds.
+/// until that call returns, so that none waits for what another holds; not where that call waits for nothing.
 pub(super) fn call_back_in_turn<T>(f: impl FnOnce() -> T) -> T {
     struct Mine;
     impl Drop for Mine {
@@ -240,7 +262,7 @@ mod tests {
         std::thread::scope(|scope| {
             for _ in 0..2 {
                 scope.spawn(|| {
-                    let _host = Host::leave();
+                    let _host = Host::leave("ozarr_test");
                     for _ in 0..200 {
                         call_back_in_turn(|| {
                             assert_eq!(running.fetch_add(1, SeqCst), 0);
@@ -249,10 +271,32 @@ mod tests {
                         });
                     }
                     call_back_in_turn(|| {
-                        let _again = Host::leave();
+                        let _again = Host::leave("ozarr_test");
                         // Both are here at once, or nobody goes on.
                         inside.wait();
                     });
+                });
+            }
+        });
+    }
+
+    #[test]
+    fn a_callback_that_gives_its_answer_keeps_its_turn() {
+        use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+        let running = AtomicU32::new(0);
+        std::thread::scope(|scope| {
+            for name in KEEP_TURN.iter().chain(&["answer_put"]) {
+                let running = &running;
+                scope.spawn(move || {
+                    let _host = Host::leave("ozarr_test");
+                    for _ in 0..200 {
+                        call_back_in_turn(|| {
+                            assert_eq!(running.fetch_add(1, SeqCst), 0, "{name}");
+                            drop(Host::leave(&format!("ozarr_{name}")));
+                            std::thread::yield_now();
+                            assert_eq!(running.fetch_sub(1, SeqCst), 1, "{name}");
+                        });
+                    }
                 });
             }
         });
@@ -269,7 +313,7 @@ mod tests {
         float::set(host_word);
         *errno() = 42;
         let inside = {
-            let _host = Host::leave();
+            let _host = Host::leave("ozarr_test");
             *errno() = 7;
             let word = float::get();
             float::set(0x1f80 | 0x20); // a sticky flag that the library raises
@@ -277,7 +321,7 @@ mod tests {
         };
         let after = (float::get(), *errno());
         let called = {
-            let _host = Host::leave();
+            let _host = Host::leave("ozarr_test");
             (call_back(float::get), float::get())
         };
         float::set(kept);
@@ -295,12 +339,12 @@ mod tests {
         float::set(host_word);
         *errno() = 42;
         let (seen, inner, inside) = {
-            let _host = Host::leave();
+            let _host = Host::leave("ozarr_test");
             *errno() = 7;
             let (seen, inner) = call_back(|| {
                 let seen = (float::get(), *errno());
                 *errno() = 43;
-                let _again = Host::leave();
+                let _again = Host::leave("ozarr_test");
                 (seen, float::get())
             });
             (seen, inner, float::get())

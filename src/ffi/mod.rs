@@ -182,7 +182,7 @@ pub(crate) use arguments;
 /// Runs the body of the exported function `name` away from the host's world. It is no parameter of a type: this is compiled once, not for
 /// each function.
 fn guard(name: &str, body: &mut dyn FnMut() -> Result<()>) -> Result<()> {
-    let _host = host::Host::leave();
+    let _host = host::Host::leave(name);
     begin_with_memory(name)?;
     match catch_unwind(AssertUnwindSafe(body)) {
         Ok(result) => {
