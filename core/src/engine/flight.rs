@@ -182,6 +182,16 @@ impl ReadFlight {
         lock(&self.error).get_or_insert(e);
     }
 
+    /// Whether to begin again after that error. What the index promises and the shard does not have may be of a shorter shard that took its place,
+    /// of which not every store tells before it cuts ranges: once, since it may be damage.
+    fn is_overtaken(&self, e: &Error) -> bool {
+        match e.kind() {
+            ErrorKind::Conflict => self.attempt + 1 < ATTEMPTS,
+            ErrorKind::ShardIndex => self.attempt == 0 && self.version.get().is_some(),
+            _ => false,
+        }
+    }
+
     /// Counts a read (or the launching) as done; the last one completes the item, or begins it again after a conflict.
     fn land(self: &Arc<Self>, request: &Arc<Request>, outcome: Result<()>) {
         if let Err(e) = outcome {
@@ -193,7 +203,7 @@ impl ReadFlight {
         let error = lock(&self.error).take();
         match error {
             None => request.finish(self.job.settle()),
-            Some(e) if e.kind() == ErrorKind::Conflict && self.attempt + 1 < ATTEMPTS => {
+            Some(e) if self.is_overtaken(&e) => {
                 let item = self.item.clone();
                 if let Outcome::Done(result) = ReadFlight::begin(&self.job, request, item, self.attempt + 1) {
                     request.finish(result);

@@ -9,7 +9,7 @@ pub use super::ByteRange;
 use super::keys::{check_key, check_prefix};
 use super::snapshot::Snapshot;
 use super::{Capabilities, Condition, Fetched, Keys, ListInto, Listing, Object, ReadObject, Started, Storage, Version};
-use crate::error::{Error, Result, bail, err};
+use crate::error::{Error, ErrorKind, Result, bail, err};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, OnceLock};
 
@@ -103,10 +103,11 @@ impl CallbackStore {
         whole(&*self.calls, self.can, key)
     }
 
-    fn ranges(&self, key: &str, ranges: &[ByteRange]) -> Result<Option<Fetched>> {
+    fn ranges(&self, key: &str, ranges: &[ByteRange], wanted: Option<Version>) -> Result<Option<Fetched>> {
         check_key(key)?;
         if !self.cuts() || matches!(ranges, [ByteRange::Whole { .. }]) {
             let Some((bytes, version)) = self.whole(key)? else { return Ok(None) };
+            check_same(version, wanted)?;
             if let [range @ ByteRange::Whole { .. }] = ranges {
                 piece(&bytes, *range)?;
                 return Ok(Some(Fetched { parts: vec![bytes], version }));
@@ -114,8 +115,7 @@ impl CallbackStore {
             let parts = ranges.iter().map(|range| cut(&bytes, *range)).collect::<Result<_>>()?;
             return Ok(Some(Fetched { parts, version }));
         }
-        let answer = self.calls.get_ranges(key, ranges)?;
-        answer.map(|answer| checked(self.calls.name(), "get_ranges", answer, ranges)).transpose()
+        ranges_of(&*self.calls, key, ranges, wanted)
     }
 
     /// Opens a key without reading it.
@@ -226,6 +226,27 @@ fn whole(calls: &dyn Calls, can: Can, key: &str) -> Result<Option<(Vec<u8>, Vers
     Ok(fetched.parts.into_iter().next().map(|bytes| (bytes, fetched.version)))
 }
 
+/// Reads ranges, of the version `wanted` if there is one. A value that is too short for them may be another one by now.
+fn ranges_of(calls: &dyn Calls, key: &str, ranges: &[ByteRange], wanted: Option<Version>) -> Result<Option<Fetched>> {
+    let ask = |ranges: &[ByteRange]| {
+        let answer = calls.get_ranges(key, ranges)?;
+        answer.map(|answer| checked(calls.name(), "get_ranges", answer, ranges)).transpose()
+    };
+    let found = ask(ranges).or_else(|e| match wanted.filter(|_| e.kind() == ErrorKind::Truncated).map(|_| ask(&[])) {
+        Some(Ok(now)) if now.as_ref().map(|now| now.version) != wanted => Ok(now),
+        _ => Err(e),
+    })?;
+    found.iter().try_for_each(|found| check_same(found.version, wanted))?;
+    Ok(found)
+}
+
+fn check_same(version: Version, wanted: Option<Version>) -> Result<()> {
+    if wanted.is_some_and(|wanted| wanted != version) {
+        bail!(Conflict, "the object was replaced while it was read");
+    }
+    Ok(())
+}
+
 fn part_count(name: &str, what: &str, parts: Vec<Vec<u8>>, want: usize) -> Result<Vec<Vec<u8>>> {
     if parts.len() != want {
         bail!(Callback, "the function `{what}` of the store {name} gave {} parts, expected {want}", parts.len());
@@ -278,11 +299,8 @@ struct Ranged {
 
 impl Ranged {
     fn same(&self, version: Option<Version>) -> Result<()> {
-        match version {
-            Some(version) if version == self.version => Ok(()),
-            Some(_) => bail!(Conflict, "the object was replaced while it was read"),
-            None => bail!(Conflict, "the object was erased while it was read"),
-        }
+        let Some(version) = version else { bail!(Conflict, "the object was erased while it was read") };
+        check_same(version, Some(self.version))
     }
 
     fn all(&self) -> Result<&[u8]> {
@@ -301,8 +319,7 @@ impl ReadObject for Ranged {
         if let Some(all) = self.all.get() {
             buf.copy_from_slice(piece(all, range)?);
         } else if !buf.is_empty() {
-            let found = self.calls.get_ranges(&self.key, &[range])?;
-            let found = found.map(|answer| checked(self.calls.name(), "get_ranges", answer, &[range])).transpose()?;
+            let found = ranges_of(&*self.calls, &self.key, &[range], Some(self.version))?;
             self.same(found.as_ref().map(|found| found.version))?;
             found.iter().flat_map(|found| &found.parts).for_each(|part| buf.copy_from_slice(part));
         }
@@ -466,19 +483,19 @@ impl Storage for CallbackStore {
 
     fn start(&self, key: &str, what: Started<'_>) {
         let Started::Read { ranges, if_match, done } = what else { return what.run(self, key) };
-        let same = move |fetched: Option<Fetched>| match (fetched, if_match) {
-            (Some(fetched), Some(wanted)) if fetched.version != wanted => Err(err!(Conflict, "the object was replaced while it was read")),
-            (fetched, _) => Ok(fetched),
-        };
         if !self.can.start || !self.can.versions || ranges.is_empty() && self.can.get_ranges {
-            return done(self.ranges(key, ranges).and_then(same));
+            return done(self.ranges(key, ranges, if_match));
         }
         if let Err(e) = check_key(key) {
             return done(Err(e));
         }
         let (name, asked) = (self.calls.name().to_string(), ranges.to_vec());
-        let check = move |answer: Option<Answer>| answer.map(|answer| checked(&name, "start_get_ranges", answer, &asked)).transpose();
-        self.calls.start(key, ranges, Box::new(move |result| done(result.and_then(check).and_then(same))));
+        let check = move |answer: Option<Answer>| {
+            let found = answer.map(|answer| checked(&name, "start_get_ranges", answer, &asked)).transpose()?;
+            found.iter().try_for_each(|found| check_same(found.version, if_match))?;
+            Ok(found)
+        };
+        self.calls.start(key, ranges, Box::new(move |result| done(result.and_then(check))));
     }
 
     fn describe(&self) -> String {
@@ -489,7 +506,6 @@ impl Storage for CallbackStore {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::ErrorKind;
     use crate::store::memory::MemoryStore;
     use crate::store::{StorageExt, read_now, suite};
     use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -676,6 +692,30 @@ mod tests {
             }
             assert!(!opened.still_current().unwrap() && object(&store).still_current().unwrap());
             assert!(!CallbackStore::new(honest(WHOLE, 8, false)).capabilities().latency);
+        }
+    }
+
+    #[test]
+    fn a_shorter_value_that_took_the_place_of_the_one_that_is_read_is_a_conflict() {
+        const NO_START: Can = Can { start: false, ..ALL };
+        for can in [NO_START, Can { get_ranges: false, ..NO_START }, Can { versions: false, put_if: false, ..NO_START }] {
+            let store = store(can, 8);
+            let range = [ByteRange::Span { offset: 90, len: 10 }];
+            let read = |version| crate::store::start_and_wait(&store, "k", &range, version).map(|found| found.map(|f| f.parts.concat()));
+            let kind = |version| read(Some(version)).unwrap_err().kind();
+            store.put("k", &[&[1; 100]], Condition::None).unwrap();
+            let opened = store.open("k").unwrap().unwrap();
+            let first = opened.version().unwrap();
+            assert_eq!(read(Some(first)).unwrap().unwrap(), [1; 10]);
+            store.put("k", &[&[2; 50]], Condition::None).unwrap();
+            assert_eq!(kind(first), ErrorKind::Conflict, "{can:?}");
+            let second = store.open("k").unwrap().unwrap().version().unwrap();
+            assert_eq!((kind(second), read(None).unwrap_err().kind()), (ErrorKind::Truncated, ErrorKind::Truncated));
+            let mut bytes = [0; 10];
+            match opened.read_exact_at(90, &mut bytes) {
+                Ok(()) => assert_eq!(bytes, [1; 10]),
+                Err(e) => assert_eq!(e.kind(), ErrorKind::Conflict, "{can:?}"),
+            }
         }
     }
 
