@@ -318,9 +318,12 @@ impl WriteJob {
         }
     }
 
-    /// Adds the element, the key and the entry to an error in an item.
+    /// Adds the element, the key and the entry to an error in an item, and that it is another call's.
     fn annotate(&self, item: &Item, e: Error, key: &str) -> Error {
-        request::of_entry(self.entry, self.plan.name_element(item, e).at_key(key))
+        const WAITED: &str = "; it waits from an earlier write";
+        let is_told = self.settles.is_none() || e.message().ends_with(WAITED);
+        let e = request::of_entry(self.entry, self.plan.name_element(item, e).at_key(key));
+        if is_told { e } else { e.with_note(WAITED) }
     }
 
     /// Encodes the items of several regions in one chunk, each over those before it, and hands it to the sink.
@@ -505,6 +508,57 @@ mod tests {
     use crate::store::fault;
     use crate::store::os::Call;
     use crate::store::suite::TestFolder;
+
+    #[test]
+    fn a_value_that_waits_and_cannot_be_stored_blocks_no_overwrite_of_it() {
+        use super::super::array::BoundArray;
+        use crate::dtype::DataType;
+        use crate::error::ErrorKind;
+        let root = TestFolder::new("write-waits");
+        let codecs = r#"[{"name":"cast_value","configuration":{"data_type":"uint8"}},{"name":"bytes"}]"#;
+        for (name, start, values, limit) in [
+            ("all that waits", 0, &[5.0, 1.0][..], 1000),
+            ("a part of it", 0, &[6.0], 1000),
+            ("more", 0, &[5.0, 1.0, 2.0], 1000),
+            ("no room for a second buffer", 0, &[5.0, 1.0], 64),
+        ] {
+            let array = BoundArray { write_back: Some(WriteBack::new(limit)), ..(*array(&root, codecs)).clone() };
+            let array = Arc::new(array);
+            let write = |start: i64, memory: &Memory, n: usize| {
+                let region = Selection::new(&[64], &[start], &[n as i64], None).unwrap();
+                // SAFETY: the memory lives as long as the call.
+                unsafe { crate::engine::write(&array, &region, memory) }
+            };
+            let doubles = |start: i64, values: &[f64]| {
+                let mut values = values.to_vec();
+                let n = values.len();
+                write(start, &Memory::of(&mut values, &[n as u64], DataType::Float64), n)
+            };
+            let kept = array.write_back.clone().unwrap();
+            let flush = || crate::engine::flush(&array, &kept, None);
+            write(0, &view(&mut [300, 1]), 2).unwrap();
+            let e = flush().unwrap_err();
+            assert!(e.kind() == ErrorKind::Range && e.message().contains("earlier write"), "{e}");
+            // One that does not fit itself changes nothing.
+            let e = doubles(1, &[1e20]).unwrap_err();
+            assert!(e.kind() == ErrorKind::Range && (limit == 64) == e.message().contains("earlier write"), "{name}: {e}");
+            let overwritten = doubles(start, values);
+            if limit == 64 {
+                assert!(overwritten.unwrap_err().message().contains("earlier write"), "{name}");
+                continue;
+            }
+            overwritten.unwrap_or_else(|e| panic!("{name}: {e}"));
+            flush().unwrap();
+            let mut found = [9; 4];
+            let region = Selection::new(&[64], &[0], &[4], None).unwrap();
+            // SAFETY: as above.
+            unsafe { crate::engine::read(&array, &region, &view(&mut found)).unwrap() };
+            let mut want = [300, 1, 0, 0];
+            values.iter().enumerate().for_each(|(i, value)| want[i + start as usize] = *value as i32);
+            assert_eq!(found, want, "{name}");
+            array.store.erase_prefix("a/").unwrap();
+        }
+    }
 
     #[test]
     fn a_region_of_nothing_but_the_fill_value_leaves_no_chunk_and_one_other_element_is_stored() {

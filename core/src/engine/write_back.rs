@@ -373,6 +373,20 @@ impl WriteBack {
         Ok(())
     }
 
+    /// Brings elements into a copy of what waits of their chunk, which takes its place once all fit; `false` where there is no room.
+    fn place_in_copy(&self, part: &mut WaitingPart, new: &Arrival<'_>, strides: &[i64]) -> Result<bool> {
+        let bytes = chunk_bytes(new.shape, new.data_type.size())?;
+        let (old, Some(copy)) = (part.first()?, self.buffer(bytes)?) else { return Ok(false) };
+        // SAFETY: two buffers of a chunk; nobody else uses that of a chunk that is locked.
+        unsafe { std::ptr::copy_nonoverlapping(old, copy.first, bytes) };
+        if let Err(e) = (new.place)(copy.first, strides) {
+            self.give_back(copy);
+            return Err(e);
+        }
+        part.buffer.replace(copy).into_iter().for_each(|old| self.give_back(old));
+        Ok(true)
+    }
+
     /// Takes elements of a chunk, which is locked, into what waits of the chunk.
     pub(super) fn take(&self, new: &Arrival<'_>) -> Result<Admission> {
         let strides = c_strides(new.shape, new.data_type.size());
@@ -383,9 +397,13 @@ impl WriteBack {
             part.check(new.shape, new.data_type)?;
             // What is lost is told of where it is to be stored.
             let both = if !part.is_lost && (is_box || part.span.holds(&span)) { part.span.joined(&span) } else { None };
+            let Some(both) = both else { return Ok(Admission::StoreFirst) };
             // Elements that wait must stay whole if one of the new ones does not fit.
-            let Some(both) = both.filter(|_| !(new.may_fail && part.span.meets(&span))) else { return Ok(Admission::StoreFirst) };
-            (new.place)(part.first()?, &strides)?;
+            if !(new.may_fail && part.span.meets(&span)) {
+                (new.place)(part.first()?, &strides)?;
+            } else if !self.place_in_copy(&mut part, new, &strides)? {
+                return Ok(Admission::StoreFirst);
+            }
             part.span = both;
             return Ok(if part.span.covers(new.inside) { Admission::Whole } else { Admission::Waits });
         }
