@@ -2,6 +2,7 @@
 
 use super::fused::Fused;
 use super::stage::{Size, StageRef, VariableCodec};
+use super::streams::check_input;
 use crate::dtype::ElementType;
 use crate::error::{Result, bail};
 use crate::limits::{Dims, Strides};
@@ -91,18 +92,19 @@ impl BoundChain {
         }
     }
 
-    /// Checks that chunks are not larger than what their codecs encode: better when an array is made than when it is written.
+    /// Checks that chunks are not larger than what their codecs encode, and whole numbers of its elements: better when an array is made than
+    /// when it is written.
     ///
-    /// Errors: `Limit`.
+    /// Errors: `Limit`, `Unsupported`.
     pub fn check_encodable(&self) -> Result<()> {
         let leaf = match self {
             BoundChain::Leaf(leaf) => leaf,
             BoundChain::Sharded(shard) => return shard.inner.check_encodable(),
         };
         for (stage, size) in leaf.stages.iter().zip(&leaf.sizes) {
-            if let Size::Exact(n) = *size
-                && n > stage.most()
-            {
+            let Size::Exact(n) = *size else { continue };
+            check_input(stage.name(), n, stage.unit())?;
+            if n > stage.most() {
                 let (name, most) = (stage.name(), stage.most());
                 bail!(Limit, "a chunk of shape {:?} has {n} bytes for {name}, which takes at most {most}", leaf.shape.as_slice());
             }

@@ -1,7 +1,7 @@
 //! Codecs that make one element of another: how they are stages. The sizes of both buffers follow from the types.
 
 use super::stage::{Dest, Size, Stage};
-use super::streams::{check_whole, decode_known, output};
+use super::streams::{check_input, check_whole, decode_known, output};
 use crate::dtype::ElementType;
 use crate::error::Result;
 
@@ -58,9 +58,13 @@ impl<C: Elementwise> Stage for C {
         }
     }
 
+    fn unit(&self) -> usize {
+        self.types().0.size()
+    }
+
     fn encode(&self, src: &[u8], dst: &mut Vec<u8>) -> Result<()> {
         let (from, to) = self.types();
-        check_whole(C::NAME, src.len(), from.size())?;
+        check_input(C::NAME, src.len(), from.size())?;
         self.encode_to(src, output(dst, converted(src.len(), from, to))?)
     }
 

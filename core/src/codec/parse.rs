@@ -985,6 +985,28 @@ mod tests {
     }
 
     #[test]
+    fn chunks_that_are_no_whole_number_of_a_codecs_elements_are_refused_when_an_array_is_made() {
+        let little = r#"{"name": "bytes", "configuration": {"endian": "little"}}"#;
+        let shuffle = |size: u64| format!(r#"{{"name": "numcodecs.shuffle", "configuration": {{"elementsize": {size}}}}}"#);
+        let packed = r#"{"name": "packbits"}"#;
+        let crc = r#"{"name": "crc32c"}"#;
+        for (codecs, t, n, fits) in [
+            (format!("{little}, {}", shuffle(3)), DataType::Float32, 8, false),
+            (format!("{little}, {}", shuffle(3)), DataType::Float32, 9, true),
+            (format!("{little}, {}", shuffle(0)), DataType::Float32, 8, true),
+            (format!("{little}, {crc}, {}", shuffle(8)), DataType::Float32, 8, false),
+            (format!("{packed}, {}", shuffle(4)), DataType::Bool, 9, false),
+            (format!("{packed}, {}", shuffle(2)), DataType::Bool, 9, true),
+        ] {
+            let chain = Chain::parse(&v3(&format!("[{codecs}]")), t, 1).unwrap().bind(&[n]).unwrap();
+            let checked = chain.check_encodable();
+            assert_eq!(checked.map_err(|e| e.kind()), if fits { Ok(()) } else { Err(ErrorKind::Unsupported) }, "{codecs}");
+        }
+        let stage = crate::codec::testing::stage_v2("shuffle", r#"{"elementsize": 3}"#, DataType::UInt8);
+        assert_eq!(stage.encode(&[0; 8], &mut Vec::new()).unwrap_err().kind(), ErrorKind::Unsupported);
+    }
+
+    #[test]
     fn chunks_larger_than_a_codec_encodes_are_refused_when_an_array_is_made() {
         let little = r#"{"name": "bytes", "configuration": {"endian": "little"}}"#;
         let checked = |codecs: &str, n: u64| {

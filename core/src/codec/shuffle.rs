@@ -13,7 +13,7 @@
 use super::build::Built;
 use super::config::{Config, Style};
 use super::stage::{Dest, Size, Stage};
-use super::streams::{check_whole, decode_known, output};
+use super::streams::{check_input, check_whole, decode_known, output};
 use crate::dtype::ElementType;
 use crate::error::Result;
 
@@ -32,7 +32,6 @@ struct ShuffleStage {
 impl ShuffleStage {
     /// Byte `b` of element `i` moves between `i * element + b` and `b * count + i`.
     fn run(&self, src: &[u8], dst: &mut [u8], forward: bool) -> Result<()> {
-        check_whole("shuffle", src.len(), self.element)?;
         if forward {
             shuffle(self.element, src, dst)
         } else {
@@ -51,11 +50,17 @@ impl Stage for ShuffleStage {
         decoded
     }
 
+    fn unit(&self) -> usize {
+        self.element
+    }
+
     fn encode(&self, src: &[u8], dst: &mut Vec<u8>) -> Result<()> {
+        check_input("shuffle", src.len(), self.element)?;
         self.run(src, output(dst, src.len())?, true)
     }
 
     fn decode(&self, src: &[u8], dst: Dest<'_>) -> Result<()> {
+        check_whole("shuffle", src.len(), self.element)?;
         decode_known(dst, src.len(), &mut |out| self.run(src, out, false))
     }
 }

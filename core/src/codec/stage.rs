@@ -87,6 +87,11 @@ pub trait Stage: Any + Send + Sync {
         usize::MAX
     }
 
+    /// It encodes a whole number of so many bytes only.
+    fn unit(&self) -> usize {
+        1
+    }
+
     /// Encodes `src` into `dst`, which is cleared first.
     fn encode(&self, src: &[u8], dst: &mut Vec<u8>) -> Result<()>;
 

@@ -149,7 +149,15 @@ pub(super) fn output(dst: &mut Vec<u8>, n: usize) -> Result<&mut [u8]> {
     limits::grow(dst, n)
 }
 
-/// Refuses a buffer that is no whole number of items.
+/// Refuses to encode what is no whole number of items.
+pub(super) fn check_input(name: &str, len: usize, item: usize) -> Result<()> {
+    if !len.is_multiple_of(item) {
+        bail!(Unsupported, "{name} cannot encode {len} bytes, which are no multiple of {item}");
+    }
+    Ok(())
+}
+
+/// Refuses to decode what is no whole number of items.
 pub(super) fn check_whole(name: &str, len: usize, item: usize) -> Result<()> {
     if !len.is_multiple_of(item) {
         bail!(Chunk, "{name} found {len} bytes, expected a multiple of {item}");
