@@ -42,6 +42,15 @@ fn add(t: DataType, a: Scalar, b: Scalar, subtract: bool) -> Scalar {
     }
 }
 
+/// Whether a floating-point type has an integer as it is.
+fn is_exact(integer: Scalar, to: DataType) -> bool {
+    let whole = match integer {
+        Scalar::I(n) => i128::from(n),
+        n => i128::from(n.bits()),
+    };
+    cast(to, integer).f64() as i128 == whole
+}
+
 /// The type in which NumPy accumulates elements of `stored` that become `t`: one that holds both where numbers are
 /// floating-point, `t` itself (wrapping) otherwise.
 fn sum_type(t: DataType, stored: DataType) -> DataType {
@@ -152,12 +161,21 @@ impl Elementwise for Delta {
         if self.from == self.to && delta_of_one_type(self.from, src, dst, false) {
             return Ok(());
         }
-        let (mut first, mut last) = (true, cast(t, Scalar::U(0)));
+        let (mut first, mut last, mut lost) = (true, cast(t, Scalar::U(0)), None);
+        let rounds = matches!(t.kind(), Kind::Int | Kind::UInt) && self.to.data_type.kind() == Kind::Float;
         map(src, self.from, dst, self.to, |value| {
             let difference = if first { value } else { add(t, value, last, true) };
             (first, last) = (false, value);
+            if rounds && !is_exact(difference, self.to.data_type) {
+                lost = Some(difference.bits());
+            }
             difference
         });
+        if let Some(n) = lost {
+            // Differences of unsigned integers wrap, and are large where values fall.
+            let (from, to) = (t.name(), self.to.data_type.name());
+            bail!(Range, "delta cannot encode the difference {n} of {from} as {to}, which rounds it");
+        }
         Ok(())
     }
 
@@ -180,6 +198,7 @@ impl Elementwise for Delta {
 mod tests {
     use super::*;
     use crate::codec::testing::*;
+    use crate::error::ErrorKind;
 
     fn stage(json: &str) -> StageRef {
         stage_v2("delta", json, DataType::UInt8)
@@ -192,6 +211,26 @@ mod tests {
         assert_eq!(encoded(&d, &data), le!(i8, 100, 100, 100, -10));
         assert_eq!(decoded(&d, &encoded(&d, &data)), data);
         assert_eq!(d.encoded_size(Size::Exact(32)), Size::Exact(4));
+    }
+
+    #[test]
+    fn differences_of_integers_that_a_float_does_not_hold_are_refused() {
+        let check = |dtype: &str, astype: &str, data: Vec<u8>, fits: bool| {
+            let d = stage(&format!(r#"{{"dtype": "{dtype}", "astype": "{astype}"}}"#));
+            let mut out = Vec::new();
+            match d.encode(&data, &mut out) {
+                Ok(()) => assert!(fits && decoded(&d, &out) == data, "{dtype} {astype}"),
+                Err(e) => assert!(!fits && e.kind() == ErrorKind::Range, "{dtype} {astype}: {e}"),
+            }
+        };
+        check("<u8", "<f8", le!(u64, 10, 7, 9, 1, 50), false);
+        check("<u8", "<f8", le!(u64, 10, 9), false);
+        check("<u8", "<f8", le!(u64, 1, 7, 9, 50), true);
+        check("<u4", "<f4", le!(u32, 10, 7, 9, 1, 50), false);
+        check("<u4", "<f8", le!(u32, 10, 7, 9, 1, 50), true);
+        check("<u2", "<f4", le!(u16, 10, 7, 9, 1, 50), true);
+        check("<i8", "<f8", le!(i64, 10, 7, 9, 1, 50), true);
+        check("<i8", "<f8", le!(i64, 0, (1i64 << 53) + 1), false);
     }
 
     #[test]
