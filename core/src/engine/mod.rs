@@ -69,6 +69,7 @@ mod target;
 pub mod tasks;
 mod transpose;
 mod under_lock;
+mod waiting_box;
 mod write;
 mod write_back;
 

@@ -21,7 +21,7 @@ use super::scratch::{ChunkScratch, Scratch};
 use super::shard::{Edit, Selected};
 use super::target::Target;
 use super::under_lock::{self, ChunkTask};
-use super::write_back::{Admission, Arrival, WriteBack};
+use super::write_back::{Admission, Arrival, WriteBack, of_earlier_write};
 use super::{Memory, Overflow, Selection};
 use crate::codec::BoundChain;
 use crate::dtype::ElementType;
@@ -320,10 +320,8 @@ impl WriteJob {
 
     /// Adds the element, the key and the entry to an error in an item, and that it is another call's.
     fn annotate(&self, item: &Item, e: Error, key: &str) -> Error {
-        const WAITED: &str = "; it waits from an earlier write";
-        let is_told = self.settles.is_none() || e.message().ends_with(WAITED);
         let e = request::of_entry(self.entry, self.plan.name_element(item, e).at_key(key));
-        if is_told { e } else { e.with_note(WAITED) }
+        if self.settles.is_some() { of_earlier_write(e) } else { e }
     }
 
     /// Encodes the items of several regions in one chunk, each over those before it, and hands it to the sink.

@@ -13,6 +13,7 @@ use super::huge_pages::Pages;
 use super::item::Axis;
 use super::lock::lock;
 use super::plan::Plan;
+use super::waiting_box::Span;
 use super::{Memory, Overflow, Selection};
 use crate::dtype::DataType;
 use crate::dtype::stream::LINE;
@@ -129,68 +130,15 @@ impl WaitingPart {
     }
 }
 
+/// Adds to an error in storing what waits that it is of another call's elements.
+pub(super) fn of_earlier_write(e: Error) -> Error {
+    const NOTE: &str = "; it waits from an earlier write";
+    if e.message().ends_with(NOTE) { e } else { e.with_note(NOTE) }
+}
+
 /// The error of a part that waits for an array that is not there any more.
 fn replaced() -> Error {
     err!(State, "the array was erased or replaced since a part of a chunk was written, which waits still")
-}
-
-/// A box of elements in a chunk.
-#[derive(Clone, PartialEq, Eq, Debug)]
-struct Span {
-    start: Dims,
-    count: Dims,
-}
-
-impl Span {
-    /// Returns the smallest box around selected elements.
-    fn around(axes: &[Axis]) -> Span {
-        let last = |a: &Axis| a.start.wrapping_add_signed(a.step.wrapping_mul(a.count as i64 - 1));
-        let start: Dims = axes.iter().map(|a| a.start.min(last(a))).collect();
-        let count = axes.iter().map(|a| a.start.abs_diff(last(a)) + 1).collect();
-        Span { start, count }
-    }
-
-    /// Returns the smallest box around a selection of the array, which is not empty.
-    fn of(selection: &Selection) -> Span {
-        let (start, shape, step) = (selection.start(), selection.shape(), selection.step());
-        let axis = |d: usize| Axis { start: start[d], count: shape[d], step: step[d], memory: 0 };
-        Span::around(&(0..shape.len()).map(axis).collect::<Vec<_>>())
-    }
-
-    fn end(&self, d: usize) -> u64 {
-        self.start[d] + self.count[d]
-    }
-
-    fn holds(&self, other: &Span) -> bool {
-        (0..self.start.len()).all(|d| self.start[d] <= other.start[d] && other.end(d) <= self.end(d))
-    }
-
-    fn meets(&self, other: &Span) -> bool {
-        (0..self.start.len()).all(|d| self.start[d] < other.end(d) && other.start[d] < self.end(d))
-    }
-
-    /// Both together, if that is a box.
-    fn joined(&self, other: &Span) -> Option<Span> {
-        if self.holds(other) {
-            return Some(self.clone());
-        }
-        if other.holds(self) {
-            return Some(other.clone());
-        }
-        let mut differ = (0..self.start.len()).filter(|&d| (self.start[d], self.count[d]) != (other.start[d], other.count[d]));
-        let (Some(d), None) = (differ.next(), differ.next()) else { return None };
-        if self.start[d] > other.end(d) || other.start[d] > self.end(d) {
-            return None;
-        }
-        let mut both = self.clone();
-        both.start[d] = self.start[d].min(other.start[d]);
-        both.count[d] = self.end(d).max(other.end(d)) - both.start[d];
-        Some(both)
-    }
-
-    fn covers(&self, inside: &[u64]) -> bool {
-        self.start.iter().all(|&s| s == 0) && self.count.iter().zip(inside).all(|(c, n)| c >= n)
-    }
 }
 
 /// Elements of a chunk that may wait.

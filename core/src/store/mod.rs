@@ -35,6 +35,7 @@ pub mod suite;
 pub mod swap;
 #[cfg(test)]
 mod tests_wrappers;
+mod token;
 mod tuning;
 pub mod zip;
 

@@ -8,9 +8,9 @@
 pub use super::ByteRange;
 use super::keys::{check_key, check_prefix};
 use super::snapshot::Snapshot;
+use super::token::{digest_of, short_token, version_of_token};
 use super::{Capabilities, Condition, Fetched, Keys, ListInto, Listing, Object, ReadObject, Started, Storage, Version};
 use crate::error::{Error, ErrorKind, Result, bail, err};
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, OnceLock};
 
 /// Which functions there are, and what they can do.
@@ -215,7 +215,7 @@ fn whole(calls: &dyn Calls, can: Can, key: &str) -> Result<Option<(Vec<u8>, Vers
         answer.token = None;
     }
     let version = match (&answer.token, answer.parts.first()) {
-        (None, Some(bytes)) if !can.versions => digest(bytes, CONTENT),
+        (None, Some(bytes)) if !can.versions => digest_of(bytes),
         _ => Version([0; 4]),
     };
     let fetched = if can.versions {
@@ -358,50 +358,6 @@ fn piece(bytes: &[u8], range: ByteRange) -> Result<&[u8]> {
         Some(piece) => Ok(piece),
         None => bail!(Truncated, "found {have} bytes, expected {range:?}"),
     }
-}
-
-/// In the last byte of a version that is no token itself.
-const TOKEN: u8 = 0xfe;
-const CONTENT: u8 = 0xff;
-
-/// A short token is its own version, with its length in the last byte; a longer one has a digest.
-fn version_of_token(token: &[u8]) -> Version {
-    if token.len() > 31 {
-        return digest(token, TOKEN);
-    }
-    let mut bytes = [0; 32];
-    bytes[..token.len()].copy_from_slice(token);
-    bytes[31] = token.len() as u8;
-    from_bytes(bytes)
-}
-
-fn short_token(version: &Version) -> Option<Vec<u8>> {
-    let mut bytes = [0; 32];
-    for (to, word) in bytes.chunks_exact_mut(8).zip(version.0) {
-        to.copy_from_slice(&word.to_ne_bytes());
-    }
-    bytes.get(..usize::from(bytes[31])).filter(|_| bytes[31] < 32).map(<[u8]>::to_vec)
-}
-
-fn digest(bytes: &[u8], kind: u8) -> Version {
-    let hash = |salt: u8| {
-        let mut hasher = DefaultHasher::new();
-        (salt, bytes).hash(&mut hasher);
-        hasher.finish()
-    };
-    let mut version = [hash(1), hash(2), bytes.len() as u64, 0];
-    version[3] = u64::from_ne_bytes([0, 0, 0, 0, 0, 0, 0, kind]);
-    Version(version)
-}
-
-fn from_bytes(bytes: [u8; 32]) -> Version {
-    let mut words = [0; 4];
-    for (word, from) in words.iter_mut().zip(bytes.chunks_exact(8)) {
-        let mut eight = [0; 8];
-        eight.copy_from_slice(from);
-        *word = u64::from_ne_bytes(eight);
-    }
-    Version(words)
 }
 
 impl Storage for CallbackStore {
