@@ -131,7 +131,7 @@ fn plan(file: &File, id: i32, path: String, name: String, outer: &[Dim], left_ou
     tell(if path.is_empty() { "/" } else { &path }, &mut unread);
     let below = |child: &str| if path.is_empty() { child.to_string() } else { format!("{path}/{child}") };
     let (mut arrays, mut lost) = (Vec::new(), Vec::new());
-    for variable in file.variables(id)? {
+    for mut variable in file.variables(id)? {
         let whole = below(&variable.name);
         if let Err(e) = check_new(&variable.name) {
             lost.push(format!("{whole}: left out: {e}"));
@@ -155,6 +155,9 @@ fn plan(file: &File, id: i32, path: String, name: String, outer: &[Dim], left_ou
         let own: Vec<&Dim> = variable.dims.iter().filter_map(|id| seen.iter().find(|d| d.id == *id)).collect();
         let (shape, names) = (own.iter().map(|d| d.length).collect(), own.iter().map(|d| d.name.clone()).collect());
         let grows = own.iter().any(|d| d.unlimited);
+        // Of a variable that is shorter than its dimension netCDF-C 4.9 gives the elements that there are in front of those that there are
+        // not, whatever rows they are of: what is in front of the last such dimension is read row by row, as ncdump does.
+        variable.single = own.iter().rposition(|d| d.unlimited).unwrap_or(0);
         arrays.push(Planned { variable, attributes, shape, names, data_type, grows });
     }
     left_out.extend(lost);
@@ -308,7 +311,7 @@ mod tests {
     use crate::cdl::token::Number;
 
     fn planned(stored: Stored, data_type: DataType) -> Planned {
-        let variable = Variable { group: 0, id: 0, name: "v".into(), stored, dims: vec![0], chunks: None };
+        let variable = Variable { group: 0, id: 0, name: "v".into(), stored, dims: vec![0], chunks: None, single: 0 };
         Planned { variable, attributes: Vec::new(), shape: vec![3], names: vec!["x".into()], data_type, grows: false }
     }
 

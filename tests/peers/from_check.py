@@ -141,6 +141,30 @@ def of_types():
     check("NCZarr opens no group with an object", type(zarr.open_group(BUILD / "types.2.zarr", mode="r").attrs["_nc_model"]), str)
 
 
+def of_records():
+    """Variables that are shorter than the dimensions along which they grow, also where these are not the first."""
+    with netCDF4.Dataset(BUILD / "records.nc", "w") as d:
+        for name, length in ("t", None), ("u", None), ("x", 3):
+            d.createDimension(name, length)
+        for name, dims in ("tx", "tx"), ("long", "tx"), ("xt", "xt"), ("tu", "tu"), ("ut", "ut"), ("xtu", "xtu"), ("utx", "utx"):
+            d.createVariable(name, "f4", tuple(dims), fill_value=-5)
+        d.createVariable("text", str, ("x", "t"))
+        d["long"][:5] = np.arange(15).reshape(5, 3) + 1
+        d["tx"][:2] = np.arange(6).reshape(2, 3) + 1
+        d["xt"][:, :2] = np.arange(6).reshape(3, 2) + 1
+        d["tu"][:2, :4] = np.arange(8).reshape(2, 4) + 1
+        d["ut"][:3, :2] = np.arange(6).reshape(3, 2) + 1
+        d["xtu"][:, :2, :2] = np.arange(12).reshape(3, 2, 2) + 1
+        d["utx"][:2, :2] = np.arange(12).reshape(2, 2, 3) + 1
+        d["text"][:, :2] = np.array([["a", "b"], ["c", "d"], ["e", "f"]], dtype=object)
+    for chunks in [], ["--chunks", "2,2,2"]:
+        run(PROGRAM, "from", "records.nc", "records.zarr", "--overwrite", *chunks)
+        check(f"CDL {chunks}", run(PROGRAM, "dump", "records.zarr", "-n", "records"), run("ncdump", "records.nc"))
+    root = zarr.open_group(BUILD / "records.zarr", mode="r")
+    check("elements", root["xt"][:].tolist(), [[1, 2, -5, -5, -5], [3, 4, -5, -5, -5], [5, 6, -5, -5, -5]])
+    check("texts", root["text"][:].tolist(), [["a", "b", "", "", ""], ["c", "d", "", "", ""], ["e", "f", "", "", ""]])
+
+
 def of_names():
     """Variables and groups with names that Zarr does not allow are told and left out."""
     with netCDF4.Dataset(BUILD / "names.nc", "w") as d:
@@ -203,6 +227,6 @@ def of_much():
 
 shutil.rmtree(BUILD, ignore_errors=True)
 BUILD.mkdir(parents=True)
-for part in (of_netcdf, of_options, of_hdf5, of_types, of_names, of_short, of_much):
+for part in (of_netcdf, of_options, of_hdf5, of_types, of_records, of_names, of_short, of_much):
     part()
 print(f"{checked} passed, 0 failed")

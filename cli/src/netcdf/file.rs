@@ -61,6 +61,8 @@ pub struct Variable {
     pub dims: Vec<c_int>,
     /// The shape of its chunks, where it has some.
     pub chunks: Option<Vec<u64>>,
+    /// Along how many of the first dimensions it is read by one index at a time.
+    pub single: usize,
 }
 
 /// The two calls that lists take: how many there are, and all.
@@ -173,7 +175,7 @@ impl File {
         let chunked = status == 0 && storage == 0 && !chunks.is_empty();
         let chunks = chunked.then(|| chunks.into_iter().map(|n| n as u64).collect());
         let stored = self.stored(group, number)?;
-        Ok(Variable { group, id, name, stored, dims, chunks })
+        Ok(Variable { group, id, name, stored, dims, chunks, single: 0 })
     }
 
     /// What elements of a type are.
@@ -316,21 +318,34 @@ impl File {
 
     /// Reads a box of elements of fixed size, which `buffer` has room for.
     pub fn read(&self, variable: &Variable, start: &[u64], count: &[u64], buffer: &mut [u8]) -> Outcome {
-        self.read_at(variable, start, count, buffer.as_mut_ptr().cast())
+        self.read_into(variable, start, count, buffer)
     }
 
-    fn read_at(&self, variable: &Variable, start: &[u64], count: &[u64], place: *mut std::ffi::c_void) -> Outcome {
+    /// Reads a box into memory that has room for its elements and no more.
+    fn read_into<T>(&self, variable: &Variable, start: &[u64], count: &[u64], memory: &mut [T]) -> Outcome {
         let sizes = |all: &[u64]| all.iter().map(|&n| n as usize).collect::<Vec<_>>();
-        let (start, count) = (sizes(start), sizes(count));
-        // SAFETY: see `is_classic`; the callers' memory has room for the elements.
-        let status = unsafe { (self.library.nc_get_vara)(variable.group, variable.id, start.as_ptr(), count.as_ptr(), place) };
-        self.check(&format!("the elements of {}", variable.name), status)
+        let (mut at, mut each) = (sizes(start), sizes(count));
+        each[..variable.single].fill(1);
+        let parts = count[..variable.single].iter().product::<u64>() as usize;
+        let length = memory.len() / parts.max(1);
+        for (i, part) in memory.chunks_exact_mut(length.max(1)).enumerate() {
+            let mut rest = i as u64;
+            for d in (0..variable.single).rev() {
+                at[d] = (start[d] + rest % count[d]) as usize;
+                rest /= count[d];
+            }
+            // SAFETY: see `is_classic`; the memory has room for the elements.
+            let status =
+                unsafe { (self.library.nc_get_vara)(variable.group, variable.id, at.as_ptr(), each.as_ptr(), part.as_mut_ptr().cast()) };
+            self.check(&format!("the elements of {}", variable.name), status)?;
+        }
+        Ok(())
     }
 
     /// Reads a box of strings.
     pub fn read_strings(&self, variable: &Variable, start: &[u64], count: &[u64]) -> Outcome<Strings> {
         let mut places = vec![null_mut::<c_char>(); count.iter().product::<u64>() as usize];
-        self.read_at(variable, start, count, places.as_mut_ptr().cast())?;
+        self.read_into(variable, start, count, &mut places)?;
         let mut all = Strings { offsets: vec![0], data: Vec::new() };
         for text in self.take_strings(&mut places) {
             all.data.extend_from_slice(&text);
