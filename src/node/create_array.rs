@@ -23,6 +23,11 @@ impl Array {
         Array::create_with_values(store, path, spec, how, None)
     }
 
+    /// Creates an array like [`Array::create`] where nothing is, by a name that another program has given it: one that begins with `__` is kept.
+    pub fn create_kept(store: &Store, path: &str, spec: &Spec) -> Result<Array> {
+        Array::create_at(store, hierarchy::kept_path(store, path)?, spec, Create::New, None)
+    }
+
     /// Creates an array where nothing is, and writes all of it from `memory`: its values are stored before it is there.
     ///
     /// # Safety
@@ -42,7 +47,11 @@ impl Array {
         how: Create,
         write_values: Option<&WriteValues>,
     ) -> Result<Array> {
-        let path = hierarchy::new_path(store, path)?;
+        Array::create_at(store, hierarchy::new_path(store, path)?, spec, how, write_values)
+    }
+
+    /// The same at a path that was checked.
+    fn create_at(store: &Store, path: String, spec: &Spec, how: Create, write_values: Option<&WriteValues>) -> Result<Array> {
         let enclosing = if spec.needs_format() { hierarchy::enclosing_format(store, &path)? } else { None };
         let (meta, attributes) = spec.resolve(enclosing)?;
         store.context().check_new_attributes(&attributes)?;

@@ -255,10 +255,17 @@ pub(super) fn found_on_create(store: &Store, path: &str) -> Result<Option<Stored
 
 /// Checks that a node may be created at `path` of `store`, and returns the path in its normal form.
 pub(super) fn new_path(store: &Store, path: &str) -> Result<String> {
+    let path = kept_path(store, path)?;
+    path::check_new(&path)?;
+    Ok(path)
+}
+
+/// Like [`new_path`], of a copy that keeps its names.
+pub(super) fn kept_path(store: &Store, path: &str) -> Result<String> {
     store.check_writable()?;
     draft::refuse(store)?;
     let path = path::normalize(path)?;
-    path::check_new(&path)?;
+    path::check_kept(&path)?;
     Ok(path)
 }
 
