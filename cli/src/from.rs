@@ -6,7 +6,7 @@ use crate::cdl::token::NcType;
 use crate::failure::{Failure, Outcome};
 use crate::interrupt::{Interrupt, copied_in_part};
 use crate::layout::{Layout, format};
-use crate::netcdf::file::{Dim, FLAGS, File, Stored, Variable};
+use crate::netcdf::file::{Dim, FLAGS, File, Stored, Unread, Variable};
 use crate::netcdf::record;
 use crate::output::{Progress, notes, progress};
 use crate::slabs::Slabs;
@@ -14,7 +14,7 @@ use clap::Args;
 use ozarr::dtype::DataType;
 use ozarr::engine::Selection;
 use ozarr::error::{Error, ErrorKind};
-use ozarr::node::path::check_new;
+use ozarr::node::path::{check_kept, check_new, normalize};
 use ozarr::node::{Array, Context, Create, Format, Group, Map, Mode, Settings, Spec, Store, Value, json};
 use std::io::Read;
 use std::path::PathBuf;
@@ -119,57 +119,90 @@ impl From {
     }
 }
 
-/// Reads the structure of a group. `outer`: the dimensions of those around.
-fn plan(file: &File, id: i32, path: String, name: String, outer: &[Dim], left_out: &mut LeftOut) -> Outcome<Part> {
+/// Why Zarr has no node of that name, which is to be one step of a path.
+fn refusal(name: &str, check: fn(&str) -> ozarr::error::Result<()>) -> Option<String> {
+    match normalize(name) {
+        Ok(path) if path == name => check(name).err().map(|e| e.to_string()),
+        Ok(_) => Some(format!("name {name:?} has a backslash, which divides paths")),
+        Err(e) => Some(e.to_string()),
+    }
+}
+
+fn tell(left_out: &mut LeftOut, of: &str, unread: Vec<Unread>) {
+    left_out.extend(unread.into_iter().map(|(name, why)| format!("{of}: the attribute {name}, {why}, is left out")));
+}
+
+/// Reads the structure of a group. `outer`: the dimensions of each of those around, the innermost last.
+fn plan(file: &File, id: i32, path: String, name: String, outer: &[Vec<Dim>], left_out: &mut LeftOut) -> Outcome<Part> {
     let dims = file.dims(id)?;
-    let seen: Vec<Dim> = outer.iter().chain(&dims).cloned().collect();
+    let around = [outer, std::slice::from_ref(&dims)].concat();
     let mut unread = Vec::new();
     let attributes = file.attributes(id, None, &mut unread)?;
-    let mut tell = |of: &str, unread: &mut Vec<String>| {
-        left_out.extend(unread.drain(..).map(|name| format!("{of}: the attribute {name}, which has a type of its own, is left out")));
-    };
-    tell(if path.is_empty() { "/" } else { &path }, &mut unread);
+    tell(left_out, if path.is_empty() { "/" } else { &path }, unread);
     let below = |child: &str| if path.is_empty() { child.to_string() } else { format!("{path}/{child}") };
-    let (mut arrays, mut lost) = (Vec::new(), Vec::new());
-    for mut variable in file.variables(id)? {
+    let (mut arrays, mut groups) = (Vec::new(), Vec::new());
+    for variable in file.variables(id)? {
         let whole = below(&variable.name);
-        if let Err(e) = check_new(&variable.name) {
-            lost.push(format!("{whole}: left out: {e}"));
-            continue;
-        }
-        let data_type = match &variable.stored {
-            Stored::Nc(nc) => nc.in_memory(),
-            Stored::Bool => DataType::Bool,
-            Stored::Complex(data_type) => *data_type,
-            Stored::Opaque(size) => DataType::Raw(*size),
-            Stored::Other(type_name) => {
-                lost.push(format!("{whole}: left out, for its elements have the type {type_name}"));
-                continue;
-            }
-        };
-        let mut attributes = file.attributes(id, Some(variable.id), &mut unread)?;
-        if !attributes.iter().any(|a| a.name == FLAGS.0 || a.name == FLAGS.1) {
-            attributes.extend(file.flags(&variable)?);
-        }
-        tell(&whole, &mut unread);
-        let own: Vec<&Dim> = variable.dims.iter().filter_map(|id| seen.iter().find(|d| d.id == *id)).collect();
-        let (shape, names) = (own.iter().map(|d| d.length).collect(), own.iter().map(|d| d.name.clone()).collect());
-        let grows = own.iter().any(|d| d.unlimited);
-        // Of a variable that is shorter than its dimension netCDF-C 4.9 gives the elements that there are in front of those that there are
-        // not, whatever rows they are of: what is in front of the last such dimension is read row by row, as ncdump does.
-        variable.single = own.iter().rposition(|d| d.unlimited).unwrap_or(0);
-        arrays.push(Planned { variable, attributes, shape, names, data_type, grows });
+        arrays.extend(plan_variable(file, variable, &whole, &around, left_out)?);
     }
-    left_out.extend(lost);
-    let mut groups = Vec::new();
     for (child, name) in file.groups(id)? {
-        if let Err(e) = check_new(&name) {
-            left_out.push(format!("{}: left out, with all in it: {e}", below(&name)));
+        if let Some(why) = refusal(&name, check_new) {
+            left_out.push(format!("{}: left out, with all in it: {why}", below(&name)));
             continue;
         }
-        groups.push(plan(file, child, below(&name), name, &seen, left_out)?);
+        groups.push(plan(file, child, below(&name), name, &around, left_out)?);
     }
     Ok(Part { path, name, dims, attributes, arrays, groups })
+}
+
+/// Reads what a variable is; none if it is left out.
+fn plan_variable(
+    file: &File,
+    mut variable: Variable,
+    whole: &str,
+    around: &[Vec<Dim>],
+    left_out: &mut LeftOut,
+) -> Outcome<Option<Planned>> {
+    if let Some(why) = refusal(&variable.name, check_kept) {
+        left_out.push(format!("{whole}: left out: {why}"));
+        return Ok(None);
+    }
+    let data_type = match &variable.stored {
+        Stored::Nc(nc) => nc.in_memory(),
+        Stored::Bool => DataType::Bool,
+        Stored::Complex(data_type) => *data_type,
+        Stored::Opaque(size) => DataType::Raw(*size),
+        Stored::Other(type_name) => {
+            left_out.push(format!("{whole}: left out, for its elements have the type {type_name}"));
+            return Ok(None);
+        }
+    };
+    let own: Vec<&Dim> = variable.dims.iter().filter_map(|id| around.iter().flatten().find(|d| d.id == *id)).collect();
+    if own.len() != variable.dims.len() {
+        // netCDF-C refuses to define such a variable, but stores it.
+        left_out.push(format!("{whole}: left out, for it has dimensions that no group around it has"));
+        return Ok(None);
+    }
+    let mut unread = Vec::new();
+    let mut attributes = file.attributes(variable.group, Some(variable.id), &mut unread)?;
+    if !attributes.iter().any(|a| a.name == FLAGS.0 || a.name == FLAGS.1) {
+        attributes.extend(file.flags(&variable)?);
+    }
+    if let Stored::Nc(nc) = variable.stored
+        && let Some(place) = attributes.iter().position(|a| a.name == FILL)
+    {
+        match record::fill_of(&attributes[place].values, nc) {
+            Some(values) => attributes[place].values = values,
+            None => unread.push((attributes.remove(place).name, "which is no value of the variable's type")),
+        }
+    }
+    tell(left_out, whole, unread);
+    let (shape, names) = (own.iter().map(|d| d.length).collect(), own.iter().map(|d| d.name.clone()).collect());
+    let grows = own.iter().any(|d| d.unlimited);
+    // Of a variable that is shorter than its dimension netCDF-C 4.9 gives the elements that there are in front of those that there are
+    // not, whatever rows they are of: what is in front of the last such dimension is read row by row, as ncdump does.
+    variable.single = own.iter().rposition(|d| d.unlimited).unwrap_or(0);
+    Ok(Some(Planned { variable, attributes, shape, names, data_type, grows }))
 }
 
 impl Part {
@@ -204,6 +237,10 @@ impl Planned {
     fn spec(&self, layout: &Layout, version: Format) -> Outcome<Spec> {
         let mut spec = Spec::new(self.data_type, &self.shape)?;
         spec.set_format(version)?;
+        if let (DataType::Raw(size), Format::V3) = (self.data_type, version) {
+            // Other programs know the type by this name.
+            spec.set_type_words(json::parse_text(&format!(r#"{{"name":"raw_bytes","configuration":{{"length_bytes":{size}}}}}"#))?);
+        }
         // xarray asks for them in format 2 even where there are no dimensions.
         spec.set_dimension_names(self.names.iter().map(|name| Some(name.clone())).collect())?;
         if let Some(chunks) = &self.variable.chunks {
@@ -272,7 +309,7 @@ impl Copying<'_> {
         group.attributes().replace_shown(attributes)?;
         for planned in &part.arrays {
             let spec = planned.spec(&self.from.layout, format)?;
-            let array = Array::create(store, &format!("{}/{}", part.path, planned.variable.name), &spec, Create::New)?;
+            let array = Array::create_kept(store, &format!("{}/{}", part.path, planned.variable.name), &spec)?;
             self.elements(planned, &array)?;
         }
         part.groups.iter().try_for_each(|child| self.group(child))
@@ -331,7 +368,7 @@ mod tests {
             (planned(Stored::Nc(NcType::Short), DataType::Int16), "null", "-32767"),
             (planned(Stored::Bool, DataType::Bool), "null", "false"),
             (planned(Stored::Complex(DataType::Complex64), DataType::Complex64), "null", "[0.0,0.0]"),
-            (planned(Stored::Opaque(2), DataType::Raw(2)), "null", "[0,0]"),
+            (planned(Stored::Opaque(2), DataType::Raw(2)), "null", "\"AAA=\""),
         ];
         for (planned, v2, v3) in cases {
             assert_eq!((fill(&planned, Format::V2).as_str(), fill(&planned, Format::V3).as_str()), (v2, v3), "{:?}", planned.data_type);

@@ -130,6 +130,8 @@ def of_types():
         d.createVariable("complex", d.createCompoundType(pair, "complex_t"), ("x",))[:] = np.array([(0, 0), (1, 2), (3, 0)], pair)
     told = run(PROGRAM, "from", "types.nc", "types.zarr").splitlines()
     check("what is left out", told, ["ragged: left out, for its elements have the type ragged_t"])
+    check("opaque elements by the name that others know", json.loads((BUILD / "opaque.zarr/v/zarr.json").read_text())["data_type"], {"name": "raw_bytes", "configuration": {"length_bytes": 3}})
+    check("opaque elements", zarr.open_group(BUILD / "opaque.zarr", mode="r")["v"][:].tobytes(), b"abcdef")
     root = zarr.open_group(BUILD / "types.zarr", mode="r")
     elements = [[True, False, True], [1, 300, 1], [1, 2, 3], [0, 1 + 2j, 3]]
     check("elements", [root[n][:].tolist() for n in ("truth", "kind", "plain", "complex")], elements)
@@ -139,6 +141,40 @@ def of_types():
     with xr.open_dataset(BUILD / "types.2.zarr", engine="zarr", consolidated=False, mask_and_scale=True) as found:
         check("nothing is missing in format 2", [found[n].values.tolist() for n in ("truth", "plain", "complex")], [elements[0], *elements[2:]])
     check("NCZarr opens no group with an object", type(zarr.open_group(BUILD / "types.2.zarr", mode="r").attrs["_nc_model"]), str)
+
+
+def of_odd():
+    """What the library stores and nobody can read is told and left out."""
+    run("cc", "-o", "netcdf_odd", Path(__file__).parent / "netcdf_odd.c", "-lnetcdf")
+    run("./netcdf_odd", "odd.nc")
+    told = run(PROGRAM, "from", "odd.nc", "odd.zarr").splitlines()
+    lost = "is left out"
+    check("what is left out", told, [f"/: the attribute latin, whose text is not UTF-8, {lost}", f"good: the attribute latin, whose text is not UTF-8, {lost}",
+                                     "b/lost: left out, for it has dimensions that no group around it has"])
+    good = zarr.open_group(BUILD / "odd.zarr", mode="r")["good"]
+    check("what is kept", (good[:].tolist(), dict(good.attrs)), ([[1, 2], [3, 4]], {"utf8": "ok"}))
+    bytes3 = zarr.open_group(BUILD / "odd.zarr", mode="r")["opaque"]
+    check("opaque elements by the name that others know", ('"raw_bytes"' in (BUILD / "odd.zarr/opaque/zarr.json").read_text(), bytes3[:].tobytes()), (True, b"abcdef"))
+
+
+def of_fills():
+    """A `_FillValue` of another type than its variable, as classic files have them, means the same."""
+    cases = [("h", "f8", -999, True), ("h", "f4", -999, True), ("i4", "i2", -999, True), ("f4", "f8", -999, True), ("f4", "i4", -999, True), ("f4", "f8", 0.1, False), ("f8", "f4", -999, True),
+             ("i2", "f8", 0.5, None), ("f4", "f8", 1e300, None), ("i2", "i4", 70000, None), ("i2", "i2", [1, 2], None), ("f4", "f8", np.nan, False)]
+    with netCDF4.Dataset(BUILD / "fills.nc", "w", format="NETCDF3_CLASSIC") as d:
+        d.createDimension("x", 3)
+        for i, (kind, other, value, _) in enumerate(cases):
+            v = d.createVariable(f"v{i:02}", kind, ("x",))
+            v[:] = [1, -999, 3]
+            # The package sets no such value.
+            v.setncattr("XFillValue", np.array(value, other))
+    (BUILD / "fills.nc").write_bytes((BUILD / "fills.nc").read_bytes().replace(b"XFillValue", b"_FillValue"))
+    lost = [f"v{i:02}: the attribute _FillValue, which is no value of the variable's type, is left out" for i, case in enumerate(cases) if case[3] is None]
+    for version in 3, 2:
+        check("what is told", run(PROGRAM, "from", "fills.nc", "fills.zarr", "--overwrite", "--format", version).splitlines(), lost)
+        with xr.open_dataset(BUILD / "fills.zarr", engine="zarr", consolidated=False) as found:
+            check(f"what is missing in format {version}", [bool(np.isnan(found[name].values[1])) for name in sorted(found)], [case[3] is True for case in cases])
+            check("what is not", all(v.values[[0, 2]].tolist() == [1, 3] for v in found.values()), True)
 
 
 def of_records():
@@ -170,11 +206,16 @@ def of_names():
     with netCDF4.Dataset(BUILD / "names.nc", "w") as d:
         d.createDimension("x", 3)
         for group in d, d.createGroup("g"), d.createGroup("__h"):
-            for name in "a", "__under", "zarr.json":
+            for name in "a", "a\\b", "g\\b", "zarr.json", "z":
                 group.createVariable(name, "i4", ("x",))[:] = [1, 2, 3]
     told = run(PROGRAM, "from", "names.nc", "names.zarr").splitlines()
-    check("what is left out", [line.split(": left out")[0] for line in told], ["__under", "zarr.json", "g/__under", "g/zarr.json", "__h"])
-    check("what is kept", sorted(name for name, _ in zarr.open_group(BUILD / "names.zarr", mode="r").members(max_depth=None)), ["a", "g", "g/a"])
+    check("what is left out", [line.split(": left out")[0] for line in told], ["a\\b", "g\\b", "zarr.json", "g/a\\b", "g/g\\b", "g/zarr.json", "__h"])
+    check("what is kept", sorted(name for name, _ in zarr.open_group(BUILD / "names.zarr", mode="r").members(max_depth=None)), ["a", "g", "g/a", "g/z", "z"])
+    # xarray names a variable without a name so.
+    xr.DataArray([1.0, 2.0], dims="x").to_netcdf(BUILD / "unnamed.nc")
+    for version in 3, 2:
+        check("what is told", run(PROGRAM, "from", "unnamed.nc", "unnamed.zarr", "--overwrite", "--format", version), "")
+        check("a name of xarray", xr.open_dataarray(BUILD / "unnamed.zarr", engine="zarr", consolidated=False).values.tolist(), [1, 2])
 
 
 def of_short():
@@ -227,6 +268,6 @@ def of_much():
 
 shutil.rmtree(BUILD, ignore_errors=True)
 BUILD.mkdir(parents=True)
-for part in (of_netcdf, of_options, of_hdf5, of_types, of_records, of_names, of_short, of_much):
+for part in (of_netcdf, of_options, of_hdf5, of_types, of_odd, of_fills, of_records, of_names, of_short, of_much):
     part()
 print(f"{checked} passed, 0 failed")

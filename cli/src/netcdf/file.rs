@@ -65,6 +65,9 @@ pub struct Variable {
     pub single: usize,
 }
 
+/// The name of an attribute that is left out, and why.
+pub type Unread = (String, &'static str);
+
 /// The two calls that lists take: how many there are, and all.
 type List<'a> = &'a dyn Fn(*mut c_int, *mut c_int) -> c_int;
 
@@ -256,8 +259,8 @@ impl File {
         }
     }
 
-    /// The attributes of a group, or of a variable of it. Those of types that are not copied are named in `left_out`.
-    pub fn attributes(&self, group: c_int, variable: Option<c_int>, left_out: &mut Vec<String>) -> Outcome<Vec<Attribute>> {
+    /// The attributes of a group, or of a variable of it. Those that cannot be copied are named in `left_out`, each with the reason.
+    pub fn attributes(&self, group: c_int, variable: Option<c_int>, left_out: &mut Vec<Unread>) -> Outcome<Vec<Attribute>> {
         let of = variable.unwrap_or(GLOBAL);
         let mut count = 0;
         // SAFETY: see `is_classic`.
@@ -272,35 +275,35 @@ impl File {
             // SAFETY: see `is_classic`.
             let name = self.named("an attribute", &|text| unsafe { (self.library.nc_inq_attname)(group, of, i, text) })?;
             match self.values(group, of, &name)? {
-                Some(values) => all.push(Attribute { name, values }),
-                None => left_out.push(name),
+                Ok(values) => all.push(Attribute { name, values }),
+                Err(why) => left_out.push((name, why)),
             }
         }
         Ok(all)
     }
 
-    fn values(&self, group: c_int, of: c_int, name: &str) -> Outcome<Option<Values>> {
-        let Ok(text) = CString::new(name) else { return Ok(None) };
+    fn values(&self, group: c_int, of: c_int, name: &str) -> Outcome<Result<Values, &'static str>> {
+        let Ok(text) = CString::new(name) else { return Ok(Err("whose name has NUL")) };
         let (mut number, mut count) = (0, 0);
         // SAFETY: see `is_classic`.
         self.check("an attribute", unsafe { (self.library.nc_inq_att)(group, of, text.as_ptr(), &mut number, &mut count) })?;
         let nc = match self.stored(group, number)? {
             Stored::Nc(nc) => nc,
             Stored::Bool => NcType::Byte,
-            _ => return Ok(None),
+            _ => return Ok(Err("which has a type of its own")),
         };
         if nc == NcType::String {
             let mut places = vec![null_mut::<c_char>(); count];
             // SAFETY: see `is_classic`.
             self.check("an attribute", unsafe { (self.library.nc_get_att)(group, of, text.as_ptr(), places.as_mut_ptr().cast()) })?;
-            let all = self.take_strings(&mut places);
-            return Ok(Some(Values::Strings(all.iter().map(|text| String::from_utf8_lossy(text).into_owned()).collect())));
+            let all: Result<_, _> = self.take_strings(&mut places).into_iter().map(String::from_utf8).collect();
+            return Ok(all.map(Values::Strings).map_err(|_| "whose text is not UTF-8"));
         }
         let size = nc.in_memory().size();
         let mut bytes = vec![0u8; count * size];
         // SAFETY: see `is_classic`.
         self.check("an attribute", unsafe { (self.library.nc_get_att)(group, of, text.as_ptr(), bytes.as_mut_ptr().cast()) })?;
-        Ok(Some(match nc {
+        Ok(Ok(match nc {
             NcType::Char => Values::Chars(bytes),
             nc => Values::Numbers(nc, bytes.chunks_exact(size).map(|b| nc.number(b)).collect()),
         }))

@@ -22,6 +22,30 @@ pub fn members(attributes: &[Attribute], variable: Option<NcType>, format: Forma
     kept.map(|a| (a.name.as_str(), value(a))).collect()
 }
 
+/// A `_FillValue` as a value of its variable's type, rounded as netCDF-C does if it is a real number; none if it is no such value. Classic files
+/// have those of other types, too.
+pub fn fill_of(values: &Values, nc: NcType) -> Option<Values> {
+    match values {
+        Values::Numbers(_, all) if all.len() == 1 && nc == NcType::Char => match all[0] {
+            Number::Integer(n) => Some(Values::Chars(vec![n.try_into().ok()?])),
+            Number::Real(_) => None,
+        },
+        Values::Numbers(_, all) if all.len() == 1 && nc != NcType::String => {
+            let converted = nc.convert(all[0]);
+            let fits = match (all[0], converted) {
+                (Number::Real(x), Number::Real(y)) => x.is_infinite() == y.is_infinite(),
+                (Number::Real(x), Number::Integer(n)) => x == n as f64,
+                (Number::Integer(_), Number::Real(_)) => true,
+                (Number::Integer(n), Number::Integer(kept)) => n == kept,
+            };
+            fits.then(|| Values::Numbers(nc, vec![converted]))
+        }
+        Values::Chars(text) if nc == NcType::Char && text.len() == 1 => Some(values.clone()),
+        Values::Strings(all) if nc == NcType::String && all.len() == 1 => Some(values.clone()),
+        _ => None,
+    }
+}
+
 fn number(number: Number) -> Value {
     match number {
         Number::Integer(n) => i64::try_from(n).map(Value::from).or_else(|_| u64::try_from(n).map(Value::from)).unwrap_or_default(),
