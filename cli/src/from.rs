@@ -7,7 +7,7 @@ use crate::failure::{Failure, Outcome};
 use crate::interrupt::{Interrupt, copied_in_part};
 use crate::layout::{Layout, format};
 use crate::netcdf::file::{Dim, FLAGS, File, Stored, Unread, Variable};
-use crate::netcdf::record;
+use crate::netcdf::record::{self, Recorded};
 use crate::output::{Progress, notes, progress};
 use crate::slabs::Slabs;
 use clap::Args;
@@ -54,6 +54,8 @@ struct Planned {
     attributes: Vec<Attribute>,
     shape: Vec<u64>,
     names: Vec<String>,
+    /// How many groups above it each of its dimensions is, where another one of the same name hides one of them.
+    above: Vec<u64>,
     data_type: DataType,
     grows: bool,
 }
@@ -177,7 +179,11 @@ fn plan_variable(
             return Ok(None);
         }
     };
-    let own: Vec<&Dim> = variable.dims.iter().filter_map(|id| around.iter().flatten().find(|d| d.id == *id)).collect();
+    let levels = || around.iter().rev().zip(0u64..).flat_map(|(dims, level)| dims.iter().map(move |d| (d, level)));
+    let (own, mut above): (Vec<&Dim>, Vec<u64>) = variable.dims.iter().filter_map(|id| levels().find(|(d, _)| d.id == *id)).unzip();
+    if own.iter().all(|d| levels().find(|(other, _)| other.name == d.name).is_some_and(|(nearest, _)| nearest.id == d.id)) {
+        above.clear();
+    }
     if own.len() != variable.dims.len() {
         // netCDF-C refuses to define such a variable, but stores it.
         left_out.push(format!("{whole}: left out, for it has dimensions that no group around it has"));
@@ -202,7 +208,7 @@ fn plan_variable(
     // Of a variable that is shorter than its dimension netCDF-C 4.9 gives the elements that there are in front of those that there are
     // not, whatever rows they are of: what is in front of the last such dimension is read row by row, as ncdump does.
     variable.single = own.iter().rposition(|d| d.unlimited).unwrap_or(0);
-    Ok(Some(Planned { variable, attributes, shape, names, data_type, grows }))
+    Ok(Some(Planned { variable, attributes, shape, names, above, data_type, grows }))
 }
 
 impl Part {
@@ -212,7 +218,13 @@ impl Part {
 
     fn record(&self, classic: bool) -> Value {
         let chunked = |a: &Planned| a.variable.chunks.is_some() && !a.grows;
-        let variables: Vec<_> = self.arrays.iter().map(|a| (a.variable.name.as_str(), a.attributes.as_slice(), chunked(a))).collect();
+        let variables = self.arrays.iter().map(|a| Recorded {
+            name: &a.variable.name,
+            attributes: &a.attributes,
+            chunked: chunked(a),
+            above: &a.above,
+        });
+        let variables: Vec<_> = variables.collect();
         let groups: Vec<&str> = self.groups.iter().map(|g| g.name.as_str()).collect();
         record::of_group(classic, &self.dims, &variables, &groups, &self.attributes)
     }
@@ -349,7 +361,7 @@ mod tests {
 
     fn planned(stored: Stored, data_type: DataType) -> Planned {
         let variable = Variable { group: 0, id: 0, name: "v".into(), stored, dims: vec![0], chunks: None, single: 0 };
-        Planned { variable, attributes: Vec::new(), shape: vec![3], names: vec!["x".into()], data_type, grows: false }
+        Planned { variable, attributes: Vec::new(), shape: vec![3], names: vec!["x".into()], above: Vec::new(), data_type, grows: false }
     }
 
     /// In format 2 the fill value is what readers take for missing.

@@ -36,6 +36,7 @@ def fill(d, classic):
     d.createDimension("y", 30)
     d.createDimension("x", 40)
     d.createDimension("letters", 5)
+    d.lines, d.end = "one\n\ntwo", "end\n"
     d.title, d.version, d.step = "a run", np.int32(3), np.float32(0.1)
     time = d.createVariable("time", "f8", ("time",))
     time.units, time[:] = "days since 2026-01-01", np.arange(7.0)
@@ -201,6 +202,24 @@ def of_records():
     check("texts", root["text"][:].tolist(), [["a", "b", "", "", ""], ["c", "d", "", "", ""], ["e", "f", "", "", ""]])
 
 
+def of_hidden():
+    """A variable of a group along a dimension of the group above, which the group's own of the same name hides."""
+    with netCDF4.Dataset(BUILD / "hidden.nc", "w") as d:
+        x, t, g = d.createDimension("x", 3), d.createDimension("t", None), d.createGroup("g")
+        own, grows = g.createDimension("x", 2), g.createDimension("t", None)
+        d.createVariable("root", "i4", ("x",))[:] = [1, 2, 3]
+        g.createVariable("own", "i4", (own,))[:] = [1, 2]
+        d.createVariable("steps", "i4", (t,))[:] = range(5)
+        # The package takes the lengths of the nearest dimensions for those of these variables.
+        g.createVariable("outer", "i4", (x,))
+        g.createVariable("short", "i4", (grows,))[:] = [1, 2]
+        g.createVariable("both", "i4", (t, own))
+        g.createGroup("h").createVariable("far", "i4", (t, x))
+    for version in 3, 2:
+        run(PROGRAM, "from", "hidden.nc", "hidden.zarr", "--overwrite", "--format", version)
+        check(f"CDL of format {version}", run(PROGRAM, "dump", "hidden.zarr", "-n", "hidden"), run("ncdump", "hidden.nc"))
+
+
 def of_names():
     """Variables and groups with names that Zarr does not allow are told and left out."""
     with netCDF4.Dataset(BUILD / "names.nc", "w") as d:
@@ -268,6 +287,6 @@ def of_much():
 
 shutil.rmtree(BUILD, ignore_errors=True)
 BUILD.mkdir(parents=True)
-for part in (of_netcdf, of_options, of_hdf5, of_types, of_odd, of_fills, of_records, of_names, of_short, of_much):
+for part in (of_netcdf, of_options, of_hdf5, of_types, of_odd, of_fills, of_records, of_hidden, of_names, of_short, of_much):
     part()
 print(f"{checked} passed, 0 failed")

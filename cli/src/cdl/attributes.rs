@@ -24,8 +24,8 @@ pub struct Attribute {
 }
 
 impl Attribute {
-    /// Appends the values as CDL has them behind the equals sign.
-    pub fn push(&self, out: &mut Vec<u8>) {
+    /// Appends the values as CDL has them behind the equals sign; ncdump breaks text behind the ends of its lines in files of the classic model.
+    pub fn push(&self, out: &mut Vec<u8>, classic: bool) {
         let list = |out: &mut Vec<u8>, n: usize, push: &dyn Fn(&mut Vec<u8>, usize)| {
             for i in 0..n {
                 out.extend_from_slice(if i > 0 { b", " } else { b"" });
@@ -33,6 +33,14 @@ impl Attribute {
             }
         };
         match &self.values {
+            Values::Chars(text) if classic => {
+                for (i, line) in trimmed(text).split(|&b| b == b'\n').enumerate() {
+                    out.extend_from_slice(if i > 0 { b"\\n\",\n\t\t\t" } else { b"" });
+                    push_quoted(out, line, false);
+                    out.truncate(out.len() - 1);
+                }
+                out.push(b'"');
+            }
             Values::Chars(text) => push_quoted(out, trimmed(text), false),
             Values::Numbers(_, numbers) if numbers.is_empty() => out.extend_from_slice(b"\"\""),
             Values::Numbers(nc, numbers) => list(out, numbers.len(), &|out, i| nc.push_attribute(out, numbers[i])),
@@ -191,7 +199,7 @@ mod tests {
         for (text, recorded, want) in cases {
             let value = json::parse_text(text).unwrap_or_else(|e| panic!("{e}"));
             let mut out = Vec::new();
-            Attribute { name: String::new(), values: typed(&value, *recorded) }.push(&mut out);
+            Attribute { name: String::new(), values: typed(&value, *recorded) }.push(&mut out, false);
             assert_eq!(String::from_utf8_lossy(&out), *want, "{text}");
         }
     }

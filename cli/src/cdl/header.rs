@@ -67,7 +67,7 @@ fn group(out: &mut dyn Write, model: &Model, it: &Members, around: &[&Members], 
         let whose = if around.is_empty() { "global" } else { "group" };
         put(out, format!("\n{indent}// {whose} attributes:\n"))?;
     }
-    it.attributes.iter().try_for_each(|a| attribute(out, a, "", &indent))?;
+    it.attributes.iter().try_for_each(|a| attribute(out, a, "", (&indent, model.classic)))?;
     if !it.variables.is_empty() && !matches!(data, Data::None) {
         put(out, format!("{indent}data:\n"))?;
         let path: String = scope.iter().skip(1).map(|g| format!("{}/", g.name)).collect();
@@ -88,7 +88,7 @@ fn declaration(out: &mut dyn Write, model: &Model, variable: &Variable, scope: &
     let dims = if dims.is_empty() { String::new() } else { format!("({})", dims.join(", ")) };
     let variable_name = name(&variable.name);
     put(out, format!("{indent}\t{} {variable_name}{dims} ;\n", variable.nc.name()))?;
-    variable.attributes.iter().try_for_each(|a| attribute(out, a, &variable_name, &format!("{indent}\t")))
+    variable.attributes.iter().try_for_each(|a| attribute(out, a, &variable_name, (&format!("{indent}\t"), model.classic)))
 }
 
 /// The name of a dimension; its path where a group in between has another of that name.
@@ -103,12 +103,12 @@ fn dimension(model: &Model, d: usize, scope: &[&Members]) -> String {
     format!("{path}/{}", name(wanted))
 }
 
-fn attribute(out: &mut dyn Write, attribute: &Attribute, of: &str, indent: &str) -> Outcome {
+fn attribute(out: &mut dyn Write, attribute: &Attribute, of: &str, (indent, classic): (&str, bool)) -> Outcome {
     let string = if matches!(attribute.values, Values::Strings(_)) { "string " } else { "" };
     // Attributes of a group have one tabulator more than its variables.
     let tabulators = if of.is_empty() { "\t\t" } else { "\t" };
     let mut line = format!("{indent}{tabulators}{string}{of}:{} = ", name(&attribute.name)).into_bytes();
-    attribute.push(&mut line);
+    attribute.push(&mut line, classic);
     line.extend_from_slice(b" ;\n");
     put(out, line)
 }

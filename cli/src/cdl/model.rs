@@ -45,6 +45,8 @@ pub struct Members {
 /// A hierarchy.
 pub struct Model {
     pub dims: Vec<Dim>,
+    /// Whether it is recorded to be of the classic data model.
+    pub classic: bool,
     pub root: Members,
 }
 
@@ -54,7 +56,7 @@ type Below<'a> = HashMap<&'a str, Vec<(&'a str, NodeKind)>>;
 impl Model {
     /// Of a group, or of an array alone.
     pub fn new(top: &Node) -> Outcome<Model> {
-        let mut model = Model { dims: Vec::new(), root: Members::default() };
+        let mut model = Model { dims: Vec::new(), classic: false, root: Members::default() };
         let mut root = Members::default();
         match top {
             Node::Group(group) => {
@@ -82,6 +84,7 @@ impl Model {
         let record = all.get(RECORD).cloned().unwrap_or_default();
         // Format 2 has it as a text.
         let record = record.as_str().and_then(|text| json::parse_text(text).ok()).unwrap_or(record);
+        self.classic |= path.is_empty() && record.get("classic").and_then(Value::as_bool) == Some(true);
         self.recorded_dims(group, &record, into)?;
         let types = |name: &str| recorded_type(&record, name).or_else(|| of_nczarr(&group.nc_attribute_type(name).ok()??));
         into.attributes = read(&group.attributes().shown()?, &types, None);
@@ -151,7 +154,9 @@ impl Model {
             for (d, &length) in shape.iter().enumerate() {
                 let named = names.get(d).cloned().flatten().filter(|name| !name.is_empty());
                 let named = named.unwrap_or_else(|| format!("_Anonymous_Dim_{length}"));
-                dims.push(self.resolve(into, outer, &named, length, d == 0));
+                // Another dimension of the name hides one of a group above.
+                let above = record.get("above").and_then(|all| all.as_array()?.get(d)?.as_u64()).unwrap_or(0);
+                dims.push(self.resolve((into, outer, above as usize), &named, length, d == 0));
             }
         }
         let types = |name: &str| recorded_type(record, name).or_else(|| of_nczarr(&array.nc_attribute_type(name).ok()??));
@@ -167,9 +172,10 @@ impl Model {
         Ok(())
     }
 
-    /// The dimension of that name and length which the group sees, or a new one. One along which arrays differ may grow.
-    fn resolve(&mut self, group: &mut Members, outer: &[Vec<usize>], name: &str, length: u64, first: bool) -> usize {
-        let levels = std::iter::once(group.dims.as_slice()).chain(outer.iter().rev().map(Vec::as_slice));
+    /// The dimension of that name and length which the group sees, or the group so many above it, or a new one. One along which arrays
+    /// differ may grow.
+    fn resolve(&mut self, (group, outer, above): (&mut Members, &[Vec<usize>], usize), name: &str, length: u64, first: bool) -> usize {
+        let levels = std::iter::once(group.dims.as_slice()).chain(outer.iter().rev().map(Vec::as_slice)).skip(above);
         for (level, dims) in levels.enumerate() {
             let Some(found) = self.find(dims, name) else { continue };
             let dim = &mut self.dims[found];

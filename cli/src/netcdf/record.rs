@@ -106,16 +106,27 @@ fn types(attributes: &[Attribute], variable: bool) -> Option<Value> {
     (!all.is_empty()).then_some(Value::Object(all))
 }
 
-/// A group's record; `variables` are those that were copied, with their attributes and whether they have chunks of a fixed shape.
-pub fn of_group(classic: bool, dims: &[Dim], variables: &[(&str, &[Attribute], bool)], groups: &[&str], attributes: &[Attribute]) -> Value {
+/// A variable that was copied.
+pub struct Recorded<'a> {
+    pub name: &'a str,
+    pub attributes: &'a [Attribute],
+    /// Whether it has chunks of a fixed shape.
+    pub chunked: bool,
+    /// How many groups above it each of its dimensions is, where their names do not tell.
+    pub above: &'a [u64],
+}
+
+/// A group's record.
+pub fn of_group(classic: bool, dims: &[Dim], variables: &[Recorded<'_>], groups: &[&str], attributes: &[Attribute]) -> Value {
     let dim = |d: &Dim| {
         let value = if d.unlimited { object([("unlimited", Some(true.into()))]) } else { object([("size", Some(d.length.into()))]) };
         (d.name.clone(), value)
     };
-    let variable = |(name, attributes, chunked): &(&str, &[Attribute], bool)| {
-        let fill = attributes.iter().any(|a| a.name == FILL).then(|| true.into());
-        let members = [("chunked", chunked.then(|| true.into())), ("fill", fill), ("types", types(attributes, true))];
-        (name.to_string(), object(members))
+    let variable = |v: &Recorded<'_>| {
+        let fill = v.attributes.iter().any(|a| a.name == FILL).then(|| true.into());
+        let above = (!v.above.is_empty()).then(|| Value::from_iter(v.above.iter().map(|&n| Value::from(n))));
+        let members = [("chunked", v.chunked.then(|| true.into())), ("fill", fill), ("types", types(v.attributes, true)), ("above", above)];
+        (v.name.to_string(), object(members))
     };
     object([
         ("version", Some(1.into())),
