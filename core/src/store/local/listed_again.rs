@@ -24,7 +24,12 @@ pub(super) fn list_again(fd: BorrowedFd<'_>, first: Entries) -> Os<Entries> {
     let name_of_last = |found: &Entries| found.last().map(|(name, _)| name.clone());
     let (mut listing, mut place, mut last, mut more) = (1, 0, None, true);
     while more && listing < LISTINGS {
-        let (found, end) = os::entries_from(fd, 0)?;
+        let (found, end) = match os::entries_from(fd, 0) {
+            Ok(found) => found,
+            Err(Errno(libc::ENOENT)) => return Ok(Vec::new()),
+            // What was found is better than nothing, on file systems that cannot go back.
+            Err(_) => break,
+        };
         (listing, place, last, more) = (listing + 1, end, name_of_last(&found), false);
         for (name, kind) in found {
             let is_hidden = is_hidden(name.to_bytes());
@@ -32,7 +37,8 @@ pub(super) fn list_again(fd: BorrowedFd<'_>, first: Entries) -> Os<Entries> {
         }
     }
     for _ in 0..ENDS {
-        let (found, end) = os::entries_from(fd, place)?;
+        // Places of some file servers are beyond what can be asked for.
+        let Ok((found, end)) = os::entries_from(fd, place) else { break };
         if found.iter().all(|(name, _)| Some(name) == last.as_ref()) {
             break;
         }

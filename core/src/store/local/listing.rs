@@ -7,9 +7,12 @@ use crate::error::{Result, bail, err};
 use crate::limits::MAX_KEY;
 use crate::platform::{AsFd, BorrowedFd, is_kept, is_sticky, libc, may_change};
 use crate::store::Listing;
+#[cfg(target_os = "linux")]
 use crate::store::file_object::stamp_of;
 use crate::store::os::{self, Entries, EntryKind, Errno, Os};
-use crate::store::stamp::{is_settled_at, nanos_now};
+#[cfg(target_os = "linux")]
+use crate::store::stamp::is_settled_at;
+use crate::store::stamp::nanos_now;
 use std::ffi::{CStr, CString};
 
 /// How deep folders are followed when listing or erasing.
@@ -32,9 +35,10 @@ fn or_none(listed: Os<Entries>) -> Result<Entries> {
 fn entries_beside_writers(fd: BorrowedFd<'_>, moment: u64) -> Result<(Entries, libc::stat)> {
     let found = entries(fd)?;
     let st = os::stat(fd).map_err(|e| e.error("stat"))?;
-    let may_miss = cfg!(target_os = "linux") && !is_settled_at(moment, stamp_of(&st).changed);
     #[cfg(target_os = "linux")]
-    let found = if may_miss { or_none(list_again(fd, found))? } else { found };
+    let found = if is_settled_at(moment, stamp_of(&st).changed) { found } else { or_none(list_again(fd, found))? };
+    #[cfg(not(target_os = "linux"))]
+    let _ = moment;
     Ok((found, st))
 }
 
