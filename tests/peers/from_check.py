@@ -131,8 +131,6 @@ def of_types():
         d.createVariable("complex", d.createCompoundType(pair, "complex_t"), ("x",))[:] = np.array([(0, 0), (1, 2), (3, 0)], pair)
     told = run(PROGRAM, "from", "types.nc", "types.zarr").splitlines()
     check("what is left out", told, ["ragged: left out, for its elements have the type ragged_t"])
-    check("opaque elements by the name that others know", json.loads((BUILD / "opaque.zarr/v/zarr.json").read_text())["data_type"], {"name": "raw_bytes", "configuration": {"length_bytes": 3}})
-    check("opaque elements", zarr.open_group(BUILD / "opaque.zarr", mode="r")["v"][:].tobytes(), b"abcdef")
     root = zarr.open_group(BUILD / "types.zarr", mode="r")
     elements = [[True, False, True], [1, 300, 1], [1, 2, 3], [0, 1 + 2j, 3]]
     check("elements", [root[n][:].tolist() for n in ("truth", "kind", "plain", "complex")], elements)
