@@ -49,21 +49,23 @@ pub fn rights_of(flags: i32) -> u32 {
 mod tests {
     use super::*;
 
-    /// The calls of the system's core, with the rights that it wants for them.
-    const TELL: (&str, u32) = ("ask for attributes, times and links", READ_ATTRIBUTES);
-    const PUT: (&str, u32) = ("write", WRITE_DATA);
-    const GET: (&str, u32) = ("read, or list a folder", READ_DATA);
-    const CUT: (&str, u32) = ("set the length", WRITE_DATA);
-    const FLUSH: (&str, u32) = ("flush", WRITE_DATA);
-    const LOCK: (&str, u32) = ("lock bytes", READ_DATA);
-    const RENAME: (&str, u32) = ("rename or remove", DELETE);
-    const ADD_NAME: (&str, u32) = ("add a name", WRITE_ATTRIBUTES);
+    /// A call of the system's core, with the right that it wants for it.
+    type Call = (&'static str, u32);
+
+    const TELL: Call = ("ask for attributes, times and links", READ_ATTRIBUTES);
+    const PUT: Call = ("write", WRITE_DATA);
+    const GET: Call = ("read, or list a folder", READ_DATA);
+    const CUT: Call = ("set the length", WRITE_DATA);
+    const FLUSH: Call = ("flush", WRITE_DATA);
+    const LOCK: Call = ("lock bytes", READ_DATA);
+    const RENAME: Call = ("rename or remove", DELETE);
+    const ADD_NAME: Call = ("add a name", WRITE_ATTRIBUTES);
     /// Every handle is one whose calls wait until they are done.
-    const WAIT: (&str, u32) = ("wait", SYNCHRONIZE);
+    const WAIT: Call = ("wait", SYNCHRONIZE);
 
     #[test]
     fn what_is_opened_has_the_rights_of_all_calls_that_are_made_with_it() {
-        let opened: [(&str, u32, &[(&str, u32)]); 10] = [
+        let opened: [(&str, u32, &[Call]); 10] = [
             ("a new temporary file", rights_of(O_WRONLY), &[TELL, PUT, FLUSH]),
             ("a value", rights_of(O_RDONLY), &[TELL, GET]),
             ("a value that is to be durable", rights_of(O_TO_SYNC), &[TELL, FLUSH]),
