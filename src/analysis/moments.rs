@@ -100,7 +100,7 @@ fn quotient(sum: i128, count: u64) -> f64 {
     // 64 bits at least are left of the quotient; the last one says whether there are more.
     let shift = sum.unsigned_abs().leading_zeros().min(127);
     let (wide, count) = (sum.unsigned_abs() << shift, u128::from(count));
-    let digits = wide / count | u128::from(wide % count != 0);
+    let digits = (wide / count) | u128::from(wide % count != 0);
     let quotient = digits as f64 * 0.5f64.powi(shift as i32);
     if sum < 0 { -quotient } else { quotient }
 }
