@@ -24,7 +24,9 @@
 ! Every rank calls the procedures in the same order, with its own variable and start. Indices begin at 1; the box has the shape of the
 ! variable, and the length 1 along dimensions behind the variable's. After a call stat= and errmsg= are the same on all ranks; without stat=
 ! a failure stops the program. Memory may have gaps: a section is not copied. Variables are integer (1, 2, 4, 8 bytes), real (4, 8), complex
-! or logical; logicals of more than one byte are copied to bytes, and iwrite and iread refuse them.
+! or logical; logicals of more than one byte are copied to bytes, and iwrite and iread refuse them. What close, close_array, close_group, commit,
+! abandon and wait end is closed after an error, too, but where the call was refused, as OZARR_ERR_ARGUMENT where a rank calls something else: then it
+! stays open on all ranks, to be closed again.
 module ozarr_mpi
   use, intrinsic :: iso_c_binding
   use, intrinsic :: iso_fortran_env, only: int64
@@ -106,15 +108,13 @@ contains
     call done(ozfm_new(int(comm%MPI_VAL, c_int), self%handle), stat, errmsg)
   end subroutine ranks_open
 
-  ! Refused by OZARR_ERR_STATE while there are requests that were not waited for, or series that were not closed: then nothing is closed.
+  ! Refused by OZARR_ERR_STATE while there are requests that were not waited for, or series that were not closed, and by OZARR_ERR_ARGUMENT where a
+  ! rank calls something else: then nothing is closed.
   subroutine ranks_close(self, stat, errmsg)
     class(ozarr_ranks), intent(inout) :: self
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
-    integer(c_int32_t) :: status
-    status = ozarr_mpi_close(self%handle)
-    if (status /= OZARR_ERR_STATE) self%handle = c_null_ptr
-    call done(status, stat, errmsg)
+    call done(ozfm_end(self%handle, "m", self%handle), stat, errmsg)
   end subroutine ranks_close
 
   ! "aggregators", "round_bytes", "message_bytes", "range_bytes", "overlap", "check_writes": see ozarr_mpi.h.
@@ -491,10 +491,7 @@ contains
     class(ozarr_array), intent(inout) :: array
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
-    type(c_ptr) :: handle
-    handle = array%handle
-    array%handle = c_null_ptr
-    call done(ozarr_mpi_array_close(self%handle, handle), stat, errmsg)
+    call done(ozfm_end(self%handle, "a", array%handle), stat, errmsg)
   end subroutine ranks_close_array
 
   ! Begins a checkpoint: a group that is there as a whole or not at all.
@@ -584,16 +581,13 @@ contains
     call done(status, stat, errmsg)
   end subroutine ranks_get
 
-  ! Commits the checkpoint, and closes the group whatever the status says.
+  ! Commits the checkpoint and closes the group.
   subroutine ranks_commit(self, group, stat, errmsg)
     class(ozarr_ranks), intent(in) :: self
     class(ozarr_group), intent(inout) :: group
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
-    type(c_ptr) :: handle
-    handle = group%handle
-    group%handle = c_null_ptr
-    call done(ozarr_mpi_checkpoint_commit(self%handle, handle), stat, errmsg)
+    call done(ozfm_end(self%handle, "c", group%handle), stat, errmsg)
   end subroutine ranks_commit
 
   ! Gives the checkpoint up and closes the group.
@@ -602,10 +596,7 @@ contains
     class(ozarr_group), intent(inout) :: group
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
-    type(c_ptr) :: handle
-    handle = group%handle
-    group%handle = c_null_ptr
-    call done(ozarr_mpi_checkpoint_abandon(self%handle, handle), stat, errmsg)
+    call done(ozfm_end(self%handle, "x", group%handle), stat, errmsg)
   end subroutine ranks_abandon
 
   ! Opens the newest committed checkpoint for reading; OZARR_ERR_NOT_FOUND if there is none.
@@ -633,10 +624,7 @@ contains
     class(ozarr_group), intent(inout) :: group
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
-    type(c_ptr) :: handle
-    handle = group%handle
-    group%handle = c_null_ptr
-    call done(ozarr_mpi_group_close(self%handle, handle), stat, errmsg)
+    call done(ozfm_end(self%handle, "g", group%handle), stat, errmsg)
   end subroutine ranks_close_group
 
   ! Moves on without waiting, on this rank alone; whether this rank has done its part.
@@ -659,10 +647,7 @@ contains
     class(ozarr_ranks_request), intent(inout) :: self
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
-    integer(c_int32_t) :: status, is_gone
-    status = ozfm_wait(self%handle, is_gone)
-    if (is_gone /= 0) self%handle = c_null_ptr
-    call done(status, stat, errmsg)
+    call done(ozfm_end(c_null_ptr, "r", self%handle), stat, errmsg)
   end subroutine request_wait
 
   ! Opens the steps of a dataset along a dimension, behind the last step that all its variables have. `keep`, an integer: how many steps stay,
@@ -786,18 +771,15 @@ contains
     call done(status, stat, errmsg)
   end subroutine series_flush
 
-  ! Publishes and closes; the handle is gone, whatever the status says.
+  ! Publishes and closes.
   subroutine series_close(self, stat, errmsg)
     class(ozarr_ranks_series), intent(inout) :: self
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
-    type(c_ptr) :: handle
     integer(c_int32_t) :: status
     status = is_open(self)
     call agreed(self%ranks, status)
-    handle = self%handle
-    self%handle = c_null_ptr
-    if (status == OZARR_OK) status = ozarr_mpi_series_close(self%ranks, handle)
+    if (status == OZARR_OK) status = ozfm_end(self%ranks, "s", self%handle)
     call done(status, stat, errmsg)
   end subroutine series_close
 

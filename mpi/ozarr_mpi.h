@@ -23,6 +23,9 @@
  *              them as ever. Open and close them by the functions here. What one of them changes rank 0 stores; the handles of the other
  *              ranks know it, too, without touching the store. Of an array that rank 0 has erased or replaced by itself they know from the
  *              next call here on: storing by older handles is OZARR_ERR_STATE.
+ *              The calls that end handles (`_close`, `_commit`, `_abandon`, `_wait`) end them whatever the status says, but where they are
+ *              refused: as OZARR_ERR_ARGUMENT where a rank calls something else, and OZARR_ERR_STATE for the thread. Then the handle stays on
+ *              all ranks, to be ended again. After an error any local function tells: of a handle that is gone it is OZARR_ERR_INVALID_HANDLE.
  * Metadata.    Rank 0 alone reads and writes documents.
  * Locations.   What all ranks see. A relative one is in the folder that is rank 0's current one when it is opened. With more than one rank,
  *              `memory:` is OZARR_ERR_UNSUPPORTED, and so is a zip archive that is to be written: write a folder, and copy it.
@@ -83,7 +86,8 @@ OZARR_CHECKED ozarr_status ozarr_mpi_rank(const ozarr_mpi *m, int *rank, int *si
 /**
  * Frees the communicator and everything of `m`; arrays and groups that are open become handles of this rank alone.
  *
- * Errors: OZARR_ERR_STATE while there are requests that were not waited for, or series that were not closed: nothing is freed.
+ * Errors, after which nothing is freed: OZARR_ERR_STATE while there are requests that were not waited for, or series that were not closed;
+ * OZARR_ERR_ARGUMENT where a rank calls something else.
  */
 OZARR_CHECKED ozarr_status ozarr_mpi_close(ozarr_mpi *m);
 
@@ -129,7 +133,7 @@ OZARR_CHECKED ozarr_status ozarr_mpi_array_set_attr(ozarr_mpi *m, ozarr_array *a
 /** Reads the metadata again, on rank 0; the other ranks get what it found. */
 OZARR_CHECKED ozarr_status ozarr_mpi_array_refresh(ozarr_mpi *m, ozarr_array *array);
 
-/** Flushes what each rank wrote, then closes; the handle is gone on all ranks, whatever the status says. */
+/** Flushes what each rank wrote, then closes, whatever the status says, unless the call is refused ("Handles", above). */
 OZARR_CHECKED ozarr_status ozarr_mpi_array_close(ozarr_mpi *m, ozarr_array *array);
 
 /** Creates a group. */
@@ -148,7 +152,7 @@ OZARR_CHECKED ozarr_status ozarr_mpi_group_open_array(ozarr_mpi *m, const ozarr_
 /** Sets an attribute to a value that is given as JSON. */
 OZARR_CHECKED ozarr_status ozarr_mpi_group_set_attr(ozarr_mpi *m, ozarr_group *group, const char *name, const char *json);
 
-/** Closes a group; the handle is gone on all ranks, whatever the status says. */
+/** Closes a group, whatever the status says, unless the call is refused ("Handles", above). */
 OZARR_CHECKED ozarr_status ozarr_mpi_group_close(ozarr_mpi *m, ozarr_group *group);
 
 /* ========================================================================================================
@@ -230,10 +234,10 @@ OZARR_CHECKED ozarr_status ozarr_mpi_group_put(ozarr_mpi *m, ozarr_group *group,
 OZARR_CHECKED ozarr_status ozarr_mpi_group_get(ozarr_mpi *m, const ozarr_group *group, const char *path, ozarr_type type,
     const int64_t *start, const int64_t *count, void *data, size_t size);
 
-/** Commits the checkpoint and closes the group, whatever the status says. */
+/** Commits the checkpoint and closes the group, whatever the status says, unless the call is refused ("Handles", above). */
 OZARR_CHECKED ozarr_status ozarr_mpi_checkpoint_commit(ozarr_mpi *m, ozarr_group *group);
 
-/** Gives the checkpoint up and closes the group. */
+/** Gives the checkpoint up and closes the group, as the commit does. */
 OZARR_CHECKED ozarr_status ozarr_mpi_checkpoint_abandon(ozarr_mpi *m, ozarr_group *group);
 
 /** Opens the newest committed checkpoint for reading; OZARR_ERR_NOT_FOUND on all ranks if there is none. */
@@ -299,7 +303,7 @@ OZARR_CHECKED ozarr_status ozarr_mpi_series_position(const ozarr_mpi_series *ser
 
 /**
  * Publishes, and closes the series; a step that was not ended, or could not be published, is cut off, and its values do not show when the
- * variables become longer. The handle is gone, whatever the status says.
+ * variables become longer. The handle is gone, whatever the status says, unless the call is refused ("Handles", above).
  */
 OZARR_CHECKED ozarr_status ozarr_mpi_series_close(ozarr_mpi *m, ozarr_mpi_series *series);
 

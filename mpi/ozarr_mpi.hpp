@@ -81,6 +81,19 @@ private:
         h_ = nullptr;
     }
 };
+
+/// The result of a call that ends a handle, of which it lets go if it is gone: a refused call leaves it, and has a status that may be that of its
+/// end, too. `ask` is any local call with the handle.
+template <class Ask, class LetGo>
+returned<void> ended(ozarr_status status, Ask ask, LetGo let_go) {
+    if (status == OZARR_OK) {
+        let_go();
+        return returned<void>();
+    }
+    const error failed = error::last();
+    if (ask() == OZARR_ERR_INVALID_HANDLE) let_go();
+    OZARR_MPI_RAISE(failed);
+}
 } // namespace detail
 
 /// A collective read or write that goes on while the program computes. Its memory must stay until wait().
@@ -94,14 +107,8 @@ public:
     /// Requests are waited for in the same order on all ranks. OZARR_ERR_ARGUMENT, where a rank calls something else, and OZARR_ERR_STATE of the call
     /// leave it as it is; after an error of its own, which may be the same, it is empty.
     returned<void> wait() {
-        if (ozarr_mpi_request_wait(h_) == OZARR_OK) {
-            release();
-            return returned<void>();
-        }
-        const error failed = error::last();
         bool done = false;
-        if (ozarr_mpi_request_test(h_, &done) == OZARR_ERR_INVALID_HANDLE) release();
-        OZARR_MPI_RAISE(failed);
+        return detail::ended(ozarr_mpi_request_wait(h_), [&] { return ozarr_mpi_request_test(h_, &done); }, [&] { release(); });
     }
 };
 
@@ -115,11 +122,10 @@ public:
         OZARR_MPI_TRY(ozarr_mpi_new(comm, &h));
         return ranks(h);
     }
-    /// Refused by OZARR_ERR_STATE while there are requests that were not waited for, or series that were not closed: then nothing is closed.
+    /// Refused by OZARR_ERR_STATE while there are requests that were not waited for, or series that were not closed, and by OZARR_ERR_ARGUMENT
+    /// where a rank calls something else: then nothing is closed, here and by the other calls that close.
     returned<void> close() {
-        const ozarr_status status = ozarr_mpi_close(h_);
-        if (status != OZARR_ERR_STATE) h_ = nullptr;
-        return detail::checked(status);
+        return detail::ended(ozarr_mpi_close(h_), [&] { return ozarr_mpi_rank(h_, nullptr, nullptr); }, [&] { release(); });
     }
 
     /// The number of this rank, and how many there are.
@@ -180,8 +186,8 @@ public:
     returned<group> create_group(const std::string &location, existing flags = existing::fail) {
         return found([&](ozarr_group **out) { return ozarr_mpi_group_create(h_, detail::c_text(location), static_cast<ozarr_create_mode>(flags), out); });
     }
-    returned<void> close(array &a) { return detail::checked(ozarr_mpi_array_close(h_, a.release())); }
-    returned<void> close(group &g) { return detail::checked(ozarr_mpi_group_close(h_, g.release())); }
+    returned<void> close(array &a) { return ended(ozarr_mpi_array_close(h_, a.get()), ozarr_array_node(a.get()), a); }
+    returned<void> close(group &g) { return ended(ozarr_mpi_group_close(h_, g.get()), ozarr_group_node(g.get()), g); }
 
     returned<void> resize(array &a, const index &shape, std::uint32_t flags = 0) {
         if (auto wrong = detail::same_rank("shape", shape.size(), a.rank())) return refused<void>(*wrong);
@@ -283,8 +289,8 @@ public:
         return detail::checked(closed);
     }
     using collective::get;
-    returned<void> commit(group &g) { return detail::checked(ozarr_mpi_checkpoint_commit(h_, g.release())); }
-    returned<void> abandon(group &g) { return detail::checked(ozarr_mpi_checkpoint_abandon(h_, g.release())); }
+    returned<void> commit(group &g) { return ended(ozarr_mpi_checkpoint_commit(h_, g.get()), ozarr_group_node(g.get()), g); }
+    returned<void> abandon(group &g) { return ended(ozarr_mpi_checkpoint_abandon(h_, g.get()), ozarr_group_node(g.get()), g); }
     returned<group> latest_checkpoint(const std::string &location) {
         return found([&](ozarr_group **out) { return ozarr_mpi_checkpoint_latest(h_, detail::c_text(location), out); });
     }
@@ -310,6 +316,12 @@ private:
         const auto at = json.find(sign);
         if (at != std::string::npos) json.replace(at, sign.size(), ".");
         return json.find_first_not_of("-0123456789") == std::string::npos ? json + ".0" : json;
+    }
+
+    /// The result of a call that ends an array or a group.
+    template <class N>
+    static returned<void> ended(ozarr_status status, const ozarr_node *node, N &n) {
+        return detail::ended(status, [&] { return ozarr_node_path(node, nullptr, 0, nullptr); }, [&] { n.release(); });
     }
 
     /// What keeps a region from being a box of `n` dimensions; steps and periods are refused as by calls that take a region.
@@ -443,7 +455,9 @@ public:
     /// Stores and publishes all steps that were taken.
     returned<void> flush() { return detail::checked(ozarr_mpi_series_flush(ranks_, h_)); }
     /// To be called on all ranks: a destructor closes nothing.
-    returned<void> close() { return detail::checked(ozarr_mpi_series_close(ranks_, std::exchange(h_, nullptr))); }
+    returned<void> close() {
+        return detail::ended(ozarr_mpi_series_close(ranks_, h_), [&] { return ozarr_mpi_series_position(h_, nullptr, nullptr); }, [&] { h_ = nullptr; });
+    }
 
 private:
     ozarr_mpi *ranks_ = nullptr;

@@ -39,11 +39,6 @@ module ozarr_mpi_c
       integer(c_int64_t), intent(in) :: start(*)
       integer(c_int32_t) :: r
     end function ozfm_get
-    function ozarr_mpi_close(m) bind(c, name="ozarr_mpi_close") result(r)
-      import :: c_ptr, c_int32_t
-      type(c_ptr), value :: m
-      integer(c_int32_t) :: r
-    end function ozarr_mpi_close
     function ozarr_mpi_set(m, key, value) bind(c, name="ozarr_mpi_set") result(r)
       import :: c_ptr, c_char, c_int32_t
       type(c_ptr), value :: m
@@ -73,11 +68,6 @@ module ozarr_mpi_c
       character(kind=c_char), intent(in) :: name(*), json(*)
       integer(c_int32_t) :: r
     end function ozarr_mpi_array_set_attr
-    function ozarr_mpi_array_close(m, array) bind(c, name="ozarr_mpi_array_close") result(r)
-      import :: c_ptr, c_int32_t
-      type(c_ptr), value :: m, array
-      integer(c_int32_t) :: r
-    end function ozarr_mpi_array_close
     function ozarr_mpi_checkpoint_begin(m, location, name, out) bind(c, name="ozarr_mpi_checkpoint_begin") result(r)
       import :: c_ptr, c_char, c_int32_t
       type(c_ptr), value :: m
@@ -85,11 +75,6 @@ module ozarr_mpi_c
       type(c_ptr), intent(inout) :: out
       integer(c_int32_t) :: r
     end function ozarr_mpi_checkpoint_begin
-    function ozarr_mpi_checkpoint_commit(m, group) bind(c, name="ozarr_mpi_checkpoint_commit") result(r)
-      import :: c_ptr, c_int32_t
-      type(c_ptr), value :: m, group
-      integer(c_int32_t) :: r
-    end function ozarr_mpi_checkpoint_commit
     function ozarr_mpi_checkpoint_latest(m, location, out) bind(c, name="ozarr_mpi_checkpoint_latest") result(r)
       import :: c_ptr, c_char, c_int32_t
       type(c_ptr), value :: m
@@ -97,11 +82,6 @@ module ozarr_mpi_c
       type(c_ptr), intent(inout) :: out
       integer(c_int32_t) :: r
     end function ozarr_mpi_checkpoint_latest
-    function ozarr_mpi_group_close(m, group) bind(c, name="ozarr_mpi_group_close") result(r)
-      import :: c_ptr, c_int32_t
-      type(c_ptr), value :: m, group
-      integer(c_int32_t) :: r
-    end function ozarr_mpi_group_close
     function ozfm_start(m, array, writes, u, start, numbers, out) bind(c, name="ozfm_start") result(r)
       import :: c_ptr, c_int32_t, c_int64_t
       type(c_ptr), value :: m, array
@@ -112,12 +92,13 @@ module ozarr_mpi_c
       type(c_ptr), intent(inout) :: out
       integer(c_int32_t) :: r
     end function ozfm_start
-    function ozfm_wait(request, is_gone) bind(c, name="ozfm_wait") result(r)
-      import :: c_ptr, c_int32_t
-      type(c_ptr), value :: request
-      integer(c_int32_t), intent(out) :: is_gone
+    function ozfm_end(m, kind, handle) bind(c, name="ozfm_end") result(r)
+      import :: c_ptr, c_char, c_int32_t
+      type(c_ptr), value :: m
+      character(kind=c_char), value :: kind
+      type(c_ptr), intent(inout) :: handle
       integer(c_int32_t) :: r
-    end function ozfm_wait
+    end function ozfm_end
     function ozfm_put_spec(m, group, path, spec, u, start, numbers) bind(c, name="ozfm_put_spec") result(r)
       import :: c_ptr, c_char, c_int32_t, c_int64_t
       type(c_ptr), value :: m, group, spec
@@ -198,11 +179,6 @@ module ozarr_mpi_c
       character(kind=c_char), intent(in) :: name(*), json(*)
       integer(c_int32_t) :: r
     end function ozarr_mpi_group_set_attr
-    function ozarr_mpi_checkpoint_abandon(m, group) bind(c, name="ozarr_mpi_checkpoint_abandon") result(r)
-      import :: c_ptr, c_int32_t
-      type(c_ptr), value :: m, group
-      integer(c_int32_t) :: r
-    end function ozarr_mpi_checkpoint_abandon
     function ozarr_mpi_request_test(request, is_done) bind(c, name="ozarr_mpi_request_test") result(r)
       import :: c_ptr, c_int32_t, c_bool
       type(c_ptr), value :: request
@@ -236,11 +212,6 @@ module ozarr_mpi_c
       type(c_ptr), value :: m, series
       integer(c_int32_t) :: r
     end function ozarr_mpi_series_flush
-    function ozarr_mpi_series_close(m, series) bind(c, name="ozarr_mpi_series_close") result(r)
-      import :: c_ptr, c_int32_t
-      type(c_ptr), value :: m, series
-      integer(c_int32_t) :: r
-    end function ozarr_mpi_series_close
   end interface
 
 end module ozarr_mpi_c

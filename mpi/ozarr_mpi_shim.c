@@ -121,17 +121,40 @@ ozarr_status ozfm_start(ozarr_mpi *m, const ozarr_array *array, int32_t write, c
                  : ozarr_mpi_array_iread_all(m, array, 1, &b.region, &b.memory, out);
 }
 
-/* Waits for a request. `*is_gone` becomes whether it was freed: after an error only the handle tells, for a refused wait leaves the request, and has a
- * status that may be the request's own. */
-ozarr_status ozfm_wait(ozarr_mpi_request *request, int32_t *is_gone) {
-    char text[1100];
+/* Whether a handle was freed; the last error becomes another one. */
+static bool is_gone(char kind, const void *handle) {
     bool done = false;
-    const ozarr_status status = ozarr_mpi_request_wait(request);
-    *is_gone = status == OZARR_OK;
-    if (status == OZARR_OK) return status;
-    snprintf(text, sizeof text, "%s", ozarr_last_error_in(OZARR_ORDER_F));
-    *is_gone = ozarr_mpi_request_test(request, &done) == OZARR_ERR_INVALID_HANDLE;
-    return ozarr_set_error(status, text, NULL);
+    int rank = 0;
+    int32_t dimensions = 0;
+    int64_t position = 0;
+    ozarr_status status = OZARR_OK;
+    switch (kind) {
+    case 'a': status = ozarr_array_rank(handle, &dimensions); break;
+    case 'r': status = ozarr_mpi_request_test((ozarr_mpi_request *)(uintptr_t)handle, &done); break;
+    case 's': status = ozarr_mpi_series_position(handle, &position, NULL); break;
+    case 'm': status = ozarr_mpi_rank(handle, &rank, NULL); break;
+    default: status = ozarr_node_path(ozarr_group_node(handle), NULL, 0, NULL); break;
+    }
+    return status == OZARR_ERR_INVALID_HANDLE;
+}
+
+/* Ends what `*handle` is, which becomes NULL if it is gone: an array 'a', a group 'g', a checkpoint that is committed 'c' or given up 'x', a request
+ * 'r', a series 's', ranks 'm'. After an error only the handle tells: a refused call leaves it, with a status that may be that of its end, too. */
+ozarr_status ozfm_end(ozarr_mpi *m, char kind, void **handle) {
+    char text[1100];
+    ozarr_status status = OZARR_OK;
+    switch (kind) {
+    case 'a': status = ozarr_mpi_array_close(m, *handle); break;
+    case 'g': status = ozarr_mpi_group_close(m, *handle); break;
+    case 'c': status = ozarr_mpi_checkpoint_commit(m, *handle); break;
+    case 'x': status = ozarr_mpi_checkpoint_abandon(m, *handle); break;
+    case 'r': status = ozarr_mpi_request_wait(*handle); break;
+    case 's': status = ozarr_mpi_series_close(m, *handle); break;
+    default: status = ozarr_mpi_close(*handle); break;
+    }
+    if (status != OZARR_OK) snprintf(text, sizeof text, "%s", ozarr_last_error_in(OZARR_ORDER_F));
+    if (status == OZARR_OK || is_gone(kind, *handle)) *handle = NULL;
+    return status == OZARR_OK ? status : ozarr_set_error(status, text, NULL);
 }
 
 /* Gives a variable of a series this rank's box of a step; `rank` is the number of the variable's dimensions without that of the series. */

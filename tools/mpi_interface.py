@@ -6,7 +6,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 # What Fortran passes by value, and the types of C that it is.
 VALUES = {"integer(c_int)": "MPI_Fint int", "integer(c_int32_t)": "int32_t uint32_t", "integer(c_int64_t)": "int64_t", "integer(c_size_t)": "size_t",
-          "real(c_double)": "double", "logical(c_bool)": "bool"}
+          "real(c_double)": "double", "logical(c_bool)": "bool", "character(kind=c_char)": "char"}
 BY_VALUE = {word for words in VALUES.values() for word in words.split()}
 
 
@@ -50,7 +50,7 @@ def problems():
     folder = ROOT / "mpi"
     known = prototypes((folder / "ozarr_mpi.h").read_text()) | prototypes((folder / "ozarr_mpi_shim.c").read_text())
     found = list(interfaces((folder / "ozarr_mpi_c.f90").read_text()))
-    if len(found) < 30:
+    if len(found) < 25:
         yield f"mpi/ozarr_mpi_c.f90: found {len(found)} functions"
     for name, declared in found:
         expected = known.get(name)

@@ -298,6 +298,43 @@ static void steps(ozarr::ranks &m) {
     GET(m.close(t));
 }
 
+/* What one rank closes while the others call something else is open on all of them, and can be closed then. */
+static void ends_that_differ(ozarr::ranks &m) {
+    if (ranks == 1) return;
+    const auto refused = [&](ozarr::ranks &with, auto end) {
+        const ozarr_status found = rank == 0 ? failure(end) : failure([&] { return with.agree(OZARR_OK); });
+        CHECK(same_everywhere(ozarr_last_error()) && found == OZARR_ERR_ARGUMENT);
+    };
+    auto a = GET(m.create<double>("differ.zarr", {rows, columns}));
+    refused(m, [&] { return m.close(a); });
+    CHECK(a);
+    GET(m.close(a));
+    auto g = GET(m.create_group("differ-group.zarr"));
+    refused(m, [&] { return m.close(g); });
+    CHECK(g);
+    GET(m.close(g));
+    g = GET(m.begin_checkpoint("differ-states.zarr", "first"));
+    refused(m, [&] { return m.abandon(g); });
+    CHECK(g);
+    GET(m.abandon(g));
+    g = GET(m.begin_checkpoint("differ-states.zarr", "first"));
+    refused(m, [&] { return m.commit(g); });
+    CHECK(g);
+    GET(m.commit(g));
+    auto run = GET(ozarr::ranks_series::open(m, "steps.zarr", "time"));
+    GET(run.step(1000));
+    refused(m, [&] { return run.close(); });
+    GET(run.close());
+    a = GET(m.open_array("steps.zarr/u"));
+    CHECK(GET(a.shape())[0] == 4);
+    GET(m.close(a));
+    auto others = GET(ozarr::ranks::open(MPI_COMM_WORLD));
+    refused(others, [&] { return others.close(); });
+    CHECK(others);
+    GET(others.close());
+    CHECK(!others);
+}
+
 int main(int argc, char **argv) {
     begin_ranks(&argc, &argv);
     {
@@ -309,6 +346,7 @@ int main(int argc, char **argv) {
         replaced(m);
         regions_of_boxes(m);
         steps(m);
+        ends_that_differ(m);
         GET(m.agree(OZARR_OK));
         GET(m.close());
         CHECK(failure([] { return ozarr::ranks::open(MPI_COMM_NULL); }) == OZARR_ERR_ARGUMENT);

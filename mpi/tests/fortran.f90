@@ -44,6 +44,7 @@ program fortran
   call replaced
   call groups
   call steps
+  if (n > 1) call ends_that_differ
   call ranks%close()
   call MPI_Allreduce(MPI_IN_PLACE, failures, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD)
   call MPI_Finalize()
@@ -403,6 +404,72 @@ contains
     call t%close()
     call ds%close()
   end subroutine see
+
+  ! Objects that one rank closes while the others call something else are still open on all, and can be closed then.
+  subroutine ends_that_differ
+    type(ozarr_ranks) :: others
+    type(ozarr_array) :: t
+    type(ozarr_group) :: g
+    type(ozarr_ranks_series) :: run
+    integer :: status, differ
+    call ranks%create(t, place("differ.zarr"), OZARR_FLOAT64, [nx, ny])
+    call alone(ranks, differ)
+    if (rank == 0) call ranks%close_array(t, stat=differ)
+    call check(differ == OZARR_ERR_ARGUMENT .and. t%is_open(), "an array that one rank closes")
+    call ranks%close_array(t, stat=status)
+    call check(status == OZARR_OK .and. .not. t%is_open(), "an array that all close then")
+    call ranks%create_group(g, place("differ-group.zarr"))
+    call alone(ranks, differ)
+    if (rank == 0) call ranks%close_group(g, stat=differ)
+    call check(differ == OZARR_ERR_ARGUMENT .and. g%is_open(), "a group that one rank closes")
+    call ranks%close_group(g, stat=status)
+    call check(status == OZARR_OK .and. .not. g%is_open(), "a group that all close then")
+    call checkpoints_that_differ
+    call run%open(ranks, place("run.zarr"), "time", keep=0_int64)
+    call fill(0)
+    call run%put("u", u(low:high, 1:ny), start=[low, 1])
+    call run%step(0)
+    if (rank == 0) call run%close(stat=differ)
+    if (rank /= 0) call run%flush(stat=differ)
+    call check(differ == OZARR_ERR_ARGUMENT, "a series that one rank closes")
+    call run%close(stat=status)
+    call check(status == OZARR_OK, "a series that all close then")
+    call ranks%open_array(t, place("run.zarr/u"))
+    call check(all(t%shape() == [nx, ny, 1]), "no step is lost")
+    call ranks%close_array(t)
+    call others%open(MPI_COMM_WORLD)
+    call alone(others, differ)
+    if (rank == 0) call others%close(stat=differ)
+    call check(differ == OZARR_ERR_ARGUMENT, "ranks that one rank closes")
+    call others%agree(0, stat=status)
+    call check(status == OZARR_OK, "they work together all the same")
+    if (status == OZARR_OK) call others%close(stat=status)
+    call check(status == OZARR_OK, "ranks that all close then")
+  end subroutine ends_that_differ
+
+  ! What other ranks call than rank 0 does.
+  subroutine alone(which, status)
+    type(ozarr_ranks), intent(in) :: which
+    integer, intent(out) :: status
+    status = OZARR_OK
+    if (rank /= 0) call which%agree(0, stat=status)
+  end subroutine alone
+
+  subroutine checkpoints_that_differ
+    type(ozarr_group) :: g
+    integer :: status, differ, times
+    do times = 1, 2
+      call ranks%begin_checkpoint(g, place("differ-states.zarr"), "first")
+      call ranks%put(g, "u", [nx, ny], u(low:high, 1:ny), start=[low, 1])
+      call alone(ranks, differ)
+      if (rank == 0 .and. times == 1) call ranks%abandon(g, stat=differ)
+      if (rank == 0 .and. times == 2) call ranks%commit(g, stat=differ)
+      call check(differ == OZARR_ERR_ARGUMENT .and. g%is_open(), "a checkpoint that one rank ends")
+      if (times == 1) call ranks%abandon(g, stat=status)
+      if (times == 2) call ranks%commit(g, stat=status)
+      call check(status == OZARR_OK .and. .not. g%is_open(), "a checkpoint that all end then")
+    end do
+  end subroutine checkpoints_that_differ
 
   ! Whether the logicals of each step are those of its values.
   function is_mask(mask, steps) result(is_so)
