@@ -10,7 +10,8 @@ module ozarr_requests
 
   ! Begun by iread and iwrite of an array. Until it is done, its variable must not be touched (of a write: changed); give that variable
   ! the attribute ASYNCHRONOUS or TARGET. It is to be no component of an array of a derived type, cells%t: gfortran passes a copy of that, which
-  ! is gone when the call returns. The end of the scope cancels a request that is not done.
+  ! is gone when the call returns. The end of the scope cancels a request that is not done; gfortran frees allocatable and automatic arrays of the
+  ! same scope before, so that a request which may not be waited for belongs into a block inside of the scope of its variable.
   type :: ozarr_request
     type(c_ptr) :: handle = c_null_ptr
   contains
