@@ -54,7 +54,7 @@ ozarr_status om_check_region(const ozarr_region *region, int32_t rank, const int
         const int64_t start = region->start[d], count = region->shape[d];
         if (count < 0 || (!empty && (start < 0 || start > shape[d] || count > shape[d] - start)))
             return om_error(OZARR_ERR_BOUNDS, "elements %" PRId64 " to %" PRId64 " of dimension %d, expected 0 to its length, %" PRId64, start,
-                            start + (count > 0 ? count : 0), d, shape[d]);
+                            count <= 0 ? start : start > INT64_MAX - count ? INT64_MAX : start + count, d, shape[d]);
     }
     return OZARR_OK;
 }

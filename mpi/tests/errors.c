@@ -303,6 +303,8 @@ static void arguments(void) {
     OK(ozarr_mpi_array_write_all(m, a, rank == last ? before : start, rank == last ? none : count, OZARR_INT32, u, sizeof u));
     OK(ozarr_mpi_array_read_all(m, a, rank == last ? before : start, rank == last ? none : count, OZARR_INT32, u, sizeof u));
     ERR(OZARR_ERR_BOUNDS, who, ozarr_mpi_array_read_all(m, a, rank == last ? before : start, rank == last ? less : count, OZARR_INT32, u, sizeof u));
+    const int64_t far[] = {INT64_MAX - 1, 0}, two[] = {2, 1};
+    ERR(OZARR_ERR_BOUNDS, "to 9223372036854775807 of", ozarr_mpi_array_read_all(m, a, far, two, OZARR_INT32, u, sizeof u));
     value_too_large(last);
     ozarr_region region = OZARR_REGION_INIT;
     ozarr_memory memory = OZARR_MEMORY_INIT;
