@@ -8,7 +8,7 @@ use signal_hook::consts::SIGINT;
 use signal_hook::{flag, low_level::pipe};
 use std::fs::File;
 use std::io::{self, Read};
-use std::os::fd::{AsFd, AsRawFd};
+use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -48,15 +48,15 @@ impl Interrupt {
     }
 }
 
-/// Standard input, whose reads end with an error when Ctrl-C was pressed: what it waits for may never come.
+/// An open file or pipe, whose reads end with an error when Ctrl-C was pressed: what it waits for may never come.
 pub struct WatchedInput {
     input: File,
     interrupt: Interrupt,
 }
 
 impl WatchedInput {
-    pub fn new(interrupt: &Interrupt) -> io::Result<WatchedInput> {
-        Ok(WatchedInput { input: io::stdin().as_fd().try_clone_to_owned()?.into(), interrupt: interrupt.clone() })
+    pub fn new(input: File, interrupt: &Interrupt) -> WatchedInput {
+        WatchedInput { input, interrupt: interrupt.clone() }
     }
 }
 

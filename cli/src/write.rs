@@ -13,6 +13,7 @@ use ozarr::engine::Selection;
 use ozarr::node::{Array, Mode, Value};
 use std::fs::File;
 use std::io::{self, Read};
+use std::os::fd::AsFd;
 
 /// Write elements of an array from standard input or a file
 ///
@@ -57,8 +58,7 @@ impl Write {
                 data_type.name()
             )));
         }
-        let interrupt = Interrupt::watch()?;
-        let mut input = self.open(&interrupt)?;
+        let (mut input, interrupt) = self.open()?;
         let header = if self.form.npy {
             Some(npy::read(&mut *input.from).map_err(|e| match interrupt.is_asked() {
                 true => Failure::Interrupted("nothing is written; write again".into()),
@@ -86,19 +86,19 @@ impl Write {
         tell(self.json, [("written", self.place.name().into())].into_iter().chain(region).chain([("bytes", size.into())]))
     }
 
-    fn open(&self, interrupt: &Interrupt) -> Outcome<Input> {
-        Ok(match self.input.as_deref() {
-            None | Some("-") => {
-                let name = "standard input";
-                let from = WatchedInput::new(interrupt).map_err(|e| Failure::file(name, &e))?;
-                Input { name: name.into(), from: Box::new(from), size: None }
-            }
-            Some(name) => {
-                let file = File::open(name).map_err(|e| Failure::file(name, &e))?;
-                let size = file.metadata().ok().filter(std::fs::Metadata::is_file).map(|m| m.len());
-                Input { name: name.into(), from: Box::new(file), size }
-            }
-        })
+    /// Opens the input, and watches for Ctrl-C from then on: what opens a pipe waits for who writes to it.
+    fn open(&self) -> Outcome<(Input, Interrupt)> {
+        let name = self.input.as_deref().filter(|name| *name != "-");
+        let file = match name {
+            None => io::stdin().as_fd().try_clone_to_owned().map(File::from),
+            Some(name) => File::open(name),
+        };
+        let shown = name.unwrap_or("standard input");
+        let file = file.map_err(|e| Failure::file(shown, &e))?;
+        let interrupt = Interrupt::watch()?;
+        let size = name.and_then(|_| file.metadata().ok()).filter(std::fs::Metadata::is_file).map(|m| m.len());
+        let from = Box::new(WatchedInput::new(file, &interrupt));
+        Ok((Input { name: shown.into(), from, size }, interrupt))
     }
 }
 

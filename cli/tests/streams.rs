@@ -138,22 +138,27 @@ fn ctrl_c_in_a_write_says_how_to_go_on() {
     std::fs::remove_dir_all(&folder.0).unwrap();
 }
 
-/// What standard input has may never come: nothing at all, the rest of a slab, the end behind the last one.
+/// What standard input or a pipe has may never come: nothing at all, the rest of a slab, the end behind the last one.
 #[test]
 fn ctrl_c_ends_a_write_that_waits_for_its_input() {
     let folder = Folder::new("ctrl-c-waiting");
     folder.ok("create a.zarr t --type uint8 --shape 4,1000 --chunks 1,1000");
-    for (given, form, told) in [
+    assert!(Command::new("mkfifo").arg(folder.0.join("pipe")).status().unwrap().success());
+    let cases = [
         (0, "--npy", "nothing is written; "),
         (0, "--raw", "the first 0 of 4000 "),
         (2500, "--raw", "the first "),
         (4000, "--raw", "the first "),
-    ] {
+    ];
+    for ((given, form, told), by_name) in cases.into_iter().flat_map(|case| [(case, false), (case, true)]) {
         let mut command = Command::new("env");
         command.current_dir(&folder.0).args(["--default-signal=INT", program::PROGRAM, "write", "a.zarr/t", form]);
+        command.args(if by_name { &["--input", "pipe"][..] } else { &[] });
         let mut child = command.stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut stdin = child.stdin.take().unwrap();
-        stdin.write_all(&vec![1; given]).unwrap();
+        // Who opens a pipe waits for who reads.
+        let mut pipe = by_name.then(|| std::fs::File::options().write(true).open(folder.0.join("pipe")).unwrap());
+        pipe.as_mut().map_or_else(|| stdin.write_all(&vec![1; given]), |pipe| pipe.write_all(&vec![1; given])).unwrap();
         // As long as it waits, with Ctrl-C watched for.
         let status = format!("/proc/{}/status", child.id());
         let is_waiting = |text: String| {
@@ -167,7 +172,7 @@ fn ctrl_c_ends_a_write_that_waits_for_its_input() {
         }
         assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
         let output = child.wait_with_output().unwrap();
-        drop(stdin);
+        drop((stdin, pipe));
         let err = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.signal(), Some(2), "{given}: {err}");
         assert!(err.starts_with(&format!("ozarr: interrupted; {told}")), "{given}: {err}");
