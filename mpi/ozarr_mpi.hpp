@@ -125,7 +125,10 @@ public:
     /// Refused by OZARR_ERR_STATE while there are requests that were not waited for, or series that were not closed, and by OZARR_ERR_ARGUMENT
     /// where a rank calls something else: then nothing is closed, here and by the other calls that close.
     returned<void> close() {
-        return detail::ended(ozarr_mpi_close(h_), [&] { return ozarr_mpi_rank(h_, nullptr, nullptr); }, [&] { release(); });
+        const ozarr_status status = ozarr_mpi_close(h_);
+        // Where MPI itself fails nothing more is tried: the other ranks may not come to another call.
+        const auto ask = [&] { return status == OZARR_ERR_NETWORK ? OZARR_ERR_INVALID_HANDLE : ozarr_mpi_rank(h_, nullptr, nullptr); };
+        return detail::ended(status, ask, [&] { release(); });
     }
 
     /// The number of this rank, and how many there are.

@@ -451,9 +451,12 @@ static int spell_stored(oz_var *var) {
     }
     free(path);
     if (error) return error;
-    /* The handle knows the document as it was. */
-    oz_var_close(var);
-    return oz_var_open(var);
+    /* The handle knows the document as it was. It stays where there can be no other: the array is this variable's. */
+    ozarr_array *before = var->array;
+    error = oz_var_open(var);
+    if (error) var->array = before;
+    else ozarr_array_free(before);
+    return error;
 }
 
 /* Creates the array of a variable in a file that others may have open, too: anew with the attributes and the length that it has by now. One that cannot be made

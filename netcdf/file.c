@@ -218,7 +218,8 @@ static void unlock(oz_file *file) {
 /* Stores all: the elements even where a definition cannot be stored, which can neither be taken back nor mended. */
 static int store_all(oz_file *file) {
     int defined = oz_agree(file->ranks, oz_hierarchy_store(file));
-    if (defined) (void)oz_hierarchy_show(file);
+    /* Nobody is to see a root without its record. */
+    if (defined && !file->groups[0]->dirty) (void)oz_hierarchy_show(file);
     int status = store_elements(file);
     return defined ? defined : status;
 }

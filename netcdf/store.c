@@ -253,7 +253,8 @@ int oz_hierarchy_store(oz_file *file) {
     if (wait) status = oz_agree(file->ranks, status);
     if (wait) status = oz_agree(file->ranks, status || oz_stores(file) ? status : open_made(file));
     if (wait && !status) all_opened(file);
-    if (!status && file->dirty) file->stored = file->stale = true;
+    if (file->dirty) file->stale = true;
+    if (!status && file->dirty) file->stored = true;
     if (!status) status = oz_hierarchy_show(file);
     for (int i = 0; i < file->type_count && !status; i++) file->types[i]->complete = oz_type_has_members(file->types[i]);
     if (!status) file->dirty = false;

@@ -1928,6 +1928,9 @@ static void unstored_definitions(void) {
         SHOW(nc_def_var(group, "w", NC_INT, 1, &dim, &var));
         if (by_sync) FAILS_ON_FULL_DISK(nc_sync(file));
         if (by_sync && zarr && nc_open(path, NC_NOWRITE, &group)) puts("nc_sync has shown nothing");
+        /* What comes after it is seen by those who open the file for reading, too. */
+        SHOW(nc_redef(file));
+        SHOW(nc_def_var(file, "later", NC_INT, 1, &dim, &var));
         if (by_sync && zarr) SHOW(nc_close(group) && 0);
         else if (by_sync) puts("nc_close(group) && 0: 0");
         FAILS_ON_FULL_DISK(nc_close(file));

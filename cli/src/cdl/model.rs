@@ -175,8 +175,8 @@ impl Model {
     /// The dimension of that name and length which the group sees, or the group so many above it, or a new one. One along which arrays
     /// differ may grow.
     fn resolve(&mut self, (group, outer, above): (&mut Members, &[Vec<usize>], usize), name: &str, length: u64, first: bool) -> usize {
-        let levels = std::iter::once(group.dims.as_slice()).chain(outer.iter().rev().map(Vec::as_slice)).skip(above);
-        for (level, dims) in levels.enumerate() {
+        let levels = std::iter::once(group.dims.as_slice()).chain(outer.iter().rev().map(Vec::as_slice));
+        for (level, dims) in levels.enumerate().skip(above) {
             let Some(found) = self.find(dims, name) else { continue };
             let dim = &mut self.dims[found];
             if dim.length != length && !dim.unlimited && !(level == 0 && first) {

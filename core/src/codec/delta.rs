@@ -44,11 +44,15 @@ fn add(t: DataType, a: Scalar, b: Scalar, subtract: bool) -> Scalar {
 
 /// Whether a floating-point type has an integer as it is.
 fn is_exact(integer: Scalar, to: DataType) -> bool {
-    let whole = match integer {
-        Scalar::I(n) => i128::from(n),
-        n => i128::from(n.bits()),
-    };
-    cast(to, integer).f64() as i128 == whole
+    cast(to, integer).f64() as i128 == whole(integer)
+}
+
+/// The number that an integer is.
+fn whole(integer: Scalar) -> i128 {
+    match integer {
+        Scalar::I(n) => n.into(),
+        n => n.bits().into(),
+    }
 }
 
 /// The type in which NumPy accumulates elements of `stored` that become `t`: one that holds both where numbers are
@@ -162,12 +166,13 @@ impl Elementwise for Delta {
             return Ok(());
         }
         let (mut first, mut last, mut lost) = (true, cast(t, Scalar::U(0)), None);
-        let rounds = matches!(t.kind(), Kind::Int | Kind::UInt) && self.to.data_type.kind() == Kind::Float;
+        let is_integer = matches!(t.kind(), Kind::Int | Kind::UInt);
+        let may_round = is_integer && matches!(self.to.data_type.kind(), Kind::Float | Kind::Complex);
         map(src, self.from, dst, self.to, |value| {
             let difference = if first { value } else { add(t, value, last, true) };
             (first, last) = (false, value);
-            if rounds && !is_exact(difference, self.to.data_type) {
-                lost = Some(difference.bits());
+            if may_round && !is_exact(difference, self.to.data_type) {
+                lost = Some(whole(difference));
             }
             difference
         });

@@ -382,14 +382,18 @@ pub(super) mod tests {
         }
     }
 
+    /// An array whose inner chunks and indexes have no codecs but the byte order.
+    fn array_of_shards(root: &TestFolder) -> Arc<BoundArray> {
+        let little = r#"{"name":"bytes","configuration":{"endian":"little"}}"#;
+        let configuration = format!(r#"{{"chunk_shape":[4],"codecs":[{little}],"index_codecs":[{little}]}}"#);
+        array(root, &format!(r#"[{{"name":"sharding_indexed","configuration":{configuration}}}]"#))
+    }
+
     /// Another program may write the file where it is, twice within one step of the clock.
     #[test]
     fn a_shard_is_not_kept_while_another_change_could_leave_no_trace() {
         let root = TestFolder::new("open-unsettled");
-        let little = r#"{"name":"bytes","configuration":{"endian":"little"}}"#;
-        let sharding =
-            format!(r#"{{"name":"sharding_indexed","configuration":{{"chunk_shape":[4],"codecs":[{little}],"index_codecs":[{little}]}}}}"#);
-        let array = array(&root, &format!("[{sharding}]"));
+        let array = array_of_shards(&root);
         let element = counting(&array);
         let keeps = || {
             element(1);
@@ -407,12 +411,9 @@ pub(super) mod tests {
     #[test]
     fn a_shard_is_opened_again_by_its_name_where_the_open_file_does_not_tell_that_it_was_replaced() {
         let root = TestFolder::new("open-untold");
-        let little = r#"{"name":"bytes","configuration":{"endian":"little"}}"#;
-        let sharding =
-            format!(r#"{{"name":"sharding_indexed","configuration":{{"chunk_shape":[4],"codecs":[{little}],"index_codecs":[{little}]}}}}"#);
-        let other = array(&root, &format!("[{sharding}]"));
+        let other = array_of_shards(&root);
         let store = LocalStore::open(&root, true, SyncMode::None).unwrap();
-        let mut own = Arc::into_inner(array(&root, &format!("[{sharding}]"))).unwrap();
+        let mut own = Arc::into_inner(array_of_shards(&root)).unwrap();
         let _ = counting(&other);
         store.set_keeps_removed();
         own.store = Arc::new(store);

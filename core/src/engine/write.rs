@@ -79,6 +79,7 @@ fn job_of(Admitted { array }: &Admitted, plan: Plan, of: JobMemory<'_>) -> Resul
         array: array.clone(),
         probe: None,
         settles: None,
+        is_earlier: false,
         entry: None,
     })
 }
@@ -100,6 +101,8 @@ pub(super) struct WriteJob {
     probe: Option<FillProbe>,
     /// The memory is what waited of that chunk.
     settles: Option<(Arc<WriteBack>, Dims)>,
+    /// Those elements are another call's.
+    is_earlier: bool,
     /// Its place in a batch, for messages.
     entry: Option<usize>,
 }
@@ -188,7 +191,7 @@ impl WriteJob {
         let Some((selection, memory)) = kept.region(&array.grid, &array.shape, array.data_type, chunk)? else { return Ok(None) };
         array.check_there()?;
         let job = job(&Admitted::from_write_back(&array), &selection, (&memory).into())?;
-        Ok(Some(WriteJob { settles: Some((kept.clone(), chunk.clone())), ..job }))
+        Ok(Some(WriteJob { settles: Some((kept.clone(), chunk.clone())), is_earlier: true, ..job }))
     }
 
     /// Gives it the number that an entry of a batch has in messages.
@@ -225,7 +228,10 @@ impl WriteJob {
             drop(guard);
             return Ok(Outcome::Done(Ok(())));
         }
-        WriteJob::store_waiting(&self.array, kept, &item.chunk, request, guard, s)
+        // Of what is stored so this call made the chunk whole: its errors are this call's.
+        let Some(job) = WriteJob::of_waiting(&self.array, kept, &item.chunk)? else { return Ok(Outcome::Done(Ok(()))) };
+        let (item, job) = (job.plan.region_item(0), WriteJob { is_earlier: false, ..job });
+        Ok(Arc::new(job).store(&item, None, request, guard, s))
     }
 
     /// Stores what waits of a chunk that is locked, if something does.
@@ -262,10 +268,11 @@ impl WriteJob {
             place: &|buffer, strides| self.place(item, buffer, strides),
         };
         match kept.take(&arrival)? {
-            Admission::StoreFirst => {
-                WriteJob::store_waiting_now(array, kept, &item.chunk, s)?;
-                kept.take(&arrival)
-            }
+            Admission::StoreFirst => match WriteJob::store_waiting_now(array, kept, &item.chunk, s) {
+                Ok(()) => kept.take(&arrival),
+                // What cannot be stored may be overwritten.
+                Err(e) => kept.overwrite(&arrival)?.ok_or(e),
+            },
             other => Ok(other),
         }
     }
@@ -321,7 +328,7 @@ impl WriteJob {
     /// Adds the element, the key and the entry to an error in an item, and that it is another call's.
     fn annotate(&self, item: &Item, e: Error, key: &str) -> Error {
         let e = request::of_entry(self.entry, self.plan.name_element(item, e).at_key(key));
-        if self.settles.is_some() { of_earlier_write(e) } else { e }
+        if self.is_earlier { of_earlier_write(e) } else { e }
     }
 
     /// Encodes the items of several regions in one chunk, each over those before it, and hands it to the sink.
@@ -556,6 +563,23 @@ mod tests {
             assert_eq!(found, want, "{name}");
             array.store.erase_prefix("a/").unwrap();
         }
+    }
+
+    #[test]
+    fn only_errors_of_values_that_waited_speak_of_an_earlier_write() {
+        use super::super::array::BoundArray;
+        let root = TestFolder::new("write-whose");
+        let codecs = r#"[{"name":"cast_value","configuration":{"data_type":"uint8"}},{"name":"bytes"}]"#;
+        let array = Arc::new(BoundArray { write_back: Some(WriteBack::new(1000)), ..(*array(&root, codecs)).clone() });
+        let write = |start: i64, values: &mut [i32]| {
+            let region = Selection::new(&[64], &[start], &[values.len() as i64], None).unwrap();
+            // SAFETY: the memory lives as long as the call.
+            unsafe { crate::engine::write(&array, &region, &view(values)) }
+        };
+        write(0, &mut [1, 2]).unwrap();
+        // This call makes the chunk of 16 whole.
+        let e = write(2, &mut [300; 14]).unwrap_err();
+        assert!(e.message().contains("300") && !e.message().contains("earlier write"), "{e}");
     }
 
     #[test]

@@ -160,6 +160,13 @@ pub(super) struct Arrival<'a> {
     pub place: &'a dyn Fn(*mut u8, &[i64]) -> Result<()>,
 }
 
+impl Arrival<'_> {
+    /// Whether the elements are all of a box, and whole.
+    fn is_box(&self) -> bool {
+        self.axes.iter().all(|axis| axis.count == 1 || axis.step.unsigned_abs() == 1) && !self.is_partial
+    }
+}
+
 /// What becomes of elements that may wait.
 pub(super) enum Admission {
     /// They wait.
@@ -321,37 +328,41 @@ impl WriteBack {
         Ok(())
     }
 
-    /// Brings elements into a copy of what waits of their chunk, which takes its place once all fit; `false` where there is no room.
-    fn place_in_copy(&self, part: &mut WaitingPart, new: &Arrival<'_>, strides: &[i64]) -> Result<bool> {
+    /// Takes elements of a chunk, which is locked, into a copy of what waits of the chunk and cannot be stored; the copy takes its place once all
+    /// fit. `None` where they do not make a larger box with it, or there is no room.
+    pub(super) fn overwrite(&self, new: &Arrival<'_>) -> Result<Option<Admission>> {
+        let span = Span::around(new.axes);
+        let Some(part) = self.find(new.chunk) else { return Ok(None) };
+        let mut part = lock(&part);
+        part.check(new.shape, new.data_type)?;
+        let is_taken = !part.is_lost && (new.is_box() || part.span.holds(&span));
+        let Some(both) = part.span.joined(&span).filter(|_| is_taken) else { return Ok(None) };
         let bytes = chunk_bytes(new.shape, new.data_type.size())?;
-        let (old, Some(copy)) = (part.first()?, self.buffer(bytes)?) else { return Ok(false) };
+        let (old, Some(copy)) = (part.first()?, self.buffer(bytes)?) else { return Ok(None) };
         // SAFETY: two buffers of a chunk; nobody else uses that of a chunk that is locked.
         unsafe { std::ptr::copy_nonoverlapping(old, copy.first, bytes) };
-        if let Err(e) = (new.place)(copy.first, strides) {
+        if let Err(e) = (new.place)(copy.first, &c_strides(new.shape, new.data_type.size())) {
             self.give_back(copy);
             return Err(e);
         }
         part.buffer.replace(copy).into_iter().for_each(|old| self.give_back(old));
-        Ok(true)
+        part.span = both;
+        Ok(Some(if part.span.covers(new.inside) { Admission::Whole } else { Admission::Waits }))
     }
 
     /// Takes elements of a chunk, which is locked, into what waits of the chunk.
     pub(super) fn take(&self, new: &Arrival<'_>) -> Result<Admission> {
         let strides = c_strides(new.shape, new.data_type.size());
         let span = Span::around(new.axes);
-        let is_box = new.axes.iter().all(|axis| axis.count == 1 || axis.step.unsigned_abs() == 1) && !new.is_partial;
+        let is_box = new.is_box();
         if let Some(part) = self.find(new.chunk) {
             let mut part = lock(&part);
             part.check(new.shape, new.data_type)?;
             // What is lost is told of where it is to be stored.
             let both = if !part.is_lost && (is_box || part.span.holds(&span)) { part.span.joined(&span) } else { None };
-            let Some(both) = both else { return Ok(Admission::StoreFirst) };
             // Elements that wait must stay whole if one of the new ones does not fit.
-            if !(new.may_fail && part.span.meets(&span)) {
-                (new.place)(part.first()?, &strides)?;
-            } else if !self.place_in_copy(&mut part, new, &strides)? {
-                return Ok(Admission::StoreFirst);
-            }
+            let Some(both) = both.filter(|_| !(new.may_fail && part.span.meets(&span))) else { return Ok(Admission::StoreFirst) };
+            (new.place)(part.first()?, &strides)?;
             part.span = both;
             return Ok(if part.span.covers(new.inside) { Admission::Whole } else { Admission::Waits });
         }
