@@ -29,11 +29,13 @@ extern "C" {
  * (`"run/t/c/0/0"`: UTF-8, no empty, `.` or `..` parts); a prefix is empty or ends in `/`. What the
  * functions give is checked, too.
  *
- * Unless the table says `OZARR_CALLBACK_ANY_THREAD`, the functions of all such tables are called one at a
- * time, and only by threads that are inside a call of yours: reads and writes of arrays there use the
- * calling thread alone. A function may call ozarr, on other stores; others have their turn until that call
- * returns. It must not touch the array or the document that it is called for, nor let a C++ exception or
- * `longjmp` out. `errno` and the floating-point environment are the host's own in it.
+ * Unless the table says `OZARR_CALLBACK_ANY_THREAD`, the functions of all such tables are called one
+ * at a time, and only by threads that are inside a call of yours: reads and writes of arrays there use
+ * the calling thread alone. A function may call ozarr, on other stores; others have their turn until
+ * that call returns, but not in those that only give an answer or an error (`ozarr_answer_put`,
+ * `_room`, `_size`, `_version`, `ozarr_keys_add`, `ozarr_set_error`), which wait for nothing. It must
+ * not touch the array or the document that it is called for, nor let a C++ exception or `longjmp` out.
+ * `errno` and the floating-point environment are the host's own in it.
  *
  * Such functions and flags are also in the tables by which codecs, data types and more are registered
  * (see "Extensions"). */
@@ -244,8 +246,9 @@ OZARR_CHECKED ozarr_status ozarr_answer_version(ozarr_answer *answer, const void
 OZARR_CHECKED ozarr_status ozarr_answer_size(ozarr_answer *answer, int64_t size);
 
 /**
- * Ends a read that `start_get_ranges` started, from any thread: with `OZARR_OK` once all parts are given,
- * or with what went wrong (`OZARR_ERR_NOT_FOUND`: the key holds nothing). The handle is gone then.
+ * Ends a read that `start_get_ranges` started, from any thread: with `OZARR_OK` once all parts are
+ * given, or with what went wrong (`OZARR_ERR_NOT_FOUND`: the key holds nothing). The handle is gone
+ * then. Hold no lock then that a function of a table takes: others may have their turn in it.
  *
  * Errors: `OZARR_ERR_STATE` for an answer that is not one of `start_get_ranges`, or was ended before.
  */

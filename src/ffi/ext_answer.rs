@@ -149,9 +149,9 @@ pub unsafe extern "C" fn ozarr_answer_size(answer: *mut ozarr_answer, size: i64)
     })
 }
 
-/// Ends a read that `start_get_ranges` started, from any thread: with `OZARR_OK` once all parts are given,
-/// or with what went wrong (`OZARR_ERR_NOT_FOUND`: the key holds nothing). The handle is gone then.
-/// Hold no lock then that a function of a table takes: others may have their turn in it.
+/// Ends a read that `start_get_ranges` started, from any thread: with `OZARR_OK` once all parts are
+/// given, or with what went wrong (`OZARR_ERR_NOT_FOUND`: the key holds nothing). The handle is gone
+/// then. Hold no lock then that a function of a table takes: others may have their turn in it.
 ///
 /// Errors: `OZARR_ERR_STATE` for an answer that is not one of `start_get_ranges`, or was ended before.
 #[unsafe(no_mangle)]

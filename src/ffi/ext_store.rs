@@ -9,12 +9,13 @@
 //! (`"run/t/c/0/0"`: UTF-8, no empty, `.` or `..` parts); a prefix is empty or ends in `/`. What the
 //! functions give is checked, too.
 //!
-//! Unless the table says `OZARR_CALLBACK_ANY_THREAD`, the functions of all such tables are called one at a
-//! time, and only by threads that are inside a call of yours: reads and writes of arrays there use the
-//! calling thread alone. A function may call ozarr, on other stores; others have their turn until that call
-//! returns, but not in those that only give an answer or an error (`ozarr_answer_put`, `_room`, `_size`,
-//! `_version`, `ozarr_keys_add`, `ozarr_set_error`), which wait for nothing. It must not touch the array or the document that it is called for, nor let a C++ exception or
-//! `longjmp` out. `errno` and the floating-point environment are the host's own in it.
+//! Unless the table says `OZARR_CALLBACK_ANY_THREAD`, the functions of all such tables are called one
+//! at a time, and only by threads that are inside a call of yours: reads and writes of arrays there use
+//! the calling thread alone. A function may call ozarr, on other stores; others have their turn until
+//! that call returns, but not in those that only give an answer or an error (`ozarr_answer_put`,
+//! `_room`, `_size`, `_version`, `ozarr_keys_add`, `ozarr_set_error`), which wait for nothing. It must
+//! not touch the array or the document that it is called for, nor let a C++ exception or `longjmp` out.
+//! `errno` and the floating-point environment are the host's own in it.
 //!
 //! Such functions and flags are also in the tables by which codecs, data types and more are registered
 //! (see "Extensions").
