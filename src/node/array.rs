@@ -414,7 +414,8 @@ impl Array {
         let (found, rank) = (meta.shape.len(), seen.meta.shape.len());
         if found != rank {
             // What the program knows of its handle, and what it gives, has that many lengths.
-            bail!(State, "the array {:?} was replaced by one of {found} dimensions, this handle has {rank}: open it again", self.path());
+            let e = err!(State, "the array was replaced by one of {found} dimensions, this handle has {rank}: open it again");
+            return Err(e.at_key(path::display(self.path())));
         }
         let handling = Handling { before: Some(seen.clone()), ..self.0.now.handling(Handling::clone) };
         let state = ArrayState::new(&self.0.store, &self.0.path, meta, &handling)?;

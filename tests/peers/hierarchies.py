@@ -137,8 +137,20 @@ class Program:
             if self.r.random() < 0.5:
                 self.handles.remove(entry)
                 entry[1].close()
-            else:
+            elif entry[1].ndim == self.nodes[path].values.ndim:
                 entry[1].refresh()
+            else:
+                self.keeps_rank(entry)
+
+    def keeps_rank(self, entry):
+        try:
+            entry[1].refresh()
+        except ozarr.Error as e:
+            assert e.name == "OZARR_ERR_STATE" and "open it again" in str(e), e
+        else:
+            raise AssertionError("a handle became one of an array of another number of dimensions")
+        self.handles.remove(entry)
+        entry[1].close()
 
     def op_group(self, by_ozarr):
         path = self.new_path()
