@@ -648,7 +648,7 @@ static void fill_disk(bool full) {
     static struct rlimit limit;
     signal(SIGXFSZ, SIG_IGN);
     if (full && getrlimit(RLIMIT_FSIZE, &limit)) exit(1);
-    if (setrlimit(RLIMIT_FSIZE, full ? &(struct rlimit){2048, limit.rlim_max} : &limit)) exit(1);
+    if (setrlimit(RLIMIT_FSIZE, full ? &(struct rlimit){3072, limit.rlim_max} : &limit)) exit(1);
 }
 
 /* Elements that cannot be stored are kept, and the next call stores them: on Zarr while files cannot be longer than a document. */
