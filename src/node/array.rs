@@ -413,7 +413,8 @@ impl Array {
         meta.keep_registered(&seen.meta);
         let (found, rank) = (meta.shape.len(), seen.meta.shape.len());
         if found != rank {
-            // What the program knows of its handle, and what it gives, has that many lengths.
+            // What the program knows of its handle, and what it gives, has that many lengths. It writes by the document before, which is gone.
+            self.lose();
             let e = err!(State, "the array was replaced by one of {found} dimensions, this handle has {rank}: open it again");
             return Err(e.at_key(path::display(self.path())));
         }

@@ -411,6 +411,21 @@ mod tests {
     }
 
     #[test]
+    fn a_handle_whose_array_another_process_replaced_by_something_else_stores_nothing_once_it_knows() {
+        for (other, told) in [("array", ErrorKind::State), ("group", ErrorKind::NodeKind)] {
+            let store = memory();
+            let array = Array::create(&store, "a", &spec(&[8], &[4]), Create::New).unwrap();
+            Array::create(&store, "array", &spec(&[4, 4], &[4, 4]), Create::New).unwrap();
+            Group::create(&store, "group", None, Create::New).unwrap();
+            let document = text(&store, &format!("{other}/zarr.json")).unwrap();
+            store.shared().put("a/zarr.json", &[document.as_bytes()], Condition::None).unwrap();
+            let before = keys(&store);
+            assert_eq!([array.refresh(), write_part(&array)].map(kind), [told, ErrorKind::State], "{other}");
+            assert_eq!(keys(&store), before, "{other}");
+        }
+    }
+
+    #[test]
     fn documents_and_steps_of_another_array_are_left_alone_by_handles_of_the_one_before() {
         let (folder, names) = (Folder::new("lost-documents"), [Some("t".to_string())]);
         for (name, change) in CHANGES {

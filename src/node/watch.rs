@@ -101,7 +101,10 @@ impl Array {
         let found = found.ok_or_else(|| lookup::not_found(self.store(), self.path(), "array"))?;
         match found.parse(self.store())? {
             Document::Array(meta) => Ok((self.state_of(*meta, &seen)?, bytes.unwrap_or_default(), condition)),
-            Document::Group(_) => bail!(NodeKind, "{} is a group by now", path::display(self.path())),
+            Document::Group(_) => {
+                self.lose();
+                bail!(NodeKind, "{} is a group by now", path::display(self.path()))
+            }
         }
     }
 
