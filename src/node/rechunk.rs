@@ -4,7 +4,7 @@
 //! leaves to the root, whose document comes last: a copy that was cut short is no node. A marker tells a second run that what it finds is
 //! left from the first ([`super::place`]). Chunks whose bytes would be the same are moved as they are, others go through `engine::rechunk`.
 
-use super::conventions::missing::missing_of_v2;
+use super::conventions::missing::missing_of;
 use super::create_array::write_documents;
 use super::cut_watch::CutWatch;
 use super::growing::{ReadNodes, cut_shape, read_nodes};
@@ -190,9 +190,7 @@ impl Job<'_> {
                 let old = ArrayState::new(from, node, *meta, &Handling::default())?;
                 let old = if cuts.is_empty() { old } else { old.with_shape(&cut_shape(&old.meta.shape, cuts)) };
                 let mut notes = Vec::new();
-                let missing_v2 = missing_of_v2(&old.meta, &attributes);
-                let mut marks = vec!["_FillValue", "missing_value"];
-                marks.retain(|name| to == Format::V3 && attributes.contains_key(name));
+                let means_missing = missing_of(&old.meta, &attributes);
                 let mut spec = Spec::like(&old.meta, attributes, Some(to), &mut notes)?;
                 let is_like = to == old.meta.format || spec.fill_is_like(&old.meta.fill);
                 let missing = if is_like { None } else { Some(missing_chunks(&old)?) };
@@ -201,13 +199,8 @@ impl Job<'_> {
                 }
                 change(node, &mut spec)?;
                 let (new, attributes) = spec.resolve(None)?;
-                for name in marks.iter().filter(|name| new.data_type != old.meta.data_type && !attributes.contains_key(name)) {
-                    notes.push(format!("{name} is no value of the type of the copy: what was missing is not any more"));
-                }
-                if to == Format::V2 && is_missing_lost(&old.meta, missing_v2, (&new, &attributes)) {
-                    notes.push(
-                        "the fill value, which means \"missing\" in zarr_format 2, is another one: what was missing is not any more".into(),
-                    );
+                if is_missing_lost(&old.meta, means_missing, (&new, &attributes)) {
+                    notes.push(MISSING_LOST[usize::from(to == Format::V2)].into());
                 }
                 if new.shape != old.meta.shape {
                     let found = new.shape.as_slice();
@@ -347,11 +340,20 @@ impl Job<'_> {
     }
 }
 
-/// Whether the elements that mean "missing" in an array of version 2 do not in its copy.
+/// The notes of a copy in which nothing means "missing" that did, in version 3 and 2.
+const MISSING_LOST: [&str; 2] = [
+    "_FillValue is no value of the type of the copy: what was missing is not any more",
+    "the fill value, which means \"missing\" in zarr_format 2, is another one: what was missing is not any more",
+];
+
+/// Whether the elements that mean "missing" in an array do not in its copy, of another type, or of version 2 as the array.
 fn is_missing_lost(old: &ArrayMeta, missing: Option<Element>, (new, attributes): (&ArrayMeta, &Map)) -> bool {
     let Some(missing) = missing else { return false };
+    if new.data_type == old.data_type && (old.format, new.format) != (Format::V2, Format::V2) {
+        return false;
+    }
     let converted = spec::converted_fill(&Fill::from_bytes(&missing), old.data_type, new.data_type);
-    converted.is_none_or(|fill| Some(fill.element(new.data_type)) != missing_of_v2(new, attributes))
+    converted.is_none_or(|fill| Some(fill.element(new.data_type)) != missing_of(new, attributes))
 }
 
 /// Makes the record of libozarr_netcdf the text that it is in format 2, where NCZarr opens no file in which a group has an attribute that

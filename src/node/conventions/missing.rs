@@ -44,10 +44,15 @@ pub(in crate::node) fn missing_to_v2(attributes: &mut Map, data_type: DataType, 
     old.iter().any(|&byte| byte != 0)
 }
 
-/// The element of an array of version 2 that means "missing".
-pub(in crate::node) fn missing_of_v2(meta: &ArrayMeta, attributes: &Map) -> Option<Element> {
-    let means_missing = meta.format == Format::V2 && meta.fill.defined && attributes.contains_key(DIMENSIONS) && is_number(meta.data_type);
-    means_missing.then(|| meta.fill.element(meta.data_type))
+/// The element of an array that means "missing": the fill value of a variable of version 2, else what the attribute says.
+pub(in crate::node) fn missing_of(meta: &ArrayMeta, attributes: &Map) -> Option<Element> {
+    if !is_number(meta.data_type) {
+        return None;
+    }
+    if meta.format == Format::V2 && meta.fill.defined && attributes.contains_key(DIMENSIONS) {
+        return Some(meta.fill.element(meta.data_type));
+    }
+    attributes.get(FILL).and_then(|value| missing_value(meta.data_type, value)).flatten()
 }
 
 /// Makes the attribute that says what is missing one of another type: each type has a form of its own, and readers refuse the others. It goes
