@@ -1007,6 +1007,25 @@ mod tests {
     }
 
     #[test]
+    fn what_a_codec_cannot_encode_is_no_damage() {
+        use crate::codec::testing::{stage_v2, stage_v3};
+        let packed = stage_v3("packbits", &Map::new(), ElementType::native(DataType::UInt16)).unwrap();
+        let field = stage_v2("zfpy", "{}", DataType::Int32).for_shape(&[3]).unwrap().unwrap();
+        for (stage, bytes, unit) in [
+            (stage_v2("pcodec", "{}", DataType::Float32), 7, 4),
+            (stage_v2("zfpy", "{}", DataType::Float64), 15, 8),
+            (stage_v2("vlen-bytes", "{}", DataType::Bytes(5)), 7, 5),
+            (stage_v2("vlen-utf8", "{}", DataType::Text(2)), 12, 8),
+            (packed, 3, 2),
+            // Another number of values than its chunk has.
+            (field, 16, 4),
+        ] {
+            let e = stage.encode(&vec![0; bytes], &mut Vec::new()).unwrap_err();
+            assert_eq!((e.kind(), stage.unit()), (ErrorKind::Unsupported, unit), "{}: {e}", stage.name());
+        }
+    }
+
+    #[test]
     fn chunks_larger_than_a_codec_encodes_are_refused_when_an_array_is_made() {
         let little = r#"{"name": "bytes", "configuration": {"endian": "little"}}"#;
         let checked = |codecs: &str, n: u64| {

@@ -10,7 +10,7 @@
 use super::build::Built;
 use super::config::{Config, as_number};
 use super::stage::{Dest, Size, Stage};
-use super::streams::{check_whole, decode_growing};
+use super::streams::{check_input, decode_growing};
 use crate::dtype::{DataType, ElementType, Kind};
 use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::limits;
@@ -205,9 +205,13 @@ impl Stage for Pcodec {
         Size::AtMost(n.saturating_add(n / 4).saturating_add(heads).saturating_add(1 << 16))
     }
 
+    fn unit(&self) -> usize {
+        self.data_type.size()
+    }
+
     fn encode(&self, src: &[u8], dst: &mut Vec<u8>) -> Result<()> {
         use DataType::*;
-        check_whole("pcodec", src.len(), self.data_type.size())?;
+        check_input("pcodec", src.len(), self.data_type.size())?;
         let made = match self.data_type {
             Int16 => encode_as::<i16>(src, &self.config)?,
             Int32 => encode_as::<i32>(src, &self.config)?,

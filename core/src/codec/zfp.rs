@@ -13,7 +13,7 @@
 use super::build::Built;
 use super::config::{Config, Style, as_number};
 use super::stage::{Dest, Size, Stage, StageRef};
-use super::streams::{check_whole, decode_known};
+use super::streams::{check_input, check_whole, decode_known};
 use crate::dtype::{DataType, ElementType};
 use crate::error::{Error, Result, bail, err};
 use crate::limits;
@@ -244,13 +244,11 @@ impl ZfpStage {
         told.then_some(other)
     }
 
-    /// The sides of the values of `n` bytes: those of the chunk, or as many in one dimension where they are not known.
-    fn sides_of(&self, n: usize) -> Result<[usize; 4]> {
-        let values = n / self.data_type.size();
+    /// The sides of so many values: those of the chunk, or as many in one dimension where they are not known; `None` where the chunk has others.
+    fn sides_of(&self, values: usize) -> Option<[usize; 4]> {
         match count(self.sides) {
-            Some(all) if all == values => Ok(self.sides),
-            Some(all) => bail!(Chunk, "zfp found {values} values, expected {all}"),
-            None => Ok([values, 0, 0, 0]),
+            Some(all) => (all == values).then_some(self.sides),
+            None => Some([values, 0, 0, 0]),
         }
     }
 
@@ -261,7 +259,9 @@ impl ZfpStage {
     }
 
     fn compress<T: ZfpScalar>(&self, numbers: &[T], dst: &mut Vec<u8>) -> Result<()> {
-        let sides = self.sides_of(numbers.len().saturating_mul(self.data_type.size()))?;
+        let values = numbers.len();
+        let sides = self.sides_of(values);
+        let sides = sides.ok_or_else(|| err!(Unsupported, "zfp cannot encode {values} values of a chunk of {:?}", self.sides))?;
         let config = self.config(sides)?;
         let most = self.most(&config, sides)?;
         let mut stream = ZfpBitStream::new(most).map_err(|_| err!(NoMemory, "no memory for {most} bytes of zfp"))?;
@@ -282,7 +282,9 @@ impl ZfpStage {
     /// The sides and the configuration that the header says, checked; without one, those of the chunk.
     fn read_header(&self, stream: &mut ZfpBitStream, n: usize) -> Result<([usize; 4], ZfpConfig)> {
         if !self.header {
-            let (sides, length) = (self.sides_of(n)?, stream.capacity());
+            let values = n / self.data_type.size();
+            let sides = self.sides_of(values).ok_or_else(|| err!(Chunk, "zfp found {values} values of a chunk of {:?}", self.sides))?;
+            let length = stream.capacity();
             return match self.rate_of_three_dimensions(sides, Some(length)) {
                 Some(config) => Ok((sides, config)),
                 None => Ok((sides, self.config(sides)?)),
@@ -417,15 +419,20 @@ impl Stage for ZfpStage {
     fn encoded_size(&self, decoded: Size) -> Size {
         // Some modes may write more than they read: a block at its longest has a header and some bits for each plane, and a block that
         // is not full is as long as a full one.
-        let sides = self.sides_of(decoded.max()).unwrap_or([decoded.max() / self.data_type.size(), 0, 0, 0]);
+        let values = decoded.max() / self.data_type.size();
+        let sides = self.sides_of(values).unwrap_or([values, 0, 0, 0]);
         let config = self.config(sides).unwrap_or(ZfpConfig::reversible());
         let size = |config: ZfpConfig| config.maximum_size(self.scalar(), sides).unwrap_or(decoded.max());
         let expected = size(config).max(self.rate_of_three_dimensions(sides, None).map_or(0, size));
         Size::AtMost(expected.max(decoded.max().saturating_add(decoded.max() / 4)).saturating_add(1 << 16))
     }
 
+    fn unit(&self) -> usize {
+        self.data_type.size()
+    }
+
     fn encode(&self, src: &[u8], dst: &mut Vec<u8>) -> Result<()> {
-        check_whole("zfp", src.len(), self.data_type.size())?;
+        check_input("zfp", src.len(), self.data_type.size())?;
         if src.is_empty() {
             bail!(Unsupported, "zfp cannot write a chunk without values");
         }

@@ -5,7 +5,7 @@
 use crate::codec::build::Built;
 use crate::codec::config::Config;
 use crate::codec::stage::{Dest, Size, Stage};
-use crate::codec::streams::{check_whole, decode_known};
+use crate::codec::streams::{check_input, decode_known};
 use crate::dtype::{DataType, ElementType};
 use crate::error::{Result, bail, err};
 use crate::limits::reserve;
@@ -96,10 +96,14 @@ impl Stage for FixedTexts {
         Size::AtMost((n / self.element.size().max(1)).saturating_mul(4).saturating_add(n).saturating_add(4))
     }
 
+    fn unit(&self) -> usize {
+        self.element.size().max(1)
+    }
+
     fn encode(&self, src: &[u8], dst: &mut Vec<u8>) -> Result<()> {
         dst.clear();
-        let size = self.element.size().max(1);
-        check_whole(self.name, src.len(), size)?;
+        let size = self.unit();
+        check_input(self.name, src.len(), size)?;
         let count = src.len() / size;
         if u32::try_from(count).is_err() || u32::try_from(size).is_err() {
             bail!(Limit, "found {count} elements of {size} bytes, the limits are 2^32 - 1");

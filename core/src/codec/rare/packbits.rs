@@ -11,7 +11,7 @@
 use crate::codec::build::{ArrayCodec, Built};
 use crate::codec::config::{Config, as_number};
 use crate::codec::stage::{BYTES, Dest, Size, Stage};
-use crate::codec::streams::{check_whole, decode_known, output};
+use crate::codec::streams::{check_input, check_whole, decode_known, output};
 use crate::dtype::{DataType, ElementType, Kind};
 use crate::error::{Result, bail};
 use crate::multiversion::multiversion;
@@ -263,8 +263,12 @@ impl Stage for PackBits {
         map_size(decoded, |n| self.total_size(n))
     }
 
+    fn unit(&self) -> usize {
+        self.component
+    }
+
     fn encode(&self, src: &[u8], dst: &mut Vec<u8>) -> Result<()> {
-        check_whole("packbits", src.len(), self.component)?;
+        check_input("packbits", src.len(), self.component)?;
         let out = output(dst, self.total_size(src.len()))?;
         let padding = self.padding_bits(src.len());
         let packed = match self.padding {
