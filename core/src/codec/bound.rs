@@ -52,6 +52,18 @@ impl Leaf {
     pub fn is_raw(&self) -> bool {
         self.stages.is_empty() && self.variable.is_none()
     }
+
+    fn check_encodable(&self) -> Result<()> {
+        for (stage, size) in self.stages.iter().zip(&self.sizes) {
+            let Size::Exact(n) = *size else { continue };
+            check_input(stage.name(), n, stage.unit())?;
+            if n > stage.most() {
+                let (name, most) = (stage.name(), stage.most());
+                bail!(Limit, "a chunk of shape {:?} has {n} bytes for {name}, which takes at most {most}", self.shape.as_slice());
+            }
+        }
+        Ok(())
+    }
 }
 
 /// The end of a shard at which its index is.
@@ -92,23 +104,14 @@ impl BoundChain {
         }
     }
 
-    /// Checks that chunks are not larger than what their codecs encode, and whole numbers of its elements: better when an array is made than
-    /// when it is written.
+    /// Checks that chunks, and the indexes of shards, are not larger than what their codecs encode, and whole numbers of its elements: better
+    /// when an array is made than when it is written.
     ///
     /// Errors: `Limit`, `Unsupported`.
     pub fn check_encodable(&self) -> Result<()> {
-        let leaf = match self {
-            BoundChain::Leaf(leaf) => leaf,
-            BoundChain::Sharded(shard) => return shard.inner.check_encodable(),
-        };
-        for (stage, size) in leaf.stages.iter().zip(&leaf.sizes) {
-            let Size::Exact(n) = *size else { continue };
-            check_input(stage.name(), n, stage.unit())?;
-            if n > stage.most() {
-                let (name, most) = (stage.name(), stage.most());
-                bail!(Limit, "a chunk of shape {:?} has {n} bytes for {name}, which takes at most {most}", leaf.shape.as_slice());
-            }
+        match self {
+            BoundChain::Leaf(leaf) => leaf.check_encodable(),
+            BoundChain::Sharded(shard) => shard.index.check_encodable().and_then(|()| shard.inner.check_encodable()),
         }
-        Ok(())
     }
 }

@@ -1002,6 +1002,12 @@ mod tests {
             let checked = chain.check_encodable();
             assert_eq!(checked.map_err(|e| e.kind()), if fits { Ok(()) } else { Err(ErrorKind::Unsupported) }, "{codecs}");
         }
+        for (n, want) in [(8, Err(ErrorKind::Unsupported)), (6, Ok(()))] {
+            let index = format!(r#""chunk_shape": [2], "codecs": [{little}], "index_codecs": [{little}, {}]"#, shuffle(3));
+            let codecs = format!(r#"[{{"name": "sharding_indexed", "configuration": {{{index}}}}}]"#);
+            let chain = Chain::parse(&v3(&codecs), DataType::Float32, 1).unwrap().bind(&[n]).unwrap();
+            assert_eq!(chain.check_encodable().map_err(|e| e.kind()), want, "the index of a shard of {n}");
+        }
         let stage = crate::codec::testing::stage_v2("shuffle", r#"{"elementsize": 3}"#, DataType::UInt8);
         assert_eq!(stage.encode(&[0; 8], &mut Vec::new()).unwrap_err().kind(), ErrorKind::Unsupported);
     }

@@ -9,6 +9,7 @@ use crate::counting;
 use crate::error::{Result, bail, err};
 use crate::limits::Dims;
 use rectilinear::{Cell, Extents};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// How an array (or a shard) is cut into chunks. Cheap to clone.
@@ -112,6 +113,20 @@ impl Grid {
             Grid::Regular { chunk } => chunk.clone(),
             Grid::Rectilinear { extents } => extents.iter().zip(shape).map(|(e, &n)| e.within(n).max().unwrap_or(1)).collect(),
         }
+    }
+
+    /// The different shapes that chunks of an array of that shape have, of very many the first `most`.
+    pub fn shapes(&self, shape: &[u64], most: usize) -> Vec<Dims> {
+        let mut all = vec![Dims::new()];
+        for (d, &length) in shape.iter().enumerate() {
+            let extents: BTreeSet<u64> = match self {
+                Grid::Regular { chunk } => [chunk[d]].into(),
+                Grid::Rectilinear { extents } => extents[d].within(length).collect(),
+            };
+            let longer = |front: &Dims, extent: &u64| -> Dims { front.iter().chain([extent]).copied().collect() };
+            all = all.iter().flat_map(|front| extents.iter().map(move |extent| longer(front, extent))).take(most).collect();
+        }
+        all
     }
 
     /// The extent of the first chunk along dimension `d` of an array that is `length` long there that is no multiple of `divisor`.

@@ -628,6 +628,31 @@ mod tests {
     }
 
     #[test]
+    fn listed_extents_that_are_no_whole_number_of_a_codecs_elements_are_refused() {
+        let shuffle = r#"["bytes", {"name": "numcodecs.shuffle", "configuration": {"elementsize": 6}}]"#;
+        let shards = r#"[{"name": "sharding_indexed", "configuration": {"chunk_shape": [1, 1], "codecs": ["bytes"], "index_codecs": [
+            {"name": "bytes", "configuration": {"endian": "little"}}, {"name": "numcodecs.shuffle", "configuration": {"elementsize": 3}}]}}]"#;
+        for (codecs, rows, columns, fits) in [
+            (shuffle, &[2, 4][..], &[3, 9][..], true),
+            (shuffle, &[2, 3, 4], &[3, 9], false),
+            (shuffle, &[2, 6], &[3, 1, 9], false),
+            (shuffle, &[1, 4], &[3, 6], false),
+            (shards, &[1, 2], &[3, 6], true),
+            (shards, &[1, 3], &[2, 3], false),
+        ] {
+            let mut s = Spec::new(DataType::UInt8, &[rows.iter().sum(), columns.iter().sum()]).unwrap();
+            s.set_codecs_json(codecs).unwrap();
+            s.set_chunk_extents(0, rows).unwrap();
+            s.set_chunk_extents(1, columns).unwrap();
+            assert_eq!(
+                s.to_json().map(drop).map_err(|e| e.kind()),
+                if fits { Ok(()) } else { Err(ErrorKind::Unsupported) },
+                "{rows:?} {columns:?}"
+            );
+        }
+    }
+
+    #[test]
     fn shards_hold_the_simple_chain() {
         let mut s = spec();
         s.set_chunks(&[50, 64]).unwrap();

@@ -13,6 +13,9 @@ use crate::metadata::{ArrayMeta, Codecs, Dialect, Format, Map, Value, json, v2, 
 use crate::node::compression::Compressor;
 use crate::node::state::{bind_largest, check_divided};
 
+/// The most shapes of chunks, where their extents are listed, of which is checked that they can be encoded.
+const SHAPES: usize = 1000;
+
 impl Spec {
     /// The document that an array of this spec gets: `.zarray` or `zarr.json`.
     pub fn to_json(&self) -> Result<String> {
@@ -65,6 +68,9 @@ impl Spec {
         };
         let chain = Chain::parse(&meta.codecs, meta.data_type, meta.shape.len())?;
         bind_largest(&chain, &meta.grid, &meta.shape)?.check_encodable()?;
+        for shape in meta.grid.shapes(&meta.shape, SHAPES) {
+            chain.bind(&shape)?.check_encodable()?;
+        }
         check_elements_v2(&meta.codecs)?;
         // Other programs look at every listed chunk, and the array may grow into it.
         check_divided(&chain, &meta.grid, &Dims::from_elem(u64::MAX, meta.shape.len()))?;
