@@ -322,6 +322,28 @@ fn what_cannot_be_migrated_stops_before_anything_is_written() {
 }
 
 #[test]
+fn what_cannot_be_migrated_leaves_no_folder_where_it_was_to_go() {
+    let mut v2 = v2_keys();
+    text(&mut v2, "__x/.zgroup", r#"{"zarr_format":2}"#);
+    let from = handle(&mortal(&v2, 0));
+    let folder = std::env::temp_dir().join(format!("ozarr-migrate-refused-{}", std::process::id()));
+    let _ = std::fs::remove_dir_all(&folder);
+    let refused = |name: &str, path: &str| {
+        let to = Store::open(&Context::default(), folder.join(name).to_str().unwrap(), Mode::ReadWrite, &[]).unwrap();
+        assert_eq!(from.migrate("", Some((&to, path)), false, &mut |_, _| Ok(())).unwrap_err().kind(), ErrorKind::Name);
+    };
+    refused("a/b", "");
+    refused("a/b", "c/d");
+    assert!(!folder.exists());
+    // What was there stays.
+    std::fs::create_dir_all(folder.join("empty")).unwrap();
+    refused("empty", "");
+    refused("empty", "c/d");
+    assert_eq!(std::fs::read_dir(folder.join("empty")).unwrap().count(), 0);
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
 fn an_archive_is_migrated_to_and_refused_in_place() {
     let file = std::env::temp_dir().join(format!("ozarr-migrate-{}.zip", std::process::id()));
     let open = |mode| Store::open(&Context::default(), file.to_str().unwrap(), mode, &[]).unwrap();

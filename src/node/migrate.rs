@@ -126,7 +126,10 @@ impl Store {
 
 impl Job<'_> {
     fn run(&mut self) -> Result<()> {
+        let mut nodes = None;
         if !self.in_place {
+            // What is refused makes nothing, not even a folder for the lock.
+            nodes = self.read_marker()?.is_none().then(|| self.check()).transpose()?;
             hierarchy::ensure_ancestors(self.to, &self.to_path, Format::V3)?;
         }
         let _lock = document::lock_place(self.to, &self.to_path)?;
@@ -138,14 +141,10 @@ impl Job<'_> {
         if begun && lookup::find_bare(self.to, &self.to_path)?.is_some() {
             return self.end_whole();
         }
-        let nodes = self.read_nodes()?;
         // What an interrupted run in place began with may be replaced by now.
         self.d0 |= marker.as_ref().is_some_and(|marker| marker.get("draft").and_then(Value::as_str) == Dialect::D0.draft());
         self.converted = (self.in_place && !self.d0).then(|| Converted::new(self.from, marker.as_ref()));
-        self.check(&nodes)?;
-        if self.in_place && self.d0 {
-            draft::check_place(&self.from_path, &nodes)?;
-        }
+        let nodes = nodes.map_or_else(|| self.check(), Ok)?;
         if begun {
             hierarchy::erase_begun((self.to, &self.to_path), marker::MIGRATION)?;
         }
@@ -281,9 +280,10 @@ impl Job<'_> {
         self.to.flush()
     }
 
-    /// Everything that can be wrong, before anything is written; and how many objects there are.
-    fn check(&mut self, nodes: &[String]) -> Result<()> {
-        for node in nodes {
+    /// Finds the nodes, everything that can be wrong, before anything is written, and how many objects there are.
+    fn check(&mut self) -> Result<Vec<String>> {
+        let nodes = self.read_nodes()?;
+        for node in &nodes {
             self.note_converted(node)?;
             let new = self.convert(node).map_err(|e| at_node(e, node))?;
             self.total += 1;
@@ -298,7 +298,7 @@ impl Job<'_> {
                 self.total += count;
             }
         }
-        Ok(())
+        if self.in_place && self.d0 { draft::check_place(&self.from_path, &nodes).map(|()| nodes) } else { Ok(nodes) }
     }
 
     fn note(&mut self, node: &str, array: &NewArray) {
