@@ -425,6 +425,26 @@ fn chunks_of_files_are_linked_and_a_copy_is_made_where_it_is_asked_for() {
 }
 
 #[test]
+fn a_group_with_two_names_is_migrated_in_place_once() {
+    let folder = std::env::temp_dir().join(format!("ozarr-migrate-names-{}", std::process::id()));
+    let _ = std::fs::remove_dir_all(&folder);
+    for (key, bytes) in v2_keys() {
+        let file = folder.join(key);
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        std::fs::write(file, bytes).unwrap();
+    }
+    std::os::unix::fs::symlink("g", folder.join("link")).unwrap();
+    let store = || Store::open(&Context::default(), folder.to_str().unwrap(), Mode::ReadWrite, &[]).unwrap();
+    for _ in 0..2 {
+        go(&store(), None).unwrap();
+        check_values(&store(), V2, "by its own name");
+        check_values(&store(), &[("link/f", &[1, 2])], "by the link");
+    }
+    assert!(!store().key_list("").unwrap().iter().any(|key| key.ends_with(".zgroup") || key.ends_with(".zarray")));
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
 fn nothing_in_a_draft_is_written() {
     let shared = mortal(&d0_keys(), 0);
     let store = handle(&shared);

@@ -13,7 +13,8 @@ use crate::metadata::v3::Document;
 use crate::metadata::{Map, Value, v2, v3};
 use crate::store::os::hash;
 use crate::store::{StorageExt, get};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
 
 /// What a node of version 2 says of itself.
 const OLD: [&str; 3] = [v2::ARRAY, v2::GROUP, v2::ATTRIBUTES];
@@ -118,8 +119,12 @@ impl<'a> Converted<'a> {
 pub(super) fn erase_old(store: &Store, nodes: &[String], (converted, d0): (Option<&Converted<'_>>, bool)) -> Result<()> {
     let shared = store.shared();
     let erase = |key: String| shared.erase(&key).map(drop).map_err(|e| e.at_key(&key));
-    let mut changed = None;
+    let (mut changed, mut folders) = (None, HashSet::new());
     for node in nodes.iter().rev() {
+        // By links a folder has several names: what was erased by one of them is not gone by others' doing.
+        if folder_of(store, node).is_some_and(|folder| !folders.insert(folder)) {
+            continue;
+        }
         let _locks = match converted.map(|converted| converted.lock(node)).transpose() {
             Err(e) if e.kind() == ErrorKind::Again => {
                 changed = Some(e);
@@ -158,6 +163,12 @@ pub(super) fn erase_old(store: &Store, nodes: &[String], (converted, d0): (Optio
         }
     }
     Ok(())
+}
+
+/// The folder of a node by the name that it has without links, in a store of files.
+fn folder_of(store: &Store, node: &str) -> Option<PathBuf> {
+    store.shared().files()?;
+    Path::new(&store.shared().describe()).join(node).canonicalize().ok()
 }
 
 /// Erases the chunks of a v2 array that was encoded anew, whose new chunks have keys of another kind.
