@@ -15,7 +15,7 @@ use ozarr::dtype::DataType;
 use ozarr::engine::Selection;
 use ozarr::error::{Error, ErrorKind};
 use ozarr::node::path::{check_kept, check_new, normalize};
-use ozarr::node::{Array, Context, Create, Format, Group, Map, Mode, Settings, Spec, Store, Value, json};
+use ozarr::node::{Array, Context, Create, Format, Grid, Group, Map, Mode, Settings, Spec, Store, Value, json};
 use std::io::Read;
 use std::path::PathBuf;
 
@@ -26,9 +26,9 @@ const KEPT: std::ops::RangeInclusive<u64> = 64 << 10..=64 << 20;
 ///
 /// The file is read by libnetcdf, which is loaded when it is needed. Elements go through bounded memory. Chunks are those of the file where
 /// they have 64 KiB to 64 MiB, codecs the usual ones; the options change both. What Zarr or the reader lacks (variables and attributes of
-/// compound and variable-length types, names that Zarr does not allow) is told and left out; so is that a classic file was cut off. The
-/// names of an enumeration become the attributes `flag_values` and `flag_meanings`. Nothing is found at DEST before all is there. After an
-/// interruption the same command begins anew, but in an archive, which cannot erase what it holds.
+/// compound and variable-length types, names that Zarr does not allow, texts that are not UTF-8) is told and left out; so is that a classic
+/// file was cut off. The names of an enumeration become the attributes `flag_values` and `flag_meanings`. Nothing is found at DEST before all
+/// is there. After an interruption the same command begins anew, but in an archive, which cannot erase what it holds.
 #[derive(Args)]
 pub struct From {
     /// The file
@@ -189,6 +189,14 @@ fn plan_variable(
         left_out.push(format!("{whole}: left out, for it has dimensions that no group around it has"));
         return Ok(None);
     }
+    let shape: Vec<u64> = own.iter().map(|d| d.length).collect();
+    // Of a variable that is shorter than its dimension netCDF-C 4.9 gives the elements that there are in front of those that there are
+    // not, whatever rows they are of: what is in front of the last such dimension is read row by row, as ncdump does.
+    variable.single = own.iter().rposition(|d| d.unlimited).unwrap_or(0);
+    if let Some(why) = unreadable(file, &variable, &shape, data_type)? {
+        left_out.push(format!("{whole}: left out, for {why}"));
+        return Ok(None);
+    }
     let mut unread = Vec::new();
     let mut attributes = file.attributes(variable.group, Some(variable.id), &mut unread)?;
     if !attributes.iter().any(|a| a.name == FLAGS.0 || a.name == FLAGS.1) {
@@ -203,12 +211,32 @@ fn plan_variable(
         }
     }
     tell(left_out, whole, unread);
-    let (shape, names) = (own.iter().map(|d| d.length).collect(), own.iter().map(|d| d.name.clone()).collect());
-    let grows = own.iter().any(|d| d.unlimited);
-    // Of a variable that is shorter than its dimension netCDF-C 4.9 gives the elements that there are in front of those that there are
-    // not, whatever rows they are of: what is in front of the last such dimension is read row by row, as ncdump does.
-    variable.single = own.iter().rposition(|d| d.unlimited).unwrap_or(0);
+    let (names, grows) = (own.iter().map(|d| d.name.clone()).collect(), own.iter().any(|d| d.unlimited));
     Ok(Some(Planned { variable, attributes, shape, names, above, data_type, grows }))
+}
+
+/// Why the elements of a variable cannot be stored, if they cannot. Texts are all read for that: what is found later would end the whole copy.
+fn unreadable(file: &File, variable: &Variable, shape: &[u64], data_type: DataType) -> Outcome<Option<&'static str>> {
+    const NOTHING: &str = "its element cannot be read, as of a data set of HDF5 without any";
+    let is_text = variable.stored == Stored::Nc(NcType::String);
+    if shape.is_empty() && !is_text {
+        return Ok(file.read(variable, &[], &[], &mut vec![0; data_type.size()]).is_err().then_some(NOTHING));
+    }
+    if !is_text || shape.contains(&0) {
+        return Ok(None);
+    }
+    let (grid, selection) = (Grid::regular(shape.iter().map(|_| 1).collect())?, Selection::all(shape));
+    for slab in Slabs::new(shape, &grid, &selection, data_type.size(), false) {
+        let part = slab?.selection;
+        let texts = match file.read_strings(variable, part.start(), part.shape()) {
+            Err(_) if shape.is_empty() => return Ok(Some(NOTHING)),
+            texts => texts?,
+        };
+        if (0..texts.len()).any(|i| std::str::from_utf8(texts.get(i).unwrap_or_default()).is_err()) {
+            return Ok(Some("its texts are not UTF-8"));
+        }
+    }
+    Ok(None)
 }
 
 impl Part {

@@ -103,10 +103,15 @@ def of_options():
     check("its own file stays", (BUILD / "options.zarr" / "inside.nc").exists() and "t" in zarr.open_group(BUILD / "options.zarr", mode="r"), True)
 
 
-def of_hdf5():
+def of_program(name, dest):
+    """Has a program with HDF5 write a file."""
     flags = next(f for name in ("hdf5-serial", "hdf5") if (f := subprocess.run(["pkg-config", "--cflags", "--libs", name], capture_output=True, text=True).stdout.split()))
-    run("cc", "-o", "hdf5_write", Path(__file__).parent / "hdf5_write.c", *flags)
-    run("./hdf5_write", "plain.h5")
+    run("cc", "-o", name, Path(__file__).parent / f"{name}.c", *flags)
+    run(f"./{name}", dest)
+
+
+def of_hdf5():
+    of_program("hdf5_write", "plain.h5")
     told = run(PROGRAM, "from", "plain.h5", "plain.zarr").splitlines()
     check("what is left out", [line.split(":")[0] for line in told], ["records"])
     root = zarr.open_group(BUILD / "plain.zarr", mode="r")
@@ -154,6 +159,23 @@ def of_odd():
     check("what is kept", (good[:].tolist(), dict(good.attrs)), ([[1, 2], [3, 4]], {"utf8": "ok"}))
     bytes3 = zarr.open_group(BUILD / "odd.zarr", mode="r")["opaque"]
     check("opaque elements by the name that others know", ('"raw_bytes"' in (BUILD / "odd.zarr/opaque/zarr.json").read_text(), bytes3[:].tobytes()), (True, b"abcdef"))
+
+
+def of_odd_hdf5():
+    """One data set that cannot be converted does not keep the others from it."""
+    of_program("hdf5_odd", "texts.h5")
+    for version in 3, 2:
+        told = run(PROGRAM, "from", "texts.h5", "texts.zarr", "--overwrite", "--format", version).splitlines()
+        check("what is left out", told, [f"{name}: left out, for its texts are not UTF-8" for name in ("latin", "latin0")])
+        root = zarr.open_group(BUILD / "texts.zarr", mode="r")
+        check("what is kept", sorted(name for name, _ in root.members(max_depth=None)), ["any"])
+        check("texts of any length", root["any"][:].tolist(), ["café", "", "ok"])
+        run(PROGRAM, "dump", "texts.zarr")
+    newest = subprocess.run([PROGRAM, "from", "texts.h5.null", "null.zarr"], cwd=BUILD, capture_output=True, text=True)
+    if "cannot be opened" not in newest.stderr:
+        lost = "left out, for its element cannot be read, as of a data set of HDF5 without any"
+        check("what is left out", newest.stdout.splitlines(), [f"no text: {lost}", f"nothing: {lost}"])
+        check("what is kept", zarr.open_group(BUILD / "null.zarr", mode="r")["one"][...].item(), 1)
 
 
 def of_fills():
@@ -285,6 +307,6 @@ def of_much():
 
 shutil.rmtree(BUILD, ignore_errors=True)
 BUILD.mkdir(parents=True)
-for part in (of_netcdf, of_options, of_hdf5, of_types, of_odd, of_fills, of_records, of_hidden, of_names, of_short, of_much):
+for part in (of_netcdf, of_options, of_hdf5, of_types, of_odd, of_odd_hdf5, of_fills, of_records, of_hidden, of_names, of_short, of_much):
     part()
 print(f"{checked} passed, 0 failed")

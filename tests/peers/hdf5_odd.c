@@ -1,0 +1,28 @@
+/* Writes HDF5 that becomes Zarr in part: FILE has texts that are not UTF-8, FILE.null data sets without an element. */
+#include <hdf5.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static void put(hid_t where, const char *name, hid_t type, hid_t space, const void *data) {
+    hid_t set = H5Dcreate2(where, name, type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    if (set < 0 || (data && H5Dwrite(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) < 0)) exit(1);
+    H5Dclose(set);
+    H5Sclose(space);
+}
+
+int main(int count, char **words) {
+    if (count != 2) return 2;
+    char other[4096];
+    snprintf(other, sizeof(other), "%s.null", words[1]);
+    hid_t file = H5Fcreate(words[1], H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), any = H5Tcopy(H5T_C_S1);
+    H5Tset_size(any, H5T_VARIABLE);
+    put(file, "any", any, H5Screate_simple(1, (hsize_t[]){3}, NULL), (const char *[]){"caf\xc3\xa9", "", "ok"});
+    put(file, "latin", any, H5Screate_simple(1, (hsize_t[]){3}, NULL), (const char *[]){"ok", "caf\xe9", ""});
+    put(file, "latin0", any, H5Screate(H5S_SCALAR), (const char *[]){"caf\xe9"});
+    if (H5Fclose(file) < 0) return 1;
+    file = H5Fcreate(other, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    put(file, "nothing", H5T_NATIVE_FLOAT, H5Screate(H5S_NULL), NULL);
+    put(file, "no text", any, H5Screate(H5S_NULL), NULL);
+    put(file, "one", H5T_NATIVE_INT, H5Screate(H5S_SCALAR), &(int){1});
+    return H5Fclose(file) < 0;
+}
