@@ -193,7 +193,7 @@ fn plan_variable(
     // Of a variable that is shorter than its dimension netCDF-C 4.9 gives the elements that there are in front of those that there are
     // not, whatever rows they are of: what is in front of the last such dimension is read row by row, as ncdump does.
     variable.single = own.iter().rposition(|d| d.unlimited).unwrap_or(0);
-    if let Some(why) = unreadable(file, &variable, &shape, data_type)? {
+    if let Some(why) = unreadable(file, &mut variable, whole, &shape, data_type)? {
         left_out.push(format!("{whole}: left out, for {why}"));
         return Ok(None);
     }
@@ -216,7 +216,7 @@ fn plan_variable(
 }
 
 /// Why the elements of a variable cannot be stored, if they cannot. Texts are all read for that: what is found later would end the whole copy.
-fn unreadable(file: &File, variable: &Variable, shape: &[u64], data_type: DataType) -> Outcome<Option<&'static str>> {
+fn unreadable(file: &File, variable: &mut Variable, whole: &str, shape: &[u64], data_type: DataType) -> Outcome<Option<&'static str>> {
     const NOTHING: &str = "its element cannot be read, as of a data set of HDF5 without any";
     let is_text = variable.stored == Stored::Nc(NcType::String);
     if shape.is_empty() && !is_text {
@@ -224,6 +224,9 @@ fn unreadable(file: &File, variable: &Variable, shape: &[u64], data_type: DataTy
     }
     if !is_text || shape.contains(&0) {
         return Ok(None);
+    }
+    if !file.prepare_texts(variable, whole) {
+        return Ok(Some("this version of netCDF-C may join its texts, which 4.9.1 does not"));
     }
     let (grid, selection) = (Grid::regular(shape.iter().map(|_| 1).collect())?, Selection::all(shape));
     for slab in Slabs::new(shape, &grid, &selection, data_type.size(), false) {
@@ -388,7 +391,7 @@ mod tests {
     use crate::cdl::token::Number;
 
     fn planned(stored: Stored, data_type: DataType) -> Planned {
-        let variable = Variable { group: 0, id: 0, name: "v".into(), stored, dims: vec![0], chunks: None, single: 0 };
+        let variable = Variable { group: 0, id: 0, name: "v".into(), stored, dims: vec![0], chunks: None, single: 0, text_length: None };
         Planned { variable, attributes: Vec::new(), shape: vec![3], names: vec!["x".into()], above: Vec::new(), data_type, grows: false }
     }
 

@@ -168,9 +168,16 @@ def of_odd_hdf5():
         told = run(PROGRAM, "from", "texts.h5", "texts.zarr", "--overwrite", "--format", version).splitlines()
         check("what is left out", told, [f"{name}: left out, for its texts are not UTF-8" for name in ("latin", "latin0")])
         root = zarr.open_group(BUILD / "texts.zarr", mode="r")
-        check("what is kept", sorted(name for name, _ in root.members(max_depth=None)), ["any"])
+        check("what is kept", sorted(name for name, _ in root.members(max_depth=None)), ["any", "g", "g/five", "g/one"])
         check("texts of any length", root["any"][:].tolist(), ["café", "", "ok"])
+        check("texts of one length", (root["g/five"][:].tolist(), str(root["g/one"][...])), ([["abcde", "xy"], ["", "hello"]], "world"))
         run(PROGRAM, "dump", "texts.zarr")
+    with netCDF4.Dataset(BUILD / "named.nc", "w") as d:
+        d.createDimension("x", 2)
+        d.createDimension("y", 3)
+        d.createVariable("x", str, ("y",))[:] = np.array(["named as", "a dimension", "but not along it"], dtype=object)
+    run(PROGRAM, "from", "named.nc", "named.zarr")
+    check("texts of a variable named as a dimension", zarr.open_array(BUILD / "named.zarr/x", mode="r")[:].tolist(), ["named as", "a dimension", "but not along it"])
     newest = subprocess.run([PROGRAM, "from", "texts.h5.null", "null.zarr"], cwd=BUILD, capture_output=True, text=True)
     if "cannot be opened" not in newest.stderr:
         lost = "left out, for its element cannot be read, as of a data set of HDF5 without any"

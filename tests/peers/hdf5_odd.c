@@ -1,4 +1,4 @@
-/* Writes HDF5 that becomes Zarr in part: FILE has texts that are not UTF-8, FILE.null data sets without an element. */
+/* Writes HDF5 that becomes Zarr in part: FILE has texts that are not UTF-8, and of one length, FILE.null data sets without an element. */
 #include <hdf5.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,8 +14,13 @@ int main(int count, char **words) {
     if (count != 2) return 2;
     char other[4096];
     snprintf(other, sizeof(other), "%s.null", words[1]);
-    hid_t file = H5Fcreate(words[1], H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), any = H5Tcopy(H5T_C_S1);
+    hid_t file = H5Fcreate(words[1], H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), group = H5Gcreate2(file, "g", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    hid_t any = H5Tcopy(H5T_C_S1), five = H5Tcopy(H5T_C_S1);
     H5Tset_size(any, H5T_VARIABLE);
+    H5Tset_size(five, 5);
+    H5Tset_strpad(five, H5T_STR_NULLPAD);
+    put(group, "five", five, H5Screate_simple(2, (hsize_t[]){2, 2}, NULL), "abcdexy\0\0\0\0\0\0\0\0hello");
+    put(group, "one", five, H5Screate(H5S_SCALAR), "world");
     put(file, "any", any, H5Screate_simple(1, (hsize_t[]){3}, NULL), (const char *[]){"caf\xc3\xa9", "", "ok"});
     put(file, "latin", any, H5Screate_simple(1, (hsize_t[]){3}, NULL), (const char *[]){"ok", "caf\xe9", ""});
     put(file, "latin0", any, H5Screate(H5S_SCALAR), (const char *[]){"caf\xe9"});

@@ -63,6 +63,8 @@ pub struct Variable {
     pub chunks: Option<Vec<u64>>,
     /// Along how many of the first dimensions it is read by one index at a time.
     pub single: usize,
+    /// The length of its texts where these have no end.
+    pub text_length: Option<usize>,
 }
 
 /// The name of an attribute that is left out, and why.
@@ -178,7 +180,7 @@ impl File {
         let chunked = status == 0 && storage == 0 && !chunks.is_empty();
         let chunks = chunked.then(|| chunks.into_iter().map(|n| n as u64).collect());
         let stored = self.stored(group, number)?;
-        Ok(Variable { group, id, name, stored, dims, chunks, single: 0 })
+        Ok(Variable { group, id, name, stored, dims, chunks, single: 0, text_length: None })
     }
 
     /// What elements of a type are.
@@ -296,7 +298,7 @@ impl File {
             let mut places = vec![null_mut::<c_char>(); count];
             // SAFETY: see `is_classic`.
             self.check("an attribute", unsafe { (self.library.nc_get_att)(group, of, text.as_ptr(), places.as_mut_ptr().cast()) })?;
-            let all: Result<_, _> = self.take_strings(&mut places).into_iter().map(String::from_utf8).collect();
+            let all: Result<_, _> = self.take_strings(&mut places, None).into_iter().map(String::from_utf8).collect();
             return Ok(all.map(Values::Strings).map_err(|_| "whose text is not UTF-8"));
         }
         let size = nc.in_memory().size();
@@ -309,14 +311,32 @@ impl File {
         }))
     }
 
-    /// The texts at these places, which are freed.
-    fn take_strings(&self, places: &mut [*mut c_char]) -> Vec<Vec<u8>> {
-        // SAFETY: netCDF-C made them; each is NULL or ends with NUL.
-        let text = |&place: &*mut c_char| if place.is_null() { Vec::new() } else { unsafe { CStr::from_ptr(place) }.to_bytes().to_vec() };
+    /// The texts at these places, which are freed. Those of a length that is given end there or with NUL.
+    fn take_strings(&self, places: &mut [*mut c_char], length: Option<usize>) -> Vec<Vec<u8>> {
+        let most = length.unwrap_or(isize::MAX as usize);
+        let text = |&place: &*mut c_char| match place.is_null() {
+            true => Vec::new(),
+            // SAFETY: netCDF-C made it; it has NUL behind it, or `most` bytes.
+            false => unsafe { std::slice::from_raw_parts(place.cast::<u8>(), libc::strnlen(place, most)) }.to_vec(),
+        };
         let all = places.iter().map(text).collect();
         // SAFETY: as above; they are not used any more.
         unsafe { (self.library.nc_free_string)(places.len(), places.as_mut_ptr()) };
         all
+    }
+
+    /// Sees to it that the texts of the variable of that path are read as they are; false where that cannot be.
+    pub fn prepare_texts(&self, variable: &mut Variable, whole: &str) -> bool {
+        if !self.library.joins_texts() {
+            return true;
+        }
+        // netCDF-C calls a data set so that is named as a dimension, but not along it.
+        let other = format!("{}_nc4_non_coord_{}", &whole[..whole.len() - variable.name.len()], variable.name);
+        let Some(length) = self.library.text_length(&other).or_else(|| self.library.text_length(whole)) else { return false };
+        if length > 0 {
+            (variable.text_length, variable.single) = (Some(length), variable.dims.len());
+        }
+        true
     }
 
     /// Reads a box of elements of fixed size, which `buffer` has room for.
@@ -350,7 +370,7 @@ impl File {
         let mut places = vec![null_mut::<c_char>(); count.iter().product::<u64>() as usize];
         self.read_into(variable, start, count, &mut places)?;
         let mut all = Strings { offsets: vec![0], data: Vec::new() };
-        for text in self.take_strings(&mut places) {
+        for text in self.take_strings(&mut places, variable.text_length) {
             all.data.extend_from_slice(&text);
             all.offsets.push(all.data.len() as i64);
         }

@@ -1,7 +1,8 @@
 //! libnetcdf, loaded when a file is opened: the functions that reading takes.
 
 use crate::failure::{Failure, Outcome};
-use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
+use std::mem::transmute;
 
 /// The environment's name of the library, before those of the system.
 const SETTING: &str = "OZARR_LIBNETCDF";
@@ -15,15 +16,20 @@ macro_rules! functions {
         pub struct Library {
             $(pub $name: unsafe extern "C" fn($($argument),*) -> c_int,)*
             nc_strerror: unsafe extern "C" fn(c_int) -> *const c_char,
+            nc_inq_libvers: unsafe extern "C" fn() -> *const c_char,
+            handle: *mut c_void,
         }
 
         impl Library {
             fn of(handle: *mut c_void) -> Result<Library, &'static str> {
                 Ok(Library {
                     // SAFETY: the types are those of netcdf.h, which do not change.
-                    $($name: unsafe { std::mem::transmute::<*mut c_void, unsafe extern "C" fn($($argument),*) -> c_int>(symbol(handle, stringify!($name))?) },)*
+                    $($name: unsafe { transmute::<*mut c_void, unsafe extern "C" fn($($argument),*) -> c_int>(symbol(handle, stringify!($name))?) },)*
                     // SAFETY: as above.
-                    nc_strerror: unsafe { std::mem::transmute::<*mut c_void, unsafe extern "C" fn(c_int) -> *const c_char>(symbol(handle, "nc_strerror")?) },
+                    nc_strerror: unsafe { transmute::<*mut c_void, unsafe extern "C" fn(c_int) -> *const c_char>(symbol(handle, "nc_strerror")?) },
+                    // SAFETY: as above.
+                    nc_inq_libvers: unsafe { transmute::<*mut c_void, unsafe extern "C" fn() -> *const c_char>(symbol(handle, "nc_inq_libvers")?) },
+                    handle,
                 })
             }
         }
@@ -83,6 +89,47 @@ impl Library {
         Err(Failure::Error(format!(
             "reading netCDF and HDF5 takes libnetcdf: {why}; install it (Debian: libnetcdf19 or newer, Fedora: netcdf, Homebrew: netcdf), or name its file in {SETTING}"
         )))
+    }
+
+    /// Whether it reads texts of one length as one block, which has room for one of them: until 4.9.1.
+    pub fn joins_texts(&self) -> bool {
+        // SAFETY: the function gives a text which nobody changes.
+        let text = unsafe { CStr::from_ptr((self.nc_inq_libvers)()) }.to_string_lossy();
+        let version: Vec<u32> = text.split(|c: char| !c.is_ascii_digit()).map_while(|n| n.parse().ok()).take(3).collect();
+        version < vec![4, 9, 1]
+    }
+
+    /// The length of the texts of the data set at a path in the only open file, 0 if each has its own; `None` where that cannot be told. HDF5
+    /// knows, to which the library is linked.
+    pub fn text_length(&self, path: &str) -> Option<usize> {
+        /// All objects, and of these the files.
+        const FILES: (i64, c_uint) = (0x1f, 1);
+        let function = |name| symbol(self.handle, name).ok();
+        let (list, open) = (function("H5Fget_obj_ids")?, function("H5Dopen2")?);
+        let (type_of, is_any, size) = (function("H5Dget_type")?, function("H5Tis_variable_str")?, function("H5Tget_size")?);
+        let close = function("H5Idec_ref")?;
+        let path = CString::new(path).ok()?;
+        // SAFETY: the types are those of HDF5 1.10 and newer, which takes numbers of nothing for errors. The path ends with NUL.
+        unsafe {
+            type Of<T> = unsafe extern "C" fn(i64) -> T;
+            let list = transmute::<*mut c_void, unsafe extern "C" fn(i64, c_uint, usize, *mut i64) -> isize>(list);
+            let open = transmute::<*mut c_void, unsafe extern "C" fn(i64, *const c_char, i64) -> i64>(open);
+            let (type_of, size) = (transmute::<*mut c_void, Of<i64>>(type_of), transmute::<*mut c_void, Of<usize>>(size));
+            let (is_any, close) = (transmute::<*mut c_void, Of<c_int>>(is_any), transmute::<*mut c_void, Of<c_int>>(close));
+            let mut file = 0;
+            if list(FILES.0, FILES.1, 1, &mut file) < 1 {
+                return Some(0);
+            }
+            let set = open(file, path.as_ptr(), 0);
+            let of = type_of(set);
+            let length = match is_any(of) {
+                0 => Some(size(of)),
+                any => (any > 0).then_some(0),
+            };
+            close(of);
+            close(set);
+            length
+        }
     }
 
     /// The text of a status.
