@@ -2564,8 +2564,9 @@ void ozarr_series_free(ozarr_series *series);
  * 64 ms (in a remote store 0.1 s to 1.6 s). Checking a file is one system call; it is read only if it has
  * changed.
  *
- * Errors: `OZARR_ERR_NOT_FOUND` if a variable is gone; `OZARR_ERR_ARGUMENT` for a negative `beyond` or NaN;
- * those of documents and stores.
+ * Errors: `OZARR_ERR_NOT_FOUND` if a variable is gone; `OZARR_ERR_STATE` if one with another number of
+ * dimensions is in its place; `OZARR_ERR_ARGUMENT` for a negative `beyond` or NaN; those of documents and
+ * stores.
  *
  * @param[out] length may be NULL
  */

@@ -127,7 +127,8 @@ void ozarr_appender_free(ozarr_appender *appender);
  * 0.1 s to 1.6 s). Checking a file is one system call; it is read only if it has changed.
  *
  * Errors: `OZARR_ERR_BOUNDS` if there is no dimension `dim`; `OZARR_ERR_ARGUMENT` for a negative
- * `beyond` or NaN; `OZARR_ERR_NOT_FOUND` if the array is gone; those of documents and stores.
+ * `beyond` or NaN; `OZARR_ERR_NOT_FOUND` if the array is gone; `OZARR_ERR_STATE` if one with another
+ * number of dimensions is in its place; those of documents and stores.
  *
  * @param[out] length may be NULL
  */
