@@ -1,7 +1,6 @@
 //! What an array says while elements beyond its shape are erased: a kill in between leaves chunks that would show when it grows again. The next
 //! change of the shape, and the next appender, erase them first. Elements that are kept on purpose are said, too: the next cut erases them.
 
-use super::document::{self, array_document};
 use super::listed_lengths::Lengths;
 use super::state::ArrayState;
 use super::{Array, Store, marker, upkeep};
@@ -65,15 +64,13 @@ impl Array {
         Ok((shape("shape"), shape(KEPT)))
     }
 
-    /// Erases what a call that was interrupted left. Another appender may have done so meanwhile and have put chunks beyond the shape: they stay.
-    /// Consolidated metadata say the shape first, as their readers would find nothing in its place.
+    /// Erases what a call that was interrupted left. Consolidated metadata say the shape first, as their readers would find nothing in its place.
     pub(super) fn finish_cut(&self) -> Result<()> {
         let Some(old) = self.interrupted_cut(self.rank())? else { return Ok(()) };
         let now = self.read_fresh(self.format())?.meta.shape;
         let told = Lengths::of((0..old.len()).filter(|&d| now.get(d).is_some_and(|&now| now < old[d])));
         upkeep::after_changes_now(self.store(), &[(self.path(), told)], None)?;
-        let _lock = document::lock(self.store(), self.path(), array_document(self.format()))?;
-        self.interrupted_cut(self.rank())?.map_or(Ok(()), |old| self.erase_beyond_locked(&old, &mut |_, _| Ok(())))
+        self.erase_beyond(&mut |_, _| Ok(()))
     }
 }
 

@@ -137,6 +137,8 @@ mod tests_checkpoint;
 #[cfg(test)]
 mod tests_copies;
 #[cfg(test)]
+mod tests_cuts;
+#[cfg(test)]
 mod tests_flight;
 #[cfg(test)]
 mod tests_folders;

@@ -33,15 +33,17 @@ impl Array {
         let mut told = Lengths::ALL;
         let mut tell = |now: &[u64]| told = Lengths::of((0..now.len()).filter(|&d| shape.get(d) != Some(&now[d])));
         let to_shape = |now: &[u64], _: &[u8]| Ok(Dims::from_slice(shape)).inspect(|_| tell(now));
-        let Some(old) = self.resize_document(to_shape, keep_outside)? else { return self.refresh_above(told) };
+        if !self.resize_document(to_shape, keep_outside)? {
+            return self.refresh_above(told);
+        }
         // Readers that go by consolidated metadata know of the shape before anything of theirs is erased.
         upkeep::after_changes_now(self.store(), &[(self.path(), told)], None)?;
-        self.erase_beyond(&old, progress)
+        self.erase_beyond(progress)
     }
 
     /// The first part of [`Array::resize`], also for one of several arrays: the array's own document only, of whose shape and text `shape` makes
-    /// another shape. Gives the shape before, for [`Array::erase_beyond`], unless nothing is to be erased.
-    pub(super) fn resize_document(&self, mut shape: impl FnMut(&[u64], &[u8]) -> Result<Dims>, keep_outside: bool) -> Result<Option<Dims>> {
+    /// another shape. Says whether something is to be erased, by [`Array::erase_beyond`].
+    pub(super) fn resize_document(&self, mut shape: impl FnMut(&[u64], &[u8]) -> Result<Dims>, keep_outside: bool) -> Result<bool> {
         self.store().check_writable()?;
         self.dialect().refuse()?;
         self.store_waiting()?;
@@ -64,7 +66,7 @@ impl Array {
             if kept.is_some_and(|kept| shape.iter().zip(&kept).all(|(new, kept)| new >= kept)) {
                 self.end_cut(&fresh)?;
             }
-            Ok(gone)
+            Ok(gone.is_some())
         })
     }
 
@@ -97,17 +99,14 @@ impl Array {
         }
     }
 
-    /// Erases the chunks of the shape `old` that are outside of the array by now.
-    pub(super) fn erase_beyond(&self, old: &[u64], progress: &mut OnProgress<'_>) -> Result<()> {
+    /// Erases what cuts have left beyond the array's shape. Another call may have done so since the cut, and have put chunks there or kept them: they
+    /// stay.
+    pub(super) fn erase_beyond(&self, progress: &mut OnProgress<'_>) -> Result<()> {
         let _lock = document::lock(self.store(), self.path(), array_document(self.format()))?;
-        self.erase_beyond_locked(old, progress)
-    }
-
-    /// Erases what [`Array::erase_beyond`] erases, for a caller that has the lock.
-    pub(super) fn erase_beyond_locked(&self, old: &[u64], progress: &mut OnProgress<'_>) -> Result<()> {
         let (fresh, ..) = self.read_to_change()?;
         self.store().check_kept()?;
-        erase_outside(&*fresh.bound(self.path())?, old, progress)?;
+        let Some(old) = self.interrupted_cut(fresh.meta.shape.len())? else { return Ok(()) };
+        erase_outside(&*fresh.bound(self.path())?, &old, progress)?;
         self.end_cut(&fresh)
     }
 

@@ -20,16 +20,16 @@ use std::sync::{Arc, Mutex};
 /// What another thread does before a change of a key that has this end, or, of a text that ends in `opened`, once the key is opened; `flush`: before
 /// the store is flushed.
 #[derive(Clone, Default)]
-struct Due(Arc<Mutex<Option<Task>>>);
+pub(super) struct Due(Arc<Mutex<Option<Task>>>);
 
 type Task = (&'static str, Box<dyn FnOnce() + Send>);
 
 impl Due {
-    fn set(&self, end: &'static str, task: impl FnOnce() + Send + 'static) {
+    pub(super) fn set(&self, end: &'static str, task: impl FnOnce() + Send + 'static) {
         *self.0.lock().unwrap() = Some((end, Box::new(task)));
     }
 
-    fn store(&self, inner: SharedStore) -> Store {
+    pub(super) fn store(&self, inner: SharedStore) -> Store {
         let due = self.0.clone();
         let tell = move |next: Next<'_>| {
             let key = match next {
@@ -44,16 +44,16 @@ impl Due {
         Store::from_shared(&Context::with_threads(1), Arc::new(Told { inner, tell, name: None }), Mode::ReadWrite)
     }
 
-    fn in_memory(&self) -> Store {
+    pub(super) fn in_memory(&self) -> Store {
         self.store(Arc::new(MemoryStore::new()))
     }
 
-    fn is_over(&self) -> bool {
+    pub(super) fn is_over(&self) -> bool {
         self.0.lock().unwrap().is_none()
     }
 }
 
-fn write_box(array: &Array, start: &[i64], count: &[i64], value: i32) -> Result<()> {
+pub(super) fn write_box(array: &Array, start: &[i64], count: &[i64], value: i32) -> Result<()> {
     let mut values = vec![value; count.iter().product::<i64>() as usize];
     let shape: Vec<u64> = count.iter().map(|&n| n as u64).collect();
     let selection = Selection::new(&array.shape(), start, count, None)?;
@@ -61,7 +61,7 @@ fn write_box(array: &Array, start: &[i64], count: &[i64], value: i32) -> Result<
 }
 
 /// The elements, as another handle reads them.
-fn stored(array: &Array) -> Vec<i32> {
+pub(super) fn stored(array: &Array) -> Vec<i32> {
     read_all(&Array::open(array.store(), array.path()).unwrap())
 }
 

@@ -38,12 +38,12 @@ impl Dataset {
                 .push((array.path(), (0..names.len()).filter(|d| is_along(*d)).fold(Lengths::NONE, |told, d| told.and(Lengths::along(d)))));
             before.push(array.resize_document(|now, text| check(array, text).map(|()| resized(now)), keep_outside)?);
         }
-        match before.iter().any(Option::is_some) {
+        match before.contains(&true) {
             true => upkeep::after_changes_now(self.group().store(), &changes, None),
             false => upkeep::after_changes(self.group().store(), &changes),
         }?;
-        for ((_, array, _), old) in along.iter().zip(before) {
-            old.map_or(Ok(()), |old| array.erase_beyond(&old, &mut |_, _| Ok(())))?;
+        for ((_, array, _), _) in along.iter().zip(before).filter(|(_, is_cut)| *is_cut) {
+            array.erase_beyond(&mut |_, _| Ok(()))?;
         }
         self.0.state.write(|state| state.defined.iter_mut().filter(|(there, _)| there == name).for_each(|(_, old)| *old = length));
         Ok(())

@@ -1,0 +1,77 @@
+//! Tests of arrays that are cut while other threads, or processes, write to them, store what waits, or change the shape, too.
+
+use super::tests::{kind, own, read_all, spec, view, write_all};
+use super::tests_meanwhile::{Due, stored, write_box};
+use super::*;
+use crate::engine::{self, Selection};
+use crate::error::{ErrorKind, Result};
+use crate::limits::Dims;
+use crate::store::SharedStore;
+use crate::store::memory::MemoryStore;
+use std::sync::{Arc, Mutex, mpsc};
+use std::thread::{JoinHandle, sleep, spawn};
+use std::time::{Duration, Instant};
+
+/// The end of what another thread does.
+type Other<T> = Arc<Mutex<Option<JoinHandle<T>>>>;
+
+fn join<T>(other: &Other<T>) -> T {
+    other.lock().unwrap().take().unwrap().join().unwrap()
+}
+
+/// Has another thread do something, and waits until that is done, or waits for a lock of this one.
+fn beside<T: Send + 'static>(other: &Other<T>, task: impl FnOnce() -> T + Send + 'static) {
+    let thread = spawn(task);
+    wait(|| thread.is_finished());
+    *other.lock().unwrap() = Some(thread);
+}
+
+/// Waits until something is so, but not for long.
+fn wait(is_so: impl Fn() -> bool) {
+    let end = Instant::now() + Duration::from_millis(200);
+    while !is_so() && Instant::now() < end {
+        sleep(Duration::from_millis(1));
+    }
+}
+
+/// Ten chunks that hold 1 to 10, in a group.
+fn ten_chunks(store: &Store) -> Array {
+    Group::create(store, "g", None, Create::New).unwrap();
+    let array = Array::create(store, "g/a", &spec(&[100], &[10]), Create::New).unwrap();
+    write_all(&array, &mut (0..100).map(|i| i / 10 + 1).collect::<Vec<_>>());
+    array
+}
+
+/// Cuts it to 50, erases what is beyond, and has something done in between.
+fn cut(array: &Array, between: impl FnOnce()) {
+    assert!(array.resize_document(|_, _| Ok(Dims::from_slice(&[50])), false).unwrap());
+    between();
+    array.erase_beyond(&mut |_, _| Ok(())).unwrap();
+}
+
+#[test]
+fn a_cut_erases_nothing_that_a_call_which_came_before_its_end_has_kept() {
+    for is_same in [false, true] {
+        let store = tests::memory();
+        let array = ten_chunks(&store);
+        let second = if is_same { array.clone() } else { Array::open(&store, "g/a").unwrap() };
+        cut(&array, || second.resize(&[30], true).unwrap());
+        second.resize(&[50], false).unwrap();
+        assert_eq!(stored(&array), (0..50).map(|i| i / 10 + 1).collect::<Vec<_>>(), "{is_same}");
+    }
+}
+
+#[test]
+fn a_cut_erases_no_step_that_another_process_appends_before_its_end() {
+    let inner = Arc::new(MemoryStore::new()) as SharedStore;
+    let process = || Store::from_shared(&Context::with_threads(1), inner.clone(), Mode::ReadWrite);
+    let array = ten_chunks(&process());
+    let mut appender = None;
+    cut(&array, || {
+        let mut new = Appender::open(&Array::open(&process(), "g/a").unwrap(), 0, 1000, 0).unwrap();
+        own!(new.append(10, &view(&mut [77; 10], &[10]))).unwrap();
+        appender = Some(new);
+    });
+    appender.unwrap().close().unwrap();
+    assert_eq!(stored(&array), (0..50).map(|i| i / 10 + 1).chain([77; 10]).collect::<Vec<_>>());
+}
