@@ -4,6 +4,7 @@
 use super::listed_lengths::Lengths;
 use super::state::ArrayState;
 use super::{Array, Store, marker, upkeep};
+use crate::engine;
 use crate::error::Result;
 use crate::limits::Dims;
 use crate::metadata::{Value, json, number_list};
@@ -25,21 +26,22 @@ impl Array {
         marker::put(self.store(), self.path(), marker::RESIZE, &[(KEPT, number_list(old))])
     }
 
-    /// Uses the state of an array that had the shape `old`, and gives it. Where it `is_cut` writes that began before are kept from what is behind its
+    /// Uses the state of an array that has another shape, and gives it. Where it `is_cut` writes that began before are kept from what is behind its
     /// new end.
-    pub(super) fn set_reshaped(&self, old: &[u64], next: ArrayState, is_cut: bool) -> Arc<ArrayState> {
+    pub(super) fn set_reshaped(&self, next: ArrayState, is_cut: bool) -> Arc<ArrayState> {
         if !is_cut {
             return self.set_state(next).0;
         }
         self.growths().cut(&next.meta.shape);
-        let (state, _) = self.set_state(next.knowing_cut());
-        let shape = &state.meta.shape;
-        if let Ok((bound, kept)) = state.bound.as_ref().map(|bound| (bound, &bound.write_back)) {
-            for d in (0..shape.len()).filter(|&d| shape[d] < old[d]) {
-                kept.iter().for_each(|kept| kept.drop_from(&bound.grid, d, shape[d]));
-            }
+        self.set_state(next.knowing_cut()).0
+    }
+
+    /// Drops what waits behind the end of the array, which was cut. Calls that store it meanwhile are let through: a growth is under way.
+    pub(super) fn drop_beyond(&self) -> Result<()> {
+        match &self.state().bound {
+            Ok(bound) => bound.write_back.iter().try_for_each(|kept| engine::drop_beyond(bound, kept)),
+            Err(_) => Ok(()),
         }
-        state
     }
 
     /// Says that all of it is erased, or that nothing is outside any more, of an array that was `fresh`.

@@ -48,7 +48,7 @@ impl Array {
         self.dialect().refuse()?;
         self.store_waiting()?;
         let _locked = self.lock_to_reshape()?;
-        swap::make(&**self.store().shared(), || {
+        let is_cut = swap::make(&**self.store().shared(), || {
             let (fresh, text, condition) = self.read_to_change()?;
             let (old, shape) = (fresh.meta.shape.clone(), shape(&fresh.meta.shape, &text)?);
             check_shape(&shape, old.len())?;
@@ -67,7 +67,11 @@ impl Array {
                 self.end_cut(&fresh)?;
             }
             Ok(gone.is_some())
-        })
+        })?;
+        if is_cut {
+            self.drop_beyond()?;
+        }
+        Ok(is_cut)
     }
 
     /// The shape of which elements are to be erased when an array gets the shape `shape`, if there are any, and the one of which some are kept
@@ -252,7 +256,7 @@ impl Array {
             next.check_there()?;
             document::publish_over(self.store(), &key, &next.meta.document, before, condition)?;
         }
-        Ok(self.set_reshaped(old, next, is_cut))
+        Ok(self.set_reshaped(next, is_cut))
     }
 
     pub(super) fn refresh_above(&self, told: Lengths) -> Result<()> {

@@ -75,3 +75,58 @@ fn a_cut_erases_no_step_that_another_process_appends_before_its_end() {
     appender.unwrap().close().unwrap();
     assert_eq!(stored(&array), (0..50).map(|i| i / 10 + 1).chain([77; 10]).collect::<Vec<_>>());
 }
+
+#[test]
+fn what_waits_is_stored_by_any_call_while_the_array_is_cut() {
+    type Call = fn(&Array) -> Result<()>;
+    let calls: [(&str, Call); 6] = [
+        ("resize", |array| array.resize(&[25], false)),
+        ("flush", |array| array.flush()),
+        ("read", |array| own!(array.read(&Selection::new(&[20], &[13], &[1], None)?, &view(&mut [0], &[1])))),
+        ("append", |array| own!(array.append(0, 1, &view(&mut [9], &[1])))),
+        ("close", |array| array.close()),
+        ("write", |array| write_box(array, &[11], &[1], 8)),
+    ];
+    // The second one cuts off all that waits.
+    for ((name, call), length) in calls.iter().flat_map(|call| [(*call, 15), (*call, 12)]) {
+        let due = Due::default();
+        let array = Array::create(&due.in_memory(), "a", &spec(&[20], &[10]), Create::New).unwrap();
+        write_all(&array, &mut [1; 20]);
+        array.set_write_back(1 << 20).unwrap();
+        let kept = array.state().bound("a").unwrap().write_back.clone().unwrap();
+        let other = Other::default();
+        let (theirs, begun, then, waiting) = (other.clone(), array.clone(), due.clone(), kept.clone());
+        due.set("a/zarr.json opened", move || {
+            write_box(&begun, &[13], &[5], 5).unwrap();
+            let (at, is_at) = mpsc::channel();
+            let cut = begun.clone();
+            then.set("a/c/1 opened", move || {
+                at.send(()).unwrap();
+                wait(|| cut.shape()[0] == length);
+                // What drops what is behind the end has the time to.
+                sleep(Duration::from_millis(20));
+                assert!(waiting.bytes() > 0, "what is used is given to nobody else");
+            });
+            *theirs.lock().unwrap() = Some(spawn(move || call(&begun)));
+            is_at.recv().unwrap();
+        });
+        array.resize(&[length], false).unwrap();
+        assert!(due.is_over());
+        join(&other).unwrap_or_else(|e| panic!("{name}, {length}: {e}"));
+        array.flush().unwrap();
+        assert_eq!(kept.bytes(), 0, "{name}, {length}");
+        let n = length as usize;
+        let mut want = vec![1; n];
+        (13..n).for_each(|i| want[i] = 5);
+        match name {
+            "resize" => want.resize(25, 0),
+            "append" => want.push(9),
+            "write" => want[11] = 8,
+            _ => {}
+        }
+        assert_eq!(stored(&array), want, "{name}, {length}");
+        array.resize(&[30], false).unwrap();
+        want.resize(30, 0);
+        assert_eq!(stored(&array), want, "{name}, {length}");
+    }
+}

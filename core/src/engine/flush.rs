@@ -36,6 +36,15 @@ pub fn flush_and_close(array: &Arc<BoundArray>, kept: &Arc<WriteBack>) -> Result
     flush(array, kept, None).inspect_err(|_| kept.reopen())
 }
 
+/// Drops what waits at and behind the end of an array that was cut, each chunk behind the work on it that is under way.
+pub fn drop_beyond(array: &BoundArray, kept: &WriteBack) -> Result<()> {
+    for chunk in kept.beyond(&array.grid, &array.shape)? {
+        let _locked = array.locks.wait(array.lock_name(&array.key_of(&chunk)?));
+        kept.drop_beyond(&array.grid, &array.shape, &chunk);
+    }
+    Ok(())
+}
+
 /// Makes room for the chunks that a write of `selection` touches: those that were not used for the longest time are stored.
 pub(super) fn make_room(array: &Arc<BoundArray>, kept: &Arc<WriteBack>, selection: &Selection) -> Result<()> {
     let each = chunk_bytes(array.chain.shape(), array.data_type.size())? as u64;

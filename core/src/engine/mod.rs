@@ -79,7 +79,7 @@ pub use budget::Budget;
 pub use changes::Changes;
 pub use chunk_cache::{ArrayCache, ChunkCache};
 pub use coordinates::CoordinateSelection;
-pub use flush::{flush, flush_and_close, flush_not_lost};
+pub use flush::{drop_beyond, flush, flush_and_close, flush_not_lost};
 pub use lenient::Lenient;
 pub use memory::{Memory, Overflow};
 pub use pending::{OnDone, Pending, Progress, RequestOptions};

@@ -31,6 +31,12 @@ impl Span {
         self.start[d] + self.count[d]
     }
 
+    /// Ends it at `end` along one dimension, if it reaches there; returns whether anything of it is left.
+    pub fn end_at(&mut self, d: usize, end: u64) -> bool {
+        self.count[d] = self.count[d].min(end.saturating_sub(self.start[d]));
+        self.count[d] > 0
+    }
+
     pub fn holds(&self, other: &Span) -> bool {
         (0..self.start.len()).all(|d| self.start[d] <= other.start[d] && other.end(d) <= self.end(d))
     }

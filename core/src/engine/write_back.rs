@@ -300,15 +300,30 @@ impl WriteBack {
         let parts: Vec<(Dims, Arc<Mutex<WaitingPart>>)> =
             lock(self.state.get()).parts.iter().map(|(chunk, waiting)| (chunk.clone(), waiting.part.clone())).collect();
         for (chunk, part) in parts {
-            let left = {
-                let mut part = lock(&part);
-                let inside = end.saturating_sub(grid.origin(dim, chunk[dim])).saturating_sub(part.span.start[dim]);
-                part.span.count[dim] = part.span.count[dim].min(inside);
-                inside > 0
-            };
-            if !left {
+            let is_left = lock(&part).span.end_at(dim, end.saturating_sub(grid.origin(dim, chunk[dim])));
+            if !is_left {
                 self.forget(&chunk);
             }
+        }
+    }
+
+    /// Returns the chunks of which something waits at or behind the lengths `shape`.
+    pub(super) fn beyond(&self, grid: &Grid, shape: &[u64]) -> Result<Vec<Dims>> {
+        self.chunks(|chunk, part| {
+            let span = &lock(part).span;
+            shape.iter().enumerate().any(|(d, &length)| grid.origin(d, chunk[d]).saturating_add(span.end(d)) > length)
+        })
+    }
+
+    /// Drops what waits of a chunk, which is locked, at and behind the lengths `shape`.
+    pub(super) fn drop_beyond(&self, grid: &Grid, shape: &[u64], chunk: &[u64]) {
+        let Some(part) = self.find(chunk) else { return };
+        let is_left = {
+            let span = &mut lock(&part).span;
+            shape.iter().enumerate().all(|(d, length)| span.end_at(d, length.saturating_sub(grid.origin(d, chunk[d]))))
+        };
+        if !is_left {
+            self.forget(chunk);
         }
     }
 
