@@ -130,3 +130,35 @@ fn what_waits_is_stored_by_any_call_while_the_array_is_cut() {
         assert_eq!(stored(&array), want, "{name}, {length}");
     }
 }
+
+#[test]
+fn a_part_that_comes_to_wait_while_the_array_is_cut_brings_nothing_back() {
+    const CHUNK: u64 = 1 << 20;
+    let [long, cut, part, longer] = [7, 3, 5, 6].map(|n| n * CHUNK / 8);
+    let array = Array::create(&tests::memory(), "a", &spec(&[long], &[CHUNK]), Create::New).unwrap();
+    array.set_write_back(1 << 30).unwrap();
+    let writer = array.clone();
+    let thread = spawn(move || write_box(&writer, &[0], &[part as i64], 5));
+    // There is room for it, and it is on its way there.
+    let kept = array.state().bound("a").unwrap().write_back.clone().unwrap();
+    while kept.bytes() == 0 {
+        std::hint::spin_loop();
+    }
+    array.resize(&[cut], false).unwrap();
+    let written = thread.join().unwrap();
+    assert!(written.is_ok() || kind(written) == ErrorKind::Bounds);
+    array.resize(&[longer], false).and_then(|()| array.flush()).unwrap();
+    assert_eq!(stored(&array).iter().skip(cut as usize).filter(|&&value| value != 0).count(), 0);
+}
+
+#[test]
+fn what_waits_behind_the_end_of_an_array_that_another_handle_has_cut_comes_back_no_more() {
+    let store = tests::memory();
+    let array = Array::create(&store, "a", &spec(&[10], &[16]), Create::New).unwrap();
+    write_all(&array, &mut [1; 10]);
+    array.set_write_back(1 << 20).unwrap();
+    write_box(&array, &[5], &[4], 5).unwrap();
+    Array::open(&store, "a").unwrap().resize(&[7], false).unwrap();
+    array.refresh().and_then(|()| array.resize(&[12], false)).and_then(|()| array.flush()).unwrap();
+    assert_eq!(stored(&array), [1, 1, 1, 1, 1, 5, 5, 0, 0, 0, 0, 0]);
+}

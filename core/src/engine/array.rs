@@ -315,6 +315,11 @@ impl Growths {
         Growths { is_endless: true, ..self.clone() }
     }
 
+    /// Returns whether the array is taken as if it had no end.
+    pub(super) fn is_endless(&self) -> bool {
+        self.is_endless
+    }
+
     /// Those of the state that the growth under way makes.
     pub fn with_own(&self) -> Growths {
         self.knowing(self.by_now.begun.load(Ordering::Acquire))

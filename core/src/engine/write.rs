@@ -266,6 +266,7 @@ impl WriteJob {
             is_partial: self.change.is_partial(),
             may_fail: self.change.plain_copy().is_none(),
             place: &|buffer, strides| self.place(item, buffer, strides),
+            check: &|| array.check_uncut(item, false),
         };
         match kept.take(&arrival)? {
             Admission::StoreFirst => match WriteJob::store_waiting_now(array, kept, &item.chunk, s) {
@@ -319,7 +320,8 @@ impl WriteJob {
     /// Forgets what waited of a chunk, which is stored or replaced now.
     fn settle(&self, chunk: &[u64]) {
         match (&self.settles, &self.array.write_back) {
-            (Some((kept, chunk)), _) => kept.stored(&self.array.grid, &self.array.shape, chunk),
+            (Some((kept, chunk)), _) if self.array.growths.is_endless() => kept.stored(&self.array.grid, &self.array.shape, chunk),
+            (Some((kept, chunk)), _) => kept.forget(chunk),
             (None, Some(kept)) => kept.forget(chunk),
             (None, None) => {}
         }

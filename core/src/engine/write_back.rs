@@ -158,6 +158,8 @@ pub(super) struct Arrival<'a> {
     pub may_fail: bool,
     /// Brings the elements into a buffer of the chunk with those strides.
     pub place: &'a dyn Fn(*mut u8, &[i64]) -> Result<()>,
+    /// Refuses them where the array was cut before them.
+    pub check: &'a dyn Fn() -> Result<()>,
 }
 
 impl Arrival<'_> {
@@ -390,10 +392,12 @@ impl WriteBack {
         // A write that covers its chunk needs no other part to wait for, unless it leaves some bytes of each element as they are.
         let whole = span.covers(new.inside);
         let mut state = lock(self.state.get());
-        if state.closed > 0 {
+        // A cut looks for what waits once it is told of: it finds these elements, or they find it.
+        let refused = (new.check)().err();
+        if state.closed > 0 || refused.is_some() {
             drop(state);
             self.give_back(buffer);
-            return Ok(Admission::Through);
+            return refused.map_or(Ok(Admission::Through), Err);
         }
         if state.parts.try_reserve(1).is_err() {
             let count = state.parts.len();
