@@ -321,6 +321,8 @@ pub(super) fn erase_outside(array: &BoundArray, old: &[u64], progress: &mut OnPr
     let (mut key, mut done) = (String::new(), 0);
     if candidates > ONE_BY_ONE && array.store.capabilities().listable {
         let mut gone = Vec::new();
+        // Writes that began before the cut may be storing chunks that no list has yet.
+        array.locks.wait_for_taken();
         array.store.list(&array.prefix, &mut |key| {
             let tail = key.strip_prefix(&array.prefix).unwrap_or_default();
             if let Some(index) = array.keys.parse(tail, old.len()).map_err(|e| e.at_key(key))? {
@@ -347,6 +349,8 @@ pub(super) fn erase_outside(array: &BoundArray, old: &[u64], progress: &mut OnPr
         })?;
         boundary.each_edge(&mut |index| {
             array.chunk_key(index, &mut key)?;
+            // A write that began before the cut may be storing it.
+            let _thread = array.locks.wait(array.lock_name(&key));
             if array.store.open(&key).map_err(|e| e.at_key(&key))?.is_some() {
                 edge.push(Dims::from_slice(index));
             }

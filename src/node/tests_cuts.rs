@@ -162,3 +162,20 @@ fn what_waits_behind_the_end_of_an_array_that_another_handle_has_cut_comes_back_
     array.refresh().and_then(|()| array.resize(&[12], false)).and_then(|()| array.flush()).unwrap();
     assert_eq!(stored(&array), [1, 1, 1, 1, 1, 5, 5, 0, 0, 0, 0, 0]);
 }
+
+#[test]
+fn a_chunk_that_is_stored_for_the_first_time_while_the_array_is_cut_brings_nothing_back() {
+    // More chunks are listed.
+    for (length, write, key) in [(10, 10, "a/c/0"), (20_000, 30, "a/c/2"), (20_000, 10, "a/c/0")] {
+        let due = Due::default();
+        let array = Array::create(&due.in_memory(), "a", &spec(&[length], &[10]), Create::New).unwrap();
+        let (cut, other) = (array.clone(), Other::default());
+        let theirs = other.clone();
+        due.set(key, move || beside(&theirs, move || cut.resize(&[7], false)));
+        write_box(&array, &[0], &[write], 5).unwrap();
+        assert!(due.is_over());
+        join(&other).and_then(|()| array.resize(&[30], false)).unwrap();
+        let want: Vec<i32> = (0..30).map(|i| if i < 7 { 5 } else { 0 }).collect();
+        assert_eq!(stored(&array), want, "{length}, {key}");
+    }
+}

@@ -97,7 +97,10 @@ impl ChunkLocks {
 
     /// Takes the lock of `key`, or queues on it what `waiter` makes.
     pub(super) fn acquire(self: &Arc<Self>, key: impl Hash, waiter: impl FnOnce() -> Waiter) -> Option<ChunkGuard> {
-        let digest = self.hasher.hash_one(key);
+        self.acquire_digest(self.hasher.hash_one(key), waiter)
+    }
+
+    fn acquire_digest(self: &Arc<Self>, digest: u64, waiter: impl FnOnce() -> Waiter) -> Option<ChunkGuard> {
         if HELD.get().has(digest) {
             return Some(ChunkGuard { locks: self.clone(), digest, is_lent: true });
         }
@@ -115,16 +118,24 @@ impl ChunkLocks {
     }
 
     /// Waits for the lock of `key`. For calls that change one chunk; the thread must hold no other chunk's.
-    pub fn wait(self: &Arc<Self>, key: impl Hash + Copy) -> (HeldChunk, ChunkGuard) {
-        let guard = self.wait_for(key);
+    pub fn wait(self: &Arc<Self>, key: impl Hash) -> (HeldChunk, ChunkGuard) {
+        let guard = self.wait_for(self.hasher.hash_one(key));
         (HeldChunk::new(&guard), guard)
     }
 
-    fn wait_for(self: &Arc<Self>, key: impl Hash + Copy) -> ChunkGuard {
+    /// Waits until each lock that is taken now was given back once.
+    pub fn wait_for_taken(self: &Arc<Self>) {
+        for slot in self.slots.get() {
+            let taken = lock(slot).taken.clone();
+            taken.into_iter().for_each(|digest| drop(self.wait_for(digest)));
+        }
+    }
+
+    fn wait_for(self: &Arc<Self>, digest: u64) -> ChunkGuard {
         loop {
             let mine = Arc::new(HandOver::default());
             let theirs = Waiting(mine.clone());
-            if let Some(guard) = self.acquire(key, || Waiter::Handed(Box::new(move |guard| theirs.end(Some(guard))))) {
+            if let Some(guard) = self.acquire_digest(digest, || Waiter::Handed(Box::new(move |guard| theirs.end(Some(guard))))) {
                 return guard;
             }
             if let Some(guard) = mine.wait() {
