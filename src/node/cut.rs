@@ -4,7 +4,7 @@
 use super::listed_lengths::Lengths;
 use super::state::ArrayState;
 use super::{Array, Store, marker, upkeep};
-use crate::engine;
+use crate::engine::{self, BoundArray};
 use crate::error::Result;
 use crate::limits::Dims;
 use crate::metadata::{Value, json, number_list};
@@ -40,6 +40,14 @@ impl Array {
     pub(super) fn drop_beyond(&self) -> Result<()> {
         match &self.state().bound {
             Ok(bound) => bound.write_back.iter().try_for_each(|kept| engine::drop_beyond(bound, kept)),
+            Err(_) => Ok(()),
+        }
+    }
+
+    /// Stores what waits of an array that has a shorter shape now than `whole`, of which elements stay outside.
+    pub(super) fn store_outside(&self, whole: &Arc<BoundArray>) -> Result<()> {
+        match &self.state().bound {
+            Ok(bound) => bound.write_back.iter().try_for_each(|kept| engine::flush(whole, kept, None)),
             Err(_) => Ok(()),
         }
     }

@@ -48,6 +48,8 @@ impl Array {
         self.dialect().refuse()?;
         self.store_waiting()?;
         let _locked = self.lock_to_reshape()?;
+        // The array as it was, of which elements stay outside.
+        let mut whole = None;
         let is_cut = swap::make(&**self.store().shared(), || {
             let (fresh, text, condition) = self.read_to_change()?;
             let (old, shape) = (fresh.meta.shape.clone(), shape(&fresh.meta.shape, &text)?);
@@ -62,14 +64,21 @@ impl Array {
                 self.settle();
                 self.begin_cut(&fresh, gone)?;
             }
-            self.publish_shape(&old, next, (&text, condition), gone.is_some())?;
+            if keep_outside && shape.iter().zip(&old).any(|(new, old)| new < old) {
+                // Requests on what stays outside come before.
+                self.settle();
+                whole.get_or_insert_with(|| fresh.bound.clone());
+            }
+            self.publish_shape(&old, next, (&text, condition), gone.is_some() || whole.is_some())?;
             if kept.is_some_and(|kept| shape.iter().zip(&kept).all(|(new, kept)| new >= kept)) {
                 self.end_cut(&fresh)?;
             }
             Ok(gone.is_some())
         })?;
-        if is_cut {
-            self.drop_beyond()?;
+        match whole {
+            Some(Ok(whole)) => self.store_outside(&whole)?,
+            _ if is_cut => self.drop_beyond()?,
+            _ => {}
         }
         Ok(is_cut)
     }

@@ -179,3 +179,26 @@ fn a_chunk_that_is_stored_for_the_first_time_while_the_array_is_cut_brings_nothi
         assert_eq!(stored(&array), want, "{length}, {key}");
     }
 }
+
+#[test]
+fn what_waits_is_kept_outside_where_a_cut_keeps_what_is_outside() {
+    for write_back in [0, 1 << 20] {
+        for length in [7, 12, 15] {
+            let due = Due::default();
+            let array = Array::create(&due.in_memory(), "a", &spec(&[20], &[10]), Create::New).unwrap();
+            write_all(&array, &mut [1; 20]);
+            array.set_write_back(write_back).unwrap();
+            let (other, old) = (array.clone(), array.state().bound("a").unwrap());
+            due.set("a/zarr.json opened", move || write_box(&other, &[13], &[5], 5).unwrap());
+            array.resize(&[length], true).unwrap();
+            assert!(due.is_over());
+            // One that began before would come too late.
+            let part = Selection::new(&[20], &[14], &[3], None).unwrap();
+            let late = own!(engine::write(&old, &part, &view(&mut [6; 3], &[3])));
+            assert_eq!(kind(late), ErrorKind::Bounds, "{write_back}, {length}");
+            array.flush().and_then(|()| array.resize(&[20], false)).and_then(|()| array.flush()).unwrap();
+            let want: Vec<i32> = (0..20).map(|i| if (13..18).contains(&i) { 5 } else { 1 }).collect();
+            assert_eq!((stored(&array), read_all(&array)), (want.clone(), want), "{write_back}, {length}");
+        }
+    }
+}
