@@ -763,7 +763,8 @@ enum {
 
 /**
  * Changes the array's shape to `shape`; the rank stays. With `flags` 0 elements beyond the new shape are
- * erased: if the array grows again, they have the fill value. With `OZARR_RESIZE_KEEP` they are kept. A
+ * erased: if the array grows again, they have the fill value. With `OZARR_RESIZE_KEEP` they are kept,
+ * until a write of all elements that the array has of a chunk replaces the chunk with those outside. A
  * rectilinear grid keeps its chunks; elements beyond the last one get one more chunk. What a killed program
  * appended (by an appender, a series or `ozarr_array_append`) and did not publish is outside of the shape,
  * and shows in the new part until that is written, as those functions do when they go on.
