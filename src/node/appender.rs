@@ -9,7 +9,7 @@ use super::state::ArrayState;
 use super::stored::StoredDocument;
 use super::{Array, document};
 use crate::counting;
-use crate::engine::{self, BoundArray, Memory, Selection, WriteBack};
+use crate::engine::{self, BoundArray, Growing, Memory, Selection, WriteBack};
 use crate::error::{Error, Result, bail, err};
 use crate::limits::{Dims, MAX_CONSOLIDATED, MAX_DOCUMENT};
 use crate::metadata::ArrayMeta;
@@ -50,6 +50,8 @@ pub struct Appender {
     condition: Condition,
     /// The document as it was when chunks were stored, where it is replaced on a condition: it need not be looked at again.
     looked: Option<Arc<ArrayState>>,
+    /// Steps may be stored behind the end, in a chunk that the array has: from then until their length is published, whatever fails in between.
+    growing: Option<Growing>,
     /// Keeps other appenders away, where the store has no locks.
     claim: Claim,
 }
@@ -79,27 +81,6 @@ impl Appender {
         let (fresh, text, _) = array.read_to_change()?;
         array.renew(fresh, None)?;
         Ok(claim::mark_in(&text))
-    }
-
-    /// Claims an array now, where claims are needed: it is what its document says then. `over`: from whoever has claimed it since its document was
-    /// read.
-    pub(super) fn claim(claim: &mut Claim, array: &Array, over: bool) -> Result<()> {
-        if !claim.is_due() {
-            return Ok(());
-        }
-        let (store, key) = (array.store(), array.document_key());
-        document::change(store, array.path(), document::array_document(array.format()), || {
-            let (fresh, mut text, condition) = array.read_to_change()?;
-            if over {
-                claim.take_over(&text);
-            }
-            claim.check(&text).map_err(|e| e.at_key(key.clone()))?;
-            if claim.is_due() {
-                claim.mark(&mut text);
-                document::publish_text(store, &key, &text, MAX_DOCUMENT, condition)?;
-            }
-            array.renew(fresh, None)
-        })
     }
 
     /// An appender at an array that is ready for it; `least`: with no more room for steps that wait than they need.
@@ -153,6 +134,7 @@ impl Appender {
             known: None,
             condition: Condition::None,
             looked: None,
+            growing: None,
             claim,
         })
     }
@@ -344,6 +326,9 @@ impl Appender {
         let array = self.array.clone();
         let _lock = document::lock_often(array.store(), array.path(), document::array_document(array.format()))?;
         let fresh = swap::make(&**array.store().shared(), || self.look_alone())?;
+        if [Some(self.published), self.doubtful].into_iter().flatten().any(|end| !end.is_multiple_of(self.depth)) {
+            self.growing.get_or_insert_with(|| array.begin_growth());
+        }
         work(self, fresh)
     }
 
@@ -446,7 +431,7 @@ impl Appender {
         // What fails is tried again with all of the document.
         match self.known.take() {
             Some(mut known) => {
-                let next = known.reshape(&shape);
+                let next = known.reshape(&shape).knowing(self.array.growths().with_own());
                 self.store_document(end, &known.text)?;
                 let (state, before) = self.array.set_state(next);
                 known.follow(state, before);
@@ -463,6 +448,7 @@ impl Appender {
             }
         }
         self.doubtful = None;
+        self.growing = None;
         self.published = end;
         Ok(())
     }

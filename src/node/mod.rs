@@ -164,5 +164,7 @@ mod tests_store;
 mod tests_swap;
 #[cfg(test)]
 mod tests_together;
+#[cfg(test)]
+mod tests_unpublished;
 #[cfg(all(test, target_os = "linux"))]
 mod tests_users;

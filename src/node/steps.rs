@@ -1,10 +1,10 @@
 //! How many steps a run has that is opened again, and what is beyond them.
 
-use super::appender::Appender;
 use super::claim::Claim;
 use super::conventions::Dataset;
-use super::{Array, cut_watch};
+use super::{Array, cut_watch, document};
 use crate::error::{Result, bail};
+use crate::limits::MAX_DOCUMENT;
 
 /// The number of whole steps of variables along a dimension, of which the coordinate is the last. The coordinate's length tells, since it is
 /// published when all others are; a shorter variable came from another program, and nothing of the others is cut off for it. Where it tells
@@ -47,7 +47,7 @@ pub(super) fn cut(
     claims.iter_mut().for_each(Claim::note_cut);
     // Another program that publishes a step at this moment makes no variable longer that was just cut. Of two, one gets the first variable.
     for (i, ((_, array, _), claim)) in along.iter().zip(&mut *claims).enumerate() {
-        Appender::claim(claim, array, i > 0)?;
+        put_claim(claim, array, i > 0)?;
     }
     // What it has published before its variables were claimed counts.
     let position = steps_kept(along, dimension, keep)?;
@@ -60,4 +60,24 @@ pub(super) fn cut(
     // Copies that began meanwhile may have read an array as it was before.
     claims.iter_mut().for_each(Claim::note_cut);
     note().map(|()| position)
+}
+
+/// Claims an array now, where claims are needed: it is what its document says then. `over`: from whoever has claimed it since its document was read.
+fn put_claim(claim: &mut Claim, array: &Array, over: bool) -> Result<()> {
+    if !claim.is_due() {
+        return Ok(());
+    }
+    let (store, key) = (array.store(), array.document_key());
+    document::change(store, array.path(), document::array_document(array.format()), || {
+        let (fresh, mut text, condition) = array.read_to_change()?;
+        if over {
+            claim.take_over(&text);
+        }
+        claim.check(&text).map_err(|e| e.at_key(key.clone()))?;
+        if claim.is_due() {
+            claim.mark(&mut text);
+            document::publish_text(store, &key, &text, MAX_DOCUMENT, condition)?;
+        }
+        array.renew(fresh, None)
+    })
 }

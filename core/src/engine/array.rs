@@ -242,7 +242,7 @@ impl Drop for Growing {
 
 impl Growths {
     /// Notes that the array is made longer, before anything is stored behind its end: the chunks' locks bring it to those that come after. There
-    /// is one growth at a time, under the document's lock.
+    /// is one growth at a time, under the document's lock, beside those of steps that are stored and could not be published yet.
     pub fn begin(&self) -> Growing {
         self.by_now.begun.fetch_add(1, Ordering::AcqRel);
         Growing(self.by_now.clone())
@@ -320,9 +320,11 @@ impl Growths {
         self.is_endless
     }
 
-    /// Those of the state that the growth under way makes.
+    /// Those of the state that the growth under way makes. Beside another one the state knows of neither: what that stored is not in it.
     pub fn with_own(&self) -> Growths {
-        self.knowing(self.by_now.begun.load(Ordering::Acquire))
+        // In this order: what begins in between counts as another one.
+        let (ended, begun) = (self.by_now.ended.load(Ordering::Acquire), self.by_now.begun.load(Ordering::Acquire));
+        self.knowing(if begun - ended > 1 { ended } else { begun })
     }
 
     /// Knows of a cut that was just counted: by the state that the cut makes.

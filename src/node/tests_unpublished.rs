@@ -1,0 +1,243 @@
+//! Tests of steps that are stored and not published yet: what is written to the rows before them, and what opens beside them, leaves them alone.
+
+use super::tests::{own, spec, view};
+use super::tests_growth::Folder;
+use super::tests_series::dataset;
+use super::tests_store::{Next, Told};
+use super::tests_swap::Overtaken;
+use super::*;
+use crate::dtype::DataType;
+use crate::engine::{self, BoundArray, Selection};
+use crate::error::{ErrorKind, Result, err};
+use crate::metadata::{json, number_list};
+use crate::store::SharedStore;
+use crate::store::memory::MemoryStore;
+use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+type Task = (&'static str, Box<dyn FnOnce() -> Result<()> + Send>);
+
+/// What is done before a change of a key, an `opened KEY` or a `flush`, once, and what it says.
+#[derive(Clone, Default)]
+struct Due(Arc<Mutex<Option<Task>>>);
+
+impl Due {
+    fn set(&self, at: &'static str, task: impl FnOnce() -> Result<()> + Send + 'static) {
+        *self.0.lock().unwrap() = Some((at, Box::new(task)));
+    }
+
+    fn fail(&self, at: &'static str) {
+        self.set(at, || Err(err!(NoSpace, "full")));
+    }
+
+    fn is_over(&self) -> bool {
+        self.0.lock().unwrap().is_none()
+    }
+
+    fn store(&self, inner: SharedStore) -> Store {
+        let due = self.0.clone();
+        let tell = move |next: Next<'_>| {
+            let now = match next {
+                Next::Change(key) => key.to_string(),
+                Next::Opened(key) => format!("opened {key}"),
+                Next::Flush => "flush".to_string(),
+                _ => return Ok(()),
+            };
+            let task = due.lock().unwrap().take_if(|(at, _)| *at == now);
+            task.map_or(Ok(()), |(_, task)| task())
+        };
+        Store::from_shared(&Context::with_threads(1), Arc::new(Told { inner, tell, name: None }), Mode::ReadWrite)
+    }
+}
+
+fn anew(store: &Store) -> Store {
+    Store::from_shared(&Context::with_threads(1), store.shared().clone(), Mode::ReadWrite)
+}
+
+/// What takes the steps.
+enum Steps {
+    One(Appender),
+    All(Series),
+}
+
+/// The published rows of the array: with those that follow they are all in one chunk along `dim`.
+const ROWS: u64 = 10;
+const DOCUMENT: &str = "u/zarr.json";
+
+/// An array of rows whose elements are 1, and what appends to it.
+struct Run {
+    array: Array,
+    dim: usize,
+    steps: Steps,
+    due: Due,
+}
+
+impl Run {
+    fn shape(dim: usize, rows: u64) -> [u64; 2] {
+        if dim == 0 { [rows, 3] } else { [3, rows] }
+    }
+
+    fn new(inner: SharedStore, dim: usize, (by_series, sharded): (bool, bool)) -> Run {
+        let due = Due::default();
+        let store = due.store(inner);
+        let (chunks, inner) = if dim == 0 { ([16, 2], [4, 2]) } else { ([2, 16], [2, 4]) };
+        if by_series {
+            let ds = Dataset::create(&store, "", None, Create::New).unwrap();
+            ds.define_dimension("time", 0).unwrap();
+            ds.define_dimension("x", 3).unwrap();
+            let dimensions = if dim == 0 { ["time", "x"] } else { ["x", "time"] };
+            let variable = VariableSpec { chunks: Some(chunks.to_vec()), ..VariableSpec::new(DataType::Int32, &dimensions) };
+            let array = ds.define_variable("u", &variable, Create::New).unwrap();
+            let steps = Steps::All(Series::open(&ds, "time", None, 100, 0).unwrap());
+            let mut run = Run { array, dim, steps, due };
+            (0..ROWS).for_each(|_| run.take(1));
+            run.flush().unwrap();
+            return run;
+        }
+        let mut spec = spec(&Run::shape(dim, ROWS), &chunks);
+        if sharded {
+            spec.set_inner_chunks(&inner).unwrap();
+        }
+        let array = Array::create(&store, "u", &spec, Create::New).unwrap();
+        let run = Run { steps: Steps::One(Appender::open(&array, dim, 100, 0).unwrap()), array, dim, due };
+        run.write(1)().unwrap();
+        run
+    }
+
+    /// Takes a step.
+    fn take(&mut self, value: i32) {
+        let mut values = [value; 3];
+        match &mut self.steps {
+            Steps::One(appender) => own!(appender.append(1, &view(&mut values, &Run::shape(self.dim, 1)))).unwrap(),
+            Steps::All(series) => {
+                own!(series.put("u", |_, shape| Ok(view(&mut values, shape)))).unwrap();
+                series.step(series.position().0 as f64).unwrap();
+            }
+        }
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        match &mut self.steps {
+            Steps::One(appender) => appender.flush(),
+            Steps::All(series) => series.flush(),
+        }
+    }
+
+    /// Fails to publish what was taken.
+    fn fail(&mut self) {
+        self.due.fail(DOCUMENT);
+        assert_eq!(self.flush().unwrap_err().kind(), ErrorKind::NoSpace);
+    }
+
+    /// A write of that value to the first rows, all that were published at first, by whoever knows the array as it is then.
+    fn write(&self, value: i32) -> impl FnOnce() -> Result<()> + Send + use<> {
+        let (array, dim) = (self.array.clone(), self.dim);
+        move || write_rows(&*array.state().bound("u")?, dim, value)
+    }
+
+    /// The value of each row, as another handle reads them.
+    fn rows(&self) -> Vec<i32> {
+        let array = Array::open(&anew(self.array.store()), "u").unwrap();
+        let (shape, values) = (array.shape(), tests::read_all(&array));
+        let row = |at: u64| {
+            let of_row = |(i, value): (usize, &i32)| {
+                let found = if self.dim == 0 { i as u64 / shape[1] } else { i as u64 % shape[1] };
+                (found == at).then_some(*value)
+            };
+            let all: Vec<i32> = values.iter().enumerate().filter_map(of_row).collect();
+            assert!(all.iter().all(|value| *value == all[0]), "{all:?}");
+            all[0]
+        };
+        (0..shape[self.dim]).map(row).collect()
+    }
+}
+
+fn write_rows(bound: &BoundArray, dim: usize, value: i32) -> Result<()> {
+    let shape = Run::shape(dim, ROWS);
+    let rows = Selection::new(&bound.shape, &[0, 0], &shape.map(|n| n as i64), None)?;
+    own!(engine::write(&Arc::new(bound.clone()), &rows, &view(&mut [value; 3 * ROWS as usize], &shape)))
+}
+
+#[test]
+fn rows_that_are_written_beside_steps_that_are_not_published_yet_leave_those_alone() {
+    /// Takes steps of 7 and writes 2 to the rows before; how many steps there are then.
+    type Case = (&'static str, fn(&mut Run) -> usize);
+    let cases: [Case; 7] = [
+        ("once publishing has failed", |run| {
+            run.take(7);
+            run.fail();
+            run.write(2)().unwrap();
+            1
+        }),
+        ("twice, and with one more", |run| {
+            run.take(7);
+            run.fail();
+            run.write(3)().unwrap();
+            run.take(7);
+            run.fail();
+            run.write(2)().unwrap();
+            2
+        }),
+        ("once the array was given the shape that it has", |run| {
+            run.take(7);
+            run.fail();
+            run.array.resize(&run.array.shape(), false).unwrap();
+            run.write(2)().unwrap();
+            1
+        }),
+        ("once it was looked at again", |run| {
+            run.take(7);
+            run.fail();
+            run.array.refresh().unwrap();
+            run.write(2)().unwrap();
+            1
+        }),
+        ("before they are durable", |run| {
+            run.take(7);
+            run.due.set("flush", run.write(2));
+            1
+        }),
+        ("before their length is stored", |run| {
+            run.take(7);
+            run.due.set(DOCUMENT, run.write(2));
+            1
+        }),
+        ("by what began before", |run| {
+            let (old, dim) = (run.array.state().bound("u").unwrap(), run.dim);
+            run.take(7);
+            run.flush().unwrap();
+            write_rows(&old, dim, 3).unwrap();
+            run.take(7);
+            run.take(7);
+            run.flush().unwrap();
+            write_rows(&old, dim, 2).unwrap();
+            3
+        }),
+    ];
+    for ((name, case), (by_series, sharded)) in
+        cases.iter().flat_map(|case| [(*case, (false, false)), (*case, (false, true)), (*case, (true, false))])
+    {
+        for (dim, place) in [(0, "memory"), (1, "folder"), (0, "server")] {
+            let folder = Folder::new("unpublished");
+            let inner: SharedStore = match place {
+                "memory" => Arc::new(MemoryStore::new()),
+                "folder" => folder.1.shared().clone(),
+                _ => Arc::new(Overtaken::alone(Arc::new(MemoryStore::new()), false)),
+            };
+            let what = format!("{name}, {place}, series: {by_series}, shards: {sharded}");
+            let mut run = Run::new(inner, dim, (by_series, sharded));
+            let steps = case(&mut run);
+            run.flush().unwrap();
+            assert!(run.due.is_over(), "{what}");
+            assert_eq!(run.rows(), [vec![2; ROWS as usize], vec![7; steps]].concat(), "{what}");
+            // The handle knows them, and replaces whole chunks again.
+            let reads = || run.array.stats().snapshot().bytes_read;
+            let (before, mut all) = (reads(), vec![4; 3 * (ROWS as usize + steps)]);
+            tests::write_all(&run.array, &mut all);
+            assert!(sharded || reads() == before, "{what}");
+            assert_eq!(run.rows(), vec![4; ROWS as usize + steps], "{what}");
+        }
+    }
+}
