@@ -442,6 +442,8 @@ impl Appender {
                 let mut text = document::text_of(&self.array.document_key(), &next.meta.document)?.into_bytes();
                 self.claim.mark(&mut text);
                 if fresh.meta.shape != shape {
+                    // The length that was in doubt, if that is what the document has: another one is from now on.
+                    self.published = fresh.meta.shape[self.dim];
                     self.store_document(end, &text)?;
                 }
                 self.known = Published::new(text, self.array.set_state(next).0);

@@ -241,3 +241,34 @@ fn rows_that_are_written_beside_steps_that_are_not_published_yet_leave_those_alo
         }
     }
 }
+
+/// The answer was lost, not the document.
+#[test]
+fn rows_whose_length_was_published_by_a_call_that_failed_are_written_beside_the_next_steps() {
+    let (due, inner) = (Due::default(), Arc::new(MemoryStore::new()));
+    let store = due.store(inner.clone());
+    let array = Array::create(&store, "a", &spec(&[4], &[4]), Create::New).unwrap();
+    let mut appender = Appender::open(&array, 0, 100, 0).unwrap();
+    own!(appender.append(2, &view(&mut [1; 2], &[2]))).unwrap();
+    let under = Store::from_shared(&Context::with_threads(1), inner, Mode::ReadWrite);
+    due.set("a/zarr.json", move || {
+        publish(&under, "a/zarr.json", 6);
+        Err(err!(Network, "gone"))
+    });
+    assert_eq!(appender.flush().unwrap_err().kind(), ErrorKind::Network);
+    array.refresh().unwrap();
+    assert_eq!(array.shape()[0], 6);
+    own!(appender.append(1, &view(&mut [7], &[1]))).unwrap();
+    due.fail("a/zarr.json");
+    assert_eq!(appender.flush().unwrap_err().kind(), ErrorKind::NoSpace);
+    own!(array.write(&Selection::new(&[6], &[4], &[2], None).unwrap(), &view(&mut [2; 2], &[2]))).unwrap();
+    appender.flush().unwrap();
+    assert_eq!(tests::read_all(&Array::open(&store, "a").unwrap())[4..], [2, 2, 7]);
+}
+
+/// Gives a document another length.
+fn publish(store: &Store, key: &str, length: u64) {
+    let mut document = tests::object(store, key);
+    document.insert("shape".into(), number_list(&[length]));
+    store.key_put(key, json::to_text(&Value::Object(document)).as_bytes()).unwrap();
+}
