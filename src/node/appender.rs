@@ -68,19 +68,26 @@ impl Appender {
         Appender::begin(array, dim, (every, memory, false), claim)
     }
 
-    /// Makes an array ready for an appender: it is what its document says now, which is `found` where that was read just now. Gives the mark of
-    /// another appender behind the document.
-    pub(super) fn prepare(array: &Array, found: Option<StoredDocument>) -> Result<Vec<u8>> {
+    /// Makes an array ready for an appender: it is what its document says now, which is `found` where that was read just now, while the state with it
+    /// was the array's. Gives the mark of another appender behind the document. Where another thread gives the array a state meanwhile, which may be
+    /// of a later document, it is read once more.
+    pub(super) fn prepare(array: &Array, found: Option<(Arc<ArrayState>, StoredDocument)>) -> Result<Vec<u8>> {
         array.store().check_writable()?;
         array.dialect().refuse()?;
         array.store_waiting()?;
-        if let Some(mut found) = found {
+        if let Some((seen, mut found)) = found {
             let mark = std::mem::take(&mut found.mark);
-            return array.renew_from(found).map(|()| mark);
+            if array.renew_from(&seen, found)? {
+                return Ok(mark);
+            }
         }
-        let (fresh, text, _) = array.read_to_change()?;
-        array.renew(fresh, None)?;
-        Ok(claim::mark_in(&text))
+        loop {
+            let seen = array.state();
+            let (fresh, text, _) = array.read_to_change()?;
+            if array.renew_after(&seen, fresh, None)? {
+                return Ok(claim::mark_in(&text));
+            }
+        }
     }
 
     /// An appender at an array that is ready for it; `least`: with no more room for steps that wait than they need.

@@ -101,13 +101,15 @@ impl Series {
             bail!(Argument, "no variable has the dimension {dimension:?}; define them first");
         }
         along.iter().try_for_each(|(name, array, d)| check_once(name, array, *d))?;
-        let alone = lock_alone(dataset, dimension)?;
+        let _alone = lock_alone(dataset, dimension)?;
         dataset.note_growing(dimension);
         if let Some(own) = along.iter().position(|(name, array, _)| name == dimension && array.rank() == 1) {
             along[own..].rotate_left(1);
         }
+        let seen: Vec<_> = along.iter().map(|(_, array, _)| array.state()).collect();
         let (differing, mut documents) = dataset.compare(Some(dimension))?;
-        let ready = along.iter().map(|(_, array, _)| Appender::prepare(array, documents.remove(array.path())));
+        let mut found = |array: &Array, seen| documents.remove(array.path()).map(|found| (seen, found));
+        let ready = along.iter().zip(seen).map(|((_, array, _), seen)| Appender::prepare(array, found(array, seen)));
         let swaps = dataset.group().store().shared().capabilities().swaps;
         let mut claims: Vec<Claim> = ready.map(|mark| Ok(Claim::new(swaps, mark?))).collect::<Result<_>>()?;
         let mut position = steps_kept(&along, dimension, keep)?;
@@ -128,7 +130,6 @@ impl Series {
         let (dataset, dimension, mut told) = (dataset.clone(), dimension.to_string(), ToldLength::new(position));
         parts.iter().for_each(|part| told.add(part.appender.array(), part.dim));
         let (published, values) = (position, [None; 2]);
-        let _alone = alone;
         let mut series =
             Series { dataset, dimension, parts, has_coordinate, known, memory, every, position, published, told, values, _alone };
         series.dataset.consolidate_for_growth(differing)?;

@@ -266,9 +266,80 @@ fn rows_whose_length_was_published_by_a_call_that_failed_are_written_beside_the_
     assert_eq!(tests::read_all(&Array::open(&store, "a").unwrap())[4..], [2, 2, 7]);
 }
 
+#[test]
+fn an_array_that_another_thread_makes_longer_while_its_document_is_read_has_that_length() {
+    type Call = Box<dyn FnOnce() -> Result<()>>;
+    type Open = fn(&Store) -> (Array, Call);
+    fn opened(store: &Store) -> (Dataset, Array) {
+        let ds = dataset(store);
+        let array = ds.variable("u").unwrap();
+        (ds, array)
+    }
+    let opens: [(&str, Open); 3] = [
+        ("appender", |store| {
+            let array = Array::open(store, "u").unwrap();
+            (array.clone(), Box::new(move || Appender::open(&array, 0, 0, 0).map(drop)))
+        }),
+        ("series", |store| {
+            let (ds, array) = opened(store);
+            (array, Box::new(move || Series::open(&ds, "time", None, 0, 0).map(drop)))
+        }),
+        ("dataset", |store| {
+            let (ds, array) = opened(store);
+            (array, Box::new(move || ds.dimension("time").map(drop)))
+        }),
+    ];
+    for (name, open) in opens {
+        // Once the document was opened that often.
+        for skip in 0.. {
+            let (due, inner) = (Due::default(), Arc::new(MemoryStore::new()));
+            let store = due.store(inner);
+            let ds = Dataset::create(&store, "", None, Create::New).unwrap();
+            ds.define_dimension("time", 0).unwrap();
+            let variable = VariableSpec { chunks: Some(vec![16]), ..VariableSpec::new(DataType::Int32, &["time"]) };
+            let array = ds.define_variable("u", &variable, Create::New).unwrap();
+            own!(array.append(0, 10, &view(&mut [1; 10], &[10]))).unwrap();
+            ds.close().unwrap();
+            // As a program leaves it that is killed before it tells consolidated metadata.
+            publish(&store, DOCUMENT, 11);
+            let (array, call) = open(&store);
+            let thread = Arc::new(Mutex::new(None));
+            append_after(&due, skip, array.clone(), thread.clone());
+            let done = call();
+            let was_due = due.0.lock().unwrap().take().is_none();
+            let running: Option<JoinHandle<()>> = thread.lock().unwrap().take();
+            running.into_iter().for_each(|thread| thread.join().unwrap());
+            // What is beyond the length that a series saw is cut off, and the handle knows.
+            assert_eq!(array.shape(), Array::open(&anew(&store), "u").unwrap().shape(), "{name} {skip} {done:?}");
+            if !was_due {
+                assert!(skip > 0, "{name}");
+                break;
+            }
+        }
+    }
+}
+
 /// Gives a document another length.
 fn publish(store: &Store, key: &str, length: u64) {
     let mut document = tests::object(store, key);
     document.insert("shape".into(), number_list(&[length]));
     store.key_put(key, json::to_text(&Value::Object(document)).as_bytes()).unwrap();
+}
+
+/// Another thread appends three steps once the document was opened `skip` times more: it may have to wait for a lock that the caller has.
+fn append_after(due: &Due, skip: usize, array: Array, thread: Arc<Mutex<Option<JoinHandle<()>>>>) {
+    let next = due.clone();
+    due.set("opened u/zarr.json", move || {
+        if skip > 0 {
+            append_after(&next, skip - 1, array, thread);
+            return Ok(());
+        }
+        let (done, is_done) = channel();
+        *thread.lock().unwrap() = Some(thread::spawn(move || {
+            own!(array.append(0, 3, &view(&mut [7; 3], &[3]))).unwrap();
+            let _ = done.send(());
+        }));
+        let _ = is_done.recv_timeout(Duration::from_millis(100));
+        Ok(())
+    });
 }

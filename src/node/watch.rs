@@ -11,6 +11,7 @@ use crate::limits::MAX_CONSOLIDATED;
 use crate::metadata::v3::Document;
 use crate::metadata::{Format, Map, v3};
 use crate::store::{Condition, Stamp};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// The first and the longest pause between two looks at the document of a file system.
@@ -158,10 +159,10 @@ impl Array {
         Ok(())
     }
 
-    /// What [`Array::read_again`] does, with a document that was read.
-    pub(super) fn renew_from(&self, found: StoredDocument) -> Result<()> {
+    /// What [`Array::renew_after`] does, with a document that was read.
+    pub(super) fn renew_from(&self, seen: &Arc<ArrayState>, found: StoredDocument) -> Result<bool> {
         let (fresh, attributes) = self.stated(found)?;
-        self.renew(fresh, attributes)
+        self.renew_after(seen, fresh, attributes)
     }
 
     fn stated(&self, found: StoredDocument) -> Result<(ArrayState, Option<Map>)> {
@@ -177,6 +178,13 @@ impl Array {
         self.attributes().renew(own_attributes(&fresh).or(attributes))?;
         self.set_state(self.telling_of(fresh));
         Ok(())
+    }
+
+    /// What [`Array::renew`] does, with a state that was read while `seen` was the handle's, unless another thread has given it another one since,
+    /// which may be newer; false then.
+    pub(super) fn renew_after(&self, seen: &Arc<ArrayState>, fresh: ArrayState, attributes: Option<Map>) -> Result<bool> {
+        self.attributes().renew(own_attributes(&fresh).or(attributes))?;
+        Ok(self.set_state_after(seen, self.telling_of(fresh)))
     }
 
     /// Tells calls of this handle that are under way that another one has made the array longer, before the handle knows: they keep what they find

@@ -49,16 +49,21 @@ impl Dataset {
             self.group().store().note_node(self.group().path());
         }
         let variables = self.0.state.read(|state| state.variables.clone());
+        let seen: Vec<_> = variables.iter().map(|v| v.array.state()).collect();
         let (differing, mut documents) = self.compare(None)?;
         if differing.is_none() {
             variables.iter().for_each(|v| self.group().store().note_named(v.array.path(), true));
         }
         let differing = differing.filter(|differing| !differing.is_empty());
         let (mut changed, mut found) = (Vec::new(), BTreeSet::new());
-        for OpenVariable { array, dimensions, .. } in &variables {
+        for (OpenVariable { array, dimensions, .. }, seen) in variables.iter().zip(seen) {
             let before = array.shape();
             match documents.remove(array.path()) {
-                Some(found) if differing.is_some() || array.is_listed() && !found.has_shape(&before) => array.renew_from(found)?,
+                Some(found) if differing.is_some() || array.is_listed() && !found.has_shape(&before) => {
+                    if !array.renew_from(&seen, found)? {
+                        array.read_again()?;
+                    }
+                }
                 None if differing.is_some() || array.is_listed() => array.read_again()?,
                 _ => {}
             }
