@@ -322,7 +322,7 @@ impl Array {
         let mut is_set = false;
         while !is_set {
             let old = self.0.kept_parts();
-            old.iter().try_for_each(|old| engine::flush_and_close(&self.state().bound(&self.0.path)?, old))?;
+            old.iter().try_for_each(|old| engine::flush_and_close(|| self.state().bound(&self.0.path), old))?;
             // Another thread may have set one meanwhile.
             let is_old = |now: &Option<Arc<WriteBack>>| now.as_ref().map(Arc::as_ptr) == old.as_ref().map(Arc::as_ptr);
             self.handle(|handling| {

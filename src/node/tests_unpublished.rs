@@ -343,3 +343,20 @@ fn append_after(due: &Due, skip: usize, array: Array, thread: Arc<Mutex<Option<J
         Ok(())
     });
 }
+
+#[test]
+fn a_part_behind_an_end_that_comes_while_write_back_is_set_is_stored() {
+    let store = tests::memory();
+    let array = Array::create(&store, "a", &spec(&[10], &[8]), Create::New).unwrap();
+    array.set_write_back(1 << 20).unwrap();
+    let known = array.state().bound("a").unwrap();
+    let kept = known.write_back.clone().unwrap();
+    // The array grows, and a part comes, between the look at it and the storing.
+    let look = || {
+        array.resize(&[30], false)?;
+        own!(array.write(&Selection::new(&[30], &[26], &[2], None)?, &view(&mut [7; 2], &[2])))?;
+        Ok(known)
+    };
+    engine::flush_and_close(look, &kept).unwrap();
+    assert_eq!(tests::read_all(&Array::open(&anew(&store), "a").unwrap())[24..], [0, 0, 7, 7, 0, 0]);
+}

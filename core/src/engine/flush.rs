@@ -30,10 +30,10 @@ pub fn flush_not_lost(array: &Arc<BoundArray>, kept: &Arc<WriteBack>) -> Result<
 }
 
 /// Stores all that waits, and lets nothing more wait: another one takes the place of `kept`, which writes that are under way do not know of. What
-/// waits already is found until it is stored. Where that fails `kept` goes on as before.
-pub fn flush_and_close(array: &Arc<BoundArray>, kept: &Arc<WriteBack>) -> Result<()> {
+/// waits already is found until it is stored, by the array as it is once nothing more waits. Where that fails `kept` goes on as before.
+pub fn flush_and_close(array: impl FnOnce() -> Result<Arc<BoundArray>>, kept: &Arc<WriteBack>) -> Result<()> {
     kept.close();
-    flush(array, kept, None).inspect_err(|_| kept.reopen())
+    array().and_then(|array| flush(&array, kept, None)).inspect_err(|_| kept.reopen())
 }
 
 /// Drops what waits at and behind the end of an array that was cut, each chunk behind the work on it that is under way.
