@@ -60,7 +60,8 @@ impl Dataset {
             let before = array.shape();
             match documents.remove(array.path()) {
                 Some(found) if differing.is_some() || array.is_listed() && !found.has_shape(&before) => {
-                    if !array.renew_from(&seen, found)? {
+                    let is_renewed = array.renew_from(&seen, found)?;
+                    if !is_renewed {
                         array.read_again()?;
                     }
                 }
