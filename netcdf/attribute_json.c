@@ -1,5 +1,6 @@
 /* Attributes as JSON and back, with the types that JSON does not say. */
 #include "attribute_json.h"
+#include "numbers.h"
 #include "types.h"
 #include "user_types.h"
 
@@ -69,7 +70,7 @@ static void read_number(const json *item, nc_type type, void *value) {
         long long number = item->text[0] == 't';
         oz_convert(&number, NC_INT64, value, type, 1);
     } else if (type == NC_FLOAT) {
-        float number = strtof(item->text, NULL);
+        float number = number_read_float(item->text);
         memcpy(value, &number, sizeof number);
     } else if (type == NC_UINT64 && item->kind == JSON_INTEGER) {
         unsigned long long number = strtoull(item->text, NULL, 10);
@@ -78,7 +79,7 @@ static void read_number(const json *item, nc_type type, void *value) {
         long long number = strtoll(item->text, NULL, 10);
         oz_convert(&number, NC_INT64, value, type, 1);
     } else {
-        double number = strtod(item->text, NULL);
+        double number = number_read(item->text);
         oz_convert(&number, NC_DOUBLE, value, type, 1);
     }
 }
@@ -145,7 +146,7 @@ static int read_fill(oz_att *att, const json *value) {
     } else if (att->type == NC_CHAR) {
         *(char *)att->values = value->text[0];
     } else {
-        double number = strtod(value->text, NULL);
+        double number = number_read(value->text);
         oz_convert(&number, NC_DOUBLE, att->values, att->type, 1);
     }
     return NC_NOERR;
@@ -226,10 +227,9 @@ static void write_real(text *t, double value) {
     if (isnan(value)) return text_put(t, "NaN");
     if (isinf(value)) return text_put(t, value < 0 ? "-Infinity" : "Infinity");
     for (int digits = 15; digits <= 17; digits++) {
-        snprintf(out, sizeof out, "%.*g", digits, value);
-        if (strtod(out, NULL) == value) break;
+        number_write(out, sizeof out, digits, value);
+        if (number_read(out) == value) break;
     }
-    if (!strpbrk(out, ".e")) strcat(out, ".0");
     text_put(t, out);
 }
 

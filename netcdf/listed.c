@@ -1,6 +1,7 @@
 /* A file that is read by the consolidated metadata of its root alone: one text, of one time. Arrays are opened by their first access. */
 #include "listed.h"
 #include "attribute_json.h"
+#include "numbers.h"
 #include "types.h"
 
 #include <errno.h>
@@ -272,7 +273,7 @@ static bool read_number(const json *fill, nc_type type, void *value) {
     bool real = type == NC_FLOAT || type == NC_DOUBLE;
     if (!fill) return false;
     if (real && (fill->kind == JSON_INTEGER || fill->kind == JSON_NUMBER || (fill->kind == JSON_STRING && strcmp(fill->text, "NaN") == 0))) {
-        double number = strtod(fill->text, NULL);
+        double number = number_read(fill->text);
         return !oz_convert(&number, NC_DOUBLE, value, type, 1);
     }
     if (real || fill->kind != JSON_INTEGER) return false;

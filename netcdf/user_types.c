@@ -1,6 +1,7 @@
 /* Types that programs define: how they are recorded, how their values become JSON, and how records lie in memory. */
 #include "user_types.h"
 #include "listed.h"
+#include "numbers.h"
 #include "types.h"
 
 #include <ozarr_advanced.h>
@@ -189,8 +190,7 @@ static void write_number(text *t, nc_type type, const void *value) {
     oz_convert(value, type, &real, NC_DOUBLE, 1);
     if (real != real) return text_put(t, "NaN");
     if (real - real != 0) return text_put(t, real < 0 ? "-Infinity" : "Infinity");
-    snprintf(out, sizeof out, type == NC_FLOAT ? "%.9g" : "%.17g", real);
-    if (!strpbrk(out, ".e")) strcat(out, ".0");
+    number_write(out, sizeof out, type == NC_FLOAT ? 9 : 17, real);
     text_put(t, out);
 }
 
@@ -232,9 +232,9 @@ void oz_user_value_write(text *t, const oz_file *file, const oz_type *type, cons
 
 static void read_number(nc_type type, const json *source, void *value) {
     if (source->kind != JSON_INTEGER && source->kind != JSON_NUMBER) return;
-    double real = strtod(source->text, NULL);
+    double real = number_read(source->text);
     /* As a double the largest one, written with the digits that a float has, is larger than it is. */
-    float single = strtof(source->text, NULL);
+    float single = number_read_float(source->text);
     unsigned long long large = strtoull(source->text, NULL, 10);
     long long number = source->text[0] == '-' ? strtoll(source->text, NULL, 10) : (long long)large;
     if (type == NC_CHAR) *(char *)value = (char)number;

@@ -4,6 +4,7 @@
  *   netcdf_calls PATH NAME     one of the cases in the table at the end; without NAME their names */
 #include <errno.h>
 #include <float.h>
+#include <locale.h>
 #include <netcdf.h>
 #include <pthread.h>
 #include <signal.h>
@@ -1969,6 +1970,49 @@ static void overlapping_fields(void) {
     SHOW(nc_close(file));
 }
 
+/* Real numbers in a locale with a decimal comma, where the machine has one: attributes of all kinds, fill values, and what is written later. */
+static void decimal_comma(void) {
+    struct { double d; float f; } record = {0.1, 2.5f}, back = {0, 0};
+    double range[2] = {0.5, 1.25}, number = 0.1, scale = 0, values[2] = {0, 0};
+    float single = -2.5f;
+    nc_vlen_t list = {2, range}, found = {0, NULL};
+    int dim, var, type, lists;
+    size_t len = 0;
+    if (!setlocale(LC_ALL, "de_DE.UTF-8")) puts("no locale with a decimal comma");
+    printf("%g\n", 1.5);
+    create(NC_NETCDF4);
+    nc_def_dim(file, "x", 2, &dim), nc_def_var(file, "v", NC_DOUBLE, 1, &dim, &var);
+    nc_def_compound(file, sizeof record, "record", &type), nc_insert_compound(file, type, "d", 0, NC_DOUBLE), nc_insert_compound(file, type, "f", sizeof number, NC_FLOAT);
+    nc_def_vlen(file, "list", NC_DOUBLE, &lists);
+    SHOW(nc_put_att_double(file, var, "scale_factor", NC_DOUBLE, 1, &number));
+    SHOW(nc_put_att_double(file, var, "valid_range", NC_DOUBLE, 2, range));
+    SHOW(nc_put_att_float(file, NC_GLOBAL, "single", NC_FLOAT, 1, &single));
+    SHOW(nc_put_att(file, NC_GLOBAL, "record", type, 1, &record));
+    SHOW(nc_put_att(file, NC_GLOBAL, "list", lists, 1, &list));
+    SHOW(nc_def_var_fill(file, var, NC_FILL, &number));
+    SHOW(nc_put_var_double(file, var, range));
+    SHOW(nc_close(file));
+    open(NC_WRITE);
+    SHOW(nc_put_att_double(file, var, "add_offset", NC_DOUBLE, 1, &range[1]));
+    SHOW(nc_close(file));
+    open(NC_NOWRITE);
+    for (const char *const *name = (const char *const[]){"scale_factor", "add_offset", "_FillValue", NULL}; *name; name++) {
+        SHOW(nc_get_att_double(file, var, *name, &scale));
+        printf("%s %g\n", *name, scale);
+    }
+    SHOW(nc_inq_attlen(file, var, "valid_range", &len));
+    if (len == 2) SHOW(nc_get_att_double(file, var, "valid_range", values));
+    SHOW(nc_get_att_float(file, NC_GLOBAL, "single", &single));
+    SHOW(nc_get_att(file, NC_GLOBAL, "record", &back));
+    SHOW(nc_get_att(file, NC_GLOBAL, "list", &found));
+    printf("%zu: %g %g, %g, %g %g, %zu %g\n", len, values[0], values[1], single, back.d, back.f, found.len, found.len ? *(double *)found.p : 0);
+    nc_free_vlen(&found);
+    SHOW(nc_inq_var_fill(file, var, NULL, &scale));
+    SHOW(nc_get_var_double(file, var, values));
+    printf("%g, %g %g\n", scale, values[0], values[1]);
+    SHOW(nc_close(file));
+}
+
 static const struct {
     const char *name;
     void (*run)(void);
@@ -1981,7 +2025,7 @@ static const struct {
     {"filled_lists", filled_lists}, {"types_of_groups", types_of_groups}, {"padded_types", padded_types}, {"types_without_members", types_without_members}, {"types_in_circles", types_in_circles}, {"late_fill_values", late_fill_values}, {"late_fill_values_classic", late_fill_values_classic},
     {"renamed_fill_values", renamed_fill_values}, {"rounding_taken_back", rounding_taken_back}, {"long_fill_value", long_fill_value}, {"longer_attributes", longer_attributes},
     {"begun_definitions", begun_definitions}, {"types_of_older_files", types_of_older_files}, {"largest_numbers", largest_numbers},
-    {"fill_values_taken_back", fill_values_taken_back}, {"overlapping_fields", overlapping_fields}, {"unstored_definitions", unstored_definitions}};
+    {"fill_values_taken_back", fill_values_taken_back}, {"overlapping_fields", overlapping_fields}, {"unstored_definitions", unstored_definitions}, {"decimal_comma", decimal_comma}};
 
 int main(int argc, char **argv) {
     for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {

@@ -685,9 +685,14 @@ def calls(build):
     (watching, as HDF5 locks its files) the classic format; in both formats of Zarr."""
     code, _, err = run(["cc", "-o", "calls", str(Path(__file__).parent / "netcdf_calls.c"), "-lnetcdf", "-lpthread"], build)
     check("the calls of netcdf_calls.c compile", code == 0, err[-500:])
+    (build / "locales").mkdir()
+    if not shutil.which("localedef") or run(["localedef", "-i", "de_DE", "-f", "UTF-8", "locales/de_DE.UTF-8"], build)[0]:
+        print("numbers in a locale with a decimal comma are tested where the machine has de_DE.UTF-8 only: localedef cannot make it (Debian: locales)")
+    else:
+        os.environ["LOCPATH"] = str(build / "locales")
     for name in run(["./calls"], build)[1].split():
         # NCZarr's keys of format 2 say dimensions by their names alone, and have no lists and structs.
-        versions = ["3"] if name in ("hidden_dimensions", "filled_lists", "types_of_groups", "padded_types", "types_without_members", "types_in_circles", "types_of_older_files", "largest_numbers", "overlapping_fields") else ["3", "2", "3,level=19", "3,level=-5", "2,level=19"] if name == "shuffled_levels" else ["3", "2"]
+        versions = ["3"] if name in ("hidden_dimensions", "filled_lists", "types_of_groups", "padded_types", "types_without_members", "types_in_circles", "types_of_older_files", "largest_numbers", "overlapping_fields", "decimal_comma") else ["3", "2", "3,level=19", "3,level=-5", "2,level=19"] if name == "shuffled_levels" else ["3", "2"]
         wanted = run(["./calls", f"calls_{name}.nc", name], build, **PRELOAD)[:2]
         for version in versions:
             found = run(["./calls", f"calls_{name}{version}.zarr", name], build, **PRELOAD, OZARR_NETCDF_SPEC=f"format={version}")[:2]
