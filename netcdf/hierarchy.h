@@ -167,6 +167,8 @@ int oz_var_handle(oz_var *var);
 char *oz_var_path(const oz_var *var);
 /* Opens the stored array of a variable, or frees its handles. */
 int oz_var_open(oz_var *var);
+/* The type by which records of an open variable are moved, unless it has one. */
+int oz_var_set_dtype(oz_var *var);
 void oz_var_close(oz_var *var);
 /* The shape of a variable by the lengths of its dimensions. */
 void oz_var_lengths(const oz_var *var, int64_t *shape);

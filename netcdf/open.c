@@ -199,11 +199,10 @@ static const oz_type *find_type(oz_group *group, const char *name, const ozarr_a
     return type;
 }
 
-/* The type by which records are moved. */
-static int set_dtype(oz_var *var) {
+int oz_var_set_dtype(oz_var *var) {
     int32_t format = 3;
     ozarr_type stored = OZARR_AS_STORED;
-    if (var->form != OZ_RECORDS) return NC_NOERR;
+    if (var->form != OZ_RECORDS || var->dtype) return NC_NOERR;
     ozarr_status status = ozarr_node_zarr_format(ozarr_array_node(var->array), &format);
     if (!status) status = ozarr_array_type(var->array, &stored);
     bool complex = stored == OZARR_COMPLEX64 || stored == OZARR_COMPLEX128;
@@ -329,7 +328,7 @@ static int open_var(oz_group *group, const char *name, const oz_listed *listed, 
     oz_var_note_place(var);
     var->scalar_of_one = scalar;
     const ozarr_node *node = ozarr_array_node(array);
-    int status = set_dtype(var);
+    int status = oz_var_set_dtype(var);
     if (!status && !scalar) status = read_dims(var, mine);
     if (!status) status = read_atts(group, &var->atts, node, json_member(mine, "types"), var);
     if (!status && !group->reading->record) add_nczarr_types(group, &var->atts, node);

@@ -134,6 +134,7 @@ static int open_made(const oz_file *file) {
             if (oz_var_made(var) && !var->recreate) continue;
             oz_var_close(var);
             status = oz_var_open(var);
+            if (!status) status = oz_var_set_dtype(var);
             if (!status) oz_var_lengths(var, var->shape);
             var->recreate = false;
         }

@@ -7,6 +7,7 @@
 #include <netcdf.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -420,6 +421,40 @@ static void late_fill_value(const char *path) {
     CHECK(nc_close(file));
 }
 
+/* Records of a variable that is defined in an older file are written by all ranks, together and each by itself. */
+static void define_records_later(const char *path) {
+    typedef struct record {
+        signed char c;
+        double d;
+    } record;
+    int file, dim, type, v[2];
+    record found = {0, 0};
+    CHECK(create(path, NC_CLOBBER, &file));
+    CHECK(nc_def_dim(file, "x", (size_t)ranks, &dim));
+    CHECK(nc_def_compound(file, sizeof(record), "record", &type));
+    CHECK(nc_insert_compound(file, type, "c", offsetof(record, c), NC_BYTE));
+    CHECK(nc_insert_compound(file, type, "d", offsetof(record, d), NC_DOUBLE));
+    CHECK(nc_close(file));
+    CHECK(reopen(path, NC_WRITE, &file));
+    CHECK(nc_inq_typeid(file, "record", &type));
+    for (int k = 0; k < 2; k++) {
+        record own = {(signed char)rank, rank + 0.5};
+        CHECK(nc_def_var(file, k ? "together" : "apart", type, 1, &dim, &v[k]));
+        CHECK(nc_enddef(file));
+        CHECK(nc_var_par_access(file, v[k], k ? COLLECTIVE : INDEPENDENT));
+        CHECK(nc_put_var1(file, v[k], &(size_t){(size_t)rank}, &own));
+        CHECK(nc_redef(file));
+    }
+    CHECK(nc_close(file));
+    CHECK(reopen(path, NC_NOWRITE, &file));
+    for (int k = 0; k < 2; k++)
+        for (int r = 0; r < ranks; r++) {
+            CHECK(nc_get_var1(file, v[k], &(size_t){(size_t)r}, &found));
+            FAILS(found.c == r && found.d == r + 0.5 ? NC_NOERR : NC_EIO, NC_NOERR);
+        }
+    CHECK(nc_close(file));
+}
+
 /* A variable and a group are renamed in define mode, and what is being defined beside them can still be changed, in a new file as in an older one. */
 static void rename_among_definitions(const char *path, bool older) {
     int file, group, dim, early, inner, late, level, found;
@@ -545,6 +580,7 @@ int main(int argc, char **argv) {
         blocked_definition(other, false);
         end_on_full_disk(other);
         late_fill_value(other);
+        define_records_later(other);
         rename_among_definitions(other, false);
         rename_among_definitions(other, true);
         read_live(other);
