@@ -261,7 +261,7 @@ static size_t nuls_apart(const oz_att *att, const oz_var *var) {
     return nuls <= MOST_NULS ? nuls : 0;
 }
 
-static void write_att(text *t, const oz_file *file, const oz_att *att, const oz_var *var) {
+static void write_att(text *t, const oz_file *file, const oz_att *att, const oz_var *var, int format) {
     if (att->json) return text_put(t, att->json);
     if (att->info->kind) {
         bool list = att->len != 1 || att->info->kind == NC_VLEN;
@@ -272,7 +272,7 @@ static void write_att(text *t, const oz_file *file, const oz_att *att, const oz_
         }
         return text_put(t, list ? "]" : "");
     }
-    if (encoded_fill(att, var) && att->len) {
+    if (format == 3 && encoded_fill(att, var) && att->len) {
         double number;
         if (att->type == NC_CHAR) return text_base64(t, att->values, 1);
         oz_convert(att->values, att->type, &number, NC_DOUBLE, 1);
@@ -294,11 +294,11 @@ bool oz_fill_is_recorded(const oz_att *att, const oz_var *var) {
     return is_fill(att, var) && (var->form == OZ_RECORDS || var->form == OZ_LISTS) && att->type == var->type && att->len == 1;
 }
 
-/* Whether our record says it, with the array's own fill value: always in format 2, and in format 3 where xarray reads no such attribute. */
+/* Whether our record says it, with the array's own fill value: where xarray reads no such attribute. Of numbers in format 2 NCZarr reads the attribute. */
 static bool in_record(const oz_att *att, const oz_var *var, int format) {
     if (oz_fill_is_recorded(att, var)) return true;
     if (!is_fill(att, var) || var->fill_apart) return false;
-    return format == 2 || var->form == OZ_CHARS || var->form == OZ_STRINGS;
+    return (format == 2 && var->info->kind) || var->form == OZ_CHARS || var->form == OZ_STRINGS;
 }
 
 void oz_stored_copy(text *t, const oz_stored *stored, const json *member) {
@@ -324,7 +324,7 @@ void oz_atts_write(text *t, const oz_file *file, const oz_list *atts, const oz_v
         const json *kept = ours ? NULL : json_member(stored->object, att->name);
         if (in_record(att, var, format)) continue;
         if (kept) oz_stored_copy(t, stored, kept);
-        if (ours) text_member(t, att->name), write_att(t, file, att, var);
+        if (ours) text_member(t, att->name), write_att(t, file, att, var, format);
     }
     /* Those of an enumeration are ours, too, where the program has set one of them since. */
     if (known) write_others(t, stored, atts, var && var->info->kind == NC_ENUM);

@@ -657,7 +657,7 @@ def settings(build):
     """What the setting says is for the variables about which the program says nothing; both formats keep the fill value of text, and
     format 2 a dimension that hides another one; xarray reads all, NCZarr format 2."""
     (build / "settings.cdl").write_text(SETTINGS)
-    (build / "nczarr.cdl").write_text("netcdf nczarr { dimensions: x = 2 ; variables: int v(x) ; data: v = 1, 2 ; group: g { dimensions: y = 3 ; variables: short w(y) ; data: w = 3, 4, 5 ; } }")
+    (build / "nczarr.cdl").write_text("netcdf nczarr { dimensions: x = 2 ; variables: int v(x) ; int i(x) ; i:_FillValue = -9 ; float f(x) ; f:_FillValue = 0.1f ; double n(x) ; n:_FillValue = NaN ; double e(x) ; e:_FillValue = -Infinity ; ubyte b(x) ; b:_FillValue = 200UB ; data: v = 1, 2 ; i = 1, -9 ; f = 1, 0.1f ; n = 1, NaN ; e = 1, -Infinity ; b = 1, 200UB ; group: g { dimensions: y = 3 ; variables: short w(y) ; data: w = 3, 4, 5 ; } }")
     check("ncgen settings.nc", run(["ncgen", "-4", "-o", "settings.nc", "settings.cdl"], build)[0] == 0)
     for number, spec in enumerate(("compressor=blosc:zstd,level=5,shuffle=bit", "compressor=blosc:lz4,shuffle=byte", "format=2", "compressor=pcodec,level=12")):
         code, _, err = run(["ncgen", "-4", "-o", f"settings{number}.zarr", "settings.cdl"], build, **PRELOAD, OZARR_NETCDF_SPEC=spec)
@@ -678,6 +678,10 @@ def settings(build):
     check("ncgen in format 2", code == 0, out + err)
     with netCDF4.Dataset(f"file://{build}/nczarr.zarr#mode=nczarr,file") as file:
         check("NCZarr reads format 2", (file["v"][...] == [1, 2]).all() and (file["g/w"][...] == [3, 4, 5]).all(), file)
+        missing = {name: np.ma.getmaskarray(file[name][...]).tolist() for name in "vifneb"}
+        check("NCZarr reads fill values of format 2", missing == {name: [False, name != "v"] for name in "vifneb"}, missing)
+    with xr.open_dataset(build / "nczarr.zarr", engine="zarr") as data:
+        check("xarray reads fill values of format 2", all(np.isnan(data[name].values).tolist() == [False, True] for name in "ifneb"), data.load())
 
 
 def calls(build):
@@ -707,6 +711,21 @@ def calls(build):
     check("zarr-python reads types that were defined in an older file", len(older) == 12 and all(a[1]["n"] == 4 for n, a in older.items() if a.dtype.names), older)
     code, out, err = run([sys.executable, "-c", "import sys, xarray; print(len(xarray.open_zarr(sys.argv[1]).load()))", "calls_types_of_older_files3.zarr"], build)
     check("xarray opens a file with fill values of compound, opaque and vlen types", code == 0 and out == "12\n", err[-300:])
+
+
+def nczarr_changed(build):
+    """What a session changes in a file of netCDF-C's own NCZarr takes no fill value away from NCZarr."""
+    place = f"file://{build}/of_nczarr.zarr#mode=nczarr,file"
+    values = {"i": np.array([1, -9, 3], "i4"), "f": np.array([1, 0.1, 3], "f4"), "c": np.array([b"a", b"-", b"b"], "S1")}
+    with netCDF4.Dataset(place, "w") as d:
+        d.createDimension("x", 3)
+        for name, data in values.items():
+            d.createVariable(name, data.dtype, ("x",), fill_value=data[1])[:] = data
+    code, _, err = run([sys.executable, "-c", "import netCDF4\nwith netCDF4.Dataset('of_nczarr.zarr', 'a') as d:\n    for v in d.variables.values(): v.units = 'm'"], build, **PRELOAD)
+    check("attributes are set in a file of NCZarr", code == 0, err[-500:])
+    with netCDF4.Dataset(place) as d:
+        left = {name: (d[name].units, d[name].getncattr("_FillValue") if "_FillValue" in d[name].ncattrs() else None) for name in values}
+    check("fill values stay in a file of NCZarr", all(left[name][1] == data[1] for name, data in values.items()), left)
 
 
 TWO_WRITERS = """
@@ -1198,6 +1217,7 @@ def main():
     stopped_holder(build)
     refused_lock(build)
     settings(build)
+    nczarr_changed(build)
     fortran(build)
     parallel(build, given.deep)
     if given.deep:
