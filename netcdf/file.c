@@ -272,15 +272,16 @@ static int close_file(oz_file *file, int status) {
     return status;
 }
 
-/* A file that was not defined to the end is removed; of another one in define mode, what was defined since is not stored, but the elements are,
- * and readers see them. In data mode all is. */
+/* A file that was not defined to the end is removed, unless an nc_sync that could not store all has shown it; of another one in define mode, what was
+ * defined since is not stored, but the elements are, and readers see them. In data mode all is. */
 int oz_abort(int ncid) {
     oz_group *group;
     int status = oz_find_group(ncid, &group);
     if (status) return status;
     oz_file *file = group->file;
     /* One rank may have failed where the others had nothing to store. */
-    bool defining = oz_agree(file->ranks, file->defining), undefined = oz_agree(file->ranks, file->created && !file->stored);
+    bool unseen = file->created && !file->stored && (file->hidden || file->ranks);
+    bool defining = oz_agree(file->ranks, file->defining), undefined = oz_agree(file->ranks, unseen);
     if (file->writable && !defining) return oz_close(file->ncid, NULL);
     if (file->writable && !undefined) status = store_elements(file);
     int lost = take_lost(file);

@@ -1284,6 +1284,27 @@ static void aborted_on_full_disk(void) {
     puts(!status == !zarr ? "as it is to be" : "lost");
 }
 
+/* A file that nc_sync has shown, though the full disk had no room for one definition, is not erased by nc_abort. */
+static void aborted_after_failed_sync(void) {
+    int dim, good, bad;
+    bool zarr = strstr(path, ".zarr") != NULL;
+    static char text[20000];
+    memset(text, 't', sizeof text);
+    create(NC_NETCDF4);
+    SHOW(nc_def_dim(file, "x", 3, &dim));
+    SHOW(nc_def_var(file, "good", NC_INT, 1, &dim, &good));
+    SHOW(nc_def_var(file, "bad", NC_INT, 1, &dim, &bad));
+    SHOW(nc_put_att_text(file, bad, "text", sizeof text, text));
+    if (zarr) fill_disk(true);
+    int failed = nc_sync(file), aborted = nc_abort(file);
+    if (zarr) fill_disk(false);
+    puts(!failed == !zarr ? "as it is to be" : "stored");
+    printf("%d\n", aborted);
+    SHOW(nc_open(path, NC_NOWRITE, &file));
+    SHOW(nc_inq_varid(file, "good", &good));
+    SHOW(nc_close(file));
+}
+
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int failed_calls;
 
@@ -2025,7 +2046,7 @@ static const struct {
     {"filled_lists", filled_lists}, {"types_of_groups", types_of_groups}, {"padded_types", padded_types}, {"types_without_members", types_without_members}, {"types_in_circles", types_in_circles}, {"late_fill_values", late_fill_values}, {"late_fill_values_classic", late_fill_values_classic},
     {"renamed_fill_values", renamed_fill_values}, {"rounding_taken_back", rounding_taken_back}, {"long_fill_value", long_fill_value}, {"longer_attributes", longer_attributes},
     {"begun_definitions", begun_definitions}, {"types_of_older_files", types_of_older_files}, {"largest_numbers", largest_numbers},
-    {"fill_values_taken_back", fill_values_taken_back}, {"overlapping_fields", overlapping_fields}, {"unstored_definitions", unstored_definitions}, {"decimal_comma", decimal_comma}};
+    {"fill_values_taken_back", fill_values_taken_back}, {"overlapping_fields", overlapping_fields}, {"unstored_definitions", unstored_definitions}, {"decimal_comma", decimal_comma}, {"aborted_after_failed_sync", aborted_after_failed_sync}};
 
 int main(int argc, char **argv) {
     for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
