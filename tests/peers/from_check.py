@@ -147,6 +147,19 @@ def of_types():
     check("NCZarr opens no group with an object", type(zarr.open_group(BUILD / "types.2.zarr", mode="r").attrs["_nc_model"]), str)
 
 
+def of_unwritten():
+    """Truth values that were never written, or that a variable lacks along a dimension that others have made longer, are false."""
+    with netCDF4.Dataset(BUILD / "unwritten.nc", "w") as d:
+        d.createDimension("t", None)
+        d.createVariable("long", "i1", ("t",))[:] = np.ones(5)
+        truth = d.createEnumType("i1", "truth_t", {"FALSE": 0, "TRUE": 1})
+        d.createVariable("short", truth, ("t",))[:3] = [1, 0, 1]
+        d.createVariable("never", truth, ("t",))
+    run(PROGRAM, "from", "unwritten.nc", "unwritten.zarr")
+    root = zarr.open_group(BUILD / "unwritten.zarr", mode="r")
+    check("truth values", [root[n][:].tolist() for n in ("short", "never")], [[True, False, True, False, False], [False] * 5])
+
+
 def of_odd():
     """What the library stores and nobody can read is told and left out."""
     run("cc", "-o", "netcdf_odd", Path(__file__).parent / "netcdf_odd.c", "-lnetcdf")
@@ -314,6 +327,6 @@ def of_much():
 
 shutil.rmtree(BUILD, ignore_errors=True)
 BUILD.mkdir(parents=True)
-for part in (of_netcdf, of_options, of_hdf5, of_types, of_odd, of_odd_hdf5, of_fills, of_records, of_hidden, of_names, of_short, of_much):
+for part in (of_netcdf, of_options, of_hdf5, of_types, of_unwritten, of_odd, of_odd_hdf5, of_fills, of_records, of_hidden, of_names, of_short, of_much):
     part()
 print(f"{checked} passed, 0 failed")

@@ -341,7 +341,12 @@ impl File {
 
     /// Reads a box of elements of fixed size, which `buffer` has room for.
     pub fn read(&self, variable: &Variable, start: &[u64], count: &[u64], buffer: &mut [u8]) -> Outcome {
-        self.read_into(variable, start, count, buffer)
+        self.read_into(variable, start, count, buffer)?;
+        if variable.stored == Stored::Bool {
+            // What was never written, or is beyond the variable's end, is the fill value of a byte.
+            buffer.iter_mut().for_each(|b| *b = u8::from(*b == 1));
+        }
+        Ok(())
     }
 
     /// Reads a box into memory that has room for its elements and no more.
