@@ -305,11 +305,11 @@ ozarr_status ozarr_mpi_array_append(ozarr_mpi *m, ozarr_array *array, int32_t di
 }
 
 /* Ends the handles of all ranks: the others' first, so that rank 0's stores last what describes the whole. */
-static ozarr_status close_node(ozarr_mpi *m, ozarr_array *array, ozarr_group *group) {
+static ozarr_status close_node(ozarr_mpi *m, const char *what, ozarr_array *array, ozarr_group *group) {
     const void *handle = array != NULL ? (const void *)array : (const void *)group;
     char call[OM_MESSAGE];
-    snprintf(call, sizeof call, "%s of \"%.1000s\"", array != NULL ? "ozarr_mpi_array_close" : "ozarr_mpi_group_close", om_name(m, handle));
-    ozarr_status status = om_enter(m, not_null(handle, "the handle"), NULL, call);
+    snprintf(call, sizeof call, "ozarr_mpi_%s_close of \"%.1000s\"", what, om_name(m, handle));
+    ozarr_status status = om_enter(m, check_known(m, handle, what), NULL, call);
     if (status != OZARR_OK) return status;
     om_drop(m, handle);
     om_failure found = {0};
@@ -327,6 +327,6 @@ static ozarr_status close_node(ozarr_mpi *m, ozarr_array *array, ozarr_group *gr
     return om_leave(m, status == OZARR_OK && found.status != OZARR_OK ? om_failure_set(&found) : status);
 }
 
-ozarr_status ozarr_mpi_array_close(ozarr_mpi *m, ozarr_array *array) { return close_node(m, array, NULL); }
+ozarr_status ozarr_mpi_array_close(ozarr_mpi *m, ozarr_array *array) { return close_node(m, "array", array, NULL); }
 
-ozarr_status ozarr_mpi_group_close(ozarr_mpi *m, ozarr_group *group) { return close_node(m, NULL, group); }
+ozarr_status ozarr_mpi_group_close(ozarr_mpi *m, ozarr_group *group) { return close_node(m, "group", NULL, group); }

@@ -109,6 +109,26 @@ static void other_arrays(void) {
     OK(ozarr_mpi_array_close(m, b));
 }
 
+/* What others opened is none of these ranks' to close: it stays open, for those that can. */
+static void handles_of_others(void) {
+    ozarr_mpi *own = NULL;
+    ozarr_array *a = NULL, *alone = NULL;
+    ozarr_group *g = NULL;
+    OK(ozarr_mpi_new(MPI_COMM_WORLD, &own));
+    OK(ozarr_mpi_array_create(own, "of-others.zarr/a", OZARR_INT32, 2, shape, chunks, OZARR_CREATE_OVERWRITE, &a));
+    OK(ozarr_mpi_group_open(own, "of-others.zarr", "r", &g));
+    OK(ozarr_array_open("of-others.zarr/a", "r", &alone));
+    ERR(OZARR_ERR_ARGUMENT, "was not opened by this ozarr_mpi", ozarr_mpi_array_close(m, a));
+    ERR(OZARR_ERR_ARGUMENT, "was not opened by this ozarr_mpi", ozarr_mpi_group_close(m, g));
+    ERR(OZARR_ERR_ARGUMENT, "was not opened by this ozarr_mpi", ozarr_mpi_array_close(m, alone));
+    ERR(OZARR_ERR_NULL, "array is NULL", ozarr_mpi_array_close(m, NULL));
+    ERR(OZARR_ERR_NULL, "group is NULL", ozarr_mpi_group_close(m, NULL));
+    OK(ozarr_array_close(alone));
+    OK(ozarr_mpi_array_close(own, a));
+    OK(ozarr_mpi_group_close(own, g));
+    OK(ozarr_mpi_close(own));
+}
+
 /* What was put in part is taken back, and put again; the ranks agree on its shape. */
 static void put_again(void) {
     ozarr_group *g = NULL;
@@ -481,6 +501,7 @@ int main(int argc, char **argv) {
     settings();
     differences();
     other_arrays();
+    handles_of_others();
     put_again();
     pending();
     own_errors();
