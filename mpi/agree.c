@@ -125,15 +125,13 @@ static ozarr_status tell_difference(ozarr_mpi *m, ozarr_status status, const cha
     return om_agree(m, status, NULL);
 }
 
-/* Whether the thread may call MPI, and no other thread is in a call with `m`. */
-static ozarr_status check_thread(ozarr_mpi *m) {
+ozarr_status om_check_thread(void) {
     int level = MPI_THREAD_SINGLE, main_thread = 1;
     ozarr_status status = om_check("MPI_Query_thread", MPI_Query_thread(&level));
     if (status == OZARR_OK) status = om_check("MPI_Is_thread_main", MPI_Is_thread_main(&main_thread));
     if (status == OZARR_OK && !main_thread && level < MPI_THREAD_SERIALIZED)
         return om_error(OZARR_ERR_STATE, "a thread other than that of MPI_Init calls, and MPI was begun with MPI_THREAD_%s, expected "
                         "MPI_THREAD_SERIALIZED or more", level == MPI_THREAD_FUNNELED ? "FUNNELED" : "SINGLE");
-    if (status == OZARR_OK && m->busy) return om_error(OZARR_ERR_STATE, "another thread is in a call with this ozarr_mpi");
     return status;
 }
 
@@ -162,7 +160,8 @@ static ozarr_status least(ozarr_mpi *m, ozarr_status status, const int64_t mine[
 
 ozarr_status om_enter(ozarr_mpi *m, ozarr_status status, om_compared compared[2], const char *call) {
     ozarr_status usable = om_valid(m, "ozarr_mpi");
-    if (usable == OZARR_OK) usable = check_thread(m);
+    if (usable == OZARR_OK) usable = om_check_thread();
+    if (usable == OZARR_OK && m->busy) usable = om_error(OZARR_ERR_STATE, "another thread is in a call with this ozarr_mpi");
     if (usable != OZARR_OK) return usable;
     m->busy = true;
     char settings[OM_MESSAGE];

@@ -93,6 +93,9 @@ typedef struct om_compared {
  * have to be the same on all ranks. The status is the same on all ranks. If it is not OZARR_OK the call has ended. */
 ozarr_status om_enter(ozarr_mpi *m, ozarr_status status, om_compared compared[2], const char *call);
 
+/* Whether the thread may call MPI. */
+ozarr_status om_check_thread(void);
+
 /* Ends a collective call on this rank. */
 ozarr_status om_leave(ozarr_mpi *m, ozarr_status status);
 

@@ -62,7 +62,8 @@ typedef struct ozarr_mpi_series ozarr_mpi_series;
  * default context gets as many threads as this rank has processors: those that the ranks of its node may run on, divided among them, but no
  * more than its own affinity mask has.
  *
- * Errors: OZARR_ERR_STATE before `MPI_Init` and after `MPI_Finalize`; OZARR_ERR_ARGUMENT for MPI_COMM_NULL and inter-communicators.
+ * Errors: OZARR_ERR_STATE before `MPI_Init`, after `MPI_Finalize` and for the thread ("Threads", above); OZARR_ERR_ARGUMENT for
+ * MPI_COMM_NULL and inter-communicators.
  */
 OZARR_CHECKED ozarr_status ozarr_mpi_new(MPI_Comm comm, ozarr_mpi **out);
 

@@ -142,6 +142,7 @@ static void destroy(ozarr_mpi *m) {
 
 static ozarr_status check_communicator(MPI_Comm comm) {
     ozarr_status status = running();
+    if (status == OZARR_OK) status = om_check_thread();
     if (status != OZARR_OK) return status;
     if (comm == MPI_COMM_NULL) return om_error(OZARR_ERR_ARGUMENT, "comm is MPI_COMM_NULL, expected a communicator");
     int inter = 0;

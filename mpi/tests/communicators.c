@@ -4,6 +4,8 @@
  *   communicators FOLDER */
 #include "check.h"
 
+#include <pthread.h>
+
 /* --- how a communicator is made; each rank gets its own, or MPI_COMM_NULL --- */
 
 static MPI_Comm world(void) { return MPI_COMM_WORLD; }
@@ -178,12 +180,29 @@ static void one_rank_differs(void) {
     CHECK((before != NULL ? setenv("OZARR_NUM_THREADS", kept, 1) : unsetenv("OZARR_NUM_THREADS")) == 0);
 }
 
+/* Makes ranks in a thread which may not call MPI. */
+static void *new_in_thread(void *unused) {
+    ozarr_mpi *m = NULL;
+    CHECK(ozarr_mpi_new(MPI_COMM_SELF, &m) == OZARR_ERR_STATE && strstr(ozarr_last_error(), "a thread other than that of MPI_Init") != NULL);
+    CHECK(m == NULL);
+    return unused;
+}
+
+static void other_thread(void) {
+    pthread_t thread;
+    int level = MPI_THREAD_MULTIPLE;
+    MPI_Query_thread(&level);
+    if (level >= MPI_THREAD_SERIALIZED) return;
+    CHECK(pthread_create(&thread, NULL, new_in_thread, NULL) == 0 && pthread_join(thread, NULL) == 0);
+}
+
 int main(int argc, char **argv) {
     CHECK(late_new() == OZARR_ERR_STATE && strstr(ozarr_last_error(), "MPI_Init") != NULL);
     begin_ranks(&argc, &argv);
     ozarr_mpi *m = NULL;
     CHECK(ozarr_mpi_new(MPI_COMM_WORLD, NULL) == OZARR_ERR_NULL);
     one_rank_differs();
+    other_thread();
     CHECK(ozarr_mpi_close(NULL) == OZARR_ERR_NULL);
     CHECK(ozarr_mpi_close((ozarr_mpi *)(void *)&m) == OZARR_ERR_INVALID_HANDLE);
     for (int i = 0; i < (int)(sizeof rows / sizeof *rows); i++) {
