@@ -10,6 +10,7 @@ mod resolve;
 use super::codec_edit;
 use super::compression::{Compression, Compressor};
 use super::conventions::missing::missing_to_type;
+use crate::codec::registry;
 use crate::counting;
 use crate::dtype::fill::Fill;
 use crate::dtype::resolve::default_scalar;
@@ -197,9 +198,13 @@ impl Spec {
             missing_to_type(&mut self.attributes, (old, new), self.format.unwrap_or(Format::V3));
         }
         self.data_type = fresh.data_type;
-        if old.is_variable() != new.is_variable() && self.filters.as_ref().is_some_and(|filters| filters.len() == 1) {
-            // The codec of objects, or none.
-            self.filters = Some(self.variable_codec()?.into_iter().collect());
+        let objects = self.variable_codec()?;
+        if let Some(filters) = &mut self.filters
+            && old.is_variable() != new.is_variable()
+        {
+            // Those of bytes go on behind the codec of objects, or without one.
+            filters.retain(|filter| registry::takes_bytes(&format!("numcodecs.{}", filter.name)));
+            filters.splice(0..0, objects);
         }
         if self.loose
             && let (Some(filters), compressor) = (&mut self.filters, &mut self.compression.compressor)
@@ -979,6 +984,31 @@ mod tests {
         assert!(scalar.resolve(None).unwrap().1.is_empty());
         scalar.set_dimension_names(vec![]).unwrap();
         assert_eq!(scalar.resolve(None).unwrap().1[v2::DIMENSIONS].to_string(), "[]");
+    }
+
+    #[test]
+    fn a_copy_in_version_2_of_texts_of_one_length_as_strings_and_back_has_a_codec_of_objects_where_it_needs_one() {
+        let (fixed, bytes) = (DataType::Text(5), DataType::Bytes(5));
+        let cases: [(DataType, &str, DataType, &[&str]); 8] = [
+            (fixed, "[]", DataType::VarText, &["vlen-utf8"]),
+            (bytes, "[]", DataType::VarText, &["vlen-utf8"]),
+            (bytes, "[]", DataType::VarBytes, &["vlen-bytes"]),
+            (fixed, r#"[{"id":"crc32"}]"#, DataType::VarText, &["vlen-utf8", "crc32"]),
+            (fixed, r#"[{"id":"vlen-utf8"}]"#, DataType::VarText, &["vlen-utf8"]),
+            (DataType::VarText, r#"[{"id":"vlen-utf8"}]"#, fixed, &[]),
+            (DataType::VarText, r#"[{"id":"vlen-utf8"},{"id":"crc32"}]"#, fixed, &["crc32"]),
+            (DataType::VarText, r#"[{"id":"categorize","labels":["a"],"dtype":"|O","astype":"|u1"}]"#, fixed, &[]),
+        ];
+        for (from, filters, to, wanted) in cases {
+            let mut source = Spec::new(from, &[4]).unwrap();
+            source.set_format(Format::V2).unwrap();
+            source.set_filters_json(filters).unwrap();
+            let mut copy = like(&source, Format::V2);
+            copy.set_data_type(to).unwrap();
+            let mut named = codec_names(&copy);
+            assert_eq!(named.pop().as_deref(), Some("zstd"));
+            assert_eq!(named, wanted, "{from:?} {filters} {to:?}");
+        }
     }
 
     #[test]
