@@ -148,6 +148,18 @@ pub(super) fn is_wanted(store: &Store, node: &str, d0: bool) -> Result<bool> {
     Ok(found.kind == NodeKind::Group && (kept || (d0 && node.is_empty() && draft::is_consolidated(store)?)))
 }
 
+/// Whether there is a group at `path` that has no consolidated metadata.
+pub(in crate::node) fn is_without(store: &Store, path: &str) -> Result<bool> {
+    let Some(found) = lookup::find_bare(store, path)?.filter(|found| found.kind == NodeKind::Group) else { return Ok(false) };
+    Ok(Listed::find(&consolidated_text(store, path, found.format)?, found.format).is_none())
+}
+
+/// The document that has the consolidated metadata of a group, if it has any.
+fn consolidated_text(store: &Store, path: &str, format: Format) -> Result<Vec<u8>> {
+    let key = path::join(path, if format == Format::V3 { v3::DOCUMENT } else { v2::CONSOLIDATED });
+    Ok(get(&**store.shared(), &key, MAX_CONSOLIDATED)?.unwrap_or_default())
+}
+
 /// Consolidates a group, whose document was just found; with the lengths that groups below have told of a run that goes on. A group that is
 /// consolidated already is changed with each change of its nodes; only those of `nodes`, which this process made, are added that another process
 /// left out because it consolidated at the same time.
@@ -155,8 +167,7 @@ pub(super) fn consolidate_unless(store: &Store, path: &str, found: StoredDocumen
     if found.dialect != Dialect::Final || found.clone().parse(store).is_err() {
         return Ok(());
     }
-    let key = path::join(path, if found.format == Format::V3 { v3::DOCUMENT } else { v2::CONSOLIDATED });
-    let bytes = get(&**store.shared(), &key, MAX_CONSOLIDATED)?.unwrap_or_default();
+    let bytes = consolidated_text(store, path, found.format)?;
     let Some(listed) = Listed::find(&bytes, found.format) else {
         let group = Group::quietly(store, path.to_string(), found)?;
         return group.consolidate_cut(&mut |below| growing::cuts_below(&group, below));

@@ -657,6 +657,33 @@ fn a_dataset_of_a_killed_run_opens_and_is_mended() {
     }
 }
 
+/// The group's consolidated metadata are there from the first call on, those of the root from the first close.
+#[test]
+fn a_dataset_below_the_root_of_a_run_that_was_killed_before_its_first_close_is_consolidated_in_the_root() {
+    for format in [Format::V2, Format::V3] {
+        for (path, again) in [("run", true), ("run", false), ("runs/a", true), ("runs/a", false)] {
+            let first = Store::memory(&Context::with_threads(1));
+            let variable = VariableSpec::new(crate::dtype::DataType::Int32, &["time"]);
+            let define = |store: &Store| {
+                let ds = Dataset::create(store, path, Some(format), Create::OpenIfSame).unwrap();
+                ds.define_time("time", 0, None, "days since 2026-01-01", "standard", Create::OpenIfSame).unwrap();
+                ds.define_variable("t", &variable, Create::OpenIfSame).unwrap();
+                ds
+            };
+            let killed = define(&first);
+            Series::open(&killed, "time", None, 1, 0).unwrap().step(1.0).unwrap();
+            let second = anew(&first);
+            let root = || Group::open(&anew(&first), "").unwrap().consolidated_differences().unwrap();
+            assert_eq!(root(), None);
+            // The same calls, or those of a program that only goes on.
+            let ds = if again { define(&second) } else { Dataset::open(Group::open(&second, path).unwrap()).unwrap() };
+            Series::open(&ds, "time", None, 1, 0).unwrap().step(2.0).unwrap();
+            ds.close().unwrap();
+            assert_eq!(root(), Some(vec![]), "{format:?} {path} {again}");
+        }
+    }
+}
+
 /// As xarray leaves it that appends to a group of a store: what is consolidated above the group is out of date.
 #[test]
 fn a_dataset_that_is_opened_from_its_parent_has_the_lengths_of_the_documents() {

@@ -8,7 +8,7 @@ use crate::node::dimensions::Dimension;
 use crate::node::listed_lengths::{Lengths, published};
 use crate::node::store_options::Consolidate;
 use crate::node::stored::StoredDocument;
-use crate::node::{path, upkeep};
+use crate::node::{consolidate, path, upkeep};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::atomic::Ordering;
 
@@ -35,9 +35,20 @@ impl Dataset {
     pub(super) fn settle(&self) -> Result<()> {
         if self.0.unsettled.load(Ordering::Acquire) {
             self.mend()?;
+            self.note_root();
             self.0.unsettled.store(false, Ordering::Release);
         }
         Ok(())
+    }
+
+    /// Lets closing make the consolidated metadata of the store's root where there are none: those of the group may be there before a kill, those of
+    /// the root are made by the first close. What cannot be read now is left as it is.
+    fn note_root(&self) {
+        let store = self.group().store();
+        let of_root = self.group().path().is_empty();
+        if let Some(own) = self.own_paths().first().filter(|_| !of_root && consolidate::is_without(store, "").unwrap_or(false)) {
+            store.note_named(own, true);
+        }
     }
 
     /// Brings consolidated metadata in step with the documents where a kill came between the two; but lengths in which the documents themselves
@@ -130,7 +141,9 @@ impl Dataset {
             None if !store.capabilities().listable || store.options().consolidate == Consolidate::Never => {}
             None => self.consolidate()?,
         }
-        self.0.unsettled.store(false, Ordering::Release);
+        if self.0.unsettled.swap(false, Ordering::AcqRel) {
+            self.note_root();
+        }
         Ok(())
     }
 
