@@ -346,6 +346,16 @@ fn checkpoints_in_an_archive_are_sound() {
     };
     store.verify("", VerifyOptions::default(), &mut each, &mut |_, _| Ok(())).unwrap();
     assert_eq!(faults, [""; 0]);
+    // Nothing erases what a killed one left there.
+    fill(&all.begin("killed").unwrap(), 3).unwrap();
+    let mut left = Vec::new();
+    let mut each = |fault: &Fault| {
+        left.push((fault.kind, fault.message.contains("it stays in this store")));
+        Ok(())
+    };
+    store.verify("", VerifyOptions::default(), &mut each, &mut |_, _| Ok(())).unwrap();
+    assert!(!left.is_empty() && left.iter().all(|found| *found == (FaultKind::Temporary, true)), "{left:?}");
+    assert_eq!(all.prune(1).unwrap_err().kind(), ErrorKind::Unsupported);
     std::fs::remove_file(&file).unwrap();
 }
 

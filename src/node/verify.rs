@@ -257,7 +257,7 @@ impl Verification<'_> {
                     if let Some((place, _)) = key.rsplit_once('/').filter(|(_, name)| is_begun(name)) {
                         begun.insert(place.to_string());
                     }
-                    faults.push(of_no_node(key));
+                    faults.push(of_no_node(self.store, key));
                 }
             }
             Ok(())
@@ -265,7 +265,7 @@ impl Verification<'_> {
         listed.or_else(|e| self.tell_unlisted(e, top))?;
         for fault in faults.iter_mut().filter(|fault| fault.kind == FaultKind::Foreign) {
             if fault.key.match_indices('/').any(|(end, _)| begun.contains(&fault.key[..end])) {
-                *fault = Fault::new(FaultKind::Temporary, &fault.key, BEGUN);
+                *fault = Fault::new(FaultKind::Temporary, &fault.key, begun_in(self.store));
             }
         }
         faults.into_iter().try_for_each(|fault| self.tell(fault))
@@ -424,8 +424,13 @@ impl Verification<'_> {
     }
 }
 
-/// What is said of each key of a checkpoint that was not committed.
-const BEGUN: &str = "of a checkpoint that was begun and is not committed; pruning removes it";
+/// What is said of each key of a checkpoint that was not committed, in a store that can erase it or not.
+fn begun_in(store: &Store) -> &'static str {
+    match store.capabilities().erasable {
+        true => "of a checkpoint that was begun and is not committed; pruning removes it",
+        false => "of a checkpoint that was begun and is not committed; it stays in this store, which erases nothing",
+    }
+}
 
 /// Whether it is the name of a document of a checkpoint that was begun.
 fn is_begun(name: &str) -> bool {
@@ -433,13 +438,13 @@ fn is_begun(name: &str) -> bool {
 }
 
 /// The fault of a key that belongs to no node.
-fn of_no_node(key: &str) -> Fault {
+fn of_no_node(store: &Store, key: &str) -> Fault {
     let name = key.rsplit_once('/').map_or(key, |(_, name)| name);
     if marker::ALL.contains(&name) {
         return Fault::new(FaultKind::Temporary, key, "left by a call that was interrupted; done again, it goes on");
     }
     if is_begun(name) {
-        return Fault::new(FaultKind::Temporary, key, BEGUN);
+        return Fault::new(FaultKind::Temporary, key, begun_in(store));
     }
     Fault::new(FaultKind::Foreign, key, "neither a document nor a chunk of a node")
 }
