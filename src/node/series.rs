@@ -3,6 +3,8 @@
 //! What is published has an order that a kill may cut anywhere: first the chunks of all variables, made durable; then their documents, that
 //! of the coordinate last; then the consolidated metadata, in which the lengths of all change at once.
 
+mod values;
+
 use super::appender::Appender;
 use super::claim::Claim;
 use super::conventions::Dataset;
@@ -12,7 +14,7 @@ use super::steps::{cut, steps_kept};
 use super::told_length::ToldLength;
 use super::{Array, document, path, upkeep};
 use crate::counting;
-use crate::dtype::{DataType, Kind, Real};
+use crate::dtype::DataType;
 use crate::engine::{Memory, Overflow};
 use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::limits::c_strides;
@@ -50,13 +52,15 @@ struct SeriesArray {
     appender: Appender,
     /// Its values of the next step were given to [`Series::step_with`], which failed after that: they are not taken again.
     kept: bool,
+    /// Of the coordinate: its value of the next step, where it was put and is a number.
+    value: Option<f64>,
 }
 
 impl SeriesArray {
     /// `memory` is that of the series, of which each variable has what it needs.
     fn new(name: String, array: &Array, d: usize, (claim, memory): (Claim, usize)) -> Result<SeriesArray> {
         let appender = Appender::silent(array, d, claim, memory > 0).map_err(|e| e.with_note(&format!(" (the variable {name:?})")))?;
-        Ok(SeriesArray { name, dim: d, appender, kept: false })
+        Ok(SeriesArray { name, dim: d, appender, kept: false, value: None })
     }
 
     fn is_coordinate(&self, dimension: &str) -> bool {
@@ -158,7 +162,12 @@ impl Series {
         }
         let memory = memory(self.parts[index].appender.array(), &self.parts[index].appender.shape_of(1))?;
         // SAFETY: forwarded from the caller.
-        unsafe { self.take(index, &memory) }
+        unsafe {
+            let value = self.value_in(index, &memory)?;
+            self.take(index, &memory)?;
+            self.parts[index].value = value;
+        }
+        Ok(())
     }
 
     /// Ends a step: gives the coordinate its value, unless that was put, and publishes if it is time. After an error the position says
@@ -168,12 +177,17 @@ impl Series {
     pub fn step(&mut self, value: f64) -> Result<()> {
         let Some(next) = self.position.checked_add(1) else { bail!(Limit, "2^64 steps") };
         self.take_late()?;
-        if let Some(index) = self.coordinate().filter(|index| !self.is_given(*index)) {
-            self.check_value(value)?;
-            let mut number = value;
-            // SAFETY: the number lives as long as the call.
-            unsafe { self.take(index, &numbers(std::slice::from_mut(&mut number))) }?;
-            self.values = [self.values[1], Some(self.as_stored(value))];
+        if let Some(index) = self.coordinate() {
+            if !self.is_given(index) {
+                self.check_value(value)?;
+                let mut number = value;
+                // SAFETY: the number lives as long as the call.
+                unsafe { self.take(index, &numbers(std::slice::from_mut(&mut number))) }?;
+                self.parts[index].value = Some(value);
+            }
+            if let Some(value) = self.parts[index].value.take() {
+                self.values = [self.values[1], Some(self.as_stored(value))];
+            }
         }
         self.parts.iter_mut().for_each(|part| part.kept = false);
         self.position = next;
@@ -192,25 +206,28 @@ impl Series {
         names: &[&str],
         mut memory: impl FnMut(usize, &Array, &[u64]) -> Result<Memory>,
     ) -> Result<()> {
-        let mut given: Vec<(usize, Memory)> = Vec::with_capacity(names.len());
+        let mut given: Vec<(usize, Memory, Option<f64>)> = Vec::with_capacity(names.len());
         for (i, name) in names.iter().enumerate() {
             let index = self.part(name)?;
             let part = &self.parts[index];
-            if given.iter().any(|(other, _)| *other == index) || (self.is_given(index) && !part.kept) {
+            if given.iter().any(|(other, ..)| *other == index) || (self.is_given(index) && !part.kept) {
                 return Err(self.given_twice(index));
             }
             let found = memory(i, part.appender.array(), &part.appender.shape_of(1));
             let checked = found.and_then(|memory| part.appender.check(&memory).map(|()| memory));
-            given.push((index, checked.map_err(|e| e.with_note(&format!(" (the variable {name:?})")))?));
+            let memory = checked.map_err(|e| e.with_note(&format!(" (the variable {name:?})")))?;
+            // SAFETY: forwarded from the caller.
+            let value = unsafe { self.value_in(index, &memory) }?;
+            given.push((index, memory, value));
         }
-        if self.coordinate().is_some_and(|index| !self.is_given(index) && given.iter().all(|(other, _)| *other != index)) {
+        if self.coordinate().is_some_and(|index| !self.is_given(index) && given.iter().all(|(other, ..)| *other != index)) {
             self.check_value(value)?;
         }
-        for (index, memory) in given {
+        for (index, memory, value) in given {
             if !self.is_given(index) {
                 // SAFETY: forwarded from the caller.
                 unsafe { self.take(index, &memory) }?;
-                self.parts[index].kept = true;
+                (self.parts[index].kept, self.parts[index].value) = (true, value);
             }
         }
         self.step(value)
@@ -304,55 +321,6 @@ impl Series {
     fn given_twice(&self, index: usize) -> Error {
         let step = counted(self.position);
         err!(State, "the variable {:?} has its values of step {step} already; end the step first", self.parts[index].name)
-    }
-
-    /// The number that the coordinate has for a value; the value itself where it has no numbers, or none for this one.
-    fn as_stored(&self, value: f64) -> f64 {
-        let mut element = [0; 8];
-        let stored = self.coordinate().and_then(|index| {
-            let data_type = self.parts[index].appender.array().data_type();
-            Real::Float(value).store(data_type, Overflow::Error, &mut element).then(|| Real::load(data_type, &element))?
-        });
-        stored.map_or(value, Real::double)
-    }
-
-    /// Checks that the coordinate goes on in the direction that it has.
-    fn check_value(&self, value: f64) -> Result<()> {
-        let (dimension, step, before) = (&self.dimension, counted(self.position), self.values);
-        if value.is_nan() {
-            bail!(Argument, "the value of {dimension:?} for step {step} is NaN");
-        }
-        if let Some(index) = self.coordinate() {
-            let checked = self.parts[index].appender.check(&numbers(&mut [value]));
-            checked.map_err(|e| e.with_note(&format!(" (the variable {dimension:?})")))?;
-        }
-        let data_type = self.coordinate().map(|index| self.parts[index].appender.array().data_type());
-        if let Some(data_type) = data_type
-            && matches!(data_type.kind(), Kind::Int | Kind::UInt)
-            && value.fract() != 0.0
-        {
-            bail!(Range, "the value {value} of {dimension:?} has a fraction, which {} has no place for", data_type.name());
-        }
-        let stored = self.as_stored(value);
-        let falls = matches!(before, [Some(first), Some(second)] if second < first);
-        match before[1] {
-            Some(last) if stored == last && value != last => {
-                let name = data_type.map(|data_type| data_type.name()).unwrap_or_default();
-                bail!(
-                    Range,
-                    "the value {value} of {dimension:?} for step {step} is {last} in {name}, as that of the step before is; expected a coordinate \
-                     that tells them apart, such as one of float64"
-                )
-            }
-            Some(last) if stored == last || (before[0].is_some() && (stored < last) != falls) => {
-                let expected = if falls { "less" } else { "more" };
-                bail!(
-                    Argument,
-                    "found {value} as the value of {dimension:?} for step {step}, expected {expected} than {last}, that of the step before"
-                )
-            }
-            _ => Ok(()),
-        }
     }
 
     /// Takes a variable's values of the next step; steps before it that the variable lacks get the fill value.

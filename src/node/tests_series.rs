@@ -1646,6 +1646,45 @@ fn a_coordinate_may_be_given_as_integers_and_may_fall() {
 }
 
 #[test]
+fn values_that_are_put_into_the_coordinate_go_on_as_those_of_steps_do() {
+    let put_time = |series: &mut Series, mut value: f64, with_step: bool| {
+        let memory = Memory {
+            data: (&raw mut value).cast(),
+            size: 8,
+            strides: c_strides(&[1], 8),
+            data_type: DataType::Float64,
+            ..view(&mut [0], &[1])
+        };
+        // SAFETY: the number lives as long as the call.
+        unsafe {
+            match with_step {
+                true => series.step_with(0.0, &["time"], |_, _, _| Ok(memory.clone())),
+                false => series.put("time", |_, _| Ok(memory)).and_then(|()| series.step(0.0)),
+            }
+        }
+    };
+    for with_step in [false, true] {
+        for (direction, restart) in [(1.0, false), (-1.0, false), (1.0, true)] {
+            let store = Store::memory(&Context::with_threads(1));
+            define(&store, Format::V3);
+            let mut series = Series::open(&dataset(&store), "time", None, 1, 0).unwrap();
+            [10.0, 20.0].into_iter().for_each(|value| series.step(direction * value).unwrap());
+            let back = |done: Result<()>| assert_eq!(done.map_err(|e| e.kind()), Err(ErrorKind::Argument), "{direction} {with_step}");
+            [15.0, 20.0].into_iter().for_each(|value| back(put_time(&mut series, direction * value, with_step)));
+            put_time(&mut series, direction * 30.0, with_step).unwrap();
+            if restart {
+                drop(series);
+                series = Series::open(&dataset(&anew(&store)), "time", None, 1, 0).unwrap();
+            }
+            back(series.step(direction * 25.0));
+            back(put_time(&mut series, f64::NAN, with_step));
+            series.step(direction * 40.0).unwrap();
+            assert_eq!(series.position(), (4, 4));
+        }
+    }
+}
+
+#[test]
 fn a_step_that_is_given_again_after_a_number_that_does_not_fit_has_the_values_that_were_taken() {
     let store = Store::memory(&Context::with_threads(1));
     define(&store, Format::V3);
