@@ -72,18 +72,21 @@ def answers(page, air, store):
     assert {c["name"]: c["kind"] for c in tree["children"]} | {"temperature": "array", "below": "group"} == {c["name"]: c["kind"] for c in tree["children"]}, tree
     plane = "api/plane?path=temperature&y=1&x=2&at=3,0,0"
     status, body, headers = get(page + plane + "&y0=10&y1=50&x0=5&x1=85&h=100&w=100")
-    assert status == 200 and headers["X-Shape"] == "40,80,1,1,0", headers
+    assert status == 200 and headers["X-Shape"] == "40,80,1,1,0,10,5", headers
     assert np.array_equal(np.frombuffer(body, "<f4").reshape(40, 80), air[3, 10:50, 5:85], equal_nan=True)
     body = get(page + plane + "&y0=0&y1=60&x0=0&x1=90&h=30&w=30")[1]
     assert np.allclose(np.frombuffer(body, "<f4").reshape(30, 30), np.nanmean(air[3].astype("f8").reshape(30, 2, 30, 3), axis=(1, 3)), equal_nan=True, rtol=1e-6)
-    for pixels, level, shape in [(600, 0, "400,600,1,1,0"), (300, 1, "200,300,2,2,2"), (150, 2, "100,150,4,4,2"), (75, 2, "50,75,8,8,2")]:
+    for pixels, level, shape in [(600, 0, "400,600,1,1,0,0,0"), (300, 1, "200,300,2,2,2,0,0"), (150, 2, "100,150,4,4,2,0,0"), (75, 2, "50,75,8,8,2,0,0")]:
         _, body, headers = get(page + f"api/plane?path=image/0&y=0&x=1&at=0,0&y0=0&y1=400&x0=0&x1=600&h={pixels * 2 // 3}&w={pixels}")
         assert set(np.frombuffer(body, "<f4")) == {level} and headers["X-Shape"] == shape, (pixels, headers["X-Shape"], body[:8])
     # Written anew, with a level of another size, it is another one as soon as it is chosen.
     image(zarr.open_group(store, mode="r+"), (200, 300), 4, 2)
     get(page + "api/node?path=image/0")
     _, body, headers = get(page + "api/plane?path=image/0&y=0&x=1&at=0,0&y0=0&y1=200&x0=0&x1=300&h=50&w=75")
-    assert set(np.frombuffer(body, "<f4")) == {1} and headers["X-Shape"] == "50,75,4,4,2", (headers["X-Shape"], body[:8])
+    assert set(np.frombuffer(body, "<f4")) == {1} and headers["X-Shape"] == "50,75,4,4,2,0,0", (headers["X-Shape"], body[:8])
+    # Where a number of a coarser level begins before the first element, that is said.
+    headers = get(page + "api/plane?path=image/0&y=0&x=1&at=0,0&y0=3&y1=199&x0=5&x1=300&h=49&w=74")[2]
+    assert headers["X-Shape"] == "50,74,4,4,2,0,4", headers["X-Shape"]
     turned = get(page + "api/plane?path=temperature&y=2&x=0&at=0,7,0&y0=0&y1=90&x0=0&x1=30&h=90&w=30")[1]
     assert np.array_equal(np.frombuffer(turned, "<f4").reshape(90, 30), air[:, 7, :].T, equal_nan=True)
     assert np.array_equal(np.frombuffer(get(page + "api/line?path=temperature&dim=0&at=0,20,30&w=500")[1], "<f4"), air[:, 20, 30])

@@ -252,7 +252,7 @@ async function show() {
     // Only the newest answer counts.
     if (turn !== state.turns.plane) return;
     const { dims } = state.node;
-    state.plane = { rows: shape[0], columns: shape[1], by: shape[2], bx: shape[3], of: shape[4], values, exact, part: state.part, falls: dims[state.y].falls, mirrored: dims[state.x].falls };
+    state.plane = { rows: shape[0], columns: shape[1], by: shape[2], bx: shape[3], of: shape[4], y0: shape[5], x0: shape[6], values, exact, part: state.part, falls: dims[state.y].falls, mirrored: dims[state.x].falls };
     fail();
     paint();
     $("status").textContent = `${Math.round(performance.now() - began)} ms`;
@@ -285,7 +285,7 @@ function under(event) {
   const across = (event.clientX - box.left) / box.width, down = (event.clientY - box.top) / box.height;
   const part = (share, n) => Math.max(0, Math.min(n - 1, Math.floor(share * n)));
   const column = part(plane.mirrored ? 1 - across : across, plane.columns), row = part(plane.falls ? down : 1 - down, plane.rows);
-  return { row, column, y: Math.min(plane.part[1] - 1, plane.part[0] + row * plane.by), x: Math.min(plane.part[3] - 1, plane.part[2] + column * plane.bx) };
+  return { row, column, y: Math.min(plane.part[1] - 1, plane.y0 + row * plane.by), x: Math.min(plane.part[3] - 1, plane.x0 + column * plane.bx) };
 }
 
 function tell(event) {

@@ -120,7 +120,7 @@ impl Numbers {
     }
 }
 
-/// `y`, `x`: dimensions; `y0` to `y1`, `x0` to `x1`: elements, without an end up to the last one; `h`, `w`: pixels. Rows along `y`; the shape has the elements of a number, too.
+/// `y`, `x`: dimensions; `y0` to `y1`, `x0` to `x1`: elements, without an end up to the last one; `h`, `w`: pixels. Rows along `y`; the shape has the elements of a number and where the first one begins, too.
 /// Where there are coarser levels the coarsest is read that is fine enough.
 pub fn plane(variable: &Variable, levels: &[Level], query: &Query) -> Outcome<Numbers> {
     let (y, x) = (query.number("y")? as usize, query.number("x")? as usize);
@@ -142,6 +142,8 @@ pub fn plane(variable: &Variable, levels: &[Level], query: &Query) -> Outcome<Nu
         count[d] = (end.div_ceil(ratio(d)) as i64).saturating_sub(start[d]);
     }
     let (by, bx) = (by / ratio(y), bx / ratio(x));
+    // An element of a coarser level may begin before the first one that was asked for.
+    let (y0, x0) = (start[y] as u64 * ratio(y), start[x] as u64 * ratio(x));
     let (rows, columns) = ((count[y] as u64).div_ceil(by), (count[x] as u64).div_ceil(bx));
     let (mut values, mut exact, of) = reduced(array, (start, count), &[(y, by), (x, bx)])?;
     let (by, bx) = (by * ratio(y), bx * ratio(x));
@@ -150,7 +152,7 @@ pub fn plane(variable: &Variable, levels: &[Level], query: &Query) -> Outcome<Nu
         exact = exact.map(|exact| transposed(&exact, columns as usize, rows as usize));
     }
     let of = if level.is_some() { Of::Level } else { of };
-    Ok(Numbers { values, exact, shape: format!("{rows},{columns},{by},{bx},{}", of as u8) })
+    Ok(Numbers { values, exact, shape: format!("{rows},{columns},{by},{bx},{},{y0},{x0}", of as u8) })
 }
 
 /// `dim`: the dimension; `at`: the point that the line goes through; `w`: pixels.
