@@ -301,6 +301,14 @@ static bool in_record(const oz_att *att, const oz_var *var, int format) {
     return (format == 2 && var->info->kind) || var->form == OZ_CHARS || var->form == OZ_STRINGS;
 }
 
+/* Whether the attribute is a fill value of format 2 that JSON has no number for: readers that are strict would refuse all attributes for it. */
+static bool is_no_json(const oz_att *att, const oz_var *var, int format) {
+    if (format != 2 || !is_fill(att, var) || !att->len || (att->type != NC_FLOAT && att->type != NC_DOUBLE)) return false;
+    double number;
+    oz_convert(att->values, att->type, &number, NC_DOUBLE, 1);
+    return !isfinite(number);
+}
+
 void oz_stored_copy(text *t, const oz_stored *stored, const json *member) {
     text_member(t, member->name);
     text_add(t, stored->source + member->from, member->to - member->from);
@@ -324,7 +332,7 @@ void oz_atts_write(text *t, const oz_file *file, const oz_list *atts, const oz_v
         const json *kept = ours ? NULL : json_member(stored->object, att->name);
         if (in_record(att, var, format)) continue;
         if (kept) oz_stored_copy(t, stored, kept);
-        if (ours) text_member(t, att->name), write_att(t, file, att, var, format);
+        if (ours && !is_no_json(att, var, format)) text_member(t, att->name), write_att(t, file, att, var, format);
     }
     /* Those of an enumeration are ours, too, where the program has set one of them since. */
     if (known) write_others(t, stored, atts, var && var->info->kind == NC_ENUM);
