@@ -2,11 +2,12 @@
 # Where rustup puts cargo, in case it is not in the PATH yet.
 export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 
-.PHONY: help demo test check-deep bench dist wheel docs header clean
+.PHONY: help demo test check-code check-deep bench dist wheel docs header clean
 
 help:
 	@echo "make demo     build the library, run a simulation that writes Zarr, kill it, restart it, read it back, make a picture"
-	@echo "make test     every test, on a fresh machine too (installs what is missing; OZARR_SKIP=kill,asan leaves steps out)"
+	@echo "make test     every test, on a fresh machine too (installs what is missing; OZARR_SKIP=kill,mpi leaves steps out)"
+	@echo "make check-code  what a change to the sources must pass besides: format, clippy, the documentation of the Rust code, the C tests under AddressSanitizer"
 	@echo "make check-deep  the long checks: valgrind, races, fuzzing, thousands of random programs, a second S3 server, other processors, a build from vendored sources (hours)"
 	@echo "make dist     pack the installed library for machines without Rust and without a network"
 	@echo "make wheel    pack the Python package with the shared library inside, into build/wheel"
@@ -22,6 +23,10 @@ demo:
 test:
 	@tools/deps test
 	@tools/test
+
+check-code:
+	@tools/deps test
+	@tools/test --code
 
 check-deep:
 	@tools/deps deep
