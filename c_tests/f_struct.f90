@@ -41,6 +41,7 @@ contains
     type(ozarr_array) :: a
     character(8) :: names(2, 3), back(3, 2), one
     character(3) :: short(2)
+    character(20) :: line
     integer :: stat, i
     character(300) :: message
     character(4), parameter :: fills(3) = ["none", "    ", "none"]
@@ -54,6 +55,15 @@ contains
     back = "?"
     call a%read_text(back(1, :), start=[1, 2])
     call check(back(1, 1) == "ccc" .and. back(1, 2) == "dddd" .and. back(2, 1) == "?", "to a section")
+    line = repeat(".", len(line))
+    call a%read_text(line(3:10), start=[1, 2])
+    call check(line == "..ccc     " // repeat(".", 10), "to a part of a text")
+    back = repeat(".", 8)
+    call a%read_text(back(2, 2)(:2), start=[1, 2], stat=stat, errmsg=message)
+    call check(stat == OZARR_ERR_RANGE .and. all(back == repeat(".", 8)), "a text that is too long for a part")
+    call a%read_text(back(:2, 2)(2:7), start=[1, 1], stat=stat, errmsg=message)
+    call check(stat == OZARR_OK, message)
+    call check(all(back(:, 2) == [character(8) :: ".a     .", ".bb    .", "........"]), "to parts of elements")
     message = ""
     call a%read_text(short, start=[1, 3], stat=stat, errmsg=message)
     call check(stat /= OZARR_OK, "a text that is too long for the variable")
