@@ -331,7 +331,7 @@ pub(super) fn erase_outside(array: &BoundArray, old: &[u64], progress: &mut OnPr
     if candidates > ONE_BY_ONE && array.store.capabilities().listable {
         let mut gone = Vec::new();
         // Writes that began before the cut may be storing chunks that no list has yet.
-        array.locks.wait_for_taken();
+        array.locks.wait_for_taken(array.lock_name("").0)?;
         array.store.list(&array.prefix, &mut |key| {
             let tail = key.strip_prefix(&array.prefix).unwrap_or_default();
             if let Some(index) = array.keys.parse(tail, old.len()).map_err(|e| e.at_key(key))? {

@@ -206,3 +206,24 @@ fn what_waits_is_kept_outside_where_a_cut_keeps_what_is_outside() {
         }
     }
 }
+
+/// A function of the program that runs meanwhile may change the array that is cut.
+#[test]
+fn a_cut_waits_for_no_chunk_of_another_array() {
+    // More chunks are listed.
+    for length in [20, 20_000] {
+        let due = Due::default();
+        let store = due.in_memory();
+        let [array, other] = ["a", "b"].map(|path| Array::create(&store, path, &spec(&[length], &[10]), Create::New).unwrap());
+        due.set("b/c/0", move || {
+            let (cut, end) = (spawn(move || array.resize(&[7], false)), Instant::now() + Duration::from_secs(10));
+            while !cut.is_finished() {
+                assert!(Instant::now() < end, "{length}");
+                sleep(Duration::from_millis(1));
+            }
+            cut.join().unwrap().unwrap();
+        });
+        write_box(&other, &[0], &[10], 5).unwrap();
+        assert!(due.is_over());
+    }
+}

@@ -4,6 +4,7 @@
 //! it is handed over. A document's lock blocks, because its holder does little and waits for no other lock.
 
 use super::inside_request::is_inside;
+use crate::error::{Result, err};
 use crate::fork::{ForkReset, Lazy};
 use crate::sync::atomic::AtomicUsize;
 use crate::sync::{Condvar, Mutex, MutexGuard};
@@ -65,9 +66,16 @@ pub struct ChunkLocks {
 
 #[derive(Default)]
 struct LockSlot {
-    /// The digests of the keys whose locks are taken.
-    taken: SmallVec<[u64; 2]>,
+    /// The locks that are taken.
+    taken: SmallVec<[Taken; 2]>,
     waiting: VecDeque<(u64, Waiter)>,
+}
+
+/// A lock that is taken: the digest of its name, and the array's number.
+#[derive(Clone, Copy)]
+struct Taken {
+    digest: u64,
+    array: u64,
 }
 
 impl LockSlot {
@@ -83,7 +91,7 @@ impl LockSlot {
                 waiter => next.extend(waiter.map(|(_, waiter)| waiter)),
             }
         }
-        self.taken.retain(|digest| *digest != of);
+        self.taken.retain(|taken| taken.digest != of);
         next
     }
 }
@@ -95,21 +103,26 @@ impl ChunkLocks {
         Arc::new(ChunkLocks { slots, hasher: RandomState::new() })
     }
 
-    /// Takes the lock of `key`, or queues on it what `waiter` makes.
-    pub(super) fn acquire(self: &Arc<Self>, key: impl Hash, waiter: impl FnOnce() -> Waiter) -> Option<ChunkGuard> {
-        self.acquire_digest(self.hasher.hash_one(key), waiter)
+    /// Takes the lock of a chunk, whose name has its array's number first, or queues on it what `waiter` makes.
+    pub(super) fn acquire(self: &Arc<Self>, name: (u64, impl Hash), waiter: impl FnOnce() -> Waiter) -> Option<ChunkGuard> {
+        self.acquire_named(self.named(name), waiter)
     }
 
-    fn acquire_digest(self: &Arc<Self>, digest: u64, waiter: impl FnOnce() -> Waiter) -> Option<ChunkGuard> {
+    fn named(&self, name: (u64, impl Hash)) -> Taken {
+        Taken { array: name.0, digest: self.hasher.hash_one(name) }
+    }
+
+    fn acquire_named(self: &Arc<Self>, name: Taken, waiter: impl FnOnce() -> Waiter) -> Option<ChunkGuard> {
+        let digest = name.digest;
         if HELD.get().has(digest) {
             return Some(ChunkGuard { locks: self.clone(), digest, is_lent: true });
         }
         let mut slot = self.slot(digest);
-        if slot.taken.contains(&digest) {
+        if slot.taken.iter().any(|taken| taken.digest == digest) {
             slot.waiting.push_back((digest, waiter()));
             return None;
         }
-        slot.taken.push(digest);
+        slot.taken.push(name);
         Some(ChunkGuard { locks: self.clone(), digest, is_lent: false })
     }
 
@@ -117,25 +130,31 @@ impl ChunkLocks {
         lock(&self.slots.get()[digest as usize % SLOTS])
     }
 
-    /// Waits for the lock of `key`. For calls that change one chunk; the thread must hold no other chunk's.
-    pub fn wait(self: &Arc<Self>, key: impl Hash) -> (HeldChunk, ChunkGuard) {
-        let guard = self.wait_for(self.hasher.hash_one(key));
+    /// Waits for the lock of a chunk. For calls that change one chunk; the thread must hold no other chunk's.
+    pub fn wait(self: &Arc<Self>, name: (u64, impl Hash)) -> (HeldChunk, ChunkGuard) {
+        let guard = self.wait_for(self.named(name));
         (HeldChunk::new(&guard), guard)
     }
 
-    /// Waits until each lock that is taken now was given back once.
-    pub fn wait_for_taken(self: &Arc<Self>) {
+    /// Waits until each lock of an array that is taken now was given back once. Those of other arrays may be held by functions of the program that
+    /// wait for this call.
+    pub fn wait_for_taken(self: &Arc<Self>, array: u64) -> Result<()> {
+        let mut all = Vec::new();
         for slot in self.slots.get() {
-            let taken = lock(slot).taken.clone();
-            taken.into_iter().for_each(|digest| drop(self.wait_for(digest)));
+            for taken in lock(slot).taken.iter().filter(|taken| taken.array == array) {
+                all.try_reserve(1).map_err(|_| err!(NoMemory, "no memory for a list of {} locks", all.len()))?;
+                all.push(*taken);
+            }
         }
+        all.into_iter().for_each(|taken| drop(self.wait_for(taken)));
+        Ok(())
     }
 
-    fn wait_for(self: &Arc<Self>, digest: u64) -> ChunkGuard {
+    fn wait_for(self: &Arc<Self>, name: Taken) -> ChunkGuard {
         loop {
             let mine = Arc::new(HandOver::default());
             let theirs = Waiting(mine.clone());
-            if let Some(guard) = self.acquire_digest(digest, || Waiter::Handed(Box::new(move |guard| theirs.end(Some(guard))))) {
+            if let Some(guard) = self.acquire_named(name, || Waiter::Handed(Box::new(move |guard| theirs.end(Some(guard))))) {
                 return guard;
             }
             if let Some(guard) = mine.wait() {
@@ -417,34 +436,34 @@ mod tests {
     fn a_taken_chunk_lock_queues_and_hands_over_in_order() {
         let locks = ChunkLocks::new();
         let log = Arc::new(Mutex::new(Vec::new()));
-        let first = locks.acquire("k", || unreachable!()).unwrap();
+        let first = locks.acquire((0, "k"), || unreachable!()).unwrap();
         for i in 0..3 {
             let log = log.clone();
-            let taken = locks.acquire("k", move || Waiter::Handed(Box::new(move |_guard| lock(&log).push(i))));
+            let taken = locks.acquire((0, "k"), move || Waiter::Handed(Box::new(move |_guard| lock(&log).push(i))));
             assert!(taken.is_none());
         }
         assert!(lock(&log).is_empty());
         drop(first);
         assert_eq!(*lock(&log), [0, 1, 2]);
-        assert!(locks.acquire("k", || unreachable!()).is_some());
+        assert!(locks.acquire((0, "k"), || unreachable!()).is_some());
     }
 
     #[test]
     fn the_lock_of_a_key_that_the_thread_holds_is_its_own() {
         let locks = ChunkLocks::new();
-        let outer = locks.wait("k");
+        let outer = locks.wait((0, "k"));
         for _ in 0..2 {
-            drop(locks.wait("k"));
+            drop(locks.wait((0, "k")));
             assert!(
-                std::thread::scope(|s| s.spawn(|| locks.acquire("k", || Waiter::Told(Box::new(|| {}))).is_none()).join().unwrap()),
+                std::thread::scope(|s| s.spawn(|| locks.acquire((0, "k"), || Waiter::Told(Box::new(|| {}))).is_none()).join().unwrap()),
                 "others wait"
             );
         }
-        let deeper: Vec<_> = (0..2 * NESTED).map(|key| locks.wait(key)).collect();
+        let deeper: Vec<_> = (0..2 * NESTED).map(|key| locks.wait((0, key))).collect();
         drop(deeper);
         drop(outer);
         assert!(
-            std::thread::scope(|s| s.spawn(|| locks.acquire("k", || Waiter::Told(Box::new(|| {}))).is_some()).join().unwrap()),
+            std::thread::scope(|s| s.spawn(|| locks.acquire((0, "k"), || Waiter::Told(Box::new(|| {}))).is_some()).join().unwrap()),
             "given back"
         );
     }
@@ -472,12 +491,12 @@ mod tests {
         const MANY: usize = if cfg!(miri) { 100 } else { 100_000 };
         for hands_over in [false, true] {
             let (locks, log) = (ChunkLocks::new(), Arc::new(Mutex::new(Vec::new())));
-            let first = locks.acquire("k", || unreachable!()).unwrap();
-            let wait = |waiter: Waiter| assert!(locks.acquire("k", || waiter).is_none());
+            let first = locks.acquire((0, "k"), || unreachable!()).unwrap();
+            let wait = |waiter: Waiter| assert!(locks.acquire((0, "k"), || waiter).is_none());
             for i in 0..MANY {
                 let (ours, theirs) = (locks.clone(), log.clone());
                 wait(Waiter::Told(Box::new(move || {
-                    let is_free = ours.acquire("k", || Waiter::Told(Box::new(|| {}))).is_some();
+                    let is_free = ours.acquire((0, "k"), || Waiter::Told(Box::new(|| {}))).is_some();
                     lock(&theirs).push((i, is_free));
                 })));
             }
@@ -492,7 +511,7 @@ mod tests {
             let guard = lock(&kept).take();
             assert_eq!(guard.is_some(), hands_over);
             drop(guard);
-            assert!(locks.acquire("k", || unreachable!()).is_some());
+            assert!(locks.acquire((0, "k"), || unreachable!()).is_some());
         }
     }
 
@@ -500,16 +519,16 @@ mod tests {
     #[test]
     fn locks_of_different_keys_are_held_at_the_same_time_however_many() {
         let (locks, ran) = (ChunkLocks::new(), Arc::new(AtomicU64::new(0)));
-        let mut held: Vec<Option<ChunkGuard>> = (0..2 * SLOTS).map(|key| locks.acquire(key, || unreachable!())).collect();
+        let mut held: Vec<Option<ChunkGuard>> = (0..2 * SLOTS).map(|key| locks.acquire((0, key), || unreachable!())).collect();
         assert!(held.iter().all(Option::is_some));
         for key in 0..2 * SLOTS {
             let ran = ran.clone();
             let next = move |_guard| assert_eq!(ran.fetch_add(1, SeqCst), key as u64);
-            assert!(locks.acquire(key, || Waiter::Handed(Box::new(next))).is_none());
+            assert!(locks.acquire((0, key), || Waiter::Handed(Box::new(next))).is_none());
         }
         held.drain(..).for_each(drop);
         assert_eq!(ran.load(SeqCst), 2 * SLOTS as u64);
-        assert!((0..2 * SLOTS).all(|key| locks.acquire(key, || unreachable!()).is_some()));
+        assert!((0..2 * SLOTS).all(|key| locks.acquire((0, key), || unreachable!()).is_some()));
     }
 
     /// Under Miri the orders of few steps are tried, many times.

@@ -671,7 +671,7 @@ mod tests {
         let stuck = bench.submit(1000, (0, 0), true, 1, options()).unwrap();
         assert!(!stuck.test().unwrap());
         {
-            let _lock = ChunkLocks::new().wait("k");
+            let _lock = ChunkLocks::new().wait((0, "k"));
             request_queue::settle(|| "under a lock".into());
             assert_eq!(bench.submit(1, (1, 1), true, 1, options()).err().unwrap().kind(), ErrorKind::Again);
         }

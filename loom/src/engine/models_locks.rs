@@ -19,7 +19,7 @@ pub const ALL: &[Model] = &[
     ("the lock of a document is free after a thread that panicked", None, || lock_of_the_dead(KeyLocks::new(), |locks| locks.lock("a"))),
     ("the lock of a chunk goes from writer to writer", Some(3), chunk_lock),
     ("the lock of a chunk is free for whoever is told of it", Some(3), chunk_lock_told),
-    ("the lock of a chunk is free after a thread that panicked", Some(4), || lock_of_the_dead(ChunkLocks::new(), |locks| locks.wait("k"))),
+    ("the lock of a chunk is free after a thread that panicked", Some(4), || lock_of_the_dead(ChunkLocks::new(), |locks| locks.wait((0, "k")))),
     ("memory that is revoked has no copy inside", None, revoked),
     ("work in pieces is done when the wait ends", Some(3), fork_join),
 ];
@@ -140,11 +140,11 @@ fn beside_one_that_waits(write: fn(Shared)) {
         })
         .collect();
     {
-        let _guard = locks.wait("k");
+        let _guard = locks.wait((0, "k"));
         inside.add();
     }
     threads.into_iter().for_each(|thread| thread.join().unwrap());
-    let _guard = locks.wait("k");
+    let _guard = locks.wait((0, "k"));
     assert_eq!((inside.get(), ran.load(Relaxed)), (3, 2));
 }
 
@@ -152,7 +152,7 @@ fn beside_one_that_waits(write: fn(Shared)) {
 fn chunk_lock() {
     beside_one_that_waits(|(locks, inside, ran)| {
         let (theirs, later) = (inside.clone(), ran.clone());
-        let guard = locks.acquire("k", move || {
+        let guard = locks.acquire((0, "k"), move || {
             Waiter::Handed(Box::new(move |_guard| {
                 theirs.add();
                 later.fetch_add(1, Relaxed);
@@ -169,7 +169,7 @@ fn chunk_lock() {
 fn chunk_lock_told() {
     fn write((locks, inside, ran): Shared) {
         let again = (locks.clone(), inside.clone(), ran.clone());
-        let ask = locks.acquire("k", move || Waiter::Told(Box::new(move || write(again))));
+        let ask = locks.acquire((0, "k"), move || Waiter::Told(Box::new(move || write(again))));
         if let Some(_guard) = ask {
             inside.add();
             ran.fetch_add(1, Relaxed);
