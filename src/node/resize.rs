@@ -33,17 +33,25 @@ impl Array {
         let mut told = Lengths::ALL;
         let mut tell = |now: &[u64]| told = Lengths::of((0..now.len()).filter(|&d| shape.get(d) != Some(&now[d])));
         let to_shape = |now: &[u64], _: &[u8]| Ok(Dims::from_slice(shape)).inspect(|_| tell(now));
-        if !self.resize_document(to_shape, keep_outside)? {
-            return self.refresh_above(told);
+        let (is_cut, settled) = self.resize_document(to_shape, keep_outside)?;
+        if !is_cut {
+            let told = self.refresh_above(told);
+            return settled.and(told);
         }
         // Readers that go by consolidated metadata know of the shape before anything of theirs is erased.
-        upkeep::after_changes_now(self.store(), &[(self.path(), told)], None)?;
+        let told = upkeep::after_changes_now(self.store(), &[(self.path(), told)], None);
+        settled.and(told)?;
         self.erase_beyond(progress)
     }
 
     /// The first part of [`Array::resize`], also for one of several arrays: the array's own document only, of whose shape and text `shape` makes
-    /// another shape. Says whether something is to be erased, by [`Array::erase_beyond`].
-    pub(super) fn resize_document(&self, mut shape: impl FnMut(&[u64], &[u8]) -> Result<Dims>, keep_outside: bool) -> Result<bool> {
+    /// another shape. Says whether something is to be erased, by [`Array::erase_beyond`], and how it went, once the shape is published, with what waits
+    /// beyond it.
+    pub(super) fn resize_document(
+        &self,
+        mut shape: impl FnMut(&[u64], &[u8]) -> Result<Dims>,
+        keep_outside: bool,
+    ) -> Result<(bool, Result<()>)> {
         self.store().check_writable()?;
         self.dialect().refuse()?;
         self.store_waiting()?;
@@ -75,12 +83,12 @@ impl Array {
             }
             Ok(gone.is_some())
         })?;
-        match whole {
-            Some(Ok(whole)) => self.store_outside(&whole)?,
-            _ if is_cut => self.drop_beyond()?,
-            _ => {}
-        }
-        Ok(is_cut)
+        let settled = match whole {
+            Some(Ok(whole)) => self.store_outside(&whole),
+            _ if is_cut => self.drop_beyond(),
+            _ => Ok(()),
+        };
+        Ok((is_cut, settled))
     }
 
     /// The shape of which elements are to be erased when an array gets the shape `shape`, if there are any, and the one of which some are kept

@@ -44,7 +44,7 @@ fn ten_chunks(store: &Store) -> Array {
 
 /// Cuts it to 50, erases what is beyond, and has something done in between.
 fn cut(array: &Array, between: impl FnOnce()) {
-    assert!(array.resize_document(|_, _| Ok(Dims::from_slice(&[50])), false).unwrap());
+    assert!(array.resize_document(|_, _| Ok(Dims::from_slice(&[50])), false).unwrap().0);
     between();
     array.erase_beyond(&mut |_, _| Ok(())).unwrap();
 }
@@ -226,4 +226,23 @@ fn a_cut_waits_for_no_chunk_of_another_array() {
         write_box(&other, &[0], &[10], 5).unwrap();
         assert!(due.is_over());
     }
+}
+
+#[test]
+fn a_shape_is_told_above_where_what_waits_outside_cannot_be_stored() {
+    let due = Due::default();
+    let store = due.in_memory();
+    let root = Group::create(&store, "", None, Create::New).unwrap();
+    let array = Array::create(&store, "a", &spec(&[20], &[10]), Create::New).unwrap();
+    root.consolidate().unwrap();
+    array.set_write_back(1 << 20).unwrap();
+    let (other, then) = (array.clone(), due.clone());
+    due.set("a/zarr.json opened", move || {
+        write_box(&other, &[13], &[5], 5).unwrap();
+        then.set("a/c/1", || std::panic::resume_unwind(Box::new("full")));
+    });
+    assert_eq!(kind(array.resize(&[12], true)), ErrorKind::Internal);
+    assert!(due.is_over());
+    let root = Group::open(&Store::from_shared(&Context::with_threads(1), store.shared().clone(), Mode::Read), "").unwrap();
+    assert_eq!((array.shape().as_slice(), root.consolidated_differences().unwrap()), ([12].as_slice(), Some(vec![])));
 }

@@ -246,7 +246,7 @@ fn listed(store: &Store, format: Format, path: &str) -> Vec<u64> {
 fn lengthen(store: &Store, path: &str, d: usize, length: u64) {
     let array = Array::open(&anew(store), path).unwrap();
     let longer = |now: &[u64], _: &[u8]| Ok(now.iter().enumerate().map(|(i, &n)| if i == d { length } else { n }).collect());
-    array.resize_document(longer, false).unwrap();
+    array.resize_document(longer, false).unwrap().1.unwrap();
 }
 
 #[test]

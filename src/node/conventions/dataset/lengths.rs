@@ -28,7 +28,7 @@ impl Dataset {
         let mut along = self.along(name);
         // The coordinate tells how many steps are whole: it becomes longer last, and shorter first.
         along.sort_by_key(|(variable, array, d)| (variable == name) == (array.shape()[*d] < length));
-        let (mut before, mut changes) = (Vec::with_capacity(along.len()), Vec::with_capacity(along.len()));
+        let (mut before, mut changes, mut settled) = (Vec::with_capacity(along.len()), Vec::with_capacity(along.len()), Ok(()));
         for (_, array, _) in &along {
             // A variable may have the dimension twice. The others stay as long as they are there, whatever this handle knows.
             let names = array.dimension_names();
@@ -36,12 +36,15 @@ impl Dataset {
             let resized = |now: &[u64]| now.iter().enumerate().map(|(d, &n)| if is_along(d) { length } else { n }).collect();
             changes
                 .push((array.path(), (0..names.len()).filter(|d| is_along(*d)).fold(Lengths::NONE, |told, d| told.and(Lengths::along(d)))));
-            before.push(array.resize_document(|now, text| check(array, text).map(|()| resized(now)), keep_outside)?);
+            let (is_cut, of_this) = array.resize_document(|now, text| check(array, text).map(|()| resized(now)), keep_outside)?;
+            before.push(is_cut);
+            settled = settled.and(of_this);
         }
-        match before.contains(&true) {
+        let told = match before.contains(&true) {
             true => upkeep::after_changes_now(self.group().store(), &changes, None),
             false => upkeep::after_changes(self.group().store(), &changes),
-        }?;
+        };
+        settled.and(told)?;
         for ((_, array, _), _) in along.iter().zip(before).filter(|(_, is_cut)| *is_cut) {
             array.erase_beyond(&mut |_, _| Ok(()))?;
         }
