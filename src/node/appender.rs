@@ -233,9 +233,11 @@ impl Appender {
     unsafe fn take_until(&mut self, count: u64, memory: &Memory, due: u64) -> Result<()> {
         let end = self.end_after(count)?;
         let slab = slab(&self.endless.shape, self.dim, self.position, count)?;
-        // Steps that only wait need not be looked after, once the array is claimed. Where a chunk begins, another one may have to make room.
+        // Steps that only wait need not be looked after, once the array is claimed. Where a chunk begins, another one may have to make room; those
+        // without some fields do not wait.
         let has_room = !self.position.is_multiple_of(self.depth) || self.kept.bytes() == 0;
-        if end / self.depth == self.position / self.depth && due <= self.published && !self.claim.is_due() && has_room {
+        let waits = end / self.depth == self.position / self.depth && has_room && !memory.is_partial(self.endless.data_type);
+        if waits && due <= self.published && !self.claim.is_due() {
             // SAFETY: forwarded from the caller. Nothing of these steps is stored: another one may have published others in their place.
             return unsafe { self.take(count, memory, &slab) }
                 .inspect_err(|_| self.kept.drop_from(&self.endless.grid, self.dim, self.position));

@@ -6,8 +6,8 @@ use super::tests_series::dataset;
 use super::tests_store::{Next, Told};
 use super::tests_swap::Overtaken;
 use super::*;
-use crate::dtype::DataType;
-use crate::engine::{self, BoundArray, Selection};
+use crate::dtype::{DataType, Field, Struct};
+use crate::engine::{self, BoundArray, Memory, Selection};
 use crate::error::{ErrorKind, Result, err};
 use crate::metadata::{json, number_list};
 use crate::store::SharedStore;
@@ -239,6 +239,37 @@ fn rows_that_are_written_beside_steps_that_are_not_published_yet_leave_those_alo
             assert!(sharded || reads() == before, "{what}");
             assert_eq!(run.rows(), vec![4; ROWS as usize + steps], "{what}");
         }
+    }
+}
+
+#[test]
+fn steps_without_some_fields_are_stored_where_they_are_safe_from_others_and_others_from_them() {
+    let field = |name: &&str| Field { name: name.to_string(), offset: 0, element: DataType::Int32.into(), shape: Vec::new() };
+    let of = |names: &[&str]| DataType::Struct(Struct::packed(names.iter().map(field).collect()).unwrap());
+    let (all, some) = (of(&["a", "b"]), of(&["a"]));
+    let step = |appender: &mut Appender, value: i32| own!(appender.append(1, &Memory::of(&mut [value], &[1], some)));
+    for (by_appender, want) in [(false, [2, 2, 2, 2, 2, 7]), (true, [0, 0, 0, 0, 7, 8])] {
+        let inner: SharedStore = Arc::new(MemoryStore::new());
+        let store = Store::from_shared(&Context::with_threads(1), inner, Mode::ReadWrite);
+        let mut spec = Spec::new(all, &[4]).unwrap();
+        spec.set_chunks(&[16]).unwrap();
+        let array = Array::create(&store, "a", &spec, Create::New).unwrap();
+        let mut appender = Appender::open(&array, 0, 100, 0).unwrap();
+        step(&mut appender, 7).and_then(|()| appender.flush()).unwrap();
+        if by_appender {
+            let mut theirs = Appender::open(&Array::open(&anew(&store), "a").unwrap(), 0, 1, 0).unwrap();
+            step(&mut theirs, 8).unwrap();
+            let failed = step(&mut appender, 7).and_then(|()| appender.flush());
+            assert_eq!(failed.unwrap_err().kind(), ErrorKind::State);
+        } else {
+            step(&mut appender, 7).unwrap();
+            own!(array.write(&Selection::all(&[5]), &Memory::of(&mut [[2, 2]; 5], &[5], all))).unwrap();
+            appender.flush().unwrap();
+        }
+        let mut found = [0; 6];
+        let array = Array::open(&anew(&store), "a").unwrap();
+        own!(array.read(&Selection::all(&[6]), &Memory::of(&mut found, &[6], some))).unwrap();
+        assert_eq!(found, want, "another appender: {by_appender}");
     }
 }
 

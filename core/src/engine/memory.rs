@@ -80,6 +80,12 @@ impl Memory {
         Transfer::new(ElementType::native(self.data_type), ElementType::native(file)).map(drop)
     }
 
+    /// Returns whether its elements leave bytes of those that they are written to as they are.
+    pub fn is_partial(&self, file: DataType) -> bool {
+        let change = || Transfer::new(ElementType::native(self.data_type), ElementType::native(file));
+        matches!(file, DataType::Struct(_)) && change().is_ok_and(|change| change.is_partial())
+    }
+
     /// Returns the bytes of the elements of a selection of that shape.
     pub(super) fn bytes(&self, shape: &[u64]) -> Result<u64> {
         Ok(element_count(shape)?.saturating_mul(self.data_type.size() as u64))
