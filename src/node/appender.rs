@@ -10,7 +10,7 @@ use super::stored::StoredDocument;
 use super::{Array, document};
 use crate::counting;
 use crate::engine::{self, BoundArray, Growing, Memory, Selection, WriteBack};
-use crate::error::{Error, Result, bail, err};
+use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::limits::{Dims, MAX_CONSOLIDATED, MAX_DOCUMENT};
 use crate::metadata::ArrayMeta;
 use crate::store::{Condition, swap};
@@ -334,7 +334,12 @@ impl Appender {
     fn alone(&mut self, work: impl FnOnce(&mut Self, Arc<ArrayState>) -> Result<()>) -> Result<()> {
         let array = self.array.clone();
         let _lock = document::lock_often(array.store(), array.path(), document::array_document(array.format()))?;
-        let fresh = swap::make(&**array.store().shared(), || self.look_alone())?;
+        let fresh = swap::make(&**array.store().shared(), || self.look_alone());
+        if fresh.as_ref().is_err_and(|e| e.kind() == ErrorKind::State) {
+            // Steps of this appender that are stored are not published any more.
+            self.growing = None;
+        }
+        let fresh = fresh?;
         if [Some(self.published), self.doubtful].into_iter().flatten().any(|end| !end.is_multiple_of(self.depth)) {
             self.growing.get_or_insert_with(|| array.begin_growth());
         }

@@ -273,6 +273,20 @@ fn steps_without_some_fields_are_stored_where_they_are_safe_from_others_and_othe
     }
 }
 
+#[test]
+fn chunks_are_replaced_as_a_whole_again_once_an_appender_cannot_go_on() {
+    let mut run = Run::new(Arc::new(MemoryStore::new()), 0, (false, false));
+    run.take(7);
+    run.fail();
+    Array::open(&anew(run.array.store()), "u").and_then(|array| array.resize(&[8, 3], false)).unwrap();
+    assert_eq!(run.flush().unwrap_err().kind(), ErrorKind::State);
+    run.array.refresh().unwrap();
+    let reads = || run.array.stats().snapshot().bytes_read;
+    let before = reads();
+    tests::write_all(&run.array, &mut [4; 24]);
+    assert_eq!((run.rows(), reads() - before), (vec![4; 8], 0));
+}
+
 /// The answer was lost, not the document.
 #[test]
 fn rows_whose_length_was_published_by_a_call_that_failed_are_written_beside_the_next_steps() {
