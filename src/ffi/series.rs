@@ -82,9 +82,10 @@ pub unsafe extern "C" fn ozarr_series_open(
 /// when a full disk has room again.
 ///
 /// Errors: `OZARR_ERR_NOT_FOUND`; `OZARR_ERR_ARGUMENT` for a variable without the dimension;
-/// `OZARR_ERR_STATE` if it has its values of this step already; `OZARR_ERR_BUFFER_SIZE`,
-/// `OZARR_ERR_TYPE`, `OZARR_ERR_RANGE`, `OZARR_ERR_ARGUMENT` as for writing a region; those of chunks
-/// and stores.
+/// `OZARR_ERR_STATE` if it has its values of this step already; for values of the coordinate
+/// `OZARR_ERR_ARGUMENT` for one that goes back, is the last one again or NaN, and `OZARR_ERR_RANGE` for
+/// another one that its type cannot tell from the last one; `OZARR_ERR_BUFFER_SIZE`, `OZARR_ERR_TYPE`,
+/// `OZARR_ERR_RANGE`, `OZARR_ERR_ARGUMENT` as for writing a region; those of chunks and stores.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_series_put(
     series: *mut ozarr_series,
@@ -106,9 +107,9 @@ pub unsafe extern "C" fn ozarr_series_put(
 /// step: `sizes`, `starts` and `strides` have a number for each of its dimensions, for that of the steps,
 /// too (1, 0 and any).
 ///
-/// Errors: `OZARR_ERR_NOT_FOUND`, `OZARR_ERR_STATE` as for `ozarr_series_put`; `OZARR_ERR_BOUNDS`,
-/// `OZARR_ERR_BUFFER_SIZE`, `OZARR_ERR_TYPE`, `OZARR_ERR_RANGE`, `OZARR_ERR_ARGUMENT` as for
-/// `ozarr_array_write_ex`; those of chunks and stores.
+/// Errors: `OZARR_ERR_NOT_FOUND`, `OZARR_ERR_STATE`, `OZARR_ERR_ARGUMENT`, `OZARR_ERR_RANGE` as for
+/// `ozarr_series_put`; `OZARR_ERR_BOUNDS`, `OZARR_ERR_BUFFER_SIZE`, `OZARR_ERR_TYPE`,
+/// `OZARR_ERR_RANGE`, `OZARR_ERR_ARGUMENT` as for `ozarr_array_write_ex`; those of chunks and stores.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_series_put_ex(series: *mut ozarr_series, name: *const c_char, memory: *const ozarr_memory) -> ozarr_status {
     entry!("ozarr_series_put_ex", handles(series), texts(name), {
