@@ -219,8 +219,8 @@ fn plan_variable(
 fn unreadable(file: &File, variable: &mut Variable, whole: &str, shape: &[u64], data_type: DataType) -> Outcome<Option<&'static str>> {
     const NOTHING: &str = "its element cannot be read, as of a data set of HDF5 without any";
     let is_text = variable.stored == Stored::Nc(NcType::String);
-    if shape.is_empty() && !is_text {
-        return Ok(file.read(variable, &[], &[], &mut vec![0; data_type.size()]).is_err().then_some(NOTHING));
+    if shape.is_empty() && !file.has_element(variable, data_type.size())? {
+        return Ok(Some(NOTHING));
     }
     if !is_text || shape.contains(&0) {
         return Ok(None);
@@ -231,10 +231,7 @@ fn unreadable(file: &File, variable: &mut Variable, whole: &str, shape: &[u64], 
     let (grid, selection) = (Grid::regular(shape.iter().map(|_| 1).collect())?, Selection::all(shape));
     for slab in Slabs::new(shape, &grid, &selection, data_type.size(), false) {
         let part = slab?.selection;
-        let texts = match file.read_strings(variable, part.start(), part.shape()) {
-            Err(_) if shape.is_empty() => return Ok(Some(NOTHING)),
-            texts => texts?,
-        };
+        let texts = file.read_strings(variable, part.start(), part.shape())?;
         if (0..texts.len()).any(|i| std::str::from_utf8(texts.get(i).unwrap_or_default()).is_err()) {
             return Ok(Some("its texts are not UTF-8"));
         }

@@ -198,6 +198,28 @@ def of_odd_hdf5():
         check("what is kept", zarr.open_group(BUILD / "null.zarr", mode="r")["one"][...].item(), 1)
 
 
+FAILING = """
+#include <stdlib.h>
+const char *nc_inq_libvers(void) { return "4.9.3"; }
+int nc_get_vara(int file, int variable, const size_t *start, const size_t *count, void *values) { return atoi(getenv("STATUS")); }
+"""
+
+
+def of_failures():
+    """An element that a full memory or a broken disk keeps from being read, and not the data set itself, is not left out: the copy ends."""
+    (BUILD / "failing.c").write_text(FAILING)
+    # What it lacks is found in the library that it is linked to.
+    run("cc", "-shared", "-fPIC", "-o", "failing.so", "failing.c", "-Wl,--no-as-needed", "-lnetcdf")
+    with netCDF4.Dataset(BUILD / "scalars.nc", "w") as d:
+        d.createVariable("number", "i4", ())[...] = 1
+        d.createGroup("g").createVariable("text", str, ())[...] = "one"
+    for status, told in ("-61", "Memory"), ("5", "Input/output error"):
+        err = run(PROGRAM, "from", "scalars.nc", "failed.zarr", status=1, OZARR_LIBNETCDF=str(BUILD / "failing.so"), STATUS=status)
+        check(f"status {status}", (told in err, "number" in err, err.count("\n"), (BUILD / "failed.zarr").exists()), (True, True, 1, False))
+    told = run(PROGRAM, "from", "scalars.nc", "failed.zarr", OZARR_LIBNETCDF=str(BUILD / "failing.so"), STATUS="-101").splitlines()
+    check("what HDF5 cannot read", [line.split(": left out")[0] for line in told], ["number", "g/text"])
+
+
 def of_fills():
     """A `_FillValue` of another type than its variable, as classic files have them, means the same."""
     cases = [("h", "f8", -999, True), ("h", "f4", -999, True), ("i4", "i2", -999, True), ("f4", "f8", -999, True), ("f4", "i4", -999, True), ("f4", "f8", 0.1, False), ("f8", "f4", -999, True),
@@ -327,6 +349,6 @@ def of_much():
 
 shutil.rmtree(BUILD, ignore_errors=True)
 BUILD.mkdir(parents=True)
-for part in (of_netcdf, of_options, of_hdf5, of_types, of_unwritten, of_odd, of_odd_hdf5, of_fills, of_records, of_hidden, of_names, of_short, of_much):
+for part in (of_netcdf, of_options, of_hdf5, of_types, of_unwritten, of_odd, of_odd_hdf5, of_failures, of_fills, of_records, of_hidden, of_names, of_short, of_much):
     part()
 print(f"{checked} passed, 0 failed")

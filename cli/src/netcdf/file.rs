@@ -22,6 +22,8 @@ const ENUM: c_int = 15;
 const COMPOUND: c_int = 16;
 /// The formats of the classic model are those with other numbers than these two.
 const NETCDF4: c_int = 3;
+/// The status of what HDF5 cannot do with one data set: NC_EHDFERR.
+const UNREADABLE: c_int = -101;
 
 /// An open file.
 pub struct File {
@@ -347,6 +349,19 @@ impl File {
             buffer.iter_mut().for_each(|b| *b = u8::from(*b == 1));
         }
         Ok(())
+    }
+
+    /// Whether the one element of a variable without dimensions, of `size` bytes, can be read; an error if anything else is in the way.
+    pub fn has_element(&self, variable: &Variable, size: usize) -> Outcome<bool> {
+        let mut places = vec![null_mut::<c_char>(); size.div_ceil(size_of::<*mut c_char>()).max(1)];
+        let none = [0usize; 0];
+        // SAFETY: see `is_classic`; the memory has room for the element.
+        let status =
+            unsafe { (self.library.nc_get_vara)(variable.group, variable.id, none.as_ptr(), none.as_ptr(), places.as_mut_ptr().cast()) };
+        if status == 0 && variable.stored == Stored::Nc(NcType::String) {
+            self.take_strings(&mut places[..1], Some(0));
+        }
+        if status == UNREADABLE { Ok(false) } else { self.check(&format!("the element of {}", variable.name), status).map(|()| true) }
     }
 
     /// Reads a box into memory that has room for its elements and no more.
