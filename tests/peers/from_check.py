@@ -3,7 +3,7 @@
 
     from_check.py --program PREFIX/bin/ozarr --build FOLDER
 """
-import argparse, os, shutil, signal, subprocess, time
+import argparse, os, re, shutil, signal, subprocess, time
 from pathlib import Path
 
 import netCDF4
@@ -198,6 +198,27 @@ def of_odd_hdf5():
         check("what is kept", zarr.open_group(BUILD / "null.zarr", mode="r")["one"][...].item(), 1)
 
 
+def of_missing_in_format_2():
+    """The missing value of numbers is seen by xarray, by the program and by NCZarr, which reads it as an attribute."""
+    fills = {"i": ("i4", -9), "f": ("f4", 0.1), "whole": ("f8", -999), "b": ("u1", 200), "u": ("u8", 2**64 - 2), "l": ("i8", -2**63 + 2), "n": ("f8", np.nan), "e": ("f8", -np.inf)}
+    with netCDF4.Dataset(BUILD / "missing.nc", "w") as d:
+        d.createDimension("x", 2)
+        for name, (kind, fill) in fills.items():
+            d.createVariable(name, kind, ("x",), fill_value=fill).set_auto_mask(False)
+            d[name][:] = np.array([1, fill], kind)
+        d.createVariable("plain", "i4", ("x",))[:] = [1, 2]
+    run(PROGRAM, "from", "missing.nc", "missing.zarr", "--format", "2")
+    check("CDL", run(PROGRAM, "dump", "missing.zarr", "-n", "missing"), run("ncdump", "missing.nc"))
+    with xr.open_dataset(BUILD / "missing.nc") as wanted, xr.open_dataset(BUILD / "missing.zarr", engine="zarr", consolidated=False) as found:
+        xr.testing.assert_identical(found.load(), wanted.load())
+    with netCDF4.Dataset(f"file://{BUILD}/missing.zarr#mode=zarr,file") as d:
+        missing = {name: np.ma.getmaskarray(d[name][...]).tolist() for name in d.variables}
+    # NaN and infinities have no form in JSON.
+    check("what NCZarr takes for missing", missing, {name: [False, name in fills and name not in "ne"] for name in [*fills, "plain"]})
+    odd = [place.parent.name for place in BUILD.glob("missing.zarr/**/.zattrs") if re.search("NaN|Infinity", place.read_text())]
+    check("attributes that strict readers of JSON refuse", odd, [])
+
+
 FAILING = """
 #include <stdlib.h>
 const char *nc_inq_libvers(void) { return "4.9.3"; }
@@ -349,6 +370,6 @@ def of_much():
 
 shutil.rmtree(BUILD, ignore_errors=True)
 BUILD.mkdir(parents=True)
-for part in (of_netcdf, of_options, of_hdf5, of_types, of_unwritten, of_odd, of_odd_hdf5, of_failures, of_fills, of_records, of_hidden, of_names, of_short, of_much):
+for part in (of_netcdf, of_options, of_hdf5, of_types, of_unwritten, of_odd, of_odd_hdf5, of_missing_in_format_2, of_failures, of_fills, of_records, of_hidden, of_names, of_short, of_much):
     part()
 print(f"{checked} passed, 0 failed")

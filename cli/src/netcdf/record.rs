@@ -11,14 +11,15 @@ use ozarr::node::{Format, Map, Value, json};
 /// The attributes of a node; `variable` is the type of its elements, if it is an array.
 pub fn members(attributes: &[Attribute], variable: Option<NcType>, format: Format) -> Map {
     let is_fill = |a: &Attribute| variable.is_some() && a.name == FILL;
-    let value = |a: &Attribute| if is_fill(a) { fill_value(&a.values) } else { value(&a.values) };
-    // In format 2 it is the array's fill value, and that of text in format 3, where xarray reads no such attribute.
-    let is_text = |a: &Attribute| match &a.values {
-        Values::Chars(bytes) => variable == Some(NcType::Char) && bytes.len() == 1,
-        Values::Strings(all) => variable == Some(NcType::String) && all.len() == 1,
-        Values::Numbers(..) => false,
+    let value = |a: &Attribute| if is_fill(a) && format == Format::V3 { fill_value(&a.values) } else { value(&a.values) };
+    // It is the array's fill value, too. As an attribute NCZarr reads that of numbers in format 2, and xarray none of text in format 3.
+    let is_apart = |a: &Attribute| match &a.values {
+        Values::Chars(bytes) => format == Format::V2 || (variable == Some(NcType::Char) && bytes.len() == 1),
+        Values::Strings(all) => format == Format::V2 || (variable == Some(NcType::String) && all.len() == 1),
+        // Readers that are strict would refuse all attributes for what JSON has no number for.
+        Values::Numbers(_, all) => format == Format::V2 && all.iter().any(|n| matches!(n, Number::Real(x) if !x.is_finite())),
     };
-    let kept = attributes.iter().filter(|a| !(is_fill(a) && (format == Format::V2 || is_text(a))));
+    let kept = attributes.iter().filter(|a| !(is_fill(a) && is_apart(a)));
     kept.map(|a| (a.name.as_str(), value(a))).collect()
 }
 
