@@ -127,18 +127,19 @@ static int store_group(oz_group *group) {
 
 /* Opens the arrays that the first rank has made in the store, on the others. */
 static int open_made(const oz_file *file) {
-    int status = NC_NOERR;
     for (int i = 0; i < file->group_count; i++)
-        for (int k = 0; k < file->groups[i]->vars.count && !status; k++) {
+        for (int k = 0; k < file->groups[i]->vars.count; k++) {
             oz_var *var = file->groups[i]->vars.items[k];
             if (oz_var_made(var) && !var->recreate) continue;
             oz_var_close(var);
-            status = oz_var_open(var);
+            int status = oz_var_open(var);
             if (!status) status = oz_var_set_dtype(var);
-            if (!status) oz_var_lengths(var, var->shape);
+            /* An array without the type of its records would be taken for one that is open: the next attempt opens it. */
+            if (status) return oz_var_close(var), status;
+            oz_var_lengths(var, var->shape);
             var->recreate = false;
         }
-    return status;
+    return NC_NOERR;
 }
 
 /* Notes the arrays that are to be made, so that all ranks know it of the same ones where only the first rank, or all but that, can make some; tells
