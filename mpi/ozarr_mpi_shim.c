@@ -218,7 +218,11 @@ ozarr_status ozfm_get(ozarr_mpi *m, const ozarr_group *group, const char *path, 
     status = ozfm_move(m, array, 0, u, start, numbers);
     /* As ozarr_mpi_group_get: a checkpoint may have been removed meanwhile. */
     if (status == OZARR_OK) status = ozarr_mpi_array_refresh(m, array);
-    const ozarr_status closed = status == OZARR_OK ? ozarr_mpi_array_close(m, array) : status;
-    if (status != OZARR_OK) ozarr_array_free(array);
-    return closed;
+    if (status == OZARR_OK) return ozarr_mpi_array_close(m, array);
+    /* The ranks forget the handle, too. The error stays. */
+    char text[1100];
+    snprintf(text, sizeof text, "%s", ozarr_last_error_in(OZARR_ORDER_F));
+    const ozarr_status closed = ozarr_mpi_array_close(m, array);
+    (void)closed;
+    return ozarr_set_error(status, text, NULL);
 }

@@ -8,6 +8,9 @@ program fortran_memory
   use ozarr
   use ozarr_mpi
   implicit none
+  type, bind(c) :: in_use
+    integer(c_int) :: before(7), bytes, behind(2)
+  end type in_use
   ! Of allocations.c.
   interface
     subroutine fail_allocation(n) bind(c)
@@ -18,6 +21,11 @@ program fortran_memory
       import :: c_int
       integer(c_int) :: failed
     end function end_failing
+    ! Of glibc.
+    function mallinfo() bind(c) result(info)
+      import :: in_use
+      type(in_use) :: info
+    end function mallinfo
   end interface
   integer, parameter :: calls = 14
   type(ozarr_ranks) :: ranks
@@ -48,6 +56,7 @@ program fortran_memory
     call sweep(call_number)
   end do
   call series%close()
+  call get_in_vain()
   call ranks%close()
   call MPI_Allreduce(MPI_IN_PLACE, failures, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD)
   call MPI_Finalize()
@@ -86,6 +95,26 @@ contains
       point = point + 1
     end do
   end subroutine sweep
+
+  ! Calls that fail after they have opened an array leave nothing of it in memory.
+  subroutine get_in_vain()
+    integer, parameter :: times = 400, most = 16384
+    type(in_use) :: before, after
+    integer :: i, stat
+    call ranks%open_group(group, field_place, "r+")
+    call ranks%put(group, "got", [4, 3 * n], u, [1, 1 + 3 * rank])
+    do i = 1, 2 * times
+      if (i == times) before = mallinfo()
+      call ranks%get(group, "got", u, [0, 1 + 3 * rank], stat=stat, errmsg=message)
+      if (stat /= OZARR_ERR_BOUNDS .or. .not. is_same()) failures = failures + 1
+    end do
+    after = mallinfo()
+    if (after%bytes - before%bytes > most) then
+      print "(a, i0, a)", "calls that failed keep ", after%bytes - before%bytes, " bytes"
+      failures = failures + 1
+    end if
+    call ranks%close_group(group)
+  end subroutine get_in_vain
 
   ! Whether all ranks have the message of rank 0.
   logical function is_same()
