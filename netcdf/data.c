@@ -29,6 +29,8 @@ static int make_box(const oz_var *var, const size_t *start, const size_t *count,
         b->start[d] = (int64_t)start[d];
         b->step[d] = stride ? stride[d] : 1;
         size_t n = count ? count[d] : (var->dims[d]->len - start[d] + (size_t)b->step[d] - 1) / (size_t)b->step[d];
+        /* Of one element there is no next one, however far away. */
+        if (n < 2) b->step[d] = 1;
         if (n > INT32_MAX * (size_t)INT32_MAX / (size_t)b->step[d] || __builtin_mul_overflow(b->count, n, &b->count)) return NC_EEDGE;
         b->shape[d] = (int64_t)n;
         b->ends[d] = n ? b->start[d] + (b->shape[d] - 1) * b->step[d] + 1 : 0;

@@ -4,12 +4,14 @@
  *   netcdf_calls PATH NAME     one of the cases in the table at the end; without NAME their names */
 #include <errno.h>
 #include <float.h>
+#include <limits.h>
 #include <locale.h>
 #include <netcdf.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -1991,6 +1993,29 @@ static void overlapping_fields(void) {
     SHOW(nc_close(file));
 }
 
+/* Strides that lead far out of a variable, of regions with an element behind the first one and without. */
+static void long_strides(void) {
+    const ptrdiff_t strides[] = {3, 4, INT_MAX, PTRDIFF_MAX / 2, PTRDIFF_MAX};
+    int dims[2], vars[2], values[4] = {1, 2, 3, 4};
+    size_t len = 0;
+    create(NC_NETCDF4);
+    SHOW(nc_def_dim(file, "x", 4, &dims[0]));
+    SHOW(nc_def_dim(file, "t", NC_UNLIMITED, &dims[1]));
+    for (int v = 0; v < 2; v++) SHOW(nc_def_var(file, v ? "grows" : "fixed", NC_INT, 1, &dims[v], &vars[v]));
+    for (int v = 0; v < 2; v++) SHOW(nc_put_vara_int(file, vars[v], &(size_t){0}, &(size_t){4}, values));
+    for (int v = 0; v < 2; v++)
+        for (size_t s = 0; s < sizeof strides / sizeof *strides; s++)
+            for (size_t start = 0; start < 4; start += 3)
+                for (size_t count = 0; count < 3; count++) {
+                    int back[2] = {0, 0}, got = nc_get_vars_int(file, vars[v], &start, &count, &strides[s], back);
+                    printf("get %d %zu %zu %td: %d %d %d\n", v, start, count, strides[s], got, back[0], got ? 0 : back[1]);
+                    if (count < 2) printf("put %d\n", nc_put_vars_int(file, vars[v], &start, &count, &strides[s], values));
+                }
+    SHOW(nc_inq_dimlen(file, dims[1], &len));
+    printf("%zu\n", len);
+    SHOW(nc_close(file));
+}
+
 /* Real numbers in a locale with a decimal comma, where the machine has one: attributes of all kinds, fill values, and what is written later. */
 static void decimal_comma(void) {
     struct { double d; float f; } record = {0.1, 2.5f}, back = {0, 0};
@@ -2046,7 +2071,7 @@ static const struct {
     {"filled_lists", filled_lists}, {"types_of_groups", types_of_groups}, {"padded_types", padded_types}, {"types_without_members", types_without_members}, {"types_in_circles", types_in_circles}, {"late_fill_values", late_fill_values}, {"late_fill_values_classic", late_fill_values_classic},
     {"renamed_fill_values", renamed_fill_values}, {"rounding_taken_back", rounding_taken_back}, {"long_fill_value", long_fill_value}, {"longer_attributes", longer_attributes},
     {"begun_definitions", begun_definitions}, {"types_of_older_files", types_of_older_files}, {"largest_numbers", largest_numbers},
-    {"fill_values_taken_back", fill_values_taken_back}, {"overlapping_fields", overlapping_fields}, {"unstored_definitions", unstored_definitions}, {"decimal_comma", decimal_comma}, {"aborted_after_failed_sync", aborted_after_failed_sync}};
+    {"fill_values_taken_back", fill_values_taken_back}, {"overlapping_fields", overlapping_fields}, {"unstored_definitions", unstored_definitions}, {"decimal_comma", decimal_comma}, {"long_strides", long_strides}, {"aborted_after_failed_sync", aborted_after_failed_sync}};
 
 int main(int argc, char **argv) {
     for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
