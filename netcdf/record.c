@@ -11,13 +11,16 @@
 /* What a program asked for as its file's format, in the order of netCDF's numbers. */
 static const char *const FORMATS[] = {",\"format\":\"classic\"", ",\"format\":\"64-bit offset\"", "", ",\"format\":\"netCDF-4 classic model\"", ",\"format\":\"cdf5\""};
 
-/* Says of a variable's attribute `_FillValue` that it is the array's fill value, or a string that is NULL, which Zarr does not have; or its value. `told` is
- * what the store's record says (or NULL), which others may have changed. */
-static void write_fill(text *t, const oz_var *var, const oz_stored *stored, const json *told) {
+/* Says of a variable's attribute `_FillValue` that it is the array's fill value, or a string that is NULL, which Zarr does not have; or its value. `there` is
+ * what the store's record says of the variable (or NULL), which others may have changed. */
+static void write_fill(text *t, const oz_var *var, const oz_stored *stored, const json *there) {
     const oz_att *fill = oz_list_find(&var->atts, OZ_FILL_VALUE);
+    const json *told = json_member(there, "fill");
+    bool valued = var->form == OZ_RECORDS || var->form == OZ_LISTS;
     /* Older versions had the value as an attribute of the array. */
-    bool recorded = (var->form == OZ_RECORDS || var->form == OZ_LISTS) && told && told->kind != JSON_BOOL;
-    if (recorded && (fill ? !fill->changed : oz_list_index(&var->gone, OZ_FILL_VALUE) < 0)) return oz_stored_copy(t, stored, told);
+    if (valued && told && told->kind != JSON_BOOL && (fill ? !fill->changed : oz_list_index(&var->gone, OZ_FILL_VALUE) < 0)) return oz_stored_copy(t, stored, told);
+    /* Another open file has deleted it. */
+    if (fill && !fill->changed && there && !told && !(valued && fill->json)) return;
     if (!fill) return;
     text_member(t, "fill");
     if (oz_fill_is_recorded(fill, var)) return oz_user_value_write(t, var->group->file, var->info, fill->values);
@@ -58,7 +61,7 @@ static void write_var(text *t, oz_var *var, const oz_stored *stored) {
     if (var->no_fill) text_put(t, "\"no_fill\":true");
     if (!oz_var_may_grow(var) && !oz_var_is_contiguous(var)) text_member(t, "chunked"), text_put(t, "true");
     if (var->compact) text_member(t, "compact"), text_put(t, "true");
-    write_fill(t, var, stored, json_member(there, "fill"));
+    write_fill(t, var, stored, there);
     if (var->info->kind) text_member(t, "type"), oz_type_reference(t, var->info);
     if (oz_has_flags(var)) text_member(t, "flags"), text_put(t, "true");
     oz_types_write(t, "types", &var->atts, var, &types);

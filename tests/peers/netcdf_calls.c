@@ -1993,6 +1993,44 @@ static void overlapping_fields(void) {
     SHOW(nc_close(file));
 }
 
+/* A fill value that is deleted does not come back from another open file that knew it: by a change of the group, and of the variables themselves. */
+static void deleted_fill_values(void) {
+    const char *strings[] = {"none"};
+    struct { int i; float f; } record = {-9, 0.5f};
+    bool zarr = strstr(path, ".zarr") != NULL;
+    int dim, type, vars[4], count = 3, other, one = 1;
+    for (int all = 0; all < 2; all++) {
+        create(NC_NETCDF4);
+        SHOW(nc_def_dim(file, "x", 2, &dim));
+        for (int v = 0; v < 3; v++) SHOW(nc_def_var(file, (const char *[]){"c", "s", "i"}[v], (int[]){NC_CHAR, NC_STRING, NC_INT}[v], 1, &dim, &vars[v]));
+        SHOW(nc_put_att_text(file, vars[0], "_FillValue", 1, "-"));
+        SHOW(nc_put_att_string(file, vars[1], "_FillValue", 1, strings));
+        SHOW(nc_put_att_int(file, vars[2], "_FillValue", NC_INT, 1, &record.i));
+        /* Format 2 has no structs for netCDF. */
+        if (!nc_def_compound(file, sizeof record, "record", &type)) {
+            nc_insert_compound(file, type, "i", 0, NC_INT), nc_insert_compound(file, type, "f", sizeof record.i, NC_FLOAT);
+            if (nc_def_var(file, "r", type, 1, &dim, &vars[3]) || nc_put_att(file, vars[3], "_FillValue", type, 1, &record)) puts("a struct");
+            count = 4;
+        }
+        SHOW(nc_close(file));
+        open(NC_WRITE);
+        /* HDF5 opens a file once. */
+        other = file;
+        if (zarr && nc_open(path, NC_WRITE, &other)) puts("not opened");
+        for (int v = 0; v < count; v++)
+            if (nc_del_att(file, vars[v], "_FillValue")) puts("not deleted");
+        if (zarr && nc_close(file)) puts("not closed");
+        SHOW(nc_put_att_int(other, NC_GLOBAL, "a", NC_INT, 1, &one));
+        for (int v = 0; v < count && all; v++)
+            if (nc_put_att_int(other, vars[v], "a", NC_INT, 1, &one)) puts("not set");
+        SHOW(nc_close(other));
+        open(NC_NOWRITE);
+        for (int v = 0; v < count; v++)
+            if (nc_inq_attid(file, vars[v], "_FillValue", &one) != NC_ENOTATT) printf("variable %d has a fill value\n", v);
+        SHOW(nc_close(file));
+    }
+}
+
 /* Strides that lead far out of a variable, of regions with an element behind the first one and without. */
 static void long_strides(void) {
     const ptrdiff_t strides[] = {3, 4, INT_MAX, PTRDIFF_MAX / 2, PTRDIFF_MAX};
@@ -2071,7 +2109,7 @@ static const struct {
     {"filled_lists", filled_lists}, {"types_of_groups", types_of_groups}, {"padded_types", padded_types}, {"types_without_members", types_without_members}, {"types_in_circles", types_in_circles}, {"late_fill_values", late_fill_values}, {"late_fill_values_classic", late_fill_values_classic},
     {"renamed_fill_values", renamed_fill_values}, {"rounding_taken_back", rounding_taken_back}, {"long_fill_value", long_fill_value}, {"longer_attributes", longer_attributes},
     {"begun_definitions", begun_definitions}, {"types_of_older_files", types_of_older_files}, {"largest_numbers", largest_numbers},
-    {"fill_values_taken_back", fill_values_taken_back}, {"overlapping_fields", overlapping_fields}, {"unstored_definitions", unstored_definitions}, {"decimal_comma", decimal_comma}, {"long_strides", long_strides}, {"aborted_after_failed_sync", aborted_after_failed_sync}};
+    {"fill_values_taken_back", fill_values_taken_back}, {"overlapping_fields", overlapping_fields}, {"unstored_definitions", unstored_definitions}, {"decimal_comma", decimal_comma}, {"deleted_fill_values", deleted_fill_values}, {"long_strides", long_strides}, {"aborted_after_failed_sync", aborted_after_failed_sync}};
 
 int main(int argc, char **argv) {
     for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
