@@ -272,7 +272,9 @@ OZARR_CHECKED ozarr_status ozarr_mpi_series_open(ozarr_mpi *m, const char *locat
  * error the variable does not have its values of this step.
  *
  * Errors: OZARR_ERR_NOT_FOUND; OZARR_ERR_ARGUMENT for a variable without the dimension, and for boxes of two ranks that overlap;
- * OZARR_ERR_STATE if it has its values of this step, or another program is at work; those of `ozarr_mpi_array_write_all`.
+ * OZARR_ERR_STATE if it has its values of this step, or another program is at work; those of `ozarr_mpi_array_write_all`. A number that is put
+ * into the coordinate goes on as the values of steps do: OZARR_ERR_ARGUMENT for NaN and one that goes back, OZARR_ERR_RANGE for one that the
+ * coordinate cannot tell from the last one.
  */
 OZARR_CHECKED ozarr_status ozarr_mpi_series_put(ozarr_mpi *m, ozarr_mpi_series *series, const char *name, const int64_t *start,
     const int64_t *shape, ozarr_type type, const void *data, size_t size);

@@ -1,5 +1,6 @@
 /* The steps of a run: boxes of a step wait until their chunks are whole. They are stored behind the end of their arrays, and then rank 0 makes
  * all variables longer, which readers see at once. */
+#include "coordinate.h"
 #include "waiting.h"
 
 #include <inttypes.h>
@@ -26,15 +27,13 @@ struct ozarr_mpi_series {
     ozarr_dataset *dataset;  /* on rank 0 */
     ozarr_group *group;      /* of the dataset, on rank 0: its arrays are handles of the series alone */
     ozarr_series *own;       /* on rank 0: keeps other writers out, and publishes what all ranks stored */
-    ozarr_array *coordinate; /* on rank 0; NULL: there is none */
+    om_coordinate coordinate;
     char *location, *dimension;
     int64_t position, published; /* steps that were taken, and that readers see */
     int64_t looked;              /* the step for which rank 0 has seen that nobody else is at work; -1: none */
     int64_t publish_every;       /* 0: the depth of the deepest field */
     int64_t memory;              /* the most bytes that wait on a rank; 0: no limit */
     double *values;              /* of the coordinate, for the steps that are not published */
-    double last[2];              /* the coordinate's values of the last `known` steps, on rank 0 */
-    int known;
     variable *variables;
     size_t count;
 };
@@ -54,7 +53,7 @@ static void free_variable(ozarr_mpi *m, variable *v) {
 
 static void free_series(ozarr_mpi *m, ozarr_mpi_series *s) {
     for (size_t i = 0; i < s->count; i++) free_variable(m, &s->variables[i]);
-    ozarr_array_free(s->coordinate);
+    ozarr_array_free(s->coordinate.array);
     ozarr_group_free(s->group);
     ozarr_series_free(s->own);
     ozarr_dataset_free(s->dataset);
@@ -62,24 +61,15 @@ static void free_series(ozarr_mpi *m, ozarr_mpi_series *s) {
     free(s);
 }
 
-/* Reads the coordinate's values of the last two steps, with which further ones are compared; points in time are no numbers. */
-static ozarr_status read_last(ozarr_mpi_series *s) {
-    const int64_t count = s->position < 2 ? s->position : 2, start = s->position - count;
-    if (count == 0) return OZARR_OK;
-    const ozarr_status status = ozarr_array_read_region(s->coordinate, &start, &count, OZARR_FLOAT64, s->last, (size_t)count * sizeof *s->last);
-    if (status == OZARR_OK) s->known = (int)count;
-    return status == OZARR_ERR_TYPE ? OZARR_OK : status;
-}
-
 /* Opens the variable of the dimension's name, if it is a coordinate: that has no other dimension. */
 static ozarr_status open_coordinate(ozarr_mpi_series *s) {
     int32_t rank = 0;
-    ozarr_status status = ozarr_group_open_array(s->group, s->dimension, &s->coordinate);
+    ozarr_status status = ozarr_group_open_array(s->group, s->dimension, &s->coordinate.array);
     if (status != OZARR_OK) return status == OZARR_ERR_NOT_FOUND ? OZARR_OK : status;
-    status = ozarr_array_rank(s->coordinate, &rank);
-    if (rank == 1) return read_last(s);
-    ozarr_array_free(s->coordinate);
-    s->coordinate = NULL;
+    status = ozarr_array_rank(s->coordinate.array, &rank);
+    if (rank == 1) return om_coordinate_read(&s->coordinate, s->position);
+    ozarr_array_free(s->coordinate.array);
+    s->coordinate.array = NULL;
     return status;
 }
 
@@ -395,6 +385,8 @@ static ozarr_status put(ozarr_mpi *m, ozarr_mpi_series *series, const char *name
     step.sizes = with_dimension(v, step.sizes, 1, numbers[4]);
     step.starts = with_dimension(v, step.starts, 0, numbers[5]);
     if (status == OZARR_OK && (r.start == NULL || r.shape == NULL)) status = om_error(OZARR_ERR_NULL, "%s is NULL", r.start == NULL ? "start" : "shape");
+    if (status == OZARR_OK && v == coordinate_of(series))
+        status = om_coordinate_check_put(&series->coordinate, name, series->position, &step);
     v->touched |= !is_kept(series, v);
     status = is_kept(series, v) ? keep_box(m, series, v, &r, &step, status) : om_move_all(m, v->array, true, 1, &r, &step, status);
     v->given = status == OZARR_OK;
@@ -415,53 +407,16 @@ ozarr_status ozarr_mpi_series_put(ozarr_mpi *m, ozarr_mpi_series *series, const 
     return put(m, series, name, -1, &region, &memory);
 }
 
-/* Refuses a value that the coordinate cannot hold, with which a step could never be published, or cannot tell from that of the step before. */
-static ozarr_status check_type(const ozarr_mpi_series *s, double value) {
-    ozarr_type type = 0;
-    om_waiting trial = {0};
-    ozarr_status status = ozarr_array_type(s->coordinate, &type);
-    if (status != OZARR_OK) return status;
-    const bool whole = type < OZARR_FLOAT16 || (type >= OZARR_INT2 && type <= OZARR_UINT4);
-    /* Beyond 2^63 no number has a fraction. */
-    if (whole && value > -9e18 && value < 9e18 && value != (double)(int64_t)value)
-        return om_error(OZARR_ERR_RANGE, "the coordinate %.200s has integers, and value is %.17g", s->dimension, value);
-    status = add_value(&trial, s->coordinate, 1, 0, value);
-    const double last = s->known > 0 ? s->last[s->known - 1] : value;
-    bool same = false;
-    if (status == OZARR_OK && value != last && add_value(&trial, s->coordinate, 1, 1, last) == OZARR_OK)
-        same = memcmp(trial.boxes[0].data, trial.boxes[1].data, trial.boxes[0].size) == 0;
-    om_waiting_drop(&trial, 0, 0, INT64_MAX);
-    if (same)
-        return om_error(OZARR_ERR_RANGE, "the coordinate %.200s cannot tell %.17g from %.17g, the value of the step before", s->dimension, value, last);
-    if (status == OZARR_ERR_RANGE) return om_error(status, "the coordinate %.200s cannot hold %.17g", s->dimension, value);
-    return status;
-}
-
-/* Whether the coordinate can go on with a value: of its type, and in the direction of the steps before. Rank 0 has the coordinate. */
-static ozarr_status check_value(const ozarr_mpi_series *s, double value) {
-    if (s->coordinate == NULL || (coordinate_of(s) != NULL && coordinate_of(s)->given)) return OZARR_OK;
-    if (value != value)
-        return om_error(OZARR_ERR_ARGUMENT, "the value of the coordinate %.200s for step %" PRId64 " is NaN", s->dimension, s->position);
-    const ozarr_status status = check_type(s, value);
-    if (status != OZARR_OK) return status;
-    const double before = s->known > 0 ? s->last[s->known - 1] : value - 1;
-    const bool falls = s->known > 1 && before < s->last[0];
-    if (s->known > 0 && (value == before || (s->known > 1 && (value < before) != falls)))
-        return om_error(OZARR_ERR_ARGUMENT, "found %.17g as the value of the coordinate %.200s for step %" PRId64 ", expected %s than %.17g, that "
-                        "of the step before", value, s->dimension, s->position, falls ? "less" : "more", before);
-    return OZARR_OK;
-}
-
 /* Rank 0's part of publishing: the coordinate's values, then the documents of all variables, also of those that were left out; nothing where
  * another program has made one longer. */
 static ozarr_status publish_coordinate(const ozarr_mpi_series *s) {
     const int64_t start = s->published, count = s->position - s->published;
     ozarr_status status = OZARR_OK;
-    if (s->coordinate != NULL && coordinate_of(s) == NULL) {
-        status = om_grow(s->coordinate, 0, s->position);
+    if (s->coordinate.array != NULL && coordinate_of(s) == NULL) {
+        status = om_grow(s->coordinate.array, 0, s->position);
         if (status == OZARR_OK)
-            status = ozarr_array_write_region(s->coordinate, &start, &count, OZARR_FLOAT64, s->values, (size_t)count * sizeof *s->values);
-        if (status == OZARR_OK) status = ozarr_node_flush(ozarr_array_node(s->coordinate));
+            status = ozarr_array_write_region(s->coordinate.array, &start, &count, OZARR_FLOAT64, s->values, (size_t)count * sizeof *s->values);
+        if (status == OZARR_OK) status = ozarr_node_flush(ozarr_array_node(s->coordinate.array));
     }
     return status == OZARR_OK ? ozarr_series_declare(s->own, s->position) : status;
 }
@@ -539,11 +494,10 @@ static void drop_value(ozarr_mpi_series *s) {
     if (coordinate != NULL && !coordinate->given) om_waiting_drop(&coordinate->waiting, coordinate->dim, s->position, INT64_MAX);
 }
 
-/* Remembers the coordinate's value of a step that was taken, unless it was put. */
-static void remember_value(ozarr_mpi_series *s, double value) {
-    if (coordinate_of(s) != NULL && coordinate_of(s)->given) return;
-    if (s->known == 2) s->last[0] = s->last[1], s->known = 1;
-    s->last[s->known++] = value;
+/* Checks the coordinate's value, unless it was put. */
+static ozarr_status check_value(ozarr_mpi_series *s, double value) {
+    const variable *coordinate = coordinate_of(s);
+    return coordinate != NULL && coordinate->given ? OZARR_OK : om_coordinate_check(&s->coordinate, s->dimension, s->position, value);
 }
 
 ozarr_status ozarr_mpi_series_step(ozarr_mpi *m, ozarr_mpi_series *series, double value) {
@@ -560,7 +514,7 @@ ozarr_status ozarr_mpi_series_step(ozarr_mpi *m, ozarr_mpi_series *series, doubl
         if (valid) drop_value(series);
         return status;
     }
-    remember_value(series, value);
+    om_coordinate_remember(&series->coordinate);
     series->position++;
     for (size_t i = 0; i < series->count; i++) series->variables[i].given = series->variables[i].touched = false;
     const int64_t every = interval(series);
@@ -613,9 +567,9 @@ static ozarr_status clear_unpublished(ozarr_mpi *m, ozarr_mpi_series *s) {
         status = om_grow(v->array, v->dim, s->position + 1);
         for (int64_t at = s->published; at <= s->position && status == OZARR_OK; at++) status = om_fill_slab(m, v->array, v->dim, at);
     }
-    if (status == OZARR_OK && s->coordinate != NULL) status = om_grow(s->coordinate, 0, s->position + 1);
-    for (int64_t at = s->published; at <= s->position && status == OZARR_OK && s->coordinate != NULL; at++)
-        status = om_fill_slab(&alone, s->coordinate, 0, at);
+    if (status == OZARR_OK && s->coordinate.array != NULL) status = om_grow(s->coordinate.array, 0, s->position + 1);
+    for (int64_t at = s->published; at <= s->position && status == OZARR_OK && s->coordinate.array != NULL; at++)
+        status = om_fill_slab(&alone, s->coordinate.array, 0, at);
     return om_agree(m, status, NULL);
 }
 

@@ -21,25 +21,44 @@ static ozarr_status named_after(const ozarr_array *array, ozarr_status status) {
     return om_failure_set(&f);
 }
 
-/* Converts elements to the array's type: by an array in memory of that type and the box's shape. */
-static ozarr_status convert(const ozarr_array *array, int32_t rank, const int64_t *shape, const ozarr_memory *memory, char *to, size_t size) {
+/* Makes an array in memory of the type of `array` (NULL: of 64-bit numbers) and of the box's shape, and writes the elements into it. */
+static ozarr_status box_of(const ozarr_array *array, int32_t rank, const int64_t *shape, const ozarr_memory *memory, ozarr_array **box) {
     ozarr_store *store = NULL;
     ozarr_dtype *dtype = NULL;
     ozarr_spec *spec = NULL;
-    ozarr_array *box = NULL;
-    ozarr_status status = ozarr_array_copy_dtype(array, &dtype);
+    ozarr_status status = array != NULL ? ozarr_array_copy_dtype(array, &dtype) : ozarr_dtype_of(OZARR_FLOAT64, &dtype);
     if (status == OZARR_OK) status = ozarr_spec_new_dtype(dtype, rank, shape, &spec);
     if (status == OZARR_OK) status = ozarr_spec_set_chunks(spec, shape);
     if (status == OZARR_OK) status = ozarr_spec_set_compressor(spec, "none", -1);
     if (status == OZARR_OK) status = ozarr_store_memory(&store);
-    if (status == OZARR_OK) status = ozarr_array_create_at(store, "box", spec, OZARR_CREATE_NEW, &box);
-    if (status == OZARR_OK) status = ozarr_array_write_ex(box, NULL, memory);
-    if (status == OZARR_OK) status = ozarr_array_read(box, OZARR_AS_STORED, to, size);
-    ozarr_array_free(box);
+    if (status == OZARR_OK) status = ozarr_array_create_at(store, "box", spec, OZARR_CREATE_NEW, box);
+    if (status == OZARR_OK) status = ozarr_array_write_ex(*box, NULL, memory);
     ozarr_spec_free(spec);
     ozarr_dtype_free(dtype);
     ozarr_store_free(store);
+    return status;
+}
+
+/* Converts elements to the array's type. */
+static ozarr_status convert(const ozarr_array *array, int32_t rank, const int64_t *shape, const ozarr_memory *memory, char *to, size_t size) {
+    ozarr_array *box = NULL;
+    ozarr_status status = box_of(array, rank, shape, memory, &box);
+    if (status == OZARR_OK) status = ozarr_array_read(box, OZARR_AS_STORED, to, size);
+    ozarr_array_free(box);
     return status == OZARR_OK ? status : named_after(array, status);
+}
+
+ozarr_status om_waiting_number(const ozarr_array *array, const ozarr_memory *memory, double *number, bool *is_number) {
+    const int64_t one = 1;
+    ozarr_array *box = NULL;
+    ozarr_status status = box_of(array, 1, &one, memory, &box);
+    if (status == OZARR_OK) {
+        const ozarr_status read = ozarr_array_read(box, OZARR_FLOAT64, number, sizeof *number);
+        if (is_number != NULL) *is_number = read == OZARR_OK;
+        status = read == OZARR_ERR_TYPE ? OZARR_OK : read;
+    }
+    ozarr_array_free(box);
+    return status == OZARR_OK || array == NULL ? status : named_after(array, status);
 }
 
 /* Copies a box to `to`: as it is where it has the array's type. */

@@ -24,6 +24,10 @@ bool om_can_wait(const ozarr_array *array);
 ozarr_status om_waiting_add(om_waiting *w, const ozarr_array *array, int32_t rank, const int64_t *start, const int64_t *shape,
                             const ozarr_memory *memory);
 
+/* Converts one element in memory to the type of `array` (NULL: of 64-bit numbers), and gets the number that it is there; `*is_number` may be NULL.
+ * What is no number leaves `*number` as it is. */
+ozarr_status om_waiting_number(const ozarr_array *array, const ozarr_memory *memory, double *number, bool *is_number);
+
 /* Writes the boxes that begin before `end` along dimension `dim`, with all ranks. They go on waiting until they are dropped. */
 ozarr_status om_waiting_write(ozarr_mpi *m, const om_waiting *w, const ozarr_array *array, int32_t dim, int64_t end);
 

@@ -4,6 +4,7 @@
  *   series FOLDER */
 #include "check.h"
 
+#include <math.h>
 #include <unistd.h>
 
 static ozarr_mpi *m;
@@ -102,6 +103,74 @@ static void values_that_are_rounded_to_one(void) {
         OK(ozarr_mpi_series_step(m, s, cases[i].next));
         OK(ozarr_mpi_series_close(m, s));
     }
+}
+
+static ozarr_status put_time(ozarr_mpi_series *s, ozarr_type type, const void *value, size_t size) {
+    return ozarr_mpi_series_put(m, s, "time", NULL, NULL, type, value, size);
+}
+
+static ozarr_status put_number(ozarr_mpi_series *s, double value) { return put_time(s, OZARR_FLOAT64, &value, sizeof value); }
+
+/* A number that is put goes on as the value of a step does, also behind a restart. */
+static void numbers_that_are_put_go_on_as_those_of_steps(void) {
+    static const ozarr_type types[] = {OZARR_FLOAT64, OZARR_FLOAT32, OZARR_INT32};
+    for (int k = 0; k < 12; k++) {
+        const double up = k % 2 == 0 ? 1 : -1;
+        coordinate c = {types[k % 3], NULL};
+        double times[5] = {0};
+        ozarr_array *a = NULL;
+        OK(ozarr_mpi_once(m, define, &c));
+        ozarr_mpi_series *s = open_run(0);
+        OK(ozarr_mpi_series_step(m, s, 10 * up));
+        OK(ozarr_mpi_series_step(m, s, 20 * up));
+        ERR(OZARR_ERR_ARGUMENT, "that of the step before", put_number(s, 15 * up));
+        ERR(OZARR_ERR_ARGUMENT, "that of the step before", put_number(s, 20 * up));
+        OK(put_number(s, 30 * up));
+        OK(ozarr_mpi_series_step(m, s, 0));
+        if (k >= 6) {
+            OK(ozarr_mpi_series_close(m, s));
+            s = open_run(3);
+        }
+        ERR(OZARR_ERR_ARGUMENT, "rank 0: found", ozarr_mpi_series_step(m, s, 25 * up));
+        ERR(OZARR_ERR_ARGUMENT, "NaN", put_number(s, NAN));
+        put_field(s, 5);
+        /* What is refused is not remembered. */
+        OK(ozarr_mpi_series_step(m, s, 40 * up));
+        OK(put_number(s, 50 * up));
+        OK(ozarr_mpi_series_step(m, s, 0));
+        OK(ozarr_mpi_series_close(m, s));
+        OK(ozarr_array_open("run.zarr/time", "r", &a));
+        OK(ozarr_array_read(a, OZARR_FLOAT64, times, sizeof times));
+        for (int i = 0; i < 5; i++) CHECK(times[i] == 10 * (i + 1) * up);
+        ozarr_array_free(a);
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+}
+
+/* Numbers are compared as the coordinate has them; of integers that a double cannot tell from each other all are taken. */
+static void numbers_that_are_put_in_another_type(void) {
+    coordinate c = {OZARR_FLOAT32, NULL};
+    const float as_stored = 0.1f, next = 0.2f;
+    const double rounded = 0.1;
+    OK(ozarr_mpi_once(m, define, &c));
+    ozarr_mpi_series *s = open_run(0);
+    OK(put_number(s, rounded));
+    OK(ozarr_mpi_series_step(m, s, 0));
+    ERR(OZARR_ERR_ARGUMENT, "that of the step before", put_time(s, OZARR_FLOAT32, &as_stored, sizeof as_stored));
+    ERR(OZARR_ERR_RANGE, "cannot tell", put_number(s, rounded));
+    ERR(OZARR_ERR_RANGE, "cannot tell", ozarr_mpi_series_step(m, s, rounded));
+    OK(put_time(s, OZARR_AS_STORED, &next, sizeof next));
+    OK(ozarr_mpi_series_step(m, s, 0));
+    ERR(OZARR_ERR_ARGUMENT, "that of the step before", put_number(s, 0.15));
+    OK(ozarr_mpi_series_close(m, s));
+    c.type = OZARR_INT64;
+    OK(ozarr_mpi_once(m, define, &c));
+    s = open_run(0);
+    for (int64_t now = ((int64_t)1 << 54) + 5; now > ((int64_t)1 << 54) + 2; now--) {
+        OK(put_time(s, OZARR_INT64, &now, sizeof now));
+        OK(ozarr_mpi_series_step(m, s, 0));
+    }
+    OK(ozarr_mpi_series_close(m, s));
 }
 
 /* Points in time are put, and no numbers: a dataset with steps is opened again, and a step whose point in time was not put is not taken. */
@@ -300,6 +369,8 @@ int main(int argc, char **argv) {
     OK(ozarr_mpi_new(MPI_COMM_WORLD, &m));
     values_that_do_not_fit();
     values_that_are_rounded_to_one();
+    numbers_that_are_put_go_on_as_those_of_steps();
+    numbers_that_are_put_in_another_type();
     points_in_time();
     another_program();
     unpublished();
