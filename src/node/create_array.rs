@@ -67,11 +67,13 @@ impl Array {
             write_documents(store, path, &meta, &attributes)
         };
         let found = || existing(store, &path, (&meta, &attributes), how);
-        if let ControlFlow::Break(array) = hierarchy::create(store, &path, || Ok(meta.format), found, publish)? {
+        let made = hierarchy::create(store, &path, || Ok(meta.format), found, publish)?;
+        let named = meta.dimension_names.iter().flatten().any(Option::is_some) || attributes.contains_key(v2::DIMENSIONS);
+        // One that is there may be of a run that was killed before its first close.
+        store.note_named(&path, named);
+        if let ControlFlow::Break(array) = made {
             return Ok(array);
         }
-        let named = meta.dimension_names.iter().flatten().any(Option::is_some) || attributes.contains_key(v2::DIMENSIONS);
-        store.note_named(&path, named);
         Array::new(store, path, meta, None, false)
     }
 }

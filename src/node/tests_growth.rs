@@ -684,6 +684,37 @@ fn a_dataset_below_the_root_of_a_run_that_was_killed_before_its_first_close_is_c
     }
 }
 
+/// A kill between an array and the first close leaves groups without consolidated metadata: the program that begins again makes them.
+#[test]
+fn groups_above_arrays_of_a_run_that_was_killed_before_its_first_close_are_consolidated() {
+    let names: Vec<_> = ["y", "x"].map(|name| Some(name.to_string())).into();
+    for format in [Format::V2, Format::V3] {
+        for path in ["u", "runs/a/u"] {
+            let first = Store::memory(&Context::with_threads(1));
+            let mut spec = Spec::new(crate::dtype::DataType::Int32, &[4, 4]).unwrap();
+            spec.set_format(format).unwrap();
+            let consolidated = || {
+                let group = |path| Group::open(&anew(&first), path).unwrap().consolidated_differences().unwrap();
+                ["", path::parent(path).unwrap()].map(group)
+            };
+            let begin = |spec: &Spec| {
+                let store = anew(&first);
+                (Array::create(&store, path, spec, Create::OpenIfSame).unwrap(), store)
+            };
+            Group::create(&first, "", Some(format), Create::New).unwrap();
+            // xarray has no name for what has no dimensions.
+            begin(&spec).1.close(None).unwrap();
+            assert_eq!(consolidated(), [None, None], "{format:?} {path}");
+            anew(&first).erase_node(path).unwrap();
+            spec.set_dimension_names(names.clone()).unwrap();
+            drop(begin(&spec));
+            assert_eq!(consolidated(), [None, None], "{format:?} {path}");
+            begin(&spec).1.close(None).unwrap();
+            assert_eq!(consolidated(), [Some(vec![]), Some(vec![])], "{format:?} {path}");
+        }
+    }
+}
+
 /// As xarray leaves it that appends to a group of a store: what is consolidated above the group is out of date.
 #[test]
 fn a_dataset_that_is_opened_from_its_parent_has_the_lengths_of_the_documents() {
