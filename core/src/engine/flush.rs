@@ -8,7 +8,7 @@ use super::request::{self, About, Outcome, Request, Work};
 use super::under_lock;
 use super::write::StoreWaiting;
 use super::write_back::WriteBack;
-use crate::error::Result;
+use crate::error::{ErrorKind, Result};
 use crate::limits::{self, Dims, Strides, chunk_bytes};
 use std::sync::Arc;
 
@@ -45,14 +45,18 @@ pub fn drop_beyond(array: &BoundArray, kept: &WriteBack) -> Result<()> {
     Ok(())
 }
 
-/// Makes room for the chunks that a write of `selection` touches: those that were not used for the longest time are stored.
+/// Makes room for the chunks that a write of `selection` touches: those that were not used for the longest time are stored. Of what cannot be
+/// stored, and waits on, a flush tells: the write is stored itself where there is no room. What was lost with its array is told of here.
 pub(super) fn make_room(array: &Arc<BoundArray>, kept: &Arc<WriteBack>, selection: &Selection) -> Result<()> {
     let each = chunk_bytes(array.chain.shape(), array.data_type.size())? as u64;
     let plan = Plan::new(&array.grid, selection, &Strides::from_elem(0, array.shape.len()), 1)?;
     if kept.has_room(plan.items(), each) {
         return Ok(());
     }
-    store(array, kept, kept.oldest_for(&plan, each)?)
+    match store(array, kept, kept.oldest_for(&plan, each)?) {
+        Err(e) if e.kind() != ErrorKind::State => Ok(()),
+        stored => stored,
+    }
 }
 
 fn store(array: &Arc<BoundArray>, kept: &Arc<WriteBack>, chunks: Vec<Dims>) -> Result<()> {

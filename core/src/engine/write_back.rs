@@ -255,10 +255,10 @@ impl WriteBack {
         Some(waiting.part.clone())
     }
 
-    /// A buffer for one more chunk; `None` where there is no room.
-    fn buffer(&self, bytes: usize) -> Result<Option<Buffer>> {
+    /// A buffer for one more chunk; `None` where there is no room within `limit`.
+    fn buffer(&self, bytes: usize, limit: usize) -> Result<Option<Buffer>> {
         let mut state = lock(self.state.get());
-        if state.closed > 0 || state.bytes.saturating_add(bytes) > self.limit {
+        if state.closed > 0 || state.bytes.saturating_add(bytes) > limit {
             return Ok(None);
         }
         let spare = state.spare.iter().rposition(|spare| spare.size >= bytes);
@@ -346,7 +346,7 @@ impl WriteBack {
     }
 
     /// Takes elements of a chunk, which is locked, into a copy of what waits of the chunk and cannot be stored; the copy takes its place once all
-    /// fit. `None` where they do not make a larger box with it, or there is no room.
+    /// fit, and may be beyond the limit until then. `None` where they do not make a larger box with it.
     pub(super) fn overwrite(&self, new: &Arrival<'_>) -> Result<Option<Admission>> {
         let span = Span::around(new.axes);
         let Some(part) = self.find(new.chunk) else { return Ok(None) };
@@ -355,7 +355,7 @@ impl WriteBack {
         let is_taken = !part.is_lost && (new.is_box() || part.span.holds(&span));
         let Some(both) = part.span.joined(&span).filter(|_| is_taken) else { return Ok(None) };
         let bytes = chunk_bytes(new.shape, new.data_type.size())?;
-        let (old, Some(copy)) = (part.first()?, self.buffer(bytes)?) else { return Ok(None) };
+        let (old, Some(copy)) = (part.first()?, self.buffer(bytes, usize::MAX)?) else { return Ok(None) };
         // SAFETY: two buffers of a chunk; nobody else uses that of a chunk that is locked.
         unsafe { std::ptr::copy_nonoverlapping(old, copy.first, bytes) };
         if let Err(e) = (new.place)(copy.first, &c_strides(new.shape, new.data_type.size())) {
@@ -384,7 +384,7 @@ impl WriteBack {
             return Ok(if part.span.covers(new.inside) { Admission::Whole } else { Admission::Waits });
         }
         let bytes = chunk_bytes(new.shape, new.data_type.size())?;
-        let Some(buffer) = (if is_box { self.buffer(bytes)? } else { None }) else { return Ok(Admission::Through) };
+        let Some(buffer) = (if is_box { self.buffer(bytes, self.limit)? } else { None }) else { return Ok(Admission::Through) };
         if let Err(e) = (new.place)(buffer.first, &strides) {
             self.give_back(buffer);
             return Err(e);
