@@ -2,6 +2,7 @@
 
 use super::tests::{kind, memory, read_all, spec, write_all};
 use super::tests_growth::Folder;
+use super::tests_series::{dataset, define, run};
 use super::*;
 use crate::error::ErrorKind;
 
@@ -193,4 +194,20 @@ fn what_was_exported_of_a_newer_moment_of_an_archive_has_the_chunks_of_that_mome
     write_all(&array, &mut [5, 6, 7, 8, 9, 10]);
     store.flush().unwrap();
     assert_eq!(read_all(&early)[4..], [9, 10]);
+}
+
+/// As the header says of `ozarr_series_open`.
+#[test]
+fn steps_that_a_series_cuts_off_in_an_archive_show_where_a_resize_makes_it_longer() {
+    let folder = Folder::new("archive-cut");
+    std::fs::create_dir_all(&folder.0).unwrap();
+    let store = open(&format!("{}/x.zip", folder.0.display()), Mode::ReadWrite);
+    define(&store, Format::V3);
+    let ds = dataset(&store);
+    run(&mut Series::open(&ds, "time", None, 1, 0).unwrap(), 3).unwrap();
+    drop(Series::open(&ds, "time", Some(1), 1, 0).unwrap());
+    let time = || read_all(&Array::open(&store, "time").unwrap());
+    assert_eq!(time(), [0]);
+    ds.resize_dimension("time", 3).unwrap();
+    assert_eq!(time(), [0, 1, 2]);
 }
