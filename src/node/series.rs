@@ -156,7 +156,9 @@ impl Series {
     /// # Safety
     /// As for [`crate::engine::write`].
     pub unsafe fn put(&mut self, name: &str, memory: impl FnOnce(&Array, &[u64]) -> Result<Memory>) -> Result<()> {
-        let index = self.part(name)?;
+        self.look_for(name)?;
+        self.take_late()?;
+        let index = self.index_of(name)?;
         if self.is_given(index) {
             return Err(self.given_twice(index));
         }
@@ -206,9 +208,12 @@ impl Series {
         names: &[&str],
         mut memory: impl FnMut(usize, &Array, &[u64]) -> Result<Memory>,
     ) -> Result<()> {
+        names.iter().try_for_each(|name| self.look_for(name))?;
+        // Those that come late move others: indices are taken after that.
+        self.take_late()?;
         let mut given: Vec<(usize, Memory, Option<f64>)> = Vec::with_capacity(names.len());
         for (i, name) in names.iter().enumerate() {
-            let index = self.part(name)?;
+            let index = self.index_of(name)?;
             let part = &self.parts[index];
             if given.iter().any(|(other, ..)| *other == index) || (self.is_given(index) && !part.kept) {
                 return Err(self.given_twice(index));
@@ -299,14 +304,17 @@ impl Series {
         Ok(())
     }
 
-    /// The index of a variable that has the dimension.
-    fn part(&mut self, name: &str) -> Result<usize> {
-        // The dataset looks for one that another program defined.
+    /// Lets the dataset look for a variable that another program defined.
+    fn look_for(&self, name: &str) -> Result<()> {
         if self.parts.iter().all(|part| part.name != name) {
             self.dataset.variable(name)?;
             self.dataset.renew_names();
         }
-        self.take_late()?;
+        Ok(())
+    }
+
+    /// The index of a variable that has the dimension, until others come late.
+    fn index_of(&self, name: &str) -> Result<usize> {
         if let Some(index) = self.parts.iter().position(|part| part.name == name) {
             return Ok(index);
         }

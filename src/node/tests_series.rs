@@ -1710,6 +1710,37 @@ fn a_step_that_is_given_again_after_a_number_that_does_not_fit_has_the_values_th
     assert_eq!((found("t"), found("mean"), found("p")), (vec![1, 2, 3, 21, 22, 23], vec![7, 8], vec![0; 6]));
 }
 
+/// Variables come late by another program, which are found before the step takes anything, or by a thread of this one meanwhile.
+#[test]
+fn a_step_gives_each_variable_its_own_values_where_others_come_late() {
+    let cases: [(bool, &[&str]); 4] =
+        [(true, &["time", "b", "u"]), (true, &["u", "time", "b"]), (false, &["time", "u"]), (false, &["u", "time"])];
+    for (by_another, names) in cases {
+        let store = Store::memory(&Context::with_threads(1));
+        let ds = Dataset::create(&store, "", None, Create::New).unwrap();
+        ds.define_time("time", 0, None, "days since 2026-01-01", "standard", Create::New).unwrap();
+        let variable = VariableSpec::new(DataType::Int32, &["time"]);
+        ds.define_variable("u", &variable, Create::New).unwrap();
+        let mut series = Series::open(&ds, "time", None, 1, 0).unwrap();
+        if by_another {
+            dataset(&anew(&store)).define_variable("b", &variable, Create::New).unwrap();
+        }
+        let value = |name: &str| if name == "time" { 1000 } else { i32::from(name.as_bytes()[0]) };
+        let mut values: Vec<[i32; 1]> = names.iter().map(|name| [value(name)]).collect();
+        let given = |i: usize, _: &Array, shape: &[u64]| {
+            if i == 0 && !by_another {
+                ds.define_variable("b", &variable, Create::New)?;
+            }
+            Ok(view(&mut values[i][..], shape))
+        };
+        // SAFETY: the memory lives as long as the call.
+        unsafe { series.step_with(0.0, names, given) }.unwrap();
+        assert_eq!(series.position(), (1, 1));
+        let found = |name: &str| numbers(&Array::open(&anew(&store), name).unwrap());
+        assert_eq!([found("time"), found("u"), found("b")], [[1000], [117], [if by_another { 98 } else { 0 }]], "{by_another} {names:?}");
+    }
+}
+
 #[test]
 fn values_that_a_variable_cannot_take_are_told_before_anything_is_taken() {
     let store = Store::memory(&Context::with_threads(1));
