@@ -199,6 +199,7 @@ pub(super) fn for_type(
     serial: Extension,
 ) -> Result<Vec<Extension>> {
     inside(list, |mut list| {
+        list.retain(|codec| !is_shuffle_of_lengths(&codec.name, (old, new)));
         let mut types = Some((old, new));
         for codec in &mut list {
             if matches!(codec.name.as_str(), "bytes" | "vlen-utf8" | "vlen-bytes") && old.is_variable() != new.is_variable() {
@@ -216,6 +217,11 @@ pub(super) fn for_type(
         }
         list
     })
+}
+
+/// Whether a codec shuffles the bytes of elements of one length, which the lengths of others need not be multiples of.
+pub(super) fn is_shuffle_of_lengths(name: &str, (old, new): (DataType, DataType)) -> bool {
+    matches!(name, "shuffle" | "numcodecs.shuffle") && new.is_variable() && !old.is_variable()
 }
 
 /// Lets the codecs of version 2, in their order, follow elements that are of another type now.

@@ -202,10 +202,13 @@ impl Spec {
         if let Some(filters) = &mut self.filters
             && old.is_variable() != new.is_variable()
         {
-            // Those of bytes go on behind the codec of objects, or without one, but for a shuffle of texts whose length it need not divide.
-            let goes_on = |filter: &Extension| filter.name != "shuffle" || !new.is_variable();
-            filters.retain(|filter| registry::takes_bytes(&format!("numcodecs.{}", filter.name)) && goes_on(filter));
+            // Those of bytes go on behind the codec of objects, or without one.
+            let is_gone = |codec: &Extension| codec_edit::is_shuffle_of_lengths(&codec.name, (old, new));
+            filters.retain(|filter| registry::takes_bytes(&format!("numcodecs.{}", filter.name)) && !is_gone(filter));
             filters.splice(0..0, objects);
+            if let Compressor::Json(compressor) = &mut self.compression.compressor {
+                drop(compressor.take_if(|compressor| is_gone(compressor)));
+            }
         }
         if self.loose
             && let (Some(filters), compressor) = (&mut self.filters, &mut self.compression.compressor)
@@ -1010,6 +1013,32 @@ mod tests {
             let mut named = codec_names(&copy);
             assert_eq!(named.pop().as_deref(), Some("zstd"));
             assert_eq!(named, wanted, "{from:?} {filters} {to:?}");
+        }
+    }
+
+    #[test]
+    fn a_copy_of_texts_of_one_length_as_strings_has_no_shuffle_of_their_bytes_in_either_version() {
+        let shuffle = r#"{"id":"shuffle","elementsize":4}"#;
+        for (filters, compressor, wanted) in [
+            (format!("[{shuffle}]"), r#"{"id":"zlib","level":1}"#, ["zlib", "numcodecs.zlib"].as_slice()),
+            (format!(r#"[{shuffle},{{"id":"crc32"}}]"#), "null", &["crc32", "numcodecs.crc32"]),
+            ("null".to_string(), shuffle, &[]),
+        ] {
+            for (format, serial) in [(Format::V2, "vlen-utf8"), (Format::V3, "vlen-utf8")] {
+                let mut source = Spec::new(DataType::Text(6), &[4]).unwrap();
+                source.set_format(Format::V2).unwrap();
+                source.set_filters_json(&filters).unwrap();
+                source.set_compressor_json(compressor).unwrap();
+                let mut copy = like(&source, format);
+                copy.set_data_type(DataType::VarText).unwrap();
+                let named = codec_names(&copy);
+                let codec = wanted.get(usize::from(format == Format::V3));
+                assert_eq!(
+                    named.iter().map(String::as_str).collect::<Vec<_>>(),
+                    [serial].iter().chain(codec).copied().collect::<Vec<_>>(),
+                    "{filters} {compressor} {format:?}"
+                );
+            }
         }
     }
 
