@@ -65,13 +65,38 @@ impl Store {
         self.consolidate_pending().and(written)
     }
 
+    /// A node was made, or the dimensions of an array were named: its group and the root are consolidated when they are closed, if
+    /// the options say so. Those that are consolidated already are kept in step anyway.
+    pub(super) fn note_named(&self, path: &str, named: bool) {
+        let wanted = match self.options().consolidate {
+            Consolidate::Never => false,
+            Consolidate::Named => named,
+            Consolidate::Close | Consolidate::Step | Consolidate::Flush => true,
+        };
+        if wanted && !path.is_empty() {
+            self.unconsolidated().write(|nodes| nodes.insert(path.to_string()));
+        }
+    }
+
+    /// A process that was killed made what is below the root: the root is consolidated when it is closed, unless something keeps it from that.
+    pub(super) fn note_root(&self) {
+        if self.options().consolidate != Consolidate::Never {
+            self.unconsolidated().write(|nodes| nodes.insert(String::new()));
+        }
+    }
+
     /// Consolidates the root and the groups of the nodes that wait for it. Where the store cannot list its keys nothing is done.
     pub(super) fn consolidate_pending(&self) -> Result<()> {
-        let nodes = self.take_unconsolidated();
+        let mut nodes = self.unconsolidated().write(std::mem::take);
         if nodes.is_empty() || !self.shared().capabilities().listable || self.check_writable().is_err() {
             return Ok(());
         }
+        nodes.remove("");
         let done = self.consolidate_groups_of(&nodes);
+        if nodes.is_empty() {
+            // Nothing that this process made needs the root, in which others may have left what cannot be read, or which only they may write.
+            return Ok(());
+        }
         if done.is_err() {
             // The next call tries it again.
             nodes.iter().for_each(|node| self.note_named(node, true));

@@ -56,7 +56,7 @@ struct StoreInner {
     real_root: Once<String>,
     /// The hierarchies that it is part of, once they were looked for.
     above: Once<Vec<Above>>,
-    /// Nodes whose groups are to be consolidated when their programs close them.
+    /// Nodes whose groups are to be consolidated when their programs close them; "": the root, if it can be.
     unconsolidated: ForkPreserved<BTreeSet<String>>,
     behind: Behind,
     /// What is told of arrays that grow by series of this process.
@@ -336,19 +336,6 @@ impl Store {
         &self.0.waiting
     }
 
-    /// A node was made, or the dimensions of an array were named: its group and the root are consolidated when they are closed, if
-    /// the options say so. Those that are consolidated already are kept in step anyway.
-    pub(super) fn note_named(&self, path: &str, named: bool) {
-        let wanted = match self.0.options.consolidate {
-            Consolidate::Never => false,
-            Consolidate::Named => named,
-            Consolidate::Close | Consolidate::Step | Consolidate::Flush => true,
-        };
-        if wanted && !path.is_empty() {
-            self.0.unconsolidated.write(|nodes| nodes.insert(path.to_string()));
-        }
-    }
-
     /// A document was changed.
     pub(super) fn note_document(&self, key: &str) {
         let (node, name) = key.rsplit_once('/').unwrap_or(("", key));
@@ -471,9 +458,9 @@ impl Store {
         self.0.let_go.load(Ordering::Acquire)
     }
 
-    /// Takes the nodes whose groups are to be consolidated.
-    pub(super) fn take_unconsolidated(&self) -> BTreeSet<String> {
-        self.0.unconsolidated.write(std::mem::take)
+    /// The nodes whose groups are to be consolidated.
+    pub(super) fn unconsolidated(&self) -> &ForkPreserved<BTreeSet<String>> {
+        &self.0.unconsolidated
     }
 
     /// What was changed of nodes of version 2.

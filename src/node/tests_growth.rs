@@ -715,6 +715,43 @@ fn groups_above_arrays_of_a_run_that_was_killed_before_its_first_close_are_conso
     }
 }
 
+/// What goes on with a dataset below such a root consolidates it, unless something there keeps it from that, which is no error of the dataset.
+#[test]
+fn a_root_without_consolidated_metadata_is_left_as_it_is_by_queries_and_by_what_cannot_consolidate_it() {
+    let variable = VariableSpec::new(crate::dtype::DataType::Int32, &["time"]);
+    let define = |ds: &Dataset| ds.define_variable("t", &variable, Create::OpenIfSame).map(drop);
+    type GoOn<'a> = &'a dyn Fn(&Dataset) -> Result<()>;
+    let cases: [(&str, GoOn<'_>, bool); 4] = [
+        ("query", &|ds| ds.dimension("time").map(drop), false),
+        ("series", &|ds| Series::open(ds, "time", None, 1, 0)?.step(1.0), true),
+        ("definition", &define, true),
+        ("resize", &|ds| ds.resize_dimension("time", 3), true),
+    ];
+    for format in [Format::V2, Format::V3] {
+        for (what, go_on, consolidates) in cases {
+            for is_broken in [false, true] {
+                let store = Store::memory(&Context::with_threads(1));
+                let ds = Dataset::create(&store, "run", Some(format), Create::New).unwrap();
+                ds.define_time("time", 0, None, "days since 2026-01-01", "standard", Create::New).unwrap();
+                define(&ds).unwrap();
+                if is_broken {
+                    Group::create(&store, "other", Some(format), Create::New).unwrap();
+                    let key = path::join("other/bad", document::array_document(format));
+                    store.key_put(&key, b"{").unwrap();
+                }
+                let second = anew(&store);
+                let ds = Dataset::open(Group::open(&second, "run").unwrap()).unwrap();
+                go_on(&ds).unwrap();
+                ds.close().unwrap_or_else(|e| panic!("{what} {format:?} {is_broken}: {e}"));
+                let root = Group::open(&anew(&store), "").unwrap();
+                assert_eq!(consolidate::is_without(root.store(), "").unwrap(), is_broken || !consolidates, "{what} {format:?} {is_broken}");
+                let differing = Group::open(&anew(&store), "run").unwrap().consolidated_differences().unwrap();
+                assert_eq!(differing, Some(vec![]), "{what} {format:?} {is_broken}");
+            }
+        }
+    }
+}
+
 /// As xarray leaves it that appends to a group of a store: what is consolidated above the group is out of date.
 #[test]
 fn a_dataset_that_is_opened_from_its_parent_has_the_lengths_of_the_documents() {

@@ -32,6 +32,8 @@ struct Inner {
     state: ForkPreserved<DatasetState>,
     /// Consolidated metadata were believed, and have not been compared with the documents yet.
     unsettled: AtomicBool,
+    /// What was there was defined again, or grows.
+    goes_on: AtomicBool,
     /// It was created by `OpenIfSame`: a program begins again, and its definitions open what is there and the same.
     reopens: bool,
 }
@@ -160,7 +162,8 @@ impl Dataset {
         coordinates.retain(|name| state.place_of(name).is_ok());
         state.coordinates = coordinates;
         let unsettled = AtomicBool::new(group.store().check_writable().is_ok());
-        let dataset = Dataset(Arc::new(Inner { group, state: ForkPreserved::new(state), unsettled, reopens }));
+        let goes_on = AtomicBool::new(false);
+        let dataset = Dataset(Arc::new(Inner { group, state: ForkPreserved::new(state), unsettled, goes_on, reopens }));
         let told = |(_, text): (_, String)| Finding::new(Severity::Warning, "XR-22", format!("{text}; the shorter one counts"));
         let findings: Vec<Finding> = dataset.known_dimensions().differences().map(told).collect();
         dataset.note_found_differences(|_| true);
@@ -390,6 +393,7 @@ impl Dataset {
             }
         };
         if let Some(there) = there {
+            self.note_root();
             return there.array.read_again().map(|()| there.array.for_another_handle());
         }
         self.insert(OpenVariable {

@@ -35,19 +35,18 @@ impl Dataset {
     pub(super) fn settle(&self) -> Result<()> {
         if self.0.unsettled.load(Ordering::Acquire) {
             self.mend()?;
-            self.note_root();
             self.0.unsettled.store(false, Ordering::Release);
         }
         Ok(())
     }
 
-    /// Lets closing make the consolidated metadata of the store's root where there are none: those of the group may be there before a kill, those of
-    /// the root are made by the first close. What cannot be read now is left as it is.
-    fn note_root(&self) {
+    /// Lets closing make the consolidated metadata of the store's root where there are none, once, by what goes on with a dataset: those of the
+    /// group may be there before a kill, those of the root are made by the first close. What cannot be read now is left as it is.
+    pub(super) fn note_root(&self) {
         let store = self.group().store();
         let of_root = self.group().path().is_empty();
-        if let Some(own) = self.own_paths().first().filter(|_| !of_root && consolidate::is_without(store, "").unwrap_or(false)) {
-            store.note_named(own, true);
+        if !of_root && !self.0.goes_on.swap(true, Ordering::AcqRel) && consolidate::is_without(store, "").unwrap_or(false) {
+            store.note_root();
         }
     }
 
@@ -141,9 +140,8 @@ impl Dataset {
             None if !store.capabilities().listable || store.options().consolidate == Consolidate::Never => {}
             None => self.consolidate()?,
         }
-        if self.0.unsettled.swap(false, Ordering::AcqRel) {
-            self.note_root();
-        }
+        self.0.unsettled.store(false, Ordering::Release);
+        self.note_root();
         Ok(())
     }
 

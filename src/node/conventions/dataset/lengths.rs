@@ -13,6 +13,7 @@ impl Dataset {
     pub fn resize_dimension(&self, name: &str, length: u64) -> Result<()> {
         self.find_new()?;
         self.dimension(name)?;
+        self.note_root();
         self.resize_along(name, length, false, |_, _| Ok(()))
     }
 
