@@ -301,9 +301,10 @@ static bool in_record(const oz_att *att, const oz_var *var, int format) {
     return (format == 2 && var->info->kind) || var->form == OZ_CHARS || var->form == OZ_STRINGS;
 }
 
-/* Whether the attribute is a fill value of format 2 that JSON has no number for: readers that are strict would refuse all attributes for it. */
+/* Whether the attribute is a fill value of format 2 that JSON has no number for: readers that are strict would refuse all attributes for it. One that
+ * the array does not say, too, is there alone, as other attributes of such numbers are. */
 static bool is_no_json(const oz_att *att, const oz_var *var, int format) {
-    if (format != 2 || !is_fill(att, var) || !att->len || (att->type != NC_FLOAT && att->type != NC_DOUBLE)) return false;
+    if (format != 2 || !is_fill(att, var) || var->fill_apart || !att->len || (att->type != NC_FLOAT && att->type != NC_DOUBLE)) return false;
     double number;
     oz_convert(att->values, att->type, &number, NC_DOUBLE, 1);
     return !isfinite(number);

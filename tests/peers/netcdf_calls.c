@@ -6,6 +6,7 @@
 #include <float.h>
 #include <limits.h>
 #include <locale.h>
+#include <math.h>
 #include <netcdf.h>
 #include <pthread.h>
 #include <signal.h>
@@ -1683,6 +1684,38 @@ static void late_fill_values_of(int mode) {
 static void late_fill_values(void) { late_fill_values_of(NC_NETCDF4); }
 static void late_fill_values_classic(void) { late_fill_values_of(0); }
 
+/* A fill value that JSON has no number for is set for a variable with elements: by another name of an attribute, in a classic format at once. */
+static void late_fill_values_beyond_json_of(int mode) {
+    double odd[2] = {NAN, -INFINITY};
+    int dim, vars[2], id, values[3] = {1, 2, 3};
+    create(mode);
+    SHOW(nc_def_dim(file, "x", 3, &dim));
+    SHOW(nc_def_var(file, "f", NC_FLOAT, 1, &dim, &vars[0]));
+    SHOW(nc_def_var(file, "d", NC_DOUBLE, 1, &dim, &vars[1]));
+    for (int v = 0; v < 2 && mode; v++) SHOW(nc_put_att_double(file, vars[v], "missing_value", v ? NC_DOUBLE : NC_FLOAT, 1, &odd[v]));
+    SHOW(nc_enddef(file));
+    for (int v = 0; v < 2; v++) SHOW(nc_put_var_int(file, vars[v], values));
+    SHOW(nc_close(file));
+    open(NC_WRITE);
+    SHOW(nc_redef(file));
+    for (int v = 0; v < 2; v++) {
+        if (mode) SHOW(nc_rename_att(file, vars[v], "missing_value", "_FillValue"));
+        else SHOW(nc_put_att_double(file, vars[v], "_FillValue", v ? NC_DOUBLE : NC_FLOAT, 1, &odd[v]));
+    }
+    SHOW(nc_close(file));
+    open(NC_NOWRITE);
+    for (int v = 0; v < 2; v++) {
+        SHOW(nc_inq_attid(file, vars[v], "missing_value", &id));
+        SHOW(nc_get_att_double(file, vars[v], "_FillValue", &odd[0]));
+        SHOW(nc_get_var_int(file, vars[v], values));
+        printf("%d %d %d\n", isnan(odd[0]) != 0, isinf(odd[0]) != 0, values[2]);
+    }
+    SHOW(nc_close(file));
+}
+
+static void late_fill_values_beyond_json(void) { late_fill_values_beyond_json_of(NC_NETCDF4); }
+static void late_fill_values_beyond_json_classic(void) { late_fill_values_beyond_json_of(0); }
+
 /* An attribute that is renamed to the fill value, as NCO does it, is the fill value, of the variable's own type, or on Zarr stays what it was. */
 static void renamed_fill_values(void) {
     bool zarr = strstr(path, ".zarr") != NULL;
@@ -2107,6 +2140,7 @@ static const struct {
     {"shuffled_levels", shuffled_levels}, {"refused_definitions", refused_definitions}, {"aborted_on_full_disk", aborted_on_full_disk}, {"threads", threads},
     {"appending", appending}, {"grown_below", grown_below}, {"hidden_dimensions", hidden_dimensions},
     {"filled_lists", filled_lists}, {"types_of_groups", types_of_groups}, {"padded_types", padded_types}, {"types_without_members", types_without_members}, {"types_in_circles", types_in_circles}, {"late_fill_values", late_fill_values}, {"late_fill_values_classic", late_fill_values_classic},
+    {"late_fill_values_beyond_json", late_fill_values_beyond_json}, {"late_fill_values_beyond_json_classic", late_fill_values_beyond_json_classic},
     {"renamed_fill_values", renamed_fill_values}, {"rounding_taken_back", rounding_taken_back}, {"long_fill_value", long_fill_value}, {"longer_attributes", longer_attributes},
     {"begun_definitions", begun_definitions}, {"types_of_older_files", types_of_older_files}, {"largest_numbers", largest_numbers},
     {"fill_values_taken_back", fill_values_taken_back}, {"overlapping_fields", overlapping_fields}, {"unstored_definitions", unstored_definitions}, {"decimal_comma", decimal_comma}, {"deleted_fill_values", deleted_fill_values}, {"long_strides", long_strides}, {"aborted_after_failed_sync", aborted_after_failed_sync}};

@@ -708,6 +708,10 @@ def calls(build):
         with warnings.catch_warnings(), xr.open_dataset(build / f"calls_null_strings{version}.zarr", engine="zarr") as data:
             warnings.simplefilter("error")
             check(f"xarray reads a fill value that is NULL in format {version}", data["none"].values[3] == "a", data["none"].values)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            with xr.open_dataset(build / f"calls_late_fill_values_beyond_json{version}.zarr", engine="zarr") as data:
+                check(f"xarray reads a fill value beside the array that JSON has no number for in format {version}", data["d"].values.tolist() == [1, 2, 3], data["d"].values)
     warnings.simplefilter("ignore")
     older = dict(zarr.open_group(build / "calls_types_of_older_files3.zarr", mode="r").arrays())
     check("zarr-python reads types that were defined in an older file", len(older) == 12 and all(a[1]["n"] == 4 for n, a in older.items() if a.dtype.names), older)
