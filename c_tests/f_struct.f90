@@ -44,6 +44,7 @@ contains
     character(20) :: line
     integer :: stat, i
     character(300) :: message
+    character(0) :: empty(2, 2)
     character(4), parameter :: fills(3) = ["none", "    ", "none"]
     call text%text(8)
     call s%create(text, [2, 3])
@@ -77,6 +78,16 @@ contains
     call read_back(a, "ab", "a text that is trimmed")
     call a%write_text(one(:2) // "-" // one(2:2), start=[1, 1])
     call read_back(a, "ab-b", "texts that are joined")
+    one = ""
+    call a%write_text(trim(one), start=[1, 1])
+    call read_back(a, "", "a text of length 0")
+    call a%write_text(names)
+    call a%write_text(empty, start=[1, 2])
+    call a%read_text(names)
+    call check(all(names(:, 1) == [character(8) :: "a", "bb"]) .and. all(names(:, 2:) == ""), "texts of length 0")
+    message = ""
+    call a%read_text(one(:0), start=[1, 1], stat=stat, errmsg=message)
+    call check(stat == OZARR_ERR_ARGUMENT .and. index(message, "length of 0") > 0, "a variable of length 0: " // message)
     do i = 1, 3
       call s%create(text, [2, 3])
       call s%set_fill(trim(fills(i)))

@@ -431,15 +431,20 @@ static ozarr_status check_memory(const CFI_cdesc_t *u) {
     return OZARR_OK;
 }
 
-/* Texts are described by their length, and padded with blanks. */
+/* Texts are described by their length, and padded with blanks. Those of length 0 are written as one blank, which stands for all. */
 static ozarr_status move_texts(operation o, const region *r, const CFI_cdesc_t *u) {
+    static char blank[] = " ";
+    const int64_t nowhere[MAX_RANK] = {0};
+    const int no_letters = u->elem_len == 0;
     ozarr_dtype *letters = NULL;
     options more = *o.more;
-    ozarr_status status = ozarr_dtype_chars(u->elem_len, ' ', &letters);
+    if (no_letters && !(o.what & 1)) return fail(OZARR_ERR_ARGUMENT, "the variable has a length of 0: no text can be read into it");
+    ozarr_status status = ozarr_dtype_chars(no_letters ? 1 : u->elem_len, ' ', &letters);
     if (status != OZARR_OK) return status;
     more.dtype = letters;
     o.more = &more;
-    status = transfer(&o, r, (char *)u->base_addr, r->distance, u->elem_len, OZARR_BY_DTYPE);
+    status = no_letters ? transfer(&o, r, blank, nowhere, 1, OZARR_BY_DTYPE)
+                        : transfer(&o, r, (char *)u->base_addr, r->distance, u->elem_len, OZARR_BY_DTYPE);
     ozarr_dtype_free(letters);
     return status;
 }
