@@ -8,7 +8,7 @@ use super::build::ArrayCodec;
 use super::config::Config;
 use super::elementwise::Elementwise;
 use super::scalar::map;
-use crate::dtype::ElementType;
+use crate::dtype::{ElementType, convert_times};
 use crate::error::Result;
 use std::sync::Arc;
 
@@ -17,7 +17,8 @@ pub(super) fn build(config: &Config<'_>, item: ElementType) -> Result<ArrayCodec
     let Some(encoded) = config.element("encode_dtype")? else {
         return Err(config.error("encode_dtype", "the member is missing".into()));
     };
-    Ok(ArrayCodec::new(config.element_or("decode_dtype", item)?, encoded, |from, to| Arc::new(AsType { from, to })))
+    let decoded = config.element_or("decode_dtype", item)?;
+    Ok(ArrayCodec::new(decoded, encoded, |from, to| Arc::new(AsType { from, to })))
 }
 
 struct AsType {
@@ -33,18 +34,20 @@ impl Elementwise for AsType {
     }
 
     fn encode_to(&self, src: &[u8], dst: &mut [u8]) -> Result<()> {
-        if !convert(self.from, src, self.to, dst) {
-            map(src, self.from, dst, self.to, |v| v);
-        }
-        Ok(())
+        cast(self.from, src, self.to, dst)
     }
 
     fn decode_to(&self, src: &[u8], dst: &mut [u8]) -> Result<()> {
-        if !convert(self.to, src, self.from, dst) {
-            map(src, self.to, dst, self.from, |v| v);
-        }
-        Ok(())
+        cast(self.to, src, self.from, dst)
     }
+}
+
+/// Casts as many elements as there are; times of another unit become the same point or span, as NumPy casts them.
+fn cast(from: ElementType, src: &[u8], to: ElementType, dst: &mut [u8]) -> Result<()> {
+    if convert_times(from, src, to, dst)?.is_none() && !convert(from, src, to, dst) {
+        map(src, from, dst, to, |v| v);
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -71,6 +74,31 @@ mod tests {
         assert_eq!(decoded(&a, &le!(f32, 1.5, 9)), 1.5f64.to_le_bytes());
         let a = stage(r#"{"encode_dtype": "<i8", "decode_dtype": "|b1"}"#);
         assert_eq!(decoded(&a, &le!(i64, 256, 0)), [1, 0]);
+    }
+
+    #[test]
+    fn times_change_their_counts_with_their_unit() {
+        let none = i64::MIN;
+        for (decoded_type, encoded_type, values, stored) in [
+            ("<M8[ns]", "<M8[s]", [1_577_836_805_000_000_000, -1_000_000_000, none], [1_577_836_805, -1, none]),
+            ("<M8[D]", "<M8[ns]", [18_262, -1, none], [1_577_836_800_000_000_000, -86_400_000_000_000, none]),
+            ("<m8[s]", "<m8[ms]", [5, -7, none], [5000, -7000, none]),
+            ("<M8[Y]", "<M8[D]", [50, 0, none], [18_262, 0, none]),
+            // Points in time and spans are each other's counts.
+            ("<M8[ns]", "<m8[s]", [5, -7, none], [5, -7, none]),
+            ("<M8[ns]", "<i8", [5, -7, none], [5, -7, none]),
+            ("<M8[ns]", "<M8[ns]", [5, -7, none], [5, -7, none]),
+        ] {
+            let bytes = |values: [i64; 3]| values.map(i64::to_le_bytes).concat();
+            let a = stage(&format!(r#"{{"encode_dtype": "{encoded_type}", "decode_dtype": "{decoded_type}"}}"#));
+            assert_eq!(encoded(&a, &bytes(values)), bytes(stored), "{decoded_type} to {encoded_type}");
+            assert_eq!(decoded(&a, &bytes(stored)), bytes(values), "{decoded_type} from {encoded_type}");
+        }
+        let a = stage(r#"{"encode_dtype": ">M8[s]", "decode_dtype": "<M8[ms]"}"#);
+        assert_eq!(encoded(&a, &1999i64.to_le_bytes()), 1i64.to_be_bytes());
+        let mut out = Vec::new();
+        let e = stage(r#"{"encode_dtype": "<M8[as]", "decode_dtype": "<M8[D]"}"#).encode(&18_262i64.to_le_bytes(), &mut out).unwrap_err();
+        assert_eq!(e.kind(), crate::error::ErrorKind::Range, "{e}");
     }
 
     #[test]

@@ -7,8 +7,8 @@ use super::build::ArrayCodec;
 use super::config::Config;
 use super::elementwise::Elementwise;
 use super::scalar::{Scalar, binary16, cast, load, map, truncate};
-use crate::dtype::{DataType, ElementType, Kind};
-use crate::error::{Result, bail};
+use crate::dtype::{DataType, ElementType, Kind, unlike_units};
+use crate::error::{Result, bail, err};
 use crate::multiversion::multiversion;
 use std::sync::Arc;
 
@@ -18,6 +18,9 @@ pub(super) fn build(config: &Config<'_>, item: ElementType) -> Result<ArrayCodec
     let astype = config.element("astype")?.unwrap_or(dtype);
     if dtype.data_type.kind() == Kind::Complex && astype.data_type.kind() != Kind::Complex {
         return Err(config.error("astype", format!("found {}, expected a complex type", astype.data_type.name())));
+    }
+    if unlike_units(dtype.data_type, astype.data_type) {
+        return Err(err!(Unsupported, "delta of times that are stored in another unit is not supported").at_field(config.path("astype")));
     }
     Ok(ArrayCodec::new(dtype, astype, |from, to| Arc::new(Delta { from, to })).ordered())
 }
@@ -244,6 +247,19 @@ mod tests {
         let data = be!(u16, 5, 3, 65535, 0);
         assert_eq!(encoded(&d, &data), le!(u16, 5, 65534, 65532, 1));
         assert_eq!(decoded(&d, &encoded(&d, &data)), data);
+    }
+
+    #[test]
+    fn delta_of_times_in_another_unit_is_refused() {
+        for (dtype, astype, ok) in
+            [("<M8[ns]", "<m8[s]", false), ("<m8[s]", "<m8[ms]", false), ("<M8[s]", "<m8[s]", true), ("<m8[s]", "<i8", true)]
+        {
+            let built = build_v2("delta", &config_of(&format!(r#"{{"dtype": "{dtype}", "astype": "{astype}"}}"#)), BYTES);
+            match built.err() {
+                Some(e) => assert!(!ok && (e.kind(), e.field()) == (ErrorKind::Unsupported, Some("astype")), "{dtype} {astype}: {e}"),
+                None => assert!(ok, "{dtype} {astype}"),
+            }
+        }
     }
 
     #[test]

@@ -39,4 +39,5 @@ pub use number::{Overflow, Real};
 pub use parse_v3::check_v3;
 pub use record::{Field, Struct};
 pub use run::Run;
+pub use time::{convert_times, unlike_units};
 pub use unit::Unit;

@@ -5,7 +5,7 @@
 
 use super::run::Run;
 use super::{DataType, ElementType, Unit};
-use crate::error::{Result, bail};
+use crate::error::{Result, bail, err};
 
 /// A conversion between two units.
 #[derive(Clone, Copy, Debug)]
@@ -86,6 +86,28 @@ impl Time {
             Ok(())
         })
     }
+}
+
+/// Whether both types are times and count unlike units; one without a unit is like any.
+pub fn unlike_units(a: DataType, b: DataType) -> bool {
+    let unit = |t| match t {
+        DataType::DateTime(unit) | DataType::TimeDelta(unit) if unit.name() != "generic" => Some(unit),
+        _ => None,
+    };
+    unit(a).zip(unit(b)).is_some_and(|(a, b)| a != b)
+}
+
+/// Converts points in time to as many of another unit, or spans to spans; `None` for other types.
+pub fn convert_times(from: ElementType, src: &[u8], to: ElementType, dst: &mut [u8]) -> Result<Option<()>> {
+    if !unlike_units(from.data_type, to.data_type) {
+        return Ok(None);
+    }
+    let Some(time) = Time::new(from, to)? else { return Ok(None) };
+    let n = src.len().min(dst.len()) / size_of::<i64>();
+    let run = Run { src: src.as_ptr(), src_stride: 8, dst: dst.as_mut_ptr(), dst_stride: 8, n };
+    // SAFETY: both buffers have so many elements.
+    let done = unsafe { time.run(run) };
+    done.map(Some).map_err(|i| err!(Range, "the time at {i} of {n} does not fit in the unit that it is converted to"))
 }
 
 fn rule(a: Unit, b: Unit, calendar: bool) -> Result<TimeRule> {
