@@ -161,7 +161,7 @@ impl Durability {
             SyncMode::Each => {
                 // What is due stays so until it is synced: another call counts on it.
                 let sync = |folder: &str| {
-                    sync_folder(root, folder).map_err(|e| self.lost(e, "sync the folder", key))?;
+                    self.sync_folder(root, folder, key)?;
                     self.lock().folders.remove(folder);
                     Ok(())
                 };
@@ -207,21 +207,24 @@ impl Durability {
             first = first.and(done);
         }
         for folder in folders {
-            let at = || format!("{folder}/");
-            let done = match open_to_sync(root, &KeyPath::of_folder(&folder), libc::O_DIRECTORY) {
-                Ok(file) => file.map_or(Ok(()), |file| os::fsync_folder(file.as_fd())).map_err(|e| self.lost(e, "sync the folder", &at())),
-                Err(e) => {
-                    let error = e.error("open the folder to sync it").at_key(at());
-                    self.lock().folders.insert(folder);
-                    Err(error)
-                }
-            };
-            first = first.and(done);
+            first = first.and(self.sync_folder(root, &folder, &format!("{folder}/")));
         }
         if first.is_ok() {
             self.lock().leaving.clear();
         }
         first
+    }
+
+    /// Makes the names in a folder durable; one that was erased needs nothing. One that cannot be opened is due for the next flush, and nothing is
+    /// lost. `key` is for the error.
+    fn sync_folder(&self, root: BorrowedFd<'_>, folder: &str, key: &str) -> Result<()> {
+        match open_to_sync(root, &KeyPath::of_folder(folder), libc::O_DIRECTORY) {
+            Ok(file) => file.map_or(Ok(()), |file| os::fsync_folder(file.as_fd())).map_err(|e| self.lost(e, "sync the folder", key)),
+            Err(e) => {
+                self.lock().folders.insert(folder.to_string());
+                Err(e.error("open the folder to sync it").at_key(key))
+            }
+        }
     }
 
     /// Makes the closed file of a key durable; one that was erased needs nothing. The outer error is that it cannot be opened: then it may be
@@ -242,11 +245,6 @@ impl Durability {
     pub(super) fn unsynced(&self) -> usize {
         self.lock().files.len()
     }
-}
-
-/// Makes the names in a folder durable; one that was erased needs nothing.
-fn sync_folder(root: BorrowedFd<'_>, folder: &str) -> os::Os<()> {
-    open_to_sync(root, &KeyPath::of_folder(folder), libc::O_DIRECTORY)?.map_or(Ok(()), |folder| os::fsync_folder(folder.as_fd()))
 }
 
 /// Opens what is to be synced, or gives `None` if it was erased.

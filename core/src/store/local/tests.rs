@@ -1042,6 +1042,33 @@ fn each_mode_syncs_what_it_promises() {
 }
 
 #[test]
+fn a_folder_that_cannot_be_opened_to_sync_it_is_synced_later() {
+    let acts: [(&str, fn(&LocalStore) -> Result<()>); 3] =
+        [("put", |s| put(s, "a/k", b"2")), ("put in a new folder", |s| put(s, "a/b/k", b"2")), ("erase", |s| s.erase("a/k").map(drop))];
+    for (name, act) in acts {
+        let mut met = 0;
+        for after in 0..6 {
+            let folder = Folder::new();
+            let store = folder.store(SyncMode::Each);
+            put(&store, "a/k", b"1").unwrap();
+            let (done, unused) = fault::with(&[Fault { after, ..fail(Call::Open, libc::EMFILE) }], || act(&store));
+            if unused > 0 {
+                continue;
+            }
+            let e = done.unwrap_err();
+            assert_eq!(e.kind(), ErrorKind::TooManyFiles, "{name} {after}");
+            let is_due = e.to_string().contains("to sync it");
+            met += usize::from(is_due);
+            let synced = syncs(|| store.flush().unwrap_or_else(|e| panic!("{name} {after}: {e}")));
+            assert!(synced > 0 || !is_due, "{name} {after}: {synced}");
+            act(&store).unwrap();
+            assert_eq!(syncs(|| store.flush().unwrap()), 0, "{name} {after}");
+        }
+        assert!(met > 0, "{name}");
+    }
+}
+
+#[test]
 fn folders_that_a_call_made_in_vain_are_synced_by_the_one_that_succeeds() {
     /// How a call makes folders and fails, or cannot do what it is to do.
     type Row = (&'static str, fn(&LocalStore, &Path), [Fault; 1]);
