@@ -203,6 +203,24 @@ fn a_fill_value_of_bytes_that_may_be_text_is_text_by_netcdfs_keys_and_else_told(
     assert!(Array::open(&store, "a").err().unwrap().to_string().contains("a/.zattrs"));
 }
 
+/// As zarr-python 3.0 writes the fill value of times.
+#[test]
+fn a_fill_value_that_is_a_date_is_told_and_stays_as_it_is_written() {
+    let document = ZARRAY.replace("<i4", "<M8[D]").replace(":7", ":\"1970-01-03\"");
+    let store = memory();
+    put(&store, "a/.zarray", &document);
+    let (watched, lines) = logged(&store, Level::Warning);
+    let array = Array::open(&watched, "a").unwrap();
+    assert_eq!(fill_of(&array), [2]);
+    assert!(lines.lock().unwrap().iter().any(|line| line.starts_with("Warning VM-58: a/.zarray: ")));
+    assert!(Array::open(&strict(&store), "a").is_err());
+    array.resize(&[4, 3], false).unwrap();
+    assert_eq!(json::parse_text(&Array::open(&store, "a").unwrap().metadata_json()).unwrap()["fill_value"], "1970-01-03");
+    let to = memory();
+    store.migrate("a", Some((&to, "a")), true, &mut |_, _| Ok(())).unwrap();
+    assert_eq!(fill_of(&Array::open(&to, "a").unwrap()), [2]);
+}
+
 #[test]
 fn missing_chunks_are_the_fill_value_or_zeros() {
     for (fill, want) in [("7", 7), ("null", 0)] {

@@ -4,11 +4,12 @@
 //! Both versions are read by one set of rules, which includes the odd spellings of other writers; each is written
 //! in its own. A decimal number that exceeds a floating-point type is rounded to infinity, as IEEE 754 rounds.
 
+pub use super::fill_number::unsigned;
 use super::fill_number::{complex_of_text, first, float, float_to_json, integer, integer_to_json};
 use super::registered::RegisteredType;
 use super::run::Run;
 use super::transfer::Transfer;
-use super::{DataType, Element, ElementType, Kind, Struct, parse_v3, zeros};
+use super::{DataType, Element, ElementType, Kind, Struct, parse_v3, time, zeros};
 use crate::error::{Error, Result, bail, err};
 use crate::json::{self, Map, Value, brief};
 use base64::Engine;
@@ -93,6 +94,10 @@ impl Fill {
             (Value::Null, Kind::Time) => Ok(Fill { defined: false, ..Fill::from_bytes(&i64::MIN.to_ne_bytes()) }),
             (Value::Null, _) => Ok(Fill::undefined()),
             (_, Kind::Variable) => variable(data_type, value),
+            // zarr-python 3.0 writes dates.
+            (Value::String(date), Kind::Time) => {
+                time::count_of_date(data_type, date).map_or_else(|| opaque(data_type, value), |n| Ok(Fill::from_bytes(&n.to_ne_bytes())))
+            }
             (_, Kind::Opaque | Kind::Time) => opaque(data_type, value),
             (_, Kind::Struct) => structure(element, value),
             (Value::Array(items), Kind::Complex) if items.len() == 2 => complex(data_type, value),
@@ -307,14 +312,6 @@ fn structure(element: ElementType, value: &Value) -> Result<Fill> {
         (_, DataType::Struct(s)) => fill_from_only_field(s, value).ok_or_else(refuse),
         _ => Err(refuse()),
     }
-}
-
-/// The fill value of an unsigned type that a document has as the signed number of the same bits: zarr-java and Zarr.jl write 255 of `uint8` as
-/// -1. `None` for other types and numbers.
-pub fn unsigned(data_type: DataType, value: &Value) -> Option<Value> {
-    let (n, bits) = (i128::from(value.as_i64()?), data_type.bits());
-    let is_unsigned = data_type.kind() == Kind::UInt && !matches!(data_type, DataType::Registered(_));
-    (is_unsigned && n < 0 && n >= -(1 << (bits - 1))).then(|| Value::from((n + (1 << bits)) as u64))
 }
 
 /// Whether a text that is meant as base64 could be meant as it stands: what it stands for is no text, and nothing pads it.
@@ -800,6 +797,62 @@ mod tests {
                 "{name}"
             );
         }
+    }
+
+    #[test]
+    fn times_of_version_2_may_be_dates_as_numpy_writes_them() {
+        let time = |unit: &str| crate::dtype::parse_v2::parse(&Value::from(format!("<M8[{unit}]"))).unwrap();
+        for (unit, text, count) in [
+            ("ns", "1970-01-01T00:00:00.000000000", 0),
+            ("ns", "2020-01-01", 1_577_836_800_000_000_000),
+            ("ns", "1969-12-31T23:59:59.999999999", -1),
+            ("as", "1970-01-01T00:00:00.000000000000000005", 5),
+            ("us", "2000-02-29 12:30:15.25", 951_827_415_250_000),
+            ("25s", "1970-01-01T00:02:05", 5),
+            ("m", "1970-01-01T01:01", 61),
+            ("h", "1970-01-01T03", 3),
+            ("D", "-25410-12-06", -10_000_000),
+            ("D", "29349-01-26", 10_000_000),
+            ("D", "1969-12-31T12", -1),
+            ("W", "1970-02-05", 5),
+            ("M", "1969-10", -3),
+            ("Y", "1973", 3),
+            ("10Y", "1969-12-31", -1),
+        ] {
+            let fill = Fill::from_json_v2(time(unit), &json!(text)).unwrap_or_else(|e| panic!("{text}: {e}"));
+            assert_eq!(fill, Fill::from_bytes(&i64::to_ne_bytes(count)), "{text} in {unit}");
+            if text != "1973" {
+                refused(time(unit).data_type, &json!(text));
+            }
+        }
+        // A number is a year for those only who count years.
+        assert_eq!(Fill::from_json_v2(time("ns"), &json!("1973")).unwrap(), Fill::from_bytes(&1973i64.to_ne_bytes()));
+        for text in [
+            "",
+            "-",
+            "2020-",
+            "2020-1-1",
+            "2020-13",
+            "2020-00",
+            "2021-02-29",
+            "2020-01-01-01",
+            "2020-01-01T",
+            "2020-01-01T24",
+            "2020-01-01T00:60",
+            "2020-01-01T00:00:60",
+            "2020-01-01T00:00:00.",
+            "2020-01-01T00:00.5",
+            "2020-01-01T00:00:00.0000000000000000001",
+            "2020-01-01T00:00:00Z",
+            "9999999999999999999-01",
+            "3000-01-01",
+            "2020-+1-01",
+            "now",
+        ] {
+            assert_eq!(Fill::from_json_v2(time("ns"), &json!(text)).unwrap_err().kind(), ErrorKind::Metadata, "{text}");
+        }
+        let span = crate::dtype::parse_v2::parse(&Value::from("<m8[s]")).unwrap();
+        assert!(Fill::from_json_v2(span, &json!("1970-01-01")).is_err());
     }
 
     #[test]

@@ -161,6 +161,14 @@ fn decimal_to_sided(text: &str) -> Option<f64> {
     Some(sided)
 }
 
+/// The fill value of an unsigned type that a document has as the signed number of the same bits: zarr-java and Zarr.jl write 255 of `uint8` as
+/// -1. `None` for other types and numbers.
+pub fn unsigned(data_type: DataType, value: &Value) -> Option<Value> {
+    let (n, bits) = (i128::from(value.as_i64()?), data_type.bits());
+    let is_unsigned = data_type.kind() == Kind::UInt && !matches!(data_type, DataType::Registered(_));
+    (is_unsigned && n < 0 && n >= -(1 << (bits - 1))).then(|| Value::from((n + (1 << bits)) as u64))
+}
+
 /// The JSON of an integer.
 pub(super) fn integer_to_json(data_type: DataType, bytes: &[u8]) -> Value {
     match Real::load(data_type, bytes) {

@@ -6,6 +6,7 @@
 use super::run::Run;
 use super::{DataType, ElementType, Unit};
 use crate::error::{Result, bail, err};
+use std::ops::RangeInclusive;
 
 /// A conversion between two units.
 #[derive(Clone, Copy, Debug)]
@@ -205,6 +206,60 @@ fn month_of_day(day: i128) -> i128 {
     let shifted = (5 * of_year + 2) / 153;
     // March of that year is month 2 of it.
     (era * 400 + year - 1970) * 12 + shifted + 2
+}
+
+/// The count of a point in time that is written as NumPy does (ISO 8601, without a zone), rounded down to the unit; `None` for other texts and types.
+pub(super) fn count_of_date(data_type: DataType, text: &str) -> Option<i64> {
+    let DataType::DateTime(unit) = data_type else { return None };
+    let (date, clock) = text.split_once(['T', ' ']).map_or((text, None), |(date, clock)| (date, Some(clock)));
+    let (sign, date) = date.strip_prefix('-').map_or((1, date.strip_prefix('+').unwrap_or(date)), |date| (-1, date));
+    let mut parts = date.split('-');
+    let year = parts.next().filter(|year| year.len() >= 4).and_then(digits)?;
+    let of_year = parts.next();
+    if of_year.is_none() && unit.name() != "Y" {
+        return None;
+    }
+    let month = (sign * year - 1970) * 12 + two_digits(of_year, 1..=12)? - 1;
+    let first = days_before_month(month);
+    let day = first + two_digits(parts.next(), 1..=31)? - 1;
+    if parts.next().is_some() || day >= days_before_month(month + 1) {
+        return None;
+    }
+    let count = match (months(unit.name()), attoseconds(unit.name())) {
+        (Some(months), _) => month.div_euclid(months * i128::from(unit.scale)),
+        (_, Some(length)) => {
+            let (whole, time) = (attoseconds("D")?, clock.map_or(Some(0), time_of_day)?);
+            day.checked_mul(whole)?.checked_add(time)?.div_euclid(length * i128::from(unit.scale))
+        }
+        _ => return None,
+    };
+    i64::try_from(count).ok().filter(|&count| count != i64::MIN)
+}
+
+/// The attoseconds of `hh`, `hh:mm`, `hh:mm:ss` or that with a fraction.
+fn time_of_day(text: &str) -> Option<i128> {
+    let (clock, fraction) = match text.split_once('.') {
+        Some((clock, fraction)) if clock.len() == 8 && fraction.len() <= 18 => {
+            (clock, digits(fraction)? * 10i128.pow(18 - fraction.len() as u32))
+        }
+        Some(_) => return None,
+        None => (text, 0),
+    };
+    let mut parts = clock.split(':');
+    let (hours, minutes) = (two_digits(parts.next(), 0..=23)?, two_digits(parts.next(), 0..=59)?);
+    let seconds = two_digits(parts.next(), 0..=59)?;
+    let whole = ((hours * 60 + minutes) * 60 + seconds) * attoseconds("s")?;
+    parts.next().is_none().then_some(whole + fraction)
+}
+
+/// A part of a date or time in a range; the least where it is left out.
+fn two_digits(part: Option<&str>, range: RangeInclusive<i128>) -> Option<i128> {
+    part.map_or(Some(*range.start()), |part| digits(part).filter(|n| part.len() == 2 && range.contains(n)))
+}
+
+/// A number of at most 18 digits.
+fn digits(text: &str) -> Option<i128> {
+    text.parse().ok().filter(|_| text.len() <= 18 && text.bytes().all(|b| b.is_ascii_digit()))
 }
 
 #[cfg(test)]
