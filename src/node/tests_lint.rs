@@ -221,6 +221,25 @@ fn a_fill_value_that_is_a_date_is_told_and_stays_as_it_is_written() {
     assert_eq!(fill_of(&Array::open(&to, "a").unwrap()), [2]);
 }
 
+/// zarr-python 2 has 0 as the fill value of texts by default, and reads the number 0 where a chunk is missing.
+#[test]
+fn chunks_of_empty_texts_are_stored_where_the_fill_value_is_the_number_0() {
+    for (fill, is_stored) in [("0", true), ("null", true), ("\"\"", false)] {
+        let document = ZARRAY.replace("<i4", "|O").replace("[2,3]", "[4]").replace("[2,2]", "[2]");
+        let document = document.replace("\"filters\":null", "\"filters\":[{\"id\":\"vlen-utf8\"}]").replace(":7", &format!(":{fill}"));
+        let store = memory();
+        put(&store, "a/.zarray", &document);
+        let array = Array::open(&store, "a").unwrap();
+        let all = Selection::new(&array.shape(), &[0], &[4], None).unwrap();
+        array.write_variable(&all, &[0, 0, 0, 1, 1], b"x").unwrap();
+        let stored = ["a/0", "a/1"].map(|key| store.key_get(key).unwrap().is_some());
+        assert_eq!(stored, [is_stored, true], "{fill}");
+        array.resize(&[3], false).unwrap();
+        let document = json::parse_text(&array.metadata_json()).unwrap();
+        assert_eq!(document["fill_value"].to_string(), fill);
+    }
+}
+
 #[test]
 fn missing_chunks_are_the_fill_value_or_zeros() {
     for (fill, want) in [("7", 7), ("null", 0)] {

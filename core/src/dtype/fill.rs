@@ -93,6 +93,10 @@ impl Fill {
             // Other writers leave chunks of nothing but NaT out then.
             (Value::Null, Kind::Time) => Ok(Fill { defined: false, ..Fill::from_bytes(&i64::MIN.to_ne_bytes()) }),
             (Value::Null, _) => Ok(Fill::undefined()),
+            // Where chunks are missing zarr-python 2, which writes 0 by default, reads the number: those of empty texts are stored.
+            (Value::Number(_), Kind::Variable) if is_nothing(value) && matches!(data_type, DataType::VarText | DataType::VarBytes) => {
+                Ok(Fill { defined: false, ..Fill::variable(&[]) })
+            }
             (_, Kind::Variable) => variable(data_type, value),
             // zarr-python 3.0 writes dates.
             (Value::String(date), Kind::Time) => {
@@ -278,12 +282,16 @@ fn opaque(data_type: DataType, value: &Value) -> Result<Fill> {
     Ok(fill)
 }
 
-/// A value of variable length. Null and 0 stand for "nothing" in many documents.
+/// Whether a value of variable length is "nothing", for which null and 0 stand in many documents.
+fn is_nothing(value: &Value) -> bool {
+    value.is_null() || value.as_u64() == Some(0) || value.as_str() == Some("")
+}
+
+/// A value of variable length.
 fn variable(data_type: DataType, value: &Value) -> Result<Fill> {
-    let nothing = value.is_null() || value.as_u64() == Some(0) || value.as_str() == Some("");
     Ok(match (data_type, value) {
         (DataType::VarJson, _) => Fill::variable(json::to_compact(value).as_bytes()),
-        _ if nothing => Fill::variable(&[]),
+        _ if is_nothing(value) => Fill::variable(&[]),
         (DataType::VarText, Value::String(s)) => Fill::variable(s.as_bytes()),
         // zarr-python takes numbers as their text.
         (DataType::VarText, Value::Number(n)) => Fill::variable(n.as_str().as_bytes()),
@@ -853,6 +861,15 @@ mod tests {
         }
         let span = crate::dtype::parse_v2::parse(&Value::from("<m8[s]")).unwrap();
         assert!(Fill::from_json_v2(span, &json!("1970-01-01")).is_err());
+    }
+
+    #[test]
+    fn the_number_0_is_no_value_of_text_in_v2() {
+        for data_type in [VarText, VarBytes] {
+            assert_eq!(Fill::from_json_v2(data_type, &json!(0)).unwrap(), Fill { defined: false, ..Fill::variable(&[]) }, "{data_type:?}");
+            assert!(Fill::from_json_v3(data_type, &json!(0)).unwrap().defined);
+            assert!(Fill::from_json_v2(data_type, &json!("")).unwrap().defined);
+        }
     }
 
     #[test]
