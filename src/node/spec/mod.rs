@@ -625,6 +625,25 @@ mod tests {
     }
 
     #[test]
+    fn a_nan_is_the_fill_value_that_the_document_says() {
+        let (odd, usual) = ([0xffc0_0001u32, 0x7fc0_0000], [0x7fc0_0000u32; 2]);
+        for format in [Format::V2, Format::V3] {
+            let mut s = Spec::new(DataType::Float32, &[4]).unwrap();
+            s.set_format(format).unwrap();
+            s.set_fill(DataType::Float32, &odd[0].to_ne_bytes()).unwrap();
+            let (meta, _) = s.resolve(None).unwrap();
+            let want = if format == Format::V2 { usual[0] } else { odd[0] };
+            assert_eq!(meta.fill.element(meta.data_type)[..], want.to_ne_bytes(), "{format:?}");
+            let bytes = |parts: [u32; 2]| parts.map(u32::to_ne_bytes).concat();
+            let mut s = Spec::new(DataType::Complex64, &[4]).unwrap();
+            s.set_format(format).unwrap();
+            s.set_fill(DataType::Complex64, &bytes(odd)).unwrap();
+            let (meta, _) = s.resolve(None).unwrap();
+            assert_eq!(meta.fill.element(meta.data_type)[..], bytes(if format == Format::V2 { usual } else { odd }), "{format:?}");
+        }
+    }
+
+    #[test]
     fn a_shape_may_come_later() {
         let mut s = Spec::without_shape(DataType::Float32, 2).unwrap();
         s.set_chunk_extents(0, &[3, 4]).unwrap();

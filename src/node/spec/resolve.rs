@@ -5,7 +5,7 @@ use crate::codec::chain::Chain;
 use crate::codec::complete::completed;
 use crate::codec::parse::check_elements_v2;
 use crate::dtype::fill::Fill;
-use crate::dtype::{DataType, check_v3};
+use crate::dtype::{DataType, Kind, check_v3};
 use crate::error::{Error, Result, err};
 use crate::grid::key::{KeyEncoding, Separator};
 use crate::limits::Dims;
@@ -139,6 +139,10 @@ impl Spec {
         }
         if fill.defined {
             fill.check_text(self.data_type, format == Format::V3).map_err(|e| e.at_field("fill_value"))?;
+        }
+        if format == Format::V2 && matches!(self.data_type.kind(), Kind::Float | Kind::Complex) {
+            // The document has one NaN for all.
+            return self.read_fill(&fill.to_json_v2(self.data_type), format);
         }
         Ok(fill)
     }
