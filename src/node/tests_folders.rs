@@ -255,6 +255,23 @@ fn change_what_another_replaces(name: &str) {
     }
 }
 
+/// A node of version 2 may have the name of an object of netCDF-C's oldest generation.
+#[test]
+fn a_node_named_as_an_object_of_netcdf_is_no_such_object() {
+    let folder = Folder::new("nczarr-names");
+    let mut made = spec(&[2], &[2]);
+    made.set_format(Format::V2).unwrap();
+    for name in [".nczarr", ".nczgroup", "g/.nczarray"] {
+        Array::create(&folder.1, name, &made, Create::New).unwrap();
+    }
+    made.set_dimension_names(vec![Some("t".into())]).unwrap();
+    let array = Array::create(&folder.1, "g/x", &made, Create::New).unwrap();
+    assert_eq!(array.nczarr().unwrap(), None);
+    folder.1.close(None).unwrap();
+    let root = Group::open(&folder.1, "").unwrap();
+    assert_eq!((root.nc_version().unwrap(), root.nc_dimensions().unwrap()), (None, None));
+}
+
 /// As the variables of the members of an ensemble, which are written in one batch.
 #[cfg(unix)]
 #[test]

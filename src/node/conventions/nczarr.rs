@@ -11,6 +11,7 @@ use crate::metadata::{Format, Map, Value, json, v2};
 use crate::node::listed_lengths::Lengths;
 use crate::node::trail::Trail;
 use crate::node::{Array, Attributes, Group, NodeKind, Store, document, path, upkeep};
+use crate::platform::libc;
 use crate::store::get;
 
 /// The dimension of a variable that has none, as some readers see it (NZ-07).
@@ -87,7 +88,7 @@ impl KeyPart {
         }
         for name in self.keys() {
             let key = path::join(node.path(), name);
-            if let Some(bytes) = get(&**node.store().shared(), &key, MAX_DOCUMENT)? {
+            if let Some(bytes) = object(node.store(), &key)? {
                 return json::parse_object(&bytes, MAX_DOCUMENT).map(Some).map_err(|e| e.at_key(key));
             }
         }
@@ -97,7 +98,15 @@ impl KeyPart {
 
 /// Whether the root has the object of the oldest generation.
 fn has_objects(store: &Store) -> Result<bool> {
-    Ok(store.shared().open(".nczarr").map_err(|e| e.at_key(".nczarr"))?.is_some())
+    Ok(object(store, ".nczarr")?.is_some())
+}
+
+/// Reads an object; a folder, as that of a node which has the name, is none.
+fn object(store: &Store, key: &str) -> Result<Option<Vec<u8>>> {
+    match get(&**store.shared(), key, MAX_DOCUMENT) {
+        Err(e) if e.os_errno() == libc::EISDIR => Ok(None),
+        other => other,
+    }
 }
 
 /// The methods that arrays and groups share here.
