@@ -1043,7 +1043,8 @@ fn each_mode_syncs_what_it_promises() {
 
 #[test]
 fn a_folder_that_cannot_be_opened_to_sync_it_is_synced_later() {
-    let acts: [(&str, fn(&LocalStore) -> Result<()>); 3] =
+    type Act = fn(&LocalStore) -> Result<()>;
+    let acts: [(&str, Act); 3] =
         [("put", |s| put(s, "a/k", b"2")), ("put in a new folder", |s| put(s, "a/b/k", b"2")), ("erase", |s| s.erase("a/k").map(drop))];
     for (name, act) in acts {
         let mut met = 0;
