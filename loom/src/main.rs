@@ -11,6 +11,9 @@ mod counting;
 mod error;
 #[path = "../../core/src/limits.rs"]
 mod limits;
+// With the standard library's `thread_local!`: nothing is kept here, and giving back finds nothing.
+#[path = "../../core/src/per_thread.rs"]
+mod per_thread;
 #[path = "../../core/src/platform/mod.rs"]
 mod platform;
 #[path = "../../core/src/reserve.rs"]
