@@ -43,7 +43,7 @@ pub struct Appender {
     /// The length that consolidated metadata were told of.
     told: u64,
     /// A length that was being published when that failed: the document may have it.
-    doubtful: Option<u64>,
+    pub(super) doubtful: Option<u64>,
     /// The document as this appender published it last.
     known: Option<Published>,
     /// On which the document that was looked at last may be replaced.
@@ -336,8 +336,8 @@ impl Appender {
         let _lock = document::lock_often(array.store(), array.path(), document::array_document(array.format()))?;
         let fresh = swap::make(&**array.store().shared(), || self.look_alone());
         if fresh.as_ref().is_err_and(|e| e.kind() == ErrorKind::State) {
-            // Steps of this appender that are stored are not published any more.
-            self.growing = None;
+            // Steps of this appender that are stored are not published any more. Whatever length there is, is somebody else's.
+            (self.growing, self.doubtful) = (None, None);
         }
         let fresh = fresh?;
         if [Some(self.published), self.doubtful].into_iter().flatten().any(|end| !end.is_multiple_of(self.depth)) {

@@ -3,16 +3,16 @@
 //! What is published has an order that a kill may cut anywhere: first the chunks of all variables, made durable; then their documents, that
 //! of the coordinate last; then the consolidated metadata, in which the lengths of all change at once.
 
+mod lengths;
 mod values;
 
 use super::appender::Appender;
 use super::claim::Claim;
 use super::conventions::Dataset;
-use super::listed_lengths::Lengths;
 use super::resize::slab;
 use super::steps::{cut, steps_kept};
 use super::told_length::ToldLength;
-use super::{Array, document, path, upkeep};
+use super::{Array, document, path};
 use crate::counting;
 use crate::dtype::DataType;
 use crate::engine::{Memory, Overflow};
@@ -252,22 +252,15 @@ impl Series {
         if end < published {
             bail!(Argument, "found the end {end}, expected the {published} steps that are published, or more");
         }
-        self.parts.iter_mut().try_for_each(|part| part.appender.look_again(end))?;
+        let longest = self.longest();
+        let looked = self.parts.iter_mut().try_for_each(|part| part.appender.look_again(end));
+        looked.inspect_err(|_| self.end_at_longest(longest))?;
         if end == published {
             return Ok(());
         }
-        self.told.begin(end);
-        self.parts.iter_mut().try_for_each(|part| part.appender.declare_stored(end))?;
-        self.tell(end)?;
+        self.publish_documents(end, Appender::declare_stored).inspect_err(|_| self.end_at_longest(longest))?;
         (self.position, self.published) = (end, end);
         Ok(())
-    }
-
-    /// Tells consolidated metadata the length of all variables along the dimension: those of others are published by others.
-    fn tell(&self, end: u64) -> Result<()> {
-        self.told.tell(end);
-        let changes = self.parts.iter().map(|part| (part.appender.array().path(), Lengths::along(part.dim)));
-        upkeep::after_changes(self.dataset.group().store(), &changes.collect::<Vec<_>>())
     }
 
     /// The index of the coordinate.
@@ -371,7 +364,9 @@ impl Series {
         }
         self.dataset.renew_names();
         let late = self.take_late();
-        let done = self.publish_until(end).map_err(|e| match is_of_store(&e) {
+        let longest = self.longest();
+        let done = self.publish_until(end).inspect_err(|_| self.end_at_longest(longest));
+        let done = done.map_err(|e| match is_of_store(&e) {
             true => e.with_note(&format!(
                 " (readers see {published} steps, {} more wait: the next step, flush or close publishes them)",
                 end - published
@@ -382,14 +377,12 @@ impl Series {
     }
 
     fn publish_until(&mut self, end: u64) -> Result<()> {
-        self.told.begin(end);
         for part in &mut self.parts {
             part.fill_to(end)?;
             part.appender.store(end)?;
         }
         self.parts.iter().try_for_each(|part| part.appender.array().flush_store())?;
-        self.parts.iter_mut().try_for_each(|part| part.appender.declare(end))?;
-        self.tell(end)?;
+        self.publish_documents(end, Appender::declare)?;
         self.published = end;
         Ok(())
     }
@@ -404,18 +397,6 @@ impl Series {
         if unsafe { part.appender.array().read(&selection, &numbers(&mut found[..count as usize])) }.is_ok() {
             let value = |i: usize| found.get(i).copied().filter(|_| (i as u64) < count);
             self.values = if count == 1 { [None, value(0)] } else { [value(0), value(1)] };
-        }
-    }
-}
-
-impl Drop for Series {
-    fn drop(&mut self) {
-        // Errors are ignored in `drop`; close the series to see them.
-        let failed = self.publish().is_err();
-        // What waits for a flush tells nothing that only some documents have.
-        if failed && self.parts.iter().any(|part| part.appender.position().1 != self.position) {
-            let arrays = self.parts.iter().map(|part| (part.appender.array(), part.dim));
-            arrays.for_each(|(array, dim)| array.store().behind().untell(array.path(), dim));
         }
     }
 }

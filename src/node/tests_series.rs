@@ -460,9 +460,14 @@ fn what_waits_for_a_flush_tells_no_length_that_is_not_published() {
             // As a publication leaves it that failed in the consolidated metadata.
             variables.iter().for_each(|(name, d)| store.behind().note("", name, listed_lengths::Lengths::along(*d)));
         }
-        lengthen(&store, "t", 0, 9);
-        assert_eq!(run(&mut series, 9).unwrap_err().kind(), ErrorKind::State);
-        let running = Some(series).filter(|_| !how.starts_with("dropped"));
+        // Behind five chunks and the first document.
+        let full = Fault { call: Call::Rename, after: 6, times: 1 << 40, effect: Effect::Fail(libc::ENOSPC) };
+        let (running, _) = fault::with(&[full], || {
+            assert_eq!(run(&mut series, 9).unwrap_err().kind(), ErrorKind::NoSpace);
+            Some(series).filter(|_| !how.starts_with("dropped"))
+        });
+        let stored = variables.map(|(name, d)| Array::open(&anew(&store), name).unwrap().shape()[d]);
+        assert_eq!(stored, [8, 8, 9, 8], "{format:?} {how}");
         if how == "consolidate" {
             Group::open(&store, "").unwrap().consolidate().unwrap();
         }

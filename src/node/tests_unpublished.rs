@@ -2,7 +2,7 @@
 
 use super::tests::{own, spec, view};
 use super::tests_growth::Folder;
-use super::tests_series::dataset;
+use super::tests_series::{dataset, define, run};
 use super::tests_store::{Next, Told};
 use super::tests_swap::Overtaken;
 use super::*;
@@ -404,4 +404,47 @@ fn a_part_behind_an_end_that_comes_while_write_back_is_set_is_stored() {
     };
     engine::flush_and_close(look, &kept).unwrap();
     assert_eq!(tests::read_all(&Array::open(&anew(&store), "a").unwrap())[24..], [0, 0, 7, 7, 0, 0]);
+}
+
+/// A series that cannot publish keeps nothing of what others do from consolidated metadata, and leaves it out where some documents have its steps.
+#[test]
+fn lengths_that_others_give_the_variables_of_a_series_that_cannot_publish_are_told() {
+    /// Which document cannot be stored at first, and what is done to the dataset before that and after.
+    type Case = (&'static str, Option<&'static str>, fn(&Dataset) -> Result<()>, fn(&Dataset) -> Result<()>);
+    fn append(ds: &Dataset) -> Result<()> {
+        own!(ds.variable("t")?.append(0, 1, &view(&mut [9; 3], &[1, 3])))
+    }
+    let append_to_first = |ds: &Dataset| own!(ds.variable("mean")?.append(0, 1, &view(&mut [9], &[1])));
+    let resize = |ds: &Dataset| ds.resize_dimension("time", 2);
+    let cases: [Case; 6] = [
+        ("append", None, append, append),
+        ("resize", None, append, resize),
+        ("append once the first document failed", Some("mean/zarr.json"), |_| Ok(()), append_to_first),
+        ("resize once the first document failed", Some("mean/zarr.json"), |_| Ok(()), resize),
+        ("resize once the second document failed", Some("p/zarr.json"), |_| Ok(()), resize),
+        ("resize once the last document failed", Some("time/zarr.json"), |_| Ok(()), resize),
+    ];
+    for ((name, failing, before, after), is_closed) in cases.iter().flat_map(|case| [(*case, true), (*case, false)]) {
+        let due = Due::default();
+        let store = due.store(Arc::new(MemoryStore::new()));
+        define(&store, Format::V3);
+        let ds = dataset(&store);
+        let mut series = Series::open(&ds, "time", None, 100, 0).unwrap();
+        run(&mut series, 3).unwrap();
+        before(&ds).unwrap();
+        failing.iter().for_each(|key| due.fail(key));
+        let expected = if failing.is_some() { ErrorKind::NoSpace } else { ErrorKind::State };
+        assert_eq!(series.flush().unwrap_err().kind(), expected, "{name}");
+        after(&ds).unwrap();
+        if is_closed {
+            assert_eq!(series.close().unwrap_err().kind(), ErrorKind::State, "{name}");
+            drop(series);
+            let _ = ds.close();
+        } else {
+            let _ = ds.close();
+            drop(series);
+        }
+        let differences = Group::open(&anew(&store), "").unwrap().consolidated_differences().unwrap();
+        assert_eq!(differences, Some(vec![]), "{name}, closed: {is_closed}");
+    }
 }

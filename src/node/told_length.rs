@@ -41,6 +41,11 @@ impl ToldLength {
         self.ends.publishing.fetch_max(length, Ordering::AcqRel);
     }
 
+    /// No document gets a length beyond this one any more: publishing one has failed.
+    pub fn end_at(&self, length: u64) {
+        self.ends.publishing.store(length, Ordering::Release);
+    }
+
     /// All documents have the length.
     pub fn tell(&self, length: u64) {
         self.ends.told.store(length, Ordering::Release);

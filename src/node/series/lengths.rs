@@ -1,0 +1,75 @@
+//! What a series publishes: the length of all documents, of which consolidated metadata are told once all of them have it.
+
+use super::super::appender::Appender;
+use super::super::listed_lengths::Lengths;
+use super::super::told_length::ToldLength;
+use super::super::upkeep;
+use super::{Series, SeriesArray};
+use crate::error::Result;
+
+impl Series {
+    /// Gives the documents of all variables the length `end`, then consolidated metadata.
+    pub(super) fn publish_documents(&mut self, end: u64, declare: fn(&mut Appender, u64) -> Result<()>) -> Result<()> {
+        self.told.begin(end);
+        self.parts.iter_mut().try_for_each(|part| declare(&mut part.appender, end))?;
+        self.tell(end)
+    }
+
+    /// The longest length that a document may have by this series: longer ones are somebody else's.
+    pub(super) fn longest(&self) -> u64 {
+        let of = |part: &SeriesArray| [Some(part.appender.position().1), part.appender.doubtful];
+        self.parts.iter().flat_map(of).flatten().fold(self.published, u64::max)
+    }
+
+    /// Publishing has failed, before which `before` was the longest length: what was told in place of others' lengths, as if they were of this series, is
+    /// told anew, unless some documents have its steps.
+    pub(super) fn end_at_longest(&self, before: u64) {
+        let longest = self.longest();
+        self.told.end_at(longest);
+        if before > longest && longest == self.published {
+            // What cannot be told waits for a flush.
+            let _ = self.tell_lengths();
+        }
+    }
+
+    /// Tells consolidated metadata the length of all variables along the dimension: those of others are published by others.
+    fn tell(&self, end: u64) -> Result<()> {
+        self.told.tell(end);
+        self.tell_lengths()
+    }
+
+    fn tell_lengths(&self) -> Result<()> {
+        let changes = self.parts.iter().map(|part| (part.appender.array().path(), Lengths::along(part.dim)));
+        upkeep::after_changes(self.dataset.group().store(), &changes.collect::<Vec<_>>())
+    }
+
+    /// Whether the documents of all variables have the same length now.
+    fn is_even(&self) -> bool {
+        let mut lengths = self.parts.iter().map(|part| {
+            let array = part.appender.array();
+            array.read_fresh(array.format()).ok()?.meta.shape.get(part.dim).copied()
+        });
+        let first = lengths.next().flatten();
+        first.is_some() && lengths.all(|length| length == first)
+    }
+}
+
+impl Drop for Series {
+    fn drop(&mut self) {
+        // Errors are ignored in `drop`; close the series to see them.
+        let _ = self.publish();
+        let longest = self.longest();
+        if longest == self.published || self.parts.iter().all(|part| part.appender.position().1 == longest) {
+            return;
+        }
+        // Some documents may have steps that others lack, unless somebody has changed all of them since.
+        self.told = ToldLength::new(0);
+        if self.is_even() {
+            let _ = self.tell_lengths();
+        } else {
+            // What waits for a flush tells nothing that only some documents have.
+            let arrays = self.parts.iter().map(|part| (part.appender.array(), part.dim));
+            arrays.for_each(|(array, dim)| array.store().behind().untell(array.path(), dim));
+        }
+    }
+}
