@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::fork::{ForkPreserved, ForkReset};
+use crate::limits;
 use crate::store::registered::{Answer, AnswerDone, ByteRange, Calls, Can};
 use crate::store::{SharedStore, Storage};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -30,9 +31,10 @@ impl Transformed {
 
     /// Flushes all, those that stand on others first. Errors: also those of which the last who used them is gone.
     pub(super) fn flush(&self) -> Result<()> {
-        let all: Vec<SharedStore> = self.stores.read(|all| all.iter().filter_map(Weak::upgrade).collect());
+        let all = self.stores.read(|all| limits::collect(all.iter().cloned()))?;
         let mut flushed = Ok(());
-        for store in all {
+        // None but the one whose turn it is: another whose last user goes meanwhile is flushed by that.
+        for store in all.iter().filter_map(Weak::upgrade) {
             flushed = flushed.and(store.flush());
         }
         self.lost.replace(None).map_or(flushed, Err)
@@ -115,5 +117,37 @@ impl Calls for UntilFlushed {
         // What is changed meanwhile is noted behind this.
         self.has_put.get().store(false, Ordering::Release);
         self.calls.flush().inspect_err(|_| self.has_put.get().store(true, Ordering::Release))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests_store::{Next, Told};
+    use super::{SharedStore, Transformed};
+    use crate::store::memory::MemoryStore;
+    use std::sync::{Arc, Mutex};
+
+    #[test]
+    fn a_store_whose_last_user_goes_while_others_are_flushed_goes_with_it() {
+        let (used, all) = (Arc::new(Mutex::new(None::<SharedStore>)), Transformed::default());
+        let (last, alive) = (used.clone(), Arc::new(()));
+        let is_used = Arc::downgrade(&alive);
+        let tell_first = move |next: Next<'_>| {
+            if matches!(next, Next::Flush) {
+                drop(last.lock().unwrap().take());
+                assert_eq!(is_used.strong_count(), 0);
+            }
+            Ok(())
+        };
+        let tell_second = move |_: Next<'_>| {
+            let _ = &alive;
+            Ok(())
+        };
+        let first: SharedStore = Arc::new(Told { inner: Arc::new(MemoryStore::new()), tell: tell_first, name: None });
+        let second: SharedStore = Arc::new(Told { inner: Arc::new(MemoryStore::new()), tell: tell_second, name: None });
+        all.note(&[first.clone(), second.clone()]);
+        *used.lock().unwrap() = Some(second);
+        all.flush().unwrap();
+        assert!(used.lock().unwrap().is_none());
     }
 }
