@@ -125,7 +125,7 @@ impl Appender {
         // Nobody else is behind the end.
         let endless = Arc::new(BoundArray { shape, growths: bound.growths.endless(), write_back: Some(kept.clone()), ..(*bound).clone() });
         Ok(Appender {
-            array: array.clone(),
+            array: array.for_work(),
             dim,
             first,
             endless,
@@ -275,7 +275,7 @@ impl Appender {
     /// Flushes like [`Appender::flush`], as the last call; what closing the array brings up to date is by this call where the array is closed.
     pub fn close(&mut self) -> Result<()> {
         self.publish_all()?;
-        if self.array.is_shared() { self.array.store().flush_node() } else { self.array.close() }
+        if self.array.has_handle() { self.array.store().flush_node() } else { self.array.close() }
     }
 
     fn publish_all(&mut self) -> Result<()> {

@@ -3,10 +3,10 @@
 
 use super::current::{Current, Replaced};
 use super::document::array_document;
+use super::last_handle::{ArrayInner, User};
 use super::lost::OpenArray;
-use super::state::{ArrayState, Handling, store_waiting};
+use super::state::{ArrayState, Handling};
 use super::stored::StoredDocument;
-use super::waiting::MayWait;
 use super::{Attributes, NodeKind, Spec, Store, lookup, path};
 use crate::counting;
 use crate::dtype::{DataType, fill::Fill};
@@ -26,59 +26,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// An open array. Clones share it, with what is being collected of its attributes; see [`Array::for_another_handle`].
 #[derive(Clone)]
-pub struct Array(Arc<ArrayInner>, Arc<Attributes>);
-
-struct ArrayInner {
-    store: Store,
-    path: String,
-    now: Current,
-    /// The document comes from consolidated metadata: good enough for reading, to be looked at again before writing. One that was exported
-    /// by another process is the document itself.
-    listed: AtomicBool,
-    stats: Arc<Counters>,
-    _open: Arc<OpenArray>,
-    /// The store knows that parts of chunks may wait.
-    noted: Once<()>,
-}
-
-impl MayWait for ArrayInner {
-    fn store_if_there(&self) -> Result<()> {
-        let state = self.now.state();
-        if state.is_lost() { Ok(()) } else { self.store_waiting(&state, false) }
-    }
-}
-
-impl ArrayInner {
-    /// Where parts of chunks wait to be written, if they do.
-    fn kept_parts(&self) -> Option<Arc<WriteBack>> {
-        self.now.handling(|handling| handling.write_back.clone())
-    }
-
-    /// Stores what waits to be written; of what was lost with an array that was there before it tells if `lost_too`. What cannot be stored goes on
-    /// waiting.
-    fn store_waiting(&self, state: &ArrayState, lost_too: bool) -> Result<()> {
-        let Some(kept) = self.kept_parts() else { return Ok(()) };
-        match &state.bound {
-            Ok(bound) if lost_too => engine::flush(bound, &kept, None),
-            Ok(bound) => engine::flush_not_lost(bound, &kept),
-            // The document may name codecs by now that are not known.
-            Err(_) if (lost_too && kept.bytes() > 0) || !kept.not_lost()?.is_empty() => state.bound(&self.path).map(drop),
-            Err(_) => Ok(()),
-        }
-    }
-}
-
-impl Drop for ArrayInner {
-    fn drop(&mut self) {
-        // A thread of the pool may have the array a moment longer; the files are closed now.
-        if let Ok(bound) = &self.now.state().bound {
-            // Errors are ignored in `drop`; close the array to see them.
-            let _ = store_waiting(bound);
-            bound.open_shards.forget_all();
-            bound.cache.iter().for_each(ArrayCache::forget_all);
-        }
-    }
-}
+pub struct Array(Arc<ArrayInner>, Arc<Attributes>, User);
 
 impl Array {
     /// Opens the array at `path`.
@@ -131,17 +79,24 @@ impl Array {
         let (_open, listed) = (OpenArray::new(store, &path, &handling.growths), AtomicBool::new(listed));
         let attributes = attributes.lost_by(&handling.growths);
         let (store, now) = (store.clone(), Current::new(state, handling));
-        Ok(Array(Arc::new(ArrayInner { store, path, now, listed, stats, _open, noted: Once::new() }), Arc::new(attributes)))
+        let array = Arc::new(ArrayInner { store, path, now, listed, stats, _open, noted: Once::new() });
+        let user = User::first(&array);
+        Ok(Array(array, Arc::new(attributes), user))
     }
 
     /// The same array for another handle, which collects changes of the attributes for itself.
     pub fn for_another_handle(&self) -> Array {
-        Array(self.0.clone(), Arc::new(self.1.for_another_handle()))
+        Array(self.0.clone(), Arc::new(self.1.for_another_handle()), self.2.clone())
     }
 
-    /// Whether it has another handle.
-    pub(super) fn is_shared(&self) -> bool {
-        Arc::strong_count(&self.0) > 1
+    /// The same array for what works on it and is no handle: what waits is stored when the last handle ends, and does not wait for this.
+    pub(super) fn for_work(&self) -> Array {
+        Array(self.0.clone(), self.1.clone(), self.2.other())
+    }
+
+    /// Whether a handle is open.
+    pub(super) fn has_handle(&self) -> bool {
+        self.2.has_handle()
     }
 
     /// The store.

@@ -201,7 +201,7 @@ impl Array {
         each_chunk(&cutting.state.chunk_store, &cutting.state, &mut |_, index| limits::push(&mut chunks, index.clone()))?;
         chunks.sort_unstable();
         chunks.reverse();
-        Ok(Chunks { array: self.clone(), inner: cutting.inner.is_some(), chunks, inner_chunks: Vec::new() })
+        Ok(Chunks { array: self.for_work(), inner: cutting.inner.is_some(), chunks, inner_chunks: Vec::new() })
     }
 
     /// Calls `each` with the index of every chunk that is stored, inside of the array's shape, in no certain order; its error ends that.
@@ -231,7 +231,7 @@ impl Array {
         self.check_changeable()?;
         self.finish_writes()?;
         let (chunk, _) = Cutting::new(self, false)?.split(index)?;
-        Ok(ArrayShardWriter { array: self.clone(), writer: ShardWriter::new(&self.bound_now()?, &chunk)?, chunk })
+        Ok(ArrayShardWriter { array: self.for_work(), writer: ShardWriter::new(&self.bound_now()?, &chunk)?, chunk })
     }
 }
 

@@ -44,6 +44,7 @@ mod info;
 mod kept;
 mod kinds;
 mod known_groups;
+mod last_handle;
 mod lines;
 mod listed_lengths;
 mod lookup;

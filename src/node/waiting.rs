@@ -2,6 +2,7 @@
 
 use crate::error::Result;
 use crate::fork::ForkPreserved;
+use crate::limits;
 use std::sync::{Arc, Weak};
 
 /// An open array in which parts of chunks may wait.
@@ -27,10 +28,10 @@ impl WaitingArrays {
         });
     }
 
-    /// Stores what waits in all of them. No lock is held meanwhile.
+    /// Stores what waits in all of them. No lock is held meanwhile, nor any array but the one whose turn it is.
     pub fn store(&self) -> Result<()> {
-        let all: Vec<Arc<dyn MayWait>> = self.0.read(|all| all.iter().filter_map(Weak::upgrade).collect());
-        all.iter().map(|array| array.store_if_there()).fold(Ok(()), Result::and)
+        let all = self.0.read(|all| limits::collect(all.iter().cloned()))?;
+        all.iter().filter_map(Weak::upgrade).map(|array| array.store_if_there()).fold(Ok(()), Result::and)
     }
 }
 
@@ -40,9 +41,12 @@ mod tests {
     use super::super::tests_store::{Next, Told};
     use crate::engine::Selection;
     use crate::error::{ErrorKind, Result, bail};
-    use crate::node::{Array, Context, Create, Group, Mode, Store};
-    use std::sync::Arc;
+    use crate::node::{Appender, Array, Context, Create, Group, Mode, Store};
+    use std::any::Any;
     use std::sync::atomic::{AtomicBool, Ordering};
+    use std::sync::{Arc, Mutex, mpsc};
+    use std::thread::{self, JoinHandle};
+    use std::time::Duration;
 
     /// An array of 8 elements whose elements 2 and 3 wait.
     fn waiting(store: &Store, path: &str) -> Array {
@@ -123,6 +127,74 @@ mod tests {
             call(&array).and_then(|()| array.flush()).unwrap();
             let expected = if name == "write" { 5 } else { 0 };
             assert_eq!(read_all(&Array::open(&store, "a").unwrap())[..8], [0, 0, 0, expected, 0, 0, 7, 0], "{name}");
+        }
+    }
+
+    #[test]
+    fn what_waits_in_an_array_is_stored_when_it_ends_or_never_though_its_store_is_being_flushed() {
+        // Where the flush is meanwhile, and whether the array cannot be stored when it ends.
+        for (during, fails) in [("b/c/0", false), ("b/c/0", true), ("a/c/0", false)] {
+            let (due, is_full) = (Arc::new(Mutex::new(None::<Box<dyn FnOnce() + Send>>)), Arc::new(AtomicBool::new(false)));
+            let (then, full) = (due.clone(), is_full.clone());
+            let tell = move |next: Next<'_>| {
+                match next {
+                    Next::Change(key) if key == during => then.lock().unwrap().take().into_iter().for_each(|work| work()),
+                    Next::Change(key) if key.starts_with("a/c") && full.load(Ordering::Acquire) => bail!(NoSpace, "the disk is full"),
+                    _ => {}
+                }
+                Ok(())
+            };
+            let told = Told { inner: Arc::new(crate::store::memory::MemoryStore::new()), tell, name: None };
+            let store = Store::from_shared(&Context::with_threads(1), Arc::new(told), Mode::ReadWrite);
+            let (_b, a, other) = (waiting(&store, "b"), waiting(&store, "a"), store.clone());
+            let end = move || {
+                write(&a, 6, 9).unwrap();
+                is_full.store(fails, Ordering::Release);
+                assert_eq!(a.close().is_err(), fails);
+                drop(a);
+                is_full.store(false, Ordering::Release);
+                let again = Array::open(&other, "a").unwrap();
+                let waited = if fails { 0 } else { 9 };
+                assert_eq!(read_all(&again), [0, 0, waited, waited, 0, 0, waited, 0]);
+                (2..7).for_each(|at| write(&again, at, 5).unwrap());
+            };
+            let (thread, ended) = (Arc::new(Mutex::new(None::<JoinHandle<()>>)), mpsc::channel());
+            let begun = thread.clone();
+            *due.lock().unwrap() = Some(Box::new(move || {
+                let tell = ended.0;
+                *begun.lock().unwrap() = Some(thread::spawn(move || (end(), tell.send(()).unwrap_or_default()).1));
+                // It may wait for the chunk that is being stored.
+                let _ = ended.1.recv_timeout(Duration::from_millis(500));
+            }));
+            store.flush_all().unwrap();
+            let thread = thread.lock().unwrap().take().unwrap();
+            thread.join().unwrap();
+            assert_eq!(read_all(&Array::open(&store, "a").unwrap()), [0, 0, 5, 5, 5, 5, 5, 0], "{during} {fails}");
+        }
+    }
+
+    #[test]
+    fn what_waits_is_stored_by_the_end_of_the_last_handle_whatever_else_works_on_the_array() {
+        type Begin = fn(&Array) -> Box<dyn Any>;
+        let begins: [(&str, Begin); 3] = [
+            ("chunks", |array| Box::new(array.chunks(false).unwrap())),
+            ("a shard writer", |array| Box::new(array.shard_writer(&[1]).unwrap())),
+            ("an appender", |array| Box::new(Appender::open(array, 0, 0, 0).unwrap())),
+        ];
+        for (name, begin) in begins {
+            let store = memory();
+            let mut sharded = spec(&[8], &[4]);
+            sharded.set_inner_chunks(&[2]).unwrap();
+            let array = Array::create(&store, "a", &sharded, Create::New).unwrap();
+            array.set_write_back(1 << 20).unwrap();
+            let other = begin(&array);
+            write(&array, 2, 9).unwrap();
+            drop(array);
+            let again = Array::open(&store, "a").unwrap();
+            assert_eq!(read_all(&again)[2], 9, "{name}");
+            write(&again, 2, 5).unwrap();
+            drop(other);
+            assert_eq!(read_all(&again)[2], 5, "{name}");
         }
     }
 

@@ -48,6 +48,8 @@ struct WaitingParts {
     failed: bool,
     /// Nothing more may wait while this is more than 0.
     closed: usize,
+    /// Nothing that waits is stored any more.
+    given_up: bool,
 }
 
 /// Bytes of a whole chunk that another thread is to store, until this is dropped, before the calls that come after it.
@@ -248,6 +250,9 @@ impl WriteBack {
 
     fn find(&self, chunk: &[u64]) -> Option<Arc<Mutex<WaitingPart>>> {
         let mut state = lock(self.state.get());
+        if state.given_up {
+            return None;
+        }
         state.clock += 1;
         let now = state.clock;
         let waiting = state.parts.get_mut(chunk)?;
@@ -295,6 +300,11 @@ impl WriteBack {
     pub fn lose(&self) {
         let parts: Vec<Arc<Mutex<WaitingPart>>> = lock(self.state.get()).parts.values().map(|waiting| waiting.part.clone()).collect();
         parts.iter().for_each(|part| lock(part).is_lost = true);
+    }
+
+    /// Stores nothing from now on of what waits, and tells of none of it: nobody has the array any more. What is being stored is, with its chunk locked.
+    pub fn give_up(&self) {
+        lock(self.state.get()).given_up = true;
     }
 
     /// Drops what waits at and behind the index `end` along dimension `dim`.
