@@ -217,10 +217,11 @@ contains
     call b%read(p, v, start=[5])
     call b%run(stat=stat, errmsg=message)
     call failed(stat, OZARR_ERR_BOUNDS, message, "entry 1", "dimension 1")
+    call b%read(t, back)
     call b%read(p, v)
     call p%close()
-    call b%run(stat=stat)
-    call check(stat == OZARR_ERR_INVALID_HANDLE, "an array that was closed")
+    call b%run(stat=stat, errmsg=message)
+    call failed(stat, OZARR_ERR_INVALID_HANDLE, message, "entry 2: the argument `array`", "an array that was closed")
     call copy%write(p, v, stat=stat)
     call check(stat == OZARR_ERR_NULL .and. copy%size() == 7, "an array that is not open")
   end subroutine batches

@@ -134,6 +134,8 @@ contains
       call s%step(others(i), "p", [1.0, 2.0, 3.0], stat=stat, errmsg=message)
       call failed(stat, OZARR_ERR_RANGE, message, "put it", "a value that no real(8) holds, with a variable")
     end do
+    call s%step("1", stat=stat, errmsg=message)
+    call failed(stat, OZARR_ERR_ARGUMENT, message, "for value, expected an integer or a real", "a value that is no number")
     call check(s%position() == 0, "no step was taken")
     do i = 1, size(exact)
       call s%step(exact(i))

@@ -756,7 +756,7 @@ static void batches(const char *threads, int delay, bool sharded) {
     starts[3][0] = 1000;
     ERR_SAYS(OZARR_ERR_BOUNDS, "entry 3", "", ozarr_write_many(entries, MANY));
     entries[1].array = NULL;
-    ERR_SAYS(OZARR_ERR_NULL, "entries[1].array", "", ozarr_write_many(entries, MANY));
+    ERR_SAYS(OZARR_ERR_NULL, "entry 1: ", "`array`", ozarr_write_many(entries, MANY));
     OK(ozarr_read_many(NULL, 0));
     OK(ozarr_write_many(NULL, 0));
     ozarr_array_free(a[0]);

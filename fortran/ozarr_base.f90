@@ -596,6 +596,7 @@ contains
     class default
       call integer_of(value, "value", count, status)
       number = real(count, c_double)
+      if (status /= OZARR_OK) status = refused(OZARR_ERR_ARGUMENT, "found something else for value, expected an integer or a real")
       if (status /= OZARR_OK) return
       if (bit_size(count) - leadz(merge(not(count), count, count < 0)) - trailz(count) > digits(number)) status = &
         refused(OZARR_ERR_RANGE, "value is ", n=count, after=", which no real(8) holds; put it as the coordinate's variable")

@@ -46,8 +46,8 @@ unsafe fn checked(entries: *const ozarr_batch_entry, count: i64, writing: bool) 
         let name = format!("entries[{i}]");
         // SAFETY: one of the structs.
         let entry = unsafe { read_struct(pointer, &name) }?;
-        let argument = format!("{name}.array");
-        let array = if writing { to_write(entry.array, &argument) } else { ozarr_array::get(entry.array, &argument) }?;
+        let array = if writing { to_write(entry.array, "array") } else { ozarr_array::get(entry.array, "array") };
+        let array = array.map_err(|e| requests::of_entry(i, e))?;
         // SAFETY: structs that begin with their size, by the caller's promise.
         let found = unsafe { both(&array, entry.region, entry.memory) };
         let (selection, memory) = found.map_err(|e| requests::of_entry(i, e))?;
