@@ -150,7 +150,7 @@ mod tests {
             let end = move || {
                 write(&a, 6, 9).unwrap();
                 is_full.store(fails, Ordering::Release);
-                assert_eq!(a.close().is_err(), fails);
+                assert!(!fails || a.close().is_err());
                 drop(a);
                 is_full.store(false, Ordering::Release);
                 let again = Array::open(&other, "a").unwrap();
