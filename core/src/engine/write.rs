@@ -600,6 +600,24 @@ mod tests {
     }
 
     #[test]
+    fn what_waits_and_is_given_up_is_stored_by_no_flush_and_told_by_none() {
+        use super::super::array::BoundArray;
+        let root = TestFolder::new("write-given-up");
+        let array = Arc::new(BoundArray {
+            write_back: Some(WriteBack::new(1000)),
+            ..(*array(&root, r#"[{"name":"bytes","configuration":{"endian":"little"}}]"#)).clone()
+        });
+        let kept = array.write_back.clone().unwrap();
+        let region = Selection::new(&[64], &[0], &[2], None).unwrap();
+        // SAFETY: the memory lives as long as the call.
+        unsafe { crate::engine::write(&array, &region, &view(&mut [1, 2])).unwrap() };
+        kept.give_up();
+        crate::engine::flush_not_lost(&array, &kept).unwrap();
+        crate::engine::flush(&array, &kept, None).unwrap();
+        assert!(array.store.list_dir("a/").unwrap().keys.is_empty());
+    }
+
+    #[test]
     fn only_errors_of_values_that_waited_speak_of_an_earlier_write() {
         use super::super::array::BoundArray;
         let root = TestFolder::new("write-whose");
