@@ -249,14 +249,10 @@ impl WriteBack {
     }
 
     fn find(&self, chunk: &[u64]) -> Option<Arc<Mutex<WaitingPart>>> {
-        let mut state = lock(self.state.get());
-        if state.given_up {
-            return None;
-        }
+        let state = &mut *lock(self.state.get());
         state.clock += 1;
-        let now = state.clock;
-        let waiting = state.parts.get_mut(chunk)?;
-        waiting.used = now;
+        let waiting = if state.given_up { None } else { state.parts.get_mut(chunk) }?;
+        waiting.used = state.clock;
         Some(waiting.part.clone())
     }
 
