@@ -13,7 +13,7 @@ pub fn truth(text: &str) -> Option<bool> {
 pub const TRUTHS: &str = "\"1\", \"true\", \"on\", \"0\", \"false\" or \"off\"";
 
 /// How far apart the cases are that a long test tries: all of them where the environment has `OZARR_DEEP`, as in `make check-deep`.
-#[cfg(test)]
-pub(crate) fn apart(cases: usize) -> usize {
+#[cfg(any(test, feature = "faults"))]
+pub fn apart(cases: usize) -> usize {
     if std::env::var_os("OZARR_DEEP").is_some() { 1 } else { cases }
 }

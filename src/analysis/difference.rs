@@ -277,13 +277,13 @@ fn wide(data_type: DataType, bytes: &[u8]) -> Wide {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::statistics::tests::mostly_empty;
+    use crate::analysis::statistics::tests::{N, mostly_empty};
     use crate::engine::Memory;
     use crate::node::{Context, Create, Spec, Store};
 
     /// Compares two arrays of 10^12 elements, of which nearly none are stored.
     fn differences(a: &Array, b: &Array, tolerance: f64) -> Differences {
-        let all = Selection::all(&[1_000_000, 1_000_000]);
+        let all = Selection::all(&[N, N]);
         let tolerance = Tolerance { absolute: tolerance, relative: 0.0 };
         compare((a, &all), (b, &all), tolerance, &|e, _| e, &|_| Ok(())).unwrap()
     }
@@ -296,7 +296,7 @@ mod tests {
         let b = array(DataType::Int64, "9", &[700, 999]);
         let found = differences(&a, &b, 0.0);
         let first = Pair { at: vec![0, 0], a: 7i16.to_ne_bytes().into(), b: 9i64.to_ne_bytes().into() };
-        assert_eq!((found.differing, found.first, found.absolute.value), (1_000_000_000_000 - 3000, Some(first), 2.0));
+        assert_eq!((found.differing, found.first, found.absolute.value), (N * N - 3000, Some(first), 2.0));
         assert_eq!(differences(&a, &b, 2.0).differing, 0);
         let nan = array(DataType::Float64, "\"NaN\"", &[1000, 1000]);
         assert_eq!(differences(&nan, &nan, 0.0).differing, 0);
@@ -330,14 +330,14 @@ mod tests {
     #[test]
     fn what_one_array_has_stored_is_read() {
         let (a, b) = (mostly_empty(DataType::Int16, "7", &[1000, 1000]), mostly_empty(DataType::Int16, "7", &[1000, 1000]));
-        let at = Selection::new(&[1_000_000, 1_000_000], &[700_000, 3], &[1, 1], None).unwrap();
+        let at = Selection::new(&[N, N], &[70_000, 3], &[1, 1], None).unwrap();
         let mut value = [8i16];
         let memory = Memory::of(&mut value, &[1, 1], DataType::Int16);
         // SAFETY: the memory is all of `value`.
         unsafe { b.write(&at, &memory) }.unwrap();
         for (a, b) in [(&a, &b), (&b, &a)] {
             let found = differences(a, b, 0.0);
-            assert_eq!((found.differing, found.first.unwrap().at), (1, vec![700_000, 3]));
+            assert_eq!((found.differing, found.first.unwrap().at), (1, vec![70_000, 3]));
         }
     }
 }

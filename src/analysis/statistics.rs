@@ -101,15 +101,17 @@ pub(super) mod tests {
     use super::*;
     use crate::node::{Context, Create, Spec, Store};
 
-    /// 10^12 elements, of which two chunks at the ends and one in the middle are stored, and hold 1 to 1000 each.
+    /// How long both dimensions of [`mostly_empty`] are.
+    pub(in crate::analysis) const N: u64 = 100_000;
+
+    /// 10^10 elements, of which two chunks at the ends and one in the middle are stored, and hold 1 to 1000 each.
     pub(in crate::analysis) fn mostly_empty(data_type: DataType, fill: &str, chunks: &[u64]) -> Array {
-        const N: u64 = 1_000_000;
         let store = Store::memory(&Context::default());
         let mut spec = Spec::new(data_type, &[N, N]).unwrap();
         spec.set_chunks(chunks).unwrap();
         spec.set_fill_json(fill).unwrap();
         let array = Array::create(&store, "", &spec, Create::New).unwrap();
-        for row in [0, 499_999, N as i64 - 1] {
+        for row in [0, N as i64 / 2 - 1, N as i64 - 1] {
             let selection = Selection::new(&[N, N], &[row, 5000], &[1, 1000], None).unwrap();
             let mut values: Vec<i64> = (1..=1000).collect();
             let memory = crate::engine::Memory::of(&mut values, &[1, 1000], DataType::Int64);
@@ -124,19 +126,19 @@ pub(super) mod tests {
 
     #[test]
     fn chunks_that_are_not_stored_count_by_their_fill_value() {
-        let all = Selection::all(&[1_000_000, 1_000_000]);
+        let all = Selection::all(&[N, N]);
         let rows: &[Row<'_>] = &[
-            (DataType::Float64, "0", &[1000, 1000], 1_000_000_000_000, (0.0, 1000.0)),
+            (DataType::Float64, "0", &[1000, 1000], N * N, (0.0, 1000.0)),
             (DataType::Float16, "\"NaN\"", &[1, 1000], 3000, (1.0, 1000.0)),
-            (DataType::Int64, "3000", &[700, 999], 1_000_000_000_000, (1.0, 3000.0)),
-            (DataType::Int16, "-1", &[2000, 1000], 1_000_000_000_000, (-1.0, 1000.0)),
+            (DataType::Int64, "3000", &[700, 999], N * N, (1.0, 3000.0)),
+            (DataType::Int16, "-1", &[2000, 1000], N * N, (-1.0, 1000.0)),
         ];
         for (data_type, fill, chunks, count, range) in rows {
             let array = mostly_empty(*data_type, fill, chunks);
             let numbers = Numbers::new(&array, all.clone(), false).unwrap();
             assert!(numbers.bytes() < 1 << 28, "{data_type:?}: {} bytes are read", numbers.bytes());
             let found = numbers.moments(&|_| Ok(()), |_, _| Ok(())).unwrap();
-            assert_eq!((found.elements, found.count, found.range()), (1_000_000_000_000, *count, Some(*range)), "{data_type:?}");
+            assert_eq!((found.elements, found.count, found.range()), (N * N, *count, Some(*range)), "{data_type:?}");
             let bins = numbers.bins(Bins::new(Exact::Float(range.0), Exact::Float(range.1), 2), &|_| Ok(())).unwrap();
             assert_eq!(bins.counts.iter().sum::<u64>(), *count, "{data_type:?}");
         }
@@ -145,7 +147,7 @@ pub(super) mod tests {
     #[test]
     fn by_chunk_all_are_told_of_and_few_are_read() {
         let array = mostly_empty(DataType::Int32, "-7", &[1000, 1000]);
-        let selection = Selection::new(&[1_000_000, 1_000_000], &[0, 5000], &[1_000_000, 1000], None).unwrap();
+        let selection = Selection::new(&[N, N], &[0, 5000], &[N as i64, 1000], None).unwrap();
         let numbers = Numbers::new(&array, selection, true).unwrap();
         let before = array.stats().snapshot();
         let mut seen = Vec::new();
@@ -153,12 +155,12 @@ pub(super) mod tests {
             seen.push((found.elements, found.range()));
             Ok(())
         });
-        let mut want = vec![(1_000_000, Some((-7.0, -7.0))); 1000];
-        [0, 499, 999].iter().for_each(|&n| want[n].1 = Some((-7.0, 1000.0)));
-        assert_eq!((seen, all.unwrap().elements), (want, 1_000_000_000));
+        let mut want = vec![(1_000_000, Some((-7.0, -7.0))); 100];
+        [0, 49, 99].iter().for_each(|&n| want[n].1 = Some((-7.0, 1000.0)));
+        assert_eq!((seen, all.unwrap().elements), (want, N * 1000));
         assert_eq!(
             numbers.bins(Bins::new(Exact::Integer(-7), Exact::Integer(1000), 2), &|_| Ok(())).unwrap().counts,
-            [1_000_000_000 - 3 * 504, 3 * 504]
+            [N * 1000 - 3 * 504, 3 * 504]
         );
         let after = array.stats().snapshot();
         assert_eq!((after.decoded_chunks - before.decoded_chunks, after.fill_chunks - before.fill_chunks), (6, 0));
@@ -168,13 +170,13 @@ pub(super) mod tests {
     fn regions_count_what_is_stored_in_them() {
         let array = mostly_empty(DataType::Int16, "7", &[1, 1000]);
         // The rows of values that each region has.
-        for (start, count, step, rows) in [([0, 4000], [200_000, 3000], [1, 1], 1), ([999_999, 6500], [300_000, 2000], [-2, -1], 2)] {
-            let selection = Selection::new(&[1_000_000, 1_000_000], &start, &count, Some(&step)).unwrap();
+        for (start, count, step, rows) in [([0, 4000], [20_000, 3000], [1, 1], 1), ([N as i64 - 1, 6500], [30_000, 2000], [-2, -1], 2)] {
+            let selection = Selection::new(&[N, N], &start, &count, Some(&step)).unwrap();
             let numbers = Numbers::new(&array, selection, false).unwrap();
             assert!(numbers.bytes() < 1 << 28, "{} bytes are read", numbers.bytes());
             let found = numbers.moments(&|_| Ok(()), |_, _| Ok(())).unwrap();
-            let sum = 7 * (600_000_000 - rows * 1000) + rows * 500_500i64;
-            assert_eq!((found.elements, found.range(), found.mean()), (600_000_000, Some((1.0, 1000.0)), Some(sum as f64 / 6e8)));
+            let sum = 7 * (60_000_000 - rows * 1000) + rows * 500_500i64;
+            assert_eq!((found.elements, found.range(), found.mean()), (60_000_000, Some((1.0, 1000.0)), Some(sum as f64 / 6e7)));
         }
     }
 }

@@ -291,7 +291,7 @@ mod tests {
         for (t, size) in [(DataType::Int16, 2), (DataType::Float32, 4), (DataType::Complex128, 16)] {
             for page in [1, 2, 7, 63] {
                 let stage = stage(&format!(r#"{{"level": 8, "equal_pages_up_to": {page}}}"#), t);
-                let data = sample(12_000 * size);
+                let data = sample(if page < 7 { 3000 } else { 12_000 } * size);
                 assert!(decoded(&stage, &encoded(&stage, &data)) == data, "{t:?} {page}");
             }
         }
