@@ -79,8 +79,9 @@ pub unsafe extern "C" fn ozarr_store_open(location: *const c_char, mode: *const 
 /// - `"consolidate"`: when consolidated metadata are written without `ozarr_group_consolidate`.
 ///   `"named"` (the default): when the store, a group, or an array that was created by its location is
 ///   closed, for the root and for each group in which arrays with named dimensions were made (xarray
-///   warns without them), and, if it can be done, for a root without any above a dataset that grows or is
-///   defined again, as after a kill; `"close"`: at these times for nodes of any kind; `"flush"`: as
+///   warns without them), and, if it can be done, of what may be left of a killed run: for those above an
+///   array that `OZARR_CREATE_OPEN_IF_SAME` found, and for a root without any above a dataset that grows or
+///   is defined again; `"close"`: at these times for nodes of any kind; `"flush"`: as
 ///   `"close"`, and by `ozarr_store_flush`; `"step"`: with the first change, and in step with every further
 ///   one; `"never"`. Those that are there already are kept in step with every change in any case, except
 ///   that with `"flush"` changes wait until then, so that readers see all of them at once.

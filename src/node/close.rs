@@ -5,7 +5,7 @@ use super::store_options::Consolidate;
 use super::v2_changes::V2Changes;
 use super::{Array, Nczarr, NodeKind, Store, consolidate, lookup, path, upkeep};
 use crate::error::Result;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 impl Store {
     /// The program closes an array, a group or the store: groups that are to be consolidated by then are, and all is flushed. An array of a store
@@ -68,54 +68,63 @@ impl Store {
     /// A node was made, or the dimensions of an array were named: its group and the root are consolidated when they are closed, if
     /// the options say so. Those that are consolidated already are kept in step anyway.
     pub(super) fn note_named(&self, path: &str, named: bool) {
-        let wanted = match self.options().consolidate {
-            Consolidate::Never => false,
-            Consolidate::Named => named,
-            Consolidate::Close | Consolidate::Step | Consolidate::Flush => true,
-        };
-        if wanted && !path.is_empty() {
-            self.unconsolidated().write(|nodes| nodes.insert(path.to_string()));
+        if self.is_noted(named) && !path.is_empty() {
+            self.unconsolidated().write(|nodes| nodes.insert(path.to_string(), true));
         }
     }
 
-    /// A process that was killed made what is below the root: the root is consolidated when it is closed, unless something keeps it from that.
-    pub(super) fn note_root(&self) {
-        if self.options().consolidate != Consolidate::Never {
-            self.unconsolidated().write(|nodes| nodes.insert(String::new()));
+    /// A node is there, perhaps of a process that was killed before its first close (or "" for the root, below which there may be such): its group
+    /// and the root are consolidated as where it was made, unless something keeps them from that.
+    pub(super) fn note_there(&self, path: &str, named: bool) {
+        if self.is_noted(named) {
+            self.unconsolidated().write(|nodes| {
+                nodes.entry(path.to_string()).or_insert(false);
+            });
+        }
+    }
+
+    /// Whether closing consolidates the groups above a node whose dimensions have names, or have none.
+    fn is_noted(&self, named: bool) -> bool {
+        match self.options().consolidate {
+            Consolidate::Never => false,
+            Consolidate::Named => named,
+            Consolidate::Close | Consolidate::Step | Consolidate::Flush => true,
         }
     }
 
     /// Consolidates the root and the groups of the nodes that wait for it. Where the store cannot list its keys nothing is done.
     pub(super) fn consolidate_pending(&self) -> Result<()> {
-        let mut nodes = self.unconsolidated().write(std::mem::take);
-        if nodes.is_empty() || !self.shared().capabilities().listable || self.check_writable().is_err() {
+        let noted = self.unconsolidated().write(std::mem::take);
+        if noted.is_empty() || !self.shared().capabilities().listable || self.check_writable().is_err() {
             return Ok(());
         }
-        nodes.remove("");
-        let done = self.consolidate_groups_of(&nodes);
-        if nodes.is_empty() {
-            // Nothing that this process made needs the root, in which others may have left what cannot be read, or which only they may write.
-            return Ok(());
+        let nodes: BTreeSet<String> = noted.keys().filter(|node| !node.is_empty()).cloned().collect();
+        // The groups, and whether something that this process made needs them: others may have left what cannot be read in the rest of
+        // them, or only they may write there.
+        let mut groups = BTreeMap::from([("", false)]);
+        for (node, made) in &noted {
+            for group in [path::parent(node).unwrap_or(""), ""] {
+                *groups.entry(group).or_insert(false) |= made;
+            }
         }
-        if done.is_err() {
+        let (mut done, mut is_whole) = (Ok(()), true);
+        for (group, made) in groups {
+            let consolidated = self.consolidate_one(group, &nodes);
+            is_whole &= consolidated.is_ok();
+            done = done.and(if made { consolidated } else { Ok(()) });
+        }
+        if !is_whole {
             // The next call tries it again.
-            nodes.iter().for_each(|node| self.note_named(node, true));
+            self.unconsolidated().write(|now| noted.into_iter().for_each(|(node, made)| *now.entry(node).or_insert(false) |= made));
         }
         done
     }
 
-    fn consolidate_groups_of(&self, nodes: &BTreeSet<String>) -> Result<()> {
-        let mut groups: Vec<&str> = nodes.iter().filter_map(|node| path::parent(node)).chain([""]).collect();
-        groups.sort_unstable();
-        groups.dedup();
-        for group in groups {
-            if let Some(found) = lookup::find_bare(self, group)?
-                && found.kind == NodeKind::Group
-            {
-                consolidate::consolidate_unless(self, group, found, nodes)?;
-            }
+    fn consolidate_one(&self, group: &str, nodes: &BTreeSet<String>) -> Result<()> {
+        match lookup::find_bare(self, group)? {
+            Some(found) if found.kind == NodeKind::Group => consolidate::consolidate_unless(self, group, found, nodes),
+            _ => Ok(()),
         }
-        Ok(())
     }
 
     /// Brings NCZarr's keys up to date, where that is wanted and documents of version 2 were changed: of all nodes, or (`some`) of the

@@ -5,6 +5,7 @@ use super::document::array_document;
 use super::listed_lengths::names_of;
 use super::{Array, Create, NodeKind, Spec, Store, hierarchy, path, transform};
 use crate::codec::complete::compared;
+use crate::dtype::DataType;
 use crate::engine::{Memory, Selection};
 use crate::error::Result;
 use crate::grid::key::KeyEncoding;
@@ -69,11 +70,11 @@ impl Array {
         let found = || existing(store, &path, (&meta, &attributes), how);
         let made = hierarchy::create(store, &path, || Ok(meta.format), found, publish)?;
         let named = meta.dimension_names.iter().flatten().any(Option::is_some) || attributes.contains_key(v2::DIMENSIONS);
-        // One that is there may be of a run that was killed before its first close.
-        store.note_named(&path, named);
         if let ControlFlow::Break(array) = made {
+            store.note_there(&path, named);
             return Ok(array);
         }
+        store.note_named(&path, named);
         Array::new(store, path, meta, None, false)
     }
 }
@@ -102,10 +103,15 @@ fn existing(store: &Store, path: &str, wanted: (&ArrayMeta, &Map), how: Create) 
 }
 
 /// An array that is wanted, as long as the one that is there: a length of 0 is that of one that is to be appended to, which may be longer by now.
+/// Of texts and bytes the fill value is nothing, too, where the document has null, or 0 as of zarr-python 2.
 fn as_long_as(there: &ArrayMeta, wanted: &ArrayMeta) -> ArrayMeta {
     let mut wanted = wanted.clone();
     if there.shape.len() == wanted.shape.len() {
         wanted.shape.iter_mut().zip(&there.shape).filter(|(length, _)| **length == 0).for_each(|(length, now)| *length = *now);
+    }
+    let is_nothing = |meta: &ArrayMeta| matches!(meta.data_type, DataType::VarText | DataType::VarBytes) && meta.fill.value.is_empty();
+    if is_nothing(there) && is_nothing(&wanted) {
+        wanted.fill = there.fill.clone();
     }
     wanted
 }

@@ -23,7 +23,7 @@ use crate::store::prefix::{Links, PrefixStore};
 use crate::store::registered::{CallbackStore, Calls};
 use crate::store::remote::RemoteOptions;
 use crate::store::{Capabilities, SharedStore};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
@@ -56,8 +56,9 @@ struct StoreInner {
     real_root: Once<String>,
     /// The hierarchies that it is part of, once they were looked for.
     above: Once<Vec<Above>>,
-    /// Nodes whose groups are to be consolidated when their programs close them; "": the root, if it can be.
-    unconsolidated: ForkPreserved<BTreeSet<String>>,
+    /// Nodes whose groups are to be consolidated when their programs close them ("": the root), and whether this process made them: of what was
+    /// there a failure is no error.
+    unconsolidated: ForkPreserved<BTreeMap<String, bool>>,
     behind: Behind,
     /// What is told of arrays that grow by series of this process.
     series_lengths: SeriesLengths,
@@ -459,7 +460,7 @@ impl Store {
     }
 
     /// The nodes whose groups are to be consolidated.
-    pub(super) fn unconsolidated(&self) -> &ForkPreserved<BTreeSet<String>> {
+    pub(super) fn unconsolidated(&self) -> &ForkPreserved<BTreeMap<String, bool>> {
         &self.0.unconsolidated
     }
 

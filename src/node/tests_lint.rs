@@ -237,6 +237,12 @@ fn chunks_of_empty_texts_are_stored_where_the_fill_value_is_the_number_0() {
         array.resize(&[3], false).unwrap();
         let document = json::parse_text(&array.metadata_json()).unwrap();
         assert_eq!(document["fill_value"].to_string(), fill);
+        // A program that makes an array of texts, and says no fill value, opens it.
+        let mut spec = Spec::new(DataType::VarText, &[3]).unwrap();
+        spec.set_format(Format::V2).unwrap();
+        spec.set_chunks(&[2]).unwrap();
+        spec.set_compressor("none", None).unwrap();
+        Array::create(&store, "a", &spec, Create::OpenIfSame).unwrap_or_else(|e| panic!("{fill}: {e}"));
     }
 }
 

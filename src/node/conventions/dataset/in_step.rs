@@ -46,7 +46,7 @@ impl Dataset {
         let store = self.group().store();
         let of_root = self.group().path().is_empty();
         if !of_root && !self.0.goes_on.swap(true, Ordering::AcqRel) && consolidate::is_without(store, "").unwrap_or(false) {
-            store.note_root();
+            store.note_there("", true);
         }
     }
 
