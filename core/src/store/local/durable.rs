@@ -166,9 +166,10 @@ impl Durability {
                     Ok(())
                 };
                 folders.try_for_each(sync)?;
-                // Those of calls that failed are due as well.
+                // Those of calls that failed are due as well; what still cannot be opened fails no other call than a flush.
                 let due = self.lock().folders.clone();
-                due.iter().rev().try_for_each(|folder| sync(folder))
+                let lost = |e| if self.lock().failure.is_some() { Err(e) } else { Ok(()) };
+                due.iter().rev().try_for_each(|folder| sync(folder).or_else(lost))
             }
         }
     }
