@@ -52,6 +52,12 @@ ozarr_status om_coordinate_check(om_coordinate *c, const char *name, int64_t at,
     return status;
 }
 
+/* Whether a type, or the array's where that is asked for, is of real numbers. */
+static bool is_float(const ozarr_array *array, ozarr_type type) {
+    if (type == OZARR_AS_STORED && ozarr_array_type(array, &type) != OZARR_OK) return false;
+    return type == OZARR_FLOAT16 || type == OZARR_FLOAT32 || type == OZARR_FLOAT64;
+}
+
 ozarr_status om_coordinate_check_put(om_coordinate *c, const char *name, int64_t at, const ozarr_memory *memory) {
     double value = 0, stored = 0;
     bool number = false;
@@ -64,7 +70,7 @@ ozarr_status om_coordinate_check_put(om_coordinate *c, const char *name, int64_t
     if (!number) stored = value;
     ozarr_status status = check_nan(name, at, value);
     /* Of integers beyond this a double tells only some from each other. */
-    const bool exact = value > -9007199254740992.0 && value < 9007199254740992.0;
+    const bool exact = is_float(c->array, memory->type) || (value > -9007199254740992.0 && value < 9007199254740992.0);
     if (status == OZARR_OK && (exact || c->known == 0 || stored != c->last[c->known - 1])) status = check_order(c, name, at, value, stored);
     if (status == OZARR_OK) c->next = stored, c->is_known = true;
     return status;

@@ -54,7 +54,8 @@ impl Series {
             bail!(Argument, "the value of {:?} for step {} is NaN", self.dimension, counted(self.position));
         }
         // Of integers beyond this a double tells only some from each other.
-        if value.abs() < (1u64 << 53) as f64 || self.values[1] != Some(self.as_stored(value)) {
+        let is_exact = memory.data_type.kind() == Kind::Float || value.abs() < (1u64 << 53) as f64;
+        if is_exact || self.values[1] != Some(self.as_stored(value)) {
             self.check_order(value)?;
         }
         Ok(Some(value))
