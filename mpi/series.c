@@ -61,13 +61,13 @@ static void free_series(ozarr_mpi *m, ozarr_mpi_series *s) {
     free(s);
 }
 
-/* Opens the variable of the dimension's name, if it is a coordinate: that has no other dimension. */
-static ozarr_status open_coordinate(ozarr_mpi_series *s) {
+/* Opens the variable of the dimension's name, if it is a coordinate: that has no other dimension. It has the values of `steps`. */
+static ozarr_status open_coordinate(ozarr_mpi_series *s, int64_t steps) {
     int32_t rank = 0;
     ozarr_status status = ozarr_group_open_array(s->group, s->dimension, &s->coordinate.array);
     if (status != OZARR_OK) return status == OZARR_ERR_NOT_FOUND ? OZARR_OK : status;
     status = ozarr_array_rank(s->coordinate.array, &rank);
-    if (rank == 1) return om_coordinate_read(&s->coordinate, s->position);
+    if (rank == 1) return om_coordinate_read(&s->coordinate, steps);
     ozarr_array_free(s->coordinate.array);
     s->coordinate.array = NULL;
     return status;
@@ -81,7 +81,7 @@ static ozarr_status open_dataset(const ozarr_mpi *m, ozarr_mpi_series *s, int64_
     if (status == OZARR_OK) status = ozarr_series_position(s->own, &s->position, NULL);
     if (status == OZARR_OK) status = ozarr_dataset_open_group(s->dataset, &s->group);
     if (status != OZARR_OK) return status;
-    return open_coordinate(s);
+    return open_coordinate(s, s->position);
 }
 
 /* A series with its arguments; NULL, and the status, without memory. */
@@ -330,6 +330,7 @@ static ozarr_status add_late(ozarr_mpi *m, ozarr_mpi_series *s, const char *name
     if (status != OZARR_OK || coordinate_of(s) != find(s, name)) return status;
     for (int64_t at = s->published; at < s->position && status == OZARR_OK; at++)
         status = keep_value(m, coordinate_of(s), at, s->values[at - s->published]);
+    if (status == OZARR_OK && m->rank == 0 && s->coordinate.array == NULL) status = open_coordinate(s, 0);
     status = om_agree(m, status, NULL);
     if (status != OZARR_OK) free_variable(m, &s->variables[--s->count]);
     return status;

@@ -29,7 +29,7 @@ static ozarr_status define(void *user) {
     if (status == OZARR_OK && c->dtype != NULL) status = ozarr_dtype_parse(c->dtype, 2, &dtype);
     if (status == OZARR_OK && c->dtype != NULL) status = ozarr_spec_new_dtype(dtype, 1, none, &spec);
     v.type = c->type, v.rank = 1, v.dimensions = dims, v.spec = spec;
-    if (status == OZARR_OK) status = ozarr_dataset_define_variable_ex(ds, "time", &v, OZARR_CREATE_NEW, NULL);
+    if (status == OZARR_OK && (c->type != OZARR_AS_STORED || c->dtype != NULL)) status = ozarr_dataset_define_variable_ex(ds, "time", &v, OZARR_CREATE_NEW, NULL);
     if (status == OZARR_OK) status = ozarr_dataset_define_variable(ds, "u", OZARR_FLOAT64, 2, dims, NULL);
     const ozarr_status closed = ds != NULL ? ozarr_dataset_close(ds) : OZARR_OK;
     ozarr_spec_free(spec);
@@ -145,6 +145,41 @@ static void numbers_that_are_put_go_on_as_those_of_steps(void) {
         ozarr_array_free(a);
         MPI_Barrier(MPI_COMM_WORLD);
     }
+}
+
+static ozarr_status define_time(void *unused) {
+    const char *const dims[] = {"time"};
+    ozarr_dataset *ds = NULL;
+    (void)unused;
+    ozarr_status status = ozarr_dataset_open("run.zarr", "r+", &ds);
+    if (status == OZARR_OK) status = ozarr_dataset_define_variable(ds, "time", OZARR_FLOAT64, 1, dims, NULL);
+    const ozarr_status closed = ds != NULL ? ozarr_dataset_close(ds) : OZARR_OK;
+    return status == OZARR_OK ? closed : status;
+}
+
+/* A coordinate that was defined since the series was opened is one from its first value on. */
+static void numbers_of_a_coordinate_that_came_late(void) {
+    coordinate none = {OZARR_AS_STORED, NULL};
+    double times[3] = {0};
+    ozarr_array *a = NULL;
+    OK(ozarr_mpi_once(m, define, &none));
+    ozarr_mpi_series *s = open_run(0);
+    OK(ozarr_mpi_once(m, define_time, NULL));
+    OK(put_number(s, 30));
+    OK(ozarr_mpi_series_step(m, s, 0));
+    ERR(OZARR_ERR_ARGUMENT, "NaN", put_number(s, NAN));
+    ERR(OZARR_ERR_ARGUMENT, "that of the step before", put_number(s, 30));
+    OK(put_number(s, 20));
+    OK(ozarr_mpi_series_step(m, s, 0));
+    ERR(OZARR_ERR_ARGUMENT, "that of the step before", put_number(s, 25));
+    ERR(OZARR_ERR_ARGUMENT, "that of the step before", ozarr_mpi_series_step(m, s, 25));
+    OK(ozarr_mpi_series_step(m, s, 10));
+    OK(ozarr_mpi_series_close(m, s));
+    OK(ozarr_array_open("run.zarr/time", "r", &a));
+    OK(ozarr_array_read(a, OZARR_FLOAT64, times, sizeof times));
+    CHECK(times[0] == 30 && times[1] == 20 && times[2] == 10);
+    ozarr_array_free(a);
+    MPI_Barrier(MPI_COMM_WORLD);
 }
 
 /* Numbers are compared as the coordinate has them; of integers that a double cannot tell from each other all are taken. */
@@ -371,6 +406,7 @@ int main(int argc, char **argv) {
     values_that_are_rounded_to_one();
     numbers_that_are_put_go_on_as_those_of_steps();
     numbers_that_are_put_in_another_type();
+    numbers_of_a_coordinate_that_came_late();
     points_in_time();
     another_program();
     unpublished();
