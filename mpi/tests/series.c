@@ -29,7 +29,8 @@ static ozarr_status define(void *user) {
     if (status == OZARR_OK && c->dtype != NULL) status = ozarr_dtype_parse(c->dtype, 2, &dtype);
     if (status == OZARR_OK && c->dtype != NULL) status = ozarr_spec_new_dtype(dtype, 1, none, &spec);
     v.type = c->type, v.rank = 1, v.dimensions = dims, v.spec = spec;
-    if (status == OZARR_OK && (c->type != OZARR_AS_STORED || c->dtype != NULL)) status = ozarr_dataset_define_variable_ex(ds, "time", &v, OZARR_CREATE_NEW, NULL);
+    const bool late = c->type == OZARR_AS_STORED && c->dtype == NULL;
+    if (status == OZARR_OK && !late) status = ozarr_dataset_define_variable_ex(ds, "time", &v, OZARR_CREATE_NEW, NULL);
     if (status == OZARR_OK) status = ozarr_dataset_define_variable(ds, "u", OZARR_FLOAT64, 2, dims, NULL);
     const ozarr_status closed = ds != NULL ? ozarr_dataset_close(ds) : OZARR_OK;
     ozarr_spec_free(spec);
