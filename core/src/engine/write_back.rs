@@ -299,8 +299,10 @@ impl WriteBack {
     }
 
     /// Stores nothing from now on of what waits, and tells of none of it: nobody has the array any more. What is being stored is, with its chunk locked.
+    /// What is still written, by an appender of the array, waits no more.
     pub fn give_up(&self) {
-        lock(self.state.get()).given_up = true;
+        let state = &mut *lock(self.state.get());
+        (state.given_up, state.closed) = (true, state.closed + 1);
     }
 
     /// Drops what waits at and behind the index `end` along dimension `dim`.

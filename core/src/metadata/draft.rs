@@ -16,8 +16,7 @@ use smallvec::SmallVec;
 
 /// The authority of all names in the draft.
 const AUTHORITY: &str = "https://purl.org/zarr/spec/";
-/// The first four letters of the names of zarr-python 2's own extensions in the documents that it wrote. They are data in users' files, not
-/// a task for us.
+/// What the names of zarr-python 2's own extensions begin with in the documents that it wrote: data in users' files, not a task for us.
 const UNNAMED: &str = "TODO: ";
 /// The suffix of all documents below the root of a hierarchy.
 const SUFFIX: &str = ".json";
