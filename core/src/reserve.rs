@@ -37,7 +37,7 @@ const ALIGN: usize = 4096;
 const BYTES: usize = offset(CLASSES.len());
 /// The most bytes that [`take_small`] serves.
 const SMALL: usize = 4 << 10;
-/// The first so many classes count for [`is_low`].
+/// The number of first classes that count for [`is_low`].
 const COUNTED: usize = 4;
 /// The bits of all slots, in words.
 const WORDS: usize = first_word(CLASSES.len());

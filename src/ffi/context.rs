@@ -8,6 +8,7 @@
 use super::entry;
 use super::flight::c_text;
 use super::handle::Handle;
+use super::host::HostPointer;
 use super::settings::{bytes, text_of, truth};
 use super::status::ozarr_status;
 use super::strings::one_line;
@@ -218,7 +219,7 @@ pub unsafe extern "C" fn ozarr_context_set_log(
             _ => bail!(Argument, "the argument `level` is {level}, expected an OZARR_LOG_LEVEL_..."),
         };
         let log = last.zip(r#fn).map(|(level, call)| {
-            let user = User(user);
+            let user = HostPointer(user);
             Log { level, call: Arc::new(move |level, text| tell(call, &user, level, text)) }
         });
         with(context, |settings| {
@@ -228,16 +229,13 @@ pub unsafe extern "C" fn ozarr_context_set_log(
     })
 }
 
-/// What the host wants back in its callback. Never looked at here.
-struct User(*mut c_void);
-
-// SAFETY: it is only handed through; that the host can use it in its own threads is up to the host.
-unsafe impl Send for User {}
-// SAFETY: as above.
-unsafe impl Sync for User {}
-
 /// Calls the host's function, in the host's world.
-fn tell(call: unsafe extern "C" fn(*mut c_void, ozarr_log_level, *const c_char) -> ozarr_status, user: &User, level: Level, text: &str) {
+fn tell(
+    call: unsafe extern "C" fn(*mut c_void, ozarr_log_level, *const c_char) -> ozarr_status,
+    user: &HostPointer,
+    level: Level,
+    text: &str,
+) {
     let text = c_text(text);
     // SAFETY: the host's function, by the contract of `ozarr_context_set_log`; the text lives as long as the call.
     super::host::call_back(|| unsafe { call(user.0, level as i32, text.as_ptr()) }); // Its status has no effect.

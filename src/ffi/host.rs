@@ -4,6 +4,7 @@
 use crate::fork::{ForkReset, Lazy};
 use crate::platform::errno;
 use std::cell::Cell;
+use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Condvar, Mutex, PoisonError};
 
@@ -18,6 +19,14 @@ thread_local! {
     /// allocation.
     static PLACE: Cell<([u8; 64], u32)> = const { Cell::new(([0; 64], 0)) };
 }
+
+/// What the host wants back in its function. Never looked at here.
+pub(super) struct HostPointer(pub *mut c_void);
+
+// SAFETY: it is only handed through; in which threads the host uses it is up to the host.
+unsafe impl Send for HostPointer {}
+// SAFETY: as above.
+unsafe impl Sync for HostPointer {}
 
 /// What is the host's own.
 #[derive(Clone, Copy)]

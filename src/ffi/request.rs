@@ -45,6 +45,7 @@ use super::entry;
 use super::ext_store::OZARR_CALLBACK_ANY_THREAD;
 use super::flight::{Flight, Texts, after, all_of, c_text, until};
 use super::handle::Handle;
+use super::host::HostPointer;
 use super::region::{Moved, moved, ozarr_memory, ozarr_region};
 use super::status::{self, ozarr_error_info, ozarr_status};
 use super::strings::{not_null, put};
@@ -421,12 +422,6 @@ pub unsafe extern "C" fn ozarr_shutdown() -> ozarr_status {
     entry!("ozarr_shutdown", { crate::node::requests::shutdown() })
 }
 
-/// What the host wants back. Never looked at here.
-struct User(*mut c_void);
-
-// SAFETY: it is only handed through; the flags say which threads the host is called in.
-unsafe impl Send for User {}
-
 type Done = unsafe extern "C" fn(*mut c_void, ozarr_status, *const c_char) -> ozarr_status;
 
 const FLAGS: u32 = OZARR_REQUEST_COPY | OZARR_CALLBACK_ANY_THREAD;
@@ -445,14 +440,14 @@ pub(super) unsafe fn launch_of(options: *const ozarr_request_options) -> Result<
     if options.seconds.is_nan() || options.seconds < 0.0 {
         bail!(Argument, "`options->seconds` is {}, expected 0 or more", options.seconds);
     }
-    let (any_thread, user, flags) = (options.flags & OZARR_CALLBACK_ANY_THREAD != 0, User(options.user), options.flags);
+    let (any_thread, user, flags) = (options.flags & OZARR_CALLBACK_ANY_THREAD != 0, HostPointer(options.user), options.flags);
     let on_done = options.done.map(|done| OnDone { any_thread, call: Box::new(move |result| tell(done, &user, flags, result)) });
     let deadline = if options.seconds > 0.0 { after(options.seconds) } else { None };
     Ok(RequestOptions { copy: options.flags & OZARR_REQUEST_COPY != 0, deadline, on_done, ..RequestOptions::default() })
 }
 
 /// Calls the host's function, in the host's world.
-fn tell(done: Done, user: &User, flags: u32, result: &Result<()>) {
+fn tell(done: Done, user: &HostPointer, flags: u32, result: &Result<()>) {
     let (status, text) = match result {
         Ok(()) => (status::OZARR_OK, CString::default()),
         Err(e) => (e.kind().status(), c_text(&e.to_string())),

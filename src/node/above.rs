@@ -12,7 +12,7 @@ pub(super) fn of(store: &Store) -> &[Above] {
     store.above_or(|folder, files| find_all(store, folder, files))
 }
 
-/// Removes the store's own folder if it is empty and the one above it is a group: who lists that group would come across a folder that is no node.
+/// Removes the store's own folder if it is empty and the one above it is a group: a listing of that group would come across a folder that is no node.
 pub(super) fn remove_empty_folder(store: &Store) {
     if store.shared().files().is_some() && !of(store).is_empty() {
         // Somebody may have put something into it meanwhile, or it is a mount point, or a link.

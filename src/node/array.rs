@@ -3,7 +3,7 @@
 
 use super::current::{Current, Replaced};
 use super::document::array_document;
-use super::last_handle::{ArrayInner, User};
+use super::last_handle::{ArrayInner, Use};
 use super::lost::OpenArray;
 use super::state::{ArrayState, Handling};
 use super::stored::StoredDocument;
@@ -26,7 +26,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// An open array. Clones share it, with what is being collected of its attributes; see [`Array::for_another_handle`].
 #[derive(Clone)]
-pub struct Array(Arc<ArrayInner>, Arc<Attributes>, User);
+pub struct Array(Arc<ArrayInner>, Arc<Attributes>, Use);
 
 impl Array {
     /// Opens the array at `path`.
@@ -80,16 +80,16 @@ impl Array {
         let attributes = attributes.lost_by(&handling.growths);
         let (store, now) = (store.clone(), Current::new(state, handling));
         let array = Arc::new(ArrayInner { store, path, now, listed, stats, _open, noted: Once::new() });
-        let user = User::first(&array);
+        let user = Use::first(&array);
         Ok(Array(array, Arc::new(attributes), user))
     }
 
-    /// The same array for another handle, which collects changes of the attributes for itself.
+    /// This array for another handle, which collects changes of the attributes for itself.
     pub fn for_another_handle(&self) -> Array {
         Array(self.0.clone(), Arc::new(self.1.for_another_handle()), self.2.clone())
     }
 
-    /// The same array for what works on it and is no handle: what waits is stored when the last handle ends, and does not wait for this.
+    /// This array for what works on it and is no handle: what waits is stored when the last handle ends, and does not wait for this.
     pub(super) fn for_work(&self) -> Array {
         Array(self.0.clone(), self.1.clone(), self.2.other())
     }

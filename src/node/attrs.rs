@@ -114,7 +114,7 @@ impl Attributes {
         Attributes { known, raw: AtomicBool::new(false), collected: ForkPreserved::default() }
     }
 
-    /// The same attributes for another handle, which collects changes of its own.
+    /// These attributes for another handle, which collects changes of its own.
     pub(super) fn for_another_handle(&self) -> Attributes {
         Attributes::of(self.known.clone())
     }
@@ -484,7 +484,7 @@ fn attributes_member(document: &mut Map) -> Option<&mut Map> {
 }
 
 /// Whether an attribute of a node is for programs only: which checkpoint a group is, the names of a v2 array's dimensions, and what netCDF-C, NCZarr and libozarr_netcdf add
-/// (XR-02, XR-07). xarray hides all that begin with `_nc`; an attribute of a user's own, such as `_NCAR_id`, is none of theirs.
+/// (XR-02, XR-07). xarray hides all that begin with `_nc`; an attribute of a user's own, such as `_NCAR_id`, is not hidden.
 fn is_hidden(name: &str, format: Format, kind: NodeKind) -> bool {
     let is_names = name == v2::DIMENSIONS && (format, kind) == (Format::V2, NodeKind::Array);
     let is_nczarr = name.get(..7).is_some_and(|start| start.eq_ignore_ascii_case("_nczarr"));

@@ -78,7 +78,7 @@ impl Checkpoints {
         if let Some(begun) = store.checkpoint() {
             about.insert("mark".into(), begun.mark.text().into());
         }
-        // From its first moment: what has no mark was left by another process to one who prunes.
+        // From its first moment: what has no mark is taken by a call that prunes for what another process left.
         let attributes = Map::from_iter([(CHECKPOINT.to_string(), Value::Object(about))]);
         Group::create_with(&store, "", Some(above.format()), Create::New, attributes)
     }
@@ -131,7 +131,7 @@ impl Checkpoints {
         let kept = &current[current.len().saturating_sub(keep)..];
         let is_kept = |node: &str| kept.iter().any(|c| c.node == node);
         let all = self.committed()?;
-        // Who goes by consolidated metadata knows of those that stay before the others go.
+        // Readers that go by consolidated metadata know of those that stay before the others go.
         self.mend(&Group::open(&self.store, &self.path)?, kept)?;
         let mut retired = Ok(());
         for old in all.iter().filter(|c| !is_kept(&c.node)) {
@@ -270,7 +270,7 @@ impl Checkpoints {
         Ok(!view.get(CHECKPOINT).is_some_and(is_ours))
     }
 
-    /// Removes a committed checkpoint: it becomes one that was begun, whose leftovers are removed. Who has it open finds by its attribute that it is
+    /// Removes a committed checkpoint: it becomes one that was begun, whose leftovers are removed. A reader that has it open finds by its attribute that it is
     /// none any more, from before anything below it goes.
     fn retire(&self, node: &str) -> Result<()> {
         let place = path::join(&self.path, node);

@@ -31,7 +31,7 @@ impl Group {
         store.check_writable()?;
         self.dialect().refuse()?;
         store.check_listable()?;
-        // Others who changed a node while all were read had nothing to keep right, if there was none: what they changed is read now.
+        // Others that changed a node while all were read had nothing to keep right, if there was none: what they changed is read now.
         if !self.write_entries(false, cuts)? && store.checkpoint().is_none() {
             self.write_entries(true, cuts)?;
         }

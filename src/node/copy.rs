@@ -252,7 +252,7 @@ pub(super) fn refuse_overlap(from: (&Store, &str), to: (&Store, &str)) -> Result
     bail!(Argument, "{} {what} {}", b.trim_end_matches('/'), a.trim_end_matches('/'))
 }
 
-/// Refuses to make a node of a file that lies at its place: it would be erased with what is there.
+/// Refuses to make a node of a file that is at its place: it would be erased with what is there.
 pub(super) fn refuse_source(file: &Path, (to, path): (&Store, &str)) -> Result<()> {
     let place = to.place(path);
     let is_inside = || file.canonicalize().is_ok_and(|real| real.starts_with(followed(&place)));

@@ -51,7 +51,7 @@ impl Array {
         Array::create_at(store, hierarchy::new_path(store, path)?, spec, how, write_values)
     }
 
-    /// The same at a path that was checked.
+    /// As the function above, at a path that was checked.
     fn create_at(store: &Store, path: String, spec: &Spec, how: Create, write_values: Option<&WriteValues>) -> Result<Array> {
         let enclosing = if spec.needs_format() { hierarchy::enclosing_format(store, &path)? } else { None };
         let (meta, attributes) = spec.resolve(enclosing)?;

@@ -43,7 +43,7 @@ fn place_of(store: &Store, path: &str, name: &str) -> String {
 /// Takes the lock that one writer of what belongs to the node at `path` holds while it is the only one, or fails with an error of kind `Again`;
 /// `None` where the store has no locks.
 pub(super) fn lock_alone(store: &Store, path: &str, name: &str) -> Result<Option<ProcessLock>> {
-    // Who asks whether somebody holds it has it for a moment.
+    // A call that asks whether another holds it has it for a moment.
     for _ in 0..LOOKS_ALONE {
         match try_lock_alone(store, path, name) {
             Err(e) if e.kind() == ErrorKind::Again => std::thread::sleep(LOOK_ALONE),

@@ -10,7 +10,7 @@ use crate::limits::Dims;
 
 /// Regions of fewer chunks are written chunk by chunk.
 const MANY: u128 = 1 << 16;
-/// So are those of which one chunk in so many is stored: that goes side by side.
+/// So are regions of which one chunk in this number is stored: that goes side by side.
 const SPARSE: u128 = 8;
 
 impl Array {

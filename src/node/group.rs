@@ -216,7 +216,7 @@ impl Group {
         Group::quietly(store, path.to_string(), found).map(Some)
     }
 
-    /// The same group for another handle, which collects changes of the attributes for itself.
+    /// This group for another handle, which collects changes of the attributes for itself.
     pub fn for_another_handle(&self) -> Group {
         Group(self.0.clone(), Arc::new(self.1.for_another_handle()))
     }

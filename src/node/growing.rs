@@ -199,7 +199,7 @@ mod tests {
         ["time", "u", "v"].map(|name| *Array::open(store, &format!("{group}/{name}")).unwrap().shape().last().unwrap())
     }
 
-    /// What readers who go by consolidated metadata see.
+    /// What readers that go by consolidated metadata see.
     fn told(store: &Store) -> [u64; 3] {
         let store = Store::from_shared(&Context::with_threads(1), store.shared().clone(), Mode::ReadWrite);
         let group = Group::open(&store, "run").unwrap();

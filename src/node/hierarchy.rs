@@ -366,7 +366,7 @@ pub(super) fn exists(store: &Store, path: &str, kind: NodeKind, difference: &str
     err!(Exists, "{what}{difference} is already at {path} of {place}; {OPEN_OR_OVERWRITE}")
 }
 
-/// Tells who creates nothing there what else to do about a node that is in the way.
+/// Tells a caller that creates nothing there what else to do about a node that is in the way.
 pub(super) fn advise(e: Error, advice: &str) -> Error {
     let message = e.message().replace(OPEN_OR_OVERWRITE, advice);
     e.with_message(message)

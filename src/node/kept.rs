@@ -39,7 +39,7 @@ pub(super) fn retired() -> Map {
     Map::from_iter([(CHECKPOINT.to_string(), Value::Object(Map::from_iter([("removed".to_string(), true.into())])))])
 }
 
-/// What says which checkpoint is being made at `path`, for those who have its group from its maker.
+/// What says which checkpoint is being made at `path`, for handles that have its group from its maker.
 fn begun(store: &Store, path: &str) -> Result<Option<Value>> {
     let document = get(&**store.shared(), &path::join(path, &hidden(v3::DOCUMENT)), MAX_CONSOLIDATED)?;
     match document {

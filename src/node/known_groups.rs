@@ -48,7 +48,7 @@ impl KnownGroups {
 
 /// What the file of the `zarr.json` at `path` looks like: `None` unless there is one of which every later change is seen so.
 pub(super) fn file_of(shared: &SharedStore, path: &str) -> Option<Stamp> {
-    // What is wrong there is for who reads it to tell.
+    // What is wrong there is told by the call that reads it.
     let file = shared.files()?.stamp(&path::join(path, v3::DOCUMENT)).ok()??;
     file.is_settled().then_some(file)
 }
@@ -66,7 +66,7 @@ mod tests {
     fn a_group_is_read_again_for_a_new_array_once_its_document_is_another() {
         let Folder(root, store) = &Folder::new("known-groups");
         let create = |name: &str| {
-            // A change within the same step of the file system's clock is none that shows.
+            // A change within the same step of the file system's clock does not show.
             std::thread::sleep(std::time::Duration::from_millis(30));
             Array::create(store, &format!("g/{name}"), &spec(&[1], &[1]), Create::New).map(drop)
         };

@@ -80,34 +80,34 @@ impl Drop for LastHandle {
     }
 }
 
-/// Who uses an array.
+/// A use of an array.
 #[derive(Clone)]
-pub(super) enum User {
+pub(super) enum Use {
     /// A handle, or a variable of a dataset, with its clones.
     Handle { _last: Arc<LastHandle> },
     /// What works on the array and may do so for longer.
     Other(Weak<LastHandle>),
 }
 
-impl User {
+impl Use {
     /// The first handle.
-    pub fn first(array: &Arc<ArrayInner>) -> User {
-        User::Handle { _last: Arc::new(LastHandle(array.clone())) }
+    pub fn first(array: &Arc<ArrayInner>) -> Use {
+        Use::Handle { _last: Arc::new(LastHandle(array.clone())) }
     }
 
     /// A user that is no handle.
-    pub fn other(&self) -> User {
+    pub fn other(&self) -> Use {
         match self {
-            User::Handle { _last } => User::Other(Arc::downgrade(_last)),
-            User::Other(last) => User::Other(last.clone()),
+            Use::Handle { _last } => Use::Other(Arc::downgrade(_last)),
+            Use::Other(last) => Use::Other(last.clone()),
         }
     }
 
     /// Whether there is a handle.
     pub fn has_handle(&self) -> bool {
         match self {
-            User::Handle { .. } => true,
-            User::Other(last) => last.strong_count() > 0,
+            Use::Handle { .. } => true,
+            Use::Other(last) => last.strong_count() > 0,
         }
     }
 }

@@ -26,7 +26,7 @@ impl Lengths {
         Lengths(1 << (dim % u64::BITS as usize))
     }
 
-    /// Those of some dimensions, or all where there are none of them.
+    /// The lengths of some dimensions, or of all where none are named.
     pub fn of(dims: impl Iterator<Item = usize>) -> Lengths {
         dims.map(Lengths::along).reduce(Lengths::and).unwrap_or(Lengths::ALL)
     }

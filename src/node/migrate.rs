@@ -209,7 +209,7 @@ impl Job<'_> {
     /// Finds the nodes, parents before their children. Elsewhere all documents are read now: what is copied is of one moment of a run that goes on.
     fn read_nodes(&mut self) -> Result<Vec<String>> {
         if self.in_place {
-            // A run that was killed while it published further steps has as many as before for those who go by consolidated metadata.
+            // A run that was killed while it published further steps has as many as before for readers that go by consolidated metadata.
             self.cuts = growing::read_nodes(self.from, &self.from_path)?.cuts;
             return Ok(transfer::nodes_below(self.from, &self.from_path)?.nodes);
         }

@@ -26,7 +26,7 @@ use crate::metadata::{ArrayMeta, Codecs, Dialect, Format, Map, Value, codecs_to_
 /// The maximum number of notes that are kept.
 const NOTES: usize = 1000;
 
-/// The maximum number of chunks that are stored in a copy only because another fill value stands for them.
+/// The maximum number of chunks that are stored in a copy only because its fill value is another one.
 const ADDED: u64 = 1 << 20;
 
 /// How a copy is made.

@@ -44,7 +44,7 @@ pub struct Options {
     pub format: Option<Format>,
     /// The separator of v2 arrays whose documents do not say; `None`: as it is found (HD-11).
     pub separator: Option<Separator>,
-    /// Whether fill values of bytes in v2 documents that do not say who wrote them are the text itself, not base64 (VM-55).
+    /// Whether fill values of bytes in v2 documents that do not name their writer are the text itself, not base64 (VM-55).
     pub text_fill: bool,
     /// Whether chunks of no bytes are missing chunks (HD-20).
     pub empty_is_missing: bool,

@@ -1,4 +1,4 @@
-//! The stores that transformers make over a store: what they keep is stored when that is flushed, or when the last who uses them is gone.
+//! The stores that transformers make over a store: what they keep is stored when that is flushed, or when its last user is gone.
 
 use crate::error::{Error, Result};
 use crate::fork::{ForkPreserved, ForkReset};
@@ -24,12 +24,12 @@ impl Transformed {
         });
     }
 
-    /// Gives functions that do what `calls` do, and are flushed when the last who uses them is gone: states of arrays come and go.
+    /// Gives functions that do what `calls` do, and are flushed when their last user is gone: states of arrays come and go.
     pub(super) fn until_flushed(&self, calls: Arc<dyn Calls>) -> Arc<dyn Calls> {
         Arc::new(UntilFlushed { calls, has_put: ForkReset::new(AtomicBool::default), lost: self.lost.clone() })
     }
 
-    /// Flushes all, those that stand on others first. Errors: also those of which the last who used them is gone.
+    /// Flushes all, those that are made over others first. Errors: also of those whose last user is gone.
     pub(super) fn flush(&self) -> Result<()> {
         let all = self.stores.read(|all| limits::collect(all.iter().cloned()))?;
         let mut flushed = Ok(());

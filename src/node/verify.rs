@@ -225,7 +225,7 @@ impl Verification<'_> {
             Ok(Err(e)) => return Fault::of(e, group.path()).map(drop),
         };
         if self.options.repair && matches!(fault.kind, FaultKind::Stale | FaultKind::Damaged) {
-            // A run that was killed between two documents of a publication is opened as it was before by those who go by consolidated metadata.
+            // A run that was killed between two documents of a publication is opened as it was before by readers that go by consolidated metadata.
             let mut is_cut = false;
             let mut cuts = |below: &[Found]| growing::cuts_below(group, below).inspect(|cuts| is_cut = !cuts.is_empty());
             fault.mend(|| group.consolidate_cut(&mut cuts))?;

@@ -8,7 +8,7 @@ use crate::metadata::{Map, v2, v3};
 impl Store {
     /// Makes a group at `path`, and those above it that are missing, of what `build` puts into the group that it is told. Its document comes last,
     /// with consolidated metadata: whatever ends the process, a group that is there is whole. `source` says what it is made of: after an interruption
-    /// the same call begins anew in what it left (`place.rs`); a file that lies at the place itself is an error of kind `Argument`. `how` is `New` or `Overwrite` (else `Argument`); what is overwritten stays until the
+    /// the same call begins anew in what it left (`place.rs`); a file at the place itself is an error of kind `Argument`. `how` is `New` or `Overwrite` (else `Argument`); what is overwritten stays until the
     /// new group is whole where folders can be replaced. `build` is called again where what it made could not take the place.
     pub fn build_group(
         &self,

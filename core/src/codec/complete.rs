@@ -60,7 +60,7 @@ fn row(table: &'static [Row], name: &str) -> Option<&'static [(&'static str, Mea
     table.iter().find(|row| row.0 == name).map(|row| row.1)
 }
 
-/// The same codecs with all their parameters. What cannot be understood stays as it is.
+/// Codecs as these, with all their parameters. What cannot be understood stays as it is.
 pub fn completed(codecs: &Codecs, data_type: DataType, rank: usize) -> Codecs {
     let mut codecs = codecs.clone();
     match &mut codecs {

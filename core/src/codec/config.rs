@@ -134,7 +134,7 @@ impl<'a> Config<'a> {
     }
 }
 
-/// Returns what codecs of numbers take elements for: times are their counts, integers of 64 bits just as they lie in the buffer, because
+/// Returns what codecs of numbers take elements for: times are their counts, integers of 64 bits just as the buffer has them, because
 /// numcodecs does not turn them even where their order is not the host's.
 pub(super) fn as_number(item: ElementType) -> ElementType {
     if item.data_type.kind() == Kind::Time { ElementType::native(DataType::Int64) } else { item }

@@ -87,7 +87,7 @@ pub trait Stage: Any + Send + Sync {
         usize::MAX
     }
 
-    /// It encodes a whole number of so many bytes only.
+    /// It encodes a multiple of this number of bytes only.
     fn unit(&self) -> usize {
         1
     }

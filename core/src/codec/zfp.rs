@@ -244,7 +244,7 @@ impl ZfpStage {
         told.then_some(other)
     }
 
-    /// The sides of so many values: those of the chunk, or as many in one dimension where they are not known; `None` where the chunk has others.
+    /// The sides of a block of that number of values: those of the chunk, or as many in one dimension where they are not known; `None` where the chunk has others.
     fn sides_of(&self, values: usize) -> Option<[usize; 4]> {
         match count(self.sides) {
             Some(all) => (all == values).then_some(self.sides),

@@ -151,7 +151,7 @@ impl Fill {
         self.json(data_type, true)
     }
 
-    /// The same for a type that is written as `written`: of `raw_bytes` as base64, which zarr-python demands (J-12).
+    /// As the function above, for a type that is written as `written`: of `raw_bytes` as base64, which zarr-python demands (J-12).
     pub fn to_json_v3_as(&self, data_type: DataType, written: &Value) -> Value {
         match data_type {
             DataType::Raw(_) if written.as_object().is_some() => self.json(data_type, false),
@@ -322,7 +322,7 @@ fn structure(element: ElementType, value: &Value) -> Result<Fill> {
     }
 }
 
-/// Whether a text that is meant as base64 could be meant as it stands: what it stands for is no text, and nothing pads it.
+/// Whether a text that is meant as base64 could be meant as it is: what it decodes to is no text, and nothing pads it.
 pub fn is_doubtful_base64(text: &str) -> bool {
     let is_text = |bytes: Vec<u8>| bytes.iter().all(|b| b.is_ascii_graphic() || *b == b' ' || *b == 0);
     !text.ends_with('=') && STANDARD.decode(text).is_ok_and(|bytes| !is_text(bytes))

@@ -111,7 +111,7 @@ pub fn to_json(data_type: DataType) -> Value {
     to_json_as(data_type, &Value::Null)
 }
 
-/// The same, with raw bytes by the name `raw_bytes` where `given`, which is a `data_type` too, has that (J-12).
+/// As the function above, with raw bytes by the name `raw_bytes` where `given`, which is a `data_type` too, has that (J-12).
 pub fn to_json_as(data_type: DataType, given: &Value) -> Value {
     let configured = |configuration: Value| {
         let members = [("name".to_string(), Value::from(data_type.name())), ("configuration".to_string(), configuration)];

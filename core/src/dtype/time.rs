@@ -106,7 +106,7 @@ pub fn convert_times(from: ElementType, src: &[u8], to: ElementType, dst: &mut [
     let Some(time) = Time::new(from, to)? else { return Ok(None) };
     let n = src.len().min(dst.len()) / size_of::<i64>();
     let run = Run { src: src.as_ptr(), src_stride: 8, dst: dst.as_mut_ptr(), dst_stride: 8, n };
-    // SAFETY: both buffers have so many elements.
+    // SAFETY: both buffers have at least that number of elements.
     let done = unsafe { time.run(run) };
     done.map(Some).map_err(|i| err!(Range, "the time at {i} of {n} does not fit in the unit that it is converted to"))
 }

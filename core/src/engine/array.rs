@@ -32,7 +32,7 @@ pub struct BoundArray {
     pub store: SharedStore,
     /// In front of every chunk key: empty, or the node's path and `/`.
     pub prefix: String,
-    /// Where the array is, for those who come in each other's way.
+    /// Where the array is, for calls that come in each other's way.
     pub home: Home,
     /// The lengths of the dimensions.
     pub shape: Dims,

@@ -282,7 +282,7 @@ fn plan_read(entries: &[BatchEntry], admitted: &[Admitted], revocable: &Option<A
         let jobs = limits::try_collect(group.iter().map(|&i| job(i)))?;
         // Nothing is decoded twice where nothing is decoded.
         let raw = |job: &ReadJob| leaf_of(&job.array.chain).is_raw() && plain_shard(&job.array.chain).is_none();
-        // Nor is a box of one handle's array for those who know another document of it, or another length.
+        // Nor is a box of one handle's array for handles that know another document of it, or another length.
         let alike = jobs.iter().all(|job| job.array.is_same_as(&jobs[0].array));
         if jobs.len() < 2 || !alike || raw(&jobs[0]) {
             jobs.iter().try_for_each(|job| batch.push(BatchUnit::Read(job.clone(), 0, job.plan.items())))?;

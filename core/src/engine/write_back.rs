@@ -113,7 +113,7 @@ impl WaitingPart {
         }
     }
 
-    /// Keeps what lies beyond the extents `inside` along one dimension; `false` if nothing does.
+    /// Keeps what is beyond the extents `inside` along one dimension; `false` if nothing does.
     fn keep_beyond(&mut self, inside: &dyn Fn(usize) -> u64) -> bool {
         let span = &mut self.span;
         let mut beyond = (0..span.start.len()).filter(|&d| span.end(d) > inside(d));
@@ -281,7 +281,7 @@ impl WriteBack {
         }
     }
 
-    /// What waited of a chunk is stored as far as it is inside an array of the lengths `length`. What lies beyond along one dimension waits on: an
+    /// What waited of a chunk is stored as far as it is inside an array of the lengths `length`. What is beyond along one dimension waits on: an
     /// appender stores up to the steps that it publishes, and may have taken parts of the next one.
     pub(super) fn stored(&self, grid: &Grid, length: &[u64], chunk: &[u64]) {
         if let Some(part) = self.find(chunk)

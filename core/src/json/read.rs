@@ -64,7 +64,7 @@ struct JsonText<'a> {
 const TYPICAL_MEMBERS: usize = 16;
 
 impl JsonText<'_> {
-    /// Returns the number that serde_json spells as `text`, or the string that one stands for, by its spelling in the source.
+    /// Returns the number that serde_json spells as `text`, or the string that it spells, by its spelling in the source.
     fn number(&self, text: &str) -> Value {
         let mut spelling = text;
         if text.contains('e') {
@@ -231,7 +231,7 @@ mod tests {
             assert_eq!(text_of(text, false), None, "{text}");
         }
         assert_eq!(text_of(r#"["\udce9","\ud83d\ude00"]"#, true).unwrap(), "[\"\\udce9\",\"\u{1F600}\"]");
-        // The character that stands for what is no text is text itself.
+        // The character that takes the place of what is no text is text itself.
         assert_eq!(text_of(r#"["\ufffd",NaN]"#, true).unwrap(), "[\"\u{FFFD}\",NaN]");
     }
 

@@ -11,7 +11,7 @@ pub(super) const TOKENS: [&str; 3] = ["-Infinity", "Infinity", "NaN"];
 /// For each of [`TOKENS`] a number with an exponent of as many bytes, so that places in errors stay right.
 const STAND_INS: [&str; TOKENS.len()] = ["-0e000000", "0e000000", "0e0"];
 
-/// The number that stands for a string, with blanks behind it.
+/// The number in the place of a string, with blanks behind it.
 const TEXT_STAND_IN: &str = "0e0";
 
 /// Whether each byte belongs to a number or a bare word.

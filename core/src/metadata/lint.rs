@@ -158,7 +158,7 @@ fn array_v2(document: &Map, findings: &mut Findings) {
     }
 }
 
-/// What zarr-python wrote for a length of a chunk, and what is none.
+/// What zarr-python wrote for a length of a chunk, and what is no length.
 fn is_odd_length(value: &Value) -> bool {
     match value {
         Value::Bool(is_true) => *is_true,

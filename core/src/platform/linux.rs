@@ -84,7 +84,7 @@ fn file_system(fd: BorrowedFd<'_>) -> Option<u32> {
     told.then_some(of.f_type as u32)
 }
 
-/// Copies the access list of an open file or folder, or of a folder the one that what is made in it begins with; `None` if there is none, `false`
+/// Copies the access list of an open file or folder, or of a folder the one that what is made in it begins with; `None` without one, `false`
 /// if it cannot be copied. `owner` keeps the owner's rights by it, where the copy is another user's.
 pub fn copy_access_list(from: BorrowedFd<'_>, to: BorrowedFd<'_>, of_contents: bool, owner: Option<u32>) -> Option<bool> {
     // Behind 4 bytes of a version each entry has 8: a tag, rights, and whose they are; the first one is the owner's.
@@ -95,7 +95,7 @@ pub fn copy_access_list(from: BorrowedFd<'_>, to: BorrowedFd<'_>, of_contents: b
     let mut list = [0u8; 4096];
     // SAFETY: the text ends in NUL, and `list` is writable for the length, which leaves room for an entry.
     let len = unsafe { libc::fgetxattr(from.as_raw_fd(), name.as_ptr(), list.as_mut_ptr().cast(), list.len() - ENTRY) };
-    // There is none, or the file system has none; one that is longer than any is cannot be copied.
+    // The file has no list, or its file system keeps none; one that is longer than any can be is not copied.
     let Ok(mut len) = usize::try_from(len) else { return (super::last_errno() == libc::ERANGE).then_some(false) };
     if let Some(user) = owner
         && len >= HEAD + ENTRY
@@ -103,7 +103,7 @@ pub fn copy_access_list(from: BorrowedFd<'_>, to: BorrowedFd<'_>, of_contents: b
         let is_there = |entry: &[u8]| entry[..2] == USER.to_ne_bytes() && entry[4..] == user.to_ne_bytes();
         if !list[HEAD..len].chunks_exact(ENTRY).any(is_there) {
             list.copy_within(HEAD..len, HEAD + ENTRY);
-            // The owner's entry stands there twice by now, and its copy becomes the user's.
+            // The owner's entry is there twice by now, and its copy becomes the user's.
             list[HEAD + ENTRY..HEAD + ENTRY + 2].copy_from_slice(&USER.to_ne_bytes());
             list[HEAD + ENTRY + 4..HEAD + 2 * ENTRY].copy_from_slice(&user.to_ne_bytes());
             len += ENTRY;
@@ -165,7 +165,7 @@ impl FileHandle {
 pub struct Names {
     records: Vec<u64>,
     bytes: usize,
-    /// Where the name that was told last stands, and the one behind it.
+    /// The places of the name that was told last and of the one behind it.
     places: [i64; 2],
 }
 

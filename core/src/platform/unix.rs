@@ -39,7 +39,7 @@ pub fn hold_standard() {
         // SAFETY: the path is a C string.
         let fd = unsafe { libc::open(c"/dev/null".as_ptr(), libc::O_RDWR | libc::O_CLOEXEC) };
         if !(0..3).contains(&fd) {
-            // SAFETY: the descriptor is this function's, or -1, which is none.
+            // SAFETY: the descriptor is this function's, or -1, which is no descriptor.
             unsafe { libc::close(fd) };
             return;
         }
@@ -117,7 +117,7 @@ pub fn is_for_all(file: &libc::stat) -> bool {
     file.st_mode & 0o044 == 0o044
 }
 
-/// Lets all who may read or write the open file `old` do so with `new`, which takes its place.
+/// Gives `new` the rights to read and write of the open file `old`, whose place it takes.
 pub fn share_reading((old, from): (BorrowedFd<'_>, &libc::stat), (new, to): (BorrowedFd<'_>, &libc::stat)) {
     // SAFETY: no memory is involved.
     let has_group = from.st_gid == to.st_gid || unsafe { libc::fchown(new.as_raw_fd(), u32::MAX, from.st_gid) } == 0;
@@ -154,7 +154,7 @@ pub fn is_shared(folder: &libc::stat) -> bool {
     folder.st_mode & 0o022 != 0
 }
 
-/// Lets all write the open file, if it is this process's, who may write in its folder, which `open` opens.
+/// Lets every user that may write in the folder of an open file, which `open` opens, write the file, if it is this process's.
 pub fn share_writing(fd: BorrowedFd<'_>, file: &libc::stat, folder: &libc::stat, open: impl FnOnce() -> Option<OwnedFd>) {
     if !is_shared(folder) || file.st_uid != user() {
         return;

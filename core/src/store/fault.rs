@@ -104,7 +104,7 @@ pub(super) fn closes_files() -> bool {
     CLOSES_FILES.get()
 }
 
-/// Calls `f` as another user than the folders' owner; a user who is not root stays himself, and the folders' modes are for him as well.
+/// Calls `f` as another user than the folders' owner; a user other than root stays as it is, and the folders' modes hold for it as well.
 #[cfg(target_os = "linux")]
 pub fn as_another<T: Send>(f: impl FnOnce() -> T + Send) -> T {
     let become_another = || {

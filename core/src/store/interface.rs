@@ -364,7 +364,7 @@ impl CutMark {
     }
 
     /// Returns whether something was cut between two moments, or the folder was replaced. What ended with the last lock in it is not seen where
-    /// `then` is none or could not be kept.
+    /// `then` is missing or could not be kept.
     pub fn was_cut(then: Option<&CutMark>, now: Option<&CutMark>) -> bool {
         match (then, now) {
             (None, now) => now.is_some_and(|now| now.cut != 0),

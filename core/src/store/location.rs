@@ -56,7 +56,7 @@ impl Root {
         Ok((store, node.to_string()))
     }
 
-    /// The same root wherever the current folder of the program is later, or that of another one is.
+    /// This root as an absolute one, wherever the current folder of the program is later, or that of another one is.
     pub fn absolute(&self) -> Result<Root> {
         let absolute =
             |path: &PathBuf| std::path::absolute(path).map_err(|e| err!(Location, "the path {:?}: {e}", path.display().to_string()));
@@ -78,7 +78,7 @@ impl Root {
         }
     }
 
-    /// A location that [`parse`] understands as this root, with the credentials that it was given; `None` if there is none.
+    /// A location that [`parse`] understands as this root, with the credentials that it was given; `None` if no text says it.
     pub fn location(&self) -> Option<String> {
         match self {
             Root::Folder(path) => match path.to_str().filter(|text| scheme(text).is_none()) {

@@ -427,7 +427,7 @@ fn lock_request(kind: libc::c_short, (offset, len): (i64, i64)) -> libc::flock {
     request
 }
 
-/// Whether another open file has a lock on one byte of an open file. It is not taken to find that out: who asks at the same time is told the same.
+/// Whether another open file has a lock on one byte of an open file. It is not taken to find that out: two that ask at the same time are told alike.
 pub fn is_byte_locked(fd: BorrowedFd<'_>, offset: i64) -> Os<bool> {
     let mut request = lock_request(libc::F_WRLCK as libc::c_short, (offset, 1));
     // SAFETY: `request` is writable for the call.

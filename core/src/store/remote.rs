@@ -74,7 +74,7 @@ pub type OfProfile<'a> = &'a dyn Fn(&RemoteOptions) -> (Option<String>, Option<S
 pub struct Remote {
     /// The service.
     pub service: Service,
-    /// The bucket or container; of HTTP the scheme, host and port (`https://host:8080`), and the path as far as a `%2F` stands in it.
+    /// The bucket or container; of HTTP the scheme, host and port (`https://host:8080`), and the path up to the last `%2F` in it.
     pub base: String,
     /// The account, where an Azure URL names it.
     pub account: Option<String>,
@@ -360,7 +360,7 @@ impl RemoteOptions {
         self.named.push((name.to_string(), Secret(value.to_string())));
     }
 
-    /// The same with one name for each setting of the service.
+    /// As this location, with one name for each setting of the service.
     pub fn spelled(&self, service: Service) -> RemoteOptions {
         let mut spelled = RemoteOptions { named: Vec::new(), ..self.clone() };
         for (name, value) in &self.named {

@@ -101,7 +101,7 @@ fn has_objects(store: &Store) -> Result<bool> {
     Ok(object(store, ".nczarr")?.is_some())
 }
 
-/// Reads an object; a folder, as that of a node which has the name, is none.
+/// Reads an object; a folder, as that of a node which has the name, counts as no object.
 fn object(store: &Store, key: &str) -> Result<Option<Vec<u8>>> {
     match get(&**store.shared(), key, MAX_DOCUMENT) {
         Err(e) if e.os_errno() == libc::EISDIR => Ok(None),

@@ -117,7 +117,7 @@ impl VariableSpec {
     }
 }
 
-/// Refuses a missing value that rounding to so many bits of the mantissa changes: elements that have it would be stored as another number, which
+/// Refuses a missing value that rounding to this number of bits of the mantissa changes: elements that have it would be stored as another number, which
 /// readers take for data. NaN is left alone.
 fn check_rounded(data_type: DataType, missing: &[u8], bits: u32) -> Result<()> {
     let part = data_type.part().unwrap_or(data_type);

@@ -153,7 +153,7 @@ pub(in crate::node) fn v2_unnamed() -> Error {
     err!(Unsupported, "found named and unnamed dimensions; zarr_format 2 can name all of them or none").at_field("dimension_names")
 }
 
-/// Makes the document of an array of bytes one for netCDF-C, which takes the fill value for text as it stands, base64 or not (NZ-13), as far as
+/// Makes the document of an array of bytes one for netCDF-C, which takes the fill value for text as it is written, base64 or not (NZ-13), as far as
 /// zarr-python can open it then; of those of length 1 its `char`.
 fn as_netcdf(meta: &mut ArrayMeta, is_nc_char: bool) {
     if is_nc_char {

@@ -233,7 +233,7 @@ pub fn is_kept(_: &libc::stat, _: &libc::stat) -> bool {
 /// Leaves the access that a new file gets from its folder.
 pub fn share_writing(_: BorrowedFd<'_>, _: &libc::stat, _: &libc::stat, _: impl FnOnce() -> Option<OwnedFd>) {}
 
-/// Leaves who may write in a folder to the system.
+/// Leaves the rights to write in a folder to the system.
 pub fn is_shared(_: &libc::stat) -> bool {
     false
 }

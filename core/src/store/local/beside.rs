@@ -1,8 +1,8 @@
 //! The hidden places beside folders in which what is to take their names is made.
 //!
-//! A place has the same name for all processes of a user: what a killed one of another user has left may be nobody else's to take over. Who uses
-//! it locks it, and the lock ends with the process: what a killed one has left is taken over by the next one of this name, and removed by others
-//! who come across it. Network file systems let each machine lock a folder for itself alone: names there have the run of the machine, too, and
+//! A place has the same name for all processes of a user: what a killed one of another user has left may be nobody else's to take over. Its user
+//! locks it, and the lock ends with the process: what a killed one has left is taken over by the next one of this name, and removed by others
+//! that come across it. Network file systems let each machine lock a folder for itself alone: names there have the run of the machine, too, and
 //! places of other runs are left alone.
 
 use super::listing::remove_tree;
@@ -99,7 +99,7 @@ pub(super) fn claim(path: PathBuf, missing: impl Fn() -> Result<()>) -> Result<O
             return Ok(None);
         }
         let Some(lock) = locked.map_err(failed)? else {
-            // Who sweeps what killed writers have left has it for a moment, and may have taken it for that before it was locked.
+            // A sweep of what killed writers have left has it for a moment, and may have taken it for that before it was locked.
             std::thread::sleep(std::time::Duration::from_millis(1));
             continue;
         };

@@ -29,7 +29,7 @@ impl LocalStore {
             return Ok(false);
         };
         let (old, new) = (c_path(&there)?, c_path(&beside)?);
-        // Locks in the store go with its folder, so that others who replace it are kept out from beside it.
+        // Locks in the store go with its folder, so that others that replace it are kept out from beside it.
         let _alone = match folder.is_empty().then(|| self.lock_name(&there)).transpose() {
             Ok(lock) => lock,
             Err(e) => return cannot(e),
@@ -48,7 +48,7 @@ impl LocalStore {
             return remove_tree(beside).map(|()| false);
         }
         let made = self.build_beside(&there, beside, build);
-        // The old one gets the name of a place: who sweeps those of killed writers leaves it alone while it is locked.
+        // The old one gets the name of a place: a sweep of the places of killed writers leaves it alone while it is locked.
         let own = if cfg!(windows) { None } else { os::open(CWD, &old, libc::O_RDONLY | libc::O_DIRECTORY | libc::O_NOFOLLOW, 0).ok() };
         let locked = own.filter(|fd| os::lock_folder(fd.as_fd()).is_ok());
         match made.map(|()| exchange(&old, &new)) {
@@ -67,7 +67,7 @@ impl LocalStore {
         if self.durability.mode != SyncMode::None {
             sync_parent(&there)?;
         }
-        // Who has the old one open may put something into it until it is gone; then another process may make its own folder of that name.
+        // A process that has the old one open may put something into it until it is gone; then another process may make its own folder of that name.
         let is_old = |old: &OwnedFd| Some(os::is_same(&os::stat(old.as_fd()).ok()?, &os::stat_at(CWD, &new, false).ok()?));
         for _ in 0..TRIES {
             remove_tree(beside).map_err(|e| e.with_note(", what is left of the old one; the new one is in its place"))?;
@@ -181,7 +181,7 @@ impl LocalStore {
     }
 }
 
-/// Lets all read the documents of a new folder who may read those of the old one.
+/// Gives the documents of a new folder the rights to read of those of the old one.
 fn share_documents(there: &Path, beside: &Path) {
     let open = |folder: &Path| os::open(CWD, &c_path(folder).ok()?, libc::O_RDONLY | libc::O_DIRECTORY, 0).ok();
     let (Some(old), Some(new)) = (open(there), open(beside)) else { return };

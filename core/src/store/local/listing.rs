@@ -30,7 +30,7 @@ fn or_none(listed: Os<Entries>) -> Result<Entries> {
     }
 }
 
-/// As [`entries`], without missing a name because others replace files meanwhile (who erases what is there may miss what comes), and what the folder is
+/// As [`entries`], without missing a name because others replace files meanwhile (a call that erases what is there may miss what comes), and what the folder is
 /// like. It was opened after a `moment` ([`nanos_now`]).
 fn entries_beside_writers(fd: BorrowedFd<'_>, moment: u64) -> Result<(Entries, libc::stat)> {
     let found = entries(fd)?;

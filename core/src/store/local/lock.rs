@@ -4,7 +4,7 @@
 //! works only where no other lock holds a part of it or waits for one ([`PRESENCE`]), and then unlinks it. A lock that begins compares the
 //! open file with the one of that name, and is taken anew if they differ. A kill leaves at most the file, which the next lock there removes.
 //!
-//! While it is there it tells copies that a run was cut, by a few bytes ([`Locks::note_cut`]): who watches the file keeps it, and leaves the removal to
+//! While it is there it tells copies that a run was cut, by a few bytes ([`Locks::note_cut`]): a copy that watches the file keeps it, and leaves the removal to
 //! the next lock.
 
 use super::durable::Durability;
@@ -76,7 +76,7 @@ impl Locks {
             let kept = if often == LockUse::Often && self.keeps(folder) { open_known(root, &path).ok() } else { None };
             let above = if kept.is_none() { Some(os::stat_at(root, KeyPath::of_folder(folder).as_c(), true)) } else { None };
             if often == LockUse::Often && matches!(above, Some(Err(Errno(libc::ENOENT)))) {
-                // The node was erased or renamed: who looks for its folder finds none.
+                // The node was erased or renamed: its folder is not found.
                 return Ok(None);
             }
             let above = above.and_then(Os::<libc::stat>::ok);
@@ -217,8 +217,8 @@ fn open_known(root: BorrowedFd<'_>, path: &KeyPath) -> Os<OwnedFd> {
     os::open(root, path.as_c(), libc::O_RDWR | libc::O_NOFOLLOW, 0)
 }
 
-/// Opens the lock file of a folder, and makes both if they are not there; `None` if the folder was not, or if another user, who has just made
-/// the file, has not shared it yet. `tries` counts the calls.
+/// Opens the lock file of a folder, and makes both if they are not there; `None` if the folder was not, or if another user, which has just
+/// made the file, has not shared it yet. `tries` counts the calls.
 fn open_lock_file(
     root: BorrowedFd<'_>,
     folder: &str,
@@ -270,7 +270,7 @@ fn open_shared(root: BorrowedFd<'_>, folder: &str, path: &KeyPath, above: &libc:
     named.then_some(fd)
 }
 
-/// Lets all who may write in a folder, which is `above` it, use its lock file, whatever the mask of the process: they would be kept out by it.
+/// Lets all users that may write in a folder, which is `above` it, use its lock file, whatever the mask of the process: they would be kept out by it.
 fn share(root: BorrowedFd<'_>, folder: &str, file: BorrowedFd<'_>, above: &libc::stat) {
     let open = || os::open(root, KeyPath::of_folder(folder).as_c(), libc::O_RDONLY | libc::O_DIRECTORY, 0).ok();
     if let Ok(own) = os::stat(file) {

@@ -222,15 +222,15 @@ impl LocalStore {
 
     /// Gives what is known of the folder that has the root's name, if there is one.
     fn named_root(&self) -> Option<libc::stat> {
-        // Somebody else's folder of its name is none of a hidden one's business.
+        // A folder of its name that somebody else made does not concern a hidden root.
         if self.stay_hidden().is_some() {
             return None;
         }
         os::stat_at(CWD, &c_path(&self.root).ok()?, true).ok()
     }
 
-    /// Fails if values were put since the last flush into a folder that has lost its name to another one and is still there: who replaced it
-    /// removes it, or was killed before. The new one is used from now on.
+    /// Fails if values were put since the last flush into a folder that has lost its name to another one and is still there: the process
+    /// that replaced it removes it, or was killed before. The new one is used from now on.
     pub(super) fn check_root_was_kept(&self) -> Result<()> {
         let has_put = self.known.has_put.swap(false, Ordering::Relaxed);
         let (Some(fd), Some(named)) = (self.root_fd.get(), if has_put { self.named_root() } else { None }) else { return Ok(()) };

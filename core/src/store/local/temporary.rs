@@ -77,7 +77,7 @@ pub(super) struct Temp<'a> {
     pub(super) there: bool,
 }
 
-/// Lets all read the written file who may read the one whose place it takes, whatever the mask of the process: they would be kept out of the
+/// Lets all users that may read the file whose place it takes read the written one, whatever the mask of the process: they would be kept out of the
 /// whole store by a document that is replaced. One that is new takes the place of the others of its node, or joins them.
 pub(super) fn keep_readers((dir, key): (BorrowedFd<'_>, &str), to: &KeyPath, (file, own): (BorrowedFd<'_>, &libc::stat)) {
     let folder = folder_of(key);

@@ -140,7 +140,7 @@ impl Live {
         true
     }
 
-    /// Whether a GET may find what a HEAD did not. Web servers, and what stands before them, may know no HEAD, and answer as if there were nothing.
+    /// Whether a GET may find what a HEAD did not. Web servers, and proxies before them, may know no HEAD, and answer as if there were nothing.
     /// Its answer has no code, which says whether the key may be missing.
     fn may_get_all_the_same(&self, sight: &Sight) -> bool {
         match sight.status {

@@ -38,7 +38,7 @@ impl Live {
             return self.erase(path).await.map(|()| true);
         }
         if self.options.forbidden_is_missing {
-            // Those who may not look may erase.
+            // A user that may not look may erase.
             match self.erase(path).await {
                 Err(e) if e.kind() == ErrorKind::Permission => {}
                 other => other?,

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 /// The most bytes of one page, which has at most 5,000 keys.
 pub(super) const MOST: usize = 64 << 20;
-/// A page says what it is in so many bytes.
+/// A page says within this number of bytes what it is.
 const BEGINNING: usize = 16 << 10;
 /// The elements of one key or prefix, where its name is, and what it ends in: of S3 and Google, of Azure.
 const ENTRIES: [(&str, &str, &str); 4] =

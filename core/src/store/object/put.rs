@@ -56,7 +56,7 @@ impl Live {
                     bail!(Conflict, "the key holds another value by now");
                 }
                 let there = self.get_unlimited(path, Want::Nothing, None).await.map_err(Error::unsure)?;
-                // Another mark tells who stored last, and nothing of what was there before that.
+                // Another mark tells which writer stored last, and nothing of what was there before that.
                 return match there.and_then(|got| got.mark) {
                     Some(found) if mark.as_ref() == Some(&found) => Ok(()),
                     _ => Err(err!(Conflict, "the key holds another value by now, and an answer was lost before").unsure()),

@@ -58,7 +58,7 @@ pub struct ZipStore {
     content: Arc<ForkPreserved<Content>>,
     /// The file that is read, and looked at again; `None` if it is written to, or no file.
     read_from: Option<PathBuf>,
-    /// Who writes to that file in this process, and has the same content: it is what its puts made of it, as long as that is open.
+    /// The writer to that file in this process, which has the same content: it is what its puts made of it, as long as that is open.
     written_by: Weak<ZipStore>,
     /// How an archive that is open for writing is written.
     append: Option<Append>,

@@ -18,7 +18,7 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
-/// How what stands behind the data of a streamed entry begins.
+/// How the record behind the data of a streamed entry begins.
 const MARK: &[u8; 4] = b"PK\x07\x08";
 /// How much is looked through at once.
 const PIECE: usize = 1 << 20;
@@ -124,7 +124,7 @@ impl Scan<'_> {
         if at.checked_add(len as u64).is_none_or(|end| end > self.len) { Ok(None) } else { self.read(at, len).map(Some) }
     }
 
-    /// Calls `each` with the places from `from` on where `what` stands, until it finds something there.
+    /// Calls `each` with the places of `what` from `from` on, until it finds something there.
     fn seek<T>(&self, what: &[u8; 4], from: u64, each: &mut dyn FnMut(u64) -> Result<Option<T>>) -> Result<Option<T>> {
         let mut at = from;
         while at < self.len {
@@ -234,7 +234,7 @@ impl Scan<'_> {
     /// there is neither.
     fn resume(&mut self, found: &[u8]) -> Result<bool> {
         let is_header = [&LOCAL[..], CENTRAL, END, END64].contains(&found);
-        // The length of the entry before may be damaged, and more of them lie in what it seems to have: in compressed ones that does no harm to
+        // The length of the entry before may be damaged, and more of them may be in what it seems to have: in compressed ones that does no harm to
         // the value.
         let (from, is_wrong) = match self.entries.last().filter(|_| !is_header) {
             Some((name, entry)) if !self.is_whole(name, entry)? => (entry.header, true),
@@ -254,7 +254,7 @@ impl Scan<'_> {
         Ok(next.is_some())
     }
 
-    /// Returns where the next entry begins that is whole. Those of an archive that is a value of this one are none of its own.
+    /// Returns where the next entry begins that is whole. The entries of an archive that is a value of this one are not its own.
     fn next_whole(&mut self, from: u64) -> Result<Option<u64>> {
         let mut at = from;
         while let Some(next) = self.seek(LOCAL, at, &mut |at| Ok(Some(at)))? {

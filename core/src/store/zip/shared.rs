@@ -78,8 +78,8 @@ impl ZipStore {
     }
 }
 
-/// The archive at `path`, shared with all of this process that have it open for writing. What one of them asks of the file holds for all. Who only
-/// reads does not keep the file open for writing.
+/// The archive at `path`, shared with all of this process that have it open for writing. What one of them asks of the file holds for all. One
+/// that only reads does not keep the file open for writing.
 pub fn open_shared(path: &Path, writable: bool, files: impl Into<FileOptions>) -> Result<Arc<ZipStore>> {
     let (path, files) = (resolved(path)?, files.into());
     if writable {

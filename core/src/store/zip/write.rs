@@ -74,7 +74,7 @@ struct End {
 impl Writer {
     /// Whether the file is the one at `path`, and no other program has appended to it where that can be told.
     pub fn is_at_unchanged(&self, path: &Path) -> Result<bool> {
-        // Who has the end writes.
+        // The writer that has the end writes.
         let Ok(mut end) = self.end.try_lock() else { return self.is_at(path) };
         let is_own = (!end.changed && end.overwritten) || self.is_unchanged(&mut end);
         Ok(is_own && self.is_at(path)?)
