@@ -3,7 +3,7 @@
 
 use super::current::{Current, Replaced};
 use super::document::array_document;
-use super::last_handle::{ArrayInner, Use};
+use super::last_handle::{ArrayInner, ArrayUse};
 use super::lost::OpenArray;
 use super::state::{ArrayState, Handling};
 use super::stored::StoredDocument;
@@ -26,7 +26,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// An open array. Clones share it, with what is being collected of its attributes; see [`Array::for_another_handle`].
 #[derive(Clone)]
-pub struct Array(Arc<ArrayInner>, Arc<Attributes>, Use);
+pub struct Array(Arc<ArrayInner>, Arc<Attributes>, ArrayUse);
 
 impl Array {
     /// Opens the array at `path`.
@@ -80,7 +80,7 @@ impl Array {
         let attributes = attributes.lost_by(&handling.growths);
         let (store, now) = (store.clone(), Current::new(state, handling));
         let array = Arc::new(ArrayInner { store, path, now, listed, stats, _open, noted: Once::new() });
-        let user = Use::first(&array);
+        let user = ArrayUse::first(&array);
         Ok(Array(array, Arc::new(attributes), user))
     }
 

@@ -82,32 +82,32 @@ impl Drop for LastHandle {
 
 /// A use of an array.
 #[derive(Clone)]
-pub(super) enum Use {
+pub(super) enum ArrayUse {
     /// A handle, or a variable of a dataset, with its clones.
     Handle { _last: Arc<LastHandle> },
     /// What works on the array and may do so for longer.
     Other(Weak<LastHandle>),
 }
 
-impl Use {
+impl ArrayUse {
     /// The first handle.
-    pub fn first(array: &Arc<ArrayInner>) -> Use {
-        Use::Handle { _last: Arc::new(LastHandle(array.clone())) }
+    pub fn first(array: &Arc<ArrayInner>) -> ArrayUse {
+        ArrayUse::Handle { _last: Arc::new(LastHandle(array.clone())) }
     }
 
     /// A user that is no handle.
-    pub fn other(&self) -> Use {
+    pub fn other(&self) -> ArrayUse {
         match self {
-            Use::Handle { _last } => Use::Other(Arc::downgrade(_last)),
-            Use::Other(last) => Use::Other(last.clone()),
+            ArrayUse::Handle { _last } => ArrayUse::Other(Arc::downgrade(_last)),
+            ArrayUse::Other(last) => ArrayUse::Other(last.clone()),
         }
     }
 
     /// Whether there is a handle.
     pub fn has_handle(&self) -> bool {
         match self {
-            Use::Handle { .. } => true,
-            Use::Other(last) => last.strong_count() > 0,
+            ArrayUse::Handle { .. } => true,
+            ArrayUse::Other(last) => last.strong_count() > 0,
         }
     }
 }
