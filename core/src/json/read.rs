@@ -226,6 +226,7 @@ mod tests {
             r#"{"a":"abc\udce9","b":["\uD83D","\ude00\ud83d","\ud800\u0041","\ud800\ud800x\n\"",1E5],"c":NaN}"#,
             r#"["\ud83d","1E5 \\ud83d"]"#,
             r#""\udce9""#,
+            r#"["\ud83d\ude00\udce9","\ud83d\ud83d\ude00","\udce9 \ud83d\ude00"]"#,
         ] {
             assert_eq!(text_of(text, true).as_deref(), Some(text));
             assert_eq!(text_of(text, false), None, "{text}");

@@ -37,7 +37,9 @@ fn is_half_text(text: &str, place: Range<usize>) -> bool {
     let (mut whole, mut rest, mut has_half) = (String::new(), &text[place.clone()], false);
     while let Some(escape) = rest.find('\\') {
         let end = escape + if rest[escape..].starts_with("\\u") { 6 } else { 2 };
-        let Some(escaped) = rest.get(escape..end) else { return false };
+        if !rest.is_char_boundary(end) {
+            return false;
+        }
         let half = |at: usize, low: bool| {
             let unit = rest.get(at..at + 6).and_then(|s| s.strip_prefix("\\u")).and_then(|s| u16::from_str_radix(s, 16).ok());
             unit.is_some_and(|u| if low { (0xDC00..0xE000).contains(&u) } else { (0xD800..0xDC00).contains(&u) })
@@ -45,7 +47,7 @@ fn is_half_text(text: &str, place: Range<usize>) -> bool {
         whole.push_str(&rest[..escape]);
         let end = if half(escape, false) && half(end, true) { end + 6 } else { end };
         let is_half = end == escape + 6 && (half(escape, false) || half(escape, true));
-        whole.push_str(if is_half { "\\ufffd" } else { escaped });
+        whole.push_str(if is_half { "\\ufffd" } else { &rest[escape..end] });
         has_half |= is_half;
         rest = &rest[end..];
     }
