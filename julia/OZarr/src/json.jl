@@ -100,8 +100,10 @@ function _json_string(b, at)
                 # Two units are one character beyond U+FFFF; one of them alone is none.
                 if 0xd800 <= unit < 0xdc00 && at + 5 <= length(b) && b[at] == UInt8('\\') && b[at+1] == UInt8('u')
                     low = parse(UInt32, String(b[at+2:at+5]); base = 16)
-                    unit = 0x10000 + ((unit - 0xd800) << 10) + (low - 0xdc00)
-                    at += 6
+                    if 0xdc00 <= low < 0xe000
+                        unit = 0x10000 + ((unit - 0xd800) << 10) + (low - 0xdc00)
+                        at += 6
+                    end
                 end
                 print(out, 0xd800 <= unit < 0xe000 ? '\ufffd' : Char(unit))
             else

@@ -159,6 +159,7 @@ bare(json) = filter(c -> !isspace(c), json)
         z = OZarr.create("attrs.zarr/b", Int8, 1; attributes = Dict("units" => "m"), zarr_format = 3)
         @test OZarr.open("attrs.zarr/b").attrs["units"] == "m"
         @test OZarr.json_parse(" { \"a\" : [ -1e3 , \"\\u00e9\\ud83d\\ude00\\n\" ] } ") == Dict("a" => [-1000.0, "é😀\n"])
+        @test OZarr.json_parse("[\"\\ud800\\u0041\", \"\\ud83d\\ud83d\\ude00\"]") == ["\ufffdA", "\ufffd😀"]
     end
 
     @testset "text and bytes of any length" begin
