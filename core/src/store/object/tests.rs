@@ -192,6 +192,31 @@ fn a_download_that_breaks_off_is_begun_anew_where_the_server_knows_no_ranges() {
 }
 
 #[test]
+fn a_body_that_was_compressed_on_the_way_is_told_and_one_that_is_stored_so_is_read() {
+    let date = "ETag: \"1\"\r\nLast-Modified: Sat, 21 Nov 2026 00:00:00 GMT\r\n";
+    let ranges = "Content-Range: bytes 0-9/10\r\n";
+    for (status, headers, body, expected) in [
+        ("206 Partial", format!("{ranges}Content-Encoding: gzip\r\n"), "abc", None),
+        ("206 Partial", format!("{ranges}Content-Encoding: aws-chunked, BR\r\n"), "abc", None),
+        ("200 OK", "Content-Encoding: gzip\r\n".to_string(), "0123456789abc", None),
+        ("206 Partial", format!("{ranges}Content-Encoding: gzip\r\n"), "0123456789", Some("0123456789")),
+        ("206 Partial", format!("{ranges}Content-Encoding: identity\r\n"), "0123456789", Some("0123456789")),
+        ("200 OK", "Content-Encoding: aws-chunked\r\n".to_string(), "0123456789abc", Some("0123456789")),
+    ] {
+        let answer = said(status, &format!("{date}{headers}"), body);
+        let (port, asked) = serve(move |_| answer.clone());
+        let range = crate::store::ByteRange::Span { offset: 0, len: 10 };
+        let read = start_and_wait(&store_at(port, KEYS), "key", &[range], None);
+        let read = read.map(|found| String::from_utf8(found.unwrap().parts.remove(0)).unwrap());
+        assert_eq!(read.as_deref().ok(), expected, "{status} {headers}");
+        if let Err(e) = read {
+            assert!(e.to_string().contains("compressed on the way"), "{e}");
+        }
+        assert!(asked.lock().unwrap().iter().all(|head| head.contains("\r\naccept-encoding: identity\r\n")));
+    }
+}
+
+#[test]
 fn an_archive_on_a_server_is_opened_for_reading_only() {
     let (port, asked) = serve(|_| said("404 Not Found", "", ""));
     for (writable, kind, requests) in [(true, ErrorKind::ReadOnly, 0), (false, ErrorKind::NotFound, 1)] {

@@ -100,7 +100,7 @@ impl Watched {
 type Answering<'a> = Pin<Box<dyn Future<Output = Result<HttpResponse, HttpError>> + Send + 'a>>;
 
 impl HttpService for Watched {
-    fn call<'a, 'b>(&'a self, request: HttpRequest) -> Answering<'b>
+    fn call<'a, 'b>(&'a self, mut request: HttpRequest) -> Answering<'b>
     where
         'a: 'b,
         Self: 'b,
@@ -108,6 +108,10 @@ impl HttpService for Watched {
         Box::pin(async move {
             self.requests.fetch_add(1, Ordering::Relaxed);
             let (asked, clients) = (self.asked(&request), self.clients());
+            if asked.get {
+                // Without this a server may choose any coding for what it sends.
+                request.headers_mut().insert("accept-encoding", HeaderValue::from_static("identity"));
+            }
             note(|seen| {
                 // The credentials were had, however often they were asked for.
                 if seen.credentials && !asked.credentials {
@@ -184,11 +188,36 @@ async fn watch(response: HttpResponse, asked: &Asked) -> Result<HttpResponse, Ht
         return listed(response).await;
     }
     let length = text_of("content-length").and_then(|value| value.parse::<u64>().ok());
+    if is_coded_on_the_way(&response, status, length, asked.range.is_some()) {
+        return Err(odd("a body that was compressed on the way (Content-Encoding)"));
+    }
     let response = measured(response, asked.range.as_deref());
     match (&asked.range, status, length) {
         (Some(range), 200, length) => cut(response, range, length).await,
         (range, _, None) => counted(response, range.as_deref().and_then(most_of)).await,
         _ => Ok(response),
+    }
+}
+
+/// Whether a body has a coding that the object itself has not, so that its bytes are not those that were asked for. A stored object may have a
+/// `Content-Encoding` of its own, as uploads set it: then the answer has the lengths of the object.
+fn is_coded_on_the_way(response: &HttpResponse, status: u16, length: Option<u64>, is_part: bool) -> bool {
+    let text_of = |name: &str| response.headers().get(name).and_then(|value| value.to_str().ok());
+    let codings = text_of("content-encoding").unwrap_or_default().split(',').map(str::trim);
+    let is_coded = codings
+        .into_iter()
+        .any(|c| ["gzip", "x-gzip", "deflate", "br", "zstd", "compress"].iter().any(|known| c.eq_ignore_ascii_case(known)));
+    if !is_coded {
+        return false;
+    }
+    let Some(length) = length else { return true };
+    let told = || {
+        let (first, last) = text_of("content-range")?.trim().strip_prefix("bytes ")?.split_once('/')?.0.split_once('-')?;
+        last.parse::<u64>().ok()?.checked_sub(first.parse().ok()?)?.checked_add(1)
+    };
+    match status {
+        206 => told() != Some(length),
+        _ => is_part,
     }
 }
 
