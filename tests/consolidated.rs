@@ -294,7 +294,7 @@ fn what_was_exported_opens_without_a_request() {
         let store = Store::new(&Context::default(), slow.clone(), Mode::ReadWrite, Options::default());
         let Node::Array(a) = Node::import(&store, &one).unwrap() else { panic!("no array") };
         assert_eq!(
-            (a.path(), a.dimension_names(), a.attributes().get_string("units").unwrap()),
+            (a.path(), a.dimension_names().unwrap(), a.attributes().get_string("units").unwrap()),
             ("g/a", vec![Some("x".into())], "m".into())
         );
         let Node::Group(g) = Node::import(&store, &all).unwrap() else { panic!("no group") };

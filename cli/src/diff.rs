@@ -155,7 +155,7 @@ impl Diff {
         unequal("shape", a.shape() != b.shape());
         unequal("dtype", a.data_type() != b.data_type());
         unequal("fill_value", a.data_type() == b.data_type() && a.fill().element(a.data_type()) != b.fill().element(b.data_type()));
-        unequal("dimension_names", a.dimension_names() != b.dimension_names());
+        unequal("dimension_names", a.dimension_names()? != b.dimension_names()?);
         if self.layout {
             for name in ["zarr_format", "chunks", "inner_chunks", "codecs", "order"] {
                 let (a, b) = both(name);

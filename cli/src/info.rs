@@ -91,7 +91,7 @@ pub fn of_array(array: &Array, stored: bool) -> Outcome<Map> {
         member("codecs").as_array().is_some_and(|codecs| codecs.iter().any(|c| name(c) == Some("sharding_indexed")))
     };
     // Some writers of version 3 have them among the attributes only.
-    let names = if v3 && !member("dimension_names").is_null() { member("dimension_names") } else { names(array) };
+    let names = if v3 && !member("dimension_names").is_null() { member("dimension_names") } else { names(array)? };
     let attributes = attributes(array.attributes())?;
     let mut members = Map::new();
     let mut put = |name: &str, value: Value| drop(members.insert(name.into(), value));
@@ -140,9 +140,9 @@ fn codecs_v2(filters: Value, compressor: Value) -> Value {
     Value::Array(all.into())
 }
 
-fn names(array: &Array) -> Value {
-    let names = array.dimension_names();
-    if names.iter().all(Option::is_none) { Value::Null } else { names.into_iter().map(Value::from).collect::<Vec<_>>().into() }
+fn names(array: &Array) -> Outcome<Value> {
+    let names = array.dimension_names()?;
+    Ok(if names.iter().all(Option::is_none) { Value::Null } else { names.into_iter().map(Value::from).collect::<Vec<_>>().into() })
 }
 
 fn attributes(attributes: &Attributes) -> Outcome<Value> {

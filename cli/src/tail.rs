@@ -162,7 +162,7 @@ impl Tail {
         }
         let mut most: Option<Vec<String>> = None;
         for name in dataset.variables() {
-            let dims: Vec<String> = dataset.variable(&name)?.dimension_names().into_iter().flatten().collect();
+            let dims: Vec<String> = dataset.variable(&name)?.dimension_names()?.into_iter().flatten().collect();
             if dims.len() > most.as_ref().map_or(0, Vec::len) {
                 most = Some(dims);
             }
@@ -216,7 +216,7 @@ fn followed(dataset: &Dataset, dim: &str) -> Outcome<Vec<Followed>> {
     let mut all = Vec::new();
     for name in dataset.variables() {
         let array = dataset.variable(&name)?;
-        let place = array.dimension_names().iter().position(|there| there.as_deref() == Some(dim));
+        let place = array.dimension_names()?.iter().position(|there| there.as_deref() == Some(dim));
         let is_number = matches!(array.data_type().kind(), Kind::Int | Kind::UInt | Kind::Float);
         if let Some(d) = place.filter(|_| is_number) {
             all.push(Followed { name, array, dim: d });

@@ -135,7 +135,7 @@ impl Tune {
                 _ => break,
             }
         }
-        let names: Vec<Option<String>> = array.dimension_names();
+        let names: Vec<Option<String>> = array.dimension_names()?;
         let asked = if self.access.is_empty() { vec!["plane".to_string(), "series".to_string()] } else { self.access.clone() };
         let accesses = asked.iter().map(|text| Access::parse(text, &array.shape(), &names)).collect::<Outcome<_>>()?;
         let count: Vec<i64> = shape.iter().map(|&n| n as i64).collect();

@@ -51,7 +51,7 @@ pub fn label(array: &Array) -> String {
 impl Variable {
     pub fn new(array: Array) -> Outcome<Variable> {
         sample::check_numbers(&array)?;
-        let (shape, names) = (array.shape(), array.dimension_names());
+        let (shape, names) = (array.shape(), array.dimension_names()?);
         let dim = |(d, name): (usize, &Option<String>)| {
             let coordinate = name.as_ref().and_then(|name| coordinate(&array, name, shape[d]));
             Dim { name: name.clone().unwrap_or_else(|| d.to_string()), length: shape[d], coordinate }

@@ -275,7 +275,7 @@ pub unsafe extern "C" fn ozarr_array_dimension_name(
 ) -> ozarr_status {
     entry!("ozarr_array_dimension_name", handles(array), {
         let dim = dimension(array.rank(), dim)?;
-        let name = array.dimension_names().into_iter().nth(dim).flatten();
+        let name = array.dimension_names()?.into_iter().nth(dim).flatten();
         // SAFETY: room as is said, by the function's contract.
         unsafe {
             put_text(name.as_deref().unwrap_or(""), buf, cap, len)?;

@@ -137,8 +137,11 @@ fn difference_in_meaning(array: &Array, (wanted, attributes): (&ArrayMeta, &Map)
     };
     let of_v2 = || names_of(attributes.get(v2::DIMENSIONS)?, wanted.shape.len());
     let names = wanted.dimension_names.clone().or_else(of_v2).filter(|names| names.iter().any(Option::is_some));
-    if let Some((names, there)) = names.map(|names| (names, array.dimension_names())).filter(|(names, there)| names != there) {
-        return Ok(Some(format!("dimension names {} instead of {}", text(&there), text(&names))));
+    if let Some(names) = names {
+        let there = array.dimension_names()?;
+        if names != there {
+            return Ok(Some(format!("dimension names {} instead of {}", text(&there), text(&names))));
+        }
     }
     let calendar = |value: &Value| Calendar::parse(value.as_str()?).ok();
     for (name, wanted) in MEANING.iter().filter_map(|&name| Some((name, attributes.get(name)?))) {

@@ -96,13 +96,18 @@ impl Array {
     /// A name or `None` for each dimension: v3 `dimension_names`, v2 the attribute `_ARRAY_DIMENSIONS`. A v3 array whose document has
     /// none is asked for the attribute, too, as arrays have it that were converted (XR-05). Where there is neither, NCZarr's references
     /// to dimensions count (XR-06).
-    pub fn dimension_names(&self) -> Vec<Option<String>> {
+    /// Errors: the attributes cannot be read, which must not be taken for an array without names.
+    pub fn dimension_names(&self) -> Result<Vec<Option<String>>> {
         let state = self.state();
         let rank = state.meta.shape.len();
-        let names = state.meta.dimension_names.clone().filter(|_| state.meta.format == Format::V3);
-        let names = names.or_else(|| self.attributes().view().ok().and_then(|all| names_of(all.get(v2::DIMENSIONS)?, rank)));
-        let names = names.or_else(|| self.nc_names());
-        names.unwrap_or_else(|| vec![None; rank])
+        if let Some(names) = state.meta.dimension_names.clone().filter(|_| state.meta.format == Format::V3) {
+            return Ok(names);
+        }
+        let names = match self.attributes().view()?.get(v2::DIMENSIONS).and_then(|value| names_of(value, rank)) {
+            None => self.nc_names()?,
+            names => names,
+        };
+        Ok(names.unwrap_or_else(|| vec![None; rank]))
     }
 
     /// Names the dimensions of an array that is there. Errors: `Rank`; `Unsupported` for unnamed ones beside named ones in v2.
@@ -175,7 +180,7 @@ impl Group {
     pub fn dimensions(&self) -> Result<Vec<Dimension>> {
         let mut all = Dimensions::default();
         for (name, array) in self.arrays()? {
-            all.add_array(&name, &array.dimension_names(), &array.shape())?;
+            all.add_array(&name, &array.dimension_names()?, &array.shape())?;
         }
         Ok(all.all())
     }

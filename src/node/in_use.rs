@@ -54,7 +54,8 @@ fn look_at(store: &Store, path: &str, trail: &Trail, groups: &mut Groups) -> Res
     let key = match lookup::find_bare(store, path) {
         Ok(Some(found)) if found.kind == NodeKind::Array => {
             let array = Array::quietly(store, path.to_string(), found);
-            return Ok(array.map_or_else(|_| BTreeSet::new(), |array| array.dimension_names().into_iter().flatten().collect()));
+            let names = array.and_then(|array| array.dimension_names());
+            return Ok(names.map_or_else(|_| BTreeSet::new(), |names| names.into_iter().flatten().collect()));
         }
         Ok(Some(found)) => found.key,
         Err(e) if !lookup::is_misunderstood(&e) => return Ok(BTreeSet::new()),

@@ -78,7 +78,7 @@ impl SeriesArray {
 
 /// Checks that an array has the name of dimension `d` once: steps are slabs along one dimension.
 fn check_once(name: &str, array: &Array, d: usize) -> Result<()> {
-    let names = array.dimension_names();
+    let names = array.dimension_names()?;
     match names.get(d) {
         Some(Some(own)) if names.iter().flatten().filter(|there| *there == own).count() > 1 => {
             bail!(Unsupported, "the variable {name:?} has the dimension {own:?} more than once, along which no single step can be written")

@@ -23,7 +23,7 @@ fn with(attributes: &str) -> Array {
 }
 
 fn names(array: &Array) -> Vec<String> {
-    array.dimension_names().into_iter().map(|n| n.unwrap_or_default()).collect()
+    array.dimension_names().unwrap().into_iter().map(|n| n.unwrap_or_default()).collect()
 }
 
 #[test]
@@ -86,6 +86,33 @@ fn names_can_be_given_to_an_array_that_is_there() {
         array.set_dimension_names(&[None, None]).unwrap();
         assert_eq!(names(&Array::open(&store, "g/a").unwrap()), ["", ""]);
     }
+}
+
+#[test]
+fn attributes_that_cannot_be_read_are_not_taken_for_an_array_without_names() {
+    use crate::store::fault;
+    use crate::store::os::Call;
+    let folder = TestFolder::new("unread-names");
+    let open = || Store::open(&Context::default(), folder.to_str().unwrap(), Mode::ReadWrite, &[("file.sync", "none")]).unwrap();
+    let mut spec = Spec::new(DataType::Int8, &[2, 2]).unwrap();
+    spec.set_format(Format::V2).unwrap();
+    spec.set_dimension_names(vec![Some("y".into()), Some("x".into())]).unwrap();
+    Array::create(&open(), "a", &spec, Create::New).unwrap();
+    let mut failed = [0; 2];
+    for (i, call) in [Call::Open, Call::Read].into_iter().enumerate() {
+        for after in 0..20 {
+            let store = open();
+            let hit = fault::Fault { after, ..fault::fail(call, libc::EIO) };
+            let (read, _) = fault::with(&[hit], || Array::open(&store, "a")?.dimension_names());
+            failed[i] += usize::from(read.is_err());
+            assert!(read.is_err() || read.unwrap() == [Some("y".to_string()), Some("x".to_string())], "{call:?} behind {after}");
+            let store = open();
+            let (made, _) = fault::with(&[hit], || Array::create(&store, "a", &spec, Create::OpenIfSame));
+            let e = made.err().map(|e| e.kind());
+            assert_ne!(e, Some(ErrorKind::Exists), "{call:?} behind {after}");
+        }
+    }
+    assert!(failed.iter().all(|&n| n >= 2), "{failed:?}: the document and the attributes");
 }
 
 #[test]

@@ -150,7 +150,7 @@ impl Model {
         };
         let mut dims = Vec::new();
         if !array.is_nc_scalar()? {
-            let (shape, names) = (array.shape(), array.dimension_names());
+            let (shape, names) = (array.shape(), array.dimension_names()?);
             for (d, &length) in shape.iter().enumerate() {
                 let named = names.get(d).cloned().flatten().filter(|name| !name.is_empty());
                 let named = named.unwrap_or_else(|| format!("_Anonymous_Dim_{length}"));

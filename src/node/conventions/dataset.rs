@@ -151,7 +151,7 @@ impl Dataset {
         let mut state = DatasetState::default();
         let mut coordinates = coordinates::words(group.attributes())?;
         for (name, array) in group.arrays()? {
-            let names = array.dimension_names();
+            let names = array.dimension_names()?;
             Dimensions::default().add_array(&name, &names, &array.shape())?;
             coordinates.extend(coordinates::words(array.attributes())?);
             let dimensions: Vec<String> = names.into_iter().flatten().collect();

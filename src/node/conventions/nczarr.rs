@@ -208,7 +208,7 @@ impl Array {
 
     /// Whether netCDF sees a variable without dimensions (NZ-07).
     pub fn is_nc_scalar(&self) -> Result<bool> {
-        let named = self.rank() == 1 && self.dimension_names() == [Some(SCALAR.to_string())];
+        let named = self.rank() == 1 && self.dimension_names()? == [Some(SCALAR.to_string())];
         Ok(self.rank() == 0 || named || self.nczarr()?.is_some_and(|nc| nc.is_scalar))
     }
 
@@ -232,12 +232,12 @@ impl Array {
     }
 
     /// The names that NCZarr's references give the dimensions, where there are as many; unnamed ones are `None` (NZ-06, NZ-11).
-    pub(in crate::node) fn nc_names(&self) -> Option<Vec<Option<String>>> {
-        let nc = self.nczarr().ok()??;
+    pub(in crate::node) fn nc_names(&self) -> Result<Option<Vec<Option<String>>>> {
+        let Some(nc) = self.nczarr()? else { return Ok(None) };
         if nc.is_scalar && self.rank() == 1 {
-            return Some(vec![Some(SCALAR.into())]);
+            return Ok(Some(vec![Some(SCALAR.into())]));
         }
-        (nc.dimensions.len() == self.rank()).then(|| nc.dimensions.iter().map(|whole| named(whole)).collect())
+        Ok((nc.dimensions.len() == self.rank()).then(|| nc.dimensions.iter().map(|whole| named(whole)).collect()))
     }
 
     /// Stores the fill value of bytes as the text itself, for which netCDF-C takes it, where zarr-python understands it so, too (NZ-13). That comes
@@ -380,7 +380,7 @@ impl Scope {
         let mut references = Vec::new();
         if !is_scalar {
             let before = array.nczarr()?.map(|nc| nc.dimensions).unwrap_or_default();
-            for (name, &length) in array.dimension_names().iter().zip(array.shape().iter()) {
+            for (name, &length) in array.dimension_names()?.iter().zip(array.shape().iter()) {
                 references.push(Value::from(self.reference((array, &before), name.as_deref(), length)?));
             }
         }
@@ -516,7 +516,7 @@ mod tests {
                 [("x", 4, false), ("time", 2, true)].map(|(n, length, is_unlimited)| NcDimension { name: n.into(), length, is_unlimited });
             assert_eq!(found, want);
             let array = Array::open(&store, "t").unwrap();
-            assert_eq!(array.dimension_names(), [Some("time".to_string()), Some("x".to_string())], "{documents:?}");
+            assert_eq!(array.dimension_names().unwrap(), [Some("time".to_string()), Some("x".to_string())], "{documents:?}");
             assert_eq!(array.nczarr().unwrap().unwrap().dimensions, ["/time", "/x"]);
             let names: Vec<_> =
                 ["units", "n", "j", "s", "none"].iter().map(|n| array.nc_attribute_type(n).unwrap().map(|t| t.name())).collect();
@@ -543,7 +543,7 @@ mod tests {
         let store = filled(&documents.each_ref().map(|(key, text)| (*key, text.as_str())));
         let (s, a) = (Array::open(&store, "s").unwrap(), Array::open(&store, "a").unwrap());
         assert!(s.is_nc_scalar().unwrap() && !a.is_nc_scalar().unwrap());
-        assert_eq!((s.rank(), a.dimension_names()), (1, vec![None, None]));
+        assert_eq!((s.rank(), a.dimension_names().unwrap()), (1, vec![None, None]));
         let e = Group::open(&store, "").unwrap().nc_dimensions().unwrap_err();
         assert_eq!((e.kind(), e.field()), (ErrorKind::Metadata, Some("_nczarr_group.dimensions")), "{e}");
     }

@@ -16,22 +16,22 @@ pub(super) struct OpenVariable {
 
 impl OpenVariable {
     /// The variable that an array is; none where one of its dimensions has no name.
-    pub fn new(name: &str, array: Array) -> Option<OpenVariable> {
-        let dimensions = array.dimension_names().into_iter().collect::<Option<Vec<String>>>()?;
-        Some(OpenVariable { name: name.to_string(), dimensions, places: Vec::new(), array })
+    pub fn new(name: &str, array: Array) -> Result<Option<OpenVariable>> {
+        let dimensions = array.dimension_names()?.into_iter().collect::<Option<Vec<String>>>();
+        Ok(dimensions.map(|dimensions| OpenVariable { name: name.to_string(), dimensions, places: Vec::new(), array }))
     }
 
     /// The variable of that name below a group, as the store has it now.
     pub fn find(group: &Group, name: &str) -> Result<Option<OpenVariable>> {
         match Array::open(group.store(), &group.child_path(name)?) {
             Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NodeKind) => Ok(None),
-            array => Ok(OpenVariable::new(name, array?)),
+            array => OpenVariable::new(name, array?),
         }
     }
 
-    /// The names that its dimensions have by now, where they are others, each with a name.
+    /// The names that its dimensions have by now, where they are others, each with a name. Those that cannot be read stay as they are known.
     pub fn new_names(&self) -> Option<Vec<String>> {
-        let now = self.array.dimension_names().into_iter().collect::<Option<Vec<String>>>()?;
+        let now = self.array.dimension_names().ok()?.into_iter().collect::<Option<Vec<String>>>()?;
         (now != self.dimensions).then_some(now)
     }
 

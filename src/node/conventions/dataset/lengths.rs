@@ -32,7 +32,7 @@ impl Dataset {
         let (mut before, mut changes, mut settled) = (Vec::with_capacity(along.len()), Vec::with_capacity(along.len()), Ok(()));
         for (_, array, _) in &along {
             // A variable may have the dimension twice. The others stay as long as they are there, whatever this handle knows.
-            let names = array.dimension_names();
+            let names = array.dimension_names()?;
             let is_along = |d: usize| names.get(d).is_some_and(|there| there.as_deref() == Some(name));
             let resized = |now: &[u64]| now.iter().enumerate().map(|(d, &n)| if is_along(d) { length } else { n }).collect();
             changes
