@@ -79,10 +79,11 @@ impl Axis {
     }
 }
 
-/// Where a value is between two others, as a share; their distance may be more than a double has room for.
+/// Where a value is between two others, as a share; their distance may be more than a double has room for. What is far outside is brought so
+/// near that pictures have coordinates for it.
 pub fn share(value: f64, low: f64, high: f64) -> f64 {
     let part = if (high - low).is_finite() { 1.0 } else { 0.5 };
-    (value * part - low * part) / (high * part - low * part)
+    ((value * part - low * part) / (high * part - low * part)).clamp(-1e4, 1e4)
 }
 
 /// The value at a share of the way between two others.
@@ -258,6 +259,9 @@ mod tests {
             [(1.0, 0.0, 4.0, 0.25), (0.0, -far, far, 0.5), (far / 2.0, -far, far, 0.75), (5e-324, 0.0, 1e-323, 0.5)]
         {
             assert_eq!((share(value, low, high), between(low, high, want)), (want, value));
+        }
+        for value in [1.0, -1.0, 1e300] {
+            assert_eq!(share(value, 0.0, 1e-306), 1e4_f64.copysign(value), "far outside");
         }
     }
 
