@@ -3,6 +3,7 @@
 
 use super::claim::{self, Claim};
 use super::listed_lengths::Lengths;
+use super::own_folder::OwnFolder;
 use super::published::Published;
 use super::resize::{repeated, slab, undo};
 use super::state::ArrayState;
@@ -25,6 +26,7 @@ pub struct Appender {
     dim: usize,
     /// The array as it was when the appender was opened.
     first: Arc<ArrayState>,
+    folder: OwnFolder,
     /// The array as if it had no end along the dimension; what is written to it waits for whole chunks.
     endless: Arc<BoundArray>,
     kept: Arc<WriteBack>,
@@ -128,6 +130,7 @@ impl Appender {
             array: array.for_work(),
             dim,
             first,
+            folder: OwnFolder::of(array),
             endless,
             kept,
             depth,
@@ -352,6 +355,7 @@ impl Appender {
         loop {
             self.first.check_there()?;
             let (fresh, mut text) = self.look()?;
+            self.folder.check(&self.array)?;
             self.check_length(&fresh)?;
             if !self.claim.is_due() {
                 return Ok(fresh);
@@ -418,6 +422,7 @@ impl Appender {
         }
         self.store_chunks(end)?;
         self.array.flush_store().and_then(|()| document::check_there(self.array.store(), &self.array.document_key()))?;
+        self.folder.check(&self.array)?;
         self.publish_length(end, fresh)
     }
 
@@ -475,7 +480,8 @@ impl Appender {
         let stored = document::publish_text(self.array.store(), &self.array.document_key(), text, MAX_DOCUMENT, self.condition);
         let is_unsure = !swap::is_overtaken(&**self.array.store().shared(), &stored) || swap::is_unsure(&stored);
         self.doubtful = is_unsure.then_some(end);
-        stored
+        // Another process may have replaced the array just before.
+        stored.and_then(|()| self.folder.check(&self.array))
     }
 }
 

@@ -52,6 +52,7 @@ mod lost;
 mod marker;
 mod migrate;
 mod origin;
+mod own_folder;
 pub mod path;
 pub mod periodic;
 mod place;

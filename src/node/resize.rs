@@ -3,6 +3,7 @@
 
 use super::document::{self, array_document};
 use super::listed_lengths::Lengths;
+use super::own_folder::OwnFolder;
 use super::state::{ArrayState, store_waiting};
 use super::transfer::OnProgress;
 use super::{Array, path, upkeep};
@@ -153,6 +154,7 @@ impl Array {
                 // SAFETY: the caller vouches for the memory.
                 unsafe { self.append_in_place_taken(dim, count, &known, memory)? };
             } else {
+                let folder = OwnFolder::of(self);
                 let (fresh, text, condition) = self.read_to_change()?;
                 let (old, longer) = self.longer(fresh, &known, dim, count)?;
                 let selection = slab(&longer.meta.shape, dim, old[dim], count)?;
@@ -160,11 +162,13 @@ impl Array {
                 // SAFETY: the caller vouches for the memory.
                 let written = unsafe { engine::write(&bound, &selection, memory) }.and_then(|()| store_waiting(&bound));
                 written.map_err(|e| undo(&bound, &selection, e))?;
+                folder.check(self)?;
                 let published = self.publish_shape(&old, longer, (&text, condition), false);
                 published.map_err(|e| match self.read_fresh(format) {
                     Ok(now) if now.meta.shape == old && !e.is_unsure() => undo(&bound, &selection, e),
                     _ => e,
                 })?;
+                folder.check(self)?;
             }
         }
         let told = self.refresh_above(Lengths::along(dim));

@@ -84,6 +84,11 @@ impl dyn Storage + '_ {
         self.files().is_none_or(|files| files.is_there(folder, prefix))
     }
 
+    /// Gives the numbers of the folder of a prefix ([`LocalFiles::folder_numbers`](super::LocalFiles::folder_numbers)), where there are folders.
+    pub fn folder_numbers(&self, prefix: &str) -> Result<Option<[u64; 2]>> {
+        self.files().map_or(Ok(None), |files| files.folder_numbers(prefix))
+    }
+
     /// Opens a key in an opened folder ([`LocalFiles::open_in`](super::LocalFiles::open_in)).
     pub fn open_in(&self, folder: &Folder, key: &str) -> Result<Option<Object>> {
         match (folder, self.files()) {

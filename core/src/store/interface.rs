@@ -304,6 +304,10 @@ pub trait LocalFiles {
     /// Says whether a folder that [`LocalFiles::folder`] gave for a prefix still has that name. What misses in one that has not may be stored.
     fn is_there(&self, folder: &Folder, prefix: &str) -> bool;
 
+    /// Gives the numbers of the folder that has the name of a prefix now, by one `fstatat`, or `None` if there is none. While a folder is open no other
+    /// one has its numbers.
+    fn folder_numbers(&self, prefix: &str) -> Result<Option<[u64; 2]>>;
+
     /// Opens what `key` holds, as [`Storage::open`] does, in the folder that [`LocalFiles::folder`] opened.
     fn open_in(&self, folder: &Folder, key: &str) -> Result<Option<Object>>;
 

@@ -219,6 +219,12 @@ pub fn is_same(a: &libc::stat, b: &libc::stat) -> bool {
     (a.st_dev, a.st_ino) == (b.st_dev, b.st_ino)
 }
 
+/// The numbers of a device and of a file on it, which no other file has at the same time.
+pub fn numbers(st: &libc::stat) -> [u64; 2] {
+    #[allow(clippy::unnecessary_cast)] // The device has 32 bits elsewhere.
+    [st.st_dev as u64, st.st_ino as u64]
+}
+
 /// What is known of an open file.
 pub fn stat(fd: BorrowedFd<'_>) -> Os<libc::stat> {
     let mut st = MaybeUninit::<libc::stat>::zeroed();

@@ -196,6 +196,10 @@ impl LocalFiles for PrefixStore {
         self.inside(prefix).is_ok_and(|prefix| self.inner.is_there(folder, &prefix))
     }
 
+    fn folder_numbers(&self, prefix: &str) -> Result<Option<[u64; 2]>> {
+        self.inner.folder_numbers(&self.prefix_inside(prefix)?)
+    }
+
     fn open_in(&self, folder: &Folder, key: &str) -> Result<Option<Object>> {
         self.inner.open_in(folder, &self.key(key)?)
     }

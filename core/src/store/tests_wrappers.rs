@@ -81,6 +81,9 @@ impl LocalFiles for Counting {
     fn is_there(&self, folder: &Folder, prefix: &str) -> bool {
         self.files("is_there").is_there(folder, prefix)
     }
+    fn folder_numbers(&self, prefix: &str) -> Result<Option<[u64; 2]>> {
+        self.files("folder_numbers").folder_numbers(prefix)
+    }
     fn open_in(&self, folder: &Folder, key: &str) -> Result<Option<Object>> {
         self.files("open_in").open_in(folder, key)
     }
@@ -130,6 +133,7 @@ const USES: &[(&str, Use)] = &[
     ("read_all", |s| assert_eq!(s.read_all("p/k", 9).unwrap().unwrap(), b"1")),
     ("folder", |s| assert!(matches!(s.folder("p/"), Folder::Open { .. } | Folder::Unknown))),
     ("is_there", |s| assert!(s.is_there(&s.folder("p/"), "p/"))),
+    ("folder_numbers", |s| assert!(s.folder_numbers("p/").is_ok())),
     ("open_in", |s| assert!(s.open_in(&s.folder("p/"), "p/k").unwrap().is_some())),
     ("stamp", |s| assert_eq!(s.stamp("p/k").unwrap().unwrap().len, 1)),
     ("keeps_removed", |s| assert!(s.stamp_of("p/k", &s.open("p/k").unwrap().unwrap()).unwrap().is_some())),
@@ -200,6 +204,7 @@ fn a_store_around_another_hands_on_every_method() {
     let own = [
         "folder",
         "is_there",
+        "folder_numbers",
         "open_in",
         "stamp",
         "keeps_removed",

@@ -312,6 +312,10 @@ impl LocalFiles for LocalStore {
         named.zip(os::stat(fd.as_fd()).ok()).is_some_and(|(named, open)| os::is_same(&named, &open))
     }
 
+    fn folder_numbers(&self, prefix: &str) -> Result<Option<[u64; 2]>> {
+        self.numbers_of(check_prefix(prefix)?)
+    }
+
     fn open_in(&self, folder: &Folder, key: &str) -> Result<Option<Object>> {
         match folder {
             Folder::Unknown => self.open(key),

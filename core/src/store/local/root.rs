@@ -6,7 +6,7 @@
 use super::beside::{Place, Purpose, claim, place_of};
 use super::exchange::{remove_tree, sync_parent};
 use super::hidden::{Hidden, State};
-use super::path::{c_path, file_instead_of, make_folder};
+use super::path::{KeyPath, c_path, file_instead_of, make_folder};
 use super::temporary::TRIES;
 use super::{LocalStore, SyncMode};
 use crate::error::{Error, ErrorKind, Result, bail, err};
@@ -229,6 +229,19 @@ impl LocalStore {
         os::stat_at(CWD, &c_path(&self.root).ok()?, true).ok()
     }
 
+    /// Does what [`super::LocalFiles::folder_numbers`] says: the root is the one that has the name now, whichever one is open.
+    pub(super) fn numbers_of(&self, folder: &str) -> Result<Option<[u64; 2]>> {
+        let found = match self.stay_hidden() {
+            Some(_) => self.root()?.map_or(Err(Errno(libc::ENOENT)), |root| os::stat_at(root, KeyPath::of_folder(folder).as_c(), true)),
+            None => os::stat_at(CWD, &c_path(&self.root.join(folder))?, true),
+        };
+        match found {
+            Ok(st) => Ok(Some(os::numbers(&st))),
+            Err(Errno(libc::ENOENT | libc::ENOTDIR)) => Ok(None),
+            Err(e) => Err(e.error("look at the folder").at_key(folder)),
+        }
+    }
+
     /// Fails if values were put since the last flush into a folder that has lost its name to another one and is still there: the process
     /// that replaced it removes it, or was killed before. The new one is used from now on.
     pub(super) fn check_root_was_kept(&self) -> Result<()> {
@@ -253,9 +266,8 @@ impl LocalStore {
 
 /// A number that two folders that are there at the same time do not share.
 fn number_of(st: &libc::stat) -> u64 {
-    #[allow(clippy::unnecessary_cast)] // It has 32 bits elsewhere.
-    let device = st.st_dev as u64;
-    st.st_ino ^ device.rotate_left(40)
+    let [device, inode] = os::numbers(st);
+    inode ^ device.rotate_left(40)
 }
 
 /// The time of a file's last change, in nanoseconds; of what other times there are only whether it is the same one counts.
