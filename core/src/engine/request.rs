@@ -258,7 +258,10 @@ impl Request {
     fn fail(self: &Arc<Self>, e: Error) {
         let mut state = lock(&self.state);
         state.failures += 1;
-        state.error.get_or_insert(e);
+        // That a part is lost is told once, and by this alone.
+        if state.error.as_ref().is_none_or(|first| e.kind() == ErrorKind::State && first.kind() != ErrorKind::State) {
+            state.error = Some(e);
+        }
         self.failed.store(true, Ordering::Relaxed);
         drop(state);
         if !self.about.finish_others {
@@ -625,6 +628,37 @@ mod tests {
             let plan = Plan::new(&grid, &Selection::all(&[3]), &[8], 8).unwrap();
             let e = run(Box::new(Failing { plan, pool: Pool::new(1), failing })).unwrap_err();
             assert_eq!(e.message(), expected);
+        }
+    }
+
+    /// Items that fail, one after the other, with these kinds.
+    struct FailingAs(Vec<ErrorKind>, Arc<Pool>);
+
+    impl Work for FailingAs {
+        fn about(&self) -> About {
+            About { items: self.0.len() as u64, bytes: 8, finish_others: true, tuning: Tuning::default() }
+        }
+
+        fn pool(&self) -> &Pool {
+            &self.1
+        }
+
+        fn run(&self, _: &Arc<Request>, item: u64) -> Outcome {
+            Outcome::Done(Err(Error::new(self.0[item as usize], format!("item {item}"))))
+        }
+    }
+
+    #[test]
+    fn of_failures_that_tells_of_a_lost_part_is_told_and_else_the_first() {
+        use ErrorKind::{Io, Range, State};
+        for (kinds, told) in [
+            (vec![Io, State, Range], "item 1 "),
+            (vec![Io, Range], "item 0 "),
+            (vec![State, Io], "item 0 "),
+            (vec![Range, State, State], "item 1 "),
+        ] {
+            let e = run(Box::new(FailingAs(kinds.clone(), Pool::new(1)))).unwrap_err();
+            assert!(e.message().starts_with(told), "{kinds:?}: {e}");
         }
     }
 }
