@@ -2,10 +2,11 @@
 //! so that readers see whole steps only.
 
 use super::claim::{self, Claim};
+use super::fill::repeated;
 use super::listed_lengths::Lengths;
 use super::own_folder::OwnFolder;
 use super::published::Published;
-use super::resize::{repeated, slab, undo};
+use super::resize::{across, slab, undo};
 use super::state::ArrayState;
 use super::stored::StoredDocument;
 use super::{Array, document};
@@ -492,17 +493,6 @@ impl Drop for Appender {
             let _ = self.publish_all();
         }
     }
-}
-
-/// The bytes of all chunks that are one chunk along `dim`.
-fn across(array: &BoundArray, dim: usize, depth: u64) -> Option<usize> {
-    let padded = |d: usize| match array.grid.count(d, array.shape[d]).checked_sub(1) {
-        Some(last) => array.grid.origin(d, last).checked_add(array.grid.extent(d, last)),
-        None => Some(0),
-    };
-    let lengths = (0..array.shape.len()).map(|d| if d == dim { Some(depth) } else { padded(d) });
-    let elements = lengths.into_iter().try_fold(1u64, |product, n| product.checked_mul(n?))?;
-    usize::try_from(elements.checked_mul(array.data_type.size() as u64)?).ok()
 }
 
 #[cfg(test)]

@@ -4,9 +4,10 @@ use super::Array;
 use super::spec::converted_fill;
 use crate::dtype::Kind;
 use crate::dtype::fill::Fill;
-use crate::engine::{BoundArray, Memory, Selection};
+use crate::engine::{self, BoundArray, Memory, Overflow, Selection};
 use crate::error::{ErrorKind, Result, bail, err};
-use crate::limits::Dims;
+use crate::limits::{Dims, Strides};
+use std::sync::Arc;
 
 /// Regions of fewer chunks are written chunk by chunk.
 const MANY: u128 = 1 << 16;
@@ -96,6 +97,28 @@ fn part(bound: &BoundArray, selection: &Selection, chunk: &[u64]) -> (Vec<i64>, 
         (start as i64, end.saturating_sub(start) as i64)
     };
     chunk.iter().enumerate().map(along).unzip()
+}
+
+/// One element of the array's type as the memory of any region.
+pub(super) fn repeated(array: &BoundArray, element: &mut [u8]) -> Memory {
+    Memory {
+        data: element.as_mut_ptr(),
+        size: array.data_type.size(),
+        offset: 0,
+        strides: Strides::from_elem(0, array.shape.len()),
+        data_type: array.data_type,
+        overflow: Overflow::Error,
+        // An element of variable length is an item that the array's handle keeps the bytes of.
+        arena: array.data_type.is_variable().then(Default::default),
+    }
+}
+
+/// Writes the fill value to all elements of `selection`. Chunks of nothing else are erased.
+pub(super) fn write_fill(array: &Arc<BoundArray>, selection: &Selection) -> Result<()> {
+    let mut fill = array.fill.clone();
+    let memory = repeated(array, &mut fill);
+    // SAFETY: `fill` holds one element of the array's type and outlives the call; all strides are 0.
+    unsafe { engine::write(array, selection, &memory) }
 }
 
 #[cfg(test)]

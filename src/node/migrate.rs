@@ -16,8 +16,8 @@ use super::stored::StoredDocument;
 use super::stored_chunks::each_chunk;
 use super::transfer::{self, Elements, Moves, OnProgress, Way, at_node};
 use super::{
-    Group, NodeKind, Store, consolidate, copy, create_array, cut, document, draft, growing, hierarchy, in_use, kept, marker, path, resize,
-    transform, upkeep,
+    Group, NodeKind, Store, boundary, consolidate, copy, create_array, cut, document, draft, growing, hierarchy, in_use, kept, marker,
+    path, transform, upkeep,
 };
 use crate::counting::{self, Counting};
 use crate::dtype::Overflow;
@@ -471,7 +471,7 @@ impl Job<'_> {
         {
             // Chunks at the edge have steps behind it, which would show when the array grows.
             let cut = ArrayState::new(self.to, target, array.new.clone(), &Handling::default())?.bound(target)?;
-            resize::erase_outside(&cut, uncut, &mut |_, _| Ok(()))?;
+            boundary::erase_outside(&cut, uncut, &mut |_, _| Ok(()))?;
         }
         Ok(gone)
     }

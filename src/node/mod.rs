@@ -11,6 +11,7 @@ mod attr_values;
 pub mod attrs;
 mod begun;
 mod behind;
+mod boundary;
 pub mod buffer;
 mod catalog;
 mod checkpoint;

@@ -23,6 +23,7 @@ mod cut;
 mod decode;
 mod encode;
 pub mod explain;
+mod fill_probe;
 mod flight;
 mod flush;
 pub mod footprint;

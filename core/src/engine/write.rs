@@ -9,6 +9,7 @@ use super::chunk_put::ChunkPut;
 use super::chunk_sink::{self, ChunkSink};
 use super::coordinates::CoordinateSelection;
 use super::encode::ElementSource;
+use super::fill_probe::FillProbe;
 use super::item::{Axes, Axis, Item};
 use super::leaf::plain_shard;
 use super::lock::{self, ChunkGuard};
@@ -21,16 +22,15 @@ use super::scratch::{ChunkScratch, Scratch};
 use super::shard::{Edit, Selected};
 use super::target::Target;
 use super::under_lock::{self, ChunkTask};
-use super::write_back::{Admission, Arrival, WriteBack, of_earlier_write};
+use super::write_back::{Admission, Arrival, WriteBack};
 use super::{Memory, Overflow, Selection};
 use crate::codec::BoundChain;
 use crate::dtype::ElementType;
 use crate::dtype::transfer::Transfer;
 use crate::dtype::variable::Arena;
 use crate::error::{Error, Result};
-use crate::limits::{Dims, Strides, c_strides, chunk_bytes, grow};
+use crate::limits::{Dims, c_strides, chunk_bytes, grow};
 use crate::store::{Change, LockUse, Object};
-use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, OnceLock};
 
 /// Makes a job the work of a request.
@@ -42,11 +42,8 @@ pub(super) fn work(job: WriteJob) -> Box<dyn Work> {
 pub(super) fn job(admitted: &Admitted, selection: &Selection, of: JobMemory<'_>) -> Result<WriteJob> {
     let (array, memory) = (&admitted.array, of.memory);
     let plan = Plan::new(&array.grid, selection, &memory.strides, memory.data_type.size())?;
-    let probe = (plan.items() > 1 && !array.data_type.is_variable() && array.store.capabilities().erasable).then(|| FillProbe {
-        shape: selection.shape().into(),
-        strides: memory.strides.clone(),
-        seen: AtomicU8::new(FillProbe::UNSEEN),
-    });
+    let probe = (plan.items() > 1 && !array.data_type.is_variable() && array.store.capabilities().erasable)
+        .then(|| FillProbe::new(selection.shape(), &memory.strides));
     Ok(WriteJob { probe, ..job_of(admitted, plan, of)? })
 }
 
@@ -105,29 +102,6 @@ pub(super) struct WriteJob {
     is_earlier: bool,
     /// Its place in a batch, for messages.
     entry: Option<usize>,
-}
-
-/// A region that may be nothing but the fill value. That is seen several times as fast in the order of the memory as chunk by chunk, so the
-/// first item looks at all of it, and usually at its first elements only. Other threads do not wait for that.
-struct FillProbe {
-    shape: Dims,
-    strides: Strides,
-    seen: AtomicU8,
-}
-
-impl FillProbe {
-    const UNSEEN: u8 = 0;
-    const OTHER: u8 = 1;
-    const FILL: u8 = 2;
-
-    fn is_fill(&self, source: &ElementSource) -> bool {
-        if self.seen.compare_exchange(FillProbe::UNSEEN, FillProbe::OTHER, Relaxed, Relaxed).is_ok()
-            && source.is_fill(&self.shape, &self.strides)
-        {
-            self.seen.store(FillProbe::FILL, Relaxed);
-        }
-        self.seen.load(Relaxed) == FillProbe::FILL
-    }
 }
 
 impl Work for Write {
@@ -330,7 +304,7 @@ impl WriteJob {
     /// Adds the element, the key and the entry to an error in an item, and that it is another call's.
     fn annotate(&self, item: &Item, e: Error, key: &str) -> Error {
         let e = request::of_entry(self.entry, self.plan.name_element(item, e).at_key(key));
-        if self.is_earlier { of_earlier_write(e) } else { e }
+        if self.is_earlier { request::of_earlier_write(e) } else { e }
     }
 
     /// Encodes the items of several regions in one chunk, each over those before it, and hands it to the sink.

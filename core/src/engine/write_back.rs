@@ -132,12 +132,6 @@ impl WaitingPart {
     }
 }
 
-/// Adds to an error in storing what waits that it is of another call's elements.
-pub(super) fn of_earlier_write(e: Error) -> Error {
-    const NOTE: &str = "; it waits from an earlier write";
-    if e.message().ends_with(NOTE) { e } else { e.with_note(NOTE) }
-}
-
 /// The error of a part that waits for an array that is not there any more.
 fn replaced() -> Error {
     err!(State, "the array was erased or replaced since a part of a chunk was written, which waits still")
