@@ -490,12 +490,6 @@ pub fn of_entry(entry: Option<usize>, e: Error) -> Error {
     }
 }
 
-/// Adds to an error in storing what waits that it is of another call's elements.
-pub(super) fn of_earlier_write(e: Error) -> Error {
-    const NOTE: &str = "; it waits from an earlier write";
-    if e.message().ends_with(NOTE) { e } else { e.with_note(NOTE) }
-}
-
 fn panicked(panic: &(dyn std::any::Any + Send)) -> Error {
     let text = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
     err!(Internal, "a defect of the library: {}", text.unwrap_or("panic without a message"))

@@ -304,7 +304,7 @@ impl WriteJob {
     /// Adds the element, the key and the entry to an error in an item, and that it is another call's.
     fn annotate(&self, item: &Item, e: Error, key: &str) -> Error {
         let e = request::of_entry(self.entry, self.plan.name_element(item, e).at_key(key));
-        if self.is_earlier { request::of_earlier_write(e) } else { e }
+        if self.is_earlier { of_earlier_write(e) } else { e }
     }
 
     /// Encodes the items of several regions in one chunk, each over those before it, and hands it to the sink.
@@ -474,6 +474,12 @@ impl ChunkTask for StoreAgain {
             Some((kept, chunk)) => WriteJob::store_waiting_now(array, kept, chunk, s),
         })
     }
+}
+
+/// Adds to an error in storing what waits that it is of another call's elements.
+fn of_earlier_write(e: Error) -> Error {
+    const NOTE: &str = "; it waits from an earlier write";
+    if e.message().ends_with(NOTE) { e } else { e.with_note(NOTE) }
 }
 
 /// Returns the axes of all elements of a chunk of `shape`.
