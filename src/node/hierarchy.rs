@@ -307,6 +307,12 @@ pub(super) fn create<T, M>(
     let (replaced, made) = if !in_the_way {
         match publish(store, path, format) {
             Err(e) if e.kind() == ErrorKind::Exists => return existing()?.map(ControlFlow::Break).ok_or(e),
+            // The answer was lost, and another writer has changed what is there by now.
+            Err(e) if e.kind() == ErrorKind::Conflict && e.is_unsure() => {
+                let node = existing().ok().flatten().ok_or(e)?;
+                upkeep::add_missed(store, path)?;
+                return Ok(ControlFlow::Break(node));
+            }
             made => (false, made?),
         }
     } else if let Some(made) = replace(store, path, |store, path| publish(store, path, format))? {

@@ -846,3 +846,30 @@ fn a_document_that_comes_late_has_its_data() {
     arrive();
     assert_eq!(read_all(&open(&on(inner.clone()))), [1, 2, 3, 4, 5, 6, 80, 81]);
 }
+
+#[test]
+fn a_node_whose_creation_lost_its_answer_is_opened_though_another_process_has_changed_an_attribute() {
+    let array = |store: &Store, how| Array::create(store, "run/a", &spec(&[6], &[4]), how).map(drop);
+    let group = |store: &Store, how| Group::create(store, "run/a", None, how).map(drop);
+    let theirs = |store: &Store| match Node::open(store, "run/a").unwrap() {
+        Node::Array(array) => array.attributes().set("theirs", 1.into()).unwrap(),
+        Node::Group(group) => group.attributes().set("theirs", 1.into()).unwrap(),
+    };
+    type Make<'a> = &'a dyn Fn(&Store, Create) -> Result<()>;
+    for (make, how) in [&array as Make<'_>, &group].into_iter().flat_map(|make| [(make, Create::OpenIfSame), (make, Create::New)]) {
+        let inner: SharedStore = Arc::new(MemoryStore::new());
+        Group::create(&on(inner.clone()), "", None, Create::New).unwrap().consolidate().unwrap();
+        let fate = stored_and_replaced(&inner, "run/a/zarr.json", theirs);
+        let fated = Fated { inner: inner.clone(), swaps: true, key: "run/a/zarr.json", fate: Mutex::new(Some(fate)) };
+        let made = make(&on(Arc::new(fated)), how);
+        match how {
+            Create::New => assert!(made.is_err_and(|e| e.is_unsure() && e.kind() == ErrorKind::Conflict)),
+            _ => made.unwrap(),
+        }
+        let found = Node::open(&on(inner.clone()), "run/a").unwrap();
+        assert_eq!(found.attributes().names().unwrap(), ["theirs"]);
+        if how != Create::New {
+            assert_eq!(Group::open(&on(inner), "").unwrap().consolidated_differences().unwrap(), Some(vec![]));
+        }
+    }
+}
