@@ -660,3 +660,22 @@ fn what_is_being_begun_stays_when_another_thread_prunes() {
         }
     }
 }
+
+#[test]
+fn errors_in_a_checkpoint_that_was_begun_name_the_file() {
+    let (root, store) = in_folder("named", SyncMode::None);
+    let all = Checkpoints::new(&store, "restart").unwrap();
+    let group = all.begin("s4").unwrap();
+    fill(&group, 1).unwrap();
+    let array = group.open_array("u").unwrap();
+    // SAFETY: the memory lives as long as the call.
+    let write = || unsafe { array.write(&Selection::all(&[4]), &view(&mut [2; 4], &[4])) };
+    let set = || group.attributes().set_json("step", "2");
+    let calls: [(&dyn Fn() -> Result<()>, &str); 2] = [(&write, "restart/s4/u/c/0"), (&set, "restart/s4/zarr.json.begun")];
+    for (call, file) in calls {
+        let full = fault::Fault { times: 1 << 40, ..fault::fail(Call::Write, libc::ENOSPC) };
+        let e = fault::with(&[full], call).0.unwrap_err();
+        assert!(e.key() == Some(file) && root.join(file).is_file() && e.message().contains(root.to_str().unwrap()), "{e}");
+    }
+    std::fs::remove_dir_all(&root).unwrap();
+}

@@ -89,6 +89,12 @@ impl PrefixStore {
         }
     }
 
+    /// Does something with a key. Its errors name the one of the store inside, which is what they tell the place of.
+    fn with<T>(&self, key: &str, work: impl FnOnce(&str) -> Result<T>) -> Result<T> {
+        let inside = self.key(key)?;
+        work(&inside).map_err(|e| if self.adds { e.at_key(&*inside) } else { e })
+    }
+
     /// Makes `to`, a key of the store inside, a link to the value that `key` had before, if that is a file of the same bytes; else `false`.
     fn link_same(&self, key: &str, to: &str, parts: &[&[u8]], replaces: bool) -> Result<bool> {
         let Some(before) = self.links.0.read(|prefix| prefix.as_ref().map(|prefix| format!("{prefix}{key}"))) else { return Ok(false) };
@@ -124,33 +130,34 @@ impl Storage for PrefixStore {
     super::forward!(inner: capabilities, flush);
 
     fn open(&self, key: &str) -> Result<Option<Object>> {
-        self.inner.open(&self.key(key)?)
+        self.with(key, |key| self.inner.open(key))
     }
 
     fn read_all(&self, key: &str, max: usize) -> Result<Option<Vec<u8>>> {
-        self.inner.read_all(&self.key(key)?, max)
+        self.with(key, |key| self.inner.read_all(key, max))
     }
 
     fn put(&self, key: &str, parts: &[&[u8]], condition: Condition) -> Result<()> {
-        let to = self.key(key)?;
         let name = key.rsplit('/').next().unwrap_or(key);
         let is_document = MAKES_A_NODE.contains(&name) || name == ".zattrs";
-        let linked = match condition {
-            // Other programs change documents in place.
-            _ if is_document => false,
-            Condition::Match(_) => false,
-            Condition::None | Condition::Absent => self.link_same(key, &to, parts, condition == Condition::None)?,
-        };
-        if linked { Ok(()) } else { self.inner.put(&to, parts, condition) }
+        self.with(key, |to| {
+            let linked = match condition {
+                // Other programs change documents in place.
+                _ if is_document => false,
+                Condition::Match(_) => false,
+                Condition::None | Condition::Absent => self.link_same(key, to, parts, condition == Condition::None)?,
+            };
+            if linked { Ok(()) } else { self.inner.put(to, parts, condition) }
+        })
     }
 
     fn stage(&self, key: &str) -> Result<Staged> {
-        self.inner.stage(&self.key(key)?)
+        self.with(key, |key| self.inner.stage(key))
     }
 
     fn erase_keys(&self, keys: Keys<'_>) -> Result<bool> {
         match keys {
-            Keys::One(key) => self.inner.erase_keys(Keys::One(&self.key(key)?)),
+            Keys::One(key) => self.with(key, |key| self.inner.erase_keys(Keys::One(key))),
             Keys::Below(prefix) => self.inner.erase_keys(Keys::Below(&self.prefix_inside(prefix)?)),
         }
     }
@@ -247,7 +254,7 @@ impl LocalFiles for PrefixStore {
     }
 
     fn publish(&self, key: &str, staged: Box<StagedFile>) -> Result<()> {
-        self.inner.publish(&self.key(key)?, Staged::File(staged))
+        self.with(key, |key| self.inner.publish(key, Staged::File(staged)))
     }
 }
 
