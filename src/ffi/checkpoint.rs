@@ -55,9 +55,12 @@ pub unsafe extern "C" fn ozarr_checkpoint_begin(location: *const c_char, name: *
 /// removed after that. Close its arrays and groups before.
 ///
 /// After an error (a full disk) the checkpoint is not there, what was written of it is removed if that
-/// is possible, and the one before is still the newest. Where a server's last answer was lost, the
+/// is possible, and the one before is still the newest. What fails when the checkpoint is there (the
+/// consolidated metadata above it, the removal of the one before) is no error: the log is told, and the
+/// next checkpoint of that name, or pruning, does it. Where a server's last answer was lost, the
 /// checkpoint may be there, or come later, whole and the newest: what was written stays then, until the
-/// next checkpoint of that name, or pruning.
+/// next checkpoint of that name, or pruning. So it may be where the system could not make it durable,
+/// as the message says.
 ///
 /// Errors: `OZARR_ERR_ARGUMENT` for a group that is no begun checkpoint; those of documents and stores.
 #[unsafe(no_mangle)]

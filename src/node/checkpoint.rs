@@ -7,10 +7,10 @@
 use super::attrs::CHECKPOINT;
 use super::begun::Mark;
 use super::lost::Leaving;
-use super::store::Unfinished;
+use super::store::Above;
 use super::stored::StoredDocument;
-use super::{Child, Create, Group, NodeKind, Store, document, hierarchy, kept, lookup, path, store_options::Consolidate, upkeep};
-use crate::error::{Error, ErrorKind, Result, bail, err};
+use super::{Child, Create, Group, NodeKind, Store, above, document, hierarchy, kept, lookup, path, store_options::Consolidate, upkeep};
+use crate::error::{ErrorKind, Result, bail, err};
 use crate::limits::MAX_CONSOLIDATED;
 use crate::metadata::{Format, Map, Value, v2, v3};
 use crate::sort::sort_by;
@@ -26,18 +26,18 @@ const MOST_LOOKS: usize = 100;
 /// The checkpoints in a group.
 pub struct Checkpoints {
     store: Store,
-    path: String,
+    pub(super) path: String,
 }
 
 /// A checkpoint that was committed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Committed {
+pub(super) struct Committed {
     /// The name of its node, which others open it by.
-    node: String,
+    pub node: String,
     /// The name that it was given.
-    name: String,
+    pub name: String,
     /// Counts the checkpoints of the group: the newest has the largest.
-    number: u64,
+    pub number: u64,
 }
 
 impl Checkpoints {
@@ -148,7 +148,7 @@ impl Checkpoints {
     }
 
     /// The committed checkpoints by number, without those that a newer one of the same name took the place of.
-    fn current(&self) -> Result<Vec<Committed>> {
+    pub(super) fn current(&self) -> Result<Vec<Committed>> {
         let all = self.committed()?;
         let is_last = |c: &Committed| all.iter().all(|other| other.name != c.name || other.number <= c.number);
         Ok(all.iter().filter(|c| is_last(c)).cloned().collect())
@@ -156,7 +156,7 @@ impl Checkpoints {
 
     /// All committed checkpoints by number, as their own documents say. Where a place has no document, a checkpoint may have been removed
     /// since the places were listed, for one that came after that: it is looked again until nothing changes.
-    fn committed(&self) -> Result<Vec<Committed>> {
+    pub(super) fn committed(&self) -> Result<Vec<Committed>> {
         let (mut found, mut is_certain) = self.look()?;
         for _ in 0..MOST_LOOKS {
             if is_certain {
@@ -272,7 +272,7 @@ impl Checkpoints {
 
     /// Removes a committed checkpoint: it becomes one that was begun, whose leftovers are removed. A reader that has it open finds by its attribute that it is
     /// none any more, from before anything below it goes.
-    fn retire(&self, node: &str) -> Result<()> {
+    pub(super) fn retire(&self, node: &str) -> Result<()> {
         let place = path::join(&self.path, node);
         self.store.shared().check_erase(&path::prefix(&place))?;
         let _leaving = Leaving::new(&self.store, &place);
@@ -300,7 +300,7 @@ impl Checkpoints {
     }
 
     /// Removes what is at a place where there is no node; what tells that it was a checkpoint goes last. The next one may be in the same place.
-    fn remove_leftovers(&self, place: &str) -> Result<()> {
+    pub(super) fn remove_leftovers(&self, place: &str) -> Result<()> {
         Leaving::during(&self.store, place, || {
             self.store.settle(place);
             let (prefix, shared) = (path::prefix(place), self.store.shared());
@@ -338,14 +338,21 @@ impl Checkpoints {
 
     /// Brings the consolidated metadata of the group in step with the checkpoints that are there: other programs list them by these, and
     /// do not meet one that is not finished.
-    fn mend(&self, above: &Group, committed: &[Committed]) -> Result<()> {
-        if self.store.options().consolidate == Consolidate::Never {
+    fn mend(&self, group: &Group, committed: &[Committed]) -> Result<()> {
+        let listed = group.catalog()?.map(|catalog| catalog.names(&self.path));
+        let never = self.store.options().consolidate == Consolidate::Never;
+        if never && listed.is_none() {
             return Ok(());
         }
-        let listed = above.catalog()?.map(|catalog| catalog.names(&self.path));
         let untold = committed.iter().filter(|c| listed.as_ref().is_none_or(|names| !names.contains(&c.node)));
         let untold: Vec<&Committed> = untold.collect();
-        let mended = if listed.is_some() && untold.is_empty() { Ok(()) } else { above.consolidate() };
+        let mended = if never || (listed.is_some() && untold.is_empty()) { Ok(()) } else { group.consolidate() };
+        let add = |store: &Store, path: &str, listed: Vec<String>| {
+            let missed = committed.iter().filter(|c| !listed.contains(&c.node));
+            missed.map(|c| path::join(path, &c.node)).try_for_each(|place| upkeep::add_missed(store, &place))
+        };
+        let mended = mended.and_then(|()| if never { add(&self.store, &self.path, listed.unwrap_or_default()) } else { Ok(()) });
+        let mended = mended.and_then(|()| each_above(&self.store, &self.path, &mut &add));
         let mended = mended.and_then(|()| untold.iter().try_for_each(|c| self.erase_begun(&path::join(&self.path, &c.node))));
         // Where only another user may look into something, what is consolidated stays as it is.
         if is_refused(&mended) { Ok(()) } else { mended }
@@ -353,148 +360,24 @@ impl Checkpoints {
 }
 
 /// Whether the system refused something because of whose it is.
-fn is_refused<T>(done: &Result<T>) -> bool {
+pub(super) fn is_refused<T>(done: &Result<T>) -> bool {
     done.as_ref().is_err_and(|e| e.kind() == ErrorKind::Permission)
 }
 
-/// The checkpoint that is made below a group handle. Errors: `Argument` for any other group.
-fn unfinished(group: &Group) -> Result<&Unfinished> {
-    match group.store().checkpoint().filter(|_| group.path().is_empty()) {
-        Some(place) => Ok(place),
-        None => bail!(Argument, "{} is no checkpoint that was begun", path::display(group.path())),
-    }
-}
+/// What is done for a group above the one at a path of a store: the names that it lists in that.
+type WithListed<'a> = dyn FnMut(&Store, &str, Vec<String>) -> Result<()> + 'a;
 
-impl Group {
-    /// Commits the checkpoint that was begun with this group: from one moment on it is there for everybody, whole and durable. A checkpoint
-    /// of the same name that was there before is removed then. After an error before that moment what was written is removed, unless the server's
-    /// answer to that moment's put was lost.
-    pub fn commit(&self) -> Result<()> {
-        let Unfinished { store: above, path: place, mark, .. } = unfinished(self)?;
-        let ours = self
-            .is_ours(above, place, mark.text())
-            .and_then(|ours| if ours == Some(true) { Ok(()) } else { Err(Group::taken(above, place)) });
-        let ours = ours.and_then(|()| self.count_last(above, place)).map_err(Error::sure);
-        ours.and_then(|()| self.publish(above, place)).inspect_err(|e| {
-            // The error is the one to tell; what cannot be removed now is removed by the next checkpoint.
-            // A document whose fate is not known may come late: then all below it is to be there.
-            if e.kind() != ErrorKind::State && !e.is_unsure() && matches!(lookup::find_bare(above, place), Ok(None)) {
-                let _ = self.abandon();
-            }
-        })?;
-        self.tell(above, place)?;
-        let all = Checkpoints::new(above, path::parent(place).unwrap_or_default())?;
-        let committed = all.committed()?;
-        let Some(this) = committed.iter().find(|c| path::join(&all.path, &c.node) == *place) else { return Ok(()) };
-        for old in committed.iter().filter(|c| c.name == this.name && c.number < this.number && above.capabilities().erasable) {
-            let retired = all.retire(&old.node);
-            // The checkpoint is there; one that another user keeps is left to his call of `prune`.
-            if !is_refused(&retired) {
-                retired?;
-            }
+/// Does something for each group with consolidated metadata above the one at a path, also where the store is below one.
+fn each_above(store: &Store, path: &str, work: &mut WithListed<'_>) -> Result<()> {
+    for group in path::ancestors(path) {
+        // One that cannot be read is read by nobody.
+        let Ok(Some(found)) = lookup::find(store, group) else { continue };
+        if let Ok(Some(catalog)) = Group::quietly(store, group.to_string(), found).and_then(|group| group.catalog()) {
+            work(store, path, catalog.names(path))?;
         }
-        Ok(())
     }
-
-    /// Whether what is at the checkpoint's place is what was begun with this group; `None` if there is nothing.
-    fn is_ours(&self, above: &Store, place: &str, mark: &str) -> Result<Option<bool>> {
-        let mut found = None;
-        for (store, path) in [(self.store(), ""), (above, place)] {
-            let group = match Group::open(store, path) {
-                Err(e) if e.kind() == ErrorKind::NotFound => continue,
-                group => group?,
-            };
-            let is_ours =
-                group.attributes().view()?.get(CHECKPOINT).and_then(|about| about.get("mark")?.as_str()).is_some_and(|m| m == mark);
-            found = Some(is_ours || found == Some(true));
-        }
-        Ok(found)
-    }
-
-    /// The error of a checkpoint that another writer has taken the place of.
-    fn taken(above: &Store, place: &str) -> Error {
-        let all = above.shared().describe();
-        err!(
-            State,
-            "the checkpoint {} of {all} is not what was begun here: another writer began one of that name, or removed it",
-            path::display(place)
-        )
-    }
-
-    /// Says whether values that are the same as in the newest checkpoint become hard links to that one's, where both are files. Only what is
-    /// put from then on is compared. Files of checkpoints are replaced, never changed, so each keeps its own values.
-    pub fn set_link_unchanged(&self, wanted: bool) -> Result<()> {
-        let Unfinished { store: above, path: place, links, .. } = unfinished(self)?;
-        let all = Checkpoints::new(above, path::parent(place).unwrap_or_default())?;
-        let newest = if wanted { all.current()?.pop() } else { None };
-        links.set(newest.map(|newest| path::prefix(&path::join(&all.path, &newest.node))));
-        Ok(())
-    }
-
-    /// Whether values are compared with those of an earlier checkpoint.
-    pub fn links_unchanged(&self) -> bool {
-        unfinished(self).is_ok_and(|place| place.links.is_set())
-    }
-
-    /// Makes this the newest checkpoint: others may have been committed since it was begun.
-    fn count_last(&self, above: &Store, place: &str) -> Result<()> {
-        let all = Checkpoints::new(above, path::parent(place).unwrap_or_default())?;
-        let others = all.committed()?.into_iter().filter(|c| path::join(&all.path, &c.node) != place);
-        let newest = others.map(|c| c.number).max().unwrap_or(0);
-        let view = self.attributes().view()?;
-        let Some(about) = view.get(CHECKPOINT).and_then(Value::as_object) else { return Ok(()) };
-        if about.get("number").and_then(Value::as_u64).is_some_and(|number| number > newest) {
-            return Ok(());
-        }
-        let mut about = about.clone();
-        about.insert("number".into(), (newest + 1).into());
-        // Changes of the user's that are collected wait on.
-        self.attributes().edit(&|all| drop(all.insert(CHECKPOINT.into(), Value::Object(about.clone()))))
-    }
-
-    /// Makes the checkpoint known with the consolidated metadata of all below it.
-    fn publish(&self, above: &Store, place: &str) -> Result<()> {
-        if self.store().options().consolidate != Consolidate::Never {
-            self.consolidate().map_err(Error::sure)?;
-        }
-        self.reveal(above, place)
-    }
-
-    /// Makes all below durable, then what the document that is hidden at `place` says known, and durable.
-    pub(super) fn reveal(&self, above: &Store, place: &str) -> Result<()> {
-        self.store().flush()?;
-        for name in MAKES_A_GROUP {
-            let (from, to) = (path::join(place, &hidden(name)), path::join(place, name));
-            let Some(text) = get(&**above.shared(), &from, MAX_CONSOLIDATED)? else { continue };
-            // One that is there already is of another writer, which began at the same time.
-            match document::publish_text(above, &to, &text, MAX_CONSOLIDATED, Condition::Absent) {
-                // This is the second try of a commit whose end failed.
-                Err(e) if e.kind() == ErrorKind::Conflict && get(&**above.shared(), &to, MAX_CONSOLIDATED)?.as_ref() == Some(&text) => {}
-                Err(e) if e.kind() == ErrorKind::Conflict => return Err(Group::taken(above, place)),
-                put => put?,
-            }
-            above.flush()?;
-            if above.capabilities().erasable {
-                above.shared().erase(&from).map_err(|e| e.at_key(&from))?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Brings the consolidated metadata above a checkpoint up to date.
-    fn tell(&self, above: &Store, place: &str) -> Result<()> {
-        let below = self.nodes(usize::MAX)?;
-        let mut paths = vec![place.to_string()];
-        paths.extend(below.into_iter().map(|child| path::join(place, &child.name)));
-        upkeep::after_change(above, &paths, None)
-    }
-
-    /// Gives up the checkpoint that was begun with this group, and removes what was written of it. The next one of that name is in the same place.
-    pub fn abandon(&self) -> Result<()> {
-        let Unfinished { store: above, path: place, mark, .. } = unfinished(self)?;
-        if self.is_ours(above, place, mark.text())? == Some(false) {
-            return Err(Group::taken(above, place));
-        }
-        Checkpoints::new(above, path::parent(place).unwrap_or_default()).and_then(|all| all.remove_leftovers(place))
-    }
+    above::of(store).iter().try_for_each(|Above { store: outside, path: root }| {
+        let place = if path.is_empty() { root.clone() } else { path::join(root, path) };
+        each_above(outside, &place, work)
+    })
 }

@@ -19,6 +19,7 @@ mod chunk;
 mod claim;
 mod close;
 mod codec_edit;
+mod commit;
 mod compression;
 mod consolidate;
 pub mod context;

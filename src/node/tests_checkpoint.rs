@@ -661,6 +661,71 @@ fn what_is_being_begun_stays_when_another_thread_prunes() {
     }
 }
 
+/// From the `after`-th call of one kind on all fail: the moment of the commit is before or behind that.
+#[test]
+fn a_commit_succeeds_when_the_checkpoint_is_there_whatever_fails_behind_it() {
+    let calls = [Call::Rename, Call::RenameNew, Call::Write, Call::Unlink, Call::Open];
+    for (call, format) in calls.into_iter().flat_map(|call| [(call, Format::V3), (call, Format::V2)]) {
+        let mut came = std::collections::BTreeSet::new();
+        let mut most = usize::MAX;
+        for after in (0..).step_by(if call == Call::Open { 7 * apart(3) } else { 1 }) {
+            if after >= most {
+                break;
+            }
+            let case = format!("{call:?} {format:?} {after}");
+            let (root, store) = in_folder(&format!("behind-{call:?}-{format:?}"), SyncMode::None);
+            Group::create(&store, "", Some(format), Create::New).unwrap().consolidate().unwrap();
+            let all = Checkpoints::new(&store, "run/restart").unwrap();
+            let begun = |value| {
+                let begun = all.begin("a").unwrap();
+                fill(&begun, value).unwrap();
+                begun
+            };
+            begun(1).commit().unwrap();
+            if after == 0 {
+                most = fault::count(call, || begun(1).commit().unwrap());
+            }
+            let group = begun(2);
+            let hit = fault::Fault { call, after, times: 1 << 40, effect: Effect::Fail(libc::ENOSPC) };
+            let (done, _) = fault::with(&[hit], || group.commit());
+            drop(group);
+            assert_eq!(newest(&store, "run/restart"), 1 + i32::from(done.is_ok()), "{case}: {done:?}");
+            came.insert(done.is_ok());
+            // What was not done is done by the next call.
+            let again = Checkpoints::new(&anew(&store), "run/restart").unwrap();
+            if after % 2 == 0 {
+                again.begin("b").and_then(|begun| begun.abandon()).unwrap()
+            } else {
+                again.prune(1).unwrap()
+            }
+            for path in ["", "run/restart"] {
+                let differences = Group::open(&anew(&store), path).unwrap().consolidated_differences().unwrap();
+                assert_eq!(differences, Some(vec![]), "{case} {path:?}");
+            }
+            std::fs::remove_dir_all(&root).unwrap();
+        }
+        assert_eq!((came.contains(&true), came.contains(&false)), (true, call != Call::Unlink), "{call:?} {format:?}");
+    }
+}
+
+#[test]
+fn a_commit_whose_document_is_not_durable_says_that_the_checkpoint_is_there() {
+    let mut told = 0;
+    for after in 0.. {
+        let (root, store) = in_folder("not-durable", SyncMode::Batch);
+        let begun = Checkpoints::new(&store, "").unwrap().begin("a").unwrap();
+        fill(&begun, 1).unwrap();
+        let hit = fault::Fault { after, times: 1 << 40, ..fault::fail(Call::Sync, libc::EIO) };
+        let (done, _) = fault::with(&[hit], || begun.commit());
+        let is_there = newest(&store, "") == 1;
+        std::fs::remove_dir_all(&root).unwrap();
+        let Err(e) = done else { break };
+        assert_eq!(e.message().contains("it is there"), is_there, "{after}: {e}");
+        told += i32::from(is_there);
+    }
+    assert!(told > 0);
+}
+
 #[test]
 fn errors_in_a_checkpoint_that_was_begun_name_the_file() {
     let (root, store) = in_folder("named", SyncMode::None);

@@ -1,0 +1,171 @@
+//! The end of a checkpoint: it is committed or given up.
+
+use super::attrs::CHECKPOINT;
+use super::checkpoint::{Checkpoints, MAKES_A_GROUP, is_refused};
+use super::store::Unfinished;
+use super::{Group, Store, document, lookup, path, store_options::Consolidate, upkeep};
+use crate::error::{Error, ErrorKind, Result, bail, err};
+use crate::limits::MAX_CONSOLIDATED;
+use crate::metadata::{Format, Value, v2, v3};
+use crate::store::prefix::hidden;
+use crate::store::{Condition, StorageExt, get};
+
+/// The checkpoint that is made below a group handle. Errors: `Argument` for any other group.
+fn unfinished(group: &Group) -> Result<&Unfinished> {
+    match group.store().checkpoint().filter(|_| group.path().is_empty()) {
+        Some(place) => Ok(place),
+        None => bail!(Argument, "{} is no checkpoint that was begun", path::display(group.path())),
+    }
+}
+
+impl Group {
+    /// Commits the checkpoint that was begun with this group: from one moment on it is there for everybody, whole and durable. A checkpoint
+    /// of the same name that was there before is removed then. After an error before that moment what was written is removed, unless the server's
+    /// answer to that moment's put was lost. What fails behind that moment is told to the log.
+    pub fn commit(&self) -> Result<()> {
+        let Unfinished { store: above, path: place, mark, .. } = unfinished(self)?;
+        let ours = self
+            .is_ours(above, place, mark.text())
+            .and_then(|ours| if ours == Some(true) { Ok(()) } else { Err(Group::taken(above, place)) });
+        let ours = ours.and_then(|()| self.count_last(above, place)).map_err(Error::sure);
+        ours.and_then(|()| self.publish(above, place)).inspect_err(|e| {
+            // The error is the one to tell; what cannot be removed now is removed by the next checkpoint.
+            // A document whose fate is not known may come late: then all below it is to be there.
+            if e.kind() != ErrorKind::State && !e.is_unsure() && matches!(lookup::find_bare(above, place), Ok(None)) {
+                let _ = self.abandon();
+            }
+        })?;
+        // The checkpoint is there. What fails from here on is left to the next calls, as after a kill.
+        if let Err(e) = self.settle(above, place) {
+            let (place, all) = (path::display(place), above.shared().describe());
+            let rest = "what follows is left to the next one of that name, or pruning";
+            above.context().warn(&format!("the checkpoint {place} of {all} is committed; {rest}: {e}"));
+        }
+        Ok(())
+    }
+
+    /// Does what is left when the checkpoint is there: tells those who go by consolidated metadata, then removes the one whose name it has.
+    fn settle(&self, above: &Store, place: &str) -> Result<()> {
+        let all = Checkpoints::new(above, path::parent(place).unwrap_or_default())?;
+        let erased = self.erase_hidden(above, place);
+        self.tell(above, place)?;
+        let committed = all.committed()?;
+        let Some(this) = committed.iter().find(|c| path::join(&all.path, &c.node) == *place) else { return erased };
+        for old in committed.iter().filter(|c| c.name == this.name && c.number < this.number && above.capabilities().erasable) {
+            let retired = all.retire(&old.node);
+            // One that another user keeps is left to his call of `prune`.
+            if !is_refused(&retired) {
+                retired?;
+            }
+        }
+        erased
+    }
+
+    /// Whether what is at the checkpoint's place is what was begun with this group; `None` if there is nothing.
+    fn is_ours(&self, above: &Store, place: &str, mark: &str) -> Result<Option<bool>> {
+        let mut found = None;
+        for (store, path) in [(self.store(), ""), (above, place)] {
+            let group = match Group::open(store, path) {
+                Err(e) if e.kind() == ErrorKind::NotFound => continue,
+                group => group?,
+            };
+            let is_ours =
+                group.attributes().view()?.get(CHECKPOINT).and_then(|about| about.get("mark")?.as_str()).is_some_and(|m| m == mark);
+            found = Some(is_ours || found == Some(true));
+        }
+        Ok(found)
+    }
+
+    /// The error of a checkpoint that another writer has taken the place of.
+    fn taken(above: &Store, place: &str) -> Error {
+        let all = above.shared().describe();
+        err!(
+            State,
+            "the checkpoint {} of {all} is not what was begun here: another writer began one of that name, or removed it",
+            path::display(place)
+        )
+    }
+
+    /// Says whether values that are the same as in the newest checkpoint become hard links to that one's, where both are files. Only what is
+    /// put from then on is compared. Files of checkpoints are replaced, never changed, so each keeps its own values.
+    pub fn set_link_unchanged(&self, wanted: bool) -> Result<()> {
+        let Unfinished { store: above, path: place, links, .. } = unfinished(self)?;
+        let all = Checkpoints::new(above, path::parent(place).unwrap_or_default())?;
+        let newest = if wanted { all.current()?.pop() } else { None };
+        links.set(newest.map(|newest| path::prefix(&path::join(&all.path, &newest.node))));
+        Ok(())
+    }
+
+    /// Whether values are compared with those of an earlier checkpoint.
+    pub fn links_unchanged(&self) -> bool {
+        unfinished(self).is_ok_and(|place| place.links.is_set())
+    }
+
+    /// Makes this the newest checkpoint: others may have been committed since it was begun.
+    fn count_last(&self, above: &Store, place: &str) -> Result<()> {
+        let all = Checkpoints::new(above, path::parent(place).unwrap_or_default())?;
+        let others = all.committed()?.into_iter().filter(|c| path::join(&all.path, &c.node) != place);
+        let newest = others.map(|c| c.number).max().unwrap_or(0);
+        let view = self.attributes().view()?;
+        let Some(about) = view.get(CHECKPOINT).and_then(Value::as_object) else { return Ok(()) };
+        if about.get("number").and_then(Value::as_u64).is_some_and(|number| number > newest) {
+            return Ok(());
+        }
+        let mut about = about.clone();
+        about.insert("number".into(), (newest + 1).into());
+        // Changes of the user's that are collected wait on.
+        self.attributes().edit(&|all| drop(all.insert(CHECKPOINT.into(), Value::Object(about.clone()))))
+    }
+
+    /// Makes the checkpoint known with the consolidated metadata of all below it.
+    fn publish(&self, above: &Store, place: &str) -> Result<()> {
+        if self.store().options().consolidate != Consolidate::Never {
+            self.consolidate().map_err(Error::sure)?;
+        }
+        self.reveal(above, place)
+    }
+
+    /// Makes all below durable, then what the document that is hidden at `place` says known, and durable.
+    pub(super) fn reveal(&self, above: &Store, place: &str) -> Result<()> {
+        self.store().flush()?;
+        for name in MAKES_A_GROUP {
+            let (from, to) = (path::join(place, &hidden(name)), path::join(place, name));
+            let Some(text) = get(&**above.shared(), &from, MAX_CONSOLIDATED)? else { continue };
+            // One that is there already is of another writer, which began at the same time.
+            match document::publish_text(above, &to, &text, MAX_CONSOLIDATED, Condition::Absent) {
+                // This is the second try of a commit whose end failed.
+                Err(e) if e.kind() == ErrorKind::Conflict && get(&**above.shared(), &to, MAX_CONSOLIDATED)?.as_ref() == Some(&text) => {}
+                Err(e) if e.kind() == ErrorKind::Conflict => return Err(Group::taken(above, place)),
+                put => put?,
+            }
+            above.flush().map_err(|e| e.with_note(" (it is there for readers, but a crash of the system may take it away)"))?;
+        }
+        Ok(())
+    }
+
+    /// Removes the document that was hidden, when it is known by its name.
+    pub(super) fn erase_hidden(&self, above: &Store, place: &str) -> Result<()> {
+        if !above.capabilities().erasable {
+            return Ok(());
+        }
+        let key = path::join(place, &hidden(if self.format() == Format::V3 { v3::DOCUMENT } else { v2::GROUP }));
+        above.shared().erase(&key).map(drop).map_err(|e| e.at_key(key))
+    }
+
+    /// Brings the consolidated metadata above a checkpoint up to date.
+    fn tell(&self, above: &Store, place: &str) -> Result<()> {
+        let below = self.nodes(usize::MAX)?;
+        let mut paths = vec![place.to_string()];
+        paths.extend(below.into_iter().map(|child| path::join(place, &child.name)));
+        upkeep::after_change(above, &paths, None)
+    }
+
+    /// Gives up the checkpoint that was begun with this group, and removes what was written of it. The next one of that name is in the same place.
+    pub fn abandon(&self) -> Result<()> {
+        let Unfinished { store: above, path: place, mark, .. } = unfinished(self)?;
+        if self.is_ours(above, place, mark.text())? == Some(false) {
+            return Err(Group::taken(above, place));
+        }
+        Checkpoints::new(above, path::parent(place).unwrap_or_default()).and_then(|all| all.remove_leftovers(place))
+    }
+}
