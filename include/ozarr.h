@@ -2661,7 +2661,8 @@ OZARR_CHECKED ozarr_status ozarr_checkpoint_list(const char *location, ozarr_nod
  * ones have left, also in the group's consolidated metadata. A checkpoint that is being removed is gone
  * for readers first. Several processes may call it at once, but not while another one writes a
  * checkpoint: what that has begun is removed, too, and its commit is `OZARR_ERR_STATE`. What this
- * process has begun stays. `OZARR_ERR_UNSUPPORTED` in archives, where nothing can be removed.
+ * process has begun stays. `OZARR_ERR_UNSUPPORTED` in archives, where nothing can be removed. On a full
+ * disk checkpoints are removed before consolidated metadata can be told, which are when there is room.
  *
  * Errors: `OZARR_ERR_LOCATION`, `OZARR_ERR_NAME`; `OZARR_ERR_ARGUMENT` for a negative `keep`;
  * `OZARR_ERR_READ_ONLY`; those of documents and stores.

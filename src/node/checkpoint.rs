@@ -131,20 +131,48 @@ impl Checkpoints {
         let kept = &current[current.len().saturating_sub(keep)..];
         let is_kept = |node: &str| kept.iter().any(|c| c.node == node);
         let all = self.committed()?;
-        // Readers that go by consolidated metadata know of those that stay before the others go.
-        self.mend(&Group::open(&self.store, &self.path)?, kept)?;
-        let mut retired = Ok(());
-        for old in all.iter().filter(|c| !is_kept(&c.node)) {
-            // One that another user keeps is told when all others are gone.
-            retired = retired.and(self.retire(&old.node));
-        }
+        // Nobody knows of what was left, and there is room then.
         for node in self.places()?.iter().filter(|node| !is_kept(node) && all.iter().all(|c| c.node != **node)) {
             let was_left = self.was_left(&path::join(&self.path, node));
             if !is_refused(&was_left) && was_left? {
                 self.is_cleared(node)?;
             }
         }
-        retired
+        // Readers that go by consolidated metadata know of those that stay before the others go.
+        let mut is_told = self.had_room(self.tell(kept))?;
+        let mut removed = Ok(());
+        for old in all.iter().filter(|c| !is_kept(&c.node)) {
+            // One that another user keeps is told when all others are gone.
+            removed = removed.and(self.remove(&old.node, kept, &mut is_told));
+        }
+        if is_told { removed } else { removed.and(self.tell(kept)) }
+    }
+
+    /// Removes a committed checkpoint: where there is room (`is_told`) readers that go by consolidated metadata are told before. On a full disk its folder
+    /// leaves its name first, which needs no room and makes some.
+    fn remove(&self, node: &str, kept: &[Committed], is_told: &mut bool) -> Result<()> {
+        if *is_told && self.had_room(self.retire(node))? {
+            return Ok(());
+        }
+        hierarchy::erase_folder(&self.store, &path::join(&self.path, node))?;
+        *is_told = self.had_room(self.tell(kept))?;
+        Ok(())
+    }
+
+    /// Says whether a call that may have failed for want of room has not, in files; gives any other error.
+    fn had_room(&self, done: Result<()>) -> Result<bool> {
+        if hierarchy::is_full(&self.store, &done) { Ok(false) } else { done.map(|()| true) }
+    }
+
+    /// Brings the consolidated metadata in step with the checkpoints that stay, and with those that a full disk kept from being told that they are gone.
+    fn tell(&self, kept: &[Committed]) -> Result<()> {
+        let group = Group::open(&self.store, &self.path)?;
+        let listed = group.catalog()?.map(|catalog| catalog.names(&self.path)).unwrap_or_default();
+        self.mend(&group, kept)?;
+        let places = self.places()?;
+        let mut told = forget(&self.store, &self.path, listed, &places);
+        told = told.and_then(|()| each_above(&self.store, &self.path, &mut |store, path, listed| forget(store, path, listed, &places)));
+        if is_refused(&told) { Ok(()) } else { told }
     }
 
     /// The committed checkpoints by number, without those that a newer one of the same name took the place of.
@@ -380,4 +408,10 @@ fn each_above(store: &Store, path: &str, work: &mut WithListed<'_>) -> Result<()
         let place = if path.is_empty() { root.clone() } else { path::join(root, path) };
         each_above(outside, &place, work)
     })
+}
+
+/// Tells consolidated metadata above a path of a store that those nodes that they list in it are gone which are not among the `places`.
+fn forget(store: &Store, path: &str, listed: Vec<String>, places: &[String]) -> Result<()> {
+    let gone = listed.iter().filter(|name| !places.contains(name)).map(|name| path::join(path, name));
+    gone.collect::<Vec<_>>().iter().try_for_each(|place| upkeep::after_change(store, &[], Some(place)))
 }

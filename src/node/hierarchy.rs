@@ -42,14 +42,17 @@ impl Store {
         }
         {
             self.settle(&path);
-            let _lock = document::lock_place(self, &path)?;
+            let lock = document::lock_place(self, &path).map(Some);
+            // A lock is a file, too: without room for it nobody has it.
+            let _lock = if is_full(self, &lock) { None } else { lock? };
             in_use::refuse(self, &path)?;
-            erase_all(self, &path)?;
+            let erased = erase_all(self, &path);
+            if is_full(self, &erased) { erase_folder(self, &path)? } else { erased? }
         }
         if path.is_empty() {
             above::remove_empty_folder(self);
         }
-        // Again, for what was changed below it meanwhile.
+        // Again, for what was changed below it meanwhile, and on a full disk, where there may be room now.
         upkeep::after_change(self, &[], Some(&path))
     }
 }
@@ -133,6 +136,18 @@ fn erase_all(store: &Store, path: &str) -> Result<()> {
         leaving.end(erased.is_ok());
     }
     erased
+}
+
+/// Whether a call has found no room for files: what is removed makes some.
+pub(super) fn is_full<T>(store: &Store, done: &Result<T>) -> bool {
+    done.as_ref().is_err_and(|e| e.kind() == ErrorKind::NoSpace) && store.shared().files().is_some()
+}
+
+/// Removes a folder with all below it, which leaves its name at once: that needs no room on the disk.
+pub(super) fn erase_folder(store: &Store, path: &str) -> Result<()> {
+    note_documents(store, path);
+    let prefix = path::prefix(path);
+    Leaving::during(store, path, || store.shared().erase_prefix(&prefix).map_err(|e| e.at_key(prefix)))
 }
 
 /// `leaving` is set before the first change that takes something away.

@@ -726,6 +726,59 @@ fn a_commit_whose_document_is_not_durable_says_that_the_checkpoint_is_there() {
     assert!(told > 0);
 }
 
+/// So many writes fail, then there is room again: what the calls themselves remove makes some.
+#[test]
+fn checkpoints_and_nodes_are_removed_from_a_full_disk() {
+    for (format, path) in [(Format::V3, ""), (Format::V3, "run/restart"), (Format::V2, "run/restart")] {
+        for (times, lists) in [1, 3, 1 << 40].into_iter().flat_map(|times| [(times, true), (times, false)]) {
+            let case = format!("{format:?} {path:?} {times} {lists}");
+            let (root, store) = in_folder(&format!("full-{format:?}"), SyncMode::None);
+            Group::create(&store, "", Some(format), Create::New).unwrap().consolidate().unwrap();
+            let all = Checkpoints::new(&store, path).unwrap();
+            (1..5).for_each(|n| make(&all, &n.to_string(), n).unwrap());
+            fill(&Checkpoints::new(&anew(&store), path).unwrap().begin("killed").unwrap(), 7).unwrap();
+            if !lists {
+                // As a kill leaves it just behind the last commit.
+                let document = if format == Format::V2 { ".zmetadata" } else { "zarr.json" };
+                let document = path::join(path, document);
+                let before = store.key_get(&document).unwrap().unwrap();
+                make(&all, "5", 5).unwrap();
+                store.key_put(&document, &before).unwrap();
+            }
+            let last = if lists { 4 } else { 5 };
+            let full = fault::Fault { call: Call::Write, after: 0, times, effect: Effect::Fail(libc::ENOSPC) };
+            let of = anew(&store);
+            let (done, _) = fault::with(&[full], || Checkpoints::new(&of, path).unwrap().prune(2));
+            assert_eq!((names(&all), newest(&store, path)), (vec![(last - 1).to_string(), last.to_string()], last), "{case}");
+            let left = store.key_list("").unwrap();
+            assert!(!left.iter().any(|key| key.contains(".begun") || key.contains("killed")), "{case}: {left:?}");
+            let differences = || ["", path].map(|path| Group::open(&anew(&store), path).unwrap().consolidated_differences().unwrap());
+            match &done {
+                Ok(()) => assert_eq!(differences(), [Some(vec![]), Some(vec![])], "{case}"),
+                Err(e) => assert!(e.kind() == ErrorKind::NoSpace && times > 3, "{case}: {e}"),
+            }
+            assert!(done.is_err() || times < 9, "{case}");
+            Checkpoints::new(&anew(&store), path).unwrap().prune(2).unwrap();
+            assert_eq!(differences(), [Some(vec![]), Some(vec![])], "{case}");
+            // A node, and all of them.
+            for gone in [path::join(path, &last.to_string()), String::new()] {
+                let of = anew(&store);
+                let (done, _) = fault::with(&[full], || of.erase_node(&gone));
+                assert_eq!(anew(&store).node_kind(&gone).unwrap(), NodeKind::None, "{case} {gone:?}");
+                assert_eq!(store.key_list(&path::prefix(&gone)).unwrap(), [""; 0], "{case} {gone:?}");
+                if let Err(e) = done {
+                    assert!(e.kind() == ErrorKind::NoSpace && !gone.is_empty() && times > 1, "{case} {gone:?}: {e}");
+                    assert_eq!(anew(&store).erase_node(&gone).unwrap_err().kind(), ErrorKind::NotFound);
+                }
+                if !gone.is_empty() {
+                    assert_eq!(differences(), [Some(vec![]), Some(vec![])], "{case} {gone:?}");
+                }
+            }
+            std::fs::remove_dir_all(&root).unwrap();
+        }
+    }
+}
+
 #[test]
 fn errors_in_a_checkpoint_that_was_begun_name_the_file() {
     let (root, store) = in_folder("named", SyncMode::None);
