@@ -53,7 +53,7 @@ impl Store {
             above::remove_empty_folder(self);
         }
         // Again, for what was changed below it meanwhile, and on a full disk, where there may be room now.
-        upkeep::after_change(self, &[], Some(&path))
+        upkeep::after_change(self, &[], Some(&path)).map_err(|e| e.with_note(" (the node itself is gone: not to be erased again)"))
     }
 }
 

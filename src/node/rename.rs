@@ -35,7 +35,7 @@ impl Store {
     }
 
     /// Moves the keys of a node, or copies them where they cannot be moved; returns whether they were moved. `changed` are groups that were made.
-    fn move_node(&self, (path, to_path): (&str, &str), format: Format, mut changed: Vec<String>) -> Result<bool> {
+    fn move_node(&self, (path, to_path): (&str, &str), format: Format, changed: Vec<String>) -> Result<bool> {
         let moved = {
             let _lock = document::lock_place(self, to_path)?;
             hierarchy::refuse_existing(self, to_path).map_err(|e| hierarchy::advise(e, "erase it, or choose another path"))?;
@@ -58,6 +58,12 @@ impl Store {
             self.copy_node(path, (self, to_path), Create::New, false, &mut |_, _| Ok(()))?;
             return Ok(false);
         }
+        let told = self.tell_moved((path, to_path), format, changed);
+        told.map(|()| true).map_err(|e| e.with_note(" (the node itself has its new name: not to be renamed again)"))
+    }
+
+    /// Says in consolidated metadata where a node is now.
+    fn tell_moved(&self, (path, to_path): (&str, &str), format: Format, mut changed: Vec<String>) -> Result<()> {
         // Another program that consolidated all before the renaming has named it again; or it has made another node there since, which is named.
         upkeep::after_change(self, &[], Some(path)).and_then(|()| upkeep::add_missed(self, path))?;
         let top = ListedGroup::new(to_path, format, None).fresh();
@@ -67,7 +73,7 @@ impl Store {
         if format == Format::V2 {
             changed.iter().map(String::as_str).chain([path]).for_each(|path| hierarchy::note_documents(self, path));
         }
-        upkeep::after_copy(self, &changed, None).map(|()| true)
+        upkeep::after_copy(self, &changed, None)
     }
 }
 

@@ -314,3 +314,29 @@ fn parts_of_chunks_in_a_folder_are_changed_through_a_cache() {
         assert_eq!(read_all(&array), [1, 5, 3, 4]);
     }
 }
+
+#[test]
+fn an_error_of_a_node_that_is_erased_or_renamed_says_so() {
+    type Call = fn(&Store) -> crate::error::Result<()>;
+    let calls: [(Call, &str); 2] =
+        [(|store| store.rename_node("g/a", "h/b"), "has its new name"), (|store| store.erase_node("g/a"), "is gone")];
+    for (call, words) in calls {
+        let mut told = 0;
+        for (after, times) in (0..5).flat_map(|after| [(after, 1), (after, 1 << 40)]) {
+            let folder = Folder::new("done-and-told");
+            Array::create(&folder.1, "g/a", &spec(&[4], &[4]), Create::New).unwrap();
+            Group::open(&folder.1, "").unwrap().consolidate().unwrap();
+            let full = fault::Fault { after, times, ..fault::fail(crate::store::os::Call::Write, libc::ENOSPC) };
+            let (done, _) = fault::with(&[full], || call(&folder.1));
+            let is_there = folder.1.node_kind("g/a").unwrap() != NodeKind::None;
+            match done {
+                Ok(()) => assert!(!is_there, "{words} {after} {times}"),
+                Err(e) => {
+                    assert_eq!(e.message().contains(words), !is_there, "{words} {after} {times}: {e}");
+                    told += usize::from(!is_there);
+                }
+            }
+        }
+        assert!(told > 0, "{words}");
+    }
+}
