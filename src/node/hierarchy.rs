@@ -106,7 +106,10 @@ pub(super) fn ensure_ancestors(store: &Store, path: &str, format: Format) -> Res
                     refuse_array(store, above, &found)?;
                 }
             }
-            other => other?,
+            other => other.inspect_err(|_| {
+                let made: Vec<String> = missing.iter().map(|above| above.to_string()).collect();
+                upkeep::tell_later(store, &made);
+            })?,
         }
     }
     Ok(missing.into_iter().map(str::to_string).collect())
@@ -305,7 +308,23 @@ pub(super) fn create<T, M>(
         return Ok(ControlFlow::Break(node));
     }
     let format = format()?;
-    let mut changed = ensure_ancestors(store, path, format)?;
+    let above = ensure_ancestors(store, path, format)?;
+    let created = create_below(store, path, (format, &above), existing, publish);
+    if created.is_err() {
+        // They are there: the next flush or close tells of them.
+        upkeep::tell_later(store, &above);
+    }
+    created
+}
+
+/// Creates a node like [`create`] below groups of which those `above` were made for it.
+fn create_below<T, M>(
+    store: &Store,
+    path: &str,
+    (format, above): (Format, &[String]),
+    existing: impl Fn() -> Result<Option<T>>,
+    publish: impl Fn(&Store, &str, Format) -> Result<M>,
+) -> Result<ControlFlow<T, M>> {
     store.settle(path);
     let _lock = document::lock_place(store, path)?;
     if let Some(node) = existing()? {
@@ -336,7 +355,7 @@ pub(super) fn create<T, M>(
         erase_all(store, path)?;
         (true, publish(store, path, format)?)
     };
-    changed.push(path.to_string());
+    let changed: Vec<String> = above.iter().cloned().chain([path.to_string()]).collect();
     let told = upkeep::after_change(store, &changed, replaced.then_some(path));
     told.map_err(|e| if replaced { e } else { take_back(store, path, format, e) })?;
     Ok(ControlFlow::Continue(made))
@@ -423,7 +442,11 @@ pub(super) fn replace<M>(store: &Store, path: &str, mut publish: impl FnMut(&Sto
         leaving.end(false);
     }
     // What could not be replaced is told of again. The error is the one to tell.
-    let replaced = replaced.inspect_err(|_| drop(upkeep::add_missed(store, path)));
+    let replaced = replaced.inspect_err(|_| {
+        if upkeep::add_missed(store, path).is_err() {
+            upkeep::tell_later(store, &[path.to_string()]);
+        }
+    });
     let replaced = replaced.map_err(|e| if e.key().is_some() { e } else { e.at_key(path) })?;
     note_documents(store, path);
     Ok(made.filter(|_| replaced))

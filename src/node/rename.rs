@@ -3,7 +3,7 @@
 use super::lookup::require;
 use super::lost::Leaving;
 use super::walk::{self, ListedGroup, Wanted};
-use super::{Create, NodeKind, Store, copy, document, hierarchy, in_use, path, upkeep};
+use super::{Create, NodeKind, Store, copy, document, hierarchy, in_use, path, transfer, upkeep};
 use crate::error::Result;
 use crate::metadata::Format;
 
@@ -20,12 +20,18 @@ impl Store {
         copy::refuse_overlap((self, &path), (self, &to_path))?;
         self.check_erasable()?;
         in_use::refuse(self, &path)?;
-        let changed = hierarchy::ensure_ancestors(self, &to_path, found.format)?;
+        let mut changed = hierarchy::ensure_ancestors(self, &to_path, found.format)?;
         // What is stored later would be left where the node was.
         self.settle(&path);
-        let moved = self.move_node((&path, &to_path), found.format, changed);
-        // A node that stays where it was is told of there again. The error is the one to tell.
-        let copied = !moved.inspect_err(|_| drop(upkeep::add_missed(self, &path)))?;
+        let moved = self.move_node((&path, &to_path), found.format, &mut changed).inspect_err(|_| {
+            // A node that stays where it was is told of there again, now or when the store is flushed. The error is the one to tell.
+            let _ = upkeep::add_missed(self, &path);
+            for place in [&path, &to_path] {
+                changed.extend(transfer::nodes_below(self, place).map_or_else(|_| vec![place.clone()], |below| below.nodes));
+            }
+            upkeep::tell_later(self, &changed);
+        });
+        let copied = !moved?;
         if !copied {
             return Ok(());
         }
@@ -35,7 +41,7 @@ impl Store {
     }
 
     /// Moves the keys of a node, or copies them where they cannot be moved; returns whether they were moved. `changed` are groups that were made.
-    fn move_node(&self, (path, to_path): (&str, &str), format: Format, changed: Vec<String>) -> Result<bool> {
+    fn move_node(&self, (path, to_path): (&str, &str), format: Format, changed: &mut Vec<String>) -> Result<bool> {
         let moved = {
             let _lock = document::lock_place(self, to_path)?;
             hierarchy::refuse_existing(self, to_path).map_err(|e| hierarchy::advise(e, "erase it, or choose another path"))?;
@@ -52,28 +58,28 @@ impl Store {
             moved?
         };
         if !moved {
-            upkeep::after_change(self, &changed, None)?;
+            upkeep::after_change(self, changed, None)?;
             // A copy would stay beside what may not be erased.
             self.shared().check_erase(&path::prefix(path))?;
             self.copy_node(path, (self, to_path), Create::New, false, &mut |_, _| Ok(()))?;
             return Ok(false);
         }
+        changed.push(to_path.to_string());
         let told = self.tell_moved((path, to_path), format, changed);
         told.map(|()| true).map_err(|e| e.with_note(" (the node itself has its new name: not to be renamed again)"))
     }
 
-    /// Says in consolidated metadata where a node is now.
-    fn tell_moved(&self, (path, to_path): (&str, &str), format: Format, mut changed: Vec<String>) -> Result<()> {
-        // Another program that consolidated all before the renaming has named it again; or it has made another node there since, which is named.
-        upkeep::after_change(self, &[], Some(path)).and_then(|()| upkeep::add_missed(self, path))?;
+    /// Says in consolidated metadata where a node is now, which `changed` then has with all below it.
+    fn tell_moved(&self, (path, to_path): (&str, &str), format: Format, changed: &mut Vec<String>) -> Result<()> {
         let top = ListedGroup::new(to_path, format, None).fresh();
         let below = walk::walk(self, top, Wanted { depth: usize::MAX, attributes: false, format: None, checked: true })?;
-        changed.push(to_path.to_string());
         changed.extend(below.into_iter().map(|found| found.path));
         if format == Format::V2 {
             changed.iter().map(String::as_str).chain([path]).for_each(|path| hierarchy::note_documents(self, path));
         }
-        upkeep::after_copy(self, &changed, None)
+        // Another program that consolidated all before the renaming has named it again; or it has made another node there since, which is named.
+        upkeep::after_change(self, &[], Some(path)).and_then(|()| upkeep::add_missed(self, path))?;
+        upkeep::after_copy(self, changed, None)
     }
 }
 

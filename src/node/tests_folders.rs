@@ -340,3 +340,45 @@ fn an_error_of_a_node_that_is_erased_or_renamed_says_so() {
         assert!(told > 0, "{words}");
     }
 }
+
+/// The call fails behind what it changes, from its `after`-th call of the system on or there alone.
+#[test]
+fn what_a_failed_call_has_made_is_listed_when_the_store_is_closed() {
+    use crate::store::os::Call;
+    type Change = fn(&Store) -> crate::error::Result<()>;
+    let changes: [(&str, Change); 4] = [
+        ("rename", |store| store.rename_node("g/a", "h/i/b")),
+        ("rename a group", |store| store.rename_node("g", "h/i")),
+        ("overwrite", |store| Array::create(store, "g/a", &spec(&[8], &[4]), Create::Overwrite).map(drop)),
+        ("create", |store| Group::create(store, "x/y/z", None, Create::New).map(drop)),
+    ];
+    for (name, change) in changes {
+        for call in [Call::Open, Call::Write, Call::Rename, Call::RenameNew, Call::Unlink] {
+            let mut most = usize::MAX;
+            for (after, times) in (0..).flat_map(|after| [(after, 1), (after, 1 << 40)]) {
+                let folder = Folder::new("made-and-listed");
+                Array::create(&folder.1, "g/a", &spec(&[4], &[4]), Create::New).unwrap();
+                Group::open(&folder.1, "").unwrap().consolidate().unwrap();
+                if after == 0 && times == 1 {
+                    most = fault::count(call, || change(&folder.1).unwrap());
+                    continue;
+                }
+                if after >= most {
+                    break;
+                }
+                if call == Call::Open && after % crate::settings::apart(4) != 0 {
+                    continue;
+                }
+                // What is below a group that stays cannot be read then.
+                if (name, call) == ("rename a group", Call::Open) && times > 1 {
+                    continue;
+                }
+                let fails = fault::Fault { after, times, ..fault::fail(call, libc::ENOSPC) };
+                let (done, _) = fault::with(&[fails], || change(&folder.1));
+                folder.1.close(None).unwrap();
+                let differences = Group::open(&folder.1, "").unwrap().consolidated_differences().unwrap();
+                assert_eq!(differences, Some(vec![]), "{name} {call:?} {after} {times}: {done:?}");
+            }
+        }
+    }
+}

@@ -42,6 +42,12 @@ pub(super) fn whole(paths: &[String]) -> Vec<Change<'_>> {
     paths.iter().map(|path| (path.as_str(), Lengths::ALL)).collect()
 }
 
+/// Leaves it to the next flush or close to tell of nodes that a call which failed has made, with the lengths as [`after_copy`] tells them, or of those
+/// that it has taken away.
+pub(super) fn tell_later(store: &Store, paths: &[String]) {
+    note_behind(store, &paths.iter().map(|path| (path.as_str(), Lengths::NONE)).collect::<Vec<_>>());
+}
+
 /// Says that consolidated metadata above nodes, and a v2 group's own, are behind.
 fn note_behind(store: &Store, changes: &[Change<'_>]) {
     for &(path, lengths) in changes {
