@@ -173,7 +173,7 @@ impl Float for f32 {
         self.into()
     }
     fn digits(self, out: &mut String) -> std::fmt::Result {
-        out.write_str(json::Number::from_f32(self).as_str())
+        out.write_str(&json::Number::from_f32(self).text())
     }
 }
 

@@ -170,7 +170,7 @@ pub fn number(value: f64) -> Number {
 
 /// Returns whether a number is one of the bare tokens `NaN`, `Infinity`, `-Infinity`.
 pub fn is_non_finite(number: &Number) -> bool {
-    TOKENS.contains(&number.as_str())
+    number.other_text().is_some_and(|text| TOKENS.contains(&text))
 }
 
 /// Returns whether a value is or contains a bare token `NaN`, `Infinity` or `-Infinity`.
@@ -359,6 +359,12 @@ mod tests {
         for text in ["9223372036854775808", "2.0", "[]"] {
             assert!(get_i64(&read(text).unwrap()).is_err(), "{text}");
         }
+        for (text, integer) in [("0", 0), ("-0", 0), ("-1", -1), ("9223372036854775807", i64::MAX), ("-9223372036854775808", i64::MIN)] {
+            let value = read(text).unwrap();
+            assert_eq!((value.as_i64(), value.as_f64()), (Some(integer), text.parse().ok()), "{text}");
+            assert_eq!((value.to_string().as_str(), value == Value::from(integer)), (text, text != "-0"));
+        }
+        assert_eq!(read("18446744073709551615").unwrap().as_f64(), Some(18446744073709551615.0));
         assert_eq!(u64_list(&json!([1, 2])).unwrap().as_slice(), &[1, 2]);
         assert_eq!(u64_list(&json!([1, -2])).unwrap_err().field(), Some("[1]"));
         assert!(u64_list(&json!(1)).is_err());

@@ -35,18 +35,13 @@ impl JsonKind {
         match value {
             Value::Null => JsonKind::Null,
             Value::Bool(_) => JsonKind::Bool,
-            Value::Number(n) if is_integer(n) => JsonKind::Integer,
+            Value::Number(n) if n.is_integer() => JsonKind::Integer,
             Value::Number(_) => JsonKind::Number,
             Value::String(_) | Value::HalfPairs(_) => JsonKind::String,
             Value::Array(_) => JsonKind::Array,
             Value::Object(_) => JsonKind::Object,
         }
     }
-}
-
-/// Whether a number is written without fraction and exponent.
-fn is_integer(number: &Number) -> bool {
-    number.as_str().bytes().all(|b| b.is_ascii_digit() || b == b'-')
 }
 
 /// What a number of an attribute is, in messages: `attribute "x" of t`, with `: element 1` in a list.
@@ -73,8 +68,8 @@ impl Attributes {
     /// An attribute that is an integer of 64 bits. `1.0` is no integer; `_FillValue` may be base64 of a double that is one.
     pub fn get_i64(&self, name: &str) -> Result<i64> {
         self.with(name, |value| match self.fill_value(name, value).as_ref().unwrap_or(value) {
-            Value::Number(n) if is_integer(n) => n
-                .as_str()
+            Value::Number(n) if n.is_integer() => n
+                .text()
                 .parse()
                 .map_err(|_| err!(Range, "attribute {name:?} of {} is {}, which does not fit into 64 bits", self.name(), brief(value))),
             other => Err(self.wrong_kind(name, other, "an integer")),
@@ -84,7 +79,7 @@ impl Attributes {
     /// An attribute that is a number, an integer or a bare `NaN` or `Infinity` among them. `_FillValue` may be base64 of a double.
     pub fn get_f64(&self, name: &str) -> Result<f64> {
         self.with(name, |value| match self.fill_value(name, value).as_ref().unwrap_or(value) {
-            Value::Number(n) => match n.as_str().parse::<f64>() {
+            Value::Number(n) => match n.text().parse::<f64>() {
                 Ok(x) if x.is_finite() || json::is_non_finite(n) => Ok(x),
                 _ => bail!(Range, "attribute {name:?} of {} is {}, which no double can hold", self.name(), brief(value)),
             },
@@ -236,10 +231,10 @@ fn store_number(value: &Value, element: DataType, out: &mut [u8], place: &ValueP
     let wrong = |expected| err!(Type, "{place} is {}, expected {expected}", brief(value));
     let Value::Number(number) = value else { return Err(wrong("a number")) };
     let misfit = |why: String| -> Error { err!(Range, "{place} is {}, {why}", brief(value)) };
-    let text = number.as_str();
+    let text = number.text();
     let cannot = || misfit(format!("which no {} can hold", element.name()));
     let parsed = match element.kind() {
-        Kind::Int | Kind::UInt if !is_integer(number) => return Err(wrong("an integer")),
+        Kind::Int | Kind::UInt if !number.is_integer() => return Err(wrong("an integer")),
         Kind::Int | Kind::UInt => number::Real::Int(text.parse().map_err(|_| cannot())?),
         // One rounding, not two.
         _ if element == DataType::Float32 => number::Real::Float(text.parse::<f32>().map_err(|_| cannot())?.into()),

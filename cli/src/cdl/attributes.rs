@@ -116,7 +116,7 @@ fn number(value: &Value) -> Option<Number> {
     match value {
         Value::Bool(b) => Some(Number::Integer((*b).into())),
         Value::Number(n) => {
-            let text = n.as_str();
+            let text = n.text();
             text.parse().map(Number::Integer).ok().or_else(|| text.parse().map(Number::Real).ok())
         }
         _ => None,

@@ -83,7 +83,7 @@ fn number(nc: NcType, number: Number) -> Value {
         Number::Integer(n) => n.to_string(),
         Number::Real(x) if x.is_nan() => return "NaN".into(),
         Number::Real(x) if x.is_infinite() => return if x > 0.0 { "Infinity" } else { "-Infinity" }.into(),
-        Number::Real(x) if nc == NcType::Float => json::Number::from_f32(x as f32).as_str().into(),
+        Number::Real(x) if nc == NcType::Float => json::Number::from_f32(x as f32).text().into(),
         Number::Real(x) => format!("{x:?}"),
     };
     json::parse_text(&text).unwrap_or_default()

@@ -119,8 +119,8 @@ impl Fill {
         let DataType::Bytes(_) = data_type else { return None };
         let text = match value {
             Value::Array(items) if items.len() == 1 => return Fill::from_text(data_type, &items[0], is_char),
-            Value::String(text) => text.as_str(),
-            Value::Number(n) if is_char => n.as_str(),
+            Value::String(text) => text.clone(),
+            Value::Number(n) if is_char => n.text(),
             _ => return None,
         };
         let mut fill = Fill::from_bytes(text.as_bytes());
@@ -294,7 +294,7 @@ fn variable(data_type: DataType, value: &Value) -> Result<Fill> {
         _ if is_nothing(value) => Fill::variable(&[]),
         (DataType::VarText, Value::String(s)) => Fill::variable(s.as_bytes()),
         // zarr-python takes numbers as their text.
-        (DataType::VarText, Value::Number(n)) => Fill::variable(n.as_str().as_bytes()),
+        (DataType::VarText, Value::Number(n)) => Fill::variable(n.text().as_bytes()),
         (DataType::VarBytes, Value::String(s)) => Fill::variable(&STANDARD.decode(s).map_err(|_| unfit(data_type, value))?),
         (DataType::VarBytes, Value::Array(items)) => {
             let bytes: Option<Vec<u8>> = items.iter().map(|i| u8::try_from(i.as_u64()?).ok()).collect();
@@ -386,12 +386,12 @@ fn complex(data_type: DataType, value: &Value) -> Result<Fill> {
 /// A value of a type that is not complex.
 fn scalar(data_type: DataType, value: &Value) -> Result<Fill> {
     let text = match value {
-        Value::Number(number) => number.as_str(),
-        Value::String(text) if data_type != DataType::Bool => text,
+        Value::Number(number) => number.text(),
+        Value::String(text) if data_type != DataType::Bool => text.clone(),
         Value::Bool(b) if data_type == DataType::Bool => return Ok(Fill::from_bytes(&[u8::from(*b)])),
         _ => return Err(unfit(data_type, value)),
     };
-    let fill = if data_type.kind() == Kind::Float { float(data_type, text) } else { integer(data_type, text) };
+    let fill = if data_type.kind() == Kind::Float { float(data_type, &text) } else { integer(data_type, &text) };
     fill.map(|bytes| Fill::from_bytes(&bytes)).ok_or_else(|| unfit(data_type, value))
 }
 

@@ -188,7 +188,7 @@ pub(super) fn float_to_json(data_type: DataType, bytes: &[u8], hex: bool) -> Val
         }
         (DataType::Float32, _) => {
             let v = f32::from_ne_bytes(first(bytes));
-            (f64::from(v), u64::from(v.to_bits()), 0x7fc0_0000, Number::from_f32(v).as_str().into())
+            (f64::from(v), u64::from(v.to_bits()), 0x7fc0_0000, Number::from_f32(v).text().into())
         }
         _ => {
             let v = f64::from_ne_bytes(first(bytes));

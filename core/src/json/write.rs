@@ -116,7 +116,7 @@ impl Display for Value {
         match self {
             Value::Null => f.write_str("null"),
             Value::Bool(is_true) => Display::fmt(is_true, f),
-            Value::Number(number) => f.write_str(number.as_str()),
+            Value::Number(number) => Display::fmt(number, f),
             Value::HalfPairs(text) => f.write_str(text),
             Value::String(text) => write_string(f, text),
             Value::Array(items) => {
@@ -143,7 +143,7 @@ impl Display for Value {
 
 impl Display for Number {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
+        f.write_str(&self.text())
     }
 }
 

@@ -214,7 +214,7 @@ fn fill_v2(dtype: &str, fill: &Value, findings: &mut Findings) {
         ('f', value) if is_float_v2(value) => return,
         ('f' | 'c', _) => "VM-61",
         ('u', Value::Number(n)) if n.as_i64().is_some_and(|n| n < 0) => "HD-12",
-        ('i' | 'u', Value::Number(n)) if n.as_str().bytes().all(|b| b.is_ascii_digit() || b == b'-') => return,
+        ('i' | 'u', Value::Number(n)) if n.is_integer() => return,
         ('i' | 'u', _) => "HD-12",
         ('b', Value::Bool(_)) => return,
         ('b', _) => "VM-53",
@@ -378,7 +378,7 @@ fn fill_v3(data_type: &str, fill: &Value, findings: &mut Findings) {
     };
     let odd = match (digits, fill) {
         (0, Value::Number(n)) if data_type.starts_with("uint") && n.as_i64().is_some_and(|n| n < 0) => true,
-        (0, Value::Number(n)) => data_type.contains("int") && n.as_str().contains(['.', 'e', 'E']),
+        (0, Value::Number(n)) => data_type.contains("int") && n.text().contains(['.', 'e', 'E']),
         (0, Value::String(_)) => data_type.contains("int") && !data_type.starts_with('r'),
         (0, _) => false,
         (_, Value::Array(parts)) => !parts.iter().all(is_usual),

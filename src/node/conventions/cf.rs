@@ -203,7 +203,7 @@ fn real(value: &Value) -> Result<f64> {
         other => other,
     };
     match one {
-        Value::Number(n) => n.as_str().parse().map_err(|_| err!(Metadata, "found {}, expected a number", brief(value))),
+        Value::Number(n) => n.text().parse().map_err(|_| err!(Metadata, "found {}, expected a number", brief(value))),
         _ => bail!(Metadata, "found {}, expected a number", brief(value)),
     }
 }

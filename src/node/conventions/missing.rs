@@ -93,7 +93,7 @@ pub(super) fn missing_value(data_type: DataType, value: &Value) -> Option<Option
             }
             None => read(value).map(Some),
         },
-        Value::Number(n) if is_float => n.as_str().parse().ok().map(|double| read(value).or_else(|| named(data_type, double))),
+        Value::Number(n) if is_float => n.text().parse().ok().map(|double| read(value).or_else(|| named(data_type, double))),
         // Both parts of a complex number, each as a real number has it.
         Value::Array(parts) if parts.len() == 2 && data_type.kind() == Kind::Complex => {
             let part = |value| missing_value(data_type.part()?, value);
@@ -104,7 +104,7 @@ pub(super) fn missing_value(data_type: DataType, value: &Value) -> Option<Option
             Some(element) => Some(Some(element)),
             // -9999.0 for an integer; a number out of range has no element.
             None => {
-                Some(n.as_str().parse::<f64>().ok().filter(|x| x.fract() == 0.0 && x.abs() < 9e15).and_then(|x| read(&(x as i64).into())))
+                Some(n.text().parse::<f64>().ok().filter(|x| x.fract() == 0.0 && x.abs() < 9e15).and_then(|x| read(&(x as i64).into())))
             }
         },
         _ => read(value).map(Some),

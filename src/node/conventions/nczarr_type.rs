@@ -80,7 +80,7 @@ fn holds(data_type: DataType, value: &Value) -> bool {
     let is_in_range = |n: f64| !n.is_finite() || data_type.size() == 8 || (n as f32).is_finite();
     match value {
         Value::String(text) => is_real && NOT_FINITE.iter().any(|name| text.eq_ignore_ascii_case(name)),
-        Value::Number(number) if is_real => number.as_str().parse().is_ok_and(is_in_range),
+        Value::Number(number) if is_real => number.text().parse().is_ok_and(is_in_range),
         Value::Number(_) => Fill::from_json_v3(data_type, value).is_ok(),
         Value::Bool(_) => !is_real,
         _ => false,

@@ -228,12 +228,12 @@ fn pack(value: &Value) -> Result<Packed> {
     Ok(match value {
         Value::Null => Packed::Nil,
         Value::Bool(b) => Packed::Boolean(*b),
-        Value::Number(n) => match (n.as_u64(), n.as_i64(), n.as_str().parse::<f64>()) {
+        Value::Number(n) => match (n.as_u64(), n.as_i64(), n.text().parse::<f64>()) {
             (Some(n), ..) => Packed::from(n),
             (_, Some(n), _) => Packed::from(n),
             // The nearest double of a longer integer, and infinity for a number beyond the greatest double (1e400), are other numbers.
-            (_, _, Ok(x)) if x.is_finite() && n.as_str().contains(['.', 'e', 'E']) => Packed::F64(x),
-            (_, _, Ok(x)) if matches!(n.as_str(), "NaN" | "Infinity" | "-Infinity") => Packed::F64(x),
+            (_, _, Ok(x)) if x.is_finite() && n.text().contains(['.', 'e', 'E']) => Packed::F64(x),
+            (_, _, Ok(x)) if json::is_non_finite(n) => Packed::F64(x),
             _ => bail!(Range, "the number {n} has no form in MessagePack"),
         },
         Value::String(s) => Packed::from(s.as_str()),
