@@ -212,7 +212,12 @@ pub fn u64_list(value: &Value) -> Result<Dims> {
 
 /// Returns the member `name`, or an error that names the missing field.
 pub fn member<'a>(object: &'a Map, name: &str) -> Result<&'a Value> {
-    object.get(name).ok_or_else(|| err!(Metadata, "the member is missing").at_field(name))
+    required(object.get(name), name)
+}
+
+/// Returns a member that was looked for, or an error that names the missing field.
+pub fn required<'a>(found: Option<&'a Value>, name: &str) -> Result<&'a Value> {
+    found.ok_or_else(|| err!(Metadata, "the member is missing").at_field(name))
 }
 
 #[cfg(test)]

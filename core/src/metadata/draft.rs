@@ -88,14 +88,14 @@ fn check_extensions(document: &Map) -> Result<()> {
 /// The model of a d0 group's document; an implicit group has an empty one.
 pub fn group_from(document: Map) -> Result<GroupMeta> {
     check_extensions(&document)?;
-    check_attributes(&document)?;
+    check_attributes(document.get("attributes"))?;
     Ok(GroupMeta { format: Format::V3, dialect: Dialect::D0, document })
 }
 
 /// The model of a d0 array's document. The keys of its chunks are those of version 2, behind a `c`.
 pub fn array_from(document: Map) -> Result<ArrayMeta> {
     check_extensions(&document)?;
-    check_attributes(&document)?;
+    check_attributes(document.get("attributes"))?;
     let as_v2 = to_v2(&document)?;
     let mut meta = v2::array_from(as_v2).map_err(|e| of_draft(&e))?;
     let per_shard = chunks_per_shard(&document, meta.shape.len()).map_err(|e| e.at_field("storage_transformers"))?;

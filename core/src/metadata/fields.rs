@@ -1,7 +1,7 @@
 //! Members that the documents of several versions have, read and written: lists of lengths, separators, the version itself.
 
+use super::Value;
 use super::json;
-use super::{Map, Value};
 use crate::counting;
 use crate::error::{Error, Result, bail, err};
 use crate::grid::key::Separator;
@@ -17,8 +17,8 @@ pub fn wrong_format(found: &Value, expected: u64, advice: &str) -> Error {
 }
 
 /// Checks that the attributes are an object, if there are any; zarrita writes null for none.
-pub fn check_attributes(document: &Map) -> Result<()> {
-    match document.get("attributes") {
+pub fn check_attributes(attributes: Option<&Value>) -> Result<()> {
+    match attributes {
         None | Some(Value::Null | Value::Object(_)) => Ok(()),
         Some(other) => Err(err!(Metadata, "found {}, expected an object", json::brief(other)).at_field("attributes")),
     }

@@ -3,7 +3,7 @@
 
 use super::extension::Extension;
 use super::fields::{check_attributes, extents, number_list, wrong_format};
-use super::json::{self, member};
+use super::json::{self, member, required};
 use super::v3_grid::{chunk_grid, grid_to_json, key_encoding, keys_to_json};
 use super::{ArrayMeta, Codecs, Dialect, Format, GroupMeta, Map, Value, registered};
 use crate::dtype::fill::{Fill, unsigned};
@@ -17,7 +17,7 @@ pub const DOCUMENT: &str = "zarr.json";
 pub const CONSOLIDATED: &str = "consolidated_metadata";
 
 /// Members of an array's document that the specification names.
-const ARRAY_MEMBERS: &[&str] = &[
+const ARRAY_MEMBERS: &[&str; 11] = &[
     "zarr_format",
     "node_type",
     "shape",
@@ -31,7 +31,7 @@ const ARRAY_MEMBERS: &[&str] = &[
     "dimension_names",
 ];
 /// Members of a group's document that the specification names.
-const GROUP_MEMBERS: &[&str] = &["zarr_format", "node_type", "attributes", CONSOLIDATED];
+const GROUP_MEMBERS: &[&str; 4] = &["zarr_format", "node_type", "attributes", CONSOLIDATED];
 
 /// A document of either kind of node.
 #[derive(Clone, Debug)]
@@ -103,21 +103,21 @@ fn fill_value(data_type: DataType, value: &Value) -> Result<Fill> {
 
 /// The model of an array's document.
 pub fn array_from(document: Map) -> Result<ArrayMeta> {
-    refuse_unknown(&document, ARRAY_MEMBERS)?;
-    check_attributes(&document)?;
-    check_storage_transformers(&document).map_err(|e| e.at_field("storage_transformers"))?;
-    let shape = extents(member(&document, "shape")?).map_err(|e| e.at_field("shape"))?;
-    let data_type = parse_v3::parse(member(&document, "data_type")?).map_err(|e| e.at_field("data_type"))?;
-    let grid = chunk_grid(member(&document, "chunk_grid")?, &shape, document.get("codecs")).map_err(|e| e.at_field("chunk_grid"))?;
-    let keys = key_encoding(member(&document, "chunk_key_encoding")?).map_err(|e| e.at_field("chunk_key_encoding"))?;
-    let mut codecs = codec_list(member(&document, "codecs")?).map_err(|e| e.at_field("codecs"))?;
+    let [_, _, shape, type_name, grid, keys, fill, codecs, attributes, transformers, names] = known_members(&document, ARRAY_MEMBERS)?;
+    check_attributes(attributes)?;
+    check_storage_transformers(transformers).map_err(|e| e.at_field("storage_transformers"))?;
+    let shape = extents(required(shape, "shape")?).map_err(|e| e.at_field("shape"))?;
+    let type_name = required(type_name, "data_type")?;
+    let data_type = parse_v3::parse(type_name).map_err(|e| e.at_field("data_type"))?;
+    let grid = chunk_grid(required(grid, "chunk_grid")?, &shape, codecs).map_err(|e| e.at_field("chunk_grid"))?;
+    let keys = key_encoding(required(keys, "chunk_key_encoding")?).map_err(|e| e.at_field("chunk_key_encoding"))?;
+    let mut codecs = codec_list(required(codecs, "codecs")?).map_err(|e| e.at_field("codecs"))?;
     let mut packed = data_type;
-    if data_type.has_order() && document.get("data_type").is_some_and(|v| v.get("name") == Some(&Value::from("structured"))) {
+    if data_type.has_order() && type_name.get("name").is_some_and(|name| *name == "structured") {
         let order = codecs.iter_mut().fold(None, |found, codec| order_of_structured(codec).or(found));
         packed = in_order(data_type, order.unwrap_or(ByteOrder::Little));
     }
-    let fill = fill_value(packed, member(&document, "fill_value")?).map_err(|e| e.at_field("fill_value"))?;
-    let names = document.get("dimension_names");
+    let fill = fill_value(packed, required(fill, "fill_value")?).map_err(|e| e.at_field("fill_value"))?;
     let dimension_names = dimension_names(names, shape.len()).map_err(|e| e.at_field("dimension_names"))?;
     let (format, dialect, codecs) = (Format::V3, Dialect::Final, Codecs::V3(codecs));
     Ok(ArrayMeta { format, dialect, shape, data_type, grid, keys, fill, codecs, dimension_names, document })
@@ -159,7 +159,7 @@ fn order_of_structured(codec: &mut Extension) -> Option<ByteOrder> {
 
 /// Returns a node's document without the members that must be understood and are not (V3-27); the rest may then mean something else.
 pub fn without_unknown(node_type: NodeType, document: &Map) -> Map {
-    let known = if node_type == NodeType::Array { ARRAY_MEMBERS } else { GROUP_MEMBERS };
+    let known = if node_type == NodeType::Array { &ARRAY_MEMBERS[..] } else { GROUP_MEMBERS };
     let mut known_only = document.clone();
     known_only.retain(|name, value| known.contains(&name.as_str()) || may_be_ignored(value) || registered::is_member(name));
     known_only
@@ -167,8 +167,8 @@ pub fn without_unknown(node_type: NodeType, document: &Map) -> Map {
 
 /// The model of a group's document.
 pub fn group_from(document: Map) -> Result<GroupMeta> {
-    refuse_unknown(&document, GROUP_MEMBERS)?;
-    check_attributes(&document)?;
+    let [_, _, attributes, _] = known_members(&document, GROUP_MEMBERS)?;
+    check_attributes(attributes)?;
     Ok(GroupMeta { format: Format::V3, dialect: Dialect::Final, document })
 }
 
@@ -222,22 +222,22 @@ fn may_be_ignored(value: &Value) -> bool {
     value.get("must_understand") == Some(&Value::Bool(false))
 }
 
-/// V3-27: an unknown member is an extension that must be understood unless it says otherwise.
-fn refuse_unknown(document: &Map, known: &[&str]) -> Result<()> {
+/// The members of these names. V3-27: an unknown member is an extension that must be understood unless it says otherwise.
+fn known_members<'a, const N: usize>(document: &'a Map, names: &[&str; N]) -> Result<[Option<&'a Value>; N]> {
+    let mut found = [None; N];
     for (name, value) in document {
-        if known.contains(&name.as_str()) || may_be_ignored(value) {
-            continue;
-        }
-        if !registered::understands(name, value).map_err(|e| e.at_field(name))? {
+        if let Some(at) = names.iter().position(|known| name == known) {
+            found[at] = Some(value);
+        } else if !may_be_ignored(value) && !registered::understands(name, value).map_err(|e| e.at_field(name))? {
             let e = err!(Extension, "unknown member without \"must_understand\": false; it may change what the data mean");
             return Err(e.at_field(name));
         }
     }
-    Ok(())
+    Ok(found)
 }
 
-fn check_storage_transformers(document: &Map) -> Result<()> {
-    let list = match document.get("storage_transformers") {
+fn check_storage_transformers(transformers: Option<&Value>) -> Result<()> {
+    let list = match transformers {
         None | Some(Value::Null) => return Ok(()),
         Some(Value::Array(list)) => list,
         Some(other) => bail!(Metadata, "found {}, expected a list", json::brief(other)),
@@ -259,11 +259,10 @@ pub fn storage_transformers(document: &Map) -> Result<Vec<Extension>> {
 
 /// Checks a member that a new array's document shall have besides those that say what the array is.
 pub fn check_further_member(name: &str, value: &Value) -> Result<()> {
-    let one = Map::from_iter([(name.to_string(), value.clone())]);
     match name {
-        "storage_transformers" => check_storage_transformers(&one).map_err(|e| e.at_field(name)),
+        "storage_transformers" => check_storage_transformers(Some(value)).map_err(|e| e.at_field(name)),
         _ if is_own_member(name) => Err(err!(Argument, "is set by a setter of its own").at_field(name)),
-        _ => refuse_unknown(&one, &[]),
+        _ => known_members(&Map::from_iter([(name.to_string(), value.clone())]), &[]).map(|[]| ()),
     }
 }
 
