@@ -208,12 +208,15 @@ impl MapMembers {
 
     /// Returns whether any name occurs more than once.
     fn is_repeating(&self) -> bool {
+        if let [] | [_] = &*self.list {
+            return false;
+        }
         // A bit for the length and the ends of each name so far: most names need not be searched for.
         let mut met = 0u64;
         self.list.iter().enumerate().any(|(i, (name, _))| {
             let bytes = name.as_bytes();
             let ends = bytes.first().zip(bytes.last()).map_or(0, |(first, last)| 5 * usize::from(*first) + usize::from(*last));
-            let bit = 1 << ((bytes.len() + ends) % 64);
+            let bit = 1 << ((5 * bytes.len() + ends) % 64);
             let may_repeat = met & bit != 0;
             met |= bit;
             may_repeat && self.position(name) != Some(i)
