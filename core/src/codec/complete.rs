@@ -95,7 +95,7 @@ pub fn compared(codecs: &Codecs, data_type: DataType, rank: usize) -> Codecs {
 
 /// Takes from a codec of version 3, and from those inside of it, the parameters that say nothing.
 fn without_idle(codec: &mut Extension) {
-    match registry::canonical(&codec.name).as_str() {
+    match &*registry::canonical(&codec.name.clone()) {
         _ if registered::find_v3(&codec.name).is_some() => {}
         "numcodecs.zstd" => without_no_checksum(codec, Style::Numcodecs),
         "blosc" if codec.configuration.get("shuffle").is_some_and(|word| *word == "noshuffle") => {
@@ -132,7 +132,7 @@ fn complete_one(codec: &mut Extension, (data_type, item): (DataType, ElementType
     let mut nested = |member: &str, data_type, rank| {
         change_list(configuration, member, |list| complete(list, data_type, rank, depth + 1));
     };
-    match name.as_str() {
+    match &*name {
         "sharding_indexed" => {
             nested("codecs", data_type, rank);
             nested("index_codecs", DataType::UInt64, rank + 1);

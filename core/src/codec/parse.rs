@@ -218,14 +218,14 @@ impl Parser {
 
     fn codec(&mut self, at: usize, codec: &Extension) -> Result<()> {
         let name = registry::canonical(&codec.name);
-        if !matches!(name.as_str(), "transpose" | "sharding_indexed" | "reshape" | "zarrs.squeeze") {
+        if !matches!(&*name, "transpose" | "sharding_indexed" | "reshape" | "zarrs.squeeze") {
             self.settle_type()?;
         }
         let config = Config::new(&codec.configuration, if name.starts_with("numcodecs.") { Style::Numcodecs } else { Style::V3 });
         if let Some(found) = registered::find_v3(&codec.name) {
             return self.registered(&codec.name, &*found, &codec.configuration);
         }
-        match name.as_str() {
+        match &*name {
             "transpose" => self.expect_elements(&name).and_then(|()| self.transpose(&config)),
             "bytes" | "endian" => self.expect_elements(&name).and_then(|()| self.bytes(&config)),
             "sharding_indexed" => self.expect_elements(&name).and_then(|()| self.shards(at, &config)),

@@ -13,6 +13,7 @@ use super::{
 use crate::dtype::{DataType, ElementType};
 use crate::error::{Error, Result, bail, err};
 use crate::metadata::extension::Extension;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 struct Row {
@@ -115,16 +116,16 @@ const SHAPES: &[&str] = &["bytes", "endian", "n5_default", "reshape", "sharding_
 
 /// Returns the name that a v3 codec has here, which may be written as a URL. Those of zarrs are of codecs that have since been registered, or
 /// got a name with that of their project before it.
-pub(super) fn canonical(name: &str) -> String {
+pub(super) fn canonical(name: &str) -> Cow<'_, str> {
     if let Some(id) = name.strip_prefix("https://zarr.dev/numcodecs/") {
-        return format!("numcodecs.{id}");
+        return format!("numcodecs.{id}").into();
     }
     let Some((_kind, id)) = name.strip_prefix("https://codec.zarrs.dev/").and_then(|rest| rest.split_once('/')) else {
         return name.into();
     };
     let is_known = |name: &String| is_structural(name) || find_v3(name).is_some();
     let names = [id.to_string(), format!("zarrs.{id}"), format!("numcodecs.{id}")];
-    names.into_iter().find(is_known).unwrap_or_else(|| id.into())
+    names.into_iter().find(is_known).map_or(id.into(), Cow::Owned)
 }
 
 /// Whether a name is that of a codec which shapes, not values, are known by: it cannot be replaced.

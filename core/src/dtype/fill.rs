@@ -42,8 +42,8 @@ impl Fill {
 
     /// The element with these bytes, in the order of this host.
     pub fn from_bytes(bytes: &[u8]) -> Fill {
-        let mut value = Element::from_slice(bytes);
-        value.resize(bytes.len().max(16), 0);
+        let mut value = Element::from_elem(0, bytes.len().max(16));
+        value[..bytes.len()].copy_from_slice(bytes);
         Fill { value, defined: true }
     }
 

@@ -37,7 +37,6 @@ pub(super) fn float(data_type: DataType, text: &str) -> Option<Element> {
     } else if unsigned.eq_ignore_ascii_case("inf") || unsigned.eq_ignore_ascii_case("infinity") {
         if text.starts_with('-') { f64::NEG_INFINITY } else { f64::INFINITY }
     } else {
-        Decimal::parse(text)?;
         return match (data_type, narrow_of(data_type)) {
             // TensorStore writes the least number, of which all bits are zero, as 0.0.
             (_, Some(Narrow::Float8E8M0Fnu)) if decimal_to_sided(text)? == 0.0 => Some(Element::from_slice(&[0])),
