@@ -72,12 +72,12 @@ impl Array {
             Format::V2 => attributes,
             Format::V3 => Some(v3::attributes(&meta.document).cloned().unwrap_or_default()),
         };
-        let attributes = Attributes::new((store, &path), (meta.format, meta.dialect), Some(meta.data_type), known);
-        let stats = Counters::below(store.stats());
         let handling = Handling { cache: store.context().chunk_cache().map(ChunkCache::for_array), ..Handling::default() };
+        let (version, element, growths) = ((meta.format, meta.dialect), Some(meta.data_type), handling.growths.clone());
+        let attributes = Attributes::new((store, &path), version, element, known, growths);
+        let stats = Counters::below(store.stats());
         let state = ArrayState::new(store, &path, meta, &handling)?.counting(&stats);
         let (_open, listed) = (OpenArray::new(store, &path, &handling.growths), AtomicBool::new(listed));
-        let attributes = attributes.lost_by(&handling.growths);
         let (store, now) = (store.clone(), Current::new(state, handling));
         let array = Arc::new(ArrayInner { store, path, now, listed, stats, _open, noted: Once::new() });
         let user = ArrayUse::first(&array);

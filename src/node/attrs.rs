@@ -91,23 +91,18 @@ impl Collected {
 
 impl Attributes {
     /// The attributes of a node of `dialect`; `None` where they are yet to be read. Those of a draft cannot be changed. `element`: the type of an
-    /// array's elements.
+    /// array's elements. `growths` tells when an array is lost.
     pub(super) fn new(
         place: (&Store, &str),
         (format, dialect): (Format, Dialect),
         element: Option<DataType>,
         current: Option<Map>,
+        growths: Growths,
     ) -> Attributes {
         let kind = if element.is_some() { NodeKind::Array } else { NodeKind::Group };
         let (store, path, current) = (place.0.clone(), place.1.to_string(), ForkPreserved::new(current.map(Arc::new)));
-        let growths = ForkPreserved::default();
+        let growths = ForkPreserved::new(growths);
         Attributes::of(Arc::new(KnownAttributes { store, path, format, dialect, kind, element, current, growths }))
-    }
-
-    /// These attributes of an array that was just opened, which is told of by `growths` when it is lost.
-    pub(super) fn lost_by(self, growths: &Growths) -> Attributes {
-        self.found_again(growths);
-        self
     }
 
     fn of(known: Arc<KnownAttributes>) -> Attributes {

@@ -4,6 +4,7 @@
 use super::catalog::Catalog;
 use super::stored::StoredDocument;
 use super::{Array, Attributes, Create, NodeKind, Store, document, hierarchy, lookup, path};
+use crate::engine::Growths;
 use crate::error::{Error, Result, bail, err};
 use crate::fork::{ForkPreserved, Once};
 use crate::metadata::v3::Document;
@@ -142,7 +143,7 @@ impl Group {
             }
         };
         let store = known.as_ref().map_or_else(|| store.clone(), |known| store.keeping(&path, known));
-        let attributes = Attributes::new((&store, &path), (format, dialect), None, known);
+        let attributes = Attributes::new((&store, &path), (format, dialect), None, known, Growths::default());
         let (document, catalog) = (ForkPreserved::new(document), ForkPreserved::new(catalog));
         let _open = store.known_groups().open();
         Group(Arc::new(GroupInner { store, path, format, dialect, document, catalog, _open }), Arc::new(attributes))

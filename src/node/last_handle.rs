@@ -72,10 +72,12 @@ pub(super) struct LastHandle(Arc<ArrayInner>);
 
 impl Drop for LastHandle {
     fn drop(&mut self) {
-        // Errors are ignored in `drop`; close the array to see them.
-        let _ = self.0.store_waiting(&self.0.now.state(), true);
-        // A flush of the store that is under way would store the rest over what others write from now on.
-        self.0.kept_parts().iter().for_each(|kept| kept.give_up());
+        if let Some(kept) = self.0.kept_parts() {
+            // Errors are ignored in `drop`; close the array to see them.
+            let _ = self.0.store_waiting(&self.0.now.state(), true);
+            // A flush of the store that is under way would store the rest over what others write from now on.
+            kept.give_up();
+        }
         self.0.close_files();
     }
 }

@@ -10,7 +10,7 @@ use crate::dtype::variable::VarItem;
 use crate::engine::pool::Pool;
 use crate::engine::stats::Counters;
 use crate::engine::{self, ArrayCache, BoundArray, ByShape, Changes, Growths, Home, Lenient, WriteBack, footprint};
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::grid::Grid;
 use crate::grid::key::{KeyEncoding, Separator};
 use crate::grid::registered::KeyCalls;
@@ -98,10 +98,9 @@ impl ArrayState {
         let any_thread = functions.1.as_ref().is_none_or(|keys| keys.any_thread())
             && chunk_store.any_thread()
             && chain.as_ref().map_or(true, |chain| chain.any_thread());
-        let known = chain.as_ref().ok().cloned();
         let growths = handling.growths_of_new();
-        let clipped = known.as_ref().filter(|_| store.options().clipped).map(|chain| Arc::new(chain.clone()));
-        let bound = match chain.and_then(|chain| Ok((bind_largest(&chain, &meta.grid, &meta.shape)?, chain))) {
+        let known = chain.as_ref().map_err(Error::clone);
+        let bound = match known.and_then(|chain| Ok((bind_largest(chain, &meta.grid, &meta.shape)?, chain))) {
             Ok((bound, chain)) => Ok(Arc::new(BoundArray {
                 store: chunk_store.clone(),
                 prefix: chunks.0.clone(),
@@ -114,13 +113,16 @@ impl ArrayState {
                 chain: Arc::new(bound),
                 fill,
                 fill_bytes,
-                by_shape: meta.grid.regular_shape().is_none().then(|| ByShape::new(chain)),
+                by_shape: meta.grid.regular_shape().is_none().then(|| ByShape::new(chain.clone())),
                 store_fill_chunks: handling.write_fill_chunks || !meta.fill.defined,
                 pool: if any_thread { store.context().pool.clone() } else { Pool::new(1) },
                 any_thread,
                 locks: store.context().chunk_locks.clone(),
                 open_shards: Arc::default(),
-                lenient: Lenient { empty_is_missing: store.options().empty_is_missing, clipped },
+                lenient: Lenient {
+                    empty_is_missing: store.options().empty_is_missing,
+                    clipped: store.options().clipped.then(|| Arc::new(chain.clone())),
+                },
                 stats: store.stats().clone(),
                 cache: handling.cache.clone(),
                 write_back: handling.write_back.clone(),
@@ -131,7 +133,7 @@ impl ArrayState {
             Err(e) => return Err(e),
         };
         let settings = handling.changed;
-        Ok(ArrayState { meta, bound, inner_chunk, chunks, chunk_store, guessed, chain: known, settings, growths, functions })
+        Ok(ArrayState { meta, bound, inner_chunk, chunks, chunk_store, guessed, chain: chain.ok(), settings, growths, functions })
     }
 
     /// The codecs of this array where those of another document of it are the same: an array keeps what it was opened with.

@@ -156,7 +156,8 @@ impl OpenShards {
 
     /// Keeps nothing any more; false if nothing was.
     pub fn forget_all(&self) -> bool {
-        !self.shards.replace(Vec::new()).is_empty()
+        // The lock of an array of which no shard was ever kept need not be made.
+        self.clock.load(Relaxed) > 0 && !self.shards.replace(Vec::new()).is_empty()
     }
 
     fn keep(&self, shard: Arc<OpenShard>) {
