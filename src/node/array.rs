@@ -60,10 +60,9 @@ impl Array {
 
     /// Makes the array of a document that was found, without a report to the context: a lock may be held.
     pub(super) fn quietly(store: &Store, path: String, found: StoredDocument) -> Result<Array> {
-        let (key, listed, attributes) = (found.key.clone(), found.listed, found.attributes.clone());
         match found.parse(store)? {
-            Document::Array(meta) => Array::new(store, path, *meta, attributes, listed).map_err(|e| e.at_key(key)),
-            Document::Group(_) => Err(err!(NodeKind, "found a group, expected an array").at_key(key)),
+            Document::Array(meta) => Array::new(store, path, *meta, found.attributes, found.listed).map_err(|e| e.at_key(found.key)),
+            Document::Group(_) => Err(err!(NodeKind, "found a group, expected an array").at_key(found.key)),
         }
     }
 

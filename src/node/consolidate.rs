@@ -164,7 +164,7 @@ fn consolidated_text(store: &Store, path: &str, format: Format) -> Result<Vec<u8
 /// consolidated already is changed with each change of its nodes; only those of `nodes`, which this process made, are added that another process
 /// left out because it consolidated at the same time.
 pub(super) fn consolidate_unless(store: &Store, path: &str, found: StoredDocument, nodes: &BTreeSet<String>) -> Result<()> {
-    if found.dialect != Dialect::Final || found.clone().parse(store).is_err() {
+    if found.dialect != Dialect::Final || found.parse(store).is_err() {
         return Ok(());
     }
     let bytes = consolidated_text(store, path, found.format)?;

@@ -87,10 +87,7 @@ impl UnreadChild {
     /// The kind of what is there, all of whose document can be understood.
     fn look(&self) -> Result<NodeKind> {
         let UnreadChild { store, path, catalog } = self;
-        let readable = |found: StoredDocument| {
-            let kind = found.kind;
-            found.parse(store).map(|_| kind)
-        };
+        let readable = |found: StoredDocument| found.parse(store).map(|_| found.kind);
         let listed = catalog.as_ref().and_then(|catalog| catalog.find(path));
         if let Some(Ok(kind)) = listed.map(readable) {
             return Ok(kind);
@@ -118,10 +115,9 @@ impl Group {
 
     /// Makes the group of a document that was found, without a report to the context: a lock may be held.
     pub(super) fn quietly(store: &Store, path: String, found: StoredDocument) -> Result<Group> {
-        let (key, as_of, attributes) = (found.key.clone(), found.as_of, found.attributes.clone());
         match found.parse(store)? {
-            Document::Group(meta) => Ok(Group::new(store, path, meta, as_of, attributes)),
-            Document::Array(_) => Err(err!(NodeKind, "found an array, expected a group").at_key(key)),
+            Document::Group(meta) => Ok(Group::new(store, path, meta, found.as_of, found.attributes)),
+            Document::Array(_) => Err(err!(NodeKind, "found an array, expected a group").at_key(found.key)),
         }
     }
 

@@ -20,10 +20,7 @@ impl Store {
     pub fn node_kind(&self, path: &str) -> Result<NodeKind> {
         match lookup::find(self, &path::normalize(path)?) {
             Ok(None) => Ok(NodeKind::None),
-            Ok(Some(found)) => {
-                let kind = found.kind;
-                Ok(if found.parse(self).is_ok() { kind } else { NodeKind::Unknown })
-            }
+            Ok(Some(found)) => Ok(if found.parse(self).is_ok() { found.kind } else { NodeKind::Unknown }),
             Err(e) if lookup::is_misunderstood(&e) => Ok(NodeKind::Unknown),
             Err(e) => Err(e),
         }

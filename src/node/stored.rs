@@ -58,35 +58,37 @@ impl StoredDocument {
     }
 
     /// Reads the document into the model, as the store's options say.
-    pub fn parse(self, store: &Store) -> Result<Document> {
+    pub fn parse(&self, store: &Store) -> Result<Document> {
         if store.options().ignore_unknown && self.format == Format::V3 && self.dialect == Dialect::Final {
             return self.parse_known();
         }
-        let StoredDocument { format, dialect, kind, key, document, attributes, .. } = self;
+        let StoredDocument { format, dialect, kind, .. } = *self;
+        let document = self.document.clone();
         let parsed = match (format, kind) {
             (_, NodeKind::Array) if dialect == Dialect::D0 => drafts::array_from(document).map(Box::new).map(Document::Array),
             _ if dialect == Dialect::D0 => drafts::group_from(document).map(Document::Group),
             (Format::V3, NodeKind::Array) => drafts::array_from_v3(document).map(Box::new).map(Document::Array),
             (Format::V3, _) => v3::group_from(document).map(Document::Group),
-            (Format::V2, NodeKind::Array) => {
-                v2::array_from(document).and_then(|meta| with_fill(store, &key, attributes, meta)).map(Box::new).map(Document::Array)
-            }
+            (Format::V2, NodeKind::Array) => v2::array_from(document)
+                .and_then(|meta| with_fill(store, &self.key, self.attributes.clone(), meta))
+                .map(Box::new)
+                .map(Document::Array),
             (Format::V2, _) => Ok(Document::Group(GroupMeta { format, dialect, document })),
         };
-        parsed.map_err(|e| e.at_key(key))
+        parsed.map_err(|e| e.at_key(&self.key))
     }
 
     /// Reads the document like [`StoredDocument::parse`] in version 3, but ignores unknown members that must be understood; keeps it whole.
-    fn parse_known(self) -> Result<Document> {
-        let StoredDocument { kind, key, document, .. } = self;
-        let parsed = if kind == NodeKind::Array {
+    fn parse_known(&self) -> Result<Document> {
+        let document = self.document.clone();
+        let parsed = if self.kind == NodeKind::Array {
             let known = v3::without_unknown(NodeType::Array, &document);
             v3::array_from(known).map(|meta| Document::Array(Box::new(ArrayMeta { document, ..meta })))
         } else {
             let known = v3::without_unknown(NodeType::Group, &document);
             v3::group_from(known).map(|meta| Document::Group(GroupMeta { document, ..meta }))
         };
-        parsed.map_err(|e| e.at_key(key))
+        parsed.map_err(|e| e.at_key(&self.key))
     }
 
     /// Reports the findings of the document to the context (see [`Context::report`](super::Context)).

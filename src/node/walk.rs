@@ -126,7 +126,7 @@ fn read_level(store: &Store, places: &[ListedGroup], wanted: Wanted, each: &mut 
         let paths: Vec<String> = batch.iter().map(|&(i, name)| path::join(&places[i].path, name)).collect();
         let listed = |place: &ListedGroup, path: &str| {
             let found = place.catalog.as_ref()?.find(path)?;
-            (!wanted.checked || found.clone().parse(store).is_ok()).then_some(found)
+            (!wanted.checked || found.parse(store).is_ok()).then_some(found)
         };
         let known: Vec<Option<StoredDocument>> = batch.iter().zip(&paths).map(|(&(i, _), path)| listed(&places[i], path)).collect();
         let is_unknown =
