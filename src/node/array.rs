@@ -31,7 +31,11 @@ pub struct Array(Arc<ArrayInner>, Arc<Attributes>, ArrayUse);
 impl Array {
     /// Opens the array at `path`.
     pub fn open(store: &Store, path: &str) -> Result<Array> {
-        let path = path::normalize(path)?;
+        Array::open_normal(store, path::normalize(path)?)
+    }
+
+    /// Opens the array at a normalised path.
+    pub(super) fn open_normal(store: &Store, path: String) -> Result<Array> {
         let found = lookup::require(store, &path, NodeKind::Array)?;
         Array::from_stored(store, path, found)
     }

@@ -244,7 +244,7 @@ impl Group {
         if below.is_empty() {
             bail!(Name, "the path below a group is empty");
         }
-        path::normalize(&path::join(&self.0.path, &below))
+        path::check_length(path::join(&self.0.path, &below))
     }
 
     /// The document as JSON, with the attributes as this handle knows them.
@@ -292,7 +292,7 @@ impl Group {
         let store = self.store_below();
         match listed.map(|found| Array::from_stored(&store, path.clone(), found)) {
             Some(Ok(array)) => Ok(array),
-            _ => Array::open(&store, &path).and_then(|array| store.check_kept().map(|()| array)),
+            _ => Array::open_normal(&store, path).and_then(|array| store.check_kept().map(|()| array)),
         }
     }
 

@@ -25,10 +25,15 @@ pub fn normalize(path: &str) -> Result<String> {
         }
         out.push_str(segment);
     }
-    if out.len() > MAX_KEY - KEY_TAIL {
-        bail!(Name, "a path of {} bytes exceeds the limit of {} bytes", out.len(), MAX_KEY - KEY_TAIL);
+    check_length(out)
+}
+
+/// Returns a normalised path, unless it is overlong.
+pub(super) fn check_length(path: String) -> Result<String> {
+    if path.len() > MAX_KEY - KEY_TAIL {
+        bail!(Name, "a path of {} bytes exceeds the limit of {} bytes", path.len(), MAX_KEY - KEY_TAIL);
     }
-    Ok(out)
+    Ok(path)
 }
 
 /// Checks the names of a normalised path at which a node is to be created.
