@@ -3,10 +3,16 @@
 
   xarray_check.py --tool BUILD/xarray_write --build DIR [--heat STORE]
 
-Each dataset is opened in a Python of its own under `-W error`. The last line is `N passed, N failed`.
+Each dataset is opened in a process of its own, in which warnings are errors. The last line is `N passed, N failed`.
 """
-import argparse, shutil, subprocess, sys
+import argparse, os, shutil, subprocess, sys, tempfile, traceback, warnings
 from pathlib import Path
+
+warnings.simplefilter("error")
+# Imported once, which takes longer than all the rest, and inherited by the processes that open datasets.
+import dask.array  # noqa: E402, F401
+import xarray  # noqa: E402, F401
+import zarr  # noqa: E402, F401
 
 FROM_C = """
 import numpy as np, xarray as xr, zarr
@@ -71,7 +77,7 @@ with warnings.catch_warnings():
     d.to_zarr(STORE, zarr_format=FORMAT, mode="w")
 """
 
-# Nothing is left in a hierarchy that zarr-python does not know: under `-W error` a warning of `members` ends the program.
+# Nothing is left in a hierarchy that zarr-python does not know: where warnings are errors one of `members` ends the program.
 MEMBERS = """
 import pathlib, zarr
 left = [str(file) for file in pathlib.Path(STORE).rglob(".ozarr*")]
@@ -91,6 +97,26 @@ np.testing.assert_array_equal(d.x.values, (np.arange(n) + 0.5) * (1 / n))
 assert np.isfinite(t.values).all() and t.min() >= 300 and (np.diff(d.time.values) > 0).all()
 assert t.isel(time=-1).max() < t.isel(time=0).max()
 """
+
+
+def apart(program):
+    """What a program in Python prints in a process of its own; its status, where it prints nothing and fails."""
+    with tempfile.TemporaryFile("w+") as said:
+        child = os.fork()
+        if child == 0:
+            os.dup2(said.fileno(), 1), os.dup2(said.fileno(), 2)
+            status = 1
+            try:
+                exec(program, {"read_back": read_back})
+                status = 0
+            except BaseException:  # whatever it is, the parent tells
+                traceback.print_exc()
+            finally:
+                sys.stdout.flush(), sys.stderr.flush()
+                os._exit(status)
+        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        said.seek(0)
+        return said.read() or (f"exit status {status}" if status else "")
 
 
 def read_back(library, store):
@@ -161,8 +187,8 @@ def main():
             runs.append((f"the example dataset of version {f}", wrong, f"STORE, FORMAT = {str(store)!r}, {f}{DATASET}"))
         if a.library:
             store = build / f"xarray{f}.zarr"
-            p = subprocess.run([sys.executable, "-c", f"STORE, FORMAT = {str(store)!r}, {f}{FROM_XARRAY}"], capture_output=True, text=True)
-            runs.append((f"in version {f}: ozarr reads what xarray wrote", p.stderr if p.returncode else read_back(a.library, store), ""))
+            written = apart(f"STORE, FORMAT = {str(store)!r}, {f}{FROM_XARRAY}")
+            runs.append((f"in version {f}: ozarr reads what xarray wrote", written or apart(f"print(end=read_back({a.library!r}, {str(store)!r}))"), ""))
     if a.heat:
         runs.append(("the example heat", "", f"STORE = {str(Path(a.heat).resolve())!r}{HEAT}"))
     for name, program in EXAMPLES.items() if a.examples else ():
@@ -173,8 +199,7 @@ def main():
         if not wrong and program:
             # A writer that was killed, as that of the example heat is, may leave a temporary file, which nothing sweeps yet.
             program += "" if name == "the example heat" else MEMBERS
-            p = subprocess.run([sys.executable, "-W", "error", "-c", program], capture_output=True, text=True)
-            wrong = (p.stderr or p.stdout or f"exit status {p.returncode}") if p.returncode or p.stderr else ""
+            wrong = apart(program)
         failed += bool(wrong)
         print(f"FAIL {name}: {wrong.strip()[-600:]}" if wrong else f"ok   {name}")
     print(f"{len(runs) - failed} passed, {failed} failed")
