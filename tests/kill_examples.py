@@ -152,7 +152,8 @@ def command_of(program):
         return [str(Path(program).resolve())]
     p = subprocess.run([ROOT / "tools/julia", "--where"], capture_output=True, text=True)
     package = next((ROOT / "build/prefix").rglob("share/ozarr/julia/OZarr"), None)
-    return [p.stdout.strip(), f"--project={package}", str(ROOT / "examples/julia/run.jl")] if p.returncode == 0 and package else None
+    # Most of the time is compiling.
+    return [p.stdout.strip(), "-O0", "--compile=min", f"--project={package}", str(ROOT / "examples/julia/run.jl")] if p.returncode == 0 and package else None
 
 
 def main():
