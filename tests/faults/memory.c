@@ -237,7 +237,7 @@ static int is_one_of(const char *name, const char *const *names) {
 /* Sweeps over those of the workloads that are in `names` (NULL: all), or over the one that the caller wants. */
 static void sweep(const char *where, const char *const *names, const char *only, int is_sample, tally *all) {
     /* A server takes its time. */
-    long warm = is_sample ? 6 : names ? 60 : 0, cold = is_sample ? 2 : names ? 20 : 60;
+    long warm = is_sample ? 4 : names ? 60 : 0, cold = is_sample ? 2 : names ? 20 : 60;
     for (const workload *w = workloads; w->name; w++) {
         char name[64];
         if (!is_one_of(w->name, names) || (only && strcmp(only, w->name) != 0)) continue;
