@@ -242,7 +242,7 @@ impl Program {
 
 /// The number of programs; more in the long checks.
 fn programs() -> u64 {
-    if std::env::var_os("OZARR_DEEP").is_some() { 400 } else { 12 }
+    if std::env::var_os("OZARR_DEEP").is_some() { 400 } else { 6 }
 }
 
 const STEPS: usize = 60;

@@ -10,6 +10,7 @@ use ozarr::engine::{Memory, Selection};
 use ozarr::error::{Error, ErrorKind, Result};
 use ozarr::limits::c_strides;
 use ozarr::node::{Array, Context, Create, Format, Group, Mode, Node, NodeKind, Order, RechunkOptions, RechunkReport, Spec, Store, Zfp};
+use ozarr::settings::apart;
 use ozarr::store::local::{LocalStore, SyncMode};
 use ozarr::store::{SharedStore, get};
 use std::collections::BTreeMap;
@@ -170,7 +171,7 @@ const TYPES: &[&str] =
 #[test]
 fn every_copy_holds_the_elements_of_its_source_whatever_changes() {
     for (source, layout) in SOURCES {
-        for data_type in TYPES {
+        for (t, data_type) in TYPES.iter().enumerate() {
             let from = memory();
             let mut made = spec(data_type, &[13, 7]);
             layout(&mut made).unwrap();
@@ -184,8 +185,8 @@ fn every_copy_holds_the_elements_of_its_source_whatever_changes() {
             write(&array, &[1, 0], &[3, 7]);
             write(&array, &[6, 4], &[4, 2]);
             let (want, before) = (elements(&array), keys(&from));
-            for (change, format, how) in CHANGES {
-                for memory_size in [0, 1, 200] {
+            for (n, (change, format, how)) in CHANGES.iter().enumerate() {
+                for memory_size in [0, 1, 200].into_iter().skip((t + n) % apart(3)).step_by(apart(3)) {
                     let case = format!("{source}, {data_type}, {change}, {memory_size}");
                     let into = memory();
                     let done = copy(&from, "g/a", (&into, "b/c"), to(*format, memory_size), *how).unwrap_or_else(|e| panic!("{case}: {e}"));

@@ -8,6 +8,7 @@ use ozarr::dtype::{DataType, ElementType};
 use ozarr::error::{Error, ErrorKind};
 use ozarr::metadata::extension::Extension;
 use ozarr::metadata::{Codecs, Order};
+use ozarr::settings::apart;
 use std::cell::Cell;
 use std::ffi::{c_int, c_void};
 
@@ -309,7 +310,7 @@ fn bytes_behind_the_end_are_found() {
 #[test]
 fn flipped_bits_are_survived_and_by_checksums_found() {
     for case in Case::all() {
-        for at in 0..case.frame.len() * 8 {
+        for at in (0..case.frame.len() * 8).step_by(apart(3)) {
             let mut bad = case.frame.clone();
             bad[at / 8] ^= 1 << (at % 8);
             let decoded = case.decode(&bad, case.data.len());
@@ -351,7 +352,7 @@ fn other_sizes_than_expected_are_found() {
 #[test]
 fn more_than_expected_is_found_without_its_memory() {
     for &(t, json, flips) in TABLE {
-        let n = 4 << 20;
+        let n = (4 << 20) / apart(4);
         let leaf = leaf(t, json, n as u64 / t.size() as u64);
         let (data, mut frame) = (vec![0; n], Vec::new());
         leaf.stages[0].encode(&data, &mut frame).unwrap();

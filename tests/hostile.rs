@@ -5,6 +5,7 @@ use ozarr::engine::{Memory, Overflow, Selection};
 use ozarr::error::{ErrorKind, Result};
 use ozarr::limits::c_strides;
 use ozarr::node::{Array, Context, Group, Mode, Node, NodeKind, Store};
+use ozarr::settings::apart;
 use ozarr::store::memory::MemoryStore;
 use ozarr::store::{Condition, SharedStore};
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -142,7 +143,9 @@ fn time_and_memory_are_bounded() {
         ("zarr.json", group(&format!("[NaN,{}", "\"".repeat(64 * MIB))), Err(Metadata), 5),
         (".zgroup", format!(r#"{{"zarr_format":2,"x":"{}"}}"#, "x".repeat(64 * MIB)), Err(Limit), 1),
     ];
-    for (i, (key, document, want, factor)) in cases.iter().enumerate() {
+    // Of the large documents some.
+    let tried = cases.iter().enumerate().filter(|(i, case)| case.1.len() < MIB || i.is_multiple_of(apart(3)));
+    for (i, (key, document, want, factor)) in tried {
         let shared: SharedStore = Arc::new(MemoryStore::new());
         shared.put(key, &[document.as_bytes()], Condition::None).unwrap();
         let store = Store::from_shared(&Context::default(), shared, Mode::ReadWrite);
@@ -206,10 +209,13 @@ fn a_chunk_of_text_does_not_unpack_to_more_than_its_elements_say() {
     let three = [&[3, 0, 0, 0][..], &[1, 0, 0, 0, b'a', 1, 0, 0, 0, b'b', 1, 0, 0, 0, b'c']].concat();
     let plain = document.replace(r#",{"name":"gzip","configuration":{"level":1}}"#, "");
     let says = [(&[][..], "found 0 elements, expected 3"), (&three, "of which the 3 elements are the first 19")];
+    let size = (64 << 20) / apart(4);
     // Without a compressor the bytes are read, and not copied.
-    for (document, most, (head, says)) in [(&document, 8, says[0]), (&document, 8, says[1]), (&plain, 72, says[0]), (&plain, 72, says[1])] {
+    let (unpacked, read) = (8 << 20, size + (8 << 20));
+    let cases = [(&document, unpacked), (&plain, read)].into_iter().flat_map(|case| says.map(|says| (case, says)));
+    for ((document, most), (head, says)) in cases {
         let mut bytes = head.to_vec();
-        bytes.resize(64 << 20, 0);
+        bytes.resize(size, 0);
         if *document != plain {
             let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
             gzip.write_all(&bytes).unwrap();
@@ -227,7 +233,7 @@ fn a_chunk_of_text_does_not_unpack_to_more_than_its_elements_say() {
         let e = array.read_variable(&selection).unwrap_err();
         let peak = PEAK.load(Relaxed).saturating_sub(before);
         assert!(e.kind() == ErrorKind::Chunk && e.message().contains(says), "{e}");
-        assert!(peak < most << 20, "{peak} bytes for {says:?}");
+        assert!(peak < most, "{peak} bytes for {says:?}");
     }
 }
 

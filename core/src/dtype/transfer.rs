@@ -727,7 +727,7 @@ mod tests {
 
     #[test]
     fn every_pair_converts_every_edge_as_the_reference_does() {
-        for (from, to) in pairs_of_types(1) {
+        for (from, to) in pairs_of_types(3) {
             let native = (ElementType::native(from), ElementType::native(to));
             for element in edges(from) {
                 let (result, out) = convert(native.0, native.1, std::slice::from_ref(&element), (from.size() as isize, to.size() as isize));
