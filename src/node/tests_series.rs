@@ -7,6 +7,7 @@ use crate::dtype::{DataType, Element};
 use crate::engine::{Memory, Overflow, Selection};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::c_strides;
+use crate::settings::apart;
 use crate::store::fault::{self, Effect, Fault};
 use crate::store::local::{LocalStore, SyncMode};
 use crate::store::os::Call;
@@ -171,7 +172,7 @@ fn whatever_write_fails_readers_see_whole_steps_and_the_run_goes_on() {
     for (call, every, by) in [(Call::Rename, 1, 3), (Call::Write, 2, 7), (Call::Open, 3, 23), (Call::Rename, 0, 1)] {
         let root: PathBuf = std::env::temp_dir().join(format!("ozarr-series-{call:?}-{every}-{}", std::process::id()));
         let mut lengths = std::collections::BTreeSet::new();
-        for after in (0..).step_by(by) {
+        for after in (0..).step_by(by * apart(3)) {
             let _ = std::fs::remove_dir_all(&root);
             let local = Arc::new(LocalStore::open(&root, true, SyncMode::None).unwrap());
             let store = Store::from_shared(&Context::with_threads(1), local, Mode::ReadWrite);
@@ -608,7 +609,8 @@ fn cutting_off_steps_shows_whole_steps_whatever_write_fails() {
             drop(series);
             let left = store.key_list("").unwrap().into_iter().filter(|key| key.ends_with("-resize.json"));
             assert_eq!(left.collect::<Vec<_>>(), [""; 0], "{what}");
-            points = if again { (points.0 + 1, (points.0 + 1) % 5) } else { (points.0, points.1 + 5) };
+            let next = points.0 + apart(3);
+            points = if again { (next, next % 5) } else { (points.0, points.1 + 5 * apart(2)) };
             if whole && again {
                 break;
             }
@@ -752,7 +754,7 @@ fn an_archive_that_was_removed_while_it_was_open_is_begun_anew() {
 fn consolidated_metadata_have_what_a_program_makes_that_begins_again() {
     let cases = [(Format::V2, Create::OpenIfSame), (Format::V3, Create::OpenIfSame), (Format::V2, Create::New), (Format::V3, Create::New)];
     for ((format, how), call) in cases.into_iter().flat_map(|case| [(case, Call::Rename), (case, Call::RenameNew)]) {
-        for after in 0.. {
+        for after in (0..).step_by(apart(2)) {
             let (root, store) = new_store("again", "zarr");
             Group::create(&store, "", Some(format), Create::New).unwrap().consolidate().unwrap();
             let mut spec = Spec::new(DataType::Int32, &[5]).unwrap();
@@ -822,7 +824,7 @@ fn a_group_that_is_made_as_a_whole_is_there_with_all_of_it() {
     let cases = cases.flat_map(|case| [Create::New, Create::Overwrite].map(|how| (case, how)));
     for (((kind, format, place), how), call) in cases.flat_map(|case| [Call::Rename, Call::RenameNew, Call::Write].map(|call| (case, call)))
     {
-        for after in 0.. {
+        for after in (0..).step_by(apart(3)) {
             let (root, store) = new_store("whole", kind);
             if how == Create::Overwrite {
                 Group::create(&store, place, Some(format), Create::New).unwrap().attributes().set("old", 1.into()).unwrap();
@@ -1045,7 +1047,7 @@ fn a_copy_of_a_run_that_is_cut_meanwhile_is_told() {
 #[test]
 fn a_program_that_is_killed_while_it_defines_a_run_completes_it_and_keeps_its_steps() {
     for (format, call) in [Format::V2, Format::V3].into_iter().flat_map(|format| [(format, Call::Rename), (format, Call::RenameNew)]) {
-        for after in 0.. {
+        for after in (0..).step_by(apart(3)) {
             let (root, store) = new_store("define", "zarr");
             let hit = Fault { call, after, times: 1 << 40, effect: Effect::Fail(libc::EIO) };
             let (killed, _) = fault::with(&[hit], || try_define(&store, format, Create::OpenIfSame));

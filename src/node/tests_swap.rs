@@ -6,6 +6,7 @@ use super::tests_store::{Next, Told};
 use super::*;
 use crate::engine::Selection;
 use crate::error::{ErrorKind, Result, bail};
+use crate::settings::apart;
 use crate::store::memory::MemoryStore;
 use crate::store::{Capabilities, Change, Condition, Keys, Object, SharedStore, Started, StorageExt, get};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -402,7 +403,7 @@ fn ten_steps() -> SharedStore {
 
 #[test]
 fn a_step_whose_publication_ends_while_the_run_is_opened_again_is_kept() {
-    for after in 0.. {
+    for after in (0..).step_by(apart(3)) {
         let inner = ten_steps();
         let mut first = Series::open(&dataset(&on(Arc::new(Overtaken::alone(inner.clone(), false)))), "time", None, 1, 0).unwrap();
         let before = all(&inner);
@@ -444,7 +445,7 @@ fn a_step_whose_publication_ends_while_the_run_is_opened_again_is_kept() {
 #[test]
 fn of_two_series_that_keep_other_numbers_of_steps_none_shows_steps_that_were_cut() {
     for (ours, theirs) in [(8, 5), (5, 8)] {
-        for after in 0.. {
+        for after in (0..).step_by(apart(3)) {
             let (inner, begun) = (ten_steps(), Arc::new(Mutex::new(None)));
             let (other, done) = (inner.clone(), begun.clone());
             let first = opened_while(&inner, Some(ours), after, move || {
