@@ -542,7 +542,7 @@ fn what_an_interrupted_cut_left_does_not_show_when_the_array_grows() {
     let cases = cases.flat_map(|(format, again)| [(format, again, true), (format, again, false)]);
     for ((format, again, by_dataset), call) in cases.flat_map(|case| [Call::Rename, Call::RenameNew, Call::Unlink].map(|call| (case, call)))
     {
-        for after in (0..).step_by(apart(2)) {
+        for after in (0..).step_by(apart(3)) {
             let folder = Folder::new("cut");
             let anew = || Store::from_shared(&Context::with_threads(1), folder.1.shared().clone(), Mode::ReadWrite);
             let ds = Dataset::create(&folder.1, "", Some(format), Create::New).unwrap();
