@@ -3,6 +3,7 @@
 use crate::suite::{azure, s3};
 use ozarr::error::ErrorKind;
 use ozarr::node::{Array, Checkpoints, Context, Create, Format, Group, Mode, Spec, Store};
+use ozarr::settings::apart;
 use ozarr::store::SharedStore;
 use std::sync::Arc;
 
@@ -113,9 +114,9 @@ fn checkpoints_are_whole_in_object_stores_whoever_is_killed_or_writes_too() {
         ("s3, conditional", |path| Arc::new(s3(path, &[("conditional_put", "always")]))),
         ("azure", |path| Arc::new(azure(path))),
     ];
-    for (server, open) in servers {
+    for (n, (server, open)) in servers.into_iter().enumerate() {
         for (number, (case, run, want, step)) in CASES.iter().enumerate() {
-            for format in [Format::V2, Format::V3] {
+            for format in [Format::V2, Format::V3].into_iter().skip((n + number) % apart(2)).step_by(apart(2)) {
                 let at = format!("checkpoints/{}/{number}-{}", server.replace([',', ' '], "-"), format.number());
                 let (one, other) = (open(&at), open(&at));
                 Group::create(&process(&one), "", Some(format), Create::New).unwrap();

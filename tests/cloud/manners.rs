@@ -105,7 +105,9 @@ fn however_a_server_speaks_nothing_is_lost_and_nothing_is_asked_for_twice_withou
     for (server, url) in [("s3", var("OZARR_TEST_S3")), ("azure", var("OZARR_TEST_AZURE"))] {
         let (host, folder) = url["http://".len()..].split_once('/').unwrap_or((&url["http://".len()..], ""));
         let mut usual = None;
-        for (number, (name, rule, comes_again, more)) in MANNERS.into_iter().enumerate() {
+        // Of the second one, with which nothing else differs, the first and each third.
+        let apart = if server == "s3" { 1 } else { ozarr::settings::apart(3) };
+        for (number, (name, rule, comes_again, more)) in MANNERS.into_iter().enumerate().step_by(apart) {
             let (name, path) = (format!("{server} {name}"), format!("manners/{number}"));
             let proxy = Proxy::new(host, rule);
             ask_everything(&open(server, &format!("{}/{folder}", proxy.url()), &path), &name);

@@ -8,11 +8,17 @@ use ozarr::engine::{Memory, Overflow, Selection};
 use ozarr::error::{ErrorKind, Result};
 use ozarr::limits::c_strides;
 use ozarr::node::{Appender, Array, Context, Create, Group, Level, Log, Mode, Settings, Spec, Store};
+use ozarr::settings::apart;
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
 
 const PROCESSES: usize = 8;
-const CHANGES: usize = 25;
+const CHANGES: usize = 30;
+
+/// How many of its changes each process makes: all of them in the long checks.
+fn changes() -> usize {
+    CHANGES / apart(3)
+}
 const JOB: &str = "OZARR_TEST_SWAP_JOB";
 
 fn open(context: &Context, place: &str, conditional: &str) -> Result<Store> {
@@ -64,8 +70,8 @@ fn create(store: &Store, path: &str, length: u64, chunk: u64, inner: Option<u64>
 fn change(process: usize) -> Result<()> {
     let store = open(&Context::with_threads(2), "all", "auto")?;
     let [log, chunk, shard] = ["log", "chunk", "shard"].map(|path| Array::open(&store, path).unwrap());
-    for turn in 0..CHANGES {
-        let number = process * CHANGES + turn;
+    for turn in 0..changes() {
+        let number = process * changes() + turn;
         log.attributes().set(&format!("n{number}"), (number as i64).into())?;
         // SAFETY: the memory lives as long as the call.
         unsafe { log.append(0, 1, &view(&mut [1 + number as i32]))? };
@@ -87,7 +93,7 @@ fn one_of_the_processes() {
 #[ignore = "needs servers: tools/cloud"]
 fn eight_processes_lose_no_change() {
     let store = open(&Context::with_threads(2), "all", "auto").unwrap();
-    let count = PROCESSES * CHANGES;
+    let count = PROCESSES * changes();
     let root = Group::create(&store, "", None, Create::Overwrite).unwrap();
     create(&store, "log", 0, 8, None);
     create(&store, "chunk", count as u64, count as u64, None);
