@@ -297,18 +297,25 @@ int main(int argc, char **argv) {
     if (argc == 5 && strcmp(argv[2], "run") == 0) return undisturbed(find_workload(argv[3]), argv[4]);
     if (argc == 4 && strcmp(argv[2], "prepare") == 0 && find_workload(argv[3])) return prepare(find_workload(argv[3])), now.wrong > 0;
     if (strcmp(argv[2], "look") == 0) return answer_lines();
-    long most = strcmp(argv[2], "all") == 0 ? 0 : 2;
+    long most = strcmp(argv[2], "all") == 0 ? 0 : 2, left_out = 0;
     judges = argc > 3 && strcmp(argv[3], "judge") == 0;
     tally all = {0};
     for (const workload *w = workloads; w->name; w++) {
-        if (argc > 3 + judges && strcmp(argv[3 + judges], w->name) != 0) continue;
+        int is_named = argc > 3 + judges;
+        if (is_named && strcmp(argv[3 + judges], w->name) != 0) continue;
+        /* What is done with files is the same whatever the codec: a sample has each third. */
+        if (most && !is_named && !w->shards && w->seed % 3 && (strncmp(w->name, "write ", 6) == 0 || strncmp(w->name, "read ", 5) == 0)) {
+            left_out++;
+            continue;
+        }
         memset(&now, 0, sizeof now), memset(shared, 0, sizeof *shared);
         workload_points(w, 1, most);
-        workload_points(w, 4, most);
+        workload_points(w, 4, most / 2);
         now.judged = shared->judged;
         print(w->name, &now);
         all.points += now.points, all.ok += now.ok, all.told += now.told, all.killed += now.killed, all.judged += now.judged, all.wrong += now.wrong;
     }
+    if (left_out) printf("left out: %ld workloads with other codecs\n", left_out);
     print("all", &all);
     return all.points == 0 || all.wrong > 0;
 }
