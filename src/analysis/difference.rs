@@ -290,15 +290,18 @@ mod tests {
 
     #[test]
     fn what_neither_array_has_stored_is_compared_once() {
-        let array = |data_type, fill, chunks: &[u64]| mostly_empty(data_type, fill, chunks);
-        let a = array(DataType::Int16, "7", &[1000, 1000]);
-        assert_eq!(differences(&a, &array(DataType::Float16, "7", &[1, 1000]), 0.0).differing, 0);
-        let b = array(DataType::Int64, "9", &[700, 999]);
+        // Elements of chunks that are stored are compared one by one.
+        let array = |data_type, fill, [rows, columns]: [u64; 2]| {
+            mostly_empty(data_type, fill, &[rows.div_ceil(crate::settings::apart(10) as u64), columns])
+        };
+        let a = array(DataType::Int16, "7", [1000, 1000]);
+        assert_eq!(differences(&a, &array(DataType::Float16, "7", [1, 1000]), 0.0).differing, 0);
+        let b = array(DataType::Int64, "9", [700, 999]);
         let found = differences(&a, &b, 0.0);
         let first = Pair { at: vec![0, 0], a: 7i16.to_ne_bytes().into(), b: 9i64.to_ne_bytes().into() };
         assert_eq!((found.differing, found.first, found.absolute.value), (N * N - 3000, Some(first), 2.0));
         assert_eq!(differences(&a, &b, 2.0).differing, 0);
-        let nan = array(DataType::Float64, "\"NaN\"", &[1000, 1000]);
+        let nan = array(DataType::Float64, "\"NaN\"", [1000, 1000]);
         assert_eq!(differences(&nan, &nan, 0.0).differing, 0);
     }
 
