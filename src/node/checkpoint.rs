@@ -6,6 +6,7 @@
 
 use super::attrs::CHECKPOINT;
 use super::begun::Mark;
+use super::catalog::Catalog;
 use super::lost::Leaving;
 use super::store::Above;
 use super::stored::StoredDocument;
@@ -131,16 +132,16 @@ impl Checkpoints {
         let kept = &current[current.len().saturating_sub(keep)..];
         let is_kept = |node: &str| kept.iter().any(|c| c.node == node);
         let all = self.committed()?;
+        let mut removed = Ok(());
         // Nobody knows of what was left, and there is room then.
         for node in self.places()?.iter().filter(|node| !is_kept(node) && all.iter().all(|c| c.node != **node)) {
             let was_left = self.was_left(&path::join(&self.path, node));
             if !is_refused(&was_left) && was_left? {
-                self.is_cleared(node)?;
+                removed = removed.and(self.is_cleared(node).map(drop));
             }
         }
         // Readers that go by consolidated metadata know of those that stay before the others go.
         let mut is_told = self.had_room(self.tell(kept))?;
-        let mut removed = Ok(());
         for old in all.iter().filter(|c| !is_kept(&c.node)) {
             // One that another user keeps is told when all others are gone.
             removed = removed.and(self.remove(&old.node, kept, &mut is_told));
@@ -167,7 +168,7 @@ impl Checkpoints {
     /// Brings the consolidated metadata in step with the checkpoints that stay, and with those that a full disk kept from being told that they are gone.
     fn tell(&self, kept: &[Committed]) -> Result<()> {
         let group = Group::open(&self.store, &self.path)?;
-        let listed = group.catalog()?.map(|catalog| catalog.names(&self.path)).unwrap_or_default();
+        let listed = group.catalog()?.map(|catalog| checkpoints_in(&catalog, &self.path)).unwrap_or_default();
         self.mend(&group, kept)?;
         let places = self.places()?;
         let mut told = forget(&self.store, &self.path, listed, &places);
@@ -401,7 +402,7 @@ fn each_above(store: &Store, path: &str, work: &mut WithListed<'_>) -> Result<()
         // One that cannot be read is read by nobody.
         let Ok(Some(found)) = lookup::find(store, group) else { continue };
         if let Ok(Some(catalog)) = Group::quietly(store, group.to_string(), found).and_then(|group| group.catalog()) {
-            work(store, path, catalog.names(path))?;
+            work(store, path, checkpoints_in(&catalog, path))?;
         }
     }
     above::of(store).iter().try_for_each(|Above { store: outside, path: root }| {
@@ -410,7 +411,19 @@ fn each_above(store: &Store, path: &str, work: &mut WithListed<'_>) -> Result<()
     })
 }
 
-/// Tells consolidated metadata above a path of a store that those nodes that they list in it are gone which are not among the `places`.
+/// The checkpoints that consolidated metadata list directly below a path, whose other nodes are left alone.
+fn checkpoints_in(catalog: &Catalog, path: &str) -> Vec<String> {
+    let is_checkpoint = |name: &String| {
+        let found = catalog.find(&path::join(path, name)).filter(|found| found.kind == NodeKind::Group);
+        found.is_some_and(|found| match &found.attributes {
+            Some(attributes) => attributes.contains_key(CHECKPOINT),
+            None => found.document.get("attributes").and_then(Value::as_object).is_some_and(|all| all.contains_key(CHECKPOINT)),
+        })
+    };
+    catalog.names(path).into_iter().filter(is_checkpoint).collect()
+}
+
+/// Tells consolidated metadata above a path of a store that those checkpoints that they list in it are gone which are not among the `places`.
 fn forget(store: &Store, path: &str, listed: Vec<String>, places: &[String]) -> Result<()> {
     let gone = listed.iter().filter(|name| !places.contains(name)).map(|name| path::join(path, name));
     gone.collect::<Vec<_>>().iter().try_for_each(|place| upkeep::after_change(store, &[], Some(place)))

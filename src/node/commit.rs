@@ -122,10 +122,11 @@ impl Group {
         if self.store().options().consolidate != Consolidate::Never {
             self.consolidate().map_err(Error::sure)?;
         }
-        self.reveal(above, place)
+        self.reveal(above, place)?;
+        above.flush().map_err(|e| e.with_note(" (it is there for readers, but a crash of the system may take it away)"))
     }
 
-    /// Makes all below durable, then what the document that is hidden at `place` says known, and durable.
+    /// Makes all below durable, then what the document that is hidden at `place` says known. It is not flushed.
     pub(super) fn reveal(&self, above: &Store, place: &str) -> Result<()> {
         self.store().flush()?;
         for name in MAKES_A_GROUP {
@@ -138,7 +139,6 @@ impl Group {
                 Err(e) if e.kind() == ErrorKind::Conflict => return Err(Group::taken(above, place)),
                 put => put?,
             }
-            above.flush().map_err(|e| e.with_note(" (it is there for readers, but a crash of the system may take it away)"))?;
         }
         Ok(())
     }

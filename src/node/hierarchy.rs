@@ -4,7 +4,7 @@
 use super::lookup::{self, find, find_bare, is_in_the_way};
 use super::lost::Leaving;
 use super::stored::StoredDocument;
-use super::{NodeKind, Store, above, document, draft, in_use, known_groups, marker, path, upkeep};
+use super::{NodeKind, Store, above, document, draft, in_use, known_groups, marker, path, transfer, upkeep};
 use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::limits::MAX_DOCUMENT;
 use crate::metadata::{Format, Map, v2, v3};
@@ -37,6 +37,7 @@ impl Store {
             drop(upkeep::after_change(self, &[], Some(&path)));
             return Err(lookup::not_found(self, &path, "node"));
         }
+        let mut erased_below = Vec::new();
         {
             self.settle(&path);
             let lock = document::lock_place(self, &path).map(Some);
@@ -44,13 +45,21 @@ impl Store {
             let _lock = if is_full(self, &lock) { None } else { lock? };
             in_use::refuse(self, &path)?;
             let erased = erase_all(self, &path);
-            if is_full(self, &erased) { erase_folder(self, &path)? } else { erased? }
+            if is_full(self, &erased) {
+                erased_below = transfer::nodes_below(self, &path).map_or_else(|_| vec![path.clone()], |below| below.nodes);
+                erase_folder(self, &path)?;
+            } else {
+                erased?;
+            }
         }
         if path.is_empty() {
             above::remove_empty_folder(self);
         }
         // Again, for what was changed below it meanwhile, and on a full disk, where there may be room now.
-        upkeep::after_change(self, &[], Some(&path)).map_err(|e| e.with_note(" (the node itself is gone: not to be erased again)"))
+        upkeep::after_change(self, &[], Some(&path)).map_err(|e| {
+            upkeep::tell_later(self, &erased_below);
+            e.with_note(" (the node itself is gone: not to be erased again)")
+        })
     }
 }
 
@@ -95,7 +104,7 @@ pub(super) fn ensure_ancestors(store: &Store, path: &str, format: Format) -> Res
         Format::V2 => (v2::GROUP, v2::write_group()),
         Format::V3 => (v3::DOCUMENT, v3::write_group(Map::new())),
     };
-    for above in &missing {
+    for (made, above) in missing.iter().enumerate() {
         match document::publish(store, &path::join(above, name), &document, Condition::Absent) {
             // Another writer was faster; what it made must be a group, too.
             Err(e) if e.kind() == ErrorKind::Conflict => {
@@ -104,7 +113,7 @@ pub(super) fn ensure_ancestors(store: &Store, path: &str, format: Format) -> Res
                 }
             }
             other => other.inspect_err(|_| {
-                let made: Vec<String> = missing.iter().map(|above| above.to_string()).collect();
+                let made: Vec<String> = missing[..made].iter().map(|above| above.to_string()).collect();
                 upkeep::tell_later(store, &made);
             })?,
         }
@@ -440,8 +449,10 @@ pub(super) fn replace<M>(store: &Store, path: &str, mut publish: impl FnMut(&Sto
     }
     // What could not be replaced is told of again. The error is the one to tell.
     let replaced = replaced.inspect_err(|_| {
-        if upkeep::add_missed(store, path).is_err() {
-            upkeep::tell_later(store, &[path.to_string()]);
+        if upkeep::add_missed(store, path).is_err()
+            && let Ok(below) = transfer::nodes_below(store, path)
+        {
+            upkeep::tell_later(store, &below.nodes);
         }
     });
     let replaced = replaced.map_err(|e| if e.key().is_some() { e } else { e.at_key(path) })?;

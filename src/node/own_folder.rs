@@ -29,11 +29,12 @@ impl OwnFolder {
         OwnFolder(numbers.map(|numbers| Known { numbers, _open }))
     }
 
-    /// Checks that the array has that folder still. One that has none is looked at elsewhere. Errors: `State` if another one has its name.
+    /// Checks that the array has that folder still. One that has none, or cannot be looked at, is told of by what is done with it. Errors: `State` if
+    /// another one has its name.
     pub fn check(&self, array: &Array) -> Result<()> {
         let Some(known) = &self.0 else { return Ok(()) };
-        match array.store().shared().folder_numbers(&path::prefix(array.path()))? {
-            Some(numbers) if numbers != known.numbers => bail!(
+        match array.store().shared().folder_numbers(&path::prefix(array.path())) {
+            Ok(Some(numbers)) if numbers != known.numbers => bail!(
                 State,
                 "another process has replaced the array {}: what was appended to the old one is lost with it; open the array again",
                 array.store().place(array.path()).trim_end_matches('/')

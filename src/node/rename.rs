@@ -23,11 +23,12 @@ impl Store {
         let mut changed = hierarchy::ensure_ancestors(self, &to_path, found.format)?;
         // What is stored later would be left where the node was.
         self.settle(&path);
-        let moved = self.move_node((&path, &to_path), found.format, &mut changed).inspect_err(|_| {
+        let mut untold = Vec::new();
+        let moved = self.move_node((&path, &to_path), found.format, (&mut changed, &mut untold)).inspect_err(|_| {
             // A node that stays where it was is told of there again, now or when the store is flushed. The error is the one to tell.
-            let _ = upkeep::add_missed(self, &path);
-            for place in [&path, &to_path] {
-                changed.extend(transfer::nodes_below(self, place).map_or_else(|_| vec![place.clone()], |below| below.nodes));
+            let _ = if untold.is_empty() { Ok(()) } else { upkeep::add_missed(self, &path) };
+            for place in untold {
+                changed.extend(transfer::nodes_below(self, &place).map_or_else(|_| vec![place], |below| below.nodes));
             }
             upkeep::tell_later(self, &changed);
         });
@@ -40,17 +41,25 @@ impl Store {
         self.erase_node(&path)
     }
 
-    /// Moves the keys of a node, or copies them where they cannot be moved; returns whether they were moved. `changed` are groups that were made.
-    fn move_node(&self, (path, to_path): (&str, &str), format: Format, changed: &mut Vec<String>) -> Result<bool> {
+    /// Moves the keys of a node, or copies them where they cannot be moved; returns whether they were moved. `changed` are groups that were made,
+    /// `untold` the places of which consolidated metadata may not say any more, or not yet, what is there.
+    fn move_node(
+        &self,
+        (path, to_path): (&str, &str),
+        format: Format,
+        (changed, untold): (&mut Vec<String>, &mut Vec<String>),
+    ) -> Result<bool> {
         let moved = {
             let _lock = document::lock_place(self, to_path)?;
             hierarchy::refuse_existing(self, to_path).map_err(|e| hierarchy::advise(e, "erase it, or choose another path"))?;
             // What waits for a flush is told where the node is now, for it is not there then.
             upkeep::catch_up(self)?;
             // From here on nothing says any more that it is where it was.
+            untold.push(path.to_string());
             upkeep::after_change(self, &[], Some(path))?;
             // What is written from now on would be left in a folder of the old name.
             let leaving = Leaving::new(self, path);
+            untold.push(to_path.to_string());
             let moved = self.shared().rename_prefix(&path::prefix(path), &path::prefix(to_path));
             if !matches!(moved, Ok(false)) {
                 leaving.end(moved.is_ok());
@@ -58,6 +67,8 @@ impl Store {
             moved?
         };
         if !moved {
+            // What is made there is told of by the copy.
+            untold.pop();
             upkeep::after_change(self, changed, None)?;
             // A copy would stay beside what may not be erased.
             self.shared().check_erase(&path::prefix(path))?;

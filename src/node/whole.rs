@@ -50,6 +50,7 @@ fn build_at(
         group.consolidate()?;
     }
     group.reveal(store, place)?;
+    store.flush()?;
     group.erase_hidden(store, place)?;
     Ok(group.nodes(usize::MAX)?.into_iter().map(|child| (child.name.clone(), child.kind())).collect())
 }
