@@ -129,7 +129,7 @@ impl Live {
 }
 
 /// A text that no other put has.
-fn random_mark() -> String {
+pub(super) fn random_mark() -> String {
     let random = || RandomState::new().hash_one(std::process::id());
     format!("{:016x}{:016x}", random(), random())
 }

@@ -12,6 +12,8 @@ use std::net::TcpListener;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
+mod lies;
+
 pub(super) type Heads = Arc<Mutex<Vec<String>>>;
 
 /// A server that gives each request what `answer` makes of its head, in lower case, and notes the heads of the requests; and its port.
@@ -30,6 +32,9 @@ pub(super) fn serve(answer: impl Fn(&str) -> String + Send + 'static) -> (u16, H
                 head.extend(byte);
             }
             let head = String::from_utf8_lossy(&head).to_ascii_lowercase();
+            // A connection that is closed with bytes unread is a broken one.
+            let length = head.split_once("\r\ncontent-length: ").and_then(|(_, rest)| rest.split("\r\n").next()?.parse().ok());
+            let _ = std::io::copy(&mut (&stream).take(length.unwrap_or(0)), &mut std::io::sink());
             let answer = answer(&head);
             noted.lock().unwrap().push(head);
             let _ = stream.write_all(answer.as_bytes());

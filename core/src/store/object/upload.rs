@@ -1,13 +1,18 @@
 //! A value that is put in parts: large shards. The first part is kept until the end, because a shard's index may stand there.
 
+use super::get::{MARK, Want};
 use super::live::Live;
+use super::put::random_mark;
 use super::threads::Coming;
-use crate::error::{Result, bail, err};
+use super::tries::Failure;
+use crate::error::{Error, Result, bail, err};
 use crate::limits::reserve;
+use crate::store::remote::Service;
 use crate::store::{Condition, StagedWrite};
 use bytes::Bytes;
 use object_store::multipart::{MultipartStore, PartId};
 use object_store::path::Path;
+use object_store::{Attribute, Attributes, PutMultipartOptions};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -27,6 +32,10 @@ pub(super) struct Upload {
     rest: Vec<u8>,
     /// The service's name of the upload, once it has begun.
     id: Option<String>,
+    /// What tells the object from those of others; Azure takes none.
+    mark: Option<String>,
+    /// Of the whole value.
+    len: u64,
     /// The next part's number.
     next: usize,
     coming: VecDeque<(usize, Coming<PartId>)>,
@@ -36,7 +45,8 @@ pub(super) struct Upload {
 impl Upload {
     pub(super) fn new(live: Arc<Live>, path: Path, part: usize) -> Upload {
         let (first, rest, coming, parts) = (None, Vec::new(), VecDeque::new(), Vec::new());
-        Upload { live, path, part, first, rest, id: None, next: 1, coming, parts }
+        let mark = (live.remote.service != Service::Azure).then(random_mark);
+        Upload { live, path, part, first, rest, id: None, mark, len: 0, next: 1, coming, parts }
     }
 
     fn store(&self) -> Result<Arc<dyn MultipartStore>> {
@@ -48,10 +58,12 @@ impl Upload {
             return Ok(id.clone());
         }
         let (live, store, path) = (self.live.clone(), self.store()?, self.path.clone());
+        let mark = self.mark.iter().map(|mark| (Attribute::Metadata(MARK.into()), mark.clone()));
+        let options = PutMultipartOptions { attributes: Attributes::from_iter(mark), ..PutMultipartOptions::default() };
         let id = self.live.threads.wait(async move {
             let mut tries = live.tries(false);
             loop {
-                match tries.run(store.create_multipart(&path)).await {
+                match tries.run(store.create_multipart_opts(&path, options.clone())).await {
                     Ok(id) => return Ok(id),
                     Err(fault) => live.again(&mut tries, fault).await?,
                 }
@@ -101,18 +113,23 @@ impl Upload {
         self.parts.sort_unstable_by_key(|(number, _)| *number);
         let parts: Vec<PartId> = self.parts.drain(..).map(|(_, part)| part).collect();
         let (live, store, path) = (self.live.clone(), self.store()?, self.path.clone());
+        let (mark, len) = (self.mark.clone(), self.len);
         let done = self.live.threads.wait(async move {
             let mut tries = live.tries(false);
             let mut unsure = false;
             loop {
                 let Err(fault) = tries.run(store.complete_multipart(&path, &id, parts.clone())).await else { return Ok(()) };
                 let sight = tries.sight();
-                // An earlier try was carried out, and only its answer lost: then the upload is gone, on Azure its blocks are.
+                // The upload is gone, on Azure its blocks are: an earlier try was carried out, its answer lost, or others ended the upload.
                 if unsure && (sight.is_missing() || sight.code == "InvalidBlockList") {
-                    return Ok(());
+                    let there = live.get_unlimited(&path, Want::Nothing, None).await.map_err(Error::unsure)?;
+                    return match there {
+                        Some(got) if got.size == len && (mark.is_none() || got.mark == mark) => Ok(()),
+                        _ => Err(err!(Network, "an upload in parts is gone, and its value is not there").unsure()),
+                    };
                 }
-                unsure |= sight.is_lost();
-                live.again(&mut tries, fault).await?;
+                unsure |= sight.is_lost() || matches!(fault, Failure::Deadline) && !sight.credentials;
+                live.again(&mut tries, fault).await.map_err(|e| if unsure { e.unsure() } else { e })?;
             }
         });
         done.inspect(|()| self.id = None)
@@ -121,6 +138,7 @@ impl Upload {
 
 impl StagedWrite for Upload {
     fn append(&mut self, mut bytes: &[u8]) -> Result<()> {
+        self.len += bytes.len() as u64;
         while !bytes.is_empty() {
             let fits = bytes.len().min(self.part - self.rest.len());
             reserve(&mut self.rest, fits)?;
