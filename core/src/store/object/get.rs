@@ -88,7 +88,7 @@ impl Live {
                     false => continue,
                 },
             };
-            self.no_head.fetch_or(want == Want::Nothing && !head, Ordering::Relaxed);
+            self.no_head.fetch_or(want == Want::Nothing && !head && self.remote.service == Service::Http, Ordering::Relaxed);
             let version = version_of(&got.meta);
             if expected.is_some_and(|expected| expected != version) {
                 bail!(Conflict, "the object was replaced while it was read");
@@ -141,10 +141,11 @@ impl Live {
     }
 
     /// Whether a GET may find what a HEAD did not. Web servers, and proxies before them, may know no HEAD, and answer as if there were nothing.
-    /// Its answer has no code, which says whether the key may be missing.
+    /// Its answer has no code, which says whether the key may be missing, and no text, which tells a service from what lies before it.
     fn may_get_all_the_same(&self, sight: &Sight) -> bool {
         match sight.status {
             _ if sight.credentials => false,
+            _ if sight.may_be_foreign => true,
             403 => self.remote.service == Service::Http || self.options.forbidden_is_missing,
             400 | 404 | 405 | 410 | 501 => self.remote.service == Service::Http,
             _ => false,
@@ -159,7 +160,7 @@ impl Live {
             (404, "NoSuchBucket" | "ContainerNotFound" | "ResourceNotFound" | "AccountNotFound") => {
                 bail!(NotFound, "there is no {}: the server answered 404 ({})", self.remote.at("").describe(), sight.code)
             }
-            (404 | 410, _) => return Ok(true),
+            (404 | 410, _) if !sight.foreign => return Ok(true),
             // Other codes are of clocks, keys, encryption and archived objects.
             (403, "" | "AccessDenied") if self.options.forbidden_is_missing => return Ok(true),
             // What was replaced in the middle is begun anew.

@@ -16,15 +16,10 @@ impl Live {
         loop {
             let store = self.store();
             let one = futures_util::stream::iter([Ok(path.clone())]).boxed();
-            let erasing = async move {
-                match store.delete_stream(one).next().await {
-                    // Azure answers for each key: one that an earlier try erased, its answer lost, is gone.
-                    None | Some(Ok(_) | Err(object_store::Error::NotFound { .. })) => Ok(()),
-                    Some(Err(e)) => Err(e),
-                }
-            };
-            let Err(fault) = tries.run(erasing).await else { return Ok(()) };
-            if tries.sight().is_missing() {
+            let Err(fault) = tries.run(async move { store.delete_stream(one).next().await.transpose() }).await else { return Ok(()) };
+            // Azure answers for each key: one that an earlier try erased, its answer lost, is gone.
+            let (sight, is_gone) = (tries.sight(), matches!(fault, Failure::Store(object_store::Error::NotFound { .. })));
+            if sight.is_missing() || is_gone && !sight.foreign && !sight.credentials {
                 return Ok(());
             }
             self.again(&mut tries, fault).await?;
@@ -60,7 +55,7 @@ impl Live {
                 let gone = match tries.run(async { erased.next().await.transpose() }).await {
                     Ok(Some(key)) => key.to_string(),
                     Ok(None) => break,
-                    Err(Failure::Store(object_store::Error::NotFound { path, .. })) => path,
+                    Err(Failure::Store(object_store::Error::NotFound { path, .. })) if !tries.sight().foreign => path,
                     Err(Failure::Deadline) => {
                         failed = Some(Failure::Deadline);
                         break;

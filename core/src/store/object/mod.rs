@@ -1,8 +1,8 @@
 //! Object stores and HTTP servers, through the crate `object_store`: S3 and what speaks its language, Google Cloud Storage, Azure, and any
 //! web server for reading. The only place with a runtime and `async`; callers wait on channels, so that they may be anywhere.
 //!
-//! What an answer means is decided in `tries.rs`: only 404 and 410 of an object are "missing"; everything else is an error, perhaps after further
-//! tries within a deadline. All bytes that one read gives are of one version, told by ETag.
+//! What an answer means is decided in `tries.rs`: only 404 and 410 of an object are "missing", and not those with a text that a service does not
+//! send; everything else is an error, perhaps after further tries within a deadline. All bytes that one read gives are of one version, told by ETag.
 
 mod build;
 mod client;

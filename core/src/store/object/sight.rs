@@ -42,6 +42,10 @@ pub(super) struct Sight {
     pub host: String,
     /// A service that gives out credentials was asked, not yet the store itself.
     pub credentials: bool,
+    /// What says "missing" is a text that no service of objects sends, but what lies before one, a proxy say.
+    pub foreign: bool,
+    /// What says "missing" to a HEAD may be such a text: its headers announce one for people.
+    pub may_be_foreign: bool,
     /// An HTML page came instead of an object.
     pub html: bool,
     /// A large object came instead of a range of it.
@@ -60,7 +64,7 @@ impl Sight {
 
     /// Whether the store itself says that there is nothing of what was asked for.
     pub(super) fn is_missing(&self) -> bool {
-        !self.credentials && self.meant() == 404
+        !self.credentials && !self.foreign && self.meant() == 404
     }
 
     /// Whether what was asked for may have been done though nobody says so.

@@ -211,6 +211,10 @@ fn judge(fault: &Failure, sight: &Sight, hint: &str) -> Verdict {
             false,
         );
     }
+    if sight.foreign {
+        let text = format!("the server answered {} with a text that is not the service's (of a proxy before it?)", sight.status);
+        return verdict(ErrorKind::Network, text, true);
+    }
     if sight.meant() >= 300 {
         return if sight.credentials { by_credentials(sight) } else { by_status(sight, hint) };
     }

@@ -78,7 +78,8 @@ struct Watched {
 impl Watched {
     /// What a request is for.
     fn asked(&self, request: &HttpRequest) -> Asked {
-        Asked { credentials: self.number != self.made.load(Ordering::Relaxed), ..Asked::of(request) }
+        let credentials = self.number != self.made.load(Ordering::Relaxed);
+        Asked { credentials, web: self.own.is_web, ..Asked::of(request) }
     }
 
     /// The clients of this try. Where a connection broke, or was silent, others that are kept since then may be as dead: a try for each of
@@ -147,6 +148,8 @@ struct Asked {
     host: String,
     /// Credentials are asked for, of a service that gives them out.
     credentials: bool,
+    /// Of a web server, whose pages are answers.
+    web: bool,
 }
 
 impl Asked {
@@ -157,7 +160,7 @@ impl Asked {
         let port = uri.port_u16().map(|port| format!(":{port}")).unwrap_or_default();
         let host = format!("{}{port}", uri.host().unwrap_or_default());
         let list = uri.query().is_some_and(|query| query.split('&').any(|pair| matches!(pair, "list-type=2" | "comp=list")));
-        Asked { get, head, range, page: uri.path().ends_with(".html"), list, host, credentials: false }
+        Asked { get, head, range, page: uri.path().ends_with(".html"), list, host, credentials: false, web: false }
     }
 }
 
@@ -175,7 +178,7 @@ async fn watch(response: HttpResponse, asked: &Asked) -> Result<HttpResponse, Ht
         seen.code = text_of("x-ms-error-code").unwrap_or_default();
     });
     if status >= 300 {
-        return explained(response).await;
+        return explained(response, asked).await;
     }
     if !asked.get || asked.credentials {
         return if asked.head { Ok(response) } else { replied(response).await };
@@ -271,6 +274,16 @@ async fn replied(response: HttpResponse) -> Result<HttpResponse, HttpError> {
     Ok(HttpResponse::from_parts(parts, bytes.into()))
 }
 
+/// Whether the text of an error is none of a service of objects: these send XML or JSON, or nothing.
+fn is_foreign(text: &str, is_text: bool) -> bool {
+    let text = text.trim_start_matches('\u{feff}');
+    match text.chars().next() {
+        None | Some('{') => false,
+        Some('<') => is_page(text.as_bytes()) || is_text && !text.starts_with("<?xml") && !text.starts_with("<Error"),
+        Some(_) => true,
+    }
+}
+
 /// Whether a text is a page for people.
 fn is_page(text: &[u8]) -> bool {
     let text = text.trim_ascii_start();
@@ -303,7 +316,7 @@ async fn read(body: HttpResponseBody, most: usize) -> Result<(Vec<u8>, bool), Ht
 }
 
 /// Notes what an error's body says.
-async fn explained(response: HttpResponse) -> Result<HttpResponse, HttpError> {
+async fn explained(response: HttpResponse, asked: &Asked) -> Result<HttpResponse, HttpError> {
     let (parts, body) = response.into_parts();
     // The status counts, whether or not the text can be had.
     let bytes = read(body, MOST_OF_ERROR).await.map(|(bytes, _)| bytes).unwrap_or_default();
@@ -315,6 +328,10 @@ async fn explained(response: HttpResponse) -> Result<HttpResponse, HttpError> {
         seen.text = element(&text, "Message").unwrap_or_default();
         if seen.region.is_none() {
             seen.region = element(&text, "Region");
+        }
+        if seen.code.is_empty() && !asked.web && !asked.credentials && matches!(seen.status, 404 | 410) {
+            let is_text = parts.headers.get("content-type").is_some_and(|kind| kind.as_bytes().starts_with(b"text/"));
+            (seen.foreign, seen.may_be_foreign) = (is_foreign(text.trim(), is_text), asked.head && is_text);
         }
     });
     Ok(HttpResponse::from_parts(parts, bytes.into()))

@@ -2,7 +2,9 @@
 
 use super::{KEYS, said, serve, store_at};
 use crate::error::ErrorKind;
-use crate::store::Storage;
+use crate::store::object::RemoteStore;
+use crate::store::remote::{Remote, RemoteOptions};
+use crate::store::{ByteRange, Storage, StorageExt, get, start_and_wait};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
@@ -13,10 +15,11 @@ fn an_upload_that_is_gone_is_done_only_where_its_object_is_there() {
     const GONE: (&str, &str) = ("404 none", "<Error><Code>NoSuchUpload</Code></Error>");
     /// What the end is answered first and then, whose object is there then, and the error.
     type Row = (&'static str, (&'static str, &'static str), &'static str, Option<ErrorKind>);
-    let cases: [Row; 5] = [
+    let cases: [Row; 6] = [
         ("503 busy", GONE, "ours", None),
         ("503 busy", GONE, "", Some(ErrorKind::Network)),
         ("503 busy", GONE, "another", Some(ErrorKind::Network)),
+        ("503 busy", ("404 none", "<html>no page</html>"), "ours", Some(ErrorKind::Network)),
         ("503 busy", ("200 OK", "<CompleteMultipartUploadResult><ETag>e</ETag></CompleteMultipartUploadResult>"), "", None),
         ("404 none", GONE, "ours", Some(ErrorKind::NotFound)),
     ];
@@ -46,5 +49,56 @@ fn an_upload_that_is_gone_is_done_only_where_its_object_is_there() {
         assert_eq!(done.as_ref().err().map(|e| e.kind()), kind, "{first} {then} {there}: {done:?}");
         let is_unsure = done.is_err_and(|e| e.is_unsure());
         assert_eq!(is_unsure, kind == Some(ErrorKind::Network), "{first} {then} {there}: whether it may have been stored");
+    }
+}
+
+#[test]
+fn what_lies_before_a_service_does_not_say_that_a_key_is_missing() {
+    let cases = [
+        ("", "", true),
+        ("", "\n", true),
+        ("Content-Type: application/xml\r\n", "<?xml version=\"1.0\"?>\n<Error><Code>NoSuchKey</Code></Error>", true),
+        ("Content-Type: application/xml\r\n", "\u{feff}<?xml version=\"1.0\"?><Error><Code>BlobNotFound</Code></Error>", true),
+        ("Content-Type: text/html\r\n", "<Error><Code>NoSuchKey</Code></Error>", true),
+        ("", "<Error/>", true),
+        ("Content-Type: application/json\r\n", "{\"error\": {\"code\": 404, \"reason\": \"notFound\"}}", true),
+        ("x-ms-error-code: BlobNotFound\r\n", "none", true),
+        ("Content-Type: text/html\r\n", "<html><h1>404 Not Found</h1></html>", false),
+        ("", "\n<!DOCTYPE html><html>none</html>", false),
+        ("Content-Type: text/html; charset=utf-8\r\n", "<h1>Not Found</h1>", false),
+        ("Content-Type: text/plain\r\n", "404 page not found\n", false),
+        ("", "default backend - 404", false),
+    ];
+    for (status, (headers, body, missing)) in cases.into_iter().flat_map(|case| [("404 none", case), ("410 gone", case)]) {
+        // An answer to a HEAD has the headers alone.
+        let answer = move |head: &str| said(status, headers, if head.starts_with("head") { "" } else { body });
+        let (port, asked) = serve(answer);
+        let found = |store: &RemoteStore| {
+            [
+                get(store as &dyn Storage, "key", 100).map(|found| found.is_none()).map_err(|e| e.kind()),
+                start_and_wait(store, "key", &[ByteRange::WHOLE], None).map(|found| found.is_none()).map_err(|e| e.kind()),
+                start_and_wait(store, "key", &[], None).map(|found| found.is_none()).map_err(|e| e.kind()),
+            ]
+        };
+        let store = store_at(port, KEYS);
+        let expected = if missing { Ok(true) } else { Err(ErrorKind::Network) };
+        let is_told = missing || headers.contains("text/");
+        assert_eq!(found(&store)[..2], [expected; 2], "{status} {headers} {body}");
+        if is_told {
+            assert_eq!(found(&store)[2], expected, "{status} {headers} {body}: by HEAD");
+        }
+        let gets = asked.lock().unwrap().iter().filter(|head| head.starts_with("get")).count();
+        assert!(missing || gets >= 4, "{status} {body}: tried again: {gets}");
+        let web = Remote::parse("http", &format!("//127.0.0.1:{port}/")).unwrap().unwrap();
+        let web = RemoteStore::open(&web, &RemoteOptions::default()).unwrap();
+        assert_eq!(found(&web), [Ok(true); 3], "{status} {headers} {body}: a web server has such pages");
+        let (port, _) = serve(move |head| if head.starts_with("delete") { answer(head) } else { said("200 OK", TAG, "") });
+        let erased = store_at(port, KEYS).erase("key").map_err(|e| e.kind());
+        let listed = status.starts_with("404") || !missing;
+        assert!(!listed || erased == expected, "{status} {headers} {body}: {erased:?}");
+        if status.starts_with("404") && !missing {
+            let below = store.erase_prefix("a/").map_err(|e| e.kind());
+            assert_eq!(below, Err(ErrorKind::Network), "{headers} {body}");
+        }
     }
 }
