@@ -2,7 +2,7 @@
 
 use super::get::{MARK, Want};
 use super::live::Live;
-use super::tries::Failure;
+use super::tries::{Failure, is_locked};
 use super::version::strong_tag_of;
 use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::store::remote::{Conditional, Service};
@@ -12,6 +12,10 @@ use object_store::path::Path;
 use object_store::{Attribute, Attributes, PutMode, PutOptions, UpdateVersion};
 use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+/// How often a put is made on a condition that holds and is refused.
+const REFUSALS: u32 = 5;
 
 impl Live {
     /// Stores a value.
@@ -33,7 +37,33 @@ impl Live {
             Condition::Absent => PutMode::Create,
             Condition::Match(version) => PutMode::Update(self.update_of(path, version).await?),
         };
-        self.put_as(path, bytes, mode).await
+        self.put_while_it_stands(path, bytes, mode, condition).await
+    }
+
+    /// Puts on a condition. A refusal although the key still holds what it should is no other writer's value: those who change keys would
+    /// read and put the same for ever.
+    async fn put_while_it_stands(&self, path: &Path, bytes: Bytes, mode: PutMode, condition: Condition) -> Result<()> {
+        let started = Instant::now();
+        let mut round = 0;
+        loop {
+            round += 1;
+            let e = match self.put_as(path, bytes.clone(), mode.clone()).await {
+                Err(e) if e.kind() == ErrorKind::Conflict && !e.is_unsure() => e,
+                other => return other,
+            };
+            let there = self.get_unlimited(path, Want::Nothing, None).await;
+            let stands = match (condition, there.map(|got| got.map(|got| got.version))) {
+                (Condition::Absent, Ok(None)) => true,
+                (Condition::Match(version), Ok(Some(found))) => version == found,
+                _ => false,
+            };
+            if !stands {
+                return Err(e);
+            }
+            if round == REFUSALS || started.elapsed() > self.options.deadline {
+                bail!(Network, "the server refuses to store the value though the key holds what it should: {}", e.message());
+            }
+        }
     }
 
     async fn put_as(&self, path: &Path, bytes: Bytes, mode: PutMode) -> Result<()> {
@@ -70,7 +100,7 @@ impl Live {
     /// Whether a refused put says that its condition does not hold (rather than that two came at once).
     fn is_conflict(&self, fault: &Failure, code: &str, status: u16) -> bool {
         let refused = matches!(fault, Failure::Store(object_store::Error::AlreadyExists { .. } | object_store::Error::Precondition { .. }));
-        refused && (status != 409 || matches!(code, "BlobAlreadyExists" | "UnmodifiedSinceNotMet"))
+        refused && !is_locked(code) && (status != 409 || matches!(code, "BlobAlreadyExists" | "UnmodifiedSinceNotMet"))
     }
 
     /// What a service's conditional put wants to know of a version.

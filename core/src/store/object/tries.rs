@@ -264,8 +264,12 @@ fn by_status(sight: &Sight, hint: &str) -> Verdict {
             (ErrorKind::Permission, false)
         }
         (404 | 410, _) => (ErrorKind::NotFound, false),
+        (409 | 412, code) if is_locked(code) => (ErrorKind::Permission, false),
         (409, "BlobAlreadyExists") | (412, _) => (ErrorKind::Conflict, false),
-        (409, _) => (ErrorKind::Conflict, true),
+        (409, "" | "UnmodifiedSinceNotMet") => (ErrorKind::Conflict, true),
+        (409, code) if code.contains("Conflict") || code.contains("Exists") || code.contains("Condition") => (ErrorKind::Conflict, true),
+        (409, "OperationAborted") => (ErrorKind::Throttled, true),
+        (409, _) => (ErrorKind::Network, true),
         (416, _) => (ErrorKind::Truncated, false),
         (429, _) | (503, _) => (ErrorKind::Throttled, true),
         (408, _) => (ErrorKind::Timeout, true),
@@ -274,6 +278,11 @@ fn by_status(sight: &Sight, hint: &str) -> Verdict {
         _ => (ErrorKind::Network, false),
     };
     Verdict { kind, text, again, after: sight.retry_after }
+}
+
+/// Whether a code says that an object is kept from changes, whatever a put's condition is.
+pub(super) fn is_locked(code: &str) -> bool {
+    code.starts_with("Lease") || code.starts_with("BlobImmutable")
 }
 
 /// What it means that a service of credentials refuses: it says nothing of what is stored. Azure's asks for another try with 404 and 410.
@@ -323,6 +332,11 @@ mod tests {
             (404, "NoSuchBucket", NotFound, false),
             (409, "BlobAlreadyExists", Conflict, false),
             (409, "ConditionalRequestConflict", Conflict, true),
+            (409, "", Conflict, true),
+            (409, "OperationAborted", Throttled, true),
+            (409, "InvalidBucketState", Network, true),
+            (409, "BlobImmutableDueToPolicy", Permission, false),
+            (412, "LeaseIdMissing", Permission, false),
             (412, "", Conflict, false),
             (501, "NotImplemented", Unsupported, false),
             (301, "PermanentRedirect", Network, false),

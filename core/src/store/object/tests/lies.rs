@@ -4,7 +4,7 @@ use super::{KEYS, said, serve, store_at};
 use crate::error::ErrorKind;
 use crate::store::object::RemoteStore;
 use crate::store::remote::{Remote, RemoteOptions};
-use crate::store::{ByteRange, Storage, StorageExt, get, start_and_wait};
+use crate::store::{ByteRange, Condition, Storage, StorageExt, get, start_and_wait};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
@@ -100,5 +100,54 @@ fn what_lies_before_a_service_does_not_say_that_a_key_is_missing() {
             let below = store.erase_prefix("a/").map_err(|e| e.kind());
             assert_eq!(below, Err(ErrorKind::Network), "{headers} {body}");
         }
+    }
+}
+
+#[test]
+fn a_condition_that_holds_and_is_refused_is_no_other_writers_value() {
+    /// What a put is answered, with which code, and what that is.
+    type Row = (&'static str, &'static str, ErrorKind, bool);
+    let cases: [Row; 8] = [
+        ("409 no", "BlobImmutableDueToPolicy", ErrorKind::Permission, false),
+        ("412 no", "LeaseIdMissing", ErrorKind::Permission, false),
+        ("409 no", "OperationAborted", ErrorKind::Throttled, false),
+        ("409 no", "InvalidBucketState", ErrorKind::Network, false),
+        ("409 no", "ConditionalRequestConflict", ErrorKind::Network, false),
+        ("409 no", "", ErrorKind::Network, false),
+        ("412 no", "PreconditionFailed", ErrorKind::Network, false),
+        // The key holds another value.
+        ("412 no", "PreconditionFailed", ErrorKind::Conflict, true),
+    ];
+    for (status, code, kind, is_other) in cases {
+        let tag = AtomicUsize::new(1);
+        let (port, asked) = serve(move |head| {
+            if head.starts_with("put") {
+                tag.fetch_add(usize::from(is_other), Relaxed);
+                return said(status, "", &format!("<Error><Code>{code}</Code></Error>"));
+            }
+            let tag = format!("ETag: \"{}\"\r\nLast-Modified: Sat, 21 Nov 2026 00:00:00 GMT\r\n", tag.load(Relaxed));
+            let range = if head.starts_with("get") { "Content-Range: bytes 0-2/3\r\n" } else { "" };
+            said(
+                if range.is_empty() { "200 OK" } else { "206 Partial" },
+                &format!("{tag}{range}"),
+                if range.is_empty() { "" } else { "yes" },
+            )
+        });
+        let store = store_at(port, &[KEYS, &[("conditional_put", "always")]].concat());
+        let mut rounds = 0;
+        let e = crate::store::swap::make(&store, || {
+            rounds += 1;
+            let read = start_and_wait(&store, "key", &[ByteRange::Span { offset: 0, len: 3 }], None)?.unwrap();
+            match (is_other, rounds) {
+                (true, 3) => crate::error::bail!(State, "enough"),
+                _ => store.put("key", &[b"new"], Condition::Match(read.version)),
+            }
+        });
+        let e = e.unwrap_err();
+        let (expected, most) = if is_other { (ErrorKind::State, 3) } else { (kind, 1) };
+        assert_eq!((e.kind(), rounds), (expected, most), "{status} {code}: {e}");
+        let puts = asked.lock().unwrap().iter().filter(|head| head.starts_with("put")).count();
+        assert!(puts <= 12, "{status} {code}: {puts} puts");
+        assert!(!e.message().contains("others were faster"), "{e}");
     }
 }
