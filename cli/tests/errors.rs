@@ -264,3 +264,26 @@ fn names_that_terminals_act_on_are_escaped() {
     assert!(err.contains("\\u{9b}31m\\u{202e}bx") && !err.contains('\u{9b}'), "{err:?}");
     assert_eq!(folder.ok("ls h.zarr --json"), "[\"a\\u009b31m\\u202eb\"]\n");
 }
+
+/// Nothing says what it is, nor that it is nothing.
+#[cfg(unix)]
+#[test]
+fn a_dump_of_a_hierarchy_of_which_something_cannot_be_read_fails() {
+    let folder = Folder::new("unread");
+    for (name, more) in [("t", ""), ("uu", "--format 2"), ("g/v", "")] {
+        folder.ok(&format!("create run{}.zarr {name} --type int8 --shape 2 {more}", name.len()));
+    }
+    for (store, document) in [("run1.zarr", "t/zarr.json"), ("run2.zarr", "uu/.zarray"), ("run3.zarr", "g/v/zarr.json")] {
+        let place = folder.0.join(store).join(document);
+        let text = std::fs::read(&place).unwrap();
+        std::fs::remove_file(&place).unwrap();
+        std::os::unix::fs::symlink(&place, &place).unwrap();
+        for line in [format!("dump {store}"), format!("dump {store} --json"), format!("dump {store} -h")] {
+            let ran = folder.run_with(&line, b"");
+            assert_eq!(ran.status, Some(1), "{line} without {document}: {}", ran.err);
+        }
+        std::fs::remove_file(&place).unwrap();
+        std::fs::write(&place, text).unwrap();
+        folder.ok(&format!("dump {store}"));
+    }
+}

@@ -5,6 +5,7 @@ use super::attributes::{Attribute, FILL, Values, of_nczarr, read};
 use super::token::{NcType, Number};
 use crate::failure::Outcome;
 use ozarr::dtype::{DataType, Kind};
+use ozarr::error::ErrorKind;
 use ozarr::node::{Array, Format, Group, Map, Node, NodeKind, Value, json};
 use std::collections::HashMap;
 
@@ -138,10 +139,12 @@ impl Model {
         let array = match node {
             Ok(Node::Array(array)) => array,
             Ok(Node::Group(_)) => return Ok(()),
-            Err(e) => {
+            Err(e) if is_unknown(e.kind()) => {
                 into.left_out.push((name.to_string(), e.to_string()));
                 return Ok(());
             }
+            // What could not be read now is there all the same.
+            Err(e) => return Err(e.into()),
         };
         let Some(nc) = type_of(&array) else {
             let why = format!("{}, for which netCDF has no type", array.describe());
@@ -199,6 +202,12 @@ impl Model {
             }
         }
     }
+}
+
+/// Whether an error says of a node that it is none that can be understood, or is gone since.
+fn is_unknown(kind: ErrorKind) -> bool {
+    use ErrorKind::*;
+    matches!(kind, NotFound | NodeKind | Metadata | Unsupported | Extension | Limit | Rank)
 }
 
 /// What NCZarr records of a group: among its attributes, or, as older ones do, in its document.
