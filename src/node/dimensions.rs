@@ -6,7 +6,7 @@ use super::spec::v2_unnamed;
 use super::walk::{Found, Wanted};
 use super::{Array, Group, NodeKind, document, path, upkeep};
 use crate::counting;
-use crate::error::{Error, Result, err};
+use crate::error::{Error, ErrorKind, Result, err};
 use crate::metadata::lint::{Finding, Severity};
 use crate::metadata::{Format, Value, v2, v3};
 use std::sync::Arc;
@@ -194,7 +194,11 @@ impl Group {
             let listed = node.listed;
             if node.kind == NodeKind::Array {
                 let array = Array::from_stored(self.store(), path.clone(), node);
-                arrays.push((name, array.or_else(|e| if listed { Array::open(self.store(), &path) } else { Err(e) })?));
+                match array.or_else(|e| if listed { Array::open(self.store(), &path) } else { Err(e) }) {
+                    // Another process has erased it since.
+                    Err(e) if listed && e.kind() == ErrorKind::NotFound => {}
+                    array => arrays.push((name, array?)),
+                }
             }
         }
         Ok(arrays)

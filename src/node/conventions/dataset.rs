@@ -111,6 +111,14 @@ impl DatasetState {
         }
     }
 
+    /// Forgets variables that are gone, with the dimensions that they alone had, and gives them.
+    fn forget(&mut self, gone: &[String]) -> Vec<OpenVariable> {
+        let (lost, stay) = std::mem::take(&mut self.variables).into_iter().partition::<Vec<_>, _>(|v| gone.contains(&v.name));
+        self.defined.retain(|(name, _)| !lost.iter().any(|v| v.dimensions.contains(name)));
+        stay.into_iter().for_each(|known| drop(self.insert(known)));
+        lost
+    }
+
     /// Takes on the names that dimensions of a variable have by now.
     fn rename_dimensions(&mut self, name: &str, dimensions: Vec<String>) {
         if let Ok(place) = self.place_of(name)
@@ -469,6 +477,7 @@ mod tests {
     use crate::metadata::json;
     use crate::node::tests::own;
     use crate::node::{Attributes, Context, Create, NodeKind, Series, Spec};
+    use crate::store::StorageExt;
 
     fn memory_store() -> Store {
         Store::memory(&Context::default())
@@ -669,6 +678,30 @@ mod tests {
             assert_eq!(ds.variable("t").unwrap().attributes().get_string("coordinates").unwrap(), "lat crs");
             assert_eq!(ds.variable("t").unwrap().attributes().names().unwrap(), ["units", "coordinates"], "{format:?}");
             assert_eq!(ds.variable("tt").err().unwrap().kind(), ErrorKind::NotFound);
+        }
+    }
+
+    /// As another process leaves it that is erasing one of them at that moment.
+    #[test]
+    fn a_variable_that_is_listed_and_gone_is_left_out() {
+        for (format, document) in [(Format::V2, "u/.zarray"), (Format::V3, "u/zarr.json")] {
+            let store = memory_store();
+            let define = |names: &[(&str, &str)]| -> Result<Dataset> {
+                let ds = Dataset::create(&store, "", Some(format), Create::OpenIfSame)?;
+                for (name, dim) in names {
+                    ds.define_dimension(dim, if *dim == "x" { 4 } else { 5 })?;
+                    ds.define_variable(name, &VariableSpec::new(DataType::Float32, &[dim]), Create::OpenIfSame)?;
+                }
+                Ok(ds)
+            };
+            define(&[("t", "x"), ("u", "z"), ("v", "x")]).unwrap().close().unwrap();
+            store.shared().erase(document).unwrap();
+            let ds = define(&[("t", "x")]).unwrap();
+            assert_eq!((ds.variables(), ds.dimensions().unwrap().len()), (vec!["t".to_string(), "v".to_string()], 1), "{format:?}");
+            assert_eq!(ds.variable("u").err().unwrap().kind(), ErrorKind::NotFound);
+            ds.define_dimension("z", 3).unwrap();
+            ds.close().unwrap();
+            assert_eq!(Group::open(&store, "").unwrap().consolidated_differences().unwrap(), Some(vec![]), "{format:?}");
         }
     }
 

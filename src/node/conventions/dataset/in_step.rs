@@ -1,7 +1,7 @@
 //! Consolidated metadata in step with the documents, where a kill came between the two.
 
 use super::Dataset;
-use crate::error::Result;
+use crate::error::{ErrorKind, Result};
 use crate::metadata::Format;
 use crate::node::conventions::open_variable::{OpenVariable, changed_dimensions};
 use crate::node::dimensions::Dimension;
@@ -65,23 +65,33 @@ impl Dataset {
             variables.iter().for_each(|v| self.group().store().note_named(v.array.path(), true));
         }
         let differing = differing.filter(|differing| !differing.is_empty());
-        let (mut changed, mut found) = (Vec::new(), BTreeSet::new());
-        for (OpenVariable { array, dimensions, .. }, seen) in variables.iter().zip(seen) {
+        let (mut changed, mut found, mut gone) = (Vec::new(), BTreeSet::new(), Vec::new());
+        for (OpenVariable { name, array, dimensions, .. }, seen) in variables.iter().zip(seen) {
             let before = array.shape();
-            match documents.remove(array.path()) {
-                Some(found) if differing.is_some() || array.is_listed() && !found.has_shape(&before) => {
-                    let is_renewed = array.renew_from(&seen, found)?;
-                    if !is_renewed {
-                        array.read_again()?;
+            let renewed =
+                match documents.remove(array.path()) {
+                    Some(found) if differing.is_some() || array.is_listed() && !found.has_shape(&before) => {
+                        if array.renew_from(&seen, found)? { Ok(()) } else { array.read_again() }
                     }
+                    None if differing.is_some() || array.is_listed() => array.read_again(),
+                    _ => Ok(()),
+                };
+            match renewed {
+                // It was listed, and another process has erased it.
+                Err(e) if e.kind() == ErrorKind::NotFound => {
+                    gone.push(name.clone());
+                    continue;
                 }
-                None if differing.is_some() || array.is_listed() => array.read_again()?,
-                _ => {}
+                renewed => renewed?,
             }
             if array.shape() != before {
                 changed.push(array.path().to_string());
                 found.extend(changed_dimensions(dimensions, &before, &array.shape()));
             }
+        }
+        if !gone.is_empty() {
+            // They are dropped after the lock, which dropping an array takes, too.
+            let _gone = self.0.state.write(|state| state.forget(&gone));
         }
         if !changed.is_empty() {
             self.note_found_differences(|name| found.contains(name));
