@@ -118,7 +118,9 @@ pub unsafe extern "C" fn ozarr_store_open(location: *const c_char, mode: *const 
 ///   3 times at most; a certificate or a proxy that refuses, once.
 /// - `"cloud.requests"` (64) and `"cloud.bytes"` (67108864): the most requests and bytes in flight at
 ///   once; `"cloud.merge_gap"` (1048576): ranges with at most this many bytes between them are read as
-///   one; `"cloud.part_size"` (16777216): larger values are put in parts of this many bytes.
+///   one; `"cloud.part_size"` (16777216): larger values that copying and rechunking store are put in
+///   parts of this many bytes. What is written is one put for each chunk or shard, and S3 takes at most
+///   5 GiB in one.
 /// - `"cloud.ca_file"`: a PEM file of certificates that are trusted besides the system's, which
 ///   `SSL_CERT_FILE` and `SSL_CERT_DIR` replace (S3: also the variable `AWS_CA_BUNDLE`).
 /// - `"cloud.proxy"`: a URL, `"http://user:password@host:port"` (else the variables `HTTP_PROXY`,
