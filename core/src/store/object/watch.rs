@@ -331,7 +331,8 @@ async fn explained(response: HttpResponse, asked: &Asked) -> Result<HttpResponse
         }
         if seen.code.is_empty() && !asked.web && !asked.credentials && matches!(seen.status, 404 | 410) {
             let is_text = parts.headers.get("content-type").is_some_and(|kind| kind.as_bytes().starts_with(b"text/"));
-            (seen.foreign, seen.may_be_foreign) = (is_foreign(text.trim(), is_text), asked.head && is_text);
+            let is_empty = parts.headers.get("content-length").is_some_and(|length| length.as_bytes() == b"0");
+            (seen.foreign, seen.may_be_foreign) = (is_foreign(text.trim(), is_text), asked.head && is_text && !is_empty);
         }
     });
     Ok(HttpResponse::from_parts(parts, bytes.into()))
