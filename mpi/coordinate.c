@@ -10,6 +10,9 @@ ozarr_status om_coordinate_read(om_coordinate *c, int64_t steps) {
     if (count == 0) return OZARR_OK;
     const ozarr_status status = ozarr_array_read_region(c->array, &start, &count, OZARR_FLOAT64, c->last, (size_t)count * sizeof *c->last);
     if (status == OZARR_OK) c->known = (int)count;
+    /* Steps before it was defined have the fill value. */
+    if (c->known == 2 && c->last[0] != c->last[0]) c->last[0] = c->last[1], c->known = 1;
+    if (c->known > 0 && c->last[c->known - 1] != c->last[c->known - 1]) c->known = 0;
     return status == OZARR_ERR_TYPE ? OZARR_OK : status;
 }
 
@@ -74,6 +77,14 @@ ozarr_status om_coordinate_check_put(om_coordinate *c, const char *name, int64_t
     if (status == OZARR_OK && (exact || c->known == 0 || stored != c->last[c->known - 1])) status = check_order(c, name, at, value, stored);
     if (status == OZARR_OK) c->next = stored, c->is_known = true;
     return status;
+}
+
+void om_coordinate_take(om_coordinate *c, double value) {
+    ozarr_memory memory = OZARR_MEMORY_INIT;
+    memory.data = &value, memory.size = sizeof value, memory.type = OZARR_FLOAT64;
+    c->next = value;
+    c->is_known = om_waiting_number(c->array, &memory, &c->next, NULL) == OZARR_OK && c->next == c->next;
+    om_coordinate_remember(c);
 }
 
 void om_coordinate_remember(om_coordinate *c) {

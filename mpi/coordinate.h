@@ -21,6 +21,9 @@ ozarr_status om_coordinate_check(om_coordinate *c, const char *name, int64_t at,
 /* Checks an element that is to be put as the value of step `at`. What is no number, or cannot be stored, is not checked here. */
 ozarr_status om_coordinate_check_put(om_coordinate *c, const char *name, int64_t at, const ozarr_memory *memory);
 
+/* Remembers the value of a step that was taken before the coordinate was defined. */
+void om_coordinate_take(om_coordinate *c, double value);
+
 /* Remembers the value of a step that was taken, which was checked. */
 void om_coordinate_remember(om_coordinate *c);
 

@@ -330,7 +330,11 @@ static ozarr_status add_late(ozarr_mpi *m, ozarr_mpi_series *s, const char *name
     if (status != OZARR_OK || coordinate_of(s) != find(s, name)) return status;
     for (int64_t at = s->published; at < s->position && status == OZARR_OK; at++)
         status = keep_value(m, coordinate_of(s), at, s->values[at - s->published]);
-    if (status == OZARR_OK && m->rank == 0 && s->coordinate.array == NULL) status = open_coordinate(s, 0);
+    if (status == OZARR_OK && m->rank == 0 && s->coordinate.array == NULL) {
+        status = open_coordinate(s, 0);
+        for (int64_t at = s->published; at < s->position && s->coordinate.array != NULL; at++)
+            om_coordinate_take(&s->coordinate, s->values[at - s->published]);
+    }
     status = om_agree(m, status, NULL);
     if (status != OZARR_OK) free_variable(m, &s->variables[--s->count]);
     return status;

@@ -183,6 +183,36 @@ static void numbers_of_a_coordinate_that_came_late(void) {
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
+/* It takes the values of the steps that wait, and goes on from them. What was published before has the fill value, which is none of its values. */
+static void numbers_of_a_coordinate_that_came_behind_steps(void) {
+    coordinate none = {OZARR_AS_STORED, NULL};
+    OK(ozarr_mpi_once(m, define, &none));
+    ozarr_mpi_series *s = open_run(0);
+    for (int step = 1; step < 3; step++) {
+        put_field(s, step);
+        OK(ozarr_mpi_series_step(m, s, step));
+    }
+    OK(ozarr_mpi_once(m, define_time, NULL));
+    ERR(OZARR_ERR_ARGUMENT, "that of the step before", put_number(s, 0.5));
+    OK(put_number(s, 3));
+    OK(ozarr_mpi_series_step(m, s, 0));
+    ERR(OZARR_ERR_ARGUMENT, "that of the step before", put_number(s, 2.5));
+    OK(ozarr_mpi_series_close(m, s));
+    OK(ozarr_mpi_once(m, define, &none));
+    s = open_run(0);
+    put_field(s, 1);
+    OK(ozarr_mpi_series_step(m, s, 0));
+    OK(ozarr_mpi_series_flush(m, s));
+    OK(ozarr_mpi_once(m, define_time, NULL));
+    OK(put_number(s, 10));
+    OK(ozarr_mpi_series_step(m, s, 0));
+    OK(ozarr_mpi_series_close(m, s));
+    s = open_run(2);
+    OK(ozarr_mpi_series_step(m, s, 5));
+    ERR(OZARR_ERR_ARGUMENT, "expected less than", ozarr_mpi_series_step(m, s, 7));
+    OK(ozarr_mpi_series_close(m, s));
+}
+
 /* Numbers are compared as the coordinate has them; of integers that a double cannot tell from each other all are taken. */
 static void numbers_that_are_put_in_another_type(void) {
     coordinate c = {OZARR_FLOAT32, NULL};
@@ -408,6 +438,7 @@ int main(int argc, char **argv) {
     numbers_that_are_put_go_on_as_those_of_steps();
     numbers_that_are_put_in_another_type();
     numbers_of_a_coordinate_that_came_late();
+    numbers_of_a_coordinate_that_came_behind_steps();
     points_in_time();
     another_program();
     unpublished();
