@@ -395,7 +395,8 @@ impl Series {
         let Ok(selection) = slab(&[self.position], 0, self.position - count, count) else { return };
         // SAFETY: the memory lives as long as the call.
         if unsafe { part.appender.array().read(&selection, &numbers(&mut found[..count as usize])) }.is_ok() {
-            let value = |i: usize| found.get(i).copied().filter(|_| (i as u64) < count);
+            // Steps before it was defined have the fill value.
+            let value = |i: usize| found.get(i).copied().filter(|x| (i as u64) < count && !x.is_nan());
             self.values = if count == 1 { [None, value(0)] } else { [value(0), value(1)] };
         }
     }

@@ -1652,6 +1652,27 @@ fn a_coordinate_may_be_given_as_integers_and_may_fall() {
     falling.step(7.0).unwrap();
 }
 
+/// The fill value (NaN) of the steps before it was defined is none of its values.
+#[test]
+fn a_coordinate_that_came_late_may_rise_or_fall_also_after_a_restart() {
+    for (direction, restart) in [(1.0, false), (-1.0, false), (1.0, true), (-1.0, true)] {
+        let store = Store::memory(&Context::with_threads(1));
+        let ds = Dataset::create(&store, "", None, Create::New).unwrap();
+        ds.define_dimension("time", 0).unwrap();
+        ds.define_variable("u", &VariableSpec::new(DataType::Int32, &["time"]), Create::New).unwrap();
+        let mut series = Series::open(&ds, "time", None, 1, 0).unwrap();
+        series.step(0.0).unwrap();
+        ds.define_variable("time", &VariableSpec::new(DataType::Float64, &["time"]), Create::New).unwrap();
+        series.step(10.0).unwrap();
+        if restart {
+            drop(series);
+            series = Series::open(&dataset(&anew(&store)), "time", None, 1, 0).unwrap();
+        }
+        series.step(10.0 + direction).unwrap_or_else(|e| panic!("{direction} {restart}: {e}"));
+        assert_eq!(series.step(10.0).map_err(|e| e.kind()), Err(ErrorKind::Argument), "{direction} {restart}");
+    }
+}
+
 #[test]
 fn values_that_are_put_into_the_coordinate_go_on_as_those_of_steps_do() {
     let put_time = |series: &mut Series, mut value: f64, with_step: bool| {
