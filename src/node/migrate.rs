@@ -17,7 +17,7 @@ use super::stored_chunks::each_chunk;
 use super::transfer::{self, Elements, Moves, OnProgress, Way, at_node};
 use super::{
     Group, NodeKind, Store, boundary, consolidate, copy, create_array, cut, document, draft, growing, hierarchy, in_use, kept, marker,
-    path, transform, upkeep,
+    path, spec, transform, upkeep,
 };
 use crate::counting::{self, Counting};
 use crate::dtype::Overflow;
@@ -304,7 +304,7 @@ impl Job<'_> {
     fn note(&mut self, node: &str, array: &NewArray) {
         let mut notes = Vec::new();
         if !array.old.meta.fill.defined {
-            notes.push(format!("{}: the fill value null became 0", path::display(node)));
+            notes.push(format!("{}: {}", path::display(node), spec::undefined_fill(&array.old.meta)));
         }
         if let Some(why) = &array.recode {
             let field = why.field().map(|f| format!(" ({f})")).unwrap_or_default();

@@ -508,6 +508,28 @@ fn what_means_missing_no_more_in_a_copy_is_told_of() {
 }
 
 #[test]
+fn the_number_0_as_the_fill_value_of_text_stays_in_version_2_and_is_told_as_it_was() {
+    for (fill, note) in [("0", "the fill value 0 became \"\""), ("null", "the fill value null became \"\"")] {
+        let document = format!(
+            r#"{{"zarr_format":2,"shape":[4],"chunks":[2],"dtype":"|O","compressor":null,"fill_value":{fill},"order":"C","filters":[{{"id":"vlen-utf8"}}]}}"#
+        );
+        let store = memory();
+        put(&store, "a/.zarray", &document);
+        let report = copy(&store, "a", (&store, "b"), RechunkOptions::default()).unwrap();
+        let found = object(&store, "b/.zarray")["fill_value"].to_string();
+        assert_eq!((found.as_str(), report.notes), (fill, Vec::<String>::new()));
+        let report = copy(&store, "a", (&store, "c"), RechunkOptions { format: Some(Format::V3), ..RechunkOptions::default() }).unwrap();
+        assert_eq!(report.notes, [format!("a: {note}")]);
+        let to = memory();
+        let migrated = store.migrate("a", Some((&to, "a")), true, &mut |_, _| Ok(())).unwrap();
+        assert_eq!(
+            (migrated.notes, object(&to, "a/zarr.json")["fill_value"].to_string()),
+            (vec![format!("a: {note}")], "\"\"".to_string())
+        );
+    }
+}
+
+#[test]
 fn the_fill_value_stays_in_version_2_where_no_dimension_has_a_name() {
     let from = memory();
     let mut unnamed = spec(&[2, 2], &[2, 2]);

@@ -12,7 +12,12 @@ use crate::metadata::{ArrayMeta, Codecs, Dialect, Format, Map, Value, codecs_to_
 use crate::node::compression::Compressor;
 use crate::node::conventions::missing::{missing_to_v2, missing_to_v3};
 
-const NULL_BECAME_0: &str = "the fill value null became 0";
+/// What is told of a fill value that is not defined, and is in the copy.
+pub(in crate::node) fn undefined_fill(meta: &ArrayMeta) -> String {
+    let given = meta.document.get("fill_value").map_or_else(|| "null".to_string(), Value::to_string);
+    let became = if matches!(meta.data_type, DataType::VarText | DataType::VarBytes) { "\"\"" } else { "0" };
+    format!("the fill value {given} became {became}")
+}
 
 impl Spec {
     /// The array that a metadata document describes: a `.zarray`, or a `zarr.json` with its attributes.
@@ -57,6 +62,9 @@ impl Spec {
                     spec.byte_order = element.order;
                 }
                 (spec.filters, spec.compression.compressor) = (Some(filters), Compressor::Json(compressor));
+                if let Some(fill) = meta.document.get("fill_value") {
+                    spec.document.insert("fill_value".into(), fill.clone());
+                }
             }
         }
         Ok(spec)
@@ -85,7 +93,7 @@ impl Spec {
             } else if matches!(&spec.fill, FillSetting::Element(fill) if !fill.defined) {
                 // What others wrote and is read (HD-40) is not written.
                 spec.fill = FillSetting::Element(Fill::zero());
-                notes.push(NULL_BECAME_0.into());
+                notes.push(undefined_fill(meta));
             }
             spec
         };
@@ -157,7 +165,7 @@ fn upgraded(meta: &ArrayMeta, attributes: Map, notes: &mut Vec<String>) -> Resul
         return Ok(same);
     }
     if !meta.fill.defined {
-        notes.push(NULL_BECAME_0.into());
+        notes.push(undefined_fill(meta));
     }
     match upgrade::array(meta, attributes.clone()) {
         Err(e) if upgrade::may_recode(&e) && !meta.data_type.is_variable() => {

@@ -25,6 +25,7 @@ use crate::metadata::{Format, Map, Order, Value, v3, v3_grid};
 pub(super) use chunks::suggested;
 use convert_fill::convert_fill;
 pub(super) use convert_fill::converted_fill;
+pub(super) use like::undefined_fill;
 pub(super) use resolve::v2_unnamed;
 
 /// What array to create. Without further settings: chunks of about 1 MiB, zstd, fill value 0, zarr_format 3 (or that of the
