@@ -214,7 +214,8 @@ pub(super) fn count_of_date(data_type: DataType, text: &str) -> Option<i64> {
     let (date, clock) = text.split_once(['T', ' ']).map_or((text, None), |(date, clock)| (date, Some(clock)));
     let (sign, date) = date.strip_prefix('-').map_or((1, date.strip_prefix('+').unwrap_or(date)), |date| (-1, date));
     let mut parts = date.split('-');
-    let year = parts.next().filter(|year| year.len() >= 4).and_then(digits)?;
+    // A minus counts for one of NumPy's four digits.
+    let year = parts.next().filter(|year| year.len() >= if sign < 0 { 3 } else { 4 }).and_then(digits)?;
     let of_year = parts.next();
     if of_year.is_none() && unit.name() != "Y" {
         return None;
