@@ -37,24 +37,24 @@ impl Purpose {
     }
 }
 
-/// Names the place beside a folder, which listings hide.
-pub(super) fn place_of(folder: &Path, purpose: Purpose) -> Option<PathBuf> {
-    let (name, above) = (os::hash(folder.file_name()?.as_encoded_bytes()), folder.parent()?);
-    let run = run_above(above);
-    Some(above.join(format!("{TEMP_PREFIX}{}{}-{name:016x}-{run:x}{TEMP_SUFFIX}", purpose.name(), user())))
+/// Names the place beside a folder, which listings hide; `None` for what has no name or nothing above.
+pub(super) fn place_of(folder: &Path, purpose: Purpose) -> Result<Option<PathBuf>> {
+    let Some((name, above)) = folder.file_name().zip(folder.parent()) else { return Ok(None) };
+    let (name, run) = (os::hash(name.as_encoded_bytes()), run_above(above)?);
+    Ok(Some(above.join(format!("{TEMP_PREFIX}{}{}-{name:016x}-{run:x}{TEMP_SUFFIX}", purpose.name(), user()))))
 }
 
 /// Gives what [`run_in`] does for the folder `above`, which may not have been made yet.
-fn run_above(above: &Path) -> u64 {
+fn run_above(above: &Path) -> Result<u64> {
     for above in above.ancestors() {
-        let path = c_path(if above.as_os_str().is_empty() { Path::new(".") } else { above });
-        match path.map(|path| os::open(CWD, &path, O_PATH | libc::O_DIRECTORY, 0)) {
-            Ok(Err(Errno(libc::ENOENT))) => {}
-            Ok(Ok(fd)) => return run_in(fd.as_fd()),
-            _ => break,
+        let above = if above.as_os_str().is_empty() { Path::new(".") } else { above };
+        match os::open(CWD, &c_path(above)?, O_PATH | libc::O_DIRECTORY, 0) {
+            Err(Errno(libc::ENOENT | libc::ENOTDIR)) => {}
+            // By another name what is left there would be found by nobody.
+            opened => return Ok(run_in(opened.map_err(|e| e.error(&format!("open {}", above.display())))?.as_fd())),
         }
     }
-    run_here()
+    Ok(run_here())
 }
 
 /// Gives what the names of places in a file system say of the processes that a lock tells: 0 where it tells all that reach them, else the run of the

@@ -25,8 +25,11 @@ impl LocalStore {
     ) -> Result<bool> {
         // What leads to the store may be a link; what leads to a folder in it is replaced itself.
         let there = if folder.is_empty() { self.root.canonicalize().ok() } else { Some(self.root.join(folder)) };
-        let Some((there, beside)) = there.and_then(|there| place_of(&there, Purpose::Replaced).map(|beside| (there, beside))) else {
-            return Ok(false);
+        let Some(there) = there else { return Ok(false) };
+        let beside = match place_of(&there, Purpose::Replaced) {
+            Ok(Some(beside)) => beside,
+            Ok(None) => return Ok(false),
+            Err(e) => return cannot(e),
         };
         let (old, new) = (c_path(&there)?, c_path(&beside)?);
         // Locks in the store go with its folder, so that others that replace it are kept out from beside it.

@@ -145,7 +145,7 @@ impl LocalStore {
 
     /// Makes an empty folder of the hidden name and locks it, or gives `None` where the root is to have its own name at once.
     fn hidden_folder(&self) -> Result<Option<(PathBuf, OwnedFd)>> {
-        let (Some(parent), Some(path)) = (self.root.parent(), place_of(&self.root, Purpose::New)) else { return Ok(None) };
+        let (Some(parent), Some(path)) = (self.root.parent(), place_of(&self.root, Purpose::New)?) else { return Ok(None) };
         if MAKES_A_NODE.iter().any(|name| parent.join(name).exists()) {
             return Ok(None);
         }
@@ -473,7 +473,7 @@ mod tests {
         let top = Top::new("left");
         put(&top.store(SyncMode::None), "k", b"1");
         assert!(top.names().is_empty());
-        let left = place_of(&top.0.join("s"), Purpose::New).unwrap();
+        let left = place_of(&top.0.join("s"), Purpose::New).unwrap().unwrap();
         std::fs::create_dir_all(left.join("a/b")).unwrap();
         std::fs::write(left.join("a/zarr.json"), "half").unwrap();
         let store = top.store(SyncMode::None);

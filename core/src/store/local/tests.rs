@@ -327,7 +327,7 @@ fn what_a_killed_process_of_another_user_has_left_of_a_new_root_keeps_nobody_fro
     use std::os::unix::fs::PermissionsExt;
     let folder = Folder::new();
     let root = folder.file("s");
-    let left = super::beside::place_of(&root, super::beside::Purpose::New).unwrap();
+    let left = super::beside::place_of(&root, super::beside::Purpose::New).unwrap().unwrap();
     std::fs::create_dir_all(left.join("a")).unwrap();
     std::fs::write(left.join("a/zarr.json"), "half").unwrap();
     for (path, mode) in [("..", 0o755), ("", 0o1777)] {
@@ -351,7 +351,7 @@ fn what_a_user_of_the_same_number_elsewhere_has_left_of_a_new_root_keeps_nobody_
     for mode in [0o755, 0o700] {
         let folder = Folder::new();
         let root = folder.file("s");
-        let left = as_another(|| super::beside::place_of(&root, super::beside::Purpose::New).unwrap());
+        let left = as_another(|| super::beside::place_of(&root, super::beside::Purpose::New).unwrap().unwrap());
         std::fs::create_dir_all(left.join("a")).unwrap();
         for (path, mode) in [(folder.file(".."), 0o755), (folder.file(""), 0o1777), (left.clone(), mode)] {
             std::fs::set_permissions(path, PermissionsExt::from_mode(mode)).unwrap();
@@ -734,8 +734,9 @@ fn check_what_is_left_beside_folders(local: bool, repair: bool) {
     use super::beside::{Purpose, claim, place_of};
     let folder = Folder::new();
     put(&folder.store(SyncMode::None), "d/k", b"1").unwrap();
-    let used = claim(place_of(&folder.file("d/used"), Purpose::Replaced).unwrap(), || Ok(())).unwrap().unwrap();
-    let places = [place_of(&folder.file("d/a"), Purpose::Replaced), place_of(&folder.file("d/b"), Purpose::New)].map(Option::unwrap);
+    let used = claim(place_of(&folder.file("d/used"), Purpose::Replaced).unwrap().unwrap(), || Ok(())).unwrap().unwrap();
+    let places = [place_of(&folder.file("d/a"), Purpose::Replaced), place_of(&folder.file("d/b"), Purpose::New)]
+        .map(|place| place.unwrap().unwrap());
     // On a network file system other machines' processes lock the folder for themselves, which the machine whose file system it is does not see; on a
     // local one the lock tells of all, whichever container they are in, and that those of before a reboot are gone.
     let run = if local { 0 } else { owner::here().run() };
@@ -771,17 +772,42 @@ fn check_what_is_left_beside_folders(local: bool, repair: bool) {
 }
 
 #[test]
+fn a_folder_is_not_replaced_from_a_place_of_another_name_where_no_descriptor_is_left() {
+    use super::beside::run_of;
+    let (mut refused, mut after) = (0, 0);
+    loop {
+        let folder = Folder::new();
+        let store = folder.store(SyncMode::None);
+        put(&store, "d/k", b"1").unwrap();
+        let few = fault::Fault { after, ..fail(Call::Open, libc::EMFILE) };
+        let mut build = |new: SharedStore| {
+            let runs: Vec<u64> = folder.names("").iter().filter_map(|name| run_of(name.as_bytes())).collect();
+            assert_eq!(runs, [0], "behind {after} calls");
+            new.put("k", &[b"2"], Condition::None)
+        };
+        let replace = || store.replace_prefix("d/", &mut build, &mut || ());
+        let (done, left) = fault::on_file_systems(true, || fault::with(&[few], replace));
+        refused += usize::from(done.is_err());
+        if left == 1 {
+            break;
+        }
+        after += 1;
+    }
+    assert!(refused > 0);
+}
+
+#[test]
 fn names_of_places_say_whose_locks_tell_whether_they_are_used() {
     use super::beside::{Purpose, place_of, run_of};
     let folder = Folder::new();
-    let run = |of: &Path| run_of(place_of(of, Purpose::New).unwrap().file_name().unwrap().as_encoded_bytes()).unwrap();
+    let run = |of: &Path| run_of(place_of(of, Purpose::New).unwrap().unwrap().file_name().unwrap().as_encoded_bytes()).unwrap();
     // The folders above may be missing, or named from the present one on.
     for of in [folder.file("s"), folder.file("not/yet/s"), PathBuf::from("s"), PathBuf::from("not/yet/s")] {
         assert_eq!(fault::on_file_systems(true, || run(&of)), 0, "a leftover of before a reboot, or of another container, is found again");
         assert_eq!(fault::on_file_systems(false, || run(&of)), owner::here().run());
-        // Who cannot look at the folder takes it for one on a network.
-        let few = fault::Fault { times: 1, ..fail(Call::Open, libc::EMFILE) };
-        assert_ne!(fault::on_file_systems(true, || fault::with(&[few], || run(&of)).0), 0);
+        let few = fail(Call::Open, libc::EMFILE);
+        let refused = fault::on_file_systems(true, || fault::with(&[few], || place_of(&of, Purpose::New)).0);
+        assert_eq!(refused.unwrap_err().kind(), ErrorKind::TooManyFiles);
     }
     // Of what this system has everywhere: one is known to be local, the other is not among those.
     #[cfg(target_os = "linux")]
@@ -1623,7 +1649,7 @@ fn a_folder_that_a_killed_writer_put_aside_is_kept_until_its_name_is_taken_and_r
     let folder = Folder::new();
     let store = folder.store(SyncMode::None);
     put(&store, "k", b"1").unwrap();
-    let mut aside = place_of(&folder.file("a"), Purpose::Replaced).unwrap().into_os_string();
+    let mut aside = place_of(&folder.file("a"), Purpose::Replaced).unwrap().unwrap().into_os_string();
     aside.push(".tmp");
     let aside = PathBuf::from(aside);
     std::fs::create_dir_all(&aside).unwrap();
