@@ -45,7 +45,8 @@ impl Store {
         // What groups have consolidated is copied, too.
         upkeep::catch_up(self)?;
         let mut changed = hierarchy::ensure_ancestors(to, &to_path, found.format)?;
-        let (made, replaced) = place::fill(&place::source_of(self, &path), (to, &to_path), how, &mut |store, place| {
+        let copied = place::Copied { source: &place::source_of(self, &path), complete: &|| Ok(()) };
+        let (made, replaced) = place::fill(copied, (to, &to_path), how, &mut |store, place| {
             let made = self.keeping_above(&path)?.copy_keys(&path, (store, place), verify, progress)?;
             Ok(made.iter().map(|node| moved_path(node, place, &to_path)).collect::<Vec<_>>())
         })?;
@@ -85,7 +86,7 @@ impl Store {
         self.check_chunk_places(&steps)?;
         let total = steps.iter().map(|keys| keys.len() as u64).sum::<u64>() * if verify { 2 } else { 1 };
         let mut done = 0;
-        for keys in &steps {
+        for keys in &steps[..2] {
             copying.each(keys, &|key, to_key| copying.bring(key, to_key), &mut |n| progress(done + n, total))?;
             done += keys.len() as u64;
             if std::ptr::eq(keys, &steps[0]) {
@@ -100,8 +101,11 @@ impl Store {
                 copying.check_all_copied()?;
             }
         }
+        // Nothing ends the copy once its own document is there: all is told ahead of that.
+        (done + 1..=total).try_for_each(|n| progress(n, total))?;
+        copying.each(&steps[2], &|key, to_key| copying.bring(key, to_key), &mut |_| Ok(()))?;
         if verify {
-            copying.each(&steps[2], &|key, to_key| copying.compare(key, to_key), &mut |n| progress(done + n, total))?;
+            copying.each(&steps[2], &|key, to_key| copying.compare(key, to_key), &mut |_| Ok(()))?;
         }
         Ok(steps[1..].iter().flatten().map(|(_, to_key)| folder_of(to_key).to_string()).collect())
     }

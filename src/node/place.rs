@@ -11,10 +11,19 @@ pub(super) fn source_of(store: &Store, path: &str) -> String {
     format!("{} {path}", store.shared().describe())
 }
 
-/// Makes a copy of what `source` names at `place` of `to` by `copy`, which is told the store and the path where it is to be made, and called again where what it made could not
+/// What is copied.
+#[derive(Clone, Copy)]
+pub(super) struct Copied<'a> {
+    /// What the marker says of it.
+    pub source: &'a str,
+    /// Does for a copy that is there what comes behind its documents.
+    pub complete: &'a dyn Fn() -> Result<()>,
+}
+
+/// Makes a copy of what `copied` names at `place` of `to` by `copy`, which is told the store and the path where it is to be made, and called again where what it made could not
 /// take the place. Returns what that returns, and whether a node was replaced.
 pub(super) fn fill<T>(
-    source: &str,
+    copied: Copied<'_>,
     (to, place): (&Store, &str),
     how: Create,
     copy: &mut dyn FnMut(&Store, &str) -> Result<T>,
@@ -26,7 +35,7 @@ pub(super) fn fill<T>(
             return Ok((made, true));
         }
     }
-    let replaced = begin(source, (to, place), how)?;
+    let replaced = begin(copied, (to, place), how)?;
     let made = copy(to, place)?;
     end(to, place)?;
     Ok((made, replaced))
@@ -34,12 +43,12 @@ pub(super) fn fill<T>(
 
 /// Erases what is in the way as far as that was asked for, and what an interrupted copy left; refuses anything else. Returns whether a node
 /// was replaced.
-fn begin(source: &str, (to, place): (&Store, &str), how: Create) -> Result<bool> {
+fn begin(copied: Copied<'_>, (to, place): (&Store, &str), how: Create) -> Result<bool> {
     if how == Create::New {
-        // After a kill behind the copy's end there is all of it. The error is the one to tell.
-        hierarchy::refuse_existing(to, place).inspect_err(|_| drop(upkeep::add_missed(to, place)))?;
+        // The error is the one to tell.
+        hierarchy::refuse_existing(to, place).inspect_err(|_| drop(finish(copied, (to, place))))?;
     }
-    let capabilities = to.shared().capabilities();
+    let (capabilities, source) = (to.shared().capabilities(), copied.source);
     let interrupted = capabilities.erasable && was_interrupted(to, place, (source, how))?;
     let replaced = lookup::is_in_the_way(to, place)?;
     if !replaced && !interrupted && capabilities.listable {
@@ -61,6 +70,16 @@ fn begin(source: &str, (to, place): (&Store, &str), how: Create) -> Result<bool>
         hierarchy::erase_around(to, place, marker::COPY)?;
     }
     Ok(replaced)
+}
+
+/// Does what is left of a copy that a kill has ended behind its own document: all is there that is copied.
+fn finish(copied: Copied<'_>, (to, place): (&Store, &str)) -> Result<()> {
+    let is_marked = to.shared().capabilities().erasable && was_interrupted(to, place, (copied.source, Create::New))?;
+    if is_marked {
+        (copied.complete)()?;
+        end(to, place)?;
+    }
+    upkeep::add_missed(to, place)
 }
 
 /// Says that the copy is whole.

@@ -249,8 +249,9 @@ impl Job<'_> {
     fn run(&mut self, nodes: &[(String, New)], watch: &CutWatch, mut changed: Vec<String>) -> Result<()> {
         let (from, from_path) = (self.way.from, self.from_path.clone());
         let (to, to_path, how) = (self.way.to, self.to_path.clone(), self.options.how);
-        let made =
-            place::fill(&place::source_of(from, &from_path), (to, &to_path), how, &mut |to, place| self.nodes(nodes, watch, (to, place)))?;
+        let complete = || consolidate_as((from, &from_path), nodes, (to, &to_path));
+        let copied = place::Copied { source: &place::source_of(from, &from_path), complete: &complete };
+        let made = place::fill(copied, (to, &to_path), how, &mut |to, place| self.nodes(nodes, watch, (to, place)))?;
         changed.extend(nodes.iter().rev().map(|(node, _)| moved_path(node, &from_path, &to_path)));
         upkeep::after_change(to, &changed, made.1.then_some(to_path.as_str()))?;
         to.flush()
@@ -260,16 +261,12 @@ impl Job<'_> {
     fn nodes(&mut self, nodes: &[(String, New)], watch: &CutWatch, at: At<'_>) -> Result<()> {
         let notes = std::mem::take(&mut self.report.notes);
         (self.done, self.report) = (0, RechunkReport { notes, ..RechunkReport::default() });
-        let mut consolidated = Vec::new();
         for (node, new) in nodes.iter().rev() {
-            if matches!(new, New::Group(..)) && is_consolidated(self.way.from, node)? {
-                consolidated.push(moved_path(node, &self.from_path, at.1));
-            }
             self.node(node, (new, watch), at).map_err(|e| if e.key().is_some() { e } else { at_node(e, node) })?;
         }
         at.0.flush()?;
         at.0.note_change();
-        consolidated.iter().try_for_each(|group| Group::open(at.0, group)?.consolidate())
+        consolidate_as((self.way.from, &self.from_path), nodes, at)
     }
 
     fn node(&mut self, node: &str, (new, watch): (&New, &CutWatch), at: At<'_>) -> Result<()> {
@@ -281,6 +278,9 @@ impl Job<'_> {
             watch.check()?;
             to.flush()?;
         }
+        // Nothing ends the copy once its own document is there.
+        self.done += 1;
+        (self.progress)(self.done, self.total.max(self.done))?;
         match new {
             New::Array(array) => write_documents(to, target, &array.new, &array.attributes)?,
             New::Group(Format::V3, document) => hierarchy::publish_new(to, target, v3::DOCUMENT, document)?,
@@ -292,8 +292,7 @@ impl Job<'_> {
             }
         }
         self.report.nodes += 1;
-        self.done += 1;
-        (self.progress)(self.done, self.total.max(self.done))
+        Ok(())
     }
 
     /// Checks that what was copied of a node was all there.
@@ -362,6 +361,17 @@ fn record_as_text(attributes: &mut Map) {
     if let Some(record) = attributes.get_mut("_nc_model").filter(|record| record.is_object()) {
         *record = json::to_compact(record).into();
     }
+}
+
+/// Consolidates what is consolidated in the source of a copy, children first.
+fn consolidate_as((from, from_path): At<'_>, nodes: &[(String, New)], (to, place): At<'_>) -> Result<()> {
+    let groups = nodes.iter().rev().filter(|(_, new)| matches!(new, New::Group(..)));
+    for (group, _) in groups {
+        if is_consolidated(from, group)? {
+            Group::open(to, &moved_path(group, from_path, place))?.consolidate()?;
+        }
+    }
+    Ok(())
 }
 
 /// Whether a group has consolidated metadata, which the copy gets, too.

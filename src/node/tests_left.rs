@@ -4,7 +4,7 @@ use super::tests::{read_all, spec, spec_as, write_all};
 use super::tests_growth::Folder;
 use super::tests_store::{Next, Told};
 use super::*;
-use crate::error::{Error, ErrorKind, Result, err};
+use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::platform::libc;
 use crate::store::SharedStore;
 use crate::store::fault;
@@ -109,6 +109,64 @@ fn a_copy_to_where_another_one_was_interrupted_is_told_or_overwrites() {
         }
     }
     assert_eq!(kinds.into_iter().collect::<Vec<_>>(), [true]);
+}
+
+/// How [`Store::rechunk_node`] and [`Store::copy_node`] copy a group, and the progress that they are given.
+type CopiesTo = fn(&Store, &Store, &mut transfer::OnProgress<'_>) -> Result<()>;
+
+fn copies() -> [(&'static str, CopiesTo); 3] {
+    [
+        ("anew", |from, to, progress| {
+            from.rechunk_node("g", (to, "d"), RechunkOptions::default(), &mut |_, _| Ok(()), &mut *progress).map(drop)
+        }),
+        ("as it is", |from, to, progress| from.copy_node("g", (to, "d"), Create::New, false, progress)),
+        ("compared", |from, to, progress| from.copy_node("g", (to, "d"), Create::New, true, progress)),
+    ]
+}
+
+/// A store with a group that has consolidated metadata.
+fn with_consolidated(shared: &SharedStore) -> Store {
+    let store = Store::from_shared(&Context::with_threads(1), shared.clone(), Mode::ReadWrite);
+    let group = Group::create(&store, "g", None, Create::New).unwrap();
+    write_all(&Array::create(&store, "g/a", &spec(&[2], &[1]), Create::New).unwrap(), &mut [1, 2]);
+    group.consolidate().unwrap();
+    store
+}
+
+#[test]
+fn a_copy_that_its_progress_ends_where_all_is_done_is_no_node_and_is_made_by_the_same_call() {
+    for (text, copy) in copies() {
+        let store = with_consolidated(&(Arc::new(MemoryStore::new()) as SharedStore));
+        let stopped = copy(&store, &store, &mut |done, total| if done == total { bail!(Callback, "enough") } else { Ok(()) });
+        assert_eq!(stopped.unwrap_err().kind(), ErrorKind::Callback, "{text}");
+        assert_eq!(store.node_kind("d").unwrap(), NodeKind::None, "{text}");
+        copy(&store, &store, &mut |_, _| Ok(())).unwrap_or_else(|e| panic!("{text}: {e}"));
+        assert_eq!(store.key_get("d/ozarr-copy.json").unwrap(), None, "{text}");
+    }
+}
+
+/// The copy ends behind each of its changes.
+#[test]
+fn the_same_call_does_what_a_copy_that_was_killed_at_its_end_had_still_to_do() {
+    for (text, copy) in copies() {
+        let mut whole = 0;
+        for after in 0.. {
+            let shared: SharedStore = Arc::new(MemoryStore::new());
+            let store = with_consolidated(&shared);
+            let done = copy(&store, &ending(&shared, after), &mut |_, _| Ok(()));
+            if let Err(e) = copy(&store, &store, &mut |_, _| Ok(())) {
+                assert_eq!(e.kind(), ErrorKind::Exists, "{text}, behind {after}: {e}");
+                whole += 1;
+            }
+            assert_eq!(store.key_get("d/ozarr-copy.json").unwrap(), None, "{text}, behind {after}");
+            let document = String::from_utf8(store.key_get("d/zarr.json").unwrap().unwrap()).unwrap();
+            assert!(document.contains("consolidated_metadata"), "{text}, behind {after}: {document}");
+            if done.is_ok() {
+                break;
+            }
+        }
+        assert!(whole > 1, "{text}");
+    }
 }
 
 /// The erasing of an array ends behind each of its changes: in a folder that is the array's own store, and on a server. What it left is overwritten by a

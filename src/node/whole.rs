@@ -26,7 +26,9 @@ impl Store {
         let format = format.map_or_else(enclosing, Ok)?;
         self.settle(&path);
         let mut changed = hierarchy::ensure_ancestors(self, &path, format)?;
-        let (below, replaced) = place::fill(source, (self, &path), how, &mut |store, place| build_at((store, place), format, build))?;
+        let (below, replaced) = place::fill(place::Copied { source, complete: &|| Ok(()) }, (self, &path), how, &mut |store, place| {
+            build_at((store, place), format, build)
+        })?;
         changed.push(path.clone());
         for (name, kind) in below {
             let node = path::join(&path, &name);
