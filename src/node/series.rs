@@ -350,14 +350,17 @@ impl Series {
 
     /// Flushes like [`Series::flush`], as the last call; what closing the dataset brings up to date is by this call where the dataset is closed.
     pub fn close(&mut self) -> Result<()> {
-        if self.dataset.is_shared() {
-            return self.flush();
-        }
-        self.publish()?;
-        self.dataset.group().close()
+        self.publish_or("are lost")?;
+        let group = self.dataset.group();
+        if self.dataset.is_shared() { group.flush() } else { group.close() }
     }
 
     fn publish(&mut self) -> Result<()> {
+        self.publish_or("wait: the next step, flush or close publishes them")
+    }
+
+    /// Publishes all steps; an error says what becomes of them.
+    fn publish_or(&mut self, what: &str) -> Result<()> {
         let (end, published) = (self.position, self.published);
         if end == published {
             return Ok(());
@@ -367,10 +370,7 @@ impl Series {
         let longest = self.longest();
         let done = self.publish_until(end).inspect_err(|_| self.end_at_longest(longest));
         let done = done.map_err(|e| match is_of_store(&e) {
-            true => e.with_note(&format!(
-                " (readers see {published} steps, {} more wait: the next step, flush or close publishes them)",
-                end - published
-            )),
+            true => e.with_note(&format!(" (readers see {published} steps, {} more {what})", end - published)),
             false => e,
         });
         done.and(late)

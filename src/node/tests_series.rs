@@ -486,6 +486,23 @@ fn what_waits_for_a_flush_tells_no_length_that_is_not_published() {
     std::fs::remove_dir_all(&root).unwrap();
 }
 
+/// The next step publishes what a full disk kept back; behind the close there is none.
+#[test]
+fn a_close_that_fails_says_that_its_steps_are_lost() {
+    let root: PathBuf = std::env::temp_dir().join(format!("ozarr-series-lost-{}", std::process::id()));
+    let _ = std::fs::remove_dir_all(&root);
+    let store = Store::open(&Context::with_threads(1), root.to_str().unwrap(), Mode::ReadWrite, &[("file.sync", "none")]).unwrap();
+    define(&store, Format::V3);
+    let mut series = Series::open(&dataset(&store), "time", None, 100, 0).unwrap();
+    run(&mut series, 3).unwrap();
+    let full = || Fault { call: Call::Rename, after: 0, times: 1 << 40, effect: Effect::Fail(libc::ENOSPC) };
+    let flushed = fault::with(&[full()], || series.flush()).0.unwrap_err();
+    let closed = fault::with(&[full()], || series.close()).0.unwrap_err();
+    assert!(flushed.message().ends_with("(readers see 0 steps, 3 more wait: the next step, flush or close publishes them)"), "{flushed}");
+    assert!(closed.message().ends_with("(readers see 0 steps, 3 more are lost)"), "{closed}");
+    std::fs::remove_dir_all(&root).unwrap();
+}
+
 /// A store below the group that has consolidated metadata, whose changes wait for the flush.
 #[test]
 fn groups_above_a_store_are_told_all_that_a_flush_tells() {

@@ -19,7 +19,9 @@ impl Dataset {
         known.iter().filter(|v| differ.iter().any(|(of, _)| v.dimensions.contains(&of.name))).try_for_each(|v| v.array.read_again())?;
         let found = self.0.state.read(|state| state.found_differences.clone());
         match self.differences().into_iter().find(|(dimension, _)| !found.contains(dimension)) {
-            Some((_, text)) => Err(err!(Metadata, "{text}; resize the dimension to one of them")),
+            Some((_, text)) => {
+                Err(err!(Metadata, "{text}; a series that is opened along it brings them in step, or resize the dimension to one of them"))
+            }
             None => Ok(()),
         }
     }
