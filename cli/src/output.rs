@@ -166,6 +166,27 @@ impl Progress {
     }
 }
 
+/// Writes a file beside its name, so that what had the name stays where there is no room. What is no file or may not be
+/// changed, or lies where none can be made, is written as it is.
+pub fn write_whole(name: &str, bytes: &[u8]) -> io::Result<()> {
+    let path = std::fs::canonicalize(name).unwrap_or_else(|_| name.into());
+    let there = std::fs::metadata(&path).ok();
+    let mut beside = path.clone().into_os_string();
+    beside.push(format!(".{}.tmp", std::process::id()));
+    let made = match &there {
+        Some(there) if !there.is_file() || there.permissions().readonly() => None,
+        _ => Some(std::fs::File::create(&beside)).filter(|made| !made.as_ref().is_err_and(|e| e.kind() == io::ErrorKind::PermissionDenied)),
+    };
+    let Some(made) = made else { return std::fs::write(&path, bytes) };
+    let written = made.and_then(|mut file| {
+        file.write_all(bytes)?;
+        there.map_or(Ok(()), |there| file.set_permissions(there.permissions()))?;
+        std::fs::rename(&beside, &path)
+    });
+    // The error is the one to tell.
+    written.inspect_err(|_| drop(std::fs::remove_file(&beside)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -17,7 +17,7 @@ use clap::{Args, ValueEnum};
 use ozarr::analysis::blocks::Told;
 use ozarr::engine::Selection;
 use ozarr::node::{Mode, Value, json};
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal};
 
 /// Of more elements than this a plane or a line shows some, in equal distances, instead of what all of them make.
 const ALL: u64 = 1 << 28;
@@ -490,6 +490,5 @@ fn pixels(scene: &Scene) -> Outcome<Vec<Rgb>> {
 }
 
 fn save(name: &str, bytes: &[u8]) -> Outcome {
-    let mut file = std::fs::File::create(name).map_err(|e| Failure::file(name, &e))?;
-    file.write_all(bytes).map_err(|e| Failure::file(name, &e))
+    crate::output::write_whole(name, bytes).map_err(|e| Failure::file(name, &e))
 }
