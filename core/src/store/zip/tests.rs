@@ -710,13 +710,14 @@ fn failed_writes_lose_nothing_that_was_there() {
     let store = writer(&path);
     put(&store, "a", b"1");
     let full = fault::fail(Call::Write, libc::ENOSPC);
+    let is_told = |e: Error| e.kind() == ErrorKind::NoSpace && e.message().contains(path.to_str().unwrap());
     for after in 0..2 {
         let (result, left) = fault::with(&[fault::Fault { after, ..full }], || store.put("b", &[b"22"], Condition::None));
-        assert_eq!((result.unwrap_err().kind(), left), (ErrorKind::NoSpace, 0));
+        assert!(is_told(result.unwrap_err()) && left == 0, "{after}");
     }
     assert_eq!(keys(&store), ["a"]);
     let (result, _) = fault::with(&[full], || store.flush());
-    assert_eq!(result.unwrap_err().kind(), ErrorKind::NoSpace, "a directory that was not written is told");
+    assert!(is_told(result.unwrap_err()), "a directory that was not written is told");
     put(&store, "c", b"3");
     let (result, _) = fault::with(&[fault::Fault { effect: fault::Effect::Short(3), times: 1000, ..full }], || store.flush());
     result.unwrap();

@@ -125,6 +125,11 @@ impl Writer {
         }
     }
 
+    /// The error of a call on the file.
+    fn failed(&self, what: &str, e: Errno) -> Error {
+        e.error(&format!("{what} the zip archive {}", self.path.display()))
+    }
+
     /// Makes durable that the file has its name.
     pub fn sync_folder(&self) -> Result<()> {
         sync_folder(&self.path)
@@ -171,7 +176,7 @@ impl Writer {
             entry.limit = data.checked_add(size).ok_or_else(|| err!(Limit, "the zip archive would exceed 2^64 bytes"))?;
             // From here on the file has no end record at its end.
             (end.overwritten, end.reach) = (true, end.reach.max(entry.limit));
-            os::pwrite_all(self.file.as_fd(), &[&header], end.at).map_err(|e| e.error("write"))?;
+            os::pwrite_all(self.file.as_fd(), &[&header], end.at).map_err(|e| self.failed("write", e))?;
             end.at = entry.limit;
             (entry, data)
         };
@@ -180,7 +185,7 @@ impl Writer {
             if end.at == header_at.limit {
                 end.at = header_at.header;
             }
-            return Err(e.error("write"));
+            return Err(self.failed("write", e));
         }
         if self.sync_mode() == SyncMode::Each {
             self.sync(&mut self.end())?;
@@ -212,7 +217,7 @@ impl Writer {
             out.write()?;
             let at = out.at;
             if end.overwritten {
-                os::truncate(fd, at).map_err(|e| e.error("truncate"))?;
+                os::truncate(fd, at).map_err(|e| self.failed("truncate", e))?;
                 end.overwritten = false;
             }
             (end.at, end.finished, end.reach) = (at, at, at);
@@ -228,7 +233,7 @@ impl Writer {
     fn cut_back(&self, end: &mut End) -> Result<()> {
         if end.overwritten {
             self.check_unchanged(end)?;
-            os::truncate(self.file.as_fd(), end.finished).map_err(|e| e.error("truncate"))?;
+            os::truncate(self.file.as_fd(), end.finished).map_err(|e| self.failed("truncate", e))?;
             (end.at, end.reach, end.overwritten) = (end.finished, end.finished, false);
         }
         Ok(())
@@ -270,7 +275,7 @@ impl Writer {
             return Ok(());
         }
         os::fdatasync(self.file.as_fd()).map_err(|e| {
-            let error = e.error("sync");
+            let error = self.failed("sync", e);
             end.failure.get_or_insert_with(|| error.clone());
             error
         })
@@ -330,7 +335,7 @@ impl ZipAppender<'_> {
     }
 
     fn write(&mut self) -> Result<()> {
-        os::pwrite_all(self.writer.file.as_fd(), &[&self.piece], self.at).map_err(|e| e.error("write the directory of the zip archive"))?;
+        os::pwrite_all(self.writer.file.as_fd(), &[&self.piece], self.at).map_err(|e| self.writer.failed("write the directory of", e))?;
         self.at += self.piece.len() as u64;
         self.piece.clear();
         Ok(())
