@@ -52,9 +52,12 @@ impl Live {
                 other => return other,
             };
             let there = self.get_unlimited(path, Want::Nothing, None).await;
-            let stands = match (condition, there.map(|got| got.map(|got| got.version))) {
+            let stands = match (condition, there) {
                 (Condition::Absent, Ok(None)) => true,
-                (Condition::Match(version), Ok(Some(found))) => version == found,
+                // Where objects have numbers, equal content may be another writer's.
+                (Condition::Match(version), Ok(Some(found))) => {
+                    version == found.version && !matches!(&mode, PutMode::Update(of) if of.version != found.update.version)
+                }
                 _ => false,
             };
             if !stands {
@@ -136,7 +139,11 @@ impl Live {
         let probe = Path::parse(format!("{}.{}", path.as_ref(), random_mark())).map_err(|e| err!(Name, "{e}"))?;
         let value = || Bytes::from_static(b"ozarr asks whether conditions are kept");
         let keeps = async {
-            self.put_as(&probe, value(), PutMode::Create).await?;
+            self.put_as(&probe, value(), PutMode::Create).await.map_err(|e| match e.kind() {
+                // Nobody else puts a key of this name.
+                ErrorKind::Conflict if !e.is_unsure() => err!(Network, "the server refuses to store a new key: {}", e.message()),
+                _ => e,
+            })?;
             let refused = |result: Result<()>| match result {
                 Ok(()) => Ok(false),
                 Err(e) if e.kind() == ErrorKind::Conflict => Ok(true),

@@ -267,7 +267,9 @@ fn by_status(sight: &Sight, hint: &str) -> Verdict {
         (409 | 412, code) if is_locked(code) => (ErrorKind::Permission, false),
         (409, "BlobAlreadyExists") | (412, _) => (ErrorKind::Conflict, false),
         (409, "" | "UnmodifiedSinceNotMet") => (ErrorKind::Conflict, true),
-        (409, code) if code.contains("Conflict") || code.contains("Exists") || code.contains("Condition") => (ErrorKind::Conflict, true),
+        (409, code) if ["Conflict", "Concurrent", "Exists", "Condition"].iter().any(|word| code.contains(word)) => {
+            (ErrorKind::Conflict, true)
+        }
         (409, "OperationAborted") => (ErrorKind::Throttled, true),
         (409, _) => (ErrorKind::Network, true),
         (416, _) => (ErrorKind::Truncated, false),
