@@ -46,7 +46,7 @@ impl Store {
             in_use::refuse(self, &path)?;
             let erased = erase_all(self, &path);
             if is_full(self, &erased) {
-                erased_below = transfer::nodes_below(self, &path).map_or_else(|_| vec![path.clone()], |below| below.nodes);
+                erased_below = at_and_below(self, &path);
                 erase_folder(self, &path)?;
             } else {
                 erased?;
@@ -61,6 +61,11 @@ impl Store {
             e.with_note(" (the node itself is gone: not to be erased again)")
         })
     }
+}
+
+/// The node at `path` and those below it, as far as they are found.
+pub(super) fn at_and_below(store: &Store, path: &str) -> Vec<String> {
+    transfer::nodes_below(store, path).map_or_else(|_| vec![path.to_string()], |below| below.nodes)
 }
 
 /// The format of the nearest group above `path`, if there is one.
@@ -449,10 +454,8 @@ pub(super) fn replace<M>(store: &Store, path: &str, mut publish: impl FnMut(&Sto
     }
     // What could not be replaced is told of again. The error is the one to tell.
     let replaced = replaced.inspect_err(|_| {
-        if upkeep::add_missed(store, path).is_err()
-            && let Ok(below) = transfer::nodes_below(store, path)
-        {
-            upkeep::tell_later(store, &below.nodes);
+        if upkeep::add_missed(store, path).is_err() {
+            upkeep::tell_later(store, &at_and_below(store, path));
         }
     });
     let replaced = replaced.map_err(|e| if e.key().is_some() { e } else { e.at_key(path) })?;

@@ -3,7 +3,7 @@
 use super::lookup::require;
 use super::lost::Leaving;
 use super::walk::{self, ListedGroup, Wanted};
-use super::{Create, NodeKind, Store, copy, document, hierarchy, in_use, path, transfer, upkeep};
+use super::{Create, NodeKind, Store, copy, document, hierarchy, in_use, path, upkeep};
 use crate::error::Result;
 use crate::metadata::Format;
 
@@ -28,7 +28,7 @@ impl Store {
             // A node that stays where it was is told of there again, now or when the store is flushed. The error is the one to tell.
             let _ = if untold.is_empty() { Ok(()) } else { upkeep::add_missed(self, &path) };
             for place in untold {
-                changed.extend(transfer::nodes_below(self, &place).map_or_else(|_| vec![place], |below| below.nodes));
+                changed.extend(hierarchy::at_and_below(self, &place));
             }
             upkeep::tell_later(self, &changed);
         });
