@@ -723,7 +723,8 @@ OZARR_CHECKED ozarr_status ozarr_array_item_size(const ozarr_array *array, size_
  * Gets the name of dimension `dim`, from 0. A dimension without a name gives an empty string and
  * `*named` false (`named` may be NULL).
  *
- * Errors: `OZARR_ERR_BOUNDS` if there is no dimension `dim`.
+ * Errors: `OZARR_ERR_BOUNDS` if there is no dimension `dim`; those of documents and stores, where the
+ * attributes say the names (format 2) and cannot be read.
  *
  * @param[out] named may be NULL
  */
@@ -1407,7 +1408,8 @@ OZARR_CHECKED ozarr_status ozarr_node_open(const char *location, const char *mod
 
 /**
  * Erases the node at `location`, with everything below it; of a node in a group the folder, too. What an
- * interrupted copy or erasing has left there goes as well.
+ * interrupted copy or erasing has left there goes as well. An error may come when the node is gone
+ * already, which its message says then.
  *
  * Errors: `OZARR_ERR_LOCATION`, `OZARR_ERR_NAME`; `OZARR_ERR_NOT_FOUND` if nothing is there;
  * `OZARR_ERR_AGAIN` while a series is open in it (see `OZARR_CREATE_OVERWRITE`);
@@ -2662,7 +2664,8 @@ OZARR_CHECKED ozarr_status ozarr_checkpoint_list(const char *location, ozarr_nod
  * for readers first. Several processes may call it at once, but not while another one writes a
  * checkpoint: what that has begun is removed, too, and its commit is `OZARR_ERR_STATE`. What this
  * process has begun stays. `OZARR_ERR_UNSUPPORTED` in archives, where nothing can be removed. On a full
- * disk checkpoints are removed before consolidated metadata can be told, which are when there is room.
+ * disk checkpoints are removed before consolidated metadata can be told, which are when there is room:
+ * with `OZARR_ERR_NO_SPACE` some may be gone already, and the same call goes on.
  *
  * Errors: `OZARR_ERR_LOCATION`, `OZARR_ERR_NAME`; `OZARR_ERR_ARGUMENT` for a negative `keep`;
  * `OZARR_ERR_READ_ONLY`; those of documents and stores.

@@ -261,7 +261,8 @@ pub unsafe extern "C" fn ozarr_array_item_size(array: *const ozarr_array, bytes:
 /// Gets the name of dimension `dim`, from 0. A dimension without a name gives an empty string and
 /// `*named` false (`named` may be NULL).
 ///
-/// Errors: `OZARR_ERR_BOUNDS` if there is no dimension `dim`.
+/// Errors: `OZARR_ERR_BOUNDS` if there is no dimension `dim`; those of documents and stores, where the
+/// attributes say the names (format 2) and cannot be read.
 ///
 /// @param[out] named may be NULL
 #[unsafe(no_mangle)]

@@ -110,7 +110,8 @@ pub unsafe extern "C" fn ozarr_checkpoint_list(location: *const c_char, out: *mu
 /// for readers first. Several processes may call it at once, but not while another one writes a
 /// checkpoint: what that has begun is removed, too, and its commit is `OZARR_ERR_STATE`. What this
 /// process has begun stays. `OZARR_ERR_UNSUPPORTED` in archives, where nothing can be removed. On a full
-/// disk checkpoints are removed before consolidated metadata can be told, which are when there is room.
+/// disk checkpoints are removed before consolidated metadata can be told, which are when there is room:
+/// with `OZARR_ERR_NO_SPACE` some may be gone already, and the same call goes on.
 ///
 /// Errors: `OZARR_ERR_LOCATION`, `OZARR_ERR_NAME`; `OZARR_ERR_ARGUMENT` for a negative `keep`;
 /// `OZARR_ERR_READ_ONLY`; those of documents and stores.
