@@ -26,10 +26,10 @@ static int failed;
 static int fails(void *caller, size_t size) {
     Dl_info here, library;
     if (countdown < 0 && size <= most) return 0;
-    const long left = size > most ? 0 : countdown;
+    const long before = countdown, left = size > most ? 0 : before;
     countdown = -1;
     const int mine = dladdr(caller, &here) != 0 && dladdr((void *)(uintptr_t)ozarr_mpi_new, &library) != 0 && here.dli_fbase == library.dli_fbase;
-    countdown = mine ? left - 1 : left;
+    countdown = mine ? left - 1 : before;
     return mine && left == 0 ? ++failed : 0;
 }
 
