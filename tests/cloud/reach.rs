@@ -121,8 +121,8 @@ fn the_environment_names_certificates() {
     let cases: [Row; 4] = [
         (&url, &[("SSL_CERT_FILE", &ca)], ""),
         (&url, &[("SSL_CERT_FILE", &other)], "UnknownIssuer"),
-        // What answers is no S3 server, but it is one that is trusted: of this bucket it has nothing.
-        ("s3://nothing", &[("AWS_CA_BUNDLE", &ca)], "a value"),
+        // What answers is no S3 server, but it is one that is trusted.
+        ("s3://nothing", &[("AWS_CA_BUNDLE", &ca)], "answered 404 with a text that is not the service's"),
         ("s3://nothing", &[("AWS_CA_BUNDLE", &other)], "UnknownIssuer"),
     ];
     for (url, variables, text) in cases {
