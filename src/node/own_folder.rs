@@ -15,16 +15,16 @@ pub(super) struct OwnFolder(Option<Known>);
 struct Known {
     numbers: [u64; 2],
     /// Open, so that no other folder gets the numbers.
-    _open: Counted,
+    _open: HeldFolder,
 }
 
-struct Counted(Folder);
+struct HeldFolder(Folder);
 
 impl OwnFolder {
     /// That of the array as it is now. Where too many are open it is not known.
     pub fn of(array: &Array) -> OwnFolder {
         let (shared, prefix) = (array.store().shared(), path::prefix(array.path()));
-        let Some(_open) = Counted::new(|| shared.folder(&prefix)) else { return OwnFolder(None) };
+        let Some(_open) = HeldFolder::new(|| shared.folder(&prefix)) else { return OwnFolder(None) };
         let numbers = shared.folder_numbers(&prefix).ok().flatten();
         OwnFolder(numbers.map(|numbers| Known { numbers, _open }))
     }
@@ -44,21 +44,21 @@ impl OwnFolder {
     }
 }
 
-impl Counted {
+impl HeldFolder {
     /// `None` where there are no folders, or too many are open.
-    fn new(open: impl FnOnce() -> Folder) -> Option<Counted> {
+    fn new(open: impl FnOnce() -> Folder) -> Option<HeldFolder> {
         if cfg!(windows) {
             // There nothing gets the numbers of what is gone, and no folder above one that is open can be renamed.
-            return Some(Counted(Folder::Unknown));
+            return Some(HeldFolder(Folder::Unknown));
         }
         let most = os::most_files() / 8;
         OPEN.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| (n < most).then_some(n + 1)).ok()?;
         // What is not opened is not counted any more.
-        Some(Counted(open())).filter(|counted| matches!(counted.0, Folder::Open { .. }))
+        Some(HeldFolder(open())).filter(|held| matches!(held.0, Folder::Open { .. }))
     }
 }
 
-impl Drop for Counted {
+impl Drop for HeldFolder {
     fn drop(&mut self) {
         if !cfg!(windows) {
             OPEN.fetch_sub(1, Ordering::Relaxed);

@@ -86,15 +86,12 @@ impl ArrayState {
         }
         let inner_chunk = chain.as_ref().ok().and_then(Chain::inner_shape).unwrap_or_else(|| meta.grid.largest(&meta.shape));
         let chain = if store.options().verify { chain } else { chain.map(|chain| chain.unverified()) };
-        // Functions of the program that may not run anywhere keep the whole work in the calling thread.
-        let functions = (
-            if let DataType::Registered(registered) = meta.data_type { Some(registered.calls()?) } else { None },
-            if let KeyEncoding::Registered(registered) = meta.keys { Some(registered.calls()?) } else { None },
-        );
+        let functions = functions_of(&meta)?;
         let chunk_store = match &handling.before {
             Some(before) if transform::are_same(&before.meta, &meta)? => before.chunk_store.clone(),
             _ => transform::chunk_store(store, path, &meta)?,
         };
+        // Functions of the program that may not run anywhere keep the whole work in the calling thread.
         let any_thread = functions.1.as_ref().is_none_or(|keys| keys.any_thread())
             && chunk_store.any_thread()
             && chain.as_ref().map_or(true, |chain| chain.any_thread());
@@ -294,6 +291,14 @@ pub(super) fn check_divided(chain: &Chain, grid: &Grid, shape: &[u64]) -> Result
         }
     }
     Ok(())
+}
+
+/// The functions of the program that the type and the chunk keys of an array are made of.
+fn functions_of(meta: &ArrayMeta) -> Result<Functions> {
+    Ok((
+        if let DataType::Registered(registered) = meta.data_type { Some(registered.calls()?) } else { None },
+        if let KeyEncoding::Registered(registered) = meta.keys { Some(registered.calls()?) } else { None },
+    ))
 }
 
 /// What is in front of every chunk's key, the keys behind that, and what was found of them that the document does not say.

@@ -79,19 +79,23 @@ impl Spec {
         }
         meta.codecs = completed(&meta.codecs, meta.data_type, meta.shape.len());
         meta.document = if format == Format::V3 { v3::write_array(&meta) } else { v2::write_array(&meta) };
-        // Other readers have the number 0 where a chunk of text is missing (HD-12).
-        if format == Format::V2
+        self.keep_number_of_text(&mut meta);
+        let is_nc_char = self.is_nc_char && meta.data_type == DataType::Bytes(1);
+        if format == Format::V2 && (is_nc_char || v2::has_nczarr_keys(&attributes)) {
+            as_netcdf(&mut meta, is_nc_char);
+        }
+        Ok((meta, attributes))
+    }
+
+    /// Keeps the number 0 as the fill value of text in version 2: other readers have it where a chunk is missing (HD-12).
+    fn keep_number_of_text(&self, meta: &mut ArrayMeta) {
+        if meta.format == Format::V2
             && let (FillSetting::Element(Fill { defined: false, .. }), Some(number)) = (&self.fill, self.document.get("fill_value"))
             && number.is_number()
             && matches!(self.data_type, DataType::VarText | DataType::VarBytes)
         {
             meta.document.insert("fill_value".into(), number.clone());
         }
-        let is_nc_char = self.is_nc_char && meta.data_type == DataType::Bytes(1);
-        if format == Format::V2 && (is_nc_char || v2::has_nczarr_keys(&attributes)) {
-            as_netcdf(&mut meta, is_nc_char);
-        }
-        Ok((meta, attributes))
     }
 
     fn only_v2(&self) -> bool {

@@ -12,6 +12,7 @@ use crate::platform::{AsFd, BorrowedFd, O_PATH, OwnedFd, is_for_all, libc, take_
 use crate::store::keys::MAKES_A_NODE;
 use crate::store::os::{self, CWD, EntryKind, Errno};
 use crate::store::{LockUse, SharedStore};
+use std::ffi::CStr;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -70,15 +71,7 @@ impl LocalStore {
         if self.durability.mode != SyncMode::None {
             sync_parent(&there)?;
         }
-        // A process that has the old one open may put something into it until it is gone; then another process may make its own folder of that name.
-        let is_old = |old: &OwnedFd| Some(os::is_same(&os::stat(old.as_fd()).ok()?, &os::stat_at(CWD, &new, false).ok()?));
-        for _ in 0..TRIES {
-            remove_tree(beside).map_err(|e| e.with_note(", what is left of the old one; the new one is in its place"))?;
-            if !locked.as_ref().map_or_else(|| beside.exists(), |old| is_old(old) == Some(true)) {
-                break;
-            }
-        }
-        Ok(true)
+        remove_old(beside, &new, locked.as_ref()).map(|()| true)
     }
 
     /// Keeps others, of whichever user, from replacing a root until the lock is dropped; `None` where there are no locks.
@@ -182,6 +175,19 @@ impl LocalStore {
         }
         empty_folder(fd, 0)
     }
+}
+
+/// Removes the folder that was replaced, which has the name `name` in `beside` now and is open in `locked`. A process that has it open may put something
+/// into it until it is gone; then another process may make its own folder of that name.
+fn remove_old(beside: &Path, name: &CStr, locked: Option<&OwnedFd>) -> Result<()> {
+    let is_old = |old: &OwnedFd| Some(os::is_same(&os::stat(old.as_fd()).ok()?, &os::stat_at(CWD, name, false).ok()?));
+    for _ in 0..TRIES {
+        remove_tree(beside).map_err(|e| e.with_note(", what is left of the old one; the new one is in its place"))?;
+        if !locked.map_or_else(|| beside.exists(), |old| is_old(old) == Some(true)) {
+            break;
+        }
+    }
+    Ok(())
 }
 
 /// Gives the documents of a new folder the rights to read of those of the old one.

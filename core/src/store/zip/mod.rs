@@ -15,6 +15,7 @@ mod anew;
 mod closing;
 mod directory;
 mod read;
+mod records;
 pub mod repair;
 mod shared;
 #[cfg(test)]

@@ -4,7 +4,8 @@
 use super::ZipStore;
 use super::directory::*;
 use super::read::{ArchiveBytes, Slot};
-use super::write::{LOCK_BYTE, appended, central_record, end_records, open_to_read, with_comment};
+use super::records::{appended, central_record, end_records, with_comment};
+use super::write::{LOCK_BYTE, open_to_read};
 use crate::codec::Packing;
 use crate::error::{Error, ErrorKind, Result, bail};
 use crate::fork::OwnFile;

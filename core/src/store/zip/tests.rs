@@ -1,8 +1,8 @@
 //! Tests of zip archives: the behaviour of a store, archives of other writers, processes; damage and repair are in `tests_damage.rs`.
 
 use super::directory::*;
+use super::records::{central_record, end_records, local_header, with_comment};
 use super::repair::{Repaired, repair};
-use super::write::{central_record, end_records, local_header, with_comment};
 use super::*;
 use crate::codec::Packing;
 use crate::error::{Error, ErrorKind};

@@ -1,9 +1,9 @@
 //! Tests of zip archives that are damaged, and of their repair.
 
 use super::directory::*;
+use super::records::{central_record, end_records};
 use super::repair::{Repaired, repair};
 use super::tests::*;
-use super::write::{central_record, end_records};
 use super::*;
 use crate::codec::Packing;
 use crate::error::ErrorKind;
