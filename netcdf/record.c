@@ -25,9 +25,7 @@ static void write_fill(text *t, const oz_var *var, const oz_stored *stored, cons
     const oz_att *fill = oz_list_find(&var->atts, OZ_FILL_VALUE);
     const json *told = json_member(there, "fill");
     bool apart = var->fill_apart && (var->form == OZ_CHARS || var->form == OZ_STRINGS);
-    /* Also where another open file has recorded the value since. */
-    bool text_valued = (var->form == OZ_CHARS || var->form == OZ_STRINGS) && told && (told->kind == JSON_STRING || told->kind == JSON_INTEGER);
-    bool valued = apart || text_valued || var->form == OZ_RECORDS || var->form == OZ_LISTS;
+    bool valued = apart || var->form == OZ_RECORDS || var->form == OZ_LISTS;
     /* Older versions had the value as an attribute of the array. */
     if (valued && told && told->kind != JSON_BOOL && (fill ? !fill->changed : oz_list_index(&var->gone, OZ_FILL_VALUE) < 0)) return oz_stored_copy(t, stored, told);
     /* Another open file has deleted it. */
