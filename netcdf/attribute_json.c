@@ -294,12 +294,11 @@ bool oz_fill_is_recorded(const oz_att *att, const oz_var *var) {
     return is_fill(att, var) && (var->form == OZ_RECORDS || var->form == OZ_LISTS) && att->type == var->type && att->len == 1;
 }
 
-/* Whether our record says it, with the array's own fill value or its own: where xarray reads no such attribute. Of numbers in format 2 NCZarr reads the
- * attribute. */
+/* Whether our record says it, with the array's own fill value: where xarray reads no such attribute. Of numbers in format 2 NCZarr reads the attribute. */
 static bool in_record(const oz_att *att, const oz_var *var, int format) {
     if (oz_fill_is_recorded(att, var)) return true;
-    if (!is_fill(att, var)) return false;
-    return var->form == OZ_CHARS || var->form == OZ_STRINGS || (!var->fill_apart && format == 2 && var->info->kind);
+    if (!is_fill(att, var) || var->fill_apart) return false;
+    return (format == 2 && var->info->kind) || var->form == OZ_CHARS || var->form == OZ_STRINGS;
 }
 
 /* Whether the attribute is a fill value of format 2 that JSON has no number for: readers that are strict would refuse all attributes for it. One that

@@ -269,14 +269,6 @@ static int read_recorded_fill(oz_var *var, const json *says) {
     return status ? status : show_fill(var);
 }
 
-/* The fill value of a variable of text that the record says, as the array has another one. */
-static int read_text_fill(oz_var *var, const json *says) {
-    var->fill_apart = true;
-    if (var->form == OZ_CHARS) *(unsigned char *)var->fill = (unsigned char)strtol(says->text, NULL, 10);
-    else if (!(*(char **)var->fill = strdup(says->text))) return NC_ENOMEM;
-    return show_fill(var);
-}
-
 /* The fill value. `recorded`: our record tells of the variable's group; `says`: what it says of the attribute, may be NULL. */
 static int read_fill(oz_var *var, bool recorded, const json *says) {
     bool defined = false, is_null = says && says->kind == JSON_NULL, stated = is_null || (says && says->kind == JSON_BOOL && says->text[0] == 't');
@@ -287,7 +279,6 @@ static int read_fill(oz_var *var, bool recorded, const json *says) {
     }
     /* Its document told it. */
     if (!var->array) return NC_NOERR;
-    if (says && says->kind == (var->form == OZ_CHARS ? JSON_INTEGER : JSON_STRING) && (var->form == OZ_CHARS || var->form == OZ_STRINGS)) return read_text_fill(var, says);
     if (var->form == OZ_STRINGS && is_null) return show_fill(var);
     if (var->form == OZ_STRINGS) {
         char *text = *(char **)var->fill = fill_text(var->array);

@@ -11,21 +11,12 @@
 /* What a program asked for as its file's format, in the order of netCDF's numbers. */
 static const char *const FORMATS[] = {",\"format\":\"classic\"", ",\"format\":\"64-bit offset\"", "", ",\"format\":\"netCDF-4 classic model\"", ",\"format\":\"cdf5\""};
 
-/* The fill value of a variable of text that its array does not have: a string, or the number of a character. */
-static void write_text_fill(text *t, const oz_var *var, const oz_att *fill) {
-    char number[16];
-    if (var->form == OZ_STRINGS) return text_quote(t, *(char *const *)fill->values, strlen(*(char *const *)fill->values));
-    snprintf(number, sizeof number, "%u", *(const unsigned char *)fill->values);
-    text_put(t, number);
-}
-
 /* Says of a variable's attribute `_FillValue` that it is the array's fill value, or a string that is NULL, which Zarr does not have; or its value. `there` is
  * what the store's record says of the variable (or NULL), which others may have changed. */
 static void write_fill(text *t, const oz_var *var, const oz_stored *stored, const json *there) {
     const oz_att *fill = oz_list_find(&var->atts, OZ_FILL_VALUE);
     const json *told = json_member(there, "fill");
-    bool apart = var->fill_apart && (var->form == OZ_CHARS || var->form == OZ_STRINGS);
-    bool valued = apart || var->form == OZ_RECORDS || var->form == OZ_LISTS;
+    bool valued = var->form == OZ_RECORDS || var->form == OZ_LISTS;
     /* Older versions had the value as an attribute of the array. */
     if (valued && told && told->kind != JSON_BOOL && (fill ? !fill->changed : oz_list_index(&var->gone, OZ_FILL_VALUE) < 0)) return oz_stored_copy(t, stored, told);
     /* Another open file has deleted it. */
@@ -34,7 +25,6 @@ static void write_fill(text *t, const oz_var *var, const oz_stored *stored, cons
     text_member(t, "fill");
     if (oz_fill_is_recorded(fill, var)) return oz_user_value_write(t, var->group->file, var->info, fill->values);
     bool is_null = fill->type == NC_STRING && fill->len == 1 && !*(char *const *)fill->values;
-    if (apart && !is_null && fill->type == var->type && fill->len == 1) return write_text_fill(t, var, fill);
     text_put(t, is_null ? "null" : "true");
 }
 

@@ -55,8 +55,7 @@ static bool has_elements(oz_var *var) {
     for (int d = 0; d < var->rank && known; d++)
         if (shape[d] > var->shape[d]) var->shape[d] = shape[d];
     bool has = !known || ozarr_array_chunk_count(var->array, false, &count) || count;
-    /* The record says the value of what is text. */
-    if (has) var->fill_apart = true, var->recreate = false, var->group->dirty = true;
+    if (has) var->fill_apart = true, var->recreate = false;
     return has;
 }
 
@@ -121,7 +120,7 @@ static int store_group(oz_group *group) {
         if (!stores) var->dirty = var->renamed = false;
     }
     if (!stores) group->dirty = false;
-    if (record && (!first || group->dirty)) note(&status, oz_group_store_atts(group));
+    if (record && !first) note(&status, oz_group_store_atts(group));
     if (!group->dirty) oz_group_note_stored(group);
     return status;
 }

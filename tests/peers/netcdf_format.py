@@ -712,10 +712,6 @@ def calls(build):
             warnings.simplefilter("error")
             with xr.open_dataset(build / f"calls_late_fill_values_beyond_json{version}.zarr", engine="zarr") as data:
                 check(f"xarray reads a fill value beside the array that JSON has no number for in format {version}", data["d"].values.tolist() == [1, 2, 3], data["d"].values)
-        for name in "late_fill_values_of_text", "late_fill_values_of_text_classic":
-            with warnings.catch_warnings(), xr.open_dataset(build / f"calls_{name}{version}.zarr", engine="zarr") as data:
-                warnings.simplefilter("ignore")
-                check(f"xarray reads text with {name} in format {version}", b"".join(data["c"].values.ravel().tolist()) == b"a-b", data["c"].values)
     warnings.simplefilter("ignore")
     older = dict(zarr.open_group(build / "calls_types_of_older_files3.zarr", mode="r").arrays())
     check("zarr-python reads types that were defined in an older file", len(older) == 12 and all(a[1]["n"] == 4 for n, a in older.items() if a.dtype.names), older)
