@@ -286,21 +286,8 @@ const TIMES: &[(&str, &str)] = &[
     ("ns", "nanoseconds"),
 ];
 
-/// The fill value of text that the record has, because it came when the array had elements.
-fn recorded_text(nc: NcType, fill: &Value) -> Option<Values> {
-    match nc {
-        NcType::Char => Some(Values::Chars(vec![u8::try_from(fill.as_i64()?).ok()?])),
-        NcType::String => Some(Values::Strings(vec![fill.as_str()?.to_string()])),
-        _ => None,
-    }
-}
-
 /// The fill value is also the attribute where format 2 states one that is not the usual one, and where the record says so of text.
 fn add_fill(array: &Array, nc: NcType, record: &Value, attributes: &mut Vec<Attribute>) {
-    if let Some(values) = record.get("fill").and_then(|fill| recorded_text(nc, fill)) {
-        attributes.retain(|a| a.name != FILL);
-        return attributes.push(Attribute { name: FILL.into(), values });
-    }
     let stated = record.get("fill").and_then(Value::as_bool) == Some(true);
     let says = match array.format() {
         Format::V2 => stated || record.is_null(),
