@@ -44,7 +44,7 @@ impl Group {
         Ok(())
     }
 
-    /// Does what is left when the checkpoint is there: tells those who go by consolidated metadata, then removes the one whose name it has.
+    /// Does what is left when the checkpoint is there: tells readers that go by consolidated metadata, then removes the one whose name it has.
     fn settle(&self, above: &Store, place: &str) -> Result<()> {
         let all = Checkpoints::new(above, path::parent(place).unwrap_or_default())?;
         let erased = self.erase_hidden(above, place);
