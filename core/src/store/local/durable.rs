@@ -52,7 +52,7 @@ impl Durability {
         self.unsynced.get().lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Makes the error of a system call that decides whether something put is durable: the next flushes report it, too.
+    /// Makes the error of a system call that decides whether what has its name is durable: the next flushes report it, too.
     pub(super) fn lost(&self, errno: Errno, what: &str, key: &str) -> Error {
         let error = errno.error(what).at_key(key);
         self.lock().failure.get_or_insert_with(|| error.clone());
@@ -231,14 +231,12 @@ impl Durability {
     /// Makes the closed file of a key durable; one that was erased needs nothing. The outer error is that it cannot be opened: then it may be
     /// synced later, and nothing is lost.
     fn sync_file(&self, root: BorrowedFd<'_>, path: &KeyPath, key: &str) -> Result<Result<()>> {
-        let opened = open_to_sync(root, path, libc::O_NOCTTY | libc::O_NONBLOCK);
-        let file = opened.map_err(|e| e.error("open the file to sync it").at_key(key))?;
-        Ok(file.map_or(Ok(()), |file| os::fdatasync(file.as_fd())).map_err(|e| self.lost(e, "sync", key)))
+        Ok(sync_closed(root, path, key)?.map_err(|e| self.lost(e, "sync", key)))
     }
 
     /// Makes the closed file of a key durable at once.
-    pub(super) fn sync_now(&self, root: BorrowedFd<'_>, path: &KeyPath, key: &str) -> Result<()> {
-        self.sync_file(root, path, key)?
+    pub(super) fn sync_now(&self, root: BorrowedFd<'_>, key: &str) -> Result<()> {
+        self.sync_file(root, &KeyPath::of_key(key)?, key)?
     }
 
     /// Says how many keys the next flush syncs.
@@ -246,6 +244,13 @@ impl Durability {
     pub(super) fn unsynced(&self) -> usize {
         self.lock().files.len()
     }
+}
+
+/// Syncs a closed file; one that was erased needs nothing. The outer error is that it cannot be opened.
+pub(super) fn sync_closed(root: BorrowedFd<'_>, path: &KeyPath, key: &str) -> Result<os::Os<()>> {
+    let opened = open_to_sync(root, path, libc::O_NOCTTY | libc::O_NONBLOCK);
+    let file = opened.map_err(|e| e.error("open the file to sync it").at_key(key))?;
+    Ok(file.map_or(Ok(()), |file| os::fdatasync(file.as_fd())))
 }
 
 /// Opens what is to be synced, or gives `None` if it was erased.

@@ -407,7 +407,7 @@ impl LocalFiles for LocalStore {
                     match self.durability.mode {
                         SyncMode::None => {}
                         SyncMode::Batch => self.durability.remember(key, file_id(&st)),
-                        SyncMode::Each => self.durability.sync_now(root, &path, key)?,
+                        SyncMode::Each => self.durability.sync_now(root, key)?,
                     }
                     self.durability.names_changed(root, key, &made)?;
                     return self.durability.sync_early(root).map(|()| true);

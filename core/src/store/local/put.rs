@@ -1,6 +1,6 @@
 //! How a value gets the name of its key: written into a temporary file, or under that name at once in a hidden root, and synced as the mode says.
 
-use super::durable::{FileId, file_id};
+use super::durable::{FileId, file_id, sync_closed};
 use super::lock::LOCK_SPACE;
 use super::path::{KeyPath, Made, folder_of};
 use super::temporary::{Temp, keep_readers};
@@ -54,12 +54,12 @@ impl LocalStore {
         }
         let synced = self.durability.syncs_first(key);
         if synced {
-            os::fdatasync(fd.as_fd()).map_err(|e| self.durability.lost(temp.failed(fd.as_fd(), e), "sync", key))?;
+            os::fdatasync(fd.as_fd()).map_err(|e| temp.failed(fd.as_fd(), e).error("sync").at_key(key))?;
         }
         match os::close(fd) {
             // The descriptor is gone, and whether all was written is not known: a sync by another one tells.
-            Err(Errno(libc::EINTR)) => self.durability.sync_now(root, &temp.path, key)?,
-            closed => closed.map_err(|e| self.durability.lost(e, "close", key))?,
+            Err(Errno(libc::EINTR)) => sync_temp(&temp, key)?,
+            closed => closed.map_err(|e| e.error("close").at_key(key))?,
         }
         let named = temp.path.as_c() == path.as_c();
         if named {
@@ -92,7 +92,7 @@ impl LocalStore {
         if still_ours {
             temp.rename(path)?;
         } else if !self.rename_new(temp, path)? {
-            self.durability.sync_now(temp.root, &temp.path, key)?;
+            sync_temp(temp, key)?;
             temp.rename(path)?;
             self.durability.forget(key);
             return Ok(());
@@ -120,6 +120,11 @@ impl LocalStore {
         }
         self.replace(key, parts, false)
     }
+}
+
+/// Makes a closed file durable that does not have its name yet. What fails is told once: the file goes, and the key keeps what it held.
+fn sync_temp(temp: &Temp<'_>, key: &str) -> Result<()> {
+    sync_closed(temp.root, &temp.path, key)?.map_err(|e| e.error("sync").at_key(key))
 }
 
 /// Whether a name is that of a link to nothing, which is no value.
