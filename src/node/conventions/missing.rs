@@ -11,10 +11,21 @@ use crate::node::spec::converted_fill;
 /// The attribute with the value that means "missing" in version 3.
 pub(in crate::node) const FILL: &str = "_FillValue";
 
+/// The name by which libozarr_netcdf has that of text in version 3, where xarray opens no store with the other one.
+const TEXT_FILL: &str = "_nc_fill_value";
+
 /// Makes the attributes of a variable of version 2 those of version 3, where the fill value no longer says what is missing.
 pub(in crate::node) fn missing_to_v3(attributes: &mut Map, meta: &ArrayMeta) {
     let data_type = meta.data_type;
-    if !attributes.contains_key(DIMENSIONS) || !is_number(data_type) {
+    if !attributes.contains_key(DIMENSIONS) {
+        return;
+    }
+    if matches!(data_type.kind(), Kind::Opaque | Kind::Variable)
+        && let Some(text) = attributes.shift_remove(FILL)
+    {
+        attributes.insert(TEXT_FILL.into(), text);
+    }
+    if !is_number(data_type) {
         return;
     }
     let told = || attributes.get(FILL).and_then(|value| missing_value(data_type, value)).flatten();
@@ -174,6 +185,8 @@ mod tests {
             ("<f4", "null", format!(r#"{{"_FillValue":-1.0,{x}}}"#), r#"{"_FillValue":"AAAAAAAA8L8="}"#),
             ("<c8", "[1.0,\"NaN\"]", format!("{{{x}}}"), r#"{"_FillValue":["AAAAAAAA8D8=","AAAAAAAA+H8="]}"#),
             ("|b1", "false", format!("{{{x}}}"), "{}"),
+            ("|S1", "\"\"", format!(r#"{{"_FillValue":"-",{x}}}"#), r#"{"_nc_fill_value":"-"}"#),
+            ("|S1", "\"\"", r#"{"_FillValue":"-"}"#.into(), r#"{"_FillValue":"-"}"#),
         ] {
             assert_eq!(turned(&v2(dtype, fill).unwrap(), &attributes, Format::V3).1, want, "{dtype} {fill}");
         }
@@ -198,6 +211,7 @@ mod tests {
             ("float32", "0.0", "[2]", x, r#"{"_FillValue":"AAAAAAAA+H8="}"#, ("\"NaN\"", "{}", 0)),
             ("float32", "\"NaN\"", "[2]", x, r#"{"_FillValue":"AAAAAAAA8L8="}"#, ("-1.0", r#"{"_FillValue":-1.0}"#, 1)),
             ("float32", "0.0", "[2]", x, "{}", ("null", "{}", 0)),
+            ("r8", "[0]", "[2]", x, r#"{"_nc_fill_value":"LQ=="}"#, ("null", r#"{"_nc_fill_value":"LQ=="}"#, 0)),
             ("complex64", "[\"NaN\",0.0]", "[2]", x, "{}", ("[\"NaN\",0.0]", "{}", 0)),
             ("complex64", "[0.0,0.0]", "[2]", x, r#"{"_FillValue":["AAAAAAAA8D8=","AAAAAAAA8L8="]}"#, ("[1.0,-1.0]", "{}", 0)),
         ] {
