@@ -40,6 +40,8 @@ static bool encoded_fill(const oz_att *att, const oz_var *var) {
     return var && strcmp(att->name, OZ_FILL_VALUE) == 0 && (att->type == NC_FLOAT || att->type == NC_DOUBLE || att->type == NC_CHAR);
 }
 
+const char *oz_att_name(const char *stored) { return strcmp(stored, OZ_TEXT_FILL) == 0 ? OZ_FILL_VALUE : stored; }
+
 static bool is_number(const json *value) { return value->kind == JSON_INTEGER || value->kind == JSON_NUMBER; }
 
 /* The type of an attribute of which none is recorded. */
@@ -188,11 +190,12 @@ static size_t recorded_nuls(const json *recorded) {
 }
 
 static int read_one(const oz_group *group, oz_list *atts, const json *value, const char *source, const json *types, const oz_var *var) {
-    oz_att *att = oz_att_new(atts, value->name);
+    const char *name = oz_att_name(value->name);
+    oz_att *att = oz_att_new(atts, name);
     if (!att) return NC_ENOMEM;
     att->json = strndup(source + value->from, value->to - value->from);
     if (!att->json) return NC_ENOMEM;
-    const json *recorded = json_member(types, value->name);
+    const json *recorded = json_member(types, name);
     const oz_type *user = oz_type_recorded(group, recorded);
     if (user && user->kind) {
         att->type = user->id;
@@ -200,7 +203,7 @@ static int read_one(const oz_group *group, oz_list *atts, const json *value, con
         return read_user_values(group, att, value);
     }
     nc_type type = recorded && recorded->kind == JSON_STRING ? oz_type_by_name(recorded->text) : NC_NAT;
-    if (var && !var->info->kind && strcmp(value->name, OZ_FILL_VALUE) == 0) {
+    if (var && !var->info->kind && strcmp(name, OZ_FILL_VALUE) == 0) {
         att->type = var->type;
         if (value->kind == JSON_STRING && var->form != OZ_STRINGS) return read_fill(att, value);
         type = var->type;
@@ -213,6 +216,8 @@ static int read_one(const oz_group *group, oz_list *atts, const json *value, con
 
 int oz_atts_read(const oz_group *group, oz_list *atts, const json *object, const char *source, const json *types, const oz_var *var) {
     for (const json *value = object ? object->first : NULL; value; value = value->next) {
+        /* What another program has stored as `_FillValue` counts. */
+        if (oz_att_name(value->name) != value->name && json_member(object, OZ_FILL_VALUE)) continue;
         int status = read_one(group, atts, value, source, types, var);
         if (status) return status;
         oz_att *att = atts->items[atts->count - 1];
@@ -318,10 +323,22 @@ void oz_stored_copy(text *t, const oz_stored *stored, const json *member) {
 /* Adds the attributes of the store that this process does not know: others have set them since. */
 static void write_others(text *t, const oz_stored *stored, const oz_list *atts, bool flags) {
     for (const json *member = stored->object->first; member; member = member->next) {
-        bool ours = oz_list_index(atts, member->name) >= 0 || oz_list_index(stored->gone, member->name) >= 0 || strcmp(member->name, OZ_RECORD) == 0;
+        const char *name = oz_att_name(member->name);
+        bool ours = oz_list_index(atts, name) >= 0 || oz_list_index(stored->gone, name) >= 0 || strcmp(name, OZ_RECORD) == 0;
         ours = ours || (flags && (strcmp(member->name, "flag_values") == 0 || strcmp(member->name, "flag_meanings") == 0));
         if (!ours) oz_stored_copy(t, stored, member);
     }
+}
+
+/* The name by which an attribute is stored. */
+static const char *stored_name(const oz_att *att, const oz_var *var, int format) {
+    return format == 3 && is_fill(att, var) && (var->form == OZ_CHARS || var->form == OZ_STRINGS) ? OZ_TEXT_FILL : att->name;
+}
+
+/* What the store has of an attribute by now. */
+static const json *find_stored(const oz_stored *stored, const oz_att *att) {
+    const json *found = json_member(stored->object, att->name);
+    return !found && strcmp(att->name, OZ_FILL_VALUE) == 0 ? json_member(stored->object, OZ_TEXT_FILL) : found;
 }
 
 void oz_atts_write(text *t, const oz_file *file, const oz_list *atts, const oz_var *var, int format, const oz_stored *stored) {
@@ -330,10 +347,10 @@ void oz_atts_write(text *t, const oz_file *file, const oz_list *atts, const oz_v
     for (int i = 0; i < atts->count; i++) {
         const oz_att *att = atts->items[i];
         bool ours = !known || att->changed;
-        const json *kept = ours ? NULL : json_member(stored->object, att->name);
+        const json *kept = ours ? NULL : find_stored(stored, att);
         if (in_record(att, var, format)) continue;
         if (kept) oz_stored_copy(t, stored, kept);
-        if (ours && !is_no_json(att, var, format)) text_member(t, att->name), write_att(t, file, att, var, format);
+        if (ours && !is_no_json(att, var, format)) text_member(t, stored_name(att, var, format)), write_att(t, file, att, var, format);
     }
     /* Those of an enumeration are ours, too, where the program has set one of them since. */
     if (known) write_others(t, stored, atts, var && var->info->kind == NC_ENUM);

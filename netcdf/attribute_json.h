@@ -8,6 +8,12 @@
 /* The group's attribute that says what Zarr does not: dimensions, the order of nodes, types of attributes. Its name hides it from xarray. */
 #define OZ_RECORD "_nc_model"
 
+/* The name by which format 3 has the attribute `_FillValue` of text: xarray opens no store with that. */
+#define OZ_TEXT_FILL "_nc_fill_value"
+
+/* The name that netCDF has for a stored attribute. */
+const char *oz_att_name(const char *stored);
+
 /* A text of a node: all attributes (`name` NULL) or one, as JSON. NULL without it; free it. */
 char *oz_node_text(const ozarr_node *node, const char *name);
 

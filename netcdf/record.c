@@ -212,7 +212,7 @@ static bool is_same(const oz_stored *stored, const json *old, const char *wanted
 
 /* The next member that is there, too, and that this process knows. */
 static const json *next_known(const json *member, const json *there, const oz_list *atts) {
-    while (member && (!json_member(there, member->name) || oz_list_index(atts, member->name) < 0)) member = member->next;
+    while (member && (!json_member(there, member->name) || oz_list_index(atts, oz_att_name(member->name)) < 0)) member = member->next;
     return member;
 }
 
@@ -220,7 +220,7 @@ static const json *next_known(const json *member, const json *there, const oz_li
 static bool keeps_order(const oz_stored *stored, const json *wanted, const oz_list *atts) {
     const json *old = next_known(stored->object->first, wanted, atts);
     for (const json *member = wanted->first; member; member = member->next) {
-        if (oz_list_index(atts, member->name) < 0) continue;
+        if (oz_list_index(atts, oz_att_name(member->name)) < 0) continue;
         if (json_member(stored->object, member->name) ? !old || strcmp(old->name, member->name) != 0 : old != NULL) return false;
         if (old) old = next_known(old->next, wanted, atts);
     }

@@ -1716,6 +1716,54 @@ static void late_fill_values_beyond_json_of(int mode) {
 static void late_fill_values_beyond_json(void) { late_fill_values_beyond_json_of(NC_NETCDF4); }
 static void late_fill_values_beyond_json_classic(void) { late_fill_values_beyond_json_of(0); }
 
+/* Text has a fill value that its array does not have: by another name of an attribute, in a classic format at once. It stays when other attributes are set. */
+static void late_fill_values_of_text_of(int mode) {
+    char back[4] = "", *texts[3] = {"a", "zz", "b"}, *found[3] = {0};
+    const char *none = "zz";
+    int dim, vars[3], id, count = mode ? 3 : 2;
+    create(mode);
+    SHOW(nc_def_dim(file, "x", 3, &dim));
+    for (int v = 0; v < count; v++) SHOW(nc_def_var(file, (const char *[]){"c", "odd", "s"}[v], v == 2 ? NC_STRING : NC_CHAR, 1, &dim, &vars[v]));
+    for (int v = 0; v < 2 && mode; v++) SHOW(nc_put_att_text(file, vars[v], "missing_value", 1, v ? "\xff" : "-"));
+    if (mode) SHOW(nc_put_att_string(file, vars[2], "missing_value", 1, &none));
+    SHOW(nc_enddef(file));
+    for (int v = 0; v < 2; v++) SHOW(nc_put_var_text(file, vars[v], "a-b"));
+    if (mode) SHOW(nc_put_var_string(file, vars[2], (const char **)texts));
+    SHOW(nc_close(file));
+    for (int time = 0; time < 2; time++) {
+        open(NC_WRITE);
+        SHOW(nc_redef(file));
+        for (int v = 0; v < count; v++) {
+            if (!time && mode) SHOW(nc_rename_att(file, vars[v], "missing_value", "_FillValue"));
+            else if (!time) SHOW(nc_put_att_text(file, vars[v], "_FillValue", 1, v ? "\xff" : "-"));
+            SHOW(nc_put_att_int(file, vars[v], "time", NC_INT, 1, &time));
+            if (strstr(path, ".zarr") && nc_put_att_text(file, vars[v], "_nc_fill_value", 1, "-") != NC_ENAMEINUSE) puts("the library's own name");
+        }
+        SHOW(nc_close(file));
+    }
+    open(NC_NOWRITE);
+    for (int v = 0; v < 2; v++) {
+        SHOW(nc_get_att_text(file, vars[v], "_FillValue", back));
+        printf("%d\n", back[0]);
+        if (!mode) SHOW(nc_inq_var_fill(file, vars[v], &id, back));
+        printf("%d\n", back[0]);
+        SHOW(nc_get_var_text(file, vars[v], back));
+        printf("%s\n", back);
+    }
+    if (mode) {
+        SHOW(nc_get_att_string(file, vars[2], "_FillValue", found));
+        printf("%s\n", found[0]);
+        nc_free_string(1, found);
+        SHOW(nc_get_var_string(file, vars[2], found));
+        for (int i = 0; i < 3; i++) printf("%s\n", found[i]);
+        nc_free_string(3, found);
+    }
+    SHOW(nc_close(file));
+}
+
+static void late_fill_values_of_text(void) { late_fill_values_of_text_of(NC_NETCDF4); }
+static void late_fill_values_of_text_classic(void) { late_fill_values_of_text_of(0); }
+
 /* An attribute that is renamed to the fill value, as NCO does it, is the fill value, of the variable's own type, or on Zarr stays what it was. */
 static void renamed_fill_values(void) {
     bool zarr = strstr(path, ".zarr") != NULL;
@@ -2141,6 +2189,7 @@ static const struct {
     {"appending", appending}, {"grown_below", grown_below}, {"hidden_dimensions", hidden_dimensions},
     {"filled_lists", filled_lists}, {"types_of_groups", types_of_groups}, {"padded_types", padded_types}, {"types_without_members", types_without_members}, {"types_in_circles", types_in_circles}, {"late_fill_values", late_fill_values}, {"late_fill_values_classic", late_fill_values_classic},
     {"late_fill_values_beyond_json", late_fill_values_beyond_json}, {"late_fill_values_beyond_json_classic", late_fill_values_beyond_json_classic},
+    {"late_fill_values_of_text", late_fill_values_of_text}, {"late_fill_values_of_text_classic", late_fill_values_of_text_classic},
     {"renamed_fill_values", renamed_fill_values}, {"rounding_taken_back", rounding_taken_back}, {"long_fill_value", long_fill_value}, {"longer_attributes", longer_attributes},
     {"begun_definitions", begun_definitions}, {"types_of_older_files", types_of_older_files}, {"largest_numbers", largest_numbers},
     {"fill_values_taken_back", fill_values_taken_back}, {"overlapping_fields", overlapping_fields}, {"unstored_definitions", unstored_definitions}, {"decimal_comma", decimal_comma}, {"deleted_fill_values", deleted_fill_values}, {"long_strides", long_strides}, {"aborted_after_failed_sync", aborted_after_failed_sync}};

@@ -712,6 +712,11 @@ def calls(build):
             warnings.simplefilter("error")
             with xr.open_dataset(build / f"calls_late_fill_values_beyond_json{version}.zarr", engine="zarr") as data:
                 check(f"xarray reads a fill value beside the array that JSON has no number for in format {version}", data["d"].values.tolist() == [1, 2, 3], data["d"].values)
+        for name in "late_fill_values_of_text", "late_fill_values_of_text_classic":
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                with xr.open_dataset(build / f"calls_{name}{version}.zarr", engine="zarr") as data:
+                    check(f"xarray reads text with {name} in format {version}", b"".join(data["c"].values.ravel().tolist()) == b"a-b", data["c"].values)
     warnings.simplefilter("ignore")
     older = dict(zarr.open_group(build / "calls_types_of_older_files3.zarr", mode="r").arrays())
     check("zarr-python reads types that were defined in an older file", len(older) == 12 and all(a[1]["n"] == 4 for n, a in older.items() if a.dtype.names), older)
@@ -732,6 +737,65 @@ def nczarr_changed(build):
     with netCDF4.Dataset(place) as d:
         left = {name: (d[name].units, d[name].getncattr("_FillValue") if "_FillValue" in d[name].ncattrs() else None) for name in values}
     check("fill values stay in a file of NCZarr", all(left[name][1] == data[1] for name, data in values.items()), left)
+
+
+LATE_TEXT = """
+import netCDF4, numpy as np, sys
+path, step = sys.argv[1:]
+if step == "new":
+    with netCDF4.Dataset(path, "w") as d:
+        d.createDimension("x", 3)
+        for name, kind, values in ("c", "S1", [b"a", b"-", b"b"]), ("s", str, ["a", "zz", "b"]):
+            d.createVariable(name, kind, ("x",)).first = "1"
+            (d[name].setncattr_string if name == "s" else d[name].setncattr)("missing_value", values[1] if name == "s" else "-")
+            d[name].last = "2"
+            d[name][:] = np.array(values, object if kind is str else kind)
+a, b, c = (netCDF4.Dataset(path, "a") for _ in range(3))
+for name in "c", "s":
+    if step == "new":
+        a[name].renameAttribute("missing_value", "_FillValue")
+    elif step == "gone":
+        a[name].delncattr("_FillValue")
+a.sync()
+if step != "gone":
+    for name in "c", "s":
+        b[name].units = step
+    b.sync()
+c.title = step
+for d in c, b, a:
+    d.close()
+"""
+
+
+def late_text(build):
+    """A fill value that text gets when it has elements stays in view of all: xarray, another process and another open file, `ozarr dump` and copies."""
+    for version in "3", "2":
+        name, copies = f"late_text{version}.zarr", {to: f"late_text{version}_in_{to}.zarr" for to in ("3", "2")}
+        for step in "new", "again", "gone":
+            code, _, err = run([sys.executable, "-c", LATE_TEXT, name, step], build, **PRELOAD, OZARR_NETCDF_SPEC=f"format={version}")
+            check(f"late fill values of text: {step} in format {version}", code == 0, err[-500:])
+            for to, copy in copies.items():
+                shutil.rmtree(build / copy, ignore_errors=True)
+                code, _, err = run([PROGRAM, "copy", name, copy, "--format", to], build)
+                check(f"late fill values of text: {step} in format {version} are copied to {to}", code == 0, err)
+            for path in name, *copies.values():
+                lines = [line.strip() for line in dump(path, build)]
+                shown = [line.strip() for line in run([PROGRAM, "dump", path], build)[1].splitlines()[1:]]
+                wanted = ['c:_FillValue = "-" ;', 'string s:_FillValue = "zz" ;']
+                for what, found in ("netCDF", lines), ("ozarr dump", shown):
+                    fills = [line for line in found if re.search(r":(_FillValue|_nc_fill_value) =", line)]
+                    check(f"{what} shows late fill values of text of {path}: {step}", len(fills) == len(set(wanted) & set(fills)) == (0 if step == "gone" else 2), found)
+                if path == name and step != "gone" and version == "3":
+                    order = [found[1] for line in lines if (found := re.match(r"(?:string )?[cs]:(\w+) =", line))]
+                    check(f"late fill values of text keep their place: {step}", order == ["first", "_FillValue", "last", "units"] * 2, order)
+                with warnings.catch_warnings():
+                    warnings.simplefilter("error")
+                    try:
+                        with xr.open_dataset(build / path, engine="zarr") as data:
+                            found = [data[n].values[0] for n in "cs"]
+                    except Exception as e:
+                        found = e
+                check(f"xarray reads {path}: {step}", found == [b"a", "a"], found)
 
 
 TWO_WRITERS = """
@@ -1211,6 +1275,7 @@ def main():
     alone(build, given.prefix.resolve())
     errors(build)
     calls(build)
+    late_text(build)
     two_writers(build)
     two_definers(build)
     late_definer(build)

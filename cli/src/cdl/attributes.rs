@@ -8,6 +8,9 @@ use ozarr::node::{Map, NcType as Recorded, Value, json};
 /// The attribute with the value of elements that are missing.
 pub const FILL: &str = "_FillValue";
 
+/// The name by which a store has that of text where xarray would not open it with the other one.
+const TEXT_FILL: &str = "_nc_fill_value";
+
 /// The values of an attribute.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Values {
@@ -59,6 +62,7 @@ pub fn trimmed(text: &[u8]) -> &[u8] {
 /// an array.
 pub fn read(attributes: &Map, types: &dyn Fn(&str) -> Option<NcType>, variable: Option<NcType>) -> Vec<Attribute> {
     let one = |name: &str, value: &Value| {
+        let name = if name == TEXT_FILL { FILL } else { name };
         let fill = variable.filter(|_| name == FILL);
         let values = match (fill, value) {
             (Some(nc), Value::String(text)) if nc != NcType::String => fill_of_text(nc, text),
@@ -67,7 +71,8 @@ pub fn read(attributes: &Map, types: &dyn Fn(&str) -> Option<NcType>, variable: 
         };
         Attribute { name: name.to_string(), values }
     };
-    attributes.iter().map(|(name, value)| one(name, value)).collect()
+    let known = attributes.iter().filter(|(name, _)| *name != TEXT_FILL || !attributes.contains_key(FILL));
+    known.map(|(name, value)| one(name, value)).collect()
 }
 
 /// A type as NCZarr records it; what has no type of its own is guessed.
@@ -201,6 +206,19 @@ mod tests {
             let mut out = Vec::new();
             Attribute { name: String::new(), values: typed(&value, *recorded) }.push(&mut out, false);
             assert_eq!(String::from_utf8_lossy(&out), *want, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_fill_value_of_text_has_a_name_of_its_own_in_the_store() {
+        for (stored, want) in [
+            (r#"{"_nc_fill_value": "LQ=="}"#, "-"),
+            (r#"{"_nc_fill_value": "*"}"#, "*"),
+            (r#"{"_nc_fill_value": "LQ==", "_FillValue": "*"}"#, "*"),
+        ] {
+            let found = read(&json::parse_object(stored.as_bytes(), usize::MAX).unwrap(), &|_| None, Some(NcType::Char));
+            let found: Vec<_> = found.into_iter().map(|a| (a.name, a.values)).collect();
+            assert_eq!(found, [(FILL.to_string(), Values::Chars(want.into()))], "{stored}");
         }
     }
 
