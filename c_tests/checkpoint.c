@@ -91,6 +91,31 @@ static int write_rows(const char *array, int64_t first, int64_t rows) {
     return ozarr_array_close(a) ? 2 : 0;
 }
 
+/* A child of fork has a copy of the handle: it neither commits nor gives up what the parent still writes. */
+static void a_child_of_fork_leaves_the_checkpoint_to_its_parent(void) {
+    static ozarr_status (*const ENDS[])(ozarr_group *) = {ozarr_checkpoint_commit, ozarr_checkpoint_abandon};
+    double u[N][N] = {{0}};
+    ozarr_group *g = NULL;
+    make("forked.zarr", "one", 1);
+    OK(ozarr_checkpoint_begin("forked.zarr", "two", &g));
+    OK(ozarr_group_put(g, "u", OZARR_FLOAT64, 2, SHAPE, u, sizeof u));
+    OK(ozarr_attr_set_int64(ozarr_group_node(g), "step", 2));
+    for (int i = 0; i < 2; i++) {
+        int result = -1;
+        pid_t child = fork();
+        if (child == 0) _exit(ENDS[i](g) == OZARR_ERR_FORKED ? 0 : 1);
+        CHECK(child > 0 && waitpid(child, &result, 0) == child);
+        EQUAL(result, 0);
+        check_newest("forked.zarr", 1);
+    }
+    OK(ozarr_checkpoint_commit(g));
+    OK(ozarr_checkpoint_latest("forked.zarr", &g));
+    int64_t step = 0;
+    OK(ozarr_attr_get_int64(ozarr_group_node(g), "step", &step));
+    EQUAL(step, 2);
+    ozarr_group_free(g);
+}
+
 /* Two other processes write the regions of one checkpoint, in chunks that both have a part of; readers have the one before until the commit. */
 static void processes_write_one_checkpoint(void) {
     enum { WRITERS = 2 };
@@ -122,6 +147,7 @@ static void processes_write_one_checkpoint(void) {
 int main(void) {
     ozarr_group *g = NULL;
     commit_and_prune("checkpoints.zarr");
+    a_child_of_fork_leaves_the_checkpoint_to_its_parent();
     processes_write_one_checkpoint();
     commit_and_prune("run.zarr/a/checkpoints");
     TEXT(listing("none.zarr"), "");

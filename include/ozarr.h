@@ -2628,7 +2628,8 @@ OZARR_CHECKED ozarr_status ozarr_checkpoint_begin(const char *location, const ch
  * next checkpoint of that name, or pruning. So it may be where the system could not make it durable,
  * as the message says.
  *
- * Errors: `OZARR_ERR_ARGUMENT` for a group that is no begun checkpoint; those of documents and stores.
+ * Errors: `OZARR_ERR_ARGUMENT` for a group that is no begun checkpoint; `OZARR_ERR_FORKED` in a child of
+ * `fork`, where nothing is done; those of documents and stores.
  */
 OZARR_CHECKED ozarr_status ozarr_checkpoint_commit(ozarr_group *group);
 
@@ -2637,7 +2638,8 @@ OZARR_CHECKED ozarr_status ozarr_checkpoint_commit(ozarr_group *group);
  * handle, whatever the status says.
  *
  * Errors: `OZARR_ERR_ARGUMENT` for a group that is no begun checkpoint, of which nothing is removed;
- * `OZARR_ERR_UNSUPPORTED` in archives, where nothing can be removed; those of documents and stores.
+ * `OZARR_ERR_FORKED` in a child of `fork`, where nothing is done; `OZARR_ERR_UNSUPPORTED` in archives,
+ * where nothing can be removed; those of documents and stores.
  */
 OZARR_CHECKED ozarr_status ozarr_checkpoint_abandon(ozarr_group *group);
 

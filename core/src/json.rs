@@ -49,7 +49,7 @@ pub fn parse_object(bytes: &[u8], max: usize) -> Result<Map> {
     }
 }
 
-/// Reads JSON that the caller supplies, strictly: bare `NaN` and `Infinity` are refused. Malformed JSON is an error of kind
+/// Reads JSON that the caller supplies, strictly: bare `NaN` and `Infinity` are an error of kind `Range`. Malformed JSON is one of kind
 /// `Argument`.
 pub fn parse_text(text: &str) -> Result<Value> {
     if text.len() > crate::limits::MAX_DOCUMENT {
@@ -57,7 +57,7 @@ pub fn parse_text(text: &str) -> Result<Value> {
     }
     check_values(text.as_bytes())?;
     read::value(text.as_bytes(), false).map_err(|e| match read::value(text.as_bytes(), true) {
-        Ok(value) if has_non_finite(&value) => err!(Argument, "{}; {NO_FORM}", e.message()),
+        Ok(value) if has_non_finite(&value) => err!(Range, "{}; {NO_FORM}", e.message()),
         _ => argument(e),
     })
 }
@@ -301,7 +301,7 @@ mod tests {
     fn text_of_the_caller_is_strict() {
         assert!(parse_text("[1]").is_ok());
         let e = parse_text("[1,\n NaN]").unwrap_err();
-        assert_eq!((e.kind(), e.message().contains("line 2, column 2")), (ErrorKind::Argument, true), "{e}");
+        assert_eq!((e.kind(), e.message().contains("line 2, column 2")), (ErrorKind::Range, true), "{e}");
         assert!(e.message().contains("non_finite"), "{e}");
         assert!(!parse_text("[NaN").unwrap_err().message().contains("non_finite"));
         assert!(parse_allowed("[NaN]", true).is_ok() && parse_allowed("[NaN]", false).is_err());

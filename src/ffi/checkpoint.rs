@@ -62,7 +62,8 @@ pub unsafe extern "C" fn ozarr_checkpoint_begin(location: *const c_char, name: *
 /// next checkpoint of that name, or pruning. So it may be where the system could not make it durable,
 /// as the message says.
 ///
-/// Errors: `OZARR_ERR_ARGUMENT` for a group that is no begun checkpoint; those of documents and stores.
+/// Errors: `OZARR_ERR_ARGUMENT` for a group that is no begun checkpoint; `OZARR_ERR_FORKED` in a child of
+/// `fork`, where nothing is done; those of documents and stores.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_checkpoint_commit(group: *mut ozarr_group) -> ozarr_status {
     entry!("ozarr_checkpoint_commit", { ozarr_group::close(group, "group")?.commit() })
@@ -72,7 +73,8 @@ pub unsafe extern "C" fn ozarr_checkpoint_commit(group: *mut ozarr_group) -> oza
 /// handle, whatever the status says.
 ///
 /// Errors: `OZARR_ERR_ARGUMENT` for a group that is no begun checkpoint, of which nothing is removed;
-/// `OZARR_ERR_UNSUPPORTED` in archives, where nothing can be removed; those of documents and stores.
+/// `OZARR_ERR_FORKED` in a child of `fork`, where nothing is done; `OZARR_ERR_UNSUPPORTED` in archives,
+/// where nothing can be removed; those of documents and stores.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_checkpoint_abandon(group: *mut ozarr_group) -> ozarr_status {
     entry!("ozarr_checkpoint_abandon", { ozarr_group::close(group, "group")?.abandon() })

@@ -106,11 +106,13 @@ pub unsafe extern "C" fn ozarr_array_copy_spec(array: *const ozarr_array, zarr_f
 /// noticed in object stores with conditional puts, and in folders with locks, unless the run had been
 /// closed before the copy began (or the caller may not write there) and is closed again when it ends.
 /// Programs that cut arrays without a series, and make them as long again, are not noticed. Chunks of
-/// nothing but the fill value are not stored; each chunk or shard of the target is written once, whole;
-/// chunks whose bytes do not change are copied as they are. Nothing is written unless every node can be
-/// copied. A metadata document is written after the data that it describes, that of `dest` last: an
-/// interrupted copy is not a node, and repeating the call starts it anew. An archive keeps what was put
-/// into it: remove the file before the call is repeated, after a kill, too.
+/// nothing but the fill value are not stored. They are in format 2 where the array has names of
+/// dimensions and its fill value is not NaN: it has no fill value there, which xarray would take for
+/// missing. Each chunk or shard of the target is written once, whole; chunks whose bytes do not change are
+/// copied as they are. Nothing is written unless every node can be copied. A metadata document is written
+/// after the data that it describes, that of `dest` last: an interrupted copy is not a node, and repeating
+/// the call starts it anew. An archive keeps what was put into it: remove the file before the call is
+/// repeated, after a kill, too.
 ///
 /// Errors: `OZARR_ERR_LOCATION`, `OZARR_ERR_NAME`; `OZARR_ERR_EXISTS` (see above); `OZARR_ERR_NOT_FOUND`
 /// if there is no source; `OZARR_ERR_AGAIN` (see above); `OZARR_ERR_NODE_KIND`; `OZARR_ERR_READ_ONLY`;

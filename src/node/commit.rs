@@ -10,9 +10,13 @@ use crate::metadata::{Format, Value, v2, v3};
 use crate::store::prefix::hidden;
 use crate::store::{Condition, StorageExt, get};
 
-/// The checkpoint that is made below a group handle. Errors: `Argument` for any other group.
+/// The checkpoint that is made below a group handle. Errors: `Argument` for any other group; `Forked` in a child of `fork`, as the parent still
+/// writes it.
 fn unfinished(group: &Group) -> Result<&Unfinished> {
     match group.store().checkpoint().filter(|_| group.path().is_empty()) {
+        Some(place) if place.process != std::process::id() => {
+            bail!(Forked, "the checkpoint {} belongs to the process that began it, before fork", path::display(&place.path))
+        }
         Some(place) => Ok(place),
         None => bail!(Argument, "{} is no checkpoint that was begun", path::display(group.path())),
     }

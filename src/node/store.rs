@@ -91,6 +91,8 @@ pub(super) struct Unfinished {
     pub path: String,
     /// Tells it from others that are begun at the same place.
     pub mark: Arc<Mark>,
+    /// The process that began it. A child of `fork` has a copy of the handle.
+    pub process: u32,
     /// Where values are linked from.
     pub links: Links,
 }
@@ -144,7 +146,7 @@ impl Store {
         let mut store = self.wrapped(Mode::ReadWrite, |inner| Ok(Arc::new(PrefixStore::hiding(inner, &prefix, hides, links.clone())?)))?;
         let mark = Arc::new(Mark::new());
         if let Some(inner) = Arc::get_mut(&mut store.0) {
-            inner.checkpoint = Some(Unfinished { store: self.clone(), path: path.to_string(), mark, links });
+            inner.checkpoint = Some(Unfinished { store: self.clone(), path: path.to_string(), mark, process: std::process::id(), links });
         }
         Ok(store)
     }
