@@ -33,7 +33,7 @@ impl Live {
             return self.put_after_look(path, bytes, condition).await;
         }
         let mode = match condition {
-            Condition::None => PutMode::Overwrite,
+            Condition::None => return self.put_as(path, bytes, PutMode::Overwrite, None).await,
             Condition::Absent => PutMode::Create,
             Condition::Match(version) => PutMode::Update(self.update_of(path, version).await?),
         };
@@ -41,18 +41,20 @@ impl Live {
     }
 
     /// Puts on a condition. A refusal although the key still holds what it should is no other writer's value: those who change keys would
-    /// read and put the same for ever.
+    /// read and put the same for ever. Nor is one where the key holds this put's own value: a proxy sent it twice, or a server did what it
+    /// had refused for now.
     async fn put_while_it_stands(&self, path: &Path, bytes: Bytes, mode: PutMode, condition: Condition) -> Result<()> {
-        let started = Instant::now();
+        let (started, mark) = (Instant::now(), random_mark());
         let mut round = 0;
         loop {
             round += 1;
-            let e = match self.put_as(path, bytes.clone(), mode.clone()).await {
+            let e = match self.put_as(path, bytes.clone(), mode.clone(), Some(&mark)).await {
                 Err(e) if e.kind() == ErrorKind::Conflict && !e.is_unsure() => e,
                 other => return other,
             };
             let there = self.get_unlimited(path, Want::Nothing, None).await;
             let stands = match (condition, there) {
+                (_, Ok(Some(found))) if found.mark.as_ref() == Some(&mark) => return Ok(()),
                 (Condition::Absent, Ok(None)) => true,
                 // Where objects have numbers, equal content may be another writer's.
                 (Condition::Match(version), Ok(Some(found))) => {
@@ -69,16 +71,16 @@ impl Live {
         }
     }
 
-    async fn put_as(&self, path: &Path, bytes: Bytes, mode: PutMode) -> Result<()> {
+    /// Puts, and leaves a mark. Only a put on a condition has one.
+    async fn put_as(&self, path: &Path, bytes: Bytes, mode: PutMode, mark: Option<&str>) -> Result<()> {
         let mut tries = self.tries(false);
         tries.allow(bytes.len() as u64);
-        let mark = (mode != PutMode::Overwrite).then(random_mark);
         // An earlier try may have been carried out, its answer lost.
         let mut unsure = false;
         loop {
             let mut attributes = Attributes::new();
-            if let Some(mark) = &mark {
-                attributes.insert(Attribute::Metadata(MARK.into()), mark.clone().into());
+            if let Some(mark) = mark {
+                attributes.insert(Attribute::Metadata(MARK.into()), mark.to_string().into());
             }
             let options = PutOptions { mode: mode.clone(), attributes, ..PutOptions::default() };
             let store = self.store();
@@ -91,7 +93,7 @@ impl Live {
                 let there = self.get_unlimited(path, Want::Nothing, None).await.map_err(Error::unsure)?;
                 // Another mark tells which writer stored last, and nothing of what was there before that.
                 return match there.and_then(|got| got.mark) {
-                    Some(found) if mark.as_ref() == Some(&found) => Ok(()),
+                    Some(found) if mark == Some(&found) => Ok(()),
                     _ => Err(err!(Conflict, "the key holds another value by now, and an answer was lost before").unsure()),
                 };
             }
@@ -126,7 +128,7 @@ impl Live {
             (Condition::Absent, Some(_)) => bail!(Conflict, "the key holds a value already"),
             (Condition::Match(_), _) => bail!(Conflict, "the key holds another value by now"),
         }
-        self.put_as(path, bytes, PutMode::Overwrite).await
+        self.put_as(path, bytes, PutMode::Overwrite, None).await
     }
 
     /// Whether the server keeps conditions of puts; found out once, with a key beside the one that is to be put.
@@ -139,7 +141,7 @@ impl Live {
         let probe = Path::parse(format!("{}.{}", path.as_ref(), random_mark())).map_err(|e| err!(Name, "{e}"))?;
         let value = || Bytes::from_static(b"ozarr asks whether conditions are kept");
         let keeps = async {
-            self.put_as(&probe, value(), PutMode::Create).await.map_err(|e| match e.kind() {
+            self.put_while_it_stands(&probe, value(), PutMode::Create, Condition::Absent).await.map_err(|e| match e.kind() {
                 // Nobody else puts a key of this name.
                 ErrorKind::Conflict if !e.is_unsure() => err!(Network, "the server refuses to store a new key: {}", e.message()),
                 _ => e,
@@ -150,8 +152,9 @@ impl Live {
                 Err(e) => Err(e),
             };
             let other = UpdateVersion { e_tag: Some("\"00000000000000000000000000000000\"".to_string()), version: None };
-            Ok(refused(self.put_as(&probe, value(), PutMode::Create).await)?
-                && refused(self.put_as(&probe, value(), PutMode::Update(other)).await)?)
+            let mark = random_mark();
+            Ok(refused(self.put_as(&probe, value(), PutMode::Create, Some(&mark)).await)?
+                && refused(self.put_as(&probe, value(), PutMode::Update(other), Some(&mark)).await)?)
         };
         let kept: Result<bool> = keeps.await;
         let result = match kept {
