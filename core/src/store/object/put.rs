@@ -90,16 +90,29 @@ impl Live {
                 if !unsure {
                     bail!(Conflict, "the key holds another value by now");
                 }
-                let there = self.get_unlimited(path, Want::Nothing, None).await.map_err(Error::unsure)?;
                 // Another mark tells which writer stored last, and nothing of what was there before that.
-                return match there.and_then(|got| got.mark) {
-                    Some(found) if mark == Some(&found) => Ok(()),
-                    _ => Err(err!(Conflict, "the key holds another value by now, and an answer was lost before").unsure()),
+                return match self.has(path, mark).await.map_err(Error::unsure)? {
+                    true => Ok(()),
+                    false => Err(err!(Conflict, "the key holds another value by now, and an answer was lost before").unsure()),
                 };
             }
             unsure |= sight.is_lost() || matches!(fault, Failure::Deadline) && !sight.credentials;
-            self.again(&mut tries, fault).await.map_err(|e| if unsure { e.unsure() } else { e })?;
+            if let Err(e) = self.again(&mut tries, fault).await {
+                // An answer that says so and is not understood: the key tells whether it was done.
+                let is_odd = sight.is_lost() && sight.transport.is_none() && matches!(sight.status, 200..=299);
+                return match is_odd && self.has(path, mark).await.unwrap_or(false) {
+                    true => Ok(()),
+                    false => Err(if unsure { e.unsure() } else { e }),
+                };
+            }
         }
+    }
+
+    /// Whether a key holds what was put with a mark.
+    async fn has(&self, path: &Path, mark: Option<&str>) -> Result<bool> {
+        let Some(mark) = mark else { return Ok(false) };
+        let there = self.get_unlimited(path, Want::Nothing, None).await?;
+        Ok(there.is_some_and(|got| got.mark.as_deref() == Some(mark)))
     }
 
     /// Whether a refused put says that its condition does not hold (rather than that two came at once).

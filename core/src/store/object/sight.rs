@@ -67,9 +67,9 @@ impl Sight {
         !self.credentials && !self.foreign && self.meant() == 404
     }
 
-    /// Whether what was asked for may have been done though nobody says so.
+    /// Whether what was asked for may have been done though nobody says so, or nobody understands what says so.
     pub(super) fn is_lost(&self) -> bool {
-        !self.credentials && !self.is_turned_away() && (self.transport.is_some() || matches!(self.meant(), 0 | 500..))
+        !self.credentials && !self.is_turned_away() && (self.transport.is_some() || matches!(self.meant(), 0 | 200..=299 | 500..))
     }
 
     /// Whether the server says that it has not begun with what was asked for. Other servers than Amazon's have the same code for what was
@@ -187,7 +187,8 @@ mod tests {
         let broken = Some("reset".to_string());
         for (status, inside, transport, expected) in [
             (0, 0, None, true),
-            (200, 0, None, false),
+            // Nobody asks this of an answer that was understood.
+            (200, 0, None, true),
             (200, 0, broken.clone(), true),
             (200, 500, None, true),
             (200, 403, None, false),

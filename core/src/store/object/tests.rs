@@ -257,7 +257,7 @@ fn a_document_that_is_replaced_while_it_is_read_is_read_again() {
 fn a_put_that_may_have_been_carried_out_is_found_by_its_mark_or_says_so() {
     /// What the first try and those after it are answered, and whose mark is there then; the error, if any, and whether the value may be stored.
     type Row = (&'static str, &'static str, &'static str, Option<ErrorKind>, bool);
-    let cases: [Row; 11] = [
+    let cases: [Row; 14] = [
         ("412 no", "412 no", "", Some(ErrorKind::Conflict), false),
         ("412 no", "412 no", "another", Some(ErrorKind::Conflict), false),
         ("500 broken", "412 no", "another", Some(ErrorKind::Conflict), true),
@@ -270,6 +270,10 @@ fn a_put_that_may_have_been_carried_out_is_found_by_its_mark_or_says_so() {
         ("408 slow", "412 no", "ours", None, false),
         ("409 no", "412 no", "ours", None, false),
         ("429 many", "412 no", "ours", None, false),
+        // An answer that nobody understands: it has no ETag.
+        ("200 OK", "412 no", "ours", None, false),
+        ("200 OK", "412 no", "another", Some(ErrorKind::Network), true),
+        ("200 OK", "412 no", "", Some(ErrorKind::Network), true),
     ];
     for (first, then, mark, kind, unsure) in cases {
         let (puts, ours) = (AtomicUsize::new(0), Mutex::new(String::new()));
