@@ -24,6 +24,12 @@ pub(super) fn error_inside(reply: &str) -> Option<(u16, String, String)> {
     Some((status, code, of(rest, "Message")))
 }
 
+/// Whether an answer is an error and nothing else.
+pub(super) fn is_error(reply: &str) -> bool {
+    let before = reply.split_once("<Error>").map(|(before, _)| before.trim_start_matches('\u{feff}').trim());
+    before.is_some_and(|before| before.is_empty() || before.starts_with("<?xml") && before.matches('<').count() == 1)
+}
+
 /// The text of an XML element, in one short line.
 pub(super) fn element(xml: &str, name: &str) -> Option<String> {
     let (_, rest) = xml.split_once(&format!("<{name}>"))?;
@@ -64,6 +70,7 @@ mod tests {
             let found = error_inside(reply);
             let found = found.as_ref().map(|(status, code, text)| (*status, code.as_str(), text.as_str()));
             assert_eq!(found, expected, "{reply}");
+            assert_eq!(is_error(reply), reply.trim().starts_with("<Error>"), "{reply}");
         }
     }
 }

@@ -298,10 +298,13 @@ fn a_put_that_may_have_been_carried_out_is_found_by_its_mark_or_says_so() {
 }
 
 #[test]
-fn a_page_for_people_is_no_answer_to_what_changes_something() {
+fn a_page_for_people_or_an_error_is_no_good_answer_to_what_changes_something() {
     for (body, expected) in [
         ("\n<!DOCTYPE html><html>who are you</html>", Err(ErrorKind::Network)),
         ("<HTML>who are you</HTML>", Err(ErrorKind::Network)),
+        // Nor are errors that come as good answers, as gateways make them.
+        ("<Error><Code>InternalError</Code></Error>", Err(ErrorKind::Network)),
+        ("<?xml version=\"1.0\"?>\n<Error><Code>AccessDenied</Code></Error>", Err(ErrorKind::Permission)),
         // As some servers answer.
         ("", Ok(())),
     ] {

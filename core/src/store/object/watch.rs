@@ -2,7 +2,7 @@
 //! tell, and mends answers that can be mended.
 
 use super::client::{Own, client};
-use super::error_text::{element, error_inside};
+use super::error_text::{element, error_inside, is_error};
 use super::listing;
 use super::sight::{SEEN, Sight, note, note_transport};
 use super::within;
@@ -264,12 +264,17 @@ async fn replied(response: HttpResponse) -> Result<HttpResponse, HttpError> {
         note(|seen| seen.html = true);
         return Err(odd("an HTML page"));
     }
-    if let Some((status, code, text)) = error_inside(&String::from_utf8_lossy(&bytes)) {
+    let reply = String::from_utf8_lossy(&bytes);
+    if let Some((status, code, text)) = error_inside(&reply) {
         note(|seen| {
             if !seen.has_failed() {
                 (seen.inside, seen.code, seen.text) = (status, code, text);
             }
         });
+        // The crate looks into no answer to a put.
+        if is_error(&reply) {
+            return Err(odd("an error"));
+        }
     }
     Ok(HttpResponse::from_parts(parts, bytes.into()))
 }
