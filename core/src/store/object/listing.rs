@@ -1,5 +1,6 @@
 //! Pages of listings, before the crate reads them: what it would take for an empty page or the last one, and keys that it cannot read.
 
+use super::error_text::element;
 use crate::error::ErrorKind;
 use object_store::path::Path;
 use std::ops::Range;
@@ -14,18 +15,21 @@ const ENTRIES: [(&str, &str, &str); 4] =
 
 /// Something else would be taken for a listing without keys.
 const NONE: (ErrorKind, &str) = (ErrorKind::Network, "the server sent something else instead of a listing of keys");
-/// What servers send that know the first version of S3's listing only. It would be taken for the last page.
-const NO_NEXT: (ErrorKind, &str) =
-    (ErrorKind::Unsupported, "the server lists by S3's first version only: it says that there are more keys, but not how to ask for them");
+/// What servers send that know the first version of S3's listing only, for one. It would be taken for the last page.
+const NO_NEXT: (ErrorKind, &str) = (
+    ErrorKind::Unsupported,
+    "the server says that there are more keys, but not how to ask for them (does it list by S3's first version only?)",
+);
 
 /// What is wrong with a page; `all`: that is all of it.
 pub(super) fn fault(page: &[u8], all: bool) -> Option<(ErrorKind, &'static str)> {
-    let has = |page: &[u8], text: &str| page.windows(text.len()).any(|window| window == text.as_bytes());
-    let beginning = &page[..page.len().min(BEGINNING)];
-    match (has(beginning, "<ListBucketResult"), has(beginning, "<EnumerationResults")) {
+    let has = |text: &str| page[..page.len().min(BEGINNING)].windows(text.len()).any(|window| window == text.as_bytes());
+    let page = String::from_utf8_lossy(page);
+    let says = |name| element(&page, name).unwrap_or_default().trim().to_string();
+    match (has("<ListBucketResult"), has("<EnumerationResults")) {
         (false, false) => Some(NONE),
         _ if !all => Some(NONE),
-        (true, _) if has(page, "<IsTruncated>true<") && !has(page, "</NextContinuationToken>") => Some(NO_NEXT),
+        (true, _) if says("IsTruncated").eq_ignore_ascii_case("true") && says("NextContinuationToken").is_empty() => Some(NO_NEXT),
         _ => None,
     }
 }
@@ -147,6 +151,11 @@ mod tests {
             (s3("<IsTruncated>false</IsTruncated>"), None),
             (s3("<IsTruncated>true</IsTruncated><NextContinuationToken>t</NextContinuationToken>"), None),
             (s3("<IsTruncated>true</IsTruncated>"), Some(ErrorKind::Unsupported)),
+            (s3("<IsTruncated> True\n</IsTruncated>"), Some(ErrorKind::Unsupported)),
+            (s3("<IsTruncated>true</IsTruncated><NextContinuationToken></NextContinuationToken>"), Some(ErrorKind::Unsupported)),
+            (s3("<IsTruncated>true</IsTruncated><NextContinuationToken/>"), Some(ErrorKind::Unsupported)),
+            (s3("<IsTruncated>true</IsTruncated><NextContinuationToken>\n</NextContinuationToken>"), Some(ErrorKind::Unsupported)),
+            (s3("<IsTruncated>false</IsTruncated><NextContinuationToken></NextContinuationToken>"), None),
             (s3("<IsTruncated>true</IsTruncated><NextMarker>k</NextMarker>"), Some(ErrorKind::Unsupported)),
             ("<EnumerationResults><NextMarker>k</NextMarker></EnumerationResults>".to_string(), None),
             ("<html></html>".to_string(), Some(ErrorKind::Network)),

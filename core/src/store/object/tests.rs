@@ -152,11 +152,13 @@ fn a_listing_has_the_keys_that_there_can_be() {
 }
 
 #[test]
-fn a_server_that_lists_by_the_first_version_only_is_refused() {
-    let page = "<ListBucketResult><IsTruncated>true</IsTruncated><NextMarker>a</NextMarker></ListBucketResult>";
-    let (port, _) = serve(move |_| said("200 OK", "", page));
-    let e = store_at(port, KEYS).list("", &mut |_| Ok(())).unwrap_err();
-    assert_eq!(e.kind(), ErrorKind::Unsupported, "{e}");
+fn a_server_that_does_not_say_how_to_go_on_with_a_list_is_refused() {
+    for next in ["<NextMarker>a</NextMarker>", "<NextContinuationToken></NextContinuationToken>"] {
+        let page = format!("<ListBucketResult><IsTruncated>true</IsTruncated>{next}</ListBucketResult>");
+        let (port, _) = serve(move |_| said("200 OK", "", &page));
+        let e = store_at(port, KEYS).list("", &mut |_| Ok(())).unwrap_err();
+        assert_eq!(e.kind(), ErrorKind::Unsupported, "{next}: {e}");
+    }
 }
 
 #[test]
