@@ -165,3 +165,13 @@ fn a_condition_that_holds_and_is_refused_is_no_other_writers_value() {
         assert!(!e.message().contains("others were faster"), "{e}");
     }
 }
+
+#[test]
+fn a_range_that_came_whole_is_not_gone_on_with() {
+    // The connection breaks where the length, though not the range, lets more be expected.
+    let (port, asked) =
+        serve(|_| format!("HTTP/1.1 206 Partial\r\n{TAG}Content-Range: bytes 0-2/9\r\nContent-Length: 53\r\nConnection: close\r\n\r\nyes"));
+    let read = start_and_wait(&store_at(port, KEYS), "key", &[ByteRange::Span { offset: 0, len: 3 }], None);
+    assert_eq!(read.map(|read| read.unwrap().parts).map_err(|e| e.to_string()), Ok(vec![b"yes".to_vec()]));
+    assert_eq!(asked.lock().unwrap().len(), 1);
+}
