@@ -86,7 +86,7 @@ impl Live {
             let store = self.store();
             let Err(fault) = tries.run(store.put_opts(path, bytes.clone().into(), options)).await else { return Ok(()) };
             let sight = tries.sight();
-            if self.is_conflict(&fault, &sight.code, sight.status) {
+            if mark.is_some() && self.is_conflict(&fault, &sight.code, sight.status) {
                 if !unsure {
                     bail!(Conflict, "the key holds another value by now");
                 }
@@ -98,6 +98,11 @@ impl Live {
             }
             unsure |= sight.is_lost() || matches!(fault, Failure::Deadline) && !sight.credentials;
             if let Err(e) = self.again(&mut tries, fault).await {
+                let e = match e.kind() {
+                    // Without a condition nobody can be faster: to make the change again would not help.
+                    ErrorKind::Conflict if mark.is_none() => Error::new(ErrorKind::Network, e.message()).with_http_status(e.http_status()),
+                    _ => e,
+                };
                 // An answer that says so and is not understood: the key tells whether it was done.
                 let is_odd = sight.is_lost() && sight.transport.is_none() && matches!(sight.status, 200..=299);
                 return match is_odd && self.has(path, mark).await.unwrap_or(false) {

@@ -167,6 +167,18 @@ fn a_condition_that_holds_and_is_refused_is_no_other_writers_value() {
 }
 
 #[test]
+fn a_put_without_a_condition_that_is_refused_for_one_is_not_made_for_ever() {
+    for (status, code) in [("412 no", "PreconditionFailed"), ("409 no", "BlobAlreadyExists"), ("409 no", "ConditionalRequestConflict")] {
+        let (port, asked) = serve(move |_| said(status, "", &format!("<Error><Code>{code}</Code></Error>")));
+        let store = store_at(port, KEYS);
+        let put = crate::store::swap::make(&store, || store.put("key", &[b"new"], Condition::None));
+        let asked = asked.lock().unwrap().len();
+        assert_eq!(put.map_err(|e| e.kind()), Err(ErrorKind::Network), "{status} {code}: {asked} requests");
+        assert!(asked <= 2, "{status} {code}: {asked} requests");
+    }
+}
+
+#[test]
 fn a_range_that_came_whole_is_not_gone_on_with() {
     // The connection breaks where the length, though not the range, lets more be expected.
     let (port, asked) =
