@@ -145,7 +145,7 @@ impl Live {
     fn may_get_all_the_same(&self, sight: &Sight) -> bool {
         match sight.status {
             _ if sight.credentials => false,
-            _ if sight.may_be_foreign => true,
+            _ if sight.may_be_foreign || sight.no_length => true,
             403 => self.remote.service == Service::Http || self.options.forbidden_is_missing,
             400 | 404 | 405 | 410 | 501 => self.remote.service == Service::Http,
             _ => false,

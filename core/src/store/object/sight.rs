@@ -46,6 +46,8 @@ pub(super) struct Sight {
     pub foreign: bool,
     /// What says "missing" to a HEAD may be such a text: its headers announce one for people.
     pub may_be_foreign: bool,
+    /// A HEAD was answered without the object's length, which a range of it may tell.
+    pub no_length: bool,
     /// An HTML page came instead of an object.
     pub html: bool,
     /// A large object came instead of a range of it.

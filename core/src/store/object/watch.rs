@@ -181,6 +181,7 @@ async fn watch(response: HttpResponse, asked: &Asked) -> Result<HttpResponse, Ht
         return explained(response, asked).await;
     }
     if !asked.get || asked.credentials {
+        note(|seen| seen.no_length = asked.head && !response.headers().contains_key("content-length"));
         return if asked.head { Ok(response) } else { replied(response).await };
     }
     if text_of("content-type").is_some_and(|kind| kind.starts_with("text/html")) && !asked.page {
