@@ -184,6 +184,10 @@ impl Array {
             longer.bound(self.path())?;
             let longer = self.publish_shape(&old, longer, (&text, condition), false)?;
             Ok((old, longer))
+        })
+        .map_err(|e| match e.is_unsure() {
+            true => e.with_note("; if it was, the array is longer by what was to be appended, with the fill value there"),
+            false => e,
         })?;
         let bound = longer.bound(self.path())?;
         // The last chunk may hold slabs of others by now, although the array that is known here ends in it.

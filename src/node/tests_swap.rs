@@ -776,6 +776,7 @@ fn an_append_whose_answer_was_lost_and_that_others_went_on_from_is_not_made_twic
     let array = open(&on(Arc::new(fated)));
     let e = own!(array.append(0, 2, &view(&mut [80, 81], &[2]))).unwrap_err();
     assert!(e.is_unsure() && e.kind() == ErrorKind::Conflict, "{e}");
+    assert!(e.message().contains("stored or not; if it was, the array is longer by what was to be appended, with the fill value"), "{e}");
     assert_eq!(read_all(&open(&on(inner))), [1, 2, 3, 4, 5, 6, 0, 0, 70], "it has one place, and nobody was told that it is there");
 }
 
