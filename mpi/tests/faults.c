@@ -47,6 +47,13 @@ int fsync(int folder) {
     return loses ? -1 : (int)syscall(SYS_fsync, folder);
 }
 
+/* A disk that is full when so many files more were given their names, and has room again behind that. */
+static int renames = -1;
+int renameat(int from_folder, const char *from, int to_folder, const char *to) {
+    if (renames >= 0 && renames-- == 0) return errno = ENOSPC, -1;
+    return (int)syscall(SYS_renameat2, from_folder, from, to_folder, to, 0);
+}
+
 static const struct fault {
     const char *name;
     void (*set)(bool on);
@@ -186,7 +193,7 @@ static ozarr_status define(void *unused) {
 
 /* How many steps readers see, and that each has the elements of its seed. */
 static int64_t steps_seen(void) {
-    static int32_t all[4][SIDE * SIDE];
+    static int32_t all[6][SIDE * SIDE];
     const int64_t zero[3] = {0, 0, 0};
     int64_t length[3] = {-1, SIDE, SIDE};
     ozarr_dataset *ds = NULL;
@@ -229,6 +236,35 @@ static void provoke_in_series(const struct fault *f, int who) {
     CHECK(published == 4);
     OK(ozarr_mpi_series_close(m, s));
     if (rank == 0) CHECK(steps_seen() == 4);
+}
+
+static ozarr_status take_step(ozarr_mpi_series *s, int k) {
+    fill((uint64_t)k + 1);
+    OK(ozarr_mpi_series_put(m, s, "u", start, count, OZARR_INT32, u, sizeof u));
+    return ozarr_mpi_series_step(m, s, k);
+}
+
+/* Whichever file rank 0 cannot give its name while steps are published, also the document of one variable behind that of another one: the next
+ * step, flush or close (`next`) publishes them. Returns whether it was one. */
+static bool refuse_rename(int number, int next) {
+    ozarr_mpi_series *s = NULL;
+    int64_t position = 0, published = -1;
+    OK(ozarr_mpi_once(m, define, NULL));
+    OK(ozarr_mpi_series_open(m, "steps.zarr", "time", -1, 0, 0, &s));
+    for (int k = 0; k < 3; k++) OK(take_step(s, k));
+    if (rank == 0) renames = number;
+    const ozarr_status status = take_step(s, 3);
+    renames = -1;
+    CHECK(status == OZARR_OK || status == OZARR_ERR_NO_SPACE);
+    OK(ozarr_mpi_series_position(s, &position, &published));
+    CHECK(position == 4 && published == (status == OZARR_OK ? 4 : 2));
+    if (rank == 0) CHECK(steps_seen() == published);
+    for (int k = 4; k < 6 && next == 0; k++) OK(take_step(s, k));
+    if (next == 1) OK(ozarr_mpi_series_flush(m, s));
+    if (next < 2 && rank == 0) CHECK(steps_seen() == (next == 0 ? 6 : 4));
+    OK(ozarr_mpi_series_close(m, s));
+    if (rank == 0) CHECK(steps_seen() == (next == 0 ? 6 : 4));
+    return status != OZARR_OK;
 }
 
 /* An array that was written, and could not be closed, is taken back: the call can be made again. */
@@ -283,6 +319,11 @@ int main(int argc, char **argv) {
         }
     for (size_t f = 0; f < sizeof faults / sizeof *faults; f++)
         if (!faults[f].root || geteuid() == 0) provoke_in_series(&faults[f], ranks - 1);
+    for (int next = 0; next < 3; next++) {
+        int number = 0;
+        while (number < 99 && refuse_rename(number, next)) number++;
+        CHECK(number >= 3 && number < 99);
+    }
     put_again();
     flush_published();
     OK(ozarr_mpi_close(m));

@@ -2,6 +2,7 @@
 
 use super::tests::view;
 use super::tests_store::{Next, Told};
+use super::tests_together::failing_once;
 use super::*;
 use crate::dtype::{DataType, Element};
 use crate::engine::{Memory, Overflow, Selection};
@@ -1482,6 +1483,35 @@ fn steps_that_others_stored_are_published_unless_another_program_was_faster() {
         }
         drop(series);
         assert_eq!(dataset(&anew(&store)).dimension("time").unwrap().length, 9, "{format:?}");
+    }
+}
+
+/// A write that fails between the documents of two variables leaves no step that the series takes for one of its own: the same call publishes all, and so does
+/// one with more steps.
+#[test]
+fn steps_that_others_stored_are_published_by_a_later_call_whatever_write_failed() {
+    for (format, later) in [(Format::V2, 3), (Format::V2, 5), (Format::V3, 3), (Format::V3, 5)] {
+        let mut uneven = 0;
+        for failing in 0.. {
+            let store = Store::memory(&Context::with_threads(1));
+            define(&store, format);
+            let faulty = Store::from_shared(&Context::with_threads(1), failing_once(store.shared(), failing), Mode::ReadWrite);
+            let Ok(mut series) = Series::open(&dataset(&faulty), "time", None, 1, 0) else { continue };
+            if series.declare(3).is_ok() {
+                break;
+            }
+            let found = dataset(&anew(&store)).dimension("time").unwrap();
+            uneven += usize::from(found.longest > found.length);
+            assert_eq!(series.position(), (0, 0), "{format:?} {failing}");
+            for end in [0, later, later] {
+                series.declare(end).unwrap_or_else(|e| panic!("{format:?} {failing} {end}: {e}"));
+            }
+            let found = dataset(&anew(&store)).dimension("time").unwrap();
+            assert_eq!((series.position(), found.length, found.longest), ((later, later), later, later), "{format:?} {failing}");
+            series.close().unwrap();
+            assert_eq!(Group::open(&anew(&store), "").unwrap().consolidated_differences().unwrap(), Some(vec![]), "{format:?} {failing}");
+        }
+        assert!(uneven > 2, "{format:?} {uneven}");
     }
 }
 

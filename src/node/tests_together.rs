@@ -257,7 +257,7 @@ fn keys_of_nczarr_leave_attributes_that_consolidated_metadata_do_not_tell_of() {
 }
 
 /// A store whose `failing`-th change fails, once.
-fn failing_once(shared: &SharedStore, failing: usize) -> SharedStore {
+pub(super) fn failing_once(shared: &SharedStore, failing: usize) -> SharedStore {
     let left = AtomicUsize::new(failing);
     let tell = move |next: Next<'_>| match next {
         Next::Change(_) if left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| Some(left.wrapping_sub(1))) == Ok(0) => {
