@@ -31,6 +31,7 @@ impl Store {
                 changed.extend(hierarchy::at_and_below(self, &place));
             }
             upkeep::tell_later(self, &changed);
+            let _ = upkeep::catch_up(self);
         });
         let copied = !moved?;
         if !copied {
@@ -73,6 +74,8 @@ impl Store {
             // A copy would stay beside what may not be erased.
             self.shared().check_erase(&path::prefix(path))?;
             self.copy_node(path, (self, to_path), Create::New, false, &mut |_, _| Ok(()))?;
+            // What cannot be told now waits for a flush.
+            let _ = upkeep::catch_up(self);
             return Ok(false);
         }
         changed.push(to_path.to_string());
@@ -90,7 +93,9 @@ impl Store {
         }
         // Another program that consolidated all before the renaming has named it again; or it has made another node there since, which is named.
         upkeep::after_change(self, &[], Some(path)).and_then(|()| upkeep::add_missed(self, path))?;
-        upkeep::after_copy(self, changed, None)
+        upkeep::after_copy(self, changed, None)?;
+        // Nothing tells any more of the place where it was, and a flush may never come.
+        upkeep::catch_up(self)
     }
 }
 
@@ -100,8 +105,32 @@ mod tests {
     use crate::engine::Selection;
     use crate::error::ErrorKind;
     use crate::metadata::Format;
+    use crate::node::store_options::{Consolidate, Options};
     use crate::node::tests::view;
     use crate::node::{Array, Context, Create, Group, Mode, NodeKind, Spec, Store};
+
+    /// Readers would find it by neither name until the flush, and for good after a kill.
+    #[test]
+    fn a_renamed_node_is_listed_at_once_also_where_other_changes_wait_for_a_flush() {
+        let folder = std::env::temp_dir().join(format!("ozarr-rename-listed-{}", std::process::id()));
+        drop(std::fs::remove_dir_all(&folder));
+        let local = Store::open(&Context::default(), folder.to_str().unwrap(), Mode::ReadWrite, &[("consolidate", "flush")]).unwrap();
+        let flush = Options { consolidate: Consolidate::Flush, ..Options::default() };
+        let memory = Store::new(&Context::default(), Store::memory(&Context::default()).shared().clone(), Mode::ReadWrite, flush);
+        for (store, format) in [&local, &memory].into_iter().flat_map(|store| [(store, Format::V2), (store, Format::V3)]) {
+            let root = Group::create(store, "", Some(format), Create::Overwrite).unwrap();
+            let mut spec = Spec::new(DataType::Int32, &[2]).unwrap();
+            spec.set_format(format).unwrap();
+            Array::create(store, "g/a", &spec, Create::New).unwrap();
+            root.consolidate().unwrap();
+            for (path, to_path) in [("g/a", "g/b"), ("g", "h"), ("h/b", "c")] {
+                store.rename_node(path, to_path).unwrap();
+                let root = Group::open(&Store::from_shared(&Context::default(), store.shared().clone(), Mode::Read), "").unwrap();
+                assert_eq!(root.consolidated_differences().unwrap(), Some(vec![]), "{format:?} {path}");
+            }
+        }
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
 
     #[test]
     fn a_node_moves_with_all_below_it_and_consolidated_metadata_follow() {

@@ -1161,6 +1161,31 @@ def renamed_onto(build):
         check(f"nothing is renamed onto what another program has in format {version}", code == 0 and out.splitlines() == wanted, (out, err[-500:]))
 
 
+RENAMED_AND_KILLED = """
+import netCDF4, os, sys
+with netCDF4.Dataset(sys.argv[1], "w") as d:
+    d.createDimension("x", 2)
+    for group, name in (d, "v"), (d, "stays"), (d.createGroup("g"), "w"):
+        group.createVariable(name, "i4", ("x",))[:] = [1, 2]
+d = netCDF4.Dataset(sys.argv[1], "a")
+if sys.argv[2] == "define":
+    d._redef()
+d.renameVariable("v", "new")
+d["g"].renameVariable("w", "below")
+d.renameGroup("g", "h")
+os._exit(0)
+"""
+
+
+def renamed_and_killed(build):
+    """Readers find what is renamed by its new name from then on, in consolidated metadata, too: also where the program is killed, which stores nothing else."""
+    for version, mode in [(version, mode) for version in "32" for mode in ("data", "define")]:
+        name = f"killed_{mode}{version}.zarr"
+        code, _, err = run([sys.executable, "-c", RENAMED_AND_KILLED, name, mode], build, **PRELOAD, OZARR_NETCDF_SPEC=f"format={version}")
+        found = sorted(path for path, _ in zarr.open_consolidated(build / name).members(max_depth=None))
+        check(f"what is renamed in {mode} mode in format {version} is listed", code == 0 and found == ["h", "h/below", "new", "stays"], (found, err[-500:]))
+
+
 def beside(build, deep):
     """Two programs have a file open at a time, and one of them renames and defines what the other one knows by other names; without --deep in the
     formats by turns."""
@@ -1282,6 +1307,7 @@ def main():
     untold_lengths(build)
     renamed_meanwhile(build)
     renamed_onto(build)
+    renamed_and_killed(build)
     beside(build, given.deep)
     racing_definers(build)
     racing_programs(build)
