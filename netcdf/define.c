@@ -147,8 +147,14 @@ static int store_before_renaming(oz_file *file, bool lacking, bool *defining) {
     return *defining ? oz_lengths_store(file, oz_elements_flush(file)) : oz_hierarchy_sync(file);
 }
 
+/* Whether something is where it was to go, and nothing where it was. */
+static bool has_moved(const oz_renaming *renaming) {
+    const ozarr_node_kind there = oz_kind_at(renaming->group, renaming->new_name);
+    return there != OZARR_NODE_KIND_NONE && there != OZARR_NODE_KIND_UNKNOWN && oz_kind_at(renaming->group, renaming->name) == OZARR_NODE_KIND_NONE;
+}
+
 /* Renames what is in the store. The record has it by both names before that, for by the record variables have their types, also after a kill; but what another
- * program has by the new name keeps its record. */
+ * program has by the new name keeps its record. What has moved is renamed, also where consolidated metadata could not be told of it: the next flush does so. */
 static int rename_stored(const oz_renaming *renaming) {
     const oz_group *group = renaming->group;
     const oz_renaming both = {group, renaming->name, renaming->new_name, renaming->path ? "" : NULL, NULL, true};
@@ -156,6 +162,7 @@ static int rename_stored(const oz_renaming *renaming) {
     bool is_free = oz_kind_at(group, renaming->new_name) == OZARR_NODE_KIND_NONE;
     int status = is_free ? oz_record_rename(group, &both, &former) : NC_NOERR;
     if (!status) status = oz_error(ozarr_group_rename(group->handle, renaming->name, renaming->new_name));
+    if (status && is_free && has_moved(renaming)) status = NC_NOERR;
     if (status && former) (void)oz_record_restore(group, former);
     free(former);
     return status == NC_EEXIST ? NC_ENAMEINUSE : status;

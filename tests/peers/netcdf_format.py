@@ -1186,6 +1186,49 @@ def renamed_and_killed(build):
         check(f"what is renamed in {mode} mode in format {version} is listed", code == 0 and found == ["h", "h/below", "new", "stays"], (found, err[-500:]))
 
 
+RENAMED_FULL = """
+import itertools, netCDF4, os, resource, sys
+outcomes = set()
+for (kind, old), mode, room in itertools.product((("Variable", "v"), ("Group", "g")), "aw", range(-100, 1300, 100)):
+    new = old * 250
+    place = new if kind == "Variable" else new + "/w"
+    d = netCDF4.Dataset("full.zarr", "w")
+    d.createDimension("x", 2)
+    for group, name in (d, "v"), (d.createGroup("g"), "w"):
+        group.createVariable(name, "i4", ("x",))[:] = [1, 2]
+    d.sync()
+    if mode == "a":
+        d.close()
+        d = netCDF4.Dataset("full.zarr", "a")
+    size = max(file.stat().st_size for file in os.scandir("full.zarr") if file.is_file())
+    refused = False
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size + room, resource.RLIM_INFINITY))
+    try:
+        getattr(d, "rename" + kind)(old, new)
+    except Exception:
+        refused = True
+    resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    outcomes.add(refused)
+    try:
+        if refused:
+            getattr(d, "rename" + kind)(old, new)
+        d.sync()
+        with netCDF4.Dataset("full.zarr") as r:
+            assert r[place][:].tolist() == [1, 2] and old not in {**r.variables, **r.groups}, list(r.variables)
+    except Exception as error:
+        print(kind, mode, room, refused, repr(error)[:300])
+    d.close()
+print(sorted(outcomes))
+"""
+
+
+def renamed_on_a_full_disk(build):
+    """A renaming that finds no room for a document is done, or is done by the next call: nothing is lost to readers."""
+    for version in "3", "2":
+        code, out, err = run([sys.executable, "-c", RENAMED_FULL], build, **PRELOAD, OZARR_NETCDF_SPEC=f"format={version}")
+        check(f"a renaming on a full disk in format {version}", code == 0 and out.splitlines() == ["[False, True]"], (out[:2000], err[-500:]))
+
+
 def beside(build, deep):
     """Two programs have a file open at a time, and one of them renames and defines what the other one knows by other names; without --deep in the
     formats by turns."""
@@ -1308,6 +1351,7 @@ def main():
     renamed_meanwhile(build)
     renamed_onto(build)
     renamed_and_killed(build)
+    renamed_on_a_full_disk(build)
     beside(build, given.deep)
     racing_definers(build)
     racing_programs(build)
