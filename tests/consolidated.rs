@@ -136,6 +136,31 @@ fn what_consolidated_metadata_lack_is_opened_from_its_own_document() {
 }
 
 #[test]
+fn entries_of_consolidated_metadata_that_are_no_objects_are_not_believed() {
+    let _alone = alone();
+    let v3 = r#"{"zarr_format": 3, "node_type": "group", "consolidated_metadata":
+        {"kind": "inline", "must_understand": false, "metadata": {"a": ENTRY}}}"#;
+    let cases = [
+        (Format::V2, ".zmetadata", r#"{"zarr_consolidated_format": 1, "metadata": {"a/.zarray": ARRAY, "a/.zattrs": ENTRY}}"#),
+        (Format::V2, ".zmetadata", r#"{"zarr_consolidated_format": 1, "metadata": {"a/.zarray": ENTRY, "a/.zattrs": {"k": "w"}}}"#),
+        (Format::V3, "zarr.json", v3),
+    ];
+    for (format, key, document) in cases {
+        let (store, shared) = memory();
+        let mut s = spec(format);
+        s.set_attributes_json(r#"{"k": "v"}"#).unwrap();
+        Group::create(&store, "", Some(format), Create::New).unwrap();
+        Array::create(&store, "a", &s, Create::New).unwrap();
+        for entry in ["null", "\"x\"", "5", "[1]"] {
+            let array = if document.contains("ARRAY") { text(&shared, "a/.zarray") } else { String::new() };
+            put(&shared, key, &document.replace("ARRAY", &array).replace("ENTRY", entry));
+            let opened = Group::open(&store, "").unwrap().open_array("a").unwrap();
+            assert_eq!(opened.attributes().get_string("k").ok().as_deref(), Some("v"), "{entry} in {document}");
+        }
+    }
+}
+
+#[test]
 fn consolidated_metadata_are_not_used_once_this_process_changed_something() {
     let _alone = alone();
     for format in [Format::V2, Format::V3] {

@@ -70,7 +70,11 @@ impl Catalog {
             }
             Format::V2 => {
                 let own = |document_name| entries.get(&path::join(name, document_name));
-                let attributes = own(v2::ATTRIBUTES).and_then(Value::as_object).cloned().unwrap_or_default();
+                // Without an entry there are none; what is no object is not believed.
+                let attributes = match own(v2::ATTRIBUTES) {
+                    None => Map::new(),
+                    Some(entry) => entry.as_object()?.clone(),
+                };
                 match (own(v2::ARRAY), own(v2::GROUP)) {
                     (Some(entry), _) => stored(NodeKind::Array, v2::ARRAY, entry, Some(attributes)),
                     (None, Some(entry)) => stored(NodeKind::Group, v2::GROUP, entry, Some(attributes)),
