@@ -4,7 +4,8 @@
 //! padding bits, then booleans, the first in the most significant bit. zarr-extensions, "packbits" (v3 name `packbits`,
 //! array→bytes): the bits `first_bit` to `last_bit` of each component (by default all that count: 4 of `int4`), the first in the
 //! least significant bit; the sign of a signed integer is its highest kept bit; the padding
-//! is counted in the first byte, the last one, or nowhere (`padding_encoding`).
+//! is counted in the first byte, the last one, or nowhere (`padding_encoding`). zarrs leaves the count out where whole components are
+//! kept; their length tells, and they are read.
 //! Example: `{"name": "packbits", "configuration": {"padding_encoding": "none", "first_bit": 0, "last_bit": 11}}`
 //! Example of numcodecs: `{"name": "numcodecs.packbits", "configuration": {}}`
 
@@ -191,6 +192,11 @@ impl PackBits {
         self.packed_size(decoded).saturating_add(usize::from(self.padding != Padding::None))
     }
 
+    /// Whether the count of the padding, 0, may be left out.
+    fn may_lack_count(&self) -> bool {
+        self.padding != Padding::None && self.bits as usize == self.component * 8
+    }
+
     fn padding_bits(&self, decoded: usize) -> u8 {
         let bits = (decoded / self.component) as u128 * u128::from(self.bits);
         (bits.div_ceil(8) * 8 - bits) as u8
@@ -260,7 +266,8 @@ impl Stage for PackBits {
     }
 
     fn encoded_size(&self, decoded: Size) -> Size {
-        map_size(decoded, |n| self.total_size(n))
+        let size = map_size(decoded, |n| self.total_size(n));
+        if self.may_lack_count() { Size::AtMost(size.max()) } else { size }
     }
 
     fn unit(&self) -> usize {
@@ -287,11 +294,15 @@ impl Stage for PackBits {
     }
 
     fn decode(&self, src: &[u8], dst: Dest<'_>) -> Result<()> {
-        let (packed, padding) = self.split(src)?;
-        let n = match &dst {
+        let most = match &dst {
             Dest::Exact(d) => d.len(),
+            Dest::AtMost(_, max) | Dest::Checked(_, max, _) => *max,
+        };
+        let (packed, padding) = if self.may_lack_count() && src.len() == most { (src, None) } else { self.split(src)? };
+        let n = match &dst {
+            Dest::Exact(_) => most,
             // Without a count, as many elements as there may be.
-            Dest::AtMost(_, max) | Dest::Checked(_, max, _) if padding.is_none() && self.packed_size(*max) == packed.len() => *max,
+            _ if padding.is_none() && self.packed_size(most) == packed.len() => most,
             Dest::AtMost(..) | Dest::Checked(..) => {
                 let bits = (packed.len() as u128 * 8).saturating_sub(padding.unwrap_or(0).into());
                 usize::try_from(bits / u128::from(self.bits)).unwrap_or(usize::MAX).saturating_mul(self.component)
@@ -390,6 +401,25 @@ mod tests {
         }
         let e = v3("{}", DataType::Bool).decode(&[1, 2], Dest::Exact(&mut [0; 8])).unwrap_err();
         assert_eq!((e.kind(), e.message()), (ErrorKind::Chunk, "found 2 packed bytes, expected 1 for 8 bytes"));
+    }
+
+    #[test]
+    fn whole_components_are_read_without_a_count_of_padding_as_zarrs_stores_them() {
+        for t in [DataType::UInt8, DataType::Int16, DataType::Float32, DataType::Complex64] {
+            for padding in ["first_byte", "last_byte"] {
+                let (stage, data) = (v3(&format!(r#"{{"padding_encoding": "{padding}"}}"#), t), sample(t.size() * 5));
+                assert_eq!(encoded(&stage, &data).len(), data.len() + 1);
+                assert_eq!(stage.encoded_size(Size::Exact(data.len())), Size::AtMost(data.len() + 1));
+                let mut out = vec![0; data.len()];
+                stage.decode(&data, Dest::Exact(&mut out)).unwrap();
+                assert_eq!(out, data, "{t:?}, {padding}");
+                stage.decode(&data, Dest::AtMost(&mut out, data.len())).unwrap();
+                assert_eq!(out, data, "{t:?}, {padding}");
+                assert!(stage.decode(&data[1..], Dest::Exact(&mut vec![0; data.len()])).is_err());
+            }
+        }
+        let stage = v3(r#"{"padding_encoding": "first_byte", "last_bit": 6}"#, DataType::UInt8);
+        assert!(stage.decode(&[0; 7], Dest::Exact(&mut [0; 8])).is_err());
     }
 
     #[test]
