@@ -239,12 +239,15 @@ static ozarr_status set_length(ozarr_mpi *m, ozarr_array *array, int32_t dim, in
 /* Makes the array as long as it was, after an append that failed with `status`. Collective, outside of a call. */
 static ozarr_status give_back(ozarr_mpi *m, ozarr_array *array, int32_t dim, int64_t length, ozarr_status status) {
     int64_t shape[PLAN_MAX_RANK];
+    char longer[160];
     om_failure f;
     om_failure_last(&f, status);
+    snprintf(longer, sizeof longer, "; the array has its old length no more: make it %" PRId64 " long along dimension %d before this is appended again", length,
+             (int)dim);
     const ozarr_status back = set_length(m, array, dim, length);
     /* What failed may be told behind the change itself: the metadata above. */
     const bool same = ozarr_array_shape(array, shape) == OZARR_OK && shape[dim] == length && back != OZARR_ERR_NO_MEMORY;
-    om_failure_add(&f, same ? "; the array has its old length again" : "; the array has its old length no more");
+    om_failure_add(&f, same ? "; the array has its old length again" : longer);
     return om_failure_set(&f);
 }
 

@@ -47,10 +47,14 @@ int fsync(int folder) {
     return loses ? -1 : (int)syscall(SYS_fsync, folder);
 }
 
-/* A disk that is full when so many files more were given their names, and has room again behind that. */
+/* A disk that is full when so many files more were given their names: it has room again behind that, or gives one more its name and stays full. */
 static int renames = -1;
+static bool stays_full;
 int renameat(int from_folder, const char *from, int to_folder, const char *to) {
-    if (renames >= 0 && renames-- == 0) return errno = ENOSPC, -1;
+    if (renames >= 0 && renames-- == 0) {
+        if (!stays_full) return errno = ENOSPC, -1;
+        full_disk(true);
+    }
     return (int)syscall(SYS_renameat2, from_folder, from, to_folder, to, 0);
 }
 
@@ -267,6 +271,31 @@ static bool refuse_rename(int number, int next) {
     return status != OZARR_OK;
 }
 
+/* An append to a disk that stays full leaves the array long, as its message says; made shorter it is appended to again. */
+static void append_to_a_full_disk(void) {
+    ozarr_array *a = array_of("full.zarr", false, 1);
+    const int64_t zero[2] = {SIDE, 0};
+    int64_t now[2];
+    static field all;
+    fill(2);
+    stays_full = true;
+    /* The longer document gets its name. */
+    if (rank == 0) renames = 0;
+    ERR(OZARR_ERR_NO_SPACE, "no more: make it 64 long along dimension 0 before this is appended again", append(a));
+    if (rank == 0) full_disk(false);
+    stays_full = false;
+    OK(ozarr_array_shape(a, now));
+    CHECK(now[0] == 2 * SIDE);
+    OK(ozarr_mpi_array_resize(m, a, shape, 0));
+    OK(append(a));
+    OK(ozarr_array_shape(a, now));
+    CHECK(now[0] == 2 * SIDE);
+    OK(ozarr_mpi_array_read_all(m, a, zero, shape, OZARR_INT32, all, sizeof all));
+    numbers n = {2};
+    for (int i = 0; i < SIDE * SIDE; i++) CHECK(all[i] == (int32_t)(next_number(&n) >> 33));
+    OK(ozarr_mpi_array_close(m, a));
+}
+
 /* An array that was written, and could not be closed, is taken back: the call can be made again. */
 static void put_again(void) {
     ozarr_group *g = NULL;
@@ -324,6 +353,7 @@ int main(int argc, char **argv) {
         while (number < 99 && refuse_rename(number, next)) number++;
         CHECK(number >= 3 && number < 99);
     }
+    append_to_a_full_disk();
     put_again();
     flush_published();
     OK(ozarr_mpi_close(m));
