@@ -1,10 +1,10 @@
 //! Makes the HTTP clients beneath the crate `object_store`. The one that it would make speaks HTTP/2, too, which is slower for objects and
 //! half a megabyte of code.
 
-use http_body_util::BodyExt;
+use super::silence::{Sent, heard};
 use object_store::HeaderMap;
 use object_store::client::{
-    ClientConfigKey as Key, ClientOptions, HttpClient, HttpError, HttpErrorKind, HttpRequest, HttpResponse, HttpResponseBody, HttpService,
+    ClientConfigKey as Key, ClientOptions, HttpClient, HttpError, HttpErrorKind, HttpRequest, HttpResponse, HttpService,
 };
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::{Certificate, NoProxy, Proxy, Request, redirect::Policy};
@@ -14,6 +14,10 @@ use std::hash::{BuildHasher, RandomState};
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Duration;
+
+/// How long a server may be silent where no option says so.
+const IDLE: Duration = Duration::from_secs(30);
 
 /// What the crate's options do not tell again.
 #[derive(Clone, Debug, Default)]
@@ -59,9 +63,6 @@ pub(super) fn client(options: &ClientOptions, own: &Own, redirect: Policy) -> ob
     if let Some(most) = duration(options, Key::ConnectTimeout)? {
         builder = builder.connect_timeout(most);
     }
-    if let Some(most) = duration(options, Key::ReadTimeout)? {
-        builder = builder.read_timeout(most);
-    }
     if let Some(most) = duration(options, Key::PoolIdleTimeout)? {
         builder = builder.pool_idle_timeout(most);
     }
@@ -69,7 +70,8 @@ pub(super) fn client(options: &ClientOptions, own: &Own, redirect: Policy) -> ob
         let most = most.parse().map_err(|_| refused(format!("pool_max_idle_per_host: found {most:?}, expected a number")))?;
         builder = builder.pool_max_idle_per_host(most);
     }
-    builder.build().map(|client| HttpClient::new(Plain { client, is_web: own.is_web })).map_err(wrong)
+    let idle = duration(options, Key::ReadTimeout)?.unwrap_or(IDLE);
+    builder.build().map(|client| HttpClient::new(Plain { client, idle, is_web: own.is_web })).map_err(wrong)
 }
 
 /// An option that is true or false, as the crate reads them.
@@ -83,7 +85,7 @@ fn flag(options: &ClientOptions, key: Key) -> object_store::Result<bool> {
 }
 
 /// An option that is a time, such as `30 s`.
-fn duration(options: &ClientOptions, key: Key) -> object_store::Result<Option<std::time::Duration>> {
+fn duration(options: &ClientOptions, key: Key) -> object_store::Result<Option<Duration>> {
     let Some(text) = options.get_config_value(&key) else { return Ok(None) };
     let time = humantime::parse_duration(&text);
     time.map(Some).map_err(|_| refused(format!("{}: found {text:?}, expected a time such as \"30 s\"", key.as_ref())))
@@ -101,6 +103,8 @@ fn wrong(e: reqwest::Error) -> object_store::Error {
 #[derive(Debug)]
 struct Plain {
     client: reqwest::Client,
+    /// How long a server may be silent.
+    idle: Duration,
     is_web: bool,
 }
 
@@ -119,14 +123,11 @@ impl HttpService for Plain {
             }
             let mut request = Request::new(parts.method, url);
             *request.headers_mut() = parts.headers;
-            // What is in one piece can be sent again where a redirection wants it.
-            *request.body_mut() = Some(match body.as_bytes() {
-                Some(bytes) => bytes.clone().into(),
-                None => reqwest::Body::wrap(body),
-            });
-            let mut response = self.client.execute(request).await.map_err(failed)?;
+            let (sent, body) = Sent::of(body, self.idle).await;
+            *request.body_mut() = Some(body);
+            let mut response = sent.wait_for(self.client.execute(request)).await?.map_err(failed)?;
             let (status, headers) = (response.status(), std::mem::take(response.headers_mut()));
-            let mut answer = HttpResponse::new(HttpResponseBody::new(reqwest::Body::from(response).map_err(failed)));
+            let mut answer = HttpResponse::new(heard(response.into(), self.idle, failed));
             (*answer.status_mut(), *answer.headers_mut()) = (status, headers);
             Ok(answer)
         })

@@ -14,6 +14,7 @@ mod live;
 mod profile;
 mod put;
 mod sight;
+mod silence;
 #[cfg(test)]
 mod tests;
 mod threads;

@@ -13,6 +13,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
 mod lies;
+mod slow;
 
 pub(super) type Heads = Arc<Mutex<Vec<String>>>;
 

@@ -18,7 +18,7 @@ const LONGEST_WAIT: Duration = Duration::from_secs(15);
 /// How often a host that has never answered is tried again.
 const FEW: u32 = 2;
 /// The bytes of a body for which a request gets one second more.
-const SLOWEST: u64 = 64 << 10;
+pub(super) const SLOWEST: u64 = 64 << 10;
 
 const CERTIFICATE: &str =
     " (the option \"cloud.ca_file\" names the certificates of authorities to trust; one that a server made for itself is none)";

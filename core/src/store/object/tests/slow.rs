@@ -1,0 +1,81 @@
+//! Servers that take their time: what is slow, and what is silent.
+
+use super::{KEYS, said, store_at};
+use crate::error::ErrorKind;
+use crate::store::{ByteRange, Condition, Storage, start_and_wait};
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::time::{Duration, Instant};
+
+const TAG: &str = "ETag: \"1\"\r\nLast-Modified: Sat, 21 Nov 2026 00:00:00 GMT\r\n";
+
+/// A server that takes `rate` bytes of bodies in each hundredth of a second, and says that all is stored; and its port.
+fn serve_slowly(rate: usize) -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().map_while(Result::ok) {
+            std::thread::spawn(move || {
+                let (mut head, mut byte) = (Vec::new(), [0]);
+                while !head.ends_with(b"\r\n\r\n") && stream.read(&mut byte).unwrap_or(0) > 0 {
+                    head.extend(byte);
+                }
+                let head = String::from_utf8_lossy(&head).to_ascii_lowercase();
+                let length = head.split_once("\r\ncontent-length: ").and_then(|(_, rest)| rest.split("\r\n").next()?.parse().ok());
+                let (mut left, mut piece) = (length.unwrap_or(0), vec![0; rate]);
+                while left > 0 {
+                    let most = left.min(rate);
+                    if stream.read_exact(&mut piece[..most]).is_err() {
+                        return;
+                    }
+                    left -= most;
+                    std::thread::sleep(Duration::from_millis(10));
+                }
+                let _ = stream.write_all(said("200 OK", TAG, "").as_bytes());
+            });
+        }
+    });
+    port
+}
+
+#[test]
+fn a_value_that_the_server_takes_slowly_is_stored() {
+    // What fits into the buffers on the way, and what does not.
+    for len in [1 << 20, 12 << 20] {
+        let store = store_at(serve_slowly(len / 50), &[KEYS, &[("idle_timeout", "0.3"), ("retries", "0")]].concat());
+        let started = Instant::now();
+        store.put("key", &[&vec![1; len]], Condition::None).unwrap();
+        assert!(started.elapsed() > Duration::from_millis(450), "{len}: slower than the time of a silence");
+    }
+}
+
+#[test]
+fn a_silent_server_is_told_before_its_answer_and_within_it() {
+    for (is_put, begun, kind) in [(true, 0, ErrorKind::Timeout), (false, 0, ErrorKind::Timeout), (false, 10, ErrorKind::Network)] {
+        let answer = match begun {
+            0 => String::new(),
+            begun => {
+                format!("HTTP/1.1 206 Partial\r\n{TAG}Content-Range: bytes 0-35/36\r\nContent-Length: 36\r\n\r\n{}", "x".repeat(begun))
+            }
+        };
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        std::thread::spawn(move || {
+            let mut kept = Vec::new();
+            for mut stream in listener.incoming().map_while(Result::ok) {
+                let _ = stream.read(&mut [0; 4096]);
+                let _ = stream.write_all(answer.as_bytes());
+                kept.push(stream);
+            }
+        });
+        let store = store_at(port, &[KEYS, &[("idle_timeout", "0.3"), ("retries", "0")]].concat());
+        let started = Instant::now();
+        let e = match is_put {
+            true => store.put("key", &[b"value"], Condition::None).unwrap_err(),
+            false => start_and_wait(&store, "key", &[ByteRange::Span { offset: 0, len: 36 }], None).map(drop).unwrap_err(),
+        };
+        assert_eq!(e.kind(), kind, "{is_put} {begun}: {e}");
+        assert!(begun == 0 || e.message().contains("10 of 36 bytes"), "{e}");
+        assert!(started.elapsed() < Duration::from_secs(20), "{is_put} {begun}: before the deadline");
+    }
+}
