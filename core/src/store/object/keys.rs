@@ -5,6 +5,7 @@ use super::live::Live;
 use super::tries::{Failure, Tries};
 use crate::error::{ErrorKind, Result, bail, err};
 use crate::store::Listing;
+use crate::store::remote::Service;
 use futures_util::StreamExt;
 use object_store::ObjectStore;
 use object_store::path::Path;
@@ -17,9 +18,14 @@ impl Live {
             let store = self.store();
             let one = futures_util::stream::iter([Ok(path.clone())]).boxed();
             let Err(fault) = tries.run(async move { store.delete_stream(one).next().await.transpose() }).await else { return Ok(()) };
-            // Azure answers for each key: one that an earlier try erased, its answer lost, is gone.
             let (sight, is_gone) = (tries.sight(), matches!(fault, Failure::Store(object_store::Error::NotFound { .. })));
-            if sight.is_missing() || is_gone && !sight.foreign && !sight.credentials {
+            // One that an earlier try erased, its answer lost, is gone. Azure answers for each key within a 202: a 404 is of the whole batch,
+            // where the container is missing, say, or a server knows no batches.
+            let is_gone = match self.remote.service {
+                Service::Azure => is_gone && sight.status == 202,
+                _ => sight.is_missing() || is_gone && !sight.foreign && !sight.credentials,
+            };
+            if is_gone {
                 return Ok(());
             }
             self.again(&mut tries, fault).await?;

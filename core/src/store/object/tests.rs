@@ -12,6 +12,7 @@ use std::net::TcpListener;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
+mod batch;
 mod lies;
 mod slow;
 

@@ -1,0 +1,61 @@
+//! Azure's answers to batches of keys to erase: each key has an answer of its own within one.
+
+use super::{said, serve};
+use crate::error::ErrorKind;
+use crate::store::StorageExt;
+use crate::store::object::RemoteStore;
+use crate::store::remote::{Remote, RemoteOptions};
+use std::sync::{Arc, Mutex};
+
+/// The store of `az://container` at that port.
+fn store_at(port: u16) -> RemoteStore {
+    let (remote, mut options) = (Remote::parse("az", "//container").unwrap().unwrap(), RemoteOptions::default());
+    let endpoint = format!("http://127.0.0.1:{port}/account");
+    for (name, value) in [("endpoint", &*endpoint), ("account_name", "account"), ("account_key", "a2V5"), ("retries", "0")] {
+        options.set(name, value).unwrap();
+    }
+    RemoteStore::open(&remote, &options).unwrap()
+}
+
+/// An answer to a batch, of parts with an id and a status each.
+fn parts(of: &[(&str, &str)]) -> String {
+    let part = |(id, status): &(&str, &str)| {
+        format!("--b\r\nContent-Type: application/http\r\nContent-ID: {id}\r\n\r\nHTTP/1.1 {status}\r\nx-ms-version: 2018-11-09\r\n\r\n")
+    };
+    let body = of.iter().map(part).collect::<String>() + "--b--\r\n";
+    said("202 Accepted", "Content-Type: multipart/mixed; boundary=b\r\n", &body)
+}
+
+fn whole(code: &str) -> String {
+    said("404 none", &format!("x-ms-error-code: {code}\r\n"), &format!("<?xml version=\"1.0\"?><Error><Code>{code}</Code></Error>"))
+}
+
+#[test]
+fn a_key_is_gone_only_where_its_own_answer_says_so() {
+    let now = Arc::new(Mutex::new(String::new()));
+    let told = now.clone();
+    let (port, _) = serve(move |head| {
+        let blob = "<Blob><Name>a/b</Name><Properties><Last-Modified>Sat, 21 Nov 2026 00:00:00 GMT</Last-Modified>\
+            <Content-Length>1</Content-Length><Content-Type>a/b</Content-Type><Etag>1</Etag></Properties></Blob>";
+        let page = format!("<?xml version=\"1.0\"?><EnumerationResults><Blobs>{blob}</Blobs><NextMarker /></EnumerationResults>");
+        match head.split(' ').next().unwrap_or_default() {
+            "post" => told.lock().unwrap().clone(),
+            "get" => said("200 OK", "Content-Type: application/xml\r\n", &page),
+            _ => said("200 OK", "ETag: \"1\"\r\nLast-Modified: Sat, 21 Nov 2026 00:00:00 GMT\r\n", ""),
+        }
+    });
+    let store = store_at(port);
+    for (answer, expected) in [
+        (parts(&[("0", "202 Accepted")]), Ok(())),
+        (parts(&[("0", "404 none")]), Ok(())),
+        (parts(&[("0", "403 no")]), Err(ErrorKind::Permission)),
+        (whole("ResourceNotFound"), Err(ErrorKind::NotFound)),
+        (whole("ContainerNotFound"), Err(ErrorKind::NotFound)),
+        (whole("BlobNotFound"), Err(ErrorKind::NotFound)),
+        (said("404 none", "", ""), Err(ErrorKind::NotFound)),
+    ] {
+        *now.lock().unwrap() = answer.clone();
+        let found = [store.erase("a/b").map(drop), store.erase_prefix("a/")];
+        assert_eq!(found.each_ref().map(|found| found.as_ref().map(drop).map_err(|e| e.kind())), [expected; 2], "{answer}: {found:?}");
+    }
+}
