@@ -30,6 +30,13 @@ pub(super) fn is_error(reply: &str) -> bool {
     before.is_some_and(|before| before.is_empty() || before.starts_with("<?xml") && before.matches('<').count() == 1)
 }
 
+/// Numbers that the parts of a batch of Azure's have, of requests or of their answers; `None` for what is no number.
+pub(super) fn parts_of_batch(text: &str) -> impl Iterator<Item = Option<usize>> {
+    const ID: &str = "content-id:";
+    let values = text.lines().filter_map(|line| Some((line.get(..ID.len())?, line.get(ID.len()..)?)));
+    values.filter(|(name, _)| name.eq_ignore_ascii_case(ID)).map(|(_, value)| value.trim().parse().ok())
+}
+
 /// The text of an XML element, in one short line.
 pub(super) fn element(xml: &str, name: &str) -> Option<String> {
     let (_, rest) = xml.split_once(&format!("<{name}>"))?;

@@ -2,7 +2,7 @@
 //! tell, and mends answers that can be mended.
 
 use super::client::{Own, client};
-use super::error_text::{element, error_inside, is_error};
+use super::error_text::{element, error_inside, is_error, parts_of_batch};
 use super::listing;
 use super::sight::{SEEN, Sight, note, note_transport};
 use super::within;
@@ -144,6 +144,8 @@ struct Asked {
     page: bool,
     /// A listing of keys is asked for.
     list: bool,
+    /// How many keys a batch of Azure's is to erase.
+    batch: usize,
     /// Host and port.
     host: String,
     /// Credentials are asked for, of a service that gives them out.
@@ -159,8 +161,11 @@ impl Asked {
         let (get, head) = (method == "GET", method == "HEAD");
         let port = uri.port_u16().map(|port| format!(":{port}")).unwrap_or_default();
         let host = format!("{}{port}", uri.host().unwrap_or_default());
-        let list = uri.query().is_some_and(|query| query.split('&').any(|pair| matches!(pair, "list-type=2" | "comp=list")));
-        Asked { get, head, range, page: uri.path().ends_with(".html"), list, host, credentials: false, web: false }
+        let has = |wanted: &[&str]| uri.query().is_some_and(|query| query.split('&').any(|pair| wanted.contains(&pair)));
+        let list = has(&["list-type=2", "comp=list"]);
+        let parts = if has(&["comp=batch"]) { request.body().as_bytes() } else { None };
+        let batch = parts.map_or(0, |parts| parts_of_batch(&String::from_utf8_lossy(parts)).count());
+        Asked { get, head, range, page: uri.path().ends_with(".html"), list, batch, host, credentials: false, web: false }
     }
 }
 
@@ -182,7 +187,7 @@ async fn watch(response: HttpResponse, asked: &Asked) -> Result<HttpResponse, Ht
     }
     if !asked.get || asked.credentials {
         note(|seen| seen.no_length = asked.head && !response.headers().contains_key("content-length"));
-        return if asked.head { Ok(response) } else { replied(response).await };
+        return if asked.head { Ok(response) } else { replied(response, asked.batch).await };
     }
     if text_of("content-type").is_some_and(|kind| kind.starts_with("text/html")) && !asked.page {
         note(|seen| seen.html = true);
@@ -254,7 +259,7 @@ async fn listed(response: HttpResponse) -> Result<HttpResponse, HttpError> {
 }
 
 /// An answer to what stores or erases, which is short. It begins before all is done, so that what went wrong may stand in it.
-async fn replied(response: HttpResponse) -> Result<HttpResponse, HttpError> {
+async fn replied(response: HttpResponse, batch: usize) -> Result<HttpResponse, HttpError> {
     let (parts, body) = response.into_parts();
     let (bytes, all) = read(body, MOST_OF_REPLY).await?;
     if !all {
@@ -275,6 +280,14 @@ async fn replied(response: HttpResponse) -> Result<HttpResponse, HttpError> {
         // The crate looks into no answer to a put.
         if is_error(&reply) {
             return Err(odd("an error"));
+        }
+    }
+    if batch > 0 {
+        // The crate takes a key without an answer for erased, and one that it did not ask for for its own.
+        let mut answered: Vec<_> = parts_of_batch(&reply).collect();
+        answered.sort_unstable();
+        if !answered.into_iter().eq((0..batch).map(Some)) {
+            return Err(odd("answers that are not those to the keys of the request, each once"));
         }
     }
     Ok(HttpResponse::from_parts(parts, bytes.into()))

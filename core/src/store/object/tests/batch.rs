@@ -53,6 +53,13 @@ fn a_key_is_gone_only_where_its_own_answer_says_so() {
         (whole("ContainerNotFound"), Err(ErrorKind::NotFound)),
         (whole("BlobNotFound"), Err(ErrorKind::NotFound)),
         (said("404 none", "", ""), Err(ErrorKind::NotFound)),
+        // Of a key that was not asked for.
+        (parts(&[("99", "202 Accepted")]), Err(ErrorKind::Network)),
+        (parts(&[("99", "404 none")]), Err(ErrorKind::Network)),
+        (parts(&[("99", "503 busy")]), Err(ErrorKind::Throttled)),
+        (parts(&[("zero", "202 Accepted")]), Err(ErrorKind::Network)),
+        (parts(&[("0", "202 Accepted"), ("0", "202 Accepted")]), Err(ErrorKind::Network)),
+        (parts(&[("0", "202 Accepted"), ("1", "202 Accepted")]), Err(ErrorKind::Network)),
     ] {
         *now.lock().unwrap() = answer.clone();
         let found = [store.erase("a/b").map(drop), store.erase_prefix("a/")];
