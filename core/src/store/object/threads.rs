@@ -94,7 +94,7 @@ pub(super) fn threads() -> Result<Arc<Threads>> {
 }
 
 /// A task that ends without a result. The runtime is compiled for this one type of tasks.
-type Task = Pin<Box<dyn Future<Output = ()> + Send>>;
+pub(super) type Task = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// The result of a task, which comes.
 pub(super) struct Coming<T>(Receiver<Result<T>>);

@@ -3,9 +3,10 @@
 use super::get::{MARK, Want};
 use super::live::Live;
 use super::put::random_mark;
-use super::threads::Coming;
+use super::threads::{Coming, Task};
 use super::tries::Failure;
 use crate::error::{Error, Result, bail, err};
+use crate::fork::forks;
 use crate::limits::reserve;
 use crate::store::remote::Service;
 use crate::store::{Condition, StagedWrite};
@@ -15,9 +16,13 @@ use object_store::path::Path;
 use object_store::{Attribute, Attributes, PutMultipartOptions};
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::time::Duration;
+use tokio::runtime::Handle;
 
 /// Parts on their way at the same time.
 const AT_ONCE: usize = 4;
+/// How long an upload that failed is waited for until it is ended.
+const END: Duration = Duration::from_secs(5);
 /// The most parts that services take.
 const MOST_PARTS: usize = 10_000;
 
@@ -40,13 +45,15 @@ pub(super) struct Upload {
     next: usize,
     coming: VecDeque<(usize, Coming<PartId>)>,
     parts: Vec<(usize, PartId)>,
+    /// The process whose upload it is.
+    forks: u32,
 }
 
 impl Upload {
     pub(super) fn new(live: Arc<Live>, path: Path, part: usize) -> Upload {
         let (first, rest, coming, parts) = (None, Vec::new(), VecDeque::new(), Vec::new());
         let mark = (live.remote.service != Service::Azure).then(random_mark);
-        Upload { live, path, part, first, rest, id: None, mark, len: 0, next: 1, coming, parts }
+        Upload { live, path, part, first, rest, id: None, mark, len: 0, next: 1, coming, parts, forks: forks() }
     }
 
     fn store(&self) -> Result<Arc<dyn MultipartStore>> {
@@ -183,13 +190,25 @@ impl StagedWrite for Upload {
 }
 
 impl Drop for Upload {
-    /// Parts that belong to nothing cost their owner money.
+    /// Parts that belong to nothing cost their owner money. It is waited for, as a program may end right after an error.
     fn drop(&mut self) {
         let (Some(id), Ok(store)) = (self.id.take(), self.store()) else { return };
+        // A child of `fork` has a copy, and none of the threads.
+        if self.forks != forks() {
+            return;
+        }
         let (live, path) = (self.live.clone(), self.path.clone());
-        self.live.threads.spawn(async move {
+        let ending: Task = Box::pin(async move {
             let mut tries = live.tries(false);
             let _ = tries.run(store.abort_multipart(&path, &id)).await;
+        });
+        // A thread of a runtime may be the one that is to do it.
+        if Handle::try_current().is_ok() {
+            return self.live.threads.spawn(ending);
+        }
+        let _ = self.live.threads.wait(async move {
+            let _ = tokio::time::timeout(END, tokio::spawn(ending)).await;
+            Ok(())
         });
     }
 }

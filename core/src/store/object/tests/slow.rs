@@ -1,6 +1,6 @@
-//! Servers that take their time: what is slow, and what is silent.
+//! Servers that take their time: what is slow, what is silent, and what is waited for at the end.
 
-use super::{KEYS, said, store_at};
+use super::{KEYS, said, serve, store_at};
 use crate::error::ErrorKind;
 use crate::store::{ByteRange, Condition, Storage, start_and_wait};
 use std::io::{Read, Write};
@@ -78,4 +78,27 @@ fn a_silent_server_is_told_before_its_answer_and_within_it() {
         assert!(begun == 0 || e.message().contains("10 of 36 bytes"), "{e}");
         assert!(started.elapsed() < Duration::from_secs(20), "{is_put} {begun}: before the deadline");
     }
+}
+
+#[test]
+fn an_upload_in_parts_that_fails_is_ended_when_its_error_is_told() {
+    let (port, asked) = serve(|head| match head.split(' ').next().unwrap_or_default() {
+        "post" if head.contains("?uploads") => {
+            said("200 OK", "", "<InitiateMultipartUploadResult><UploadId>u</UploadId></InitiateMultipartUploadResult>")
+        }
+        "post" => said("403 no", "", "<Error><Code>AccessDenied</Code></Error>"),
+        "put" => said("200 OK", "ETag: \"p\"\r\n", ""),
+        _ => {
+            // Programs end right after an error.
+            std::thread::sleep(Duration::from_millis(200));
+            said("204 gone", "", "")
+        }
+    });
+    let store = store_at(port, &[KEYS, &[("part_size", "5242880")]].concat());
+    let mut staged = store.stage("key").unwrap();
+    staged.append(&vec![1; 6 << 20]).unwrap();
+    let e = (&store as &dyn Storage).publish("key", staged).unwrap_err();
+    assert_eq!(e.kind(), ErrorKind::Permission, "{e}");
+    let ended = asked.lock().unwrap().iter().filter(|head| head.starts_with("delete /bucket/key?uploadid=u")).count();
+    assert_eq!(ended, 1);
 }
