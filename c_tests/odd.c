@@ -143,7 +143,7 @@ int main(void) {
     /* New bare numbers are refused, unless they are allowed. */
     OK(ozarr_group_create_at(st, "g", 3, OZARR_CREATE_NEW, &g));
     ERR_SAYS(OZARR_ERR_RANGE, "non_finite", "NaN", ozarr_attr_set_double(ozarr_group_node(g), "nan", x));
-    ERR_SAYS(OZARR_ERR_ARGUMENT, "non_finite", "NaN", ozarr_attr_set_json(ozarr_group_node(g), "nan", "[NaN]"));
+    ERR_SAYS(OZARR_ERR_RANGE, "non_finite", "NaN", ozarr_attr_set_json(ozarr_group_node(g), "nan", "[NaN]"));
     ozarr_group_free(g);
     ozarr_store_free(st);
     OK(ozarr_context_set(ctx, "non_finite", "true"));
