@@ -190,7 +190,7 @@ static size_t recorded_nuls(const json *recorded) {
 }
 
 static int read_one(const oz_group *group, oz_list *atts, const json *value, const char *source, const json *types, const oz_var *var) {
-    const char *name = oz_att_name(value->name);
+    const char *name = var ? oz_att_name(value->name) : value->name;
     oz_att *att = oz_att_new(atts, name);
     if (!att) return NC_ENOMEM;
     att->json = strndup(source + value->from, value->to - value->from);
@@ -217,7 +217,7 @@ static int read_one(const oz_group *group, oz_list *atts, const json *value, con
 int oz_atts_read(const oz_group *group, oz_list *atts, const json *object, const char *source, const json *types, const oz_var *var) {
     for (const json *value = object ? object->first : NULL; value; value = value->next) {
         /* What another program has stored as `_FillValue` counts. */
-        if (oz_att_name(value->name) != value->name && json_member(object, OZ_FILL_VALUE)) continue;
+        if (var && oz_att_name(value->name) != value->name && json_member(object, OZ_FILL_VALUE)) continue;
         int status = read_one(group, atts, value, source, types, var);
         if (status) return status;
         oz_att *att = atts->items[atts->count - 1];
@@ -321,9 +321,11 @@ void oz_stored_copy(text *t, const oz_stored *stored, const json *member) {
 }
 
 /* Adds the attributes of the store that this process does not know: others have set them since. */
-static void write_others(text *t, const oz_stored *stored, const oz_list *atts, bool flags) {
+static void write_others(text *t, const oz_stored *stored, const oz_list *atts, const oz_var *var) {
+    /* Those of an enumeration are ours, too, where the program has set one of them since. */
+    bool flags = var && var->info->kind == NC_ENUM;
     for (const json *member = stored->object->first; member; member = member->next) {
-        const char *name = oz_att_name(member->name);
+        const char *name = var ? oz_att_name(member->name) : member->name;
         bool ours = oz_list_index(atts, name) >= 0 || oz_list_index(stored->gone, name) >= 0 || strcmp(name, OZ_RECORD) == 0;
         ours = ours || (flags && (strcmp(member->name, "flag_values") == 0 || strcmp(member->name, "flag_meanings") == 0));
         if (!ours) oz_stored_copy(t, stored, member);
@@ -348,12 +350,12 @@ void oz_atts_write(text *t, const oz_file *file, const oz_list *atts, const oz_v
         const oz_att *att = atts->items[i];
         bool ours = !known || att->changed;
         const json *kept = ours ? NULL : find_stored(stored, att);
-        if (in_record(att, var, format)) continue;
+        /* Another open file may have set it since: then it is the array's. */
+        if (in_record(att, var, format) && (!kept || oz_fill_is_recorded(att, var))) continue;
         if (kept) oz_stored_copy(t, stored, kept);
         if (ours && !is_no_json(att, var, format)) text_member(t, stored_name(att, var, format)), write_att(t, file, att, var, format);
     }
-    /* Those of an enumeration are ours, too, where the program has set one of them since. */
-    if (known) write_others(t, stored, atts, var && var->info->kind == NC_ENUM);
+    if (known) write_others(t, stored, atts, var);
     if (flags) oz_flags_write(t, var);
     text_put(t, "}");
 }

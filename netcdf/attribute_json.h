@@ -11,7 +11,7 @@
 /* The name by which format 3 has the attribute `_FillValue` of text: xarray opens no store with that. */
 #define OZ_TEXT_FILL "_nc_fill_value"
 
-/* The name that netCDF has for a stored attribute. */
+/* The name that netCDF has for a stored attribute of an array. */
 const char *oz_att_name(const char *stored);
 
 /* A text of a node: all attributes (`name` NULL) or one, as JSON. NULL without it; free it. */

@@ -81,7 +81,7 @@ static void note_fill(oz_var *var) {
 /* Whether a name is the library's own, which is not read as an attribute of a group, and in format 2 not of a variable. */
 static bool is_reserved(const oz_file *file, const oz_var *var, const char *name) {
     int format = oz_file_format(file);
-    if (var && strcmp(name, OZ_TEXT_FILL) == 0) return true;
+    if (strcmp(name, OZ_TEXT_FILL) == 0) return true;
     if (var && format == 3) return false;
     if (var && strcmp(name, "_ARRAY_DIMENSIONS") == 0) return true;
     return strncasecmp(name, "_nczarr", 7) == 0 || strcmp(name, "_NCProperties") == 0 || strcmp(name, OZ_RECORD) == 0;

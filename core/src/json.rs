@@ -49,7 +49,7 @@ pub fn parse_object(bytes: &[u8], max: usize) -> Result<Map> {
     }
 }
 
-/// Reads JSON that the caller supplies, strictly: bare `NaN` and `Infinity` are an error of kind `Range`. Malformed JSON is one of kind
+/// Reads JSON that the caller supplies, strictly: bare `NaN` and `Infinity` are refused. Malformed JSON is an error of kind
 /// `Argument`.
 pub fn parse_text(text: &str) -> Result<Value> {
     if text.len() > crate::limits::MAX_DOCUMENT {
@@ -57,14 +57,17 @@ pub fn parse_text(text: &str) -> Result<Value> {
     }
     check_values(text.as_bytes())?;
     read::value(text.as_bytes(), false).map_err(|e| match read::value(text.as_bytes(), true) {
-        Ok(value) if has_non_finite(&value) => err!(Range, "{}; {NO_FORM}", e.message()),
+        Ok(value) if has_non_finite(&value) => err!(Argument, "{}; {NO_FORM}", e.message()),
         _ => argument(e),
     })
 }
 
-/// Reads JSON that the caller supplies; bare `NaN` and `Infinity` only where `non_finite` allows them.
+/// Reads JSON that the caller supplies; bare `NaN` and `Infinity` only where `non_finite` allows them: else they are an error of kind `Range`.
 pub fn parse_allowed(text: &str, non_finite: bool) -> Result<Value> {
-    if non_finite { parse_given(text) } else { parse_text(text) }
+    if non_finite {
+        return parse_given(text);
+    }
+    parse_text(text).map_err(|e| if e.message().ends_with(NO_FORM) { Error::new(ErrorKind::Range, e.message()) } else { e })
 }
 
 /// Reads a document that the caller supplies: like [`parse`], but malformed JSON is an error of kind `Argument`.
@@ -301,10 +304,10 @@ mod tests {
     fn text_of_the_caller_is_strict() {
         assert!(parse_text("[1]").is_ok());
         let e = parse_text("[1,\n NaN]").unwrap_err();
-        assert_eq!((e.kind(), e.message().contains("line 2, column 2")), (ErrorKind::Range, true), "{e}");
+        assert_eq!((e.kind(), e.message().contains("line 2, column 2")), (ErrorKind::Argument, true), "{e}");
         assert!(e.message().contains("non_finite"), "{e}");
         assert!(!parse_text("[NaN").unwrap_err().message().contains("non_finite"));
-        assert!(parse_allowed("[NaN]", true).is_ok() && parse_allowed("[NaN]", false).is_err());
+        assert!(parse_allowed("[NaN]", true).is_ok() && parse_allowed("[NaN]", false).is_err_and(|e| e.kind() == ErrorKind::Range));
         assert!(parse_given("[NaN]").is_ok());
         for (text, is_in_range) in [("[1e308, NaN]", true), ("[0, {\"a\": [-1e309]}]", false), ("1e999", false)] {
             assert_eq!(

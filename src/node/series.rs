@@ -37,6 +37,8 @@ pub struct Series {
     position: u64,
     /// The number of steps that all documents and the consolidated metadata have.
     published: u64,
+    /// The number of steps of others that were to be published last: where that failed midway, some documents have them.
+    declared: u64,
     /// What consolidated metadata are told while the documents differ.
     told: ToldLength,
     /// The last values of the coordinate, as far as they are known; the newest is the last.
@@ -134,8 +136,21 @@ impl Series {
         let (dataset, dimension, mut told) = (dataset.clone(), dimension.to_string(), ToldLength::new(position));
         parts.iter().for_each(|part| told.add(part.appender.array(), part.dim));
         let (published, values) = (position, [None; 2]);
-        let mut series =
-            Series { dataset, dimension, parts, has_coordinate, known, memory, every, position, published, told, values, _alone };
+        let mut series = Series {
+            dataset,
+            dimension,
+            parts,
+            has_coordinate,
+            known,
+            memory,
+            every,
+            position,
+            published,
+            declared: 0,
+            told,
+            values,
+            _alone,
+        };
         series.dataset.consolidate_for_growth(differing)?;
         // Consolidated metadata say the lengths of all variables by now.
         series.parts.iter().try_for_each(|part| part.appender.array().finish_cut())?;
@@ -246,9 +261,13 @@ impl Series {
         let (taken, published) = (self.position, self.published);
         self.dataset.renew_names();
         self.take_late()?;
-        // A part whose document alone has steps of others, since publishing failed behind it, has none that wait.
-        let waits = |part: &SeriesArray| part.appender.position().0 > part.appender.position().1;
-        if taken > published || self.parts.iter().any(waits) {
+        // A variable whose document alone has steps of others, as publishing failed behind it, has none of ours.
+        let most = taken.max(self.declared);
+        let is_ahead = |part: &SeriesArray| {
+            let (own, stored) = part.appender.position();
+            own > stored || own > most
+        };
+        if taken > published || self.parts.iter().any(is_ahead) {
             bail!(State, "the series has steps of its own that wait; publish them before those of others");
         }
         if end < published {
@@ -260,6 +279,7 @@ impl Series {
         if end == published {
             return Ok(());
         }
+        self.declared = end;
         self.publish_documents(end, Appender::declare_stored).inspect_err(|_| self.end_at_longest(longest))?;
         (self.position, self.published) = (end, end);
         Ok(())

@@ -1486,6 +1486,24 @@ fn steps_that_others_stored_are_published_unless_another_program_was_faster() {
     }
 }
 
+#[test]
+fn a_variable_that_comes_late_and_is_longer_than_the_steps_of_others_is_another_programs() {
+    for format in [Format::V2, Format::V3] {
+        let store = Store::memory(&Context::with_threads(1));
+        define(&store, format);
+        let ds = dataset(&store);
+        let mut series = Series::open(&ds, "time", None, 1, 0).unwrap();
+        series.declare(3).unwrap();
+        let variable = VariableSpec { chunks: Some(vec![4]), ..VariableSpec::new(DataType::Int32, &["time"]) };
+        dataset(&anew(&store)).define_variable("longer", &variable, Create::New).unwrap();
+        Array::open(&anew(&store), "longer").unwrap().resize(&[8], true).unwrap();
+        ds.variable("longer").unwrap();
+        for end in [3, 7, 8, 9] {
+            assert_eq!(series.declare(end).unwrap_err().kind(), ErrorKind::State, "{format:?} {end}");
+        }
+    }
+}
+
 /// A write that fails between the documents of two variables leaves no step that the series takes for one of its own: the same call publishes all, and so does
 /// one with more steps.
 #[test]

@@ -1739,6 +1739,7 @@ static void late_fill_values_of_text_of(int mode) {
             SHOW(nc_put_att_int(file, vars[v], "time", NC_INT, 1, &time));
             if (strstr(path, ".zarr") && nc_put_att_text(file, vars[v], "_nc_fill_value", 1, "-") != NC_ENAMEINUSE) puts("the library's own name");
         }
+        if (strstr(path, ".zarr") && nc_put_att_text(file, NC_GLOBAL, "_nc_fill_value", 1, "-") != NC_ENAMEINUSE) puts("the library's own name");
         SHOW(nc_close(file));
     }
     open(NC_NOWRITE);

@@ -86,7 +86,7 @@ impl Live {
             let store = self.store();
             let Err(fault) = tries.run(store.put_opts(path, bytes.clone().into(), options)).await else { return Ok(()) };
             let sight = tries.sight();
-            if mark.is_some() && self.is_conflict(&fault, &sight.code, sight.status) {
+            if mark.is_some() && (sight.inside == 412 || self.is_conflict(&fault, &sight.code, sight.status)) {
                 if !unsure {
                     bail!(Conflict, "the key holds another value by now");
                 }

@@ -118,7 +118,7 @@ fn what_lies_before_a_service_does_not_say_that_a_key_is_missing() {
 fn a_condition_that_holds_and_is_refused_is_no_other_writers_value() {
     /// What a put is answered, with which code, and what that is.
     type Row = (&'static str, &'static str, ErrorKind, bool);
-    let cases: [Row; 8] = [
+    let cases: [Row; 10] = [
         ("409 no", "BlobImmutableDueToPolicy", ErrorKind::Permission, false),
         ("412 no", "LeaseIdMissing", ErrorKind::Permission, false),
         ("409 no", "OperationAborted", ErrorKind::Throttled, false),
@@ -128,6 +128,9 @@ fn a_condition_that_holds_and_is_refused_is_no_other_writers_value() {
         ("412 no", "PreconditionFailed", ErrorKind::Network, false),
         // The key holds another value.
         ("412 no", "PreconditionFailed", ErrorKind::Conflict, true),
+        // Of an answer that began as a good one the code tells.
+        ("200 OK", "PreconditionFailed", ErrorKind::Network, false),
+        ("200 OK", "PreconditionFailed", ErrorKind::Conflict, true),
     ];
     // Where it is not said whether the server keeps conditions, that is asked for first, by a key of which nobody knows.
     let known = cases.map(|row| (row, &[("conditional_put", "always")][..]));
