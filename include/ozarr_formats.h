@@ -130,8 +130,11 @@ OZARR_CHECKED ozarr_status ozarr_group_image_level(const ozarr_group *group, int
  * along each axis of a level. Each has a capacity of `cap` numbers, at least the number of axes.
  * Either may be NULL.
  *
+ * Where the metadata give no scale or no translation it is 1 or 0.
+ *
  * Errors: `OZARR_ERR_BOUNDS` if there is no such image or level; `OZARR_ERR_BUFFER_SIZE` for a capacity
- * below the number of axes; those of documents and stores.
+ * below the number of axes; `OZARR_ERR_UNSUPPORTED`, with the field, for other transformations than a scale,
+ * a translation and the identity; those of documents and stores.
  *
  * @param[out] scale,translation array(cap), may be NULL
  */

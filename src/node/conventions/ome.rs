@@ -2,12 +2,12 @@
 //! reading only.
 //! Convention: "Next-generation file formats (NGFF)", "multiscales" metadata.
 
-use crate::error::{Error, Result, err};
+use crate::error::{Error, ErrorKind, Result, err};
 use crate::metadata::{Map, Value, json};
 use crate::node::Group;
 
 /// An image: the same content in falling resolution.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Multiscale {
     /// Its name, often empty.
     pub name: String,
@@ -31,7 +31,7 @@ pub struct ImageAxis {
 }
 
 /// One resolution of an image.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct ImageLevel {
     /// The path of its array, below the group.
     pub path: String,
@@ -39,6 +39,8 @@ pub struct ImageLevel {
     pub scale: Vec<f64>,
     /// The place of the first element along each axis.
     pub translation: Vec<f64>,
+    /// Why neither is known, with the field, and both are empty: transformations of a kind that is not supported.
+    pub unplaced: Option<Error>,
 }
 
 impl Group {
@@ -55,7 +57,12 @@ impl Group {
         let Some(list) = members.get("multiscales") else { return Ok(Vec::new()) };
         let field = format!("{at}multiscales");
         let list = list.as_array().ok_or_else(|| wrong(list, "a list").at_field(&field))?;
-        let image = |(i, value): (usize, &Value)| multiscale(value, &outer).map_err(|e| e.at_field(format!("{field}[{i}]")));
+        let image = |(i, value): (usize, &Value)| {
+            let place = |e: Error| e.at_field(format!("{field}[{i}]"));
+            let mut image = multiscale(value, &outer).map_err(place)?;
+            image.levels.iter_mut().for_each(|level| level.unplaced = level.unplaced.take().map(place));
+            Ok(image)
+        };
         list.iter().enumerate().map(image).collect()
     }
 }
@@ -84,36 +91,66 @@ fn items<'a>(members: &'a Map, name: &str) -> Result<&'a [Value]> {
 fn multiscale(value: &Value, version: &str) -> Result<Multiscale> {
     let members = object(value, "an object")?;
     let own = text(members, "version");
-    let axes: Result<Vec<ImageAxis>> = items(members, "axes")?.iter().enumerate().map(axis).collect();
-    let axes = axes?;
+    let axes = axes(items(members, "axes")?)?;
     let rank = (!axes.is_empty()).then_some(axes.len());
     let outer = transformations(members, rank)?;
-    let level = |(i, value): (usize, &Value)| level(value, &outer, rank).map_err(|e| e.at_field(format!("datasets[{i}]")));
+    let level = |(i, value): (usize, &Value)| level(i, value, &outer, rank).map_err(|e| e.at_field(format!("datasets[{i}]")));
     let levels: Result<Vec<ImageLevel>> = items(members, "datasets")?.iter().enumerate().map(level).collect();
     let version = if own.is_empty() { version.to_string() } else { own };
     Ok(Multiscale { name: text(members, "name"), version, levels: levels?, axes })
 }
 
+fn axes(list: &[Value]) -> Result<Vec<ImageAxis>> {
+    let mut axes: Vec<ImageAxis> = Vec::with_capacity(list.len());
+    for (i, value) in list.iter().enumerate() {
+        let found = axis(value).map_err(|e| e.at_field(format!("axes[{i}]")))?;
+        if axes.iter().any(|other| other.name == found.name) {
+            return Err(wrong(&found.name.into(), "another name for each axis").at_field(format!("axes[{i}].name")));
+        }
+        axes.push(found);
+    }
+    Ok(axes)
+}
+
 /// Version 0.3 had names alone.
-fn axis((i, value): (usize, &Value)) -> Result<ImageAxis> {
-    match value {
-        Value::String(name) => Ok(ImageAxis { name: name.to_string(), ..ImageAxis::default() }),
-        Value::Object(members) => Ok(ImageAxis { name: text(members, "name"), kind: text(members, "type"), unit: text(members, "unit") }),
-        other => Err(wrong(other, "an object").at_field(format!("axes[{i}]"))),
+fn axis(value: &Value) -> Result<ImageAxis> {
+    if let Value::String(name) = value {
+        return Ok(ImageAxis { name: name.to_string(), ..ImageAxis::default() });
+    }
+    let members = object(value, "an object")?;
+    let optional = |name: &str| match members.get(name) {
+        None | Some(Value::Null) => Ok(String::new()),
+        Some(_) => required(members, name, "a text"),
+    };
+    Ok(ImageAxis { name: required(members, "name", "the name of the axis")?, kind: optional("type")?, unit: optional("unit")? })
+}
+
+/// A text that must be there.
+fn required(members: &Map, name: &str, what: &str) -> Result<String> {
+    match members.get(name) {
+        Some(Value::String(text)) => Ok(text.to_string()),
+        Some(other) => Err(wrong(other, what).at_field(name)),
+        None => Err(err!(Metadata, "the member is missing, expected {what}").at_field(name)),
     }
 }
 
 /// What makes places of indices: those of an image are applied after each level's own.
+#[derive(Default)]
 struct Transform {
     scale: Option<Vec<f64>>,
     translation: Option<Vec<f64>>,
+    /// Why the places are not known.
+    unsupported: Option<Error>,
 }
 
-fn level(value: &Value, outer: &Transform, rank: Option<usize>) -> Result<ImageLevel> {
+fn level(i: usize, value: &Value, outer: &Transform, rank: Option<usize>) -> Result<ImageLevel> {
     let members = object(value, "an object")?;
-    let path = members.get("path").and_then(Value::as_str);
-    let path = path.ok_or_else(|| err!(Metadata, "the member is missing, expected the path of an array").at_field("path"))?;
+    let path = required(members, "path", "the path of an array")?;
     let own = transformations(members, rank)?;
+    let unplaced = own.unsupported.map(|e| e.at_field(format!("datasets[{i}]"))).or_else(|| outer.unsupported.clone());
+    if unplaced.is_some() {
+        return Ok(ImageLevel { path, scale: Vec::new(), translation: Vec::new(), unplaced });
+    }
     // Where no axes are told, the longest list says how many there are.
     let lists = [&own.scale, &own.translation, &outer.scale, &outer.translation];
     let rank = rank.unwrap_or_else(|| lists.into_iter().flatten().map(Vec::len).max().unwrap_or(0));
@@ -127,35 +164,60 @@ fn level(value: &Value, outer: &Transform, rank: Option<usize>) -> Result<ImageL
     if let Some(more) = &outer.translation {
         translation.iter_mut().zip(more).for_each(|(x, t)| *x += t);
     }
-    Ok(ImageLevel { path: path.to_string(), scale, translation })
+    Ok(ImageLevel { path, scale, translation, unplaced })
 }
 
-/// The `scale` and the `translation` among `coordinateTransformations`, of `rank` numbers where that is known; other kinds are not used.
+/// The `scale` and the `translation` behind it among `coordinateTransformations`, of `rank` numbers where that is known. Where none is
+/// told, the places are the indices: before version 0.4 there were no transformations, and the identity is the default.
 fn transformations(members: &Map, rank: Option<usize>) -> Result<Transform> {
-    let (mut scale, mut translation) = (None, None);
-    for (i, value) in items(members, "coordinateTransformations")?.iter().enumerate() {
-        let field = |e: Error| e.at_field(format!("coordinateTransformations[{i}]"));
-        let members = object(value, "an object").map_err(field)?;
-        let numbers = |name: &str| -> Result<Vec<f64>> {
-            let list = items(members, name)?;
-            if let Some(rank) = rank.filter(|&rank| rank != list.len()) {
-                return Err(err!(Metadata, "found {} numbers, expected {rank}, one for each axis", list.len()).at_field(name));
-            }
-            list.iter().map(|v| v.as_f64().ok_or_else(|| wrong(v, "a number").at_field(name))).collect()
-        };
-        match text(members, "type").as_str() {
-            "scale" if members.contains_key("scale") => scale = Some(numbers("scale").map_err(field)?),
-            "translation" if members.contains_key("translation") => translation = Some(numbers("translation").map_err(field)?),
-            _ => {}
+    let (list, mut found) = (items(members, "coordinateTransformations")?, Transform::default());
+    // SpatialData lists one for each system of coordinates, where the convention has one after the other.
+    if list.iter().filter(|value| value.as_object().is_some_and(|members| members.contains_key("output"))).count() > 1 {
+        let e = err!(Unsupported, "transformations to several systems of coordinates are not supported");
+        return Ok(Transform { unsupported: Some(e.at_field("coordinateTransformations")), ..found });
+    }
+    for (i, value) in list.iter().enumerate() {
+        match transformation(value, rank, &mut found).map_err(|e| e.at_field(format!("coordinateTransformations[{i}]"))) {
+            Err(e) if e.kind() == ErrorKind::Unsupported => found.unsupported = found.unsupported.or(Some(e)),
+            done => done?,
         }
     }
-    Ok(Transform { scale, translation })
+    Ok(found)
+}
+
+/// Adds a transformation to those in front of it.
+fn transformation(value: &Value, rank: Option<usize>, found: &mut Transform) -> Result<()> {
+    let members = object(value, "an object")?;
+    let kind = required(members, "type", "scale, translation or identity")?;
+    let is_first = found.translation.is_none() && (kind != "scale" || found.scale.is_none());
+    let slot = match kind.as_str() {
+        "identity" => return Ok(()),
+        "scale" => &mut found.scale,
+        "translation" => &mut found.translation,
+        _ => return Err(err!(Unsupported, "transformations of the type {kind:?} are not supported").at_field("type")),
+    };
+    if !is_first {
+        return Err(err!(Metadata, "found a {kind} behind others, expected one scale and then at most one translation").at_field("type"));
+    }
+    let list = match members.get(&kind) {
+        Some(Value::Array(list)) => list,
+        Some(other) => return Err(wrong(other, "a list").at_field(kind)),
+        None if members.contains_key("path") => {
+            return Err(err!(Unsupported, "a {kind} whose numbers are in an array is not supported").at_field("path"));
+        }
+        None => return Err(err!(Metadata, "the member is missing, expected a list").at_field(kind)),
+    };
+    if let Some(rank) = rank.filter(|&rank| rank != list.len()) {
+        return Err(err!(Metadata, "found {} numbers, expected {rank}, one for each axis", list.len()).at_field(kind));
+    }
+    let number = |v: &Value| v.as_f64().ok_or_else(|| wrong(v, "a number").at_field(kind.as_str()));
+    *slot = Some(list.iter().map(number).collect::<Result<_>>()?);
+    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::ErrorKind;
     use crate::metadata::Format;
     use crate::node::{Context, Create, Store};
 
@@ -179,8 +241,8 @@ mod tests {
             let [image] = group.multiscales().unwrap().try_into().unwrap();
             assert_eq!((image.name.as_str(), image.version.as_str()), ("im", version));
             assert_eq!(image.axes[1], ImageAxis { name: "y".into(), kind: "space".into(), unit: "micrometer".into() });
-            assert_eq!(image.levels[0], ImageLevel { path: "s0".into(), scale: vec![1.0, 5.0], translation: vec![0.0, 0.0] });
-            assert_eq!(image.levels[1], ImageLevel { path: "s1".into(), scale: vec![1.0, 10.0], translation: vec![0.0, 2.5] });
+            assert_eq!(placed(&image.levels[0]).unwrap(), ("s0", vec![1.0, 5.0], vec![0.0, 0.0]));
+            assert_eq!(placed(&image.levels[1]).unwrap(), ("s1", vec![1.0, 10.0], vec![0.0, 2.5]));
         }
         assert!(group(Format::V3, "{\"a\": 1}").multiscales().unwrap().is_empty());
     }
@@ -191,7 +253,12 @@ mod tests {
             (r#"{"multiscales": 3}"#, "multiscales"),
             (r#"{"multiscales": [3]}"#, "multiscales[0]"),
             (r#"{"ome": {"multiscales": [{"datasets": [{}]}]}}"#, "ome.multiscales[0].datasets[0].path"),
+            (r#"{"multiscales": [{"datasets": [{"path": -1}]}]}"#, "multiscales[0].datasets[0].path"),
             (r#"{"multiscales": [{"axes": [4]}]}"#, "multiscales[0].axes[0]"),
+            (r#"{"multiscales": [{"axes": [{"name": 5}]}]}"#, "multiscales[0].axes[0].name"),
+            (r#"{"multiscales": [{"axes": [{"type": "space"}]}]}"#, "multiscales[0].axes[0].name"),
+            (r#"{"multiscales": [{"axes": [{"name": "x", "unit": 5}]}]}"#, "multiscales[0].axes[0].unit"),
+            (r#"{"multiscales": [{"axes": [{"name": "x"}, {"name": "x"}]}]}"#, "multiscales[0].axes[1].name"),
             (
                 r#"{"multiscales": [{"datasets": [{"path": "a", "coordinateTransformations": [{"type": "scale", "scale": ["x"]}]}]}]}"#,
                 "multiscales[0].datasets[0].coordinateTransformations[0].scale",
@@ -208,6 +275,64 @@ mod tests {
         for (attributes, field) in cases {
             let e = group(Format::V2, attributes).multiscales().unwrap_err();
             assert_eq!((e.kind(), e.field()), (ErrorKind::Metadata, Some(field)), "{e}");
+        }
+    }
+
+    /// The path, the scale and the translation of a level.
+    fn placed(level: &ImageLevel) -> Result<(&str, Vec<f64>, Vec<f64>)> {
+        match &level.unplaced {
+            Some(e) => Err(e.clone()),
+            None => Ok((&level.path, level.scale.clone(), level.translation.clone())),
+        }
+    }
+
+    /// The level of an image of two axes that has these transformations.
+    fn level_of(transformations: &str) -> Result<ImageLevel> {
+        let image = r#"{"multiscales": [{"axes": [{"name": "y"}, {"name": "x"}], "datasets": [{"path": "0", "coordinateTransformations": LIST}]}]}"#;
+        let [image] = group(Format::V2, &image.replace("LIST", transformations)).multiscales()?.try_into().unwrap();
+        let [level] = image.levels.try_into().unwrap();
+        Ok(level)
+    }
+
+    #[test]
+    fn transformations_that_are_certain_are_read() {
+        for (list, scale, translation) in [
+            (r#"[{"type": "scale", "scale": [2, 3]}]"#, [2.0, 3.0], [0.0, 0.0]),
+            (r#"[{"type": "scale", "scale": [2, 3]}, {"type": "translation", "translation": [10, 20]}]"#, [2.0, 3.0], [10.0, 20.0]),
+            (r#"[{"type": "identity"}, {"type": "scale", "scale": [2, 3]}]"#, [2.0, 3.0], [0.0, 0.0]),
+            (r#"[{"type": "scale", "scale": [2, 3], "input": "0", "output": "physical"}]"#, [2.0, 3.0], [0.0, 0.0]),
+            (r#"[{"type": "translation", "translation": [10, 20]}]"#, [1.0, 1.0], [10.0, 20.0]),
+            ("[]", [1.0, 1.0], [0.0, 0.0]),
+            ("null", [1.0, 1.0], [0.0, 0.0]),
+        ] {
+            assert_eq!(placed(&level_of(list).unwrap()).unwrap(), ("0", scale.to_vec(), translation.to_vec()), "{list}");
+        }
+    }
+
+    #[test]
+    fn transformations_that_are_not_understood_are_errors() {
+        let scale = r#"{"type": "scale", "scale": [2, 3]}"#;
+        for (list, kind, field) in [
+            (format!(r#"[{{"type": "translation", "translation": [10, 20]}}, {scale}]"#), ErrorKind::Metadata, "[1].type"),
+            (format!("[{scale}, {scale}]"), ErrorKind::Metadata, "[1].type"),
+            (r#"[{"scale": [2, 3]}]"#.into(), ErrorKind::Metadata, "[0].type"),
+            (r#"[{"type": 5, "scale": [2, 3]}]"#.into(), ErrorKind::Metadata, "[0].type"),
+            (r#"[{"type": "Scale", "scale": [2, 3]}]"#.into(), ErrorKind::Unsupported, "[0].type"),
+            (r#"[{"type": "affine", "affine": [[2, 0, 1], [0, 3, 1]]}]"#.into(), ErrorKind::Unsupported, "[0].type"),
+            (r#"[{"type": "scale", "path": "0/scale"}]"#.into(), ErrorKind::Unsupported, "[0].path"),
+            (
+                r#"[{"type": "identity", "output": "a"}, {"type": "scale", "scale": [2, 3], "output": "b"}]"#.into(),
+                ErrorKind::Unsupported,
+                "",
+            ),
+            (r#"[{"type": "scale"}]"#.into(), ErrorKind::Metadata, "[0].scale"),
+            (r#"[{"type": "scale", "scale": null}]"#.into(), ErrorKind::Metadata, "[0].scale"),
+        ] {
+            let found = level_of(&list);
+            assert_eq!(found.is_ok(), kind == ErrorKind::Unsupported, "{list}");
+            let e = found.and_then(|level| placed(&level).map(drop)).expect_err(&list);
+            let at = format!("multiscales[0].datasets[0].coordinateTransformations{field}");
+            assert_eq!((e.kind(), e.field()), (kind, Some(at.as_str())), "{list}: {e}");
         }
     }
 }
