@@ -6,7 +6,7 @@
 use super::config::Config;
 use crate::error::{Result, err};
 use crate::limits::{Dims, Strides, c_strides};
-use crate::metadata::Value;
+use crate::metadata::{Value, json::brief};
 use smallvec::SmallVec;
 
 /// A permutation: dimension `i` of the encoded array is dimension `p[i]` of the array's user.
@@ -30,10 +30,14 @@ pub(super) fn parse(config: &Config<'_>, rank: usize) -> Result<Permutation> {
         Some(Value::String(s)) if s == "C" => return Ok(identity(rank)),
         Some(Value::String(s)) if s == "F" => return Ok(reversal(rank)),
         Some(Value::Array(items)) => items,
-        Some(other) => return Err(fail(format!("found {}, expected a list of {rank} integers", crate::metadata::json::brief(other)))),
+        Some(other) => return Err(fail(format!("found {}, expected a list of {rank} integers", brief(other)))),
     };
-    let order: Option<Permutation> = items.iter().map(|v| v.as_u64().and_then(|n| usize::try_from(n).ok())).collect();
-    let order = order.ok_or_else(|| fail("found a member that is not an integer of 0 or more".into()))?;
+    let dimension = |(i, value): (usize, &Value)| {
+        let found = value.as_u64().and_then(|n| usize::try_from(n).ok());
+        let message = || format!("found {}, expected a dimension from 0 to {}", brief(value), rank.saturating_sub(1));
+        found.ok_or_else(|| config.error(&format!("order[{i}]"), message()))
+    };
+    let order: Permutation = items.iter().enumerate().map(dimension).collect::<Result<_>>()?;
     let mut seen = order.clone();
     seen.sort_unstable();
     if seen != identity(rank) {
@@ -96,18 +100,20 @@ mod tests {
 
     #[test]
     fn anything_else_is_refused_by_field() {
-        for json in [
-            "{}",
-            r#"{"order": [0]}"#,
-            r#"{"order": [0, 0]}"#,
-            r#"{"order": [0, 2]}"#,
-            r#"{"order": [0, -1]}"#,
-            r#"{"order": [0, 1.5]}"#,
-            r#"{"order": 1}"#,
-            r#"{"order": "A"}"#,
+        for (json, field) in [
+            ("{}", "order"),
+            (r#"{"order": [0]}"#, "order"),
+            (r#"{"order": [0, 0]}"#, "order"),
+            (r#"{"order": [0, 2]}"#, "order"),
+            (r#"{"order": [0, -1]}"#, "order[1]"),
+            (r#"{"order": [true, 1.5]}"#, "order[0]"),
+            (r#"{"order": 1}"#, "order"),
+            (r#"{"order": "A"}"#, "order"),
         ] {
-            assert_eq!(order(json, 2).unwrap_err().field(), Some("configuration.order"), "{json}");
+            assert_eq!(order(json, 2).unwrap_err().field(), Some(format!("configuration.{field}").as_str()), "{json}");
         }
+        let e = order(r#"{"order": [0, -1]}"#, 2).unwrap_err();
+        assert_eq!(e.message(), "found -1, expected a dimension from 0 to 1");
     }
 
     /// Elements of the encoded buffer, by following the definition one transpose after another.
