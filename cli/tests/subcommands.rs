@@ -434,6 +434,26 @@ fn nodes_that_cannot_be_understood_are_shown_with_the_reason() {
 }
 
 #[test]
+fn images_that_break_the_convention_are_shown_with_the_reason() {
+    let folder = store("images");
+    let scale = r#"{"type":"scale","scale":[2]}"#;
+    for (transformations, told) in [
+        (scale.to_string(), " at [2.0]"),
+        (r#"{"type":"affine","affine":[[1,0]]}"#.to_string(), "affine"),
+        (format!("{scale},{scale}"), "coordinateTransformations"),
+    ] {
+        let levels = format!(r#"[{{"path":"t","coordinateTransformations":[{transformations}]}}]"#);
+        let image = format!(r#"{{"version":"0.5","multiscales":[{{"axes":[{{"name":"x","type":"space"}}],"datasets":{levels}}}]}}"#);
+        std::fs::create_dir_all(folder.0.join("run.zarr/image")).unwrap();
+        let document = format!(r#"{{"zarr_format":3,"node_type":"group","attributes":{{"ome":{image}}}}}"#);
+        std::fs::write(folder.0.join("run.zarr/image/zarr.json"), document).unwrap();
+        let text = folder.ok("info run.zarr image");
+        let row = text.lines().find(|line| line.contains(told) && !line.starts_with("attributes")).unwrap_or_default();
+        assert!(row.starts_with("images") == (told == "coordinateTransformations") && !row.is_empty(), "{told}: {text}");
+    }
+}
+
+#[test]
 fn plans_and_counts_are_told() {
     let folder = store("plans");
     let text = folder.ok("explain run.zarr t");

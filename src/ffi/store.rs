@@ -113,7 +113,8 @@ pub unsafe extern "C" fn ozarr_store_open(location: *const c_char, mode: *const 
 ///   `"cloud.bearer_token"`. `"cloud.anonymous"`: `"true"` or `"false"`; `"auto"` (the default) signs
 ///   requests where credentials are found. No message shows a credential.
 /// - `"cloud.deadline"`: seconds for one operation with all its tries (300; a second more for each 64
-///   KiB); `"cloud.connect_timeout"` (10), `"cloud.idle_timeout"` (30): seconds; `"cloud.retries"` (10).
+///   KiB); `"cloud.connect_timeout"` (10), `"cloud.idle_timeout"` (30): seconds, the latter of silence,
+///   and a second more for each 64 KiB on their way to the server (64 at most); `"cloud.retries"` (10).
 ///   A host that has never answered, because its name is not known or no server listens there, is tried
 ///   3 times at most; a certificate or a proxy that refuses, once.
 /// - `"cloud.requests"` (64) and `"cloud.bytes"` (67108864): the most requests and bytes in flight at

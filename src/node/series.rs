@@ -279,7 +279,7 @@ impl Series {
         if end == published {
             return Ok(());
         }
-        self.declared = end;
+        self.declared = self.declared.max(end);
         self.publish_documents(end, Appender::declare_stored).inspect_err(|_| self.end_at_longest(longest))?;
         (self.position, self.published) = (end, end);
         Ok(())

@@ -62,7 +62,7 @@ pub fn trimmed(text: &[u8]) -> &[u8] {
 /// an array.
 pub fn read(attributes: &Map, types: &dyn Fn(&str) -> Option<NcType>, variable: Option<NcType>) -> Vec<Attribute> {
     let one = |name: &str, value: &Value| {
-        let name = if name == TEXT_FILL { FILL } else { name };
+        let name = if name == TEXT_FILL && variable.is_some() { FILL } else { name };
         let fill = variable.filter(|_| name == FILL);
         let values = match (fill, value) {
             (Some(nc), Value::String(text)) if nc != NcType::String => fill_of_text(nc, text),
@@ -71,7 +71,7 @@ pub fn read(attributes: &Map, types: &dyn Fn(&str) -> Option<NcType>, variable: 
         };
         Attribute { name: name.to_string(), values }
     };
-    let known = attributes.iter().filter(|(name, _)| *name != TEXT_FILL || !attributes.contains_key(FILL));
+    let known = attributes.iter().filter(|(name, _)| variable.is_none() || *name != TEXT_FILL || !attributes.contains_key(FILL));
     known.map(|(name, value)| one(name, value)).collect()
 }
 

@@ -17,6 +17,14 @@ use std::time::Instant;
 /// How often a put is made on a condition that holds and is refused.
 const REFUSALS: u32 = 5;
 
+/// The error of a put without a condition: nobody can be faster, and to make the change again would not help.
+pub(super) fn without_condition(e: Error) -> Error {
+    match e.kind() {
+        ErrorKind::Conflict => Error::new(ErrorKind::Network, e.message()).with_http_status(e.http_status()),
+        _ => e,
+    }
+}
+
 impl Live {
     /// Stores a value.
     pub(super) async fn put(&self, path: &Path, bytes: Bytes, condition: Condition) -> Result<()> {
@@ -54,6 +62,8 @@ impl Live {
             };
             let there = self.get_unlimited(path, Want::Nothing, None).await;
             let stands = match (condition, there) {
+                // Whose value it is was not told.
+                (_, Err(_)) => return Err(e.unsure()),
                 (_, Ok(Some(found))) if found.mark.as_ref() == Some(&mark) => return Ok(()),
                 (Condition::Absent, Ok(None)) => true,
                 // Where objects have numbers, equal content may be another writer's.
@@ -98,11 +108,7 @@ impl Live {
             }
             unsure |= sight.is_lost() || matches!(fault, Failure::Deadline) && !sight.credentials;
             if let Err(e) = self.again(&mut tries, fault).await {
-                let e = match e.kind() {
-                    // Without a condition nobody can be faster: to make the change again would not help.
-                    ErrorKind::Conflict if mark.is_none() => Error::new(ErrorKind::Network, e.message()).with_http_status(e.http_status()),
-                    _ => e,
-                };
+                let e = if mark.is_none() { without_condition(e) } else { e };
                 // An answer that says so and is not understood: the key tells whether it was done.
                 let is_odd = sight.is_lost() && sight.transport.is_none() && matches!(sight.status, 200..=299);
                 return match is_odd && self.has(path, mark).await.unwrap_or(false) {

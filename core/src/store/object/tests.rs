@@ -261,8 +261,10 @@ fn a_document_that_is_replaced_while_it_is_read_is_read_again() {
 fn a_put_that_may_have_been_carried_out_is_found_by_its_mark_or_says_so() {
     /// What the first try and those after it are answered, and whose mark is there then; the error, if any, and whether the value may be stored.
     type Row = (&'static str, &'static str, &'static str, Option<ErrorKind>, bool);
-    let cases: [Row; 14] = [
+    let cases: [Row; 15] = [
         ("412 no", "412 no", "", Some(ErrorKind::Conflict), false),
+        // Whose it is was not told.
+        ("412 no", "412 no", "refused", Some(ErrorKind::Conflict), true),
         ("412 no", "412 no", "another", Some(ErrorKind::Conflict), false),
         ("500 broken", "412 no", "another", Some(ErrorKind::Conflict), true),
         ("500 broken", "412 no", "", Some(ErrorKind::Conflict), true),
@@ -286,6 +288,9 @@ fn a_put_that_may_have_been_carried_out_is_found_by_its_mark_or_says_so() {
                 let found = head.split_once("\r\nx-amz-meta-ozarrput: ").and_then(|(_, rest)| rest.split("\r\n").next());
                 *ours.lock().unwrap() = found.unwrap_or_default().to_string();
                 return said(if puts.fetch_add(1, Relaxed) == 0 { first } else { then }, "", "");
+            }
+            if mark == "refused" {
+                return said("403 no", "", "");
             }
             let mark = if mark == "ours" { ours.lock().unwrap().clone() } else { mark.to_string() };
             let mark = if mark.is_empty() { String::new() } else { format!("x-amz-meta-ozarrput: {mark}\r\n") };

@@ -2,7 +2,7 @@
 
 use super::get::{MARK, Want};
 use super::live::Live;
-use super::put::random_mark;
+use super::put::{random_mark, without_condition};
 use super::threads::{Coming, Task};
 use super::tries::Failure;
 use crate::error::{Error, Result, bail, err};
@@ -22,7 +22,7 @@ use tokio::runtime::Handle;
 /// Parts on their way at the same time.
 const AT_ONCE: usize = 4;
 /// How long an upload that failed is waited for until it is ended.
-const END: Duration = Duration::from_secs(5);
+const END: Duration = Duration::from_secs(2);
 /// The most parts that services take.
 const MOST_PARTS: usize = 10_000;
 
@@ -136,7 +136,7 @@ impl Upload {
                     };
                 }
                 unsure |= sight.is_lost() || matches!(fault, Failure::Deadline) && !sight.credentials;
-                live.again(&mut tries, fault).await.map_err(|e| if unsure { e.unsure() } else { e })?;
+                live.again(&mut tries, fault).await.map_err(without_condition).map_err(|e| if unsure { e.unsure() } else { e })?;
             }
         });
         done.inspect(|()| self.id = None)
