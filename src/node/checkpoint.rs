@@ -7,6 +7,7 @@
 use super::attrs::CHECKPOINT;
 use super::begun::Mark;
 use super::catalog::Catalog;
+use super::document::DocumentLock;
 use super::lost::Leaving;
 use super::store::Above;
 use super::stored::StoredDocument;
@@ -63,7 +64,9 @@ impl Checkpoints {
         let kind = self.kind_of(name);
         let is_unseen = is_refused(&kind);
         let taken = is_unseen || kind? != NodeKind::None;
-        if taken && !is_unseen && !committed.iter().any(|c| c.node == name) {
+        let is_one = |all: &[Committed]| all.iter().any(|c| c.node == name);
+        // It may have been committed since they were listed.
+        if taken && !is_unseen && !is_one(&committed) && !is_one(&self.committed()?) {
             bail!(Exists, "{} is a node that is no checkpoint; choose another name", path::join(&self.path, name));
         }
         let mut node = if taken { format!("{name}.{number}") } else { name.to_string() };
@@ -128,34 +131,35 @@ impl Checkpoints {
         if self.kind_of("")? == NodeKind::None {
             return Ok(());
         }
-        let current = self.current()?;
+        // Of one look: what another process commits from here on stays.
+        let all = self.committed()?;
+        let current = without_replaced(&all);
         let kept = &current[current.len().saturating_sub(keep)..];
         let is_kept = |node: &str| kept.iter().any(|c| c.node == node);
-        let all = self.committed()?;
         let mut removed = Ok(());
         // Nobody knows of what was left, and there is room then.
         for node in self.places()?.iter().filter(|node| !is_kept(node) && all.iter().all(|c| c.node != **node)) {
             let was_left = self.was_left(&path::join(&self.path, node));
             if !is_refused(&was_left) && was_left? {
-                removed = removed.and(self.is_cleared(node).map(drop));
+                removed = removed.and(self.is_cleared(node, &|place| self.was_left(place)).map(drop));
             }
         }
         // Readers that go by consolidated metadata know of those that stay before the others go.
         let mut is_told = self.had_room(self.tell(kept))?;
         for old in all.iter().filter(|c| !is_kept(&c.node)) {
             // One that another user keeps is told when all others are gone.
-            removed = removed.and(self.remove(&old.node, kept, &mut is_told));
+            removed = removed.and(self.remove(old, kept, &mut is_told));
         }
         if is_told { removed } else { removed.and(self.tell(kept)) }
     }
 
     /// Removes a committed checkpoint: where there is room (`is_told`) readers that go by consolidated metadata are told before. On a full disk its folder
     /// leaves its name first, which needs no room and makes some.
-    fn remove(&self, node: &str, kept: &[Committed], is_told: &mut bool) -> Result<()> {
-        if *is_told && self.had_room(self.retire(node))? {
+    fn remove(&self, old: &Committed, kept: &[Committed], is_told: &mut bool) -> Result<()> {
+        if *is_told && self.had_room(self.retire(old))? {
             return Ok(());
         }
-        hierarchy::erase_folder(&self.store, &path::join(&self.path, node))?;
+        hierarchy::erase_folder(&self.store, &path::join(&self.path, &old.node))?;
         *is_told = self.had_room(self.tell(kept))?;
         Ok(())
     }
@@ -178,9 +182,7 @@ impl Checkpoints {
 
     /// The committed checkpoints by number, without those that a newer one of the same name took the place of.
     pub(super) fn current(&self) -> Result<Vec<Committed>> {
-        let all = self.committed()?;
-        let is_last = |c: &Committed| all.iter().all(|other| other.name != c.name || other.number <= c.number);
-        Ok(all.iter().filter(|c| is_last(c)).cloned().collect())
+        self.committed().map(|all| without_replaced(&all))
     }
 
     /// All committed checkpoints by number, as their own documents say. Where a place has no document, a checkpoint may have been removed
@@ -202,23 +204,30 @@ impl Checkpoints {
     fn look(&self) -> Result<(Vec<Committed>, bool)> {
         let (mut found, mut all) = (Vec::new(), true);
         for node in self.places()? {
-            let place = path::join(&self.path, &node);
-            let found_there = lookup::find_bare(&self.store, &place);
-            let stored = if is_refused(&found_there) { self.told_above(&place)? } else { found_there? };
-            all &= stored.is_some();
-            let Some(stored) = stored.filter(|stored| stored.kind == NodeKind::Group) else { continue };
-            let group = Group::quietly(&self.store, place, stored)?;
-            let about = group.attributes().view()?.get(CHECKPOINT).cloned();
-            let of = |member: &str| about.as_ref().and_then(|about| about.get(member));
-            if let (Some(name), Some(number)) = (of("name").and_then(Value::as_str), of("number").and_then(Value::as_u64)) {
-                found.push(Committed { node, name: name.to_string(), number });
-            } else if group.format() == Format::V2 {
-                // It may have been removed before its attributes were read.
-                all &= lookup::is_there(&self.store, group.path())?;
-            }
+            let (committed, is_certain) = self.committed_at(&node)?;
+            all &= is_certain;
+            found.extend(committed);
         }
         sort_by(&mut found, |a, b| (a.number, &a.node).cmp(&(b.number, &b.node)));
         Ok((found, all))
+    }
+
+    /// The checkpoint that a node is, if it is one, and whether there was a document.
+    fn committed_at(&self, node: &str) -> Result<(Option<Committed>, bool)> {
+        let place = path::join(&self.path, node);
+        let found = lookup::find_bare(&self.store, &place);
+        let Some(stored) = (if is_refused(&found) { self.told_above(&place)? } else { found? }) else { return Ok((None, false)) };
+        if stored.kind != NodeKind::Group {
+            return Ok((None, true));
+        }
+        let group = Group::quietly(&self.store, place, stored)?;
+        let about = group.attributes().view()?.get(CHECKPOINT).cloned();
+        let of = |member: &str| about.as_ref().and_then(|about| about.get(member));
+        if let (Some(name), Some(number)) = (of("name").and_then(Value::as_str), of("number").and_then(Value::as_u64)) {
+            return Ok((Some(Committed { node: node.to_string(), name: name.to_string(), number }), true));
+        }
+        // Of version 2 it may have been removed before its attributes were read.
+        Ok((None, group.format() != Format::V2 || lookup::is_there(&self.store, group.path())?))
     }
 
     /// The names of what is below the group, nodes or not.
@@ -244,7 +253,7 @@ impl Checkpoints {
         if is_refused(&is_empty) || !(is_empty? || self.was_begun(&place)?) {
             return Ok(false);
         }
-        self.is_cleared(node)
+        self.is_cleared(node, &|place| Ok(lookup::find_bare(&self.store, place)?.is_none()))
     }
 
     /// Whether what is at a place without a node is what is left of a checkpoint.
@@ -258,13 +267,40 @@ impl Checkpoints {
         Ok(lookup::attributes_v2(&self.store, place).is_ok_and(|attributes| attributes.contains_key(CHECKPOINT)))
     }
 
-    /// Removes what a kill has left in the place of a node; `false` if it stays, because nothing can be erased or it is another user's.
-    fn is_cleared(&self, node: &str) -> Result<bool> {
+    /// Removes what a kill has left in the place of a node; `false` if it stays, because nothing can be erased, it is another user's, or `is_left` says
+    /// when nobody else can commit it any more that it has changed since it was judged.
+    fn is_cleared(&self, node: &str, is_left: &dyn Fn(&str) -> Result<bool>) -> Result<bool> {
         if !self.store.capabilities().erasable {
             return self.is_empty(node);
         }
-        let removed = self.remove_leftovers(&path::join(&self.path, node));
-        if is_refused(&removed) { Ok(false) } else { removed.map(|()| true) }
+        let place = path::join(&self.path, node);
+        let removed = lock_alone(&self.store, &place).and_then(|_lock| {
+            let is_left = is_left(&place)? && self.is_disowned(&place)?;
+            if is_left { self.remove_leftovers(&place).map(|()| true) } else { Ok(false) }
+        });
+        if is_refused(&removed) { Ok(false) } else { removed }
+    }
+
+    /// Takes the mark off what was begun at a place, in stores without locks: its maker, which may be about to commit it, looks for that when it is
+    /// known. Returns `false` where it is known by now, or was changed meanwhile.
+    fn is_disowned(&self, place: &str) -> Result<bool> {
+        if self.store.shared().files().is_some() {
+            return Ok(true);
+        }
+        for name in MAKES_A_GROUP {
+            let key = path::join(place, &hidden(name));
+            let (Some(mut text), condition) = document::read(&self.store, &key, MAX_CONSOLIDATED)? else { continue };
+            // That of version 2 has no attributes.
+            text.push(b'\n');
+            if *name == v3::DOCUMENT {
+                text = document::text_of(&key, &v3::write_group(kept::retired()))?.into_bytes();
+            }
+            match document::publish_text(&self.store, &key, &text, MAX_CONSOLIDATED, condition) {
+                Err(e) if e.kind() == ErrorKind::Conflict => return Ok(false),
+                put => put?,
+            }
+        }
+        Ok(lookup::find_bare(&self.store, place)?.is_none())
     }
 
     fn is_empty(&self, node: &str) -> Result<bool> {
@@ -301,9 +337,14 @@ impl Checkpoints {
 
     /// Removes a committed checkpoint: it becomes one that was begun, whose leftovers are removed. A reader that has it open finds by its attribute that it is
     /// none any more, from before anything below it goes.
-    pub(super) fn retire(&self, node: &str) -> Result<()> {
-        let place = path::join(&self.path, node);
+    pub(super) fn retire(&self, old: &Committed) -> Result<()> {
+        let place = path::join(&self.path, &old.node);
         self.store.shared().check_erase(&path::prefix(&place))?;
+        let _lock = lock_alone(&self.store, &place)?;
+        // Another process may have removed it, and made another one in its place.
+        if self.committed_at(&old.node)?.0.as_ref() != Some(old) {
+            return Ok(());
+        }
         let _leaving = Leaving::new(&self.store, &place);
         upkeep::after_change(&self.store, &[], Some(&place))?;
         let shared = self.store.shared();
@@ -386,6 +427,18 @@ impl Checkpoints {
         // Where only another user may look into something, what is consolidated stays as it is.
         if is_refused(&mended) { Ok(()) } else { mended }
     }
+}
+
+/// Those of all committed checkpoints that none newer of the same name took the place of.
+fn without_replaced(all: &[Committed]) -> Vec<Committed> {
+    let is_last = |c: &&Committed| all.iter().all(|other| other.name != c.name || other.number <= c.number);
+    all.iter().filter(is_last).cloned().collect()
+}
+
+/// Takes the lock of a place under which a checkpoint is committed or removed there. It is a file, too: on a full disk nobody has it.
+pub(super) fn lock_alone(store: &Store, place: &str) -> Result<Option<DocumentLock>> {
+    let lock = document::lock_place(store, place).map(Some);
+    if hierarchy::is_full(store, &lock) { Ok(None) } else { lock }
 }
 
 /// Whether the system refused something because of whose it is.

@@ -1,7 +1,7 @@
 //! The end of a checkpoint: it is committed or given up.
 
 use super::attrs::CHECKPOINT;
-use super::checkpoint::{Checkpoints, MAKES_A_GROUP, is_refused};
+use super::checkpoint::{Checkpoints, MAKES_A_GROUP, is_refused, lock_alone};
 use super::store::Unfinished;
 use super::{Group, Store, document, lookup, path, store_options::Consolidate, upkeep};
 use crate::error::{Error, ErrorKind, Result, bail, err};
@@ -22,23 +22,38 @@ fn unfinished(group: &Group) -> Result<&Unfinished> {
     }
 }
 
+/// Whether a group has the mark of a checkpoint; `None` if there is no group.
+fn has_mark(store: &Store, path: &str, mark: &str) -> Result<Option<bool>> {
+    let group = match Group::open(store, path) {
+        Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
+        group => group?,
+    };
+    Ok(Some(group.attributes().view()?.get(CHECKPOINT).is_some_and(|about| is_of(about, mark))))
+}
+
+/// Whether a document is as the maker of the checkpoint with a mark has hidden it. That of version 2 says nothing of the mark, and is another one once it
+/// is disowned.
+fn is_marked(name: &str, text: &[u8], mark: &str) -> bool {
+    if name == v2::GROUP {
+        return document::text_of(name, &v2::write_group()).is_ok_and(|ours| ours.as_bytes() == text);
+    }
+    let group = v3::parse_group(text).ok();
+    group.is_some_and(|group| v3::attributes(&group.document).and_then(|all| all.get(CHECKPOINT)).is_some_and(|about| is_of(about, mark)))
+}
+
+/// Whether what a group says of the checkpoint that it is has that mark.
+fn is_of(about: &Value, mark: &str) -> bool {
+    about.get("mark").and_then(Value::as_str) == Some(mark)
+}
+
 impl Group {
     /// Commits the checkpoint that was begun with this group: from one moment on it is there for everybody, whole and durable. A checkpoint
     /// of the same name that was there before is removed then. After an error before that moment what was written is removed, unless the server's
     /// answer to that moment's put was lost. What fails behind that moment is told to the log.
     pub fn commit(&self) -> Result<()> {
-        let Unfinished { store: above, path: place, mark, .. } = unfinished(self)?;
-        let ours = self
-            .is_ours(above, place, mark.text())
-            .and_then(|ours| if ours == Some(true) { Ok(()) } else { Err(Group::taken(above, place)) });
-        let ours = ours.and_then(|()| self.count_last(above, place)).map_err(Error::sure);
-        ours.and_then(|()| self.publish(above, place)).inspect_err(|e| {
-            // The error is the one to tell; what cannot be removed now is removed by the next checkpoint.
-            // A document whose fate is not known may come late: then all below it is to be there.
-            if e.kind() != ErrorKind::State && !e.is_unsure() && matches!(lookup::find_bare(above, place), Ok(None)) {
-                let _ = self.abandon();
-            }
-        })?;
+        let begun = unfinished(self)?;
+        let (above, place) = (&begun.store, &*begun.path);
+        self.publish_ours(begun)?;
         // The checkpoint is there. What fails from here on is left to the next calls, as after a kill.
         if let Err(e) = self.settle(above, place) {
             let (place, all) = (path::display(place), above.shared().describe());
@@ -46,6 +61,25 @@ impl Group {
             above.context().warn(&format!("the checkpoint {place} of {all} is committed; {rest}: {e}"));
         }
         Ok(())
+    }
+
+    /// Makes the checkpoint known while no other process removes it, or begins one in its place, where the store has locks.
+    fn publish_ours(&self, begun: &Unfinished) -> Result<()> {
+        let Unfinished { store: above, path: place, mark, .. } = begun;
+        let lock = lock_alone(above, place);
+        let ours = lock.as_ref().map(drop).map_err(Error::clone).and_then(|()| self.is_ours(above, place, mark.text()));
+        let ours = ours.and_then(|ours| if ours == Some(true) { Ok(()) } else { Err(Group::taken(above, place)) });
+        let ours = ours.and_then(|()| self.count_last(above, place)).map_err(Error::sure);
+        let put = ours.and_then(|()| self.publish(above, place, mark.text()));
+        // What was there at first is not any more.
+        let put = put.map_err(|e| if e.kind() == ErrorKind::NotFound { Group::taken(above, place) } else { e });
+        put.inspect_err(|e| {
+            // The error is the one to tell; what cannot be removed now is removed by the next checkpoint.
+            // A document whose fate is not known may come late: then all below it is to be there.
+            if e.kind() != ErrorKind::State && !e.is_unsure() && matches!(lookup::find_bare(above, place), Ok(None)) {
+                let _ = self.remove_ours(begun);
+            }
+        })
     }
 
     /// Does what is left when the checkpoint is there: tells readers that go by consolidated metadata, then removes the one whose name it has.
@@ -56,7 +90,7 @@ impl Group {
         let committed = all.committed()?;
         let Some(this) = committed.iter().find(|c| path::join(&all.path, &c.node) == *place) else { return erased };
         for old in committed.iter().filter(|c| c.name == this.name && c.number < this.number && above.capabilities().erasable) {
-            let retired = all.retire(&old.node);
+            let retired = all.retire(old);
             // One that another user keeps is left to his call of `prune`.
             if !is_refused(&retired) {
                 retired?;
@@ -69,15 +103,30 @@ impl Group {
     fn is_ours(&self, above: &Store, place: &str, mark: &str) -> Result<Option<bool>> {
         let mut found = None;
         for (store, path) in [(self.store(), ""), (above, place)] {
-            let group = match Group::open(store, path) {
-                Err(e) if e.kind() == ErrorKind::NotFound => continue,
-                group => group?,
-            };
-            let is_ours =
-                group.attributes().view()?.get(CHECKPOINT).and_then(|about| about.get("mark")?.as_str()).is_some_and(|m| m == mark);
+            let Some(is_ours) = has_mark(store, path, mark)? else { continue };
             found = Some(is_ours || found == Some(true));
         }
         Ok(found)
+    }
+
+    /// Looks, behind the put that makes the checkpoint known, whether another process has removed it before: a store without locks lets it. What
+    /// was hidden goes last then; without it, which one that lists the new checkpoint removes too, the nodes in it are looked for.
+    fn is_whole(&self, above: &Store, place: &str, mark: &str) -> Result<bool> {
+        for name in MAKES_A_GROUP {
+            if let Some(text) = get(&**above.shared(), &path::join(place, &hidden(name)), MAX_CONSOLIDATED)? {
+                return Ok(is_marked(name, &text, mark) && (*name == v3::DOCUMENT || has_mark(above, place, mark)? == Some(true)));
+            }
+        }
+        if has_mark(above, place, mark)? != Some(true) {
+            return Ok(false);
+        }
+        let listed = Group::open(above, place)?.catalog()?.map(|catalog| catalog.names(place)).unwrap_or_default();
+        for name in listed {
+            if lookup::find_bare(above, &path::join(place, &name))?.is_none() {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// The error of a checkpoint that another writer has taken the place of.
@@ -122,29 +171,42 @@ impl Group {
     }
 
     /// Makes the checkpoint known with the consolidated metadata of all below it.
-    fn publish(&self, above: &Store, place: &str) -> Result<()> {
+    fn publish(&self, above: &Store, place: &str, mark: &str) -> Result<()> {
         if self.store().options().consolidate != Consolidate::Never {
             self.consolidate().map_err(Error::sure)?;
         }
-        self.reveal(above, place)?;
+        let put = self.reveal(above, place, Some(mark))?;
+        // What cannot be looked at is there.
+        if !self.is_whole(above, place, mark).unwrap_or(true) {
+            for key in put {
+                above.shared().erase(&key).map_err(|e| e.at_key(&key))?;
+                above.note_document(&key);
+            }
+            return Err(Group::taken(above, place));
+        }
         above.flush().map_err(|e| e.with_note(" (it is there for readers, but a crash of the system may take it away)"))
     }
 
-    /// Makes all below durable, then what the document that is hidden at `place` says known. It is not flushed.
-    pub(super) fn reveal(&self, above: &Store, place: &str) -> Result<()> {
+    /// Makes all below durable, then what the document that is hidden at `place` says known, if that is of the checkpoint with the mark that is given.
+    /// It is not flushed. Returns the keys that were put.
+    pub(super) fn reveal(&self, above: &Store, place: &str, mark: Option<&str>) -> Result<Vec<String>> {
         self.store().flush()?;
+        let mut made = Vec::new();
         for name in MAKES_A_GROUP {
             let (from, to) = (path::join(place, &hidden(name)), path::join(place, name));
             let Some(text) = get(&**above.shared(), &from, MAX_CONSOLIDATED)? else { continue };
+            if mark.is_some_and(|mark| !is_marked(name, &text, mark)) {
+                return Err(Group::taken(above, place));
+            }
             // One that is there already is of another writer, which began at the same time.
             match document::publish_text(above, &to, &text, MAX_CONSOLIDATED, Condition::Absent) {
                 // This is the second try of a commit whose end failed.
                 Err(e) if e.kind() == ErrorKind::Conflict && get(&**above.shared(), &to, MAX_CONSOLIDATED)?.as_ref() == Some(&text) => {}
                 Err(e) if e.kind() == ErrorKind::Conflict => return Err(Group::taken(above, place)),
-                put => put?,
+                put => put.map(|()| made.push(to))?,
             }
         }
-        Ok(())
+        Ok(made)
     }
 
     /// Removes the document that was hidden, when it is known by its name.
@@ -166,7 +228,13 @@ impl Group {
 
     /// Gives up the checkpoint that was begun with this group, and removes what was written of it. The next one of that name is in the same place.
     pub fn abandon(&self) -> Result<()> {
-        let Unfinished { store: above, path: place, mark, .. } = unfinished(self)?;
+        let begun = unfinished(self)?;
+        let _lock = lock_alone(&begun.store, &begun.path)?;
+        self.remove_ours(begun)
+    }
+
+    /// Removes what was written of the checkpoint, whose lock is held, unless it is another writer's by now.
+    fn remove_ours(&self, Unfinished { store: above, path: place, mark, .. }: &Unfinished) -> Result<()> {
         if self.is_ours(above, place, mark.text())? == Some(false) {
             return Err(Group::taken(above, place));
         }

@@ -139,6 +139,8 @@ mod tests_archives;
 #[cfg(test)]
 mod tests_checkpoint;
 #[cfg(test)]
+mod tests_commit;
+#[cfg(test)]
 mod tests_copies;
 #[cfg(test)]
 mod tests_cuts;

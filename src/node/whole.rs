@@ -51,7 +51,7 @@ fn build_at(
     if hidden.capabilities().listable {
         group.consolidate()?;
     }
-    group.reveal(store, place)?;
+    group.reveal(store, place, None)?;
     store.flush()?;
     group.erase_hidden(store, place)?;
     Ok(group.nodes(usize::MAX)?.into_iter().map(|child| (child.name.clone(), child.kind())).collect())

@@ -1,0 +1,177 @@
+//! Tests of checkpoints that another process removes or begins while this one commits them, at every moment.
+
+use super::begun::Mark;
+use super::tests_checkpoint::{fill, make, newest};
+use super::tests_growth::Folder;
+use super::tests_store::{Next, Told};
+use super::tests_swap::Overtaken;
+use super::*;
+use crate::error::{ErrorKind, Result};
+use crate::store::SharedStore;
+use crate::store::local::{LocalStore, SyncMode};
+use crate::store::memory::MemoryStore;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, mpsc};
+use std::time::Duration;
+
+/// Where two processes meet: a folder, with locks between them, or a store whose puts have conditions.
+struct Place {
+    folder: Folder,
+    shared: Option<SharedStore>,
+}
+
+impl Place {
+    fn new(format: Format, has_locks: bool) -> Place {
+        let shared = || Arc::new(Overtaken::alone(Arc::new(MemoryStore::new()), false)) as SharedStore;
+        let place = Place { folder: Folder::new("commit"), shared: (!has_locks).then(shared) };
+        Group::create(&on(place.shared()), "", Some(format), Create::New).unwrap();
+        make(&checkpoints(&on(place.shared())), "old", 1).unwrap();
+        place
+    }
+
+    /// What another process has of it.
+    fn shared(&self) -> SharedStore {
+        self.shared.clone().unwrap_or_else(|| Arc::new(LocalStore::open(&self.folder.0, true, SyncMode::None).unwrap()))
+    }
+
+    /// Checks all kinds of places.
+    fn each(with_conditions: bool, check: impl Fn(Format, bool)) {
+        for (format, has_locks) in [Format::V3, Format::V2].into_iter().flat_map(|format| [(format, true), (format, false)]) {
+            if has_locks || with_conditions {
+                check(format, has_locks);
+            }
+        }
+    }
+}
+
+fn on(shared: SharedStore) -> Store {
+    Store::from_shared(&Context::with_threads(1), shared, Mode::ReadWrite)
+}
+
+fn checkpoints(store: &Store) -> Checkpoints {
+    Checkpoints::new(store, "").unwrap()
+}
+
+/// What another process does before one of the calls of this one, which goes on when that is done, or waits for a lock.
+struct Event<T> {
+    armed: Arc<AtomicBool>,
+    began: Arc<AtomicBool>,
+    done: mpsc::Receiver<T>,
+    store: Store,
+}
+
+impl<T: Send + 'static> Event<T> {
+    fn new(inner: SharedStore, after: usize, event: impl FnOnce() -> T + Send + 'static) -> Event<T> {
+        let (armed, left, event) = (Arc::new(AtomicBool::new(false)), AtomicUsize::new(after), Mutex::new(Some(event)));
+        let (to, done) = mpsc::channel();
+        let began = Arc::new(AtomicBool::new(false));
+        let (is_armed, begins, to) = (armed.clone(), began.clone(), Mutex::new(to));
+        let tell = move |next: Next<'_>| {
+            let counts = is_armed.load(Ordering::Relaxed) && !matches!(next, Next::Opened(_));
+            if counts && left.fetch_sub(1, Ordering::Relaxed) == 0 {
+                begins.store(true, Ordering::Relaxed);
+                let (event, to, (end, ended)) = (event.lock().unwrap().take().unwrap(), to.lock().unwrap().clone(), mpsc::channel());
+                std::thread::spawn(move || {
+                    to.send(event()).unwrap();
+                    drop(end);
+                });
+                let _: std::result::Result<(), _> = ended.recv_timeout(Duration::from_millis(20));
+            }
+            Ok(())
+        };
+        // Of a name of its own: threads that wait for each other are none of two processes.
+        Event { armed, began, done, store: on(Arc::new(Told { inner, tell, name: Some("this one:") })) }
+    }
+
+    /// Does this process's part; gives what the other one's gave, if that came.
+    fn during<R>(&self, work: impl FnOnce() -> R) -> (R, Option<T>) {
+        self.armed.store(true, Ordering::Relaxed);
+        let result = work();
+        self.armed.store(false, Ordering::Relaxed);
+        let came = self.began.load(Ordering::Relaxed);
+        (result, came.then(|| self.done.recv_timeout(Duration::from_secs(20)).unwrap()))
+    }
+}
+
+/// What is committed is there, whole; else the one before is, and the call says so.
+fn check(place: &Place, committed: &Result<()>, case: &str) {
+    match committed {
+        Ok(()) => {
+            let left = on(place.shared()).key_list("").unwrap();
+            assert_eq!(newest(&on(place.shared()), ""), 7, "{case}: {left:?}");
+        }
+        Err(e) => assert_eq!((e.kind(), newest(&on(place.shared()), "")), (ErrorKind::State, 1), "{case}: {e}"),
+    }
+}
+
+/// What another process does to the checkpoint `new`.
+const OTHERS: [(&str, fn(Store)); 2] = [
+    ("prune", |store| checkpoints(&store).prune(3).unwrap()),
+    ("begin", |store| checkpoints(&store).begin("new").and_then(|group| fill(&group, 9)).unwrap()),
+];
+
+#[test]
+fn a_commit_says_whenever_another_process_has_removed_or_begun_its_checkpoint() {
+    for (name, other) in OTHERS {
+        Place::each(true, |format, has_locks| {
+            let mut came = [0, 0];
+            for after in 0.. {
+                let case = format!("{name} {format:?} {has_locks} {after}");
+                let place = Place::new(format, has_locks);
+                let others = place.shared();
+                let event = Event::new(place.shared(), after, move || other(on(others)));
+                let group = checkpoints(&event.store).begin("new").unwrap();
+                fill(&group, 7).unwrap();
+                Mark::disown(group.store().checkpoint().unwrap().mark.text());
+                let (committed, was_there) = event.during(|| group.commit());
+                check(&place, &committed, &case);
+                came[usize::from(committed.is_ok())] += 1;
+                if was_there.is_none() {
+                    break;
+                }
+            }
+            // Where there are locks the other one waits.
+            assert!(came[1] > 0 && (came[0] > 0 || has_locks), "{name} {format:?} {has_locks}: {came:?}");
+        });
+    }
+}
+
+#[test]
+fn what_another_process_commits_stays_whenever_it_is_pruned_or_begun() {
+    for (name, other) in OTHERS {
+        Place::each(true, |format, has_locks| {
+            let mut came = [0, 0];
+            for after in 0.. {
+                let case = format!("{name} {format:?} {has_locks} {after}");
+                let place = Place::new(format, has_locks);
+                let group = checkpoints(&on(place.shared())).begin("new").unwrap();
+                fill(&group, 7).unwrap();
+                Mark::disown(group.store().checkpoint().unwrap().mark.text());
+                let event = Event::new(place.shared(), after, move || group.commit());
+                let Some(committed) = event.during(|| other(event.store.clone())).1 else { break };
+                check(&place, &committed, &case);
+                came[usize::from(committed.is_ok())] += 1;
+            }
+            assert!(came.iter().all(|&n| n > 0), "{name} {format:?} {has_locks}: {came:?}");
+        });
+    }
+}
+
+#[test]
+fn a_checkpoint_stays_that_comes_in_the_place_of_one_that_is_being_pruned() {
+    Place::each(false, |format, has_locks| {
+        for after in 0.. {
+            let place = Place::new(format, has_locks);
+            make(&checkpoints(&on(place.shared())), "new", 2).unwrap();
+            let others = place.shared();
+            let event = Event::new(place.shared(), after, move || {
+                let all = checkpoints(&on(others));
+                all.prune(1).and_then(|()| make(&all, "old", 7))
+            });
+            let (pruned, Some(committed)) = event.during(|| checkpoints(&event.store).prune(1)) else { break };
+            pruned.unwrap();
+            check(&place, &committed, &format!("{format:?} {after}"));
+            assert!(committed.is_ok());
+        }
+    });
+}
