@@ -6,6 +6,7 @@ use crate::cdl::token::NcType;
 use crate::failure::{Failure, Outcome};
 use crate::interrupt::{Interrupt, copied_in_part};
 use crate::layout::{Layout, format};
+use crate::netcdf::classic;
 use crate::netcdf::file::{Dim, FLAGS, File, Stored, Unread, Variable};
 use crate::netcdf::record::{self, Recorded};
 use crate::output::{Progress, notes, progress};
@@ -16,7 +17,6 @@ use ozarr::engine::Selection;
 use ozarr::error::{Error, ErrorKind};
 use ozarr::node::path::{check_kept, check_new, normalize};
 use ozarr::node::{Array, Context, Create, Format, Grid, Group, Map, Mode, Settings, Spec, Store, Value, json};
-use std::io::Read;
 use std::path::PathBuf;
 
 /// Chunks of the file are kept if they have that many bytes; others become chunks of the usual size.
@@ -75,6 +75,7 @@ type LeftOut = Vec<String>;
 
 impl From {
     pub fn run(&self) -> Outcome {
+        let lacking = self.lacking()?;
         let file = File::open(&self.file)?;
         let mut left_out = LeftOut::new();
         let top = plan(&file, file.root(), String::new(), String::new(), &[], &mut left_out)?;
@@ -84,7 +85,7 @@ impl From {
         let how = if self.overwrite { Create::Overwrite } else { Create::New };
         let source = std::fs::canonicalize(&self.file).unwrap_or_else(|_| self.file.clone()).display().to_string();
         self.check_ranks(&top)?;
-        left_out.extend(self.lacking(top.bytes()));
+        left_out.extend(lacking);
         let interrupt = Interrupt::watch()?;
         let bar = progress(top.bytes(), None, true);
         let mut failed = None;
@@ -103,14 +104,13 @@ impl From {
         notes(left_out.iter(), self.json)
     }
 
-    /// Says that the file was cut off: a classic one holds its elements one after the other, uncompressed. libnetcdf reads 0 for what it lacks.
-    fn lacking(&self, elements: u64) -> Option<String> {
-        let mut first = [0; 3];
-        let mut file = std::fs::File::open(&self.file).ok()?;
-        file.read_exact(&mut first).ok()?;
-        let length = file.metadata().ok()?.len();
-        let is_short = &first == b"CDF" && length < elements;
-        is_short.then(|| format!("/: the file has {length} bytes, expected more than {elements}: it was cut off, and what it lacks is 0"))
+    /// Says that a classic file was cut off; an error if it was within its header. libnetcdf reads 0 for what it lacks.
+    fn lacking(&self) -> Outcome<Option<String>> {
+        let Ok(file) = std::fs::File::open(&self.file) else { return Ok(None) };
+        let named = |e| Failure::file(&self.file.to_string_lossy(), &e);
+        let length = file.metadata().map_err(named)?.len();
+        let least = classic::least_length(file, length).map_err(named)?.filter(|&least| length < least);
+        Ok(least.map(|least| format!("/: the file has {length} bytes, expected {least} or more: it was cut off, and what it lacks is 0")))
     }
 
     fn check_ranks(&self, top: &Part) -> Outcome {

@@ -320,19 +320,84 @@ def of_names():
         check("a name of xarray", xr.open_dataarray(BUILD / "unnamed.zarr", engine="zarr", consolidated=False).values.tolist(), [1, 2])
 
 
+def fixed(d):
+    d.createDimension("x", 500)
+    for name in "first", "second":
+        d.createVariable(name, "f8", ("x",))[:] = np.arange(500.0)
+
+
+def odd_end(d):
+    d.createDimension("x", 3)
+    for name in "first", "second":
+        d.createVariable(name, "i1", ("x",))[:] = [1, 2, 3]
+
+
+def one_of_records(kind):
+    def define(d):
+        d.createDimension("t", None)
+        d.createDimension("x", 3)
+        d.createVariable("first", kind, ("t", "x"))[:] = np.arange(1, 16).reshape(5, 3)
+    return define
+
+
+def many_of_records(d):
+    d.title = "odd"
+    d.createDimension("t", None)
+    for i in range(9):
+        v = d.createVariable(f"v{i}", "i1", ("t",))
+        v.units, v[:] = "m", 1
+    d.createVariable("last", "i2", ("t",))[:] = np.ones(1000)
+
+
+def no_records(d):
+    d.createDimension("t", None)
+    d.createVariable("first", "i2", ("t",))
+    d.createVariable("second", "f8", ("t",))
+
+
+def no_variables(d):
+    d.title = "nothing"
+    d.createDimension("x", 500)
+
+
 def of_short():
-    """What a classic file that was cut off has is read, and told to be short."""
+    """What a classic file that was cut off has is read, and told to be short; a whole one is not."""
+    cases = [
+        # How the file is made, and the padding at its end.
+        (fixed, 0), (odd_end, 1), (many_of_records, 2), (no_records, None), (no_variables, None),
+        (one_of_records("i1"), 0), (one_of_records("i2"), 0), (one_of_records("S1"), 0), (one_of_records("f8"), 0),
+    ]
+    place = BUILD / "short.nc"
     for model in "NETCDF3_CLASSIC", "NETCDF3_64BIT_OFFSET", "NETCDF3_64BIT_DATA":
-        with netCDF4.Dataset(BUILD / "short.nc", "w", format=model) as d:
-            d.createDimension("x", 500)
-            d.createVariable("first", "f8", ("x",))[:] = np.arange(500.0)
-            d.createVariable("second", "f8", ("x",))[:] = np.arange(500.0)
-        whole = (BUILD / "short.nc").read_bytes()
-        check("a whole file", run(PROGRAM, "from", "short.nc", "short.zarr", "--overwrite"), "")
-        (BUILD / "short.nc").write_bytes(whole[:6000])
-        told = run(PROGRAM, "from", "short.nc", "short.zarr", "--overwrite").splitlines()
-        check("what is told", told, ["/: the file has 6000 bytes, expected more than 8000: it was cut off, and what it lacks is 0"])
-        check("what is there", zarr.open_array(BUILD / "short.zarr/first", mode="r")[:].tolist(), list(range(500)))
+        for define, padding in cases:
+            with netCDF4.Dataset(place, "w", format=model) as d:
+                define(d)
+            whole = place.read_bytes()
+
+            def told_of(length, status=0):
+                place.write_bytes(whole[:length])
+                return run(PROGRAM, "from", "short.nc", "short.zarr", "--overwrite", status=status)
+
+            check("a whole file", told_of(len(whole)), "")
+            for length in (4, 7, 20, 40, 60):
+                check("a cut header", told_of(length, status=1), "ozarr: short.nc: it was cut off in its header\n")
+            if padding is None:
+                check("a header without its end", told_of(len(whole) - 1, status=1), "ozarr: short.nc: it was cut off in its header\n")
+                continue
+            least = len(whole) - padding
+            check("a file without padding at its end", told_of(least), "")
+            for length in (least - 1, least * 3 // 4) if least > 1000 else (least - 1,):
+                wanted = f"/: the file has {length} bytes, expected {least} or more: it was cut off, and what it lacks is 0\n"
+                check(f"what is told of {model}", told_of(length), wanted)
+            if define is fixed:
+                check("what is there", zarr.open_array(BUILD / "short.zarr/first", mode="r")[:].tolist(), list(range(500)))
+    # The number of records is unknown.
+    with netCDF4.Dataset(place, "w", format="NETCDF3_CLASSIC") as d:
+        many_of_records(d)
+    whole = place.read_bytes()
+    place.write_bytes(whole[:4] + b"\xff" * 4 + whole[8:])
+    told = run(PROGRAM, "from", "short.nc", "short.zarr", "--overwrite", status=1)
+    check("a stream", told, "ozarr: short.nc: it was written as a stream, which states no number of records\n")
 
 
 def of_much():

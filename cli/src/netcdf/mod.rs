@@ -1,5 +1,6 @@
 //! Files that netCDF-C reads: netCDF of every kind, and HDF5.
 
+pub mod classic;
 pub mod file;
 mod library;
 pub mod record;
