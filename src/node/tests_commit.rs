@@ -7,12 +7,19 @@ use super::tests_store::{Next, Told};
 use super::tests_swap::Overtaken;
 use super::*;
 use crate::error::{ErrorKind, Result};
+use crate::settings::apart;
 use crate::store::SharedStore;
 use crate::store::local::{LocalStore, SyncMode};
 use crate::store::memory::MemoryStore;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
+
+/// A number of its own: tests run at the same time.
+fn counted() -> usize {
+    static COUNT: AtomicUsize = AtomicUsize::new(0);
+    COUNT.fetch_add(1, Ordering::Relaxed)
+}
 
 /// Where two processes meet: a folder, with locks between them, or a store whose puts have conditions.
 struct Place {
@@ -23,7 +30,7 @@ struct Place {
 impl Place {
     fn new(format: Format, has_locks: bool) -> Place {
         let shared = || Arc::new(Overtaken::alone(Arc::new(MemoryStore::new()), false)) as SharedStore;
-        let place = Place { folder: Folder::new("commit"), shared: (!has_locks).then(shared) };
+        let place = Place { folder: Folder::new(&format!("commit-{}", counted())), shared: (!has_locks).then(shared) };
         Group::create(&on(place.shared()), "", Some(format), Create::New).unwrap();
         make(&checkpoints(&on(place.shared())), "old", 1).unwrap();
         place
@@ -80,7 +87,8 @@ impl<T: Send + 'static> Event<T> {
             Ok(())
         };
         // Of a name of its own: threads that wait for each other are none of two processes.
-        Event { armed, began, done, store: on(Arc::new(Told { inner, tell, name: Some("this one:") })) }
+        let name = format!("this {}:", counted()).leak();
+        Event { armed, began, done, store: on(Arc::new(Told { inner, tell, name: Some(name) })) }
     }
 
     /// Does this process's part; gives what the other one's gave, if that came.
@@ -115,7 +123,7 @@ fn a_commit_says_whenever_another_process_has_removed_or_begun_its_checkpoint() 
     for (name, other) in OTHERS {
         Place::each(true, |format, has_locks| {
             let mut came = [0, 0];
-            for after in 0.. {
+            for after in (0..).step_by(apart(3)) {
                 let case = format!("{name} {format:?} {has_locks} {after}");
                 let place = Place::new(format, has_locks);
                 let others = place.shared();
@@ -141,7 +149,7 @@ fn what_another_process_commits_stays_whenever_it_is_pruned_or_begun() {
     for (name, other) in OTHERS {
         Place::each(true, |format, has_locks| {
             let mut came = [0, 0];
-            for after in 0.. {
+            for after in (0..).step_by(apart(3)) {
                 let case = format!("{name} {format:?} {has_locks} {after}");
                 let place = Place::new(format, has_locks);
                 let group = checkpoints(&on(place.shared())).begin("new").unwrap();
@@ -160,7 +168,7 @@ fn what_another_process_commits_stays_whenever_it_is_pruned_or_begun() {
 #[test]
 fn a_checkpoint_stays_that_comes_in_the_place_of_one_that_is_being_pruned() {
     Place::each(false, |format, has_locks| {
-        for after in 0.. {
+        for after in (0..).step_by(apart(3)) {
             let place = Place::new(format, has_locks);
             make(&checkpoints(&on(place.shared())), "new", 2).unwrap();
             let others = place.shared();
