@@ -112,8 +112,10 @@ fn check(place: &Place, committed: &Result<()>, case: &str) {
     }
 }
 
+type Deed = fn(Store);
+
 /// What another process does to the checkpoint `new`.
-const OTHERS: [(&str, fn(Store)); 2] = [
+const OTHERS: [(&str, Deed); 2] = [
     ("prune", |store| checkpoints(&store).prune(3).unwrap()),
     ("begin", |store| checkpoints(&store).begin("new").and_then(|group| fill(&group, 9)).unwrap()),
 ];
