@@ -40,6 +40,8 @@ pub(super) struct Committed {
     pub name: String,
     /// Counts the checkpoints of the group: the newest has the largest.
     pub number: u64,
+    /// Tells it from one that came in its place.
+    pub mark: Option<String>,
 }
 
 impl Checkpoints {
@@ -224,7 +226,8 @@ impl Checkpoints {
         let about = group.attributes().view()?.get(CHECKPOINT).cloned();
         let of = |member: &str| about.as_ref().and_then(|about| about.get(member));
         if let (Some(name), Some(number)) = (of("name").and_then(Value::as_str), of("number").and_then(Value::as_u64)) {
-            return Ok((Some(Committed { node: node.to_string(), name: name.to_string(), number }), true));
+            let mark = of("mark").and_then(Value::as_str).map(str::to_string);
+            return Ok((Some(Committed { node: node.to_string(), name: name.to_string(), number, mark }), true));
         }
         // Of version 2 it may have been removed before its attributes were read.
         Ok((None, group.format() != Format::V2 || lookup::is_there(&self.store, group.path())?))
@@ -274,19 +277,17 @@ impl Checkpoints {
             return self.is_empty(node);
         }
         let place = path::join(&self.path, node);
-        let removed = lock_alone(&self.store, &place).and_then(|_lock| {
-            let is_left = is_left(&place)? && self.is_disowned(&place)?;
+        let removed = lock_alone(&self.store, &place).and_then(|lock| {
+            let keeps_out = lock.as_ref().is_some_and(DocumentLock::keeps_processes_out);
+            let is_left = is_left(&place)? && (keeps_out || self.is_disowned(&place)?);
             if is_left { self.remove_leftovers(&place).map(|()| true) } else { Ok(false) }
         });
         if is_refused(&removed) { Ok(false) } else { removed }
     }
 
-    /// Takes the mark off what was begun at a place, in stores without locks: its maker, which may be about to commit it, looks for that when it is
+    /// Takes the mark off what was begun at a place that is not locked: its maker, which may be about to commit it, looks for that when it is
     /// known. Returns `false` where it is known by now, or was changed meanwhile.
     fn is_disowned(&self, place: &str) -> Result<bool> {
-        if self.store.shared().files().is_some() {
-            return Ok(true);
-        }
         for name in MAKES_A_GROUP {
             let key = path::join(place, &hidden(name));
             let (Some(mut text), condition) = document::read(&self.store, &key, MAX_CONSOLIDATED)? else { continue };
@@ -297,6 +298,8 @@ impl Checkpoints {
             }
             match document::publish_text(&self.store, &key, &text, MAX_CONSOLIDATED, condition) {
                 Err(e) if e.kind() == ErrorKind::Conflict => return Ok(false),
+                // What is removed makes room.
+                Err(e) if e.kind() == ErrorKind::NoSpace => {}
                 put => put?,
             }
         }
@@ -435,10 +438,11 @@ fn without_replaced(all: &[Committed]) -> Vec<Committed> {
     all.iter().filter(is_last).cloned().collect()
 }
 
-/// Takes the lock of a place under which a checkpoint is committed or removed there. It is a file, too: on a full disk nobody has it.
+/// Takes the lock of a place under which a checkpoint is committed or removed there. It is a file, too: on a full disk nobody has it, nor has one who
+/// may not make it.
 pub(super) fn lock_alone(store: &Store, place: &str) -> Result<Option<DocumentLock>> {
     let lock = document::lock_place(store, place).map(Some);
-    if hierarchy::is_full(store, &lock) { Ok(None) } else { lock }
+    if hierarchy::is_full(store, &lock) || is_refused(&lock) { Ok(None) } else { lock }
 }
 
 /// Whether the system refused something because of whose it is.

@@ -66,8 +66,9 @@ impl Group {
     /// Makes the checkpoint known while no other process removes it, or begins one in its place, where the store has locks.
     fn publish_ours(&self, begun: &Unfinished) -> Result<()> {
         let Unfinished { store: above, path: place, mark, .. } = begun;
-        let lock = lock_alone(above, place);
-        let ours = lock.as_ref().map(drop).map_err(Error::clone).and_then(|()| self.is_ours(above, place, mark.text()));
+        // What cannot be locked stays for another try, or for pruning: another process may be at it.
+        let _lock = lock_alone(above, place).map_err(Error::sure)?;
+        let ours = self.is_ours(above, place, mark.text());
         let ours = ours.and_then(|ours| if ours == Some(true) { Ok(()) } else { Err(Group::taken(above, place)) });
         let ours = ours.and_then(|()| self.count_last(above, place)).map_err(Error::sure);
         let put = ours.and_then(|()| self.publish(above, place, mark.text()));

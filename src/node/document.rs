@@ -13,8 +13,15 @@ use std::time::Duration;
 /// Keeps other changes of one document out, in this process and (where the store can) in others.
 pub(super) struct DocumentLock {
     // Dropped in this order: other processes first, then other threads.
-    _process: Option<ProcessLock>,
+    process: Option<ProcessLock>,
     _thread: KeyGuard,
+}
+
+impl DocumentLock {
+    /// Whether other processes wait for it: not where the store has no locks.
+    pub(super) fn keeps_processes_out(&self) -> bool {
+        self.process.is_some()
+    }
 }
 
 /// Takes the lock of the document `name` of the node at `path`.
@@ -27,7 +34,7 @@ pub(super) fn lock(store: &Store, path: &str, name: &str) -> Result<DocumentLock
 pub(super) fn lock_often(store: &Store, path: &str, name: &str) -> Result<DocumentLock> {
     let (thread, key) = (lock_thread(store, path, name), path::join(path, name));
     let process = store.shared().lock_key(&prefix(path), &key, LockUse::Often).map_err(|e| e.at_key(key))?;
-    Ok(DocumentLock { _process: process, _thread: thread })
+    Ok(DocumentLock { process, _thread: thread })
 }
 
 /// Takes only the part of the lock that keeps this process's threads out.
@@ -73,7 +80,7 @@ pub(super) fn is_locked_alone(store: &Store, path: &str, name: &str) -> bool {
 
 /// Adds the other part of the lock of `key`, which is kept in the folder of the node at `folder`.
 pub(super) fn lock_process(store: &Store, thread: KeyGuard, folder: &str, key: &str) -> Result<DocumentLock> {
-    Ok(DocumentLock { _process: lock_others(store, folder, key)?, _thread: thread })
+    Ok(DocumentLock { process: lock_others(store, folder, key)?, _thread: thread })
 }
 
 /// Keeps other processes from changing `key`, which is kept in the folder of the node at `folder`; `None` where the store has no locks.
@@ -162,7 +169,7 @@ pub(super) fn lock_place(store: &Store, path: &str) -> Result<DocumentLock> {
     let folder = prefix(path::parent(path).unwrap_or_default());
     // Nothing is stored at the lock's key.
     let process = store.shared().lock_key(&folder, &path::join(path, name), LockUse::Rare).map_err(|e| e.at_key(path))?;
-    Ok(DocumentLock { _process: process, _thread: thread })
+    Ok(DocumentLock { process, _thread: thread })
 }
 
 /// The name of an array's document.

@@ -136,6 +136,23 @@ fn what_a_kill_has_left_of_another_users_checkpoint_keeps_nobody_from_his_own() 
 }
 
 #[test]
+fn a_checkpoint_is_not_begun_where_only_another_user_may_write() {
+    let shared = Shared::new("readable");
+    make(&shared.checkpoints(), "1", 1).unwrap();
+    for lock in [false, true] {
+        if lock {
+            std::fs::write(shared.0.join(".ozarr.lock"), "").unwrap();
+        }
+        shared.allow("", 0o555);
+        as_another(|| {
+            assert!(is_refused(shared.checkpoints().begin("2")), "lock file: {lock}");
+            assert_eq!(names(&shared.checkpoints()), ["1"]);
+        });
+        shared.allow("", 0o755);
+    }
+}
+
+#[test]
 fn a_checkpoint_that_is_only_another_users_to_read_counts() {
     let shared = Shared::new("unread");
     (1..3).for_each(|n| make(&shared.checkpoints(), &n.to_string(), n).unwrap());
