@@ -1765,6 +1765,41 @@ static void late_fill_values_of_text_of(int mode) {
 static void late_fill_values_of_text(void) { late_fill_values_of_text_of(NC_NETCDF4); }
 static void late_fill_values_of_text_classic(void) { late_fill_values_of_text_of(0); }
 
+/* On Zarr another open file, which knows an older fill value of text, leaves the newer one when it sets an attribute. */
+static void late_fill_values_beside_another_file(void) {
+    char back[4] = "";
+    int dim, var, one, other;
+    create(0);
+    SHOW(nc_def_dim(file, "x", 3, &dim));
+    SHOW(nc_def_var(file, "c", NC_CHAR, 1, &dim, &var));
+    SHOW(nc_put_att_text(file, var, "_FillValue", 1, "q"));
+    SHOW(nc_enddef(file));
+    SHOW(nc_put_var_text(file, var, "abc"));
+    SHOW(nc_close(file));
+    open(NC_WRITE);
+    one = other = file;
+    if (strstr(path, ".zarr")) {
+        open(NC_WRITE);
+        other = file;
+    }
+    SHOW(nc_redef(one));
+    SHOW(nc_put_att_text(one, var, "_FillValue", 1, "z"));
+    SHOW(nc_enddef(one));
+    SHOW(nc_sync(one));
+    SHOW(nc_redef(other));
+    SHOW(nc_put_att_text(other, var, "units", 1, "m"));
+    SHOW(nc_enddef(other));
+    SHOW(nc_sync(other));
+    if (other != one && nc_close(other)) puts("not closed");
+    SHOW(nc_close(one));
+    open(NC_NOWRITE);
+    SHOW(nc_get_att_text(file, var, "_FillValue", back));
+    puts(back);
+    SHOW(nc_get_att_text(file, var, "units", back));
+    puts(back);
+    SHOW(nc_close(file));
+}
+
 /* An attribute that is renamed to the fill value, as NCO does it, is the fill value, of the variable's own type, or on Zarr stays what it was. */
 static void renamed_fill_values(void) {
     bool zarr = strstr(path, ".zarr") != NULL;
@@ -2191,6 +2226,7 @@ static const struct {
     {"filled_lists", filled_lists}, {"types_of_groups", types_of_groups}, {"padded_types", padded_types}, {"types_without_members", types_without_members}, {"types_in_circles", types_in_circles}, {"late_fill_values", late_fill_values}, {"late_fill_values_classic", late_fill_values_classic},
     {"late_fill_values_beyond_json", late_fill_values_beyond_json}, {"late_fill_values_beyond_json_classic", late_fill_values_beyond_json_classic},
     {"late_fill_values_of_text", late_fill_values_of_text}, {"late_fill_values_of_text_classic", late_fill_values_of_text_classic},
+    {"late_fill_values_beside_another_file", late_fill_values_beside_another_file},
     {"renamed_fill_values", renamed_fill_values}, {"rounding_taken_back", rounding_taken_back}, {"long_fill_value", long_fill_value}, {"longer_attributes", longer_attributes},
     {"begun_definitions", begun_definitions}, {"types_of_older_files", types_of_older_files}, {"largest_numbers", largest_numbers},
     {"fill_values_taken_back", fill_values_taken_back}, {"overlapping_fields", overlapping_fields}, {"unstored_definitions", unstored_definitions}, {"decimal_comma", decimal_comma}, {"deleted_fill_values", deleted_fill_values}, {"long_strides", long_strides}, {"aborted_after_failed_sync", aborted_after_failed_sync}};

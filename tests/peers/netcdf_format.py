@@ -798,28 +798,6 @@ def late_text(build):
                 check(f"xarray reads {path}: {step}", found == [b"a", "a"], found)
 
 
-TWO_FILLS = """
-import netCDF4, sys
-with netCDF4.Dataset(sys.argv[1], "w", format="NETCDF3_CLASSIC") as d:
-    d.createDimension("x", 3)
-    d.createVariable("c", "S1", ("x",)).setncattr("_FillValue", "q")
-    d["c"][:] = [b"a", b"b", b"c"]
-a, b = (netCDF4.Dataset(sys.argv[1], "a") for _ in range(2))
-a["c"].setncattr("_FillValue", "z"), a.sync()
-b["c"].setncattr("units", "m"), b.sync()
-b.close(), a.close()
-"""
-
-
-def two_fills(build):
-    """Another open file that knows an older fill value of text leaves the newer one when it sets an attribute."""
-    for version in "3", "2":
-        name = f"two_fills{version}.zarr"
-        code, _, err = run([sys.executable, "-c", TWO_FILLS, name], build, **PRELOAD, OZARR_NETCDF_SPEC=f"format={version}")
-        lines = [line.strip() for line in dump(name, build)]
-        check(f"two open files and the fill value of text in format {version}", code == 0 and {'c:_FillValue = "z" ;', 'c:units = "m" ;'} <= set(lines), err + str(lines))
-
-
 TWO_WRITERS = """
 import netCDF4, numpy as np, sys
 with netCDF4.Dataset(sys.argv[1], "w") as d:
@@ -1366,7 +1344,6 @@ def main():
     errors(build)
     calls(build)
     late_text(build)
-    two_fills(build)
     two_writers(build)
     two_definers(build)
     late_definer(build)
