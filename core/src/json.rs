@@ -52,22 +52,24 @@ pub fn parse_object(bytes: &[u8], max: usize) -> Result<Map> {
 /// Reads JSON that the caller supplies, strictly: bare `NaN` and `Infinity` are refused. Malformed JSON is an error of kind
 /// `Argument`.
 pub fn parse_text(text: &str) -> Result<Value> {
+    parse_finite(text, ErrorKind::Argument)
+}
+
+/// Reads JSON that the caller supplies; bare `NaN` and `Infinity` only where `non_finite` allows them: else they are an error of kind `Range`.
+pub fn parse_allowed(text: &str, non_finite: bool) -> Result<Value> {
+    if non_finite { parse_given(text) } else { parse_finite(text, ErrorKind::Range) }
+}
+
+/// Reads JSON that the caller supplies. `refused` is the kind of the error for bare `NaN` and `Infinity`.
+fn parse_finite(text: &str, refused: ErrorKind) -> Result<Value> {
     if text.len() > crate::limits::MAX_DOCUMENT {
         bail!(Limit, "a JSON text of {} bytes exceeds the limit of {} bytes", text.len(), crate::limits::MAX_DOCUMENT);
     }
     check_values(text.as_bytes())?;
     read::value(text.as_bytes(), false).map_err(|e| match read::value(text.as_bytes(), true) {
-        Ok(value) if has_non_finite(&value) => err!(Argument, "{}; {NO_FORM}", e.message()),
+        Ok(value) if has_non_finite(&value) => Error::new(refused, format!("{}; {NO_FORM}", e.message())),
         _ => argument(e),
     })
-}
-
-/// Reads JSON that the caller supplies; bare `NaN` and `Infinity` only where `non_finite` allows them: else they are an error of kind `Range`.
-pub fn parse_allowed(text: &str, non_finite: bool) -> Result<Value> {
-    if non_finite {
-        return parse_given(text);
-    }
-    parse_text(text).map_err(|e| if e.message().ends_with(NO_FORM) { Error::new(ErrorKind::Range, e.message()) } else { e })
 }
 
 /// Reads a document that the caller supplies: like [`parse`], but malformed JSON is an error of kind `Argument`.
