@@ -62,8 +62,8 @@ def as_json(value):
 
 def plain(value):
     """numpy's numbers and arrays as JSON has them."""
-    # Times of some units would become integers without the unit.
-    if isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind not in "mM":
+    # Times of some units would become integers without the unit; numpy has no number of Python's for its long doubles.
+    if isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind not in "mM" and value.dtype.char not in "gG":
         return value.tolist()
     raise TypeError(f"an attribute cannot be {value!r}: JSON has numbers, strings, booleans, null, lists and objects")
 

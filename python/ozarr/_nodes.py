@@ -149,25 +149,31 @@ class Store:
         store._handle = handle(lib.store_memory)
         return store
 
+    def _living(self):
+        """The handle of the store, while it is open."""
+        if self._handle is None:
+            raise ValueError(f"the store {self._location or 'in memory'} is closed")
+        return self._handle
+
     def open(self, path=""):
         """The array or group at a path."""
         kind = C.c_int32()
-        lib.store_node_kind(self._handle, utf8(path, "the path"), C.byref(kind))
+        lib.store_node_kind(self._living(), utf8(path, "the path"), C.byref(kind))
         if kind.value == raw.OZARR_NODE_KIND_GROUP:
-            return Group(handle(lib.group_open_at, self._handle, utf8(path, "the path")), mode=self._mode, store=self)
-        return Array(handle(lib.array_open_at, self._handle, utf8(path, "the path")), mode=self._mode, store=self)
+            return Group(handle(lib.group_open_at, self._living(), utf8(path, "the path")), mode=self._mode, store=self)
+        return Array(handle(lib.array_open_at, self._living(), utf8(path, "the path")), mode=self._mode, store=self)
 
     def create(self, path, shape, dtype="f8", mode="new", **choices):
         """Creates an array: `choices` as for `ozarr.create`."""
         with Spec(shape, dtype, **choices) as spec:
-            return Array(handle(lib.array_create_at, self._handle, utf8(path, "the path"), spec, choice(CREATE, mode, "mode")), mode="r+", store=self)
+            return Array(handle(lib.array_create_at, self._living(), utf8(path, "the path"), spec, choice(CREATE, mode, "mode")), mode="r+", store=self)
 
     def create_group(self, path="", mode="new", zarr_format=3):
-        found = handle(lib.group_create_at, self._handle, utf8(path, "the path"), zarr_format, choice(CREATE, mode, "mode"))
+        found = handle(lib.group_create_at, self._living(), utf8(path, "the path"), zarr_format, choice(CREATE, mode, "mode"))
         return Group(found, mode="r+", store=self)
 
     def flush(self):
-        lib.store_flush(self._handle)
+        lib.store_flush(self._living())
 
     def close(self):
         if self._handle is not None:

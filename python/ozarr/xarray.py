@@ -25,6 +25,11 @@ class LazyArray(BackendArray):
         return indexing.explicit_indexing_adapter(key, self.shape, indexing.IndexingSupport.OUTER, self._read)
 
     def _read(self, key):
+        # In another process the array is opened anew, and may have become longer: what counts is the shape that xarray knows.
+        key = tuple(map(within, key, self.shape))
+        for entry, now, then in zip(key, self.array.shape, self.shape):
+            if isinstance(entry, slice) and now < then and len(range(*entry.indices(now))) != len(range(*entry.indices(then))):
+                raise IndexError(f"array {self.array.path!r} has the shape {self.array.shape} now, and had {self.shape} when it was opened")
         found = self.array.oindex[key] if any(isinstance(entry, np.ndarray) for entry in key) else self.array[key]
         if not all(isinstance(entry, (int, np.integer)) for entry in key):
             return found
@@ -32,6 +37,14 @@ class LazyArray(BackendArray):
         out = np.empty((), self.dtype)
         out[()] = found
         return out
+
+
+def within(entry, length):
+    """An index, slice or array of indices of a dimension of this length, without what is counted from its end."""
+    if isinstance(entry, slice):
+        start, stop, step = entry.indices(length)
+        return slice(start, stop if stop >= 0 else None, step)
+    return np.where(entry < 0, entry + length, entry) if isinstance(entry, np.ndarray) else entry + length if entry < 0 else entry
 
 
 class OzarrDataStore(AbstractDataStore):

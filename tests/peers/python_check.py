@@ -146,6 +146,12 @@ def errors(where):
     raises(ozarr.ArgumentError, lambda: ozarr.open(f"{where}/e\0.zarr"), ["NUL"])
     raises(ozarr.ArgumentError, lambda: z.attrs[5], ["attribute", "5"])
     raises(ozarr.ArgumentError, lambda: z.attrs.update(x="\ud800"), ["surrogate"])
+    for value in (np.longdouble(1), np.ones(2, "g"), np.clongdouble(1)):
+        raises(TypeError, lambda: z.attrs.update(x=value), ["an attribute cannot be", "1"])
+    with ozarr.Store(where / "e.zarr", "r+") as store:
+        node = store.open()
+    raises(ValueError, lambda: node.attrs.update(x=1), ["e.zarr", "is closed"])
+    raises(ValueError, store.flush, ["e.zarr", "is closed"])
     raises(IndexError, lambda: z.append([[1]], axis=2), ["axis 2", "2 dimensions"])
     z.close()
     raises(ozarr.Error, lambda: z[0], [])
@@ -401,6 +407,28 @@ def engines(where):
                 check(found.values.dtype == found.dtype == ds[name].dtype and found.values[()] == ds[name].values[0], f"{name} alone: {found.values!r}")
 
 
+def grown(where):
+    """A dataset that was sent to another process has the steps that it had, however many there are by then."""
+    with ozarr.create(where / "grown.zarr/t", (5, 2), "f8", dimension_names=["time", "x"]) as t:
+        t[...] = np.arange(10).reshape(5, 2)
+        ds = xr.open_dataset(where / "grown.zarr", engine="ozarr")
+        sent, expected = pickle.dumps(ds), ds.t.values
+        t.resize((7, 2))
+    for key in (slice(None), slice(None, None, -1), slice(-2, None), slice(3, 0, -2), slice(None, 0, -1), -1, [-1, 0], np.int64(-5)):
+        same(pickle.loads(sent).t.isel(time=key).values, expected[key], f"steps {key}")
+    with ozarr.open(where / "grown.zarr/t", "r+") as t:
+        t.resize((3, 2))
+    raised = pickle.loads(sent).t
+    for key in (slice(None), slice(None, None, -1), -1):
+        try:
+            found = raised.isel(time=key).values
+        except IndexError as e:
+            check("3" in str(e), f"the message is: {e}")
+        else:
+            raise AssertionError(f"steps {key} are not there any more, and are {found}")
+    same(pickle.loads(sent).t.isel(time=slice(2, 0, -1)).values, expected[2:0:-1], "steps that are still there")
+
+
 def unreadable(where):
     """A variable that cannot be understood is an error, unless it is not wanted."""
     location = where / "unreadable.zarr"
@@ -465,6 +493,7 @@ def main():
     xarrays(where, random.Random(given.seed))
     elsewhere(where)
     engines(where)
+    grown(where)
     unreadable(where)
     page(where)
     print(f"python: {done} passed, 0 failed ({given.arrays} arrays, library {ozarr.version()})")
