@@ -4,6 +4,7 @@ use super::decode::Machine;
 use super::part::Part;
 use super::scratch::ChainScratch;
 use crate::error::{Error, Result, err};
+use crate::limits;
 use crate::store::ByteRange;
 use std::borrow::Borrow;
 
@@ -35,6 +36,7 @@ impl<P: Borrow<Part>> PartGroup<P> {
             if (spare_direct && machine.direct(next).is_some()) || machine.known_index(next).is_some() {
                 return Ok(());
             }
+            limits::make_room(&mut self.others, 1)?;
             self.end = end;
             self.others.extend(parts.pop().map(|part| (part, offset, len)));
         }
