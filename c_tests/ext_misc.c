@@ -312,6 +312,7 @@ static ozarr_status runs_encode(void *context, void *state, const void *src, siz
         return OZARR_OK;
     }
     if (lie == 4) return ozarr_set_error(OZARR_ERR_IO, "the encoder broke", NULL);
+    if (lie == 8) return ozarr_set_error(OZARR_ERR_CONFLICT, "somebody was faster", NULL);
     if (lie == 2) return OZARR_OK; /* 0 bytes, where 1 was said */
     for (size_t i = 0; i < size;) {
         size_t run = 1;
@@ -472,6 +473,48 @@ static void codecs_live_in_chains(void) {
     EQUAL(gone, 3);
 }
 
+/* What follows a codec that makes bytes does not care what they were; one that makes them wants numbers. */
+static void codecs_of_bytes_follow_structs(void) {
+    ozarr_codec_table runs = runs_table(), whole = runs;
+    whole.kind = OZARR_CODEC_KIND_ARRAY_TO_BYTES, whole.name = "test.whole", whole.id = NULL;
+    OK(ozarr_register_codec(&runs));
+    OK(ozarr_register_codec(&whole));
+    const char *bytes = "{\"name\": \"bytes\", \"configuration\": {\"endian\": \"little\"}}";
+    char json[256];
+    snprintf(json, sizeof json, "[%s, \"test.runs\"]", bytes);
+    const struct { const char *dtype, *member, *value; int32_t format; ozarr_status status; } cases[] = {
+        {"{\"name\": \"struct\", \"configuration\": {\"fields\": [{\"name\": \"a\", \"data_type\": \"int32\"}, {\"name\": \"b\", \"data_type\": \"int16\"}]}}", "codecs", json, 3, OZARR_OK},
+        {"{\"name\": \"struct\", \"configuration\": {\"fields\": [{\"name\": \"a\", \"data_type\": \"int32\"}, {\"name\": \"b\", \"data_type\": \"int16\"}]}}", "codecs", "[\"test.whole\"]", 3, OZARR_ERR_UNSUPPORTED},
+        {"[[\"a\", \"<i4\"], [\"b\", \"<i2\"]]", "compressor", "{\"id\": \"test_runs\"}", 2, OZARR_OK},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        ozarr_store *st = NULL;
+        ozarr_dtype *dtype = NULL;
+        ozarr_spec *spec = NULL;
+        ozarr_array *a = NULL;
+        const int64_t shape[] = {4};
+        unsigned char x[24], y[24] = {0};
+        for (int k = 0; k < 24; k++) x[k] = (unsigned char)(k / 5);
+        OK(ozarr_store_memory(&st));
+        OK(ozarr_dtype_parse(cases[i].dtype, cases[i].format, &dtype));
+        OK(ozarr_spec_new_dtype(dtype, 1, shape, &spec));
+        OK(ozarr_spec_set_zarr_format(spec, cases[i].format));
+        OK(ozarr_spec_set_member_json(spec, cases[i].member, cases[i].value));
+        EQUAL(ozarr_array_create_at(st, "a", spec, OZARR_CREATE_NEW, &a), cases[i].status);
+        if (a != NULL) {
+            OK(ozarr_array_write(a, OZARR_AS_STORED, x, sizeof x));
+            OK(ozarr_array_read(a, OZARR_AS_STORED, y, sizeof y));
+            CHECK(memcmp(x, y, sizeof x) == 0);
+        }
+        ozarr_array_free(a);
+        ozarr_spec_free(spec);
+        ozarr_dtype_free(dtype);
+        ozarr_store_free(st);
+    }
+    OK(ozarr_unregister(OZARR_EXTENSION_CODEC, "test.runs"));
+    OK(ozarr_unregister(OZARR_EXTENSION_CODEC, "test.whole"));
+}
+
 static void bad_codecs(void) {
     ozarr_codec_table good = runs_table(), t = good;
     ERR_SAYS(OZARR_ERR_NULL, "table", "", ozarr_register_codec(NULL));
@@ -533,6 +576,9 @@ static void codecs_that_lie_are_errors(void) {
             CHECK(strstr(ozarr_last_error(), writes[lie - 1].says));
         }
     }
+    /* Of a store it would mean that the write is to be made again. */
+    lie = 8;
+    ERR_SAYS(OZARR_ERR_CALLBACK, "somebody was faster", "OZARR_ERR_CONFLICT", ozarr_array_write(a, OZARR_INT32, x, sizeof x));
     lie = 5;
     ERR_SAYS(OZARR_ERR_CALLBACK, "a/c/0", "test.runs", ozarr_array_read(a, OZARR_INT32, y, sizeof y));
     lie = 6;
@@ -822,6 +868,7 @@ int main(void) {
     transformers_may_fail();
     members_are_understood();
     codecs_live_in_chains();
+    codecs_of_bytes_follow_structs();
     bad_codecs();
     codecs_that_lie_are_errors();
     functions_stay_in_the_thread_of_the_call();

@@ -22,7 +22,7 @@ use super::strings::text;
 use super::structs::{Growing, growing, read_struct};
 use super::types::ozarr_store;
 use super::user_store::{InnerStore, as_flagged, status_of, table_of};
-use crate::error::{Result, bail, err};
+use crate::error::{ErrorKind, Result, bail, err};
 use crate::node::registered::Calls;
 use crate::node::{self, Member, Store, Transformer};
 use std::ffi::{CString, c_char, c_void};
@@ -268,9 +268,12 @@ impl Life {
         self.0.flags & OZARR_CALLBACK_ANY_THREAD != 0
     }
 
-    /// Calls one of the host's functions.
+    /// Calls one of the host's functions. That another writer was faster is for a store to say: here it would have a change made again and again.
     pub(super) fn call(&self, what: &str, f: impl FnOnce(*mut c_void) -> ozarr_status) -> Result<()> {
-        status_of(self.0.flags, what, || f(self.0.user))
+        status_of(self.0.flags, what, || f(self.0.user)).map_err(|e| match e.kind() {
+            ErrorKind::Conflict => err!(Callback, "{}, with OZARR_ERR_CONFLICT, which only a store gives", e.message()),
+            _ => e,
+        })
     }
 
     /// Calls one that cannot fail.

@@ -135,7 +135,9 @@ pub(super) fn build(name: &str, codec: &dyn Codec, configuration: &Map, v2: bool
     if let Class::Array { .. } = codec.class() {
         return array_codec(name, codec, configuration, v2, item).map(|codec| codec.built());
     }
-    check_input(item.data_type)?;
+    if codec.class() == Class::Serial {
+        check_input(item.data_type)?;
+    }
     let (opened, _) = codec.open(&text(configuration), v2, item.data_type)?;
     let swap = if codec.class() == Class::Serial { unit_to_turn(item) } else { 1 };
     Ok(Built { stage: Arc::new(RegisteredStage { name: intern(name), opened, sizes: None, before: swap, after: 1 }), item: BYTES })
