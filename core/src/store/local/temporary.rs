@@ -2,7 +2,7 @@
 
 use super::owner::with_name_here;
 use super::path::{KeyPath, Made, TEMP_PREFIX, TEMP_SUFFIX, check_name, folder_of, make_parents};
-use crate::error::{Result, bail};
+use crate::error::{Error, Result, bail, err};
 use crate::platform::{AsFd, BorrowedFd, OwnedFd, libc, share_reading};
 use crate::store::keys::MAKES_A_NODE;
 use crate::store::os::{self, Errno};
@@ -110,9 +110,17 @@ impl Temp<'_> {
         own.zip(named).is_some_and(|(own, named)| os::is_same(&own, &named))
     }
 
+    /// The error of a call that was to give the file the name `to`: where the folder has no longer its name, that is what another process has done.
+    #[cold]
+    fn not_named(&self, to: &KeyPath, e: Error) -> Error {
+        let folder = KeyPath::of_folder(to.as_c().to_str().map_or("", folder_of));
+        let is_gone = || os::stat_at(self.root, folder.as_c(), true).is_err_and(|e| e == Errno(libc::ENOENT));
+        if e.os_errno() == libc::ENOENT && is_gone() { err!(NotFound, "its folder was renamed or erased meanwhile") } else { e }
+    }
+
     /// Gives the file the name `to`, whatever that names.
     pub(super) fn rename(&mut self, to: &KeyPath) -> Result<()> {
-        os::rename(self.root, self.path.as_c(), to.as_c()).map_err(|e| e.error("rename"))?;
+        os::rename(self.root, self.path.as_c(), to.as_c()).map_err(|e| self.not_named(to, e.error("rename")))?;
         self.there = false;
         Ok(())
     }
@@ -128,7 +136,7 @@ impl Temp<'_> {
                 }
                 Err(Errno(libc::EEXIST)) => return Ok(false),
                 Err(Errno(libc::EINVAL | libc::ENOSYS | libc::ENOTSUP)) => unsupported.store(true, Ordering::Relaxed),
-                Err(e) => return Err(e.error("rename")),
+                Err(e) => return Err(self.not_named(to, e.error("rename"))),
             }
         }
         // A second name is given only if it is free; the first one goes when `self` is dropped.
@@ -137,7 +145,7 @@ impl Temp<'_> {
             // Of a call whose answer was lost NFS may say so, which has made it again.
             Err(Errno(libc::EEXIST)) => return Ok(self.has_name(to)),
             Err(Errno(libc::EPERM | libc::ENOTSUP | libc::ENOSYS | libc::EINVAL | libc::EMLINK)) => {}
-            Err(e) => return Err(e.error("link")),
+            Err(e) => return Err(self.not_named(to, e.error("link"))),
         }
         let _alone = alone.lock().unwrap_or_else(PoisonError::into_inner);
         match os::stat_at(self.root, to.as_c(), false) {
