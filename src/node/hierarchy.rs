@@ -8,7 +8,7 @@ use super::{NodeKind, Store, above, document, draft, in_use, known_groups, marke
 use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::limits::MAX_DOCUMENT;
 use crate::metadata::{Format, Map, v2, v3};
-use crate::store::{Condition, StorageExt};
+use crate::store::{Condition, Keys, StorageExt};
 use std::cell::RefCell;
 use std::ops::ControlFlow;
 
@@ -32,24 +32,22 @@ impl Store {
         self.check_writable()?;
         draft::refuse(self)?;
         let path = path::normalize(path)?;
-        if self.node_kind(&path)? == NodeKind::None && marker::read(self, &path, marker::COPY)?.is_none() {
-            // What tells of it after a kill goes. The error is the one to tell.
-            drop(upkeep::after_change(self, &[], Some(&path)));
-            return Err(lookup::not_found(self, &path, "node"));
-        }
+        self.require_erasable(&path)?;
         let mut erased_below = Vec::new();
         {
             self.settle(&path);
             let lock = document::lock_place(self, &path).map(Some);
             // A lock is a file, too: without room for it nobody has it.
             let _lock = if is_full(self, &lock) { None } else { lock? };
+            // Another process may have been faster.
+            self.require_erasable(&path)?;
             in_use::refuse(self, &path)?;
             let erased = erase_all(self, &path);
             if is_full(self, &erased) {
                 erased_below = at_and_below(self, &path);
                 erase_folder(self, &path)?;
-            } else {
-                erased?;
+            } else if !erased? {
+                return Err(lookup::not_found(self, &path, "node"));
             }
         }
         if path.is_empty() {
@@ -60,6 +58,16 @@ impl Store {
             upkeep::tell_later(self, &erased_below);
             e.with_note(" (the node itself is gone: not to be erased again)")
         })
+    }
+
+    /// Errors: `NotFound` if there is neither a node nor what an interrupted call left of one.
+    fn require_erasable(&self, path: &str) -> Result<()> {
+        if self.node_kind(path)? != NodeKind::None || marker::read(self, path, marker::COPY)?.is_some() {
+            return Ok(());
+        }
+        // What tells of it after a kill goes. The error is the one to tell.
+        drop(upkeep::after_change(self, &[], Some(path)));
+        Err(lookup::not_found(self, path, "node"))
     }
 }
 
@@ -142,8 +150,8 @@ fn refuse_array(store: &Store, above: &str, found: &StoredDocument) -> Result<()
 /// it goes first. A folder then leaves its name at once; that of the store itself keeps it, and the folders in it leave theirs. In a store without folders
 /// the nodes below a group lose their documents before any chunk goes. Such a group, and the store's own, keeps its document to the last, without what
 /// it said of the nodes below: the same call goes on with what is left, which an absent group would hide from it. An array loses its document first, and
-/// a marker says that what is left of it is no file of a user.
-fn erase_all(store: &Store, path: &str) -> Result<()> {
+/// a marker says that what is left of it is no file of a user. `false` if another process took a folder away first.
+fn erase_all(store: &Store, path: &str) -> Result<bool> {
     let mut leaving = None;
     let erased = erase_keys(store, path, &mut leaving);
     if let Some(leaving) = leaving {
@@ -165,7 +173,7 @@ pub(super) fn erase_folder(store: &Store, path: &str) -> Result<()> {
 }
 
 /// `leaving` is set before the first change that takes something away.
-fn erase_keys<'a>(store: &'a Store, path: &'a str, leaving: &mut Option<Leaving<'a>>) -> Result<()> {
+fn erase_keys<'a>(store: &'a Store, path: &'a str, leaving: &mut Option<Leaving<'a>>) -> Result<bool> {
     store.check_erasable()?;
     let (shared, prefix) = (store.shared(), path::prefix(path));
     let has_names = shared.files().is_some();
@@ -175,7 +183,7 @@ fn erase_keys<'a>(store: &'a Store, path: &'a str, leaving: &mut Option<Leaving<
         upkeep::after_change(store, &[], Some(path))?;
         note_documents(store, path);
         *leaving = Some(Leaving::new(store, path));
-        return shared.erase_prefix(&prefix).map_err(|e| e.at_key(prefix));
+        return shared.erase_keys(Keys::Below(&prefix)).map_err(|e| e.at_key(prefix));
     }
     let below = if has_names || !shared.capabilities().listable { Vec::new() } else { documents_below(store, &prefix)? };
     if !below.is_empty() || (has_names && may_hold_nodes(store, path)?) {
@@ -194,7 +202,10 @@ fn erase_keys<'a>(store: &'a Store, path: &'a str, leaving: &mut Option<Leaving<
         // One by one in a folder, whose order is any; elsewhere keys go in their order, chunks before the marker.
         if has_names { erase_around(store, path, marker::COPY)? } else { erase_documents(store, path)? }
     }
-    if below.is_empty() { shared.erase_prefix(&prefix).map_err(|e| e.at_key(prefix)) } else { Ok(()) }
+    if below.is_empty() {
+        shared.erase_prefix(&prefix).map_err(|e| e.at_key(prefix))?;
+    }
+    Ok(true)
 }
 
 /// Whether there is anything but an array at `path`, or what cannot be understood.

@@ -134,8 +134,8 @@ impl LocalStore {
     }
 
     /// Removes an open folder with all below it; of the root what is in it. It leaves its name first for one that listings hide: nothing below
-    /// opens any more by its own path, however much can be removed.
-    pub(super) fn erase_folder(&self, root: BorrowedFd<'_>, folder: &str, fd: BorrowedFd<'_>) -> Result<()> {
+    /// opens any more by its own path, however much can be removed. `false` if another process has taken it away.
+    pub(super) fn erase_folder(&self, root: BorrowedFd<'_>, folder: &str, fd: BorrowedFd<'_>) -> Result<bool> {
         let told = |e: Error| {
             e.with_note("; what is left of it has no name in the hierarchy any more, and goes with a later flush by another process")
         };
@@ -145,16 +145,16 @@ impl LocalStore {
         let renamed = if folder.is_empty() { Err(Errno(libc::EBUSY)) } else { os::rename(root, path.as_c(), aside.as_c()) };
         match renamed {
             // What is open may be known by its former name there.
-            Ok(()) if cfg!(windows) => return listing::remove_tree(root, aside.as_c()).map_err(told),
-            Ok(()) => return empty_folder(fd, 0).and_then(|()| remove_folder(root, aside.as_c())).map_err(told),
+            Ok(()) if cfg!(windows) => return listing::remove_tree(root, aside.as_c()).map(|()| true).map_err(told),
+            Ok(()) => return empty_folder(fd, 0).and_then(|()| remove_folder(root, aside.as_c())).map(|()| true).map_err(told),
             // Another process removes it; what gets its name from now on is not what was to go.
-            Err(Errno(libc::ENOENT)) => return Ok(()),
+            Err(Errno(libc::ENOENT)) => return Ok(false),
             Err(_) => {}
         }
         self.empty_in_place(folder, fd)?;
         match if folder.is_empty() { Ok(()) } else { os::rmdir(root, path.as_c()) } {
             // An empty folder is no node. It may not go, or is a mount point, or somebody puts something into it at the same time.
-            Ok(()) | Err(Errno(libc::ENOENT | libc::ENOTEMPTY | libc::EEXIST | libc::EACCES | libc::EPERM | libc::EBUSY)) => Ok(()),
+            Ok(()) | Err(Errno(libc::ENOENT | libc::ENOTEMPTY | libc::EEXIST | libc::EACCES | libc::EPERM | libc::EBUSY)) => Ok(true),
             Err(e) => Err(e.error("erase the folder")),
         }
     }

@@ -156,9 +156,9 @@ impl LocalStore {
     }
 
     /// Removes every key below a prefix.
-    fn erase_below(&self, prefix: &str) -> Result<()> {
+    fn erase_below(&self, prefix: &str) -> Result<bool> {
         let folder = check_prefix(prefix)?;
-        let Some(root) = self.root()? else { return Ok(()) };
+        let Some(root) = self.root()? else { return Ok(false) };
         let path = KeyPath::of_folder(folder);
         let Some(fd) = self.open_folder(folder, if folder.is_empty() { 0 } else { libc::O_NOFOLLOW })? else {
             // A link to a folder elsewhere: the link goes, the folder stays.
@@ -167,7 +167,7 @@ impl LocalStore {
             if goes {
                 os::unlink(root, path.as_c()).map_err(|e| e.error("erase").at_key(folder))?;
             }
-            return Ok(());
+            return Ok(goes);
         };
         let erased = self.erase_folder(root, folder, fd.as_fd());
         self.durability.erased_prefix(prefix);
@@ -238,7 +238,7 @@ impl Storage for LocalStore {
             Keys::One(key) => {
                 self.in_present_root(|| self.erase_one(key), |erased| matches!(erased, Ok(false)) && self.root_may_be_replaced())
             }
-            Keys::Below(prefix) => self.erase_below(prefix).map(|()| true),
+            Keys::Below(prefix) => self.erase_below(prefix),
         };
         erased.map_err(|e| self.placed(e))
     }
