@@ -7,7 +7,7 @@ use super::listed_lengths::shape_of;
 use super::lookup::{find, require};
 use super::stored::StoredDocument;
 use super::transfer::{Moves, OnProgress, READINGS, Way, moved_path};
-use super::{Array, Create, NodeKind, Store, draft, hierarchy, path, place, stored_chunks, upkeep};
+use super::{Array, Create, NodeKind, Store, draft, groups_above, hierarchy, path, place, stored_chunks, upkeep};
 use crate::engine::tasks;
 use crate::error::{ErrorKind, Result, bail, err};
 use crate::limits::MAX_CONSOLIDATED;
@@ -44,13 +44,14 @@ impl Store {
         [(self, &path), (to, &to_path)].into_iter().for_each(|(store, path)| store.settle(path));
         // What groups have consolidated is copied, too.
         upkeep::catch_up(self)?;
-        let mut changed = hierarchy::ensure_ancestors(to, &to_path, found.format)?;
+        let mut changed = groups_above::ensure(to, &to_path, found.format)?;
         let copied = place::Copied { source: &place::source_of(self, &path), complete: &|| Ok(()) };
         let (made, replaced) = place::fill(copied, (to, &to_path), how, &mut |store, place| {
             let made = self.keeping_above(&path)?.copy_keys(&path, (store, place), verify, progress)?;
             Ok(made.iter().map(|node| moved_path(node, place, &to_path)).collect::<Vec<_>>())
         })?;
         changed.extend(made);
+        groups_above::restore(to, &to_path, found.format, &mut changed)?;
         if found.format == Format::V2 {
             changed.iter().for_each(|node| hierarchy::note_documents(to, node));
         }

@@ -3,7 +3,7 @@
 use super::conventions::time::Calendar;
 use super::document::array_document;
 use super::listed_lengths::names_of;
-use super::{Array, Create, NodeKind, Spec, Store, hierarchy, path, transform};
+use super::{Array, Create, NodeKind, Spec, Store, groups_above, hierarchy, path, transform};
 use crate::codec::complete::compared;
 use crate::dtype::DataType;
 use crate::engine::{Memory, Selection};
@@ -53,7 +53,7 @@ impl Array {
 
     /// As the function above, at a path that was checked.
     fn create_at(store: &Store, path: String, spec: &Spec, how: Create, write_values: Option<&WriteValues>) -> Result<Array> {
-        let enclosing = if spec.needs_format() { hierarchy::enclosing_format(store, &path)? } else { None };
+        let enclosing = if spec.needs_format() { groups_above::enclosing_format(store, &path)? } else { None };
         let (meta, attributes) = spec.resolve(enclosing)?;
         store.context().check_new_attributes(&attributes)?;
         let publish = |store: &Store, path: &str, _| {

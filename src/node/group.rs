@@ -3,7 +3,7 @@
 
 use super::catalog::Catalog;
 use super::stored::StoredDocument;
-use super::{Array, Attributes, Create, NodeKind, Store, document, hierarchy, lookup, path};
+use super::{Array, Attributes, Create, NodeKind, Store, document, groups_above, hierarchy, lookup, path};
 use crate::engine::Growths;
 use crate::error::{Error, Result, bail, err};
 use crate::fork::{ForkPreserved, Once};
@@ -165,7 +165,7 @@ impl Group {
         let path = hierarchy::new_path(store, path)?;
         let chosen = || match format {
             Some(format) => Ok(format),
-            None => Ok(hierarchy::enclosing_format(store, &path)?.unwrap_or(Format::V3)),
+            None => Ok(groups_above::enclosing_format(store, &path)?.unwrap_or(Format::V3)),
         };
         let publish = |store: &Store, path: &str, format| {
             let (name, mut document) = match format {

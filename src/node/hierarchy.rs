@@ -1,11 +1,11 @@
-//! The tree around a node: ancestor groups on creation, what is in the way there, and erasing.
+//! The tree around a node: creation, what is in the way there, and erasing.
 //! Specification: v2, "Groups"; v3 core, "Group metadata", "Operations".
 
 use super::lookup::{self, find, find_bare, is_in_the_way};
 use super::lost::Leaving;
 use super::stored::StoredDocument;
-use super::{NodeKind, Store, above, document, draft, in_use, known_groups, marker, path, transfer, upkeep};
-use crate::error::{Error, ErrorKind, Result, bail, err};
+use super::{NodeKind, Store, above, document, draft, groups_above, in_use, marker, path, transfer, upkeep};
+use crate::error::{Error, ErrorKind, Result, err};
 use crate::limits::MAX_DOCUMENT;
 use crate::metadata::{Format, Map, v2, v3};
 use crate::store::{Condition, Keys, StorageExt};
@@ -54,7 +54,9 @@ impl Store {
             above::remove_empty_folder(self);
         }
         // Again, for what was changed below it meanwhile, and on a full disk, where there may be room now.
-        upkeep::after_change(self, &[], Some(&path)).map_err(|e| {
+        let told = upkeep::after_change(self, &[], Some(&path));
+        // Another process may have made a node there since, and told of it.
+        told.and_then(|()| upkeep::add_missed(self, &path)).map_err(|e| {
             upkeep::tell_later(self, &erased_below);
             e.with_note(" (the node itself is gone: not to be erased again)")
         })
@@ -74,76 +76,6 @@ impl Store {
 /// The node at `path` and those below it, as far as they are found.
 pub(super) fn at_and_below(store: &Store, path: &str) -> Vec<String> {
     transfer::nodes_below(store, path).map_or_else(|_| vec![path.to_string()], |below| below.nodes)
-}
-
-/// The format of the nearest group above `path`, if there is one.
-pub(super) fn enclosing_format(store: &Store, path: &str) -> Result<Option<Format>> {
-    for above in path::ancestors(path).into_iter().rev() {
-        if let Some(found) = find_bare(store, above)? {
-            return Ok(Some(found.format));
-        }
-    }
-    Ok(None)
-}
-
-/// Creates the groups that are missing between the root and `path`, and returns their paths. Those that exist are left
-/// untouched, in either format, of which the log is told; an array among them is an error.
-pub(super) fn ensure_ancestors(store: &Store, path: &str, format: Format) -> Result<Vec<String>> {
-    let (mut missing, mut nearest) = (Vec::new(), None);
-    for above in path::ancestors(path) {
-        let file = known_groups::file_of(store.shared(), above);
-        if file.is_some_and(|file| store.known_groups().holds(above, file)) {
-            nearest = Some((above, Format::V3));
-            continue;
-        }
-        match find_bare(store, above)? {
-            None => missing.push(above),
-            Some(found) => {
-                refuse_array(store, above, &found)?;
-                nearest = Some((above, found.format));
-                if let Some(file) = file.filter(|_| found.format == Format::V3) {
-                    store.known_groups().note(above, file);
-                }
-            }
-        }
-    }
-    if let Some((above, theirs)) = nearest.filter(|(_, theirs)| *theirs != format) {
-        let (place, path, above) = (store.shared().describe(), path::display(path), path::display(above));
-        let text = "other programs, such as zarr-python, do not find it";
-        let (ours, theirs) = (format.number(), theirs.number());
-        store.context().warn(&format!("{path} of {place} is made in format {ours} below {above}, a group in format {theirs}: {text}"));
-    }
-    let (name, document) = match format {
-        Format::V2 => (v2::GROUP, v2::write_group()),
-        Format::V3 => (v3::DOCUMENT, v3::write_group(Map::new())),
-    };
-    for (made, above) in missing.iter().enumerate() {
-        match document::publish(store, &path::join(above, name), &document, Condition::Absent) {
-            // Another writer was faster; what it made must be a group, too.
-            Err(e) if e.kind() == ErrorKind::Conflict => {
-                if let Some(found) = find_bare(store, above)? {
-                    refuse_array(store, above, &found)?;
-                }
-            }
-            other => other.inspect_err(|_| {
-                let made: Vec<String> = missing[..made].iter().map(|above| above.to_string()).collect();
-                upkeep::tell_later(store, &made);
-            })?,
-        }
-    }
-    Ok(missing.into_iter().map(str::to_string).collect())
-}
-
-fn refuse_array(store: &Store, above: &str, found: &StoredDocument) -> Result<()> {
-    if found.kind == NodeKind::Array {
-        bail!(
-            NodeKind,
-            "{} of {} is an array, which has no nodes below it; expected a group",
-            path::display(above),
-            store.shared().describe()
-        );
-    }
-    Ok(())
 }
 
 /// Removes a node and all below it, so that whatever fails on the way nothing opens that is not whole. What consolidated metadata above say of
@@ -204,6 +136,8 @@ fn erase_keys<'a>(store: &'a Store, path: &'a str, leaving: &mut Option<Leaving<
     }
     if below.is_empty() {
         shared.erase_prefix(&prefix).map_err(|e| e.at_key(prefix))?;
+    } else {
+        erase_late(store, &prefix)?;
     }
     Ok(true)
 }
@@ -269,6 +203,15 @@ fn erase_below(store: &Store, prefix: &str, kept: &str) -> Result<()> {
     Ok(())
 }
 
+/// Removes what another process has made below a group while that was erased, unless the group is there again: it would be below none.
+fn erase_late(store: &Store, prefix: &str) -> Result<()> {
+    let shared = store.shared();
+    let keys = shared.keys(prefix)?;
+    let is_there_again = [v3::DOCUMENT, v2::ARRAY, v2::GROUP].iter().any(|name| keys.contains(&format!("{prefix}{name}")));
+    let mut late = keys.iter().filter(|_| !is_there_again);
+    late.try_for_each(|key| shared.erase(key).map(drop).map_err(|e| e.at_key(key)))
+}
+
 fn erase_documents(store: &Store, path: &str) -> Result<()> {
     upkeep::after_change(store, &[], Some(path))?;
     let prefix = path::prefix(path);
@@ -330,8 +273,8 @@ pub(super) fn create<T, M>(
         return Ok(ControlFlow::Break(node));
     }
     let format = format()?;
-    let above = ensure_ancestors(store, path, format)?;
-    let created = create_below(store, path, (format, &above), existing, publish);
+    let mut above = groups_above::ensure(store, path, format)?;
+    let created = create_below(store, path, (format, &mut above), existing, publish);
     if created.is_err() {
         // They are there: the next flush or close tells of them.
         upkeep::tell_later(store, &above);
@@ -343,7 +286,7 @@ pub(super) fn create<T, M>(
 fn create_below<T, M>(
     store: &Store,
     path: &str,
-    (format, above): (Format, &[String]),
+    (format, above): (Format, &mut Vec<String>),
     existing: impl Fn() -> Result<Option<T>>,
     publish: impl Fn(&Store, &str, Format) -> Result<M>,
 ) -> Result<ControlFlow<T, M>> {
@@ -377,8 +320,10 @@ fn create_below<T, M>(
         erase_all(store, path)?;
         (true, publish(store, path, format)?)
     };
-    let changed: Vec<String> = above.iter().cloned().chain([path.to_string()]).collect();
-    let told = upkeep::after_change(store, &changed, replaced.then_some(path));
+    let told = groups_above::restore(store, path, format, above).and_then(|()| {
+        let changed: Vec<String> = above.iter().cloned().chain([path.to_string()]).collect();
+        upkeep::after_change(store, &changed, replaced.then_some(path))
+    });
     told.map_err(|e| if replaced { e } else { take_back(store, path, format, e) })?;
     Ok(ControlFlow::Continue(made))
 }

@@ -16,8 +16,8 @@ use super::stored::StoredDocument;
 use super::stored_chunks::each_chunk;
 use super::transfer::{self, Elements, Moves, OnProgress, Way, at_node};
 use super::{
-    Group, NodeKind, Store, boundary, consolidate, copy, create_array, cut, document, draft, growing, hierarchy, in_use, kept, marker,
-    path, spec, transform, upkeep,
+    Group, NodeKind, Store, boundary, consolidate, copy, create_array, cut, document, draft, groups_above, growing, hierarchy, in_use,
+    kept, marker, path, spec, transform, upkeep,
 };
 use crate::counting::{self, Counting};
 use crate::dtype::Overflow;
@@ -130,7 +130,7 @@ impl Job<'_> {
         if !self.in_place {
             // What is refused makes nothing, not even a folder for the lock.
             nodes = self.read_marker()?.is_none().then(|| self.check()).transpose()?;
-            hierarchy::ensure_ancestors(self.to, &self.to_path, Format::V3)?;
+            groups_above::ensure(self.to, &self.to_path, Format::V3)?;
         }
         let _lock = document::lock_place(self.to, &self.to_path)?;
         if self.in_place {
@@ -232,7 +232,10 @@ impl Job<'_> {
     /// Brings consolidated metadata above up to date, and makes all durable.
     fn finish(&self, nodes: &[String]) -> Result<()> {
         if !self.to_path.is_empty() {
-            let made: Vec<(String, Lengths)> = nodes.iter().map(|node| (self.target(node), self.told(node))).collect();
+            let mut above = Vec::new();
+            groups_above::restore(self.to, &self.to_path, Format::V3, &mut above)?;
+            let made = nodes.iter().map(|node| (self.target(node), self.told(node)));
+            let made: Vec<(String, Lengths)> = above.into_iter().map(|group| (group, Lengths::ALL)).chain(made).collect();
             let made: Vec<_> = made.iter().map(|(node, told)| (node.as_str(), *told)).collect();
             upkeep::after_changes(self.to, &made)?;
         }

@@ -1,7 +1,7 @@
 //! Groups and arrays at paths in a store: opening, creating, changing, listing. The facade that `ffi` is written on.
 //!
 //! A node's documents are found by `lookup`, changed by `document` under their lock after a fresh read, and published whole, so that
-//! readers see old or new. `hierarchy` makes ancestors and erases, `upkeep` keeps consolidated metadata right; [`spec`] says what to
+//! readers see old or new. `hierarchy` makes and erases nodes, `upkeep` keeps consolidated metadata right; [`spec`] says what to
 //! create; the data themselves are the engine's.
 
 mod above;
@@ -39,6 +39,7 @@ mod export;
 mod fault;
 mod fill;
 pub mod group;
+mod groups_above;
 mod growing;
 mod hierarchy;
 mod in_use;
@@ -158,6 +159,8 @@ mod tests_left;
 mod tests_lint;
 #[cfg(test)]
 mod tests_meanwhile;
+#[cfg(test)]
+mod tests_orphans;
 #[cfg(test)]
 mod tests_picks;
 #[cfg(test)]

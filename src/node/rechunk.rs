@@ -14,7 +14,7 @@ use super::state::{ArrayState, Handling};
 use super::stored::StoredDocument;
 use super::stored_chunks::each_chunk;
 use super::transfer::{Elements, Moves, OnProgress, Way, at_node, moved_path};
-use super::{Create, Group, NodeKind, Spec, Store, copy, cut, hierarchy, path, place, spec, transform, upkeep};
+use super::{Create, Group, NodeKind, Spec, Store, copy, cut, groups_above, hierarchy, path, place, spec, transform, upkeep};
 use crate::codec::complete::compared;
 use crate::dtype::fill::Fill;
 use crate::dtype::{Element, Overflow};
@@ -136,8 +136,8 @@ impl Store {
         let way = Way { from, to, link: options.link };
         let mut job = Job { way, from_path, to_path, options, done: 0, total: 0, report: RechunkReport::default(), progress };
         let (nodes, watch) = job.plan(change)?;
-        let changed = hierarchy::ensure_ancestors(to, &job.to_path, format)?;
-        job.run(&nodes, &watch, changed)?;
+        let changed = groups_above::ensure(to, &job.to_path, format)?;
+        job.run(&nodes, &watch, (format, changed))?;
         Ok(job.report)
     }
 }
@@ -246,12 +246,13 @@ impl Job<'_> {
         Elements::new((&array.old, &source), &dest, same_fill, how)
     }
 
-    fn run(&mut self, nodes: &[(String, New)], watch: &CutWatch, mut changed: Vec<String>) -> Result<()> {
+    fn run(&mut self, nodes: &[(String, New)], watch: &CutWatch, (format, mut changed): (Format, Vec<String>)) -> Result<()> {
         let (from, from_path) = (self.way.from, self.from_path.clone());
         let (to, to_path, how) = (self.way.to, self.to_path.clone(), self.options.how);
         let complete = || consolidate_as((from, &from_path), nodes, (to, &to_path));
         let copied = place::Copied { source: &place::source_of(from, &from_path), complete: &complete };
         let made = place::fill(copied, (to, &to_path), how, &mut |to, place| self.nodes(nodes, watch, (to, place)))?;
+        groups_above::restore(to, &to_path, format, &mut changed)?;
         changed.extend(nodes.iter().rev().map(|(node, _)| moved_path(node, &from_path, &to_path)));
         upkeep::after_change(to, &changed, made.1.then_some(to_path.as_str()))?;
         to.flush()

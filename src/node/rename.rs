@@ -3,7 +3,7 @@
 use super::lookup::require;
 use super::lost::Leaving;
 use super::walk::{self, ListedGroup, Wanted};
-use super::{Create, NodeKind, Store, copy, document, hierarchy, in_use, path, upkeep};
+use super::{Create, NodeKind, Store, copy, document, groups_above, hierarchy, in_use, path, upkeep};
 use crate::error::Result;
 use crate::metadata::Format;
 
@@ -20,7 +20,7 @@ impl Store {
         copy::refuse_overlap((self, &path), (self, &to_path))?;
         self.check_erasable()?;
         in_use::refuse(self, &path)?;
-        let mut changed = hierarchy::ensure_ancestors(self, &to_path, found.format)?;
+        let mut changed = groups_above::ensure(self, &to_path, found.format)?;
         // What is stored later would be left where the node was.
         self.settle(&path);
         let mut untold = Vec::new();
@@ -78,8 +78,9 @@ impl Store {
             let _ = upkeep::catch_up(self);
             return Ok(false);
         }
+        let restored = groups_above::restore(self, to_path, format, changed);
         changed.push(to_path.to_string());
-        let told = self.tell_moved((path, to_path), format, changed);
+        let told = restored.and_then(|()| self.tell_moved((path, to_path), format, changed));
         told.map(|()| true).map_err(|e| e.with_note(" (the node itself has its new name: not to be renamed again)"))
     }
 

@@ -22,27 +22,31 @@ fn counted() -> usize {
 }
 
 /// Where two processes meet: a folder, with locks between them, or a store whose puts have conditions.
-struct Place {
+pub(super) struct Place {
     folder: Folder,
     shared: Option<SharedStore>,
 }
 
 impl Place {
     fn new(format: Format, has_locks: bool) -> Place {
-        let shared = || Arc::new(Overtaken::alone(Arc::new(MemoryStore::new()), false)) as SharedStore;
-        let place = Place { folder: Folder::new(&format!("commit-{}", counted())), shared: (!has_locks).then(shared) };
+        let place = Place::empty(has_locks);
         Group::create(&on(place.shared()), "", Some(format), Create::New).unwrap();
         make(&checkpoints(&on(place.shared())), "old", 1).unwrap();
         place
     }
 
+    pub fn empty(has_locks: bool) -> Place {
+        let shared = || Arc::new(Overtaken::alone(Arc::new(MemoryStore::new()), false)) as SharedStore;
+        Place { folder: Folder::new(&format!("commit-{}", counted())), shared: (!has_locks).then(shared) }
+    }
+
     /// What another process has of it.
-    fn shared(&self) -> SharedStore {
+    pub fn shared(&self) -> SharedStore {
         self.shared.clone().unwrap_or_else(|| Arc::new(LocalStore::open(&self.folder.0, true, SyncMode::None).unwrap()))
     }
 
     /// Checks all kinds of places.
-    fn each(with_conditions: bool, check: impl Fn(Format, bool)) {
+    pub fn each(with_conditions: bool, check: impl Fn(Format, bool)) {
         for (format, has_locks) in [Format::V3, Format::V2].into_iter().flat_map(|format| [(format, true), (format, false)]) {
             if has_locks || with_conditions {
                 check(format, has_locks);
@@ -51,7 +55,7 @@ impl Place {
     }
 }
 
-fn on(shared: SharedStore) -> Store {
+pub(super) fn on(shared: SharedStore) -> Store {
     Store::from_shared(&Context::with_threads(1), shared, Mode::ReadWrite)
 }
 
@@ -60,15 +64,15 @@ fn checkpoints(store: &Store) -> Checkpoints {
 }
 
 /// What another process does before one of the calls of this one, which goes on when that is done, or waits for a lock.
-struct Event<T> {
+pub(super) struct Event<T> {
     armed: Arc<AtomicBool>,
     began: Arc<AtomicBool>,
     done: mpsc::Receiver<T>,
-    store: Store,
+    pub store: Store,
 }
 
 impl<T: Send + 'static> Event<T> {
-    fn new(inner: SharedStore, after: usize, event: impl FnOnce() -> T + Send + 'static) -> Event<T> {
+    pub fn new(inner: SharedStore, after: usize, event: impl FnOnce() -> T + Send + 'static) -> Event<T> {
         let (armed, left, event) = (Arc::new(AtomicBool::new(false)), AtomicUsize::new(after), Mutex::new(Some(event)));
         let (to, done) = mpsc::channel();
         let began = Arc::new(AtomicBool::new(false));
@@ -92,7 +96,7 @@ impl<T: Send + 'static> Event<T> {
     }
 
     /// Does this process's part; gives what the other one's gave, if that came.
-    fn during<R>(&self, work: impl FnOnce() -> R) -> (R, Option<T>) {
+    pub fn during<R>(&self, work: impl FnOnce() -> R) -> (R, Option<T>) {
         self.armed.store(true, Ordering::Relaxed);
         let result = work();
         self.armed.store(false, Ordering::Relaxed);

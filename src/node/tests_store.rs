@@ -39,9 +39,13 @@ impl<F: Fn(Next<'_>) -> Result<()> + Send + Sync> Storage for Told<F> {
         self.inner.put(key, parts, condition)
     }
 
-    /// Erases one key at a time, as a server does.
+    /// Erases one key at a time, as a server does, where there are no folders.
     fn erase_keys(&self, keys: Keys<'_>) -> Result<bool> {
         let prefix = match keys {
+            Keys::Below(prefix) if self.inner.files().is_some() => {
+                (self.tell)(Next::Change(prefix))?;
+                return self.inner.erase_keys(keys);
+            }
             Keys::Below(prefix) => prefix,
             Keys::One(key) => {
                 (self.tell)(Next::Change(key))?;

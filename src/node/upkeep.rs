@@ -214,9 +214,11 @@ fn refresh_v3(store: &Store, group: &str, changed: &[Change<'_>], erased: Option
         let text = now.as_ref().and_then(Option::as_ref).unwrap_or(&before);
         let series = store.series_lengths().now();
         let (mut changes, (kept, told)) = (HashMap::new(), listed_lengths(store, group, &listed, &changed, Format::V3));
+        let mut gone = Gone::default();
         for (path, lengths) in with_unnamed(&listed, group, &changed, Format::V3) {
             let name = path::relative(group, path);
-            let entry = lookup::find_v3(store, path)?.map(|mut found| {
+            let found = gone.or_find(path, || is_named(&listed, name, Format::V3), || lookup::find_v3(store, path))?;
+            let entry = found.map(|mut found| {
                 kept.keep(name, &mut found.document, None, told.get(path).copied().unwrap_or(lengths));
                 series.limit(path, &mut found.document);
                 consolidated::entry_v3(found.document)
@@ -240,12 +242,14 @@ fn refresh_v2(store: &Store, group: &str, changed: &[Change<'_>], erased: Option
         let Some(listed) = Listed::find(&bytes, Format::V2) else { return Ok(()) };
         let series = store.series_lengths().now();
         let (mut changes, (kept, told)) = (HashMap::new(), listed_lengths(store, group, &listed, changed, Format::V2));
+        let mut gone = Gone::default();
         for (path, lengths) in with_unnamed(&listed, group, changed, Format::V2) {
-            let mut fresh = Map::new();
-            if let Some(mut found) = lookup::find_v2(store, path)? {
+            let (mut fresh, name) = (Map::new(), path::relative(group, path));
+            let found = gone.or_find(path, || is_named(&listed, name, Format::V2), || lookup::find_v2(store, path))?;
+            if let Some(mut found) = found {
                 found.attributes = Some(found.attributes.map_or_else(|| lookup::attributes_v2(store, path), Ok)?);
                 kept.keep(
-                    &path::join(path::relative(group, path), v2::ARRAY),
+                    &path::join(name, v2::ARRAY),
                     &mut found.document,
                     found.attributes.as_ref(),
                     told.get(path).copied().unwrap_or(lengths),
@@ -253,8 +257,8 @@ fn refresh_v2(store: &Store, group: &str, changed: &[Change<'_>], erased: Option
                 series.limit(path, &mut found.document);
                 insert_v2(store, &mut fresh, group, path, found)?;
             }
-            for name in [v2::ARRAY, v2::GROUP, v2::ATTRIBUTES] {
-                let entry = path::join(path::relative(group, path), name);
+            for document in [v2::ARRAY, v2::GROUP, v2::ATTRIBUTES] {
+                let entry = path::join(name, document);
                 let text = entry_text(&listed, fresh.shift_remove(&entry), &key)?;
                 changes.insert(entry, text);
             }
@@ -309,6 +313,29 @@ fn with_unnamed<'a>(listed: &Listed<'_>, group: &str, changes: &[Change<'a>], fo
     let mut unnamed: BTreeSet<&str> = between.collect();
     unnamed.retain(|above| !is_named(listed, path::relative(group, above), format));
     unnamed.into_iter().map(|path| (path, Lengths::ALL)).chain(changes.iter().copied()).collect()
+}
+
+/// Nodes that are neither listed nor there: what is below them is not listed, which readers would take for damage; who makes the group again tells of it.
+#[derive(Default)]
+struct Gone<'a>(Vec<&'a str>);
+
+impl<'a> Gone<'a> {
+    /// Finds a node that is asked for behind those above it, unless it is to be left out.
+    fn or_find(
+        &mut self,
+        path: &'a str,
+        is_named: impl Fn() -> bool,
+        find: impl FnOnce() -> Result<Option<StoredDocument>>,
+    ) -> Result<Option<StoredDocument>> {
+        if self.0.iter().any(|gone| path::is_within(path, gone)) && !is_named() {
+            return Ok(None);
+        }
+        let found = find()?;
+        if found.is_none() {
+            self.0.push(path);
+        }
+        Ok(found)
+    }
 }
 
 /// Writes the value of a changed entry, so that of many nodes only their texts are held.

@@ -1,7 +1,7 @@
 //! Making a group as a whole: nobody finds it before all that belongs to it is there.
 
 use super::checkpoint::MAKES_A_GROUP;
-use super::{Create, Format, Group, NodeKind, Store, copy, hierarchy, path, place, upkeep};
+use super::{Create, Format, Group, NodeKind, Store, copy, groups_above, hierarchy, path, place, upkeep};
 use crate::error::{Result, bail};
 use crate::metadata::{Map, v2, v3};
 
@@ -22,13 +22,14 @@ impl Store {
             bail!(Argument, "a group that is made as a whole is new or overwrites; there is nothing to open");
         }
         copy::refuse_source(std::path::Path::new(source), (self, &path))?;
-        let enclosing = || hierarchy::enclosing_format(self, &path).map(|format| format.unwrap_or(Format::V3));
+        let enclosing = || groups_above::enclosing_format(self, &path).map(|format| format.unwrap_or(Format::V3));
         let format = format.map_or_else(enclosing, Ok)?;
         self.settle(&path);
-        let mut changed = hierarchy::ensure_ancestors(self, &path, format)?;
+        let mut changed = groups_above::ensure(self, &path, format)?;
         let (below, replaced) = place::fill(place::Copied { source, complete: &|| Ok(()) }, (self, &path), how, &mut |store, place| {
             build_at((store, place), format, build)
         })?;
+        groups_above::restore(self, &path, format, &mut changed)?;
         changed.push(path.clone());
         for (name, kind) in below {
             let node = path::join(&path, &name);
