@@ -23,7 +23,7 @@ ozarr_status ozarr_mpi_checkpoint_begin(ozarr_mpi *m, const char *location, cons
 static ozarr_status enter_end(ozarr_mpi *m, ozarr_group *group, const char *function) {
     char call[OM_MESSAGE];
     snprintf(call, sizeof call, "%s of \"%.1000s\"", function, om_name(m, group));
-    const ozarr_status status = om_enter(m, group != NULL ? OZARR_OK : om_error(OZARR_ERR_NULL, "group is NULL"), NULL, call);
+    const ozarr_status status = om_enter(m, om_check_known(m, group, "group"), NULL, call);
     if (status == OZARR_OK) om_drop(m, group);
     return status;
 }

@@ -151,6 +151,9 @@ ozarr_status om_share_lost(ozarr_mpi *m, ozarr_status status);
 
 /* --- nodes.c --- */
 
+/* OZARR_ERR_NULL, and OZARR_ERR_ARGUMENT for a handle that was not opened here. */
+ozarr_status om_check_known(const ozarr_mpi *m, const void *handle, const char *name);
+
 /* Creates an array below a group; `more` says what else the ranks have to agree on. */
 ozarr_status om_create_below(ozarr_mpi *m, ozarr_group *group, const char *path, const ozarr_spec *spec, ozarr_create_mode mode, const char *more,
                              ozarr_array **out);

@@ -16,8 +16,7 @@ static void add_numbers(char *text, const int64_t *numbers, int32_t count) {
         snprintf(text + at, OM_MESSAGE - at, "%s%" PRId64 "%s", i == 0 ? "[" : ", ", numbers[i], i == count - 1 ? "]" : "");
 }
 
-/* The handle was opened here. */
-static ozarr_status check_known(const ozarr_mpi *m, const void *handle, const char *name) {
+ozarr_status om_check_known(const ozarr_mpi *m, const void *handle, const char *name) {
     if (handle == NULL) return om_error(OZARR_ERR_NULL, "%s is NULL", name);
     if (om_valid(m, "ozarr_mpi") == OZARR_OK && om_find(m, handle) == NULL)
         return om_error(OZARR_ERR_ARGUMENT, "the %s was not opened by this ozarr_mpi", name);
@@ -119,7 +118,7 @@ ozarr_status ozarr_mpi_group_create(ozarr_mpi *m, const char *location, ozarr_cr
 static ozarr_status enter_below(ozarr_mpi *m, const char *function, const ozarr_group *group, const char *path, int mode, const char *more,
                                 const void *out) {
     char call[OM_MESSAGE];
-    ozarr_status status = check_known(m, group, "group");
+    ozarr_status status = om_check_known(m, group, "group");
     if (status == OZARR_OK) status = not_null(path, "path");
     if (status == OZARR_OK) status = not_null(out, "out");
     snprintf(call, sizeof call, "%s of %.500s below \"%.1000s\", mode %d%.300s", function, path ? path : "NULL", om_name(m, group), mode, more);
@@ -172,7 +171,7 @@ ozarr_status ozarr_mpi_group_open_array(ozarr_mpi *m, const ozarr_group *group, 
 /* Begins to change an array or a group. */
 static ozarr_status enter_change(ozarr_mpi *m, const char *what, const void *handle, ozarr_status status) {
     char call[2 * OM_MESSAGE];
-    if (status == OZARR_OK) status = check_known(m, handle, "node");
+    if (status == OZARR_OK) status = om_check_known(m, handle, "node");
     snprintf(call, sizeof call, "%s of \"%.1000s\"", what, om_name(m, handle));
     return om_enter(m, status, NULL, call);
 }
@@ -312,7 +311,7 @@ static ozarr_status close_node(ozarr_mpi *m, const char *what, ozarr_array *arra
     const void *handle = array != NULL ? (const void *)array : (const void *)group;
     char call[OM_MESSAGE];
     snprintf(call, sizeof call, "ozarr_mpi_%s_close of \"%.1000s\"", what, om_name(m, handle));
-    ozarr_status status = om_enter(m, check_known(m, handle, what), NULL, call);
+    ozarr_status status = om_enter(m, om_check_known(m, handle, what), NULL, call);
     if (status != OZARR_OK) return status;
     om_drop(m, handle);
     om_failure found = {0};

@@ -155,6 +155,25 @@ static void given_up(void) {
     check_newest("given-up.zarr", 7);
 }
 
+/* A checkpoint that others began is none of these ranks' to end: it goes on, and is committed by those that can. */
+static void of_others(void) {
+    ozarr_status (*const ends[])(ozarr_mpi *, ozarr_group *) = {ozarr_mpi_checkpoint_commit, ozarr_mpi_checkpoint_abandon};
+    ozarr_mpi *own = NULL, *shared = m;
+    ozarr_group *g = NULL;
+    OK(ozarr_mpi_new(MPI_COMM_WORLD, &own));
+    m = own;
+    g = save("of-others.zarr", "one", 5);
+    for (int i = 0; i < 2; i++) {
+        ERR(OZARR_ERR_ARGUMENT, "the group was not opened by this ozarr_mpi", ends[i](shared, g));
+        ERR(OZARR_ERR_NULL, "group is NULL", ends[i](shared, NULL));
+    }
+    OK(ozarr_mpi_checkpoint_commit(own, g));
+    check_newest("of-others.zarr", 5);
+    for (int i = 0; i < 2; i++) ERR(OZARR_ERR_ARGUMENT, "the group was not opened by this ozarr_mpi", ends[i](own, g));
+    OK(ozarr_mpi_close(own));
+    m = shared;
+}
+
 /* What another job does before the call of MPI_Allreduce behind so many others; negative: nothing. */
 static int calls_left = -1;
 int MPI_Allreduce(const void *from, void *to, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
@@ -193,6 +212,7 @@ int main(int argc, char **argv) {
     other_spellings();
     committed_beside_what_fails();
     given_up();
+    of_others();
     removed_meanwhile();
     OK(ozarr_mpi_close(m));
     return end_ranks();
