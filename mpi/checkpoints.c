@@ -79,7 +79,7 @@ ozarr_status ozarr_mpi_group_put(ozarr_mpi *m, ozarr_group *group, const char *p
     size_t at = 0;
     ozarr_spec *spec = NULL;
     ozarr_array *array = NULL;
-    ozarr_status status = ozarr_spec_new(type, rank, shape, &spec);
+    ozarr_status status = rank > 0 && shape == NULL ? om_error(OZARR_ERR_NULL, "shape is NULL") : ozarr_spec_new(type, rank, shape, &spec);
     for (int32_t d = 0; d < rank && status == OZARR_OK && at < sizeof more; d++)
         at += (size_t)snprintf(more + at, sizeof more - at, "%s%" PRId64, d > 0 ? ", " : ", shape ", shape[d]);
     if (status == OZARR_OK) status = om_create_below(m, group, path, spec, OZARR_CREATE_NEW, more, &array);

@@ -140,6 +140,8 @@ static void put_again(void) {
     ERR(OZARR_ERR_BOUNDS, "of dimension 0", ozarr_mpi_group_put(m, g, "u", OZARR_INT32, 2, shape, start, count, u, sizeof u));
     rows(start, count);
     OK(ozarr_mpi_group_put(m, g, "u", OZARR_INT32, 2, shape, start, count, u, sizeof u));
+    ERR(OZARR_ERR_NULL, "shape is NULL", ozarr_mpi_group_put(m, g, "v", OZARR_INT32, 2, NULL, start, count, u, sizeof u));
+    ERR(OZARR_ERR_NULL, "shape is NULL", ozarr_mpi_group_put(m, g, "v", OZARR_INT32, 2, rank == ranks - 1 ? NULL : shape, start, count, u, sizeof u));
     other[1] += rank == ranks - 1;
     if (ranks > 1) ERR(OZARR_ERR_ARGUMENT, "shape 16, 17", ozarr_mpi_group_put(m, g, "v", OZARR_INT32, 2, other, start, count, u, sizeof u));
     OK(ozarr_mpi_checkpoint_commit(m, g));
