@@ -22,6 +22,15 @@ ozarr_status om_check_begin(const ozarr_mpi *m, const ozarr_array *array) {
     return m->check_writes ? ozarr_node_set(ozarr_array_node(array), "list_changes", "1") : OZARR_OK;
 }
 
+void om_check_end(const ozarr_mpi *m) {
+    for (size_t i = 0; i < m->handle_count; i++) {
+        if (m->handles[i].array == NULL) continue;
+        /* One that the program has freed lists nothing. */
+        const ozarr_status ended = ozarr_node_set(m->handles[i].array, "list_changes", "0");
+        OM_UNUSED(ended);
+    }
+}
+
 static bool lines_new(lines *l, int size) {
     memset(l, 0, sizeof *l);
     l->counts = calloc((size_t)size, sizeof *l->counts);

@@ -172,6 +172,8 @@ ozarr_status om_fill_slab(const ozarr_mpi *m, const ozarr_array *array, int32_t 
 
 /* Begins to list the chunks that this rank changes, if writes are to be checked. */
 ozarr_status om_check_begin(const ozarr_mpi *m, const ozarr_array *array);
+/* Ends all lists of the arrays that were opened here: what is written while the setting is off is not compared. */
+void om_check_end(const ozarr_mpi *m);
 /* OZARR_ERR_CONFLICT on all ranks if two changed one chunk since; begins anew. Collective, inside of a call. */
 ozarr_status om_check_writes(ozarr_mpi *m, const ozarr_array *array);
 

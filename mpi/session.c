@@ -217,7 +217,12 @@ ozarr_status ozarr_mpi_set(ozarr_mpi *m, const char *key, const char *value) {
         m->last_wins = strcmp(value, "last") == 0;
         return OZARR_OK;
     }
-    if (strcmp(key, "check_writes") == 0) return truth(key, value, &m->check_writes);
+    if (strcmp(key, "check_writes") == 0) {
+        const bool before = m->check_writes;
+        const ozarr_status set = truth(key, value, &m->check_writes);
+        if (before && !m->check_writes) om_check_end(m);
+        return set;
+    }
     return om_error(OZARR_ERR_ARGUMENT, "there is no setting \"%.100s\", expected \"aggregators\", \"round_bytes\", \"message_bytes\", "
                     "\"range_bytes\", \"overlap\" or \"check_writes\"", key);
 }

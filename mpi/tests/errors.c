@@ -435,6 +435,33 @@ static void checked_writes(void) {
     OK(ozarr_mpi_set(m, "check_writes", "0"));
 }
 
+/* What is written while the setting is off is not compared when it is on again: by all ranks, and by ranks in turn. */
+static void checked_again(void) {
+    const int64_t first[2] = {0, 0};
+    int32_t u[256];
+    for (int k = 0; k < 3; k++) {
+        OK(ozarr_mpi_set(m, "check_writes", "1"));
+        ozarr_array *a = array_of("checked-again.zarr");
+        OK(write_rows(a, 1));
+        OK(ozarr_mpi_set(m, "check_writes", "0"));
+        for (int r = 0; r < ranks; r++) {
+            const int64_t count[2] = {rank == r ? 16 : 0, 16};
+            for (int i = 0; i < 256; i++) u[i] = 2;
+            if (k == 0) OK(ozarr_mpi_array_write_all(m, a, first, count, OZARR_INT32, u, sizeof u));
+            else if (rank == r) OK(ozarr_array_write(a, OZARR_INT32, u, sizeof u));
+            MPI_Barrier(MPI_COMM_WORLD);
+        }
+        OK(ozarr_mpi_set(m, "check_writes", "1"));
+        if (k == 2) OK(ozarr_mpi_array_refresh(m, a));
+        OK(write_rows(a, 3));
+        /* What is written now is. */
+        if (rank < 2) OK(ozarr_array_write(a, OZARR_INT32, u, sizeof u));
+        if (ranks == 1) OK(ozarr_mpi_array_close(m, a));
+        else ERR(OZARR_ERR_CONFLICT, "ranks 0 and 1", ozarr_mpi_array_close(m, a));
+        OK(ozarr_mpi_set(m, "check_writes", "0"));
+    }
+}
+
 /* Two collective writes of a chunk by different ranks, the first of which goes on as the second one begins, are no conflict. */
 static void checked_requests(void) {
     enum { TIMES = 5 };
@@ -516,6 +543,7 @@ int main(int argc, char **argv) {
     storing();
     agreement();
     checked_writes();
+    checked_again();
     checked_requests();
     waiting_writes();
     OK(ozarr_mpi_close(m));
