@@ -24,9 +24,9 @@
  *              ranks know it, too, without touching the store. Of an array that rank 0 has erased or replaced by itself they know from the
  *              next call here on: storing by older handles is OZARR_ERR_STATE.
  *              The calls that end handles (`_close`, `_commit`, `_abandon`, `_wait`) end them whatever the status says, but where they are
- *              refused: as OZARR_ERR_ARGUMENT where a rank calls something else or the array or group was not opened by this `ozarr_mpi`,
- *              OZARR_ERR_STATE for the thread, and OZARR_ERR_NETWORK where MPI itself fails. Then the handle stays on
- *              all ranks, to be ended again. After an error any local function tells: of a handle that is gone it is OZARR_ERR_INVALID_HANDLE.
+ *              refused: as OZARR_ERR_ARGUMENT where a rank calls something else or the array, group or series was not opened by this
+ *              `ozarr_mpi`, OZARR_ERR_STATE for the thread, and OZARR_ERR_NETWORK where MPI itself fails. Then the handle stays on all ranks,
+ *              to be ended again. After an error any local function tells: of a handle that is gone it is OZARR_ERR_INVALID_HANDLE.
  * Metadata.    Rank 0 alone reads and writes documents.
  * Locations.   What all ranks see. A relative one is in the folder that is rank 0's current one when it is opened. With more than one rank,
  *              `memory:` is OZARR_ERR_UNSUPPORTED, and so is a zip archive that is to be written: write a folder, and copy it.

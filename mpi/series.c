@@ -24,6 +24,7 @@ typedef struct variable {
 } variable;
 
 struct ozarr_mpi_series {
+    const ozarr_mpi *m;      /* that opened it */
     ozarr_dataset *dataset;  /* on rank 0 */
     ozarr_group *group;      /* of the dataset, on rank 0: its arrays are handles of the series alone */
     ozarr_series *own;       /* on rank 0: keeps other writers out, and publishes what all ranks stored */
@@ -200,7 +201,7 @@ ozarr_status ozarr_mpi_series_open(ozarr_mpi *m, const char *location, const cha
         om_leave(m, status);
     }
     if (s != NULL) s->published = s->position;
-    if (status == OZARR_OK) *out = s, m->series++;
+    if (status == OZARR_OK) *out = s, s->m = m, m->series++;
     else if (s != NULL) free_series(m, s);
     return status;
 }
@@ -306,6 +307,13 @@ static ozarr_status keep_box(ozarr_mpi *m, ozarr_mpi_series *s, variable *v, con
     return status;
 }
 
+/* The series is there, and was opened here. */
+static ozarr_status check_series(const ozarr_mpi *m, const ozarr_mpi_series *s) {
+    const ozarr_status status = om_valid(s, "ozarr_mpi_series");
+    if (status != OZARR_OK || s->m == m) return status;
+    return om_error(OZARR_ERR_ARGUMENT, "the series was not opened by this ozarr_mpi");
+}
+
 /* A call in words: what is done, and to which series. */
 static void describe(const ozarr_mpi_series *s, const char *what, char call[OM_MESSAGE]) {
     if (om_valid(s, "ozarr_mpi_series") == OZARR_OK) snprintf(call, OM_MESSAGE, "%.600s, %.700s along %.500s", what, s->location, s->dimension);
@@ -366,7 +374,7 @@ static ozarr_status put(ozarr_mpi *m, ozarr_mpi_series *series, const char *name
     int64_t numbers[6][PLAN_MAX_RANK];
     bool periodic[PLAN_MAX_RANK];
     variable *v = NULL;
-    ozarr_status status = om_valid(series, "ozarr_mpi_series");
+    ozarr_status status = check_series(m, series);
     if (status == OZARR_OK && (name == NULL || region == NULL || memory == NULL))
         status = om_error(OZARR_ERR_NULL, "%s is NULL", name == NULL ? "name" : region == NULL ? "region" : "memory");
     status = find_for_step(m, series, name, status, &v);
@@ -507,7 +515,7 @@ static ozarr_status check_value(ozarr_mpi_series *s, double value) {
 
 ozarr_status ozarr_mpi_series_step(ozarr_mpi *m, ozarr_mpi_series *series, double value) {
     char what[100], call[OM_MESSAGE];
-    ozarr_status status = om_valid(series, "ozarr_mpi_series");
+    ozarr_status status = check_series(m, series);
     const bool valid = status == OZARR_OK;
     if (status == OZARR_OK) status = check_value(series, value);
     if (status == OZARR_OK) status = take_step(m, series, value);
@@ -545,7 +553,7 @@ static ozarr_status flush_documents(ozarr_mpi *m, const ozarr_mpi_series *s) {
 ozarr_status ozarr_mpi_series_flush(ozarr_mpi *m, ozarr_mpi_series *series) {
     char call[OM_MESSAGE];
     describe(series, "ozarr_mpi_series_flush", call);
-    ozarr_status status = om_enter(m, om_valid(series, "ozarr_mpi_series"), NULL, call);
+    ozarr_status status = om_enter(m, check_series(m, series), NULL, call);
     if (status != OZARR_OK) return status;
     om_leave(m, status);
     status = publish(m, series);
@@ -591,7 +599,7 @@ ozarr_status ozarr_mpi_series_close(ozarr_mpi *m, ozarr_mpi_series *series) {
     char call[OM_MESSAGE];
     om_failure failed;
     describe(series, "ozarr_mpi_series_close", call);
-    ozarr_status status = om_enter(m, om_valid(series, "ozarr_mpi_series"), NULL, call);
+    ozarr_status status = om_enter(m, check_series(m, series), NULL, call);
     if (status != OZARR_OK) return status;
     om_leave(m, status);
     bool cut = false;

@@ -430,6 +430,43 @@ static void closed_before_the_series(void) {
     m = shared;
 }
 
+static ozarr_status put_whole(ozarr_mpi *with, ozarr_mpi_series *s) {
+    const int64_t start = 0, count = 0;
+    const int32_t none = 0;
+    return ozarr_mpi_series_put(with, s, "u", &start, &count, OZARR_INT32, &none, sizeof none);
+}
+static ozarr_status step_on(ozarr_mpi *with, ozarr_mpi_series *s) { return ozarr_mpi_series_step(with, s, 2); }
+
+/* A series that others opened is none of these ranks' to write or to close: it stays as it is, and keeps those from being closed that opened it. */
+static void of_others(void) {
+    static const struct {
+        const char *name;
+        ozarr_status (*call)(ozarr_mpi *with, ozarr_mpi_series *s);
+    } calls[] = {{"put", put_whole}, {"step", step_on}, {"flush", ozarr_mpi_series_flush}, {"close", ozarr_mpi_series_close}};
+    int64_t depth = 4;
+    ozarr_mpi *own = NULL;
+    ozarr_mpi_series *s = NULL;
+    OK(ozarr_mpi_new(MPI_COMM_WORLD, &own));
+    OK(ozarr_mpi_once(m, define_field, &depth));
+    OK(ozarr_mpi_series_open(m, "field.zarr", "time", -1, 0, 0, &s));
+    OK(put_part(s, 5));
+    OK(ozarr_mpi_series_step(m, s, 1));
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        const int before = failures;
+        int64_t position = 0;
+        ERR(OZARR_ERR_ARGUMENT, "the series was not opened by this ozarr_mpi", calls[i].call(own, s));
+        OK(ozarr_mpi_series_position(s, &position, NULL));
+        CHECK(position == 1);
+        if (failures > before) FAIL("behind the %s", calls[i].name);
+    }
+    ERR(OZARR_ERR_STATE, "1 series were not closed", ozarr_mpi_close(m));
+    OK(put_part(s, 5));
+    OK(ozarr_mpi_series_step(m, s, 2));
+    OK(ozarr_mpi_series_close(m, s));
+    check_field(2, 2, 5);
+    OK(ozarr_mpi_close(own));
+}
+
 int main(int argc, char **argv) {
     begin_ranks(&argc, &argv);
     OK(ozarr_mpi_new(MPI_COMM_WORLD, &m));
@@ -445,6 +482,7 @@ int main(int argc, char **argv) {
     unpublished_by_a_put_that_failed();
     overlapping_boxes();
     closed_before_the_series();
+    of_others();
     OK(ozarr_mpi_close(m));
     return end_ranks();
 }
