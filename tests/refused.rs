@@ -107,6 +107,33 @@ fn very_many_chunks_that_wait() {
 }
 
 #[test]
+fn shards_of_very_many_inner_chunks() {
+    const INNER: usize = 8_000;
+    let store = Store::memory(&Context::with_threads(1));
+    let mut spec = Spec::new(DataType::UInt8, &[INNER as u64]).unwrap();
+    spec.set_chunks(&[INNER as u64]).unwrap();
+    spec.set_inner_chunks(&[1]).unwrap();
+    let array = Array::create(&store, "a", &spec, Create::New).unwrap();
+    let (mut bytes, all) = (vec![7; INNER], Selection::all(&array.shape()));
+    let mut refused = 0;
+    // SAFETY: the memory outlives the calls.
+    unsafe {
+        array.write(&all, &memory(&mut bytes, DataType::UInt8)).unwrap();
+        // Each of the lists becomes the one that there is no memory for.
+        for most in (SERVED..2 * SERVED).step_by(64 << 10) {
+            bytes.fill(0);
+            let read = with_at_most(most, || array.read(&all, &memory(&mut bytes, DataType::UInt8)));
+            refused += usize::from(read.is_err());
+            match read {
+                Ok(()) => assert!(bytes.iter().all(|&element| element == 7)),
+                Err(e) => assert_eq!(e.kind(), ErrorKind::NoMemory),
+            }
+        }
+    }
+    assert!(refused > 0);
+}
+
+#[test]
 fn very_long_elements() {
     let small = array(DataType::Raw(1 << 20), 3, 1, "none");
     let digits = with_at_most(16 << 20, || digest(&small, Selection::all(&[3]), &|_| Ok(())));
