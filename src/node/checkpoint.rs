@@ -86,7 +86,10 @@ impl Checkpoints {
         }
         // From its first moment: what has no mark is taken by a call that prunes for what another process left.
         let attributes = Map::from_iter([(CHECKPOINT.to_string(), Value::Object(about))]);
-        Group::create_with(&store, "", Some(above.format()), Create::New, attributes)
+        Group::create_with(&store, "", Some(above.format()), Create::New, attributes).map_err(|e| {
+            let meanwhile = format!("another writer has begun the checkpoint {place} at this moment; begin it when that one is done");
+            if e.kind() == ErrorKind::Exists { e.with_message(meanwhile) } else { e }
+        })
     }
 
     /// The committed checkpoints, the oldest first. An older one of the same name is not among them.
@@ -253,7 +256,14 @@ impl Checkpoints {
             return Ok(false);
         }
         let is_empty = self.is_empty(node);
-        if is_refused(&is_empty) || !(is_empty? || self.was_begun(&place)?) {
+        if is_refused(&is_empty) {
+            return Ok(false);
+        }
+        let is_empty = is_empty?;
+        if is_empty && self.store.shared().files().is_none() {
+            return Ok(true);
+        }
+        if !is_empty && !self.was_begun(&place)? {
             return Ok(false);
         }
         self.is_cleared(node, &|place| Ok(lookup::find_bare(&self.store, place)?.is_none()))

@@ -24,11 +24,20 @@ fn unfinished(group: &Group) -> Result<&Unfinished> {
 
 /// Whether a group has the mark of a checkpoint; `None` if there is no group.
 fn has_mark(store: &Store, path: &str, mark: &str) -> Result<Option<bool>> {
-    let group = match Group::open(store, path) {
-        Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
-        group => group?,
-    };
+    // An error that says what is there instead would cost many requests.
+    let Some(found) = lookup::find_bare(store, path)? else { return Ok(None) };
+    let group = Group::quietly(store, path.to_string(), found)?;
     Ok(Some(group.attributes().view()?.get(CHECKPOINT).is_some_and(|about| is_of(about, mark))))
+}
+
+/// The name and the text of the document that is hidden at a place.
+fn hidden_at(store: &Store, place: &str) -> Result<Option<(&'static str, Vec<u8>)>> {
+    for name in MAKES_A_GROUP {
+        if let Some(text) = get(&**store.shared(), &path::join(place, &hidden(name)), MAX_CONSOLIDATED)? {
+            return Ok(Some((name, text)));
+        }
+    }
+    Ok(None)
 }
 
 /// Whether a document is as the maker of the checkpoint with a mark has hidden it. That of version 2 says nothing of the mark, and is another one once it
@@ -53,9 +62,9 @@ impl Group {
     pub fn commit(&self) -> Result<()> {
         let begun = unfinished(self)?;
         let (above, place) = (&begun.store, &*begun.path);
-        self.publish_ours(begun)?;
+        let erased = self.publish_ours(begun)?;
         // The checkpoint is there. What fails from here on is left to the next calls, as after a kill.
-        if let Err(e) = self.settle(above, place) {
+        if let Err(e) = erased.and(self.settle(above, place)) {
             let (place, all) = (path::display(place), above.shared().describe());
             let rest = "what follows is left to the next one of that name, or pruning";
             above.context().warn(&format!("the checkpoint {place} of {all} is committed; {rest}: {e}"));
@@ -63,8 +72,9 @@ impl Group {
         Ok(())
     }
 
-    /// Makes the checkpoint known while no other process removes it, or begins one in its place, where the store has locks.
-    fn publish_ours(&self, begun: &Unfinished) -> Result<()> {
+    /// Makes the checkpoint known while no other process removes it, or begins one in its place, where the store has locks. Returns what came of
+    /// the removal of the document that was hidden: that of another process begins with such a one.
+    fn publish_ours(&self, begun: &Unfinished) -> Result<Result<()>> {
         let Unfinished { store: above, path: place, mark, .. } = begun;
         // What cannot be locked stays for another try, or for pruning: another process may be at it.
         let _lock = lock_alone(above, place).map_err(Error::sure)?;
@@ -72,24 +82,25 @@ impl Group {
         let ours = ours.and_then(|ours| if ours == Some(true) { Ok(()) } else { Err(Group::taken(above, place)) });
         let ours = ours.and_then(|()| self.count_last(above, place)).map_err(Error::sure);
         let put = ours.and_then(|()| self.publish(above, place, mark.text()));
-        // What was there at first is not any more.
-        let put = put.map_err(|e| if e.kind() == ErrorKind::NotFound { Group::taken(above, place) } else { e });
+        // What was there at first may not be any more.
+        let is_gone = || !hidden_at(above, place).is_ok_and(|found| found.is_some_and(|(name, text)| is_marked(name, &text, mark.text())));
+        let put = put.map_err(|e| if e.kind() == ErrorKind::NotFound && is_gone() { Group::taken(above, place) } else { e });
         put.inspect_err(|e| {
             // The error is the one to tell; what cannot be removed now is removed by the next checkpoint.
             // A document whose fate is not known may come late: then all below it is to be there.
             if e.kind() != ErrorKind::State && !e.is_unsure() && matches!(lookup::find_bare(above, place), Ok(None)) {
                 let _ = self.remove_ours(begun);
             }
-        })
+        })?;
+        Ok(self.erase_hidden(above, place))
     }
 
     /// Does what is left when the checkpoint is there: tells readers that go by consolidated metadata, then removes the one whose name it has.
     fn settle(&self, above: &Store, place: &str) -> Result<()> {
         let all = Checkpoints::new(above, path::parent(place).unwrap_or_default())?;
-        let erased = self.erase_hidden(above, place);
         self.tell(above, place)?;
         let committed = all.committed()?;
-        let Some(this) = committed.iter().find(|c| path::join(&all.path, &c.node) == *place) else { return erased };
+        let Some(this) = committed.iter().find(|c| path::join(&all.path, &c.node) == *place) else { return Ok(()) };
         for old in committed.iter().filter(|c| c.name == this.name && c.number < this.number && above.capabilities().erasable) {
             let retired = all.retire(old);
             // One that another user keeps is left to his call of `prune`.
@@ -97,7 +108,7 @@ impl Group {
                 retired?;
             }
         }
-        erased
+        Ok(())
     }
 
     /// Whether what is at the checkpoint's place is what was begun with this group; `None` if there is nothing.
@@ -113,10 +124,8 @@ impl Group {
     /// Looks, behind the put that makes the checkpoint known, whether another process has removed it before: a store without locks lets it. What
     /// was hidden goes last then; without it, which one that lists the new checkpoint removes too, the nodes in it are looked for.
     fn is_whole(&self, above: &Store, place: &str, mark: &str) -> Result<bool> {
-        for name in MAKES_A_GROUP {
-            if let Some(text) = get(&**above.shared(), &path::join(place, &hidden(name)), MAX_CONSOLIDATED)? {
-                return Ok(is_marked(name, &text, mark) && (*name == v3::DOCUMENT || has_mark(above, place, mark)? == Some(true)));
-            }
+        if let Some((name, text)) = hidden_at(above, place)? {
+            return Ok(is_marked(name, &text, mark) && (name == v3::DOCUMENT || has_mark(above, place, mark)? == Some(true)));
         }
         if has_mark(above, place, mark)? != Some(true) {
             return Ok(false);

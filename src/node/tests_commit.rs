@@ -6,7 +6,7 @@ use super::tests_growth::Folder;
 use super::tests_store::{Next, Told};
 use super::tests_swap::Overtaken;
 use super::*;
-use crate::error::{ErrorKind, Result};
+use crate::error::{ErrorKind, Result, err};
 use crate::settings::apart;
 use crate::store::SharedStore;
 use crate::store::local::{LocalStore, SyncMode};
@@ -188,4 +188,102 @@ fn a_checkpoint_stays_that_comes_in_the_place_of_one_that_is_being_pruned() {
             assert!(committed.is_ok());
         }
     });
+}
+
+/// The keys that are opened while `work` is done with a store.
+fn opened_by(inner: SharedStore, work: impl FnOnce(&Store, &dyn Fn())) -> Vec<String> {
+    let opened = Arc::new(Mutex::new(Vec::new()));
+    let all = opened.clone();
+    let tell = move |next: Next<'_>| {
+        if let Next::Opened(key) = next {
+            all.lock().unwrap().push(key.to_string());
+        }
+        Ok(())
+    };
+    work(&on(Arc::new(Told { inner, tell, name: None })), &|| opened.lock().unwrap().clear());
+    opened.lock().unwrap().clone()
+}
+
+#[test]
+fn what_is_not_there_costs_a_checkpoint_few_requests() {
+    for (format, document) in [(Format::V3, "zarr.json"), (Format::V2, ".zgroup")] {
+        let places = [Place::new(format, false), Place::new(format, false)];
+        let times = |opened: &[String], node: &str| opened.iter().filter(|key| **key == format!("{node}/{document}")).count();
+        let begun = opened_by(places[0].shared(), |store, _| drop(checkpoints(store).begin("free").unwrap()));
+        assert_eq!(times(&begun, "free"), 2, "{begun:#?}");
+        let committed = opened_by(places[1].shared(), |store, from_here| {
+            let group = checkpoints(store).begin("new").unwrap();
+            fill(&group, 7).unwrap();
+            from_here();
+            group.commit().unwrap();
+        });
+        // They are listed until nothing changes, for its number, and behind it.
+        assert_eq!(times(&committed, "old"), 3, "{committed:#?}");
+    }
+}
+
+#[test]
+fn what_a_killed_prune_leaves_of_a_checkpoint_goes_whenever_that_was_committed() {
+    Place::each(false, |format, has_locks| {
+        for after in 0.. {
+            let place = Place::new(format, has_locks);
+            // The kill comes when the checkpoint's own documents are gone.
+            let is_below = |key: &str| key.strip_prefix("new/").is_some_and(|key| key.contains('/'));
+            let tell = move |next: Next<'_>| match next {
+                Next::Change(key) if is_below(key) => Err(err!(Io, "killed")),
+                _ => Ok(()),
+            };
+            let killed = Told { inner: place.shared(), tell, name: None };
+            let event = Event::new(place.shared(), after, move || drop(checkpoints(&on(Arc::new(killed))).prune(0)));
+            let group = checkpoints(&event.store).begin("new").unwrap();
+            fill(&group, 7).unwrap();
+            Mark::disown(group.store().checkpoint().unwrap().mark.text());
+            let was_there = event.during(|| drop(group.commit())).1;
+            checkpoints(&on(place.shared())).prune(0).unwrap();
+            assert_eq!(on(place.shared()).key_list("new/").unwrap(), Vec::<String>::new(), "{format:?} {after}");
+            if was_there.is_none() {
+                break;
+            }
+        }
+    });
+}
+
+#[test]
+fn a_commit_tells_the_error_of_the_store_while_its_checkpoint_is_there() {
+    Place::each(true, |format, has_locks| {
+        let place = Place::new(format, has_locks);
+        let tell = |next: Next<'_>| if matches!(next, Next::Flush) { Err(err!(NotFound, "no such container")) } else { Ok(()) };
+        let group = checkpoints(&on(Arc::new(Told { inner: place.shared(), tell, name: None }))).begin("new").unwrap();
+        let e = group.commit().unwrap_err();
+        assert_eq!((e.kind(), e.message()), (ErrorKind::NotFound, "no such container"), "{format:?} {has_locks}");
+    });
+}
+
+#[test]
+fn a_checkpoint_that_another_process_begins_at_the_same_moment_is_no_node_to_overwrite() {
+    for format in [Format::V3, Format::V2] {
+        let mut refused = 0;
+        for after in 0.. {
+            let place = Place::new(format, false);
+            let (others, left, came) = (place.shared(), AtomicUsize::new(after), Arc::new(AtomicBool::new(false)));
+            let comes = came.clone();
+            let tell = move |next: Next<'_>| {
+                if !matches!(next, Next::Opened(_)) && left.fetch_sub(1, Ordering::Relaxed) == 0 {
+                    comes.store(true, Ordering::Relaxed);
+                    drop(checkpoints(&on(others.clone())).begin("new").unwrap());
+                }
+                Ok(())
+            };
+            let begun = checkpoints(&on(Arc::new(Told { inner: place.shared(), tell, name: Some("this:") }))).begin("new");
+            if let Err(e) = begun {
+                assert_eq!(e.kind(), ErrorKind::Exists, "{format:?} {after}: {e}");
+                assert!(e.message().starts_with("another writer has begun the checkpoint new at this moment"), "{e}");
+                refused += 1;
+            }
+            if !came.load(Ordering::Relaxed) {
+                break;
+            }
+        }
+        assert!(refused > 0, "{format:?}");
+    }
 }
