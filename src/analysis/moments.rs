@@ -70,7 +70,12 @@ impl Moments {
         }
         let (n, m) = (self.count as f64, other.count as f64);
         let apart = (other.mean - self.mean) + (other.rest - self.rest);
-        (self.mean, self.rest) = exact_sum(self.mean, self.rest + apart * (m / (n + m)));
+        (self.mean, self.rest) = if apart.is_finite() {
+            exact_sum(self.mean, self.rest + apart * (m / (n + m)))
+        } else {
+            // They are further from each other than the greatest double.
+            (self.mean * (n / (n + m)) + other.mean * (m / (n + m)), 0.0)
+        };
         self.spread += other.spread + apart * apart * (n * m / (n + m));
         self.count += other.count;
         self.sum = self.sum.zip(other.sum).and_then(|(a, b)| a.checked_add(b));
@@ -183,13 +188,21 @@ fn figures<T: Counted>(bytes: &[u8], missing: &[Vec<u8>]) -> Moments {
 /// The least and the greatest of some values; their mean, what it lacks because it is rounded, and the sum of the squares of the distances from it.
 fn around_mean<T: Counted>(piece: &[T], total: f64) -> ((T, T), (f64, f64, f64)) {
     let count = piece.len() as f64;
-    let mean = total / count;
+    let mean = if total.is_finite() { total / count } else { mean_of_huge(piece) };
     // How far the values are from the mean, on average, is what it lacks.
     let (ends, (apart, squares)) = wide_figures(piece, mean);
-    let rest = apart / count;
+    let rest = if apart.is_finite() { apart / count } else { 0.0 };
     let spread = squares - rest * rest * count;
-    // Less than 0 by rounding. NaN, of values whose sum is beyond the greatest double, is no 0.
+    // Less than 0 by rounding. NaN, of values whose squares are beyond the greatest double, is no 0.
     (ends, (mean, rest, if spread < 0.0 { 0.0 } else { spread }))
+}
+
+/// The mean of finite values whose sum is beyond the greatest double.
+fn mean_of_huge<T: Counted>(piece: &[T]) -> f64 {
+    // A power of two, which rounds nothing that counts.
+    const SMALL: f64 = 1.0 / (2 * PIECE) as f64;
+    let sum = piece.iter().map(|x| x.double() * SMALL).sum::<f64>();
+    (sum / piece.len() as f64 / SMALL).clamp(f64::MIN, f64::MAX)
 }
 
 multiversion! {
@@ -438,6 +451,29 @@ mod tests {
         }
         let ends: Vec<u8> = [0, u64::MAX].iter().flat_map(|n| n.to_ne_bytes()).collect();
         assert_eq!(Moments::of(DataType::UInt64, &ends, &[]).deviation(), Some(u64::MAX as f64 / 2.0));
+    }
+
+    #[test]
+    fn the_mean_of_values_near_the_greatest_double_is_near_them() {
+        const MOST: f64 = f64::MAX;
+        let cases: [(&[f64], f64); 7] = [
+            (&[1.5e308, 1e308], 1.25e308),
+            (&[MOST, MOST, MOST], MOST),
+            (&[-MOST, -MOST, -MOST, -MOST, -MOST], -MOST),
+            (&[MOST, -MOST], 0.0),
+            (&[MOST, MOST, -MOST], MOST / 3.0),
+            (&[-MOST, 0.0, MOST, MOST], MOST / 4.0),
+            (&[1e308; 5000], 1e308),
+        ];
+        for (values, mean) in cases {
+            let whole = Moments::of(DataType::Float64, &doubles(values), &[]);
+            let mut joined = Moments::default();
+            values.iter().for_each(|&x| joined.add(&Moments::of(DataType::Float64, &doubles(&[x]), &[])));
+            for found in [whole, joined] {
+                let off = (found.mean().unwrap() / MOST - mean / MOST).abs();
+                assert!(off < 1e-13, "{:?}: {found:?}", &values[..values.len().min(5)]);
+            }
+        }
     }
 
     #[test]
