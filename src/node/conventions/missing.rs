@@ -38,6 +38,14 @@ pub(in crate::node) fn missing_to_v3(attributes: &mut Map, meta: &ArrayMeta) {
 /// Makes the attributes and the fill value of a variable of version 3 those of version 2, where the fill value is what means "missing", unless it is
 /// null. Whether the fill value is lost, which is nothing where it is zero.
 pub(in crate::node) fn missing_to_v2(attributes: &mut Map, data_type: DataType, fill: &mut Fill) -> bool {
+    if matches!(data_type.kind(), Kind::Opaque | Kind::Variable)
+        && let Some(text) = attributes.shift_remove(TEXT_FILL)
+        && !attributes.contains_key(FILL)
+    {
+        // Beside the fill value, as `missing_to_v3` found it.
+        attributes.insert(FILL.into(), plain_text(data_type, text));
+        return false;
+    }
     let missing = attributes.get(FILL).and_then(|value| missing_value(data_type, value)).flatten();
     if let Some(missing) = &missing {
         match fill_attribute(Format::V2, data_type, missing) {
@@ -53,6 +61,15 @@ pub(in crate::node) fn missing_to_v2(attributes: &mut Map, data_type: DataType, 
         None => *fill = Fill::undefined(),
     }
     old.iter().any(|&byte| byte != 0)
+}
+
+/// The missing value of text as version 2 has it: one byte, which libozarr_netcdf writes as base64 in version 3, as it is.
+fn plain_text(data_type: DataType, text: Value) -> Value {
+    match Fill::from_json_v3(data_type, &text).map(|fill| fill.element(data_type)).as_deref() {
+        Ok([byte]) if data_type.size() == 1 && byte.is_ascii() => char::from(*byte).to_string().into(),
+        Ok([byte]) if data_type.size() == 1 => Value::Array(vec![u64::from(*byte).into()].into()),
+        _ => text,
+    }
 }
 
 /// The element of an array that means "missing": the fill value of a variable of version 2, else what the attribute says.
@@ -211,7 +228,9 @@ mod tests {
             ("float32", "0.0", "[2]", x, r#"{"_FillValue":"AAAAAAAA+H8="}"#, ("\"NaN\"", "{}", 0)),
             ("float32", "\"NaN\"", "[2]", x, r#"{"_FillValue":"AAAAAAAA8L8="}"#, ("-1.0", r#"{"_FillValue":-1.0}"#, 1)),
             ("float32", "0.0", "[2]", x, "{}", ("null", "{}", 0)),
-            ("r8", "[0]", "[2]", x, r#"{"_nc_fill_value":"LQ=="}"#, ("null", r#"{"_nc_fill_value":"LQ=="}"#, 0)),
+            ("r8", "[0]", "[2]", x, r#"{"_nc_fill_value":"LQ=="}"#, ("\"AA==\"", r#"{"_FillValue":"-"}"#, 0)),
+            ("r8", "[0]", "[2]", x, r#"{"_nc_fill_value":"yA=="}"#, ("\"AA==\"", r#"{"_FillValue":[200]}"#, 0)),
+            ("r16", "[0,0]", "[2]", x, r#"{"_nc_fill_value":"ab"}"#, ("\"AAA=\"", r#"{"_FillValue":"ab"}"#, 0)),
             ("complex64", "[\"NaN\",0.0]", "[2]", x, "{}", ("[\"NaN\",0.0]", "{}", 0)),
             ("complex64", "[0.0,0.0]", "[2]", x, r#"{"_FillValue":["AAAAAAAA8D8=","AAAAAAAA8L8="]}"#, ("[1.0,-1.0]", "{}", 0)),
         ] {
@@ -219,6 +238,29 @@ mod tests {
             let attributes = object(&found_attributes).into_iter().filter(|(name, _)| name != DIMENSIONS).collect();
             assert_eq!((found.as_str(), Value::Object(attributes).to_string().as_str(), notes), want, "{data_type} {fill} {shape}");
             assert_eq!(found_attributes.contains(DIMENSIONS), !names.is_empty() || shape == "[]");
+        }
+    }
+
+    #[test]
+    fn the_fill_values_of_text_are_in_version_2_again_what_they_were() {
+        for (dtype, filters, fill) in [("|S1", "null", r#""""#), ("|S1", "null", r#""-""#), ("|O", r#"[{"id":"vlen-utf8"}]"#, r#""*""#)] {
+            let old = v2::array_from(object(&format!(
+                r#"{{"zarr_format":2,"shape":[2],"chunks":[2],"dtype":"{dtype}","fill_value":{fill},"order":"C","filters":{filters},"compressor":null}}"#
+            )));
+            let old = old.unwrap();
+            let attributes = object(r#"{"_FillValue":"-","_ARRAY_DIMENSIONS":["x"]}"#);
+            let made = |meta: &ArrayMeta, attributes: Map, to| {
+                let mut notes = Vec::new();
+                let (new, attributes) = Spec::like(meta, attributes, Some(to), &mut notes).unwrap().resolve(None).unwrap();
+                assert!(notes.is_empty(), "{dtype} {fill}: {notes:?}");
+                (new, attributes)
+            };
+            let (v3, attributes) = made(&old, attributes, Format::V3);
+            assert!(attributes.contains_key(TEXT_FILL), "{dtype} {fill}: {attributes:?}");
+            let (new, attributes) = made(&v3, attributes, Format::V2);
+            assert_eq!((new.fill.defined, new.fill.element(new.data_type)), (true, old.fill.element(old.data_type)), "{dtype} {fill}");
+            assert_eq!(attributes.get(FILL), Some(&"-".into()), "{dtype} {fill}");
+            assert!(!attributes.contains_key(TEXT_FILL), "{dtype} {fill}");
         }
     }
 
