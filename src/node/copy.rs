@@ -46,10 +46,11 @@ impl Store {
         upkeep::catch_up(self)?;
         let mut changed = groups_above::ensure(to, &to_path, found.format)?;
         let copied = place::Copied { source: &place::source_of(self, &path), complete: &|| Ok(()) };
-        let (made, replaced) = place::fill(copied, (to, &to_path), how, &mut |store, place| {
+        let filled = place::fill(copied, (to, &to_path), how, &mut |store, place| {
             let made = self.keeping_above(&path)?.copy_keys(&path, (store, place), verify, progress)?;
             Ok(made.iter().map(|node| moved_path(node, place, &to_path)).collect::<Vec<_>>())
-        })?;
+        });
+        let (made, replaced) = filled.inspect_err(|_| upkeep::tell_made(to, &changed))?;
         changed.extend(made);
         groups_above::restore(to, &to_path, found.format, &mut changed)?;
         if found.format == Format::V2 {

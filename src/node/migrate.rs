@@ -130,7 +130,7 @@ impl Job<'_> {
         if !self.in_place {
             // What is refused makes nothing, not even a folder for the lock.
             nodes = self.read_marker()?.is_none().then(|| self.check()).transpose()?;
-            groups_above::ensure(self.to, &self.to_path, Format::V3)?;
+            upkeep::after_change(self.to, &groups_above::ensure(self.to, &self.to_path, Format::V3)?, None)?;
         }
         let _lock = document::lock_place(self.to, &self.to_path)?;
         if self.in_place {

@@ -251,7 +251,8 @@ impl Job<'_> {
         let (to, to_path, how) = (self.way.to, self.to_path.clone(), self.options.how);
         let complete = || consolidate_as((from, &from_path), nodes, (to, &to_path));
         let copied = place::Copied { source: &place::source_of(from, &from_path), complete: &complete };
-        let made = place::fill(copied, (to, &to_path), how, &mut |to, place| self.nodes(nodes, watch, (to, place)))?;
+        let made = place::fill(copied, (to, &to_path), how, &mut |to, place| self.nodes(nodes, watch, (to, place)));
+        let made = made.inspect_err(|_| upkeep::tell_made(to, &changed))?;
         groups_above::restore(to, &to_path, format, &mut changed)?;
         changed.extend(nodes.iter().rev().map(|(node, _)| moved_path(node, &from_path, &to_path)));
         upkeep::after_change(to, &changed, made.1.then_some(to_path.as_str()))?;

@@ -145,6 +145,36 @@ fn a_copy_that_its_progress_ends_where_all_is_done_is_no_node_and_is_made_by_the
     }
 }
 
+#[test]
+fn consolidated_metadata_tell_of_the_groups_above_a_copy_that_ends_early() {
+    let build: CopiesTo = |_, to, progress| {
+        let made = to.build_group("new/deep/d", (None, Create::New), "a source", &mut |_| progress(1, 1));
+        made
+    };
+    let migrate: CopiesTo = |from, to, progress| from.migrate("g", Some((to, "new/deep/d")), true, progress).map(drop);
+    let anew: CopiesTo = |from, to, progress| {
+        from.rechunk_node("g", (to, "new/deep/d"), RechunkOptions::default(), &mut |_, _| Ok(()), &mut *progress).map(drop)
+    };
+    let copy: CopiesTo = |from, to, progress| from.copy_node("g", (to, "new/deep/d"), Create::New, false, progress);
+    let cases =
+        [("build", Format::V3, build), ("migrate", Format::V2, migrate), ("anew", Format::V3, anew), ("as it is", Format::V3, copy)];
+    for (text, format, call) in cases {
+        let from = Store::memory(&Context::with_threads(1));
+        Group::create(&from, "g", Some(format), Create::New).unwrap();
+        Array::create(&from, "g/a", &spec(&[2], &[1]), Create::New).unwrap();
+        for ends in [true, false] {
+            let to: SharedStore = Arc::new(MemoryStore::new());
+            let store = || Store::from_shared(&Context::with_threads(1), to.clone(), Mode::ReadWrite);
+            Group::create(&store(), "", Some(Format::V3), Create::New).unwrap().consolidate().unwrap();
+            let done = call(&from, &store(), &mut |_, _| if ends { bail!(Callback, "enough") } else { Ok(()) });
+            assert_eq!(done.is_err(), ends, "{text}: {done:?}");
+            assert_eq!(store().node_kind("new/deep").unwrap(), NodeKind::Group, "{text}");
+            let differences = Group::open(&store(), "").unwrap().consolidated_differences().unwrap();
+            assert_eq!(differences, Some(vec![]), "{text} {ends}");
+        }
+    }
+}
+
 /// The copy ends behind each of its changes.
 #[test]
 fn the_same_call_does_what_a_copy_that_was_killed_at_its_end_had_still_to_do() {

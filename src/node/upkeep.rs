@@ -48,6 +48,14 @@ pub(super) fn tell_later(store: &Store, paths: &[String]) {
     note_behind(store, &paths.iter().map(|path| (path.as_str(), Lengths::NONE)).collect::<Vec<_>>());
 }
 
+/// Tells of groups that a call which fails has made above its node, now or, if that fails, later. The call's error is the one to tell.
+pub(super) fn tell_made(store: &Store, made: &[String]) {
+    if !made.is_empty() {
+        tell_later(store, made);
+        let _ = catch_up(store);
+    }
+}
+
 /// Says that consolidated metadata above nodes, and a v2 group's own, are behind.
 fn note_behind(store: &Store, changes: &[Change<'_>]) {
     for &(path, lengths) in changes {

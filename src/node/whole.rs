@@ -26,9 +26,10 @@ impl Store {
         let format = format.map_or_else(enclosing, Ok)?;
         self.settle(&path);
         let mut changed = groups_above::ensure(self, &path, format)?;
-        let (below, replaced) = place::fill(place::Copied { source, complete: &|| Ok(()) }, (self, &path), how, &mut |store, place| {
+        let filled = place::fill(place::Copied { source, complete: &|| Ok(()) }, (self, &path), how, &mut |store, place| {
             build_at((store, place), format, build)
-        })?;
+        });
+        let (below, replaced) = filled.inspect_err(|_| upkeep::tell_made(self, &changed))?;
         groups_above::restore(self, &path, format, &mut changed)?;
         changed.push(path.clone());
         for (name, kind) in below {
