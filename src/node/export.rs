@@ -105,8 +105,9 @@ impl Node {
 /// Reads exported bytes.
 fn read(store: &Store, bytes: &[u8]) -> Result<Exported> {
     let mut all = json::parse_object(bytes, MAX_CONSOLIDATED)?;
-    if !json::get_u64(member(&all, "ozarr_export")?).is_ok_and(|n| n == VERSION) {
-        return Err(err!(Metadata, "found another version, expected {VERSION}").at_field("ozarr_export"));
+    let version = member(&all, "ozarr_export")?;
+    if !json::get_u64(version).is_ok_and(|n| n == VERSION) {
+        return Err(err!(Metadata, "found the version {}, expected {VERSION}", json::brief(version)).at_field("ozarr_export"));
     }
     let path = path::normalize(text(&all, "path")?)?;
     let kind = match text(&all, "node_type")? {
@@ -114,10 +115,11 @@ fn read(store: &Store, bytes: &[u8]) -> Result<Exported> {
         "group" => NodeKind::Group,
         other => return Err(err!(Metadata, "found {other:?}, expected \"array\" or \"group\"").at_field("node_type")),
     };
-    let format = match json::get_u64(member(&all, "zarr_format")?) {
+    let number = member(&all, "zarr_format")?;
+    let format = match json::get_u64(number) {
         Ok(2) => Format::V2,
         Ok(3) => Format::V3,
-        _ => return Err(err!(Metadata, "expected 2 or 3").at_field("zarr_format")),
+        _ => return Err(err!(Metadata, "found {}, expected 2 or 3", json::brief(number)).at_field("zarr_format")),
     };
     let mut document = take(&mut all, "document")?;
     let attributes = if format == Format::V2 { Some(take(&mut all, "attributes")?) } else { None };
@@ -170,18 +172,20 @@ mod tests {
         Group::create(&store, "", Some(Format::V3), Create::New).unwrap();
         let good = String::from_utf8(Group::open(&store, "").unwrap().export().unwrap()).unwrap();
         assert!(Node::import(&store, good.as_bytes()).is_ok());
-        for (from, to) in [
-            ("\"ozarr_export\":1", "\"ozarr_export\":2"),
-            ("\"path\":\"\"", "\"path\":\"../x\""),
-            ("\"path\":\"\"", "\"path\":7"),
-            ("\"node_type\":\"group\"", "\"node_type\":\"x\""),
-            ("\"document\"", "\"else\""),
-            ("{", "["),
-            ("\"below\":{}", "\"below\":[]"),
-            ("\"zarr_format\":3", "\"zarr_format\":4"),
+        for (from, to, told) in [
+            ("\"ozarr_export\":1", "\"ozarr_export\":2", "ozarr_export: found the version 2, expected 1"),
+            ("\"path\":\"\"", "\"path\":\"../x\"", ""),
+            ("\"path\":\"\"", "\"path\":7", "path: found 7"),
+            ("\"node_type\":\"group\"", "\"node_type\":\"x\"", "node_type: found \"x\""),
+            ("\"document\"", "\"else\"", "document: the member"),
+            ("{", "[", ""),
+            ("\"below\":{}", "\"below\":[]", "below: found"),
+            ("\"zarr_format\":3", "\"zarr_format\":4", "zarr_format: found 4, expected 2 or 3"),
         ] {
             let bad = good.replacen(from, to, 1);
-            assert!(bad != good && Node::import(&store, bad.as_bytes()).is_err(), "{from} {to}: {bad}");
+            assert_ne!(bad, good);
+            let Err(e) = Node::import(&store, bad.as_bytes()) else { panic!("{bad}") };
+            assert!(e.to_string().contains(told), "{told}: {e}");
         }
     }
 
