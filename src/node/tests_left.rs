@@ -147,10 +147,7 @@ fn a_copy_that_its_progress_ends_where_all_is_done_is_no_node_and_is_made_by_the
 
 #[test]
 fn consolidated_metadata_tell_of_the_groups_above_a_copy_that_ends_early() {
-    let build: CopiesTo = |_, to, progress| {
-        let made = to.build_group("new/deep/d", (None, Create::New), "a source", &mut |_| progress(1, 1));
-        made
-    };
+    let build: CopiesTo = |_, to, progress| to.build_group("new/deep/d", (None, Create::New), "a source", &mut |_| progress(1, 1));
     let migrate: CopiesTo = |from, to, progress| from.migrate("g", Some((to, "new/deep/d")), true, progress).map(drop);
     let anew: CopiesTo = |from, to, progress| {
         from.rechunk_node("g", (to, "new/deep/d"), RechunkOptions::default(), &mut |_, _| Ok(()), &mut *progress).map(drop)
