@@ -187,15 +187,33 @@ static ozarr_status take_back(ozarr_mpi *m, ozarr_group *group, const char *path
     return ozarr_set_error(status, erased == OZARR_OK ? text : ozarr_last_error(), NULL);
 }
 
-/* Creates an array of a group as a specification says, writes each rank's box, closes it. */
-ozarr_status ozfm_put_spec(ozarr_mpi *m, ozarr_group *group, const char *path, const ozarr_spec *spec, const CFI_cdesc_t *u, const int64_t *start,
-                           int32_t numbers) {
+/* Checks that an array, which has rank 0's shape, has that of this rank. */
+static ozarr_status check_shape(ozarr_mpi *m, const ozarr_array *array, int32_t rank, const int64_t *shape) {
+    int32_t dims = 0;
+    int64_t all[MAX_RANK];
+    ozarr_status status = ozarr_array_rank(array, &dims);
+    if (status == OZARR_OK) status = ozarr_array_shape(array, all);
+    if (status == OZARR_OK && (dims != rank || (rank > 0 && memcmp(all, shape, (size_t)rank * sizeof *shape) != 0)))
+        status = ozarr_set_error(OZARR_ERR_ARGUMENT, "shape is another one than that of rank 0, expected the same on all", NULL);
+    return ozarr_mpi_agree(m, status);
+}
+
+/* Creates an array of a group as a specification says, which has the shape on all ranks unless that is NULL; writes each rank's box, closes it. */
+static ozarr_status put(ozarr_mpi *m, ozarr_group *group, const char *path, const ozarr_spec *spec, int32_t rank, const int64_t *shape,
+                        const CFI_cdesc_t *u, const int64_t *start, int32_t numbers) {
     ozarr_array *array = NULL;
     ozarr_status status = ozarr_mpi_group_create_array(m, group, path, spec, OZARR_CREATE_NEW, &array);
     if (status != OZARR_OK) return status;
-    status = ozfm_move(m, array, 1, u, start, numbers);
+    if (shape != NULL) status = check_shape(m, array, rank, shape);
+    if (status == OZARR_OK) status = ozfm_move(m, array, 1, u, start, numbers);
     if (status == OZARR_OK) status = ozarr_mpi_array_close(m, array), array = NULL;
     return status == OZARR_OK ? status : take_back(m, group, path, array, status);
+}
+
+/* Creates an array of a group as a specification says, writes each rank's box, closes it. */
+ozarr_status ozfm_put_spec(ozarr_mpi *m, ozarr_group *group, const char *path, const ozarr_spec *spec, const CFI_cdesc_t *u, const int64_t *start,
+                           int32_t numbers) {
+    return put(m, group, path, spec, 0, NULL, u, start, numbers);
 }
 
 /* Creates an array of a group of the variable's type, with default chunks and compression. `shape` is in C's order. */
@@ -205,7 +223,7 @@ ozarr_status ozfm_put(ozarr_mpi *m, ozarr_group *group, const char *path, int32_
     ozarr_spec *spec = NULL;
     ozarr_status status = type_of(u, &type);
     if (status == OZARR_OK) status = ozarr_spec_new(type, rank, shape, &spec);
-    status = status == OZARR_OK ? ozfm_put_spec(m, group, path, spec, u, start, numbers) : ozarr_mpi_agree(m, status);
+    status = status == OZARR_OK ? put(m, group, path, spec, rank, shape, u, start, numbers) : ozarr_mpi_agree(m, status);
     ozarr_spec_free(spec);
     return status;
 }

@@ -307,6 +307,10 @@ contains
     call ranks%begin_checkpoint(g, place("states.zarr"), "first")
     call ranks%put(g, "u", [nx, ny], u(low:high, 1:ny), start=[low], stat=status)
     call check(status == OZARR_ERR_RANK, "a start of too few numbers")
+    if (n > 1) then
+      call ranks%put(g, "u", [nx, ny + min(rank, 1)], u(low:high, 1:ny), start=[low, 1], stat=status)
+      call check(status == OZARR_ERR_ARGUMENT, "a shape that is another one on some ranks")
+    end if
     call ranks%put(g, "u", [nx, ny], u(low:high, 1:ny), start=[low, 1])
     call ranks%abandon(g)
     call ranks%open_latest(g, place("states.zarr"), stat=status)
