@@ -294,12 +294,7 @@ class Array(Node):
     def _write_variable(self, selection, value):
         if not isinstance(selection, _index.Box):
             raise Error("elements of variable length are written to boxes, not to lists of indices")
-        given = np.empty((), object)
-        _types.unmasked(value)
-        if isinstance(value, (np.ndarray, list, tuple)):
-            given = np.asarray(value, object)
-        else:
-            given[()] = value
+        given = _types.elements(_types.unmasked(value), self._code, len(selection.shape))
         # Broadcast as the region counts, with the dimensions that integers took away.
         given = _types.broadcast(given, selection.shape).reshape(selection.count)
         data, offsets = _types.flattened(given.ravel(), self._code, self._list_type())
@@ -316,7 +311,7 @@ class Array(Node):
     def append(self, values, axis=0):
         """Makes the array longer along `axis` by `values`, behind what other handles and programs have appended."""
         is_variable = self._code in _types.VARIABLE
-        values = np.asarray(_types.unmasked(values), object) if is_variable else np.asarray(self._values(values), order="C")
+        values = _types.elements(_types.unmasked(values), self._code, self.ndim) if is_variable else np.asarray(self._values(values), order="C")
         if not -self.ndim <= operator.index(axis) < self.ndim:
             raise IndexError(f"axis {axis} is out of bounds: the array has {self.ndim} dimensions")
         axis, shape = axis % self.ndim, self.shape

@@ -28,6 +28,14 @@ def lasting(location):
     return scheme + os.path.join(quote(os.fsencode(here)) if kind == "file:" else here, path)
 
 
+def changed(given, values):
+    """The first of the elements of lists that numpy has made something else of, in a list."""
+    if values.dtype.kind not in "OUf" or not isinstance(given, (list, tuple)) and values.dtype.kind != "O":
+        return []
+    kinds = {"O": lambda one: isinstance(one, str), "U": lambda one: isinstance(one, str), "f": lambda one: not isinstance(one, int) or int(float(one)) == one}
+    return [one for one in np.asarray(given, object).flat if not kinds[values.dtype.kind](one)][:1]
+
+
 class Group(Node, Mapping):
     """A group: a mapping of names (or paths, "a/b") to arrays and groups, of which each is opened when it is asked for. Assigning makes a new
     array, and `del` erases; two groups are equal where they are one object."""
@@ -45,9 +53,9 @@ class Group(Node, Mapping):
 
     def __setitem__(self, path, values):
         """Creates an array of those values. None is left where they cannot be stored; of numbers also after a kill."""
-        values = np.asarray(unmasked(values))
-        code = code_of(values.dtype)
-        if odd := [one for one in values.flat if not isinstance(one, str)][:1] if values.dtype.kind == "O" else []:
+        given, values = unmasked(values), None if isinstance(values, Mapping) else np.asarray(unmasked(values))
+        code = None if values is None else code_of(values.dtype)
+        if odd := [given] if values is None else changed(given, values):
             raise ValueTypeError(f"{odd[0]!r} has no type in an array: give numbers of at most 64 bits, texts, or an array")
         if code is not None:
             values = np.asarray(values, values.dtype if values.dtype.isnative else values.dtype.newbyteorder("="), order="C")

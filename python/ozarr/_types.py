@@ -201,6 +201,31 @@ def broadcast(given, shape):
     return np.broadcast_to(given, shape)
 
 
+def elements(value, code, dimensions):
+    """An array of objects; where an element can be a list itself, what lies deeper than that many dimensions are elements."""
+    if isinstance(value, np.ndarray) and value.dtype.kind != "O" and value.ndim > dimensions and code in (raw.OZARR_JSON, raw.OZARR_LIST):
+        value = value.tolist()
+    if not isinstance(value, (list, tuple)):
+        whole = np.empty((), object)
+        whole[()] = value
+        return np.asarray(value, object) if isinstance(value, np.ndarray) else whole
+    if code not in (raw.OZARR_JSON, raw.OZARR_LIST):
+        return np.asarray(value, object)
+    shape, level = [], value
+    while len(shape) < dimensions and isinstance(level, (list, tuple)):
+        shape.append(len(level))
+        level = level[0] if len(level) else None
+    whole = np.empty(shape, object)
+    for index in np.ndindex(*shape):
+        one = value
+        for place, length in zip(index, shape):
+            if not isinstance(one, (list, tuple)) or len(one) != length:
+                raise ValueError(f"the lists are no array of {shape} elements: found {one!r}")
+            one = one[place]
+        whole[index] = one
+    return whole
+
+
 def of_array(array):
     """The numpy type, and the number, of an open array."""
     number = C.c_int32()

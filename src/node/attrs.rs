@@ -217,13 +217,17 @@ impl Attributes {
         })
     }
 
-    /// Publishes the collected changes in one write. After an error they are still there, and the call may be repeated.
+    /// Publishes the collected changes in one write. After an error they are still there, and the call may be repeated, unless the node is gone.
     pub fn commit(&self) -> Result<()> {
         let Some((before, changes)) = self.collected.read(Collected::to_store) else {
             bail!(State, "no changes of the attributes of {} are being collected; begin first", self.name());
         };
         if !changes.is_empty() {
-            self.store_change(&|attributes| changes.iter().try_for_each(|change| self.apply(attributes, change)))?;
+            let stored = self.store_change(&|attributes| changes.iter().try_for_each(|change| self.apply(attributes, change)));
+            if stored.as_ref().is_err_and(|e| matches!(e.kind(), ErrorKind::NotFound | ErrorKind::State)) {
+                drop(self.collected.write(|collected| collected.pending.take()));
+            }
+            stored?;
         }
         self.collected.write(|collected| collected.have_stored(before + changes.len() as u64));
         self.tell()?;

@@ -3,7 +3,7 @@
 
   python_check.py --build DIR [--arrays N] [--seed N]     with ozarr importable (the wheel, or PYTHONPATH and OZARR_LIBRARY)
 """
-import argparse, os, pickle, random, re, shutil, subprocess, sys, threading, tracemalloc, warnings
+import argparse, json, os, pickle, random, re, shutil, subprocess, sys, threading, tracemalloc, warnings
 from pathlib import Path
 from collections.abc import Mapping
 import numpy as np, xarray as xr, zarr
@@ -152,6 +152,21 @@ def errors(where):
         node = store.open()
     raises(ValueError, lambda: node.attrs.update(x=1), ["e.zarr", "is closed"])
     raises(ValueError, store.flush, ["e.zarr", "is closed"])
+    check(5 not in z.attrs and "x" not in z.attrs, "what is no name of an attribute")
+    g = ozarr.create_group(where / "given.zarr")
+    for given in (g, {"a": 1}, [1, "a"], [2**63 + 1, -1], [2**53 + 1, 0.5]):
+        raises(ozarr.Error, lambda: g.__setitem__("x", given), ["has no type in an array"])
+        check("x" not in g, f"nothing is left of {given!r}")
+    for given in ([1, 2.5], [2**63 + 1], [2**60, 1.0], ["a", "bb"], [True, False]):
+        g["x"] = given
+        check(g["x"][...].tolist() == given, f"{given!r} as an array")
+        del g["x"]
+    # Attributes that are set together are refused for a node in the place of this one, as single ones are.
+    for mode, make in {"array": lambda: ozarr.create(where / "e.zarr", (3, 4), "f8", mode="overwrite"), "group": lambda: ozarr.create_group(where / "e.zarr", mode="overwrite")}.items():
+        new = make()
+        raises(ozarr.Error, lambda: z.attrs.update(run=99, units="K"), ["e.zarr"])
+        check(new.attrs.asdict() == ozarr.open(where / "e.zarr").attrs.asdict() == {}, f"attributes of the {mode} that took the place of another node")
+        new.close()
     raises(IndexError, lambda: z.append([[1]], axis=2), ["axis 2", "2 dimensions"])
     z.close()
     raises(ozarr.Error, lambda: z[0], [])
@@ -236,6 +251,32 @@ def texts(where):
                 continue
             raise AssertionError(f"not refused: {action.__code__.co_consts}")
         check(t[...].tolist() == [["a"], ["é"]] and list(g) == ["t"], f"{t[...]} {list(g)}")
+
+
+def values_of_json(where):
+    """A list can be an element itself: what lies deeper than the selection has dimensions."""
+    json2 = {"id": "json2", "encoding": "utf-8", "strict": True, "separators": [",", ":"], "skipkeys": False, "ensure_ascii": True, "check_circular": True, "allow_nan": True, "sort_keys": True, "indent": None}
+    for name, filters, cases in (
+        ("json", [json2], [(0, [5]), (0, [5, 6]), (0, [[1]]), (slice(0, 2), [[1, 2], [3, 4]]), (slice(0, 1), [[1]]), (slice(0, 2), [{"a": 1}, "x"]), (1, {"b": [2]}), (slice(0, 3), ["a", [], None])]),
+        ("lists", [{"id": "vlen-array", "dtype": "<i4"}], [(0, [1, 2]), (0, []), (slice(0, 2), [[1], [2, 3]]), (slice(0, 2), [[1, 5], [2, 3]])])):
+        (where / f"{name}.zarr").mkdir()
+        (where / f"{name}.zarr" / ".zarray").write_text(json.dumps({"zarr_format": 2, "shape": [4], "chunks": [2], "compressor": None, "order": "C", "fill_value": None, "dtype": "|O", "filters": filters}))
+        z = ozarr.open(where / f"{name}.zarr", "r+")
+        plain = lambda found: [one.tolist() if isinstance(one, np.ndarray) else one for one in found]
+        for key, value in cases:
+            z[key] = value
+            check(plain(z[key] if isinstance(key, slice) else [z[key]]) == (value if isinstance(key, slice) else [value]), f"{name}[{key}] = {value!r}: {z[key]!r}")
+            z[key] = z[key]
+            check(plain(z[key] if isinstance(key, slice) else [z[key]]) == (value if isinstance(key, slice) else [value]), f"{name}[{key}] = itself: {z[key]!r}")
+        z[...] = None if name == "json" else [[7]] * 4
+        z.append([[1, 5], [2, 3]])
+        check(plain(z[4:]) == [[1, 5], [2, 3]] and z.shape == (6,), f"{name} appended: {z[4:]!r}")
+        try:
+            z.write(slice(0, 3), [[1], [2]])
+        except ValueError as e:
+            check("(2,)" in str(e), f"the message is: {e}")
+        else:
+            raise AssertionError("two elements were written to three")
 
 
 def far_apart(where, r):
@@ -488,6 +529,7 @@ def main():
     python_values.lists(where, check, same)
     groups(where)
     texts(where)
+    values_of_json(where)
     far_apart(where, random.Random(given.seed))
     handles(where)
     xarrays(where, random.Random(given.seed))
