@@ -50,7 +50,9 @@ impl Group {
                     let (bytes, condition) = document::read(store, &key, MAX_CONSOLIDATED)?;
                     let document = consolidated::write_v2(self.entries_cut(cuts)?);
                     let now = bytes.as_deref().filter(|_| again).unwrap_or_default();
-                    publish_if_new(store, (&key, now), &document, condition)?;
+                    // The group's own document where this one is new.
+                    let there = if bytes.is_some() { key.clone() } else { path::join(path, v2::GROUP) };
+                    publish_if_new(store, (&key, now, &there), &document, condition)?;
                     Ok(bytes.is_some_and(|bytes| Listed::find(&bytes, Format::V2).is_some()))
                 })
             }
@@ -64,7 +66,7 @@ impl Group {
                     let found = if bytes.is_empty() { None } else { Some(read()?).filter(|found| found.kind == NodeKind::Group) };
                     let mut document = found.ok_or_else(|| lookup::not_found(store, path, "group"))?.document;
                     document.insert(v3::CONSOLIDATED.into(), consolidated::write_v3(entries));
-                    publish_if_new(store, (&key, if again { &bytes } else { &[] }), &document, condition)?;
+                    publish_if_new(store, (&key, if again { &bytes } else { &[] }, &key), &document, condition)?;
                     Ok((document, Listed::find(&bytes, Format::V3).is_some()))
                 })?;
                 self.set_document(document, as_of);
@@ -190,10 +192,13 @@ pub(super) fn consolidate_unless(store: &Store, path: &str, found: StoredDocumen
     done
 }
 
-/// Stores a document, unless its text is `now`.
-fn publish_if_new(store: &Store, (key, now): (&str, &[u8]), document: &Map, condition: Condition) -> Result<()> {
-    let is_same = document::text_of(key, document)?.as_bytes() == now;
-    if is_same { Ok(()) } else { document::publish(store, key, document, condition) }
+/// Stores a document, unless its text is `now`, where that of the key `there` is: a group that went while all below it was read does not come again.
+fn publish_if_new(store: &Store, (key, now, there): (&str, &[u8], &str), document: &Map, condition: Condition) -> Result<()> {
+    if document::text_of(key, document)?.as_bytes() == now {
+        return Ok(());
+    }
+    document::check_there(store, there)?;
+    document::publish(store, key, document, condition)
 }
 
 /// A consolidated entry, or one that should be there, and in what it differs from the document.

@@ -5,7 +5,7 @@ use super::store::Above;
 use super::store_options::Consolidate;
 use super::stored::StoredDocument;
 use super::{NodeKind, Store, above, document, lookup, path, transfer};
-use crate::error::Result;
+use crate::error::{ErrorKind, Result};
 use crate::limits::MAX_CONSOLIDATED;
 use crate::metadata::consolidated::Listed;
 use crate::metadata::{Format, Map, Value, consolidated, json, v2, v3};
@@ -365,7 +365,14 @@ fn publish_changed(
     condition: Condition,
 ) -> Result<()> {
     let text = listed.changed(changes, |name| erased.is_some_and(|erased| path::is_within(name, erased)));
-    if text == now { Ok(()) } else { document::publish_text(store, key, &text, MAX_CONSOLIDATED, condition) }
+    if text == now {
+        return Ok(());
+    }
+    match document::check_there(store, key) {
+        // A group that is gone by now has nothing to be told, and does not come again.
+        Err(e) if e.kind() == ErrorKind::NotFound => Ok(()),
+        there => there.and_then(|()| document::publish_text(store, key, &text, MAX_CONSOLIDATED, condition)),
+    }
 }
 
 /// Adds the documents of one v2 node to consolidated entries.
