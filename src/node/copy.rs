@@ -46,8 +46,8 @@ impl Store {
         upkeep::catch_up(self)?;
         let mut changed = groups_above::ensure(to, &to_path, found.format)?;
         let copied = place::Copied { source: &place::source_of(self, &path), complete: &|| Ok(()) };
-        let filled = place::fill(copied, (to, &to_path), how, &mut |store, place| {
-            let made = self.keeping_above(&path)?.copy_keys(&path, (store, place), verify, progress)?;
+        let filled = place::fill(copied, (to, &to_path), how, &mut |store, place, ours| {
+            let made = self.keeping_above(&path)?.copy_keys(&path, (store, place, ours), verify, progress)?;
             Ok(made.iter().map(|node| moved_path(node, place, &to_path)).collect::<Vec<_>>())
         });
         let (made, replaced) = filled.inspect_err(|_| upkeep::tell_made(to, &changed))?;
@@ -77,8 +77,15 @@ impl Store {
         Ok(())
     }
 
-    /// Copies all keys below `path`; returns the paths of the nodes that were made by it.
-    fn copy_keys(&self, path: &str, (to, to_path): (&Store, &str), verify: bool, progress: &mut OnProgress<'_>) -> Result<Vec<String>> {
+    /// Copies all keys below `path`, the node's own document when `ours` says that the place is still ours; returns the paths of the nodes that were
+    /// made by it.
+    fn copy_keys(
+        &self,
+        path: &str,
+        (to, to_path, ours): (&Store, &str, &dyn Fn() -> Result<()>),
+        verify: bool,
+        progress: &mut OnProgress<'_>,
+    ) -> Result<Vec<String>> {
         let (way, documents) = (Way { from: self, to, link: false }, copied_documents::read(self, path, to.threads_with(self, true))?);
         let copying = Copying { way, documents, moves: Moves::default() };
         if !copying.has_node(path) {
@@ -104,7 +111,7 @@ impl Store {
             }
         }
         // Nothing ends the copy once its own document is there: all is told ahead of that.
-        (done + 1..=total).try_for_each(|n| progress(n, total))?;
+        (done + 1..=total).try_for_each(|n| progress(n, total)).and_then(|()| ours())?;
         copying.each(&steps[2], &|key, to_key| copying.bring(key, to_key), &mut |_| Ok(()))?;
         if verify {
             copying.each(&steps[2], &|key, to_key| copying.compare(key, to_key), &mut |_| Ok(()))?;

@@ -17,11 +17,11 @@ use super::stored_chunks::each_chunk;
 use super::transfer::{self, Elements, Moves, OnProgress, Way, at_node};
 use super::{
     Group, NodeKind, Store, boundary, consolidate, copy, create_array, cut, document, draft, groups_above, growing, hierarchy, in_use,
-    kept, marker, path, spec, transform, upkeep,
+    kept, marker, path, place, spec, transform, upkeep,
 };
 use crate::counting::{self, Counting};
 use crate::dtype::Overflow;
-use crate::error::{Error, Result, bail, err};
+use crate::error::{Error, Result, err};
 use crate::metadata::v3::Document;
 use crate::metadata::{ArrayMeta, Dialect, Format, Map, Value, number_list, upgrade, v3};
 use crate::store::{Condition, StorageExt};
@@ -153,19 +153,9 @@ impl Job<'_> {
         if marker.is_none() && marked {
             self.write_marker()?;
         }
-        let mut consolidated = Vec::new();
-        // Children first.
-        for node in nodes.iter().rev() {
-            self.node(node, &mut consolidated)?;
-        }
-        self.to.flush()?;
-        if marked && self.converted.as_ref().is_some_and(Converted::is_to_be_marked) {
-            self.write_marker()?;
-        }
-        self.to.note_change();
-        for group in &consolidated {
-            Group::open(self.to, group)?.consolidate_cut(&mut |_| Ok(self.cuts.clone()))?;
-        }
+        let made = self.nodes(&nodes, marked);
+        // What another process does to the place meanwhile is the error to tell. In place not all that is there is made by this call.
+        self.check_ours(made.is_ok() && !self.in_place).and(made)?;
         if self.in_place {
             self.to.flush()?;
             // That may have taken hours.
@@ -173,6 +163,18 @@ impl Job<'_> {
             converted::erase_old(self.from, &nodes, (self.converted.as_ref(), self.d0))?;
         }
         self.end(&nodes, marked)
+    }
+
+    /// Makes all nodes, children first.
+    fn nodes(&mut self, nodes: &[String], marked: bool) -> Result<()> {
+        let mut consolidated = Vec::new();
+        nodes.iter().rev().try_for_each(|node| self.node(node, &mut consolidated))?;
+        self.to.flush()?;
+        if marked && self.converted.as_ref().is_some_and(Converted::is_to_be_marked) {
+            self.write_marker()?;
+        }
+        self.to.note_change();
+        consolidated.iter().try_for_each(|group| Group::open(self.to, group)?.consolidate_cut(&mut |_| Ok(self.cuts.clone())))
     }
 
     /// Does what is left of an interrupted migration to another place that made all documents: programs may use what is there already.
@@ -261,18 +263,17 @@ impl Job<'_> {
         if let Some(marker) = marker::read_from(self.to, &self.to_path, marker::MIGRATION, &self.source())? {
             return Ok(Some(marker));
         }
-        let listing = self.to.shared().list_dir(&path::prefix(&self.to_path))?;
-        let is_empty = listing.keys.is_empty() && listing.prefixes.is_empty();
-        if !self.in_place && !is_empty {
-            let (place, path) = (self.to.shared().describe(), path::display(&self.to_path));
-            bail!(Exists, "{path} of {place} holds something already; migrate to where nothing is");
-        }
-        Ok(None)
+        if self.in_place { Ok(None) } else { place::refuse_files((self.to, &self.to_path), "migrate").map(|()| None) }
     }
 
     /// Returns the source of the migration as the marker names it.
     fn source(&self) -> String {
         if self.in_place { "here".into() } else { format!("{} {}", self.from.shared().describe(), self.from_path) }
+    }
+
+    /// Checks that the place is still as it was marked.
+    fn check_ours(&self, made: bool) -> Result<()> {
+        place::check_ours((self.to, &self.to_path), (marker::MIGRATION, &self.source()), made)
     }
 
     fn write_marker(&mut self) -> Result<()> {
@@ -292,13 +293,11 @@ impl Job<'_> {
             self.total += 1;
             if let Some(New::Array(array)) = new {
                 self.note(node, &array);
-                let mut count = 0;
                 let store = if array.recode.is_some() { &array.old.chunk_store } else { self.from.shared() };
                 each_chunk(store, &array.old, &mut |_, _| {
-                    count += 1;
+                    self.total += 1;
                     Ok(())
                 })?;
-                self.total += count;
             }
         }
         if self.in_place && self.d0 { draft::check_place(&self.from_path, &nodes).map(|()| nodes) } else { Ok(nodes) }
@@ -410,6 +409,7 @@ impl Job<'_> {
         if target == self.to_path {
             self.watch.as_ref().map_or(Ok(()), CutWatch::check)?;
             self.to.flush()?;
+            self.check_ours(false)?;
         }
         document::publish(self.to, &path::join(&target, v3::DOCUMENT), &document, Condition::None)?;
         self.report.nodes += 1;

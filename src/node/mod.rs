@@ -164,6 +164,8 @@ mod tests_orphans;
 #[cfg(test)]
 mod tests_picks;
 #[cfg(test)]
+mod tests_places;
+#[cfg(test)]
 mod tests_requests;
 #[cfg(test)]
 mod tests_series;

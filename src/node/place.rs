@@ -1,8 +1,9 @@
 //! The place of a copy. What is overwritten stays until the copy is whole, where the store can replace a node; elsewhere the place is cleared first,
-//! and marked until the copy is whole, so that the same call completes one that was cut short, and nothing of what was there shows in it.
+//! and marked until the copy is whole, so that the same call completes one that was cut short, and nothing of what was there shows in it. Where the mark
+//! is gone when the copy's own document is to come, another process has erased or renamed what holds the place, with what was copied by then.
 
 use super::{Create, Store, document, hierarchy, in_use, lookup, marker, path, upkeep};
-use crate::error::{Result, bail, err};
+use crate::error::{ErrorKind, Result, bail, err};
 use crate::metadata::Value;
 use crate::store::StorageExt;
 
@@ -20,25 +21,55 @@ pub(super) struct Copied<'a> {
     pub complete: &'a dyn Fn() -> Result<()>,
 }
 
-/// Makes a copy of what `copied` names at `place` of `to` by `copy`, which is told the store and the path where it is to be made, and called again where what it made could not
-/// take the place. Returns what that returns, and whether a node was replaced.
-pub(super) fn fill<T>(
-    copied: Copied<'_>,
-    (to, place): (&Store, &str),
-    how: Create,
-    copy: &mut dyn FnMut(&Store, &str) -> Result<T>,
-) -> Result<(T, bool)> {
+/// Is told the store and the path where a copy is to be made, and what it calls ahead of the copy's own document ([`check_ours`]).
+pub(super) type Make<'a, T> = dyn FnMut(&Store, &str, &dyn Fn() -> Result<()>) -> Result<T> + 'a;
+
+/// Makes a copy of what `copied` names at `place` of `to` by `copy`, which is called again where what it made could not take the place. Returns what
+/// that returns, and whether a node was replaced. Errors: `Again` where another process has erased or renamed what holds the place.
+pub(super) fn fill<T>(copied: Copied<'_>, (to, place): (&Store, &str), how: Create, copy: &mut Make<'_, T>) -> Result<(T, bool)> {
     let _lock = document::lock_place(to, place)?;
     if how == Create::Overwrite && lookup::is_in_the_way(to, place)? {
         in_use::refuse(to, place)?;
-        if let Some(made) = hierarchy::replace(to, place, &mut *copy)? {
+        if let Some(made) = hierarchy::replace(to, place, |store, path| copy(store, path, &|| Ok(())))? {
             return Ok((made, true));
         }
     }
     let replaced = begin(copied, (to, place), how)?;
-    let made = copy(to, place)?;
+    let ours = |made| check_ours((to, place), (marker::COPY, copied.source), made);
+    let made = copy(to, place, &|| ours(false));
+    // What happened to the place is the error to tell. Again behind the document, for what came between.
+    ours(made.is_ok()).or_else(|e| if made.is_err() && e.kind() != ErrorKind::Again { Ok(()) } else { Err(e) })?;
+    let made = made?;
     end(to, place)?;
     Ok((made, replaced))
+}
+
+/// Checks that a place is still as a call has marked it: another process that erases or renames it, or a group above, takes what was made there by then
+/// with it, and what comes later is made in a new folder. That is erased, unless a node is there that is not `made` by the call. Errors: `Again`.
+pub(super) fn check_ours((to, place): (&Store, &str), (name, source): (&str, &str), made: bool) -> Result<()> {
+    // What cannot be erased has no marker.
+    if !to.shared().capabilities().erasable {
+        return Ok(());
+    }
+    let marker = marker::read(to, place, name)?;
+    if marker.as_ref().and_then(|marker| marker.get("from")).and_then(Value::as_str) == Some(source) {
+        return Ok(());
+    }
+    if marker.is_none() && !place.is_empty() && is_left(to, place, made)? {
+        to.shared().erase_prefix(&path::prefix(place))?;
+    }
+    let what = "was erased or renamed, or a group above it, while it was made: make it again where it is to be";
+    Err(err!(Again, "{} {what}", path::display(place)).at_key(path::join(place, name)))
+}
+
+/// Whether what is at a place is what a call has left whose marker is gone: no other call's marker is there, and no node unless that call `made` it.
+fn is_left(store: &Store, place: &str, made: bool) -> Result<bool> {
+    for name in marker::ALL {
+        if marker::read(store, place, name)?.is_some() {
+            return Ok(false);
+        }
+    }
+    Ok(made || !lookup::is_in_the_way(store, place)?)
 }
 
 /// Erases what is in the way as far as that was asked for, and what an interrupted copy left; refuses anything else. Returns whether a node
@@ -52,11 +83,7 @@ fn begin(copied: Copied<'_>, (to, place): (&Store, &str), how: Create) -> Result
     let interrupted = capabilities.erasable && was_interrupted(to, place, (source, how))?;
     let replaced = lookup::is_in_the_way(to, place)?;
     if !replaced && !interrupted && capabilities.listable {
-        let listing = to.shared().list_dir(&path::prefix(place))?;
-        if !listing.keys.is_empty() || !listing.prefixes.is_empty() {
-            let store = to.shared().describe();
-            bail!(Exists, "{} of {store} holds something already; copy to where nothing is", path::display(place));
-        }
+        refuse_files((to, place), "copy")?;
     }
     if !capabilities.erasable {
         return hierarchy::clear(to, place);
@@ -70,6 +97,16 @@ fn begin(copied: Copied<'_>, (to, place): (&Store, &str), how: Create) -> Result
         hierarchy::erase_around(to, place, marker::COPY)?;
     }
     Ok(replaced)
+}
+
+/// Refuses to make something, as `call` does, where there are files of whatever.
+pub(super) fn refuse_files((to, place): (&Store, &str), call: &str) -> Result<()> {
+    let listing = to.shared().list_dir(&path::prefix(place))?;
+    if !listing.keys.is_empty() || !listing.prefixes.is_empty() {
+        let (store, path) = (to.shared().describe(), path::display(place));
+        bail!(Exists, "{path} of {store} holds something already; {call} to where nothing is");
+    }
+    Ok(())
 }
 
 /// Does what is left of a copy that a kill has ended behind its own document: all is there that is copied.

@@ -94,6 +94,9 @@ struct NewArray {
 /// A store, and the path in it where the copy is made.
 type At<'a> = (&'a Store, &'a str);
 
+/// What is checked ahead of a copy's own document: that the source is not cut, and that the place is still ours.
+type Last<'a> = (&'a CutWatch, &'a dyn Fn() -> Result<()>);
+
 struct Job<'a> {
     way: Way<'a>,
     from_path: String,
@@ -251,7 +254,7 @@ impl Job<'_> {
         let (to, to_path, how) = (self.way.to, self.to_path.clone(), self.options.how);
         let complete = || consolidate_as((from, &from_path), nodes, (to, &to_path));
         let copied = place::Copied { source: &place::source_of(from, &from_path), complete: &complete };
-        let made = place::fill(copied, (to, &to_path), how, &mut |to, place| self.nodes(nodes, watch, (to, place)));
+        let made = place::fill(copied, (to, &to_path), how, &mut |to, place, ours| self.nodes(nodes, (watch, ours), (to, place)));
         let made = made.inspect_err(|_| upkeep::tell_made(to, &changed))?;
         groups_above::restore(to, &to_path, format, &mut changed)?;
         changed.extend(nodes.iter().rev().map(|(node, _)| moved_path(node, &from_path, &to_path)));
@@ -260,18 +263,18 @@ impl Job<'_> {
     }
 
     /// Makes all nodes at a place of a store, children first.
-    fn nodes(&mut self, nodes: &[(String, New)], watch: &CutWatch, at: At<'_>) -> Result<()> {
+    fn nodes(&mut self, nodes: &[(String, New)], last: Last<'_>, at: At<'_>) -> Result<()> {
         let notes = std::mem::take(&mut self.report.notes);
         (self.done, self.report) = (0, RechunkReport { notes, ..RechunkReport::default() });
         for (node, new) in nodes.iter().rev() {
-            self.node(node, (new, watch), at).map_err(|e| if e.key().is_some() { e } else { at_node(e, node) })?;
+            self.node(node, (new, last), at).map_err(|e| if e.key().is_some() { e } else { at_node(e, node) })?;
         }
         at.0.flush()?;
         at.0.note_change();
         consolidate_as((self.way.from, &self.from_path), nodes, at)
     }
 
-    fn node(&mut self, node: &str, (new, watch): (&New, &CutWatch), at: At<'_>) -> Result<()> {
+    fn node(&mut self, node: &str, (new, (watch, ours)): (&New, Last<'_>), at: At<'_>) -> Result<()> {
         let (to, target) = (at.0, &moved_path(node, &self.from_path, at.1));
         let gone = if let New::Array(array) = new { self.chunks(node, array, at)? } else { Vec::new() };
         self.check_copied(node, new, &gone)?;
@@ -283,6 +286,9 @@ impl Job<'_> {
         // Nothing ends the copy once its own document is there.
         self.done += 1;
         (self.progress)(self.done, self.total.max(self.done))?;
+        if target == at.1 {
+            ours()?;
+        }
         match new {
             New::Array(array) => write_documents(to, target, &array.new, &array.attributes)?,
             New::Group(Format::V3, document) => hierarchy::publish_new(to, target, v3::DOCUMENT, document)?,

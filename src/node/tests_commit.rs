@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
 /// A number of its own: tests run at the same time.
-fn counted() -> usize {
+pub(super) fn counted() -> usize {
     static COUNT: AtomicUsize = AtomicUsize::new(0);
     COUNT.fetch_add(1, Ordering::Relaxed)
 }
@@ -67,32 +67,49 @@ fn checkpoints(store: &Store) -> Checkpoints {
 pub(super) struct Event<T> {
     armed: Arc<AtomicBool>,
     began: Arc<AtomicBool>,
+    /// The other one had to wait for this one, or was slow, so that both went on at the same time.
+    both: Arc<AtomicBool>,
     done: mpsc::Receiver<T>,
     pub store: Store,
 }
 
 impl<T: Send + 'static> Event<T> {
     pub fn new(inner: SharedStore, after: usize, event: impl FnOnce() -> T + Send + 'static) -> Event<T> {
+        Event::before((|next| !matches!(next, Next::Opened(_)), Duration::from_millis(20)), inner, after, event)
+    }
+
+    /// Like `new`, before one of the calls that `counts` says; this one goes on after `most` in any case.
+    pub fn before(
+        (counts, most): (fn(&Next<'_>) -> bool, Duration),
+        inner: SharedStore,
+        after: usize,
+        event: impl FnOnce() -> T + Send + 'static,
+    ) -> Event<T> {
         let (armed, left, event) = (Arc::new(AtomicBool::new(false)), AtomicUsize::new(after), Mutex::new(Some(event)));
         let (to, done) = mpsc::channel();
-        let began = Arc::new(AtomicBool::new(false));
-        let (is_armed, begins, to) = (armed.clone(), began.clone(), Mutex::new(to));
+        let (began, both) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
+        let (is_armed, begins, waits, to) = (armed.clone(), began.clone(), both.clone(), Mutex::new(to));
         let tell = move |next: Next<'_>| {
-            let counts = is_armed.load(Ordering::Relaxed) && !matches!(next, Next::Opened(_));
-            if counts && left.fetch_sub(1, Ordering::Relaxed) == 0 {
+            if is_armed.load(Ordering::Relaxed) && counts(&next) && left.fetch_sub(1, Ordering::Relaxed) == 0 {
                 begins.store(true, Ordering::Relaxed);
                 let (event, to, (end, ended)) = (event.lock().unwrap().take().unwrap(), to.lock().unwrap().clone(), mpsc::channel());
                 std::thread::spawn(move || {
                     to.send(event()).unwrap();
                     drop(end);
                 });
-                let _: std::result::Result<(), _> = ended.recv_timeout(Duration::from_millis(20));
+                let end: std::result::Result<(), _> = ended.recv_timeout(most);
+                waits.store(end == Err(mpsc::RecvTimeoutError::Timeout), Ordering::Relaxed);
             }
             Ok(())
         };
         // Of a name of its own: threads that wait for each other are none of two processes.
         let name = format!("this {}:", counted()).leak();
-        Event { armed, began, done, store: on(Arc::new(Told { inner, tell, name: Some(name) })) }
+        Event { armed, began, both, done, store: on(Arc::new(Told { inner, tell, name: Some(name) })) }
+    }
+
+    /// Whether both went on at the same time.
+    pub(super) fn was_of_both(&self) -> bool {
+        self.both.load(Ordering::Relaxed)
     }
 
     /// Does this process's part; gives what the other one's gave, if that came.

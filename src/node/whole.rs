@@ -26,8 +26,8 @@ impl Store {
         let format = format.map_or_else(enclosing, Ok)?;
         self.settle(&path);
         let mut changed = groups_above::ensure(self, &path, format)?;
-        let filled = place::fill(place::Copied { source, complete: &|| Ok(()) }, (self, &path), how, &mut |store, place| {
-            build_at((store, place), format, build)
+        let filled = place::fill(place::Copied { source, complete: &|| Ok(()) }, (self, &path), how, &mut |store, place, ours| {
+            build_at((store, place, ours), format, build)
         });
         let (below, replaced) = filled.inspect_err(|_| upkeep::tell_made(self, &changed))?;
         groups_above::restore(self, &path, format, &mut changed)?;
@@ -41,9 +41,9 @@ impl Store {
     }
 }
 
-/// Makes the group at a place of a store; gives the nodes below it.
+/// Makes the group at a place of a store, which `ours` says is still ours; gives the nodes below it.
 fn build_at(
-    (store, place): (&Store, &str),
+    (store, place, ours): (&Store, &str, &dyn Fn() -> Result<()>),
     format: Format,
     build: &mut dyn FnMut(&Group) -> Result<()>,
 ) -> Result<Vec<(String, NodeKind)>> {
@@ -53,6 +53,7 @@ fn build_at(
     if hidden.capabilities().listable {
         group.consolidate()?;
     }
+    ours()?;
     group.reveal(store, place, None)?;
     store.flush()?;
     group.erase_hidden(store, place)?;

@@ -1,0 +1,140 @@
+//! Tests of copies and of consolidated metadata whose place, or the group above it, another process erases or renames meanwhile, at every moment.
+
+use super::tests::{own, put, read_all, spec_as, view, write_all};
+use super::tests_commit::{Event, counted, on};
+use super::tests_growth::Folder;
+use super::tests_store::Next;
+use super::tests_swap::Overtaken;
+use super::*;
+use crate::engine::Selection;
+use crate::error::{ErrorKind, Result};
+use crate::settings::apart;
+use crate::store::SharedStore;
+use crate::store::local::{LocalStore, SyncMode};
+use crate::store::memory::MemoryStore;
+use std::sync::Arc;
+use std::time::Duration;
+
+const VALUES: [i32; 8] = [1, 2, 3, 4, 5, 6, 7, 8];
+
+/// Where two processes meet: a folder, with locks between them, or a store without.
+struct Place(Folder, Option<SharedStore>);
+
+impl Place {
+    /// With a group `of`, in which there is an array `a`, and a group `g` with an array `b`.
+    fn new(format: Format, is_folder: bool) -> Place {
+        let memory = (!is_folder).then(|| Arc::new(Overtaken::alone(Arc::new(MemoryStore::new()), false)) as SharedStore);
+        let place = Place(Folder::new(&format!("places-{}", counted())), memory);
+        let store = on(place.shared());
+        Group::create(&store, "", Some(format), Create::New).unwrap();
+        for path in ["of/a", "g/b"] {
+            write_all(&Array::create(&store, path, &spec_as(format, &[8], &[2]), Create::New).unwrap(), &mut VALUES.clone());
+        }
+        ["of", "g", ""].iter().for_each(|group| Group::open(&store, group).and_then(|group| group.consolidate()).unwrap());
+        // A node that they do not name, for a repair.
+        for name in ["zarr.json", ".zarray"] {
+            if let Some(text) = store.key_get(&format!("g/b/{name}")).unwrap() {
+                put(&store, &format!("g/c/{name}"), &String::from_utf8(text).unwrap());
+            }
+        }
+        place
+    }
+
+    /// What another process has of it.
+    fn shared(&self) -> SharedStore {
+        self.1.clone().unwrap_or_else(|| Arc::new(LocalStore::open(&self.0.0, true, SyncMode::None).unwrap()))
+    }
+}
+
+/// Longer than what another process does takes, where it need not wait.
+const LONG: Duration = Duration::from_millis(200);
+
+type Deed = fn(&Store) -> Result<()>;
+
+/// What another process does to the group `g`.
+const OTHERS: [(&str, Deed); 2] = [("erase", |store| store.erase_node("g")), ("rename", |store| store.rename_node("g", "k"))];
+
+fn nothing(_: u64, _: u64) -> Result<()> {
+    Ok(())
+}
+
+/// What makes `g/y`, with the arrays in it, from `of`.
+const COPIES: [(&str, &str, Deed); 5] = [
+    ("an array", "", |store| store.copy_node("of/a", (store, "g/y"), Create::New, false, &mut nothing)),
+    ("a group", "/a", |store| store.copy_node("of", (store, "g/y"), Create::New, true, &mut nothing)),
+    ("rechunk", "/a", |store| {
+        let change = &mut |_: &str, spec: &mut Spec| if spec.shape().is_empty() { Ok(()) } else { spec.set_chunks(&[4]) };
+        store.rechunk_node("of", (store, "g/y"), RechunkOptions::default(), change, &mut nothing).map(drop)
+    }),
+    ("migrate", "/a", |store| store.migrate("of", Some((store, "g/y")), true, &mut nothing).map(drop)),
+    ("build", "/a", |store| {
+        store.build_group("g/y", (None, Create::New), "a file", &mut |group| {
+            let spec = spec_as(group.format(), &[8], &[2]);
+            let array = Array::create(group.store(), "a", &spec, Create::New)?;
+            own!(array.write(&Selection::all(&[8]), &view(&mut VALUES.clone(), &[8])))
+        })
+    }),
+];
+
+#[test]
+fn a_copy_is_whole_or_fails_whenever_another_process_erases_or_renames_the_group_above_it() {
+    for (name, other) in OTHERS {
+        for (copy, array, make) in COPIES {
+            for (format, is_folder) in [(Format::V3, true), (Format::V2, false)] {
+                let mut came = [0, 0];
+                for after in (0..).step_by(apart(if is_folder { 11 } else { 5 })) {
+                    let case = format!("{copy} {name} {format:?} {is_folder} {after}");
+                    let place = Place::new(format, is_folder);
+                    let others = place.shared();
+                    let event =
+                        Event::before((|next| !matches!(next, Next::Opened(_)), LONG), place.shared(), after, move || other(&on(others)));
+                    let (made, Some(done)) = event.during(|| make(&event.store)) else { break };
+                    let store = on(place.shared());
+                    came[usize::from(made.is_ok())] += 1;
+                    for there in ["g/y", "k/y"] {
+                        if store.node_kind(there).unwrap() != NodeKind::None {
+                            let array = Array::open(&store, &format!("{there}{array}")).unwrap_or_else(|e| panic!("{case}: {e}"));
+                            assert_eq!(read_all(&array), VALUES, "{case}: {made:?} {:?}", store.key_list("").unwrap());
+                        }
+                    }
+                    if let (Err(e), Ok(()), false) = (&made, done, event.was_of_both()) {
+                        let left = store.key_list("g/").unwrap();
+                        assert!(matches!(e.kind(), ErrorKind::Again | ErrorKind::NotFound), "{case}: {e}");
+                        assert!(!left.iter().any(|key| key.starts_with("g/y/")), "{case}: {e}, {left:?}");
+                    }
+                }
+                assert!(came.iter().all(|&n| n > 0), "{copy} {name} {format:?} {is_folder}: {came:?}");
+            }
+        }
+    }
+}
+
+/// What keeps consolidated metadata of `g`.
+const UPKEEPS: [(&str, Deed); 4] = [
+    ("consolidate", |store| Group::open(store, "g")?.consolidate()),
+    ("attribute", |store| Array::open(store, "g/b")?.attributes().set("a", 1.into())),
+    ("resize", |store| Array::open(store, "g/b")?.resize(&[10], false)),
+    ("repair", |store| store.verify("", VerifyOptions { quick: true, repair: true }, &mut |_| Ok(()), &mut nothing).map(drop)),
+];
+
+#[test]
+fn consolidated_metadata_make_no_group_again_that_another_process_erases_or_renames() {
+    for (name, other) in OTHERS {
+        for (upkeep, work) in UPKEEPS {
+            for (format, is_folder) in [(Format::V3, true), (Format::V2, true)] {
+                for after in (0..).step_by(apart(9)) {
+                    let case = format!("{upkeep} {name} {format:?} {is_folder} {after}");
+                    let place = Place::new(format, is_folder);
+                    let others = place.shared();
+                    // What happens between the look whether the group is there and the put is not seen.
+                    let counts: fn(&Next<'_>) -> bool = |next| matches!(next, Next::Open | Next::List);
+                    let event = Event::before((counts, LONG), place.shared(), after, move || other(&on(others)));
+                    let (done, Some(gone)) = event.during(|| work(&event.store)) else { break };
+                    gone.unwrap_or_else(|e| panic!("{case}: {e}"));
+                    let left = on(place.shared()).key_list("g/").unwrap();
+                    assert!(left.is_empty() || event.was_of_both(), "{case}: {done:?}, {left:?}");
+                }
+            }
+        }
+    }
+}
