@@ -99,7 +99,12 @@ impl<'a> Converted<'a> {
             if before.is_some() || name == v2::ATTRIBUTES && !locks.is_empty() {
                 locks.push(document::lock(self.store, node, name)?);
             }
-            if self.hash_of(&key)? != before {
+            let now = self.hash_of(&key)?;
+            // Where the document is gone that makes it a node, another migration has ended, or the node was erased: nothing is to be converted again.
+            if now.is_none() && before.is_some() && name != v2::ATTRIBUTES {
+                break;
+            }
+            if now != before {
                 let new = path::join(node, v3::DOCUMENT);
                 self.store.shared().erase(&new).map_err(|e| e.at_key(&new))?;
                 self.store.note_document(&new);

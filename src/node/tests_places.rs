@@ -138,3 +138,31 @@ fn consolidated_metadata_make_no_group_again_that_another_process_erases_or_rena
         }
     }
 }
+
+#[test]
+fn arrays_stay_that_two_migrations_in_place_convert_at_the_same_time() {
+    for below in ["g", "g/b"] {
+        for is_folder in [true, false] {
+            for after in (0..).step_by(apart(if is_folder { 23 } else { 5 })) {
+                let case = format!("{below} {is_folder} {after}");
+                let place = Place::new(Format::V2, is_folder);
+                let others = place.shared();
+                let counts: fn(&Next<'_>) -> bool = |next| !matches!(next, Next::Opened(_));
+                let event = Event::before((counts, LONG), place.shared(), after, move || {
+                    on(others).migrate(below, None, false, &mut nothing).map(drop)
+                });
+                let (mut migrated, Some(_)) = event.during(|| event.store.migrate("", None, false, &mut nothing).map(drop)) else { break };
+                let store = on(place.shared());
+                for _ in 0..3 {
+                    if let Err(e) = &migrated {
+                        assert!(matches!(e.kind(), ErrorKind::Again | ErrorKind::NotFound), "{case}: {e}");
+                        migrated = store.migrate("", None, false, &mut nothing).map(drop);
+                    }
+                }
+                migrated.unwrap_or_else(|e| panic!("{case}: {e}"));
+                let array = Array::open(&store, "g/b").unwrap_or_else(|e| panic!("{case}: {e}"));
+                assert_eq!((array.format(), read_all(&array)), (Format::V3, VALUES.to_vec()), "{case}");
+            }
+        }
+    }
+}
