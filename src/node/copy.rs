@@ -92,6 +92,9 @@ impl Store {
             return Err(kept::changed_meanwhile(path, "removed"));
         }
         let steps = copying.steps(path, to_path)?;
+        if steps[2].is_empty() {
+            return Err(kept::changed_meanwhile(path, "replaced"));
+        }
         self.check_chunk_places(&steps)?;
         let total = steps.iter().map(|keys| keys.len() as u64).sum::<u64>() * if verify { 2 } else { 1 };
         let mut done = 0;

@@ -1,22 +1,36 @@
 //! Whether a run is cut back to an earlier step, and goes on from there, while it is copied. Its arrays may be as long as before by the end of the copy, with
-//! other steps, some of which were copied and some not.
+//! other steps, some of which were copied and some not. So may a node that is replaced at once by another one with the same document: a folder tells.
 
 use super::kept::changed_meanwhile;
 use super::store::Above;
 use super::{Store, above, path};
 use crate::error::Result;
-use crate::store::CutMark;
+use crate::store::{CutMark, Folder};
 use std::collections::BTreeSet;
 
-/// The most lock files that are kept open. What is cut in more groups is seen, too, unless the last lock there ends as well.
+/// The most lock files, and folders of nodes, that are kept open. What is cut in more groups is seen, too, unless the last lock there ends as well; what is
+/// replaced of more nodes, unless that is done more than once.
 const MOST_KEPT: usize = 32;
 
 /// What folders of groups said of cuts at one moment. In stores without folders the marks of appenders say it (`claim.rs`).
-pub(super) struct CutWatch(Vec<(Store, String, Option<CutMark>)>);
+pub(super) struct CutWatch {
+    marks: Vec<(Store, String, Option<CutMark>)>,
+    store: Store,
+    folders: Vec<NodeFolder>,
+}
+
+/// The folder that a node has, as long as it is open no other one has its numbers.
+struct NodeFolder {
+    node: String,
+    numbers: [u64; 2],
+    _open: Option<Folder>,
+}
 
 impl CutWatch {
     /// Watches the groups of nodes, before the documents of these are read.
     pub fn begin<'a>(store: &Store, nodes: impl Iterator<Item = &'a str>) -> Result<CutWatch> {
+        let nodes: BTreeSet<&str> = nodes.collect();
+        let folders = nodes.iter().enumerate().filter_map(|(i, node)| NodeFolder::of(store, node, i < MOST_KEPT)).collect();
         let (mut groups, mut watched, mut kept) = (BTreeSet::new(), Vec::new(), 0);
         let mut watch = |store: &Store, group: &str| {
             let mark = mark(store, group, kept < MOST_KEPT)?;
@@ -32,18 +46,35 @@ impl CutWatch {
             }
         }
         groups.into_iter().try_for_each(|group| watch(store, group))?;
-        Ok(CutWatch(watched))
+        Ok(CutWatch { marks: watched, store: store.clone(), folders })
     }
 
-    /// Checks that nothing was cut since then. Errors: `Again`.
+    /// Checks that nothing was cut since then, and no folder replaced. Errors: `Again`.
     pub fn check(&self) -> Result<()> {
-        for (store, group, then) in &self.0 {
+        for NodeFolder { node, numbers, .. } in &self.folders {
+            // What cannot be looked at is told of by what is done with it.
+            if self.store.shared().folder_numbers(&path::prefix(node)).is_ok_and(|now| now != Some(*numbers)) {
+                return Err(changed_meanwhile(node, "removed or replaced"));
+            }
+        }
+        for (store, group, then) in &self.marks {
             let keep = then.as_ref().is_some_and(CutMark::is_kept);
             if CutMark::was_cut(then.as_ref(), mark(store, group, keep)?.as_ref()) {
                 return Err(changed_meanwhile(group, "cut back to an earlier step"));
             }
         }
         Ok(())
+    }
+}
+
+impl NodeFolder {
+    /// That of a node now, where there are folders.
+    fn of(store: &Store, node: &str, keep: bool) -> Option<NodeFolder> {
+        let (shared, prefix) = (store.shared(), path::prefix(node));
+        // On Windows no folder above one that is open can be renamed, and numbers are not used again.
+        let _open = (keep && !cfg!(windows) && shared.files().is_some()).then(|| shared.folder(&prefix));
+        let numbers = shared.folder_numbers(&prefix).ok().flatten()?;
+        Some(NodeFolder { node: node.to_string(), numbers, _open })
     }
 }
 

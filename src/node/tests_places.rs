@@ -166,3 +166,31 @@ fn arrays_stay_that_two_migrations_in_place_convert_at_the_same_time() {
         }
     }
 }
+
+#[test]
+fn a_copy_is_of_one_array_whenever_another_process_replaces_it_by_one_with_the_same_document() {
+    let tens = VALUES.map(|value| 10 * value);
+    for (copy, array, make) in COPIES.into_iter().filter(|(copy, ..)| *copy != "build") {
+        for after in (0..).step_by(apart(5)) {
+            let place = Place::new(Format::V3, true);
+            write_all(&Array::open(&on(place.shared()), "g/b").unwrap(), &mut tens.clone());
+            let others = place.shared();
+            let counts: fn(&Next<'_>) -> bool = |next| !matches!(next, Next::Opened(_));
+            let event = Event::before((counts, LONG), place.shared(), after, move || {
+                let store = on(others);
+                store.copy_node("g/b", (&store, "of/a"), Create::Overwrite, false, &mut nothing)
+            });
+            let (made, Some(replaced)) = event.during(|| make(&event.store)) else { break };
+            replaced.unwrap();
+            let (case, store) = (format!("{copy} {after}"), on(place.shared()));
+            match made {
+                Ok(()) => {
+                    let made = Array::open(&store, &format!("g/y{array}")).unwrap_or_else(|e| panic!("{case}: {e}"));
+                    let found = read_all(&made);
+                    assert!(found == VALUES || found == tens, "{case}: {found:?}");
+                }
+                Err(e) => assert!(matches!(e.kind(), ErrorKind::Again | ErrorKind::NotFound), "{case}: {e}"),
+            }
+        }
+    }
+}
