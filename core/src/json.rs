@@ -21,7 +21,7 @@ use std::collections::HashSet;
 pub use value::{List, Map, Number, Text, Value};
 #[cfg(test)]
 pub(crate) use write::BRIEF;
-pub use write::{acts_on_terminals, brief, to_compact, to_text, to_text_within};
+pub use write::{acts_on_terminals, brief, compact_of_any, text_of_any, to_compact, to_text, to_text_within};
 use write::{indent, quoted};
 
 /// What some editors put in front of UTF-8.
@@ -66,10 +66,15 @@ fn parse_finite(text: &str, refused: ErrorKind) -> Result<Value> {
         bail!(Limit, "a JSON text of {} bytes exceeds the limit of {} bytes", text.len(), crate::limits::MAX_DOCUMENT);
     }
     check_values(text.as_bytes())?;
-    read::value(text.as_bytes(), false).map_err(|e| match read::value(text.as_bytes(), true) {
-        Ok(value) if has_non_finite(&value) => Error::new(refused, format!("{}; {NO_FORM}", e.message())),
-        _ => argument(e),
-    })
+    let e = match read::value(text.as_bytes(), false) {
+        Err(e) if e.kind() != ErrorKind::NoMemory => e,
+        done => return done,
+    };
+    match read::value(text.as_bytes(), true) {
+        Ok(value) if has_non_finite(&value) => Err(Error::new(refused, format!("{}; {NO_FORM}", e.message()))),
+        Err(e) if e.kind() == ErrorKind::NoMemory => Err(e),
+        _ => Err(argument(e)),
+    }
 }
 
 /// Reads a document that the caller supplies: like [`parse`], but malformed JSON is an error of kind `Argument`.

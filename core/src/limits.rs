@@ -184,6 +184,24 @@ pub fn try_collect<T>(values: impl Iterator<Item = Result<T>>) -> Result<Vec<T>>
     Ok(list)
 }
 
+/// Makes room for one more entry of a small list that may become long; an error instead of an abort when memory is short.
+#[cold]
+#[inline(never)]
+pub fn make_room_small<A: smallvec::Array>(list: &mut SmallVec<A>, more: usize) -> Result<()> {
+    list.try_reserve(more).map_err(|_| err!(NoMemory, "no memory for a list of {} entries", list.len().saturating_add(more)))
+}
+
+/// Makes room for more bytes of a text that may become long; an error instead of an abort when memory is short.
+#[inline]
+pub fn make_text_room(text: &mut String, more: usize) -> Result<()> {
+    text.try_reserve(more).map_err(|_| err!(NoMemory, "no memory for a text of {} bytes", text.len().saturating_add(more)))
+}
+
+/// Calls `build`, which allocates at most `bytes` at once, without a form that could be refused; an error instead of an abort when memory is short.
+pub fn with_spare<T>(bytes: usize, build: impl FnOnce() -> T) -> Result<T> {
+    reserve::with_spare(bytes, build).ok_or_else(|| err!(NoMemory, "no memory for a list or text of {bytes} bytes"))
+}
+
 /// A list of `count` times a value; an error instead of an abort when memory is short.
 pub fn filled<T: Clone>(value: T, count: usize) -> Result<Vec<T>> {
     let mut list = Vec::new();

@@ -3,7 +3,7 @@
 //!
 //! [`Allocator`] is the system's allocator until the system has no memory. Then a request is served from `ARENA`, a static block that
 //! takes no page of memory before its first use. Slots are taken and given back without locks, so that a `fork` at any moment leaves
-//! the child a whole arena.
+//! the child a whole arena. What is too large for it and has no form that can be refused is built [`with_spare`].
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::{Cell, UnsafeCell};
@@ -81,6 +81,8 @@ thread_local! {
     static ENDED: Cell<bool> = const { Cell::new(false) };
     /// Whether this thread asks for what it can do without.
     static REFUSABLE: Cell<bool> = const { Cell::new(false) };
+    /// The block that [`with_spare`] set aside, and its size.
+    static SPARE: Cell<(*mut u8, usize)> = const { Cell::new((null_mut(), 0)) };
 }
 
 /// Returns whether this thread was served from the reserve since the last call.
@@ -102,6 +104,50 @@ pub fn refusable<T>(ask: impl FnOnce() -> T) -> T {
     got
 }
 
+/// Blocks of up to so many bytes are built without a spare one: the arena has slots for some at a time.
+const UNSPARED: usize = 256 << 10;
+/// The alignment of blocks that `malloc` gives.
+const SPARE_ALIGN: usize = 16;
+
+/// Calls `build`, which takes one block of at most `bytes` that it cannot refuse, such as that of a list behind a reference counter, with one
+/// set aside for it that is handed out where the system has none by then; `None` where it has none now.
+pub fn with_spare<T>(bytes: usize, build: impl FnOnce() -> T) -> Option<T> {
+    if bytes <= UNSPARED {
+        return Some(build());
+    }
+    let layout = Layout::from_size_align(bytes, SPARE_ALIGN).ok()?;
+    // SAFETY: a layout of more than 0 bytes.
+    let block = unsafe { System.alloc(layout) };
+    if block.is_null() {
+        return None;
+    }
+    let _unused = SpareBlock(SPARE.replace((block, bytes)));
+    Some(build())
+}
+
+/// Frees the spare block that was not used, and puts the one back that was there before.
+struct SpareBlock((*mut u8, usize));
+
+impl Drop for SpareBlock {
+    fn drop(&mut self) {
+        let (block, bytes) = SPARE.replace(self.0);
+        if !block.is_null() {
+            // SAFETY: the system's block, which nobody was given; its layout is that of `with_spare`.
+            unsafe { System.dealloc(block, Layout::from_size_align_unchecked(bytes, SPARE_ALIGN)) };
+        }
+    }
+}
+
+/// Takes this thread's spare block, if `layout` fits into it; else NULL.
+fn take_spare(layout: Layout) -> *mut u8 {
+    let (block, bytes) = SPARE.get();
+    if block.is_null() || layout.size() > bytes || layout.align() > SPARE_ALIGN || layout.size() <= UNSPARED {
+        return null_mut();
+    }
+    SPARE.set((null_mut(), 0));
+    block
+}
+
 /// Returns whether half of the slots of one size, up to 16 KiB, are in use: then nothing new is to be begun.
 pub fn is_low() -> bool {
     USED.load(Relaxed) && IN_USE.iter().zip(&CLASSES).any(|(in_use, class)| in_use.load(Relaxed) > class.count / 2)
@@ -113,6 +159,10 @@ pub fn is_low() -> bool {
 fn take(layout: Layout) -> *mut u8 {
     if layout.align() > ALIGN || REFUSABLE.get() {
         return null_mut();
+    }
+    let spare = take_spare(layout);
+    if !spare.is_null() {
+        return spare;
     }
     note_ended();
     let need = layout.size().max(layout.align());
@@ -279,6 +329,30 @@ mod tests {
 
     fn in_use() -> usize {
         IN_USE.iter().map(|slots| slots.load(Relaxed)).sum()
+    }
+
+    #[test]
+    fn a_spare_block_is_handed_out_once_and_freed_where_it_is_not_used() {
+        let layout = |size| Layout::from_size_align(size, 8).unwrap();
+        let large = LARGEST + 1;
+        let blocks = with_spare(large, || [large + 1, large, large].map(|size| take(layout(size)))).unwrap();
+        assert_eq!(blocks.map(|block| block.is_null()), [true, false, true], "what fits, once");
+        assert_eq!((place(blocks[1]), with_spare(large, || 7)), (None, Some(7)));
+        assert!(take(layout(large)).is_null(), "none is left behind");
+        // SAFETY: taken above, once; `realloc` gives a block of the wanted size, which is freed by its layout.
+        unsafe {
+            blocks[1].write_bytes(7, large);
+            let moved = Allocator.realloc(blocks[1], layout(large), 2 * large);
+            assert!(std::slice::from_raw_parts(moved, large).iter().all(|b| *b == 7));
+            Allocator.dealloc(moved, layout(2 * large));
+        }
+        let outer = with_spare(2 * large, || (with_spare(large, || 1), take(layout(2 * large)))).unwrap();
+        assert!(outer.0 == Some(1) && !outer.1.is_null(), "the outer one is there again");
+        // SAFETY: taken above, once.
+        unsafe { Allocator.dealloc(outer.1, layout(2 * large)) };
+        assert!(with_spare(isize::MAX as usize - 64, || 7).is_none(), "no such memory");
+        assert!(with_spare(UNSPARED, || take_spare(layout(UNSPARED))).unwrap().is_null(), "small ones have none");
+        let _ = take_ended();
     }
 
     // One test, because the arena is one for all threads.

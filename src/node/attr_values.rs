@@ -7,8 +7,9 @@ use crate::dtype::fill::{double_from_base64, double_to_base64};
 use crate::dtype::number::{self, Overflow};
 use crate::dtype::{DataType, Kind};
 use crate::error::{Error, Result, bail, err};
+use crate::limits::{collect, filled, try_collect};
 use crate::metadata::Value;
-use crate::metadata::json::{self, Number, brief};
+use crate::metadata::json::{self, List, Number, brief};
 
 /// What kind of JSON value an attribute is. The discriminants are those of the C header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,7 +109,7 @@ impl Attributes {
                 Value::String(s) => Ok(s.to_string()),
                 _ => Err(self.wrong_kind(name, value, "a list of strings")),
             };
-            items(value).iter().map(one).collect()
+            try_collect(items(value).iter().map(one))
         })
     }
 
@@ -120,7 +121,7 @@ impl Attributes {
             let fill = self.fill_value(name, value);
             let value = fill.as_ref().unwrap_or(value);
             let (all, size) = (items(value), element.size());
-            let mut bytes = vec![0; all.len() * size];
+            let mut bytes = filled(0, all.len() * size)?;
             for (i, (item, out)) in all.iter().zip(bytes.chunks_exact_mut(size)).enumerate() {
                 let place = ValuePlace { attributes: self, name, index: value.is_array().then_some(i) };
                 store_number(item, element, out, &place)?;
@@ -131,7 +132,7 @@ impl Attributes {
 
     /// An attribute of any kind as JSON, in the shortest form.
     pub fn get_json(&self, name: &str) -> Result<String> {
-        self.with(name, |value| Ok(json::to_compact(value)))
+        self.with(name, json::compact_of_any)
     }
 
     /// Sets an integer. `_FillValue` as for [`Attributes::set_f64`]: an error of kind `Range` where no double is that integer.
@@ -157,7 +158,7 @@ impl Attributes {
 
     /// Sets a list of strings.
     pub fn set_strings(&self, name: &str, values: &[&str]) -> Result<()> {
-        self.set(name, Value::Array(values.iter().map(|&text| text.into()).collect()))
+        self.set(name, Value::Array(List::of(collect(values.iter().map(|&text| text.into()))?)?))
     }
 
     /// Sets a list of numbers, given as elements of `element` in this host's byte order; with `single` the one number, without a list.
@@ -171,8 +172,7 @@ impl Attributes {
         if single {
             return self.set(name, values.next().ok_or_else(|| err!(Argument, "found no number, expected one"))??);
         }
-        let values: Vec<Value> = values.collect::<Result<_>>()?;
-        self.set(name, Value::Array(values.into_iter().collect()))
+        self.set(name, Value::Array(List::of(try_collect(values)?)?))
     }
 
     /// Sets what a JSON text says.

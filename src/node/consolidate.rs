@@ -8,7 +8,7 @@ use super::stored::StoredDocument;
 use super::walk::{self, Found, ListedGroup, Wanted};
 use super::{Group, NodeKind, Store, document, draft, lookup, path, upkeep};
 use crate::error::{Result, bail};
-use crate::limits::{MAX_CONSOLIDATED, MAX_KEY};
+use crate::limits::{MAX_CONSOLIDATED, MAX_KEY, check_memory};
 use crate::metadata::consolidated::Listed;
 use crate::metadata::{Dialect, Format, Map, Value, consolidated, number_list, v2, v3};
 use crate::store::{Condition, get};
@@ -84,7 +84,7 @@ impl Group {
             node.iter_mut().for_each(|found| series.limit(path, &mut found.document));
         }
         let cuts = cuts(&below)?;
-        let mut entries = entries_of(store, path, format, below.into_iter())?;
+        let mut entries = entries_of(store, path, format, below.len(), below.into_iter())?;
         for (node, cuts) in cuts {
             let name = path::relative(path, &node);
             let key = if format == Format::V3 { name.to_string() } else { path::join(name, v2::ARRAY) };
@@ -134,7 +134,7 @@ impl Group {
         };
         let Some(listed) = listed else { return Ok((None, Vec::new())) };
         let below = walk_fresh(store, path, format)?;
-        let fresh = entries_of(store, path, format, below.iter().cloned())?;
+        let fresh = entries_of(store, path, format, below.len(), below.iter().cloned())?;
         Ok((Some(differences(&listed, &fresh)), below))
     }
 }
@@ -222,17 +222,20 @@ fn differences(listed: &Map, fresh: &Map) -> Vec<Difference> {
 
 /// The consolidated entries of all nodes below a group; in v2 of the group, too.
 pub(super) fn collect(store: &Store, group: &str, format: Format) -> Result<Map> {
-    entries_of(store, group, format, walk_fresh(store, group, format)?.into_iter())
+    let below = walk_fresh(store, group, format)?;
+    entries_of(store, group, format, below.len(), below.into_iter())
 }
 
-fn entries_of(store: &Store, group: &str, format: Format, below: impl Iterator<Item = Found>) -> Result<Map> {
-    let mut entries = Map::new();
+fn entries_of(store: &Store, group: &str, format: Format, count: usize, below: impl Iterator<Item = Found>) -> Result<Map> {
+    // In v2 a node has a document and its attributes.
+    let mut entries = Map::with_room(if format == Format::V2 { 2 * count + 2 } else { count })?;
     if format == Format::V2
         && let Some(found) = lookup::find_v2(store, group)?
     {
         upkeep::insert_v2(store, &mut entries, group, group, found)?;
     }
     for Found { path, node, .. } in below {
+        check_memory()?;
         match format {
             Format::V2 => upkeep::insert_v2(store, &mut entries, group, &path, node?)?,
             Format::V3 => drop(entries.insert(path::relative(group, &path).into(), consolidated::entry_v3(node?.document))),

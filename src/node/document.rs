@@ -5,7 +5,7 @@ use super::{Store, claim};
 use crate::engine::footprint;
 use crate::engine::lock::KeyGuard;
 use crate::error::{ErrorKind, Result, err};
-use crate::limits::{MAX_CONSOLIDATED, MAX_DOCUMENT};
+use crate::limits::{MAX_CONSOLIDATED, MAX_DOCUMENT, make_text_room};
 use crate::metadata::{Format, Map, Value, json, v2, v3};
 use crate::store::{Condition, LockUse, ProcessLock, swap};
 use std::time::Duration;
@@ -128,7 +128,8 @@ pub(super) fn publish_over(store: &Store, key: &str, document: &Map, before: &[u
 /// The text that a document is stored as. One that could not be read again is refused.
 pub(super) fn text_of(key: &str, document: &Map) -> Result<String> {
     check_depth(1 + document.values().map(depth).max().unwrap_or(0), key)?;
-    let mut text = json::to_text(&Value::Object(document.clone()));
+    let mut text = json::text_of_any(&Value::Object(document.clone()), 0)?;
+    make_text_room(&mut text, 1)?;
     text.push('\n');
     Ok(text)
 }

@@ -3,7 +3,7 @@
 use super::stored::StoredDocument;
 use super::{NodeKind, Store, draft, path};
 use crate::error::{Error, ErrorKind, Result, bail, err};
-use crate::limits::{MAX_CONSOLIDATED, MAX_DOCUMENT, MAX_KEY};
+use crate::limits::{MAX_CONSOLIDATED, MAX_DOCUMENT, MAX_KEY, collect};
 use crate::metadata::json::splice::TextObject;
 use crate::metadata::lint::{self, Finding, Severity};
 use crate::metadata::{Format, Map, json, v2, v3};
@@ -42,7 +42,7 @@ pub(super) fn find_bare(store: &Store, path: &str) -> Result<Option<StoredDocume
 fn find_with(store: &Store, path: &str, bare: bool) -> Result<Option<StoredDocument>> {
     if store.shared().capabilities().latency {
         // All of them at once: one round trip.
-        let found = find_many(store, &[path.to_string()], false, store.options().format);
+        let found = find_many(store, &[path.to_string()], false, store.options().format)?;
         return found.into_iter().next().unwrap_or(Ok(None));
     }
     if store.options().format == Some(Format::V2) {
@@ -99,14 +99,19 @@ pub(super) fn find_v2(store: &Store, path: &str) -> Result<Option<StoredDocument
 
 /// Finds the document at each path, of `format` or of either version, like [`find`] for one path after the other. With
 /// `attributes`, those of v2 nodes are read, too.
-pub(super) fn find_many(store: &Store, paths: &[String], attributes: bool, format: Option<Format>) -> Vec<Result<Option<StoredDocument>>> {
+pub(super) fn find_many(
+    store: &Store,
+    paths: &[String],
+    attributes: bool,
+    format: Option<Format>,
+) -> Result<Vec<Result<Option<StoredDocument>>>> {
     if !store.shared().capabilities().latency {
         let find = |path: &String| match format {
             _ if format == store.options().format => find(store, path),
             Some(Format::V2) => find_v2(store, path),
             _ => find_v3(store, path),
         };
-        return paths.iter().map(|path| with_attributes(store, path, find(path), attributes)).collect();
+        return collect(paths.iter().map(|path| with_attributes(store, path, find(path), attributes)));
     }
     let as_of = store.changes();
     let names: &[&str] = match format {
@@ -117,14 +122,14 @@ pub(super) fn find_many(store: &Store, paths: &[String], attributes: bool, forma
     // One round trip: whichever version it is, its documents are asked for.
     let names = if attributes { names } else { names.strip_suffix(&[v2::ATTRIBUTES]).unwrap_or(names) };
     let keys = paths.iter().flat_map(|path| names.iter().map(|name| path::join(path, name)));
-    let keys: Vec<String> = keys.collect();
+    let keys = collect(keys)?;
     let mut read = get_many(store.shared(), &keys, MAX_CONSOLIDATED).into_iter();
     let of_path = |path: &String| {
         let mut found = Vec::with_capacity(names.len());
         names.iter().for_each(|name| found.extend(read.next().map(|bytes| (*name, bytes))));
         choose(store, path, found, as_of)
     };
-    let mut all: Vec<_> = paths.iter().map(of_path).collect();
+    let mut all = collect(paths.iter().map(of_path))?;
     for (path, found) in paths.iter().zip(&mut all) {
         // Like `find`, looks for hierarchies of a draft, which the root tells.
         let unknown = match found {
@@ -139,7 +144,7 @@ pub(super) fn find_many(store: &Store, paths: &[String], attributes: bool, forma
             };
         }
     }
-    all
+    Ok(all)
 }
 
 /// The node that documents make: `zarr.json` before `.zarray` before `.zgroup`.

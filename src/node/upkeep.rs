@@ -351,7 +351,7 @@ fn entry_text(listed: &Listed<'_>, value: Option<Value>, key: &str) -> Result<Op
     let Some(value) = value else { return Ok(None) };
     let within = listed.depth() + 1;
     document::check_depth(within + document::depth(&value), key)?;
-    Ok(Some(json::to_text_within(&value, within)))
+    json::text_of_any(&value, within).map(Some)
 }
 
 /// Stores a document, `now` as it was read, with other consolidated entries: without those of a node that was erased and of all below it, and

@@ -6,7 +6,7 @@ use super::stored::StoredDocument;
 use super::trail::Trail;
 use super::{Child, Group, NodeKind, Store, draft, lookup, path};
 use crate::error::{Result, bail, err};
-use crate::limits::MAX_KEY;
+use crate::limits::{MAX_KEY, check_memory, collect, filled, make_room, make_text_room, push, try_collect};
 use crate::metadata::json::acts_on_terminals;
 use crate::metadata::lint::{Finding, Severity};
 use crate::metadata::{Format, v2, v3};
@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// The most groups that are listed at the same time.
 const LISTINGS: usize = 32;
 /// The most documents that are read at the same time.
-const BATCH: usize = 4096;
+const BATCH: usize = 1024;
 
 /// A group that is to be listed.
 pub(super) struct ListedGroup {
@@ -76,7 +76,7 @@ impl ListedGroup {
 /// The nodes below a group, sorted so that each is followed by those below it. A link that leads back to a group above is not followed.
 pub(super) fn walk(store: &Store, top: ListedGroup, wanted: Wanted) -> Result<Vec<Found>> {
     let mut all = Vec::new();
-    each_node(store, top, wanted, &mut |found| all.push(found))?;
+    each_node(store, top, wanted, &mut |found| push(&mut all, found))?;
     sort(&mut all, |found| &found.path);
     Ok(all)
 }
@@ -87,7 +87,7 @@ fn sort<T>(all: &mut [T], path: impl Fn(&T) -> &str) {
 }
 
 /// Calls `each` with the nodes below a group, level by level. Few documents are in memory at a time, unless `each` keeps them.
-fn each_node(store: &Store, top: ListedGroup, wanted: Wanted, each: &mut dyn FnMut(Found)) -> Result<()> {
+fn each_node(store: &Store, top: ListedGroup, wanted: Wanted, each: &mut dyn FnMut(Found) -> Result<()>) -> Result<()> {
     let trail = Trail::of(store, &top.path, top.format);
     let mut level = vec![ListedGroup { trail, ..top }];
     for _ in 0..wanted.depth {
@@ -96,8 +96,10 @@ fn each_node(store: &Store, top: ListedGroup, wanted: Wanted, each: &mut dyn FnM
         }
         let mut next = Vec::new();
         read_level(store, &level, wanted, &mut |place, found| {
-            next.extend(found.node.as_ref().ok().and_then(|node| below(store, place, node, &found.path)));
-            each(found);
+            if let Some(below) = found.node.as_ref().ok().and_then(|node| below(store, place, node, &found.path)) {
+                push(&mut next, below)?;
+            }
+            each(found)
         })?;
         level = next;
     }
@@ -117,22 +119,28 @@ fn below(store: &Store, above: &ListedGroup, node: &StoredDocument, path: &str) 
 }
 
 /// Calls `each` with the nodes directly below each of the groups.
-fn read_level(store: &Store, places: &[ListedGroup], wanted: Wanted, each: &mut dyn FnMut(&ListedGroup, Found)) -> Result<()> {
+fn read_level(
+    store: &Store,
+    places: &[ListedGroup],
+    wanted: Wanted,
+    each: &mut dyn FnMut(&ListedGroup, Found) -> Result<()>,
+) -> Result<()> {
     let names = list_many(store, places)?;
     let (format, watches) = (wanted.format.or(store.options().format), store.context().watches());
-    let children: Vec<(usize, &String)> = names.iter().enumerate().flat_map(|(i, names)| names.iter().map(move |name| (i, name))).collect();
-    let mut unlisted = vec![Vec::new(); places.len()];
+    let children = collect(names.iter().enumerate().flat_map(|(i, names)| names.iter().map(move |name| (i, name))))?;
+    let mut unlisted = filled(Vec::new(), places.len())?;
     for batch in children.chunks(BATCH) {
         let paths: Vec<String> = batch.iter().map(|&(i, name)| path::join(&places[i].path, name)).collect();
         let listed = |place: &ListedGroup, path: &str| {
             let found = place.catalog.as_ref()?.find(path)?;
             (!wanted.checked || found.parse(store).is_ok()).then_some(found)
         };
-        let known: Vec<Option<StoredDocument>> = batch.iter().zip(&paths).map(|(&(i, _), path)| listed(&places[i], path)).collect();
+        let known = collect(batch.iter().zip(&paths).map(|(&(i, _), path)| listed(&places[i], path)))?;
         let is_unknown =
             |(path, known): (&String, &Option<StoredDocument>)| (known.is_none() && path.len() <= MAX_KEY).then(|| path.clone());
         let unknown: Vec<String> = paths.iter().zip(&known).filter_map(is_unknown).collect();
-        let mut read = lookup::find_many(store, &unknown, wanted.attributes, format).into_iter();
+        let mut read = lookup::find_many(store, &unknown, wanted.attributes, format)?.into_iter();
+        check_memory()?;
         for ((path, known), &(i, _)) in paths.into_iter().zip(known).zip(batch) {
             let is_checked = known.is_some();
             let found = match known {
@@ -141,7 +149,7 @@ fn read_level(store: &Store, places: &[ListedGroup], wanted: Wanted, each: &mut 
                 None => read.next().and_then(Result::transpose).inspect(|_| unlisted[i].extend(watches.then(|| path.clone()))),
             };
             if let Some(node) = found {
-                each(&places[i], Found { path, node, is_checked });
+                each(&places[i], Found { path, node, is_checked })?;
             }
         }
     }
@@ -175,7 +183,7 @@ fn list_many(store: &Store, places: &[ListedGroup]) -> Result<Vec<Vec<String>>> 
     let many = store.shared().capabilities().latency && store.shared().any_thread();
     let threads = if many { places.len().min(LISTINGS) } else { 1 };
     if threads < 2 {
-        return places.iter().map(|place| list(store, place)).collect();
+        return try_collect(places.iter().map(|place| list(store, place)));
     }
     let next = AtomicUsize::new(0);
     let work = || {
@@ -205,7 +213,7 @@ fn list_many(store: &Store, places: &[ListedGroup]) -> Result<Vec<Vec<String>>> 
         bail!(Internal, "{} of {} groups were listed", all.len(), places.len());
     }
     sort_by(&mut all, |a, b| a.0.cmp(&b.0));
-    all.into_iter().map(|(_, names)| names).collect()
+    try_collect(all.into_iter().map(|(_, names)| names))
 }
 
 fn list(store: &Store, place: &ListedGroup) -> Result<Vec<String>> {
@@ -220,7 +228,7 @@ fn list(store: &Store, place: &ListedGroup) -> Result<Vec<String>> {
 
 impl Group {
     /// Calls `each` with the nodes below the group, level by level, and their paths relative to it.
-    fn each_node(&self, wanted: Wanted, each: &mut dyn FnMut(Found)) -> Result<()> {
+    fn each_node(&self, wanted: Wanted, each: &mut dyn FnMut(Found) -> Result<()>) -> Result<()> {
         let place = ListedGroup::new(self.path(), self.format(), self.catalog()?);
         each_node(self.store(), place, wanted, &mut |found| {
             each(Found { path: path::relative(self.path(), &found.path).to_string(), ..found })
@@ -230,7 +238,7 @@ impl Group {
     /// The nodes below the group, by their paths relative to it.
     pub(super) fn walk(&self, wanted: Wanted) -> Result<Vec<Found>> {
         let mut all = Vec::new();
-        self.each_node(wanted, &mut |found| all.push(found))?;
+        self.each_node(wanted, &mut |found| push(&mut all, found))?;
         sort(&mut all, |found| &found.path);
         Ok(all)
     }
@@ -249,7 +257,7 @@ impl Group {
                 let kind = found.kind;
                 if is_checked { Ok(kind) } else { found.parse(self.store()).map(|_| kind) }
             });
-            children.push(Child::seen(path, kind));
+            push(&mut children, Child::seen(path, kind))
         })?;
         sort(&mut children, |child| &child.name);
         Ok(children)
@@ -266,7 +274,8 @@ impl Group {
         }
         let names = list(store, &place)?;
         let is_listed = |path: &str| place.catalog.as_ref().is_some_and(|catalog| catalog.find(path).is_some());
-        let mut children = Vec::with_capacity(names.len());
+        let mut children = Vec::new();
+        make_room(&mut children, names.len())?;
         for name in names {
             let path = path::join(&place.path, &name);
             match if is_listed(&path) { Ok(true) } else { lookup::is_there(store, &path) } {
@@ -297,7 +306,7 @@ impl Group {
                 Ok(v3::Document::Group(_)) => String::new(),
                 Err(e) => format!("  unreadable: {}", one_line(&e.to_string())),
             };
-            nodes.push((path, about));
+            push(&mut nodes, (path, about))
         })?;
         sort(&mut nodes, |(path, _)| path);
         let mut text = String::new();
@@ -312,7 +321,9 @@ impl Group {
             open.iter().for_each(|open| text.push_str(if *open { "│   " } else { "    " }));
             open.push(follows);
             text.push_str(if follows { "├── " } else { "└── " });
-            text.push_str(&format!("{}{about}\n", one_line(name)));
+            let line = format!("{}{about}\n", one_line(name));
+            make_text_room(&mut text, line.len())?;
+            text.push_str(&line);
         }
         Ok(text)
     }

@@ -4,7 +4,8 @@
 
 use super::spellings::{self, Spellings};
 use super::value::{List, Map, Number, Text, Value};
-use crate::error::{Error, Result, err};
+use crate::error::{Error, ErrorKind, Result, err};
+use crate::limits;
 use serde_core::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use smallvec::SmallVec;
 use std::cell::{Cell, OnceCell, RefCell};
@@ -15,10 +16,10 @@ use std::fmt::{self, Formatter};
 pub(super) fn value(bytes: &[u8], tokens: bool) -> Result<Value> {
     let text = std::str::from_utf8(bytes).map_err(|e| not_utf8(bytes, e.valid_up_to()))?;
     let first = attempt(text, OnceCell::new());
-    if first.is_ok() || !tokens {
+    if !tokens || first.as_ref().map_or_else(|e| e.kind() == ErrorKind::NoMemory, |_| true) {
         return first;
     }
-    let Spellings { text, numbers } = spellings::of(text, tokens);
+    let Spellings { text, numbers } = spellings::of(text, tokens)?;
     if numbers.is_empty() { first } else { attempt(&text, OnceCell::from(numbers)) }
 }
 
@@ -28,7 +29,19 @@ fn attempt<'t>(text: &'t str, spellings: OnceCell<Vec<&'t str>>) -> Result<Value
     let source = JsonText { text, spellings, exponents: Cell::new(0), members };
     let mut deserializer = serde_json::Deserializer::from_str(text);
     let value = ValueVisitor(&source).deserialize(&mut deserializer).and_then(|value| deserializer.end().map(|()| value));
-    value.map_err(|e| invalid(&e))
+    value.map_err(|e| limits::check_memory().err().unwrap_or_else(|| invalid(&e)))
+}
+
+/// Ends the reading of a text for which there is no memory; [`attempt`] tells why.
+#[cold]
+fn stopped<E: serde_core::de::Error>(_: Error) -> E {
+    limits::memory_ended();
+    E::custom("no memory")
+}
+
+/// Returns `text` as a value or name holds it, which may be long.
+fn owned<E: serde_core::de::Error>(text: &str) -> std::result::Result<Text, E> {
+    limits::with_spare(text.len() + size_of::<[usize; 2]>(), || Text::new(text)).map_err(stopped)
 }
 
 /// Returns the error for a text that is not JSON, or is nested too deep for serde_json, which has no kind for that.
@@ -65,15 +78,18 @@ const TYPICAL_MEMBERS: usize = 16;
 
 impl JsonText<'_> {
     /// Returns the number that serde_json spells as `text`, or the string that it spells, by its spelling in the source.
-    fn number(&self, text: &str) -> Value {
+    fn number<E: serde_core::de::Error>(&self, text: &str) -> std::result::Result<Value, E> {
         let mut spelling = text;
         if text.contains('e') {
             let i = self.exponents.replace(self.exponents.get() + 1);
-            let all = self.spellings.get_or_init(|| spellings::of(self.text, false).numbers);
-            spelling = all.get(i).copied().unwrap_or(text);
+            if self.spellings.get().is_none() {
+                let numbers = spellings::of(self.text, false).map_err(stopped)?.numbers;
+                let _ = self.spellings.set(numbers);
+            }
+            spelling = self.spellings.get().and_then(|all| all.get(i).copied()).unwrap_or(text);
         }
-        let spelling = Text::new(spelling);
-        if spelling.starts_with('"') { Value::HalfPairs(spelling) } else { Value::Number(Number::of_text(spelling)) }
+        let spelling = owned(spelling)?;
+        Ok(if spelling.starts_with('"') { Value::HalfPairs(spelling) } else { Value::Number(Number::of_text(spelling)) })
     }
 }
 
@@ -111,16 +127,19 @@ impl<'de> Visitor<'de> for ValueVisitor<'_, '_> {
         Ok(number.into())
     }
 
-    fn visit_str<E>(self, text: &str) -> std::result::Result<Value, E> {
-        Ok(Value::String(Text::new(text)))
+    fn visit_str<E: serde_core::de::Error>(self, text: &str) -> std::result::Result<Value, E> {
+        owned(text).map(Value::String)
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> std::result::Result<Value, A::Error> {
         let mut items = SmallVec::new();
         while let Some(item) = list.next_element_seed(self)? {
+            if items.len() == items.capacity() {
+                limits::make_room_small(&mut items, 1).map_err(stopped)?;
+            }
             items.push(item);
         }
-        Ok(Value::Array(List::of_read(items)))
+        List::of_read(items).map(Value::Array).map_err(stopped)
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> std::result::Result<Value, A::Error> {
@@ -128,12 +147,12 @@ impl<'de> Visitor<'de> for ValueVisitor<'_, '_> {
         let first = members.borrow().len();
         while let Some(name) = object.next_key_seed(NameVisitor(self.0))? {
             let Name::Member(name) = name else {
-                return Ok(self.0.number(&object.next_value::<String>()?));
+                return self.0.number(&object.next_value::<String>()?);
             };
             let value = object.next_value_seed(self)?;
-            members.borrow_mut().push((name, value));
+            limits::push(&mut members.borrow_mut(), (name, value)).map_err(stopped)?;
         }
-        Ok(Value::Object(Map::of_read(members.borrow_mut().drain(first..))))
+        Map::of_read(members.borrow_mut().drain(first..)).map(Value::Object).map_err(stopped)
     }
 }
 
@@ -162,13 +181,13 @@ impl<'de> Visitor<'de> for NameVisitor<'_, '_> {
         f.write_str("the name of a member")
     }
 
-    fn visit_str<E>(self, name: &str) -> std::result::Result<Name, E> {
-        Ok(Name::Member(Text::new(name)))
+    fn visit_str<E: serde_core::de::Error>(self, name: &str) -> std::result::Result<Name, E> {
+        owned(name).map(Name::Member)
     }
 
-    fn visit_borrowed_str<E>(self, name: &'de str) -> std::result::Result<Name, E> {
+    fn visit_borrowed_str<E: serde_core::de::Error>(self, name: &'de str) -> std::result::Result<Name, E> {
         let is_of_text = self.0.text.as_bytes().as_ptr_range().contains(&name.as_ptr());
-        Ok(if is_of_text { Name::Member(Text::new(name)) } else { Name::Number })
+        if is_of_text { self.visit_str(name) } else { Ok(Name::Number) }
     }
 }
 

@@ -2,6 +2,8 @@
 //! the strings that it refuses because they are no Unicode.
 
 use super::scan::string_end;
+use crate::error::Result;
+use crate::limits::{make_text_room, push};
 use std::borrow::Cow;
 use std::ops::Range;
 
@@ -56,10 +58,15 @@ fn is_half_text(text: &str, place: Range<usize>) -> bool {
     has_half && !is_name() && serde_json::from_str::<String>(&whole).is_ok()
 }
 
+/// Makes room for the text with stand-ins, which is as long.
+fn begin_stand_ins(out: &mut String, text: &str) -> Result<()> {
+    if out.is_empty() { make_text_room(out, text.len()) } else { Ok(()) }
+}
+
 /// Finds the numbers of `text` that have an exponent. With `tokens`, a bare token is replaced by a stand-in and counts as such a number,
 /// and so is a string that is no Unicode.
 /// Does not check the text: invalid JSON stays invalid.
-pub(super) fn of(text: &str, tokens: bool) -> Spellings<'_> {
+pub(super) fn of(text: &str, tokens: bool) -> Result<Spellings<'_>> {
     let (bytes, mut numbers, mut out) = (text.as_bytes(), Vec::new(), String::new());
     let (mut at, mut copied) = (0, 0);
     while let Some(&byte) = bytes.get(at) {
@@ -69,11 +76,12 @@ pub(super) fn of(text: &str, tokens: bool) -> Spellings<'_> {
             // Behind a part of a number the stand-in would end it.
             let is_alone = start == 0 || !OF_WORD[usize::from(bytes[start - 1])];
             if tokens && is_alone && is_half_text(text, start..at) {
+                begin_stand_ins(&mut out, text)?;
                 out.push_str(&text[copied..start]);
                 out.push_str(TEXT_STAND_IN);
                 out.extend(std::iter::repeat_n(' ', at - start - TEXT_STAND_IN.len()));
                 copied = at;
-                numbers.push(&text[start..at]);
+                push(&mut numbers, &text[start..at])?;
             }
             continue;
         }
@@ -86,17 +94,18 @@ pub(super) fn of(text: &str, tokens: bool) -> Spellings<'_> {
         }
         let word = &text[start..at];
         if let Some(i) = TOKENS.iter().position(|token| tokens && *token == word) {
+            begin_stand_ins(&mut out, text)?;
             out.push_str(&text[copied..start]);
             out.push_str(STAND_INS[i]);
             copied = at;
-            numbers.push(word);
+            push(&mut numbers, word)?;
         } else if matches!(byte, b'-' | b'0'..=b'9') && word.contains(['e', 'E']) {
-            numbers.push(word);
+            push(&mut numbers, word)?;
         }
     }
     if out.is_empty() {
-        return Spellings { text: Cow::Borrowed(text), numbers };
+        return Ok(Spellings { text: Cow::Borrowed(text), numbers });
     }
     out.push_str(&text[copied..]);
-    Spellings { text: Cow::Owned(out), numbers }
+    Ok(Spellings { text: Cow::Owned(out), numbers })
 }

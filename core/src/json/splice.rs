@@ -119,7 +119,8 @@ impl<'a> TextObject<'a> {
         let mut out = Vec::with_capacity(self.text.len() + changes.values().flatten().map(|v| v.len() + 64).sum::<usize>());
         out.extend_from_slice(&self.text[..=self.place.start]);
         let (mut first, mut margin) = (true, String::from("\n"));
-        indent(&mut margin, depth + 1);
+        // Writing to a `String` cannot fail.
+        let _ = indent(&mut margin, depth + 1);
         let mut begin = |out: &mut Vec<u8>| {
             out.extend_from_slice(if std::mem::take(&mut first) { b"" } else { b"," });
             out.extend_from_slice(margin.as_bytes());

@@ -3,7 +3,9 @@
 //! A value is often held in several places (a node's metadata, its attributes, consolidated metadata above it), mostly unchanged:
 //! lists and objects are reference-counted, and a change copies only the level that it touches. Short texts are stored in the value itself.
 
+use crate::error::Result;
 use crate::fork::Once;
+use crate::limits;
 use smallvec::SmallVec;
 use smol_str::SmolStr;
 use std::collections::HashMap;
@@ -129,6 +131,11 @@ fn digits_of(mut left: u64, is_negative: bool) -> Text {
     std::str::from_utf8(&digits[begin - usize::from(is_negative)..]).map(Text::new).unwrap_or_default()
 }
 
+/// The bytes of a list of so many items, with its counters.
+fn list_bytes(items: usize) -> usize {
+    size_of::<[usize; 2]>() + items.saturating_mul(size_of::<Value>())
+}
+
 /// The items of a list. Copies share them.
 #[derive(Clone, Default, PartialEq)]
 pub struct List(Option<Arc<[Value]>>);
@@ -153,10 +160,18 @@ impl From<Vec<Value>> for List {
 }
 
 impl List {
-    /// Items that a reader has read.
-    pub(super) fn of_read(mut items: SmallVec<[Value; 4]>) -> List {
+    /// Items that a reader has read; an error instead of an abort when memory is short.
+    pub(super) fn of_read(mut items: SmallVec<[Value; 4]>) -> Result<List> {
+        if items.is_empty() {
+            return Ok(List(None));
+        }
         // An iterator that knows its length has them collected in one allocation.
-        List(if items.is_empty() { None } else { Some(items.iter_mut().map(std::mem::take).collect()) })
+        limits::with_spare(list_bytes(items.len()), || List(Some(items.iter_mut().map(std::mem::take).collect())))
+    }
+
+    /// A list of those items; an error instead of an abort when memory is short.
+    pub fn of(items: Vec<Value>) -> Result<List> {
+        limits::with_spare(list_bytes(items.len()), || items.into())
     }
 
     /// The items.
@@ -201,9 +216,27 @@ impl MapMembers {
         if self.list.len() <= FEW {
             return self.list.iter().position(|(other, _)| other == name);
         }
+        let places = match self.places.known() {
+            Some(known) => Some(known),
+            None => self.all_places().map(|places| self.places.get(|| places)),
+        };
+        match places {
+            Some(places) => places.get(name).copied(),
+            None => self.list.iter().position(|(other, _)| other == name),
+        }
+    }
+
+    /// The index of each name, with room for as many as there is room for in the list; `None` where there is no memory for that.
+    #[cold]
+    fn all_places(&self) -> Option<HashMap<Text, usize>> {
+        let mut places = HashMap::new();
+        if places.try_reserve(self.list.capacity()).is_err() {
+            limits::memory_ended();
+            return None;
+        }
         // Of a name that occurs twice, the first index remains.
-        let places = || self.list.iter().enumerate().rev().map(|(i, (name, _))| (name.clone(), i)).collect();
-        self.places.get(places).get(name).copied()
+        places.extend(self.list.iter().enumerate().rev().map(|(i, (name, _))| (name.clone(), i)));
+        Some(places)
     }
 
     /// Returns whether any name occurs more than once.
@@ -243,13 +276,32 @@ impl Map {
         Map(None)
     }
 
-    /// Members that a reader has read; of those of one name the last value counts, in the first one's place.
-    pub(super) fn of_read(list: impl ExactSizeIterator<Item = (Text, Value)>) -> Map {
-        if list.len() == 0 {
-            return Map(None);
+    /// Members that a reader has read; of those of one name the last value counts, in the first one's place. An error instead of an abort
+    /// when memory is short.
+    pub(super) fn of_read(read: impl ExactSizeIterator<Item = (Text, Value)>) -> Result<Map> {
+        let count = read.len();
+        if count == 0 {
+            return Ok(Map(None));
         }
-        let members = MapMembers { list: list.collect(), places: Once::new() };
-        if members.is_repeating() { members.list.into_iter().collect() } else { Map(Some(Arc::new(members))) }
+        let mut list = MemberList::new();
+        if count > list.inline_size() {
+            limits::make_room_small(&mut list, count)?;
+        }
+        list.extend(read);
+        let members = MapMembers { list, places: Once::new() };
+        if !members.is_repeating() {
+            return Ok(Map(Some(Arc::new(members))));
+        }
+        let mut map = Map::with_room(count)?;
+        map.extend(members.list);
+        Ok(map)
+    }
+
+    /// No members, with room for that many; an error instead of an abort when memory is short.
+    pub fn with_room(count: usize) -> Result<Map> {
+        let mut map = Map::new();
+        limits::make_room_small(&mut map.members().list, count)?;
+        Ok(map)
     }
 
     fn list(&self) -> &[(Text, Value)] {

@@ -1,6 +1,8 @@
 //! JSON written as text: compact, indented, or cut short for a message.
 
 use super::value::{List, Map, Number, Text, Value};
+use crate::error::{Error, Result, err};
+use crate::limits;
 use std::fmt::{self, Debug, Display, Formatter, Write};
 
 /// The most bytes of a value that a message shows.
@@ -8,7 +10,7 @@ pub(crate) const BRIEF: usize = 40;
 /// The widest list that is printed on one line, in bytes.
 const LINE: usize = 100;
 
-/// Returns the text of a document: indented by two spaces, short lists of scalars on one line, no newline at the end.
+/// Returns the text of a document that is not long: indented by two spaces, short lists of scalars on one line, no newline at the end.
 pub fn to_text(value: &Value) -> String {
     to_text_within(value, 0)
 }
@@ -16,30 +18,59 @@ pub fn to_text(value: &Value) -> String {
 /// Returns the text of a value like [`to_text`], its lines indented for a place `depth` levels deep in another text.
 pub fn to_text_within(value: &Value, depth: usize) -> String {
     let mut out = String::new();
-    write(&mut out, value, depth);
+    // Writing to a `String` cannot fail.
+    let _ = write(&mut out, value, depth);
     out
 }
 
-/// Returns the shortest text of a value.
+/// Returns the text of a value like [`to_text_within`], however long; an error instead of an abort when memory is short.
+pub fn text_of_any(value: &Value, depth: usize) -> Result<String> {
+    let mut out = LongText(String::new());
+    write(&mut out, value, depth).map_err(|_| out.refused())?;
+    Ok(out.0)
+}
+
+/// Returns the shortest text of a value that is not long.
 pub fn to_compact(value: &Value) -> String {
     value.to_string()
 }
 
-fn push_compact(out: &mut String, value: &Value) {
-    // Writing to a `String` cannot fail.
-    let _ = write!(out, "{value}");
+/// Returns the shortest text of a value, however long; an error instead of an abort when memory is short.
+pub fn compact_of_any(value: &Value) -> Result<String> {
+    let mut out = LongText(String::new());
+    write!(out, "{value}").map_err(|_| out.refused())?;
+    Ok(out.0)
 }
 
-fn write(out: &mut String, value: &Value, depth: usize) {
+/// A text that fails to grow when memory is short.
+struct LongText(String);
+
+impl LongText {
+    #[cold]
+    fn refused(&self) -> Error {
+        err!(NoMemory, "no memory for a text of more than {} bytes", self.0.len())
+    }
+}
+
+impl Write for LongText {
+    #[inline]
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        limits::make_text_room(&mut self.0, text.len()).map_err(|_| fmt::Error)?;
+        self.0.push_str(text);
+        Ok(())
+    }
+}
+
+fn write(out: &mut impl Write, value: &Value, depth: usize) -> fmt::Result {
     match value {
         Value::Array(items) if !items.is_empty() => match one_line(items) {
-            Some(line) => out.push_str(&line),
+            Some(line) => out.write_str(&line),
             None => write_items(out, ['[', ']'], items.iter().map(|v| (None, v)), depth),
         },
         Value::Object(members) if !members.is_empty() => {
-            write_items(out, ['{', '}'], members.iter().map(|(k, v)| (Some(k), v)), depth);
+            write_items(out, ['{', '}'], members.iter().map(|(k, v)| (Some(k), v)), depth)
         }
-        scalar_or_empty => push_compact(out, scalar_or_empty),
+        scalar_or_empty => write!(out, "{scalar_or_empty}"),
     }
 }
 
@@ -50,44 +81,44 @@ fn one_line(items: &[Value]) -> Option<String> {
         if item.is_array() || item.is_object() || line.len() > LINE {
             return None;
         }
-        line.push_str(if i > 0 { ", " } else { "" });
-        push_compact(&mut line, item);
+        // Writing to a `String` cannot fail.
+        let _ = write!(line, "{}{item}", if i > 0 { ", " } else { "" });
     }
     line.push(']');
     (line.len() <= LINE).then_some(line)
 }
 
-fn write_items<'a>(out: &mut String, brackets: [char; 2], items: impl Iterator<Item = (Option<&'a Text>, &'a Value)>, depth: usize) {
-    out.push(brackets[0]);
+fn write_items<'a, W: Write>(
+    out: &mut W,
+    brackets: [char; 2],
+    items: impl Iterator<Item = (Option<&'a Text>, &'a Value)>,
+    depth: usize,
+) -> fmt::Result {
+    out.write_char(brackets[0])?;
     for (i, (name, value)) in items.enumerate() {
-        out.push_str(if i > 0 { ",\n" } else { "\n" });
-        indent(out, depth + 1);
+        out.write_str(if i > 0 { ",\n" } else { "\n" })?;
+        indent(out, depth + 1)?;
         if let Some(name) = name {
-            push_string(out, name);
-            out.push_str(": ");
+            write_string(out, name)?;
+            out.write_str(": ")?;
         }
-        write(out, value, depth + 1);
+        write(out, value, depth + 1)?;
     }
-    out.push('\n');
-    indent(out, depth);
-    out.push(brackets[1]);
+    out.write_char('\n')?;
+    indent(out, depth)?;
+    out.write_char(brackets[1])
 }
 
 /// Returns `text` as a JSON string.
 pub(super) fn quoted(text: &str) -> String {
     let mut out = String::new();
-    push_string(&mut out, text);
+    // Writing to a `String` cannot fail.
+    let _ = write_string(&mut out, text);
     out
 }
 
-/// Appends `text` as a JSON string.
-fn push_string(out: &mut String, text: &str) {
-    // Writing to a `String` cannot fail.
-    let _ = write_string(out, text);
-}
-
-pub(super) fn indent(out: &mut String, depth: usize) {
-    out.extend(std::iter::repeat_n("  ", depth));
+pub(super) fn indent(out: &mut impl Write, depth: usize) -> fmt::Result {
+    (0..depth).try_for_each(|_| out.write_str("  "))
 }
 
 /// Returns a value as messages show it: compact JSON, cut to about 40 bytes.
