@@ -324,7 +324,7 @@ fn meant(stored: ElementType, other_sign: bool) -> ElementType {
 /// Returns the integers of the same size with a sign for those without one, and the other way round; any other type as it is.
 pub fn of_other_sign(data_type: DataType) -> DataType {
     use DataType::*;
-    match data_type {
+    match data_type.in_memory() {
         Int8 => UInt8,
         Int16 => UInt16,
         Int32 => UInt32,

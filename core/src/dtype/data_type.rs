@@ -151,6 +151,7 @@ impl DataType {
             DataType::Int2 | DataType::UInt2 => 2,
             DataType::Int4 | DataType::UInt4 => 4,
             DataType::Narrow(n) | DataType::ComplexNarrow(n) => n.bits(),
+            DataType::Registered(f) => f.memory().bits(),
             _ => self.swap_unit() as u32 * 8,
         }
     }
@@ -227,6 +228,7 @@ impl DataType {
             DataType::Complex128 => Some(DataType::Float64),
             DataType::ComplexNarrow(self::Narrow::Float16) => Some(DataType::Float16),
             DataType::ComplexNarrow(n) => Some(DataType::Narrow(n)),
+            DataType::Registered(f) => f.memory().part(),
             _ => None,
         }
     }
@@ -359,6 +361,11 @@ impl ElementType {
             DataType::Struct(s) if order == ByteOrder::Big => ElementType::native(DataType::Struct(s.in_order(order))),
             _ => ElementType { data_type, order: if data_type.swap_unit() == 1 { ByteOrder::NATIVE } else { order } },
         }
+    }
+
+    /// The type that the library deals with in memory, in the same order.
+    pub fn in_memory(self) -> ElementType {
+        ElementType { data_type: self.data_type.in_memory(), ..self }
     }
 
     /// Bytes of one element.

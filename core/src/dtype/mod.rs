@@ -24,6 +24,8 @@ pub mod run;
 mod source;
 pub mod stream;
 #[cfg(test)]
+mod tests_registered;
+#[cfg(test)]
 mod tests_structs;
 mod text;
 mod time;

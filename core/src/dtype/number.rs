@@ -38,7 +38,7 @@ impl Real {
     pub fn load(data_type: DataType, bytes: &[u8]) -> Option<Real> {
         use DataType::*;
         use Real::{Float, Int};
-        let data_type = data_type.part().unwrap_or(data_type);
+        let data_type = real_part(data_type);
         let raw = bytes.get(..data_type.size()).filter(|_| data_type.is_number())?;
         let mut word = [0; 8];
         word.iter_mut().zip(raw).for_each(|(w, b)| *w = *b);
@@ -60,7 +60,7 @@ impl Real {
     /// Stores the number as the real type `data_type` (of a complex type: as its first part), in this host's byte order. False, and
     /// nothing is stored, where it does not fit and the policy has nothing for it, where the type is no number, or `out` is too short.
     pub fn store(self, data_type: DataType, overflow: Overflow, out: &mut [u8]) -> bool {
-        let data_type = data_type.part().unwrap_or(data_type);
+        let data_type = real_part(data_type);
         let Some(out) = out.get_mut(..data_type.size()).filter(|_| data_type.is_number()) else { return false };
         let bits = match data_type {
             DataType::Float16 => self.narrow(Narrow::Float16, overflow).map(u64::from),
@@ -150,7 +150,7 @@ impl Real {
 
     /// Why the number does not fit into a type: `int16 ends at 32767`.
     pub fn limit_text(self, data_type: DataType) -> String {
-        let (data_type, value) = (data_type.part().unwrap_or(data_type), self.double());
+        let (data_type, value) = (real_part(data_type), self.double());
         let name = data_type.name();
         let narrow = match data_type {
             DataType::Narrow(n) => Some(n),
@@ -187,6 +187,11 @@ impl fmt::Display for Real {
             Real::Float(x) => write!(f, "{x:?}"),
         }
     }
+}
+
+/// The type in memory of a real number, or of a part of a complex one.
+fn real_part(data_type: DataType) -> DataType {
+    data_type.part().unwrap_or(data_type.in_memory())
 }
 
 /// The least and the largest value of an integer type.

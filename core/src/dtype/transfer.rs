@@ -92,8 +92,10 @@ fn special(from: ElementType, to: ElementType) -> Result<Option<Path>> {
 type Scratch = run::Scratch<{ BLOCK * 16 }>;
 
 impl Transfer {
-    /// The conversion from one element type to another; a `Type` error for complex to real.
+    /// The conversion from one element type to another; a `Type` error for complex to real. Registered types are what they are in memory, here and
+    /// below.
     pub fn new(from: ElementType, to: ElementType) -> Result<Transfer> {
+        let (from, to) = (from.in_memory(), to.in_memory());
         let (from, to) = (ElementType::new(from.data_type, from.order), ElementType::new(to.data_type.as_destination(), to.order));
         let by = |path| Transfer { from, to, path, overflow: Overflow::Error, streams: false, rows: None };
         if from.data_type == to.data_type && (!is_set_anew(from.data_type) || from.data_type.is_number()) {
@@ -126,12 +128,14 @@ impl Transfer {
 
     /// The conversion from stored elements to memory that undoes a coding.
     pub fn decoding(from: ElementType, to: ElementType, coding: &Coding, overflow: Overflow) -> Result<Transfer> {
+        let (from, to) = (from.in_memory(), to.in_memory());
         let path = Path::Coded(Arc::new(Coded::decoding(from, to, coding, overflow)?));
         Ok(Transfer { from, to, path, overflow, streams: false, rows: None })
     }
 
     /// The conversion from memory to stored elements that does a coding.
     pub fn encoding(from: ElementType, to: ElementType, coding: &Coding, overflow: Overflow) -> Result<Transfer> {
+        let (from, to) = (from.in_memory(), to.in_memory());
         let path = Path::Coded(Arc::new(Coded::encoding(from, to, coding, overflow)?));
         Ok(Transfer { from, to, path, overflow, streams: false, rows: None })
     }
