@@ -238,6 +238,8 @@ impl Scan<'_> {
         // The length of the entry before may be damaged, and more of them may be in what it seems to have: in compressed ones that does no harm to
         // the value.
         let (from, is_wrong) = match self.entries.last().filter(|_| !is_header) {
+            // Writers that do not stream tell of no bytes until they close what they write, which an older value may be there for.
+            Some((_, entry)) if entry.flags & STREAMED == 0 && entry.stored == 0 => (entry.header, true),
             Some((name, entry)) if !self.is_whole(name, entry)? => (entry.header, true),
             Some((_, entry)) if entry.method != STORED => (entry.header, false),
             _ => (self.at, false),

@@ -421,3 +421,32 @@ fn a_repair_empties_only_what_ends_in_its_first_entry() {
     let file = folder.with("inner.zip", &bytes[..bytes.len() - 50]);
     assert_eq!((repair(&file).unwrap().lost, content(&reader(&file).unwrap())), (1, vec![("first".to_string(), b"1".to_vec())]));
 }
+
+/// Python's `zipfile` puts a header that tells of no bytes ahead of what is written by an open file, and the right one when that is closed.
+#[test]
+fn a_repair_leaves_out_an_entry_that_a_writer_did_not_come_to_close() {
+    let folder = Folder::new();
+    let (old, other) = (stored("c/3", b"old value"), stored("c/2", b"other"));
+    let (whole, records) = build(&[old.clone(), other.clone()]);
+    let (alone, _) = build(std::slice::from_ref(&other));
+    let remains = |header: &[u8]| records.get(header.len()..).unwrap_or_default().to_vec();
+    // Behind an archive that is whole; in place of its directory, of which something may be left; and where there is no older value.
+    for (what, before, kept) in [("behind", archive(&[old, other.clone()]), 2), ("instead", whole, 2), ("alone", alone, 1)] {
+        for (method, data) in
+            [STORED, DEFLATED].into_iter().flat_map(|method| [(method, &b"n"[..]), (method, b"new value"), (method, &[0; 5000])])
+        {
+            let mut begun = stored("c/3", b"");
+            begun.entry.method = method;
+            let torn = [build(&[begun]).0, data.to_vec()].concat();
+            let file = folder.with("torn.zip", &[&before[..], &torn, &remains(&torn)].concat());
+            let (done, case) = (repair(&file).unwrap(), format!("{what} {method} {}", data.len()));
+            assert_eq!((done.keys, done.lost), (kept, 1), "{case}");
+            let expected = [("c/2".to_string(), b"other".to_vec()), ("c/3".to_string(), b"old value".to_vec())];
+            assert_eq!(content(&reader(&file).unwrap()), expected[..kept as usize], "{case}");
+        }
+    }
+    // An empty value that ends where another entry begins is one.
+    let (bytes, _) = build(&[stored("empty", b""), other]);
+    let file = folder.with("empty.zip", &bytes);
+    assert_eq!((repair(&file).unwrap().lost, keys(&reader(&file).unwrap()).len()), (0, 2));
+}
