@@ -190,9 +190,7 @@ fn plan_variable(
         return Ok(None);
     }
     let shape: Vec<u64> = own.iter().map(|d| d.length).collect();
-    // Of a variable that is shorter than its dimension netCDF-C 4.9 gives the elements that there are in front of those that there are
-    // not, whatever rows they are of: what is in front of the last such dimension is read row by row, as ncdump does.
-    variable.single = own.iter().rposition(|d| d.unlimited).unwrap_or(0);
+    file.prepare_boxes(&mut variable, whole, &shape, own.iter().rposition(|d| d.unlimited).unwrap_or(0));
     if let Some(why) = unreadable(file, &mut variable, whole, &shape, data_type)? {
         left_out.push(format!("{whole}: left out, for {why}"));
         return Ok(None);
@@ -388,7 +386,8 @@ mod tests {
     use crate::cdl::token::Number;
 
     fn planned(stored: Stored, data_type: DataType) -> Planned {
-        let variable = Variable { group: 0, id: 0, name: "v".into(), stored, dims: vec![0], chunks: None, single: 0, text_length: None };
+        let variable =
+            Variable { group: 0, id: 0, name: "v".into(), stored, dims: vec![0], chunks: None, single: 0, text_length: None, extent: None };
         Planned { variable, attributes: Vec::new(), shape: vec![3], names: vec!["x".into()], above: Vec::new(), data_type, grows: false }
     }
 

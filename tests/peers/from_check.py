@@ -285,6 +285,24 @@ def of_records():
     check("texts", root["text"][:].tolist(), [["a", "b", "", "", ""], ["c", "d", "", "", ""], ["e", "f", "", "", ""]])
 
 
+def of_columns():
+    """Rows that cross more chunks than netCDF-C keeps decoded, of variables that grow along the second dimension: each chunk is decoded once."""
+    spent = {}
+    for name, lengths in ("fixed", (500, 4400)), ("grows", (None, None)), ("short", (None, None)):
+        with netCDF4.Dataset(BUILD / f"{name}.nc", "w") as d:
+            for dim, length in zip("tx", lengths):
+                d.createDimension(dim, length)
+            d.createVariable("v", "f8", ("t", "x"), chunksizes=(500, 1100), zlib=True, complevel=1)[:500, :4400] = np.arange(4400.0)[None, :]
+            if name == "short":
+                d.createVariable("x", "i1", ("x",))[:] = np.ones(4401)
+        child = subprocess.Popen([PROGRAM, "from", f"{name}.nc", f"{name}.zarr"], cwd=BUILD)
+        _, child.returncode, usage = os.wait4(child.pid, 0)
+        spent[name] = usage.ru_utime
+        made = zarr.open_array(BUILD / f"{name}.zarr/v", mode="r")[:]
+        check(f"elements of {name}", (child.returncode, bool((made[:, :4400] == np.arange(4400.0)).all()), made.shape[1]), (0, True, 4400 + (name == "short")))
+    check(f"seconds {spent}", max(spent.values()) < 4 * spent["fixed"] + 1, True)
+
+
 def of_hidden():
     """A variable of a group along a dimension of the group above, which the group's own of the same name hides."""
     with netCDF4.Dataset(BUILD / "hidden.nc", "w") as d:
@@ -435,6 +453,6 @@ def of_much():
 
 shutil.rmtree(BUILD, ignore_errors=True)
 BUILD.mkdir(parents=True)
-for part in (of_netcdf, of_options, of_hdf5, of_types, of_unwritten, of_odd, of_odd_hdf5, of_missing_in_format_2, of_failures, of_fills, of_records, of_hidden, of_names, of_short, of_much):
+for part in (of_netcdf, of_options, of_hdf5, of_types, of_unwritten, of_odd, of_odd_hdf5, of_missing_in_format_2, of_failures, of_fills, of_records, of_columns, of_hidden, of_names, of_short, of_much):
     part()
 print(f"{checked} passed, 0 failed")

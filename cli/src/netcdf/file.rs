@@ -1,5 +1,6 @@
 //! A file that netCDF-C reads: its groups, dimensions, variables, attributes and elements.
 
+use super::hdf5::Hdf5;
 use super::library::Library;
 use crate::cdl::attributes::{Attribute, Values};
 use crate::cdl::token::NcType;
@@ -28,6 +29,7 @@ const UNREADABLE: c_int = -101;
 /// An open file.
 pub struct File {
     library: Library,
+    hdf5: Option<Hdf5>,
     name: String,
     root: c_int,
 }
@@ -67,6 +69,8 @@ pub struct Variable {
     pub single: usize,
     /// The length of its texts where these have no end.
     pub text_length: Option<usize>,
+    /// The shape of its data set where this is shorter than the dimensions.
+    pub extent: Option<Vec<u64>>,
 }
 
 /// The name of an attribute that is left out, and why.
@@ -81,7 +85,7 @@ impl File {
         let name = path.to_string_lossy().into_owned();
         let text =
             CString::new(path.as_os_str().as_encoded_bytes()).map_err(|_| Failure::Error(format!("{name:?} is no name of a file")))?;
-        let mut file = File { library: Library::load()?, name, root: 0 };
+        let mut file = File { library: Library::load()?, hdf5: None, name, root: 0 };
         // SAFETY: the text ends with NUL.
         let status = unsafe { (file.library.nc_open)(text.as_ptr(), 0, &mut file.root) };
         if status != 0 {
@@ -90,6 +94,7 @@ impl File {
             std::mem::forget(file);
             return Err(failure);
         }
+        file.hdf5 = Hdf5::of(&file.library);
         Ok(file)
     }
 
@@ -182,7 +187,7 @@ impl File {
         let chunked = status == 0 && storage == 0 && !chunks.is_empty();
         let chunks = chunked.then(|| chunks.into_iter().map(|n| n as u64).collect());
         let stored = self.stored(group, number)?;
-        Ok(Variable { group, id, name, stored, dims, chunks, single: 0, text_length: None })
+        Ok(Variable { group, id, name, stored, dims, chunks, single: 0, text_length: None, extent: None })
     }
 
     /// What elements of a type are.
@@ -332,18 +337,34 @@ impl File {
         if !self.library.joins_texts() {
             return true;
         }
-        // netCDF-C calls a data set so that is named as a dimension, but not along it.
-        let other = format!("{}_nc4_non_coord_{}", &whole[..whole.len() - variable.name.len()], variable.name);
-        let Some(length) = self.library.text_length(&other).or_else(|| self.library.text_length(whole)) else { return false };
+        let Some(length) = self.hdf5.as_ref().and_then(|hdf5| hdf5.text_length(whole)) else { return false };
         if length > 0 {
             (variable.text_length, variable.single) = (Some(length), variable.dims.len());
         }
         true
     }
 
+    /// Finds out how the elements of the variable of that path are read, along dimensions of these lengths of which `last` is the last that grows.
+    ///
+    /// Of a variable that is shorter than its dimensions netCDF-C 4.9 gives the elements that there are in front of those that there are not,
+    /// whatever rows they are of. Where HDF5 does not tell its length, what is in front of `last` is read row by row, as ncdump does, for which
+    /// chunks are decoded again and again.
+    pub fn prepare_boxes(&self, variable: &mut Variable, whole: &str, shape: &[u64], last: usize) {
+        if last == 0 {
+            return;
+        }
+        match self.hdf5.as_ref().and_then(|hdf5| hdf5.extent(whole)).filter(|extent| extent.len() == shape.len()) {
+            Some(extent) if extent == shape => {}
+            extent => (variable.single, variable.extent) = (last, extent),
+        }
+    }
+
     /// Reads a box of elements of fixed size, which `buffer` has room for.
     pub fn read(&self, variable: &Variable, start: &[u64], count: &[u64], buffer: &mut [u8]) -> Outcome {
-        self.read_into(variable, start, count, buffer)?;
+        match &variable.extent {
+            Some(extent) => self.read_short(variable, extent, start, count, buffer)?,
+            None => self.read_into(variable, start, count, buffer)?,
+        }
         if variable.stored == Stored::Bool {
             // What was never written, or is beyond the variable's end, is the fill value of a byte.
             buffer.iter_mut().for_each(|b| *b = u8::from(*b == 1));
@@ -366,28 +387,52 @@ impl File {
 
     /// Reads a box into memory that has room for its elements and no more.
     fn read_into<T>(&self, variable: &Variable, start: &[u64], count: &[u64], memory: &mut [T]) -> Outcome {
-        let sizes = |all: &[u64]| all.iter().map(|&n| n as usize).collect::<Vec<_>>();
-        let (mut at, mut each) = (sizes(start), sizes(count));
+        let (mut at, mut each) = (start.to_vec(), count.to_vec());
         each[..variable.single].fill(1);
-        let parts = count[..variable.single].iter().product::<u64>() as usize;
+        let parts = product(&count[..variable.single]);
         let length = memory.len() / parts.max(1);
         for (i, part) in memory.chunks_exact_mut(length.max(1)).enumerate() {
             let mut rest = i as u64;
             for d in (0..variable.single).rev() {
-                at[d] = (start[d] + rest % count[d]) as usize;
+                at[d] = start[d] + rest % count[d];
                 rest /= count[d];
             }
-            // SAFETY: see `is_classic`; the memory has room for the elements.
-            let status =
-                unsafe { (self.library.nc_get_vara)(variable.group, variable.id, at.as_ptr(), each.as_ptr(), part.as_mut_ptr().cast()) };
-            self.check(&format!("the elements of {}", variable.name), status)?;
+            self.read_box(variable, &at, &each, part)?;
         }
+        Ok(())
+    }
+
+    /// Reads a box at once.
+    fn read_box<T>(&self, variable: &Variable, start: &[u64], count: &[u64], memory: &mut [T]) -> Outcome {
+        let sizes = |all: &[u64]| all.iter().map(|&n| n as usize).collect::<Vec<_>>();
+        let (start, count) = (sizes(start), sizes(count));
+        // SAFETY: see `is_classic`; the memory has room for the elements.
+        let status =
+            unsafe { (self.library.nc_get_vara)(variable.group, variable.id, start.as_ptr(), count.as_ptr(), memory.as_mut_ptr().cast()) };
+        self.check(&format!("the elements of {}", variable.name), status)
+    }
+
+    /// Reads a box of a variable that is shorter than its dimensions.
+    fn read_short(&self, variable: &Variable, extent: &[u64], start: &[u64], count: &[u64], buffer: &mut [u8]) -> Outcome {
+        let there: Vec<u64> = (0..count.len()).map(|d| extent[d].saturating_sub(start[d]).min(count[d])).collect();
+        let size = buffer.len() / product(count).max(1);
+        let mut fill = vec![0; size];
+        if let Some(d) = (0..count.len()).find(|&d| there[d] < count[d]) {
+            let mut lacking = start.to_vec();
+            lacking[d] += count[d] - 1;
+            self.read_box(variable, &lacking, &vec![1; count.len()], &mut fill)?;
+        }
+        let length = product(&there) * size;
+        if length > 0 {
+            self.read_box(variable, start, &there, &mut buffer[..length])?;
+        }
+        spread(buffer, &fill, &there, count);
         Ok(())
     }
 
     /// Reads a box of strings.
     pub fn read_strings(&self, variable: &Variable, start: &[u64], count: &[u64]) -> Outcome<Strings> {
-        let mut places = vec![null_mut::<c_char>(); count.iter().product::<u64>() as usize];
+        let mut places = vec![null_mut::<c_char>(); product(count)];
         self.read_into(variable, start, count, &mut places)?;
         let mut all = Strings { offsets: vec![0], data: Vec::new() };
         for text in self.take_strings(&mut places, variable.text_length) {
@@ -402,5 +447,59 @@ impl Drop for File {
     fn drop(&mut self) {
         // SAFETY: the file is open. It was only read, so that a failure means nothing.
         unsafe { (self.library.nc_close)(self.root) };
+    }
+}
+
+fn product(count: &[u64]) -> usize {
+    count.iter().product::<u64>() as usize
+}
+
+/// Moves the elements of a box of shape `there` from the front of `buffer` to their places in the box of shape `count` that it is, and fills the
+/// others.
+fn spread(buffer: &mut [u8], fill: &[u8], there: &[u64], count: &[u64]) {
+    let last = count.len() - 1;
+    let (row, part) = (count[last] as usize * fill.len(), there[last] as usize * fill.len());
+    let mut left = product(&there[..last]);
+    // No row is moved over one that is still to be moved.
+    for i in (0..buffer.len() / row).rev() {
+        let (mut rest, mut kept) = (i as u64, part);
+        for d in (0..last).rev() {
+            if rest % count[d] >= there[d] {
+                kept = 0;
+            }
+            rest /= count[d];
+        }
+        if kept > 0 {
+            left -= 1;
+            buffer.copy_within(left * part..(left + 1) * part, i * row);
+        }
+        buffer[i * row + kept..(i + 1) * row].chunks_exact_mut(fill.len()).for_each(|element| element.copy_from_slice(fill));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_there_is_of_a_box_goes_to_its_place_and_the_rest_is_filled() {
+        for count in [[1u64, 1, 1], [2, 3, 4], [3, 1, 5], [1, 4, 2]] {
+            for i in 0..product(&count.map(|n| n + 1)) as u64 {
+                let there = [i / (count[2] + 1) / (count[1] + 1), i / (count[2] + 1) % (count[1] + 1), i % (count[2] + 1)];
+                let (mut buffer, mut wanted, mut n) = (vec![99; product(&count) * 2], Vec::new(), 0);
+                for k in 0..product(&count) as u64 {
+                    let at = [k / count[2] / count[1], k / count[2] % count[1], k % count[2]];
+                    if (0..3).all(|d| at[d] < there[d]) {
+                        buffer[n..n + 2].copy_from_slice(&[k as u8, 1]);
+                        wanted.extend([k as u8, 1]);
+                        n += 2;
+                    } else {
+                        wanted.extend([7, 8]);
+                    }
+                }
+                spread(&mut buffer, &[7, 8], &there, &count);
+                assert_eq!(buffer, wanted, "{there:?} of {count:?}");
+            }
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! libnetcdf, loaded when a file is opened: the functions that reading takes.
 
 use crate::failure::{Failure, Outcome};
-use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::mem::transmute;
 
 /// The environment's name of the library, before those of the system.
@@ -99,37 +99,9 @@ impl Library {
         version < vec![4, 9, 1]
     }
 
-    /// The length of the texts of the data set at a path in the only open file, 0 if each has its own; `None` where that cannot be told. HDF5
-    /// knows, to which the library is linked.
-    pub fn text_length(&self, path: &str) -> Option<usize> {
-        /// All objects, and of these the files.
-        const FILES: (i64, c_uint) = (0x1f, 1);
-        let function = |name| symbol(self.handle, name).ok();
-        let (list, open) = (function("H5Fget_obj_ids")?, function("H5Dopen2")?);
-        let (type_of, is_any, size) = (function("H5Dget_type")?, function("H5Tis_variable_str")?, function("H5Tget_size")?);
-        let close = function("H5Idec_ref")?;
-        let path = CString::new(path).ok()?;
-        // SAFETY: the types are those of HDF5 1.10 and newer, which takes numbers of nothing for errors. The path ends with NUL.
-        unsafe {
-            type Of<T> = unsafe extern "C" fn(i64) -> T;
-            let list = transmute::<*mut c_void, unsafe extern "C" fn(i64, c_uint, usize, *mut i64) -> isize>(list);
-            let open = transmute::<*mut c_void, unsafe extern "C" fn(i64, *const c_char, i64) -> i64>(open);
-            let (type_of, size) = (transmute::<*mut c_void, Of<i64>>(type_of), transmute::<*mut c_void, Of<usize>>(size));
-            let (is_any, close) = (transmute::<*mut c_void, Of<c_int>>(is_any), transmute::<*mut c_void, Of<c_int>>(close));
-            let mut file = 0;
-            if list(FILES.0, FILES.1, 1, &mut file) < 1 {
-                return Some(0);
-            }
-            let set = open(file, path.as_ptr(), 0);
-            let of = type_of(set);
-            let length = match is_any(of) {
-                0 => Some(size(of)),
-                any => (any > 0).then_some(0),
-            };
-            close(of);
-            close(set);
-            length
-        }
+    /// The place of a function of the libraries that it is linked to.
+    pub fn symbol(&self, name: &'static str) -> Option<*mut c_void> {
+        symbol(self.handle, name).ok()
     }
 
     /// The text of a status.

@@ -2,5 +2,6 @@
 
 pub mod classic;
 pub mod file;
+mod hdf5;
 mod library;
 pub mod record;
