@@ -26,9 +26,10 @@ const KEPT: std::ops::RangeInclusive<u64> = 64 << 10..=64 << 20;
 ///
 /// The file is read by libnetcdf, which is loaded when it is needed. Elements go through bounded memory. Chunks are those of the file where
 /// they have 64 KiB to 64 MiB, codecs the usual ones; the options change both. What Zarr or the reader lacks (variables and attributes of
-/// compound and variable-length types, names that Zarr does not allow, texts that are not UTF-8) is told and left out; so is that a classic
-/// file was cut off. The names of an enumeration become the attributes `flag_values` and `flag_meanings`. Nothing is found at DEST before all
-/// is there. After an interruption the same command begins anew, but in an archive, which cannot erase what it holds.
+/// compound and variable-length types, data sets of HDF5 that netCDF-C does not show, names that Zarr does not allow, texts that are not
+/// UTF-8) is told and left out; so is that a classic file was cut off. The names of an enumeration become the attributes `flag_values` and
+/// `flag_meanings`. Nothing is found at DEST before all is there. After an interruption the same command begins anew, but in an archive,
+/// which cannot erase what it holds.
 #[derive(Args)]
 pub struct From {
     /// The file
@@ -143,7 +144,11 @@ fn plan(file: &File, id: i32, path: String, name: String, outer: &[Vec<Dim>], le
     tell(left_out, if path.is_empty() { "/" } else { &path }, unread);
     let below = |child: &str| if path.is_empty() { child.to_string() } else { format!("{path}/{child}") };
     let (mut arrays, mut groups) = (Vec::new(), Vec::new());
-    for variable in file.variables(id)? {
+    let variables = file.variables(id)?;
+    left_out.extend(file.unseen(&path, &variables, &dims).iter().map(|name| {
+        format!("{}: left out, for netCDF-C does not show it, as where its type has no name, or one that comes later", below(name))
+    }));
+    for variable in variables {
         let whole = below(&variable.name);
         arrays.extend(plan_variable(file, variable, &whole, &around, left_out)?);
     }

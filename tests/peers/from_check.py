@@ -196,6 +196,9 @@ def of_odd_hdf5():
         lost = "left out, for its element cannot be read, as of a data set of HDF5 without any"
         check("what is left out", newest.stdout.splitlines(), [f"no text: {lost}", f"nothing: {lost}"])
         check("what is kept", zarr.open_group(BUILD / "null.zarr", mode="r")["one"][...].item(), 1)
+    lost = {line.split(": left out")[0] for line in run(PROGRAM, "from", "texts.h5.unseen", "unseen.zarr").splitlines()}
+    kept = {name for name, _ in zarr.open_group(BUILD / "unseen.zarr", mode="r").members(max_depth=None)}
+    check("each data set is there or told", (lost & kept, lost | kept), (set(), {"g", "g/early", "g/late", "g/nameless", "nameless", "one"}))
 
 
 def of_missing_in_format_2():

@@ -1,4 +1,5 @@
-/* Writes HDF5 that becomes Zarr in part: FILE has texts that are not UTF-8, and of one length, FILE.null data sets without an element. */
+/* Writes HDF5 that becomes Zarr in part: FILE has texts that are not UTF-8, and of one length, FILE.null data sets without an element,
+   FILE.unseen some that netCDF-C does not show. */
 #include <hdf5.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,6 +29,25 @@ int main(int count, char **words) {
     file = H5Fcreate(other, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
     put(file, "nothing", H5T_NATIVE_FLOAT, H5Screate(H5S_NULL), NULL);
     put(file, "no text", any, H5Screate(H5S_NULL), NULL);
+    put(file, "one", H5T_NATIVE_INT, H5Screate(H5S_SCALAR), &(int){1});
+    if (H5Fclose(file) < 0) return 1;
+    snprintf(other, sizeof(other), "%s.unseen", words[1]);
+    file = H5Fcreate(other, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    group = H5Gcreate2(file, "g", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    /* netCDF-C takes types that are equal for the same. */
+    hid_t types[3];
+    for (int i = 0; i < 3; i++) {
+        types[i] = H5Tcreate(H5T_COMPOUND, 16);
+        H5Tinsert(types[i], (const char *[]){"r", "x", "y"}[i], 0, H5T_NATIVE_DOUBLE);
+        H5Tinsert(types[i], "i", 8, H5T_NATIVE_DOUBLE);
+    }
+    for (int i = 0; i < 2; i++)
+        if (H5Tcommit2(group, (const char *[]){"a type", "type"}[i], types[i], H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT) < 0) return 1;
+    double numbers[2] = {1, 2};
+    put(group, "early", types[0], H5Screate(H5S_SCALAR), numbers);
+    put(group, "late", types[1], H5Screate(H5S_SCALAR), numbers);
+    put(group, "nameless", types[2], H5Screate(H5S_SCALAR), numbers);
+    put(file, "nameless", types[2], H5Screate(H5S_SCALAR), numbers);
     put(file, "one", H5T_NATIVE_INT, H5Screate(H5S_SCALAR), &(int){1});
     return H5Fclose(file) < 0;
 }

@@ -7,6 +7,7 @@ use crate::cdl::token::NcType;
 use crate::failure::{Failure, Outcome};
 use ozarr::dtype::DataType;
 use ozarr::node::variable::Variable as Strings;
+use std::collections::HashSet;
 use std::ffi::{CStr, CString, c_char, c_int};
 use std::path::Path;
 use std::ptr::null_mut;
@@ -357,6 +358,12 @@ impl File {
             Some(extent) if extent == shape => {}
             extent => (variable.single, variable.extent) = (last, extent),
         }
+    }
+
+    /// The data sets of the group at a path that netCDF-C does not show: neither as variables nor as dimensions.
+    pub fn unseen(&self, path: &str, variables: &[Variable], dims: &[Dim]) -> Vec<String> {
+        let known: HashSet<&str> = variables.iter().map(|v| v.name.as_str()).chain(dims.iter().map(|d| d.name.as_str())).collect();
+        self.hdf5.as_ref().map_or_else(Vec::new, |hdf5| hdf5.others(path, &known))
     }
 
     /// Reads a box of elements of fixed size, which `buffer` has room for.

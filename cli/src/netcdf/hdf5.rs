@@ -1,7 +1,8 @@
 //! What HDF5, to which libnetcdf is linked, tells of the open file, and netCDF-C does not.
 
 use super::library::Library;
-use std::ffi::{CString, c_char, c_int, c_uint, c_void};
+use std::collections::HashSet;
+use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
 use std::mem::transmute;
 use std::ptr::null_mut;
 
@@ -12,8 +13,11 @@ const RANK: usize = 32;
 /// What netCDF-C puts before the name of a variable that is named as a dimension, but not along it.
 const NOT_ALONG: &str = "_nc4_non_coord_";
 
+/// What is called for each link of a group.
+type Each = extern "C" fn(i64, *const c_char, *const c_void, *mut c_void) -> c_int;
+
 macro_rules! functions {
-    ($($name:ident($($argument:ty),*) -> $status:ty, $symbol:literal;)*) => {
+    ($($name:ident($($argument:ty),*) -> $status:ty, $($symbol:literal)|+;)*) => {
         /// The functions, with the types of HDF5 1.10 and newer, which takes numbers of nothing for errors.
         #[allow(non_snake_case)]
         pub struct Hdf5 {
@@ -27,7 +31,7 @@ macro_rules! functions {
             pub fn of(library: &Library) -> Option<Hdf5> {
                 let mut all = Hdf5 {
                     $($name: {
-                        let place = library.symbol($symbol)?;
+                        let place = [$($symbol),+].iter().find_map(|name| library.symbol(name))?;
                         // SAFETY: the types are those of the headers of HDF5.
                         unsafe { transmute::<*mut c_void, unsafe extern "C" fn($($argument),*) -> $status>(place) }
                     },)*
@@ -44,12 +48,14 @@ macro_rules! functions {
 functions! {
     list(i64, c_uint, usize, *mut i64) -> isize, "H5Fget_obj_ids";
     open_set(i64, *const c_char, i64) -> i64, "H5Dopen2";
+    open_group(i64, *const c_char, i64) -> i64, "H5Gopen2";
     close(i64) -> c_int, "H5Idec_ref";
     type_of(i64) -> i64, "H5Dget_type";
     is_any_length(i64) -> c_int, "H5Tis_variable_str";
     size(i64) -> usize, "H5Tget_size";
     space_of(i64) -> i64, "H5Dget_space";
     shape(i64, *mut u64, *mut u64) -> c_int, "H5Sget_simple_extent_dims";
+    each(i64, c_int, c_int, *mut u64, Each, *mut c_void) -> c_int, "H5Literate2" | "H5Literate1" | "H5Literate";
 }
 
 /// An open object.
@@ -63,6 +69,13 @@ impl Drop for Open<'_> {
         // SAFETY: nobody else has the number.
         unsafe { (self.by.close)(self.id) };
     }
+}
+
+extern "C" fn push_name(_group: i64, name: *const c_char, _info: *const c_void, names: *mut c_void) -> c_int {
+    // SAFETY: HDF5 gives a text that ends with NUL, and what `unseen` gave it.
+    let (name, names) = unsafe { (CStr::from_ptr(name), &mut *names.cast::<Vec<String>>()) };
+    names.push(name.to_string_lossy().into_owned());
+    0
 }
 
 impl Hdf5 {
@@ -107,5 +120,21 @@ impl Hdf5 {
         let rank = unsafe { (self.shape)(space.id, all.as_mut_ptr(), null_mut()) };
         all.truncate(usize::try_from(rank).ok()?);
         Some(all)
+    }
+
+    /// The data sets of the group at a path that do not have these names.
+    pub fn others(&self, path: &str, known: &HashSet<&str>) -> Vec<String> {
+        let mut names: Vec<String> = Vec::new();
+        let at = CString::new(format!("/{path}")).unwrap_or_default();
+        // SAFETY: see `set_at`; what is called takes the list of names.
+        unsafe {
+            let Some(group) = self.opened((self.open_group)(self.file, at.as_ptr(), 0)) else { return names };
+            (self.each)(group.id, 0, 0, null_mut(), push_name, (&raw mut names).cast());
+        }
+        names.retain(|name| {
+            let shown = name.strip_prefix(NOT_ALONG).unwrap_or(name);
+            !known.contains(shown) && self.set_at(&format!("{path}/{name}")).is_some()
+        });
+        names
     }
 }
