@@ -3,7 +3,7 @@
 use super::conventions::time::Calendar;
 use super::document::array_document;
 use super::listed_lengths::names_of;
-use super::{Array, Create, NodeKind, Spec, Store, groups_above, hierarchy, path, transform};
+use super::{Array, Create, NodeKind, Spec, Store, groups_above, hierarchy, marker, path, transform};
 use crate::codec::complete::compared;
 use crate::dtype::DataType;
 use crate::engine::{Memory, Selection};
@@ -170,12 +170,18 @@ fn is_same(a: &Value, b: &Value) -> bool {
 }
 
 /// Erases chunks without a document at the keys of the new array, which a kill while erasing leaves behind: they would be taken for the new
-/// array's. Touches nothing else. `all_written`: the new array's chunks are about to be stored, all of them. A store that cannot erase (a zip
-/// archive) keeps those of a run that was killed until then.
+/// array's. Touches nothing else, unless a copy or a migration was begun there: all that it made goes, with its marker, which would say that the new
+/// array is what it made. `all_written`: the new array's chunks are about to be stored, all of them. A store that cannot erase (a zip archive) keeps those of a
+/// run that was killed until then.
 fn erase_leftovers(store: &Store, path: &str, meta: &ArrayMeta, all_written: bool) -> Result<()> {
     let (plain, chunks) = (store.shared(), transform::chunk_store(store, path, meta)?);
     let erase = |shared: &SharedStore| {
-        let found = leftovers(shared, path, meta, all_written)?;
+        let (found, marked) = leftovers(shared, path, meta, all_written)?;
+        if marked && marker::is_begun(store, path)? {
+            hierarchy::refuse_existing(store, path)?;
+            hierarchy::erase_begun((store, path), marker::COPY)?;
+            return marker::erase(store, path, marker::COPY);
+        }
         if !found.is_empty() {
             // Those of another process's array, which may be there by now, were stored after its document.
             hierarchy::refuse_existing(store, path)?;
@@ -186,17 +192,18 @@ fn erase_leftovers(store: &Store, path: &str, meta: &ArrayMeta, all_written: boo
     if Arc::ptr_eq(plain, &chunks) { Ok(()) } else { erase(&chunks) }
 }
 
-/// The keys of chunks that are to be erased.
-pub(super) fn leftovers(shared: &SharedStore, path: &str, meta: &ArrayMeta, all_written: bool) -> Result<Vec<String>> {
+/// The keys of chunks that are to be erased, and whether a marker is among the other keys.
+pub(super) fn leftovers(shared: &SharedStore, path: &str, meta: &ArrayMeta, all_written: bool) -> Result<(Vec<String>, bool)> {
     let prefix = path::prefix(path);
     if !shared.capabilities().listable {
-        return Ok(Vec::new());
+        return Ok((Vec::new(), false));
     }
     let (kept, counts) = (all_written && !shared.capabilities().erasable, meta.grid.counts(&meta.shape));
     let is_inside = |chunk: &Dims| chunk.iter().zip(&counts).all(|(index, count)| index < count);
-    let mut found = Vec::new();
+    let (mut found, mut marked) = (Vec::new(), false);
     let mut note = |key: &str| {
         let tail = key.strip_prefix(&prefix).unwrap_or_default();
+        marked |= marker::ALL.contains(&tail);
         let index = meta.keys.parse(tail, meta.shape.len()).map_err(|e| e.at_key(key))?;
         // What would be taken for the only chunk of an array without dimensions (HD-53).
         let is_behind_c = meta.shape.is_empty() && matches!(tail.strip_suffix(meta.keys.suffix()), Some("c/0" | "c.0"));
@@ -215,7 +222,7 @@ pub(super) fn leftovers(shared: &SharedStore, path: &str, meta: &ArrayMeta, all_
             shared.list(&format!("{prefix}{folder}/"), &mut note)?;
         }
     }
-    Ok(found)
+    Ok((found, marked))
 }
 
 /// Writes the documents of a new array, the one that makes it an array last.

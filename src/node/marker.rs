@@ -10,6 +10,8 @@ use crate::store::{Condition, StorageExt, get};
 pub(super) const COPY: &str = "ozarr-copy.json";
 /// An array became shorter, and is to be rid of what is beyond its shape.
 pub(super) const RESIZE: &str = "ozarr-resize.json";
+/// From where a migration in place is.
+pub(super) const HERE: &str = "here";
 /// A migration was begun.
 pub(super) const MIGRATION: &str = "ozarr-migration.json";
 
@@ -26,6 +28,15 @@ pub(super) fn read(store: &Store, place: &str, name: &str) -> Result<Option<Map>
     let key = path::join(place, name);
     let Some(bytes) = get(&**store.shared(), &key, MAX_DOCUMENT)? else { return Ok(None) };
     json::parse_object(&bytes, MAX_DOCUMENT).map(Some).map_err(|e| e.at_key(key))
+}
+
+/// Whether a copy or a migration to a place was begun and not ended, which makes all that is there.
+pub(super) fn is_begun(store: &Store, place: &str) -> Result<bool> {
+    if !store.shared().capabilities().erasable {
+        return Ok(false);
+    }
+    let said = [read(store, place, COPY)?, read(store, place, MIGRATION)?];
+    Ok(said.iter().flatten().any(|said| said.get("from").and_then(Value::as_str) != Some(HERE)))
 }
 
 /// What a migration `from` there says; that of another one is an error.

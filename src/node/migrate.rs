@@ -181,7 +181,9 @@ impl Job<'_> {
     fn end_whole(&mut self) -> Result<()> {
         let nodes = transfer::nodes_below(self.from, &self.from_path)?.nodes;
         for node in &nodes {
-            if lookup::find_bare(self.to, &self.target(node))?.is_none() {
+            let kind = |store: &Store, node: &str| lookup::find_bare(store, node).map(|found| found.map(|found| found.kind));
+            let made = kind(self.to, &self.target(node))?;
+            if made.is_none() || made != kind(self.from, node)? {
                 let e = err!(Exists, "an interrupted migration made this without all nodes of the source; erase it to migrate anew");
                 return Err(e.at_key(path::join(&self.to_path, marker::MIGRATION)));
             }
@@ -268,7 +270,7 @@ impl Job<'_> {
 
     /// Returns the source of the migration as the marker names it.
     fn source(&self) -> String {
-        if self.in_place { "here".into() } else { format!("{} {}", self.from.shared().describe(), self.from_path) }
+        if self.in_place { marker::HERE.into() } else { format!("{} {}", self.from.shared().describe(), self.from_path) }
     }
 
     /// Checks that the place is still as it was marked.
@@ -486,7 +488,7 @@ impl Job<'_> {
         let goes_on = array.old.meta.format == Format::V2 && self.converted.as_ref().is_some_and(Converted::goes_on);
         let document = path::join(target, v3::DOCUMENT);
         if goes_on && self.to.shared().open(&document).map_err(|e| e.at_key(&document))?.is_none() {
-            for key in create_array::leftovers(self.to.shared(), target, &array.new, false)? {
+            for key in create_array::leftovers(self.to.shared(), target, &array.new, false)?.0 {
                 self.to.shared().erase(&key).map_err(|e| e.at_key(key))?;
             }
         }

@@ -318,3 +318,37 @@ fn a_copy_or_a_reading_of_a_node_in_a_checkpoint_is_whole_or_told_however_far_an
         assert_eq!(kinds.len(), 2, "{format:?} {same_keys}");
     }
 }
+
+/// A copy or a migration ends behind each of its changes, and somebody makes something else at its place.
+#[test]
+fn what_is_made_where_a_copy_was_interrupted_is_not_taken_for_it() {
+    let migrate: CopiesTo = |from, to, progress| from.migrate("g", Some((to, "d")), true, progress).map(drop);
+    let array: CopiesTo = |from, to, progress| from.migrate("g/a", Some((to, "d")), true, progress).map(drop);
+    for (text, copy) in copies().into_iter().chain([("migrated", migrate), ("an array", array)]) {
+        for (after, is_array) in (0..).flat_map(|after| [(after, true), (after, false)]) {
+            let from = Store::memory(&Context::with_threads(1));
+            Group::create(&from, "g", Some(Format::V2), Create::New).unwrap();
+            write_all(&Array::create(&from, "g/a", &spec_as(Format::V2, &[2], &[1]), Create::New).unwrap(), &mut [1, 2]);
+            let shared: SharedStore = Arc::new(MemoryStore::new());
+            let store = Store::from_shared(&Context::with_threads(1), shared.clone(), Mode::ReadWrite);
+            Group::create(&store, "", Some(Format::V3), Create::New).unwrap();
+            let done = copy(&from, &ending(&shared, after), &mut |_, _| Ok(()));
+            let case = format!("{text} behind {after}, {is_array}");
+            if store.node_kind("d").unwrap() == NodeKind::None {
+                match is_array {
+                    true => write_all(&Array::create(&store, "d", &spec(&[2], &[1]), Create::New).unwrap(), &mut [9, 9]),
+                    false => Group::create(&store, "d", Some(Format::V3), Create::New).map(drop).unwrap(),
+                }
+                let again = copy(&from, &store, &mut |_, _| Ok(()));
+                let is_same = !is_array && text != "an array" && store.node_kind("d/a").unwrap() == NodeKind::Array;
+                assert!(is_same || again.is_err_and(|e| e.kind() == ErrorKind::Exists), "{case}");
+            }
+            if is_array && Array::open(&store, "d").is_ok_and(|array| read_all(&array) == [9, 9]) {
+                assert_eq!(store.key_list("d/").unwrap(), ["d/c/0", "d/c/1", "d/zarr.json"], "{case}");
+            }
+            if done.is_ok() && !is_array {
+                break;
+            }
+        }
+    }
+}
