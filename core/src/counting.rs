@@ -16,7 +16,7 @@ pub enum Counting {
 }
 
 // A mark is OPEN, a letter, numbers and CLOSE. Control characters never come from texts that messages quote: these are escaped.
-const OPEN: char = '\u{1}';
+pub(crate) const OPEN: char = '\u{1}';
 const CLOSE: char = '\u{2}';
 
 /// A number or a list of numbers of a message, marked for [`render`].

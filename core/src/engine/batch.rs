@@ -473,3 +473,141 @@ impl BoxMember {
         of_entry(self.entry, self.job.plan.name_element(&item, e))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dtype::DataType;
+    use crate::engine::Home;
+    use crate::engine::shard_open::tests::{array, view};
+    use crate::error::ErrorKind;
+    use crate::store::StorageExt;
+    use crate::store::memory::MemoryStore;
+    use crate::store::suite::TestFolder;
+
+    const LITTLE: &str = r#"{"name":"bytes","configuration":{"endian":"little"}}"#;
+
+    fn sharded(inner: u64, codecs: &str, more: &str) -> String {
+        format!(
+            r#"{{"name":"sharding_indexed","configuration":{{"chunk_shape":[{inner}],"codecs":[{codecs}],"index_codecs":[{LITTLE}]{more}}}}}"#
+        )
+    }
+
+    /// Makes an array in memory, of chunks of 16.
+    fn array_of(codecs: &str, length: u64, store_fill_chunks: bool) -> Arc<BoundArray> {
+        let (root, store) = (TestFolder::new("batch"), Arc::new(MemoryStore::new()));
+        let made = (*array(&root, &format!("[{codecs}]"))).clone();
+        let (home, shape) = (Home::new(store.clone()), Dims::from_slice(&[length]));
+        Arc::new(BoundArray { store, home, shape, store_fill_chunks, ..made })
+    }
+
+    /// An entry of the table: its first element, how many there are, the step, and the first value; the next ones are larger by one. `0` stays 0.
+    type Entry = (i64, usize, i64, i32);
+
+    /// Writes the entries at once, or each by a call of its own.
+    fn write(array: &Arc<BoundArray>, entries: &[Entry], at_once: bool) -> Result<()> {
+        let mut values: Vec<Vec<i32>> =
+            entries.iter().map(|&(_, n, _, first)| (0..n as i32).map(|i| if first == 0 { 0 } else { first + i }).collect()).collect();
+        let batch: Vec<BatchEntry> = (entries.iter().zip(&mut values))
+            .map(|(&(start, n, step, _), values)| BatchEntry {
+                array: array.clone(),
+                selection: Selection::new(&array.shape, &[start], &[n as i64], Some(&[step])).unwrap(),
+                memory: view(values),
+            })
+            .collect();
+        // SAFETY: the memory lives as long as the calls.
+        unsafe { if at_once { write_many(&batch) } else { batch.chunks(1).try_for_each(|one| write_many(one)) } }
+    }
+
+    /// The bytes of all chunks, by key.
+    fn stored(array: &BoundArray) -> Vec<(String, Vec<u8>)> {
+        let mut keys = array.store.list_dir("a/").unwrap().keys;
+        keys.sort();
+        keys.into_iter().map(|key| (key.clone(), array.store.read_all(&format!("a/{key}"), 1 << 20).unwrap().unwrap())).collect()
+    }
+
+    #[test]
+    fn entries_in_one_shard_store_it_once_and_as_one_after_the_other() {
+        let checked = sharded(4, &format!(r#"{LITTLE},{{"name":"crc32c"}}"#), r#","index_location":"start""#);
+        let nested = sharded(8, &sharded(2, LITTLE, ""), "");
+        let layouts = [LITTLE.to_string(), sharded(4, LITTLE, ""), checked, nested, sharded(16, LITTLE, "")];
+        let cases: &[(&str, &[Entry])] = &[
+            ("whole inner chunks", &[(0, 4, 1, 1), (8, 4, 1, 50)]),
+            ("parts of one inner chunk", &[(0, 1, 1, 1), (2, 1, 1, 50)]),
+            ("one element twice", &[(5, 1, 1, 1), (5, 1, 1, 50)]),
+            ("overlapping boxes", &[(0, 8, 1, 1), (4, 8, 1, 50), (5, 1, 1, 90)]),
+            ("a part, then all of it", &[(1, 2, 1, 1), (0, 4, 1, 50)]),
+            ("all of it, then a part", &[(0, 4, 1, 1), (1, 2, 1, 50)]),
+            ("the whole shard, then a part", &[(0, 16, 1, 1), (3, 2, 1, 50)]),
+            ("a part, then the whole shard", &[(3, 2, 1, 50), (0, 16, 1, 1)]),
+            ("the whole shard together", &[(0, 10, 1, 1), (10, 6, 1, 50)]),
+            ("steps", &[(0, 8, 2, 1), (1, 5, 3, 50)]),
+            ("steps downwards", &[(15, 8, -2, 1), (7, 8, -1, 50)]),
+            ("several shards", &[(0, 40, 1, 1), (10, 35, 1, 50), (57, 1, 1, 90)]),
+            ("the end of the array", &[(50, 8, 1, 1), (57, 1, 1, 50)]),
+            ("a chunk at the end", &[(56, 2, 1, 1), (48, 3, 1, 50)]),
+            ("the fill value", &[(0, 4, 1, 0), (4, 4, 1, 0)]),
+            ("the fill value everywhere", &[(0, 9, 1, 0), (9, 7, 1, 0)]),
+            ("the fill value over others", &[(0, 3, 1, 1), (0, 3, 1, 0), (9, 1, 1, 50), (9, 1, 1, 0)]),
+            ("others over the fill value", &[(0, 16, 1, 0), (9, 1, 1, 50)]),
+        ];
+        let olds: &[(&str, &[Entry])] = &[
+            ("no shard", &[]),
+            ("all", &[(0, 58, 1, 100)]),
+            ("one inner chunk", &[(4, 4, 1, 100)]),
+            ("two parts", &[(1, 1, 1, 7), (14, 40, 1, 9)]),
+        ];
+        for (codecs, store_fill) in layouts.iter().flat_map(|codecs| [(codecs, false), (codecs, true)]) {
+            for ((old, before), (case, entries)) in olds.iter().flat_map(|old| cases.iter().map(move |case| (old, case))) {
+                let name = format!("{codecs}, {store_fill}, {old}, {case}");
+                let made = |at_once: bool| {
+                    let array = array_of(codecs, 58, store_fill);
+                    write(&array, before, false).unwrap();
+                    let changes = || array.stats.snapshot().writes + array.stats.snapshot().erased;
+                    let earlier = changes();
+                    write(&array, entries, at_once).unwrap_or_else(|e| panic!("{name}: {e}"));
+                    (stored(&array), changes() - earlier)
+                };
+                let ((turns, _), (once, changes)) = (made(false), made(true));
+                assert!(once == turns, "{name}: {once:?}, and one after the other {turns:?}");
+                let mut chunks: Vec<i64> =
+                    (entries.iter()).flat_map(|&(start, n, step, _)| (0..n as i64).map(move |i| (start + i * step) / 16)).collect();
+                chunks.sort();
+                chunks.dedup();
+                assert!(changes <= chunks.len() as u64, "{name}: {changes} changes of {} chunks", chunks.len());
+            }
+        }
+    }
+
+    #[test]
+    fn an_entry_that_fails_is_named_and_leaves_the_chunk_as_it_was() {
+        let cast = r#"{"name":"cast_value","configuration":{"data_type":"uint8"}},{"name":"bytes"}"#;
+        let nested = |codecs| sharded(8, &sharded(4, codecs, ""), "");
+        for (codecs, entries, want) in [
+            (LITTLE.into(), &[(0, 2, 1.0), (1, 2, 1e20), (3, 1, 1.0)][..], ": entry 1: element [0] is 1e20"),
+            (sharded(4, LITTLE, ""), &[(0, 2, 1.0), (1, 2, 1e20), (3, 1, 1.0)], ": entry 1: element [0] is 1e20"),
+            (sharded(4, LITTLE, ""), &[(0, 4, 1.0), (4, 4, 1e20)], ": entry 1: element [0] is 1e20"),
+            (nested(LITTLE), &[(0, 1, 1.0), (9, 1, 1.0), (7, 2, 1e20)], ": entry 2: element [0] is 1e20"),
+            (sharded(4, cast, ""), &[(0, 4, 1.0), (4, 4, 300.0)], ": entry 1: cast_value cannot"),
+            (sharded(4, cast, ""), &[(0, 2, 1.0), (1, 2, 300.0), (3, 1, 1.0)], ": entry 1: cast_value cannot"),
+            (sharded(4, cast, ""), &[(8, 1, 1.0), (0, 2, 1.0), (1, 2, 300.0)], ": entry 2: cast_value cannot"),
+            (nested(cast), &[(0, 2, 1.0), (1, 2, 300.0), (9, 3, 1.0)], ": entry 1: cast_value cannot"),
+            (nested(cast), &[(0, 2, 300.0), (1, 2, 1.0)], ": entry 0: cast_value cannot"),
+        ] {
+            let array = array_of(&codecs, 64, false);
+            write(&array, &[(0, 64, 1, 9)], true).unwrap();
+            let before = stored(&array);
+            let mut values: Vec<Vec<f64>> = entries.iter().map(|&(_, n, value)| vec![value; n]).collect();
+            let parts = entries.iter().zip(&mut values).map(|(&(start, n, _), values)| BatchEntry {
+                array: array.clone(),
+                selection: Selection::new(&array.shape, &[start], &[n as i64], None).unwrap(),
+                memory: Memory::of(values, &[n as u64], DataType::Float64),
+            });
+            // SAFETY: the memory lives as long as the call.
+            let e = unsafe { write_many(&parts.collect::<Vec<_>>()).unwrap_err() };
+            let named = e.to_string().matches("entry ").count();
+            assert!(e.kind() == ErrorKind::Range && named == 1 && e.to_string().contains(want), "{codecs} {entries:?}: {e}");
+            assert!(stored(&array) == before, "{codecs} {entries:?}");
+        }
+    }
+}

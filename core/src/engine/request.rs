@@ -479,15 +479,12 @@ impl Request {
     }
 }
 
-/// Puts the number of the entry in a batch, if given, before the message of an error.
+/// Puts the number of the entry in a batch, if given, before the message of an error, unless it names one.
 pub fn of_entry(entry: Option<usize>, e: Error) -> Error {
-    match entry.map(|n| format!("entry {}: ", counting::position(n as i64))) {
-        Some(name) if !e.message().starts_with(&name) => {
-            let message = format!("{name}{}", e.message());
-            e.with_message(message)
-        }
-        _ => e,
-    }
+    let is_named = e.message().strip_prefix("entry ").is_some_and(|rest| rest.starts_with(counting::OPEN));
+    let Some(n) = entry.filter(|_| !is_named) else { return e };
+    let message = format!("entry {}: {}", counting::position(n as i64), e.message());
+    e.with_message(message)
 }
 
 fn panicked(panic: &(dyn std::any::Any + Send)) -> Error {

@@ -6,7 +6,7 @@
 use super::array::BoundArray;
 use super::chunk_sink::ChunkSink;
 use super::cost::Cost;
-use super::cut::Cut;
+use super::cut::{Cut, InnerBox};
 use super::decode::Machine;
 use super::encode::{ElementSource, encode_into};
 use super::item::{Axes, Axis};
@@ -23,7 +23,7 @@ use crate::dtype::Overflow;
 use crate::dtype::transfer::Transfer;
 use crate::dtype::variable::Arena;
 use crate::error::{Error, Result, err};
-use crate::limits::{c_strides, chunk_bytes, collect, filled, grow, push, reserve};
+use crate::limits::{c_strides, chunk_bytes, collect, filled, grow, push, reserve, try_collect};
 use crate::store::{LockUse, Object};
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
@@ -31,24 +31,28 @@ use std::sync::{Arc, Mutex};
 /// How many pieces a shard is encoded in for each thread: few wait long for the last one.
 const PIECES: u64 = 8;
 
-/// A write into shards: which elements, and from where.
+/// A write into shards.
 #[derive(Clone, Copy)]
 pub(super) struct Edit<'a> {
     /// The array.
     pub array: &'a BoundArray,
-    /// The elements, on their way into inner chunks that are covered whole.
-    pub source: &'a ElementSource,
-    /// From the memory's type to the array's, for inner chunks that are changed in part.
-    pub change: &'a Transfer,
     /// The request, if other threads may help.
     pub request: Option<&'a Arc<Request>>,
     /// Where the shard goes.
     pub sink: ChunkSink<'a>,
+    /// Adds to an error in the elements of a member what it is about.
+    pub name: &'a (dyn Fn(usize, Error) -> Error + Sync),
 }
 
-/// A box of elements to be written into a chunk.
+/// A box of elements to be written into a chunk: which ones, and from where.
 #[derive(Clone, Copy)]
 pub(super) struct Selected<'a> {
+    /// The place among the members of the write.
+    pub member: usize,
+    /// The elements, on their way into inner chunks that are covered whole.
+    pub source: &'a ElementSource,
+    /// From the memory's type to the array's, for inner chunks that are changed in part.
+    pub change: &'a Transfer,
     /// The selected elements.
     pub axes: &'a Axes,
     /// The distance of the first one in memory.
@@ -57,13 +61,27 @@ pub(super) struct Selected<'a> {
     pub inside: &'a [u64],
 }
 
+impl<'a> Selected<'a> {
+    fn covers(&self) -> bool {
+        self.source.covers(self.axes, self.memory, self.inside)
+    }
+
+    /// Returns what is selected of an inner chunk, whose extents inside the array are `inside`.
+    fn part<'b>(&self, inner: &'b InnerBox, inside: &'b [u64]) -> Selected<'b>
+    where
+        'a: 'b,
+    {
+        Selected { axes: &inner.axes, memory: inner.memory, inside, ..*self }
+    }
+}
+
 impl Edit<'_> {
-    /// Writes a selection into the shard of a locked key. Unless it covers all, other processes are kept out. `old` is room for the old
-    /// shard.
-    pub fn write(&self, shard: &Sharded, key: &str, selected: Selected<'_>, old: &mut Vec<u8>, s: &mut ChunkScratch) -> Result<()> {
-        let array = self.array;
-        if self.source.covers(selected.axes, selected.memory, selected.inside) {
-            return self.put(shard, key, selected, &Old::default(), s);
+    /// Writes selections, each over those before it, into the shard of a locked key, which is stored once. Unless one covers all, other
+    /// processes are kept out. `old` is room for the old shard.
+    pub fn write(&self, shard: &Sharded, key: &str, all: &[Selected<'_>], old: &mut Vec<u8>, s: &mut ChunkScratch) -> Result<()> {
+        let (array, cuts) = (self.array, Cuts::new(shard, all)?);
+        if all.iter().any(Selected::covers) {
+            return self.put(&cuts, key, &Old::default(), s);
         }
         let process = array.store.lock_key(&array.prefix, key, LockUse::Often)?;
         let found = array.store.open(key)?;
@@ -71,21 +89,21 @@ impl Edit<'_> {
         let sink = if process.is_some() { ChunkSink::now(array) } else { self.sink };
         let at_once = Edit { sink: sink.over(found.as_ref())?, ..*self };
         match found {
-            None => at_once.put(shard, key, selected, &Old::default(), s),
+            None => at_once.put(&cuts, key, &Old::default(), s),
             // The condition of the put stays that of the empty object.
-            Some(object) if array.lenient.empty_is_missing && object.len()? == 0 => at_once.put(shard, key, selected, &Old::default(), s),
+            Some(object) if array.lenient.empty_is_missing && object.len()? == 0 => at_once.put(&cuts, key, &Old::default(), s),
             Some(object) => {
-                let old = self.read_old(&object, shard, selected, old, &mut s.chain)?;
+                let old = self.read_old(&object, &cuts, old, &mut s.chain)?;
                 let file = object.watched();
                 let sink = at_once.sink.instead_of(file.as_ref());
-                Edit { sink, ..*self }.put(shard, key, selected, &old, s)
+                Edit { sink, ..*self }.put(&cuts, key, &old, s)
             }
         }
     }
 
-    fn put(&self, shard: &Sharded, key: &str, selected: Selected<'_>, old: &Old<'_>, s: &mut ChunkScratch) -> Result<()> {
-        let (slots, pieces) = self.encode(shard, selected, old, s)?;
-        put_shard(self.sink, shard, key, &slots, &pieces, old, &mut s.chain.stages)?;
+    fn put(&self, cuts: &Cuts<'_>, key: &str, old: &Old<'_>, s: &mut ChunkScratch) -> Result<()> {
+        let (slots, pieces) = self.encode(cuts, old, s)?;
+        put_shard(self.sink, cuts.shard, key, &slots, &pieces, old, &mut s.chain.stages)?;
         if let Some(piece) = pieces.into_iter().next() {
             s.chain.shard = piece.bytes;
         }
@@ -93,43 +111,27 @@ impl Edit<'_> {
     }
 
     /// Reads of the old shard, into `buf`, what is needed: its index and the inner chunks that stay or are changed in part.
-    fn read_old<'b>(
-        &self,
-        object: &Object,
-        shard: &Sharded,
-        selected: Selected<'_>,
-        buf: &'b mut Vec<u8>,
-        s: &mut ChainScratch,
-    ) -> Result<Old<'b>> {
+    fn read_old<'b>(&self, object: &Object, cuts: &Cuts<'_>, buf: &'b mut Vec<u8>, s: &mut ChainScratch) -> Result<Old<'b>> {
         let cost = Cost::of(&*self.array.store);
-        let count = inner_count(shard);
-        let mut replaced = filled(false, count)?;
-        let cut = Cut::new(shard, selected.axes, self.source.picks.as_ref())?;
+        let mut replaced = filled(false, inner_count(cuts.shard))?;
         let mut replaced_count = 0;
-        cut.each(0..cut.len(), shard, selected.axes, selected.memory, &mut |inner| {
-            replaced[inner.number] = self.source.covers(&inner.axes, inner.memory, &inner.inside(shard, selected.inside));
-            replaced_count += u64::from(replaced[inner.number]);
+        cuts.each(0..cuts.len(), &mut |number, boxes| {
+            replaced[number] = boxes.iter().any(Selected::covers);
+            replaced_count += u64::from(replaced[number]);
             Ok(())
         })?;
-        Old::read(object, shard, &|number| replaced[number], replaced_count, cost, buf, s)
+        Old::read(object, cuts.shard, &|number| replaced[number], replaced_count, cost, buf, s)
     }
 
-    /// Encodes the inner chunks that the selection touches, in pieces where threads are idle.
-    fn encode(
-        &self,
-        shard: &Sharded,
-        selected: Selected<'_>,
-        old: &Old<'_>,
-        s: &mut ChunkScratch,
-    ) -> Result<(Vec<InnerSlot>, Vec<EncodedPiece>)> {
-        let cut = Cut::new(shard, selected.axes, self.source.picks.as_ref())?;
-        let mut slots = slots_of(shard, old, &mut |touched| {
-            cut.each(0..cut.len(), shard, selected.axes, selected.memory, &mut |inner| {
-                touched(inner.number);
+    /// Encodes the inner chunks that the selections touch, in pieces where threads are idle.
+    fn encode(&self, cuts: &Cuts<'_>, old: &Old<'_>, s: &mut ChunkScratch) -> Result<(Vec<InnerSlot>, Vec<EncodedPiece>)> {
+        let mut slots = slots_of(cuts.shard, old, &mut |touched| {
+            cuts.each(0..cuts.len(), &mut |number, _| {
+                touched(number);
                 Ok(())
             })
         })?;
-        let pieces = self.pieces(shard, &cut, selected, old, s)?;
+        let pieces = self.pieces(cuts, old, s)?;
         for (i, piece) in pieces.iter().enumerate() {
             for &(number, at, len) in &piece.entries {
                 slots[number] = InnerSlot::New(i as u32, at, len);
@@ -138,21 +140,14 @@ impl Edit<'_> {
         Ok((slots, pieces))
     }
 
-    fn pieces(
-        &self,
-        shard: &Sharded,
-        cut: &Cut<'_>,
-        selected: Selected<'_>,
-        old: &Old<'_>,
-        s: &mut ChunkScratch,
-    ) -> Result<Vec<EncodedPiece>> {
-        let total = cut.len();
-        let elements: u64 = selected.axes.iter().map(|a| a.count).product();
+    fn pieces(&self, cuts: &Cuts<'_>, old: &Old<'_>, s: &mut ChunkScratch) -> Result<Vec<EncodedPiece>> {
+        let total = cuts.len();
+        let elements = cuts.all.iter().map(|one| one.axes.iter().map(|a| a.count).product::<u64>()).fold(0, u64::saturating_add);
         let bytes = elements.saturating_mul(self.array.data_type.size() as u64);
         let helped = self.request.filter(|request| bytes > 2 * INLINE_BYTES && total > 1 && request.has_idle_threads());
         let Some(request) = helped else {
             let reused = std::mem::take(&mut s.chain.shard);
-            return Ok(vec![self.piece(shard, cut, 0..total, selected, old, reused, s)?]);
+            return Ok(vec![self.piece(cuts, 0..total, old, reused, s)?]);
         };
         let count = (request.threads() as u64 * PIECES).min(total).min(bytes / (INLINE_BYTES / 4));
         let results: Vec<Mutex<Option<Result<EncodedPiece>>>> = (0..count).map(|_| Mutex::new(None)).collect();
@@ -160,32 +155,20 @@ impl Edit<'_> {
         request.for_each_parallel(count as usize, &|i| {
             let range = from(i as u64)..from(i as u64 + 1);
             let _scope = Scope::new(&self.array.stats);
-            let made = scratch::with(|s| self.piece(shard, cut, range, selected, old, Vec::new(), &mut s.work));
+            let made = scratch::with(|s| self.piece(cuts, range, old, Vec::new(), &mut s.work));
             *lock::lock(&results[i]) = Some(made);
         });
         let unwrap = |m: Mutex<Option<Result<EncodedPiece>>>| m.into_inner().unwrap_or_else(|e| e.into_inner());
         results.into_iter().map(|m| unwrap(m).unwrap_or_else(|| Err(err!(Internal, "a piece of a shard was not encoded")))).collect()
     }
 
-    #[allow(clippy::too_many_arguments)]
-    fn piece(
-        &self,
-        shard: &Sharded,
-        cut: &Cut<'_>,
-        range: Range<u64>,
-        selected: Selected<'_>,
-        old: &Old<'_>,
-        mut bytes: Vec<u8>,
-        s: &mut ChunkScratch,
-    ) -> Result<EncodedPiece> {
+    fn piece(&self, cuts: &Cuts<'_>, range: Range<u64>, old: &Old<'_>, mut bytes: Vec<u8>, s: &mut ChunkScratch) -> Result<EncodedPiece> {
         bytes.clear();
         let mut piece = EncodedPiece { bytes, entries: Vec::new() };
-        cut.each(range, shard, selected.axes, selected.memory, &mut |inner| {
+        cuts.each(range, &mut |number, boxes| {
             let at = piece.bytes.len();
-            let inside = inner.inside(shard, selected.inside);
-            let picks = Selected { axes: &inner.axes, memory: inner.memory, inside: &inside };
-            if self.chunk(&shard.inner, inner.number, picks, old, &mut piece.bytes, s)? {
-                push(&mut piece.entries, (inner.number, at as u64, (piece.bytes.len() - at) as u64))?;
+            if self.chunk(&cuts.shard.inner, number, boxes, old, &mut piece.bytes, s)? {
+                push(&mut piece.entries, (number, at as u64, (piece.bytes.len() - at) as u64))?;
             }
             Ok(())
         })?;
@@ -197,20 +180,21 @@ impl Edit<'_> {
         &self,
         chain: &BoundChain,
         number: usize,
-        selected: Selected<'_>,
+        boxes: &[Selected<'_>],
         old: &Old<'_>,
         out: &mut Vec<u8>,
         s: &mut ChunkScratch,
     ) -> Result<bool> {
-        if self.source.covers(selected.axes, selected.memory, selected.inside) {
-            return encode_into(chain, self.source, selected.axes, selected.memory, &mut s.chain, out);
+        let is_covered = boxes.iter().any(Selected::covers);
+        if let ([one], true) = (boxes, is_covered) {
+            return encode_into(chain, one.source, one.axes, one.memory, &mut s.chain, out).map_err(|e| (self.name)(one.member, e));
         }
-        let entry = old.entry(number)?;
+        let entry = if is_covered { None } else { old.entry(number)? };
         let name = |e: Error| if let Some((offset, _)) = entry { e.at_field(inner_name(number, offset)) } else { e };
         let bytes = entry.map(|entry| old.get(entry)).transpose()?;
         match chain {
-            BoundChain::Sharded(shard) if shard.stages.is_empty() => self.nested(shard, bytes, selected, out, s).map_err(name),
-            _ => self.patch(chain, bytes, &name, selected, out, s),
+            BoundChain::Sharded(shard) if shard.stages.is_empty() => self.nested(shard, bytes, boxes, out, s).map_err(name),
+            _ => self.patch(chain, bytes, &name, boxes, out, s),
         }
     }
 
@@ -219,7 +203,7 @@ impl Edit<'_> {
         &self,
         shard: &Sharded,
         bytes: Option<&[u8]>,
-        selected: Selected<'_>,
+        boxes: &[Selected<'_>],
         out: &mut Vec<u8>,
         s: &mut ChunkScratch,
     ) -> Result<bool> {
@@ -228,7 +212,7 @@ impl Edit<'_> {
             Some(bytes) => Old::whole(shard, bytes, &mut s.chain.stages)?,
         };
         let alone = Edit { request: None, ..*self };
-        let (slots, pieces) = alone.encode(shard, selected, &old, s)?;
+        let (slots, pieces) = alone.encode(&Cuts::new(shard, boxes)?, &old, s)?;
         let Some(whole) = assemble(shard, &slots, &pieces, &old, &mut s.chain.stages)? else { return Ok(false) };
         for part in whole.all() {
             reserve(out, part.len())?;
@@ -237,14 +221,14 @@ impl Edit<'_> {
         Ok(true)
     }
 
-    /// Appends an inner chunk without inner chunks of its own that is changed in part. Elements beyond the array's edge are stored
-    /// again as it was found.
+    /// Appends an inner chunk without inner chunks of its own that is changed in part, by each box over those before it. Elements beyond
+    /// the array's edge are stored again as it was found.
     fn patch(
         &self,
         chain: &BoundChain,
         bytes: Option<&[u8]>,
         name: &dyn Fn(Error) -> Error,
-        selected: Selected<'_>,
+        boxes: &[Selected<'_>],
         out: &mut Vec<u8>,
         s: &mut ChunkScratch,
     ) -> Result<bool> {
@@ -265,10 +249,68 @@ impl Edit<'_> {
                 machine.run_over(bytes, all.clone(), buffers).map_err(name)?;
             }
         }
-        self.source.place(selected.axes, selected.memory, base, &strides, self.change)?;
+        for one in boxes {
+            one.source.place(one.axes, one.memory, base, &strides, one.change).map_err(|e| (self.name)(one.member, e))?;
+        }
         let mut source = ElementSource::new(chain, array.data_type, &array.fill, as_stored, base)?;
-        source.store_fill = self.source.store_fill;
-        encode_into(chain, &source, &all, 0, buffers, out)
+        source.store_fill = boxes.last().is_some_and(|last| last.source.store_fill);
+        match (encode_into(chain, &source, &all, 0, buffers, out), boxes) {
+            // Whose element does not fit is seen from each alone.
+            (Err(e), [_, _, ..]) => {
+                boxes.iter().try_for_each(|one| self.patch(chain, None, name, &[*one], &mut Vec::new(), s).map(drop))?;
+                Err(e)
+            }
+            (Err(e), [one]) => Err((self.name)(one.member, e)),
+            (encoded, _) => encoded,
+        }
+    }
+}
+
+/// Selections of one shard, cut at the borders of its inner chunks.
+struct Cuts<'a> {
+    shard: &'a Sharded,
+    all: &'a [Selected<'a>],
+    cuts: Vec<Cut<'a>>,
+    /// Of several selections: the number of each inner chunk that one reaches into, that selection, and the place in its cut; sorted. One
+    /// alone has them in this order.
+    order: Vec<(usize, usize, u64)>,
+}
+
+impl<'a> Cuts<'a> {
+    fn new(shard: &'a Sharded, all: &'a [Selected<'a>]) -> Result<Cuts<'a>> {
+        let cuts = try_collect(all.iter().map(|one| Cut::new(shard, one.axes, one.source.picks.as_ref())))?;
+        let mut made = Cuts { shard, all, cuts, order: Vec::new() };
+        for (i, cut) in made.cuts.iter().enumerate().filter(|_| all.len() > 1) {
+            for n in 0..cut.len() {
+                cut.each(n..n + 1, shard, all[i].axes, all[i].memory, &mut |inner| push(&mut made.order, (inner.number, i, n)))?;
+            }
+        }
+        made.order.sort_unstable();
+        Ok(made)
+    }
+
+    fn len(&self) -> u64 {
+        if let [one] = &self.cuts[..] { one.len() } else { self.order.len() as u64 }
+    }
+
+    /// Calls `each` with the number of each inner chunk that begins in `range`, in C order, and with what is selected of it.
+    fn each(&self, range: Range<u64>, each: &mut dyn FnMut(usize, &[Selected<'_>]) -> Result<()>) -> Result<()> {
+        let (shard, all) = (self.shard, self.all);
+        if let ([cut], [one]) = (&self.cuts[..], all) {
+            let mut alone = |inner: InnerBox| each(inner.number, &[one.part(&inner, &inner.inside(shard, one.inside))]);
+            return cut.each(range, shard, one.axes, one.memory, &mut alone);
+        }
+        let border = |n: u64| self.order.get(n as usize).map_or(self.order.len(), |at| self.order.partition_point(|other| other.0 < at.0));
+        for group in self.order[border(range.start)..border(range.end)].chunk_by(|a, b| a.0 == b.0) {
+            let mut boxes = Vec::new();
+            for &(_, i, n) in group {
+                self.cuts[i].each(n..n + 1, shard, all[i].axes, all[i].memory, &mut |inner| push(&mut boxes, inner))?;
+            }
+            let inside = boxes[0].inside(shard, all[0].inside);
+            let parts = collect(group.iter().zip(&boxes).map(|(&(_, i, _), inner)| all[i].part(inner, &inside)))?;
+            each(group[0].0, &parts)?;
+        }
+        Ok(())
     }
 }
 

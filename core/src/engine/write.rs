@@ -29,7 +29,7 @@ use crate::dtype::ElementType;
 use crate::dtype::transfer::Transfer;
 use crate::dtype::variable::Arena;
 use crate::error::{Error, Result};
-use crate::limits::{Dims, c_strides, chunk_bytes, grow};
+use crate::limits::{self, Dims, c_strides, chunk_bytes, grow};
 use crate::store::{Change, LockUse, Object};
 use std::sync::{Arc, Mutex, OnceLock};
 
@@ -317,15 +317,18 @@ impl WriteJob {
         // The chunk is stored once, by the first handle, and changed by all.
         members.iter().for_each(|(job, _)| job.array.key_changed(&s.key));
         let chain = self.array.chain_of(&first.chunk).map_err(|e| self.annotate(first, e, &s.key))?;
-        if plain_shard(&chain).is_none() {
-            let (inside, changes) = (self.array.replaceable(&first.chunk), members.iter().map(|(job, item)| (*job, item)));
+        let inside = self.array.replaceable(&first.chunk);
+        let Some(shard) = plain_shard(&chain) else {
+            let changes = members.iter().map(|(job, item)| (*job, item));
             let is_covered = changes.clone().any(|(job, item)| job.source.covers(&item.axes, item.memory, &inside));
             return self.change(&chain, first, changes, is_covered, sink, s).map_err(|e| self.annotate(first, e, &s.key));
-        }
-        // A shard is never decoded as a whole: one after the other.
-        let Some(((last, item), before)) = members.split_last() else { return Ok(()) };
-        before.iter().try_for_each(|(job, item)| job.write(item, None, request, ChunkSink::now(&self.array), s))?;
-        last.write(item, None, request, sink, s)
+        };
+        members.iter().try_for_each(|(job, item)| job.check_uncut(item).map_err(|e| job.annotate(item, e, &s.key)))?;
+        let selected = limits::collect(members.iter().enumerate().map(|(i, (job, item))| job.selected(i, &job.source, item, &inside)))?;
+        let Scratch { key, io, work, .. } = s;
+        let name = |i: usize, e: Error| members[i].0.annotate(&members[i].1, e, key);
+        let edit = Edit { array: &self.array, request, sink, name: &name };
+        edit.write(shard, key, &selected, io, work).map_err(|e| self.annotate(first, e, key))
     }
 
     /// Stores items of handles whose stores, or documents, are not the same, in their order, each by its own.
@@ -346,8 +349,7 @@ impl WriteJob {
         }
         let picking = self.picking(item);
         let source = picking.as_ref().unwrap_or(&self.source);
-        let uncut = self.array.check_uncut(item, self.settles.is_some());
-        let result = uncut.and_then(|()| self.array.chain_of(&item.chunk)).and_then(|chain| {
+        let result = self.check_uncut(item).and_then(|()| self.array.chain_of(&item.chunk)).and_then(|chain| {
             let inside = self.array.replaceable(&item.chunk);
             let put = ChunkPut { chain: &chain, source, sink, key: &s.key };
             if let Some(made) = self.constant.as_ref().filter(|_| source.covers(&item.axes, 0, chain.shape())) {
@@ -355,9 +357,8 @@ impl WriteJob {
             } else if source.covers(&item.axes, item.memory, &inside) && self.probe.as_ref().is_some_and(|probe| probe.is_fill(source)) {
                 sink.erase(&s.key)
             } else if let Some(shard) = plain_shard(&chain) {
-                let edit = Edit { array: &self.array, source, change: &self.change, request, sink };
-                let selected = Selected { axes: &item.axes, memory: item.memory, inside: &inside };
-                edit.write(shard, &s.key, selected, &mut s.io, &mut s.work)
+                let edit = Edit { array: &self.array, request, sink, name: &|_, e| e };
+                edit.write(shard, &s.key, &[self.selected(0, source, item, &inside)], &mut s.io, &mut s.work)
             } else if source.covers(&item.axes, item.memory, &inside) {
                 put.put(&item.axes, item.memory, &mut s.work.chain)
             } else {
@@ -409,6 +410,16 @@ impl WriteJob {
         ChunkPut { chain, source: &source, sink, key }.put(&all.axes, 0, buffers)
     }
 
+    /// Refuses an item that reaches behind where the array was cut meanwhile.
+    fn check_uncut(&self, item: &Item) -> Result<()> {
+        self.array.check_uncut(item, self.settles.is_some())
+    }
+
+    /// Returns the elements of an item as a member of a write into a shard, whose extents inside the array are `inside`.
+    fn selected<'a>(&'a self, member: usize, source: &'a ElementSource, item: &'a Item, inside: &'a [u64]) -> Selected<'a> {
+        Selected { member, source, change: &self.change, axes: &item.axes, memory: item.memory, inside }
+    }
+
     /// Returns the item's own source if its elements are picked by a list, or `None` if they come from the job's.
     fn picking(&self, item: &Item) -> Option<ElementSource> {
         self.plan.list().map(|list| self.source.picking(ChunkPicks::new(list, &item.chunk)))
@@ -416,7 +427,7 @@ impl WriteJob {
 
     /// Brings the selected elements from the caller's memory into the buffer of a whole chunk.
     pub fn place(&self, item: &Item, base: *mut u8, strides: &[i64]) -> Result<()> {
-        self.array.check_uncut(item, self.settles.is_some())?;
+        self.check_uncut(item)?;
         self.picking(item).as_ref().unwrap_or(&self.source).place(&item.axes, item.memory, base, strides, &self.change)
     }
 }
