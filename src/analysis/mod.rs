@@ -11,5 +11,7 @@ pub mod moments;
 mod number;
 pub mod statistics;
 mod stored;
+#[cfg(test)]
+mod tests_registered;
 
 pub use number::{Exact, as_number};

@@ -5,6 +5,7 @@ use crate::dtype::DataType;
 /// The type as which a type of numbers is read to be counted; `None` for other types.
 pub fn as_number(data_type: DataType) -> Option<DataType> {
     use crate::dtype::Kind::*;
+    let data_type = data_type.in_memory();
     Some(match data_type.kind() {
         Bool => DataType::UInt8,
         Time => data_type,

@@ -189,7 +189,7 @@ impl Array {
         let mut missing = self.missing_values()?;
         // xarray stores "not a time" as the least integer, and names it in no attribute.
         let not_a_time = Element::from_slice(&NOT_A_TIME.to_ne_bytes());
-        if self.data_type() == DataType::Int64 && !missing.contains(&not_a_time) {
+        if self.data_type().in_memory() == DataType::Int64 && !missing.contains(&not_a_time) {
             missing.push(not_a_time);
         }
         Ok(Coding { missing, other_sign: self.has_other_sign()?, rule: stored.rule(&wanted) })
