@@ -349,7 +349,8 @@ impl Parser {
             self.first = self.data_type;
         }
         self.data_type = codec.to.data_type;
-        if !BEFORE_SHARDS.contains(&name.strip_prefix("numcodecs.").unwrap_or(name)) {
+        // A registered codec may have the name of one of them.
+        if codec.depends_on_order || !BEFORE_SHARDS.contains(&name.strip_prefix("numcodecs.").unwrap_or(name)) {
             self.inside_only.get_or_insert_with(|| name.into());
         }
         self.array_codecs.push(codec);

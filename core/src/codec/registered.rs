@@ -401,6 +401,24 @@ mod tests {
     }
 
     #[test]
+    fn a_registered_codec_that_goes_by_the_order_of_elements_is_inside_shards_whatever_its_name() {
+        let index = r#"[{"name": "bytes", "configuration": {"endian": "little"}}]"#;
+        let list = |name: &str| {
+            format!(
+                r#"["{name}", {{"name": "sharding_indexed", "configuration": {{"chunk_shape": [1], "codecs": {index}, "index_codecs": {index}}}}}]"#
+            )
+        };
+        // The names without that of numcodecs are those of codecs that change each element by itself.
+        for (name, elementwise, want) in
+            [("numcodecs.scale_offset", true, None), ("numcodecs.cast_value", false, Some(ErrorKind::Unsupported))]
+        {
+            register(Some(name), None, Arc::new(PlusOne { class: Class::Array { elementwise }, says: None }), false).unwrap();
+            assert_eq!(chain(&v3(&list(name))).err().map(|e| e.kind()), want, "{name}");
+            assert!(unregister(name));
+        }
+    }
+
+    #[test]
     fn names_of_the_core_and_of_others_are_kept() {
         let add = |name: &str, replace| {
             let codec = Arc::new(PlusOne { class: Class::Bytes, says: None });
