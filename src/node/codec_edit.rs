@@ -1,7 +1,7 @@
 //! Changing one thing in a v3 list of codecs: the compressor, the shards, an order. Everything else in it stays.
 
 use super::compression::{Shuffle, Stages, byte_shuffle, no_bits};
-use crate::codec::registry;
+use crate::codec::{parse::takes_bytes, registry};
 use crate::dtype::{ByteOrder, DataType, ElementType, Kind, parse_v2};
 use crate::error::Result;
 use crate::metadata::extension::Extension;
@@ -61,7 +61,7 @@ pub(super) fn with_compressor(list: Vec<Extension>, stages: Stages, plain: Exten
     inside(list, |mut list| {
         let last = list.iter().rposition(|codec| !registry::is_checksum(&codec.name)).map_or(0, |last| last + 1);
         let checksums = list.split_off(last);
-        while list.pop_if(|codec| registry::takes_bytes(&codec.name)).is_some() {}
+        while list.pop_if(|codec| takes_bytes(&codec.name)).is_some() {}
         if stages.serial.is_some() {
             list.pop();
         } else if list.pop_if(|codec| registry::compresses_numbers(&codec.name)).is_some() {
@@ -77,7 +77,7 @@ pub(super) fn with_shuffle(list: Vec<Extension>, shuffle: Option<Shuffle>, item:
     let mut fits = true;
     let changed = inside(list, |mut list| {
         list.retain(|codec| codec.name != "numcodecs.shuffle");
-        let first = list.iter().position(|codec| registry::takes_bytes(&codec.name)).unwrap_or(list.len());
+        let first = list.iter().position(|codec| takes_bytes(&codec.name)).unwrap_or(list.len());
         match (list.iter_mut().find(|codec| codec.name == "blosc"), shuffle) {
             (Some(blosc), shuffle) => {
                 let word = shuffle.unwrap_or(if item == 1 { Shuffle::Bit } else { Shuffle::Byte }).word();
@@ -146,7 +146,7 @@ pub(super) fn take_checksum(filters: &mut Vec<Extension>, compressor: &mut Optio
 /// Whether a codec of v2 makes fewer bytes, or numbers' bytes fewer.
 fn is_compressor_v2(codec: &Extension) -> bool {
     let name = format!("numcodecs.{}", codec.name);
-    let of_bytes = registry::takes_bytes(&name) && !registry::is_checksum(&name) && codec.name != "shuffle";
+    let of_bytes = takes_bytes(&name) && !registry::is_checksum(&name) && codec.name != "shuffle";
     of_bytes || registry::compresses_numbers(&name)
 }
 
@@ -248,7 +248,7 @@ fn follow(name: &str, configuration: &mut Map, (old, new): (DataType, DataType))
         "astype" => ("decode_dtype", "encode_dtype"),
         "delta" | "fixedscaleoffset" | "quantize" => ("dtype", "astype"),
         "cast_value" | "packbits" => return None,
-        _ if registry::takes_bytes(name) || registry::compresses_numbers(name) => return None,
+        _ if takes_bytes(name) || registry::compresses_numbers(name) => return None,
         _ => return Some((old, new)),
     };
     let said = |member: &str| parse_v2::parse_spelling(configuration.get(member)?).ok();
@@ -298,7 +298,9 @@ fn set_endian(codec: &mut Extension, order: ByteOrder) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::codec::registered::{self as registered_codec, Class, Codec, Opened};
     use crate::metadata::{json, v2};
+    use std::sync::Arc;
 
     fn list(text: &str) -> Vec<Extension> {
         v3::codec_list(&json::parse_text(text).unwrap()).unwrap()
@@ -332,6 +334,42 @@ mod tests {
         // A codec behind the shards takes them as a whole.
         let behind = format!("[{bits},{},{gzip}]", shards("[2]", bytes));
         assert_eq!(text(&with_all_inside(list(&behind)).unwrap()), text(&list(&behind)));
+    }
+
+    #[test]
+    fn a_registered_compressor_goes_as_others_do() {
+        let add = |name: &str, class| registered_codec::register(Some(name), None, Arc::new(Unopened(class)), true).unwrap();
+        add("test.edit_bytes", Class::Bytes);
+        add("test.edit_array", Class::Array { elementwise: true });
+        let (bytes, gzip) = (r#"{"name":"bytes","configuration":{"endian":"little"}}"#, r#"{"name":"gzip","configuration":{"level":1}}"#);
+        let shuffle = r#"{"name":"numcodecs.shuffle","configuration":{"elementsize":4}}"#;
+        let own = format!(r#"["test.edit_array",{bytes},"test.edit_bytes","crc32c"]"#);
+        let compressed = |given: &[&str]| {
+            let bytes_codecs = given.iter().map(|text| list(&format!("[{text}]")).remove(0)).collect();
+            with_compressor(list(&own), Stages { bytes: bytes_codecs, ..Stages::default() }, list(&format!("[{bytes}]")).remove(0))
+        };
+        for (got, want) in [
+            (compressed(&[]), format!(r#"["test.edit_array",{bytes},"crc32c"]"#)),
+            (compressed(&[gzip]), format!(r#"["test.edit_array",{bytes},{gzip},"crc32c"]"#)),
+            (
+                with_shuffle(list(&own), Some(Shuffle::Byte), 4),
+                format!(r#"["test.edit_array",{bytes},{shuffle},"test.edit_bytes","crc32c"]"#),
+            ),
+        ] {
+            assert_eq!(text(&got.unwrap()), text(&list(&want)));
+        }
+    }
+
+    /// A registered codec that nothing goes through.
+    struct Unopened(Class);
+
+    impl Codec for Unopened {
+        fn class(&self) -> Class {
+            self.0
+        }
+        fn open(&self, _: &str, _: bool, input: DataType) -> Result<(Arc<dyn Opened>, DataType)> {
+            crate::error::bail!(Unsupported, "found elements of {}, expected none", input.name())
+        }
     }
 
     #[test]

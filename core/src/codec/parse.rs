@@ -45,6 +45,11 @@ pub fn has(name: &str) -> bool {
     registry::has_built_in(&name) || registered::find_v3(&name).is_some() || registered::find_v2(&name).is_some()
 }
 
+/// Whether a v3 codec, a registered one too, makes bytes of bytes.
+pub fn takes_bytes(name: &str) -> bool {
+    registered::find_v3(name).map_or_else(|| registry::takes_bytes(name), |codec| codec.class() == Class::Bytes)
+}
+
 /// Makes the stage of a v2 filter or compressor.
 pub(super) fn build_v2(id: &str, configuration: &Map, item: ElementType) -> Result<Built> {
     if let Some(codec) = registered::find_v2(id) {

@@ -140,8 +140,8 @@ pub(super) fn has_built_in(name: &str) -> bool {
         || TABLE.iter().any(|row| row.v2 == Some(name) || row.v3.iter().any(|(n, _)| *n == name))
 }
 
-/// Whether a v3 codec makes bytes of bytes.
-pub fn takes_bytes(name: &str) -> bool {
+/// Whether a v3 codec of the library makes bytes of bytes.
+pub(super) fn takes_bytes(name: &str) -> bool {
     matches!(find_v3(&canonical(name)), Some((Make::Bytes(_), _)))
 }
 

@@ -10,7 +10,7 @@ mod resolve;
 use super::codec_edit;
 use super::compression::{Compression, Compressor};
 use super::conventions::missing::missing_to_type;
-use crate::codec::registry;
+use crate::codec::parse::takes_bytes;
 use crate::counting;
 use crate::dtype::fill::Fill;
 use crate::dtype::resolve::default_scalar;
@@ -205,7 +205,7 @@ impl Spec {
         {
             // Those of bytes go on behind the codec of objects, or without one.
             let is_gone = |codec: &Extension| codec_edit::is_shuffle_of_lengths(&codec.name, (old, new));
-            filters.retain(|filter| registry::takes_bytes(&format!("numcodecs.{}", filter.name)) && !is_gone(filter));
+            filters.retain(|filter| takes_bytes(&format!("numcodecs.{}", filter.name)) && !is_gone(filter));
             filters.splice(0..0, objects);
             if let Compressor::Json(compressor) = &mut self.compression.compressor {
                 drop(compressor.take_if(|compressor| is_gone(compressor)));
