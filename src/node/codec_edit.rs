@@ -34,20 +34,47 @@ fn with_all_inside(mut list: Vec<Extension>) -> Result<Vec<Extension>> {
     Ok(vec![shards])
 }
 
-/// The list with another one in the place of its codecs for elements: of the whole, or of the chunks in its shards.
-fn inside(list: Vec<Extension>, change: impl FnOnce(Vec<Extension>) -> Vec<Extension>) -> Result<Vec<Extension>> {
-    let moved = with_all_inside(list.clone())?;
-    let changed = inside_shards(moved.clone(), change)?;
-    // What changes nothing leaves the list as it is.
-    Ok(if changed == moved { list } else { changed })
+/// Takes the codecs that have whole shards as their bytes from the end of a list.
+fn split_behind_shards(list: &mut Vec<Extension>) -> Vec<Extension> {
+    let end = list.iter().rposition(|codec| codec.name == SHARDS).map_or(list.len(), |shards| shards + 1);
+    list.split_off(end)
 }
 
-fn inside_shards(list: Vec<Extension>, change: impl FnOnce(Vec<Extension>) -> Vec<Extension>) -> Result<Vec<Extension>> {
+/// The list with another one in the place of its codecs for elements: of the whole, or of the chunks in its shards.
+fn inside(list: Vec<Extension>, change: impl FnOnce(Vec<Extension>) -> Vec<Extension>) -> Result<Vec<Extension>> {
+    inside_and_behind(list, change, &|_| ())
+}
+
+/// As the function above; `change_behind` is done to the codecs behind shards, which are apart from those inside.
+fn inside_and_behind(
+    list: Vec<Extension>,
+    change: impl FnOnce(Vec<Extension>) -> Vec<Extension>,
+    change_behind: &dyn Fn(&mut Vec<Extension>),
+) -> Result<Vec<Extension>> {
+    let mut moved = list.clone();
+    let before = split_behind_shards(&mut moved);
+    let mut behind = before.clone();
+    change_behind(&mut behind);
+    let moved = with_all_inside(moved)?;
+    let mut changed = inside_shards(moved.clone(), change, change_behind)?;
+    // What changes nothing leaves the list as it is.
+    if changed == moved && behind == before {
+        return Ok(list);
+    }
+    changed.extend(behind);
+    Ok(changed)
+}
+
+fn inside_shards(
+    list: Vec<Extension>,
+    change: impl FnOnce(Vec<Extension>) -> Vec<Extension>,
+    change_behind: &dyn Fn(&mut Vec<Extension>),
+) -> Result<Vec<Extension>> {
     match list.as_slice() {
         [shards] if shards.name == SHARDS => {
             let mut shards = shards.clone();
             let codecs = v3::codec_list(shards.configuration.get("codecs").unwrap_or(&Value::Null))?;
-            let changed = inside(codecs, change)?.iter().map(Extension::to_v3).collect();
+            let changed = inside_and_behind(codecs, change, change_behind)?.iter().map(Extension::to_v3).collect();
             shards.configuration.insert("codecs".into(), Value::Array(changed));
             Ok(vec![shards])
         }
@@ -56,9 +83,9 @@ fn inside_shards(list: Vec<Extension>, change: impl FnOnce(Vec<Extension>) -> Ve
 }
 
 /// With the codecs of a compressor in the place of all codecs behind that which makes bytes of elements, but for checksums at the end; one that
-/// takes numbers takes that place, too, and `plain` takes it from one that did.
+/// takes numbers takes that place, too, and `plain` takes it from one that did. Behind shards only checksums stay.
 pub(super) fn with_compressor(list: Vec<Extension>, stages: Stages, plain: Extension) -> Result<Vec<Extension>> {
-    inside(list, |mut list| {
+    let change = |mut list: Vec<Extension>| {
         let last = list.iter().rposition(|codec| !registry::is_checksum(&codec.name)).map_or(0, |last| last + 1);
         let checksums = list.split_off(last);
         while list.pop_if(|codec| takes_bytes(&codec.name)).is_some() {}
@@ -69,14 +96,16 @@ pub(super) fn with_compressor(list: Vec<Extension>, stages: Stages, plain: Exten
         }
         list.extend(stages.serial.into_iter().chain(stages.bytes).chain(checksums));
         list
-    })
+    };
+    inside_and_behind(list, change, &|behind| behind.retain(|codec| registry::is_checksum(&codec.name)))
 }
 
 /// With bytes shuffled that way: by blosc where the list has it, else by a codec in front of the first one that takes bytes.
 pub(super) fn with_shuffle(list: Vec<Extension>, shuffle: Option<Shuffle>, item: usize) -> Result<Vec<Extension>> {
     let mut fits = true;
-    let changed = inside(list, |mut list| {
-        list.retain(|codec| codec.name != "numcodecs.shuffle");
+    let without = |list: &mut Vec<Extension>| list.retain(|codec| codec.name != "numcodecs.shuffle");
+    let change = |mut list: Vec<Extension>| {
+        without(&mut list);
         let first = list.iter().position(|codec| takes_bytes(&codec.name)).unwrap_or(list.len());
         match (list.iter_mut().find(|codec| codec.name == "blosc"), shuffle) {
             (Some(blosc), shuffle) => {
@@ -88,7 +117,8 @@ pub(super) fn with_shuffle(list: Vec<Extension>, shuffle: Option<Shuffle>, item:
             _ => {}
         }
         list
-    })?;
+    };
+    let changed = inside_and_behind(list, change, &without)?;
     if fits { Ok(changed) } else { Err(no_bits()) }
 }
 
@@ -120,13 +150,15 @@ pub(super) fn is_rounding(codec: &Extension) -> bool {
     matches!(codec.name.as_str(), "bitround" | "numcodecs.bitround")
 }
 
-/// With or without a CRC-32C behind all other codecs.
+/// With or without a CRC-32C behind all other codecs; one behind shards stays where there is to be one.
 pub(super) fn with_checksum(list: Vec<Extension>, checksum: bool) -> Result<Vec<Extension>> {
-    inside(list, |mut list| {
-        while list.pop_if(|codec| codec.name == "crc32c").is_some() {}
+    let without = |list: &mut Vec<Extension>| while list.pop_if(|codec| codec.name == "crc32c").is_some() {};
+    let change = |mut list: Vec<Extension>| {
+        without(&mut list);
         list.extend(checksum.then(|| Extension::new("crc32c", Map::new())));
         list
-    })
+    };
+    inside_and_behind(list, change, if checksum { &|_| () } else { &without })
 }
 
 /// Takes a CRC-32C from the end of v2's filters and compressor; what is before it is the compressor then, if it is one. Returns whether there was
@@ -151,16 +183,18 @@ fn is_compressor_v2(codec: &Extension) -> bool {
 }
 
 /// With inner chunks of that shape: of its shards, or of shards that it did not have.
-pub(super) fn with_inner_chunks(list: Vec<Extension>, inner: &[u64], index: Value) -> Result<Vec<Extension>> {
+pub(super) fn with_inner_chunks(mut list: Vec<Extension>, inner: &[u64], index: Value) -> Result<Vec<Extension>> {
+    let behind = split_behind_shards(&mut list);
     let list = with_all_inside(list)?;
-    Ok(match list.as_slice() {
+    let shards = match list.as_slice() {
         [shards] if shards.name == SHARDS => {
             let mut shards = shards.clone();
             shards.configuration.insert("chunk_shape".into(), number_list(inner));
-            vec![shards]
+            shards
         }
-        _ => vec![shards(inner, &list, index)],
-    })
+        _ => shards(inner, &list, index),
+    };
+    Ok(std::iter::once(shards).chain(behind).collect())
 }
 
 /// The codec of shards with inner chunks of that shape, which go through `codecs`.
@@ -174,13 +208,17 @@ pub(super) fn shards(inner: &[u64], codecs: &[Extension], index: Value) -> Exten
     Extension::new(SHARDS, members.into_iter().map(|(name, value)| (name.to_string(), value)).collect())
 }
 
-/// Without shards: the list of their inner chunks.
-pub(super) fn without_shards(list: Vec<Extension>) -> Result<Vec<Extension>> {
-    let list = with_all_inside(list)?;
-    match list.as_slice() {
-        [shards] if shards.name == SHARDS => v3::codec_list(shards.configuration.get("codecs").unwrap_or(&Value::Null)),
-        _ => Ok(list),
+/// Without shards: the list of their inner chunks, and what is behind the shards.
+pub(super) fn without_shards(mut list: Vec<Extension>) -> Result<Vec<Extension>> {
+    let behind = split_behind_shards(&mut list);
+    let mut list = with_all_inside(list)?;
+    if let [shards] = list.as_slice()
+        && shards.name == SHARDS
+    {
+        list = v3::codec_list(shards.configuration.get("codecs").unwrap_or(&Value::Null))?;
     }
+    list.extend(behind);
+    Ok(list)
 }
 
 /// With elements in that order: `reversed` is the transpose of F order.
@@ -331,9 +369,61 @@ mod tests {
             with_inner_chunks(all, &[2, 2, 2], Value::Null).unwrap(),
             format!("[{}]", shards("[2,2,2]", &format!("{turn},{bits},{bytes},{gzip}"))),
         );
-        // A codec behind the shards takes them as a whole.
+        // What cannot go inside stays where it is.
         let behind = format!("[{bits},{},{gzip}]", shards("[2]", bytes));
         assert_eq!(text(&with_all_inside(list(&behind)).unwrap()), text(&list(&behind)));
+    }
+
+    #[test]
+    fn codecs_behind_shards_stay_where_those_inside_are_changed() {
+        let bytes = |order: &str| format!(r#"{{"name":"bytes","configuration":{{"endian":"{order}"}}}}"#);
+        let shards = |shape: &str, codecs: &str| {
+            format!(r#"{{"name":"sharding_indexed","configuration":{{"chunk_shape":{shape},"codecs":[{codecs}]}}}}"#)
+        };
+        let (little, zstd) = (bytes("little"), r#"{"name":"zstd","configuration":{"level":1,"checksum":false}}"#);
+        let (gzip, sum) = (r#"{"name":"gzip","configuration":{"level":1}}"#, r#"{"name":"crc32c"}"#);
+        let shuffle = r#"{"name":"numcodecs.shuffle","configuration":{"elementsize":4}}"#;
+        let inner = format!("{little},{zstd}");
+        let stages = |serial: Option<&str>, bytes: &[&str]| {
+            let of = |text: &str| list(&format!("[{text}]")).remove(0);
+            Stages { serial: serial.map(of), bytes: bytes.iter().map(|text| of(text)).collect(), ..Stages::default() }
+        };
+        let plain = || list(&format!("[{little}]")).remove(0);
+        let pcodec = r#"{"name":"numcodecs.pcodec","configuration":{"level":8}}"#;
+        type Change<'a> = &'a dyn Fn(Vec<Extension>) -> Result<Vec<Extension>>;
+        let compressor = |serial: Option<&'static str>, bytes: &'static [&'static str]| {
+            move |list| with_compressor(list, stages(serial, bytes), plain())
+        };
+        let to_double =
+            |list| for_type(list, (DataType::Float32, DataType::Float64), ByteOrder::Little, Extension::new("bytes", Map::new()));
+        const GZIP: &[&str] = &[r#"{"name":"gzip","configuration":{"level":1}}"#];
+        // The change, the codecs inside and behind that it is of, and those that it makes.
+        let cases: &[(&str, Change<'_>, [&str; 2], [&str; 2])] = &[
+            ("big", &|list| with_byte_order(list, ByteOrder::Big), [&inner, sum], [&format!("{},{zstd}", bytes("big")), sum]),
+            ("none", &compressor(None, &[]), [&inner, sum], [&little, sum]),
+            ("none, twice", &compressor(None, &[]), [&inner, &format!("{gzip},{sum}")], [&little, sum]),
+            ("gzip", &compressor(None, GZIP), [&inner, sum], [&format!("{little},{gzip}"), sum]),
+            ("pcodec", &compressor(Some(pcodec), &[]), [&inner, sum], [pcodec, sum]),
+            ("shuffle", &|list| with_shuffle(list, Some(Shuffle::Byte), 4), [&inner, sum], [&format!("{little},{shuffle},{zstd}"), sum]),
+            ("no shuffle", &|list| with_shuffle(list, None, 4), [&inner, &format!("{shuffle},{sum}")], [&inner, sum]),
+            ("checksum", &|list| with_checksum(list, true), [&inner, sum], [&format!("{inner},{sum}"), sum]),
+            ("no checksum", &|list| with_checksum(list, false), [&format!("{inner},{sum}"), &format!("{gzip},{sum}")], [&inner, gzip]),
+            ("type", &to_double, [&inner, sum], [&inner, sum]),
+            (
+                "type in shards in shards",
+                &to_double,
+                [&format!("{},{sum}", shards("[1]", "\"bytes\"")), sum],
+                [&format!("{},{sum}", shards("[1]", &little)), sum],
+            ),
+        ];
+        for (name, change, [inside, behind], [changed_inside, changed_behind]) in cases {
+            let of = |inside: &str, behind: &str| list(&format!("[{},{behind}]", shards("[2]", inside)));
+            assert_eq!(text(&change(of(inside, behind)).unwrap()), text(&of(changed_inside, changed_behind)), "{name}");
+        }
+        let all = list(&format!("[{},{sum}]", shards("[2]", &inner)));
+        let other = with_inner_chunks(all.clone(), &[4], Value::Null).unwrap();
+        assert_eq!(text(&other), text(&list(&format!("[{},{sum}]", shards("[4]", &inner)))));
+        assert_eq!(text(&without_shards(all).unwrap()), text(&list(&format!("[{inner},{sum}]"))));
     }
 
     #[test]
