@@ -220,14 +220,14 @@ pub fn push_quoted(out: &mut Vec<u8>, text: &[u8], ascii: bool) {
     out.push(b'"');
 }
 
-/// A name with a backslash before what CDL would take for something else.
+/// A name with a backslash before what CDL would take for something else, also before `%`, which ncgen refuses as ncdump writes it.
 pub fn name(text: &str) -> String {
     let mut out = String::new();
     for (i, c) in text.chars().enumerate() {
         match c {
             '0'..='9' if i == 0 => out.extend(['\\', c]),
             c if c.is_ascii_control() => out.push_str(&format!("\\%{:02x}", c as u32)),
-            c if " !\"#$&'()*,:;<=>?[]\\^`{|}~".contains(c) => out.extend(['\\', c]),
+            c if " !\"#$&'()*,:;<=>?[]\\^`{|}~%".contains(c) => out.extend(['\\', c]),
             c => out.push(c),
         }
     }
@@ -287,6 +287,6 @@ mod tests {
         };
         assert_eq!(quoted("a\"b\\\n\x01'é", false), r#""a\"b\\\n\001\'é""#);
         assert_eq!(quoted("é", true), r#""\303\251""#);
-        assert_eq!(name("8 a-b:é"), r"\8\ a-b\:é");
+        assert_eq!(name("8 a-b:é 50%"), r"\8\ a-b\:é\ 50\%");
     }
 }
