@@ -10,6 +10,7 @@ use crate::netcdf::classic;
 use crate::netcdf::file::{Dim, FLAGS, File, Stored, Unread, Variable};
 use crate::netcdf::record::{self, Recorded};
 use crate::output::{Progress, notes, progress};
+use crate::place;
 use crate::slabs::Slabs;
 use clap::Args;
 use ozarr::dtype::DataType;
@@ -82,7 +83,7 @@ impl From {
         let top = plan(&file, file.root(), String::new(), String::new(), &[], &mut left_out)?;
         // NaN in attributes is what the file says.
         let context = Context::default().with_settings(Settings { non_finite: true, ..Settings::default() });
-        let (store, path) = Store::locate(&context, &self.dest, Mode::ReadWrite)?;
+        let (store, path) = place::open(&context, &self.dest, Mode::ReadWrite)?;
         let how = if self.overwrite { Create::Overwrite } else { Create::New };
         let source = std::fs::canonicalize(&self.file).unwrap_or_else(|_| self.file.clone()).display().to_string();
         self.check_ranks(&top)?;

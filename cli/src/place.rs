@@ -20,8 +20,19 @@ pub struct Place {
 
 /// Opens the store of a location, and gives the path of the node in it that the location and `path` name together.
 pub fn locate(location: &str, path: &str, mode: Mode) -> Outcome<(Store, String)> {
-    let (store, node) = Store::locate(&Context::default(), location, mode)?;
+    let (store, node) = open(&Context::default(), location, mode)?;
     Ok((store, format!("{node}/{path}")))
+}
+
+/// Opens the store of a location, and gives the path of the node in it.
+pub fn open(context: &Context, location: &str, mode: Mode) -> Outcome<(Store, String)> {
+    let in_memory = location.split_once(':').is_some_and(|(scheme, _)| scheme.eq_ignore_ascii_case("memory"));
+    if in_memory && mode == Mode::ReadWrite {
+        return Err(Failure::Error(format!(
+            "{location} is in memory, which ends with the program: expected a folder, an archive or a URL"
+        )));
+    }
+    Ok(Store::locate(context, location, mode)?)
 }
 
 impl Place {

@@ -90,6 +90,8 @@ fn each_error_has_its_status_and_says_what_is_wrong() {
         ("copy nothing.zarr x.zarr", 1, &["no node in"]),
         ("copy run.zarr/t run.zarr/g/u", 1, &["g/u"]),
         ("copy run.zarr run.zarr/x", 1, &["lies inside of"]),
+        ("copy run.zarr memory:", 1, &["memory: is in memory, which ends with the program"]),
+        ("create Memory:x y --group", 1, &["is in memory"]),
         ("migrate run.zarr", 2, &["<DEST>"]),
         ("migrate run.zarr x.zarr --in-place", 2, &["cannot be used with"]),
         ("migrate run.zarr x.zarr --to 2", 2, &["invalid value '2'"]),

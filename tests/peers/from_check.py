@@ -92,7 +92,7 @@ def of_options():
     made = zarr.open_group(BUILD / "options.zarr", mode="r")
     check("chunks of that rank", (made["t"].chunks, made["packed"].chunks), ((3, 10, 20), (30, 40)))
     assert "Gzip" in str(made["t"].compressors), made["t"].compressors
-    for words, status, told in [(["NETCDF4.nc", "options.zarr"], 1, "options.zarr"), (["NETCDF4.nc", "x.zarr", "--chunks", "1,2,3,4,5,6"], 2, "6 dimensions"),
+    for words, status, told in [(["NETCDF4.nc", "options.zarr"], 1, "options.zarr"), (["NETCDF4.nc", "memory:"], 1, "in memory"), (["NETCDF4.nc", "x.zarr", "--chunks", "1,2,3,4,5,6"], 2, "6 dimensions"),
                                 (["none.nc", "x.zarr"], 1, "No such file"), (["options.zarr/zarr.json", "x.zarr"], 1, "cannot be opened as netCDF or HDF5")]:
         err = run(PROGRAM, "from", *words, status=status)
         check(f"{words}", (told in err, err.count("\n")), (True, 1))
