@@ -1180,9 +1180,8 @@ OZARR_CHECKED ozarr_status ozarr_attrs_set(ozarr_node *node, const char *json);
 OZARR_CHECKED ozarr_status ozarr_attrs_begin(ozarr_node *node);
 
 /**
- * Stores in one write what was set since `ozarr_attrs_begin`. After an error the call may be repeated.
- * Freeing the handle discards what was not stored, as does the error that the node was erased, renamed
- * or replaced.
+ * Stores in one write what was set since `ozarr_attrs_begin`. Freeing the handle without this call
+ * discards it.
  *
  * Errors: `OZARR_ERR_STATE` without `ozarr_attrs_begin`; those of documents and stores.
  */

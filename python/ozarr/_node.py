@@ -46,13 +46,12 @@ class Attributes(MutableMapping):
 
     def update(self, /, *values, **more):
         """Sets several attributes, in one write. Those that other handles and programs have set meanwhile stay."""
-        # Tried by a handle of their own, which ends: this node's would keep, after an error, what it had collected until then.
-        given = dict(*values, **more)
-        for node in (self._node._again(), self._node):
-            lib.attrs_begin(node._as_node())
-            for name, value in given.items():
-                node.attrs[name] = value
-        lib.attrs_commit(self._node._as_node())
+        # Collected by a handle of their own: after an error it ends, and they with it.
+        again = self._node._again()
+        lib.attrs_begin(again._as_node())
+        for name, value in dict(*values, **more).items():
+            again.attrs[name] = value
+        lib.attrs_commit(again._as_node())
         self._node.refresh()
 
     def __repr__(self):

@@ -310,9 +310,8 @@ pub unsafe extern "C" fn ozarr_attrs_begin(node: *mut ozarr_node) -> ozarr_statu
     entry!("ozarr_attrs_begin", nodes(node), { node.attributes().begin() })
 }
 
-/// Stores in one write what was set since `ozarr_attrs_begin`. After an error the call may be repeated.
-/// Freeing the handle discards what was not stored, as does the error that the node was erased, renamed
-/// or replaced.
+/// Stores in one write what was set since `ozarr_attrs_begin`. Freeing the handle without this call
+/// discards it.
 ///
 /// Errors: `OZARR_ERR_STATE` without `ozarr_attrs_begin`; those of documents and stores.
 #[unsafe(no_mangle)]

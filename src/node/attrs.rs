@@ -217,17 +217,13 @@ impl Attributes {
         })
     }
 
-    /// Publishes the collected changes in one write. After an error they are still there, and the call may be repeated, unless the node is gone.
+    /// Publishes the collected changes in one write. After an error they are still there, and the call may be repeated.
     pub fn commit(&self) -> Result<()> {
         let Some((before, changes)) = self.collected.read(Collected::to_store) else {
             bail!(State, "no changes of the attributes of {} are being collected; begin first", self.name());
         };
         if !changes.is_empty() {
-            let stored = self.store_change(&|attributes| changes.iter().try_for_each(|change| self.apply(attributes, change)));
-            if stored.as_ref().is_err_and(|e| matches!(e.kind(), ErrorKind::NotFound | ErrorKind::State)) {
-                drop(self.collected.write(|collected| collected.pending.take()));
-            }
-            stored?;
+            self.store_change(&|attributes| changes.iter().try_for_each(|change| self.apply(attributes, change)))?;
         }
         self.collected.write(|collected| collected.have_stored(before + changes.len() as u64));
         self.tell()?;
@@ -242,7 +238,7 @@ impl Attributes {
 
     /// Those that are shown as a JSON object.
     pub fn to_json(&self) -> Result<String> {
-        json::text_of_any(&Value::Object(self.shown()?), 0)
+        Ok(json::to_text(&Value::Object(self.shown()?)))
     }
 
     /// Replaces those that are shown by those of a JSON object.

@@ -161,13 +161,6 @@ def errors(where):
         g["x"] = given
         check(g["x"][...].tolist() == given, f"{given!r} as an array")
         del g["x"]
-    # Attributes that are set together are refused for a node in the place of this one, as single ones are.
-    for mode, make in {"array": lambda: ozarr.create(where / "e.zarr", (3, 4), "f8", mode="overwrite"), "group": lambda: ozarr.create_group(where / "e.zarr", mode="overwrite")}.items():
-        new = make()
-        raises(ozarr.Error, lambda: z.attrs.update(run=99, units="K"), ["e.zarr"])
-        check(new.attrs.asdict() == ozarr.open(where / "e.zarr").attrs.asdict() == {}, f"attributes of the {mode} that took the place of another node")
-        new.close()
-    raises(IndexError, lambda: z.append([[1]], axis=2), ["axis 2", "2 dimensions"])
     z.close()
     raises(ozarr.Error, lambda: z[0], [])
     check("closed" in repr(z), f"a closed array is {z!r}")
