@@ -238,7 +238,7 @@ impl Attributes {
 
     /// Those that are shown as a JSON object.
     pub fn to_json(&self) -> Result<String> {
-        Ok(json::to_text(&Value::Object(self.shown()?)))
+        json::text_of_any(&Value::Object(self.shown()?), 0)
     }
 
     /// Replaces those that are shown by those of a JSON object.
