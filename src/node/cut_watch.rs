@@ -30,7 +30,8 @@ impl CutWatch {
     /// Watches the groups of nodes, before the documents of these are read.
     pub fn begin<'a>(store: &Store, nodes: impl Iterator<Item = &'a str>) -> Result<CutWatch> {
         let nodes: BTreeSet<&str> = nodes.collect();
-        let folders = nodes.iter().enumerate().filter_map(|(i, node)| NodeFolder::of(store, node, i < MOST_KEPT)).collect();
+        // Of the first ones alone: numbers of folders that are not kept open may be another's, and on some mounts change.
+        let folders = nodes.iter().take(MOST_KEPT).filter_map(|node| NodeFolder::of(store, node)).collect();
         let (mut groups, mut watched, mut kept) = (BTreeSet::new(), Vec::new(), 0);
         let mut watch = |store: &Store, group: &str| {
             let mark = mark(store, group, kept < MOST_KEPT)?;
@@ -69,10 +70,10 @@ impl CutWatch {
 
 impl NodeFolder {
     /// That of a node now, where there are folders.
-    fn of(store: &Store, node: &str, keep: bool) -> Option<NodeFolder> {
+    fn of(store: &Store, node: &str) -> Option<NodeFolder> {
         let (shared, prefix) = (store.shared(), path::prefix(node));
         // On Windows no folder above one that is open can be renamed, and numbers are not used again.
-        let _open = (keep && !cfg!(windows) && shared.files().is_some()).then(|| shared.folder(&prefix));
+        let _open = (!cfg!(windows) && shared.files().is_some()).then(|| shared.folder(&prefix));
         let numbers = shared.folder_numbers(&prefix).ok().flatten()?;
         Some(NodeFolder { node: node.to_string(), numbers, _open })
     }

@@ -154,8 +154,8 @@ impl Job<'_> {
             self.write_marker()?;
         }
         let made = self.nodes(&nodes, marked);
-        // What another process does to the place meanwhile is the error to tell. In place not all that is there is made by this call.
-        self.check_ours(made.is_ok() && !self.in_place).and(made)?;
+        // What another process does to the place meanwhile is the error to tell.
+        self.check_ours().and(made)?;
         if self.in_place {
             self.to.flush()?;
             // That may have taken hours.
@@ -274,8 +274,8 @@ impl Job<'_> {
     }
 
     /// Checks that the place is still as it was marked.
-    fn check_ours(&self, made: bool) -> Result<()> {
-        place::check_ours((self.to, &self.to_path), (marker::MIGRATION, &self.source()), made)
+    fn check_ours(&self) -> Result<()> {
+        place::check_ours((self.to, &self.to_path), (marker::MIGRATION, &self.source()))
     }
 
     fn write_marker(&mut self) -> Result<()> {
@@ -411,7 +411,7 @@ impl Job<'_> {
         if target == self.to_path {
             self.watch.as_ref().map_or(Ok(()), CutWatch::check)?;
             self.to.flush()?;
-            self.check_ours(false)?;
+            self.check_ours()?;
         }
         document::publish(self.to, &path::join(&target, v3::DOCUMENT), &document, Condition::None)?;
         self.report.nodes += 1;

@@ -35,18 +35,18 @@ pub(super) fn fill<T>(copied: Copied<'_>, (to, place): (&Store, &str), how: Crea
         }
     }
     let replaced = begin(copied, (to, place), how)?;
-    let ours = |made| check_ours((to, place), (marker::COPY, copied.source), made);
-    let made = copy(to, place, &|| ours(false));
+    let ours = || check_ours((to, place), (marker::COPY, copied.source));
+    let made = copy(to, place, &ours);
     // What happened to the place is the error to tell. Again behind the document, for what came between.
-    ours(made.is_ok()).or_else(|e| if made.is_err() && e.kind() != ErrorKind::Again { Ok(()) } else { Err(e) })?;
+    ours().or_else(|e| if made.is_err() && e.kind() != ErrorKind::Again { Ok(()) } else { Err(e) })?;
     let made = made?;
     end(to, place)?;
     Ok((made, replaced))
 }
 
 /// Checks that a place is still as a call has marked it: another process that erases or renames it, or a group above, takes what was made there by then
-/// with it, and what comes later is made in a new folder. That is erased, unless a node is there that is not `made` by the call. Errors: `Again`.
-pub(super) fn check_ours((to, place): (&Store, &str), (name, source): (&str, &str), made: bool) -> Result<()> {
+/// with it, and what comes later is made in a new folder. That stays: it may be another's by now. Errors: `Again`.
+pub(super) fn check_ours((to, place): (&Store, &str), (name, source): (&str, &str)) -> Result<()> {
     // What cannot be erased has no marker.
     if !to.shared().capabilities().erasable {
         return Ok(());
@@ -55,21 +55,8 @@ pub(super) fn check_ours((to, place): (&Store, &str), (name, source): (&str, &st
     if marker.as_ref().and_then(|marker| marker.get("from")).and_then(Value::as_str) == Some(source) {
         return Ok(());
     }
-    if marker.is_none() && !place.is_empty() && is_left(to, place, made)? {
-        to.shared().erase_prefix(&path::prefix(place))?;
-    }
     let what = "was erased or renamed, or a group above it, while it was made: make it again where it is to be";
     Err(err!(Again, "{} {what}", path::display(place)).at_key(path::join(place, name)))
-}
-
-/// Whether what is at a place is what a call has left whose marker is gone: no other call's marker is there, and no node unless that call `made` it.
-fn is_left(store: &Store, place: &str, made: bool) -> Result<bool> {
-    for name in marker::ALL {
-        if marker::read(store, place, name)?.is_some() {
-            return Ok(false);
-        }
-    }
-    Ok(made || !lookup::is_in_the_way(store, place)?)
 }
 
 /// Erases what is in the way as far as that was asked for, and what an interrupted copy left; refuses anything else. Returns whether a node
