@@ -37,9 +37,10 @@ use std::ffi::{c_char, c_void};
 /// xarray refuses to open the dataset meanwhile. The dataset may be closed after or before the series.
 ///
 /// `keep`: how many steps stay, as the checkpoint of a restart tells; those beyond are cut off, for all
-/// readers at once, and come again. Negative: all that are published. An archive, which erases nothing,
-/// keeps them outside of the variables: until a step is written again it shows what it had where
-/// `ozarr_dataset_resize_dimension` or `ozarr_array_resize` makes a variable longer.
+/// readers at once, and come again. Negative: all that are published. An archive, or a store of functions
+/// without `erase`, erases nothing and keeps them outside of the variables: until a step is written again
+/// it shows what it had where `ozarr_dataset_resize_dimension` or `ozarr_array_resize` makes a variable
+/// longer.
 ///
 /// `publish_every`: readers see the steps when their number passes a multiple of it. 0: of the depth of
 /// the chunks, the largest of the variables that have further dimensions. Numbers that are not
