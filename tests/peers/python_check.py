@@ -161,6 +161,7 @@ def errors(where):
         g["x"] = given
         check(g["x"][...].tolist() == given, f"{given!r} as an array")
         del g["x"]
+    raises(IndexError, lambda: z.append([[1]], axis=2), ["axis 2", "2 dimensions"])
     z.close()
     raises(ozarr.Error, lambda: z[0], [])
     check("closed" in repr(z), f"a closed array is {z!r}")
