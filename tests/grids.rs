@@ -145,7 +145,7 @@ fn a_document_of_the_same_extents_is_the_same_array() {
     spec.set_chunk_extents(0, &[4, 3, 3]).unwrap();
     Array::create(&store.0, "a", &spec, Create::New).unwrap();
     assert!(Array::create(&store.0, "a", &spec, Create::OpenIfSame).is_ok());
-    let copy = Spec::from_json(&Array::open(&store.0, "a").unwrap().metadata_json()).unwrap();
+    let copy = Spec::from_json(&Array::open(&store.0, "a").unwrap().metadata_json().unwrap()).unwrap();
     assert!(Array::create(&store.0, "a", &copy, Create::OpenIfSame).is_ok());
     spec.set_chunk_extents(0, &[4, 4, 2]).unwrap();
     let e = Array::create(&store.0, "a", &spec, Create::OpenIfSame).err().unwrap();

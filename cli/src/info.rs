@@ -88,7 +88,7 @@ fn netcdf(group: &Group, members: &mut Map) -> Outcome {
 
 /// The members of an array.
 pub fn of_array(array: &Array, stored: bool) -> Outcome<Map> {
-    let document = json::parse_object(array.metadata_json().as_bytes(), usize::MAX)?;
+    let document = json::parse_object(array.metadata_json()?.as_bytes(), usize::MAX)?;
     let member = |name: &str| document.get(name).cloned().unwrap_or(Value::Null);
     let v3 = array.format() == Format::V3;
     let list = |lengths: &[u64]| Value::from(lengths.to_vec());

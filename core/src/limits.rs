@@ -202,6 +202,18 @@ pub fn with_spare<T>(bytes: usize, build: impl FnOnce() -> T) -> Result<T> {
     reserve::with_spare(bytes, build).ok_or_else(|| err!(NoMemory, "no memory for a list or text of {bytes} bytes"))
 }
 
+/// Collects a table that may become large; an error instead of an abort when memory is short.
+pub fn collect_table<K: Eq + Hash, T>(entries: impl Iterator<Item = (K, T)>) -> Result<HashMap<K, T>> {
+    let mut table = HashMap::new();
+    for (key, value) in entries {
+        if table.len() == table.capacity() {
+            reserve_one(&mut table)?;
+        }
+        table.insert(key, value);
+    }
+    Ok(table)
+}
+
 /// A list of `count` times a value; an error instead of an abort when memory is short.
 pub fn filled<T: Clone>(value: T, count: usize) -> Result<Vec<T>> {
     let mut list = Vec::new();

@@ -90,7 +90,7 @@ pub unsafe extern "C" fn ozarr_node_path(node: *const ozarr_node, buf: *mut c_ch
 /// Errors: none of its own.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_node_metadata(node: *const ozarr_node, buf: *mut c_char, cap: usize, len: *mut usize) -> ozarr_status {
-    entry!("ozarr_node_metadata", text(buf, cap, len), nodes(node), { Ok(node.metadata_json()) })
+    entry!("ozarr_node_metadata", text(buf, cap, len), nodes(node), { node.metadata_json() })
 }
 
 /// Gets the Zarr format: 2 or 3.

@@ -2,7 +2,7 @@
 
 use crate::counting;
 use crate::error::{Error, Result, bail, err};
-use crate::limits::MAX_RANK;
+use crate::limits::{MAX_RANK, try_collect};
 use std::ffi::{CStr, c_char, c_void};
 
 /// An error of kind `Null` that names the argument, if it is NULL.
@@ -58,7 +58,7 @@ pub(super) unsafe fn texts<'a>(list: *const *const c_char, count: usize, argumen
     // SAFETY: the caller's promise.
     let list = unsafe { slice(list, count, argument) }?;
     // SAFETY: as above.
-    list.iter().enumerate().map(|(i, &one)| unsafe { text(one, &format!("{argument}[{i}]")) }).collect()
+    try_collect(list.iter().enumerate().map(|(i, &one)| unsafe { text(one, &format!("{argument}[{i}]")) }))
 }
 
 /// `count` texts that the caller gives, of which each may be NULL; `None` if the list is NULL.
@@ -74,7 +74,7 @@ pub(super) unsafe fn optional_texts(list: *const *const c_char, count: usize, ar
         // SAFETY: as above.
         Ok(if pointer.is_null() { None } else { Some(unsafe { text(pointer, argument) }?.to_string()) })
     };
-    (0..count).map(one).collect::<Result<Vec<_>>>().map(Some)
+    try_collect((0..count).map(one)).map(Some)
 }
 
 /// Reads a text that may be NULL.

@@ -171,12 +171,12 @@ impl Array {
     }
 
     /// The document as JSON, with the attributes as this handle knows them.
-    pub fn metadata_json(&self) -> String {
+    pub fn metadata_json(&self) -> Result<String> {
         let mut document = self.state().meta.document.clone();
         if let (Format::V3, Some(attributes)) = (self.format(), self.1.published()) {
             document.insert("attributes".into(), Value::Object((*attributes).clone()));
         }
-        json::to_text(&Value::Object(document))
+        json::text_of_any(&Value::Object(document), 0)
     }
 
     /// What a copy of the array is, in `format` (`None`: the array's, of a draft 3): the same shape, chunks, codecs, fill value,

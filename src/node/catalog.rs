@@ -5,8 +5,8 @@
 
 use super::stored::StoredDocument;
 use super::{NodeKind, Store, path};
-use crate::error::Result;
-use crate::limits::MAX_CONSOLIDATED;
+use crate::error::{ErrorKind, Result};
+use crate::limits::{MAX_CONSOLIDATED, collect};
 use crate::metadata::v3::NodeType;
 use crate::metadata::{Dialect, Format, Map, Value, consolidated, v2, v3};
 use crate::store::get;
@@ -38,7 +38,11 @@ impl Catalog {
         let as_of = store.changes();
         let key = path::join(group, v2::CONSOLIDATED);
         let Some(bytes) = get(&**store.shared(), &key, MAX_CONSOLIDATED)? else { return Ok(None) };
-        let Ok(document) = consolidated::parse_v2(&bytes) else { return Ok(None) };
+        let document = match consolidated::parse_v2(&bytes) {
+            Err(e) if e.kind() == ErrorKind::NoMemory => return Err(e),
+            Err(_) => return Ok(None),
+            Ok(document) => document,
+        };
         Ok(Some(Arc::new(Catalog { group: group.to_string(), format: Format::V2, document: Arc::new(document), as_of })))
     }
 
@@ -85,20 +89,21 @@ impl Catalog {
     }
 
     /// The names of the nodes directly below a path, sorted.
-    pub fn names(&self, above: &str) -> Vec<String> {
+    pub fn names(&self, above: &str) -> Result<Vec<String>> {
         let prefix = path::prefix(path::relative(&self.group, above));
         let below = self.entries().into_iter().flat_map(Map::keys).filter_map(|key| key.strip_prefix(&prefix));
         let mut names: Vec<&str> = match self.format {
-            Format::V3 => below.filter(|name| !name.contains('/') && !name.is_empty()).collect(),
-            Format::V2 => below
-                .filter_map(|key| key.rsplit_once('/'))
-                .filter(|(name, document)| !name.contains('/') && matches!(*document, v2::ARRAY | v2::GROUP))
-                .map(|(name, _)| name)
-                .collect(),
+            Format::V3 => collect(below.filter(|name| !name.contains('/') && !name.is_empty()))?,
+            Format::V2 => collect(
+                below
+                    .filter_map(|key| key.rsplit_once('/'))
+                    .filter(|(name, document)| !name.contains('/') && matches!(*document, v2::ARRAY | v2::GROUP))
+                    .map(|(name, _)| name),
+            )?,
         };
         names.sort_unstable();
         names.dedup();
-        names.into_iter().map(str::to_string).collect()
+        collect(names.into_iter().map(str::to_string))
     }
 
     /// All entries, by their keys relative to the group.

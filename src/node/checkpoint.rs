@@ -13,7 +13,7 @@ use super::store::Above;
 use super::stored::StoredDocument;
 use super::{Child, Create, Group, NodeKind, Store, above, document, hierarchy, kept, lookup, path, store_options::Consolidate, upkeep};
 use crate::error::{ErrorKind, Result, bail, err};
-use crate::limits::MAX_CONSOLIDATED;
+use crate::limits::{MAX_CONSOLIDATED, collect};
 use crate::metadata::{Format, Map, Value, v2, v3};
 use crate::sort::sort_by;
 use crate::store::prefix::hidden;
@@ -177,7 +177,7 @@ impl Checkpoints {
     /// Brings the consolidated metadata in step with the checkpoints that stay, and with those that a full disk kept from being told that they are gone.
     fn tell(&self, kept: &[Committed]) -> Result<()> {
         let group = Group::open(&self.store, &self.path)?;
-        let listed = group.catalog()?.map(|catalog| checkpoints_in(&catalog, &self.path)).unwrap_or_default();
+        let listed = group.catalog()?.map(|catalog| checkpoints_in(&catalog, &self.path)).transpose()?.unwrap_or_default();
         self.mend(&group, kept)?;
         let places = self.places()?;
         let mut told = forget(&self.store, &self.path, listed, &places);
@@ -422,7 +422,7 @@ impl Checkpoints {
     /// Brings the consolidated metadata of the group in step with the checkpoints that are there: other programs list them by these, and
     /// do not meet one that is not finished.
     fn mend(&self, group: &Group, committed: &[Committed]) -> Result<()> {
-        let listed = group.catalog()?.map(|catalog| catalog.names(&self.path));
+        let listed = group.catalog()?.map(|catalog| catalog.names(&self.path)).transpose()?;
         let never = self.store.options().consolidate == Consolidate::Never;
         if never && listed.is_none() {
             return Ok(());
@@ -469,7 +469,7 @@ fn each_above(store: &Store, path: &str, work: &mut WithListed<'_>) -> Result<()
         // One that cannot be read is read by nobody.
         let Ok(Some(found)) = lookup::find(store, group) else { continue };
         if let Ok(Some(catalog)) = Group::quietly(store, group.to_string(), found).and_then(|group| group.catalog()) {
-            work(store, path, checkpoints_in(&catalog, path))?;
+            work(store, path, checkpoints_in(&catalog, path)?)?;
         }
     }
     above::of(store).iter().try_for_each(|Above { store: outside, path: root }| {
@@ -479,7 +479,7 @@ fn each_above(store: &Store, path: &str, work: &mut WithListed<'_>) -> Result<()
 }
 
 /// The checkpoints that consolidated metadata list directly below a path, whose other nodes are left alone.
-fn checkpoints_in(catalog: &Catalog, path: &str) -> Vec<String> {
+fn checkpoints_in(catalog: &Catalog, path: &str) -> Result<Vec<String>> {
     let is_checkpoint = |name: &String| {
         let found = catalog.find(&path::join(path, name)).filter(|found| found.kind == NodeKind::Group);
         found.is_some_and(|found| match &found.attributes {
@@ -487,7 +487,7 @@ fn checkpoints_in(catalog: &Catalog, path: &str) -> Vec<String> {
             None => found.document.get("attributes").and_then(Value::as_object).is_some_and(|all| all.contains_key(CHECKPOINT)),
         })
     };
-    catalog.names(path).into_iter().filter(is_checkpoint).collect()
+    collect(catalog.names(path)?.into_iter().filter(is_checkpoint))
 }
 
 /// Tells consolidated metadata above a path of a store that those checkpoints that they list in it are gone which are not among the `places`.

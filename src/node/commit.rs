@@ -130,7 +130,7 @@ impl Group {
         if has_mark(above, place, mark)? != Some(true) {
             return Ok(false);
         }
-        let listed = Group::open(above, place)?.catalog()?.map(|catalog| catalog.names(place)).unwrap_or_default();
+        let listed = Group::open(above, place)?.catalog()?.map(|catalog| catalog.names(place)).transpose()?.unwrap_or_default();
         for name in listed {
             if lookup::find_bare(above, &path::join(place, &name))?.is_none() {
                 return Ok(false);

@@ -8,11 +8,11 @@ use super::stored::StoredDocument;
 use super::walk::{self, Found, ListedGroup, Wanted};
 use super::{Group, NodeKind, Store, document, draft, lookup, path, upkeep};
 use crate::error::{Result, bail};
-use crate::limits::{MAX_CONSOLIDATED, MAX_KEY, check_memory};
+use crate::limits::{MAX_CONSOLIDATED, MAX_KEY, check_memory, collect as collect_list, collect_table, push};
 use crate::metadata::consolidated::Listed;
 use crate::metadata::{Dialect, Format, Map, Value, consolidated, number_list, v2, v3};
 use crate::store::{Condition, get};
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 
 /// Gives dimensions and the lengths that they are cut to, of nodes whose documents were read.
 type CutsOf<'a> = dyn FnMut(&[Found]) -> Result<Cuts> + 'a;
@@ -53,7 +53,7 @@ impl Group {
                     // The group's own document where this one is new.
                     let there = if bytes.is_some() { key.clone() } else { path::join(path, v2::GROUP) };
                     publish_if_new(store, (&key, now, &there), &document, condition)?;
-                    Ok(bytes.is_some_and(|bytes| Listed::find(&bytes, Format::V2).is_some()))
+                    Ok(bytes.map_or(Ok(None), |bytes| Listed::find(&bytes, Format::V2).map(|listed| listed.map(drop)))?.is_some())
                 })
             }
             Format::V3 => {
@@ -67,7 +67,7 @@ impl Group {
                     let mut document = found.ok_or_else(|| lookup::not_found(store, path, "group"))?.document;
                     document.insert(v3::CONSOLIDATED.into(), consolidated::write_v3(entries));
                     publish_if_new(store, (&key, if again { &bytes } else { &[] }, &key), &document, condition)?;
-                    Ok((document, Listed::find(&bytes, Format::V3).is_some()))
+                    Ok((document, Listed::find(&bytes, Format::V3)?.is_some()))
                 })?;
                 self.set_document(document, as_of);
                 Ok(was_there)
@@ -102,7 +102,7 @@ impl Group {
     pub fn consolidated_differences(&self) -> Result<Option<Vec<String>>> {
         self.check_consolidated()?;
         let (differences, _) = self.compare()?;
-        Ok(differences.map(|all| all.into_iter().map(|(entry, what)| format!("{entry} {what}")).collect()))
+        differences.map(|all| collect_list(all.into_iter().map(|(entry, what)| format!("{entry} {what}")))).transpose()
     }
 
     /// Checks that the group's consolidated metadata can be understood, if it has any.
@@ -135,7 +135,7 @@ impl Group {
         let Some(listed) = listed else { return Ok((None, Vec::new())) };
         let below = walk_fresh(store, path, format)?;
         let fresh = entries_of(store, path, format, below.len(), below.iter().cloned())?;
-        Ok((Some(differences(&listed, &fresh)), below))
+        Ok((Some(differences(&listed, &fresh)?), below))
     }
 }
 
@@ -153,7 +153,7 @@ pub(super) fn is_wanted(store: &Store, node: &str, d0: bool) -> Result<bool> {
 /// Whether there is a group at `path` that has no consolidated metadata.
 pub(in crate::node) fn is_without(store: &Store, path: &str) -> Result<bool> {
     let Some(found) = lookup::find_bare(store, path)?.filter(|found| found.kind == NodeKind::Group) else { return Ok(false) };
-    Ok(Listed::find(&consolidated_text(store, path, found.format)?, found.format).is_none())
+    Ok(Listed::find(&consolidated_text(store, path, found.format)?, found.format)?.is_none())
 }
 
 /// The document that has the consolidated metadata of a group, if it has any.
@@ -170,16 +170,16 @@ pub(super) fn consolidate_unless(store: &Store, path: &str, found: StoredDocumen
         return Ok(());
     }
     let bytes = consolidated_text(store, path, found.format)?;
-    let Some(listed) = Listed::find(&bytes, found.format) else {
+    let Some(listed) = Listed::find(&bytes, found.format)? else {
         let group = Group::quietly(store, path.to_string(), found)?;
         return group.consolidate_cut(&mut |below| growing::cuts_below(&group, below));
     };
-    let names: HashSet<&str> = listed.names().collect();
+    let names = collect_table(listed.names().map(|name| (name, ())))?;
     let is_listed = |node: &str| {
         let name = path::relative(path, node);
         match found.format {
-            Format::V3 => names.contains(name),
-            Format::V2 => [v2::ARRAY, v2::GROUP].iter().any(|document| names.contains(path::join(name, document).as_str())),
+            Format::V3 => names.contains_key(name),
+            Format::V2 => [v2::ARRAY, v2::GROUP].iter().any(|document| names.contains_key(path::join(name, document).as_str())),
         }
     };
     let missed: Vec<String> =
@@ -205,19 +205,20 @@ fn publish_if_new(store: &Store, (key, now, there): (&str, &[u8], &str), documen
 pub(in crate::node) type Difference = (String, &'static str);
 
 /// What consolidated entries and the documents themselves do not agree on, for each node or document.
-fn differences(listed: &Map, fresh: &Map) -> Vec<Difference> {
+fn differences(listed: &Map, fresh: &Map) -> Result<Vec<Difference>> {
     let is_empty = |value: &Value| value.is_null() || value.as_object().is_some_and(Map::is_empty);
     let mut found = Vec::new();
     for (key, value) in fresh {
         match listed.get(key) {
-            None => found.push((key.to_string(), "is not listed")),
-            Some(old) if plain(key, old) != plain(key, value) => found.push((key.to_string(), "is listed with other contents")),
+            None => push(&mut found, (key.to_string(), "is not listed"))?,
+            Some(old) if plain(key, old) != plain(key, value) => push(&mut found, (key.to_string(), "is listed with other contents"))?,
             Some(_) => {}
         }
     }
-    let gone = listed.iter().filter(|(key, value)| !fresh.contains_key(key) && !is_empty(value));
-    found.extend(gone.map(|(key, _)| (key.to_string(), "is listed and not there")));
-    found
+    for (key, _) in listed.iter().filter(|(key, value)| !fresh.contains_key(key) && !is_empty(value)) {
+        push(&mut found, (key.to_string(), "is listed and not there"))?;
+    }
+    Ok(found)
 }
 
 /// The consolidated entries of all nodes below a group; in v2 of the group, too.
@@ -289,18 +290,18 @@ mod tests {
             (v3_array(full, bytes, r#","dimension_names":["x"]"#), false),
             (v3_array(r#"{"name":"v2"}"#, bytes, ""), false),
         ] {
-            assert_eq!(differences(&listed, &document).is_empty(), same, "{listed:?}");
+            assert_eq!(differences(&listed, &document).unwrap().is_empty(), same, "{listed:?}");
         }
         let v2 = |more: &str| {
             let text = r#""shape":[4],"chunks":[2],"dtype":"<f4","order":"C","compressor":null,"filters":null"#;
             entry("t/.zarray", &format!(r#"{{"zarr_format":2,"fill_value":0.0,{text}{more}}}"#))
         };
-        assert!(differences(&v2(r#","dimension_separator":".""#), &v2("")).is_empty());
-        assert!(!differences(&v2(r#","dimension_separator":"/""#), &v2("")).is_empty());
+        assert!(differences(&v2(r#","dimension_separator":".""#), &v2("")).unwrap().is_empty());
+        assert!(!differences(&v2(r#","dimension_separator":"/""#), &v2("")).unwrap().is_empty());
         // zarr-python 3.0.0 lists a parameter that it leaves out of the document.
         let zstd = |more: &str| v2(&format!(r#","compressor":{{"id":"zstd","level":0{more}}}"#));
         for (checksum, same) in [("false", true), ("true", false)] {
-            assert_eq!(differences(&zstd(&format!(r#","checksum":{checksum}"#)), &zstd("")).is_empty(), same);
+            assert_eq!(differences(&zstd(&format!(r#","checksum":{checksum}"#)), &zstd("")).unwrap().is_empty(), same);
         }
     }
 }

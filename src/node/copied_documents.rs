@@ -8,7 +8,7 @@ use super::{Store, path};
 use crate::engine::pool::Pool;
 use crate::engine::tasks;
 use crate::error::{ErrorKind, Result};
-use crate::limits::{MAX_CONSOLIDATED, MAX_DOCUMENT};
+use crate::limits::{MAX_CONSOLIDATED, MAX_DOCUMENT, collect_table, push, try_collect};
 use crate::metadata::consolidated::Listed;
 use crate::metadata::{Format, json, v2, v3};
 use crate::store::{StorageExt, get};
@@ -77,7 +77,7 @@ fn read_once(store: &Store, path: &str, (pool, width): &(Arc<Pool>, usize)) -> R
         tasks::run(pool, level.len() as u64, *width, &task, &mut |_| Ok(()))?;
     }
     let texts = texts.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let beyond = texts.keys().filter_map(|key| listed_beyond(&texts, key)).collect();
+    let beyond = try_collect(texts.keys().filter_map(|key| listed_beyond(&texts, key).transpose()))?;
     Ok(CopiedDocuments { texts, beyond, watch })
 }
 
@@ -110,7 +110,7 @@ impl CopiedDocuments {
         self.watch.check()?;
         for ListedBeyond { listing, entries } in &self.beyond {
             let now = text_of(store, listing)?.flatten().unwrap_or_default();
-            let (then, now) = (entries_of(self.text(listing).map_or(&[], Vec::as_slice), listing), entries_of(&now, listing));
+            let (then, now) = (entries_of(self.text(listing).map_or(&[], Vec::as_slice), listing)?, entries_of(&now, listing)?);
             for (entry, array) in entries {
                 let own = text_of(store, array)?.flatten();
                 let then = (then.get(entry.as_str()).copied(), self.text(array).map(Vec::as_slice));
@@ -124,10 +124,10 @@ impl CopiedDocuments {
 }
 
 /// The entries of arrays in the document with this key, if it has consolidated metadata, that list more than the arrays' own documents have.
-fn listed_beyond(texts: &Texts, listing: &str) -> Option<ListedBeyond> {
-    let text = texts.get(listing)?.as_ref()?;
+fn listed_beyond(texts: &Texts, listing: &str) -> Result<Option<ListedBeyond>> {
+    let Some(Some(text)) = texts.get(listing) else { return Ok(None) };
     let mut entries = Vec::new();
-    for (entry, listed) in entries_of(text, listing) {
+    for (entry, listed) in entries_of(text, listing)? {
         let array = match format_of(listing) {
             Format::V3 => path::join(&path::join(folder_of(listing), &entry), v3::DOCUMENT),
             Format::V2 if name_of(&entry) == v2::ARRAY => path::join(folder_of(listing), &entry),
@@ -140,10 +140,10 @@ fn listed_beyond(texts: &Texts, listing: &str) -> Option<ListedBeyond> {
             None => &[],
         };
         if lists_more(listed, own) {
-            entries.push((entry, array));
+            push(&mut entries, (entry, array))?;
         }
     }
-    (!entries.is_empty()).then(|| ListedBeyond { listing: listing.to_string(), entries })
+    Ok((!entries.is_empty()).then(|| ListedBeyond { listing: listing.to_string(), entries }))
 }
 
 /// Whether the entry of an array lists elements, or chunks, that the array's own document has not.
@@ -194,9 +194,9 @@ fn can_be_key(key: &str) -> bool {
 }
 
 /// The texts of the entries of a document with this key; none if it has no consolidated metadata.
-fn entries_of<'a>(text: &'a [u8], listing: &str) -> HashMap<String, &'a [u8]> {
-    let listed = Listed::find(text, format_of(listing));
-    listed.iter().flat_map(Listed::texts).map(|(name, text)| (name.to_string(), text)).collect()
+fn entries_of<'a>(text: &'a [u8], listing: &str) -> Result<HashMap<String, &'a [u8]>> {
+    let listed = Listed::find(text, format_of(listing))?;
+    collect_table(listed.iter().flat_map(Listed::texts).map(|(name, text)| (name.to_string(), text)))
 }
 
 /// The version of what a document lists.

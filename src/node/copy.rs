@@ -206,7 +206,7 @@ impl Copying<'_> {
     fn check_copied(&self, key: &str) -> Result<()> {
         let (node, from, nothing) = (folder_of(key), self.way.from, Map::new());
         let Some(text) = self.text(key) else { return Ok(()) };
-        let bare = TextObject::document(text, &[]).map(|document| document.without(v3::CONSOLIDATED));
+        let bare = TextObject::document(text, &[]).map(|document| document.without(v3::CONSOLIDATED)).transpose()?;
         let Ok(then) = StoredDocument::from_bytes(from, name_of(key), key.to_string(), bare.as_deref().unwrap_or(text), 0) else {
             return Ok(());
         };

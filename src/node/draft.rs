@@ -5,7 +5,7 @@
 
 use super::stored::StoredDocument;
 use super::{NodeKind, Store, path};
-use crate::error::{Error, Result, bail};
+use crate::error::{Error, ErrorKind, Result, bail};
 use crate::grid::key::KeyEncoding;
 use crate::limits::{MAX_CONSOLIDATED, MAX_DOCUMENT};
 use crate::metadata::draft::{self, EntryPoint};
@@ -39,6 +39,7 @@ pub(super) fn entry(store: &Store) -> Result<Option<EntryPoint>> {
         Some(bytes) if TextObject::document(&bytes, &[]).and_then(|d| d.value("zarr_format")).is_some_and(|format| format == b"3") => None,
         Some(bytes) => match json::parse_object(&bytes, MAX_CONSOLIDATED) {
             Ok(document) => Some(document).filter(draft::is_entry),
+            Err(e) if e.kind() == ErrorKind::NoMemory => return Err(e),
             // It may be whole the next time.
             Err(_) => return Ok(None),
         },

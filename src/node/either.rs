@@ -55,7 +55,7 @@ impl Node {
     }
 
     /// The document as JSON, with the attributes as this handle knows them.
-    pub fn metadata_json(&self) -> String {
+    pub fn metadata_json(&self) -> Result<String> {
         either!(self.metadata_json())
     }
 

@@ -23,7 +23,7 @@ impl Array {
         if self.is_listed() {
             self.read_again()?;
         }
-        let document = document_of(&self.metadata_json())?;
+        let document = document_of(&self.metadata_json()?)?;
         export(self.path(), self.format(), self.dialect(), NodeKind::Array, document, self.attributes().stored()?, None)
     }
 }
@@ -34,7 +34,7 @@ impl Group {
         let (store, path) = (self.store(), self.path());
         store.check_listable()?;
         let entries = consolidate::collect(store, path, self.format())?;
-        let mut document = document_of(&self.metadata_json())?;
+        let mut document = document_of(&self.metadata_json()?)?;
         document.shift_remove(v3::CONSOLIDATED);
         export(path, self.format(), self.dialect(), NodeKind::Group, document, self.attributes().stored()?, Some(entries))
     }
@@ -66,7 +66,7 @@ fn export(
         out.insert("attributes".into(), Value::Object(attributes));
     }
     out.extend(entries.map(|entries| ("below".to_string(), Value::Object(entries))));
-    Ok(json::to_compact(&Value::Object(out)).into_bytes())
+    json::compact_of_any(&Value::Object(out)).map(String::into_bytes)
 }
 
 /// What was exported of a node.

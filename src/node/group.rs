@@ -248,12 +248,12 @@ impl Group {
     }
 
     /// The document as JSON, with the attributes as this handle knows them.
-    pub fn metadata_json(&self) -> String {
+    pub fn metadata_json(&self) -> Result<String> {
         let mut document = (*self.0.document.read(Arc::clone)).clone();
         if let (Format::V3, Some(attributes)) = (self.0.format, self.1.published()) {
             document.insert("attributes".into(), Value::Object((*attributes).clone()));
         }
-        json::to_text(&Value::Object(document))
+        json::text_of_any(&Value::Object(document), 0)
     }
 
     /// Reads the documents again: the attributes and all else of this handle are what they say now.

@@ -5,7 +5,8 @@
 
 use super::path;
 use crate::codec::complete::compared;
-use crate::limits::MAX_DOCUMENT;
+use crate::error::Result;
+use crate::limits::{MAX_DOCUMENT, collect_table};
 use crate::metadata::consolidated::Listed;
 use crate::metadata::json::splice::TextObject;
 use crate::metadata::{ArrayMeta, Map, Value, json, number_list, v2, v3};
@@ -55,9 +56,9 @@ pub(super) struct ListedLengths<'a> {
 
 impl<'a> ListedLengths<'a> {
     /// Those of `listed`, for such changes.
-    pub fn of(listed: &'a Listed<'_>, changes: &[(&str, Lengths)]) -> ListedLengths<'a> {
+    pub fn of(listed: &'a Listed<'_>, changes: &[(&str, Lengths)]) -> Result<ListedLengths<'a>> {
         let needed = changes.iter().any(|(_, lengths)| *lengths != Lengths::ALL);
-        ListedLengths { texts: if needed { listed.texts().collect() } else { HashMap::new() }, below: HashMap::new() }
+        Ok(ListedLengths { texts: if needed { collect_table(listed.texts())? } else { HashMap::new() }, below: HashMap::new() })
     }
 
     /// Whether the entry `name`, or a node of that name, is listed.

@@ -82,7 +82,7 @@ pub(super) fn find_v3(store: &Store, path: &str) -> Result<Option<StoredDocument
 fn find_v3_with(store: &Store, path: &str, bare: bool) -> Result<Option<StoredDocument>> {
     let (key, as_of) = (path::join(path, v3::DOCUMENT), store.changes());
     let Some(bytes) = get(&**store.shared(), &key, MAX_CONSOLIDATED)? else { return Ok(None) };
-    let text = if bare { TextObject::document(&bytes, &[]).map(|document| document.without(v3::CONSOLIDATED)) } else { None };
+    let text = if bare { TextObject::document(&bytes, &[]).map(|document| document.without(v3::CONSOLIDATED)).transpose()? } else { None };
     StoredDocument::from_bytes(store, v3::DOCUMENT, key, text.as_deref().unwrap_or(&bytes), as_of).map(Some)
 }
 

@@ -314,7 +314,7 @@ fn refresh_renews_the_attributes() {
             assert_eq!(attributes.get_i64("n").unwrap(), 1);
             node.refresh().unwrap();
             assert_eq!(attributes.get_i64("n").unwrap(), 2);
-            assert!(format == Format::V2 || node.metadata_json().contains("\"n\": 2"));
+            assert!(format == Format::V2 || node.metadata_json().unwrap().contains("\"n\": 2"));
             attributes.begin().unwrap();
             attributes.set_i64("own", 3).unwrap();
             Node::open(&store, node.path()).unwrap().attributes().set_i64("n", 4).unwrap();

@@ -149,7 +149,7 @@ fn misses(store: &Store, group: &str, path: &str) -> Result<bool> {
         Some(bytes) => (bytes, Format::V3),
         None => (text(v2::CONSOLIDATED)?.unwrap_or_default(), Format::V2),
     };
-    let Some(listed) = Listed::find(&bytes, format) else { return Ok(false) };
+    let Some(listed) = Listed::find(&bytes, format)? else { return Ok(false) };
     let find = if format == Format::V3 { lookup::find_v3 } else { lookup::find_v2 };
     Ok(!is_named(&listed, path::relative(group, path), format) && find(store, path)?.is_some())
 }
@@ -209,19 +209,19 @@ fn refresh_v3(store: &Store, group: &str, changed: &[Change<'_>], erased: Option
         let (before, condition) = document::read(store, &key, MAX_CONSOLIDATED)?;
         let Some(before) = before else { return Ok(()) };
         // Metadata that cannot be read here do no harm: no reader uses them.
-        let Some(listed) = Listed::find(&before, Format::V3) else { return Ok(()) };
+        let Some(listed) = Listed::find(&before, Format::V3)? else { return Ok(()) };
         let process = document::lock_others(store, group, &key)?;
         // What was read before the lock may be out of date.
         let now = process.as_ref().map(|_| get(&**store.shared(), &key, MAX_CONSOLIDATED)).transpose()?;
         let listed = match &now {
             Some(None) => return Ok(()),
-            Some(Some(now)) if *now != before => Listed::find(now, Format::V3),
+            Some(Some(now)) if *now != before => Listed::find(now, Format::V3)?,
             _ => Some(listed),
         };
         let Some(listed) = listed else { return Ok(()) };
         let text = now.as_ref().and_then(Option::as_ref).unwrap_or(&before);
         let series = store.series_lengths().now();
-        let (mut changes, (kept, told)) = (HashMap::new(), listed_lengths(store, group, &listed, &changed, Format::V3));
+        let (mut changes, (kept, told)) = (HashMap::new(), listed_lengths(store, group, &listed, &changed, Format::V3)?);
         let mut gone = Gone::default();
         for (path, lengths) in with_unnamed(&listed, group, &changed, Format::V3) {
             let name = path::relative(group, path);
@@ -247,9 +247,9 @@ fn refresh_v2(store: &Store, group: &str, changed: &[Change<'_>], erased: Option
     swap::make(&**store.shared(), || {
         let (bytes, condition) = document::read(store, &key, MAX_CONSOLIDATED)?;
         let Some(bytes) = bytes else { return Ok(()) };
-        let Some(listed) = Listed::find(&bytes, Format::V2) else { return Ok(()) };
+        let Some(listed) = Listed::find(&bytes, Format::V2)? else { return Ok(()) };
         let series = store.series_lengths().now();
-        let (mut changes, (kept, told)) = (HashMap::new(), listed_lengths(store, group, &listed, changed, Format::V2));
+        let (mut changes, (kept, told)) = (HashMap::new(), listed_lengths(store, group, &listed, changed, Format::V2)?);
         let mut gone = Gone::default();
         for (path, lengths) in with_unnamed(&listed, group, changed, Format::V2) {
             let (mut fresh, name) = (Map::new(), path::relative(group, path));
@@ -284,8 +284,8 @@ fn listed_lengths<'a, 'c>(
     listed: &'a Listed<'_>,
     changes: &[Change<'c>],
     format: Format,
-) -> (ListedLengths<'a>, HashMap<&'c str, Lengths>) {
-    let mut kept = ListedLengths::of(listed, changes);
+) -> Result<(ListedLengths<'a>, HashMap<&'c str, Lengths>)> {
+    let mut kept = ListedLengths::of(listed, changes)?;
     let unlisted = changes.iter().filter(|(path, told)| *told != Lengths::ALL && !kept.has(path::relative(group, path)));
     let unlisted: Vec<&str> = unlisted.map(|(path, _)| *path).collect();
     let inner: BTreeSet<&str> = unlisted.iter().flat_map(|path| path::ancestors(path)).filter(|inner| inner.len() > group.len()).collect();
@@ -295,7 +295,7 @@ fn listed_lengths<'a, 'c>(
     for inner in inner {
         // What cannot be read here is read by nobody.
         let Ok(Some(bytes)) = get(&**store.shared(), &path::join(inner, document), MAX_CONSOLIDATED) else { continue };
-        if let Some(listed) = Listed::find(&bytes, format) {
+        if let Some(listed) = Listed::find(&bytes, format)? {
             kept.add_below(path::relative(group, inner), &listed);
             found = true;
         }
@@ -311,7 +311,7 @@ fn listed_lengths<'a, 'c>(
         });
         told.extend(published(&named.collect::<Vec<_>>(), None));
     }
-    (kept, told)
+    Ok((kept, told))
 }
 
 /// The nodes that changed, and the groups between them and `group` that it does not name: they were made by a program that failed or was killed before
@@ -364,7 +364,7 @@ fn publish_changed(
     erased: Option<&str>,
     condition: Condition,
 ) -> Result<()> {
-    let text = listed.changed(changes, |name| erased.is_some_and(|erased| path::is_within(name, erased)));
+    let text = listed.changed(changes, |name| erased.is_some_and(|erased| path::is_within(name, erased)))?;
     if text == now {
         return Ok(());
     }

@@ -11,6 +11,7 @@ use super::walk::Found;
 use super::{Array, Format, Group, NodeKind, Store, cut, draft, growing, marker, path};
 use crate::engine::tasks;
 use crate::error::{Error, Result};
+use crate::limits::{collect_table, make_room, push};
 use crate::metadata::{Map, v2, v3};
 use crate::store::local::{Unlisted, remove_left, unlisted};
 use crate::store::prefix::hidden_by;
@@ -67,7 +68,7 @@ impl Store {
         let (unread, groups, unlisted) = (HashSet::new(), HashSet::new(), HashSet::new());
         let mut run = Verification { store: self, options, each, done: Verified::default(), unread, groups, unlisted };
         let arrays = run.documents(&path)?;
-        let places = arrays.iter().map(|array| (array.node.as_str(), &array.places)).collect();
+        let places = collect_table(arrays.iter().map(|array| (array.node.as_str(), &array.places)))?;
         run.keys(&path, &places)?;
         run.unlisted(&path, &places)?;
         let chunks = run.listed(&arrays)?;
@@ -172,7 +173,7 @@ impl Verification<'_> {
             let state = array.state();
             let (places, chunk_store) = (Places::new(&state), state.chunk_store.clone());
             unsupported = state.bound(&node).err();
-            arrays.push(FoundArray { node: node.clone(), places, chunk_store, is_supported: unsupported.is_none() });
+            push(arrays, FoundArray { node: node.clone(), places, chunk_store, is_supported: unsupported.is_none() })?;
             array.attributes().all()
         });
         unsupported.map_or(Ok(()), |e| self.tell_of(e, &node))?;
@@ -191,8 +192,10 @@ impl Verification<'_> {
         let attributes = Group::quietly(self.store, node.clone(), found).and_then(|group| {
             self.groups.insert(node.clone());
             if let Some(trail) = trail {
-                todo.extend(group.children()?.iter().rev().map(|child| (path::join(&node, &child.name), trail.clone())));
-                groups.push(group.clone());
+                let children = group.children()?;
+                make_room(todo, children.len())?;
+                todo.extend(children.iter().rev().map(|child| (path::join(&node, &child.name), trail.clone())));
+                push(groups, group.clone())?;
             }
             group.attributes().all()
         });
@@ -250,14 +253,15 @@ impl Verification<'_> {
                 // What is in the way of chunks is told of with the chunks.
                 KeyPlace::Array(array) if array.is_among_chunks(key)? => {}
                 KeyPlace::Array(array) if array.is_outside(key)? => {
-                    faults.push(Fault::new(FaultKind::Outside, key, "a chunk beyond the array's shape, which shows when the array grows"));
+                    let what = "a chunk beyond the array's shape, which shows when the array grows";
+                    push(&mut faults, Fault::new(FaultKind::Outside, key, what))?;
                 }
                 _ if cut::says_kept(self.store, key)? => {}
                 _ => {
                     if let Some((place, _)) = key.rsplit_once('/').filter(|(_, name)| is_begun(name)) {
                         begun.insert(place.to_string());
                     }
-                    faults.push(of_no_node(self.store, key));
+                    push(&mut faults, of_no_node(self.store, key))?;
                 }
             }
             Ok(())
@@ -337,8 +341,8 @@ impl Verification<'_> {
                 let mut misplaced = Vec::new();
                 let listed = each_place(&array.chunk_store, &array.places, &mut |place| {
                     match place {
-                        ListedKey::Chunk(_, index) => chunks.push(index),
-                        ListedKey::Misplaced(e) => misplaced.push(Fault::of(e, &array.node)?),
+                        ListedKey::Chunk(_, index) => push(&mut chunks, index)?,
+                        ListedKey::Misplaced(e) => push(&mut misplaced, Fault::of(e, &array.node)?)?,
                     }
                     Ok(())
                 });
@@ -346,8 +350,8 @@ impl Verification<'_> {
                 misplaced.into_iter().try_for_each(|fault| self.tell(fault))?;
             }
             match array.is_supported {
-                true if is_listable => work.push((number, Chosen::Listed(chunks))),
-                true if !self.options.quick => work.push((number, Chosen::All(array.places.counts.clone()))),
+                true if is_listable => push(&mut work, (number, Chosen::Listed(chunks)))?,
+                true if !self.options.quick => push(&mut work, (number, Chosen::All(array.places.counts.clone())))?,
                 _ => {}
             }
         }

@@ -6,13 +6,12 @@ use super::stored::StoredDocument;
 use super::trail::Trail;
 use super::{Child, Group, NodeKind, Store, draft, lookup, path};
 use crate::error::{Result, bail, err};
-use crate::limits::{MAX_KEY, check_memory, collect, filled, make_room, make_text_room, push, try_collect};
+use crate::limits::{MAX_KEY, check_memory, collect, collect_table, filled, make_room, make_text_room, push, try_collect, with_spare};
 use crate::metadata::json::acts_on_terminals;
 use crate::metadata::lint::{Finding, Severity};
 use crate::metadata::{Format, v2, v3};
 use crate::sort::sort_by;
 use crate::threads::block_signals;
-use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -77,13 +76,13 @@ impl ListedGroup {
 pub(super) fn walk(store: &Store, top: ListedGroup, wanted: Wanted) -> Result<Vec<Found>> {
     let mut all = Vec::new();
     each_node(store, top, wanted, &mut |found| push(&mut all, found))?;
-    sort(&mut all, |found| &found.path);
+    sort(&mut all, |found| &found.path)?;
     Ok(all)
 }
 
 /// Sorts nodes so that each is followed by those below it.
-fn sort<T>(all: &mut [T], path: impl Fn(&T) -> &str) {
-    sort_by(all, |a, b| path(a).split('/').cmp(path(b).split('/')));
+fn sort<T>(all: &mut [T], path: impl Fn(&T) -> &str) -> Result<()> {
+    with_spare(all.len() * size_of::<usize>(), || sort_by(all, |a, b| path(a).split('/').cmp(path(b).split('/'))))
 }
 
 /// Calls `each` with the nodes below a group, level by level. Few documents are in memory at a time, unless `each` keeps them.
@@ -163,8 +162,9 @@ fn read_level(
 
 /// Tells the context of consolidated metadata that do not name the children that are there.
 fn report_stale(store: &Store, place: &ListedGroup, catalog: &Catalog, names: &[String], unlisted: &[String]) -> Result<()> {
-    let there: HashSet<&String> = names.iter().collect();
-    let gone: Vec<String> = catalog.names(&place.path).into_iter().filter(|name| !there.contains(name)).collect();
+    let there = collect_table(names.iter().map(|name| (name, ())))?;
+    let mut gone = catalog.names(&place.path)?;
+    gone.retain(|name| !there.contains_key(name));
     let mut findings = Vec::new();
     let mut note = |what: &str, names: &[String]| {
         if let Some(first) = names.first() {
@@ -218,7 +218,7 @@ fn list_many(store: &Store, places: &[ListedGroup]) -> Result<Vec<Vec<String>>> 
 
 fn list(store: &Store, place: &ListedGroup) -> Result<Vec<String>> {
     match &place.catalog {
-        Some(catalog) if !store.shared().capabilities().listable => Ok(catalog.names(&place.path)),
+        Some(catalog) if !store.shared().capabilities().listable => catalog.names(&place.path),
         _ => {
             store.check_listable()?;
             draft::names_below(store, &place.path)
@@ -239,7 +239,7 @@ impl Group {
     pub(super) fn walk(&self, wanted: Wanted) -> Result<Vec<Found>> {
         let mut all = Vec::new();
         self.each_node(wanted, &mut |found| push(&mut all, found))?;
-        sort(&mut all, |found| &found.path);
+        sort(&mut all, |found| &found.path)?;
         Ok(all)
     }
 
@@ -259,7 +259,7 @@ impl Group {
             });
             push(&mut children, Child::seen(path, kind))
         })?;
-        sort(&mut children, |child| &child.name);
+        sort(&mut children, |child| &child.name)?;
         Ok(children)
     }
 
@@ -308,7 +308,7 @@ impl Group {
             };
             push(&mut nodes, (path, about))
         })?;
-        sort(&mut nodes, |(path, _)| path);
+        sort(&mut nodes, |(path, _)| path)?;
         let mut text = String::new();
         // For each level whether a sibling follows.
         let mut open: Vec<bool> = Vec::new();

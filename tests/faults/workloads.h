@@ -428,6 +428,40 @@ static void check_attrs(int all_new) {
     ozarr_group_free(g);
 }
 
+/* An attribute whose values take more than the reserve has in one block. */
+enum { LONG = 100000 };
+static int32_t long_numbers[LONG];
+
+static void prepare_long(void) {
+    ozarr_group *g = NULL;
+    SURE(ozarr_group_create(at("long.zarr"), OZARR_CREATE_OVERWRITE, &g));
+    SURE(ozarr_attr_set_int64(ozarr_group_node(g), "x", 7));
+    ozarr_group_free(g);
+}
+
+static void run_long(void) {
+    ozarr_group *g = NULL;
+    int64_t n;
+    for (int i = 0; i < LONG; i++) long_numbers[i] = 7 + i;
+    STEP(ozarr_group_open(at("long.zarr"), "r+", &g));
+    STEP(ozarr_attr_set_numbers(ozarr_group_node(g), "x", OZARR_INT32, long_numbers, LONG));
+    STEP(ozarr_node_refresh(ozarr_group_node(g), NULL, 0));
+    STEP(ozarr_attr_get_numbers(ozarr_group_node(g), "x", OZARR_INT32, long_numbers, LONG, &n));
+    LAST(ozarr_group_close(g));
+}
+
+static void check_long(int all_new) {
+    ozarr_group *g = NULL;
+    int64_t n = 0;
+    SURE(ozarr_group_open(at("long.zarr"), "r", &g));
+    SURE(ozarr_attr_get_numbers(ozarr_group_node(g), "x", OZARR_INT32, long_numbers, LONG, &n));
+    if (n != LONG && (n != 1 || all_new)) wrong("the attribute has %d numbers", (int)n);
+    for (int i = 0; i < n; i++) {
+        if (long_numbers[i] != 7 + i) wrong("number %d is %d", i, (int)long_numbers[i]);
+    }
+    ozarr_group_free(g);
+}
+
 static void prepare_tree(void) {
     ozarr_group *g = NULL, *h = NULL;
     static const int64_t three[] = {3};
@@ -1006,6 +1040,7 @@ static const workload workloads[] = {
     {"zip write", prepare_array, run_write, check_array, "zstd", 0, 0, "array.zip/a", 36},
     {"zip read", prepare_array, run_read, check_read, "zstd", 0, 0, "array.zip/a", 37},
     {"attributes", prepare_attrs, run_attrs, check_attrs, "", 0, 0, "", 38},
+    {"long attributes", prepare_long, run_long, check_long, "", 0, 0, "", 59},
     {"list", prepare_tree, run_list, check_read, "", 0, 0, "", 39},
     {"consolidate", prepare_tree, run_consolidate, check_tree, "", 0, 0, "", 40},
     {"verify", prepare_tree, run_verify, check_read, "", 0, 0, "", 48},

@@ -214,7 +214,7 @@ fn is_unknown(kind: ErrorKind) -> bool {
 fn nczarr_group(group: &Group, attributes: &Map) -> Value {
     let names = ["_nczarr_group", "_NCZARR_GROUP"];
     let find = |map: &Map| names.iter().find_map(|name| map.get(name)).cloned();
-    let document = || json::parse_object(group.metadata_json().as_bytes(), usize::MAX).ok();
+    let document = || json::parse_object(group.metadata_json().ok()?.as_bytes(), usize::MAX).ok();
     find(attributes).or_else(|| find(&document()?)).unwrap_or_default()
 }
 

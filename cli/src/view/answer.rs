@@ -220,7 +220,7 @@ impl Shown {
         };
         members.insert("array".into(), shape_of(&array));
         members.insert("label".into(), label(&array).into());
-        let document = json::parse_object(array.metadata_json().as_bytes(), usize::MAX)?;
+        let document = json::parse_object(array.metadata_json()?.as_bytes(), usize::MAX)?;
         for name in ["codecs", "compressor", "filters", "fill_value"] {
             members.extend(document.get(name).map(|v| (name.to_string(), text(v))));
         }

@@ -3,6 +3,8 @@
 
 use super::scan::string_end;
 use super::{BYTE_ORDER_MARK, indent, unescaped};
+use crate::error::Result;
+use crate::limits;
 use crate::sort::sort_by;
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -27,7 +29,8 @@ struct MemberText<'a> {
 }
 
 impl<'a> TextObject<'a> {
-    /// Finds the object that is the document, or `None` if the text is not an object. Scans only its own level closely, and on the way
+    /// Finds the object that is the document, or `None` if the text is not an object; without memory for its members, too, which
+    /// [`limits::check_memory`] tells. Scans only its own level closely, and on the way
     /// along `path` the member `path[0]`, in that the member `path[1]`, and so on.
     pub fn document(text: &'a [u8], path: &[&'a str]) -> Option<TextObject<'a>> {
         let mark = if text.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 };
@@ -50,7 +53,9 @@ impl<'a> TextObject<'a> {
             let colon = blanks(text, quoted.end);
             let value = (text.get(colon) == Some(&b':')).then(|| blanks(text, colon + 1))?;
             let end = object.value_of(&name, value, path)?;
-            object.members.push(MemberText { name, place: quoted.start..end, value });
+            limits::push(&mut object.members, MemberText { name, place: quoted.start..end, value })
+                .inspect_err(|_| limits::memory_ended())
+                .ok()?;
             at = blanks(text, end);
             match text.get(at)? {
                 b',' => at = blanks(text, at + 1),
@@ -115,8 +120,11 @@ impl<'a> TextObject<'a> {
         gone: impl Fn(&str) -> bool,
         order: impl Fn(&str, &str) -> Ordering,
         depth: usize,
-    ) -> Vec<u8> {
-        let mut out = Vec::with_capacity(self.text.len() + changes.values().flatten().map(|v| v.len() + 64).sum::<usize>());
+    ) -> Result<Vec<u8>> {
+        let mut out = Vec::new();
+        // With what is around new members, and the escapes of their names.
+        let more = changes.iter().map(|(name, value)| 64 + 2 * depth + 6 * name.len() + value.as_ref().map_or(0, String::len));
+        limits::reserve(&mut out, self.text.len() + self.members.len() * (2 * depth + 4) + more.sum::<usize>())?;
         out.extend_from_slice(&self.text[..=self.place.start]);
         let (mut first, mut margin) = (true, String::from("\n"));
         // Writing to a `String` cannot fail.
@@ -126,11 +134,12 @@ impl<'a> TextObject<'a> {
             out.extend_from_slice(margin.as_bytes());
         };
         // Of a name that occurs twice the last member is the one that counts. Changes and members may both be many.
-        let last: HashMap<&str, usize> = self.members.iter().enumerate().map(|(i, m)| (&*m.name, i)).collect();
-        let mut added: Vec<(&str, &str)> = changes.iter().filter_map(|(name, value)| Some((name.as_str(), value.as_deref()?))).collect();
+        let last: HashMap<&str, usize> = limits::collect_table(self.members.iter().enumerate().map(|(i, m)| (&*m.name, i)))?;
+        let mut added: Vec<(&str, &str)> =
+            limits::collect(changes.iter().filter_map(|(name, value)| Some((name.as_str(), value.as_deref()?))))?;
         added.retain(|(name, _)| !last.contains_key(name));
         sort_by(&mut added, |(a, _), (b, _)| order(b, a));
-        let mut sequence: Vec<usize> = (0..self.members.len()).collect();
+        let mut sequence: Vec<usize> = limits::collect(0..self.members.len())?;
         if !added.is_empty() && !self.members.is_sorted_by(|a, b| order(&a.name, &b.name).is_le()) {
             sort_by(&mut sequence, |&a, &b| order(&self.members[a].name, &self.members[b].name).then(a.cmp(&b)));
         }
@@ -164,14 +173,14 @@ impl<'a> TextObject<'a> {
             out.extend_from_slice(&margin.as_bytes()[..margin.len() - 2]);
         }
         out.extend_from_slice(&self.text[self.place.end - 1..]);
-        out
+        Ok(out)
     }
 
     /// Returns the whole text without member `name` of this object, or unchanged if there is no such member.
-    pub fn without(&self, name: &str) -> Cow<'a, [u8]> {
+    pub fn without(&self, name: &str) -> Result<Cow<'a, [u8]>> {
         match self.member(name) {
-            None => Cow::Borrowed(self.text),
-            Some(_) => Cow::Owned(self.changed(&HashMap::from([(name.to_string(), None)]), |_| false, str::cmp, 0)),
+            None => Ok(Cow::Borrowed(self.text)),
+            Some(_) => self.changed(&HashMap::from([(name.to_string(), None)]), |_| false, str::cmp, 0).map(Cow::Owned),
         }
     }
 }
@@ -244,12 +253,9 @@ mod tests {
     #[test]
     fn changes_leave_everything_else_as_it_is() {
         let object = TextObject::document(TEXT.as_bytes(), &["a"]).unwrap();
-        let out = object.changed(
-            &changes(&[("a", Some("[]")), ("c", None), ("new\"", Some("7")), ("no", None)]),
-            |name| name == "d",
-            str::cmp,
-            0,
-        );
+        let out = object
+            .changed(&changes(&[("a", Some("[]")), ("c", None), ("new\"", Some("7")), ("no", None)]), |name| name == "d", str::cmp, 0)
+            .unwrap();
         assert_eq!(String::from_utf8(out).unwrap(), " {\n  \"a\":[],\n  \"b\\u0031\":-1.5e3,\n  \"new\\\"\": 7\n} ");
     }
 
@@ -259,7 +265,7 @@ mod tests {
         let text = to_text(&value);
         let inner = |text: &str, list: &[(&str, Option<&str>)]| {
             let document = TextObject::document(text.as_bytes(), &["m"]).unwrap();
-            String::from_utf8(document.object("m").unwrap().changed(&changes(list), |_| false, str::cmp, 1)).unwrap()
+            String::from_utf8(document.object("m").unwrap().changed(&changes(list), |_| false, str::cmp, 1).unwrap()).unwrap()
         };
         let more = inner(&text, &[("c", Some("{}")), ("a", None)]);
         assert_eq!(more, to_text(&parse(more.as_bytes(), 999).unwrap()));
@@ -269,7 +275,7 @@ mod tests {
         let some = inner(&none, &[("z", Some("1"))]);
         assert_eq!(some, to_text(&parse(some.as_bytes(), 999).unwrap()));
         assert_eq!(
-            TextObject::document(text.as_bytes(), &[]).unwrap().without("m"),
+            TextObject::document(text.as_bytes(), &[]).unwrap().without("m").unwrap(),
             to_text(&parse(br#"{"n":[]}"#, 9).unwrap()).as_bytes()
         );
     }
@@ -285,7 +291,7 @@ mod tests {
         ];
         for (text, new, want) in cases {
             let list: Vec<_> = new.split(' ').map(|name| (name, Some("0"))).collect();
-            let out = TextObject::document(text.as_bytes(), &[]).unwrap().changed(&changes(&list), |_| false, str::cmp, 0);
+            let out = TextObject::document(text.as_bytes(), &[]).unwrap().changed(&changes(&list), |_| false, str::cmp, 0).unwrap();
             let names: Vec<String> = parse(&out, 99).unwrap().as_object().unwrap().keys().map(ToString::to_string).collect();
             assert_eq!(names.join(" "), want, "{text} with {new}");
         }

@@ -67,9 +67,7 @@ fn write(out: &mut impl Write, value: &Value, depth: usize) -> fmt::Result {
             Some(line) => out.write_str(&line),
             None => write_items(out, ['[', ']'], items.iter().map(|v| (None, v)), depth),
         },
-        Value::Object(members) if !members.is_empty() => {
-            write_items(out, ['{', '}'], members.iter().map(|(k, v)| (Some(k), v)), depth)
-        }
+        Value::Object(members) if !members.is_empty() => write_items(out, ['{', '}'], members.iter().map(|(k, v)| (Some(k), v)), depth),
         scalar_or_empty => write!(out, "{scalar_or_empty}"),
     }
 }

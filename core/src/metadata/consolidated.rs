@@ -38,8 +38,17 @@ pub struct Listed<'a> {
 }
 
 impl<'a> Listed<'a> {
-    /// Finds the entries in the text of a `zarr.json` or a `.zmetadata`, or `None` if there are no entries.
-    pub fn find(text: &'a [u8], format: Format) -> Option<Listed<'a>> {
+    /// Finds the entries in the text of a `zarr.json` or a `.zmetadata`, or `None` if there are no entries; an error instead of an abort
+    /// when memory is short.
+    pub fn find(text: &'a [u8], format: Format) -> Result<Option<Listed<'a>>> {
+        match Listed::look(text, format) {
+            // What was not found may be there.
+            None => limits::check_memory().map(|()| None),
+            found => Ok(found),
+        }
+    }
+
+    fn look(text: &'a [u8], format: Format) -> Option<Listed<'a>> {
         let document = match format {
             Format::V3 => TextObject::document(text, &[CONSOLIDATED, "metadata"])?,
             Format::V2 => TextObject::document(text, &["metadata"])?,
@@ -75,9 +84,9 @@ impl<'a> Listed<'a> {
     }
 
     /// The document with other entries, in the order of ones that are written anew: see [`TextObject::changed`].
-    pub fn changed(&self, changes: &HashMap<String, Option<String>>, gone: impl Fn(&str) -> bool) -> Vec<u8> {
+    pub fn changed(&self, changes: &HashMap<String, Option<String>>, gone: impl Fn(&str) -> bool) -> Result<Vec<u8>> {
         let order = if self.format == Format::V3 { order_v3 } else { order_v2 };
-        self.entries().map(|entries| entries.changed(changes, gone, order, self.depth())).unwrap_or_default()
+        self.entries().map_or(Ok(Vec::new()), |entries| entries.changed(changes, gone, order, self.depth()))
     }
 }
 
@@ -149,7 +158,7 @@ mod tests {
         ];
         for (text, want) in cases {
             assert_eq!(entries_v3(&object(text)).map(Map::len), want, "{text}");
-            let listed = Listed::find(text.as_bytes(), Format::V3);
+            let listed = Listed::find(text.as_bytes(), Format::V3).unwrap();
             assert_eq!(listed.map(|listed| listed.names().count()), want, "{text}");
         }
     }
@@ -161,7 +170,7 @@ mod tests {
         assert!(entries_v3(&group).unwrap().contains_key("a/b"));
         let text = json::to_text(&Value::Object(write_v2(object(r#"{".zgroup":{"zarr_format":2}}"#))));
         assert!(parse_v2(text.as_bytes()).is_ok());
-        assert!(Listed::find(text.as_bytes(), Format::V2).unwrap().names().eq([".zgroup"]));
+        assert!(Listed::find(text.as_bytes(), Format::V2).unwrap().unwrap().names().eq([".zgroup"]));
     }
 
     #[test]
@@ -170,7 +179,7 @@ mod tests {
             [r#"{"metadata":{}}"#, r#"{"zarr_consolidated_format":2,"metadata":{}}"#, r#"{"zarr_consolidated_format":1,"metadata":[]}"#]
         {
             assert!(parse_v2(text.as_bytes()).is_err(), "{text}");
-            assert!(Listed::find(text.as_bytes(), Format::V2).is_none(), "{text}");
+            assert!(Listed::find(text.as_bytes(), Format::V2).unwrap().is_none(), "{text}");
         }
     }
 

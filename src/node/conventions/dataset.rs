@@ -875,7 +875,7 @@ mod tests {
             let name = format!("v{i}");
             let variable = VariableSpec::new(data_type, &["x"]);
             let array = ds.define_variable(&name, &variable, Create::New).unwrap();
-            let document = json::parse_object(array.metadata_json().as_bytes(), 10_000).unwrap();
+            let document = json::parse_object(array.metadata_json().unwrap().as_bytes(), 10_000).unwrap();
             assert_eq!(document["fill_value"].to_string(), fill, "{dtype}");
             let spec = Some(Spec::without_shape(data_type, 1).unwrap());
             ds.define_variable(&name, &VariableSpec { spec, ..variable }, Create::OpenIfSame).unwrap_or_else(|e| panic!("{dtype}: {e}"));

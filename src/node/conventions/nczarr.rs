@@ -80,7 +80,7 @@ impl KeyPart {
         if node.format() != Format::V2 {
             return Ok(None);
         }
-        if let Some(found) = json::parse_object(node.document().as_bytes(), usize::MAX).ok().and_then(|document| in_map(&document)) {
+        if let Some(found) = json::parse_object(node.document()?.as_bytes(), usize::MAX).ok().and_then(|document| in_map(&document)) {
             return Ok(Some(found));
         }
         if !has_objects(node.store())? {
@@ -114,7 +114,7 @@ pub(super) trait NcNode {
     fn store(&self) -> &Store;
     fn path(&self) -> &str;
     fn format(&self) -> Format;
-    fn document(&self) -> String;
+    fn document(&self) -> Result<String>;
     fn attributes(&self) -> &Attributes;
 }
 
@@ -129,7 +129,7 @@ macro_rules! nodes {
         fn format(&self) -> Format {
             self.format()
         }
-        fn document(&self) -> String {
+        fn document(&self) -> Result<String> {
             self.metadata_json()
         }
         fn attributes(&self) -> &Attributes {
@@ -260,7 +260,7 @@ impl Array {
 
     /// The type as the document has it.
     fn type_text(&self) -> String {
-        let document = json::parse_object(self.metadata_json().as_bytes(), usize::MAX).unwrap_or_default();
+        let document = self.metadata_json().and_then(|text| json::parse_object(text.as_bytes(), usize::MAX)).unwrap_or_default();
         document.get("dtype").and_then(Value::as_str).unwrap_or_default().to_string()
     }
 }
