@@ -39,8 +39,17 @@ fn stopped<E: serde_core::de::Error>(_: Error) -> E {
     E::custom("no memory")
 }
 
-/// Returns `text` as a value or name holds it, which may be long.
+/// Texts of up to so many bytes need no look at the memory.
+const SHORT: usize = 64 << 10;
+
+/// Returns `text` as a value or name holds it.
+#[inline]
 fn owned<E: serde_core::de::Error>(text: &str) -> std::result::Result<Text, E> {
+    if text.len() <= SHORT { Ok(Text::new(text)) } else { long_owned(text) }
+}
+
+#[cold]
+fn long_owned<E: serde_core::de::Error>(text: &str) -> std::result::Result<Text, E> {
     limits::with_spare(text.len() + size_of::<[usize; 2]>(), || Text::new(text)).map_err(stopped)
 }
 

@@ -202,6 +202,9 @@ struct MapMembers {
 /// The members of an extension (name and configuration) fit in one allocation with their reference counter.
 type MemberList = SmallVec<[(Text, Value); 2]>;
 
+/// For up to this many members memory is not asked for before.
+const UNASKED: usize = 1024;
+
 /// Up to this many names are searched one by one.
 const FEW: usize = 24;
 
@@ -283,11 +286,14 @@ impl Map {
         if count == 0 {
             return Ok(Map(None));
         }
-        let mut list = MemberList::new();
-        if count > list.inline_size() {
+        let list = if count <= UNASKED {
+            read.collect()
+        } else {
+            let mut list = MemberList::new();
             limits::make_room_small(&mut list, count)?;
-        }
-        list.extend(read);
+            list.extend(read);
+            list
+        };
         let members = MapMembers { list, places: Once::new() };
         if !members.is_repeating() {
             return Ok(Map(Some(Arc::new(members))));
