@@ -4,6 +4,7 @@
 //! `-Infinity`, which Python writes and JSON forbids, are read as numbers with that text and written as that text.
 
 mod convert;
+mod number;
 mod read;
 mod scan;
 mod spellings;
