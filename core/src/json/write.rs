@@ -55,7 +55,9 @@ impl LongText {
 impl Write for LongText {
     #[inline]
     fn write_str(&mut self, text: &str) -> fmt::Result {
-        limits::make_text_room(&mut self.0, text.len()).map_err(|_| fmt::Error)?;
+        if self.0.capacity() - self.0.len() < text.len() {
+            limits::make_text_room(&mut self.0, text.len()).map_err(|_| fmt::Error)?;
+        }
         self.0.push_str(text);
         Ok(())
     }
@@ -116,7 +118,8 @@ pub(super) fn quoted(text: &str) -> String {
 }
 
 pub(super) fn indent(out: &mut impl Write, depth: usize) -> fmt::Result {
-    (0..depth).try_for_each(|_| out.write_str("  "))
+    const BLANKS: &str = "                                ";
+    (0..2 * depth).step_by(BLANKS.len()).try_for_each(|done| out.write_str(&BLANKS[..(2 * depth - done).min(BLANKS.len())]))
 }
 
 /// Returns a value as messages show it: compact JSON, cut to about 40 bytes.
