@@ -1,9 +1,10 @@
 //! Creating an array: what is in its way, and its documents, the one that makes it an array last.
 
 use super::conventions::time::Calendar;
+use super::cut_watch::NodeFolder;
 use super::document::array_document;
 use super::listed_lengths::names_of;
-use super::{Array, Create, NodeKind, Spec, Store, groups_above, hierarchy, marker, path, transform};
+use super::{Array, Create, NodeKind, Spec, Store, groups_above, hierarchy, marker, path, place, transform};
 use crate::codec::complete::compared;
 use crate::dtype::DataType;
 use crate::engine::{Memory, Selection};
@@ -59,11 +60,16 @@ impl Array {
         let publish = |store: &Store, path: &str, _| {
             erase_leftovers(store, path, &meta, write_values.is_some())?;
             if let Some(write_values) = write_values {
+                let above = path::parent(path).and_then(|group| NodeFolder::of(store, group));
                 let array = Array::new(store, path.to_string(), meta.clone(), None, false)?;
                 write_values(&array)?;
                 array.finish_writes()?;
                 // What storage transformers keep is stored before the array is there, too.
                 store.transformed().flush()?;
+                // Where the group went with values that were stored by then, the later ones are in a new folder.
+                if above.is_some_and(|above| above.now(store) != Some(true)) {
+                    return Err(place::taken_away(path));
+                }
             }
             write_documents(store, path, &meta, &attributes)
         };

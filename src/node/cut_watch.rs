@@ -20,7 +20,7 @@ pub(super) struct CutWatch {
 }
 
 /// The folder that a node has, as long as it is open no other one has its numbers.
-struct NodeFolder {
+pub(super) struct NodeFolder {
     node: String,
     numbers: [u64; 2],
     _open: Option<Folder>,
@@ -52,10 +52,10 @@ impl CutWatch {
 
     /// Checks that nothing was cut since then, and no folder replaced. Errors: `Again`.
     pub fn check(&self) -> Result<()> {
-        for NodeFolder { node, numbers, .. } in &self.folders {
-            // What cannot be looked at is told of by what is done with it.
-            if self.store.shared().folder_numbers(&path::prefix(node)).is_ok_and(|now| now != Some(*numbers)) {
-                return Err(changed_meanwhile(node, "removed or replaced"));
+        for folder in &self.folders {
+            // One that is gone was there when it was copied (`kept.rs`), and may go since, as checkpoints do.
+            if folder.now(&self.store).is_some_and(|is_the_same| !is_the_same) {
+                return Err(changed_meanwhile(&folder.node, "replaced"));
             }
         }
         for (store, group, then) in &self.marks {
@@ -69,8 +69,13 @@ impl CutWatch {
 }
 
 impl NodeFolder {
+    /// Whether the node has that folder now; `None`: it has none, or it cannot be looked at, which is told of by what is done with it.
+    pub fn now(&self, store: &Store) -> Option<bool> {
+        store.shared().folder_numbers(&path::prefix(&self.node)).ok().flatten().map(|now| now == self.numbers)
+    }
+
     /// That of a node now, where there are folders.
-    fn of(store: &Store, node: &str) -> Option<NodeFolder> {
+    pub fn of(store: &Store, node: &str) -> Option<NodeFolder> {
         let (shared, prefix) = (store.shared(), path::prefix(node));
         // On Windows no folder above one that is open can be renamed, and numbers are not used again.
         let _open = (!cfg!(windows) && shared.files().is_some()).then(|| shared.folder(&prefix));

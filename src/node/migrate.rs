@@ -155,7 +155,7 @@ impl Job<'_> {
         }
         let made = self.nodes(&nodes, marked);
         // What another process does to the place meanwhile is the error to tell.
-        self.check_ours().and(made)?;
+        self.check_ours(made.is_ok() && !self.in_place).and(made)?;
         if self.in_place {
             self.to.flush()?;
             // That may have taken hours.
@@ -274,8 +274,8 @@ impl Job<'_> {
     }
 
     /// Checks that the place is still as it was marked.
-    fn check_ours(&self) -> Result<()> {
-        place::check_ours((self.to, &self.to_path), (marker::MIGRATION, &self.source()))
+    fn check_ours(&self, made: bool) -> Result<()> {
+        place::check_ours((self.to, &self.to_path), (marker::MIGRATION, &self.source()), made)
     }
 
     fn write_marker(&mut self) -> Result<()> {
@@ -411,7 +411,7 @@ impl Job<'_> {
         if target == self.to_path {
             self.watch.as_ref().map_or(Ok(()), CutWatch::check)?;
             self.to.flush()?;
-            self.check_ours()?;
+            self.check_ours(false)?;
         }
         document::publish(self.to, &path::join(&target, v3::DOCUMENT), &document, Condition::None)?;
         self.report.nodes += 1;

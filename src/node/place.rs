@@ -3,8 +3,8 @@
 //! is gone when the copy's own document is to come, another process has erased or renamed what holds the place, with what was copied by then.
 
 use super::{Create, Store, document, hierarchy, in_use, lookup, marker, path, upkeep};
-use crate::error::{ErrorKind, Result, bail, err};
-use crate::metadata::Value;
+use crate::error::{Error, ErrorKind, Result, bail, err};
+use crate::metadata::{Value, v2, v3};
 use crate::store::StorageExt;
 
 /// What the marker says of a copy of a node.
@@ -35,18 +35,19 @@ pub(super) fn fill<T>(copied: Copied<'_>, (to, place): (&Store, &str), how: Crea
         }
     }
     let replaced = begin(copied, (to, place), how)?;
-    let ours = || check_ours((to, place), (marker::COPY, copied.source));
-    let made = copy(to, place, &ours);
+    let ours = |made| check_ours((to, place), (marker::COPY, copied.source), made);
+    let made = copy(to, place, &|| ours(false));
     // What happened to the place is the error to tell. Again behind the document, for what came between.
-    ours().or_else(|e| if made.is_err() && e.kind() != ErrorKind::Again { Ok(()) } else { Err(e) })?;
+    ours(made.is_ok()).or_else(|e| if made.is_err() && e.kind() != ErrorKind::Again { Ok(()) } else { Err(e) })?;
     let made = made?;
     end(to, place)?;
     Ok((made, replaced))
 }
 
 /// Checks that a place is still as a call has marked it: another process that erases or renames it, or a group above, takes what was made there by then
-/// with it, and what comes later is made in a new folder. That stays: it may be another's by now. Errors: `Again`.
-pub(super) fn check_ours((to, place): (&Store, &str), (name, source): (&str, &str)) -> Result<()> {
+/// with it, and what comes later is made in a new folder. That stays, as it may be another's
+/// by now, but for the document that the call `made`: chunks are missing. Errors: `Again`.
+pub(super) fn check_ours((to, place): (&Store, &str), (name, source): (&str, &str), made: bool) -> Result<()> {
     // What cannot be erased has no marker.
     if !to.shared().capabilities().erasable {
         return Ok(());
@@ -55,8 +56,21 @@ pub(super) fn check_ours((to, place): (&Store, &str), (name, source): (&str, &st
     if marker.as_ref().and_then(|marker| marker.get("from")).and_then(Value::as_str) == Some(source) {
         return Ok(());
     }
-    let what = "was erased or renamed, or a group above it, while it was made: make it again where it is to be";
-    Err(err!(Again, "{} {what}", path::display(place)).at_key(path::join(place, name)))
+    if made && marker.is_none() {
+        for name in [v3::DOCUMENT, v2::ARRAY, v2::GROUP] {
+            let key = path::join(place, name);
+            to.shared().erase(&key).map_err(|e| e.at_key(&key))?;
+            to.note_document(&key);
+        }
+    }
+    Err(taken_away(place).at_key(path::join(place, name)))
+}
+
+/// Says that another process has taken a place away, in which a node was being made.
+pub(super) fn taken_away(place: &str) -> Error {
+    let what =
+        "was erased or renamed, or a group above it, while it was made: erase what is left there, and make it again where it is to be";
+    err!(Again, "{} {what}", path::display(place))
 }
 
 /// Erases what is in the way as far as that was asked for, and what an interrupted copy left; refuses anything else. Returns whether a node

@@ -59,7 +59,7 @@ fn nothing(_: u64, _: u64) -> Result<()> {
 }
 
 /// What makes `g/y`, with the arrays in it, from `of`.
-const COPIES: [(&str, &str, Deed); 5] = [
+const COPIES: [(&str, &str, Deed); 6] = [
     ("an array", "", |store| store.copy_node("of/a", (store, "g/y"), Create::New, false, &mut nothing)),
     ("a group", "/a", |store| store.copy_node("of", (store, "g/y"), Create::New, true, &mut nothing)),
     ("rechunk", "/a", |store| {
@@ -67,6 +67,11 @@ const COPIES: [(&str, &str, Deed); 5] = [
         store.rechunk_node("of", (store, "g/y"), RechunkOptions::default(), change, &mut nothing).map(drop)
     }),
     ("migrate", "/a", |store| store.migrate("of", Some((store, "g/y")), true, &mut nothing).map(drop)),
+    ("put", "", |store| {
+        let values = |array: &Array| own!(array.write(&Selection::all(&[8]), &view(&mut VALUES.clone(), &[8])));
+        let spec = spec_as(Group::open(store, "of")?.format(), &[8], &[2]);
+        Array::create_with_values(store, "g/y", &spec, Create::New, Some(&values)).map(drop)
+    }),
     ("build", "/a", |store| {
         store.build_group("g/y", (None, Create::New), "a file", &mut |group| {
             let spec = spec_as(group.format(), &[8], &[2]);
@@ -80,9 +85,10 @@ const COPIES: [(&str, &str, Deed); 5] = [
 fn a_copy_is_whole_or_fails_whenever_another_process_erases_or_renames_the_group_above_it() {
     for (name, other) in OTHERS {
         for (copy, array, make) in COPIES {
-            for (format, is_folder) in [(Format::V3, true), (Format::V2, false)] {
+            // What is put by itself has no marker, which tells elsewhere.
+            for (format, is_folder) in [(Format::V3, true), (Format::V2, false)].into_iter().take(if copy == "put" { 1 } else { 2 }) {
                 let mut came = [0, 0];
-                for after in (0..).step_by(apart(if is_folder { 11 } else { 5 })) {
+                for after in (0..).step_by(apart(if is_folder && copy != "put" { 11 } else { 5 })) {
                     let case = format!("{copy} {name} {format:?} {is_folder} {after}");
                     let place = Place::new(format, is_folder);
                     let others = place.shared();
@@ -98,9 +104,8 @@ fn a_copy_is_whole_or_fails_whenever_another_process_erases_or_renames_the_group
                         }
                     }
                     if let (Err(e), Ok(()), false) = (&made, done, event.was_of_both()) {
-                        let left = store.key_list("g/").unwrap();
                         assert!(matches!(e.kind(), ErrorKind::Again | ErrorKind::NotFound), "{case}: {e}");
-                        assert!(!left.iter().any(|key| key.starts_with("g/y/")), "{case}: {e}, {left:?}");
+                        assert!(e.kind() == ErrorKind::NotFound || e.message().contains("erase what is left there"), "{case}: {e}");
                     }
                 }
                 assert!(came.iter().all(|&n| n > 0), "{copy} {name} {format:?} {is_folder}: {came:?}");
@@ -170,7 +175,7 @@ fn arrays_stay_that_two_migrations_in_place_convert_at_the_same_time() {
 #[test]
 fn a_copy_is_of_one_array_whenever_another_process_replaces_it_by_one_with_the_same_document() {
     let tens = VALUES.map(|value| 10 * value);
-    for (copy, array, make) in COPIES.into_iter().filter(|(copy, ..)| *copy != "build") {
+    for (copy, array, make) in COPIES.into_iter().filter(|(copy, ..)| !["build", "put"].contains(copy)) {
         for after in (0..).step_by(apart(5)) {
             let place = Place::new(Format::V3, true);
             write_all(&Array::open(&on(place.shared()), "g/b").unwrap(), &mut tens.clone());
