@@ -223,7 +223,7 @@ static ozarr_status lying_get(void *context, const char *key, ozarr_answer *answ
 }
 
 static ozarr_status lying_ranges(void *context, const char *key, const ozarr_byte_range *ranges, int64_t count, ozarr_answer *answer) {
-    (void)context, (void)key;
+    if (lie > 2) return own_get_ranges(context, key, ranges, count, answer);
     OK(ozarr_answer_version(answer, "v", 1));
     for (int64_t i = 0; i < count; i++) {
         size_t size = (size_t)ranges[i].size;
@@ -309,6 +309,8 @@ static void lies_about_ranges_are_told(void) {
     int64_t shape[] = {8}, inner[] = {2};
     double x[8];
     t.get_ranges = lying_ranges;
+    /* Creating an array looks at the group above. */
+    lie = 3;
     OK(ozarr_store_from_table(NULL, &t, "r+", &st));
     OK(ozarr_spec_new(OZARR_FLOAT64, 1, shape, &spec));
     OK(ozarr_spec_set_chunks(spec, shape));
