@@ -147,7 +147,8 @@ pub unsafe extern "C" fn ozarr_spec_set_chunk_extents(spec: *mut ozarr_spec, dim
 /// removes the inner chunks, so that chunks are not shards: a specification of an existing array
 /// (`ozarr_array_copy_spec`) keeps the codecs of its inner chunks, for the chunks.
 ///
-/// Errors: `OZARR_ERR_ARGUMENT` for an extent below 1; those of documents.
+/// Errors: `OZARR_ERR_ARGUMENT` for an extent below 1; `OZARR_ERR_UNSUPPORTED` for NULL where codecs are
+/// behind the shards; those of documents.
 ///
 /// @param[in] chunks array(rank), may be NULL
 #[unsafe(no_mangle)]

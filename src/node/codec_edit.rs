@@ -3,7 +3,7 @@
 use super::compression::{Shuffle, Stages, byte_shuffle, no_bits};
 use crate::codec::{parse::takes_bytes, registry};
 use crate::dtype::{ByteOrder, DataType, ElementType, Kind, parse_v2};
-use crate::error::Result;
+use crate::error::{Result, bail};
 use crate::metadata::extension::Extension;
 use crate::metadata::number_list;
 use crate::metadata::{Map, Value, v3};
@@ -208,17 +208,20 @@ pub(super) fn shards(inner: &[u64], codecs: &[Extension], index: Value) -> Exten
     Extension::new(SHARDS, members.into_iter().map(|(name, value)| (name.to_string(), value)).collect())
 }
 
-/// Without shards: the list of their inner chunks, and what is behind the shards.
+/// Without shards: the list of their inner chunks. What is behind the shards has whole ones as its bytes: it stays, and so must they. Errors: `Unsupported`.
 pub(super) fn without_shards(mut list: Vec<Extension>) -> Result<Vec<Extension>> {
-    let behind = split_behind_shards(&mut list);
-    let mut list = with_all_inside(list)?;
-    if let [shards] = list.as_slice()
-        && shards.name == SHARDS
-    {
-        list = v3::codec_list(shards.configuration.get("codecs").unwrap_or(&Value::Null))?;
+    if let Some(codec) = split_behind_shards(&mut list).first() {
+        bail!(
+            Unsupported,
+            "the shards have {:?} behind them, which is made for whole shards: give the codecs as a member instead",
+            codec.name
+        );
     }
-    list.extend(behind);
-    Ok(list)
+    let list = with_all_inside(list)?;
+    match list.as_slice() {
+        [shards] if shards.name == SHARDS => v3::codec_list(shards.configuration.get("codecs").unwrap_or(&Value::Null)),
+        _ => Ok(list),
+    }
 }
 
 /// With elements in that order: `reversed` is the transpose of F order.
@@ -423,7 +426,7 @@ mod tests {
         let all = list(&format!("[{},{sum}]", shards("[2]", &inner)));
         let other = with_inner_chunks(all.clone(), &[4], Value::Null).unwrap();
         assert_eq!(text(&other), text(&list(&format!("[{},{sum}]", shards("[4]", &inner)))));
-        assert_eq!(text(&without_shards(all).unwrap()), text(&list(&format!("[{inner},{sum}]"))));
+        assert_eq!(without_shards(all).unwrap_err().kind(), crate::error::ErrorKind::Unsupported);
     }
 
     #[test]

@@ -41,7 +41,7 @@ fn is_there(store: &Store, path: &str) -> bool {
 }
 
 fn is_done_or_finds_none(done: &Result<()>) -> bool {
-    done.as_ref().map_or_else(|e| e.kind() == ErrorKind::NotFound, |()| true)
+    done.as_ref().map_or_else(|e| matches!(e.kind(), ErrorKind::NotFound | ErrorKind::Again), |()| true)
 }
 
 /// Checks that each node is below a group, and that consolidated metadata name what is there, and no more.
