@@ -172,11 +172,16 @@ class Array(Node):
     def write(self, key, value):
         """Writes `value`, broadcast as numpy does it, to the elements at `key`."""
         selection = _index.parse(key, self.shape)
-        if isinstance(selection, _index.Lists):
-            selection = _index.points_of(selection)
         if self._code in _types.VARIABLE:
             return self._write_variable(selection, value)
-        given = _types.broadcast(self._values(value), selection.shape)
+        given = self._values(value)
+        if isinstance(selection, _index.Lists):
+            if _index.fills(selection):
+                block = np.empty([len(values) for values in selection.lists], given.dtype)
+                block[selection.key] = given
+                return self._move_lists(lib.array_write_orthogonal, selection.lists, block)
+            selection = _index.points_of(selection)
+        given = _types.broadcast(given, selection.shape)
         if isinstance(selection, _index.Points):
             self._move_points(lib.array_write_points, selection, given)
         else:
@@ -350,7 +355,7 @@ class Outer:
         array = self.array
         lists, dropped = self._lists(key)
         if array._code in _types.VARIABLE:
-            found = array._read_variable(_index.Lists([np.unique(x) for x in lists], ...))
+            found = array._variable_lists([np.unique(x) for x in lists])
             block = found[np.ix_(*(np.searchsorted(np.unique(x), x) for x in lists))]
         else:
             block = np.empty([len(values) for values in lists], array.dtype)

@@ -1,7 +1,11 @@
 """What numpy's indices mean for a read or write of an array: a box with steps, points, or lists along dimensions."""
+import math
 import operator
 
 import numpy as np
+
+# Where lists that go along together have so many times fewer elements than their product, these are moved one by one.
+SPARSE = 8
 
 
 class Box:
@@ -21,10 +25,16 @@ class Box:
 
 
 class Lists:
-    """Lists along dimensions: the elements that have to be moved (`lists`, sorted, each once), and the index into their block."""
+    """Lists along dimensions: the elements that have to be moved (`lists`, sorted, each once), and the index into their block. Of that `joined`
+    elements are selected along the dimensions that have no slice, where it has `product`."""
 
-    def __init__(self, lists, key):
-        self.lists, self.key = lists, key
+    def __init__(self, lists, key, joined):
+        self.lists, self.key, self.joined = lists, key, joined
+        self.product = math.prod(len(values) for entry, values in self.entries() if not isinstance(entry, slice))
+
+    def entries(self):
+        """The index of each dimension, with its list."""
+        return zip((entry for entry in self.key if entry is not None and entry is not Ellipsis), self.lists)
 
 
 class Points:
@@ -137,13 +147,14 @@ def parse_arrays(entries, shape):
             lists.append(np.array(integer(entry, shape[dim], dim)))
             inside.append(lists[-1])
         dim += 1
-    if all(isinstance(entry, np.ndarray) for entry in inside):
-        try:
-            joined = np.broadcast_arrays(*inside)
-        except ValueError:
-            shapes = ", ".join(str(part.shape) for part in inside)
-            raise IndexError(f"arrays of indices with the shapes {shapes} do not fit together") from None
-        return Points(np.stack([part.ravel() for part in joined], axis=1).astype("i8"), joined[0].shape)
+    joined = [entry for entry in inside if isinstance(entry, np.ndarray)]
+    try:
+        shape = np.broadcast_shapes(*(entry.shape for entry in joined))
+    except ValueError:
+        shapes = ", ".join(str(entry.shape) for entry in joined)
+        raise IndexError(f"arrays of indices with the shapes {shapes} do not fit together") from None
+    if len(joined) == len(inside):
+        return Points(np.stack([part.ravel() for part in np.broadcast_arrays(*joined)], axis=1).astype("i8"), shape)
     key, unique, dim = [], [], 0
     for entry in inside:
         if entry is None or entry is Ellipsis:
@@ -157,11 +168,20 @@ def parse_arrays(entries, shape):
             unique.append(values)
             key.append(int(inverse.reshape(())) if entry.ndim == 0 else inverse.reshape(entry.shape))
         dim += 1
-    return Lists([np.ascontiguousarray(values, "i8") for values in unique], tuple(key))
+    out = Lists([np.ascontiguousarray(values, "i8") for values in unique], tuple(key), math.prod(shape))
+    return points_of(out) if out.product > SPARSE * out.joined else out
+
+
+def fills(lists):
+    """Whether Lists select each element of their block, so that a write needs none of those that are stored."""
+    if lists.product > lists.joined:
+        return False
+    hit = np.zeros([1 if isinstance(entry, slice) else len(values) for entry, values in lists.entries()], bool)
+    hit[lists.key] = True
+    return bool(hit.all())
 
 
 def points_of(lists):
-    """The points that Lists select, each as often as numpy would, and the shape of the selection: for writing."""
-    grids = np.meshgrid(*lists.lists, indexing="ij") if lists.lists else []
-    parts = [grid[lists.key] for grid in grids]
+    """The points that Lists select, each as often as numpy would, and the shape of the selection."""
+    parts = [grid[lists.key] for grid in np.meshgrid(*lists.lists, indexing="ij", copy=False)]
     return Points(np.stack([part.ravel() for part in parts], axis=1).astype("i8"), parts[0].shape)

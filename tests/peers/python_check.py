@@ -306,6 +306,43 @@ def far_apart(where, r):
     module.BOX = usual
 
 
+def lists_written(where):
+    """Lists in writes: of a box around them, or one beside slices, none goes element by element; lists along each other take no memory for their product."""
+    import ozarr._array as module
+    lib, moved = module.lib, []
+    model = np.arange(20 * 30 * 4.0).reshape(20, 30, 4)
+    with ozarr.create(where / "lists_written.zarr", model.shape, "f8", chunks=(7, 8, 4)) as z:
+        z[...] = model
+        module.lib = type("Told", (), {"__getattr__": lambda self, name: moved.append(name) or getattr(lib, name)})()
+        try:
+            for key, function in {"one": (np.s_[:, [3, 5, 3]], "orthogonal"), "mask": (np.s_[..., np.arange(4) % 2 == 0], "orthogonal"),
+                                  "beside an integer": (np.s_[2, ::-2, [1, 0, 1]], "orthogonal"), "a cross": (np.s_[np.array([[4], [-1]]), [0, 7], 1:], "orthogonal"),
+                                  "along": (np.s_[[1, 5], :, [2, 3]], "points"), "twice": (np.s_[[1, 5, 1, 5], :, [2, 3, 2, 3]], "points"), "none": (np.s_[[], :], "orthogonal")}.values():
+                given = np.random.default_rng(7).random(model[key].shape)
+                z[key] = model[key] = given
+                same(z[...], model, f"written at {key}")
+                check([name for name in moved if name.startswith("array_write_")] == [f"array_write_{function}"], f"{key} is written by {moved}")
+                moved.clear()
+        finally:
+            module.lib = lib
+        for key in (np.s_[[1, 2], :, [0, 1, 2]], np.s_[[1, 2], [0, 1, 2], :]):
+            for action in (lambda: z[key], lambda: z.write(key, 1)):
+                try:
+                    action()
+                except IndexError as e:
+                    check("(2,), (3,)" in str(e), f"the message is: {e}")
+                    continue
+                raise AssertionError(f"not refused: {key}")
+    with ozarr.create(where / "along.zarr", (1500, 3, 1500), "f4", chunks=(100, 3, 100)) as z:
+        line = np.arange(1500)
+        tracemalloc.start()
+        z[line, :, line] = line[:, None]
+        found = z[line, :, line]
+        peak = tracemalloc.get_traced_memory()[1] >> 20
+        tracemalloc.stop()
+        check((found == line[:, None]).all() and peak < 8, f"lists along each other take {peak} MiB")
+
+
 def handles(where):
     """Two handles of one node: neither takes back what the other has stored."""
     ozarr.create(where / "handles.zarr", (0,), str).close()
@@ -525,6 +562,7 @@ def main():
     texts(where)
     values_of_json(where)
     far_apart(where, random.Random(given.seed))
+    lists_written(where)
     handles(where)
     xarrays(where, random.Random(given.seed))
     elsewhere(where)
