@@ -208,7 +208,7 @@ impl Array {
         let mut length = length_of(&self.shape(), dim)?;
         while std::mem::take(&mut is_new) || length <= beyond {
             let mark = if near { store.stamp(&key).map_err(|e| e.at_key(&key))? } else { None };
-            if mark.is_none_or(|mark| Some(mark) != seen || !mark.is_settled()) {
+            if mark.is_none() || mark != seen {
                 let known = self.state();
                 let fresh = self.read_fresh(format)?;
                 length = length_of(&fresh.meta.shape, dim)?;
@@ -219,7 +219,7 @@ impl Array {
                 if length > beyond {
                     continue;
                 }
-                seen = mark;
+                seen = mark.filter(Stamp::is_settled);
             }
             if !pauses.sleep() {
                 bail!(

@@ -153,10 +153,10 @@ impl CacheStore {
 
     /// Reads and keeps.
     fn fill(&self, key: &str, ranges: &[ByteRange], if_match: Option<Version>, done: ReadDone) {
-        let (this, name, asked) = (self.clone_of(), key.to_string(), ranges.to_vec());
+        let (this, name, asked, settled) = (self.clone_of(), key.to_string(), ranges.to_vec(), self.is_settled(key));
         let keep = move |result: Result<Option<Fetched>>| {
             if let Ok(Some(fetched)) = &result {
-                let limit = if this.is_settled(&name) { this.limit } else { 0 };
+                let limit = if settled { this.limit } else { 0 };
                 lock(&this.kept).keep(&name, &asked, fetched.version, Arc::new(fetched.parts.clone()), limit);
             }
             done(result);
@@ -164,7 +164,8 @@ impl CacheStore {
         self.inner.start_read(key, ranges, if_match, Box::new(keep));
     }
 
-    /// False for a file that was changed just now: a second change in place may leave it the same times and length.
+    /// False for a file that was changed just now: a second change in place may leave it the same times and length. It is to be asked before
+    /// the file is read.
     fn is_settled(&self, key: &str) -> bool {
         self.inner.files().is_none_or(|files| files.stamp(key).is_ok_and(|stamp| stamp.is_none_or(|stamp| stamp.is_settled())))
     }

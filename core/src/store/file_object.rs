@@ -1,7 +1,7 @@
 //! One open file as an opened object: read whole or in part by as few calls as can be.
 
 use super::os::{self, EntryKind, Errno};
-use super::stamp::{Stamp, Version};
+use super::stamp::{Stamp, Version, is_settled_at, nanos_now};
 use crate::error::{Result, bail};
 use crate::limits::{check_exact, reserve};
 use crate::platform::{AsFd, OwnedFd, libc};
@@ -11,13 +11,14 @@ use std::sync::OnceLock;
 /// The least room that a whole read offers at first.
 pub(super) const FIRST_READ: usize = 64 << 10;
 
-/// What a file is like that looks so.
-pub(super) fn stamp_of(st: &libc::stat) -> Stamp {
+/// What a file is like that looks so, in a look that began at a `moment` ([`nanos_now`]).
+pub(super) fn stamp_of(st: &libc::stat, moment: u64) -> Stamp {
     let nanos = |s: i64, ns: i64| (s as u64).wrapping_mul(1_000_000_000).wrapping_add(ns as u64);
     let (modified, changed) = (nanos(st.st_mtime, st.st_mtime_nsec), nanos(st.st_ctime, st.st_ctime_nsec));
     #[allow(clippy::unnecessary_cast)] // They have fewer bits elsewhere.
     let (names, device) = (st.st_nlink as u64, st.st_dev as u64);
-    Stamp { len: st.st_size.max(0) as u64, current: names != 0, state: [names, modified, st.st_ino, device], changed }
+    let (state, settled) = ([names, modified, st.st_ino, device], is_settled_at(moment, changed));
+    Stamp { len: st.st_size.max(0) as u64, current: names != 0, state, changed, settled }
 }
 
 /// An error of what is no file.
@@ -154,7 +155,8 @@ impl FileObject {
 
     /// What it is like now (one `fstat`).
     pub fn stamp(&self) -> Result<Stamp> {
-        self.stat().map(|st| stamp_of(&st))
+        let moment = nanos_now();
+        self.stat().map(|st| stamp_of(&st, moment))
     }
 
     /// Whether the key still holds this file: it has a name (one `fstat`). Of a file with several names it is not known which one

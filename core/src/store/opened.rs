@@ -132,8 +132,8 @@ impl Object {
     pub fn stamp(&self) -> Result<Stamp> {
         match self {
             Object::File(o) => o.stamp(),
-            Object::Memory(o) => Ok(Stamp { len: o.len(), current: o.still_current(), state: o.version().0, changed: 0 }),
-            Object::Other(o) => Ok(Stamp { len: o.len()?, current: true, state: o.version()?.0, changed: 0 }),
+            Object::Memory(o) => Ok(Stamp::of_version(o.version(), o.len(), o.still_current())),
+            Object::Other(o) => Ok(Stamp::of_version(o.version()?, o.len()?, true)),
         }
     }
 

@@ -15,7 +15,7 @@ pub struct Version(pub [u64; 4]);
 
 /// What an opened object was like at one moment: while a later look gives the same, its key holds it still, and its bytes are
 /// those that were there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub struct Stamp {
     /// The length in bytes.
     pub len: u64,
@@ -25,6 +25,15 @@ pub struct Stamp {
     pub(super) state: [u64; 4],
     /// Of a file when it was changed last, in nanoseconds since 1970; else 0.
     pub(super) changed: u64,
+    /// Whether every change since then gives another stamp. It is said by the look, not later: what changed behind the look, in the same step
+    /// of the clock, would count as seen once that step is over.
+    pub(super) settled: bool,
+}
+
+impl PartialEq for Stamp {
+    fn eq(&self, other: &Stamp) -> bool {
+        (self.len, self.current, self.state, self.changed) == (other.len, other.current, other.state, other.changed)
+    }
 }
 
 /// The step of file systems' clocks in nanoseconds: two changes within one step may have the same time.
@@ -73,10 +82,16 @@ fn now() -> Duration {
 }
 
 impl Stamp {
+    /// Returns the stamp of an object that is no file.
+    pub(super) fn of_version(version: Version, len: u64, current: bool) -> Stamp {
+        Stamp { len, current, state: version.0, changed: 0, settled: version.is_settled() }
+    }
+
     /// Says that the file was changed at another time.
     #[cfg(test)]
     pub(crate) fn set_changed(&mut self, nanos: u64) {
         self.changed = nanos;
+        self.settled = is_settled_at(nanos_now(), nanos);
     }
 
     /// Returns whether the other stamp is of the same file.
@@ -84,13 +99,10 @@ impl Stamp {
         self.state[2..] == other.state[2..]
     }
 
-    /// Returns whether every later change gives another stamp. It does not where the file was changed less than one step of its clock ago:
-    /// a second change within that step has the same time.
+    /// Returns whether every change since the look gives another stamp. It does not where the file had been changed less than one step of its
+    /// clock before: a second change within that step has the same time.
     pub fn is_settled(&self) -> bool {
-        if self.changed == 0 {
-            return Version(self.state).is_settled();
-        }
-        is_settled_at(nanos_now(), self.changed)
+        self.settled
     }
 }
 
@@ -123,7 +135,7 @@ mod tests {
             (Version::timed(now - 60, 1, true), true),
         ] {
             assert_eq!(version.is_settled(), settled, "{version:?}");
-            assert_eq!(Stamp { len: 1, current: true, state: version.0, changed: 0 }.is_settled(), settled, "{version:?}");
+            assert_eq!(Stamp::of_version(version, 1, true).is_settled(), settled, "{version:?}");
         }
     }
 }

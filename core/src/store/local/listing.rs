@@ -11,7 +11,6 @@ use crate::store::Listing;
 use crate::store::file_object::stamp_of;
 use crate::store::os::{self, Entries, EntryKind, Errno, Os};
 #[cfg(target_os = "linux")]
-use crate::store::stamp::is_settled_at;
 use crate::store::stamp::nanos_now;
 use std::ffi::{CStr, CString};
 
@@ -36,7 +35,7 @@ fn entries_beside_writers(fd: BorrowedFd<'_>, moment: u64) -> Result<(Entries, l
     let found = entries(fd)?;
     let st = os::stat(fd).map_err(|e| e.error("stat"))?;
     #[cfg(target_os = "linux")]
-    let found = if is_settled_at(moment, stamp_of(&st).changed) { found } else { or_none(list_again(fd, found))? };
+    let found = if stamp_of(&st, moment).is_settled() { found } else { or_none(list_again(fd, found))? };
     #[cfg(not(target_os = "linux"))]
     let _ = moment;
     Ok((found, st))

@@ -327,7 +327,7 @@ impl LocalFiles for LocalStore {
     }
 
     fn stamp(&self, key: &str) -> Result<Option<Stamp>> {
-        let path = KeyPath::of_key(key)?;
+        let (path, moment) = (KeyPath::of_key(key)?, nanos_now());
         let look = || {
             let Some(root) = self.root()? else { return Ok(None) };
             match os::stat_at(root, path.as_c(), true) {
@@ -335,7 +335,7 @@ impl LocalFiles for LocalStore {
                 st => st.map(Some).map_err(|e| self.placed(e.error("stat"))),
             }
         };
-        self.look(look)?.map(|st| check_is_file(&st).map(|()| stamp_of(&st))).transpose()
+        self.look(look)?.map(|st| check_is_file(&st).map(|()| stamp_of(&st, moment))).transpose()
     }
 
     fn holds(&self, key: &str, old: &Object) -> Result<bool> {

@@ -8,6 +8,7 @@ use crate::fork;
 use crate::store::file_object::stamp_of;
 use crate::store::file_options::SyncMode;
 use crate::store::keys::MAKES_A_NODE;
+use crate::store::stamp::nanos_now;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -38,7 +39,8 @@ impl ZipStore {
         }
         for _ in 0..TRIES {
             let (before, known) = self.content.read(|content| (content.source.clone(), [content.seen, content.unread]));
-            let Some(there) = look_at(path)?.map(|st| stamp_of(&st)) else { return Ok(()) };
+            let moment = nanos_now();
+            let Some(there) = look_at(path)?.map(|st| stamp_of(&st, moment)) else { return Ok(()) };
             if known.contains(&Some(there)) {
                 return Ok(());
             }
