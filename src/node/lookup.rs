@@ -6,8 +6,10 @@ use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::limits::{MAX_CONSOLIDATED, MAX_DOCUMENT, MAX_KEY, collect};
 use crate::metadata::json::splice::TextObject;
 use crate::metadata::lint::{self, Finding, Severity};
-use crate::metadata::{Format, Map, json, v2, v3};
+use crate::metadata::{Dialect, Format, Map, json, v2, v3};
 use crate::store::{Folder, get, get_many};
+use std::fs;
+use std::path::{Path, PathBuf};
 
 /// The document at a path: `zarr.json` before `.zarray` before `.zgroup`, unless the store's options want one version (V2-33),
 /// before those of a draft of version 3. Malformed JSON is an error.
@@ -253,11 +255,11 @@ pub(super) fn not_found(store: &Store, path: &str, what: &str) -> Error {
             return nothing(&format!("; {} is an array", path::display(above)));
         }
         let wanted = path::segments(path::relative(above, path)).next().unwrap_or_default();
-        let Ok((names, all)) = child_names(store, above, wanted) else { return nothing("") };
-        if names.is_empty() {
-            return nothing(&format!("; {shown} is empty"));
-        }
-        return nothing(&format!("; {shown} has {}", path::near_of(names.iter().map(String::as_str).collect(), wanted, all)));
+        return match told_children(store, &found, above, wanted) {
+            Ok(Some(children)) => nothing(&format!("; {shown} has {children}")),
+            Ok(None) => nothing(&format!("; {shown} is empty")),
+            Err(_) => nothing(""),
+        };
     }
     nothing("; nor is there a group above it")
 }
@@ -270,15 +272,34 @@ fn version_1(store: &Store, path: &str) -> Option<String> {
     (format == 1).then_some(key)
 }
 
-/// The names of sub-prefixes that hold a node's document, readable or not, and whether these are all: of very many it is those near `wanted`.
-fn child_names(store: &Store, path: &str, wanted: &str) -> Result<(Vec<String>, bool)> {
-    /// The most names that are looked at for the sake of an error's message.
-    const LOOKED_AT: usize = 1000;
-    let mut names = draft::names_below(store, path)?;
-    let all = names.len() <= LOOKED_AT;
-    path::nearest(&mut names, wanted, LOOKED_AT);
-    names.retain(|name| !matches!(find(store, &path::join(path, name)), Ok(None)));
-    Ok((names, all))
+/// Says which nodes a group has: those whose names are nearest to `wanted`, readable or not. No more than these are looked for, and of a folder
+/// with very many names only some are read, as a program may try to open what it creates then.
+fn told_children(store: &Store, group: &StoredDocument, path: &str, wanted: &str) -> Result<Option<String>> {
+    /// The most names of a folder that are read for the sake of an error's message.
+    const READ: usize = 1000;
+    let folder = store.shared().files().and_then(|files| files.file(&group.key)).and_then(|file| file.parent().map(Path::to_path_buf));
+    let entries = |folder: PathBuf| Some(fs::read_dir(folder).ok()?.flatten().take(READ + 1).map(|entry| entry.file_name()).collect());
+    let some: Option<Vec<_>> = folder.filter(|_| group.dialect != Dialect::D0).and_then(entries);
+    let (mut names, all) = match some.filter(|some| some.len() > READ) {
+        Some(some) => (some.into_iter().filter_map(|name| name.into_string().ok()).filter(|name| !name.starts_with('.')).collect(), false),
+        None => (draft::names_below(store, path)?, true),
+    };
+    let is_node = |name: &String| !matches!(find(store, &path::join(path, name)), Ok(None));
+    if names.len() <= path::SHOWN {
+        names.retain(is_node);
+        return Ok((!names.is_empty()).then(|| names.join(", ")));
+    }
+    path::sort_by_nearness(&mut names, wanted);
+    let mut shown: Vec<String> = Vec::new();
+    let mut left = names.into_iter();
+    shown.extend(left.by_ref().filter(is_node).take(path::SHOWN));
+    shown.sort_unstable();
+    let more = match left.len() {
+        0 => String::new(),
+        n if all => format!(" and up to {n} more"),
+        _ => " and others".to_string(),
+    };
+    Ok((!shown.is_empty()).then(|| shown.join(", ") + &more))
 }
 
 /// Finds the node at `path`, or returns an error that says what is there instead.

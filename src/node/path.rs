@@ -105,30 +105,27 @@ pub fn display(path: &str) -> &str {
     if path.is_empty() { "the root" } else { path }
 }
 
+/// How many names an error of kind `NotFound` offers.
+pub const SHOWN: usize = 8;
+
 /// Up to eight of `names`, those nearest to `wanted` where there are more: what an error of kind `NotFound` offers.
 pub fn near<'a>(names: impl Iterator<Item = &'a str>, wanted: &str) -> String {
-    near_of(names.collect(), wanted, true)
-}
-
-/// Like [`near`]; without `all` there are more names than were looked at.
-pub fn near_of(mut names: Vec<&str>, wanted: &str, all: bool) -> String {
-    const SHOWN: usize = 8;
+    let mut names: Vec<&str> = names.collect();
     let more = match names.len().saturating_sub(SHOWN) {
         0 => String::new(),
-        n if all => format!(" and {n} more"),
-        n => format!(" and at least {n} more"),
+        n => {
+            sort_by_nearness(&mut names, wanted);
+            names.truncate(SHOWN);
+            format!(" and {n} more")
+        }
     };
-    nearest(&mut names, wanted, SHOWN);
     names.sort_unstable();
     format!("{}{more}", names.join(", "))
 }
 
-/// Keeps those of `names` that are nearest to `wanted`, at most `most`.
-pub fn nearest<T: AsRef<str>>(names: &mut Vec<T>, wanted: &str, most: usize) {
-    if names.len() > most {
-        names.sort_by_cached_key(|name| distance(name.as_ref(), wanted));
-        names.truncate(most);
-    }
+/// Sorts names, those that are nearest to `wanted` first.
+pub fn sort_by_nearness<T: AsRef<str>>(names: &mut [T], wanted: &str) {
+    names.sort_by_cached_key(|name| distance(name.as_ref(), wanted));
 }
 
 /// How many characters must be inserted, removed or replaced to make one name of the other.
