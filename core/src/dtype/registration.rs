@@ -72,36 +72,38 @@ pub fn unregister(name: &str) -> bool {
     gone.or_else(|| TYPES.get().remove(V2, name)).is_some()
 }
 
+/// The functions of a test: the same bytes in the file as in memory, and a fill value that is a number.
+#[cfg(any(test, feature = "faults"))]
+pub struct SameBytes;
+
+#[cfg(any(test, feature = "faults"))]
+impl TypeCalls for SameBytes {
+    fn any_thread(&self) -> bool {
+        true
+    }
+    fn encode(&self, memory: &[u8], file: &mut [u8]) -> Result<()> {
+        file.copy_from_slice(memory);
+        Ok(())
+    }
+    fn decode(&self, file: &[u8], memory: &mut [u8]) -> Result<()> {
+        memory.copy_from_slice(file);
+        Ok(())
+    }
+    fn fill_from_json(&self, json: &str, element: &mut [u8]) -> Result<()> {
+        element[0] = json.parse().map_err(|_| crate::error::err!(Metadata, "no number"))?;
+        Ok(())
+    }
+    fn fill_to_json(&self, element: &[u8]) -> Result<String> {
+        Ok(element[0].to_string())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::dtype::fill::Fill;
-    use crate::error::{ErrorKind, err};
+    use crate::error::ErrorKind;
     use crate::json::json;
-
-    /// Raw bits with a fill value as a number.
-    struct Plain;
-
-    impl TypeCalls for Plain {
-        fn any_thread(&self) -> bool {
-            true
-        }
-        fn encode(&self, memory: &[u8], file: &mut [u8]) -> Result<()> {
-            file.copy_from_slice(memory);
-            Ok(())
-        }
-        fn decode(&self, file: &[u8], memory: &mut [u8]) -> Result<()> {
-            memory.copy_from_slice(file);
-            Ok(())
-        }
-        fn fill_from_json(&self, json: &str, element: &mut [u8]) -> Result<()> {
-            element[0] = json.parse().map_err(|_| err!(Metadata, "no number"))?;
-            Ok(())
-        }
-        fn fill_to_json(&self, element: &[u8]) -> Result<String> {
-            Ok(element[0].to_string())
-        }
-    }
 
     fn description(name: &'static str) -> Description<'static> {
         Description { v3: Some(name), v2: Some(name), size: 3, ordered: false, memory: None, fills: true }
@@ -109,7 +111,7 @@ mod tests {
 
     #[test]
     fn a_registered_type_is_read_and_written_by_its_names() {
-        register(&description("test.three"), Arc::new(Plain), false).unwrap();
+        register(&description("test.three"), Arc::new(SameBytes), false).unwrap();
         let three = parse_v3::parse(&json!("test.three")).unwrap();
         assert_eq!(parse_v2::parse(&json!("test.three")).unwrap().data_type, three);
         assert_eq!((parse_v3::to_json(three), parse_v2::to_json(three.into())), (json!("test.three"), json!("test.three")));
@@ -124,9 +126,9 @@ mod tests {
         for record in [json!([["a", "test.three"]]), json!([["a", "<i4"], ["b", "test.three"]])] {
             assert_eq!(parse_v2::parse(&record).unwrap_err().kind(), ErrorKind::Unsupported, "{record}");
         }
-        let again = register(&description("test.three"), Arc::new(Plain), false);
+        let again = register(&description("test.three"), Arc::new(SameBytes), false);
         assert_eq!(again.unwrap_err().kind(), ErrorKind::Exists);
-        register(&Description { size: 2, ordered: true, ..description("test.three") }, Arc::new(Plain), true).unwrap();
+        register(&Description { size: 2, ordered: true, ..description("test.three") }, Arc::new(SameBytes), true).unwrap();
         let two = parse_v3::parse(&json!({"name": "test.three", "configuration": {}})).unwrap();
         assert!(two != three && two.in_memory() == DataType::UInt16 && two.has_order());
         assert!(parse_v3::parse(&json!({"name": "test.three", "configuration": {"a": 1}})).is_err());
@@ -138,14 +140,14 @@ mod tests {
     #[test]
     fn built_in_names_are_replaced_if_that_is_asked_for() {
         let int4 = Description { size: 1, memory: Some(DataType::Int8), fills: false, ..description("uint2") };
-        assert_eq!(register(&int4, Arc::new(Plain), false).unwrap_err().kind(), ErrorKind::Exists);
+        assert_eq!(register(&int4, Arc::new(SameBytes), false).unwrap_err().kind(), ErrorKind::Exists);
         for bad in [
             Description { size: 0, ..description("test.bad") },
             Description { size: 3, ordered: true, ..description("test.bad") },
             Description { memory: Some(DataType::Raw(3)), ..description("test.bad") },
             Description { v2: None, v3: None, ..description("test.bad") },
         ] {
-            assert_eq!(register(&bad, Arc::new(Plain), false).unwrap_err().kind(), ErrorKind::Argument, "{bad:?}");
+            assert_eq!(register(&bad, Arc::new(SameBytes), false).unwrap_err().kind(), ErrorKind::Argument, "{bad:?}");
         }
     }
 }

@@ -1,43 +1,19 @@
 //! Registered types: as numbers they are those of the type that they are in memory.
 
 use super::coding::{Coding, Rule, of_other_sign};
-use super::registered::TypeCalls;
-use super::registration::{Description, register};
+use super::registration::{Description, SameBytes, register};
 use super::transfer::Transfer;
 use super::{ByteOrder, DataType, ElementType, Kind, Overflow, Real, Run, parse_v3};
-use crate::error::{Result, bail};
+use crate::error::Result;
 use crate::json::json;
 use std::sync::Arc;
-
-/// The same bytes in the file as in memory.
-struct Same;
-
-impl TypeCalls for Same {
-    fn any_thread(&self) -> bool {
-        true
-    }
-    fn encode(&self, memory: &[u8], file: &mut [u8]) -> Result<()> {
-        file.copy_from_slice(memory);
-        Ok(())
-    }
-    fn decode(&self, file: &[u8], memory: &mut [u8]) -> Result<()> {
-        memory.copy_from_slice(file);
-        Ok(())
-    }
-    fn fill_from_json(&self, _: &str, _: &mut [u8]) -> Result<()> {
-        bail!(Callback, "there are none")
-    }
-    fn fill_to_json(&self, _: &[u8]) -> Result<String> {
-        bail!(Callback, "there are none")
-    }
-}
 
 /// Each number that has a value in the header, and a registered type that is it in memory.
 fn types(test: &str) -> Vec<(DataType, DataType)> {
     let make = |&memory: &DataType| {
         let name = format!("{test}.{}", memory.name());
         let what = Description { v3: Some(&name), v2: None, size: memory.size(), ordered: false, memory: Some(memory), fills: false };
-        register(&what, Arc::new(Same), true).unwrap();
+        register(&what, Arc::new(SameBytes), true).unwrap();
         (memory, parse_v3::parse(&json!(name)).unwrap())
     };
     DataType::ALL.iter().map(make).collect()

@@ -77,6 +77,45 @@ pub struct BoundArray {
     pub changes: Option<Arc<Changes>>,
 }
 
+/// Makes the array of a test: its fill value is zeros, it has a thread, and its handle keeps nothing.
+#[cfg(any(test, feature = "faults"))]
+#[allow(clippy::unwrap_used)]
+impl BoundArray {
+    /// Makes one of that shape, and of chunks of one.
+    pub fn plain(
+        (store, prefix): (SharedStore, &str),
+        (shape, chunk): (&[u64], &[u64]),
+        data_type: DataType,
+        chain: &crate::codec::chain::Chain,
+    ) -> BoundArray {
+        BoundArray {
+            home: Home::new(store.clone()),
+            store,
+            prefix: prefix.into(),
+            shape: shape.into(),
+            growths: Default::default(),
+            grid: Grid::regular(chunk.into()).unwrap(),
+            keys: KeyEncoding::Default(crate::grid::key::Separator::Dot),
+            data_type,
+            chain: Arc::new(chain.bind(chunk).unwrap()),
+            by_shape: None,
+            fill: Element::from_elem(0, data_type.size()),
+            fill_bytes: Arc::default(),
+            store_fill_chunks: false,
+            pool: Pool::new(1),
+            any_thread: true,
+            locks: ChunkLocks::new(),
+            open_shards: Arc::default(),
+            lenient: Default::default(),
+            stats: Counters::below(&Counters::process()),
+            cache: None,
+            write_back: None,
+            huge_pages: false,
+            changes: None,
+        }
+    }
+}
+
 impl BoundArray {
     /// Returns where the array's keys begin: the address of the store, and the prefix.
     pub(super) fn keys_begin(&self) -> (usize, &str) {

@@ -283,10 +283,8 @@ impl OpenShards {
 pub(super) mod tests {
     use super::*;
     use crate::codec::chain::Chain;
-    use crate::dtype::{DataType, Element};
-    use crate::engine::{BoundArray, Home, Memory, Selection, lock, pool, read, write};
-    use crate::grid::{Grid, key};
-    use crate::limits::Dims;
+    use crate::dtype::DataType;
+    use crate::engine::{BoundArray, Memory, Selection, read, write};
     use crate::metadata::{Codecs, extension::Extension};
     use crate::store::SharedStore;
     use crate::store::fault;
@@ -298,33 +296,9 @@ pub(super) mod tests {
         let list = crate::json::parse_text(codecs).unwrap();
         let list = list.as_array().unwrap();
         let codecs = Codecs::V3(list.iter().map(|c| Extension::from_v3(c).unwrap()).collect());
-        let chunk = Dims::from_slice(&[16]);
         let store: SharedStore = Arc::new(LocalStore::open(root, true, SyncMode::None).unwrap());
-        Arc::new(BoundArray {
-            store: store.clone(),
-            prefix: "a/".into(),
-            home: Home::new(store),
-            shape: Dims::from_slice(&[64]),
-            growths: Default::default(),
-            grid: Grid::regular(chunk.clone()).unwrap(),
-            keys: key::KeyEncoding::Default(key::Separator::Dot),
-            data_type: DataType::Int32,
-            chain: Arc::new(Chain::parse(&codecs, DataType::Int32, 1).unwrap().bind(&chunk).unwrap()),
-            fill: Element::from_elem(0, 4),
-            fill_bytes: Arc::default(),
-            by_shape: None,
-            store_fill_chunks: false,
-            pool: pool::Pool::new(1),
-            any_thread: true,
-            locks: lock::ChunkLocks::new(),
-            open_shards: Arc::default(),
-            lenient: Default::default(),
-            stats: stats::Counters::below(&stats::Counters::process()),
-            cache: None,
-            write_back: None,
-            huge_pages: false,
-            changes: None,
-        })
+        let chain = Chain::parse(&codecs, DataType::Int32, 1).unwrap();
+        Arc::new(BoundArray::plain((store, "a/"), (&[64], &[16]), DataType::Int32, &chain))
     }
 
     pub fn view(data: &mut [i32]) -> Memory {

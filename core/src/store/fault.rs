@@ -46,6 +46,11 @@ pub fn with<T>(faults: &[Fault], f: impl FnOnce() -> T) -> (T, usize) {
     (result, left)
 }
 
+/// Runs `f`, in which the calls of that kind fail, from the one behind `after` others on.
+pub fn failing<T>(call: Call, after: usize, errno: i32, f: impl FnOnce() -> T) -> T {
+    with(&[Fault { after, times: usize::MAX, ..fail(call, errno) }], f).0
+}
+
 /// How many calls of that kind `f` makes in this thread.
 pub fn count(call: Call, f: impl FnOnce()) -> usize {
     const MANY: usize = 1 << 40;
@@ -113,4 +118,15 @@ pub fn as_another<T: Send>(f: impl FnOnce() -> T + Send) -> T {
         f()
     };
     std::thread::scope(|scope| scope.spawn(become_another).join().unwrap())
+}
+
+/// Calls `f` in a thread whose mask keeps all others from what it makes.
+#[cfg(target_os = "linux")]
+pub fn masked<T: Send>(f: impl FnOnce() -> T + Send) -> T {
+    let mask = || {
+        // SAFETY: no memory is involved. From the first call on the thread has a mask of its own.
+        unsafe { (libc::unshare(libc::CLONE_FS), libc::umask(0o077)) };
+        f()
+    };
+    std::thread::scope(|scope| scope.spawn(mask).join().unwrap())
 }

@@ -251,16 +251,9 @@ mod tests {
     use super::*;
     use crate::store::fault::{self, fail};
     use crate::store::os::Call;
+    use crate::store::suite::{TestFolder, names_in};
     use crate::store::{Condition, Storage, get};
     use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
-    use std::path::PathBuf;
-
-    /// A place for the folder of a test, which is not there.
-    fn no_folder(name: &str) -> PathBuf {
-        let path = std::env::temp_dir().join(format!("ozarr-exchange-{name}-{}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&path);
-        path
-    }
 
     fn local(root: &Path) -> LocalStore {
         LocalStore::open(root, true, SyncMode::Batch).unwrap()
@@ -270,13 +263,6 @@ mod tests {
         get(store, key, 99).unwrap()
     }
 
-    /// What is in the folder of the test, hidden or not.
-    fn names(folder: &Path) -> Vec<String> {
-        let mut names: Vec<_> = folder.read_dir().unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
-        names.sort();
-        names
-    }
-
     fn replace(store: &LocalStore, prefix: &str) -> Result<bool> {
         let folder = prefix.trim_end_matches('/');
         store.replace_folder(folder, &mut |new| new.put("new", &[b"2"], Condition::Absent), &mut || ())
@@ -284,7 +270,7 @@ mod tests {
 
     #[test]
     fn a_folder_is_replaced_as_a_whole_and_handles_on_the_store_find_the_new_one() {
-        let top = no_folder("whole");
+        let top = TestFolder::new("exchange-whole");
         for prefix in ["", "a/b/"] {
             let _ = std::fs::remove_dir_all(&top);
             std::fs::create_dir_all(top.join("real")).unwrap();
@@ -301,14 +287,13 @@ mod tests {
             other.put(&format!("{prefix}k"), &[b"3"], Condition::None).unwrap();
             assert_eq!(value(&one, &format!("{prefix}k")).unwrap(), b"3", "{prefix}");
             assert_eq!(std::fs::metadata(top.join("real").join(prefix)).unwrap().permissions().mode() & 0o777, 0o750);
-            assert_eq!((names(&top), names(&top.join("real").join(prefix))), (names_of(&["link", "real"]), names_of(&["k", "new"])));
+            assert_eq!((names_in(&top), names_in(&top.join("real").join(prefix))), (names_of(&["link", "real"]), names_of(&["k", "new"])));
         }
-        std::fs::remove_dir_all(&top).unwrap();
     }
 
     #[test]
     fn a_new_folder_and_what_is_made_in_it_have_the_group_and_the_access_of_the_old_one() {
-        let top = no_folder("access");
+        let top = TestFolder::new("exchange-access");
         for (prefix, acl) in [("", false), ("a/b/", false), ("", true)] {
             let _ = std::fs::remove_dir_all(&top);
             let folder = top.join("s").join(prefix);
@@ -328,7 +313,6 @@ mod tests {
                 assert_eq!(of_file.1 & 0o777, 0o660);
             }
         }
-        std::fs::remove_dir_all(&top).unwrap();
     }
 
     #[cfg(not(target_os = "linux"))]
@@ -355,19 +339,18 @@ mod tests {
 
     #[test]
     fn a_writer_that_had_the_old_root_open_writes_into_the_new_one() {
-        let top = no_folder("root");
+        let top = TestFolder::new("exchange-root");
         let (one, other) = (local(&top.join("s")), local(&top.join("s")));
         one.put("k", &[b"1"], Condition::None).unwrap();
         other.put("l", &[b"1"], Condition::None).unwrap();
         assert!(replace(&one, "").unwrap());
         other.put("c/0", &[b"4"], Condition::None).unwrap();
         assert_eq!(value(&one, "c/0").unwrap(), b"4");
-        std::fs::remove_dir_all(&top).unwrap();
     }
 
     #[test]
     fn a_root_that_another_one_replaces_is_found_by_its_name_while_the_old_one_is_emptied() {
-        let top = no_folder("emptied");
+        let top = TestFolder::new("exchange-emptied");
         let (store, path) = (local(&top.join("s")), top.join("s"));
         store.put("k", &[b"1"], Condition::None).unwrap();
         let moved = |to: &str| std::fs::rename(&path, top.join(to)).unwrap();
@@ -377,12 +360,11 @@ mod tests {
         std::fs::write(path.join("k"), "2").unwrap();
         std::fs::remove_file(top.join("old/k")).unwrap();
         assert_eq!(value(&store, "k").unwrap(), b"2");
-        std::fs::remove_dir_all(&top).unwrap();
     }
 
     #[test]
     fn a_chunk_that_misses_is_looked_for_in_the_root_that_has_the_name_while_the_old_one_is_emptied() {
-        let top = no_folder("missing");
+        let top = TestFolder::new("exchange-missing");
         let (store, path) = (local(&top.join("s")), top.join("s"));
         store.put("k", &[b"1"], Condition::None).unwrap();
         let is_there = |key: &str| store.open(key).unwrap().is_some();
@@ -395,12 +377,11 @@ mod tests {
         assert!(is_there("c") && !is_there("k"));
         // A look at the name is not made again while nothing changes.
         assert_eq!((fault::count(Call::Stat, || assert!(!is_there("k"))), fault::count(Call::Stat, || assert!(!is_there("k")))), (1, 1));
-        std::fs::remove_dir_all(&top).unwrap();
     }
 
     #[test]
     fn two_that_replace_a_root_do_it_one_after_the_other() {
-        let top = no_folder("two");
+        let top = TestFolder::new("exchange-two");
         let (one, other) = (local(&top.join("s")), local(&top.join("s")));
         one.put("k", &[b"1"], Condition::None).unwrap();
         let (begun, begins) = std::sync::mpsc::channel();
@@ -429,14 +410,13 @@ mod tests {
             );
             assert!(first.unwrap());
         });
-        assert_eq!((names(&top), names(&top.join("s"))), (names_of(&["s"]), names_of(&["k"])));
+        assert_eq!((names_in(&top), names_in(&top.join("s"))), (names_of(&["s"]), names_of(&["k"])));
         assert_eq!(value(&one, "k").unwrap(), b"3");
-        std::fs::remove_dir_all(&top).unwrap();
     }
 
     #[test]
     fn a_value_is_put_however_often_the_root_is_replaced_meanwhile() {
-        let top = no_folder("often");
+        let top = TestFolder::new("exchange-often");
         let (store, other) = (local(&top.join("s")), local(&top.join("s")));
         store.put("k", &[b"1"], Condition::None).unwrap();
         let ends = std::sync::atomic::AtomicBool::new(false);
@@ -451,12 +431,11 @@ mod tests {
             ends.store(true, std::sync::atomic::Ordering::Relaxed);
             put.unwrap();
         });
-        std::fs::remove_dir_all(&top).unwrap();
     }
 
     #[test]
     fn a_folder_is_replaced_while_others_sweep_what_killed_writers_have_left() {
-        let top = no_folder("swept");
+        let top = TestFolder::new("exchange-swept");
         let store = local(&top.join("s"));
         store.put("a/old", &[b"1"], Condition::None).unwrap();
         let ends = std::sync::atomic::AtomicBool::new(false);
@@ -464,7 +443,7 @@ mod tests {
             threads.spawn(|| {
                 let dir = os::open(CWD, &c_path(&top.join("s")).unwrap(), libc::O_RDONLY | libc::O_DIRECTORY, 0).unwrap();
                 while !ends.load(std::sync::atomic::Ordering::Relaxed) {
-                    for name in names(&top.join("s")).into_iter().filter(|name| name.starts_with(".ozarr-")) {
+                    for name in names_in(&top.join("s")).into_iter().filter(|name| name.starts_with(".ozarr-")) {
                         let name = std::ffi::CString::new(name).unwrap();
                         let run = super::super::beside::run_of(name.to_bytes()).unwrap();
                         if let Some(_lock) = super::super::beside::unused(dir.as_fd(), &name, run) {
@@ -477,12 +456,11 @@ mod tests {
             ends.store(true, std::sync::atomic::Ordering::Relaxed);
             assert!(failed.is_empty(), "{failed:?}");
         });
-        std::fs::remove_dir_all(&top).unwrap();
     }
 
     #[test]
     fn a_failed_call_leaves_the_old_folder_as_it_was() {
-        let top = no_folder("faults");
+        let top = TestFolder::new("exchange-faults");
         let store = local(&top.join("s"));
         store.put("a/old", &[b"1"], Condition::None).unwrap();
         store.flush().unwrap();
@@ -496,11 +474,10 @@ mod tests {
             let (done, unused) = fault::with(&[fault::Fault { after, ..refused }], || replace(&store, "a/"));
             assert!(!done.unwrap() && unused == 0, "{:?}", refused.call);
         }
-        assert_eq!((value(&store, "a/old").unwrap(), names(&top.join("s"))), (b"1".to_vec(), names_of(&["a"])));
+        assert_eq!((value(&store, "a/old").unwrap(), names_in(&top.join("s"))), (b"1".to_vec(), names_of(&["a"])));
         // A file system that cannot exchange folders renames one after the other.
         let cannot = fault::Fault { after: 1, ..fail(Call::RenameNew, libc::EINVAL) };
         assert!(fault::with(&[cannot], || replace(&store, "a/")).0.unwrap());
-        assert_eq!((value(&store, "a/new").unwrap(), names(&top.join("s"))), (b"2".to_vec(), names_of(&["a"])));
-        std::fs::remove_dir_all(&top).unwrap();
+        assert_eq!((value(&store, "a/new").unwrap(), names_in(&top.join("s"))), (b"2".to_vec(), names_of(&["a"])));
     }
 }

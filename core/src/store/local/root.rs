@@ -281,18 +281,16 @@ mod tests {
     use crate::store::fault::{self, fail};
     use crate::store::local::{FileOptions, Publish};
     use crate::store::os::Call;
+    use crate::store::suite::{TestFolder, names_in};
     use crate::store::{Condition, Keys, LocalFiles, Storage, get};
     use std::path::Path;
 
     /// A folder that is removed at the end of a test.
-    struct Top(PathBuf);
+    struct Top(TestFolder);
 
     impl Top {
         fn new(name: &str) -> Top {
-            let path = std::env::temp_dir().join(format!("ozarr-root-{name}-{}", std::process::id()));
-            let _ = std::fs::remove_dir_all(&path);
-            std::fs::create_dir_all(&path).unwrap();
-            Top(path)
+            Top(TestFolder::made(name))
         }
 
         fn store(&self, sync: SyncMode) -> LocalStore {
@@ -301,16 +299,7 @@ mod tests {
 
         /// What is in it, in order; hidden names only as `.`.
         fn names(&self) -> Vec<String> {
-            let names = self.0.read_dir().unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
-            let mut names: Vec<String> = names.map(|name| if name.starts_with('.') { ".".to_string() } else { name }).collect();
-            names.sort();
-            names
-        }
-    }
-
-    impl Drop for Top {
-        fn drop(&mut self) {
-            let _ = std::fs::remove_dir_all(&self.0);
+            names_in(&self.0).into_iter().map(|name| if name.starts_with('.') { ".".to_string() } else { name }).collect()
         }
     }
 

@@ -9,26 +9,19 @@ use crate::store::fault::as_another;
 use crate::store::fault::{self, Effect, Fault, fail};
 use crate::store::file_object::FIRST_READ;
 use crate::store::os::Call;
+use crate::store::suite::{TestFolder, names_in};
 use crate::store::{Listing, StorageExt, get};
-use std::os::unix::fs::{MetadataExt, symlink};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::sync::atomic::Ordering;
 
 const MODES: [SyncMode; 3] = [SyncMode::None, SyncMode::Batch, SyncMode::Each];
 
 /// A folder that is removed at the end of a test.
-struct Folder(PathBuf);
+struct Folder(TestFolder);
 
 impl Folder {
     fn new() -> Folder {
-        Folder::in_folder(&std::env::temp_dir())
-    }
-
-    fn in_folder(top: &Path) -> Folder {
-        static NEXT: AtomicU64 = AtomicU64::new(0);
-        let name = format!("ozarr-local-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
-        let path = top.join(name);
-        std::fs::create_dir_all(&path).unwrap();
-        Folder(path)
+        Folder(TestFolder::made("local"))
     }
 
     fn store(&self, sync: SyncMode) -> LocalStore {
@@ -39,18 +32,13 @@ impl Folder {
         self.0.join("s").join(key)
     }
 
+    fn allow(&self, key: &str, mode: u32) {
+        std::fs::set_permissions(self.file(key), PermissionsExt::from_mode(mode)).unwrap();
+    }
+
     /// The names in the folder of the store, hidden ones as well.
     fn names(&self, below: &str) -> Vec<String> {
-        let mut names: Vec<String> =
-            std::fs::read_dir(self.file(below)).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
-        names.sort();
-        names
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
+        names_in(&self.file(below))
     }
 }
 
@@ -137,22 +125,16 @@ fn a_link_to_nothing_is_no_value_and_gives_way_to_one() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_lock_file_has_its_name_when_all_may_use_it_so_that_a_kill_keeps_nobody_out() {
-    use std::os::unix::fs::PermissionsExt;
     let folder = Folder::new();
     put(&folder.store(SyncMode::None), "k", b"1").unwrap();
-    std::fs::set_permissions(folder.file(""), PermissionsExt::from_mode(0o777)).unwrap();
+    folder.allow("", 0o777);
     let done = std::sync::atomic::AtomicBool::new(false);
     let masked = || {
-        // SAFETY: no memory is involved. From the first call on the thread has a mask of its own.
-        unsafe {
-            libc::unshare(libc::CLONE_FS);
-            libc::umask(0o077);
-        }
         (0..3000).for_each(|_| drop(folder.store(SyncMode::None).lock_key("", "k", LockUse::Rare).unwrap()));
         done.store(true, std::sync::atomic::Ordering::Relaxed);
     };
     std::thread::scope(|scope| {
-        scope.spawn(masked);
+        scope.spawn(|| fault::masked(masked));
         while !done.load(std::sync::atomic::Ordering::Relaxed) {
             if let Ok(seen) = std::fs::metadata(folder.file(".ozarr.lock")) {
                 assert_eq!(seen.mode() & 0o066, 0o066);
@@ -164,14 +146,13 @@ fn a_lock_file_has_its_name_when_all_may_use_it_so_that_a_kill_keeps_nobody_out(
 
 #[test]
 fn who_may_write_in_a_folder_may_use_its_lock_file() {
-    use std::os::unix::fs::PermissionsExt;
     let folder = Folder::new();
     let store = folder.store(SyncMode::None);
     let mode = |name: &str| std::fs::metadata(folder.file(name)).unwrap().mode() & 0o777;
     for (of_folder, often) in [(0o777, LockUse::Rare), (0o777, LockUse::Often), (0o775, LockUse::Rare), (0o755, LockUse::Rare)] {
         let name = format!("a{of_folder:o}{often:?}");
         put(&store, &format!("{name}/k"), b"1").unwrap();
-        std::fs::set_permissions(folder.file(&name), PermissionsExt::from_mode(of_folder)).unwrap();
+        folder.allow(&name, of_folder);
         let _held = store.lock_key(&format!("{name}/"), "k", often).unwrap();
         // Those who may write there may read and write the lock file; the mask of the process gives the others no more.
         let shared = (of_folder & 0o022) * 3;
@@ -182,11 +163,10 @@ fn who_may_write_in_a_folder_may_use_its_lock_file() {
 
 #[test]
 fn a_lock_file_that_is_kept_and_was_removed_by_another_is_made_again_for_all_who_may_write_there() {
-    use std::os::unix::fs::PermissionsExt;
     let folder = Folder::new();
     let (store, other) = (folder.store(SyncMode::None), folder.store(SyncMode::None));
     put(&store, "d/k", b"1").unwrap();
-    std::fs::set_permissions(folder.file("d"), PermissionsExt::from_mode(0o777)).unwrap();
+    folder.allow("d", 0o777);
     let lock = |store: &LocalStore| store.lock_key("d/", "d/k", LockUse::Often).unwrap();
     drop(lock(&store));
     drop(lock(&other));
@@ -208,7 +188,6 @@ fn is_root() -> bool {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_value_that_takes_the_place_of_another_may_be_read_by_all_who_could() {
-    use std::os::unix::fs::PermissionsExt;
     for sync in [SyncMode::None, SyncMode::Batch, SyncMode::Each] {
         let folder = Folder::new();
         let put_all = |keys: &[&str]| {
@@ -220,16 +199,8 @@ fn a_value_that_takes_the_place_of_another_may_be_read_by_all_who_could() {
         };
         put_all(&["a", "b", "c"]);
         let (modes, after) = ([("a", 0o644), ("b", 0o640), ("c", 0o600), ("staged", 0o644)], [0o644, 0o640, 0o600, 0o644, 0o600]);
-        modes.iter().for_each(|(name, mode)| std::fs::set_permissions(folder.file(name), PermissionsExt::from_mode(*mode)).unwrap());
-        let masked = || {
-            // SAFETY: no memory is involved. From the first call on the thread has a mask of its own.
-            unsafe {
-                libc::unshare(libc::CLONE_FS);
-                libc::umask(0o077);
-            }
-            put_all(&["a", "b", "c", "new"]);
-        };
-        std::thread::scope(|scope| scope.spawn(masked).join().unwrap());
+        modes.iter().for_each(|(name, mode)| folder.allow(name, *mode));
+        fault::masked(|| put_all(&["a", "b", "c", "new"]));
         let mode = |name| std::fs::metadata(folder.file(name)).unwrap().mode() & 0o777;
         assert_eq!(["a", "b", "c", "staged", "new"].map(mode), after, "{sync:?}");
     }
@@ -295,15 +266,13 @@ fn the_user_of_a_folder_keeps_it_when_one_of_its_list_locks_or_replaces_somethin
 #[cfg(target_os = "linux")]
 #[test]
 fn a_lock_file_that_another_user_is_about_to_share_is_waited_for() {
-    use std::os::unix::fs::PermissionsExt;
     let folder = Folder::new();
-    let allow = |name: &str, mode| std::fs::set_permissions(folder.file(name), PermissionsExt::from_mode(mode)).unwrap();
     put(&folder.store(SyncMode::None), "k", b"1").unwrap();
-    allow("..", 0o777);
-    allow("", 0o777);
+    folder.allow("..", 0o777);
+    folder.allow("", 0o777);
     for _ in 0..20 {
         std::fs::write(folder.file(".ozarr.lock"), "").unwrap();
-        allow(".ozarr.lock", 0o600);
+        folder.allow(".ozarr.lock", 0o600);
         let begin = std::sync::Barrier::new(2);
         let lock = || {
             begin.wait();
@@ -315,7 +284,7 @@ fn a_lock_file_that_another_user_is_about_to_share_is_waited_for() {
             // The other one looks for the file in between, mostly.
             (0..50).for_each(|_| std::thread::yield_now());
             std::thread::sleep(std::time::Duration::from_millis(2));
-            allow(".ozarr.lock", 0o666);
+            folder.allow(".ozarr.lock", 0o666);
             locked.join().unwrap().unwrap();
         });
     }
@@ -324,14 +293,13 @@ fn a_lock_file_that_another_user_is_about_to_share_is_waited_for() {
 #[cfg(target_os = "linux")]
 #[test]
 fn what_a_killed_process_of_another_user_has_left_of_a_new_root_keeps_nobody_from_making_it() {
-    use std::os::unix::fs::PermissionsExt;
     let folder = Folder::new();
     let root = folder.file("s");
     let left = super::beside::place_of(&root, super::beside::Purpose::New).unwrap().unwrap();
     std::fs::create_dir_all(left.join("a")).unwrap();
     std::fs::write(left.join("a/zarr.json"), "half").unwrap();
     for (path, mode) in [("..", 0o755), ("", 0o1777)] {
-        std::fs::set_permissions(folder.file(path), PermissionsExt::from_mode(mode)).unwrap();
+        folder.allow(path, mode);
     }
     as_another(|| {
         let options = FileOptions { publish: Publish::Flush, ..FileOptions::default() };
@@ -347,7 +315,6 @@ fn what_a_killed_process_of_another_user_has_left_of_a_new_root_keeps_nobody_fro
 #[cfg(target_os = "linux")]
 #[test]
 fn what_a_user_of_the_same_number_elsewhere_has_left_of_a_new_root_keeps_nobody_from_making_it() {
-    use std::os::unix::fs::PermissionsExt;
     for mode in [0o755, 0o700] {
         let folder = Folder::new();
         let root = folder.file("s");
@@ -369,7 +336,6 @@ fn what_a_user_of_the_same_number_elsewhere_has_left_of_a_new_root_keeps_nobody_
 #[cfg(target_os = "linux")]
 #[test]
 fn what_may_not_be_emptied_keeps_its_name_and_all_that_is_in_it() {
-    use std::os::unix::fs::PermissionsExt;
     // SAFETY: no memory is involved.
     let is_root = unsafe { libc::geteuid() } == 0;
     // The modes of the folder `d`, of `d/c`, and of the full folder in it; the sticky bit keeps nothing from its own user.
@@ -408,15 +374,13 @@ fn what_may_not_be_emptied_keeps_its_name_and_all_that_is_in_it() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_folder_whose_name_may_not_go_is_emptied() {
-    use std::os::unix::fs::PermissionsExt;
     let folder = Folder::new();
-    let allow = |name: &str, mode| std::fs::set_permissions(folder.file(name), PermissionsExt::from_mode(mode)).unwrap();
     put(&folder.store(SyncMode::None), "d/c/k", b"1").unwrap();
-    allow("", 0o555);
-    allow("d", 0o777);
-    allow("d/c", 0o777);
+    folder.allow("", 0o555);
+    folder.allow("d", 0o777);
+    folder.allow("d/c", 0o777);
     let erased = as_another(|| folder.store(SyncMode::None).erase_prefix("d/"));
-    allow("", 0o755);
+    folder.allow("", 0o755);
     erased.unwrap();
     assert!(folder.names("d").is_empty());
 }
@@ -699,13 +663,7 @@ fn hidden_files_are_not_listed() {
     std::fs::write(folder.file("d").join(std::ffi::OsString::from_vec(b"not-utf8-\xff".to_vec())), b"").unwrap();
     let shown = [".ozarr-x", ".ozarr.locks", ".tmp", ".zarray", "k"];
     assert_eq!(store.list_dir("d/").unwrap().keys, shown);
-    let mut listed = Vec::new();
-    let mut each = |key: &str| {
-        listed.push(key.strip_prefix("d/").unwrap().to_string());
-        Ok(())
-    };
-    store.list("", &mut each).unwrap();
-    assert_eq!(listed, shown);
+    assert_eq!(store.keys("").unwrap(), shown.map(|name| format!("d/{name}")));
     for name in ["d/.ozarr.lock", ".ozarr-.tmp"] {
         assert_eq!(put(&store, name, b"1").unwrap_err().kind(), ErrorKind::Name);
     }
@@ -912,13 +870,13 @@ fn a_folder_whose_erasing_fails_shows_none_of_its_keys() {
             }
             let look = fault::Fault { after: looks - 1, ..fault::fail(Call::List, libc::EIO) };
             assert_eq!(fault::with(&[look], || store.erase_prefix(prefix)).0.unwrap_err().os_errno(), libc::EIO, "{what}");
-            assert_eq!(listed(&store).len(), 4, "nothing is changed when looking fails: {what}");
+            assert_eq!(store.keys("").unwrap().len(), 4, "nothing is changed when looking fails: {what}");
             let refused =
                 fault::Fault { times: usize::from(keeps_its_name && !prefix.is_empty()), ..fault::fail(Call::Rename, libc::EBUSY) };
             let faults = [refused, fault::Fault { after, ..fault::fail(call, libc::EIO) }];
             let (done, _) = fault::with(&faults, || store.erase_prefix(prefix));
             assert_eq!(done.unwrap_err().os_errno(), libc::EIO, "{call:?} {what}");
-            assert_eq!(listed(&store), [""; 0], "{call:?} {what}");
+            assert_eq!(store.keys("").unwrap(), [""; 0], "{call:?} {what}");
             assert_eq!(temporary_files(&folder.0).len(), left, "what is left is found: {call:?} {what}");
             store.erase_prefix("").unwrap();
             assert_eq!(folder.names(""), [""; 0]);
@@ -948,20 +906,9 @@ fn a_folder_whose_document_cannot_be_erased_keeps_all_that_is_in_it() {
     keys.iter().for_each(|key| put(&store, key, b"1").unwrap());
     let faults = [fault::fail(Call::Rename, libc::EBUSY), fault::Fault { after: 1, ..fault::fail(Call::Unlink, libc::EIO) }];
     assert_eq!(fault::with(&faults, || store.erase_prefix("g/")).0.unwrap_err().os_errno(), libc::EIO);
-    assert_eq!(listed(&store), keys);
+    assert_eq!(store.keys("").unwrap(), keys);
     store.erase_prefix("g/").unwrap();
     assert_eq!(folder.names(""), [""; 0]);
-}
-
-/// All keys, in order.
-fn listed(store: &LocalStore) -> Vec<String> {
-    let mut keys = Vec::new();
-    let mut each = |key: &str| {
-        keys.push(key.to_string());
-        Ok(())
-    };
-    store.list("", &mut each).unwrap();
-    keys
 }
 
 #[test]
@@ -977,13 +924,7 @@ fn links_are_followed_to_read_and_list_but_not_to_erase() {
     symlink("..", folder.file("d/up")).unwrap();
     symlink("nowhere", folder.file("d/dangling")).unwrap();
     symlink("self", folder.file("d/self")).unwrap();
-    let mut listed = Vec::new();
-    let mut each = |key: &str| {
-        listed.push(key.to_string());
-        Ok(())
-    };
-    store.list("", &mut each).unwrap();
-    assert_eq!(listed, ["d/k", "d/link/precious", "top/precious"], "loops end");
+    assert_eq!(store.keys("").unwrap(), ["d/k", "d/link/precious", "top/precious"], "loops end");
     assert_eq!(value(&store, "d/link/precious").unwrap(), b"p");
     assert!(value(&store, "d/dangling").is_none());
     assert_eq!(store.open("d/self").err().unwrap().os_errno(), libc::ELOOP);
@@ -1567,7 +1508,7 @@ fn a_listing_has_each_name_that_is_there_all_the_time_while_others_replace_files
     const NAMES: usize = 4000;
     const LISTINGS: usize = 20;
     for top in [std::env::temp_dir(), "/dev/shm".into()].iter().filter(|top| top.is_dir()) {
-        let folder = Folder::in_folder(top);
+        let folder = Folder(TestFolder::below(top, "local"));
         let store = folder.store(SyncMode::None);
         let name = |i: usize| format!("c/{i}");
         (0..NAMES).for_each(|i| put(&store, &name(i), b"1").unwrap());

@@ -8,7 +8,7 @@ mod threads;
 mod tools;
 mod values;
 
-pub use self::folder::TestFolder;
+pub use self::folder::{TestFolder, names_in};
 use self::names::*;
 use self::threads::*;
 use self::tools::*;

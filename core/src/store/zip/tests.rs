@@ -11,21 +11,17 @@ use crate::store::file_options::{LockMode, SyncMode};
 use crate::store::latency::LatencyStore;
 use crate::store::memory::MemoryStore;
 use crate::store::os::Call;
-use crate::store::{ByteRange, Listing, get, suite};
+use crate::store::suite::{self, TestFolder};
+use crate::store::{ByteRange, Listing, get};
 use std::os::fd::AsFd;
-use std::sync::atomic::AtomicUsize;
 use std::time::Duration;
 
 /// A new folder, which goes with it.
-pub(super) struct Folder(pub PathBuf);
+pub(super) struct Folder(TestFolder);
 
 impl Folder {
     pub fn new() -> Folder {
-        static COUNT: AtomicUsize = AtomicUsize::new(0);
-        let name = format!("ozarr-zip-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
-        let path = std::env::temp_dir().join(name);
-        std::fs::create_dir_all(&path).unwrap();
-        Folder(path.canonicalize().unwrap())
+        Folder(TestFolder::made("zip"))
     }
 
     pub fn file(&self, name: &str) -> PathBuf {
@@ -39,14 +35,16 @@ impl Folder {
     }
 }
 
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
 pub(super) fn writer(path: &Path) -> ZipStore {
     ZipStore::open(path, true, SyncMode::None).unwrap()
+}
+
+/// A new archive in a folder of its own.
+pub(super) fn new_archive() -> (Folder, PathBuf, ZipStore) {
+    let folder = Folder::new();
+    let path = folder.file("x.zip");
+    let store = writer(&path);
+    (folder, path, store)
 }
 
 pub(super) fn reader(path: &Path) -> Result<ZipStore> {
@@ -58,13 +56,7 @@ pub(super) fn put(store: &dyn Storage, key: &str, bytes: &[u8]) {
 }
 
 pub(super) fn keys(store: &dyn Storage) -> Vec<String> {
-    let mut all = Vec::new();
-    let mut each = |key: &str| {
-        all.push(key.to_string());
-        Ok(())
-    };
-    store.list("", &mut each).unwrap();
-    all
+    store.keys("").unwrap()
 }
 
 /// All keys and values.
@@ -326,9 +318,7 @@ fn what_was_flushed_is_read_and_appended_to() {
 
 #[test]
 fn a_reader_takes_what_others_have_flushed_when_it_reads_a_document_or_lists_or_misses_a_key() {
-    let folder = Folder::new();
-    let path = folder.file("x.zip");
-    let store = writer(&path);
+    let (folder, path, store) = new_archive();
     put(&store, "zarr.json", GROUP);
     put(&store, "c/0", b"first");
     put(&store, "last", b"");
@@ -638,9 +628,7 @@ fn what_another_program_appends_meanwhile_is_not_written_over() {
 
 #[test]
 fn what_was_put_into_an_archive_that_is_gone_by_then_is_not_said_to_be_stored() {
-    let folder = Folder::new();
-    let path = folder.file("x.zip");
-    let store = writer(&path);
+    let (folder, path, store) = new_archive();
     put(&store, "k", b"1");
     store.flush().unwrap();
     std::fs::rename(&path, folder.file("y.zip")).unwrap();
@@ -705,9 +693,7 @@ fn a_child_of_fork_reads_and_never_writes() {
 
 #[test]
 fn failed_writes_lose_nothing_that_was_there() {
-    let folder = Folder::new();
-    let path = folder.file("x.zip");
-    let store = writer(&path);
+    let (_folder, path, store) = new_archive();
     put(&store, "a", b"1");
     let full = fault::fail(Call::Write, libc::ENOSPC);
     let is_told = |e: Error| e.kind() == ErrorKind::NoSpace && e.message().contains(path.to_str().unwrap());
@@ -777,9 +763,7 @@ fn from_afar_each_value_is_one_request() {
 
 #[test]
 fn the_lock_goes_with_the_writer() {
-    let folder = Folder::new();
-    let path = folder.file("x.zip");
-    let store = writer(&path);
+    let (_folder, path, store) = new_archive();
     put(&store, "k", b"1");
     drop(store);
     let fd = os::open(CWD, &c_path(&path).unwrap(), libc::O_RDWR, 0).unwrap();
@@ -841,9 +825,7 @@ fn the_strictest_options_of_its_handles_hold_for_an_archive() {
 
 #[test]
 fn an_archive_whose_flush_failed_is_the_one_from_before() {
-    let folder = Folder::new();
-    let path = folder.file("x.zip");
-    let store = writer(&path);
+    let (_folder, path, store) = new_archive();
     put(&store, "a", b"1");
     drop(store);
     let before = std::fs::read(&path).unwrap();

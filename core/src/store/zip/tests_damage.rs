@@ -215,9 +215,7 @@ fn memory_that_ends_while_keys_are_taken_in_or_listed_is_an_error() {
 
 #[test]
 fn a_repair_saves_what_is_whole() {
-    let folder = Folder::new();
-    let path = folder.file("x.zip");
-    let store = writer(&path);
+    let (folder, path, store) = new_archive();
     put(&store, "a", b"first");
     put(&store, "inner.zip", &archive(&[stored("k", b"1")]));
     store.flush().unwrap();
