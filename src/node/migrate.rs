@@ -4,26 +4,26 @@
 //! version 3 has no form for their codecs. A node's document comes after its chunks and after all below it, so that what is there is
 //! whole; the root's is the last one. In place, old documents go after that, and a marker tells a second run what is left to do.
 
-use super::conventions::missing::missing_to_v3;
+mod convert;
+
 use super::converted::{self, Converted};
 use super::cut_watch::CutWatch;
 use super::growing::Cuts;
 use super::kept::CopiedNode;
 use super::listed_lengths::{Lengths, shape_of};
-use super::lookup::{self, find, find_v2, require};
+use super::lookup::{self, require};
 use super::state::{ArrayState, Handling};
 use super::stored::StoredDocument;
 use super::stored_chunks::each_chunk;
 use super::transfer::{self, Elements, Moves, OnProgress, Way, at_node};
 use super::{
     Group, NodeKind, Store, boundary, consolidate, copy, create_array, cut, document, draft, groups_above, growing, hierarchy, in_use,
-    kept, marker, path, place, spec, transform, upkeep,
+    kept, marker, path, place, spec, upkeep,
 };
 use crate::counting::{self, Counting};
 use crate::dtype::Overflow;
 use crate::error::{Error, Result, err};
-use crate::metadata::v3::Document;
-use crate::metadata::{ArrayMeta, Dialect, Format, Map, Value, number_list, upgrade, v3};
+use crate::metadata::{ArrayMeta, Dialect, Format, Map, Value, number_list, v3};
 use crate::store::{Condition, StorageExt};
 use std::collections::{BTreeSet, HashMap};
 
@@ -316,79 +316,6 @@ impl Job<'_> {
         }
         let room = NOTES.saturating_sub(self.report.notes.len());
         self.report.notes.extend(notes.into_iter().take(room));
-    }
-
-    /// What a node becomes; `None` where it is of version 3 already, and nothing moves.
-    fn convert(&self, node: &str) -> Result<Option<New>> {
-        let Some(found) = self.find(node)? else { return Ok(None) };
-        let (format, dialect, document) = (found.format, found.dialect, found.document.clone());
-        let check = if (format, dialect) == (Format::V3, Dialect::Final) { path::check_kept } else { path::check_new };
-        check(&self.target(node))?;
-        let as_read = found.attributes.clone();
-        let attributes = || match format {
-            Format::V2 => as_read.map_or_else(|| lookup::attributes_v2(self.from, node), Ok),
-            Format::V3 => Ok(v3::attributes(&document).cloned().unwrap_or_default()),
-        };
-        match found.parse(self.from)? {
-            Document::Group(_) if format == Format::V3 && dialect == Dialect::Final => {
-                let mut document = document;
-                document.shift_remove(v3::CONSOLIDATED);
-                Ok((!self.in_place).then_some(New::Group(document)))
-            }
-            Document::Group(meta) => Ok(Some(New::Group(v3::write_group(upgrade::with_nczarr_members(&meta.document, attributes()?))))),
-            Document::Array(meta) if meta.format == Format::V3 && meta.dialect == Dialect::Final => {
-                let old = ArrayState::new(self.from, node, (*meta).clone(), &Handling::default())?;
-                let recode = self.transformed(&old, node)?;
-                Ok((!self.in_place).then(|| New::Array(Box::new(NewArray { old, new: *meta, recode }))))
-            }
-            Document::Array(meta) => self.array(node, *meta, attributes()?).map(|array| Some(New::Array(Box::new(array)))),
-        }
-    }
-
-    /// Finds what is to be converted. In place: where others have changed it since an interrupted run made a document of it, the old one.
-    fn find(&self, node: &str) -> Result<Option<StoredDocument>> {
-        if !self.in_place {
-            return Ok(self.read.get(node).cloned());
-        }
-        if let Some(converted) = &self.converted
-            && converted.was_changed(node)
-            && let Some(old) = find_v2(self.from, node)?
-        {
-            return Ok(Some(old));
-        }
-        find(self.from, node)
-    }
-
-    /// Why the chunks of an array with storage transformers are encoded anew elsewhere: they are not what is stored under their keys.
-    fn transformed(&self, old: &ArrayState, node: &str) -> Result<Option<Error>> {
-        if self.in_place || !transform::transforms(&old.meta)? {
-            return Ok(None);
-        }
-        old.bound(node)?;
-        Ok(Some(err!(Unsupported, "what is stored is not its chunks").at_field("storage_transformers")))
-    }
-
-    fn array(&self, node: &str, meta: ArrayMeta, mut attributes: Map) -> Result<NewArray> {
-        // What the state knows of the chunks' keys may be more than what the document says.
-        let old = ArrayState::new(self.from, node, meta, &Handling::default())?;
-        let meta = &old.meta;
-        if meta.format == Format::V2 {
-            missing_to_v3(&mut attributes, meta);
-        }
-        let (new, recode) = match upgrade::array(meta, attributes.clone()) {
-            Ok(new) => (new, self.transformed(&old, node)?),
-            Err(e) if upgrade::may_recode(&e) && !meta.data_type.is_variable() => (upgrade::recoded(meta, attributes)?, Some(e)),
-            Err(e) => return Err(e),
-        };
-        // A codec that cannot be used can be moved all the same; to be encoded anew it must be known.
-        let known = old.bound.is_ok();
-        if recode.is_some() {
-            old.bound(node)?;
-        }
-        if known {
-            ArrayState::new(self.to, &self.target(node), new.clone(), &Handling::default())?.bound(&self.target(node))?;
-        }
-        Ok(NewArray { old, new, recode })
     }
 
     fn node(&mut self, node: &str, consolidated: &mut Vec<String>) -> Result<()> {
