@@ -5,40 +5,15 @@ use super::digest::digest;
 use super::statistics::Numbers;
 use crate::dtype::{DataType, Kind};
 use crate::engine::{Memory, Selection};
-use crate::error::{Result, bail};
-use crate::node::registered_type::TypeCalls;
-use crate::node::type_registration::{Description, register};
+use crate::node::type_registration::{Description, SameBytes, register};
 use crate::node::{Array, Context, Create, Dataset, Format, Group, Series, Spec, Store, Value};
 use std::sync::Arc;
-
-/// The same bytes in the file as in memory.
-struct Same;
-
-impl TypeCalls for Same {
-    fn any_thread(&self) -> bool {
-        true
-    }
-    fn encode(&self, memory: &[u8], file: &mut [u8]) -> Result<()> {
-        file.copy_from_slice(memory);
-        Ok(())
-    }
-    fn decode(&self, file: &[u8], memory: &mut [u8]) -> Result<()> {
-        memory.copy_from_slice(file);
-        Ok(())
-    }
-    fn fill_from_json(&self, _: &str, _: &mut [u8]) -> Result<()> {
-        bail!(Callback, "there are none")
-    }
-    fn fill_to_json(&self, _: &[u8]) -> Result<String> {
-        bail!(Callback, "there are none")
-    }
-}
 
 /// The spec of an array of that type, and that of one of a registered type that is it in memory.
 fn specs(test: &str, memory: DataType, shape: &[u64]) -> [Spec; 2] {
     let name = format!("test.{test}.{}", memory.name());
     let what = Description { v3: Some(&name), v2: None, size: memory.size(), ordered: false, memory: Some(memory), fills: false };
-    register(&what, Arc::new(Same), true).unwrap();
+    register(&what, Arc::new(SameBytes), true).unwrap();
     let registered = crate::dtype::parse_v3::parse(&Value::from(name.as_str())).unwrap();
     [memory, registered].map(|data_type| Spec::new(data_type, shape).unwrap())
 }

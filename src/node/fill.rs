@@ -125,7 +125,6 @@ pub(super) fn write_fill(array: &Arc<BoundArray>, selection: &Selection) -> Resu
 mod tests {
     use super::*;
     use crate::dtype::DataType;
-    use crate::engine::Overflow;
     use crate::limits::Strides;
     use crate::node::Create;
     use crate::node::tests::{memory, spec};
@@ -139,9 +138,8 @@ mod tests {
 
     fn fill(array: &Array, start: &[i64], shape: &[i64], value: f64) -> Result<()> {
         let selection = Selection::new(&LENGTHS, start, shape, None)?;
-        let (data, size) = ((&raw const value).cast_mut().cast(), size_of::<f64>());
-        let strides = Strides::from_elem(0, 3);
-        let memory = Memory { data, size, offset: 0, strides, data_type: DataType::Float64, overflow: Overflow::Error, arena: None };
+        let mut value = [value];
+        let memory = Memory { strides: Strides::from_elem(0, 3), ..Memory::of(&mut value, &[], DataType::Float64) };
         // SAFETY: the memory is one number.
         unsafe { array.fill_with(&selection, &memory) }
     }

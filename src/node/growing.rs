@@ -149,9 +149,9 @@ mod tests {
     use super::*;
     use crate::dtype::DataType;
     use crate::engine::Selection;
-    use crate::node::tests::view;
+    use crate::node::tests::{faults, view};
     use crate::node::{
-        Array, Context, Create, Dataset, Fault, FaultKind, Mode, RechunkOptions, RechunkReport, VariableSpec, VerifyOptions, consolidate,
+        Array, Context, Create, Dataset, FaultKind, Mode, RechunkOptions, RechunkReport, VariableSpec, VerifyOptions, consolidate,
     };
     use std::collections::BTreeSet;
 
@@ -217,13 +217,9 @@ mod tests {
         ] {
             for format in [Format::V3, Format::V2] {
                 let store = run_of(format, own, listed);
-                let mut faults = Vec::new();
-                let mut each = |fault: &Fault| {
-                    faults.push((fault.kind, fault.repaired));
-                    Ok(())
-                };
-                store.verify("", VerifyOptions { quick: true, repair: true }, &mut each, &mut |_, _| Ok(())).unwrap();
-                assert_eq!(faults, [(FaultKind::Stale, own == expected)], "{format:?} {own:?} {listed:?}");
+                let faults = faults(&store, VerifyOptions { quick: true, repair: true });
+                let found: Vec<_> = faults.iter().map(|fault| (fault.kind, fault.repaired)).collect();
+                assert_eq!(found, [(FaultKind::Stale, own == expected)], "{format:?} {own:?} {listed:?}");
                 assert_eq!((told(&store), lengths(&store, "run")), (expected, own), "{format:?} {own:?} {listed:?}");
             }
             for node in ["", "run"] {

@@ -103,11 +103,11 @@ fn open_within(store: &Store, path: &str) -> Vec<Arc<OpenArray>> {
 mod tests {
     use super::super::tests::{keys, kind, memory, message, own, read_all, spec, spec_v2, text, view, write_all};
     use super::super::tests_growth::Folder;
-    use super::super::tests_store::{Next, Told};
+    use super::super::tests_store::{Next, Told, ending};
     use super::Leaving;
     use crate::dtype::DataType;
     use crate::engine::Selection;
-    use crate::error::{Error, ErrorKind, Result, err};
+    use crate::error::{ErrorKind, Result};
     use crate::metadata::Format;
     use crate::node::conventions::{Dataset, VariableSpec};
     use crate::node::{Appender, Array, Context, Create, Group, Mode, NodeKind, Series, Store};
@@ -240,16 +240,7 @@ mod tests {
             let mut told = 0;
             for left in 0.. {
                 let changes = Arc::new(AtomicUsize::new(usize::MAX));
-                let counted = changes.clone();
-                let tell = move |next: Next<'_>| match next {
-                    Next::Change(_) => {
-                        let counted = counted.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1));
-                        counted.map(drop).map_err(|_| -> Error { err!(Io, "ended") })
-                    }
-                    _ => Ok(()),
-                };
-                let shared = Arc::new(Told { inner: Arc::new(MemoryStore::new()), tell, name: None });
-                let store = Store::from_shared(&Context::with_threads(1), shared, Mode::ReadWrite);
+                let store = ending(Arc::new(MemoryStore::new()), changes.clone());
                 let array = Array::create(&store, "g/a", &spec(&[8], &[4]), Create::New).unwrap();
                 write_part(&array).unwrap();
                 changes.store(left, Ordering::Relaxed);

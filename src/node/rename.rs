@@ -103,18 +103,17 @@ impl Store {
 #[cfg(test)]
 mod tests {
     use crate::dtype::DataType;
-    use crate::engine::Selection;
     use crate::error::ErrorKind;
     use crate::metadata::Format;
     use crate::node::store_options::{Consolidate, Options};
-    use crate::node::tests::view;
+    use crate::node::tests::{read_all, write_all};
     use crate::node::{Array, Context, Create, Group, Mode, NodeKind, Spec, Store};
+    use crate::store::suite::TestFolder;
 
     /// Readers would find it by neither name until the flush, and for good after a kill.
     #[test]
     fn a_renamed_node_is_listed_at_once_also_where_other_changes_wait_for_a_flush() {
-        let folder = std::env::temp_dir().join(format!("ozarr-rename-listed-{}", std::process::id()));
-        drop(std::fs::remove_dir_all(&folder));
+        let folder = TestFolder::new("rename-listed");
         let local = Store::open(&Context::default(), folder.to_str().unwrap(), Mode::ReadWrite, &[("consolidate", "flush")]).unwrap();
         let flush = Options { consolidate: Consolidate::Flush, ..Options::default() };
         let memory = Store::new(&Context::default(), Store::memory(&Context::default()).shared().clone(), Mode::ReadWrite, flush);
@@ -130,13 +129,11 @@ mod tests {
                 assert_eq!(root.consolidated_differences().unwrap(), Some(vec![]), "{format:?} {path}");
             }
         }
-        std::fs::remove_dir_all(&folder).unwrap();
     }
 
     #[test]
     fn a_node_moves_with_all_below_it_and_consolidated_metadata_follow() {
-        let folder = std::env::temp_dir().join(format!("ozarr-rename-{}", std::process::id()));
-        drop(std::fs::remove_dir_all(&folder));
+        let folder = TestFolder::new("rename");
         let local = Store::open(&Context::default(), folder.to_str().unwrap(), Mode::ReadWrite, &[]).unwrap();
         for (store, format) in
             [(&local, Format::V3), (&Store::memory(&Context::default()), Format::V3), (&Store::memory(&Context::default()), Format::V2)]
@@ -145,9 +142,7 @@ mod tests {
             let mut spec = Spec::new(DataType::Int32, &[2]).unwrap();
             spec.set_format(format).unwrap();
             let array = Array::create(store, "a/b/c", &spec, Create::New).unwrap();
-            let whole = Selection::all(&[2]);
-            // SAFETY: the memory is this function's.
-            unsafe { array.write(&whole, &view(&mut [5, 6], &[2])) }.unwrap();
+            write_all(&array, &mut [5, 6]);
             Array::create(store, "ab", &spec, Create::New).unwrap();
             root.consolidate().unwrap();
             let kind = |path: &str, to: &str| store.rename_node(path, to).unwrap_err().kind();
@@ -157,14 +152,10 @@ mod tests {
             assert_eq!((store.node_kind("a/b").unwrap(), store.node_kind("a").unwrap()), (NodeKind::None, NodeKind::Group));
             let root = Group::open(store, "").unwrap();
             assert_eq!(root.consolidated_differences().unwrap(), Some(vec![]));
-            let mut got = [0; 2];
-            // SAFETY: as above.
-            unsafe { root.open_array("new/er/name/c").unwrap().read(&whole, &view(&mut got, &[2])) }.unwrap();
-            assert_eq!(got, [5, 6]);
+            assert_eq!(read_all(&root.open_array("new/er/name/c").unwrap()), [5, 6]);
             store.rename_node("new/er/name/c", "c").unwrap();
             assert_eq!(store.node_kind("c").unwrap(), NodeKind::Array);
             store.flush().unwrap();
         }
-        std::fs::remove_dir_all(&folder).unwrap();
     }
 }

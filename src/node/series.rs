@@ -15,9 +15,8 @@ use super::told_length::ToldLength;
 use super::{Array, document, path};
 use crate::counting;
 use crate::dtype::DataType;
-use crate::engine::{Memory, Overflow};
+use crate::engine::Memory;
 use crate::error::{Error, ErrorKind, Result, bail, err};
-use crate::limits::c_strides;
 use crate::store::ProcessLock;
 
 /// A dataset that grows step by step along one dimension. Used by one thread at a time, and the only one that changes this length.
@@ -466,15 +465,6 @@ fn check_memory<'a>(parts: impl IntoIterator<Item = &'a SeriesArray>, memory: us
 
 /// Numbers as the memory of a region of rank 1.
 fn numbers(values: &mut [f64]) -> Memory {
-    let strides = c_strides(&[values.len() as u64], size_of::<f64>());
-    let size = size_of_val(values);
-    Memory {
-        data: values.as_mut_ptr().cast(),
-        size,
-        offset: 0,
-        strides,
-        data_type: DataType::Float64,
-        overflow: Overflow::Error,
-        arena: None,
-    }
+    let shape = [values.len() as u64];
+    Memory::of(values, &shape, DataType::Float64)
 }

@@ -21,6 +21,12 @@ pub(super) fn memory() -> Store {
     Store::memory(&Context::default())
 }
 
+pub(super) fn new_dataset(format: Option<Format>) -> (Store, Dataset) {
+    let store = Store::memory(&Context::with_threads(1));
+    let ds = Dataset::create(&store, "", format, Create::New).unwrap();
+    (store, ds)
+}
+
 /// Opens a store with a delay added to each request.
 pub(super) fn far_from(near: &Store, delay: std::time::Duration) -> Store {
     let far = crate::store::latency::LatencyStore::new(near.shared().clone(), delay);
@@ -88,6 +94,17 @@ pub(super) fn message<T>(result: crate::error::Result<T>) -> String {
         Ok(_) => panic!("no error"),
         Err(e) => e.to_string(),
     }
+}
+
+/// What is wrong in a store.
+pub(super) fn faults(store: &Store, options: VerifyOptions) -> Vec<Fault> {
+    let mut faults = Vec::new();
+    let mut each = |fault: &Fault| {
+        faults.push(fault.clone());
+        Ok(())
+    };
+    store.verify("", options, &mut each, &mut |_, _| Ok(())).unwrap();
+    faults
 }
 
 #[test]

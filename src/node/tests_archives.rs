@@ -1,6 +1,6 @@
 //! Nodes in zip archives.
 
-use super::tests::{kind, memory, read_all, spec, write_all};
+use super::tests::{faults, kind, memory, read_all, spec, write_all};
 use super::tests_growth::Folder;
 use super::tests_series::{dataset, define, run};
 use super::*;
@@ -99,13 +99,8 @@ fn verifying_finds_a_damaged_shard_in_an_archive_whose_parts_have_no_checksums()
     write_all(&Array::create(&store, "a", &sharded, Create::New).unwrap(), &mut [1, 2, 3, 0x1234_5678]);
     drop(store);
     damage(&location, 0x1234_5678);
-    let mut found = Vec::new();
-    let mut each = |fault: &Fault| {
-        found.push((fault.key.clone(), fault.message.clone()));
-        Ok(())
-    };
-    open(&location, Mode::Read).verify("", VerifyOptions::default(), &mut each, &mut |_, _| Ok(())).unwrap();
-    assert!(found.len() == 1 && found[0].0 == "a/c/0" && found[0].1.contains("CRC-32"), "{found:?}");
+    let found = faults(&open(&location, Mode::Read), VerifyOptions::default());
+    assert!(found.len() == 1 && found[0].key == "a/c/0" && found[0].message.contains("CRC-32"), "{found:?}");
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! Tests of checkpoints: there as a whole or not at all, whatever write fails.
 
-use super::tests::view;
-use super::tests_store::{Next, Told};
+use super::tests::{faults, own, read_all, view, write_all};
+use super::tests_growth::{Folder, write_box};
+use super::tests_store::{anew, before_call, on};
 use super::*;
 use crate::dtype::DataType;
 use crate::engine::Selection;
@@ -12,12 +13,9 @@ use crate::store::fault::{self, Effect};
 use crate::store::local::{LocalStore, SyncMode};
 use crate::store::os::Call;
 use crate::store::prefix::hidden;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
-
-fn anew(store: &Store) -> Store {
-    Store::from_shared(&Context::with_threads(1), store.shared().clone(), Mode::ReadWrite)
-}
+use crate::store::suite::TestFolder;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Puts two arrays, one of them in a group, and an attribute.
 pub(super) fn fill(group: &Group, value: i32) -> Result<()> {
@@ -25,8 +23,7 @@ pub(super) fn fill(group: &Group, value: i32) -> Result<()> {
         let mut spec = Spec::new(DataType::Int32, &[4])?;
         spec.set_chunks(&[2])?;
         let array = Array::create(group.store(), name, &spec, Create::New)?;
-        // SAFETY: the memory lives as long as the call.
-        unsafe { array.write(&Selection::all(&[4]), &view(&mut [value; 4], &[4])) }?;
+        own!(array.write(&Selection::all(&[4]), &view(&mut [value; 4], &[4])))?;
     }
     group.attributes().set_json("step", &value.to_string())
 }
@@ -48,10 +45,7 @@ pub(super) fn newest(store: &Store, path: &str) -> i32 {
     };
     let step = group.attributes().get_json("step").unwrap().parse().unwrap();
     for name in ["u", "more/v"] {
-        let mut found = [0; 4];
-        // SAFETY: as above.
-        unsafe { group.open_array(name).unwrap().read(&Selection::all(&[4]), &view(&mut found, &[4])) }.unwrap();
-        assert_eq!(found, [step; 4], "{name}");
+        assert_eq!(read_all(&group.open_array(name).unwrap()), [step; 4], "{name}");
     }
     step
 }
@@ -110,7 +104,7 @@ fn a_checkpoint_takes_the_place_of_one_of_the_same_name_when_it_is_committed() {
 /// What other processes write to a checkpoint goes where it is made.
 #[test]
 fn a_checkpoint_tells_where_it_is_made() {
-    let root = std::env::temp_dir().join(format!("ozarr-checkpoint-place-{}.zarr", std::process::id()));
+    let root = TestFolder::new("place.zarr");
     let text = root.to_str().unwrap();
     for location in [text.to_string(), format!("file://{text}#mode=zarr"), format!("{text}//states/")] {
         let (store, path) = Store::locate(&Context::with_threads(1), &location, Mode::ReadWrite).unwrap();
@@ -122,15 +116,10 @@ fn a_checkpoint_tells_where_it_is_made() {
             let place = group.store().root().unwrap().location().unwrap();
             let others = Store::open(&Context::with_threads(1), &place, Mode::ReadWrite, &[]).unwrap();
             let Node::Group(imported) = Node::import(&others, &group.export().unwrap()).unwrap() else { panic!("an array") };
-            let u = imported.open_array("u").unwrap();
-            // SAFETY: the memory lives as long as the call.
-            unsafe { u.write(&Selection::all(&[4]), &view(&mut [n + 1; 4], &[4])) }.unwrap();
+            write_all(&imported.open_array("u").unwrap(), &mut [n + 1; 4]);
             group.commit().unwrap();
             assert_eq!(place, format!("{above}/{}", names(&all).pop().unwrap()), "{location}");
-            let mut found = [0; 4];
-            // SAFETY: as above.
-            unsafe { all.latest().unwrap().open_array("u").unwrap().read(&Selection::all(&[4]), &view(&mut found, &[4])) }.unwrap();
-            assert_eq!(found, [n + 1; 4], "{location}");
+            assert_eq!(read_all(&all.latest().unwrap().open_array("u").unwrap()), [n + 1; 4], "{location}");
         }
         std::fs::remove_dir_all(&root).unwrap();
     }
@@ -155,17 +144,13 @@ fn of_checkpoints_whose_names_end_alike_the_last_to_be_committed_is_the_newest()
 #[test]
 fn whatever_write_fails_the_old_checkpoint_is_there_or_the_new_one() {
     for (call, by) in [(Call::Rename, 1), (Call::RenameNew, 1), (Call::Unlink, 1), (Call::Open, 13)] {
-        let root = std::env::temp_dir().join(format!("ozarr-checkpoint-{call:?}-{}", std::process::id()));
         let mut came = std::collections::BTreeSet::new();
         for after in (0..).step_by(by * apart(3)) {
-            let _ = std::fs::remove_dir_all(&root);
-            let local = Arc::new(LocalStore::open(&root, true, SyncMode::None).unwrap());
-            let store = Store::from_shared(&Context::with_threads(1), local, Mode::ReadWrite);
+            let Folder(_root, store) = Folder::new("checkpoint");
             let all = Checkpoints::new(&store, "").unwrap();
             make(&all, "a", 1).unwrap();
             make(&all, "b", 2).unwrap();
-            let hit = fault::Fault { call, after, times: 1 << 40, effect: Effect::Fail(libc::ENOSPC) };
-            let (done, _) = fault::with(&[hit], || make(&all, "a", 3).and_then(|()| all.prune(1)));
+            let done = fault::failing(call, after, libc::ENOSPC, || make(&all, "a", 3).and_then(|()| all.prune(1)));
             let found = newest(&store, "");
             assert!(found == 2 || found == 3, "{call:?} {after}: {found}");
             came.insert(found);
@@ -181,7 +166,6 @@ fn whatever_write_fails_the_old_checkpoint_is_there_or_the_new_one() {
                 break;
             }
         }
-        std::fs::remove_dir_all(&root).unwrap();
         assert!(came.contains(&3), "{call:?} {came:?}");
     }
 }
@@ -193,17 +177,16 @@ fn chunks(root: &std::path::Path, name: &str) -> Vec<u64> {
     ["u/c/0", "u/c/1", "more/v/c/0", "more/v/c/1"].map(file).to_vec()
 }
 
-/// A new store in a folder of that name, and the folder.
-fn in_folder(name: &str, sync: SyncMode) -> (std::path::PathBuf, Store) {
-    let root = std::env::temp_dir().join(format!("ozarr-checkpoint-{name}-{}", std::process::id()));
-    let _ = std::fs::remove_dir_all(&root);
+/// A new store in a folder, and the folder.
+fn in_folder(sync: SyncMode) -> (TestFolder, Store) {
+    let root = TestFolder::new("checkpoint");
     let local = Arc::new(LocalStore::open(&root, true, sync).unwrap());
-    (root, Store::from_shared(&Context::with_threads(1), local, Mode::ReadWrite))
+    (root, on(local))
 }
 
 #[test]
 fn unchanged_chunks_are_links_to_the_checkpoint_before_when_asked_for() {
-    let (root, store) = in_folder("links", SyncMode::Batch);
+    let (root, store) = in_folder(SyncMode::Batch);
     let all = Checkpoints::new(&store, "").unwrap();
     make(&all, "one", 1).unwrap();
     make(&all, "plain", 1).unwrap();
@@ -219,54 +202,40 @@ fn unchanged_chunks_are_links_to_the_checkpoint_before_when_asked_for() {
     fill(&group, 1).unwrap();
     assert_eq!(chunks(&root, "two"), chunks(&root, "plain"));
     // What is written again is replaced here, and stays there.
-    let u = group.open_array("u").unwrap();
-    // SAFETY: the memory lives as long as the call.
-    unsafe { u.write(&Selection::new(&[4], &[0], &[1], None).unwrap(), &view(&mut [7], &[1])) }.unwrap();
+    write_box(&group.open_array("u").unwrap(), &[0], &[1], 7).unwrap();
     group.commit().unwrap();
     let (two, plain) = (chunks(&root, "two"), chunks(&root, "plain"));
     assert!(two[0] != plain[0] && two[1..] == plain[1..]);
-    let values = |name: &str| {
-        let mut found = [0; 4];
-        // SAFETY: as above.
-        unsafe { Array::open(&store, &format!("{name}/u")).unwrap().read(&Selection::all(&[4]), &view(&mut found, &[4])) }.unwrap();
-        found
-    };
-    assert_eq!((values("plain"), values("two")), ([1; 4], [7, 1, 1, 1]));
+    let values = |name: &str| read_all(&Array::open(&store, &format!("{name}/u")).unwrap());
+    assert_eq!((values("plain"), values("two")), (vec![1; 4], vec![7, 1, 1, 1]));
     all.prune(1).unwrap();
-    assert_eq!((names(&all), values("two")), (vec!["two".to_string()], [7, 1, 1, 1]));
+    assert_eq!((names(&all), values("two")), (vec!["two".to_string()], vec![7, 1, 1, 1]));
     assert_eq!(Group::open(&store, "").unwrap().set_link_unchanged(true).err().unwrap().kind(), ErrorKind::Argument);
-    std::fs::remove_dir_all(&root).unwrap();
 }
 
 #[test]
 fn a_chunk_of_which_a_part_is_written_is_a_link_where_it_is_what_it_was() {
     use std::os::unix::fs::MetadataExt;
-    let (root, store) = in_folder("parts", SyncMode::None);
+    let (root, store) = in_folder(SyncMode::None);
     let all = Checkpoints::new(&store, "").unwrap();
     let files = ["one", "two"].map(|name| {
         let group = all.begin(name).unwrap();
         group.set_link_unchanged(true).unwrap();
         let mut spec = Spec::new(DataType::Int32, &[2]).unwrap();
         spec.set_chunks(&[2]).unwrap();
-        let u = Array::create(group.store(), "u", &spec, Create::New).unwrap();
-        // SAFETY: the memory lives as long as the call.
-        unsafe { u.write(&Selection::new(&[2], &[0], &[1], None).unwrap(), &view(&mut [7], &[1])) }.unwrap();
+        write_box(&Array::create(group.store(), "u", &spec, Create::New).unwrap(), &[0], &[1], 7).unwrap();
         group.commit().unwrap();
         ["u/c/0", "u/zarr.json"].map(|key| std::fs::metadata(root.join(name).join(key)).unwrap().ino())
     });
     assert_eq!(files[0][0], files[1][0]);
     assert_ne!(files[0][1], files[1][1], "documents are files of their own");
-    std::fs::remove_dir_all(&root).unwrap();
 }
 
 /// The write that fails while pruning is each one in turn, and so are all that follow: consolidated metadata name a checkpoint that is there.
 #[test]
 fn pruning_lists_a_checkpoint_that_a_kill_left_unlisted() {
-    let root = std::env::temp_dir().join(format!("ozarr-checkpoint-unlisted-{}", std::process::id()));
     for after in 0.. {
-        let _ = std::fs::remove_dir_all(&root);
-        let local = Arc::new(LocalStore::open(&root, true, SyncMode::None).unwrap());
-        let store = Store::from_shared(&Context::with_threads(1), local, Mode::ReadWrite);
+        let Folder(_root, store) = Folder::new("checkpoint");
         let all = Checkpoints::new(&store, "").unwrap();
         make(&all, "a", 1).unwrap();
         // As a kill leaves it between the commit and the document above.
@@ -274,8 +243,7 @@ fn pruning_lists_a_checkpoint_that_a_kill_left_unlisted() {
         make(&all, "b", 2).unwrap();
         store.key_put("zarr.json", &before).unwrap();
         assert_ne!(Group::open(&anew(&store), "").unwrap().consolidated_differences().unwrap(), Some(vec![]));
-        let hit = fault::Fault { call: Call::Rename, after, times: 1 << 40, effect: Effect::Fail(libc::ENOSPC) };
-        let (done, _) = fault::with(&[hit], || Checkpoints::new(&anew(&store), "").unwrap().prune(1));
+        let done = fault::failing(Call::Rename, after, libc::ENOSPC, || Checkpoints::new(&anew(&store), "").unwrap().prune(1));
         let group = Group::open(&anew(&store), "").unwrap();
         let listed = group.children().unwrap();
         assert!(listed.iter().any(|child| store.node_kind(&child.name).unwrap() == NodeKind::Group), "behind {after}");
@@ -286,7 +254,6 @@ fn pruning_lists_a_checkpoint_that_a_kill_left_unlisted() {
             break;
         }
     }
-    std::fs::remove_dir_all(&root).unwrap();
 }
 
 #[test]
@@ -308,13 +275,9 @@ fn pruning_removes_what_a_kill_has_left_and_leaves_what_this_process_makes() {
 
 #[test]
 fn what_several_prune_at_once_is_gone_for_each() {
-    let root = std::env::temp_dir().join(format!("ozarr-checkpoint-prunes-{}", std::process::id()));
-    let _ = std::fs::remove_dir_all(&root);
+    let root = TestFolder::new("checkpoint");
     // Of its own for each, as in processes of their own.
-    let here = || {
-        let local = Arc::new(LocalStore::open(&root, true, SyncMode::None).unwrap());
-        Store::from_shared(&Context::with_threads(1), local, Mode::ReadWrite)
-    };
+    let here = || on(Arc::new(LocalStore::open(&root, true, SyncMode::None).unwrap()));
     for round in 0..8 {
         let all = Checkpoints::new(&here(), "").unwrap();
         drop(all.begin("killed").unwrap());
@@ -328,36 +291,23 @@ fn what_several_prune_at_once_is_gone_for_each() {
         let left = here().key_list("").unwrap();
         assert!(left.iter().all(|key| key.starts_with(&format!("{round}-3/")) || !key.contains('/')), "{left:?}");
     }
-    std::fs::remove_dir_all(&root).unwrap();
 }
 
 #[test]
 fn checkpoints_in_an_archive_are_sound() {
-    let file = std::env::temp_dir().join(format!("ozarr-checkpoint-{}.zip", std::process::id()));
-    let _ = std::fs::remove_file(&file);
+    let file = TestFolder::new("checkpoint.zip");
     let store = Store::open(&Context::with_threads(1), file.to_str().unwrap(), Mode::ReadWrite, &[]).unwrap();
     let all = Checkpoints::new(&store, "").unwrap();
     (1..3).for_each(|n| make(&all, &n.to_string(), n).unwrap());
     store.flush().unwrap();
     assert!(store.key_list("").unwrap().contains(&"1/zarr.json.begun".to_string()), "nothing is erased there");
-    let mut faults = Vec::new();
-    let mut each = |fault: &Fault| {
-        faults.push(fault.key.clone());
-        Ok(())
-    };
-    store.verify("", VerifyOptions::default(), &mut each, &mut |_, _| Ok(())).unwrap();
-    assert_eq!(faults, [""; 0]);
+    assert_eq!(faults(&store, VerifyOptions::default()), []);
     // Nothing erases what a killed one left there.
     fill(&all.begin("killed").unwrap(), 3).unwrap();
-    let mut left = Vec::new();
-    let mut each = |fault: &Fault| {
-        left.push((fault.kind, fault.message.contains("it stays in this store")));
-        Ok(())
-    };
-    store.verify("", VerifyOptions::default(), &mut each, &mut |_, _| Ok(())).unwrap();
-    assert!(!left.is_empty() && left.iter().all(|found| *found == (FaultKind::Temporary, true)), "{left:?}");
+    let left = faults(&store, VerifyOptions::default());
+    let stays = |fault: &Fault| fault.kind == FaultKind::Temporary && fault.message.contains("it stays in this store");
+    assert!(!left.is_empty() && left.iter().all(stays), "{left:?}");
     assert_eq!(all.prune(1).unwrap_err().kind(), ErrorKind::Unsupported);
-    std::fs::remove_file(&file).unwrap();
 }
 
 /// Between the document that makes a checkpoint known and the consolidated metadata above it.
@@ -397,15 +347,10 @@ fn what_a_killed_checkpoint_left_is_temporary() {
         let begun = all.begin("new").unwrap();
         fill(&begun, 2).unwrap();
         for mode in [Mode::Read, Mode::ReadWrite] {
-            let mut faults = Vec::new();
-            let mut each = |fault: &Fault| {
-                faults.push((fault.kind.name(), fault.key.clone()));
-                Ok(())
-            };
             let store = Store::from_shared(&Context::with_threads(1), store.shared().clone(), mode);
-            store.verify("", VerifyOptions::default(), &mut each, &mut |_, _| Ok(())).unwrap();
+            let faults = faults(&store, VerifyOptions::default());
             assert_eq!(faults.len(), 5, "{faults:?}");
-            assert!(faults.iter().all(|(kind, key)| *kind == "temporary" && key.starts_with("new/")), "{faults:?}");
+            assert!(faults.iter().all(|fault| fault.kind.name() == "temporary" && fault.key.starts_with("new/")), "{faults:?}");
         }
     }
 }
@@ -446,11 +391,7 @@ fn a_checkpoint_has_nothing_of_another_one_that_was_in_its_place_before() {
             let group = all.begin("x").unwrap();
             fill(&group, 1).unwrap();
             let array = Array::open(group.store(), "u").unwrap();
-            let write = || {
-                let part = Selection::new(&[4], &[1], &[2], None)?;
-                // SAFETY: the memory lives as long as the call.
-                unsafe { array.write(&part, &view(&mut [7, 7], &[2])) }
-            };
+            let write = || write_box(&array, &[1], &[2], 7);
             end(&all, group);
             if name != "it is begun again" {
                 assert_eq!(write().err().map(|e| e.kind()), Some(ErrorKind::State), "{name} {format:?}");
@@ -489,38 +430,30 @@ fn read_while_replaced(format: Format, next: &'static [&str], refreshes: bool, a
     Group::create(&store, "", Some(format), Create::New).unwrap();
     make(&Checkpoints::new(&store, "").unwrap(), "a", 1).unwrap();
     let other = anew(&store);
+    let came = Arc::new(AtomicBool::new(false));
+    let comes = came.clone();
     let event = move || {
+        comes.store(true, Ordering::Relaxed);
         let all = Checkpoints::new(&other, "").unwrap();
         for (name, value) in next.iter().zip(2..) {
             make(&all, name, value).unwrap();
             all.prune(1).unwrap();
         }
     };
-    let event = Arc::new(Mutex::new(Some(event)));
-    let (waiting, left) = (event.clone(), AtomicUsize::new(after));
-    let tell = move |next: Next<'_>| {
-        let now = !matches!(next, Next::Opened(_)) && left.fetch_sub(1, Ordering::Relaxed) == 0;
-        if let Some(event) = now.then(|| waiting.lock().unwrap().take()).flatten() {
-            event();
-        }
-        Ok(())
-    };
-    let told = Told { inner: store.shared().clone(), tell, name: None };
-    let reader = Store::from_shared(&Context::with_threads(1), Arc::new(told), Mode::Read);
+    let reader = Store::from_shared(&Context::with_threads(1), before_call(store.shared().clone(), after, event), Mode::Read);
     let group = Checkpoints::new(&reader, "").unwrap().latest().unwrap_or_else(|e| panic!("{case}: {e}"));
     let step = group.attributes().get_i64("step").unwrap() as i32;
     let mut found = [0; 4];
     let to_check = group.store_to_check().unwrap();
     let read = group.open_array("u").and_then(|array| {
-        // SAFETY: the memory lives as long as the call.
-        unsafe { array.read(&Selection::all(&[4]), &view(&mut found, &[4])) }?;
+        own!(array.read(&Selection::all(&[4]), &view(&mut found, &[4])))?;
         if refreshes { array.refresh() } else { to_check.check_kept() }
     });
     match read {
         Ok(()) => assert_eq!(found, [step; 4], "{case}"),
         Err(e) => assert_eq!(e.kind(), ErrorKind::NotFound, "{case}: {e}"),
     }
-    let was_replaced = event.lock().unwrap().is_none();
+    let was_replaced = came.load(Ordering::Relaxed);
     let refreshed = group.refresh();
     assert_eq!(refreshed.is_err(), group.store().check_kept().is_err(), "{case}");
     was_replaced
@@ -543,35 +476,27 @@ fn copied_while_pruned(format: Format, (path, same_keys): (&str, bool), after: u
     let (store, to) = (Store::memory(&Context::with_threads(1)), Store::memory(&Context::with_threads(1)));
     Group::create(&store, "", Some(format), Create::New).unwrap();
     make(&Checkpoints::new(&store, "").unwrap(), "a", 1).unwrap();
-    let (other, left) = (anew(&store), AtomicUsize::new(after));
-    let came = Arc::new(AtomicUsize::new(0));
-    let told = came.clone();
-    let tell = move |next: Next<'_>| {
-        if !matches!(next, Next::Opened(_)) && left.fetch_sub(1, Ordering::Relaxed) == 0 {
-            told.store(1, Ordering::Relaxed);
-            let all = Checkpoints::new(&other, "").unwrap();
-            make(&all, "b", 2).unwrap();
-            all.prune(1).unwrap();
-        }
-        Ok(())
-    };
-    let told = Told { inner: store.shared().clone(), tell, name: None };
-    let from = Store::from_shared(&Context::with_threads(1), Arc::new(told), Mode::Read);
+    let (other, came) = (anew(&store), Arc::new(AtomicBool::new(false)));
+    let comes = came.clone();
+    let told = before_call(store.shared().clone(), after, move || {
+        comes.store(true, Ordering::Relaxed);
+        let all = Checkpoints::new(&other, "").unwrap();
+        make(&all, "b", 2).unwrap();
+        all.prune(1).unwrap();
+    });
+    let from = Store::from_shared(&Context::with_threads(1), told, Mode::Read);
     let options = RechunkOptions::default();
     let done = match same_keys {
         true => from.copy_node(path, (&to, path), Create::New, false, &mut |_, _| Ok(())),
         false => from.rechunk_node(path, (&to, path), options, &mut |_, _| Ok(()), &mut |_, _| Ok(())).map(drop),
     };
     if done.is_ok() && path == "a/u" {
-        let mut found = [0; 4];
-        // SAFETY: the memory lives as long as the call.
-        unsafe { Array::open(&to, path).unwrap().read(&Selection::all(&[4]), &view(&mut found, &[4])) }.unwrap();
-        assert_eq!(found, [1; 4], "{case}");
+        assert_eq!(read_all(&Array::open(&to, path).unwrap()), [1; 4], "{case}");
     } else if path != "a/u" {
         // All of what is found agrees.
         assert!(newest(&to, "") > 0 || path.is_empty() || done.is_err(), "{case}");
     }
-    (came.load(Ordering::Relaxed) > 0).then(|| done.err().map(|e| e.kind()))
+    came.load(Ordering::Relaxed).then(|| done.err().map(|e| e.kind()))
 }
 
 /// A store in memory whose root is a group of a format, and its checkpoints.
@@ -636,24 +561,17 @@ fn what_is_left_of_a_removed_checkpoint_is_pruned_whatever_went_first() {
 fn what_is_being_begun_stays_when_another_thread_prunes() {
     for format in [Format::V3, Format::V2] {
         for after in 0.. {
-            let store = Store::memory(&Context::with_threads(1));
-            Group::create(&store, "", Some(format), Create::New).unwrap();
-            let (other, left) = (anew(&store), AtomicUsize::new(after));
-            let came = Arc::new(AtomicUsize::new(0));
-            let told = came.clone();
-            let tell = move |next: Next<'_>| {
-                if !matches!(next, Next::Opened(_)) && left.fetch_sub(1, Ordering::Relaxed) == 0 {
-                    told.store(1, Ordering::Relaxed);
-                    Checkpoints::new(&other, "").unwrap().prune(1).unwrap();
-                }
-                Ok(())
-            };
-            let told = Told { inner: store.shared().clone(), tell, name: None };
-            let writer = Store::from_shared(&Context::with_threads(1), Arc::new(told), Mode::ReadWrite);
+            let (store, _) = in_memory(format);
+            let (other, came) = (anew(&store), Arc::new(AtomicBool::new(false)));
+            let comes = came.clone();
+            let writer = on(before_call(store.shared().clone(), after, move || {
+                comes.store(true, Ordering::Relaxed);
+                Checkpoints::new(&other, "").unwrap().prune(1).unwrap();
+            }));
             let made = make(&Checkpoints::new(&writer, "").unwrap(), "a", 1);
             made.unwrap_or_else(|e| panic!("{format:?} before call {after}: {e}"));
             assert_eq!(newest(&store, ""), 1, "{format:?} before call {after}");
-            if came.load(Ordering::Relaxed) == 0 {
+            if !came.load(Ordering::Relaxed) {
                 assert!(after > 4);
                 break;
             }
@@ -673,7 +591,7 @@ fn a_commit_succeeds_when_the_checkpoint_is_there_whatever_fails_behind_it() {
                 break;
             }
             let case = format!("{call:?} {format:?} {after}");
-            let (root, store) = in_folder(&format!("behind-{call:?}-{format:?}"), SyncMode::None);
+            let (_root, store) = in_folder(SyncMode::None);
             Group::create(&store, "", Some(format), Create::New).unwrap().consolidate().unwrap();
             let all = Checkpoints::new(&store, "run/restart").unwrap();
             let begun = |value| {
@@ -686,8 +604,7 @@ fn a_commit_succeeds_when_the_checkpoint_is_there_whatever_fails_behind_it() {
                 most = fault::count(call, || begun(1).commit().unwrap());
             }
             let group = begun(2);
-            let hit = fault::Fault { call, after, times: 1 << 40, effect: Effect::Fail(libc::ENOSPC) };
-            let (done, _) = fault::with(&[hit], || group.commit());
+            let done = fault::failing(call, after, libc::ENOSPC, || group.commit());
             drop(group);
             assert_eq!(newest(&store, "run/restart"), 1 + i32::from(done.is_ok()), "{case}: {done:?}");
             came.insert(done.is_ok());
@@ -702,7 +619,6 @@ fn a_commit_succeeds_when_the_checkpoint_is_there_whatever_fails_behind_it() {
                 let differences = Group::open(&anew(&store), path).unwrap().consolidated_differences().unwrap();
                 assert_eq!(differences, Some(vec![]), "{case} {path:?}");
             }
-            std::fs::remove_dir_all(&root).unwrap();
         }
         assert_eq!((came.contains(&true), came.contains(&false)), (true, call != Call::Unlink), "{call:?} {format:?}");
     }
@@ -712,13 +628,11 @@ fn a_commit_succeeds_when_the_checkpoint_is_there_whatever_fails_behind_it() {
 fn a_commit_whose_document_is_not_durable_says_that_the_checkpoint_is_there() {
     let mut told = 0;
     for after in 0.. {
-        let (root, store) = in_folder("not-durable", SyncMode::Batch);
+        let (_root, store) = in_folder(SyncMode::Batch);
         let begun = Checkpoints::new(&store, "").unwrap().begin("a").unwrap();
         fill(&begun, 1).unwrap();
-        let hit = fault::Fault { after, times: 1 << 40, ..fault::fail(Call::Sync, libc::EIO) };
-        let (done, _) = fault::with(&[hit], || begun.commit());
+        let done = fault::failing(Call::Sync, after, libc::EIO, || begun.commit());
         let is_there = newest(&store, "") == 1;
-        std::fs::remove_dir_all(&root).unwrap();
         let Err(e) = done else { break };
         assert_eq!(e.message().contains("it is there"), is_there, "{after}: {e}");
         told += i32::from(is_there);
@@ -732,7 +646,7 @@ fn checkpoints_and_nodes_are_removed_from_a_full_disk() {
     for (format, path) in [(Format::V3, ""), (Format::V3, "run/restart"), (Format::V2, "run/restart")] {
         for (times, lists) in [1, 3, 1 << 40].into_iter().flat_map(|times| [(times, true), (times, false)]) {
             let case = format!("{format:?} {path:?} {times} {lists}");
-            let (root, store) = in_folder(&format!("full-{format:?}"), SyncMode::None);
+            let (_root, store) = in_folder(SyncMode::None);
             Group::create(&store, "", Some(format), Create::New).unwrap().consolidate().unwrap();
             let all = Checkpoints::new(&store, path).unwrap();
             (1..5).for_each(|n| make(&all, &n.to_string(), n).unwrap());
@@ -774,26 +688,22 @@ fn checkpoints_and_nodes_are_removed_from_a_full_disk() {
                     assert_eq!(differences(), [Some(vec![]), Some(vec![])], "{case} {gone:?}");
                 }
             }
-            std::fs::remove_dir_all(&root).unwrap();
         }
     }
 }
 
 #[test]
 fn errors_in_a_checkpoint_that_was_begun_name_the_file() {
-    let (root, store) = in_folder("named", SyncMode::None);
+    let (root, store) = in_folder(SyncMode::None);
     let all = Checkpoints::new(&store, "restart").unwrap();
     let group = all.begin("s4").unwrap();
     fill(&group, 1).unwrap();
     let array = group.open_array("u").unwrap();
-    // SAFETY: the memory lives as long as the call.
-    let write = || unsafe { array.write(&Selection::all(&[4]), &view(&mut [2; 4], &[4])) };
+    let write = || write_box(&array, &[0], &[4], 2);
     let set = || group.attributes().set_json("step", "2");
     let calls: [(&dyn Fn() -> Result<()>, &str); 2] = [(&write, "restart/s4/u/c/0"), (&set, "restart/s4/zarr.json.begun")];
     for (call, file) in calls {
-        let full = fault::Fault { times: 1 << 40, ..fault::fail(Call::Write, libc::ENOSPC) };
-        let e = fault::with(&[full], call).0.unwrap_err();
+        let e = fault::failing(Call::Write, 0, libc::ENOSPC, call).unwrap_err();
         assert!(e.key() == Some(file) && root.join(file).is_file() && e.message().contains(root.to_str().unwrap()), "{e}");
     }
-    std::fs::remove_dir_all(&root).unwrap();
 }

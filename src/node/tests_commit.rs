@@ -3,7 +3,8 @@
 use super::begun::Mark;
 use super::tests_checkpoint::{fill, make, newest};
 use super::tests_growth::Folder;
-use super::tests_store::{Next, Told};
+pub(super) use super::tests_store::on;
+use super::tests_store::{Next, Told, before_call, told};
 use super::tests_swap::Overtaken;
 use super::*;
 use crate::error::{ErrorKind, Result, err};
@@ -53,10 +54,6 @@ impl Place {
             }
         }
     }
-}
-
-pub(super) fn on(shared: SharedStore) -> Store {
-    Store::from_shared(&Context::with_threads(1), shared, Mode::ReadWrite)
 }
 
 fn checkpoints(store: &Store) -> Checkpoints {
@@ -217,7 +214,7 @@ fn opened_by(inner: SharedStore, work: impl FnOnce(&Store, &dyn Fn())) -> Vec<St
         }
         Ok(())
     };
-    work(&on(Arc::new(Told { inner, tell, name: None })), &|| opened.lock().unwrap().clear());
+    work(&on(told(inner, tell)), &|| opened.lock().unwrap().clear());
     opened.lock().unwrap().clone()
 }
 
@@ -282,16 +279,13 @@ fn a_checkpoint_that_another_process_begins_at_the_same_moment_is_no_node_to_ove
         let mut refused = 0;
         for after in 0.. {
             let place = Place::new(format, false);
-            let (others, left, came) = (place.shared(), AtomicUsize::new(after), Arc::new(AtomicBool::new(false)));
+            let (others, came) = (place.shared(), Arc::new(AtomicBool::new(false)));
             let comes = came.clone();
-            let tell = move |next: Next<'_>| {
-                if !matches!(next, Next::Opened(_)) && left.fetch_sub(1, Ordering::Relaxed) == 0 {
-                    comes.store(true, Ordering::Relaxed);
-                    drop(checkpoints(&on(others.clone())).begin("new").unwrap());
-                }
-                Ok(())
-            };
-            let begun = checkpoints(&on(Arc::new(Told { inner: place.shared(), tell, name: Some("this:") }))).begin("new");
+            let inner = before_call(place.shared(), after, move || {
+                comes.store(true, Ordering::Relaxed);
+                drop(checkpoints(&on(others)).begin("new").unwrap());
+            });
+            let begun = checkpoints(&on(Arc::new(Told { inner, tell: |_: Next<'_>| Ok(()), name: Some("this:") }))).begin("new");
             if let Err(e) = begun {
                 assert_eq!(e.kind(), ErrorKind::Exists, "{format:?} {after}: {e}");
                 assert!(e.message().starts_with("another writer has begun the checkpoint new at this moment"), "{e}");

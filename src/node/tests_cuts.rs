@@ -1,7 +1,9 @@
 //! Tests of arrays that are cut while other threads, or processes, write to them, store what waits, or change the shape, too.
 
 use super::tests::{kind, own, read_all, spec, view, write_all};
-use super::tests_meanwhile::{Due, stored, write_box};
+use super::tests_growth::write_box;
+use super::tests_meanwhile::stored;
+use super::tests_store::Due;
 use super::*;
 use crate::engine::{self, Selection};
 use crate::error::{ErrorKind, Result};

@@ -2,7 +2,7 @@
 
 use super::tests::{own, read_all, spec, spec_as, view};
 use super::tests_growth::Folder;
-use super::tests_store::{Next, Told};
+use super::tests_store::{Next, on, told};
 use super::*;
 use crate::engine::Selection;
 use crate::store::local::{LocalStore, SyncMode};
@@ -26,7 +26,7 @@ fn watched(inner: &SharedStore, key: &'static str, other: &Arc<Mutex<Option<Othe
         }
         Ok(())
     };
-    Store::from_shared(&Context::with_threads(1), Arc::new(Told { inner: inner.clone(), tell, name: None }), Mode::ReadWrite)
+    on(told(inner.clone(), tell))
 }
 
 /// Has one thread change an array by its path `g/a` and, when `key` was read for that, another one by its path `a` in the store below `g`.
@@ -245,7 +245,7 @@ fn change_what_another_replaces(name: &str) {
                 Ok(())
             };
             let inner = Arc::new(LocalStore::open(&folder.0, true, SyncMode::None).unwrap());
-            let store = Store::from_shared(&Context::with_threads(1), Arc::new(Told { inner, tell, name: None }), Mode::ReadWrite);
+            let store = on(told(inner, tell));
             let array = Array::open(&store, "a").unwrap();
             *due.lock().unwrap() = Some(theirs);
             write(&array, 0, &mut [ours]);

@@ -1,7 +1,8 @@
 //! Tests of arrays that grow, of chunks that wait to be written, and of those that are kept for reading.
 
-use super::tests::{far_from, own, read_all, spec, view, write_all};
-use super::tests_store::{Next, Told};
+use super::tests::{far_from, faults, new_dataset, own, read_all, spec, view, write_all};
+use super::tests_series::dataset;
+use super::tests_store::{Due, Next, anew, on, told};
 use super::*;
 use crate::engine::Selection;
 use crate::error::{ErrorKind, Result, err};
@@ -23,7 +24,7 @@ impl Folder {
     pub fn new(name: &str) -> Folder {
         let root = TestFolder::new(&format!("growth-{name}"));
         let store = Arc::new(LocalStore::open(&root, true, SyncMode::None).unwrap());
-        Folder(root, Store::from_shared(&Context::with_threads(1), store, Mode::ReadWrite))
+        Folder(root, on(store))
     }
 }
 
@@ -34,7 +35,7 @@ fn element(array: &Array, at: &[i64]) -> i32 {
     value[0]
 }
 
-fn write_box(array: &Array, start: &[i64], count: &[i64], value: i32) -> Result<()> {
+pub(super) fn write_box(array: &Array, start: &[i64], count: &[i64], value: i32) -> Result<()> {
     let mut values = vec![value; count.iter().product::<i64>() as usize];
     let shape: Vec<u64> = count.iter().map(|&n| n as u64).collect();
     let selection = Selection::new(&array.shape(), start, count, None)?;
@@ -544,7 +545,7 @@ fn what_an_interrupted_cut_left_does_not_show_when_the_array_grows() {
     {
         for after in (0..).step_by(apart(3)) {
             let folder = Folder::new("cut");
-            let anew = || Store::from_shared(&Context::with_threads(1), folder.1.shared().clone(), Mode::ReadWrite);
+            let anew = || anew(&folder.1);
             let ds = Dataset::create(&folder.1, "", Some(format), Create::New).unwrap();
             ds.define_dimension("x", 20).unwrap();
             let variable = VariableSpec { chunks: Some(vec![3]), ..VariableSpec::new(crate::dtype::DataType::Int32, &["x"]) };
@@ -554,8 +555,7 @@ fn what_an_interrupted_cut_left_does_not_show_when_the_array_grows() {
                 true => dataset(&anew()).resize_dimension("x", length),
                 false => Array::open(&anew(), "a").unwrap().resize(&[length], false),
             };
-            let hit = fault::Fault { call, after, times: 1 << 40, effect: fault::Effect::Fail(libc::EIO) };
-            let (done, _) = fault::with(&[hit], || resize(7));
+            let done = fault::failing(call, after, libc::EIO, || resize(7));
             let is_cut = Array::open(&anew(), "a").unwrap().shape()[0] == 7;
             // Who goes by consolidated metadata sees the array as it was or as it is to be.
             let seen = read_all(&Group::open(&anew(), "").unwrap().open_array("a").unwrap());
@@ -609,15 +609,6 @@ fn what_a_failed_append_stored_does_not_show_when_the_array_grows() {
         drop(appender);
         assert_eq!(read_all(&array), grown.into_iter().chain([22, 23, 24]).collect::<Vec<_>>(), "{what}");
     }
-}
-
-/// What another process would find: a store without what this one remembers.
-fn anew(store: &Store) -> Store {
-    Store::from_shared(&Context::with_threads(1), store.shared().clone(), Mode::ReadWrite)
-}
-
-fn dataset(store: &Store) -> Dataset {
-    Dataset::open(Group::open(store, "").unwrap()).unwrap()
 }
 
 #[test]
@@ -819,8 +810,7 @@ fn a_dataset_that_is_opened_from_its_parent_has_the_lengths_of_the_documents() {
 
 #[test]
 fn a_variable_that_grows_has_chunks_of_many_steps() {
-    let store = Store::memory(&Context::with_threads(1));
-    let ds = Dataset::create(&store, "", None, Create::New).unwrap();
+    let (_, ds) = new_dataset(None);
     let time = ds.define_time("time", 0, None, "days since 2026-01-01", "standard", Create::New).unwrap();
     ds.define_dimension("x", 3).unwrap();
     ds.define_coordinate("y", 512, None, crate::dtype::DataType::Float32, None, None).unwrap();
@@ -840,8 +830,7 @@ fn a_variable_that_grows_has_chunks_of_many_steps() {
 
 #[test]
 fn the_writers_own_dataset_sees_what_is_appended() {
-    let store = Store::memory(&Context::with_threads(1));
-    let ds = Dataset::create(&store, "", None, Create::New).unwrap();
+    let (_, ds) = new_dataset(None);
     ds.define_dimension("time", 0).unwrap();
     let t = ds.define_variable("t", &VariableSpec::new(crate::dtype::DataType::Int32, &["time"]), Create::New).unwrap();
     let mut out = Appender::open(&t, 0, 1, 0).unwrap();
@@ -1047,13 +1036,8 @@ fn chunks_with_keys_of_a_registered_encoding_are_listed_in_folders_beside_other_
     write_box(&array, &[0], &[30], 1).unwrap();
     std::fs::write(folder.0.join("a/README"), "").unwrap();
     assert_eq!(array.chunk_count(false).unwrap(), 3);
-    let mut faults = Vec::new();
-    let mut each = |fault: &Fault| {
-        faults.push((fault.kind, fault.key.clone()));
-        Ok(())
-    };
-    folder.1.verify("", VerifyOptions::default(), &mut each, &mut |_, _| Ok(())).unwrap();
-    assert_eq!(faults, [(FaultKind::Foreign, "a/README".to_string())]);
+    let faults = faults(&folder.1, VerifyOptions::default());
+    assert_eq!(faults.iter().map(|fault| (fault.kind, fault.key.as_str())).collect::<Vec<_>>(), [(FaultKind::Foreign, "a/README")]);
     std::fs::create_dir(folder.0.join("a/7")).unwrap();
     assert_eq!(array.chunk_count(false).unwrap(), 3, "beyond the end");
     std::fs::remove_file(folder.0.join("a/1")).unwrap();
@@ -1062,26 +1046,10 @@ fn chunks_with_keys_of_a_registered_encoding_are_listed_in_folders_beside_other_
     assert!(registered_keys::unregister("test.listed"));
 }
 
-/// What a store does before a call of which `due` says that it is the one, once, in another thread.
-type Due = Mutex<Option<(fn(&Next<'_>) -> bool, Box<dyn FnOnce() + Send>)>>;
-
-/// A store in memory that does what is due.
-fn with_due(due: &Arc<Due>) -> Store {
-    let due = due.clone();
-    let tell = move |next: Next<'_>| {
-        let now = due.lock().unwrap().take_if(|(is_now, _)| is_now(&next));
-        if let Some((_, run)) = now {
-            std::thread::spawn(run).join().unwrap();
-        }
-        Ok(())
-    };
-    Store::from_shared(&Context::with_threads(1), Arc::new(Told { inner: Arc::new(MemoryStore::new()), tell, name: None }), Mode::ReadWrite)
-}
-
 #[test]
 fn a_handle_that_is_refreshed_while_it_grows_keeps_what_is_appended() {
-    let due: Arc<Due> = Arc::default();
-    let array = Array::create(&with_due(&due), "a", &spec(&[10], &[8]), Create::New).unwrap();
+    let due = Due::default();
+    let array = Array::create(&due.in_memory(), "a", &spec(&[10], &[8]), Create::New).unwrap();
     let append = |array: &Array| {
         own!(array.append(0, 3, &view(&mut [7; 3], &[3])).unwrap());
     };
@@ -1091,15 +1059,15 @@ fn a_handle_that_is_refreshed_while_it_grows_keeps_what_is_appended() {
         other.refresh().unwrap();
         write_box(&other, &[8], &[2], 5).unwrap();
     };
-    *due.lock().unwrap() = Some((|next| matches!(next, Next::Change("a/zarr.json")), Box::new(refresh_and_write)));
+    due.set("a/zarr.json", refresh_and_write);
     append(&array);
-    assert!(due.lock().unwrap().is_none());
+    assert!(due.is_over());
     assert_eq!(read_all(&array)[8..], [5, 5, 7, 7, 7]);
     // The document of before is read, and the array grows before it is taken for the handle's.
     let other = array.clone();
-    *due.lock().unwrap() = Some((|next| matches!(next, Next::Opened("a/zarr.json")), Box::new(move || append(&other))));
+    due.set("a/zarr.json opened", move || append(&other));
     array.refresh().unwrap();
-    assert!(due.lock().unwrap().is_none());
+    assert!(due.is_over());
     assert_eq!(array.shape().as_slice(), [16]);
     assert_eq!(read_all(&array)[8..], [5, 5, 7, 7, 7, 7, 7, 7]);
     // The handle replaces whole chunks again.
@@ -1190,8 +1158,7 @@ fn parts_that_come_while_write_back_cannot_be_set_are_kept() {
             let due = chunk.and_then(|chunk| of_store.lock().unwrap().get_mut(chunk)?.take());
             due.map_or(Ok(()), |due| due())
         };
-        let store =
-            Store::from_shared(&Context::with_threads(1), Arc::new(Told { inner: memory.clone(), tell, name: None }), Mode::ReadWrite);
+        let store = on(told(memory.clone(), tell));
         let array = Array::create(&store, "a", &spec(&[30], &[10]), Create::New).unwrap();
         array.set_write_back(1 << 20).unwrap();
         let written = Arc::new(Mutex::new([true, false, false]));

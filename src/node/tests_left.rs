@@ -1,38 +1,27 @@
 //! What a call leaves that ends in the middle, and what is made in its place afterwards.
 
-use super::tests::{read_all, spec, spec_as, write_all};
+use super::tests::{faults, read_all, spec, spec_as, write_all};
 use super::tests_growth::Folder;
-use super::tests_store::{Next, Told};
+use super::tests_store::on;
 use super::*;
-use crate::error::{Error, ErrorKind, Result, bail, err};
+use crate::error::{Error, ErrorKind, Result, bail};
 use crate::platform::libc;
 use crate::store::SharedStore;
 use crate::store::fault;
 use crate::store::memory::MemoryStore;
 use crate::store::os::Call;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// A store that takes `left` changes, and no more, as after a kill.
 fn ending(inner: &SharedStore, left: usize) -> Store {
-    let left = AtomicUsize::new(left);
-    let tell = move |next: Next<'_>| match next {
-        Next::Change(_) => {
-            let counted = left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1));
-            counted.map(drop).map_err(|_| -> Error { err!(Io, "ended") })
-        }
-        _ => Ok(()),
-    };
-    Store::from_shared(&Context::with_threads(1), Arc::new(Told { inner: inner.clone(), tell, name: None }), Mode::ReadWrite)
+    tests_store::ending(inner.clone(), Arc::new(left.into()))
 }
 
 /// Ends a call behind each of its changes, then makes an array, which shows the fill value alone, at `place`, and looks for what else is there.
 fn made_anew(format: Format, place: &str, call: fn(&Store) -> Result<()>) {
-    let context = Context::with_threads(1);
     let wanted = |shape: &[u64]| spec_as(format, shape, &[2]);
     for (after, how) in (0..).flat_map(|after| [Create::New, Create::Overwrite].map(|how| (after, how))) {
         let shared: SharedStore = Arc::new(MemoryStore::new());
-        let open = |shared: &SharedStore| Store::from_shared(&context, shared.clone(), Mode::ReadWrite);
+        let open = |shared: &SharedStore| on(shared.clone());
         let store = open(&shared);
         for path in ["a", "g/b", "g/c"] {
             write_all(&Array::create(&store, path, &wanted(&[6]), Create::New).unwrap(), &mut [1, 2, 3, 4, 5, 6]);
@@ -75,24 +64,17 @@ fn an_array_that_is_made_where_a_copy_was_interrupted_has_the_fill_value() {
 /// The call that is interrupted ends behind each of its changes. Another source is refused, unless what is there is to be overwritten.
 #[test]
 fn a_copy_to_where_another_one_was_interrupted_is_told_or_overwrites() {
-    let context = Context::with_threads(1);
     let mut kinds = std::collections::BTreeSet::new();
     for after in 0.. {
         let shared: SharedStore = Arc::new(MemoryStore::new());
-        let store = Store::from_shared(&context, shared.clone(), Mode::ReadWrite);
+        let store = on(shared.clone());
         for (path, first) in [("a", 1), ("b", 7)] {
             write_all(&Array::create(&store, path, &spec(&[2], &[1]), Create::New).unwrap(), &mut [first, first + 1]);
         }
         let copy = |store: &Store, from, how| store.copy_node(from, (store, "d"), how, false, &mut |_, _| Ok(()));
         let done = copy(&ending(&shared, after), "a", Create::New);
-        let faults = |store: &Store| {
-            let mut found = Vec::new();
-            let mut each = |fault: &crate::node::fault::Fault| {
-                found.push((fault.kind.name(), fault.key.clone()));
-                Ok(())
-            };
-            store.verify("", Default::default(), &mut each, &mut |_, _| Ok(())).unwrap();
-            found
+        let faults = |store: &Store| -> Vec<_> {
+            faults(store, VerifyOptions::default()).into_iter().map(|fault| (fault.kind.name(), fault.key)).collect()
         };
         let marker = ("temporary", "d/ozarr-copy.json".to_string());
         let is_marked = store.key_get(&marker.1).unwrap().is_some();
@@ -126,7 +108,7 @@ fn copies() -> [(&'static str, CopiesTo); 3] {
 
 /// A store with a group that has consolidated metadata.
 fn with_consolidated(shared: &SharedStore) -> Store {
-    let store = Store::from_shared(&Context::with_threads(1), shared.clone(), Mode::ReadWrite);
+    let store = on(shared.clone());
     let group = Group::create(&store, "g", None, Create::New).unwrap();
     write_all(&Array::create(&store, "g/a", &spec(&[2], &[1]), Create::New).unwrap(), &mut [1, 2]);
     group.consolidate().unwrap();
@@ -161,7 +143,7 @@ fn consolidated_metadata_tell_of_the_groups_above_a_copy_that_ends_early() {
         Array::create(&from, "g/a", &spec(&[2], &[1]), Create::New).unwrap();
         for ends in [true, false] {
             let to: SharedStore = Arc::new(MemoryStore::new());
-            let store = || Store::from_shared(&Context::with_threads(1), to.clone(), Mode::ReadWrite);
+            let store = || on(to.clone());
             Group::create(&store(), "", Some(Format::V3), Create::New).unwrap().consolidate().unwrap();
             let done = call(&from, &store(), &mut |_, _| if ends { bail!(Callback, "enough") } else { Ok(()) });
             assert_eq!(done.is_err(), ends, "{text}: {done:?}");
@@ -205,15 +187,14 @@ fn what_an_interrupted_erasing_left_is_overwritten_by_a_copy_or_erased() {
         for after in 0.. {
             let folder = Folder::new("erasing");
             let shared = if in_folder { folder.1.shared().clone() } else { Arc::new(MemoryStore::new()) };
-            let store = Store::from_shared(&Context::with_threads(1), shared.clone(), Mode::ReadWrite);
+            let store = on(shared.clone());
             let wanted = spec_as(format, &[6], &[2]);
             let text = format!("{format:?} in a folder: {in_folder}, behind {after}");
             let erase_in_part = || {
                 write_all(&Array::create(&store, "", &wanted, Create::Overwrite).unwrap(), &mut [1, 2, 3, 4, 5, 6]);
                 let ending = ending(&shared, if in_folder { usize::MAX } else { after });
-                let hit = fault::Fault { call: Call::Unlink, after, times: 1 << 40, effect: fault::Effect::Fail(libc::EIO) };
                 let erase = || if in_folder { store.erase_node("") } else { ending.erase_node("") };
-                if in_folder { fault::with(&[hit], erase).0 } else { erase() }
+                if in_folder { fault::failing(Call::Unlink, after, libc::EIO, erase) } else { erase() }
             };
             let done = erase_in_part();
             left += usize::from(store.node_kind("").unwrap() == NodeKind::None && !store.key_list("").unwrap().is_empty());
@@ -251,12 +232,12 @@ fn a_copy_of_an_array_whose_shortening_was_interrupted_grows_with_the_fill_value
     for ((what, copy), format) in copies.into_iter().flat_map(|copy| [Format::V2, Format::V3].map(|format| (copy, format))) {
         let mut cut = 0;
         for after in 0.. {
-            let (shared, context): (SharedStore, _) = (Arc::new(MemoryStore::new()), Context::with_threads(1));
-            let store = Store::from_shared(&context, shared.clone(), Mode::ReadWrite);
+            let shared: SharedStore = Arc::new(MemoryStore::new());
+            let store = on(shared.clone());
             let wanted = spec_as(format, &[6], &[2]);
             write_all(&Array::create(&store, "a", &wanted, Create::New).unwrap(), &mut [1, 2, 3, 4, 5, 6]);
             let done = Array::open(&ending(&shared, after), "a").unwrap().resize(&[3], false);
-            let to = Store::memory(&context);
+            let to = Store::memory(&Context::with_threads(1));
             copy(&store, &to).unwrap();
             let array = Array::open(&to, "a").unwrap();
             if array.shape()[0] == 3 {
@@ -278,8 +259,8 @@ fn a_copy_or_a_reading_of_a_node_in_a_checkpoint_is_whole_or_told_however_far_an
     for (format, same_keys) in [Format::V2, Format::V3].into_iter().flat_map(|format| [(format, true), (format, false)]) {
         let mut kinds = std::collections::BTreeSet::new();
         for after in 0.. {
-            let (shared, context): (SharedStore, _) = (Arc::new(MemoryStore::new()), Context::with_threads(1));
-            let store = Store::from_shared(&context, shared.clone(), Mode::ReadWrite);
+            let shared: SharedStore = Arc::new(MemoryStore::new());
+            let store = on(shared.clone());
             Group::create(&store, "", Some(format), Create::New).unwrap();
             for name in ["1", "2"] {
                 let group = Checkpoints::new(&store, "").unwrap().begin(name).unwrap();
@@ -294,7 +275,7 @@ fn a_copy_or_a_reading_of_a_node_in_a_checkpoint_is_whole_or_told_however_far_an
                 pruned.get_or_insert_with(|| Checkpoints::new(&ending(&shared, after), "").unwrap().prune(1));
                 Ok(())
             };
-            let to = Store::memory(&context);
+            let to = Store::memory(&Context::with_threads(1));
             let options = RechunkOptions { memory: 1, ..RechunkOptions::default() };
             let mut change = |_: &str, spec: &mut Spec| spec.set_chunks(&[3]);
             let done = match same_keys {
@@ -330,7 +311,7 @@ fn what_is_made_where_a_copy_was_interrupted_is_not_taken_for_it() {
             Group::create(&from, "g", Some(Format::V2), Create::New).unwrap();
             write_all(&Array::create(&from, "g/a", &spec_as(Format::V2, &[2], &[1]), Create::New).unwrap(), &mut [1, 2]);
             let shared: SharedStore = Arc::new(MemoryStore::new());
-            let store = Store::from_shared(&Context::with_threads(1), shared.clone(), Mode::ReadWrite);
+            let store = on(shared.clone());
             Group::create(&store, "", Some(Format::V3), Create::New).unwrap();
             let done = copy(&from, &ending(&shared, after), &mut |_, _| Ok(()));
             let case = format!("{text} behind {after}, {is_array}");

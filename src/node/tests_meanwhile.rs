@@ -1,8 +1,8 @@
 //! Tests of what other threads do in the middle of a call: settings, replacing, registering, and what waits beside rows that are appended.
 
 use super::tests::{kind, own, read_all, spec, view, write_all};
-use super::tests_growth::Folder;
-use super::tests_store::{Next, Told};
+use super::tests_growth::{Folder, write_box};
+use super::tests_store::Due;
 use super::tests_swap::Overtaken;
 use super::*;
 use crate::codec::registered::{Class, Codec, Opened, Size};
@@ -16,49 +16,6 @@ use crate::limits::Dims;
 use crate::store::SharedStore;
 use crate::store::memory::MemoryStore;
 use std::sync::{Arc, Mutex};
-
-/// What another thread does before a change of a key that has this end, or, of a text that ends in `opened`, once the key is opened; `flush`: before
-/// the store is flushed.
-#[derive(Clone, Default)]
-pub(super) struct Due(Arc<Mutex<Option<Task>>>);
-
-type Task = (&'static str, Box<dyn FnOnce() + Send>);
-
-impl Due {
-    pub(super) fn set(&self, end: &'static str, task: impl FnOnce() + Send + 'static) {
-        *self.0.lock().unwrap() = Some((end, Box::new(task)));
-    }
-
-    pub(super) fn store(&self, inner: SharedStore) -> Store {
-        let due = self.0.clone();
-        let tell = move |next: Next<'_>| {
-            let key = match next {
-                Next::Change(key) => key.to_string(),
-                Next::Opened(key) => format!("{key} opened"),
-                Next::Flush => "flush".to_string(),
-                _ => return Ok(()),
-            };
-            let now = due.lock().unwrap().take_if(|(end, _)| key.ends_with(*end));
-            now.map_or(Ok(()), |(_, task)| std::thread::spawn(task).join().map_err(|_| crate::error::err!(Internal, "failed")))
-        };
-        Store::from_shared(&Context::with_threads(1), Arc::new(Told { inner, tell, name: None }), Mode::ReadWrite)
-    }
-
-    pub(super) fn in_memory(&self) -> Store {
-        self.store(Arc::new(MemoryStore::new()))
-    }
-
-    pub(super) fn is_over(&self) -> bool {
-        self.0.lock().unwrap().is_none()
-    }
-}
-
-pub(super) fn write_box(array: &Array, start: &[i64], count: &[i64], value: i32) -> Result<()> {
-    let mut values = vec![value; count.iter().product::<i64>() as usize];
-    let shape: Vec<u64> = count.iter().map(|&n| n as u64).collect();
-    let selection = Selection::new(&array.shape(), start, count, None)?;
-    own!(array.write(&selection, &view(&mut values, &shape)))
-}
 
 /// The elements, as another handle reads them.
 pub(super) fn stored(array: &Array) -> Vec<i32> {

@@ -1,26 +1,23 @@
 //! Tests of series: what readers see at each moment, whatever write fails.
 
-use super::tests::view;
-use super::tests_store::{Next, Told};
+use super::tests::{new_dataset, own, read_all, view};
+use super::tests_growth::Folder;
+use super::tests_store::{Next, Told, anew, on};
 use super::tests_together::failing_once;
 use super::*;
 use crate::dtype::{DataType, Element};
-use crate::engine::{Memory, Overflow, Selection};
+use crate::engine::{Memory, Selection};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::c_strides;
 use crate::settings::apart;
-use crate::store::fault::{self, Effect, Fault};
-use crate::store::local::{LocalStore, SyncMode};
+use crate::store::fault;
 use crate::store::os::Call;
-use std::path::PathBuf;
+use crate::store::suite::TestFolder;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 const STEPS: u64 = 11;
-
-fn anew(store: &Store) -> Store {
-    Store::from_shared(&Context::with_threads(1), store.shared().clone(), Mode::ReadWrite)
-}
 
 pub(super) fn dataset(store: &Store) -> Dataset {
     Dataset::open(Group::open(store, "").unwrap()).unwrap()
@@ -50,8 +47,21 @@ fn value(step: u64, x: u64) -> i32 {
 }
 
 fn put(series: &mut Series, name: &str, values: &mut [i32]) -> Result<()> {
-    // SAFETY: the memory lives as long as the call.
-    unsafe { series.put(name, |array, shape| Ok(view(&mut values[..], shape)).inspect(|_| assert_eq!(array.rank(), shape.len()))) }
+    own!(series.put(name, |array, shape| Ok(view(&mut values[..], shape)).inspect(|_| assert_eq!(array.rank(), shape.len()))))
+}
+
+fn defined(format: Format) -> Store {
+    let store = Store::memory(&Context::with_threads(1));
+    define(&store, format);
+    store
+}
+
+/// A run, its dataset, and a series that publishes each step.
+fn begun(format: Format) -> (Store, Dataset, Series) {
+    let store = defined(format);
+    let ds = dataset(&store);
+    let series = Series::open(&ds, "time", None, 1, 0).unwrap();
+    (store, ds, series)
 }
 
 /// Steps from where the series is; the numbers are left out of odd ones.
@@ -67,20 +77,12 @@ pub(super) fn run(series: &mut Series, to: u64) -> Result<()> {
     Ok(())
 }
 
-fn numbers(array: &Array) -> Vec<i32> {
-    let shape = array.shape();
-    let mut found = vec![0; shape.iter().product::<u64>() as usize];
-    // SAFETY: the memory lives as long as the call.
-    unsafe { array.read(&Selection::all(&shape), &view(&mut found, &shape)) }.unwrap();
-    found
-}
-
 /// What a reader that goes by consolidated metadata finds: all variables have the same steps, whole ones.
 pub(super) fn check(store: &Store) -> u64 {
     // Tests beside this one change stores of the same name, which is that of all stores in memory: then one looks again.
     let mut opened = (0..99).map(|_| Group::open(&anew(store), "").unwrap());
     let group = opened.find(|group| group.catalog().unwrap().is_some()).unwrap();
-    let of = |name: &str| numbers(&group.open_array(name).unwrap());
+    let of = |name: &str| read_all(&group.open_array(name).unwrap());
     let time = of("time");
     let steps = time.len() as u64;
     assert_eq!(time, (0..steps as i32).collect::<Vec<_>>());
@@ -94,8 +96,7 @@ pub(super) fn check(store: &Store) -> u64 {
 fn all_variables_of_a_step_are_published_at_once() {
     for format in [Format::V2, Format::V3] {
         for (every, published) in [(0, 8), (1, 11), (3, 9)] {
-            let store = Store::memory(&Context::with_threads(1));
-            define(&store, format);
+            let store = defined(format);
             let ds = dataset(&store);
             let mut series = Series::open(&ds, "time", None, every, 0).unwrap();
             run(&mut series, STEPS).unwrap();
@@ -115,8 +116,7 @@ fn what_was_put_of_a_step_is_kept_when_the_steps_before_it_are_flushed() {
     for format in [Format::V2, Format::V3] {
         // Where a chunk begins, and in the midst of one.
         for steps in [1, 3, 4, 6, 8] {
-            let store = Store::memory(&Context::with_threads(1));
-            define(&store, format);
+            let store = defined(format);
             let ds = dataset(&store);
             let mut series = Series::open(&ds, "time", None, 100, 0).unwrap();
             run(&mut series, steps).unwrap();
@@ -171,17 +171,13 @@ fn a_copy_of_a_run_that_goes_on_has_all_of_the_steps_that_it_tells_of() {
 #[test]
 fn whatever_write_fails_readers_see_whole_steps_and_the_run_goes_on() {
     for (call, every, by) in [(Call::Rename, 1, 3), (Call::Write, 2, 7), (Call::Open, 3, 23), (Call::Rename, 0, 1)] {
-        let root: PathBuf = std::env::temp_dir().join(format!("ozarr-series-{call:?}-{every}-{}", std::process::id()));
         let mut lengths = std::collections::BTreeSet::new();
         for after in (0..).step_by(by * apart(3)) {
-            let _ = std::fs::remove_dir_all(&root);
-            let local = Arc::new(LocalStore::open(&root, true, SyncMode::None).unwrap());
-            let store = Store::from_shared(&Context::with_threads(1), local, Mode::ReadWrite);
+            let Folder(_root, store) = Folder::new("fails");
             define(&store, Format::V3);
             let ds = dataset(&store);
             let mut series = Series::open(&ds, "time", None, every, 0).unwrap();
-            let hit = Fault { call, after, times: 1 << 40, effect: Effect::Fail(libc::ENOSPC) };
-            let (done, _) = fault::with(&[hit], || {
+            let done = fault::failing(call, after, libc::ENOSPC, || {
                 let done = run(&mut series, STEPS).and_then(|()| series.flush());
                 if usize::is_multiple_of(after, 2) {
                     drop(series);
@@ -231,7 +227,6 @@ fn whatever_write_fails_readers_see_whole_steps_and_the_run_goes_on() {
                 break;
             }
         }
-        std::fs::remove_dir_all(&root).unwrap();
         assert!(lengths.len() > 2, "{lengths:?}");
     }
 }
@@ -253,10 +248,9 @@ fn lengthen(store: &Store, path: &str, d: usize, length: u64) {
 
 #[test]
 fn a_change_of_attributes_tells_readers_no_length_that_is_not_published() {
-    let root: PathBuf = std::env::temp_dir().join(format!("ozarr-series-attributes-{}", std::process::id()));
     let options: [&[(&str, &str)]; 3] = [&[], &[("consolidate", "flush")], &[("consolidate", "step")]];
     for (format, options) in [Format::V2, Format::V3].into_iter().flat_map(|format| options.map(|options| (format, options))) {
-        let _ = std::fs::remove_dir_all(&root);
+        let root = TestFolder::new("attributes");
         let open = || {
             let options = [options, &[("file.sync", "none")]].concat();
             Store::open(&Context::with_threads(1), root.to_str().unwrap(), Mode::ReadWrite, &options).unwrap()
@@ -297,7 +291,6 @@ fn a_change_of_attributes_tells_readers_no_length_that_is_not_published() {
         again.flush_all().unwrap();
         assert_eq!((check(&store), Group::open(&again, "").unwrap().consolidated_differences().unwrap()), (STEPS, Some(vec![])), "{what}");
     }
-    std::fs::remove_dir_all(&root).unwrap();
 }
 
 /// Killed between two documents, and moved or copied before it begins again: readers find the steps that were published. What waits for a flush is
@@ -308,7 +301,7 @@ fn a_run_that_is_renamed_or_copied_keeps_its_published_lengths() {
         .into_iter()
         .flat_map(|kind| [Format::V2, Format::V3].into_iter().flat_map(move |f| [(kind, f, true), (kind, f, false)]))
     {
-        let (root, store) = new_store("moved", kind);
+        let (_root, store) = new_store(kind);
         let group = Group::create(&store, "", Some(format), Create::New).unwrap();
         let ds = Dataset::create(&store, "run", Some(format), Create::New).unwrap();
         ds.define_time("time", 0, Some(5), "days since 2026-01-01", "standard", Create::New).unwrap();
@@ -333,7 +326,6 @@ fn a_run_that_is_renamed_or_copied_keeps_its_published_lengths() {
         let top = Group::open(&anew(&store), "").unwrap();
         let above = |path: &str| top.open_array(path).unwrap().shape()[0];
         assert_eq!([told("old"), above("old/mean"), above("old/time")], [before; 3], "{kind} {format:?} {rename}");
-        let _ = std::fs::remove_dir_all(&root);
     }
 }
 
@@ -372,8 +364,7 @@ fn a_change_of_attributes_lists_no_document_that_nobody_stored() {
 fn who_changes_one_length_tells_no_other() {
     let cases = [Format::V2, Format::V3].into_iter().flat_map(|format| ["append", "appender", "resize", "cut"].map(|how| (format, how)));
     for (format, how) in cases {
-        let store = Store::memory(&Context::with_threads(1));
-        define(&store, format);
+        let store = defined(format);
         let ds = dataset(&store);
         ds.define_dimension("obs", 5).unwrap();
         for (name, dimensions) in [("obs", &["obs"][..]), ("both", &["time", "obs"])] {
@@ -385,12 +376,10 @@ fn who_changes_one_length_tells_no_other() {
         let both = Array::open(&again, "both").unwrap();
         let step = &mut [1; 7];
         match how {
-            // SAFETY: the memory lives as long as the call.
-            "append" => unsafe { both.append(0, 1, &view(step, &[1, 7])) }.unwrap(),
+            "append" => own!(both.append(0, 1, &view(step, &[1, 7]))).unwrap(),
             "appender" => {
                 let mut appender = Appender::open(&both, 0, 1, 0).unwrap();
-                // SAFETY: as above.
-                unsafe { appender.append(1, &view(step, &[1, 7])) }.unwrap();
+                own!(appender.append(1, &view(step, &[1, 7]))).unwrap();
                 appender.close().unwrap();
             }
             "resize" => both.resize(&[1, 7], false).unwrap(),
@@ -410,8 +399,7 @@ fn who_changes_one_length_tells_no_other() {
 #[test]
 fn a_difference_of_ones_own_is_an_error_whatever_others_left() {
     for opens in [false, true] {
-        let store = Store::memory(&Context::with_threads(1));
-        define(&store, Format::V3);
+        let store = defined(Format::V3);
         lengthen(&store, "mean", 0, 8);
         let ds = dataset(&anew(&store));
         ds.variable("p").unwrap().resize(&[5, 0], false).unwrap();
@@ -428,9 +416,7 @@ fn a_difference_of_ones_own_is_an_error_whatever_others_left() {
 #[test]
 fn who_opens_a_dataset_beside_a_publication_tells_equal_lengths() {
     for format in [Format::V2, Format::V3] {
-        let store = Store::memory(&Context::with_threads(1));
-        define(&store, format);
-        let mut series = Series::open(&dataset(&store), "time", None, 1, 0).unwrap();
+        let (store, _, mut series) = begun(format);
         run(&mut series, 8).unwrap();
         series.close().unwrap();
         lengthen(&store, "t", 0, 10);
@@ -446,10 +432,9 @@ fn who_opens_a_dataset_beside_a_publication_tells_equal_lengths() {
 /// One document of a publication is stored that failed, or goes on, when the program flushes the store or consolidates its group.
 #[test]
 fn what_waits_for_a_flush_tells_no_length_that_is_not_published() {
-    let root: PathBuf = std::env::temp_dir().join(format!("ozarr-series-waiting-{}", std::process::id()));
     let hows = ["flush", "failed", "consolidate", "dropped", "dropped flush"];
     for (format, how) in [Format::V2, Format::V3].into_iter().flat_map(|format| hows.map(|how| (format, how))) {
-        let _ = std::fs::remove_dir_all(&root);
+        let root = TestFolder::new("waiting");
         let options: &[(&str, &str)] = if how.ends_with("flush") { &[("consolidate", "flush")] } else { &[] };
         let options = [options, &[("file.sync", "none")]].concat();
         let store = Store::open(&Context::with_threads(1), root.to_str().unwrap(), Mode::ReadWrite, &options).unwrap();
@@ -463,8 +448,7 @@ fn what_waits_for_a_flush_tells_no_length_that_is_not_published() {
             variables.iter().for_each(|(name, d)| store.behind().note("", name, listed_lengths::Lengths::along(*d)));
         }
         // Behind five chunks and the first document.
-        let full = Fault { call: Call::Rename, after: 6, times: 1 << 40, effect: Effect::Fail(libc::ENOSPC) };
-        let (running, _) = fault::with(&[full], || {
+        let running = fault::failing(Call::Rename, 6, libc::ENOSPC, || {
             assert_eq!(run(&mut series, 9).unwrap_err().kind(), ErrorKind::NoSpace);
             Some(series).filter(|_| !how.starts_with("dropped"))
         });
@@ -484,62 +468,54 @@ fn what_waits_for_a_flush_tells_no_length_that_is_not_published() {
         store.flush_all().unwrap();
         assert_eq!((check(&store), Group::open(&anew(&store), "").unwrap().consolidated_differences().unwrap()), (STEPS, Some(vec![])));
     }
-    std::fs::remove_dir_all(&root).unwrap();
 }
 
 /// The next step publishes what a full disk kept back; behind the close there is none.
 #[test]
 fn a_close_that_fails_says_that_its_steps_are_lost() {
-    let root: PathBuf = std::env::temp_dir().join(format!("ozarr-series-lost-{}", std::process::id()));
-    let _ = std::fs::remove_dir_all(&root);
-    let store = Store::open(&Context::with_threads(1), root.to_str().unwrap(), Mode::ReadWrite, &[("file.sync", "none")]).unwrap();
+    let (_root, store) = new_store("zarr");
     define(&store, Format::V3);
     let mut series = Series::open(&dataset(&store), "time", None, 100, 0).unwrap();
     run(&mut series, 3).unwrap();
-    let full = || Fault { call: Call::Rename, after: 0, times: 1 << 40, effect: Effect::Fail(libc::ENOSPC) };
-    let flushed = fault::with(&[full()], || series.flush()).0.unwrap_err();
-    let closed = fault::with(&[full()], || series.close()).0.unwrap_err();
+    let flushed = fault::failing(Call::Rename, 0, libc::ENOSPC, || series.flush()).unwrap_err();
+    let closed = fault::failing(Call::Rename, 0, libc::ENOSPC, || series.close()).unwrap_err();
     assert!(flushed.message().ends_with("(readers see 0 steps, 3 more wait: the next step, flush or close publishes them)"), "{flushed}");
     assert!(closed.message().ends_with("(readers see 0 steps, 3 more are lost)"), "{closed}");
-    std::fs::remove_dir_all(&root).unwrap();
 }
 
 /// A store below the group that has consolidated metadata, whose changes wait for the flush.
 #[test]
 fn groups_above_a_store_are_told_all_that_a_flush_tells() {
-    let root: PathBuf = std::env::temp_dir().join(format!("ozarr-series-above-{}", std::process::id()));
     let cases = [Format::V2, Format::V3].into_iter().flat_map(|format| [(format, "ocean", "t"), (format, "ocean/t", "")]);
     for (format, below, path) in cases {
-        let _ = std::fs::remove_dir_all(&root);
-        let open = |folder: PathBuf, options: &[(&str, &str)]| {
+        let root = TestFolder::new("above");
+        let open = |folder: &Path, options: &[(&str, &str)]| {
             Store::open(&Context::with_threads(1), folder.to_str().unwrap(), Mode::ReadWrite, options).unwrap()
         };
-        let store = open(root.clone(), &[]);
+        let store = open(&root, &[]);
         let group = Group::create(&store, "", Some(format), Create::New).unwrap();
         Group::create(&store, "ocean", Some(format), Create::New).unwrap();
         let spec = Spec::new(DataType::Int32, &[8]).unwrap();
         Array::create(&store, "ocean/t", &spec, Create::New).unwrap();
         group.consolidate().unwrap();
-        let own = open(root.join(below), &[("consolidate", "flush")]);
+        let own = open(&root.join(below), &[("consolidate", "flush")]);
         let t = Array::open(&own, path).unwrap();
         t.resize(&[10], false).unwrap();
         if !path.is_empty() {
             t.attributes().set("note", "n".into()).unwrap();
         }
         own.flush_all().unwrap();
-        let group = Group::open(&open(root.clone(), &[]), "").unwrap();
+        let group = Group::open(&open(&root, &[]), "").unwrap();
         let differences = group.consolidated_differences().unwrap();
         assert_eq!((listed(&store, format, "ocean/t"), differences), (vec![10], Some(vec![])), "{format:?} {below}");
     }
-    std::fs::remove_dir_all(&root).unwrap();
 }
 
 /// Runs of two dimensions, and of a dataset below another: each is published by a program of its own, and one was killed between two documents.
 #[test]
 fn what_is_not_published_along_other_dimensions_stays_so() {
     for format in [Format::V2, Format::V3] {
-        let store = Store::memory(&Context::with_threads(1));
-        define(&store, format);
+        let store = defined(format);
         let ds = dataset(&store);
         ds.define_dimension("obs", 5).unwrap();
         for (name, dimensions) in [("obs", &["obs"][..]), ("both", &["time", "obs"]), ("w", &["obs"])] {
@@ -578,14 +554,11 @@ fn what_is_not_published_along_other_dimensions_stays_so() {
 
 #[test]
 fn what_a_variable_has_beyond_the_others_is_cut_off_and_written_again() {
-    let store = Store::memory(&Context::with_threads(1));
-    define(&store, Format::V3);
-    let mut series = Series::open(&dataset(&store), "time", None, 1, 0).unwrap();
+    let (store, _, mut series) = begun(Format::V3);
     run(&mut series, 6).unwrap();
     drop(series);
     let t = Array::open(&store, "t").unwrap();
-    // SAFETY: the memory lives as long as the call.
-    unsafe { t.append(0, 2, &view(&mut [9; 6], &[2, 3])) }.unwrap();
+    own!(t.append(0, 2, &view(&mut [9; 6], &[2, 3]))).unwrap();
     let mut series = Series::open(&dataset(&anew(&store)), "time", None, 1, 0).unwrap();
     assert_eq!((series.position(), check(&store)), ((6, 6), 6));
     run(&mut series, STEPS).unwrap();
@@ -596,16 +569,13 @@ fn what_a_variable_has_beyond_the_others_is_cut_off_and_written_again() {
 /// again. A series that is opened without a number of steps goes on from whole ones.
 #[test]
 fn cutting_off_steps_shows_whole_steps_whatever_write_fails() {
-    let root: PathBuf = std::env::temp_dir().join(format!("ozarr-series-cut-{}", std::process::id()));
     let cases = [(Format::V3, Call::Rename), (Format::V2, Call::Rename), (Format::V3, Call::Unlink)];
     let cases = cases.into_iter().map(|(format, call)| (format, call, 6, Some(6)));
     for (format, call, cut, keep) in cases.chain([(Format::V3, Call::Rename, 6, None), (Format::V3, Call::Rename, 0, None)]) {
         let mut lengths = std::collections::BTreeSet::new();
         let mut points = (0, 0);
         loop {
-            let _ = std::fs::remove_dir_all(&root);
-            let local = Arc::new(LocalStore::open(&root, true, SyncMode::None).unwrap());
-            let store = Store::from_shared(&Context::with_threads(1), local, Mode::ReadWrite);
+            let Folder(_root, store) = Folder::new("fails");
             define(&store, format);
             let mut series = Series::open(&dataset(&store), "time", None, 1, 0).unwrap();
             run(&mut series, STEPS).unwrap();
@@ -613,8 +583,8 @@ fn cutting_off_steps_shows_whole_steps_whatever_write_fails() {
             let what = format!("{format:?} {call:?} {points:?} {keep:?}");
             let fails = |after: usize, keep: Option<u64>| {
                 let ds = dataset(&anew(&store));
-                let hit = Fault { call, after, times: 1 << 40, effect: Effect::Fail(libc::EIO) };
-                let (done, _) = fault::with(&[hit], || Series::open(&ds, "time", keep, 1, 0).map(|series| series.position().0));
+                let done =
+                    fault::failing(call, after, libc::EIO, || Series::open(&ds, "time", keep, 1, 0).map(|series| series.position().0));
                 (done.is_ok(), check(&store))
             };
             let (whole, found) = fails(points.0, Some(cut));
@@ -633,17 +603,13 @@ fn cutting_off_steps_shows_whole_steps_whatever_write_fails() {
                 break;
             }
         }
-        std::fs::remove_dir_all(&root).unwrap();
         assert!(lengths.contains(&cut) && (lengths.contains(&STEPS) || call == Call::Unlink), "{lengths:?}");
     }
 }
 
 /// A new store in a folder of its own, an archive, or memory.
-fn new_store(test: &str, kind: &str) -> (PathBuf, Store) {
-    let root: PathBuf = std::env::temp_dir().join(format!("ozarr-series-{test}-{}.{kind}", std::process::id()));
-    let _ = std::fs::remove_dir_all(&root);
-    let _ = std::fs::remove_file(&root);
-    let context = Context::with_threads(1);
+fn new_store(kind: &str) -> (TestFolder, Store) {
+    let (root, context) = (TestFolder::new(&format!("series.{kind}")), Context::with_threads(1));
     let store = match kind {
         "memory" => Store::memory(&context),
         _ => Store::open(&context, root.to_str().unwrap(), Mode::ReadWrite, &[("file.sync", "none")]).unwrap(),
@@ -654,7 +620,7 @@ fn new_store(test: &str, kind: &str) -> (PathBuf, Store) {
 #[test]
 fn a_dataset_is_consolidated_from_its_first_moment() {
     for (kind, format) in ["zarr", "zip", "memory"].into_iter().flat_map(|kind| [(kind, Format::V2), (kind, Format::V3)]) {
-        let (root, store) = new_store("first", kind);
+        let (_root, store) = new_store(kind);
         let told = || Group::open(&anew(&store), "").unwrap().consolidated_differences().unwrap();
         let ds = Dataset::create(&store, "", Some(format), Create::New).unwrap();
         assert_eq!(told(), Some(vec![]), "{kind} {format:?}, without variables");
@@ -662,7 +628,6 @@ fn a_dataset_is_consolidated_from_its_first_moment() {
         assert_eq!(told(), Some(vec![]), "{kind} {format:?}, with a time axis");
         ds.define_variable("mean", &VariableSpec::new(DataType::Int32, &["time"]), Create::New).unwrap();
         assert_eq!(told(), Some(vec![]), "{kind} {format:?}, with a variable");
-        let _ = std::fs::remove_dir_all(&root).or_else(|_| std::fs::remove_file(&root));
     }
 }
 
@@ -673,20 +638,17 @@ fn a_new_dataset_is_never_without_consolidated_metadata() {
     for ((format, how), call) in cases.into_iter().flat_map(|case| [(case, Call::Rename), (case, Call::RenameNew)]) {
         let mut seen = 0;
         for after in 0.. {
-            let (root, store) = new_store("never", "zarr");
+            let (_root, store) = new_store("zarr");
             if how == Create::Overwrite {
                 Group::create(&store, "", Some(format), Create::New).unwrap().attributes().set("old", 1.into()).unwrap();
             }
-            let hit = Fault { call, after, times: 1 << 40, effect: Effect::Fail(libc::EIO) };
-            let (done, _) = fault::with(&[hit], || Dataset::create(&store, "", Some(format), how).map(drop));
+            let done = fault::failing(call, after, libc::EIO, || Dataset::create(&store, "", Some(format), how).map(drop));
             if let Ok(group) = Group::open(&anew(&store), "")
                 && !group.attributes().names().unwrap().contains(&"old".to_string())
             {
                 seen += 1;
                 assert!(group.catalog().unwrap().is_some(), "{format:?} {how:?} {call:?} after {after}");
             }
-            drop(store);
-            std::fs::remove_dir_all(&root).unwrap();
             if done.is_ok() {
                 break;
             }
@@ -701,8 +663,7 @@ fn an_array_that_is_made_with_its_values_has_them_when_it_is_there() {
     let all = Selection::all(&[5]);
     let values = |store: &Store| {
         let mut got = [9; 5];
-        // SAFETY: the memory outlives the call.
-        Array::open(store, "x").map(|array| unsafe { array.read(&all, &view(&mut got, &[5])) }.unwrap()).map(|()| got)
+        Array::open(store, "x").map(|array| own!(array.read(&all, &view(&mut got, &[5]))).unwrap()).map(|()| got)
     };
     let cases = ["zarr", "zip", "memory"].into_iter().flat_map(|kind| [(kind, Format::V2), (kind, Format::V3)]);
     let cases = cases.flat_map(|(kind, format)| [(kind, format, true), (kind, format, false)]);
@@ -711,22 +672,19 @@ fn an_array_that_is_made_with_its_values_has_them_when_it_is_there() {
     {
         let mut absent = 0;
         for after in 0.. {
-            let (root, store) = new_store("coordinate", kind);
+            let (_root, store) = new_store(kind);
             Dataset::create(&store, "", Some(format), Create::New).unwrap();
             // The last chunks hold the fill value.
             let mut given = [1, 2, 3, 0, 0];
             let memory = view(&mut given, &[5]);
-            // SAFETY: as above.
-            let write = |array: &Array| unsafe { array.write(&all, &memory) };
+            let write = |array: &Array| own!(array.write(&all, &memory));
             let mut spec = Spec::new(DataType::Int32, &[5]).unwrap();
             spec.set_chunks(&[2]).unwrap();
             let make = || match as_coordinate {
                 true => dataset(&anew(&store)).define_coordinate("x", 5, Some(2), DataType::Int32, None, Some(&write)).map(drop),
-                // SAFETY: as above.
-                false => unsafe { Array::create_from(&anew(&store), "x", &spec, &memory) }.map(drop),
+                false => own!(Array::create_from(&anew(&store), "x", &spec, &memory)).map(drop),
             };
-            let hit = Fault { call, after, times: 1 << 40, effect: Effect::Fail(libc::EIO) };
-            let (done, _) = fault::with(&[hit], make);
+            let done = fault::failing(call, after, libc::EIO, make);
             let told = format!("{kind} {format:?} {call:?} after {after}, as a coordinate: {as_coordinate}");
             match values(&anew(&store)) {
                 Ok(got) => assert_eq!(got, [1, 2, 3, 0, 0], "{told}"),
@@ -738,7 +696,6 @@ fn an_array_that_is_made_with_its_values_has_them_when_it_is_there() {
                 again => again.unwrap_or_else(|e| panic!("{told}: {e}")),
             }
             assert_eq!(values(&anew(&store)).unwrap(), [1, 2, 3, 0, 0], "{told}");
-            let _ = std::fs::remove_dir_all(&root).or_else(|_| std::fs::remove_file(&root));
             if done.is_ok() {
                 break;
             }
@@ -754,7 +711,7 @@ fn an_array_that_is_made_with_its_values_has_them_when_it_is_there() {
 
 #[test]
 fn an_archive_that_was_removed_while_it_was_open_is_begun_anew() {
-    let (root, store) = new_store("removed", "zip");
+    let (root, store) = new_store("zip");
     Group::create(&store, "", None, Create::New).unwrap();
     std::fs::remove_file(&root).unwrap();
     let anew = Store::open(&Context::with_threads(1), root.to_str().unwrap(), Mode::ReadWrite, &[]).unwrap();
@@ -763,7 +720,6 @@ fn an_archive_that_was_removed_while_it_was_open_is_begun_anew() {
     drop((store, anew));
     let again = Store::open(&Context::with_threads(1), root.to_str().unwrap(), Mode::Read, &[]).unwrap();
     assert!(Group::open(&again, "").is_ok());
-    std::fs::remove_file(&root).unwrap();
 }
 
 /// The write that fails is each one in turn, and so are all that follow, as after a kill; then the program begins again. Groups
@@ -773,7 +729,7 @@ fn consolidated_metadata_have_what_a_program_makes_that_begins_again() {
     let cases = [(Format::V2, Create::OpenIfSame), (Format::V3, Create::OpenIfSame), (Format::V2, Create::New), (Format::V3, Create::New)];
     for ((format, how), call) in cases.into_iter().flat_map(|case| [(case, Call::Rename), (case, Call::RenameNew)]) {
         for after in (0..).step_by(apart(2)) {
-            let (root, store) = new_store("again", "zarr");
+            let (_root, store) = new_store("zarr");
             Group::create(&store, "", Some(format), Create::New).unwrap().consolidate().unwrap();
             let mut spec = Spec::new(DataType::Int32, &[5]).unwrap();
             spec.set_format(format).unwrap();
@@ -788,13 +744,10 @@ fn consolidated_metadata_have_what_a_program_makes_that_begins_again() {
                 }
                 store.rename_node("copy", "away/moved").or_else(is_done)
             };
-            let hit = Fault { call, after, times: 1 << 40, effect: Effect::Fail(libc::EIO) };
-            let (done, _) = fault::with(&[hit], || make(&anew(&store)));
+            let done = fault::failing(call, after, libc::EIO, || make(&anew(&store)));
             make(&anew(&store)).unwrap();
             let differences = Group::open(&anew(&store), "").unwrap().consolidated_differences().unwrap();
             assert_eq!(differences, Some(vec![]), "{format:?} {how:?} {call:?} after {after}");
-            drop(store);
-            std::fs::remove_dir_all(&root).unwrap();
             if done.is_ok() {
                 break;
             }
@@ -811,8 +764,7 @@ fn build(root: &Group) -> Result<()> {
     Group::create(root.store(), "g", Some(root.format()), Create::New)?;
     for path in ["x", "g/y"] {
         let array = Array::create(root.store(), path, &spec, Create::New)?;
-        // SAFETY: the memory outlives the call.
-        unsafe { array.write(&Selection::all(&[5]), &view(&mut [1, 2, 3, 4, 5], &[5])) }?;
+        own!(array.write(&Selection::all(&[5]), &view(&mut [1, 2, 3, 4, 5], &[5])))?;
     }
     Ok(())
 }
@@ -830,7 +782,7 @@ fn is_built(store: &Store, place: &str) -> bool {
         return false;
     }
     assert_eq!(group.consolidated_differences().unwrap(), Some(vec![]));
-    ["x", "g/y"].iter().for_each(|path| assert_eq!(numbers(&group.open_array(path).unwrap()), [1, 2, 3, 4, 5]));
+    ["x", "g/y"].iter().for_each(|path| assert_eq!(read_all(&group.open_array(path).unwrap()), [1, 2, 3, 4, 5]));
     true
 }
 
@@ -843,13 +795,12 @@ fn a_group_that_is_made_as_a_whole_is_there_with_all_of_it() {
     for (((kind, format, place), how), call) in cases.flat_map(|case| [Call::Rename, Call::RenameNew, Call::Write].map(|call| (case, call)))
     {
         for after in (0..).step_by(apart(3)) {
-            let (root, store) = new_store("whole", kind);
+            let (_root, store) = new_store(kind);
             if how == Create::Overwrite {
                 Group::create(&store, place, Some(format), Create::New).unwrap().attributes().set("old", 1.into()).unwrap();
             }
             let make = || store.build_group(place, (Some(format), how), "a source", &mut |root| build(root));
-            let hit = Fault { call, after, times: 1 << 40, effect: Effect::Fail(libc::EIO) };
-            let (done, _) = fault::with(&[hit], make);
+            let done = fault::failing(call, after, libc::EIO, make);
             let text = format!("{kind} {format:?} {place:?} {how:?} {call:?} after {after}");
             assert!(is_built(&store, place) || done.is_err(), "{text}");
             if !is_built(&store, place) {
@@ -858,8 +809,6 @@ fn a_group_that_is_made_as_a_whole_is_there_with_all_of_it() {
             assert!(is_built(&store, place), "{text}");
             let left = store.key_list("").unwrap();
             assert!(left.iter().all(|key| !key.ends_with(".begun") && !key.ends_with("copy.json") || done.is_err()), "{text}: {left:?}");
-            drop(store);
-            let _ = std::fs::remove_dir_all(&root);
             if done.is_ok() {
                 break;
             }
@@ -874,7 +823,7 @@ fn a_group_that_is_made_as_a_whole_is_there_with_all_of_it() {
 
 #[test]
 fn a_group_does_not_take_the_place_of_the_file_that_it_is_made_of() {
-    let (root, store) = new_store("own-source", "zarr");
+    let (root, store) = new_store("zarr");
     Group::create(&store, "g", None, Create::New).unwrap();
     let file = root.join("g/file.nc");
     std::fs::write(&file, "a file").unwrap();
@@ -886,15 +835,12 @@ fn a_group_does_not_take_the_place_of_the_file_that_it_is_made_of() {
     }
     assert_eq!(std::fs::read(&file).unwrap(), b"a file");
     store.build_group("g/new", (None, Create::New), file.to_str().unwrap(), &mut |root| build(root)).unwrap();
-    drop(store);
-    std::fs::remove_dir_all(&root).unwrap();
 }
 
 #[test]
 fn entries_are_in_one_order_whether_they_are_added_or_written_anew() {
     for format in [Format::V2, Format::V3] {
-        let store = Store::memory(&Context::with_threads(1));
-        define(&store, format);
+        let store = defined(format);
         let key = if format == Format::V3 { "zarr.json" } else { ".zmetadata" };
         let added = store.key_get(key).unwrap();
         Group::open(&anew(&store), "").unwrap().consolidate().unwrap();
@@ -904,7 +850,7 @@ fn entries_are_in_one_order_whether_they_are_added_or_written_anew() {
 
 #[test]
 fn a_second_series_is_refused_before_it_changes_anything() {
-    let (root, store) = new_store("second", "zarr");
+    let (_root, store) = new_store("zarr");
     define(&store, Format::V3);
     let mut series = Series::open(&dataset(&store), "time", None, 1, 0).unwrap();
     run(&mut series, 3).unwrap();
@@ -913,14 +859,13 @@ fn a_second_series_is_refused_before_it_changes_anything() {
     run(&mut series, 5).unwrap();
     drop(series);
     assert_eq!((Series::open(&dataset(&anew(&store)), "time", None, 1, 0).unwrap().position(), check(&store)), ((5, 5), 5));
-    std::fs::remove_dir_all(&root).unwrap();
 }
 
 /// The series of a group below the root.
 #[test]
 fn what_a_series_is_open_in_is_not_replaced_erased_renamed_nor_migrated() {
     type Replace<'a> = &'a dyn Fn(&Store) -> Result<()>;
-    let (root, store) = new_store("in-use", "zarr");
+    let (root, store) = new_store("zarr");
     let other = Store::memory(&Context::with_threads(1));
     define(&other, Format::V3);
     Group::create(&store, "", None, Create::New).unwrap();
@@ -964,8 +909,6 @@ fn what_a_series_is_open_in_is_not_replaced_erased_renamed_nor_migrated() {
         assert_eq!(check(&below("run")), 5, "{format:?}");
         array(&anew(&store), "run/t").and_then(|()| group(&anew(&store), "")).unwrap();
     }
-    drop(store);
-    std::fs::remove_dir_all(&root).unwrap();
 }
 
 /// Other programs leave out the documents of groups; a kill of a migration, which makes those of the leaves first, does, too.
@@ -973,7 +916,7 @@ fn what_a_series_is_open_in_is_not_replaced_erased_renamed_nor_migrated() {
 #[test]
 fn what_a_series_is_open_in_stays_below_folders_without_documents() {
     type Replace<'a> = &'a dyn Fn(&Store) -> Result<()>;
-    let (root, store) = new_store("in-use-below", "zarr");
+    let (root, store) = new_store("zarr");
     Group::create(&store, "", None, Create::New).unwrap();
     let inner = Store::open(&Context::with_threads(1), root.join("m/x/run").to_str().unwrap(), Mode::ReadWrite, &[]).unwrap();
     define(&inner, Format::V3);
@@ -1006,7 +949,6 @@ fn what_a_series_is_open_in_stays_below_folders_without_documents() {
     assert_eq!(check(&inner), 5);
     migrate(&anew(&store)).unwrap();
     assert_eq!(check(&inner), 0);
-    std::fs::remove_dir_all(&root).unwrap();
 }
 
 /// One is killed, and the next one goes on behind an earlier step; or goes on where it ended.
@@ -1020,7 +962,7 @@ fn a_copy_of_a_run_that_is_cut_meanwhile_is_told() {
     let cases = [("goes on", false), ("begun again", false), ("cut", true), ("cut, and at its end", true)];
     for (format, (what, is_cut)) in [Format::V2, Format::V3].into_iter().flat_map(|format| cases.map(|case| (format, case))) {
         for how in ["keys", "chunks", "migrated"] {
-            let ((root, store), to) = (new_store("cut", "zarr"), Store::memory(&Context::with_threads(1)));
+            let ((root, store), to) = (new_store("zarr"), Store::memory(&Context::with_threads(1)));
             define(&store, format);
             let mut series = Some(Series::open(&dataset(&anew(&store)), "time", None, 1, 0).unwrap());
             run(series.as_mut().unwrap(), 10).unwrap();
@@ -1056,7 +998,6 @@ fn a_copy_of_a_run_that_is_cut_meanwhile_is_told() {
             assert!(root.join(".ozarr.lock").exists(), "{what} {how}");
             drop(series);
             assert!(!root.join(".ozarr.lock").exists(), "{what} {how}");
-            std::fs::remove_dir_all(&root).unwrap();
         }
     }
 }
@@ -1066,9 +1007,8 @@ fn a_copy_of_a_run_that_is_cut_meanwhile_is_told() {
 fn a_program_that_is_killed_while_it_defines_a_run_completes_it_and_keeps_its_steps() {
     for (format, call) in [Format::V2, Format::V3].into_iter().flat_map(|format| [(format, Call::Rename), (format, Call::RenameNew)]) {
         for after in (0..).step_by(apart(3)) {
-            let (root, store) = new_store("define", "zarr");
-            let hit = Fault { call, after, times: 1 << 40, effect: Effect::Fail(libc::EIO) };
-            let (killed, _) = fault::with(&[hit], || try_define(&store, format, Create::OpenIfSame));
+            let (root, store) = new_store("zarr");
+            let killed = fault::failing(call, after, libc::EIO, || try_define(&store, format, Create::OpenIfSame));
             drop(store);
             let store = Store::open(&Context::with_threads(1), root.to_str().unwrap(), Mode::ReadWrite, &[("file.sync", "none")]).unwrap();
             for steps in [3, 7] {
@@ -1076,8 +1016,6 @@ fn a_program_that_is_killed_while_it_defines_a_run_completes_it_and_keeps_its_st
                 run(&mut Series::open(&dataset(&store), "time", None, 1, 0).unwrap(), steps).unwrap();
                 assert_eq!(check(&store), steps, "{format:?} {call:?} {after}");
             }
-            drop(store);
-            std::fs::remove_dir_all(&root).unwrap();
             if killed.is_ok() {
                 break;
             }
@@ -1088,8 +1026,7 @@ fn a_program_that_is_killed_while_it_defines_a_run_completes_it_and_keeps_its_st
 #[test]
 fn a_dataset_that_is_opened_again_tells_what_is_defined_otherwise() {
     for format in [Format::V2, Format::V3] {
-        let store = Store::memory(&Context::with_threads(1));
-        define(&store, format);
+        let store = defined(format);
         run(&mut Series::open(&dataset(&store), "time", None, 1, 0).unwrap(), 3).unwrap();
         let again = || Dataset::create(&anew(&store), "", None, Create::OpenIfSame).unwrap();
         let time = |length, units| again().define_time("time", length, Some(5), units, "standard", Create::New).map(drop);
@@ -1125,12 +1062,7 @@ fn a_dataset_that_is_opened_again_tells_what_is_defined_otherwise() {
         }
         let define = |values: [f64; 2]| {
             let ds = again();
-            let write = |array: &Array| {
-                let memory = Memory { data_type: DataType::Float64, strides: c_strides(&[2], 8), ..view(&mut [], &[]) };
-                let memory = Memory { data: values.as_ptr().cast_mut().cast(), size: 16, ..memory };
-                // SAFETY: the values live as long as the call.
-                unsafe { array.write(&Selection::all(&[2]), &memory) }
-            };
+            let write = |array: &Array| own!(array.write(&Selection::all(&[2]), &Memory::of(&mut { values }, &[2], DataType::Float64)));
             let y = ds.define_coordinate("y", 2, None, DataType::Float64, Some("m"), Some(&write))?;
             ds.check_values(&y, &values.map(f64::to_ne_bytes).concat())
         };
@@ -1140,12 +1072,7 @@ fn a_dataset_that_is_opened_again_tells_what_is_defined_otherwise() {
         // Truth values are 0 and 1 in the store, whatever stands for them.
         let flags = |values: [u8; 2]| {
             let ds = again();
-            let write = |array: &Array| {
-                let memory = Memory { data_type: DataType::Bool, strides: c_strides(&[2], 1), ..view(&mut [], &[]) };
-                let memory = Memory { data: values.as_ptr().cast_mut().cast(), size: 2, ..memory };
-                // SAFETY: the values live as long as the call.
-                unsafe { array.write(&Selection::all(&[2]), &memory) }
-            };
+            let write = |array: &Array| own!(array.write(&Selection::all(&[2]), &Memory::of(&mut { values }, &[2], DataType::Bool)));
             let flag = ds.define_coordinate("flag", 2, None, DataType::Bool, None, Some(&write))?;
             ds.check_values(&flag, &values)
         };
@@ -1158,8 +1085,7 @@ fn a_dataset_that_is_opened_again_tells_what_is_defined_otherwise() {
 #[test]
 fn a_variable_that_comes_when_the_run_has_steps_has_the_chunks_of_one_that_was_there_before() {
     for format in [Format::V2, Format::V3] {
-        let store = Store::memory(&Context::with_threads(1));
-        define(&store, format);
+        let store = defined(format);
         let chunks = |ds: &Dataset, name: &str, spec: bool| {
             let spec = spec.then(|| Spec::new(DataType::Int32, &[0, 3]).unwrap());
             let variable = VariableSpec { spec, ..VariableSpec::new(DataType::Int32, &["time", "x"]) };
@@ -1195,7 +1121,7 @@ fn an_array_that_was_appended_to_is_the_same_as_it_was_made() {
 /// at it then and closes it once the series is closed.
 #[test]
 fn a_dataset_is_closed_while_the_series_of_another_program_publishes() {
-    let (root, store) = new_store("closed", "zarr");
+    let (_root, store) = new_store("zarr");
     define(&store, Format::V3);
     let mut series = Series::open(&dataset(&store), "time", None, 1, 0).unwrap();
     run(&mut series, 3).unwrap();
@@ -1216,7 +1142,6 @@ fn a_dataset_is_closed_while_the_series_of_another_program_publishes() {
     }
     early.close().unwrap();
     assert_eq!((early.dimension("time").unwrap().length, early.dimension("time").unwrap().longest), (4, 4));
-    std::fs::remove_dir_all(&root).unwrap();
 }
 
 /// Many objects for each step are put into shards; a run of few has chunks only, and version 2 has no shards.
@@ -1229,8 +1154,7 @@ fn variables_that_would_make_very_many_objects_have_shards() {
         (Format::V2, large, [1, 512, 512], [1, 512, 512]),
         (Format::V3, small, [64, 64, 64], [64, 64, 64]),
     ] {
-        let store = Store::memory(&Context::with_threads(1));
-        let ds = Dataset::create(&store, "", Some(format), Create::New).unwrap();
+        let (_, ds) = new_dataset(Some(format));
         dimensions.iter().for_each(|(name, length)| ds.define_dimension(name, *length).unwrap());
         let array = ds.define_variable("t", &VariableSpec::new(DataType::Float32, &["time", "y", "x"]), Create::New).unwrap();
         assert_eq!((array.chunk_shape().as_slice(), array.inner_chunk_shape().as_slice()), (&chunk[..], &inner[..]), "{format:?}");
@@ -1247,8 +1171,7 @@ fn variables_that_would_make_very_many_objects_have_shards() {
 
 #[test]
 fn more_steps_to_keep_than_there_are_are_refused() {
-    let store = Store::memory(&Context::with_threads(1));
-    define(&store, Format::V3);
+    let store = defined(Format::V3);
     let ds = dataset(&store);
     let mut series = Series::open(&ds, "time", Some(0), 1, 0).unwrap();
     run(&mut series, 3).unwrap();
@@ -1260,10 +1183,7 @@ fn more_steps_to_keep_than_there_are_are_refused() {
 
 #[test]
 fn steps_out_of_order_and_second_writers_are_told() {
-    let store = Store::memory(&Context::with_threads(1));
-    define(&store, Format::V3);
-    let ds = dataset(&store);
-    let mut series = Series::open(&ds, "time", None, 1, 0).unwrap();
+    let (store, ds, mut series) = begun(Format::V3);
     run(&mut series, 3).unwrap();
     let kind = |result: Result<()>| result.unwrap_err().kind();
     put(&mut series, "t", &mut [1, 2, 3]).unwrap();
@@ -1325,8 +1245,7 @@ fn values_that_the_coordinate_cannot_tell_apart_are_refused() {
         (DataType::Float16, 2048.0, 2049.0, 2050.0),
         (DataType::Float64, 16_777_216.0, 16_777_216.0, 16_777_217.0),
     ] {
-        let store = Store::memory(&Context::with_threads(1));
-        let ds = Dataset::create(&store, "", None, Create::New).unwrap();
+        let (_, ds) = new_dataset(None);
         ds.define_dimension("time", 0).unwrap();
         ds.define_variable("time", &VariableSpec::new(data_type, &["time"]), Create::New).unwrap();
         let mut series = Series::open(&ds, "time", None, 1, 0).unwrap();
@@ -1356,14 +1275,12 @@ fn a_variable_that_another_program_replaced_is_told_and_left_alone() {
     ];
     for format in [Format::V2, Format::V3] {
         for (edit, what) in edits {
-            let store = Store::memory(&Context::with_threads(1));
-            define(&store, format);
-            let mut series = Series::open(&dataset(&store), "time", None, 1, 0).unwrap();
+            let (store, _, mut series) = begun(format);
             let mut other = VariableSpec { chunks: Some(vec![4, 2]), ..VariableSpec::new(DataType::Int32, &["time", "x"]) };
             edit(&mut other);
             // Of another name, as another program's store is another one to this process.
             let elsewhere = Told { inner: store.shared().clone(), tell: |_: Next<'_>| Ok(()), name: Some("elsewhere") };
-            let elsewhere = Store::from_shared(&Context::with_threads(1), Arc::new(elsewhere), Mode::ReadWrite);
+            let elsewhere = on(Arc::new(elsewhere));
             let replaced = dataset(&elsewhere).define_variable("t", &other, Create::Overwrite).unwrap();
             let e = run(&mut series, 1).unwrap_err();
             assert!(e.kind() == ErrorKind::State && e.to_string().contains(what), "{e}");
@@ -1376,8 +1293,7 @@ fn a_variable_that_another_program_replaced_is_told_and_left_alone() {
 #[test]
 fn a_variable_that_is_defined_while_the_run_goes_on_takes_part_from_then_on() {
     for format in [Format::V2, Format::V3] {
-        let store = Store::memory(&Context::with_threads(1));
-        define(&store, format);
+        let store = defined(format);
         let ds = dataset(&store);
         let late = |name: &str| {
             let variable = VariableSpec { chunks: Some(vec![4]), ..VariableSpec::new(DataType::Int32, &["time"]) };
@@ -1389,7 +1305,7 @@ fn a_variable_that_is_defined_while_the_run_goes_on_takes_part_from_then_on() {
         put(&mut series, "given", &mut [7]).unwrap();
         run(&mut series, 5).unwrap();
         series.flush().unwrap();
-        assert_eq!((numbers(&given), numbers(&never)), (vec![0, 0, 0, 0, 7], vec![0; 5]), "{format:?}");
+        assert_eq!((read_all(&given), read_all(&never)), (vec![0, 0, 0, 0, 7], vec![0; 5]), "{format:?}");
         assert_eq!(check(&store), 5);
         let variable = VariableSpec { chunks: Some(vec![1000]), ..VariableSpec::new(DataType::Int32, &["time"]) };
         ds.define_variable("large", &variable, Create::New).unwrap();
@@ -1409,8 +1325,7 @@ fn a_variable_that_is_defined_while_the_run_goes_on_takes_part_from_then_on() {
 fn a_variable_that_takes_the_place_of_another_one_takes_part_from_then_on() {
     let hows = ["overwrite", "erase", "names", "names before"];
     for (format, how) in [Format::V2, Format::V3].into_iter().flat_map(|format| hows.map(|how| (format, how))) {
-        let store = Store::memory(&Context::with_threads(1));
-        define(&store, format);
+        let store = defined(format);
         let ds = dataset(&store);
         ds.define_dimension("n", 0).unwrap();
         let define = |dimension: &str, create| {
@@ -1438,7 +1353,7 @@ fn a_variable_that_takes_the_place_of_another_one_takes_part_from_then_on() {
         put(&mut series, "mask", &mut [7]).unwrap();
         run(&mut series, 6).unwrap();
         drop(series);
-        assert_eq!(numbers(&Array::open(&anew(&store), "mask").unwrap()), [0, 0, 0, 0, 0, 7], "{format:?} {how}");
+        assert_eq!(read_all(&Array::open(&anew(&store), "mask").unwrap()), [0, 0, 0, 0, 0, 7], "{format:?} {how}");
         assert_eq!((check(&store), ds.dimension("time").unwrap().longest), (6, 6), "{format:?} {how}");
         ds.close().unwrap();
     }
@@ -1449,10 +1364,7 @@ fn a_variable_that_takes_the_place_of_another_one_takes_part_from_then_on() {
 #[test]
 fn steps_that_others_stored_are_published_unless_another_program_was_faster() {
     for format in [Format::V2, Format::V3] {
-        let store = Store::memory(&Context::with_threads(1));
-        define(&store, format);
-        let ds = dataset(&store);
-        let mut series = Series::open(&ds, "time", None, 1, 0).unwrap();
+        let (store, ds, mut series) = begun(format);
         let kind = |result: Result<()>| result.unwrap_err().kind();
         series.declare(0).unwrap();
         let variable = VariableSpec { chunks: Some(vec![4]), ..VariableSpec::new(DataType::Int32, &["time"]) };
@@ -1463,13 +1375,12 @@ fn steps_that_others_stored_are_published_unless_another_program_was_faster() {
             // Stored behind the end.
             let others = Array::open(&anew(&store), "late").unwrap();
             others.resize(&[end], true).unwrap();
-            // SAFETY: the memory lives as long as the call.
-            unsafe { others.write(&Selection::all(&[end]), &view(&mut vec![7; end as usize], &[end])) }.unwrap();
+            own!(others.write(&Selection::all(&[end]), &view(&mut vec![7; end as usize], &[end]))).unwrap();
             others.resize(&[published], true).unwrap();
             series.declare(end).unwrap();
             series.declare(end).unwrap();
             assert_eq!((series.position(), dataset(&anew(&store)).dimension("time").unwrap().length), ((end, end), end), "{format:?}");
-            assert_eq!(numbers(&Array::open(&anew(&store), "late").unwrap()), vec![7; end as usize]);
+            assert_eq!(read_all(&Array::open(&anew(&store), "late").unwrap()), vec![7; end as usize]);
             assert_eq!(Group::open(&anew(&store), "").unwrap().consolidated_differences().unwrap(), Some(vec![]));
         }
         assert_eq!(kind(series.declare(4)), ErrorKind::Argument);
@@ -1489,10 +1400,7 @@ fn steps_that_others_stored_are_published_unless_another_program_was_faster() {
 #[test]
 fn a_variable_that_comes_late_and_is_longer_than_the_steps_of_others_is_another_programs() {
     for format in [Format::V2, Format::V3] {
-        let store = Store::memory(&Context::with_threads(1));
-        define(&store, format);
-        let ds = dataset(&store);
-        let mut series = Series::open(&ds, "time", None, 1, 0).unwrap();
+        let (store, ds, mut series) = begun(format);
         series.declare(3).unwrap();
         let variable = VariableSpec { chunks: Some(vec![4]), ..VariableSpec::new(DataType::Int32, &["time"]) };
         dataset(&anew(&store)).define_variable("longer", &variable, Create::New).unwrap();
@@ -1511,8 +1419,7 @@ fn steps_that_others_stored_are_published_by_a_later_call_whatever_write_failed(
     for (format, later) in [(Format::V2, 3), (Format::V2, 5), (Format::V3, 3), (Format::V3, 5)] {
         let mut uneven = 0;
         for failing in 0.. {
-            let store = Store::memory(&Context::with_threads(1));
-            define(&store, format);
+            let store = defined(format);
             let faulty = Store::from_shared(&Context::with_threads(1), failing_once(store.shared(), failing), Mode::ReadWrite);
             let Ok(mut series) = Series::open(&dataset(&faulty), "time", None, 1, 0) else { continue };
             if series.declare(3).is_ok() {
@@ -1536,8 +1443,7 @@ fn steps_that_others_stored_are_published_by_a_later_call_whatever_write_failed(
 /// Variables of other programs, which the run has not seen: shorter than the steps that are published, or without any.
 #[test]
 fn a_reader_of_a_run_that_was_begun_again_waits_for_the_steps_that_were_cut() {
-    let store = Store::memory(&Context::with_threads(1));
-    define(&store, Format::V3);
+    let store = defined(Format::V3);
     run(&mut Series::open(&dataset(&store), "time", None, 1, 0).unwrap(), 10).unwrap();
     let reader = dataset(&anew(&store));
     assert_eq!(reader.wait_growth("time", 9, Duration::ZERO).unwrap(), 10);
@@ -1577,9 +1483,7 @@ fn a_reader_that_comes_before_the_definitions_waits_for_the_first_steps() {
 fn steps_that_are_published_while_a_run_is_migrated_in_place_are_kept() {
     let mut again = 0;
     for at in 0.. {
-        let store = Store::memory(&Context::with_threads(1));
-        define(&store, Format::V2);
-        let mut series = Series::open(&dataset(&store), "time", None, 1, 0).unwrap();
+        let (store, _, mut series) = begun(Format::V2);
         run(&mut series, 4).unwrap();
         let (other, mut calls, mut went_on) = (anew(&store), 0, None);
         let done = other.migrate("", None, false, &mut |_, _| {
@@ -1606,9 +1510,7 @@ fn steps_that_are_published_while_a_run_is_migrated_in_place_are_kept() {
 fn a_variable_of_another_program_cuts_nothing_off() {
     for format in [Format::V2, Format::V3] {
         for (has_coordinate, at) in [(true, 0), (true, 4), (false, 0)] {
-            let store = Store::memory(&Context::with_threads(1));
-            define(&store, format);
-            let mut series = Series::open(&dataset(&store), "time", None, 1, 0).unwrap();
+            let (store, _, mut series) = begun(format);
             run(&mut series, at).unwrap();
             let others = dataset(&anew(&store));
             let variable = VariableSpec { chunks: Some(vec![4]), ..VariableSpec::new(DataType::Int32, &["time"]) };
@@ -1625,7 +1527,7 @@ fn a_variable_of_another_program_cuts_nothing_off() {
                 run(&mut series, STEPS).unwrap();
                 drop(series);
                 assert_eq!(check(&store), STEPS, "{format:?} {at}");
-                assert_eq!(numbers(&Array::open(&anew(&store), "foreign").unwrap()), vec![0; STEPS as usize]);
+                assert_eq!(read_all(&Array::open(&anew(&store), "foreign").unwrap()), vec![0; STEPS as usize]);
             }
         }
     }
@@ -1635,8 +1537,7 @@ fn a_variable_of_another_program_cuts_nothing_off() {
 fn variables_of_another_program_are_resized_with_the_dimension_that_they_have() {
     for format in [Format::V2, Format::V3] {
         for by_series in [true, false] {
-            let store = Store::memory(&Context::with_threads(1));
-            define(&store, format);
+            let store = defined(format);
             let ds = dataset(&store);
             run(&mut Series::open(&ds, "time", None, 1, 0).unwrap(), 7).unwrap();
             let other = dataset(&anew(&store));
@@ -1662,8 +1563,7 @@ fn variables_of_another_program_are_resized_with_the_dimension_that_they_have() 
 #[test]
 fn several_dimensions_of_a_dataset_grow_side_by_side() {
     for format in [Format::V2, Format::V3] {
-        let store = Store::memory(&Context::with_threads(1));
-        define(&store, format);
+        let store = defined(format);
         let ds = dataset(&store);
         ds.define_coordinate("event", 0, Some(2), DataType::Float64, None, None).unwrap();
         let variable = VariableSpec { chunks: Some(vec![3, 2]), ..VariableSpec::new(DataType::Int32, &["x", "event"]) };
@@ -1684,7 +1584,7 @@ fn several_dimensions_of_a_dataset_grow_side_by_side() {
             [times, events] = open(&dataset(&anew(&store)));
         }
         assert_eq!(
-            numbers(&Array::open(&store, "hit").unwrap()),
+            read_all(&Array::open(&store, "hit").unwrap()),
             (0..3).flat_map(|x| (0..9).map(move |e| value(e, x))).collect::<Vec<_>>()
         );
         assert_eq!(Group::open(&anew(&store), "").unwrap().consolidated_differences().unwrap(), Some(vec![]), "{format:?}");
@@ -1693,22 +1593,11 @@ fn several_dimensions_of_a_dataset_grow_side_by_side() {
 
 #[test]
 fn a_coordinate_may_be_given_as_integers_and_may_fall() {
-    let store = Store::memory(&Context::with_threads(1));
-    define(&store, Format::V3);
-    let mut series = Series::open(&dataset(&store), "time", None, 1, 0).unwrap();
+    let (store, _, mut series) = begun(Format::V3);
     for step in 0..3i64 {
-        let mut big = (1i64 << 60) - (step << 40);
-        let memory = Memory {
-            data: (&raw mut big).cast(),
-            size: 8,
-            offset: 0,
-            strides: c_strides(&[1], 8),
-            data_type: DataType::Int64,
-            overflow: Overflow::Error,
-            arena: None,
-        };
-        // SAFETY: the number lives as long as the call.
-        unsafe { series.put("time", |_, _| Ok(memory)) }.unwrap();
+        let mut big = [(1i64 << 60) - (step << 40)];
+        let memory = Memory::of(&mut big, &[1], DataType::Int64);
+        own!(series.put("time", |_, _| Ok(memory))).unwrap();
         series.step(0.0).unwrap();
     }
     assert_eq!(series.position(), (3, 3));
@@ -1721,8 +1610,7 @@ fn a_coordinate_may_be_given_as_integers_and_may_fall() {
 #[test]
 fn a_coordinate_that_came_late_may_rise_or_fall_also_after_a_restart() {
     for (direction, restart) in [(1.0, false), (-1.0, false), (1.0, true), (-1.0, true)] {
-        let store = Store::memory(&Context::with_threads(1));
-        let ds = Dataset::create(&store, "", None, Create::New).unwrap();
+        let (store, ds) = new_dataset(None);
         ds.define_dimension("time", 0).unwrap();
         ds.define_variable("u", &VariableSpec::new(DataType::Int32, &["time"]), Create::New).unwrap();
         let mut series = Series::open(&ds, "time", None, 1, 0).unwrap();
@@ -1740,27 +1628,17 @@ fn a_coordinate_that_came_late_may_rise_or_fall_also_after_a_restart() {
 
 #[test]
 fn values_that_are_put_into_the_coordinate_go_on_as_those_of_steps_do() {
-    let put_time = |series: &mut Series, mut value: f64, with_step: bool| {
-        let memory = Memory {
-            data: (&raw mut value).cast(),
-            size: 8,
-            strides: c_strides(&[1], 8),
-            data_type: DataType::Float64,
-            ..view(&mut [0], &[1])
-        };
-        // SAFETY: the number lives as long as the call.
-        unsafe {
-            match with_step {
-                true => series.step_with(0.0, &["time"], |_, _, _| Ok(memory.clone())),
-                false => series.put("time", |_, _| Ok(memory)).and_then(|()| series.step(0.0)),
-            }
+    let put_time = |series: &mut Series, value: f64, with_step: bool| {
+        let mut value = [value];
+        let memory = Memory::of(&mut value, &[1], DataType::Float64);
+        match with_step {
+            true => own!(series.step_with(0.0, &["time"], |_, _, _| Ok(memory.clone()))),
+            false => own!(series.put("time", |_, _| Ok(memory))).and_then(|()| series.step(0.0)),
         }
     };
     for with_step in [false, true] {
         for (direction, restart) in [(1.0, false), (-1.0, false), (1.0, true)] {
-            let store = Store::memory(&Context::with_threads(1));
-            define(&store, Format::V3);
-            let mut series = Series::open(&dataset(&store), "time", None, 1, 0).unwrap();
+            let (store, _, mut series) = begun(Format::V3);
             [10.0, 20.0].into_iter().for_each(|value| series.step(direction * value).unwrap());
             let back = |done: Result<()>| assert_eq!(done.map_err(|e| e.kind()), Err(ErrorKind::Argument), "{direction} {with_step}");
             [15.0, 20.0].into_iter().for_each(|value| back(put_time(&mut series, direction * value, with_step)));
@@ -1779,27 +1657,18 @@ fn values_that_are_put_into_the_coordinate_go_on_as_those_of_steps_do() {
 
 #[test]
 fn a_step_that_is_given_again_after_a_number_that_does_not_fit_has_the_values_that_were_taken() {
-    let store = Store::memory(&Context::with_threads(1));
-    define(&store, Format::V3);
-    let mut series = Series::open(&dataset(&store), "time", None, 1, 0).unwrap();
+    let (store, _, mut series) = begun(Format::V3);
     for (turn, mean) in [(0, 1e12), (1, 7.0), (2, 8.0)] {
-        let (mut t, mut mean) = ([1, 2, 3].map(|x| x + 10 * turn), mean);
+        let (mut t, mut mean) = ([1, 2, 3].map(|x| x + 10 * turn), [mean]);
         let given = |i: usize, _: &Array, shape: &[u64]| match i {
             0 => Ok(view(&mut t[..], shape)),
-            _ => Ok(Memory {
-                data: (&raw mut mean).cast(),
-                size: 8,
-                strides: c_strides(shape, 8),
-                data_type: DataType::Float64,
-                ..view(&mut [0], shape)
-            }),
+            _ => Ok(Memory::of(&mut mean, shape, DataType::Float64)),
         };
-        // SAFETY: the memory lives as long as the call.
-        let done = unsafe { series.step_with(f64::from(turn), &["t", "mean"], given) };
+        let done = own!(series.step_with(f64::from(turn), &["t", "mean"], given));
         assert_eq!(done.map_err(|e| e.kind()), if turn == 0 { Err(ErrorKind::Range) } else { Ok(()) });
     }
     assert_eq!(series.position(), (2, 2));
-    let found = |name: &str| numbers(&Group::open(&anew(&store), "").unwrap().open_array(name).unwrap());
+    let found = |name: &str| read_all(&Group::open(&anew(&store), "").unwrap().open_array(name).unwrap());
     assert_eq!((found("t"), found("mean"), found("p")), (vec![1, 2, 3, 21, 22, 23], vec![7, 8], vec![0; 6]));
 }
 
@@ -1809,8 +1678,7 @@ fn a_step_gives_each_variable_its_own_values_where_others_come_late() {
     let cases: [(bool, &[&str]); 4] =
         [(true, &["time", "b", "u"]), (true, &["u", "time", "b"]), (false, &["time", "u"]), (false, &["u", "time"])];
     for (by_another, names) in cases {
-        let store = Store::memory(&Context::with_threads(1));
-        let ds = Dataset::create(&store, "", None, Create::New).unwrap();
+        let (store, ds) = new_dataset(None);
         ds.define_time("time", 0, None, "days since 2026-01-01", "standard", Create::New).unwrap();
         let variable = VariableSpec::new(DataType::Int32, &["time"]);
         ds.define_variable("u", &variable, Create::New).unwrap();
@@ -1826,18 +1694,16 @@ fn a_step_gives_each_variable_its_own_values_where_others_come_late() {
             }
             Ok(view(&mut values[i][..], shape))
         };
-        // SAFETY: the memory lives as long as the call.
-        unsafe { series.step_with(0.0, names, given) }.unwrap();
+        own!(series.step_with(0.0, names, given)).unwrap();
         assert_eq!(series.position(), (1, 1));
-        let found = |name: &str| numbers(&Array::open(&anew(&store), name).unwrap());
+        let found = |name: &str| read_all(&Array::open(&anew(&store), name).unwrap());
         assert_eq!([found("time"), found("u"), found("b")], [[1000], [117], [if by_another { 98 } else { 0 }]], "{by_another} {names:?}");
     }
 }
 
 #[test]
 fn values_that_a_variable_cannot_take_are_told_before_anything_is_taken() {
-    let store = Store::memory(&Context::with_threads(1));
-    let ds = Dataset::create(&store, "", None, Create::New).unwrap();
+    let (_, ds) = new_dataset(None);
     ds.define_dimension("time", 0).unwrap();
     for (name, data_type) in [("time", DataType::Raw(8)), ("p", DataType::Int32)] {
         ds.define_variable(name, &VariableSpec::new(data_type, &["time"]), Create::New).unwrap();
@@ -1852,12 +1718,11 @@ fn values_that_a_variable_cannot_take_are_told_before_anything_is_taken() {
             0 => Ok(view(&mut p[..], shape)),
             _ => Ok(Memory { strides: c_strides(shape, 8), data_type, ..view(&mut time, &[2]) }),
         };
-        // SAFETY: the memory lives as long as the call.
-        let done = unsafe { series.step_with(0.0, names, given) };
+        let done = own!(series.step_with(0.0, names, given));
         let told = |e: Error| (e.kind(), e.message().contains("(the variable \"time\")"));
         assert_eq!(done.map_err(told), if taken { Ok(()) } else { Err((ErrorKind::Type, true)) }, "{turn}");
     }
-    assert_eq!(numbers(&ds.variable("p").unwrap()), [2]);
+    assert_eq!(read_all(&ds.variable("p").unwrap()), [2]);
 }
 
 /// Who closes a dataset looks whether a series is open, and has the lock for a moment.

@@ -1,7 +1,11 @@
 //! A store for tests that tells of each call before it is done, and refuses those of which that fails.
 
-use crate::error::Result;
+use super::{Context, Mode, Store};
+use crate::error::{Result, err};
+use crate::store::memory::MemoryStore;
 use crate::store::{Capabilities, Condition, Keys, ListInto, Object, SharedStore, Storage, StorageExt};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 /// What is done next.
 pub(super) enum Next<'a> {
@@ -71,5 +75,86 @@ impl<F: Fn(Next<'_>) -> Result<()> + Send + Sync> Storage for Told<F> {
 
     fn describe(&self) -> String {
         self.name.map_or_else(|| self.inner.describe(), str::to_string)
+    }
+}
+
+pub(super) fn on(shared: SharedStore) -> Store {
+    Store::from_shared(&Context::with_threads(1), shared, Mode::ReadWrite)
+}
+
+/// What another process would find: a store without what this one remembers.
+pub(super) fn anew(store: &Store) -> Store {
+    on(store.shared().clone())
+}
+
+pub(super) fn told(inner: SharedStore, tell: impl Fn(Next<'_>) -> Result<()> + Send + Sync + 'static) -> SharedStore {
+    Arc::new(Told { inner, tell, name: None })
+}
+
+/// Does `event` once, before the call that follows `after` others.
+pub(super) fn before_call(inner: SharedStore, after: usize, event: impl FnOnce() + Send + 'static) -> SharedStore {
+    let (left, event) = (AtomicUsize::new(after), Mutex::new(Some(event)));
+    told(inner, move |next| {
+        if !matches!(next, Next::Opened(_)) && left.fetch_sub(1, Ordering::Relaxed) == 0 {
+            let event = event.lock().unwrap().take();
+            event.into_iter().for_each(|event| event());
+        }
+        Ok(())
+    })
+}
+
+/// Takes `left` changes, and no more, as after a kill.
+pub(super) fn ending(inner: SharedStore, left: Arc<AtomicUsize>) -> Store {
+    on(told(inner, move |next| match next {
+        Next::Change(_) => {
+            let counted = left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1));
+            counted.map(drop).map_err(|_| err!(Io, "ended"))
+        }
+        _ => Ok(()),
+    }))
+}
+
+type Task = (&'static str, Box<dyn FnOnce() -> Result<()> + Send>);
+
+/// What is done before a change of a key that has this end, or, of a text that ends in `opened`, once the key is opened; `flush`: before the store is
+/// flushed. The call fails with it.
+#[derive(Clone, Default)]
+pub(super) struct Due(Arc<Mutex<Option<Task>>>);
+
+impl Due {
+    /// Lets another thread do it.
+    pub fn set(&self, end: &'static str, task: impl FnOnce() + Send + 'static) {
+        self.set_here(end, || std::thread::spawn(task).join().map_err(|_| err!(Internal, "failed")));
+    }
+
+    pub fn set_here(&self, end: &'static str, task: impl FnOnce() -> Result<()> + Send + 'static) {
+        *self.0.lock().unwrap() = Some((end, Box::new(task)));
+    }
+
+    pub fn fail(&self, end: &'static str) {
+        self.set_here(end, || Err(err!(NoSpace, "full")));
+    }
+
+    pub fn store(&self, inner: SharedStore) -> Store {
+        let due = self.0.clone();
+        on(told(inner, move |next| {
+            let key = match next {
+                Next::Change(key) => key.to_string(),
+                Next::Opened(key) => format!("{key} opened"),
+                Next::Flush => "flush".to_string(),
+                _ => return Ok(()),
+            };
+            let now = due.lock().unwrap().take_if(|(end, _)| key.ends_with(*end));
+            now.map_or(Ok(()), |(_, task)| task())
+        }))
+    }
+
+    pub fn in_memory(&self) -> Store {
+        self.store(Arc::new(MemoryStore::new()))
+    }
+
+    /// Whether it was done, or nothing was to be; nothing is from now on.
+    pub fn is_over(&self) -> bool {
+        self.0.lock().unwrap().take().is_none()
     }
 }

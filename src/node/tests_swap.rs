@@ -2,7 +2,7 @@
 
 use super::tests::{object, own, read_all, spec, spec_v2, view, write_all};
 use super::tests_series::{check, dataset, define, run};
-use super::tests_store::{Next, Told};
+use super::tests_store::{Next, before_call, on, told};
 use super::*;
 use crate::engine::Selection;
 use crate::error::{ErrorKind, Result, bail};
@@ -82,10 +82,6 @@ impl crate::store::Storage for Overtaken {
 
 fn all(store: &SharedStore) -> Values {
     store.keys("").unwrap().into_iter().map(|key| (key.clone(), get(&**store, &key, 1 << 20).unwrap().unwrap())).collect()
-}
-
-fn on(shared: SharedStore) -> Store {
-    Store::from_shared(&Context::with_threads(1), shared, Mode::ReadWrite)
 }
 
 /// A store that `make` filled, in which another process does `theirs` at the moment when this one puts `key` as it does `ours`.
@@ -350,8 +346,7 @@ fn of_two_series_of_a_run_one_goes_on_whatever_the_other_is_doing() {
         let inner: SharedStore = Arc::new(MemoryStore::new());
         define(&on(inner.clone()), Format::V3);
         let store = |shared| on(Arc::new(Overtaken { name: "another process:", ..Overtaken::alone(shared, false) }));
-        let (second, left) = (Arc::new(Mutex::new(None)), AtomicUsize::new(usize::MAX));
-        let left = Arc::new(left);
+        let (second, left) = (Arc::new(Mutex::new(None)), Arc::new(AtomicUsize::new(usize::MAX)));
         let (begun, calls, other) = (second.clone(), left.clone(), inner.clone());
         let tell = move |next: Next<'_>| {
             if !matches!(next, Next::Opened(_)) && calls.fetch_sub(1, Relaxed) == 0 {
@@ -359,8 +354,8 @@ fn of_two_series_of_a_run_one_goes_on_whatever_the_other_is_doing() {
             }
             Ok(())
         };
-        let told = Told { inner: Arc::new(Overtaken::alone(inner.clone(), false)), tell, name: None };
-        let mut first = Series::open(&dataset(&on(Arc::new(told))), "time", None, 4, 0).unwrap();
+        let told = told(Arc::new(Overtaken::alone(inner.clone(), false)), tell);
+        let mut first = Series::open(&dataset(&on(told)), "time", None, 4, 0).unwrap();
         run(&mut first, 7).unwrap();
         left.store(after, Relaxed);
         let ended = run(&mut first, 11).and_then(|()| first.flush());
@@ -381,15 +376,8 @@ fn of_two_series_of_a_run_one_goes_on_whatever_the_other_is_doing() {
 }
 
 /// The run of [`define`] on `inner`, opened by another job with `keep`; `meanwhile` is done before one of its calls, after as many as `after`.
-fn opened_while(inner: &SharedStore, keep: Option<u64>, after: usize, meanwhile: impl Fn() + Send + Sync + 'static) -> Result<Series> {
-    let calls = AtomicUsize::new(after);
-    let tell = move |next: Next<'_>| {
-        if !matches!(next, Next::Opened(_)) && calls.fetch_sub(1, Relaxed) == 0 {
-            meanwhile();
-        }
-        Ok(())
-    };
-    let store = on(Arc::new(Told { inner: Arc::new(Overtaken::alone(inner.clone(), false)), tell, name: None }));
+fn opened_while(inner: &SharedStore, keep: Option<u64>, after: usize, meanwhile: impl FnOnce() + Send + 'static) -> Result<Series> {
+    let store = on(before_call(Arc::new(Overtaken::alone(inner.clone(), false)), after, meanwhile));
     Series::open(&dataset(&store), "time", keep, 1, 0)
 }
 
@@ -487,17 +475,13 @@ fn of_two_that_create_an_array_the_slower_one_takes_nothing_from_the_faster_one(
                 spec
             };
             let theirs = Arc::new(Mutex::new(None));
-            let (begun, calls, other, their_spec) = (theirs.clone(), AtomicUsize::new(after), inner.clone(), made("they"));
-            let tell = move |next: Next<'_>| {
-                if !matches!(next, Next::Opened(_)) && calls.fetch_sub(1, Relaxed) == 0 {
-                    let store = on(Arc::new(Overtaken { name: "another process:", ..Overtaken::alone(other.clone(), false) }));
-                    let array = Array::create(&store, "a", &their_spec, Create::New);
-                    *begun.lock().unwrap() = Some(array.map(|array| write_all(&array, &mut [1, 2, 3, 4, 5, 6])).map_err(|e| e.kind()));
-                }
-                Ok(())
-            };
-            let told = Told { inner: Arc::new(Overtaken::alone(inner.clone(), false)), tell, name: None };
-            let ours = Array::create(&on(Arc::new(told)), "a", &made("we"), how);
+            let (begun, other, their_spec) = (theirs.clone(), inner.clone(), made("they"));
+            let told = before_call(Arc::new(Overtaken::alone(inner.clone(), false)), after, move || {
+                let store = on(Arc::new(Overtaken { name: "another process:", ..Overtaken::alone(other, false) }));
+                let array = Array::create(&store, "a", &their_spec, Create::New);
+                *begun.lock().unwrap() = Some(array.map(|array| write_all(&array, &mut [1, 2, 3, 4, 5, 6])).map_err(|e| e.kind()));
+            });
+            let ours = Array::create(&on(told), "a", &made("we"), how);
             let Some(theirs) = theirs.lock().unwrap().take() else {
                 assert!(ours.is_ok() && after > 5, "only {after} calls");
                 break;

@@ -3,7 +3,7 @@
 use super::tests::{kind, memory, object, own, put, read_all, spec, spec_as, spec_v2, view, write_all};
 use super::tests_checkpoint::{fill, make, names, newest};
 use super::tests_growth::Folder;
-use super::tests_store::{Next, Told};
+use super::tests_store::{Next, Told, told};
 use super::*;
 use crate::dtype::DataType;
 use crate::engine::Memory;
@@ -171,7 +171,7 @@ fn a_node_that_is_made_while_the_keys_of_nczarr_are_written_gets_its_own_by_the_
     };
     let tell_of_changes = move |next: Next<'_>| if let Next::Change(".zattrs") = next { tell(next) } else { Ok(()) };
     let options = Options { nczarr: Nczarr::On, ..Options::default() };
-    let store = open(Arc::new(Told { inner: shared.clone(), tell: tell_of_changes, name: None }), options);
+    let store = open(told(shared.clone(), tell_of_changes), options);
     Group::create(&store, "", Some(Format::V2), Create::New).unwrap();
     Array::create(&store, "a", &spec_v2(&[4], &[2]), Create::New).unwrap();
     *due.lock().unwrap() = Some(store.clone());
@@ -187,12 +187,12 @@ fn a_node_that_is_made_while_the_keys_of_nczarr_are_written_gets_its_own_by_the_
 fn consolidated_metadata_that_could_not_be_written_are_written_by_the_next_call() {
     for consolidate in [Consolidate::Flush, Consolidate::Close, Consolidate::Named] {
         let (shared, fails): (SharedStore, _) = (Arc::new(MemoryStore::new()), Arc::new(AtomicBool::new(false)));
-        let told = fails.clone();
+        let failing = fails.clone();
         let tell = move |next: Next<'_>| match next {
-            Next::Change(_) if told.load(Ordering::Relaxed) => Err(err!(NoSpace, "the store is full")),
+            Next::Change(_) if failing.load(Ordering::Relaxed) => Err(err!(NoSpace, "the store is full")),
             _ => Ok(()),
         };
-        let store = open(Arc::new(Told { inner: shared.clone(), tell, name: None }), Options { consolidate, ..Options::default() });
+        let store = open(told(shared.clone(), tell), Options { consolidate, ..Options::default() });
         let mut named = spec(&[2], &[2]);
         named.set_dimension_names(vec![Some("x".into())]).unwrap();
         Group::create(&store, "", None, Create::New).unwrap();
@@ -265,7 +265,7 @@ pub(super) fn failing_once(shared: &SharedStore, failing: usize) -> SharedStore 
         }
         _ => Ok(()),
     };
-    Arc::new(Told { inner: shared.clone(), tell, name: None })
+    told(shared.clone(), tell)
 }
 
 /// Does `work`, in which one change after the other fails, on a hierarchy with consolidated metadata, and looks whether these are right in the end.

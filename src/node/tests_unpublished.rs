@@ -3,7 +3,7 @@
 use super::tests::{own, spec, view};
 use super::tests_growth::Folder;
 use super::tests_series::{dataset, define, run};
-use super::tests_store::{Next, Told};
+use super::tests_store::{Due, anew, on};
 use super::tests_swap::Overtaken;
 use super::*;
 use crate::dtype::{DataType, Field, Struct};
@@ -16,45 +16,6 @@ use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
-
-type Task = (&'static str, Box<dyn FnOnce() -> Result<()> + Send>);
-
-/// What is done before a change of a key, an `opened KEY` or a `flush`, once, and what it says.
-#[derive(Clone, Default)]
-struct Due(Arc<Mutex<Option<Task>>>);
-
-impl Due {
-    fn set(&self, at: &'static str, task: impl FnOnce() -> Result<()> + Send + 'static) {
-        *self.0.lock().unwrap() = Some((at, Box::new(task)));
-    }
-
-    fn fail(&self, at: &'static str) {
-        self.set(at, || Err(err!(NoSpace, "full")));
-    }
-
-    fn is_over(&self) -> bool {
-        self.0.lock().unwrap().is_none()
-    }
-
-    fn store(&self, inner: SharedStore) -> Store {
-        let due = self.0.clone();
-        let tell = move |next: Next<'_>| {
-            let now = match next {
-                Next::Change(key) => key.to_string(),
-                Next::Opened(key) => format!("opened {key}"),
-                Next::Flush => "flush".to_string(),
-                _ => return Ok(()),
-            };
-            let task = due.lock().unwrap().take_if(|(at, _)| *at == now);
-            task.map_or(Ok(()), |(_, task)| task())
-        };
-        Store::from_shared(&Context::with_threads(1), Arc::new(Told { inner, tell, name: None }), Mode::ReadWrite)
-    }
-}
-
-fn anew(store: &Store) -> Store {
-    Store::from_shared(&Context::with_threads(1), store.shared().clone(), Mode::ReadWrite)
-}
 
 /// What takes the steps.
 enum Steps {
@@ -196,12 +157,12 @@ fn rows_that_are_written_beside_steps_that_are_not_published_yet_leave_those_alo
         }),
         ("before they are durable", |run| {
             run.take(7);
-            run.due.set("flush", run.write(2));
+            run.due.set_here("flush", run.write(2));
             1
         }),
         ("before their length is stored", |run| {
             run.take(7);
-            run.due.set(DOCUMENT, run.write(2));
+            run.due.set_here(DOCUMENT, run.write(2));
             1
         }),
         ("by what began before", |run| {
@@ -249,8 +210,7 @@ fn steps_without_some_fields_are_stored_where_they_are_safe_from_others_and_othe
     let (all, some) = (of(&["a", "b"]), of(&["a"]));
     let step = |appender: &mut Appender, value: i32| own!(appender.append(1, &Memory::of(&mut [value], &[1], some)));
     for (by_appender, want) in [(false, [2, 2, 2, 2, 2, 7]), (true, [0, 0, 0, 0, 7, 8])] {
-        let inner: SharedStore = Arc::new(MemoryStore::new());
-        let store = Store::from_shared(&Context::with_threads(1), inner, Mode::ReadWrite);
+        let store = on(Arc::new(MemoryStore::new()));
         let mut spec = Spec::new(all, &[4]).unwrap();
         spec.set_chunks(&[16]).unwrap();
         let array = Array::create(&store, "a", &spec, Create::New).unwrap();
@@ -295,8 +255,8 @@ fn rows_whose_length_was_published_by_a_call_that_failed_are_written_beside_the_
     let array = Array::create(&store, "a", &spec(&[4], &[4]), Create::New).unwrap();
     let mut appender = Appender::open(&array, 0, 100, 0).unwrap();
     own!(appender.append(2, &view(&mut [1; 2], &[2]))).unwrap();
-    let under = Store::from_shared(&Context::with_threads(1), inner, Mode::ReadWrite);
-    due.set("a/zarr.json", move || {
+    let under = on(inner);
+    due.set_here("a/zarr.json", move || {
         publish(&under, "a/zarr.json", 6);
         Err(err!(Network, "gone"))
     });
@@ -337,8 +297,8 @@ fn an_array_that_another_thread_makes_longer_while_its_document_is_read_has_that
     for (name, open) in opens {
         // Once the document was opened that often.
         for skip in 0.. {
-            let (due, inner) = (Due::default(), Arc::new(MemoryStore::new()));
-            let store = due.store(inner);
+            let due = Due::default();
+            let store = due.in_memory();
             let ds = Dataset::create(&store, "", None, Create::New).unwrap();
             ds.define_dimension("time", 0).unwrap();
             let variable = VariableSpec { chunks: Some(vec![16]), ..VariableSpec::new(DataType::Int32, &["time"]) };
@@ -351,7 +311,7 @@ fn an_array_that_another_thread_makes_longer_while_its_document_is_read_has_that
             let thread = Arc::new(Mutex::new(None));
             append_after(&due, skip, array.clone(), thread.clone());
             let done = call();
-            let was_due = due.0.lock().unwrap().take().is_none();
+            let was_due = due.is_over();
             let running: Option<JoinHandle<()>> = thread.lock().unwrap().take();
             running.into_iter().for_each(|thread| thread.join().unwrap());
             // What is beyond the length that a series saw is cut off, and the handle knows.
@@ -374,7 +334,7 @@ fn publish(store: &Store, key: &str, length: u64) {
 /// Another thread appends three steps once the document was opened `skip` times more: it may have to wait for a lock that the caller has.
 fn append_after(due: &Due, skip: usize, array: Array, thread: Arc<Mutex<Option<JoinHandle<()>>>>) {
     let next = due.clone();
-    due.set("opened u/zarr.json", move || {
+    due.set_here("u/zarr.json opened", move || {
         if skip > 0 {
             append_after(&next, skip - 1, array, thread);
             return Ok(());
@@ -426,7 +386,7 @@ fn lengths_that_others_give_the_variables_of_a_series_that_cannot_publish_are_to
     ];
     for ((name, failing, before, after), is_closed) in cases.iter().flat_map(|case| [(*case, true), (*case, false)]) {
         let due = Due::default();
-        let store = due.store(Arc::new(MemoryStore::new()));
+        let store = due.in_memory();
         define(&store, Format::V3);
         let ds = dataset(&store);
         let mut series = Series::open(&ds, "time", None, 100, 0).unwrap();

@@ -4,20 +4,17 @@ use super::tests_checkpoint::{fill, make, names, newest};
 use super::*;
 use crate::dtype::DataType;
 use crate::error::{ErrorKind, Result};
-use crate::platform::libc;
-use crate::store::fault::as_another;
+use crate::store::fault::{as_another, masked};
+use crate::store::suite::TestFolder;
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// A folder of a test, in which all users may write.
-struct Shared(PathBuf);
+struct Shared(TestFolder);
 
 impl Shared {
     fn new(name: &str) -> Shared {
-        let path = std::env::temp_dir().join(format!("ozarr-users-{name}-{}", std::process::id()));
-        let shared = Shared(path);
-        shared.remove();
-        std::fs::create_dir_all(&shared.0).unwrap();
+        let shared = Shared(TestFolder::made(name));
         shared.allow("", 0o777);
         shared
     }
@@ -42,13 +39,6 @@ impl Shared {
         each(&self.0.join(name), mode);
     }
 
-    fn remove(&self) {
-        if self.0.exists() {
-            self.allow("", 0o777);
-            std::fs::remove_dir_all(&self.0).unwrap();
-        }
-    }
-
     /// Checks that the consolidated metadata say what is there.
     fn check_listed(&self) {
         assert_eq!(Group::open(&self.store(), "").unwrap().consolidated_differences().unwrap(), Some(vec![]));
@@ -57,7 +47,9 @@ impl Shared {
 
 impl Drop for Shared {
     fn drop(&mut self) {
-        self.remove();
+        if self.0.exists() {
+            self.allow("", 0o777);
+        }
     }
 }
 
@@ -171,18 +163,6 @@ fn a_checkpoint_that_is_only_another_users_to_read_counts() {
     assert_eq!(newest(&shared.store(), ""), 3);
 }
 
-/// Calls `f` as another user, whose mask keeps all from what he makes.
-fn as_masked<T: Send>(f: impl FnOnce() -> T + Send) -> T {
-    as_another(|| {
-        // SAFETY: no memory is involved. From the first call on the thread has a mask of its own.
-        unsafe {
-            libc::unshare(libc::CLONE_FS);
-            libc::umask(0o077);
-        }
-        f()
-    })
-}
-
 #[test]
 fn the_documents_that_another_user_replaces_or_adds_may_be_read_by_all_who_could_read_the_node() {
     let set = |node: &str, store: &Store| Array::open(store, node).unwrap().attributes().set_json("k", "1");
@@ -200,7 +180,7 @@ fn the_documents_that_another_user_replaces_or_adds_may_be_read_by_all_who_could
         spec.set_format(format).unwrap();
         Array::create(&shared.store(), "a", &spec, Create::New).unwrap();
         shared.allow("", 0o777);
-        as_masked(|| change(&shared.store(), &spec)).unwrap();
+        as_another(|| masked(|| change(&shared.store(), &spec))).unwrap();
         let mut seen = 0;
         for file in ["zarr.json", ".zgroup", ".zmetadata", "a/zarr.json", "a/.zarray", "a/.zattrs", "ozarr-migration.json"] {
             if let Ok(found) = std::fs::metadata(shared.0.join(file)) {

@@ -457,6 +457,7 @@ fn of_no_node(store: &Store, key: &str) -> Fault {
 mod tests {
     use super::*;
     use crate::node::Context;
+    use crate::node::tests::faults;
 
     #[test]
     fn consolidated_metadata_that_are_not_understood_are_damaged_and_written_anew() {
@@ -478,14 +479,9 @@ mod tests {
                 store.key_put(v2::GROUP, br#"{"zarr_format":2}"#).unwrap();
             }
             store.key_put(key, text.as_bytes()).unwrap();
-            let verify = |repair: bool| {
-                let mut faults = Vec::new();
-                let mut each = |fault: &Fault| {
-                    faults.push((fault.kind, fault.key.clone(), fault.repaired));
-                    Ok(())
-                };
-                store.verify("", VerifyOptions { quick: true, repair }, &mut each, &mut |_, _| Ok(())).unwrap();
-                faults
+            let verify = |repair: bool| -> Vec<_> {
+                let faults = faults(&store, VerifyOptions { quick: true, repair });
+                faults.into_iter().map(|fault| (fault.kind, fault.key, fault.repaired)).collect()
             };
             let told = |repaired: bool| if is_damaged { vec![(FaultKind::Damaged, key.to_string(), repaired)] } else { Vec::new() };
             assert_eq!(verify(false), told(false), "{text}");

@@ -475,19 +475,14 @@ mod tests {
     use crate::dtype::Element;
     use crate::engine::{Memory, Selection};
     use crate::metadata::json;
-    use crate::node::tests::own;
+    use crate::node::tests::{memory, new_dataset, own};
     use crate::node::{Attributes, Context, Create, NodeKind, Series, Spec};
     use crate::store::StorageExt;
-
-    fn memory_store() -> Store {
-        Store::memory(&Context::default())
-    }
 
     #[test]
     fn a_dataset_goes_on_with_variables_that_take_the_places_of_its_own() {
         for erased in ["", "v"] {
-            let store = memory_store();
-            let ds = Dataset::create(&store, "", None, Create::New).unwrap();
+            let (store, ds) = new_dataset(None);
             ["x", "y"].iter().for_each(|name| ds.define_dimension(name, 4).unwrap());
             let variable = VariableSpec::new(DataType::Float32, &["x", "y"]);
             let arrays = ["lat", "u", "v", "w"].map(|name| ds.define_variable(name, &variable, Create::New).unwrap());
@@ -511,8 +506,7 @@ mod tests {
 
     #[test]
     fn a_variable_that_is_there_already_is_known_after_its_definition_failed() {
-        let store = memory_store();
-        let ds = Dataset::create(&store, "", None, Create::New).unwrap();
+        let (store, ds) = new_dataset(None);
         ds.define_dimension("x", 4).unwrap();
         let variable = VariableSpec::new(DataType::Float32, &["x"]);
         let before = Dataset::open(Group::open(&store, "").unwrap()).unwrap();
@@ -535,8 +529,7 @@ mod tests {
     #[test]
     fn a_variable_that_is_defined_again_takes_the_place_of_the_one_that_was_known() {
         for format in [Format::V2, Format::V3] {
-            let store = memory_store();
-            let ds = Dataset::create(&store, "", Some(format), Create::New).unwrap();
+            let (_, ds) = new_dataset(Some(format));
             ds.define_dimension("time", 4).unwrap();
             ds.define_dimension("x", 3).unwrap();
             let define = |data_type, dimensions: &[&str], how| {
@@ -564,8 +557,7 @@ mod tests {
     #[test]
     fn a_variable_that_another_process_made_longer_is_the_same() {
         for format in [Format::V2, Format::V3] {
-            let store = memory_store();
-            let ds = Dataset::create(&store, "", Some(format), Create::New).unwrap();
+            let (store, ds) = new_dataset(Some(format));
             ds.define_time("time", 0, Some(4), "days since 2026-01-01", "standard", Create::New).unwrap();
             let variable = VariableSpec { chunks: Some(vec![4]), ..VariableSpec::new(DataType::Float32, &["time"]) };
             ds.define_variable("t", &variable, Create::New).unwrap();
@@ -584,8 +576,7 @@ mod tests {
     fn a_variable_that_has_grown_is_the_same_without_chunks_of_its_own() {
         // With suggested chunks, and with suggested shards.
         for (format, width) in [(Format::V2, 3), (Format::V3, 3), (Format::V3, 4_000_000)] {
-            let store = memory_store();
-            let ds = Dataset::create(&store, "", Some(format), Create::New).unwrap();
+            let (store, ds) = new_dataset(Some(format));
             ds.define_dimension("time", 0).unwrap();
             ds.define_dimension("x", width).unwrap();
             let variable = VariableSpec::new(DataType::Float32, &["time", "x"]);
@@ -603,8 +594,7 @@ mod tests {
 
     #[test]
     fn what_a_handle_of_a_variable_collects_is_gone_with_it() {
-        let store = memory_store();
-        let ds = Dataset::create(&store, "", None, Create::New).unwrap();
+        let (store, ds) = new_dataset(None);
         ds.define_dimension("x", 2).unwrap();
         let made = ds.define_variable("t", &VariableSpec::new(DataType::Float32, &["x"]), Create::New).unwrap();
         for given_up in [made, ds.variable("t").unwrap()] {
@@ -618,8 +608,7 @@ mod tests {
 
     #[test]
     fn a_coordinate_that_could_not_be_made_leaves_no_dimension() {
-        let store = memory_store();
-        let ds = Dataset::create(&store, "", None, Create::New).unwrap();
+        let (_, ds) = new_dataset(None);
         ds.define_dimension("y", 3).unwrap();
         let fails = |_: &Array| -> Result<()> { bail!(Range, "no") };
         for name in ["x", "y"] {
@@ -635,8 +624,7 @@ mod tests {
 
     #[test]
     fn words_of_an_attribute_coordinates_stay_when_others_are_added() {
-        let store = memory_store();
-        let ds = Dataset::create(&store, "", None, Create::New).unwrap();
+        let (store, ds) = new_dataset(None);
         ds.define_dimension("x", 2).unwrap();
         for name in ["t", "lat", "area"] {
             ds.define_variable(name, &VariableSpec::new(DataType::Float32, &["x"]), Create::New).unwrap();
@@ -655,8 +643,7 @@ mod tests {
     #[test]
     fn what_is_defined_is_there_when_it_is_opened_again() {
         for format in [Format::V2, Format::V3] {
-            let store = memory_store();
-            let ds = Dataset::create(&store, "", Some(format), Create::New).unwrap();
+            let (store, ds) = new_dataset(Some(format));
             ds.define_time("time", 3, None, "hours since 2026-01-01", "noleap", Create::New).unwrap();
             ds.define_coordinate("x", 4, None, DataType::Float64, Some("m"), None).unwrap();
             ds.define_variable("t", &VariableSpec::new(DataType::Float32, &["time", "x"]).with("units", "K"), Create::New).unwrap();
@@ -685,7 +672,7 @@ mod tests {
     #[test]
     fn a_variable_that_is_listed_and_gone_is_left_out() {
         for (format, document) in [(Format::V2, "u/.zarray"), (Format::V3, "u/zarr.json")] {
-            let store = memory_store();
+            let store = memory();
             let define = |names: &[(&str, &str)]| -> Result<Dataset> {
                 let ds = Dataset::create(&store, "", Some(format), Create::OpenIfSame)?;
                 for (name, dim) in names {
@@ -707,7 +694,7 @@ mod tests {
 
     #[test]
     fn dimensions_that_are_missing_or_differ_name_the_array() {
-        let store = memory_store();
+        let store = memory();
         let group = Group::create(&store, "", None, Create::New).unwrap();
         let make = |name: &str, names: &[Option<&str>], shape: &[u64]| {
             let mut spec = Spec::new(DataType::Int8, shape).unwrap();
@@ -741,7 +728,7 @@ mod tests {
 
     #[test]
     fn a_dimension_grows_in_all_its_variables() {
-        let store = memory_store();
+        let store = memory();
         let ds = Dataset::create(&store, "d", None, Create::New).unwrap();
         ds.define_dimension("t", 0).unwrap();
         ds.define_dimension("x", 3).unwrap();
@@ -760,7 +747,7 @@ mod tests {
     #[test]
     fn a_dimension_that_a_variable_has_twice_is_resized_in_both_places() {
         for format in [Format::V2, Format::V3] {
-            let store = memory_store();
+            let store = memory();
             let root = Group::create(&store, "", Some(format), Create::New).unwrap();
             let make = |name: &str, names: &[&str], shape: &[u64]| {
                 let mut spec = Spec::new(DataType::Int16, shape).unwrap();
@@ -795,7 +782,7 @@ mod tests {
     /// What another handle made longer along another dimension is not cut off.
     #[test]
     fn a_dimension_grows_beside_others() {
-        let store = memory_store();
+        let store = memory();
         let ds = Dataset::create(&store, "d", None, Create::New).unwrap();
         ds.define_dimension("t", 0).unwrap();
         ds.define_dimension("x", 0).unwrap();
@@ -813,8 +800,7 @@ mod tests {
     #[test]
     fn packed_variables_read_as_what_they_mean() {
         for format in [Format::V2, Format::V3] {
-            let store = memory_store();
-            let ds = Dataset::create(&store, "", Some(format), Create::New).unwrap();
+            let (store, ds) = new_dataset(Some(format));
             ds.define_dimension("x", 6).unwrap();
             let missing = Some(Element::from_slice(&(-9999i16).to_ne_bytes()));
             let v = VariableSpec {
@@ -849,8 +835,7 @@ mod tests {
     /// A fill value of version 2 means "missing" to xarray.
     #[test]
     fn variables_of_version_2_without_a_missing_value_have_no_fill_value_that_data_may_have() {
-        let store = memory_store();
-        let ds = Dataset::create(&store, "", Some(Format::V2), Create::New).unwrap();
+        let (_, ds) = new_dataset(Some(Format::V2));
         ds.define_dimension("x", 6).unwrap();
         let pair = r#"[["a","<i4"],["b","<f8"]]"#;
         for (i, (dtype, fill)) in [
@@ -906,7 +891,7 @@ mod tests {
             (DataType::Float64, "0", vec![0.0, -0.0]),
         ];
         for (data_type, text, want) in cases {
-            let store = memory_store();
+            let store = memory();
             let array = Array::create(&store, "a", &Spec::new(data_type, &[1]).unwrap(), Create::New).unwrap();
             array.attributes().set("_FillValue", json::parse_given(text).unwrap()).unwrap();
             let got: Vec<f64> = array
@@ -921,7 +906,7 @@ mod tests {
             let same = got.len() == want.len() && got.iter().zip(&want).all(|(a, b)| a == b || a.is_nan() && b.is_nan());
             assert!(same, "{data_type:?} {text}: {got:?}");
         }
-        let store = memory_store();
+        let store = memory();
         let mut spec = Spec::new(DataType::Int16, &[1]).unwrap();
         spec.set_attributes_json("{\"_FillValue\": {}, \"scale_factor\": 0}").unwrap();
         let array = Array::create(&store, "a", &spec, Create::New).unwrap();
@@ -932,8 +917,7 @@ mod tests {
     /// xarray refuses a store of version 3 in which text has `_FillValue`.
     #[test]
     fn the_missing_value_of_text_is_the_fill_value_alone() {
-        let store = memory_store();
-        let ds = Dataset::create(&store, "", Some(Format::V3), Create::New).unwrap();
+        let (_, ds) = new_dataset(Some(Format::V3));
         ds.define_dimension("x", 2).unwrap();
         let variable = VariableSpec { missing: Some(Element::from_slice(b"-")), ..VariableSpec::new(DataType::Bytes(1), &["x"]) };
         let text = ds.define_variable("text", &variable, Create::New).unwrap();
@@ -943,8 +927,7 @@ mod tests {
 
     #[test]
     fn times_are_read_and_written_in_the_units_that_are_asked_for() {
-        let store = memory_store();
-        let ds = Dataset::create(&store, "", Some(Format::V3), Create::New).unwrap();
+        let (store, ds) = new_dataset(Some(Format::V3));
         let time = ds.define_time("time", 3, None, "hours since 2000-02-28", "noleap", Create::New).unwrap();
         let all = Selection::all(&[3]);
         let mut seconds = [0i64, 3600, 86_400];
