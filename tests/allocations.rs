@@ -3,17 +3,14 @@
 
 use ozarr::codec::chain::Chain;
 use ozarr::dtype::DataType;
-use ozarr::engine::lock::ChunkLocks;
-use ozarr::engine::pool::Pool;
-use ozarr::engine::{self, BoundArray, ByShape, Home, Memory, Overflow, Selection, stats};
+use ozarr::engine::{self, BoundArray, ByShape, Memory, Selection};
 use ozarr::grid::Grid;
-use ozarr::grid::key::{KeyEncoding, Separator};
 use ozarr::grid::rectilinear::{Extents, Runs};
-use ozarr::limits::Dims;
 use ozarr::metadata::Codecs;
 use ozarr::metadata::extension::Extension;
 use ozarr::store::SharedStore;
 use ozarr::store::local::{LocalStore, SyncMode};
+use ozarr::store::suite::TestFolder;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::sync::Arc;
@@ -57,33 +54,9 @@ fn array(root: &std::path::Path, codecs: &str, chunks: u64) -> Arc<BoundArray> {
     let list = ozarr::metadata::json::parse_text(codecs).unwrap();
     let list = list.as_array().unwrap();
     let codecs = Codecs::V3(list.iter().map(|c| Extension::from_v3(c).unwrap()).collect());
-    let chunk = Dims::from_slice(&[16, 8]);
     let store: SharedStore = Arc::new(LocalStore::open(root, true, SyncMode::None).unwrap());
-    Arc::new(BoundArray {
-        home: Home::new(store.clone()),
-        store,
-        prefix: format!("a{chunks}/"),
-        shape: Dims::from_slice(&[16 * chunks, 8]),
-        growths: Default::default(),
-        grid: Grid::regular(chunk.clone()).unwrap(),
-        keys: KeyEncoding::Default(Separator::Dot),
-        data_type: DataType::Float64,
-        chain: Arc::new(Chain::parse(&codecs, DataType::Float64, 2).unwrap().bind(&chunk).unwrap()),
-        by_shape: None,
-        fill: ozarr::dtype::Element::from_elem(0, 8),
-        fill_bytes: Arc::default(),
-        store_fill_chunks: false,
-        pool: Pool::new(1),
-        any_thread: true,
-        locks: ChunkLocks::new(),
-        open_shards: Arc::default(),
-        lenient: Default::default(),
-        stats: stats::Counters::below(&stats::Counters::process()),
-        cache: None,
-        write_back: None,
-        huge_pages: false,
-        changes: None,
-    })
+    let chain = Chain::parse(&codecs, DataType::Float64, 2).unwrap();
+    Arc::new(BoundArray::plain((store, &format!("a{chunks}/")), (&[16 * chunks, 8], &[16, 8]), DataType::Float64, &chain))
 }
 
 /// The same in chunks of 16 and 15 rows by turns.
@@ -104,15 +77,8 @@ fn allocations(root: &std::path::Path, codecs: &str, chunks: u64, is_uneven: boo
     let array = array(root, codecs, chunks);
     let array = if is_uneven { uneven(&array, codecs, chunks) } else { array };
     let mut data: Vec<f64> = (0..16 * chunks * 9).map(|i| i as f64).collect();
-    let memory = Memory {
-        data: data.as_mut_ptr().cast(),
-        size: data.len() * 8,
-        offset: 0,
-        strides: if in_columns { [8, 16 * chunks as i64 * 8] } else { [72, 8] }.into_iter().collect(),
-        data_type: DataType::Float64,
-        overflow: Overflow::Error,
-        arena: None,
-    };
+    let strides = if in_columns { [8, 16 * chunks as i64 * 8] } else { [72, 8] }.into_iter().collect();
+    let memory = Memory { strides, ..Memory::of(&mut data, &[], DataType::Float64) };
     let all = Selection::all(&array.shape);
     // SAFETY: `data` outlives the calls.
     unsafe {
@@ -127,7 +93,7 @@ fn allocations(root: &std::path::Path, codecs: &str, chunks: u64, is_uneven: boo
 
 #[test]
 fn reading_ten_times_the_chunks_allocates_as_often() {
-    let dir = std::env::temp_dir().join(format!("ozarr-allocations-{}", std::process::id()));
+    let dir = TestFolder::new("allocations");
     let bytes = r#"{"name":"bytes","configuration":{"endian":"little"}}"#;
     for (name, codecs) in [
         ("raw", format!("[{bytes}]")),
@@ -145,5 +111,4 @@ fn reading_ten_times_the_chunks_allocates_as_often() {
             assert!(largest < 16 * 1000 * 8 * 8 / 10, "{what}: {largest} bytes for one read of a million");
         }
     }
-    std::fs::remove_dir_all(&dir).unwrap();
 }

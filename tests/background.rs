@@ -2,9 +2,9 @@
 //! between sees all that was written before.
 
 use ozarr::dtype::DataType;
-use ozarr::engine::{Memory, Overflow, Selection};
-use ozarr::limits::c_strides;
+use ozarr::engine::{Memory, Selection};
 use ozarr::node::{Array, Context, Create, Format, Mode, Pending, RechunkOptions, RequestOptions, Spec, Store, VerifyOptions};
+use ozarr::store::suite::TestFolder;
 
 /// A small generator with a fixed seed: failures can be repeated.
 struct Random(u64);
@@ -45,17 +45,9 @@ impl Model {
 
 /// Memory of one element for each cell, whatever the number of elements that a cell of the array has.
 fn view(data: &mut [i32], shape: &[u64]) -> Memory {
-    let mut strides = c_strides(shape, 4);
-    strides.push(0);
-    Memory {
-        data: data.as_mut_ptr().cast(),
-        size: std::mem::size_of_val(data),
-        offset: 0,
-        strides,
-        data_type: DataType::Int32,
-        overflow: Overflow::Error,
-        arena: None,
-    }
+    let mut memory = Memory::of(data, shape, DataType::Int32);
+    memory.strides.push(0);
+    memory
 }
 
 struct Program {
@@ -249,9 +241,8 @@ const STEPS: usize = 60;
 
 #[test]
 fn whatever_is_called_sees_what_was_written_before_by_whichever_thread_it_is_stored() {
-    let folder = std::env::temp_dir().join(format!("ozarr-background-{}", std::process::id()));
     for seed in 0..programs() {
-        drop(std::fs::remove_dir_all(&folder));
+        let folder = TestFolder::new("background");
         let context = Context::with_threads(1 + (seed % 4) as usize);
         let store = if seed % 3 == 0 {
             Store::memory(&context)
@@ -294,5 +285,4 @@ fn whatever_is_called_sees_what_was_written_before_by_whichever_thread_it_is_sto
         program.array.close().unwrap();
         assert_eq!(program.all(&Array::open(&program.store, &program.name).unwrap()), program.model.values, "program {seed}");
     }
-    drop(std::fs::remove_dir_all(&folder));
 }

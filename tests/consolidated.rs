@@ -3,9 +3,8 @@
 //! One test at a time: a change of any store of the same name in this process ends the use of consolidated metadata.
 
 use ozarr::dtype::DataType;
-use ozarr::engine::{Memory, Overflow, Selection};
+use ozarr::engine::{Memory, Selection};
 use ozarr::error::{ErrorKind, Result};
-use ozarr::limits::c_strides;
 use ozarr::metadata::Format;
 use ozarr::node::{Array, Context, Create, Group, Level, Log, Mode, Node, NodeKind, Options, Settings, Spec, Store};
 use ozarr::store::latency::LatencyStore;
@@ -40,9 +39,8 @@ fn spec(format: Format) -> Spec {
 }
 
 fn view(data: &mut [i32]) -> Memory {
-    let strides = c_strides(&[data.len() as u64], 4);
-    let (data, size) = (data.as_mut_ptr().cast(), size_of_val(data));
-    Memory { data, size, offset: 0, strides, data_type: DataType::Int32, overflow: Overflow::Error, arena: None }
+    let shape = [data.len() as u64];
+    Memory::of(data, &shape, DataType::Int32)
 }
 
 fn write(array: &Array, values: &mut [i32]) -> Result<()> {

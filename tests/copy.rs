@@ -8,13 +8,13 @@ use ozarr::dtype::resolve::{self, Grammar};
 use ozarr::dtype::{DataType, Overflow};
 use ozarr::engine::{Memory, Selection};
 use ozarr::error::{Error, ErrorKind, Result};
-use ozarr::limits::c_strides;
 use ozarr::node::{Array, Context, Create, Format, Group, Mode, Node, NodeKind, Order, RechunkOptions, RechunkReport, Spec, Store, Zfp};
 use ozarr::settings::apart;
 use ozarr::store::local::{LocalStore, SyncMode};
+use ozarr::store::suite::TestFolder;
 use ozarr::store::{SharedStore, get};
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use watched::{Watched, handle, keys};
@@ -41,8 +41,7 @@ fn elements(array: &Array) -> Vec<Vec<u8>> {
 fn read_as(array: &Array, data_type: DataType) -> Result<Vec<Vec<u8>>> {
     let (shape, item) = (array.shape(), data_type.size());
     let mut bytes = vec![0xa5; shape.iter().product::<u64>() as usize * item];
-    let (data, size, strides) = (bytes.as_mut_ptr(), bytes.len(), c_strides(&shape, item));
-    let memory = Memory { data, size, offset: 0, strides, data_type, overflow: Overflow::Error, arena: None };
+    let memory = Memory::of(&mut bytes, &shape, data_type);
     // SAFETY: the memory lives as long as the call.
     unsafe { array.read(&Selection::all(&shape), &memory) }?;
     Ok(bytes.chunks(item).map(<[u8]>::to_vec).collect())
@@ -66,8 +65,7 @@ fn write(array: &Array, start: &[i64], count: &[i64]) {
         _ => (0..item).map(|k| (1 + (i + k) % 100) as u8).collect(),
     };
     let mut bytes: Vec<u8> = (0..n).flat_map(one).collect();
-    let (data, size, strides) = (bytes.as_mut_ptr(), bytes.len(), c_strides(selection.shape(), item));
-    let memory = Memory { data, size, offset: 0, strides, data_type: array.data_type(), overflow: Overflow::Error, arena: None };
+    let memory = Memory::of(&mut bytes, selection.shape(), array.data_type());
     // SAFETY: as above.
     unsafe { array.write(&selection, &memory) }.unwrap();
 }
@@ -558,13 +556,6 @@ fn elements_are_converted_and_those_that_do_not_fit_are_as_they_are_wanted() {
     assert_eq!(shape.unwrap_err().field(), Some("shape"));
 }
 
-/// A place for the folder of a test, which is not there.
-fn no_folder(name: &str) -> PathBuf {
-    let path = std::env::temp_dir().join(format!("ozarr-copy-{name}-{}", std::process::id()));
-    let _ = std::fs::remove_dir_all(&path);
-    path
-}
-
 fn on_disk(root: &Path) -> Store {
     let shared: SharedStore = Arc::new(LocalStore::open(root, true, SyncMode::None).unwrap());
     Store::from_shared(&Context::with_threads(2), shared, Mode::ReadWrite)
@@ -573,8 +564,7 @@ fn on_disk(root: &Path) -> Store {
 /// An archive cannot erase what says elsewhere that a copy is under way.
 #[test]
 fn a_copy_in_an_archive_has_what_its_source_has_and_nothing_else() {
-    let file = no_folder("archive").with_extension("zip");
-    let _ = std::fs::remove_file(&file);
+    let file = TestFolder::new("copy.zip");
     let from = memory();
     hierarchy(&from);
     let to = Store::open(&Context::default(), file.to_str().unwrap(), Mode::ReadWrite, &[]).unwrap();
@@ -587,13 +577,12 @@ fn a_copy_in_an_archive_has_what_its_source_has_and_nothing_else() {
         keys
     };
     assert_eq!(sorted(&read), sorted(&from));
-    std::fs::remove_file(&file).unwrap();
 }
 
 #[test]
 fn chunks_of_files_are_linked_where_that_is_wanted_and_copied_in_pieces_where_they_are_large() {
     use std::os::unix::fs::MetadataExt;
-    let folder = no_folder("pieces");
+    let folder = TestFolder::new("copy-pieces");
     let store = |name: &str| on_disk(&folder.join(name));
     let from = store("from.zarr");
     let mut made = spec("int64", &[3 << 20]);
@@ -610,13 +599,12 @@ fn chunks_of_files_are_linked_where_that_is_wanted_and_copied_in_pieces_where_th
     // The source is only ever replaced, and so is the copy.
     write(&open(&linked, "a"), &[0], &[7]);
     assert_eq!(elements(&open(&copied, "a")), elements(&array));
-    std::fs::remove_dir_all(&folder).unwrap();
 }
 
 /// In folders a copy takes the place of another node when it is whole, and what a copy that ended early has made goes.
 #[test]
 fn what_a_copy_replaces_in_a_folder_stays_until_the_copy_is_whole() {
-    let folder = no_folder("over");
+    let folder = TestFolder::new("copy-over");
     let from = on_disk(&folder.join("from.zarr"));
     hierarchy(&from);
     let over = RechunkOptions { how: Create::Overwrite, ..to(0, 0) };
@@ -653,7 +641,6 @@ fn what_a_copy_replaces_in_a_folder_stays_until_the_copy_is_whole() {
             assert_eq!(hidden_below(&folder), [""; 0], "{way}");
         }
     }
-    std::fs::remove_dir_all(&folder).unwrap();
 }
 
 fn path_below(place: &str, name: &str) -> String {
@@ -677,7 +664,7 @@ fn hidden_below(folder: &Path) -> Vec<String> {
 
 #[test]
 fn a_copy_over_its_own_source_by_a_link_is_refused_and_leaves_it_whole() {
-    let folder = no_folder("link");
+    let folder = TestFolder::new("copy-link");
     let store = |name: &str| on_disk(&folder.join(name));
     let from = store("from.zarr");
     hierarchy(&from);
@@ -699,12 +686,11 @@ fn a_copy_over_its_own_source_by_a_link_is_refused_and_leaves_it_whole() {
     }
     assert_eq!(keys(&from), whole);
     copy(&link, "g", (&from, "other"), over, |_| Ok(())).unwrap();
-    std::fs::remove_dir_all(&folder).unwrap();
 }
 
 #[test]
 fn files_and_folders_in_each_others_place_among_the_chunks_are_no_missing_chunks() {
-    let folder = no_folder("places");
+    let folder = TestFolder::new("copy-places");
     let store = |name: &str| on_disk(&folder.join(name));
     let mut number = 0;
     for (format, separator) in [(Format::V3, None), (Format::V2, Some(ozarr::node::Separator::Slash)), (Format::V2, None)] {
@@ -753,5 +739,4 @@ fn files_and_folders_in_each_others_place_among_the_chunks_are_no_missing_chunks
             told(array.chunks(false).map(drop));
         }
     }
-    std::fs::remove_dir_all(&folder).unwrap();
 }

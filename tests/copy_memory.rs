@@ -1,11 +1,11 @@
 //! The memory that a copy uses is bounded: by what was asked for, not by the array.
 
-use ozarr::dtype::{DataType, Overflow};
+use ozarr::dtype::DataType;
 use ozarr::engine::{Memory, Selection};
-use ozarr::limits::c_strides;
 use ozarr::node::{Array, Context, Create, Mode, RechunkOptions, Spec, Store};
 use ozarr::store::SharedStore;
 use ozarr::store::local::{LocalStore, SyncMode};
+use ozarr::store::suite::TestFolder;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -42,16 +42,14 @@ const ROWS: u64 = 64;
 fn transfer(array: &Array, row: u64, buffer: &mut [f64], write: bool) {
     let count = [buffer.len() as i64 / SHAPE[1] as i64, SHAPE[1] as i64];
     let selection = Selection::new(&SHAPE, &[row as i64, 0], &count, None).unwrap();
-    let (data, size, strides) = (buffer.as_mut_ptr().cast(), size_of_val(buffer), c_strides(selection.shape(), 8));
-    let memory = Memory { data, size, offset: 0, strides, data_type: DataType::Float64, overflow: Overflow::Error, arena: None };
+    let memory = Memory::of(buffer, selection.shape(), DataType::Float64);
     // SAFETY: the memory lives as long as the calls.
     unsafe { if write { array.write(&selection, &memory) } else { array.read(&selection, &memory) } }.unwrap();
 }
 
 #[test]
 fn the_peak_is_what_was_asked_for_whatever_becomes_of_the_chunks() {
-    let folder = std::env::temp_dir().join(format!("ozarr-copy-memory-{}", std::process::id()));
-    let _ = std::fs::remove_dir_all(&folder);
+    let folder = TestFolder::new("copy-memory");
     let shared: SharedStore = Arc::new(LocalStore::open(&folder, true, SyncMode::None).unwrap());
     let store = Store::from_shared(&Context::with_threads(4), shared, Mode::ReadWrite);
     let mut spec = Spec::new(DataType::Float64, &SHAPE).unwrap();
@@ -93,5 +91,4 @@ fn the_peak_is_what_was_asked_for_whatever_becomes_of_the_chunks() {
             assert!(buffer.iter().enumerate().all(right), "{name}: a row from {row} on");
         }
     }
-    std::fs::remove_dir_all(&folder).unwrap();
 }

@@ -1,9 +1,8 @@
 //! Grids of uneven chunks through the facade: creating, writing in part and whole, resizing, shards, and what other writers made.
 
 use ozarr::dtype::DataType;
-use ozarr::engine::{Memory, Overflow, Selection};
+use ozarr::engine::{Memory, Selection};
 use ozarr::error::{ErrorKind, Result};
-use ozarr::limits::c_strides;
 use ozarr::metadata::{Format, Value, json};
 use ozarr::node::{Array, Context, Create, Mode, Spec, Store};
 use ozarr::store::memory::MemoryStore;
@@ -65,8 +64,7 @@ fn shapes_in_document(store: &SharedStore) -> String {
 }
 
 fn view(data: &mut [i32], shape: &[u64]) -> Memory {
-    let (data, size) = (data.as_mut_ptr().cast(), size_of_val(data));
-    Memory { data, size, offset: 0, strides: c_strides(shape, 4), data_type: DataType::Int32, overflow: Overflow::Error, arena: None }
+    Memory::of(data, shape, DataType::Int32)
 }
 
 /// Writes a box; `value` gives each element by its index.

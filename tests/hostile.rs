@@ -1,12 +1,12 @@
 //! Documents that are made to hurt: time and memory stay bounded, and the answer is an error or an array that can be asked.
 
 use ozarr::dtype::DataType;
-use ozarr::engine::{Memory, Overflow, Selection};
+use ozarr::engine::{Memory, Selection};
 use ozarr::error::{ErrorKind, Result};
-use ozarr::limits::c_strides;
 use ozarr::node::{Array, Context, Group, Mode, Node, NodeKind, Store};
 use ozarr::settings::apart;
 use ozarr::store::memory::MemoryStore;
+use ozarr::store::suite::TestFolder;
 use ozarr::store::{Condition, SharedStore};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -80,16 +80,7 @@ fn read_last(array: &Array) -> Result<i8> {
     let shape = array.shape();
     let (mut value, count) = (0i8, vec![1i64; shape.len()]);
     let start: Vec<i64> = shape.iter().map(|&n| n as i64 - 1).collect();
-    let strides = c_strides(&vec![1; shape.len()], 1);
-    let memory = Memory {
-        data: (&raw mut value).cast(),
-        size: 1,
-        offset: 0,
-        strides,
-        data_type: DataType::Int8,
-        overflow: Overflow::Error,
-        arena: None,
-    };
+    let memory = Memory::dense((&raw mut value).cast(), 1, &vec![1; shape.len()], DataType::Int8);
     let selection = Selection::new(&shape, &start, &count, None)?;
     // SAFETY: the memory lives as long as the call.
     unsafe { array.read(&selection, &memory)? };
@@ -242,7 +233,7 @@ fn a_chunk_of_text_does_not_unpack_to_more_than_its_elements_say() {
 fn an_inner_chunk_that_is_said_to_be_very_large_is_not_brought() {
     use std::io::{Seek, SeekFrom, Write};
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-    let root = std::env::temp_dir().join(format!("ozarr-hostile-{}", std::process::id()));
+    let root = TestFolder::new("hostile");
     std::fs::create_dir_all(root.join("c")).unwrap();
     let codecs = r#"[{"name":"sharding_indexed","configuration":{"chunk_shape":[4],"codecs":[{"name":"bytes"},{"name":"zstd",
         "configuration":{"level":1,"checksum":false}}],"index_codecs":[{"name":"bytes","configuration":{"endian":"little"}}]}}]"#;
@@ -257,8 +248,7 @@ fn an_inner_chunk_that_is_said_to_be_very_large_is_not_brought() {
     let array = Array::open(&store, "").unwrap();
     for count in [1, 8] {
         let mut values = [0i8; 8];
-        let (data, strides) = (values.as_mut_ptr().cast(), c_strides(&[count], 1));
-        let memory = Memory { data, size: 8, offset: 0, strides, data_type: DataType::Int8, overflow: Overflow::Error, arena: None };
+        let memory = Memory::of(&mut values, &[count], DataType::Int8);
         let before = USED.load(Relaxed);
         PEAK.store(before, Relaxed);
         // SAFETY: the memory lives as long as the call.
@@ -267,5 +257,4 @@ fn an_inner_chunk_that_is_said_to_be_very_large_is_not_brought() {
         assert!(e.kind() == ErrorKind::Limit && e.to_string().contains("inner chunk 0"), "{e}");
         assert!(peak < 8 << 20, "{peak} bytes");
     }
-    std::fs::remove_dir_all(&root).unwrap();
 }

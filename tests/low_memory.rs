@@ -17,6 +17,7 @@ use ozarr::ffi::status::{
 use ozarr::ffi::store::{ozarr_array_create_at, ozarr_array_open_at, ozarr_store_close, ozarr_store_memory};
 use ozarr::ffi::types::{OZARR_CREATE_NEW, OZARR_FLOAT64};
 use ozarr::reserve;
+use ozarr::store::suite::TestFolder;
 use std::ffi::{CStr, CString, c_char};
 use std::ptr::{null, null_mut};
 
@@ -48,7 +49,7 @@ impl Drop for Low {
 // One test, because the reserve is one for all threads.
 #[test]
 fn a_program_without_memory_learns_why_and_ends_what_it_began() {
-    let folder = std::env::temp_dir().join(format!("ozarr-low-memory-{}", std::process::id()));
+    let folder = TestFolder::new("low-memory");
     let place = CString::new(folder.join("run.zarr").to_str().unwrap()).unwrap();
     let (mut store, mut spec, mut array, mut other) = (null_mut(), null_mut(), null_mut(), null_mut());
     let (mut requests, mut begun) = ([null_mut(); 2], [null_mut(); 2]);
@@ -103,5 +104,4 @@ fn a_program_without_memory_learns_why_and_ends_what_it_began() {
         assert_eq!([ozarr_array_close(array), ozarr_store_close(store), ozarr_shutdown()], [OZARR_OK; 3]);
         drop(low);
     }
-    std::fs::remove_dir_all(folder).unwrap();
 }

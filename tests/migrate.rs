@@ -3,12 +3,12 @@
 #[path = "stores/watched.rs"]
 mod watched;
 
-use ozarr::dtype::{DataType, Overflow};
+use ozarr::dtype::DataType;
 use ozarr::engine::{Memory, Selection};
 use ozarr::error::{Error, ErrorKind, Result};
 use ozarr::json;
-use ozarr::limits::c_strides;
 use ozarr::node::{Array, Context, Create, Format, Group, Migrated, Mode, Node, Spec, Store};
+use ozarr::store::suite::TestFolder;
 use ozarr::store::{Condition, Storage as _, StorageExt as _};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -86,9 +86,7 @@ fn d0_keys() -> BTreeMap<String, Vec<u8>> {
 fn read(store: &Store, path: &str) -> Vec<i32> {
     let Node::Array(array) = Node::open(store, path).unwrap_or_else(|e| panic!("{path}: {e}")) else { panic!("{path}") };
     let mut values = vec![-1; array.shape().iter().product::<u64>() as usize];
-    let (data, size) = (values.as_mut_ptr().cast(), size_of_val(values.as_slice()));
-    let (strides, data_type) = (c_strides(&array.shape(), 4), array.data_type());
-    let memory = Memory { data, size, offset: 0, strides, data_type, overflow: Overflow::Error, arena: None };
+    let memory = Memory::of(&mut values, &array.shape(), array.data_type());
     // SAFETY: the memory lives as long as the call.
     unsafe { array.read(&Selection::all(&array.shape()), &memory).unwrap() };
     values
@@ -326,8 +324,7 @@ fn what_cannot_be_migrated_leaves_no_folder_where_it_was_to_go() {
     let mut v2 = v2_keys();
     text(&mut v2, "__x/.zgroup", r#"{"zarr_format":2}"#);
     let from = handle(&mortal(&v2, 0));
-    let folder = std::env::temp_dir().join(format!("ozarr-migrate-refused-{}", std::process::id()));
-    let _ = std::fs::remove_dir_all(&folder);
+    let folder = TestFolder::new("refused");
     let refused = |name: &str, path: &str| {
         let to = Store::open(&Context::default(), folder.join(name).to_str().unwrap(), Mode::ReadWrite, &[]).unwrap();
         assert_eq!(from.migrate("", Some((&to, path)), false, &mut |_, _| Ok(())).unwrap_err().kind(), ErrorKind::Name);
@@ -340,12 +337,11 @@ fn what_cannot_be_migrated_leaves_no_folder_where_it_was_to_go() {
     refused("empty", "");
     refused("empty", "c/d");
     assert_eq!(std::fs::read_dir(folder.join("empty")).unwrap().count(), 0);
-    std::fs::remove_dir_all(&folder).unwrap();
 }
 
 #[test]
 fn an_archive_is_migrated_to_and_refused_in_place() {
-    let file = std::env::temp_dir().join(format!("ozarr-migrate-{}.zip", std::process::id()));
+    let file = TestFolder::new("migrate.zip");
     let open = |mode| Store::open(&Context::default(), file.to_str().unwrap(), mode, &[]).unwrap();
     for (keys_of, expected) in [(v2_keys(), V2), (d0_keys(), D0)] {
         drop(std::fs::remove_file(&file));
@@ -363,7 +359,6 @@ fn an_archive_is_migrated_to_and_refused_in_place() {
         assert_eq!(go(&again, None).unwrap_err().kind(), ErrorKind::Unsupported);
         assert_eq!(again.key_list("").unwrap(), before);
     }
-    std::fs::remove_file(&file).unwrap();
 }
 
 #[test]
@@ -389,8 +384,7 @@ fn a_place_that_holds_something_else_is_refused() {
 #[test]
 fn chunks_of_files_are_linked_and_a_copy_is_made_where_it_is_asked_for() {
     use std::os::unix::fs::MetadataExt;
-    let folder = std::env::temp_dir().join(format!("ozarr-migrate-{}", std::process::id()));
-    let _ = std::fs::remove_dir_all(&folder);
+    let folder = TestFolder::new("migrate");
     for (key, bytes) in d0_keys() {
         let file = folder.join("old").join(key);
         std::fs::create_dir_all(file.parent().unwrap()).unwrap();
@@ -404,30 +398,19 @@ fn chunks_of_files_are_linked_and_a_copy_is_made_where_it_is_asked_for() {
     assert_eq!((done.linked, done.copied, links("copy/a/c/0")), (0, 4, 1));
     // Writing to the new one leaves the old one alone.
     let Node::Array(array) = Node::open(&store("new"), "a").unwrap() else { panic!() };
-    let mut value = 42i32;
-    let data = (&raw mut value).cast();
-    let memory = Memory {
-        data,
-        size: 4,
-        offset: 0,
-        strides: c_strides(&[1], 4),
-        data_type: array.data_type(),
-        overflow: Overflow::Error,
-        arena: None,
-    };
+    let mut value = [42i32];
+    let memory = Memory::of(&mut value, &[1], array.data_type());
     // SAFETY: the memory lives as long as the call.
     unsafe { array.write(&Selection::new(&[5], &[0], &[1], None).unwrap(), &memory).unwrap() };
     assert_eq!((read(&store("new"), "a")[0], read(&store("old"), "a")[0]), (42, 1));
     go(&store("old"), None).unwrap();
     check_values(&store("old"), D0, "in place");
     assert!(!folder.join("old/meta").exists() && !folder.join("old/data").exists());
-    std::fs::remove_dir_all(&folder).unwrap();
 }
 
 #[test]
 fn a_group_with_two_names_is_migrated_in_place_once() {
-    let folder = std::env::temp_dir().join(format!("ozarr-migrate-names-{}", std::process::id()));
-    let _ = std::fs::remove_dir_all(&folder);
+    let folder = TestFolder::new("names");
     for (key, bytes) in v2_keys() {
         let file = folder.join(key);
         std::fs::create_dir_all(file.parent().unwrap()).unwrap();
@@ -441,7 +424,6 @@ fn a_group_with_two_names_is_migrated_in_place_once() {
         check_values(&store(), &[("link/f", &[1, 2])], "by the link");
     }
     assert!(!store().key_list("").unwrap().iter().any(|key| key.ends_with(".zgroup") || key.ends_with(".zarray")));
-    std::fs::remove_dir_all(&folder).unwrap();
 }
 
 #[test]
@@ -452,10 +434,8 @@ fn nothing_in_a_draft_is_written() {
     let g = Group::open(&store, "g").unwrap();
     assert_eq!((a.dialect().draft(), g.dialect().draft(), a.format()), (Some("d0"), Some("d0"), Format::V3));
     let spec = || Spec::new(DataType::Int8, &[1]).unwrap();
-    let mut value = 1i32;
-    let data = (&raw mut value).cast();
-    let memory =
-        Memory { data, size: 4, offset: 0, strides: c_strides(&[1], 4), data_type: a.data_type(), overflow: Overflow::Error, arena: None };
+    let mut value = [1i32];
+    let memory = Memory::of(&mut value, &[1], a.data_type());
     let first = Selection::new(&[5], &[0], &[1], None).unwrap();
     let elsewhere = handle(&mortal(&BTreeMap::new(), 0));
     let results = [

@@ -1,41 +1,25 @@
 //! Several processes on one hierarchy: appending, resizing, overwriting, erasing, and being killed meanwhile.
 
 use ozarr::dtype::DataType;
-use ozarr::engine::{Memory, Overflow, Selection};
+use ozarr::engine::{Memory, Selection};
 use ozarr::error::{ErrorKind, Result};
-use ozarr::limits::c_strides;
 use ozarr::metadata::Format;
 use ozarr::node::{Array, Context, Create, Group, Mode, Spec, Store};
 use ozarr::store::local::{LocalStore, SyncMode};
+use ozarr::store::suite::TestFolder;
 use ozarr::store::{Condition, Storage};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 const JOB: &str = "OZARR_TEST_JOB";
 const ROOT: &str = "OZARR_TEST_ROOT";
 
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Folder {
-        let path = std::env::temp_dir().join(format!("ozarr-processes-{}-{name}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&path);
-        Folder(path)
-    }
-
-    /// This program again, doing a job in the folder.
-    fn child(&self, job: &str) -> Child {
-        let mut command = Command::new(std::env::current_exe().unwrap());
-        command.args(["--exact", "child", "--nocapture", "--test-threads=1"]).env(JOB, job).env(ROOT, &self.0).stdout(Stdio::null());
-        command.spawn().unwrap()
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
+/// This program again, doing a job in the folder.
+fn start(folder: &TestFolder, job: &str) -> Child {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", "child", "--nocapture", "--test-threads=1"]).env(JOB, job).env(ROOT, &**folder).stdout(Stdio::null());
+    command.spawn().unwrap()
 }
 
 fn open(root: &Path) -> Store {
@@ -43,8 +27,7 @@ fn open(root: &Path) -> Store {
 }
 
 fn view(data: &mut [i32], shape: &[u64]) -> Memory {
-    let (data, size) = (data.as_mut_ptr().cast(), size_of_val(data));
-    Memory { data, size, offset: 0, strides: c_strides(shape, 4), data_type: DataType::Int32, overflow: Overflow::Error, arena: None }
+    Memory::of(data, shape, DataType::Int32)
 }
 
 fn read_all(array: &Array) -> Result<Vec<i32>> {
@@ -124,8 +107,8 @@ fn write_parts(store: &Store, process: u64) {
 
 #[test]
 fn processes_that_write_parts_of_one_chunk_or_shard_lose_none() {
-    let folder = Folder::new("parts");
-    let store = open(&folder.0);
+    let folder = TestFolder::new("parts");
+    let store = open(&folder);
     let mut sharded = spec(&[ROWS, 3], &[ROWS, 3], Format::V3);
     sharded.set_inner_chunks(&[2, 3]).unwrap();
     // As in a parallel program: one process replaces what an old run left, then the others open it.
@@ -133,7 +116,7 @@ fn processes_that_write_parts_of_one_chunk_or_shard_lose_none() {
         write_all(&Array::create(&store, name, &spec(&[2 * ROWS, 3], &[7, 2], Format::V2), Create::New).unwrap(), -1).unwrap();
         Array::create(&store, name, &new, Create::Overwrite).unwrap();
     }
-    for mut child in [0, 1, 2].map(|process| folder.child(&format!("parts {process}"))) {
+    for mut child in [0, 1, 2].map(|process| start(&folder, &format!("parts {process}"))) {
         assert!(child.wait().unwrap().success());
     }
     let expected: Vec<i32> = (0..ROWS as i32).flat_map(|row| (0..3).map(move |process| 1000 * process + row + 1)).collect();
@@ -163,25 +146,25 @@ fn count_up(root: &Path) {
 
 #[test]
 fn conditional_puts_of_processes_take_turns() {
-    let folder = Folder::new("counter");
-    let store = open(&folder.0);
+    let folder = TestFolder::new("counter");
+    let store = open(&folder);
     store.key_put("counter", b"0").unwrap();
-    for mut child in [0, 1, 2].map(|_| folder.child("counter -")) {
+    for mut child in [0, 1, 2].map(|_| start(&folder, "counter -")) {
         assert!(child.wait().unwrap().success());
     }
-    let found = LocalStore::open(&folder.0, false, SyncMode::None).unwrap().read_all("counter", 100).unwrap().unwrap();
+    let found = LocalStore::open(&folder, false, SyncMode::None).unwrap().read_all("counter", 100).unwrap().unwrap();
     assert_eq!(String::from_utf8(found).unwrap(), (3 * COUNTS).to_string());
 }
 
 #[test]
 fn processes_that_append_lose_no_slab_and_no_attribute() {
     for format in [Format::V2, Format::V3] {
-        let folder = Folder::new("append");
-        let store = open(&folder.0);
+        let folder = TestFolder::new("append");
+        let store = open(&folder);
         // Chunks of four rows: slabs of different processes share them.
         let array = Array::create(&store, "a", &spec(&[0, WIDE], &[4, 3], format), Create::New).unwrap();
         Group::open(&store, "").unwrap().consolidate().unwrap();
-        let children = [folder.child("append 1"), folder.child("append 2"), folder.child("grow -")];
+        let children = [start(&folder, "append 1"), start(&folder, "append 2"), start(&folder, "grow -")];
         for mut child in children {
             assert!(child.wait().unwrap().success());
         }
@@ -222,13 +205,13 @@ fn overwrite_for_ever(store: &Store, format: Format) {
 #[test]
 fn a_kill_while_overwriting_leaves_no_old_chunks_under_a_new_document() {
     for (format, name) in [(Format::V2, "overwrite 2"), (Format::V3, "overwrite 3")] {
-        let folder = Folder::new(&name.replace(' ', ""));
-        Group::create(&open(&folder.0), "g", Some(format), Create::New).unwrap();
-        Group::open(&open(&folder.0), "").unwrap().consolidate().unwrap();
+        let folder = TestFolder::new(&name.replace(' ', ""));
+        Group::create(&open(&folder), "g", Some(format), Create::New).unwrap();
+        Group::open(&open(&folder), "").unwrap().consolidate().unwrap();
         let (mut whole, mut gone) = (0, 0);
         for round in 0..25u64 {
-            let store = open(&folder.0);
-            let mut child = folder.child(name);
+            let store = open(&folder);
+            let mut child = start(&folder, name);
             while Array::open(&store, "g/a").is_err() {
                 assert!(child.try_wait().unwrap().is_none(), "the child ended");
                 std::thread::sleep(Duration::from_millis(1));
@@ -262,8 +245,8 @@ fn a_kill_while_overwriting_leaves_no_old_chunks_under_a_new_document() {
 
 #[test]
 fn what_reads_while_a_node_is_erased_gets_its_values_or_none() {
-    let folder = Folder::new("erase");
-    let store = open(&folder.0);
+    let folder = TestFolder::new("erase");
+    let store = open(&folder);
     let create = || Array::create(&store, "g/a", &spec(&[64], &[4], Format::V3), Create::Overwrite).unwrap();
     let first = create();
     write_all(&first, 5).unwrap();

@@ -2,7 +2,7 @@
 
 use ozarr::analysis::digest::digest;
 use ozarr::dtype::DataType;
-use ozarr::engine::{Memory, Overflow, Selection};
+use ozarr::engine::{Memory, Selection};
 use ozarr::error::{ErrorKind, Result};
 use ozarr::node::requests::{read_many, write_many};
 use ozarr::node::{Array, Context, Create, Spec, Store};
@@ -67,8 +67,7 @@ fn array(data_type: DataType, length: u64, chunk: u64, compressor: &str) -> Arra
 }
 
 fn memory(bytes: &mut [u8], data_type: DataType) -> Memory {
-    let strides = [data_type.size() as i64].into_iter().collect();
-    Memory { data: bytes.as_mut_ptr(), size: bytes.len(), offset: 0, strides, data_type, overflow: Overflow::Error, arena: None }
+    Memory::of(bytes, &[1], data_type)
 }
 
 #[test]

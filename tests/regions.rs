@@ -3,9 +3,8 @@
 
 use ozarr::codec::chain::Chain;
 use ozarr::dtype::{ByteOrder, DataType, ElementType};
-use ozarr::engine::lock::ChunkLocks;
 use ozarr::engine::pool::Pool;
-use ozarr::engine::{self, BoundArray, ByShape, Home, Memory, Overflow, Selection, stats};
+use ozarr::engine::{self, BoundArray, ByShape, Memory, Selection};
 use ozarr::grid::Grid;
 use ozarr::grid::key::{KeyEncoding, Separator};
 use ozarr::grid::rectilinear::{Extents, Runs};
@@ -15,6 +14,7 @@ use ozarr::metadata::{Codecs, Order};
 use ozarr::store::latency::LatencyStore;
 use ozarr::store::local::{LocalStore, SyncMode};
 use ozarr::store::memory::MemoryStore;
+use ozarr::store::suite::TestFolder;
 use ozarr::store::{SharedStore, StorageExt};
 use std::sync::Arc;
 use std::time::Duration;
@@ -144,32 +144,12 @@ fn chains() -> Vec<(&'static str, Codecs)> {
 }
 
 fn array(store: SharedStore, codecs: &Codecs, shape: &[u64], threads: usize) -> Arc<BoundArray> {
-    let chunk: Dims = Dims::from_slice(&[6, 8, 4]);
-    let chain = Chain::parse(codecs, DataType::Float64, 3).unwrap().bind(&chunk).unwrap();
+    let chain = Chain::parse(codecs, DataType::Float64, 3).unwrap();
     Arc::new(BoundArray {
-        home: Home::new(store.clone()),
-        store,
-        prefix: "a/".into(),
-        shape: Dims::from_slice(shape),
-        growths: Default::default(),
-        grid: Grid::regular(chunk).unwrap(),
         keys: KeyEncoding::Default(Separator::Slash),
-        data_type: DataType::Float64,
-        chain: Arc::new(chain),
-        by_shape: None,
         fill: ozarr::dtype::Element::from_slice(&7.0f64.to_ne_bytes()),
-        fill_bytes: Arc::default(),
-        store_fill_chunks: false,
         pool: Pool::new(threads),
-        any_thread: true,
-        locks: ChunkLocks::new(),
-        open_shards: Arc::default(),
-        lenient: Default::default(),
-        stats: stats::Counters::below(&stats::Counters::process()),
-        cache: None,
-        write_back: None,
-        huge_pages: false,
-        changes: None,
+        ..BoundArray::plain((store, "a/"), (shape, &[6, 8, 4]), DataType::Float64, &chain)
     })
 }
 
@@ -251,15 +231,8 @@ impl Case {
 
     fn memory<T>(&self, data: &mut [T], data_type: DataType) -> Memory {
         let size = data_type.size();
-        Memory {
-            data: data.as_mut_ptr().cast(),
-            size: std::mem::size_of_val(data),
-            offset: self.offset * size,
-            strides: self.strides.iter().map(|s| s * size as i64).collect(),
-            data_type,
-            overflow: Overflow::Error,
-            arena: None,
-        }
+        let strides = self.strides.iter().map(|s| s * size as i64).collect();
+        Memory { offset: self.offset * size, strides, ..Memory::of(data, &[], data_type) }
     }
 }
 
@@ -326,13 +299,12 @@ fn the_latency_store_goes_through_the_in_flight_driver_with_the_same_results() {
 
 #[test]
 fn local_files_give_the_same_results() {
-    let dir = std::env::temp_dir().join(format!("ozarr-regions-{}", std::process::id()));
+    let dir = TestFolder::new("regions");
     for (name, codecs) in chains() {
         let root = dir.join(name.replace(' ', "_"));
         let store = Arc::new(LocalStore::open(&root, true, SyncMode::None).unwrap());
         check_against_model(name, &array(store, &codecs, &[13, 17, 9], 2), 40);
     }
-    std::fs::remove_dir_all(&dir).unwrap();
 }
 
 #[test]
@@ -346,15 +318,8 @@ fn large_regions_are_converted_past_the_caches_with_the_same_result() {
         let chain = Arc::new(Chain::parse(&codecs, DataType::Float64, 3).unwrap().bind(&whole).unwrap());
         let array = Arc::new(BoundArray { grid: Grid::regular(whole).unwrap(), chain, ..(*small).clone() });
         let mut data: Vec<f64> = (0..elements).map(|i| (i % 4099) as f64).collect();
-        let memory = |data: *mut u8, offset: usize, t: DataType| Memory {
-            data,
-            size: offset + elements * t.size(),
-            offset,
-            strides: ozarr::limits::c_strides(&shape, t.size()),
-            data_type: t,
-            overflow: Overflow::Error,
-            arena: None,
-        };
+        let memory =
+            |data: *mut u8, offset: usize, t: DataType| Memory { offset, ..Memory::dense(data, offset + elements * t.size(), &shape, t) };
         let all = Selection::all(&shape);
         // SAFETY: `data` outlives the call.
         unsafe { engine::write(&array, &all, &memory(data.as_mut_ptr().cast(), 0, DataType::Float64)).unwrap() };
@@ -377,15 +342,7 @@ fn many_reads_are_in_flight_at_once() {
     let memory: SharedStore = Arc::new(MemoryStore::new());
     let codecs = &chains()[2].1;
     let mut data: Vec<f64> = (0..60 * 80 * 4).map(|i| i as f64).collect();
-    let case = |data: &mut Vec<f64>| Memory {
-        data: data.as_mut_ptr().cast(),
-        size: data.len() * 8,
-        offset: 0,
-        strides: ozarr::limits::c_strides(&[60, 80, 4], 8),
-        data_type: DataType::Float64,
-        overflow: Overflow::Error,
-        arena: None,
-    };
+    let case = |data: &mut Vec<f64>| Memory::of(data, &[60, 80, 4], DataType::Float64);
     let all = Selection::all(&[60, 80, 4]);
     // SAFETY: `data` outlives the calls.
     unsafe { engine::write(&array(memory.clone(), codecs, &[60, 80, 4], 1), &all, &case(&mut data)).unwrap() };
@@ -402,15 +359,7 @@ fn whole_chunks_are_decoded_straight_into_memory() {
     for (name, codecs) in chains().into_iter().filter(|(n, _)| ["raw", "zstd", "blosc", "gzip", "v2 raw"].contains(n)) {
         let array = array(Arc::new(MemoryStore::new()), &codecs, &[6, 8, 4], 1);
         let mut data: Vec<f64> = (0..192).map(|i| i as f64).collect();
-        let memory = Memory {
-            data: data.as_mut_ptr().cast(),
-            size: 192 * 8,
-            offset: 0,
-            strides: ozarr::limits::c_strides(&[6, 8, 4], 8),
-            data_type: DataType::Float64,
-            overflow: Overflow::Error,
-            arena: None,
-        };
+        let memory = Memory::of(&mut data, &[6, 8, 4], DataType::Float64);
         // SAFETY: `data` outlives the calls.
         unsafe { engine::write(&array, &Selection::all(&[6, 8, 4]), &memory).unwrap() };
         let before = array.stats.snapshot().copied_bytes;
@@ -436,15 +385,7 @@ fn chunks_of_nothing_but_the_fill_value_are_not_stored() {
     };
     let write = |value: f64| {
         let mut value = [value];
-        let memory = Memory {
-            data: value.as_mut_ptr().cast(),
-            size: 8,
-            offset: 0,
-            strides: [0, 0, 0].into_iter().collect(),
-            data_type: DataType::Float64,
-            overflow: Overflow::Error,
-            arena: None,
-        };
+        let memory = Memory { strides: [0, 0, 0].into_iter().collect(), ..Memory::of(&mut value, &[], DataType::Float64) };
         // SAFETY: `value` outlives the call.
         unsafe { engine::write(&array, &Selection::all(&[13, 17, 9]), &memory).unwrap() };
     };
@@ -466,15 +407,7 @@ fn threads_that_change_parts_of_one_chunk_lose_nothing() {
                         let mut value = [(thread * 24 + i) as f64];
                         let at = [i / 4, thread, i % 4];
                         let selection = Selection::new(&[6, 8, 4], &at, &[1, 1, 1], None).unwrap();
-                        let memory = Memory {
-                            data: value.as_mut_ptr().cast(),
-                            size: 8,
-                            offset: 0,
-                            strides: [8, 8, 8].into_iter().collect(),
-                            data_type: DataType::Float64,
-                            overflow: Overflow::Error,
-                            arena: None,
-                        };
+                        let memory = Memory::of(&mut value, &[1, 1, 1], DataType::Float64);
                         // SAFETY: `value` outlives the call.
                         unsafe { engine::write(&array, &selection, &memory).unwrap() };
                     }
@@ -482,15 +415,7 @@ fn threads_that_change_parts_of_one_chunk_lose_nothing() {
             }
         });
         let mut data = [0.0f64; 192];
-        let memory = Memory {
-            data: data.as_mut_ptr().cast(),
-            size: 192 * 8,
-            offset: 0,
-            strides: ozarr::limits::c_strides(&[6, 8, 4], 8),
-            data_type: DataType::Float64,
-            overflow: Overflow::Error,
-            arena: None,
-        };
+        let memory = Memory::of(&mut data, &[6, 8, 4], DataType::Float64);
         // SAFETY: `data` outlives the call.
         unsafe { engine::read(&array, &Selection::all(&[6, 8, 4]), &memory).unwrap() };
         for (n, value) in data.iter().enumerate() {
@@ -502,25 +427,16 @@ fn threads_that_change_parts_of_one_chunk_lose_nothing() {
 
 #[test]
 fn a_failed_write_stores_the_other_chunks_and_counts_the_lost_ones() {
-    let dir = std::env::temp_dir().join(format!("ozarr-partial-{}", std::process::id()));
+    let dir = TestFolder::new("partial");
     let store = Arc::new(LocalStore::open(&dir, true, SyncMode::None).unwrap());
     // A folder stands where one chunk should be stored: that one cannot be replaced.
     std::fs::create_dir_all(dir.join("a/c/1/0/0/x")).unwrap();
     let array = array(store, &chains()[0].1, &[13, 8, 4], 2);
     let mut data: Vec<f64> = (0..13 * 8 * 4).map(|i| i as f64).collect();
-    let memory = Memory {
-        data: data.as_mut_ptr().cast(),
-        size: data.len() * 8,
-        offset: 0,
-        strides: ozarr::limits::c_strides(&[13, 8, 4], 8),
-        data_type: DataType::Float64,
-        overflow: Overflow::Error,
-        arena: None,
-    };
+    let memory = Memory::of(&mut data, &[13, 8, 4], DataType::Float64);
     // SAFETY: `data` outlives the call.
     let e = unsafe { engine::write(&array, &Selection::all(&[13, 8, 4]), &memory) }.unwrap_err();
     assert!(e.message().contains("1 of 3 chunks were not written"), "{e}");
     assert_eq!(e.key(), Some("a/c/1/0/0"));
     assert!(dir.join("a/c/0/0/0").is_file() && dir.join("a/c/2/0/0").is_file());
-    std::fs::remove_dir_all(&dir).unwrap();
 }

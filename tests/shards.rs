@@ -2,16 +2,15 @@
 //! shards that are written piece by piece.
 
 use ozarr::dtype::DataType;
-use ozarr::engine::{Memory, Overflow, Selection, stats};
+use ozarr::engine::{Memory, Selection, stats};
 use ozarr::error::{ErrorKind, Result};
-use ozarr::limits::c_strides;
 use ozarr::node::{Array, Context, Create, Mode, Options, Spec, Store};
 use ozarr::store::latency::LatencyStore;
 use ozarr::store::local::{LocalStore, SyncMode};
 use ozarr::store::memory::MemoryStore;
+use ozarr::store::suite::TestFolder;
 use ozarr::store::{Condition, SharedStore, get};
 use std::os::unix::fs::FileExt;
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -40,8 +39,7 @@ fn create(shared: &SharedStore, codecs: &str, shape: &[u64], chunk: &[u64], thre
 }
 
 fn view(data: &mut [i32], shape: &[u64]) -> Memory {
-    let (data, size) = (data.as_mut_ptr().cast(), size_of_val(data));
-    Memory { data, size, offset: 0, strides: c_strides(shape, 4), data_type: DataType::Int32, overflow: Overflow::Error, arena: None }
+    Memory::of(data, shape, DataType::Int32)
 }
 
 fn write(array: &Array, start: &[i64], count: &[i64], values: &[i32]) -> Result<()> {
@@ -318,52 +316,26 @@ fn an_error_in_one_piece_is_one_error() {
     let array = create(&shared, &shard(&format!("{LITTLE},{ZSTD}"), "[64]", LITTLE, "end"), &[1 << 20], &[1 << 20], 4);
     let mut values = vec![1i64; 1 << 20];
     values[1 << 19] = i64::MAX;
-    let (data, size) = (values.as_mut_ptr().cast(), size_of_val(values.as_slice()));
-    let memory = Memory {
-        data,
-        size,
-        offset: 0,
-        strides: [8].into_iter().collect(),
-        data_type: DataType::Int64,
-        overflow: Overflow::Error,
-        arena: None,
-    };
+    let memory = Memory::of(&mut values, &[1 << 20], DataType::Int64);
     // SAFETY: the memory lives as long as the call.
     let e = unsafe { array.write(&Selection::all(&[1 << 20]), &memory) }.unwrap_err();
     assert_eq!((e.kind(), e.key()), (ErrorKind::Range, Some("a/c/0")));
     assert_eq!(object(&shared, "a/c/0"), None);
 }
 
-/// A folder that goes at the end.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Folder {
-        let path = std::env::temp_dir().join(format!("ozarr-shards-{}-{name}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&path);
-        Folder(path)
-    }
-
-    fn open(&self) -> SharedStore {
-        Arc::new(LocalStore::open(&self.0, true, SyncMode::None).unwrap())
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
+fn open(folder: &TestFolder) -> SharedStore {
+    Arc::new(LocalStore::open(folder, true, SyncMode::None).unwrap())
 }
 
 #[test]
 fn a_shard_that_is_kept_open_is_looked_at_again() {
     let _alone = alone();
-    let folder = Folder::new("open");
-    let shared = folder.open();
+    let folder = TestFolder::new("open");
+    let shared = open(&folder);
     let array = create(&shared, &shard(LITTLE, "[2]", LITTLE, "end"), &[8], &[4], 1);
     write(&array, &[0], &[8], &[1, 2, 3, 4, 5, 6, 7, 8]).unwrap();
-    let other = Array::open(&Store::from_shared(&Context::default(), folder.open(), Mode::ReadWrite), "a").unwrap();
-    let file = folder.0.join("a/c/0");
+    let other = Array::open(&Store::from_shared(&Context::default(), open(&folder), Mode::ReadWrite), "a").unwrap();
+    let file = folder.join("a/c/0");
     let one = || read(&array, &[1], &[1]).unwrap()[0];
     assert_eq!((one(), one()), (2, 2));
     write(&array, &[1], &[1], &[20]).unwrap();
@@ -371,7 +343,7 @@ fn a_shard_that_is_kept_open_is_looked_at_again() {
     write(&other, &[1], &[1], &[21]).unwrap();
     assert_eq!(one(), 21, "written by another");
     // The old file keeps a name elsewhere: its number of names is the same after the replacement.
-    std::fs::hard_link(&file, folder.0.join("elsewhere")).unwrap();
+    std::fs::hard_link(&file, folder.join("elsewhere")).unwrap();
     assert_eq!(one(), 21);
     write(&other, &[1], &[1], &[22]).unwrap();
     assert_eq!(one(), 22, "replaced, the old file still having a name");
@@ -393,11 +365,11 @@ fn a_shard_that_is_kept_open_is_looked_at_again() {
 #[test]
 fn few_files_stay_open_and_none_after_the_array() {
     let _alone = alone();
-    let folder = Folder::new("few");
-    let shared = folder.open();
+    let folder = TestFolder::new("few");
+    let shared = open(&folder);
     let open_files = || {
         let all = std::fs::read_dir("/proc/self/fd").unwrap().filter_map(|f| std::fs::read_link(f.unwrap().path()).ok());
-        all.filter(|target| target.starts_with(folder.0.join("a/c"))).count()
+        all.filter(|target| target.starts_with(folder.join("a/c"))).count()
     };
     let array = create(&shared, &shard(LITTLE, "[1]", LITTLE, "end"), &[80], &[2], 3);
     write(&array, &[0], &[80], &(1..81).collect::<Vec<_>>()).unwrap();
@@ -467,8 +439,8 @@ fn shards_piece_by_piece_equal_those_of_one_write() {
             r#"{{"name":"transpose","configuration":{{"order":[1,0]}}}},{}"#,
             shard(&format!("{LITTLE},{ZSTD}"), "[3,2]", &format!("{LITTLE},{CRC}"), location)
         );
-        let (one, folder) = (memory(), Folder::new(location));
-        let pieces = folder.open();
+        let (one, folder) = (memory(), TestFolder::new(location));
+        let pieces = open(&folder);
         let values: Vec<i32> = (0..35).map(|i| if i < 14 { 0 } else { i }).collect();
         write(&create(&one, &codecs, &[5, 7], &[6, 9], 1), &[0, 0], &[5, 7], &values).unwrap();
         let array = create(&pieces, &codecs, &[5, 7], &[6, 9], 1);
@@ -490,12 +462,12 @@ fn shards_piece_by_piece_equal_those_of_one_write() {
         assert_eq!(object(&pieces, "a/c/0/0"), None);
         writer.finish().unwrap();
         assert_eq!(object(&pieces, "a/c/0/0"), object(&one, "a/c/0/0"), "{location}");
-        let names = std::fs::read_dir(folder.0.join("a/c/0")).unwrap().count();
+        let names = std::fs::read_dir(folder.join("a/c/0")).unwrap().count();
         assert_eq!(names, 1, "no temporary file is left");
         // Begun and dropped: nothing has changed. Finished without anything: the shard goes.
         let before = object(&pieces, "a/c/0/0");
         drop(array.shard_writer(&[0, 0]).unwrap());
-        assert_eq!((object(&pieces, "a/c/0/0"), std::fs::read_dir(folder.0.join("a/c/0")).unwrap().count()), (before, 1));
+        assert_eq!((object(&pieces, "a/c/0/0"), std::fs::read_dir(folder.join("a/c/0")).unwrap().count()), (before, 1));
         array.shard_writer(&[0, 0]).unwrap().finish().unwrap();
         assert_eq!(object(&pieces, "a/c/0/0"), None);
     }
@@ -520,13 +492,13 @@ fn a_shard_finished_behind_a_cut_stores_nothing_of_what_was_cut_off() {
 #[test]
 fn what_lies_between_the_inner_chunks_of_a_large_shard_is_not_read_when_a_part_changes() {
     let _alone = alone();
-    let folder = Folder::new("sparse");
-    let shared = folder.open();
+    let folder = TestFolder::new("sparse");
+    let shared = open(&folder);
     let array = create(&shared, &shard(LITTLE, "[2]", LITTLE, "end"), &[8], &[8], 1);
     // Inner chunk 1 lies 3 GiB behind inner chunk 0; the others are not stored.
     let far = 3u64 << 30;
     let entries = [0, 8, far, 8, u64::MAX, u64::MAX, u64::MAX, u64::MAX];
-    let file = folder.0.join("a/c/0");
+    let file = folder.join("a/c/0");
     std::fs::create_dir_all(file.parent().unwrap()).unwrap();
     let file = std::fs::File::create(file).unwrap();
     file.write_all_at(&[10i32, 11].map(i32::to_le_bytes).concat(), 0).unwrap();

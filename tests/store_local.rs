@@ -5,10 +5,11 @@
 
 use ozarr::error::{ErrorKind, Result};
 use ozarr::store::local::{LocalStore, SyncMode};
+use ozarr::store::suite::{TestFolder, names_in};
 use ozarr::store::zip::open_shared;
 use ozarr::store::{Condition, LockUse, Storage, StorageExt, get};
 use std::any::Any;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -18,14 +19,13 @@ const JOB: &str = "OZARR_TEST_STORE_JOB";
 const ROOT: &str = "OZARR_TEST_STORE_ROOT";
 
 /// A folder that is removed at the end of a test.
-struct Folder(PathBuf);
+struct Folder(TestFolder);
 
 impl Folder {
     fn new(name: &str) -> Folder {
-        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("store-local-{name}-{}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&path);
-        std::fs::create_dir_all(&path).unwrap();
-        Folder(path)
+        let folder = TestFolder::below(Path::new(env!("CARGO_TARGET_TMPDIR")), name);
+        std::fs::create_dir_all(&folder).unwrap();
+        Folder(folder)
     }
 
     fn store(&self) -> LocalStore {
@@ -35,7 +35,7 @@ impl Folder {
     /// Starts this binary again to do a job in the folder.
     fn child(&self, job: &str) -> Child {
         let mut command = Command::new(std::env::current_exe().unwrap());
-        command.args(["--exact", "child", "--nocapture", "--test-threads=1"]).env(JOB, job).env(ROOT, &self.0).stdout(Stdio::null());
+        command.args(["--exact", "child", "--nocapture", "--test-threads=1"]).env(JOB, job).env(ROOT, &*self.0).stdout(Stdio::null());
         command.spawn().unwrap()
     }
 
@@ -43,17 +43,8 @@ impl Folder {
         assert!(self.child(job).wait().unwrap().success(), "{job}");
     }
 
-    /// All names in the folder, hidden ones as well.
     fn names(&self) -> Vec<String> {
-        let mut names: Vec<String> = std::fs::read_dir(&self.0).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
-        names.sort();
-        names
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
+        names_in(&self.0)
     }
 }
 

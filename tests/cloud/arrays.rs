@@ -3,9 +3,8 @@
 use crate::proxy::{Action, Fault, Proxy};
 use crate::suite::{KEYS, azure, s3, s3s, store, var};
 use ozarr::dtype::DataType;
-use ozarr::engine::{Memory, Overflow, Selection};
+use ozarr::engine::{Memory, Selection};
 use ozarr::error::{ErrorKind, Result};
-use ozarr::limits::c_strides;
 use ozarr::node::{Array, Context, Create, Mode, Spec, Store};
 use ozarr::store::SharedStore;
 use ozarr::store::object::RemoteStore;
@@ -28,8 +27,7 @@ fn open(shared: &SharedStore) -> Result<Array> {
 }
 
 fn view(data: &mut [i32], shape: &[u64]) -> Memory {
-    let (data, size) = (data.as_mut_ptr().cast(), size_of_val(data));
-    Memory { data, size, offset: 0, strides: c_strides(shape, 4), data_type: DataType::Int32, overflow: Overflow::Error, arena: None }
+    Memory::of(data, shape, DataType::Int32)
 }
 
 fn write(array: &Array, values: &mut [i32]) -> Result<()> {

@@ -4,9 +4,8 @@
 use crate::proxy::{Fault, Proxy};
 use crate::suite::var;
 use ozarr::dtype::DataType;
-use ozarr::engine::{Memory, Overflow, Selection};
+use ozarr::engine::{Memory, Selection};
 use ozarr::error::{ErrorKind, Result};
-use ozarr::limits::c_strides;
 use ozarr::node::{Appender, Array, Context, Create, Group, Level, Log, Mode, Settings, Spec, Store};
 use ozarr::settings::apart;
 use std::process::{Command, Stdio};
@@ -34,16 +33,8 @@ fn open(context: &Context, place: &str, conditional: &str) -> Result<Store> {
 }
 
 fn view(data: &mut [i32]) -> Memory {
-    let (size, shape) = (size_of_val(data), [data.len() as u64]);
-    Memory {
-        data: data.as_mut_ptr().cast(),
-        size,
-        offset: 0,
-        strides: c_strides(&shape, 4),
-        data_type: DataType::Int32,
-        overflow: Overflow::Error,
-        arena: None,
-    }
+    let shape = [data.len() as u64];
+    Memory::of(data, &shape, DataType::Int32)
 }
 
 fn write_one(array: &Array, at: usize, value: i32) -> Result<()> {

@@ -2,33 +2,22 @@
 
   compare_check.py --program build/prefix/bin/ozarr --build build/compare
 """
-import argparse, json, os, pty, re, shutil, subprocess
-from pathlib import Path
+import json, os, pty, re, shutil, subprocess
 
 import numpy as np
 import tensorstore as ts
 import xarray as xr
 import zarr
 
-arguments = argparse.ArgumentParser()
-arguments.add_argument("--program", required=True)
-arguments.add_argument("--build", required=True)
-arguments = arguments.parse_args()
-BUILD, PROGRAM = Path(arguments.build).resolve(), Path(arguments.program).resolve()
+from program import BUILD, PROGRAM, check, run_parts
+
 FRACTION = re.compile(r"\d+\.\d+(?:e-?\d+)?")
-checked = 0
 
 
 def run(*words, status=0):
     ran = subprocess.run([PROGRAM, *map(str, words)], cwd=BUILD, capture_output=True)
     assert ran.returncode == status, (words, ran.returncode, ran.stdout[-500:], ran.stderr)
     return ran.stdout.decode(errors="surrogateescape")
-
-
-def check(what, found, wanted):
-    global checked
-    checked += 1
-    assert found == wanted, f"{what}: found {found!r}, wanted {wanted!r}"
 
 
 def verified(place):
@@ -194,8 +183,4 @@ def names():
         check(f"{command} | true", (ran.returncode, ran.stderr), (status, b""))
 
 
-shutil.rmtree(BUILD, ignore_errors=True)
-BUILD.mkdir(parents=True)
-for part in (of_zarr_python, of_tensorstore, of_xarray, of_few_chunks, terminal, names):
-    part()
-print(f"{checked} passed, 0 failed")
+run_parts(of_zarr_python, of_tensorstore, of_xarray, of_few_chunks, terminal, names)

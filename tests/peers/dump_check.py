@@ -4,8 +4,7 @@ of this library, of stores of xarray, zarr-python and tensorstore.
 
     dump_check.py --program PREFIX/bin/ozarr --build FOLDER
 """
-import argparse, json, os, shutil, subprocess
-from pathlib import Path
+import shutil, subprocess
 
 import netCDF4
 import numpy as np
@@ -13,13 +12,9 @@ import tensorstore as ts
 import xarray as xr
 import zarr
 
-arguments = argparse.ArgumentParser()
-arguments.add_argument("--program", required=True)
-arguments.add_argument("--build", required=True)
-arguments = arguments.parse_args()
-BUILD, PROGRAM = Path(arguments.build).resolve(), Path(arguments.program).absolute()
+from program import BUILD, PROGRAM, check, run_parts
+
 FORMAT = PROGRAM.parent / "ozarr-netcdf"
-checked = 0
 
 
 def run(*words, status=0):
@@ -29,8 +24,7 @@ def run(*words, status=0):
 
 
 def same(what, found, wanted):
-    global checked
-    checked += 1
+    check(what, True, True)
     if found != wanted:
         pairs = zip(found.splitlines() + [b"END"], wanted.splitlines() + [b"END"])
         raise AssertionError(f"{what}: " + next((f"found {a!r}, wanted {b!r}" for a, b in pairs if a != b), "the ends of lines"))
@@ -188,8 +182,4 @@ def what_netcdf_lacks():
     same("a reader that goes away", (child.wait(), child.stderr.read()), (0, b""))
 
 
-shutil.rmtree(BUILD, ignore_errors=True)
-BUILD.mkdir(parents=True)
-for part in (as_netcdf4, nczarr, others, what_netcdf_lacks):
-    part()
-print(f"{checked} passed, 0 failed")
+run_parts(as_netcdf4, nczarr, others, what_netcdf_lacks)

@@ -4,19 +4,14 @@ gives the document of it.
 
     tune_check.py --program PREFIX/bin/ozarr --build FOLDER
 """
-import argparse, json, shutil, subprocess
-from pathlib import Path
+import json, subprocess
 
 import numpy as np
 import tensorstore as ts
 import zarr
 
-arguments = argparse.ArgumentParser()
-arguments.add_argument("--program", required=True)
-arguments.add_argument("--build", required=True)
-arguments = arguments.parse_args()
-BUILD, PROGRAM = Path(arguments.build).resolve(), Path(arguments.program).absolute()
-checked = 0
+import program
+from program import BUILD, PROGRAM, run_parts
 
 
 def run(*words, status=0):
@@ -26,9 +21,7 @@ def run(*words, status=0):
 
 
 def check(what, right, told=""):
-    global checked
-    checked += 1
-    assert right, f"{what}: {told}"
+    program.check(what, bool(right) or told, True)
 
 
 def reads(told, place, access):
@@ -80,7 +73,4 @@ def main():
         check(f"{words}", word in err and err.count("\n") == 1, err)
 
 
-shutil.rmtree(BUILD, ignore_errors=True)
-BUILD.mkdir(parents=True)
-main()
-print(f"{checked} passed, 0 failed")
+run_parts(main)

@@ -3,8 +3,7 @@ NCZarr, and `ozarr from` of a netCDF file. numpy knows the figures; pictures, di
 
   writers_check.py --program PREFIX/bin/ozarr --build FOLDER
 """
-import argparse, json, shutil, subprocess, sys, urllib.request
-from pathlib import Path
+import json, subprocess, urllib.request
 
 import netCDF4
 import numpy as np
@@ -12,12 +11,7 @@ import tensorstore as ts
 import xarray as xr
 import zarr
 
-arguments = argparse.ArgumentParser()
-arguments.add_argument("--program", required=True)
-arguments.add_argument("--build", required=True)
-arguments = arguments.parse_args()
-BUILD, PROGRAM = Path(arguments.build).resolve(), Path(arguments.program).absolute()
-checked = 0
+from program import BUILD, PROGRAM, check, run_parts
 
 LENGTHS = {"time": 4, "lat": 12, "lon": 20}
 COORDINATES = {name: np.linspace(0, 90, n).round(3) for name, n in LENGTHS.items()}
@@ -90,12 +84,6 @@ def told(*words):
     return json.loads(run(*words, "--json"))
 
 
-def check(what, found, wanted):
-    global checked
-    checked += 1
-    assert found == wanted, f"{what}: found {found!r}, wanted {wanted!r}"
-
-
 def figures(values):
     """As the numbers of doubles in few digits."""
     return [float(f"{f(values.astype('f8')):.6g}") for f in (np.nanmin, np.nanmax, np.nanmean)]
@@ -161,8 +149,6 @@ def commands(name, place, first):
 
 
 def main():
-    shutil.rmtree(BUILD, ignore_errors=True)
-    BUILD.mkdir(parents=True)
     first = None
     for n, (name, write) in enumerate(zip(NAMES, WRITERS)):
         place = BUILD / f"{n}.zarr"
@@ -170,7 +156,6 @@ def main():
         found = commands(name, place, first)
         first = first or found
         check(f"{name}: picture and digest", found == first, True)
-    print(f"writers: {checked} passed, 0 failed")
 
 
-main()
+run_parts(main, name="writers: ")
