@@ -5,7 +5,7 @@ use crate::slabs::Slabs;
 use ozarr::analysis::blocks::{Block, Blocks, CutAt, Told};
 use ozarr::analysis::{Exact, moments};
 use ozarr::dtype::{DataType, Kind};
-use ozarr::engine::{Memory, Overflow, Selection};
+use ozarr::engine::{Memory, Selection};
 use ozarr::error::{Error, ErrorKind, Result};
 use ozarr::node::Array;
 
@@ -40,26 +40,12 @@ pub fn read(array: &Array, selection: &Selection, out: &mut Vec<f64>) -> Result<
     let more = count.saturating_sub(out.len());
     out.try_reserve_exact(more).map_err(|_| Error::new(ErrorKind::NoMemory, format!("no memory for {count} elements")))?;
     out.resize(count, 0.0);
-    let (mut strides, mut size) = (vec![0isize; selection.shape().len()], size_of::<f64>());
-    for (stride, &n) in strides.iter_mut().zip(selection.shape()).rev() {
-        *stride = size as isize;
-        size *= n as usize;
-    }
     let kind = array.data_type().kind();
     let data_type = match kind {
         Kind::Time => array.data_type(),
         _ => DataType::Float64,
     };
-    let (data, size) = (out.as_mut_ptr().cast(), size_of_val(out.as_slice()));
-    let memory = Memory {
-        data,
-        size,
-        offset: 0,
-        strides: strides.iter().map(|&s| s as _).collect(),
-        data_type,
-        overflow: Overflow::Error,
-        arena: None,
-    };
+    let memory = Memory::of(out, selection.shape(), data_type);
     // SAFETY: the memory is all of `out`, which nobody else touches until the call returns; times have eight bytes as doubles have.
     unsafe {
         if matches!(kind, Kind::Time | Kind::Bool) { array.read(selection, &memory)? } else { array.read_unpacked(selection, &memory)? }
@@ -312,16 +298,7 @@ mod tests {
         let array = Array::create(&store, "a", &spec, Create::New).unwrap();
         let mut values: Vec<f32> = (0..35).map(|i| (i / 7 * 10 + i % 7) as f32).collect();
         values[8] = f32::NAN;
-        let strides = [28isize, 4].iter().map(|&s| s as _).collect();
-        let memory = Memory {
-            data: values.as_mut_ptr().cast(),
-            size: 140,
-            offset: 0,
-            strides,
-            data_type: DataType::Float32,
-            overflow: Overflow::Error,
-            arena: None,
-        };
+        let memory = Memory::of(&mut values, &[5, 7], DataType::Float32);
         // SAFETY: the memory is this function's.
         unsafe { array.write(&Selection::all(&[5, 7]), &memory) }.unwrap();
         array
@@ -372,10 +349,8 @@ mod tests {
             // Four chunks of eights, two of them in the upper half.
             for (row, column) in [(0, 0), (49_000, 99_000), (50_000, 1000), (99_000, 99_000)] {
                 let selection = Selection::new(&[N, N], &[row, column], &[1000, 1000], None).unwrap();
-                let mut eight = 8f64;
-                let (data, size, strides) = ((&raw mut eight).cast(), 8, [0isize, 0].iter().map(|&s| s as _).collect());
-                let data_type = DataType::Float64;
-                let memory = Memory { data, size, offset: 0, strides, data_type, overflow: Overflow::Error, arena: None };
+                let strides = [0isize, 0].iter().map(|&s| s as _).collect();
+                let memory = Memory { strides, ..Memory::of(&mut [8f64], &[], DataType::Float64) };
                 // SAFETY: the memory is one element, of which all strides are 0.
                 unsafe { array.write(&selection, &memory) }.unwrap();
             }

@@ -2,7 +2,7 @@
 
 use crate::failure::{Failure, Outcome};
 use ozarr::dtype::DataType;
-use ozarr::engine::{Memory, Overflow, Selection};
+use ozarr::engine::{Memory, Selection};
 use ozarr::error::{Error, ErrorKind, Result};
 use ozarr::node::{Array, Grid};
 
@@ -177,7 +177,7 @@ impl Slab {
 
     fn memory(&self, buffer: &mut [u8], data_type: DataType) -> Memory {
         let strides = self.strides.iter().map(|&s| s as _).collect();
-        Memory { data: buffer.as_mut_ptr(), size: buffer.len(), offset: 0, strides, data_type, overflow: Overflow::Error, arena: None }
+        Memory { strides, ..Memory::of(buffer, &[], data_type) }
     }
 }
 

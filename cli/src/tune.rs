@@ -10,7 +10,7 @@ use crate::place::Place;
 use clap::Args;
 use ozarr::analysis::blocks::read;
 use ozarr::dtype::DataType;
-use ozarr::engine::{Memory, Overflow, Selection};
+use ozarr::engine::{Memory, Selection};
 use ozarr::node::{Array, Context, Create, Mode, Settings, Spec, Store, Value, json};
 use std::time::Instant;
 
@@ -154,7 +154,7 @@ impl Tune {
         let mut bytes = sample.bytes.clone();
         let begun = Instant::now();
         // SAFETY: the memory is all of `bytes`, which nobody else touches until the call returns.
-        unsafe { made.write(&all, &memory(&mut bytes, &sample.shape, sample.data_type)) }?;
+        unsafe { made.write(&all, &Memory::of(&mut bytes, &sample.shape, sample.data_type)) }?;
         let write = bytes.len() as f64 / begun.elapsed().as_secs_f64();
         let begun = Instant::now();
         read(&made, &all, sample.data_type, &mut bytes)?;
@@ -254,13 +254,6 @@ fn spec(array: &Array, chunks: &[u64], codec: &Codec, shape: Option<&[u64]>) -> 
     spec.set_chunks(chunks)?;
     codec.apply(&mut spec)?;
     Ok(spec)
-}
-
-fn memory(bytes: &mut [u8], shape: &[u64], data_type: DataType) -> Memory {
-    let mut strides = vec![data_type.size() as i64; shape.len()];
-    (1..shape.len()).rev().for_each(|d| strides[d - 1] = strides[d] * shape[d] as i64);
-    let (data, size) = (bytes.as_mut_ptr(), bytes.len());
-    Memory { data, size, offset: 0, strides: strides.into(), data_type, overflow: Overflow::Error, arena: None }
 }
 
 /// Reads an access at places all over the sample.

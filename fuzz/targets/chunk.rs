@@ -2,7 +2,7 @@
 //! or with an error; nothing is read or written out of bounds (AddressSanitizer sees the C libraries, too).
 //! Run: tools/fuzz chunk 60
 use ozarr::dtype::DataType;
-use ozarr::engine::{Memory, Overflow, Selection};
+use ozarr::engine::{Memory, Selection};
 use ozarr::metadata::Format;
 use ozarr::node::{Array, Context, Create, Mode, Spec, Store};
 use ozarr::store::{Condition, SharedStore, memory::MemoryStore};
@@ -63,15 +63,7 @@ pub fn run(bytes: &[u8]) {
     case.store.put(case.key, &[stored], Condition::None).unwrap();
     for region in [([0i64, 0], [40i64, 30]), ([3, 4], [5, 6])] {
         let mut data = vec![0i32; 1200];
-        let memory = Memory {
-            data: data.as_mut_ptr().cast(),
-            size: 4800,
-            offset: 0,
-            strides: [region.1[1] * 4, 4].into_iter().collect(),
-            data_type: DataType::Int32,
-            overflow: Overflow::Error,
-            arena: None,
-        };
+        let memory = Memory::of(&mut data, &region.1.map(|n| n as u64), DataType::Int32);
         let selection = Selection::new(&[40, 30], &region.0, &region.1, None).unwrap();
         // SAFETY: `data` outlives the call.
         let _ = unsafe { case.array.read(&selection, &memory) };

@@ -1,8 +1,7 @@
 //! Whole stores: the input is split into documents (at zero bytes) that become the keys of a hierarchy, which is then listed,
 //! opened, read, changed and consolidated.
 //! Run: tools/fuzz hierarchy 60
-use ozarr::engine::{Memory, Overflow, Selection};
-use ozarr::limits::c_strides;
+use ozarr::engine::{Memory, Selection};
 use ozarr::node::{Array, Context, Group, Mode, Node, Store};
 use ozarr::store::{Condition, SharedStore, memory::MemoryStore};
 use std::sync::Arc;
@@ -14,17 +13,8 @@ fn read(array: &Array) {
     if shape.iter().try_fold(1u64, |n, &d| n.checked_mul(d)).is_none_or(|n| n > 10_000) {
         return;
     }
-    let size = array.data_type().size();
-    let mut data = vec![0u8; shape.iter().product::<u64>() as usize * size];
-    let memory = Memory {
-        data: data.as_mut_ptr(),
-        size: data.len(),
-        offset: 0,
-        strides: c_strides(&shape, size),
-        data_type: array.data_type(),
-        overflow: Overflow::Error,
-        arena: None,
-    };
+    let mut data = vec![0u8; shape.iter().product::<u64>() as usize * array.data_type().size()];
+    let memory = Memory::of(&mut data, &shape, array.data_type());
     // SAFETY: `data` outlives the call.
     let _ = unsafe { array.read(&Selection::all(&shape), &memory) };
 }

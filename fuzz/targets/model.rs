@@ -1,8 +1,7 @@
 //! What the targets share that call the library in sequences: the input as a row of numbers, and the elements of an array as they must be.
 use ozarr::dtype::DataType;
-use ozarr::engine::{Memory, Overflow, Selection};
+use ozarr::engine::{Memory, Selection};
 use ozarr::error::Result;
-use ozarr::limits::c_strides;
 use ozarr::node::Array;
 use ozarr::store::latency::LatencyStore;
 use ozarr::store::memory::MemoryStore;
@@ -143,8 +142,7 @@ impl Region {
 
 /// Values as memory of the caller.
 pub fn memory(data: &mut [i32], shape: &[u64]) -> Memory {
-    let (data, size) = (data.as_mut_ptr().cast(), size_of_val(data));
-    Memory { data, size, offset: 0, strides: c_strides(shape, 4), data_type: DataType::Int32, overflow: Overflow::Error, arena: None }
+    Memory::of(data, shape, DataType::Int32)
 }
 
 /// What an array must hold.

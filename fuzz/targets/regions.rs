@@ -1,7 +1,7 @@
 //! Random regions with random strides into random memory: what is outside of the memory is never touched, whatever the numbers.
 //! Run: tools/fuzz regions 60
 use ozarr::dtype::DataType;
-use ozarr::engine::{Memory, Overflow, Selection};
+use ozarr::engine::{Memory, Selection};
 use ozarr::node::{Array, Context, Create, Mode, Spec, Store};
 use ozarr::store::{SharedStore, memory::MemoryStore};
 use std::sync::{Arc, OnceLock};
@@ -36,15 +36,8 @@ pub fn run(bytes: &[u8]) {
     let raw = (next() % DataType::ALL.len() as i64).unsigned_abs() as i32 + 1;
     let data_type = DataType::ALL[raw as usize - 1];
     let mut data = vec![0u8; next().unsigned_abs() as usize % 4096];
-    let memory = Memory {
-        data: data.as_mut_ptr(),
-        size: data.len(),
-        offset: next().unsigned_abs() as usize,
-        strides: [next(), next()].into_iter().collect(),
-        data_type,
-        overflow: Overflow::Error,
-        arena: None,
-    };
+    let (offset, strides) = (next().unsigned_abs() as usize, [next(), next()].into_iter().collect());
+    let memory = Memory { offset, strides, ..Memory::of(&mut data, &[], data_type) };
     // SAFETY: `data` outlives the calls.
     unsafe {
         let _ = array().write(&selection, &memory);

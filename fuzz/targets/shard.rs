@@ -1,7 +1,7 @@
 //! Damaged shards: the stored bytes are the input, with a right or a wrong checksum of the index. No entry leads out of bounds.
 //! Run: tools/fuzz shard 60
 use ozarr::dtype::DataType;
-use ozarr::engine::{Memory, Overflow, Selection};
+use ozarr::engine::{Memory, Selection};
 use ozarr::metadata::Format;
 use ozarr::node::{Array, Context, Create, Mode, Spec, Store};
 use ozarr::store::{Condition, SharedStore, memory::MemoryStore};
@@ -48,15 +48,7 @@ pub fn run(bytes: &[u8]) {
     store.put("a/c/0/0", &[stored], Condition::None).unwrap();
     for (start, shape, step) in [([0i64, 0], [8i64, 8], [1i64, 1]), ([7, 1], [3, 4], [-2, 2])] {
         let mut data = [0i16; 64];
-        let memory = Memory {
-            data: data.as_mut_ptr().cast(),
-            size: 128,
-            offset: 0,
-            strides: [16, 2].into_iter().collect(),
-            data_type: DataType::Int16,
-            overflow: Overflow::Error,
-            arena: None,
-        };
+        let memory = Memory { strides: [16, 2].into_iter().collect(), ..Memory::of(&mut data, &[], DataType::Int16) };
         let selection = Selection::new(&[8, 8], &start, &shape, Some(&step)).unwrap();
         // SAFETY: `data` outlives the call.
         let _ = unsafe { array.read(&selection, &memory) };

@@ -12,12 +12,7 @@ pub fn run(bytes: &[u8]) {
     let memory = Arc::new(MemoryStore::new());
     memory.put("x.zip", &[bytes], Condition::None).unwrap();
     let Ok(store) = ZipStore::over(memory, "x.zip") else { return };
-    let mut keys = Vec::new();
-    let mut each = |key: &str| {
-        keys.push(key.to_string());
-        Ok(())
-    };
-    store.list("", &mut each).unwrap();
+    let keys = store.keys("").unwrap();
     store.list_dir("").unwrap();
     for key in keys {
         let _ = get(&store, &key, MAX);

@@ -9,7 +9,7 @@ use crate::picture::colours::ColourMap;
 use crate::place::locate;
 use crate::variable::{Dim, Variable, label};
 use clap::ValueEnum;
-use ozarr::engine::{Memory, Overflow, Selection};
+use ozarr::engine::{Memory, Selection};
 use ozarr::node::{Array, Child, Group, Map, Mode, Node, NodeKind, Store, Value, json};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -284,7 +284,7 @@ impl Shown {
             }
             let mut bytes = vec![0u8; size];
             let strides = strides.iter().map(|&s| s as _).collect();
-            let memory = Memory { data: bytes.as_mut_ptr(), size, offset: 0, strides, data_type, overflow: Overflow::Error, arena: None };
+            let memory = Memory { strides, ..Memory::of(&mut bytes, &[], data_type) };
             // SAFETY: the memory is all of `bytes`, which nobody else touches until the call returns.
             unsafe { array.read(&selection, &memory) }?;
             bytes.chunks_exact(data_type.size().max(1)).for_each(&mut push);
