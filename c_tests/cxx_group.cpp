@@ -1,19 +1,7 @@
 // ozarr.hpp with exceptions: groups, children, attributes, stores, contexts.
 #include <ozarr.hpp>
 
-#include "table.h"
-
-template <class F>
-static void throws(int line, ozarr_status status, F call) {
-    try {
-        call();
-        failures++;
-        std::fprintf(stderr, "line %d: nothing was thrown, expected %s\n", line, ozarr_status_name(status));
-    } catch (const ozarr::error &e) {
-        check_equal(line, e.what(), e.status(), status);
-    }
-}
-#define THROWS(status, ...) throws(__LINE__, status, [&] { __VA_ARGS__; })
+#include "throws.h"
 
 // Without the white space that JSON may have.
 static std::string bare(std::string json) {
@@ -33,9 +21,9 @@ static void children_are_a_range() {
     CHECK(g.open_array("time").rank() == 1 && g.open_group("fields").children().size() == 1 && g.zarr_format() == 3);
     g.consolidate();
     CHECK(g.metadata().find("consolidated_metadata") != std::string::npos);
-    THROWS(OZARR_ERR_NODE_KIND, g.open_group("time"));
-    THROWS(OZARR_ERR_NOT_FOUND, g.open_array("nothing"));
-    THROWS(OZARR_ERR_EXISTS, g.create_group("fields"));
+    THROWS(OZARR_ERR_NODE_KIND, "", g.open_group("time"));
+    THROWS(OZARR_ERR_NOT_FOUND, "", g.open_array("nothing"));
+    THROWS(OZARR_ERR_EXISTS, "", g.create_group("fields"));
     ozarr::erase("run.zarr/fields");
     EQUAL(ozarr::group::open("run.zarr").children().size(), 1);
 }
@@ -50,14 +38,14 @@ static void attributes(Node &node) {
     node.set_attr("restart", true);
     node.set_attr_json("list", "[1,2]");
     CHECK(node.template attr<std::uint64_t>("huge") == UINT64_MAX && node.template attr<std::vector<int>>("list") == std::vector<int>({1, 2}));
-    THROWS(OZARR_ERR_TYPE, (void)node.template attr<int>("list"));
+    THROWS(OZARR_ERR_TYPE, "", (void)node.template attr<int>("list"));
     // C would end these texts at the NUL inside.
     const std::string cut("dt\0.", 4);
-    THROWS(OZARR_ERR_ARGUMENT, (void)node.template attr<double>(cut));
-    THROWS(OZARR_ERR_ARGUMENT, node.set_attr(cut, 1));
-    THROWS(OZARR_ERR_ARGUMENT, node.set_attr("units", cut));
-    THROWS(OZARR_ERR_ARGUMENT, node.set_attr("meanings", std::vector<std::string>{"land", cut}));
-    THROWS(OZARR_ERR_ARGUMENT, ozarr::group::open(std::string("run.zarr\0/x", 11)));
+    THROWS(OZARR_ERR_ARGUMENT, "", (void)node.template attr<double>(cut));
+    THROWS(OZARR_ERR_ARGUMENT, "", node.set_attr(cut, 1));
+    THROWS(OZARR_ERR_ARGUMENT, "", node.set_attr("units", cut));
+    THROWS(OZARR_ERR_ARGUMENT, "", node.set_attr("meanings", std::vector<std::string>{"land", cut}));
+    THROWS(OZARR_ERR_ARGUMENT, "", ozarr::group::open(std::string("run.zarr\0/x", 11)));
     node.set_attr("range", std::vector<float>{0.1f, 500});
     CHECK(bare(node.attr_json("range")) == "[0.1,500.0]" && node.template attr<std::vector<float>>("range")[0] == 0.1f);
     node.set_attr("meanings", std::vector<std::string>{"land", "", "sea"});
@@ -79,15 +67,15 @@ static void attributes(Node &node) {
     CHECK(node.attr_kind("list") == ozarr::json_kind::array && node.has_attr("dt") && !node.has_attr("nothing"));
     EQUAL(node.attr_names().size(), 7);
     CHECK(node.attr_names()[0] == "units");
-    THROWS(OZARR_ERR_NOT_FOUND, (void)node.template attr<int>("nothing"));
-    THROWS(OZARR_ERR_TYPE, (void)node.template attr<int>("units"));
-    THROWS(OZARR_ERR_TYPE, (void)node.template attr<bool>("units"));
-    THROWS(OZARR_ERR_RANGE, node.set_attr("many", 300), (void)node.template attr<std::uint8_t>("many"));
-    THROWS(OZARR_ERR_RANGE, node.set_attr("less", -1), (void)node.template attr<unsigned>("less"));
-    THROWS(OZARR_ERR_RANGE, node.set_attr("nan", 0.0 / 0.0));
-    THROWS(OZARR_ERR_ARGUMENT, node.set_attr("nul", std::string("a\0b", 3)));
+    THROWS(OZARR_ERR_NOT_FOUND, "", (void)node.template attr<int>("nothing"));
+    THROWS(OZARR_ERR_TYPE, "", (void)node.template attr<int>("units"));
+    THROWS(OZARR_ERR_TYPE, "", (void)node.template attr<bool>("units"));
+    THROWS(OZARR_ERR_RANGE, "", node.set_attr("many", 300), (void)node.template attr<std::uint8_t>("many"));
+    THROWS(OZARR_ERR_RANGE, "", node.set_attr("less", -1), (void)node.template attr<unsigned>("less"));
+    THROWS(OZARR_ERR_RANGE, "", node.set_attr("nan", 0.0 / 0.0));
+    THROWS(OZARR_ERR_ARGUMENT, "", node.set_attr("nul", std::string("a\0b", 3)));
     node.erase_attr("list");
-    THROWS(OZARR_ERR_NOT_FOUND, node.erase_attr("list"));
+    THROWS(OZARR_ERR_NOT_FOUND, "", node.erase_attr("list"));
     node.begin_attrs();
     node.set_attrs_json("{}");
     node.set_attr("only", 1);
@@ -105,7 +93,7 @@ static void short_floats(Node &node) {
     CHECK(node.template attr<T>("short") == static_cast<T>(1.5f));
     CHECK(node.template attr<std::vector<T>>("shorts") == std::vector<T>({static_cast<T>(0.5f), static_cast<T>(-2.0f)}));
     node.set_attr("much", 1e39);
-    THROWS(OZARR_ERR_RANGE, (void)node.template attr<T>("much"));
+    THROWS(OZARR_ERR_RANGE, "", (void)node.template attr<T>("much"));
 }
 
 static void stores() {
@@ -126,8 +114,8 @@ static void stores() {
     auto s = ozarr::store::open("other.zarr", "r+", {{"file.sync", "none"}}, &settings);
     s.create_array("x", ozarr::spec::of<int>({2})).close();
     CHECK(ozarr::store::open("other.zarr").open_array("x").rank() == 1);
-    THROWS(OZARR_ERR_ARGUMENT, (void)ozarr::store::open("other.zarr", "r+", {{"file.colour", "red"}}));
-    THROWS(OZARR_ERR_ARGUMENT, settings.set("threads", "0"));
+    THROWS(OZARR_ERR_ARGUMENT, "", (void)ozarr::store::open("other.zarr", "r+", {{"file.colour", "red"}}));
+    THROWS(OZARR_ERR_ARGUMENT, "", settings.set("threads", "0"));
     CHECK(ozarr::group(s.create_group("g").release()).children().empty());
     ozarr_array *raw = ozarr::array::open("other.zarr/x").release();
     CHECK(ozarr::array::adopt(raw).rank() == 1);
@@ -166,8 +154,8 @@ static void datasets() {
     ds.define_variable<int>("run", {});
     ds.set_coordinate("run");
     ds.as_group().set_attr("title", "from C++");
-    THROWS(OZARR_ERR_NOT_FOUND, (void)ds.define_variable<int>("z", {"y"}));
-    THROWS(OZARR_ERR_EXISTS, ds.define_dimension("x", 4));
+    THROWS(OZARR_ERR_NOT_FOUND, "", (void)ds.define_variable<int>("z", {"y"}));
+    THROWS(OZARR_ERR_EXISTS, "", ds.define_dimension("x", 4));
     ozarr_variable v = OZARR_VARIABLE_INIT;
     const char *const along[] = {"x"};
     v.type = OZARR_INT8, v.rank = 1, v.dimensions = along, v.scale_factor = 0.5;

@@ -1,23 +1,10 @@
 // ozarr.hpp: stores of a program's own, and stores over stores.
 #include <ozarr.hpp>
 
-#include "table.h"
+#include "throws.h"
 #include <cerrno>
 #include <map>
 #include <stdexcept>
-
-template <class F>
-static void throws(int line, ozarr_status status, const char *says, F call) {
-    try {
-        call();
-        failures++;
-        std::fprintf(stderr, "line %d: nothing was thrown, expected %s\n", line, ozarr_status_name(status));
-    } catch (const ozarr::error &e) {
-        check_equal(line, e.what(), e.status(), status);
-        if (std::string(e.what()).find(says) == std::string::npos) FAIL("%s lacks %s", e.what(), says);
-    }
-}
-#define THROWS(status, says, ...) throws(__LINE__, status, says, [&] { __VA_ARGS__; })
 
 static int alive = 0, mood = 0;
 
