@@ -1,210 +1,11 @@
 /* The steps of a run: boxes of a step wait until their chunks are whole. They are stored behind the end of their arrays, and then rank 0 makes
  * all variables longer, which readers see at once. */
-#include "coordinate.h"
-#include "waiting.h"
+#include "series.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* A variable. */
-typedef struct variable {
-    char *name;
-    ozarr_array *array;
-    int32_t rank, dim; /* which dimension is the series' */
-    int64_t depth;     /* of its chunks along that */
-    bool waits;        /* its boxes may wait */
-    bool last;         /* the coordinate: its values are stored behind all others */
-    bool given;        /* in this step */
-    bool touched;      /* something of this step may be stored, also by a put that failed */
-    bool compared;     /* the boxes of all ranks, of which this is mine: none overlap */
-    int64_t start[PLAN_MAX_RANK], shape[PLAN_MAX_RANK];
-    om_waiting waiting;
-} variable;
-
-struct ozarr_mpi_series {
-    const ozarr_mpi *m;      /* that opened it */
-    ozarr_dataset *dataset;  /* on rank 0 */
-    ozarr_group *group;      /* of the dataset, on rank 0: its arrays are handles of the series alone */
-    ozarr_series *own;       /* on rank 0: keeps other writers out, and publishes what all ranks stored */
-    om_coordinate coordinate;
-    char *location, *dimension;
-    int64_t position, published; /* steps that were taken, and that readers see */
-    int64_t looked;              /* the step for which rank 0 has seen that nobody else is at work; -1: none */
-    int64_t publish_every;       /* 0: the depth of the deepest field */
-    int64_t memory;              /* the most bytes that wait on a rank; 0: no limit */
-    double *values;              /* of the coordinate, for the steps that are not published */
-    variable *variables;
-    size_t count;
-};
-
-static char *copy_of(const char *text) {
-    char *copy = malloc(strlen(text) + 1);
-    if (copy != NULL) strcpy(copy, text);
-    return copy;
-}
-
-static void free_variable(ozarr_mpi *m, variable *v) {
-    om_waiting_drop(&v->waiting, v->dim, 0, INT64_MAX);
-    om_drop(m, v->array);
-    ozarr_array_free(v->array);
-    free(v->name);
-}
-
-static void free_series(ozarr_mpi *m, ozarr_mpi_series *s) {
-    for (size_t i = 0; i < s->count; i++) free_variable(m, &s->variables[i]);
-    ozarr_array_free(s->coordinate.array);
-    ozarr_group_free(s->group);
-    ozarr_series_free(s->own);
-    ozarr_dataset_free(s->dataset);
-    free(s->variables), free(s->values), free(s->location), free(s->dimension);
-    free(s);
-}
-
-/* Opens the variable of the dimension's name, if it is a coordinate: that has no other dimension. It has the values of `steps`. */
-static ozarr_status open_coordinate(ozarr_mpi_series *s, int64_t steps) {
-    int32_t rank = 0;
-    ozarr_status status = ozarr_group_open_array(s->group, s->dimension, &s->coordinate.array);
-    if (status != OZARR_OK) return status == OZARR_ERR_NOT_FOUND ? OZARR_OK : status;
-    status = ozarr_array_rank(s->coordinate.array, &rank);
-    if (rank == 1) return om_coordinate_read(&s->coordinate, steps);
-    ozarr_array_free(s->coordinate.array);
-    s->coordinate.array = NULL;
-    return status;
-}
-
-/* Rank 0 opens the dataset and makes its variables equally long. */
-static ozarr_status open_dataset(const ozarr_mpi *m, ozarr_mpi_series *s, int64_t keep) {
-    ozarr_status status = om_check_place(m, s->location, "r+");
-    if (status == OZARR_OK) status = ozarr_dataset_open(s->location, "r+", &s->dataset);
-    if (status == OZARR_OK) status = ozarr_series_open(s->dataset, s->dimension, keep, 0, 0, &s->own);
-    if (status == OZARR_OK) status = ozarr_series_position(s->own, &s->position, NULL);
-    if (status == OZARR_OK) status = ozarr_dataset_open_group(s->dataset, &s->group);
-    if (status != OZARR_OK) return status;
-    return open_coordinate(s, s->position);
-}
-
-/* A series with its arguments; NULL, and the status, without memory. */
-static ozarr_mpi_series *new_series(const char *location, const char *dimension, int64_t publish_every, size_t memory, ozarr_status *status) {
-    if (*status != OZARR_OK) return NULL;
-    ozarr_mpi_series *s = calloc(1, sizeof *s);
-    if (s != NULL) {
-        s->location = copy_of(location), s->dimension = copy_of(dimension);
-        s->looked = -1, s->publish_every = publish_every, s->memory = memory > INT64_MAX ? INT64_MAX : (int64_t)memory;
-        if (s->location != NULL && s->dimension != NULL) return s;
-        free(s->location), free(s->dimension), free(s);
-    }
-    *status = om_error(OZARR_ERR_NO_MEMORY, "a series");
-    return NULL;
-}
-
-/* Which dimension of a variable is the series'. */
-static ozarr_status find_dimension(const ozarr_mpi_series *s, variable *v) {
-    char name[1024];
-    int64_t chunk[PLAN_MAX_RANK];
-    ozarr_status status = ozarr_array_rank(v->array, &v->rank);
-    for (int32_t d = 0; d < v->rank && status == OZARR_OK; d++) {
-        bool named = false;
-        status = ozarr_array_dimension_name(v->array, d, name, sizeof name, NULL, &named);
-        if (status == OZARR_OK && named && strcmp(name, s->dimension) == 0) {
-            status = ozarr_array_chunk_shape(v->array, chunk);
-            v->dim = d, v->depth = chunk[d];
-            v->last = v->rank == 1 && strcmp(v->name, s->dimension) == 0 && om_can_wait(v->array);
-            v->waits = v->last || (v->depth > 1 && om_can_wait(v->array));
-            return status;
-        }
-    }
-    return status != OZARR_OK ? status : om_error(OZARR_ERR_ARGUMENT, "variable %.200s does not have dimension %.200s", v->name, s->dimension);
-}
-
-/* Opens a variable of the dataset on rank 0; the dataset looks for one that was defined since. */
-static ozarr_status open_variable(const ozarr_mpi_series *s, const char *name, ozarr_array **out) {
-    ozarr_array *known = NULL;
-    const ozarr_status status = ozarr_dataset_open_variable(s->dataset, name, &known);
-    ozarr_array_free(known);
-    return status == OZARR_OK ? ozarr_group_open_array(s->group, name, out) : status;
-}
-
-/* Opens a variable on all ranks. Collective, within a call. */
-static ozarr_status add_variable(ozarr_mpi *m, ozarr_mpi_series *s, const char *name) {
-    variable v = {.name = copy_of(name)}, *more = realloc(s->variables, (s->count + 1) * sizeof *more);
-    if (more != NULL) s->variables = more;
-    ozarr_status status = om_agree(m, more != NULL && v.name != NULL ? OZARR_OK : om_error(OZARR_ERR_NO_MEMORY, "a variable"), NULL);
-    if (status == OZARR_OK) {
-        if (m->rank == 0) status = open_variable(s, name, &v.array);
-        status = om_share(m, status, "r+", &v.array, NULL);
-    }
-    if (status == OZARR_OK) {
-        status = om_agree(m, find_dimension(s, &v), NULL);
-        if (status != OZARR_OK) om_drop(m, v.array), ozarr_array_free(v.array);
-    }
-    if (status == OZARR_OK) s->variables[s->count++] = v;
-    else free(v.name);
-    return status;
-}
-
-/* The name of a variable of the dataset, to be freed; `*size` is 0 if it is the coordinate, or does not have the dimension. */
-static ozarr_status name_along(const ozarr_mpi_series *s, int64_t index, char **name, size_t *size) {
-    ozarr_status status = ozarr_dataset_variable(s->dataset, index, NULL, 0, size, NULL);
-    if (status != OZARR_OK && status != OZARR_ERR_BUFFER_SIZE) return status;
-    variable v = {.name = *name = malloc(*size + 1)};
-    if (*name == NULL) return om_error(OZARR_ERR_NO_MEMORY, "the name of a variable");
-    status = ozarr_dataset_variable(s->dataset, index, *name, *size + 1, size, NULL);
-    if (status == OZARR_OK) status = ozarr_dataset_open_variable(s->dataset, *name, &v.array);
-    if (status == OZARR_OK) status = find_dimension(s, &v);
-    if (status == OZARR_ERR_ARGUMENT || (v.rank == 1 && strcmp(*name, s->dimension) == 0)) *size = 0;
-    ozarr_array_free(v.array);
-    return status == OZARR_ERR_ARGUMENT ? OZARR_OK : status;
-}
-
-/* Opens all variables along the dimension but the coordinate, on all ranks: those that a step leaves out are filled. Collective, within a call. */
-static ozarr_status add_variables(ozarr_mpi *m, ozarr_mpi_series *s) {
-    int64_t count = 0;
-    ozarr_status status = om_agree(m, m->rank == 0 ? ozarr_dataset_variable_count(s->dataset, &count) : OZARR_OK, NULL);
-    if (status == OZARR_OK) status = om_check("MPI_Bcast", MPI_Bcast(&count, 1, MPI_INT64_T, 0, m->comm));
-    for (int64_t i = 0; i < count && status == OZARR_OK; i++) {
-        char *name = NULL;
-        size_t size = 0;
-        if (m->rank == 0) status = name_along(s, i, &name, &size);
-        status = om_broadcast(m, status, &name, &size);
-        if (status == OZARR_OK && size > 0) status = add_variable(m, s, name);
-        free(name);
-    }
-    return status;
-}
-
-ozarr_status ozarr_mpi_series_open(ozarr_mpi *m, const char *location, const char *dimension, int64_t keep, int64_t publish_every, size_t memory,
-                                   ozarr_mpi_series **out) {
-    char call[OM_MESSAGE];
-    ozarr_status status = OZARR_OK;
-    if (location == NULL || dimension == NULL || out == NULL)
-        status = om_error(OZARR_ERR_NULL, "%s is NULL", location == NULL ? "location" : dimension == NULL ? "dimension" : "out");
-    else if (publish_every < 0)
-        status = om_error(OZARR_ERR_ARGUMENT, "publish_every is %" PRId64 ", expected 0 or more", publish_every);
-    if (out != NULL) *out = NULL;
-    ozarr_mpi_series *s = new_series(location, dimension, publish_every, memory, &status);
-    snprintf(call, sizeof call, "ozarr_mpi_series_open of %.500s along %.500s, keep %" PRId64 ", publish_every %" PRId64 ", memory %zu",
-             location ? location : "NULL", dimension ? dimension : "NULL", keep, publish_every, memory);
-    status = om_enter(m, status, NULL, call);
-    if (status == OZARR_OK) {
-        /* Writes that were not waited for are done before steps are cut off: later they would show in those that come again. Their waits tell what
-         * failed. */
-        const ozarr_status finished = om_finish(m, NULL);
-        OM_UNUSED(finished);
-        if (m->rank == 0) status = open_dataset(m, s, keep);
-        status = om_agree(m, status, NULL);
-        if (status == OZARR_OK) status = om_check("MPI_Bcast", MPI_Bcast(&s->position, 1, MPI_INT64_T, 0, m->comm));
-        if (status == OZARR_OK) status = add_variables(m, s);
-        if (status == OZARR_OK) status = om_agree(m, om_register(s), NULL);
-        if (status != OZARR_OK && s != NULL) om_forget(s);
-        om_leave(m, status);
-    }
-    if (s != NULL) s->published = s->position;
-    if (status == OZARR_OK) *out = s, s->m = m, m->series++;
-    else if (s != NULL) free_series(m, s);
-    return status;
-}
 
 /* Before anything of a step is stored: rank 0 looks whether the variables are as this series left them, and claims them where the store has no
  * locks. What another program has published is not written over. Collective, within a call. */
@@ -334,17 +135,17 @@ static ozarr_status keep_value(const ozarr_mpi *m, variable *coordinate, int64_t
 
 /* Opens a variable that is put for the first time. If it is the coordinate, it takes its values of the steps that are not published. */
 static ozarr_status add_late(ozarr_mpi *m, ozarr_mpi_series *s, const char *name) {
-    ozarr_status status = add_variable(m, s, name);
+    ozarr_status status = om_series_add(m, s, name);
     if (status != OZARR_OK || coordinate_of(s) != find(s, name)) return status;
     for (int64_t at = s->published; at < s->position && status == OZARR_OK; at++)
         status = keep_value(m, coordinate_of(s), at, s->values[at - s->published]);
     if (status == OZARR_OK && m->rank == 0 && s->coordinate.array == NULL) {
-        status = open_coordinate(s, 0);
+        status = om_series_open_coordinate(s, 0);
         for (int64_t at = s->published; at < s->position && s->coordinate.array != NULL; at++)
             om_coordinate_take(&s->coordinate, s->values[at - s->published]);
     }
     status = om_agree(m, status, NULL);
-    if (status != OZARR_OK) free_variable(m, &s->variables[--s->count]);
+    if (status != OZARR_OK) om_series_drop_last(m, s);
     return status;
 }
 
@@ -618,6 +419,6 @@ ozarr_status ozarr_mpi_series_close(ozarr_mpi *m, ozarr_mpi_series *series) {
         if (cleared != OZARR_OK) status = om_failure_set(&failure);
         status = om_leave(m, om_agree(m, status, NULL));
     }
-    free_series(m, series);
+    om_series_free(m, series);
     return published != OZARR_OK ? om_failure_set(&failed) : status;
 }
