@@ -27,8 +27,9 @@ use std::time::Duration;
 pub(super) const LOCK_SPACE: u64 = 1 << 62;
 /// The byte on which every rare lock holds a shared lock, from before it waits until it ends: it keeps others from removing the file.
 const PRESENCE: u64 = i64::MAX as u64 - 1;
-/// The length that a removed lock file gets, for processes on network file systems that may still see it under its name.
-const REMOVED_LEN: u64 = 0x6f7a;
+/// The length that a removed lock file gets, for processes on network file systems that may still see it under its name. It is short: a process
+/// whose files may not be long would be ended by a signal.
+const REMOVED_LEN: u64 = 3;
 /// How long to wait between tries after [`TRIES`] of them: others have the file removed all the time.
 const PAUSE: Duration = Duration::from_millis(1);
 /// How often to look again for the right to use a file that another user has just made.
