@@ -12,6 +12,8 @@ pub(super) struct KnownRoot {
     pub roots: AtomicU32,
     /// Whether values were put since the last flush.
     pub has_put: AtomicBool,
+    /// Whether some of them are in a folder that has lost its name and is still there.
+    pub lost: AtomicBool,
     /// The number of the folder that had its name at the last flush; 0: not known.
     pub kept: AtomicU64,
     /// Whether removed files keep a name while they are open, one of the two below; 0: not known.

@@ -216,8 +216,15 @@ impl LocalStore {
     #[cold]
     pub(super) fn root_was_replaced(&self) -> bool {
         let Some(fd) = self.root_fd.get() else { return false };
-        let is_other = self.named_root().is_some_and(|named| os::stat(fd).is_ok_and(|own| !os::is_same(&own, &named)));
-        is_other && self.reopen_root().is_ok()
+        let (Some(named), Ok(own)) = (self.named_root(), os::stat(fd)) else { return false };
+        if os::is_same(&own, &named) {
+            return false;
+        }
+        // The next flush tells it.
+        if own.st_nlink > 0 && self.known.has_put.load(Ordering::Relaxed) {
+            self.known.lost.store(true, Ordering::Relaxed);
+        }
+        self.reopen_root().is_ok()
     }
 
     /// Gives what is known of the folder that has the root's name, if there is one.
@@ -246,6 +253,9 @@ impl LocalStore {
     /// that replaced it removes it, or was killed before. The new one is used from now on.
     pub(super) fn check_root_was_kept(&self) -> Result<()> {
         let has_put = self.known.has_put.swap(false, Ordering::Relaxed);
+        if self.known.lost.swap(false, Ordering::Relaxed) {
+            return Err(self.lost());
+        }
         let (Some(fd), Some(named)) = (self.root_fd.get(), if has_put { self.named_root() } else { None }) else { return Ok(()) };
         if number_of(&named) == self.known.kept.load(Ordering::Relaxed) {
             return Ok(());
@@ -254,13 +264,15 @@ impl LocalStore {
         if os::is_same(&own, &named) {
             self.known.kept.store(number_of(&own), Ordering::Relaxed);
         } else if self.reopen_root().is_ok() && own.st_nlink > 0 {
-            let root = self.root.display();
-            bail!(
-                Io,
-                "the folder {root} was replaced by another one while it was open as a store: what was put since the last flush is lost"
-            );
+            return Err(self.lost());
         }
         Ok(())
+    }
+
+    #[cold]
+    fn lost(&self) -> Error {
+        let root = self.root.display();
+        err!(Io, "the folder {root} was replaced by another one while it was open as a store: what was put since the last flush is lost")
     }
 }
 
@@ -376,6 +388,8 @@ mod tests {
             std::fs::rename(&path, top.0.join(format!("old-{mode:?}"))).unwrap();
             std::fs::create_dir_all(path.join("c")).unwrap();
             put(&writer, "c/0", b"2");
+            // Also where a call between the two has found the new one.
+            assert_eq!(value(&writer, "c/1"), None);
             let e = writer.flush().unwrap_err();
             assert!(e.kind() == ErrorKind::Io && e.message().contains("/s was replaced by another one while it was open"), "{e}");
             put(&writer, "c/0", b"3");
