@@ -430,9 +430,9 @@ impl Verification<'_> {
 
 /// What is said of each key of a checkpoint that was not committed, in a store that can erase it or not.
 fn begun_in(store: &Store) -> &'static str {
-    match store.capabilities().erasable {
-        true => "of a checkpoint that was begun and is not committed; pruning removes it",
-        false => "of a checkpoint that was begun and is not committed; it stays in this store, which erases nothing",
+    match store.capabilities().archive {
+        false => "of a checkpoint that was begun and is not committed; pruning removes it",
+        true => "of a checkpoint that was begun and is not committed; it stays in this store, which erases nothing",
     }
 }
 
