@@ -16,9 +16,9 @@ use super::status::ozarr_status;
 use super::strings::{self, not_null, put, put_optional, put_text, texts};
 use super::types::{OZARR_AS_STORED, data_type, ozarr_json_kind, ozarr_node, ozarr_type};
 use crate::dtype::DataType;
-use crate::error::{ErrorKind, Result, bail, err};
+use crate::error::{ErrorKind, Result, bail};
 use crate::limits::MAX_JSON_VALUES;
-use crate::node::{Attributes, Node};
+use crate::node::Node;
 use std::ffi::{c_char, c_void};
 
 /// Instead of a count, for `ozarr_attr_set_numbers`: one number that is not a list.
@@ -45,7 +45,7 @@ pub unsafe extern "C" fn ozarr_attr_name(
     cap: usize,
     len: *mut usize,
 ) -> ozarr_status {
-    entry!("ozarr_attr_name", text(buf, cap, len), nodes(node), { name_at(node.attributes(), index) })
+    entry!("ozarr_attr_name", text(buf, cap, len), nodes(node), { node.attributes().name_at(index) })
 }
 
 /// Gets the kind of JSON value of an attribute. `OZARR_ERR_NOT_FOUND` if there is no attribute `name`.
@@ -369,13 +369,4 @@ unsafe fn put_elements(bytes: &[u8], size: usize, values: *mut c_void, cap: i64,
     // SAFETY: not NULL, with room for all of them.
     unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), values.cast(), bytes.len()) };
     Ok(())
-}
-
-fn name_at(attributes: &Attributes, index: i64) -> Result<String> {
-    let names = attributes.names()?;
-    let count = names.len();
-    usize::try_from(index)
-        .ok()
-        .and_then(|index| names.into_iter().nth(index))
-        .ok_or_else(|| err!(Bounds, "found the index {index}, expected 0 or more and less than {count}, the number of attributes"))
 }

@@ -236,6 +236,17 @@ impl Attributes {
         Ok(self.view()?.keys().filter(|name| !self.hides(name)).map(Text::to_string).collect())
     }
 
+    /// The name at that place of those that are shown; the error is `Bounds`.
+    pub fn name_at(&self, index: i64) -> Result<String> {
+        let view = self.view()?;
+        let shown = || view.keys().filter(|name| !self.hides(name));
+        let found = usize::try_from(index).ok().and_then(|index| shown().nth(index));
+        found.map(Text::to_string).ok_or_else(|| {
+            let count = shown().count();
+            err!(Bounds, "found the index {index}, expected 0 or more and less than {count}, the number of attributes")
+        })
+    }
+
     /// Those that are shown as a JSON object.
     pub fn to_json(&self) -> Result<String> {
         json::text_of_any(&Value::Object(self.shown()?), 0)
@@ -325,9 +336,14 @@ impl Attributes {
         self.collected.write(|collected| {
             let Some(pending) = &mut collected.pending else { return Ok(changes) };
             self.rebase(pending, &current);
-            let mut view = (*pending.view).clone();
-            changes.iter().try_for_each(|change| self.apply(&mut view, change))?;
-            pending.view = Arc::new(view);
+            if let [change] = &changes[..] {
+                // One that fails changes nothing: no copy of all is needed.
+                self.apply(Arc::make_mut(&mut pending.view), change)?;
+            } else {
+                let mut view = (*pending.view).clone();
+                changes.iter().try_for_each(|change| self.apply(&mut view, change))?;
+                pending.view = Arc::new(view);
+            }
             pending.changes.extend(changes);
             Ok(Vec::new())
         })
