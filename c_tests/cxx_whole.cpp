@@ -305,6 +305,7 @@ static void logs_are_functions() {
     EQUAL(heard, 13);
     ozarr::defaults::set_log(ozarr::log_level::off, counts);
     ozarr::defaults::set_log(ozarr::log_level::off, hear);
+    c.set_log(ozarr::log_level::off, nullptr);
 }
 
 static void contexts_have_settings_and_logs() {

@@ -71,6 +71,10 @@ public:
         OZARR_HPP_CHECK(empty());
         return detail::set_context_log(h_, level, std::addressof(log));
     }
+    returned<void> set_log(log_level level, std::nullptr_t) {
+        OZARR_HPP_CHECK(empty());
+        return checked(ozarr_context_set_log(h_, static_cast<ozarr_log_level>(level), nullptr, nullptr));
+    }
     /// The same by a function; nullptr ends it.
     template <class F, class = std::enable_if_t<std::is_function_v<F>>>
     returned<void> set_log(log_level level, F *log) {

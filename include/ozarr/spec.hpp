@@ -61,7 +61,7 @@ public:
     template <class Struct = void, class S, class M>
     dtype &field(const std::string &name, M S::*member) {
         static_assert(!std::is_same_v<std::remove_all_extents_t<M>, std::string>, "text in a struct is an array of char: give ozarr::dtype::chars as its type");
-        return field<Struct>(name, member, of<std::remove_all_extents_t<M>>());
+        return field<Struct>(name, member, of<std::remove_cv_t<std::remove_all_extents_t<M>>>());
     }
     /// Adds a member of that type, whose size has to be the member's; of an array, that of its values or (text, say) of its rows.
     template <class Struct = void, class S, class M>
