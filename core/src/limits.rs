@@ -4,8 +4,9 @@ use crate::counting;
 use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::reserve;
 use smallvec::SmallVec;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
+use std::sync::Arc;
 
 /// Lengths, indices or extents, one for each dimension. Up to six dimensions live without allocation.
 pub type Dims = SmallVec<[u64; 6]>;
@@ -129,6 +130,24 @@ fn no_memory() -> Error {
     Error::new(ErrorKind::NoMemory, "the system has no more memory for this process")
 }
 
+/// Makes another error of one; not of one that memory was short.
+pub fn told(e: Error, kind: ErrorKind, text: impl FnOnce(&str) -> String) -> Error {
+    if e.kind() == ErrorKind::NoMemory { e } else { Error::new(kind, text(e.message())) }
+}
+
+/// What came of a reading; an error where memory was short, so that nothing is known of it.
+pub fn certain<T>(read: Result<T>) -> Result<Result<T>> {
+    match read {
+        Err(e) if e.kind() == ErrorKind::NoMemory => Err(e),
+        read => Ok(read),
+    }
+}
+
+/// What could be read, or `None`; an error where memory was short.
+pub fn readable<T>(read: Result<T>) -> Result<Option<T>> {
+    certain(read).map(Result::ok)
+}
+
 /// Grows `buf` to at least `len` bytes and returns exactly that many; an error instead of an abort when memory is short.
 /// Bytes beyond the former length are zero; the others are left as they are.
 pub fn grow(buf: &mut Vec<u8>, len: usize) -> Result<&mut [u8]> {
@@ -139,30 +158,54 @@ pub fn grow(buf: &mut Vec<u8>, len: usize) -> Result<&mut [u8]> {
     Ok(&mut buf[..len])
 }
 
-/// Buffers of fewer bytes are not refused.
+/// Blocks of fewer bytes are not refused.
 const FEW: usize = 32 << 10;
+
+/// Asks for room of so many bytes: small ones are served as everything else is, larger ones are refused.
+#[inline]
+fn ask<T>(bytes: usize, reserve: impl FnOnce() -> T) -> T {
+    if bytes < FEW { reserve() } else { reserve::refusable(reserve) }
+}
 
 /// Reserves room for `additional` more bytes; an error instead of an abort when memory is short.
 pub fn reserve(buf: &mut Vec<u8>, additional: usize) -> Result<()> {
-    // Small ones are served as everything else is.
-    let done = if additional < FEW { buf.try_reserve(additional) } else { reserve::refusable(|| buf.try_reserve(additional)) };
+    let done = ask(additional, || buf.try_reserve(additional));
     done.map_err(|_| err!(NoMemory, "no memory for a buffer of {} bytes", buf.len().saturating_add(additional)))
 }
 
 /// Makes room for more entries of a list that may become long; an error instead of an abort when memory is short.
 #[inline(never)]
 pub fn make_room<T>(list: &mut Vec<T>, more: usize) -> Result<()> {
-    list.try_reserve(more).map_err(|_| err!(NoMemory, "no memory for a list of {} entries", list.len().saturating_add(more)))
+    let count = list.len().saturating_add(more);
+    ask(count.saturating_mul(size_of::<T>()), || list.try_reserve(more)).map_err(|_| no_list(count))
 }
 
-/// Appends to a list that may become long; an error instead of an abort when memory is short.
+#[cold]
+fn no_list(entries: usize) -> Error {
+    err!(NoMemory, "no memory for a list of {entries} entries")
+}
+
+#[cold]
+fn no_table(entries: usize) -> Error {
+    err!(NoMemory, "no memory for a table of {entries} entries")
+}
+
+/// Appends to a list that may become long; an error instead of an abort when memory is short, also for what the value holds.
 #[inline]
 pub fn push<T>(list: &mut Vec<T>, value: T) -> Result<()> {
     if list.len() == list.capacity() {
         make_room(list, 1)?;
     }
+    if std::mem::needs_drop::<T>() {
+        check_memory()?;
+    }
     list.push(value);
     Ok(())
+}
+
+/// Appends all of `values` to a list that may become long; an error instead of an abort when memory is short.
+pub fn extend<T>(list: &mut Vec<T>, values: impl IntoIterator<Item = T>) -> Result<()> {
+    values.into_iter().try_for_each(|value| push(list, value))
 }
 
 /// Collects a list that may become long; an error instead of an abort when memory is short.
@@ -188,13 +231,15 @@ pub fn try_collect<T>(values: impl Iterator<Item = Result<T>>) -> Result<Vec<T>>
 #[cold]
 #[inline(never)]
 pub fn make_room_small<A: smallvec::Array>(list: &mut SmallVec<A>, more: usize) -> Result<()> {
-    list.try_reserve(more).map_err(|_| err!(NoMemory, "no memory for a list of {} entries", list.len().saturating_add(more)))
+    let count = list.len().saturating_add(more);
+    ask(count.saturating_mul(size_of::<A::Item>()), || list.try_reserve(more)).map_err(|_| no_list(count))
 }
 
 /// Makes room for more bytes of a text that may become long; an error instead of an abort when memory is short.
 #[inline]
 pub fn make_text_room(text: &mut String, more: usize) -> Result<()> {
-    text.try_reserve(more).map_err(|_| err!(NoMemory, "no memory for a text of {} bytes", text.len().saturating_add(more)))
+    ask(text.len().saturating_add(more), || text.try_reserve(more))
+        .map_err(|_| err!(NoMemory, "no memory for a text of {} bytes", text.len().saturating_add(more)))
 }
 
 /// Calls `build`, which allocates at most `bytes` at once, without a form that could be refused; an error instead of an abort when memory is short.
@@ -202,29 +247,68 @@ pub fn with_spare<T>(bytes: usize, build: impl FnOnce() -> T) -> Result<T> {
     reserve::with_spare(bytes, build).ok_or_else(|| err!(NoMemory, "no memory for a list or text of {bytes} bytes"))
 }
 
+/// Shares a list; an error instead of an abort when memory is short.
+pub fn shared<T>(list: Vec<T>) -> Result<Arc<[T]>> {
+    with_spare(shared_bytes::<T>(list.len()), || list.into())
+}
+
+/// The bytes of a shared list of so many entries, with its counters.
+pub fn shared_bytes<T>(entries: usize) -> usize {
+    size_of::<[usize; 2]>().saturating_add(entries.saturating_mul(size_of::<T>()))
+}
+
+/// Calls `build`, in which a list or text grows, by doubling, to at most `bytes`, without a form that could be refused; an error instead of an
+/// abort when memory is short.
+pub fn with_growing<T>(bytes: usize, build: impl FnOnce() -> T) -> Result<T> {
+    reserve::with_growing(bytes, build).ok_or_else(|| err!(NoMemory, "no memory for a list or text of {bytes} bytes"))
+}
+
 /// Collects a table that may become large; an error instead of an abort when memory is short.
 pub fn collect_table<K: Eq + Hash, T>(entries: impl Iterator<Item = (K, T)>) -> Result<HashMap<K, T>> {
     let mut table = HashMap::new();
     for (key, value) in entries {
-        if table.len() == table.capacity() {
-            reserve_one(&mut table)?;
-        }
-        table.insert(key, value);
+        put(&mut table, key, value)?;
     }
     Ok(table)
+}
+
+/// Puts an entry into a table that may become large, and returns what it held; an error instead of an abort when memory is short.
+#[inline]
+pub fn put<K: Eq + Hash, T>(table: &mut HashMap<K, T>, key: K, value: T) -> Result<Option<T>> {
+    reserve_one(table)?;
+    check_memory()?;
+    Ok(table.insert(key, value))
+}
+
+/// Adds to a set that may become large; an error instead of an abort when memory is short.
+pub fn add<K: Eq + Hash>(set: &mut HashSet<K>, key: K) -> Result<bool> {
+    if set.len() == set.capacity() {
+        let count = set.len() + 1;
+        ask(count.saturating_mul(size_of::<K>()), || set.try_reserve(1)).map_err(|_| no_table(count))?;
+    }
+    check_memory()?;
+    Ok(set.insert(key))
 }
 
 /// A list of `count` times a value; an error instead of an abort when memory is short.
 pub fn filled<T: Clone>(value: T, count: usize) -> Result<Vec<T>> {
     let mut list = Vec::new();
-    list.try_reserve_exact(count).map_err(|_| err!(NoMemory, "no memory for a list of {count} entries"))?;
+    ask(count.saturating_mul(size_of::<T>()), || list.try_reserve_exact(count)).map_err(|_| no_list(count))?;
     list.resize(count, value);
     Ok(list)
 }
 
-/// Reserves room for one more entry in a table; an error instead of an abort when memory is short.
+/// Makes room for one more entry in a table; an error instead of an abort when memory is short.
+#[inline]
 pub fn reserve_one<K: Eq + Hash, T>(table: &mut HashMap<K, T>) -> Result<()> {
-    table.try_reserve(1).map_err(|_| err!(NoMemory, "no memory for a table of more than {} entries", table.len()))
+    if table.len() < table.capacity() { Ok(()) } else { make_table_room(table, 1) }
+}
+
+/// Makes room for more entries in a table; an error instead of an abort when memory is short.
+#[inline(never)]
+pub fn make_table_room<K: Eq + Hash, T>(table: &mut HashMap<K, T>, more: usize) -> Result<()> {
+    let count = table.len().saturating_add(more);
+    ask(count.saturating_mul(size_of::<(K, T)>()), || table.try_reserve(more)).map_err(|_| no_table(count))
 }
 
 #[cfg(test)]

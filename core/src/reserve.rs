@@ -81,8 +81,8 @@ thread_local! {
     static ENDED: Cell<bool> = const { Cell::new(false) };
     /// Whether this thread asks for what it can do without.
     static REFUSABLE: Cell<bool> = const { Cell::new(false) };
-    /// The block that [`with_spare`] set aside, and its size.
-    static SPARE: Cell<(*mut u8, usize)> = const { Cell::new((null_mut(), 0)) };
+    /// The blocks that [`with_spare`] and [`with_growing`] set aside, and their sizes.
+    static SPARES: [Cell<(*mut u8, usize)>; SPARE_BLOCKS] = const { [const { Cell::new((null_mut(), 0)) }; SPARE_BLOCKS] };
 }
 
 /// Returns whether this thread was served from the reserve since the last call.
@@ -109,43 +109,66 @@ const UNSPARED: usize = 256 << 10;
 /// The alignment of blocks that `malloc` gives.
 const SPARE_ALIGN: usize = 16;
 
+/// The most blocks that a thread sets aside at a time.
+const SPARE_BLOCKS: usize = 48;
+/// The most blocks that one list needs while it grows: each is twice as large as the one before.
+const STEPS: usize = 20;
+
 /// Calls `build`, which takes one block of at most `bytes` that it cannot refuse, such as that of a list behind a reference counter, with one
 /// set aside for it that is handed out where the system has none by then; `None` where it has none now.
 pub fn with_spare<T>(bytes: usize, build: impl FnOnce() -> T) -> Option<T> {
     if bytes <= UNSPARED {
         return Some(build());
     }
-    let layout = Layout::from_size_align(bytes, SPARE_ALIGN).ok()?;
-    // SAFETY: a layout of more than 0 bytes.
-    let block = unsafe { System.alloc(layout) };
-    if block.is_null() {
-        return None;
-    }
-    let _unused = SpareBlock(SPARE.replace((block, bytes)));
+    let _unused = SpareBlock::new(bytes)?;
     Some(build())
 }
 
-/// Frees the spare block that was not used, and puts the one back that was there before.
-struct SpareBlock((*mut u8, usize));
+/// Calls `build` like [`with_spare`], where what it builds grows, by doubling, to a block of at most `bytes`.
+pub fn with_growing<T>(bytes: usize, build: impl FnOnce() -> T) -> Option<T> {
+    let mut unused = [const { None }; STEPS];
+    for (step, spare) in unused.iter_mut().enumerate().take_while(|(step, _)| bytes >> step > UNSPARED) {
+        *spare = Some(SpareBlock::new(bytes.div_ceil(1 << step))?);
+    }
+    Some(build())
+}
+
+/// A block that is set aside in this place of `SPARES`, until it is handed out. It is freed where it was not used.
+struct SpareBlock(usize);
+
+impl SpareBlock {
+    fn new(bytes: usize) -> Option<SpareBlock> {
+        // What is behind a reference counter is padded.
+        let layout = Layout::from_size_align(bytes, SPARE_ALIGN).ok()?.pad_to_align();
+        SPARES.with(|spares| {
+            let place = spares.iter().position(|spare| spare.get().0.is_null())?;
+            // SAFETY: a layout of more than 0 bytes.
+            let block = unsafe { System.alloc(layout) };
+            spares[place].set((block, layout.size()));
+            (!block.is_null()).then_some(SpareBlock(place))
+        })
+    }
+}
 
 impl Drop for SpareBlock {
     fn drop(&mut self) {
-        let (block, bytes) = SPARE.replace(self.0);
+        let (block, bytes) = SPARES.with(|spares| spares[self.0].replace((null_mut(), 0)));
         if !block.is_null() {
-            // SAFETY: the system's block, which nobody was given; its layout is that of `with_spare`.
+            // SAFETY: the system's block, which nobody was given; its layout is that of `new`.
             unsafe { System.dealloc(block, Layout::from_size_align_unchecked(bytes, SPARE_ALIGN)) };
         }
     }
 }
 
-/// Takes this thread's spare block, if `layout` fits into it; else NULL.
+/// Takes the smallest of this thread's spare blocks that `layout` fits into; NULL where there is none.
 fn take_spare(layout: Layout) -> *mut u8 {
-    let (block, bytes) = SPARE.get();
-    if block.is_null() || layout.size() > bytes || layout.align() > SPARE_ALIGN || layout.size() <= UNSPARED {
+    if layout.align() > SPARE_ALIGN || layout.size() <= UNSPARED {
         return null_mut();
     }
-    SPARE.set((null_mut(), 0));
-    block
+    SPARES.with(|spares| {
+        let fitting = spares.iter().filter(|spare| !spare.get().0.is_null() && layout.size() <= spare.get().1);
+        fitting.min_by_key(|spare| spare.get().1).map_or(null_mut(), |spare| spare.replace((null_mut(), 0)).0)
+    })
 }
 
 /// Returns whether half of the slots of one size, up to 16 KiB, are in use: then nothing new is to be begun.
@@ -153,10 +176,10 @@ pub fn is_low() -> bool {
     USED.load(Relaxed) && IN_USE.iter().zip(&CLASSES).any(|(in_use, class)| in_use.load(Relaxed) > class.count / 2)
 }
 
-/// Takes a slot for `layout`; NULL where none is left.
+/// Takes a slot, or a spare block, for `layout`, which the system refused; NULL where none is left.
 #[cold]
 #[inline(never)]
-fn take(layout: Layout) -> *mut u8 {
+pub fn take(layout: Layout) -> *mut u8 {
     if layout.align() > ALIGN || REFUSABLE.get() {
         return null_mut();
     }
@@ -334,7 +357,7 @@ mod tests {
     #[test]
     fn a_spare_block_is_handed_out_once_and_freed_where_it_is_not_used() {
         let layout = |size| Layout::from_size_align(size, 8).unwrap();
-        let large = LARGEST + 1;
+        let large = LARGEST + SPARE_ALIGN;
         let blocks = with_spare(large, || [large + 1, large, large].map(|size| take(layout(size)))).unwrap();
         assert_eq!(blocks.map(|block| block.is_null()), [true, false, true], "what fits, once");
         assert_eq!((place(blocks[1]), with_spare(large, || 7)), (None, Some(7)));
@@ -352,6 +375,26 @@ mod tests {
         unsafe { Allocator.dealloc(outer.1, layout(2 * large)) };
         assert!(with_spare(isize::MAX as usize - 64, || 7).is_none(), "no such memory");
         assert!(with_spare(UNSPARED, || take_spare(layout(UNSPARED))).unwrap().is_null(), "small ones have none");
+        // A list that grows by doubling, beside another one.
+        for begin in [1000, UNSPARED, UNSPARED + 1, large, 3 * large] {
+            let sizes = |begin: usize| std::iter::successors(Some(begin), |size| Some(2 * size)).take_while(|size| *size <= 4 * large + 9);
+            let grow = || {
+                [begin, begin + 77]
+                    .map(|begin| sizes(begin).filter(|size| *size > UNSPARED).map(|size| take_spare(layout(size))).collect::<Vec<_>>())
+            };
+            let blocks = with_growing(4 * large + 9, || with_growing(4 * large + 9, grow)).unwrap();
+            assert!(blocks.iter().flatten().flatten().all(|block| !block.is_null()), "from {begin} bytes");
+            // SAFETY: taken above, once each; a block of the system's is freed whatever the size that is told.
+            blocks.into_iter().flatten().flatten().for_each(|block| unsafe { System.dealloc(block, layout(UNSPARED)) });
+            assert!(take_spare(layout(UNSPARED + 1)).is_null(), "none is left behind");
+        }
+        assert!(with_growing(1 << 60, || 7).is_none(), "no such memory");
+        let padded = with_spare(large, || take_spare(Layout::new::<u64>().extend(layout(large)).unwrap().0.pad_to_align())).unwrap();
+        assert!(padded.is_null(), "more than was asked for");
+        let text = with_spare(16 + large + 3, || take_spare(layout(16 + large + 3).pad_to_align())).unwrap();
+        assert!(!text.is_null(), "a text behind counters is padded");
+        // SAFETY: taken above, once.
+        unsafe { System.dealloc(text, layout(large)) };
         let _ = take_ended();
     }
 

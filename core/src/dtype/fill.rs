@@ -10,8 +10,9 @@ use super::registered::RegisteredType;
 use super::run::Run;
 use super::transfer::Transfer;
 use super::{DataType, Element, ElementType, Kind, Struct, parse_v3, time, zeros};
-use crate::error::{Error, Result, bail, err};
+use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::json::{self, Map, Value, brief};
+use crate::limits::told;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
@@ -222,7 +223,8 @@ impl RegisteredType {
             return Ok(fill.to_json_v3(self.memory));
         }
         let text = self.calls()?.fill_to_json(&fill.element(self.memory))?;
-        json::parse_text(&text).map_err(|e| err!(Callback, "the fill value of {:?} became {text:?}: {}", self.name(), e.message()))
+        json::parse_text(&text)
+            .map_err(|e| told(e, ErrorKind::Callback, |why| format!("the fill value of {:?} became {text:?}: {why}", self.name())))
     }
 }
 

@@ -5,8 +5,9 @@
 
 use super::fill::Fill;
 use super::{ByteOrder, DataType, ElementType, Kind, parse_v2, parse_v3};
-use crate::error::{Result, bail, err};
+use crate::error::{ErrorKind, Result, bail};
 use crate::json::{Value, brief};
+use crate::limits::told;
 
 /// In which words a type is described.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,7 +25,9 @@ pub enum Grammar {
 pub fn parse(text: &str, grammar: Grammar) -> Result<ElementType> {
     let text = text.trim();
     let value = match text.chars().next() {
-        Some('[' | '{' | '"') => crate::json::parse_text(text).map_err(|e| err!(Argument, "the data type is no JSON: {}", e.message()))?,
+        Some('[' | '{' | '"') => {
+            crate::json::parse_text(text).map_err(|e| told(e, ErrorKind::Argument, |why| format!("the data type is no JSON: {why}")))?
+        }
         _ => Value::from(text),
     };
     match (grammar, &value) {

@@ -262,8 +262,8 @@ fn plan_write(entries: &[BatchEntry], admitted: &[Admitted], revocable: &Option<
             for n in (0..job.plan.items()).filter(|&n| shared(n)) {
                 // The first of its items has them all.
                 if let Some(all) = chunks.get(&job.plan.region_item(n).chunk).filter(|all| all.first() == Some(&(k, n))) {
-                    let writes = limits::collect(all.iter().map(|&(k, n)| (jobs[k].clone(), n)))?.into();
-                    batch.push(BatchUnit::WriteShared(ChunkWrites::Many(writes)))?;
+                    let writes = limits::collect(all.iter().map(|&(k, n)| (jobs[k].clone(), n)))?;
+                    batch.push(BatchUnit::WriteShared(ChunkWrites::Many(limits::shared(writes)?)))?;
                 }
             }
         }

@@ -309,7 +309,7 @@ impl WriteJob {
 
     /// Encodes the items of several regions in one chunk, each over those before it, and hands it to the sink.
     fn write_all(&self, all: &Batch, request: Option<&Arc<Request>>, sink: ChunkSink<'_>, s: &mut Scratch) -> Result<()> {
-        let members: Vec<(&WriteJob, Item)> = all.iter().map(|(job, number)| (&**job, job.plan.region_item(*number))).collect();
+        let members: Vec<(&WriteJob, Item)> = limits::collect(all.iter().map(|(job, number)| (&**job, job.plan.region_item(*number))))?;
         let Some((_, first)) = members.first() else { return Ok(()) };
         if members.iter().any(|(job, _)| !job.array.is_same_as(&self.array)) {
             return WriteJob::write_in_turn(&members, s);

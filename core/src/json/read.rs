@@ -2,6 +2,7 @@
 //!
 //! serde_json refuses the bare tokens that [`spellings`] brings to it, and spells exponents its own way, which [`spellings`] undoes.
 
+use super::scan::longest;
 use super::spellings::{self, Spellings};
 use super::value::{List, Map, Number, Text, Value};
 use crate::error::{Error, ErrorKind, Result, err};
@@ -25,6 +26,15 @@ pub(super) fn value(bytes: &[u8], tokens: bool) -> Result<Value> {
 
 /// Reads `text`, taking the spelling of each number with an exponent from `spellings`, or from `text` itself.
 fn attempt<'t>(text: &'t str, spellings: OnceCell<Vec<&'t str>>) -> Result<Value> {
+    if text.len() <= SHORT {
+        return attempt_now(text, spellings);
+    }
+    // serde_json takes room for the longest of each that it cannot be refused.
+    let (string, number) = longest(text.as_bytes(), SHORT);
+    limits::with_growing(2 * string, || limits::with_growing(2 * number, || attempt_now(text, spellings)))??
+}
+
+fn attempt_now<'t>(text: &'t str, spellings: OnceCell<Vec<&'t str>>) -> Result<Value> {
     let members = RefCell::new(Vec::with_capacity(TYPICAL_MEMBERS));
     let source = JsonText { text, spellings, exponents: Cell::new(0), members };
     let mut deserializer = serde_json::Deserializer::from_str(text);

@@ -4,6 +4,7 @@
 use super::scan::string_end;
 use crate::error::Result;
 use crate::limits::{make_text_room, push};
+use serde_core::de::IgnoredAny;
 use std::borrow::Cow;
 use std::ops::Range;
 
@@ -36,7 +37,7 @@ pub(super) struct Spellings<'a> {
 /// Whether the string at `place` is the value of a member or an item, and has the escape of one half of a surrogate pair without the other,
 /// which Python writes for bytes that are no UTF-8 and no `str` can hold; otherwise it is as JSON has it.
 fn is_half_text(text: &str, place: Range<usize>) -> bool {
-    let (mut whole, mut rest, mut has_half) = (String::new(), &text[place.clone()], false);
+    let (mut rest, mut has_half) = (&text[place.clone()], false);
     while let Some(escape) = rest.find('\\') {
         let end = escape + if rest[escape..].starts_with("\\u") { 6 } else { 2 };
         if !rest.is_char_boundary(end) {
@@ -46,16 +47,14 @@ fn is_half_text(text: &str, place: Range<usize>) -> bool {
             let unit = rest.get(at..at + 6).and_then(|s| s.strip_prefix("\\u")).and_then(|s| u16::from_str_radix(s, 16).ok());
             unit.is_some_and(|u| if low { (0xDC00..0xE000).contains(&u) } else { (0xD800..0xDC00).contains(&u) })
         };
-        whole.push_str(&rest[..escape]);
         let end = if half(escape, false) && half(end, true) { end + 6 } else { end };
         let is_half = end == escape + 6 && (half(escape, false) || half(escape, true));
-        whole.push_str(if is_half { "\\ufffd" } else { &rest[escape..end] });
         has_half |= is_half;
         rest = &rest[end..];
     }
-    whole.push_str(rest);
     let is_name = || text[place.end..].trim_ascii_start().starts_with(':');
-    has_half && !is_name() && serde_json::from_str::<String>(&whole).is_ok()
+    // What is not kept is read without a look at pairs.
+    has_half && !is_name() && serde_json::from_str::<IgnoredAny>(&text[place.clone()]).is_ok()
 }
 
 /// Makes room for the text with stand-ins, which is as long.

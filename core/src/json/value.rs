@@ -35,11 +35,6 @@ pub enum Value {
 /// The value that a look-up of a missing member or item gives.
 static NULL: Value = Value::Null;
 
-/// The bytes of a list of so many items, with its counters.
-fn list_bytes(items: usize) -> usize {
-    size_of::<[usize; 2]>() + items.saturating_mul(size_of::<Value>())
-}
-
 /// The items of a list. Copies share them.
 #[derive(Clone, Default, PartialEq)]
 pub struct List(Option<Arc<[Value]>>);
@@ -70,12 +65,12 @@ impl List {
             return Ok(List(None));
         }
         // An iterator that knows its length has them collected in one allocation.
-        limits::with_spare(list_bytes(items.len()), || List(Some(items.iter_mut().map(std::mem::take).collect())))
+        limits::with_spare(limits::shared_bytes::<Value>(items.len()), || List(Some(items.iter_mut().map(std::mem::take).collect())))
     }
 
     /// A list of those items; an error instead of an abort when memory is short.
     pub fn of(items: Vec<Value>) -> Result<List> {
-        limits::with_spare(list_bytes(items.len()), || items.into())
+        if items.is_empty() { Ok(List(None)) } else { limits::shared(items).map(|items| List(Some(items))) }
     }
 
     /// The items.
@@ -137,7 +132,7 @@ impl MapMembers {
     #[cold]
     fn all_places(&self) -> Option<HashMap<Text, usize>> {
         let mut places = HashMap::new();
-        if places.try_reserve(self.list.capacity()).is_err() {
+        if limits::make_table_room(&mut places, self.list.capacity()).is_err() {
             limits::memory_ended();
             return None;
         }
@@ -167,8 +162,11 @@ impl MapMembers {
         match self.position(&name) {
             Some(i) => Some(std::mem::replace(&mut self.list[i].1, value)),
             None => {
-                if let Some(places) = self.places.known_mut() {
-                    places.insert(name.clone(), self.list.len());
+                match self.places.known_mut() {
+                    Some(places) if places.len() < places.capacity() => drop(places.insert(name.clone(), self.list.len())),
+                    // It is built anew for a longer list, where it can be refused.
+                    Some(_) => self.places = Once::new(),
+                    None => {}
                 }
                 self.list.push((name, value));
                 None
@@ -212,6 +210,22 @@ impl Map {
         let mut map = Map::new();
         limits::make_room_small(&mut map.members().list, count)?;
         Ok(map)
+    }
+
+    /// Makes the members this map's own, with room for `more`, so that changes take no memory for lists of them; an error instead of an abort when
+    /// memory is short.
+    pub fn make_room(&mut self, more: usize) -> Result<()> {
+        if let Some(members) = self.0.as_mut().and_then(Arc::get_mut) {
+            if members.list.capacity() - members.list.len() < more {
+                limits::make_room_small(&mut members.list, more)?;
+            }
+            return Ok(());
+        }
+        let mut list = MemberList::new();
+        limits::make_room_small(&mut list, self.len().saturating_add(more))?;
+        list.extend(self.list().iter().cloned());
+        self.0 = Some(Arc::new(MapMembers { list, places: Once::new() }));
+        Ok(())
     }
 
     fn list(&self) -> &[(Text, Value)] {

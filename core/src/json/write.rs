@@ -78,7 +78,12 @@ fn write(out: &mut impl Write, value: &Value, depth: usize) -> fmt::Result {
 fn one_line(items: &[Value]) -> Option<String> {
     let mut line = String::from("[");
     for (i, item) in items.iter().enumerate() {
-        if item.is_array() || item.is_object() || line.len() > LINE {
+        let length = match item {
+            Value::String(text) | Value::HalfPairs(text) => text.len(),
+            Value::Number(number) => number.other_text().map_or(0, str::len),
+            _ => 0,
+        };
+        if item.is_array() || item.is_object() || line.len() + length > LINE {
             return None;
         }
         // Writing to a `String` cannot fail.

@@ -9,6 +9,7 @@ use super::staged::Staged;
 use super::stamp::{Stamp, Version};
 use super::tuning::Tuning;
 use crate::error::{Error, Result, bail, err};
+use crate::limits::{collect, push};
 use std::path::{Path, PathBuf};
 
 /// The methods of [`Storage`] that take several things, one for each. No store has its own.
@@ -31,10 +32,7 @@ pub trait StorageExt: Storage {
     /// Gives every key that starts with `prefix`, sorted.
     fn keys(&self, prefix: &str) -> Result<Vec<String>> {
         let mut keys = Vec::new();
-        let mut each = |key: &str| {
-            keys.push(key.to_string());
-            Ok(())
-        };
+        let mut each = |key: &str| push(&mut keys, key.to_string());
         self.list(prefix, &mut each).map(|()| keys)
     }
 
@@ -175,12 +173,12 @@ pub fn start_and_wait(store: &dyn Storage, key: &str, ranges: &[ByteRange], if_m
 }
 
 /// Reads all bytes of some keys, in a store with latency at the same time; what each holds, or `None`.
-pub fn get_many(store: &SharedStore, keys: &[String], max: usize) -> Vec<Result<Option<Vec<u8>>>> {
+pub fn get_many(store: &SharedStore, keys: &[String], max: usize) -> Result<Vec<Result<Option<Vec<u8>>>>> {
     if !store.capabilities().latency || keys.len() < 2 {
-        return keys.iter().map(|key| get(&**store, key, max)).collect();
+        return collect(keys.iter().map(|key| get(&**store, key, max)));
     }
     let (sender, receiver) = mailbox();
-    let mut all: Vec<_> = keys.iter().map(|_| Err(err!(Internal, "a read ended without a result"))).collect();
+    let mut all: Vec<_> = collect(keys.iter().map(|_| Err(err!(Internal, "a read ended without a result"))))?;
     let (mut started, mut done) = (0, 0);
     while done < keys.len() {
         while started < keys.len() && started - done < MANY {
@@ -197,7 +195,7 @@ pub fn get_many(store: &SharedStore, keys: &[String], max: usize) -> Vec<Result<
             other => other,
         };
     }
-    all
+    Ok(all)
 }
 
 /// The most reads of [`get_many`] that are in flight at once.

@@ -5,6 +5,7 @@
 //! (`fault.rs`); elsewhere nothing of that is compiled in.
 
 use crate::error::Error;
+use crate::limits::push;
 pub use crate::platform::most_files;
 use crate::platform::{self, AsRawFd, AtomicFd, BorrowedFd, FileHandle, FromRawFd, IntoRawFd, Names, OwnedFd, libc};
 use std::ffi::{CStr, CString};
@@ -402,15 +403,15 @@ pub fn entries_from(fd: BorrowedFd<'_>, place: i64) -> Os<(Entries, i64)> {
 }
 
 fn told(names: &mut Names, fd: BorrowedFd<'_>, enough: usize) -> Os<Entries> {
-    let mut found = Vec::new();
+    let (mut found, mut is_short) = (Vec::new(), false);
     while retry(Call::List, || names.next(fd))? != 0 && found.len() < enough {
         let is_sound = names.each(|name, kind| {
-            if !matches!(name.to_bytes(), b"." | b"..") {
-                found.push((name.to_owned(), EntryKind::of_entry(kind)));
+            if !is_short && !matches!(name.to_bytes(), b"." | b"..") {
+                is_short = push(&mut found, (name.to_owned(), EntryKind::of_entry(kind))).is_err();
             }
         });
-        if !is_sound {
-            return Err(Errno(libc::EIO));
+        if is_short || !is_sound {
+            return Err(Errno(if is_short { libc::ENOMEM } else { libc::EIO }));
         }
     }
     Ok(found)

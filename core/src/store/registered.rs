@@ -11,6 +11,7 @@ use super::snapshot::Snapshot;
 use super::token::{digest_of, short_token, version_of_token};
 use super::{Capabilities, Condition, Fetched, Keys, ListInto, Listing, Object, ReadObject, Started, Storage, Version};
 use crate::error::{Error, ErrorKind, Result, bail, err};
+use crate::limits::push;
 use std::sync::{Arc, OnceLock};
 
 /// Which functions there are, and what they can do.
@@ -189,14 +190,14 @@ impl CallbackStore {
                 if name.contains('/') || check_key(name).is_err() {
                     return Err(self.lied("list_dir", format!("gave {name:?}, expected a name, or one and a slash")));
                 }
-                names.push(name.to_string());
+                push(names, name.to_string())?;
             }
         } else {
             for key in self.keys(prefix)? {
                 let rest = key.get(prefix.len()..).unwrap_or_default();
                 match rest.split_once('/') {
-                    Some((folder, _)) => listing.prefixes.push(folder.to_string()),
-                    None => listing.keys.push(rest.to_string()),
+                    Some((folder, _)) => push(&mut listing.prefixes, folder.to_string())?,
+                    None => push(&mut listing.keys, rest.to_string())?,
                 }
             }
         }

@@ -7,12 +7,13 @@ use crate::codec::config::Config;
 use crate::codec::stage::VariableCodec;
 use crate::dtype::variable::{self, VarItem};
 use crate::dtype::{ByteOrder, DataType};
-use crate::error::{Result, bail, err};
-use crate::limits::{self, reserve};
-use crate::metadata::{Value, json};
+use crate::error::{ErrorKind, Result, bail, err};
+use crate::limits::{self, collect, push, reserve, told, try_collect};
+use crate::metadata::{Map, Value, json};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use rmpv::Value as Packed;
+use std::io::{self, Write};
 use std::sync::Arc;
 
 /// The most lists and maps inside each other, those of the chunk's dimensions included.
@@ -68,8 +69,8 @@ impl VariableCodec for Json {
 
     fn encode(&self, items: &[u8], shape: &[u64], dst: &mut Vec<u8>) -> Result<()> {
         dst.clear();
-        let text = json::to_compact(&document(items, shape)?);
-        reserve(dst, text.len())?;
+        let text = json::compact_of_any(&document(items, shape)?)?;
+        reserve(dst, text.chars().map(|c| if c.is_ascii() { 1 } else { ESCAPE * c.len_utf16() }).sum())?;
         text.chars().for_each(|c| push_ascii(dst, c));
         self.0.encode(dst)
     }
@@ -77,7 +78,7 @@ impl VariableCodec for Json {
     fn decode(&self, bytes: Vec<u8>, items: &mut [u8]) -> Result<Vec<u8>> {
         let bytes = self.0.decode(bytes)?;
         let most = usize::try_from(limits::max_chunk()).unwrap_or(usize::MAX);
-        let value = json::parse(&bytes, most).map_err(|e| err!(Chunk, "{}", e.message()))?;
+        let value = json::parse(&bytes, most).map_err(|e| told(e, ErrorKind::Chunk, str::to_string))?;
         split(value, items)
     }
 }
@@ -135,16 +136,35 @@ impl VariableCodec for MsgPack {
     fn encode(&self, items: &[u8], shape: &[u64], dst: &mut Vec<u8>) -> Result<()> {
         dst.clear();
         let packed = pack(&document(items, shape)?)?;
-        rmpv::encode::write_value(dst, &packed).map_err(|e| err!(Internal, "{e}"))
+        // Nothing else fails.
+        rmpv::encode::write_value(&mut Growing(dst), &packed).map_err(|e| err!(NoMemory, "no memory for a chunk of MessagePack: {e}"))
     }
 
     fn decode(&self, bytes: Vec<u8>, items: &mut [u8]) -> Result<Vec<u8>> {
         let mut rest = bytes.as_slice();
-        let packed = rmpv::decode::read_value_with_max_depth(&mut rest, DEPTH).map_err(|e| err!(Chunk, "no MessagePack: {e}"))?;
+        // The list of the elements is the longest one, as a rule; with it are the type and the shape.
+        let most = 2 * size_of::<Packed>() * (items.len() / size_of::<VarItem>() + 2);
+        let packed = limits::with_growing(most, || rmpv::decode::read_value_with_max_depth(&mut rest, DEPTH))?;
+        let packed = packed.map_err(|e| err!(Chunk, "no MessagePack: {e}"))?;
         if !rest.is_empty() {
             bail!(Chunk, "found {} bytes behind the end", rest.len());
         }
         split(unpack(packed)?, items)
+    }
+}
+
+/// Bytes that fail to grow when memory is short.
+struct Growing<'a>(&'a mut Vec<u8>);
+
+impl Write for Growing<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        reserve(self.0, bytes.len()).map_err(|_| io::ErrorKind::OutOfMemory)?;
+        self.0.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 
@@ -156,22 +176,21 @@ fn document(items: &[u8], shape: &[u64]) -> Result<Value> {
         // SAFETY: as above.
         let text = std::str::from_utf8(unsafe { item.bytes() }).map_err(|e| err!(Range, "element {i} is not UTF-8: {e}"))?;
         // An element that is missing, as padding is, is null.
-        let value =
-            if text.is_empty() { Value::Null } else { json::parse_given(text).map_err(|e| err!(Range, "element {i}: {}", e.message()))? };
-        values.push(value);
+        let value = if text.is_empty() { Ok(Value::Null) } else { json::parse_given(text) };
+        push(&mut values, value.map_err(|e| told(e, ErrorKind::Range, |why| format!("element {i}: {why}")))?)?;
     }
     for &n in shape.iter().skip(1).rev() {
         let n = usize::try_from(n).unwrap_or(usize::MAX).max(1);
         let mut inner = values.into_iter().peekable();
         let mut outer = Vec::new();
         while inner.peek().is_some() {
-            outer.push(Value::Array(inner.by_ref().take(n).collect()));
+            push(&mut outer, Value::Array(json::List::of(collect(inner.by_ref().take(n))?)?))?;
         }
         values = outer;
     }
-    values.push("|O".into());
-    values.push(shape.iter().map(|&n| Value::from(n)).collect());
-    Ok(Value::Array(values.into()))
+    push(&mut values, "|O".into())?;
+    push(&mut values, shape.iter().map(|&n| Value::from(n)).collect())?;
+    json::List::of(values).map(Value::Array)
 }
 
 /// The elements of such a list, each as its text.
@@ -187,11 +206,10 @@ fn split(value: Value, items: &mut [u8]) -> Result<Vec<u8>> {
     let mut ends = Vec::new();
     for value in list {
         flatten(value, depth.saturating_sub(1), &mut |value| {
-            let text = json::to_compact(value);
+            let text = json::compact_of_any(value)?;
             reserve(&mut kept, text.len())?;
             kept.extend_from_slice(text.as_bytes());
-            ends.push(kept.len());
-            Ok(())
+            push(&mut ends, kept.len())
         })?;
     }
     if ends.len() != wanted {
@@ -212,6 +230,9 @@ fn flatten(value: &Value, depth: usize, each: &mut dyn FnMut(&Value) -> Result<(
         other => each(other),
     }
 }
+
+/// The bytes of an escape.
+const ESCAPE: usize = "\\u0000".len();
 
 /// Characters beyond ASCII as Python's `ensure_ascii` writes them.
 fn push_ascii(dst: &mut Vec<u8>, c: char) {
@@ -238,8 +259,8 @@ fn pack(value: &Value) -> Result<Packed> {
         },
         Value::String(s) => Packed::from(s.as_str()),
         Value::HalfPairs(text) => bail!(Range, "the text {text} is no Unicode, and has no form in MessagePack"),
-        Value::Array(list) => Packed::Array(list.iter().map(pack).collect::<Result<_>>()?),
-        Value::Object(map) => Packed::Map(map.iter().map(|(k, v)| Ok((Packed::from(k.as_str()), pack(v)?))).collect::<Result<_>>()?),
+        Value::Array(list) => Packed::Array(try_collect(list.iter().map(pack))?),
+        Value::Object(map) => Packed::Map(try_collect(map.iter().map(|(k, v)| Ok((Packed::from(k.as_str()), pack(v)?))))?),
     })
 }
 
@@ -260,8 +281,12 @@ fn unpack(packed: Packed) -> Result<Value> {
         },
         // JSON has no bytes.
         Packed::Binary(bytes) => STANDARD.encode(bytes).into(),
-        Packed::Array(list) => Value::Array(list.into_iter().map(unpack).collect::<Result<_>>()?),
-        Packed::Map(map) => Value::Object(map.into_iter().map(|(k, v)| Ok((key(k)?, unpack(v)?))).collect::<Result<_>>()?),
+        Packed::Array(list) => Value::Array(json::List::of(try_collect(list.into_iter().map(unpack))?)?),
+        Packed::Map(map) => {
+            let mut members = Map::with_room(map.len())?;
+            map.into_iter().try_for_each(|(k, v)| Ok(drop(members.insert(key(k)?, unpack(v)?))))?;
+            Value::Object(members)
+        }
         Packed::Ext(kind, _) => bail!(Unsupported, "found an element of MessagePack's extension {kind}"),
     })
 }

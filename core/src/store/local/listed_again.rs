@@ -5,6 +5,8 @@
 //! there on what has come behind the last name.
 
 use super::path::is_hidden;
+use crate::error::Error;
+use crate::limits::{collect, collect_table, put};
 use crate::platform::{BorrowedFd, libc};
 use crate::store::os::{self, Entries, EntryKind, Errno, Os};
 use std::collections::HashMap;
@@ -20,7 +22,8 @@ const ENDS: usize = 16;
 #[cold]
 pub(super) fn list_again(fd: BorrowedFd<'_>, first: Entries) -> Os<Entries> {
     // By their names: what they are, and which listing has told them last.
-    let mut all: HashMap<CString, (EntryKind, usize)> = first.into_iter().map(|(name, kind)| (name, (kind, 1))).collect();
+    let mut all: HashMap<CString, (EntryKind, usize)> =
+        collect_table(first.into_iter().map(|(name, kind)| (name, (kind, 1)))).map_err(no_memory)?;
     let name_of_last = |found: &Entries| found.last().map(|(name, _)| name.clone());
     let (mut listing, mut place, mut last, mut more) = (1, 0, None, true);
     while more && listing < LISTINGS {
@@ -28,12 +31,13 @@ pub(super) fn list_again(fd: BorrowedFd<'_>, first: Entries) -> Os<Entries> {
             Ok(found) => found,
             Err(Errno(libc::ENOENT)) => return Ok(Vec::new()),
             // What was found is better than nothing, on file systems that cannot go back.
+            Err(Errno(libc::ENOMEM)) => return Err(Errno(libc::ENOMEM)),
             Err(_) => break,
         };
         (listing, place, last, more) = (listing + 1, end, name_of_last(&found), false);
         for (name, kind) in found {
             let is_hidden = is_hidden(name.to_bytes());
-            more |= all.insert(name, (kind, listing)).is_none() && !is_hidden;
+            more |= put(&mut all, name, (kind, listing)).map_err(no_memory)?.is_none() && !is_hidden;
         }
     }
     for _ in 0..ENDS {
@@ -43,9 +47,13 @@ pub(super) fn list_again(fd: BorrowedFd<'_>, first: Entries) -> Os<Entries> {
             break;
         }
         (place, last) = (end, name_of_last(&found));
-        all.extend(found.into_iter().map(|(name, kind)| (name, (kind, listing))));
+        found.into_iter().try_for_each(|(name, kind)| put(&mut all, name, (kind, listing)).map(drop)).map_err(no_memory)?;
     }
     let is_there = |name: &CStr| !matches!(os::stat_at(fd, name, false), Err(Errno(libc::ENOENT)));
     let is_left = |(name, (kind, told)): (CString, (EntryKind, usize))| (told == listing || is_there(&name)).then_some((name, kind));
-    Ok(all.into_iter().filter_map(is_left).collect())
+    collect(all.into_iter().filter_map(is_left)).map_err(no_memory)
+}
+
+fn no_memory(_: Error) -> Errno {
+    Errno(libc::ENOMEM)
 }

@@ -4,7 +4,7 @@
 use super::listed_again::list_again;
 use super::path::{is_hidden, is_temporary};
 use crate::error::{Result, bail, err};
-use crate::limits::MAX_KEY;
+use crate::limits::{MAX_KEY, make_room, push};
 use crate::platform::{AsFd, BorrowedFd, is_kept, is_sticky, libc, may_change};
 use crate::store::Listing;
 #[cfg(target_os = "linux")]
@@ -47,7 +47,8 @@ pub(super) fn visible(fd: BorrowedFd<'_>) -> Result<Vec<(String, EntryKind)>> {
 }
 
 fn visible_of(entries: Entries, fd: BorrowedFd<'_>) -> Result<Vec<(String, EntryKind)>> {
-    let mut names = Vec::with_capacity(entries.len());
+    let mut names = Vec::new();
+    make_room(&mut names, entries.len())?;
     for (name, kind) in entries {
         let Ok(text) = name.to_str() else { continue };
         if is_hidden(name.to_bytes()) {
@@ -63,8 +64,8 @@ fn visible_of(entries: Entries, fd: BorrowedFd<'_>) -> Result<Vec<(String, Entry
             kind => kind,
         };
         match kind {
-            EntryKind::Folder => names.push((format!("{text}/"), kind)),
-            kind => names.push((text.to_string(), kind)),
+            EntryKind::Folder => push(&mut names, (format!("{text}/"), kind))?,
+            kind => push(&mut names, (text.to_string(), kind))?,
         }
     }
     names.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
@@ -79,12 +80,12 @@ pub(super) fn names_in(fd: BorrowedFd<'_>, moment: u64, listing: &mut Listing) -
     let has_temporary = entries.iter().any(|(name, _)| is_temporary(name.to_bytes()));
     for (mut name, kind) in visible_of(entries, fd)? {
         match kind {
-            EntryKind::File => listing.keys.push(name),
+            EntryKind::File => push(&mut listing.keys, name)?,
             EntryKind::Folder => {
                 name.pop();
-                listing.prefixes.push(name);
+                push(&mut listing.prefixes, name)?;
             }
-            _ => listing.others.push(name),
+            _ => push(&mut listing.others, name)?,
         }
     }
     // Without their slashes, folders are in another order.

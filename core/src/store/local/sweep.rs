@@ -10,6 +10,7 @@ use super::owner::{Owner, here};
 use super::path::{KeyPath, LOCK_NAME, NETCDF_LOCK_NAME, TEMP_PREFIX, TEMP_SUFFIX, c_path, is_hidden};
 use crate::error::{Error, Result, bail};
 use crate::fork::ForkReset;
+use crate::limits::{extend, push};
 use crate::platform::{AsFd, BorrowedFd, OwnedFd, errno_of, libc};
 use crate::sort::sort_by;
 use crate::store::os::{self, CWD, EntryKind};
@@ -128,11 +129,11 @@ pub fn unlisted(folder: &Path) -> Result<Vec<(PathBuf, Unlisted)>> {
                 _ if kind.is_symlink() && !entry.path().exists() => Unlisted::DeadLink,
                 _ if !is_plain && !kind.is_symlink() => Unlisted::NoFile,
                 _ => {
-                    todo.extend(kind.is_dir().then(|| entry.path()));
+                    extend(&mut todo, kind.is_dir().then(|| entry.path()))?;
                     continue;
                 }
             };
-            found.push((entry.path(), what));
+            push(&mut found, (entry.path(), what))?;
         }
     }
     sort_by(&mut found, Ord::cmp);

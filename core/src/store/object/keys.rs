@@ -4,6 +4,7 @@ use super::get::Want;
 use super::live::Live;
 use super::tries::{Failure, Tries};
 use crate::error::{ErrorKind, Result, bail, err};
+use crate::limits::push;
 use crate::store::Listing;
 use crate::store::remote::Service;
 use futures_util::StreamExt;
@@ -104,9 +105,9 @@ impl Live {
                             bail!(Network, "the server lists the same keys again and again, {key:?} among them");
                         }
                         if meta.size == 0 {
-                            empty.push(key.clone());
+                            push(&mut empty, key.clone())?;
                         }
-                        keys.push(key);
+                        push(&mut keys, key)?;
                     }
                     Ok(None) => {
                         keys.sort_unstable();
