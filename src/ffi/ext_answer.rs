@@ -12,6 +12,7 @@ use super::structs::read_struct;
 use super::types::{ozarr_answer, ozarr_context, ozarr_keys, ozarr_store};
 use super::user_store::{finish, table_of};
 use crate::error::{Error, ErrorKind, bail, err};
+use crate::limits::push;
 use crate::node::registered::MAX_TOKEN;
 use crate::node::{Mode, Store};
 use std::ffi::{CStr, c_char, c_void};
@@ -171,10 +172,5 @@ pub unsafe extern "C" fn ozarr_answer_done(answer: *mut ozarr_answer, status: oz
 /// Errors: none of its own.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_keys_add(keys: *mut ozarr_keys, key: *const c_char) -> ozarr_status {
-    entry!("ozarr_keys_add", handles(keys), texts(key), {
-        keys.with(|all| {
-            all.push(key.to_string());
-            Ok(())
-        })
-    })
+    entry!("ozarr_keys_add", handles(keys), texts(key), { keys.with(|all| push(all, key.to_string())) })
 }

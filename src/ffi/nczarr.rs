@@ -101,7 +101,7 @@ pub unsafe extern "C" fn ozarr_array_nc_is_scalar(array: *const ozarr_array, sca
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_array_nc_type(array: *const ozarr_array, buf: *mut c_char, cap: usize, len: *mut usize) -> ozarr_status {
     entry!("ozarr_array_nc_type", handles(array), {
-        let found = array.nc_type();
+        let found = array.nc_type()?;
         // SAFETY: room as is said, by the function's contract.
         unsafe { put_type(found.as_ref(), buf, cap, len) }
     })

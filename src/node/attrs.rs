@@ -8,7 +8,7 @@ use crate::dtype::{DataType, Kind};
 use crate::engine::Growths;
 use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::fork::ForkPreserved;
-use crate::limits::{MAX_CONSOLIDATED, MAX_DOCUMENT};
+use crate::limits::{MAX_CONSOLIDATED, MAX_DOCUMENT, collect, make_room, readable};
 use crate::metadata::json::{self, Text, brief};
 use crate::metadata::{Dialect, Format, Map, Value, v2, v3};
 use crate::store::Condition;
@@ -144,6 +144,7 @@ impl Attributes {
     /// unless [`Attributes::set_raw`] asked for them. By their names these are found in any case.
     pub fn shown(&self) -> Result<Map> {
         let mut all = self.all()?;
+        all.make_room(0)?;
         all.retain(|name, _| !self.hides(name));
         Ok(all)
     }
@@ -233,7 +234,7 @@ impl Attributes {
 
     /// The names of those that are shown, in the order of the document.
     pub fn names(&self) -> Result<Vec<String>> {
-        Ok(self.view()?.keys().filter(|name| !self.hides(name)).map(Text::to_string).collect())
+        collect(self.view()?.keys().filter(|name| !self.hides(name)).map(Text::to_string))
     }
 
     /// The name at that place of those that are shown; the error is `Bounds`.
@@ -279,23 +280,21 @@ impl Attributes {
         if self.collected.read(|collected| collected.pending.is_none()) {
             return Ok(current);
         }
-        Ok(self.collected.write(|collected| match &mut collected.pending {
-            Some(pending) => {
-                self.rebase(pending, &current);
-                pending.view.clone()
-            }
-            None => current,
-        }))
+        self.collected.write(|collected| match &mut collected.pending {
+            Some(pending) => self.rebase(pending, &current).map(|()| pending.view.clone()),
+            None => Ok(current),
+        })
     }
 
     /// Applies the collected changes to what is known now, where that has changed. A change that is of no use by now (what it erases is gone)
     /// is told by the commit.
-    fn rebase(&self, pending: &mut Uncommitted, current: &Arc<Map>) {
+    fn rebase(&self, pending: &mut Uncommitted, current: &Arc<Map>) -> Result<()> {
         if !Arc::ptr_eq(&pending.base, current) {
             let mut view = (**current).clone();
-            pending.changes.iter().for_each(|change| drop(self.apply(&mut view, change)));
+            pending.changes.iter().try_for_each(|change| readable(self.apply(&mut view, change)).map(drop))?;
             (pending.base, pending.view) = (current.clone(), Arc::new(view));
         }
+        Ok(())
     }
 
     /// As last read or published; read now, if not yet.
@@ -335,7 +334,8 @@ impl Attributes {
         let current = self.current()?;
         self.collected.write(|collected| {
             let Some(pending) = &mut collected.pending else { return Ok(changes) };
-            self.rebase(pending, &current);
+            self.rebase(pending, &current)?;
+            make_room(&mut pending.changes, changes.len())?;
             if let [change] = &changes[..] {
                 // One that fails changes nothing: no copy of all is needed.
                 self.apply(Arc::make_mut(&mut pending.view), change)?;
@@ -390,6 +390,7 @@ impl Attributes {
     }
 
     fn apply(&self, attributes: &mut Map, change: &AttributeChange) -> Result<()> {
+        attributes.make_room(if let AttributeChange::Replace(all) = change { all.len() } else { 1 })?;
         match change {
             AttributeChange::Set(name, value) => drop(attributes.insert(name.into(), value.clone())),
             AttributeChange::SetDefault(name, _) if attributes.contains_key(name) => {}
@@ -401,7 +402,7 @@ impl Attributes {
             AttributeChange::Replace(all) => {
                 let own = attributes.get(CHECKPOINT).filter(|_| self.is_of_checkpoint(CHECKPOINT)).cloned();
                 attributes.retain(|name, _| self.hides(name) && !all.contains_key(name));
-                attributes.extend(all.clone());
+                attributes.extend(all.iter().map(|(name, value)| (name.clone(), value.clone())));
                 own.map(|own| attributes.insert(CHECKPOINT.into(), own));
             }
             AttributeChange::Erase(name) if self.is_of_checkpoint(name) && attributes.contains_key(name) => {

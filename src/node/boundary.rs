@@ -5,7 +5,7 @@ use super::transfer::OnProgress;
 use crate::engine::{BoundArray, Selection};
 use crate::error::Result;
 use crate::grid::Grid;
-use crate::limits::Dims;
+use crate::limits::{Dims, push};
 use crate::store::{LockUse, StorageExt};
 use std::sync::Arc;
 
@@ -26,9 +26,9 @@ pub(super) fn erase_outside(array: &BoundArray, old: &[u64], progress: &mut OnPr
             let tail = key.strip_prefix(&array.prefix).unwrap_or_default();
             if let Some(index) = array.keys.parse(tail, old.len()).map_err(|e| e.at_key(key))? {
                 if boundary.is_outside(&index) {
-                    gone.push(key.to_string());
+                    push(&mut gone, key.to_string())?;
                 } else if boundary.is_edge(&index) {
-                    edge.push(index);
+                    push(&mut edge, index)?;
                 }
             }
             Ok(())

@@ -5,7 +5,7 @@ use super::checkpoint::{Checkpoints, MAKES_A_GROUP, is_refused, lock_alone};
 use super::store::Unfinished;
 use super::{Group, Store, document, lookup, path, store_options::Consolidate, upkeep};
 use crate::error::{Error, ErrorKind, Result, bail, err};
-use crate::limits::MAX_CONSOLIDATED;
+use crate::limits::{MAX_CONSOLIDATED, extend};
 use crate::metadata::{Format, Value, v2, v3};
 use crate::store::prefix::hidden;
 use crate::store::{Condition, StorageExt, get};
@@ -232,7 +232,7 @@ impl Group {
     fn tell(&self, above: &Store, place: &str) -> Result<()> {
         let below = self.nodes(usize::MAX)?;
         let mut paths = vec![place.to_string()];
-        paths.extend(below.into_iter().map(|child| path::join(place, &child.name)));
+        extend(&mut paths, below.into_iter().map(|child| path::join(place, &child.name)))?;
         upkeep::after_change(above, &paths, None)
     }
 

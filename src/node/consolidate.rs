@@ -182,12 +182,11 @@ pub(super) fn consolidate_unless(store: &Store, path: &str, found: StoredDocumen
             Format::V2 => [v2::ARRAY, v2::GROUP].iter().any(|document| names.contains_key(path::join(name, document).as_str())),
         }
     };
-    let missed: Vec<String> =
-        nodes.iter().filter(|node| *node != path && path::is_within(node, path) && !is_listed(node)).cloned().collect();
+    let missed = collect_list(nodes.iter().filter(|node| *node != path && path::is_within(node, path) && !is_listed(node)).cloned())?;
     if missed.is_empty() {
         return Ok(());
     }
-    let done = upkeep::refresh_above(store, &upkeep::whole(&missed), None);
+    let done = upkeep::refresh_above(store, &upkeep::whole(&missed)?, None);
     store.note_change();
     done
 }

@@ -8,7 +8,7 @@ use super::stored_chunks::each_chunk;
 use super::{NodeKind, Store, draft, path};
 use crate::error::{ErrorKind, Result, err};
 use crate::grid::key::KeyEncoding;
-use crate::limits::MAX_DOCUMENT;
+use crate::limits::{MAX_DOCUMENT, push};
 use crate::metadata::v3::Document;
 use crate::metadata::{Map, Value, v2, v3};
 use crate::store::os::hash;
@@ -184,9 +184,6 @@ fn erase_recoded(store: &Store, node: &str, old: StoredDocument) -> Result<()> {
         return Ok(());
     }
     let mut keys = Vec::new();
-    each_chunk(store.shared(), &ArrayState::new(store, node, *old, &Handling::default())?, &mut |key, _| {
-        keys.push(key.to_string());
-        Ok(())
-    })?;
+    each_chunk(store.shared(), &ArrayState::new(store, node, *old, &Handling::default())?, &mut |key, _| push(&mut keys, key.to_string()))?;
     keys.into_iter().try_for_each(|key| store.shared().erase(&key).map(drop).map_err(|e| e.at_key(&key)))
 }

@@ -8,7 +8,7 @@ use super::{Store, path};
 use crate::engine::pool::Pool;
 use crate::engine::tasks;
 use crate::error::{ErrorKind, Result};
-use crate::limits::{MAX_CONSOLIDATED, MAX_DOCUMENT, collect_table, push, try_collect};
+use crate::limits::{MAX_CONSOLIDATED, MAX_DOCUMENT, collect_table, push, put, readable, try_collect};
 use crate::metadata::consolidated::Listed;
 use crate::metadata::{Format, json, v2, v3};
 use crate::store::{StorageExt, get};
@@ -58,7 +58,7 @@ fn read_once(store: &Store, path: &str, (pool, width): &(Arc<Pool>, usize)) -> R
     let mut keys = Vec::new();
     store.shared().list(&path::prefix(path), &mut |key| {
         if is_document(name_of(key)) {
-            keys.push(key.to_string());
+            push(&mut keys, key.to_string())?;
         }
         Ok(())
     })?;
@@ -70,7 +70,7 @@ fn read_once(store: &Store, path: &str, (pool, width): &(Arc<Pool>, usize)) -> R
         let task = |i: u64, _: &tasks::Running<'_>| {
             let key = &level[i as usize];
             if let Some(text) = text_of(store, key)? {
-                texts.lock().unwrap_or_else(PoisonError::into_inner).insert(key.clone(), text);
+                put(&mut texts.lock().unwrap_or_else(PoisonError::into_inner), key.clone(), text)?;
             }
             Ok(())
         };
@@ -114,7 +114,7 @@ impl CopiedDocuments {
             for (entry, array) in entries {
                 let own = text_of(store, array)?.flatten();
                 let then = (then.get(entry.as_str()).copied(), self.text(array).map(Vec::as_slice));
-                if !is_beyond_as_then(then, (now.get(entry.as_str()).copied(), own.as_deref())) {
+                if !is_beyond_as_then(then, (now.get(entry.as_str()).copied(), own.as_deref()))? {
                     return Err(changed_meanwhile(folder_of(array), "cut or replaced"));
                 }
             }
@@ -139,7 +139,7 @@ fn listed_beyond(texts: &Texts, listing: &str) -> Result<Option<ListedBeyond>> {
             None if !can_be_key(&array) => continue,
             None => &[],
         };
-        if lists_more(listed, own) {
+        if lists_more(listed, own)? {
             push(&mut entries, (entry, array))?;
         }
     }
@@ -147,44 +147,43 @@ fn listed_beyond(texts: &Texts, listing: &str) -> Result<Option<ListedBeyond>> {
 }
 
 /// Whether the entry of an array lists elements, or chunks, that the array's own document has not.
-fn lists_more(listed: &[u8], own: &[u8]) -> bool {
+fn lists_more(listed: &[u8], own: &[u8]) -> Result<bool> {
     // Mostly they say the same, indented for their places.
     let is_text = |byte: &&u8| !byte.is_ascii_whitespace();
     if listed.iter().filter(is_text).eq(own.iter().filter(is_text)) {
-        return false;
+        return Ok(false);
     }
-    let Ok(listed) = json::parse_object(listed, MAX_DOCUMENT) else { return false };
-    let Some(lengths) = shape_of(&listed) else { return false };
-    let Ok(own) = json::parse_object(own, MAX_DOCUMENT) else { return true };
-    let Some(has) = shape_of(&own) else { return true };
-    lengths.len() != has.len() || lengths.iter().zip(&has).any(|(listed, has)| listed > has) || !has_same_chunks(&listed, &own)
+    let (listed, own) = (readable(json::parse_object(listed, MAX_DOCUMENT))?, readable(json::parse_object(own, MAX_DOCUMENT))?);
+    let Some((listed, lengths)) = listed.and_then(|listed| shape_of(&listed).map(|lengths| (listed, lengths))) else { return Ok(false) };
+    let Some((own, has)) = own.and_then(|own| shape_of(&own).map(|has| (own, has))) else { return Ok(true) };
+    Ok(lengths.len() != has.len() || lengths.iter().zip(&has).any(|(listed, has)| listed > has) || !has_same_chunks(&listed, &own))
 }
 
 /// Whether the entry of an array, and the array's own document, which lists less, differ as they did then: an array that became longer meanwhile, or has
 /// other attributes, was not cut.
-fn is_beyond_as_then(then: (Option<&[u8]>, Option<&[u8]>), now: (Option<&[u8]>, Option<&[u8]>)) -> bool {
+fn is_beyond_as_then(then: (Option<&[u8]>, Option<&[u8]>), now: (Option<&[u8]>, Option<&[u8]>)) -> Result<bool> {
     if then == now {
-        return true;
+        return Ok(true);
     }
     let parsed = |text: Option<&[u8]>| {
-        let document = json::parse_object(text?, MAX_DOCUMENT).ok()?;
-        Some((shape_of(&document)?, document))
+        let document = text.map_or(Ok(None), |text| readable(json::parse_object(text, MAX_DOCUMENT)))?;
+        Ok(document.and_then(|document| Some((shape_of(&document)?, document))))
     };
-    let (Some((listed_then, entry_then)), Some((listed, entry))) = (parsed(then.0), parsed(now.0)) else { return false };
+    let (Some((listed_then, entry_then)), Some((listed, entry))) = (parsed(then.0)?, parsed(now.0)?) else { return Ok(false) };
     if !has_same_chunks(&entry_then, &entry) || listed_then.len() != listed.len() {
-        return false;
+        return Ok(false);
     }
-    let (Some((has_then, own_then)), Some((has, own))) = (parsed(then.1), parsed(now.1)) else {
-        return then.1 == now.1 && listed_then == listed;
+    let (Some((has_then, own_then)), Some((has, own))) = (parsed(then.1)?, parsed(now.1)?) else {
+        return Ok(then.1 == now.1 && listed_then == listed);
     };
     if !has_same_chunks(&own_then, &own) || has_then.len() != has.len() || has_then.iter().zip(&has).any(|(then, now)| now < then) {
-        return false;
+        return Ok(false);
     }
     if listed_then.len() != has_then.len() {
-        return listed_then == listed;
+        return Ok(listed_then == listed);
     }
     let lengths = listed_then.iter().zip(&listed).zip(has_then.iter().zip(&has));
-    lengths.into_iter().all(|((listed_then, listed), (then, now))| listed_then <= then || (listed == listed_then && now < listed))
+    Ok(lengths.into_iter().all(|((listed_then, listed), (then, now))| listed_then <= then || (listed == listed_then && now < listed)))
 }
 
 /// Whether a store can have a key that consolidated metadata speak of. Other programs pass over those that none can have.

@@ -10,7 +10,7 @@ use super::transfer::{Moves, OnProgress, READINGS, Way, moved_path};
 use super::{Array, Create, NodeKind, Store, draft, groups_above, hierarchy, path, place, stored_chunks, upkeep};
 use crate::engine::tasks;
 use crate::error::{ErrorKind, Result, bail, err};
-use crate::limits::MAX_CONSOLIDATED;
+use crate::limits::{MAX_CONSOLIDATED, collect, push, readable};
 use crate::metadata::json::splice::TextObject;
 use crate::metadata::{Format, Map, v2, v3};
 use crate::store::local::path::followed;
@@ -48,7 +48,7 @@ impl Store {
         let copied = place::Copied { source: &place::source_of(self, &path), complete: &|| Ok(()) };
         let filled = place::fill(copied, (to, &to_path), how, &mut |store, place, ours| {
             let made = self.keeping_above(&path)?.copy_keys(&path, (store, place, ours), verify, progress)?;
-            Ok(made.iter().map(|node| moved_path(node, place, &to_path)).collect::<Vec<_>>())
+            collect(made.iter().map(|node| moved_path(node, place, &to_path)))
         });
         let (made, replaced) = filled.inspect_err(|_| upkeep::tell_made(to, &changed))?;
         changed.extend(made);
@@ -119,7 +119,7 @@ impl Store {
         if verify {
             copying.each(&steps[2], &|key, to_key| copying.compare(key, to_key), &mut |_| Ok(()))?;
         }
-        Ok(steps[1..].iter().flatten().map(|(_, to_key)| folder_of(to_key).to_string()).collect())
+        collect(steps[1..].iter().flatten().map(|(_, to_key)| folder_of(to_key).to_string()))
     }
 }
 
@@ -143,7 +143,7 @@ impl Copying<'_> {
             let name = name_of(tail);
             if is_document(name) && !self.documents.has(key) {
                 if MAKES_A_NODE.contains(&name) && !self.has_node(folder_of(key)) {
-                    late.push(folder_of(key).to_string());
+                    push(&mut late, folder_of(key).to_string())?;
                 }
                 return Ok(());
             }
@@ -151,7 +151,7 @@ impl Copying<'_> {
             let is_of_macos = into_archive && zip::is_ignored(&to_key);
             if !is_of_macos && !self.is_committed(key) {
                 let step = if MAKES_A_NODE.contains(&tail) { 2 } else { usize::from(MAKES_A_NODE.contains(&name)) };
-                steps[step].push((key.to_string(), to_key));
+                push(&mut steps[step], (key.to_string(), to_key))?;
             }
             Ok(())
         })?;
@@ -195,7 +195,7 @@ impl Copying<'_> {
 
     /// Checks that all was there that was copied of the nodes.
     fn check_all_copied(&self) -> Result<()> {
-        let nodes: Vec<&str> = self.documents.keys().filter(|key| MAKES_A_NODE.contains(&name_of(key))).collect();
+        let nodes: Vec<&str> = collect(self.documents.keys().filter(|key| MAKES_A_NODE.contains(&name_of(key))))?;
         let (pool, width) = self.way.threads();
         let task = |i: u64, _: &tasks::Running<'_>| self.check_copied(nodes[i as usize]);
         tasks::run(&pool, nodes.len() as u64, width, &task, &mut |_| Ok(()))?;
@@ -210,7 +210,7 @@ impl Copying<'_> {
         let Ok(then) = StoredDocument::from_bytes(from, name_of(key), key.to_string(), bare.as_deref().unwrap_or(text), 0) else {
             return Ok(());
         };
-        let beside = self.text(&path::join(node, v2::ATTRIBUTES)).and_then(|text| v2::parse_attributes(text).ok());
+        let beside = self.text(&path::join(node, v2::ATTRIBUTES)).map(|text| readable(v2::parse_attributes(text))).transpose()?.flatten();
         let attributes = if then.format == Format::V3 { v3::attributes(&then.document) } else { beside.as_ref() };
         match then.kind {
             NodeKind::Array => match shape_of(&then.document) {

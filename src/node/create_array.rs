@@ -10,7 +10,7 @@ use crate::dtype::DataType;
 use crate::engine::{Memory, Selection};
 use crate::error::Result;
 use crate::grid::key::KeyEncoding;
-use crate::limits::Dims;
+use crate::limits::{Dims, push};
 use crate::metadata::{ArrayMeta, Format, Map, Value, json, v2};
 use crate::store::{SharedStore, StorageExt};
 use std::ops::ControlFlow;
@@ -214,7 +214,7 @@ pub(super) fn leftovers(shared: &SharedStore, path: &str, meta: &ArrayMeta, all_
         // What would be taken for the only chunk of an array without dimensions (HD-53).
         let is_behind_c = meta.shape.is_empty() && matches!(tail.strip_suffix(meta.keys.suffix()), Some("c/0" | "c.0"));
         if is_behind_c || index.is_some_and(|chunk| !(kept && is_inside(&chunk))) {
-            found.push(key.to_string());
+            push(&mut found, key.to_string())?;
         }
         Ok(())
     };

@@ -5,6 +5,7 @@ use super::kept::changed_meanwhile;
 use super::store::Above;
 use super::{Store, above, path};
 use crate::error::Result;
+use crate::limits::push;
 use crate::store::{CutMark, Folder};
 use std::collections::BTreeSet;
 
@@ -36,8 +37,7 @@ impl CutWatch {
         let mut watch = |store: &Store, group: &str| {
             let mark = mark(store, group, kept < MOST_KEPT)?;
             kept += usize::from(mark.as_ref().is_some_and(CutMark::is_kept));
-            watched.push((store.clone(), group.to_string(), mark));
-            Ok(())
+            push(&mut watched, (store.clone(), group.to_string(), mark))
         };
         for node in nodes {
             match path::parent(node) {

@@ -7,7 +7,7 @@ use super::stored::StoredDocument;
 use super::{NodeKind, Store, path};
 use crate::error::{Error, ErrorKind, Result, bail};
 use crate::grid::key::KeyEncoding;
-use crate::limits::{MAX_CONSOLIDATED, MAX_DOCUMENT};
+use crate::limits::{MAX_CONSOLIDATED, MAX_DOCUMENT, collect};
 use crate::metadata::draft::{self, EntryPoint};
 use crate::metadata::json::splice::TextObject;
 use crate::metadata::{ArrayMeta, Dialect, Format, Map, json, v2, v3};
@@ -115,7 +115,7 @@ pub(super) fn child_names(store: &Store, path: &str) -> Result<Vec<String>> {
         rest.strip_suffix(".array").or_else(|| rest.strip_suffix(".group")).map(str::to_string)
     };
     let names: BTreeSet<String> = listing.keys.iter().filter_map(name).chain(listing.prefixes).filter(|name| !name.is_empty()).collect();
-    Ok(names.into_iter().collect())
+    collect(names.into_iter())
 }
 
 /// Refuses to migrate in place nodes of a d0 hierarchy whose new documents would be in the draft's own folders.
@@ -137,7 +137,7 @@ pub(super) fn names_below(store: &Store, path: &str) -> Result<Vec<String>> {
         return Ok(folders);
     }
     let names: BTreeSet<String> = child_names(store, path)?.into_iter().chain(folders).collect();
-    Ok(names.into_iter().collect())
+    collect(names.into_iter())
 }
 
 /// The prefix of the chunks of an array of the draft, and their keys behind that. A scalar's chunk is `c`, or `c0` as zarr-python 2

@@ -11,7 +11,7 @@ use super::transfer::{NodesBelow, nodes_below};
 use super::walk::Found;
 use super::{Group, NodeKind, Store, path};
 use crate::error::Result;
-use crate::limits::Dims;
+use crate::limits::{Dims, extend, push, reserve_one};
 use crate::metadata::Format;
 use crate::metadata::v2::DIMENSIONS;
 use std::collections::{BTreeMap, HashMap};
@@ -50,13 +50,13 @@ pub(super) fn read_nodes(store: &Store, root: &str) -> Result<ReadNodes> {
         if found.format == Format::V2 && found.attributes.is_none() {
             found.attributes = Some(attributes_v2(store, &path)?);
         }
-        nodes.push((path, found));
+        push(&mut nodes, (path, found))?;
     }
     if nodes.is_empty() {
         return Err(changed_meanwhile(root, "removed"));
     }
-    let (cuts, mut notes) = growing.cuts();
-    notes.extend(links_back.iter().map(|node| format!("{node}: left out, for a link leads from there back to a group above")));
+    let (cuts, mut notes) = growing.cuts()?;
+    extend(&mut notes, links_back.iter().map(|node| format!("{node}: left out, for a link leads from there back to a group above")))?;
     Ok(ReadNodes { nodes, cuts, notes, watch })
 }
 
@@ -71,7 +71,7 @@ pub(super) fn cuts_below(group: &Group, below: &[Found]) -> Result<Cuts> {
             growing.see(store, path, found)?;
         }
     }
-    Ok(growing.cuts().0)
+    Ok(growing.cuts()?.0)
 }
 
 struct Length {
@@ -90,8 +90,7 @@ impl GrowingArrays {
                 Format::V3 => Catalog::of_v3(node, &Arc::new(found.document.clone()), found.as_of),
                 Format::V2 => Catalog::read_v2(store, node)?,
             };
-            self.catalogs.extend(catalog.map(|catalog| (node.to_string(), catalog)));
-            return Ok(());
+            return extend(&mut self.catalogs, catalog.map(|catalog| (node.to_string(), catalog)));
         }
         let nearest = self.catalogs.iter().rev().find(|(group, _)| path::is_within(node, group));
         let Some(listed) = nearest.and_then(|(_, catalog)| catalog.find(node)) else { return Ok(()) };
@@ -110,7 +109,7 @@ impl GrowingArrays {
         for (dim, name) in names.into_iter().enumerate() {
             if let (Some(name), Some(&listed)) = (name, old.get(dim)) {
                 let length = Length { array: node.to_string(), dim, own: own[dim], listed };
-                self.along.entry((group.to_string(), name)).or_default().push(length);
+                push(self.along.entry((group.to_string(), name)).or_default(), length)?;
             }
         }
         Ok(())
@@ -118,7 +117,7 @@ impl GrowingArrays {
 
     /// The dimensions that are cut, by arrays, with a line about each array: those along which the consolidated metadata have one length and the
     /// documents several, none of them shorter. All arrays have what the shortest one has published.
-    fn cuts(&self) -> (Cuts, Vec<String>) {
+    fn cuts(&self) -> Result<(Cuts, Vec<String>)> {
         let (mut cuts, mut notes) = (Cuts::new(), Vec::new());
         for ((_, name), along) in &self.along {
             let Some(shortest) = along.iter().map(|length| length.own).min() else { continue };
@@ -126,12 +125,16 @@ impl GrowingArrays {
                 continue;
             }
             for length in along.iter().filter(|length| length.own > shortest) {
+                reserve_one(&mut cuts)?;
                 cuts.entry(length.array.clone()).or_default().push((length.dim, shortest));
                 let (array, own) = (path::display(&length.array), length.own);
-                notes.push(format!("{array}: cut to {shortest} of {own} along {name:?}, which all arrays have of a run that goes on"));
+                push(
+                    &mut notes,
+                    format!("{array}: cut to {shortest} of {own} along {name:?}, which all arrays have of a run that goes on"),
+                )?;
             }
         }
-        (cuts, notes)
+        Ok((cuts, notes))
     }
 }
 

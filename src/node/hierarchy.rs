@@ -6,7 +6,7 @@ use super::lost::Leaving;
 use super::stored::StoredDocument;
 use super::{NodeKind, Store, above, document, draft, groups_above, in_use, marker, path, transfer, upkeep};
 use crate::error::{Error, ErrorKind, Result, err};
-use crate::limits::MAX_DOCUMENT;
+use crate::limits::{MAX_DOCUMENT, push};
 use crate::metadata::{Format, Map, v2, v3};
 use crate::store::{Condition, Keys, StorageExt};
 use std::cell::RefCell;
@@ -157,7 +157,7 @@ fn documents_below(store: &Store, prefix: &str) -> Result<Vec<String>> {
     store.shared().list(prefix, &mut |key| {
         let is_document = key.strip_prefix(prefix).and_then(|key| key.rsplit_once('/')).is_some_and(|(_, name)| NAMES.contains(&name));
         if is_document {
-            found.push(key.to_string());
+            push(&mut found, key.to_string())?;
         }
         Ok(())
     })?;

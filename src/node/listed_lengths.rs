@@ -6,7 +6,7 @@
 use super::path;
 use crate::codec::complete::compared;
 use crate::error::Result;
-use crate::limits::{MAX_DOCUMENT, collect_table};
+use crate::limits::{MAX_DOCUMENT, check_memory, collect_table, put, readable, reserve, reserve_one};
 use crate::metadata::consolidated::Listed;
 use crate::metadata::json::splice::TextObject;
 use crate::metadata::{ArrayMeta, Map, Value, json, number_list, v2, v3};
@@ -67,37 +67,46 @@ impl<'a> ListedLengths<'a> {
     }
 
     /// Adds the entries of a group below, which is at `place`.
-    pub fn add_below(&mut self, place: &str, listed: &Listed<'_>) {
-        self.below.extend(listed.texts().map(|(name, text)| (path::join(place, name), text.to_vec())));
+    pub fn add_below(&mut self, place: &str, listed: &Listed<'_>) -> Result<()> {
+        for (name, text) in listed.texts() {
+            let mut copy = Vec::new();
+            reserve(&mut copy, text.len())?;
+            copy.extend_from_slice(text);
+            put(&mut self.below, path::join(place, name), copy)?;
+        }
+        Ok(())
     }
 
     /// Puts the listed lengths of the entry `name` into an array's document, but those that are told, or have no name: only what shares a dimension
     /// is published at once. A listed document that says something else of the elements is of another array.
-    pub fn keep(&self, name: &str, document: &mut Map, attributes: Option<&Map>, told: Lengths) {
-        let Some(now) = named_lengths(document, attributes) else { return };
+    pub fn keep(&self, name: &str, document: &mut Map, attributes: Option<&Map>, told: Lengths) -> Result<()> {
+        let Some(now) = named_lengths(document, attributes) else { return Ok(()) };
         let is_told = |dim: usize| told.has(dim) || now[dim].0.is_none();
         if (0..now.len()).all(is_told) {
-            return;
+            return Ok(());
         }
-        let Some(text) = self.texts.get(name).copied().or_else(|| self.below.get(name).map(Vec::as_slice)) else { return };
+        let Some(text) = self.texts.get(name).copied().or_else(|| self.below.get(name).map(Vec::as_slice)) else { return Ok(()) };
         let shape = TextObject::document(text, &[]).and_then(|listed| parsed(listed.value("shape")?));
-        let Some(before) = shape.and_then(|shape| lengths_of(&shape)).filter(|before| before.len() == now.len()) else { return };
+        let Some(before) = shape.and_then(|shape| lengths_of(&shape)).filter(|before| before.len() == now.len()) else {
+            return check_memory();
+        };
         let kept: Vec<u64> = (0..now.len()).map(|dim| if is_told(dim) { now[dim].1 } else { before[dim] }).collect();
         if now.iter().map(|(_, length)| length).eq(&kept) {
-            return;
+            return Ok(());
         }
-        let Some(listed) = json::parse_object(text, MAX_DOCUMENT).ok() else { return };
+        let Some(listed) = readable(json::parse_object(text, MAX_DOCUMENT))? else { return Ok(()) };
         if but_lengths(name, &listed) != but_lengths(name, document) {
-            return;
+            return Ok(());
         }
         // Extents of chunks that are listed depend on the lengths.
         if !has_regular_grid(document) {
             match listed.get("chunk_grid") {
                 Some(grid) if kept == before => drop(document.insert("chunk_grid".into(), grid.clone())),
-                _ => return,
+                _ => return Ok(()),
             }
         }
         document.insert("shape".into(), number_list(&kept));
+        Ok(())
     }
 }
 
@@ -134,11 +143,12 @@ pub(super) fn named_lengths(document: &Map, attributes: Option<&Map>) -> Option<
 
 /// The arrays of which some lengths are not published, with those that are: the documents of one group's arrays differ along the others, as
 /// another series leaves them that was killed, or that publishes at this moment. Those of the dimension `mine` are the caller's to publish.
-pub(in crate::node) fn published<'a>(named: &[(&'a str, NamedLengths)], mine: Option<(&str, &str)>) -> HashMap<&'a str, Lengths> {
+pub(in crate::node) fn published<'a>(named: &[(&'a str, NamedLengths)], mine: Option<(&str, &str)>) -> Result<HashMap<&'a str, Lengths>> {
     let group_of = |path: &'a str| path::parent(path).unwrap_or_default();
     let mut ends: HashMap<(&str, &str), (u64, u64)> = HashMap::new();
     for (path, lengths) in named {
         for (name, length) in lengths.iter().filter_map(|(name, length)| Some((name.as_deref()?, *length))) {
+            reserve_one(&mut ends)?;
             let (shortest, longest) = ends.entry((group_of(path), name)).or_insert((length, length));
             (*shortest, *longest) = (length.min(*shortest), length.max(*longest));
         }
@@ -148,12 +158,13 @@ pub(in crate::node) fn published<'a>(named: &[(&'a str, NamedLengths)], mine: Op
     for (path, lengths) in named {
         for (d, (name, _)) in lengths.iter().enumerate() {
             if name.as_deref().is_some_and(|name| ends.contains_key(&(group_of(path), name))) {
+                reserve_one(&mut all)?;
                 let told = all.entry(*path).or_insert(Lengths::ALL);
                 *told = told.without(d);
             }
         }
     }
-    all
+    Ok(all)
 }
 
 /// The names in an attribute or a member; `None` where it is no list of as many names.

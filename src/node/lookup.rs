@@ -3,7 +3,7 @@
 use super::stored::StoredDocument;
 use super::{NodeKind, Store, draft, path};
 use crate::error::{Error, ErrorKind, Result, bail, err};
-use crate::limits::{MAX_CONSOLIDATED, MAX_DOCUMENT, MAX_KEY, collect};
+use crate::limits::{MAX_CONSOLIDATED, MAX_DOCUMENT, MAX_KEY, certain, collect, try_collect};
 use crate::metadata::json::splice::TextObject;
 use crate::metadata::lint::{self, Finding, Severity};
 use crate::metadata::{Dialect, Format, Map, json, v2, v3};
@@ -113,7 +113,7 @@ pub(super) fn find_many(
             Some(Format::V2) => find_v2(store, path),
             _ => find_v3(store, path),
         };
-        return collect(paths.iter().map(|path| with_attributes(store, path, find(path), attributes)));
+        return try_collect(paths.iter().map(|path| certain(with_attributes(store, path, find(path), attributes))));
     }
     let as_of = store.changes();
     let names: &[&str] = match format {
@@ -125,13 +125,13 @@ pub(super) fn find_many(
     let names = if attributes { names } else { names.strip_suffix(&[v2::ATTRIBUTES]).unwrap_or(names) };
     let keys = paths.iter().flat_map(|path| names.iter().map(|name| path::join(path, name)));
     let keys = collect(keys)?;
-    let mut read = get_many(store.shared(), &keys, MAX_CONSOLIDATED).into_iter();
+    let mut read = get_many(store.shared(), &keys, MAX_CONSOLIDATED)?.into_iter();
     let of_path = |path: &String| {
         let mut found = Vec::with_capacity(names.len());
         names.iter().for_each(|name| found.extend(read.next().map(|bytes| (*name, bytes))));
-        choose(store, path, found, as_of)
+        certain(choose(store, path, found, as_of))
     };
-    let mut all = collect(paths.iter().map(of_path))?;
+    let mut all = try_collect(paths.iter().map(of_path))?;
     for (path, found) in paths.iter().zip(&mut all) {
         // Like `find`, looks for hierarchies of a draft, which the root tells.
         let unknown = match found {
@@ -142,7 +142,7 @@ pub(super) fn find_many(
         if unknown {
             *found = match draft::find(store, path) {
                 Ok(None) => continue,
-                other => other,
+                other => certain(other)?,
             };
         }
     }

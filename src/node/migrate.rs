@@ -23,6 +23,7 @@ use super::{
 use crate::counting::{self, Counting};
 use crate::dtype::Overflow;
 use crate::error::{Error, Result, err};
+use crate::limits::{collect, collect_table, push, put};
 use crate::metadata::{ArrayMeta, Dialect, Format, Map, Value, number_list, v3};
 use crate::store::{Condition, StorageExt};
 use std::collections::{BTreeSet, HashMap};
@@ -219,15 +220,15 @@ impl Job<'_> {
         }
         let read = growing::read_nodes(self.from, &self.from_path)?;
         self.report.notes.extend(read.notes.into_iter().take(NOTES));
-        let paths = read.nodes.iter().map(|(path, _)| path.clone()).collect();
+        let paths = collect(read.nodes.iter().map(|(path, _)| path.clone()))?;
         self.watch = Some(read.watch);
-        self.read.extend(read.nodes);
+        self.read = collect_table(read.nodes.into_iter())?;
         for (path, cuts) in read.cuts {
             if let Some(found) = self.read.get_mut(&path)
                 && let Some(shape) = shape_of(&found.document)
             {
                 found.document.insert("shape".into(), number_list(&growing::cut_shape(&shape, &cuts)));
-                self.uncut.insert(path, shape);
+                put(&mut self.uncut, path, shape)?;
             }
         }
         Ok(paths)
@@ -239,8 +240,8 @@ impl Job<'_> {
             let mut above = Vec::new();
             groups_above::restore(self.to, &self.to_path, Format::V3, &mut above)?;
             let made = nodes.iter().map(|node| (self.target(node), self.told(node)));
-            let made: Vec<(String, Lengths)> = above.into_iter().map(|group| (group, Lengths::ALL)).chain(made).collect();
-            let made: Vec<_> = made.iter().map(|(node, told)| (node.as_str(), *told)).collect();
+            let made: Vec<(String, Lengths)> = collect(above.into_iter().map(|group| (group, Lengths::ALL)).chain(made))?;
+            let made: Vec<_> = collect(made.iter().map(|(node, told)| (node.as_str(), *told)))?;
             upkeep::after_changes(self.to, &made)?;
         }
         self.to.note_change();
@@ -321,7 +322,7 @@ impl Job<'_> {
     fn node(&mut self, node: &str, consolidated: &mut Vec<String>) -> Result<()> {
         let target = self.target(node);
         if consolidate::is_wanted(self.from, node, self.d0)? {
-            consolidated.push(target.clone());
+            push(consolidated, target.clone())?;
         }
         self.note_converted(node)?;
         let Some(new) = self.convert(node).map_err(|e| at_node(e, node))? else { return self.step() };
@@ -385,7 +386,7 @@ impl Job<'_> {
             let mut to_key = prefix.clone();
             array.new.keys.push(index.iter().copied(), &mut to_key)?;
             if !(self.in_place && key == to_key) {
-                keys.push((key.to_string(), to_key));
+                push(&mut keys, (key.to_string(), to_key))?;
             } else {
                 self.done += 1;
             }

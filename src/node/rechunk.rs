@@ -19,6 +19,7 @@ use crate::codec::complete::compared;
 use crate::dtype::fill::Fill;
 use crate::dtype::{Element, Overflow};
 use crate::error::{Result, bail, err};
+use crate::limits::{extend, push};
 use crate::metadata::extension::Extension;
 use crate::metadata::v3::Document;
 use crate::metadata::{ArrayMeta, Codecs, Dialect, Format, Map, Value, codecs_to_v3, json, upgrade, v2, v3};
@@ -161,7 +162,7 @@ impl Job<'_> {
             if let New::Array(array) = &new {
                 self.total += self.count(&node, array).map_err(|e| at_node(e, &node))?;
             }
-            plan.push((node, new));
+            push(&mut plan, (node, new))?;
         }
         Ok((plan, watch))
     }
@@ -257,7 +258,7 @@ impl Job<'_> {
         let made = place::fill(copied, (to, &to_path), how, &mut |to, place, ours| self.nodes(nodes, (watch, ours), (to, place)));
         let made = made.inspect_err(|_| upkeep::tell_made(to, &changed))?;
         groups_above::restore(to, &to_path, format, &mut changed)?;
-        changed.extend(nodes.iter().rev().map(|(node, _)| moved_path(node, &from_path, &to_path)));
+        extend(&mut changed, nodes.iter().rev().map(|(node, _)| moved_path(node, &from_path, &to_path)))?;
         upkeep::after_change(to, &changed, made.1.then_some(to_path.as_str()))?;
         to.flush()
     }
@@ -334,8 +335,7 @@ impl Job<'_> {
         each_chunk(&array.old.chunk_store, &array.old, &mut |key, index| {
             let mut to_key = prefix.clone();
             array.new.keys.push(index.iter().copied(), &mut to_key)?;
-            keys.push((key.to_string(), to_key));
-            Ok(())
+            push(&mut keys, (key.to_string(), to_key))
         })?;
         let (moves, progress) = (Moves::default(), &mut self.progress);
         Way { to: at.0, ..self.way }.move_all(&keys, &moves, &mut |done| progress(before + done, total.max(before + done)))?;

@@ -5,6 +5,7 @@ use super::lost::Leaving;
 use super::walk::{self, ListedGroup, Wanted};
 use super::{Create, NodeKind, Store, copy, document, groups_above, hierarchy, in_use, path, upkeep};
 use crate::error::Result;
+use crate::limits::extend;
 use crate::metadata::Format;
 
 impl Store {
@@ -88,7 +89,7 @@ impl Store {
     fn tell_moved(&self, (path, to_path): (&str, &str), format: Format, changed: &mut Vec<String>) -> Result<()> {
         let top = ListedGroup::new(to_path, format, None).fresh();
         let below = walk::walk(self, top, Wanted { depth: usize::MAX, attributes: false, format: None, checked: true })?;
-        changed.extend(below.into_iter().map(|found| found.path));
+        extend(changed, below.into_iter().map(|found| found.path))?;
         if format == Format::V2 {
             changed.iter().map(String::as_str).chain([path]).for_each(|path| hierarchy::note_documents(self, path));
         }

@@ -14,7 +14,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::grid::Grid;
 use crate::grid::key::{KeyEncoding, Separator};
 use crate::grid::registered::KeyCalls;
-use crate::limits::Dims;
+use crate::limits::{Dims, with_spare};
 use crate::metadata::{ArrayMeta, Dialect, Format, number_list, v2};
 use crate::store::{SharedStore, StorageExt};
 use std::sync::Arc;
@@ -81,7 +81,7 @@ impl ArrayState {
         let chain = chain.and_then(|chain| chain.check_missing(&fill).map(|()| chain));
         let mut fill_bytes: Arc<[u8]> = Arc::default();
         if meta.data_type.is_variable() {
-            fill_bytes = fill.as_slice().into();
+            fill_bytes = with_spare(fill.len() + size_of::<[usize; 2]>(), || fill.as_slice().into())?;
             fill = VarItem::new(&fill_bytes).to_element();
         }
         let inner_chunk = chain.as_ref().ok().and_then(Chain::inner_shape).unwrap_or_else(|| meta.grid.largest(&meta.shape));

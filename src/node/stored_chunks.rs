@@ -3,7 +3,7 @@
 use super::state::ArrayState;
 use crate::error::{Error, Result, err};
 use crate::grid::key::KeyEncoding;
-use crate::limits::Dims;
+use crate::limits::{Dims, push};
 use crate::platform::libc;
 use crate::store::{SharedStore, StorageExt};
 
@@ -48,7 +48,7 @@ pub(super) fn each_place(store: &SharedStore, places: &Places, each: &mut dyn Fn
             if places.chunk(&key)?.is_some() {
                 each(misplaced(err!(Io, "found a folder, expected the file of a chunk").with_errno(libc::EISDIR), key))?;
             } else if places.leads_to_chunks(&key) {
-                folders.push(format!("{key}/"));
+                push(&mut folders, format!("{key}/"))?;
             }
         }
         for key in listing.others.iter().map(|name| format!("{folder}{name}")) {

@@ -11,7 +11,7 @@ use crate::engine::pool::Pool;
 use crate::engine::rechunk::{self, Rechunk};
 use crate::engine::{BoundArray, tasks};
 use crate::error::{Error, ErrorKind, Result, err};
-use crate::limits::{self, Dims};
+use crate::limits::{self, Dims, extend, push};
 use crate::metadata::Dialect;
 use crate::store::{ByteRange, Condition, Object, start_and_wait};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -45,16 +45,16 @@ pub(super) fn nodes_below(store: &Store, root: &str) -> Result<NodesBelow> {
             // Groups of the first draft have no folders of their own.
             let trail = if found.dialect == Dialect::D0 { Some(above) } else { above.to(store, &node, &found.key) };
             let Some(trail) = trail else {
-                links_back.push(node);
+                push(&mut links_back, node)?;
                 continue;
             };
             let mut names = draft::names_below(store, &node)?;
             if found.dialect == Dialect::D0 && node.is_empty() && draft::is_consolidated_only(store)? {
                 names.retain(|name| name != draft::CONSOLIDATED_GROUP);
             }
-            todo.extend(names.iter().rev().map(|name| (path::join(&node, name), trail.clone())));
+            extend(&mut todo, names.iter().rev().map(|name| (path::join(&node, name), trail.clone())))?;
         }
-        nodes.push(node);
+        push(&mut nodes, node)?;
     }
     Ok(NodesBelow { nodes, links_back })
 }

@@ -6,7 +6,7 @@ use super::store_options::Consolidate;
 use super::stored::StoredDocument;
 use super::{NodeKind, Store, above, document, lookup, path, transfer};
 use crate::error::{ErrorKind, Result};
-use crate::limits::MAX_CONSOLIDATED;
+use crate::limits::{MAX_CONSOLIDATED, check_memory, collect, collect_table, extend, make_table_room, push, put, readable};
 use crate::metadata::consolidated::Listed;
 use crate::metadata::{Format, Map, Value, consolidated, json, v2, v3};
 use crate::store::{Condition, get, swap};
@@ -18,13 +18,13 @@ pub(super) type Change<'a> = (&'a str, Lengths);
 /// Brings the consolidated metadata above a node (and a v2 group's own) up to date after the documents at `paths` changed;
 /// `erased` are paths of which everything went first.
 pub(super) fn after_change(store: &Store, paths: &[String], erased: Option<&str>) -> Result<()> {
-    if erased.is_some() { after_change_now(store, paths, erased) } else { after_changes(store, &whole(paths)) }
+    if erased.is_some() { after_change_now(store, paths, erased) } else { after_changes(store, &whole(paths)?) }
 }
 
 /// Does what [`after_change`] does after nodes came with what groups among them have consolidated, which says the lengths of a run as they were
 /// published: the arrays' own documents may be of another moment.
 pub(super) fn after_copy(store: &Store, paths: &[String], erased: Option<&str>) -> Result<()> {
-    let changes: Vec<Change<'_>> = paths.iter().map(|path| (path.as_str(), Lengths::NONE)).collect();
+    let changes: Vec<Change<'_>> = collect(paths.iter().map(|path| (path.as_str(), Lengths::NONE)))?;
     if erased.is_some() { after_changes_now(store, &changes, erased) } else { after_changes(store, &changes) }
 }
 
@@ -38,14 +38,14 @@ pub(super) fn after_changes(store: &Store, changes: &[Change<'_>]) -> Result<()>
 }
 
 /// Changes that are told with all lengths.
-pub(super) fn whole(paths: &[String]) -> Vec<Change<'_>> {
-    paths.iter().map(|path| (path.as_str(), Lengths::ALL)).collect()
+pub(super) fn whole(paths: &[String]) -> Result<Vec<Change<'_>>> {
+    collect(paths.iter().map(|path| (path.as_str(), Lengths::ALL)))
 }
 
 /// Leaves it to the next flush or close to tell of nodes that a call which failed has made, with the lengths as [`after_copy`] tells them, or of those
 /// that it has taken away.
 pub(super) fn tell_later(store: &Store, paths: &[String]) {
-    note_behind(store, &paths.iter().map(|path| (path.as_str(), Lengths::NONE)).collect::<Vec<_>>());
+    paths.iter().for_each(|path| note_behind(store, &[(path, Lengths::NONE)]));
 }
 
 /// Tells of groups that a call which fails has made above its node, now or, if that fails, later. The call's error is the one to tell.
@@ -65,7 +65,7 @@ fn note_behind(store: &Store, changes: &[Change<'_>]) {
 
 /// Does what [`after_change`] does, and waits for no flush: something that consolidated metadata speak of is about to be erased.
 pub(super) fn after_change_now(store: &Store, paths: &[String], erased: Option<&str>) -> Result<()> {
-    after_changes_now(store, &whole(paths), erased)
+    after_changes_now(store, &whole(paths)?, erased)
 }
 
 /// Does what [`after_change_now`] does after changes of which some lengths are told.
@@ -78,8 +78,8 @@ pub(super) fn after_changes_now(store: &Store, changes: &[Change<'_>], erased: O
 fn refresh_outside(store: &Store, changes: &[Change<'_>], erased: Option<&str>) -> Result<()> {
     above::of(store).iter().try_for_each(|Above { store: outside, path: root }| {
         let place = |path: &str| if path.is_empty() { root.clone() } else { path::join(root, path) };
-        let placed: Vec<(String, Lengths)> = changes.iter().map(|(path, lengths)| (place(path), *lengths)).collect();
-        let placed: Vec<Change<'_>> = placed.iter().map(|(path, lengths)| (path.as_str(), *lengths)).collect();
+        let placed: Vec<(String, Lengths)> = collect(changes.iter().map(|(path, lengths)| (place(path), *lengths)))?;
+        let placed: Vec<Change<'_>> = collect(placed.iter().map(|(path, lengths)| (path.as_str(), *lengths)))?;
         let erased = erased.map(place);
         let done = refresh_above(outside, &placed, erased.as_deref());
         outside.note_change();
@@ -132,7 +132,7 @@ pub(super) fn add_missed(store: &Store, path: &str) -> Result<()> {
             if listable {
                 let below = transfer::nodes_below(store, path)?;
                 nodes = below.nodes;
-                nodes.extend(below.links_back);
+                extend(&mut nodes, below.links_back)?;
             }
             return after_copy(store, &nodes, None);
         }
@@ -183,7 +183,7 @@ pub(super) fn refresh_above(store: &Store, changes: &[Change<'_>], erased: Optio
     let Some(deepest) = changes.iter().map(|(path, _)| *path).chain(erased).max_by_key(|p| p.len()) else { return Ok(()) };
     for group in path::ancestors(deepest).into_iter().chain([deepest]) {
         let below = |p: &str| p == group || group.is_empty() || p.starts_with(&format!("{group}/"));
-        let changes: Vec<Change<'_>> = changes.iter().copied().filter(|(path, _)| below(path)).collect();
+        let changes: Vec<Change<'_>> = collect(changes.iter().copied().filter(|(path, _)| below(path)))?;
         let erased = erased.filter(|p| below(p) && *p != group);
         if !changes.is_empty() || erased.is_some() {
             refresh_group(store, group, &changes, erased)?;
@@ -226,12 +226,12 @@ fn refresh_v3(store: &Store, group: &str, changed: &[Change<'_>], erased: Option
         for (path, lengths) in with_unnamed(&listed, group, &changed, Format::V3) {
             let name = path::relative(group, path);
             let found = gone.or_find(path, || is_named(&listed, name, Format::V3), || lookup::find_v3(store, path))?;
-            let entry = found.map(|mut found| {
-                kept.keep(name, &mut found.document, None, told.get(path).copied().unwrap_or(lengths));
+            let entry = found.map(|mut found| -> Result<_> {
+                kept.keep(name, &mut found.document, None, told.get(path).copied().unwrap_or(lengths))?;
                 series.limit(path, &mut found.document);
-                consolidated::entry_v3(found.document)
+                Ok(consolidated::entry_v3(found.document))
             });
-            changes.insert(name.to_string(), entry_text(&listed, entry, &key)?);
+            put(&mut changes, name.to_string(), entry_text(&listed, entry.transpose()?, &key)?)?;
         }
         publish_changed(store, (&key, text), &listed, &changes, erased.map(|erased| path::relative(group, erased)), condition)
     })
@@ -261,14 +261,14 @@ fn refresh_v2(store: &Store, group: &str, changed: &[Change<'_>], erased: Option
                     &mut found.document,
                     found.attributes.as_ref(),
                     told.get(path).copied().unwrap_or(lengths),
-                );
+                )?;
                 series.limit(path, &mut found.document);
                 insert_v2(store, &mut fresh, group, path, found)?;
             }
             for document in [v2::ARRAY, v2::GROUP, v2::ATTRIBUTES] {
                 let entry = path::join(name, document);
                 let text = entry_text(&listed, fresh.shift_remove(&entry), &key)?;
-                changes.insert(entry, text);
+                put(&mut changes, entry, text)?;
             }
         }
         publish_changed(store, (&key, &bytes), &listed, &changes, erased.map(|erased| path::relative(group, erased)), condition)
@@ -287,29 +287,34 @@ fn listed_lengths<'a, 'c>(
 ) -> Result<(ListedLengths<'a>, HashMap<&'c str, Lengths>)> {
     let mut kept = ListedLengths::of(listed, changes)?;
     let unlisted = changes.iter().filter(|(path, told)| *told != Lengths::ALL && !kept.has(path::relative(group, path)));
-    let unlisted: Vec<&str> = unlisted.map(|(path, _)| *path).collect();
+    let unlisted: Vec<&str> = collect(unlisted.map(|(path, _)| *path))?;
     let inner: BTreeSet<&str> = unlisted.iter().flat_map(|path| path::ancestors(path)).filter(|inner| inner.len() > group.len()).collect();
     let document = if format == Format::V3 { v3::DOCUMENT } else { v2::CONSOLIDATED };
     let mut found = false;
     // The nearest one comes last, and counts.
     for inner in inner {
         // What cannot be read here is read by nobody.
-        let Ok(Some(bytes)) = get(&**store.shared(), &path::join(inner, document), MAX_CONSOLIDATED) else { continue };
+        let Some(bytes) = readable(get(&**store.shared(), &path::join(inner, document), MAX_CONSOLIDATED))?.flatten() else { continue };
         if let Some(listed) = Listed::find(&bytes, format)? {
-            kept.add_below(path::relative(group, inner), &listed);
+            kept.add_below(path::relative(group, inner), &listed)?;
             found = true;
         }
     }
-    let mut told: HashMap<&str, Lengths> = unlisted.iter().map(|path| (*path, Lengths::ALL)).collect();
+    let mut told: HashMap<&str, Lengths> = collect_table(unlisted.iter().map(|path| (*path, Lengths::ALL)))?;
     if found {
-        let named = unlisted.iter().filter_map(|&path| {
-            let mut found = if format == Format::V3 { lookup::find_v3(store, path) } else { lookup::find_v2(store, path) }.ok()??;
+        let mut named = Vec::new();
+        for &path in &unlisted {
+            let found = if format == Format::V3 { lookup::find_v3(store, path) } else { lookup::find_v2(store, path) };
+            let Some(mut found) = readable(found)?.flatten() else { continue };
             if format == Format::V2 && found.attributes.is_none() {
-                found.attributes = lookup::attributes_v2(store, path).ok();
+                found.attributes = readable(lookup::attributes_v2(store, path))?;
             }
-            Some((path, found.named_lengths()?))
-        });
-        told.extend(published(&named.collect::<Vec<_>>(), None));
+            if let Some(lengths) = found.named_lengths() {
+                push(&mut named, (path, lengths))?;
+            }
+        }
+        make_table_room(&mut told, named.len())?;
+        told.extend(published(&named, None)?);
     }
     Ok((kept, told))
 }
@@ -379,6 +384,7 @@ fn publish_changed(
 pub(super) fn insert_v2(store: &Store, entries: &mut Map, group: &str, path: &str, found: StoredDocument) -> Result<()> {
     let name = path::relative(group, path);
     let own = if found.kind == NodeKind::Array { v2::ARRAY } else { v2::GROUP };
+    check_memory().and_then(|()| entries.make_room(2))?;
     entries.insert(path::join(name, own).into(), Value::Object(found.document));
     let attributes = found.attributes.map_or_else(|| lookup::attributes_v2(store, path), Ok)?;
     if !attributes.is_empty() {

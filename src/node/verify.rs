@@ -11,7 +11,7 @@ use super::walk::Found;
 use super::{Array, Format, Group, NodeKind, Store, cut, draft, growing, marker, path};
 use crate::engine::tasks;
 use crate::error::{Error, Result};
-use crate::limits::{collect_table, make_room, push};
+use crate::limits::{add, collect_table, make_text_room, push};
 use crate::metadata::{Map, v2, v3};
 use crate::store::local::{Unlisted, remove_left, unlisted};
 use crate::store::prefix::hidden_by;
@@ -139,7 +139,7 @@ impl Verification<'_> {
     /// Tells, once, of a folder that could not be listed.
     fn tell_unlisted(&mut self, e: Error, key: &str) -> Result<()> {
         let fault = Fault::of(e, key)?;
-        if self.unlisted.insert(fault.key.clone()) { self.tell(fault) } else { Ok(()) }
+        if add(&mut self.unlisted, fault.key.clone())? { self.tell(fault) } else { Ok(()) }
     }
 
     /// Reads the documents of all nodes; gives the arrays.
@@ -155,7 +155,7 @@ impl Verification<'_> {
                     Ok(Some(found)) => self.group(node, found, &above, (&mut groups, &mut todo))?,
                     Err(e) => {
                         self.tell_of(e, &node)?;
-                        self.unread.insert(node);
+                        add(&mut self.unread, node)?;
                     }
                 }
             }
@@ -190,11 +190,10 @@ impl Verification<'_> {
     ) -> Result<()> {
         let (key, trail) = (found.key.clone(), above.to(self.store, &node, &found.key));
         let attributes = Group::quietly(self.store, node.clone(), found).and_then(|group| {
-            self.groups.insert(node.clone());
+            add(&mut self.groups, node.clone())?;
             if let Some(trail) = trail {
                 let children = group.children()?;
-                make_room(todo, children.len())?;
-                todo.extend(children.iter().rev().map(|child| (path::join(&node, &child.name), trail.clone())));
+                children.iter().rev().try_for_each(|child| push(todo, (path::join(&node, &child.name), trail.clone())))?;
                 push(groups, group.clone())?;
             }
             group.attributes().all()
@@ -207,7 +206,7 @@ impl Verification<'_> {
         self.done.nodes += 1;
         if let Err(e) = attributes {
             self.tell_of(e, key)?;
-            self.unread.insert(node);
+            add(&mut self.unread, node)?;
         }
         Ok(())
     }
@@ -219,8 +218,12 @@ impl Verification<'_> {
         let mut fault = match checked {
             Err(e) => Fault::of(e, &key)?,
             Ok(Ok((Some(found), _))) if !found.is_empty() => {
-                let lines: Vec<String> = found.iter().map(|(entry, what)| format!("{entry} {what}")).collect();
-                let what = format!("the consolidated metadata differ from the documents: {}", lines.join("; "));
+                let mut what = String::from("the consolidated metadata differ from the documents: ");
+                for (number, (entry, differs)) in found.iter().enumerate() {
+                    let line = format!("{}{entry} {differs}", if number == 0 { "" } else { "; " });
+                    make_text_room(&mut what, line.len())?;
+                    what.push_str(&line);
+                }
                 Fault::new(FaultKind::Stale, &key, &what)
             }
             Ok(Ok(_)) => return Ok(()),
@@ -259,7 +262,7 @@ impl Verification<'_> {
                 _ if cut::says_kept(self.store, key)? => {}
                 _ => {
                     if let Some((place, _)) = key.rsplit_once('/').filter(|(_, name)| is_begun(name)) {
-                        begun.insert(place.to_string());
+                        add(&mut begun, place.to_string())?;
                     }
                     push(&mut faults, of_no_node(self.store, key))?;
                 }
@@ -408,7 +411,7 @@ impl Verification<'_> {
                 let key = work[which].array.key_of(&index)?;
                 let mut fault = Fault::of(e, &key)?;
                 fault.bytes = work[which].stored_bytes(&key);
-                found.lock().unwrap_or_else(PoisonError::into_inner).push(fault);
+                push(&mut found.lock().unwrap_or_else(PoisonError::into_inner), fault)?;
             }
             Ok(())
         };

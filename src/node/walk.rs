@@ -6,7 +6,9 @@ use super::stored::StoredDocument;
 use super::trail::Trail;
 use super::{Child, Group, NodeKind, Store, draft, lookup, path};
 use crate::error::{Result, bail, err};
-use crate::limits::{MAX_KEY, check_memory, collect, collect_table, filled, make_room, make_text_room, push, try_collect, with_spare};
+use crate::limits::{
+    MAX_KEY, certain, check_memory, collect, collect_table, extend, filled, make_text_room, push, try_collect, with_spare,
+};
 use crate::metadata::json::acts_on_terminals;
 use crate::metadata::lint::{Finding, Severity};
 use crate::metadata::{Format, v2, v3};
@@ -186,14 +188,14 @@ fn list_many(store: &Store, places: &[ListedGroup]) -> Result<Vec<Vec<String>>> 
         return try_collect(places.iter().map(|place| list(store, place)));
     }
     let next = AtomicUsize::new(0);
-    let work = || {
+    let work = || -> Result<Vec<(usize, Result<Vec<String>>)>> {
         let mut done = Vec::new();
         while let Some((i, place)) = Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|i| Some((i, places.get(i)?))) {
-            done.push((i, list(store, place)));
+            push(&mut done, (i, list(store, place)))?;
         }
-        done
+        Ok(done)
     };
-    let mut all: Vec<(usize, Result<Vec<String>>)> = std::thread::scope(|scope| {
+    let mut all = std::thread::scope(|scope| {
         let helpers: Vec<_> = (1..threads)
             .filter_map(|_| {
                 let helper = || {
@@ -203,12 +205,12 @@ fn list_many(store: &Store, places: &[ListedGroup]) -> Result<Vec<Vec<String>>> 
                 std::thread::Builder::new().name("ozarr-list".to_string()).spawn_scoped(scope, helper).ok()
             })
             .collect();
-        let mut all = work();
+        let mut all = work()?;
         for helper in helpers {
-            all.extend(helper.join().unwrap_or_default());
+            extend(&mut all, helper.join().unwrap_or_else(|_| Ok(Vec::new()))?)?;
         }
-        all
-    });
+        Ok(all)
+    })?;
     if all.len() != places.len() {
         bail!(Internal, "{} of {} groups were listed", all.len(), places.len());
     }
@@ -257,7 +259,7 @@ impl Group {
                 let kind = found.kind;
                 if is_checked { Ok(kind) } else { found.parse(self.store()).map(|_| kind) }
             });
-            push(&mut children, Child::seen(path, kind))
+            push(&mut children, Child::seen(path, certain(kind)?))
         })?;
         sort(&mut children, |child| &child.name)?;
         Ok(children)
@@ -275,13 +277,12 @@ impl Group {
         let names = list(store, &place)?;
         let is_listed = |path: &str| place.catalog.as_ref().is_some_and(|catalog| catalog.find(path).is_some());
         let mut children = Vec::new();
-        make_room(&mut children, names.len())?;
         for name in names {
             let path = path::join(&place.path, &name);
             match if is_listed(&path) { Ok(true) } else { lookup::is_there(store, &path) } {
                 Ok(false) => {}
-                Ok(true) => children.push(Child::unseen(name, store, path, &place.catalog)),
-                Err(e) => children.push(Child::seen(name, Err(e))),
+                Ok(true) => push(&mut children, Child::unseen(name, store, path, &place.catalog))?,
+                Err(e) => push(&mut children, Child::seen(name, certain(Err(e))?))?,
             }
         }
         Ok(Some(children))

@@ -3,6 +3,7 @@
 use super::checkpoint::MAKES_A_GROUP;
 use super::{Create, Format, Group, NodeKind, Store, copy, groups_above, hierarchy, path, place, upkeep};
 use crate::error::{Result, bail};
+use crate::limits::{collect, push};
 use crate::metadata::{Map, v2, v3};
 
 impl Store {
@@ -35,7 +36,7 @@ impl Store {
         for (name, kind) in below {
             let node = path::join(&path, &name);
             self.note_named(&node, kind == NodeKind::Array);
-            changed.push(node);
+            push(&mut changed, node)?;
         }
         upkeep::after_change(self, &changed, replaced.then_some(path.as_str()))
     }
@@ -57,7 +58,7 @@ fn build_at(
     group.reveal(store, place, None)?;
     store.flush()?;
     group.erase_hidden(store, place)?;
-    Ok(group.nodes(usize::MAX)?.into_iter().map(|child| (child.name.clone(), child.kind())).collect())
+    collect(group.nodes(usize::MAX)?.into_iter().map(|child| (child.name.clone(), child.kind())))
 }
 
 /// Makes a group of the root of a store, whose place is locked already.

@@ -5,7 +5,7 @@
 use super::nczarr_type::{JSON, NcType, fits, type_of};
 use crate::dtype::{DataType, Kind};
 use crate::error::{ErrorKind, Result, bail, err};
-use crate::limits::MAX_DOCUMENT;
+use crate::limits::{MAX_DOCUMENT, readable};
 use crate::metadata::lint::{Finding, Severity};
 use crate::metadata::{Format, Map, Value, json, v2};
 use crate::node::listed_lengths::Lengths;
@@ -80,7 +80,7 @@ impl KeyPart {
         if node.format() != Format::V2 {
             return Ok(None);
         }
-        if let Some(found) = json::parse_object(node.document()?.as_bytes(), usize::MAX).ok().and_then(|document| in_map(&document)) {
+        if let Some(found) = readable(json::parse_object(node.document()?.as_bytes(), usize::MAX))?.and_then(|document| in_map(&document)) {
             return Ok(Some(found));
         }
         if !has_objects(node.store())? {
@@ -213,17 +213,17 @@ impl Array {
     }
 
     /// The type of the elements in netCDF; `None` for types that it does not have (NZ-09, NZ-10).
-    pub fn nc_type(&self) -> Option<NcType> {
+    pub fn nc_type(&self) -> Result<Option<NcType>> {
         let stored = self.stored_type();
-        match self.data_type() {
+        Ok(match self.data_type() {
             // The order tells the two apart, though a byte has none.
-            DataType::Bytes(1) if self.type_text().starts_with('>') => Some(NcType::Char),
+            DataType::Bytes(1) if self.type_text()?.starts_with('>') => Some(NcType::Char),
             DataType::Bytes(_) => Some(NcType::String),
             t if matches!(t.kind(), Kind::Int | Kind::UInt | Kind::Float) && DataType::NUMPY.contains(&t) && t != DataType::Float16 => {
                 Some(NcType::Number(stored.data_type))
             }
             _ => None,
-        }
+        })
     }
 
     /// The type that netCDF has for an attribute; `None` where that is not said.
@@ -244,7 +244,7 @@ impl Array {
     /// after the keys, by which readers tell the one from the other.
     fn put_text_fill(&self) -> Result<()> {
         let state = self.state();
-        let is_char = self.type_text() == v2::NC_CHAR;
+        let is_char = self.type_text()? == v2::NC_CHAR;
         let Some(text) = state.meta.fill.for_netcdf(state.meta.data_type, is_char) else { return Ok(()) };
         if state.meta.document.get("fill_value").is_none_or(|now| !now.is_string() || *now == text) {
             return Ok(());
@@ -259,9 +259,9 @@ impl Array {
     }
 
     /// The type as the document has it.
-    fn type_text(&self) -> String {
-        let document = self.metadata_json().and_then(|text| json::parse_object(text.as_bytes(), usize::MAX)).unwrap_or_default();
-        document.get("dtype").and_then(Value::as_str).unwrap_or_default().to_string()
+    fn type_text(&self) -> Result<String> {
+        let document = readable(self.metadata_json().and_then(|text| json::parse_object(text.as_bytes(), usize::MAX)))?.unwrap_or_default();
+        Ok(document.get("dtype").and_then(Value::as_str).unwrap_or_default().to_string())
     }
 }
 
@@ -340,7 +340,7 @@ fn write_group(group: &Group, scope: &mut Scope, trail: &Trail) -> Result<()> {
     }
     // Dimensions have grown as those arrays have that had them before: new ones go by that.
     for array in known.into_iter().chain(new) {
-        if array.nc_type().is_none() {
+        if array.nc_type()?.is_none() {
             let message = format!("the array {:?} is of {}, which netCDF does not have", array.path(), array.data_type().name());
             if !scope.tolerant {
                 bail!(Unsupported, "{message}");
@@ -430,13 +430,14 @@ pub(super) fn put(node: &impl NcNode, parts: Vec<(KeyPart, Value)>, array: Optio
     let known = KeyPart::Attributes.find(node)?.and_then(|all| all.get("types")?.as_object().cloned()).unwrap_or_default();
     let old = node.attributes().all()?;
     let mut all = old.clone();
-    set_parts(&mut all, &parts, &known, array);
+    let fill_type = array.map(Array::type_text).transpose()?;
+    set_parts(&mut all, &parts, &known, fill_type.as_deref());
     // Consolidated metadata may be behind: other attributes are those that are stored.
-    if all == old { Ok(()) } else { node.attributes().edit(&|all| set_parts(all, &parts, &known, array)) }
+    if all == old { Ok(()) } else { node.attributes().edit(&|all| set_parts(all, &parts, &known, fill_type.as_deref())) }
 }
 
-/// Sets parts of a node's keys in its attributes. `known`: types of attributes.
-fn set_parts(all: &mut Map, parts: &[(KeyPart, Value)], known: &Map, array: Option<&Array>) {
+/// Sets parts of a node's keys in its attributes. `known`: types of attributes; `fill_type`: that of the fill value of an array.
+fn set_parts(all: &mut Map, parts: &[(KeyPart, Value)], known: &Map, fill_type: Option<&str>) {
     for (part, value) in parts {
         all.shift_remove(part.members()[1]);
         all.insert(part.members()[0].into(), value.clone());
@@ -445,7 +446,7 @@ fn set_parts(all: &mut Map, parts: &[(KeyPart, Value)], known: &Map, array: Opti
     all.shift_remove(own[1]);
     let mut types = Map::new();
     for (name, value) in all.iter().filter(|(name, _)| *name != own[0] && *name != v2::DIMENSIONS) {
-        let fill = array.filter(|_| name == "_FillValue").map(Array::type_text);
+        let fill = fill_type.filter(|_| name == "_FillValue").map(str::to_string);
         let kept = known.get(name).and_then(Value::as_str).filter(|text| fits(text, value)).map(str::to_string);
         types.insert(name.clone(), fill.or(kept).unwrap_or_else(|| type_of(value).into()).into());
     }

@@ -79,7 +79,7 @@ fn lists(keys: &Map, list: &str, node: &str) -> bool {
 
 /// Writes the keys of an array in the groups `above`, whose dimensions may become longer.
 fn update_array(array: &Array, tolerant: bool, above: &[&str], groups: &mut BTreeMap<String, KeyedGroup>) -> Result<bool> {
-    if array.format() != Format::V2 || array.nc_type().is_none() || own_key(array, KeyPart::Array)?.is_none() {
+    if array.format() != Format::V2 || array.nc_type()?.is_none() || own_key(array, KeyPart::Array)?.is_none() {
         return Ok(false);
     }
     let levels = above.iter().map(|path| (path.to_string(), groups[*path].dimensions.clone())).collect();

@@ -2,6 +2,7 @@
 
 use super::Dataset;
 use crate::error::{ErrorKind, Result};
+use crate::limits::{collect, put, readable};
 use crate::metadata::Format;
 use crate::node::conventions::open_variable::{OpenVariable, changed_dimensions};
 use crate::node::dimensions::Dimension;
@@ -122,11 +123,16 @@ impl Dataset {
             return Ok((None, HashMap::new()));
         }
         let (differences, below) = group.compare()?;
-        let documents: Documents = below.into_iter().filter_map(|found| Some((found.path, found.node.ok()?))).collect();
-        let differing = differences.map(|differences| {
-            let named = || documents.iter().filter_map(|(path, found)| Some((path.as_str(), found.named_lengths()?))).collect::<Vec<_>>();
+        let mut documents = Documents::new();
+        for found in below {
+            if let Some(node) = readable(found.node)? {
+                put(&mut documents, found.path, node)?;
+            }
+        }
+        let differing = differences.map(|differences| -> Result<Differing> {
+            let named = || collect(documents.iter().filter_map(|(path, found)| Some((path.as_str(), found.named_lengths()?))));
             let published =
-                if differences.is_empty() { HashMap::new() } else { published(&named(), mine.map(|mine| (group.path(), mine))) };
+                if differences.is_empty() { HashMap::new() } else { published(&named()?, mine.map(|mine| (group.path(), mine)))? };
             let node_of = |entry: &str| match (group.format(), group_of(entry)) {
                 (Format::V3, _) => path::join(group.path(), entry),
                 (Format::V2, "") => group.path().to_string(),
@@ -135,9 +141,9 @@ impl Dataset {
             let nodes = differences.iter().map(|(entry, _)| node_of(entry));
             // The others of unequal lengths may have become longer by the time when their documents are read to tell of them.
             let unequal = published.iter().map(|(node, told)| (node.to_string(), *told));
-            nodes.map(|node| (node, Lengths::ALL)).chain(unequal).collect()
+            Ok(nodes.map(|node| (node, Lengths::ALL)).chain(unequal).collect())
         });
-        Ok((differing, documents))
+        Ok((differing.transpose()?, documents))
     }
 
     /// Makes consolidated metadata that are right where [`Dataset::compare`] found others, and where the store's options do not forbid it:
