@@ -284,7 +284,9 @@ fn unpack(packed: Packed) -> Result<Value> {
         Packed::Array(list) => Value::Array(json::List::of(try_collect(list.into_iter().map(unpack))?)?),
         Packed::Map(map) => {
             let mut members = Map::with_room(map.len())?;
-            map.into_iter().try_for_each(|(k, v)| Ok(drop(members.insert(key(k)?, unpack(v)?))))?;
+            for (name, value) in map {
+                members.insert(key(name)?, unpack(value)?);
+            }
             Value::Object(members)
         }
         Packed::Ext(kind, _) => bail!(Unsupported, "found an element of MessagePack's extension {kind}"),
