@@ -2,6 +2,7 @@
 
 use super::Selection;
 use super::item::Axis;
+use crate::grid::Grid;
 use crate::limits::Dims;
 
 /// A box of elements in a chunk.
@@ -25,6 +26,21 @@ impl Span {
         let (start, shape, step) = (selection.start(), selection.shape(), selection.step());
         let axis = |d: usize| Axis { start: start[d], count: shape[d], step: step[d], memory: 0 };
         Span::around(&(0..shape.len()).map(axis).collect::<Vec<_>>())
+    }
+
+    /// Returns the chunks that a box of the array meets, in order, where they are fewer than `limit`.
+    pub fn chunks(&self, grid: &Grid, limit: u64) -> Option<impl Iterator<Item = Dims>> {
+        let first: Dims = (0..self.start.len()).map(|d| grid.chunk_of(d, self.start[d])).collect();
+        let counts: Dims = (0..first.len()).map(|d| grid.chunk_of(d, self.end(d) - 1) - first[d] + 1).collect();
+        let all = counts.iter().try_fold(1, |all: u64, count| all.checked_mul(*count)).filter(|all| *all < limit)?;
+        Some((0..all).map(move |mut n| {
+            let mut chunk = first.clone();
+            for d in (0..chunk.len()).rev() {
+                chunk[d] += n % counts[d];
+                n /= counts[d];
+            }
+            chunk
+        }))
     }
 
     pub fn end(&self, d: usize) -> u64 {

@@ -9,10 +9,11 @@
 //!
 //! Nothing here stores anything. A child of `fork` begins with nothing: what the parent has not stored is the parent's to store.
 
+mod choice;
+
 use super::huge_pages::Pages;
 use super::item::Axis;
 use super::lock::lock;
-use super::plan::Plan;
 use super::waiting_box::Span;
 use super::{Memory, Overflow, Selection};
 use crate::dtype::DataType;
@@ -20,7 +21,7 @@ use crate::dtype::stream::LINE;
 use crate::error::{Error, Result, bail, err};
 use crate::fork::ForkReset;
 use crate::grid::Grid;
-use crate::limits::{Dims, c_strides, chunk_bytes, collect};
+use crate::limits::{Dims, c_strides, chunk_bytes};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
@@ -445,54 +446,5 @@ impl WriteBack {
         let selection = Selection::new(length, &start, &count, None)?;
         let (data, size) = (part.first()?, part.buffer.as_ref().map_or(0, |buffer| buffer.size));
         Ok(Some((selection, Memory { data, size, offset, strides, data_type, overflow: Overflow::Error, arena: None })))
-    }
-
-    /// Returns the chunks of which selected elements wait; without a selection all of which any wait.
-    pub(super) fn touched(&self, grid: &Grid, selection: Option<&Selection>) -> Result<Vec<Dims>> {
-        self.chunks(|chunk, part| {
-            let Some(selection) = selection else { return true };
-            if selection.shape().contains(&0) || selection.shape().len() != chunk.len() {
-                return false;
-            }
-            let mut part = lock(part).span.clone();
-            (0..chunk.len()).for_each(|d| part.start[d] += grid.origin(d, chunk[d]));
-            part.meets(&Span::of(selection))
-        })
-    }
-
-    /// Returns the chunks of which parts wait that were not lost.
-    pub fn not_lost(&self) -> Result<Vec<Dims>> {
-        self.chunks(|_, part| !lock(part).is_lost)
-    }
-
-    fn chunks(&self, is_wanted: impl Fn(&Dims, &Mutex<WaitingPart>) -> bool) -> Result<Vec<Dims>> {
-        let parts = collect(lock(self.state.get()).parts.iter().map(|(chunk, waiting)| (chunk.clone(), waiting.part.clone())))?;
-        let mut chunks = collect(parts.into_iter().filter(|(chunk, part)| is_wanted(chunk, part)).map(|(chunk, _)| chunk))?;
-        chunks.sort_unstable();
-        Ok(chunks)
-    }
-
-    /// Returns whether `chunks` more chunks of `each` bytes have room.
-    pub(super) fn has_room(&self, chunks: u64, each: u64) -> bool {
-        (self.bytes() as u64).saturating_add(chunks.saturating_mul(each)) <= self.limit as u64
-    }
-
-    /// Returns the chunks to be stored so that those of `plan`, of `each` bytes, have room: those that were not used for the longest time.
-    pub(super) fn oldest_for(&self, plan: &Plan, each: u64) -> Result<Vec<Dims>> {
-        // In more chunks than have room at all, none of the others need wait.
-        let most = (self.limit as u64 / each.max(1)).min(plan.items());
-        let state = lock(self.state.get());
-        let new = |n: &u64| !state.parts.contains_key(&plan.region_item(*n).chunk);
-        let needed = (0..most).filter(new).count() * each as usize;
-        let surplus = state.bytes.saturating_add(needed).saturating_sub(self.limit);
-        if surplus == 0 {
-            return Ok(Vec::new());
-        }
-        let mut items = collect((0..most).map(|n| plan.region_item(n).chunk))?;
-        items.sort_unstable();
-        let is_other = |chunk: &Dims| items.binary_search(chunk).is_err();
-        let mut others = collect(state.parts.iter().filter(|(chunk, _)| is_other(chunk)).map(|(chunk, waiting)| (waiting.used, chunk)))?;
-        others.sort_unstable();
-        collect(others.into_iter().take(surplus.div_ceil(each.max(1) as usize)).map(|(_, chunk)| chunk.clone()))
     }
 }
