@@ -136,7 +136,7 @@ pub unsafe extern "C" fn ozarr_dataset_resize_dimension(dataset: *mut ozarr_data
 /// @param[out] count
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_dataset_dimension_count(dataset: *const ozarr_dataset, count: *mut i64) -> ozarr_status {
-    entry!("ozarr_dataset_dimension_count", put(count), handles(dataset), { Ok(dataset.dimensions()?.len() as i64) })
+    entry!("ozarr_dataset_dimension_count", put(count), handles(dataset), { Ok(dataset.dimension_count()? as i64) })
 }
 
 /// Gets the name and the length (`*extent`; `extent` may be NULL) of dimension number `index`, from 0.
@@ -154,8 +154,9 @@ pub unsafe extern "C" fn ozarr_dataset_dimension(
     extent: *mut i64,
 ) -> ozarr_status {
     entry!("ozarr_dataset_dimension", handles(dataset), {
-        let all = dataset.dimensions()?;
-        let found = &all[position(index, all.len(), "index", "dimensions")?];
+        let place = position(index, dataset.dimension_count()?, "index", "dimensions")?;
+        // Another thread may have made them fewer since.
+        let Some(found) = dataset.dimension_at(place) else { bail!(Bounds, "there is no dimension {index} any more") };
         // SAFETY: room as is said, by the function's contract.
         unsafe {
             put_text(&found.name, buf, cap, len)?;

@@ -51,6 +51,12 @@ impl Dimensions {
         }
     }
 
+    /// Adds a dimension that is not known yet, with its shortest and its longest array.
+    pub(super) fn push_new(&mut self, name: &str, [shortest, longest]: [(u64, &str); 2]) {
+        let dimension = Dimension { name: name.to_string(), length: shortest.0, longest: longest.0 };
+        self.known.push(SharedDimension { dimension, shortest: shortest.1.to_string(), longest: longest.1.to_string() });
+    }
+
     /// Adds all dimensions of an array. Errors: `Metadata` if one has no name.
     pub fn add_array(&mut self, of: &str, names: &[Option<String>], shape: &[u64]) -> Result<()> {
         for (d, (name, &length)) in names.iter().zip(shape).enumerate() {
@@ -62,11 +68,6 @@ impl Dimensions {
             self.add(name, length, of);
         }
         Ok(())
-    }
-
-    /// A dimension, where it is known.
-    pub fn find(&self, name: &str) -> Option<&Dimension> {
-        self.known.iter().map(|k| &k.dimension).find(|d| d.name == name)
     }
 
     /// All of them, in the order in which they came.

@@ -75,15 +75,38 @@ impl DatasetState {
         }
         let mut all = Dimensions::default();
         for ((name, length), ends) in self.defined.iter().zip(ends) {
-            ends.unwrap_or([(*length, ""); 2]).iter().for_each(|(length, of)| all.add(name, *length, of));
+            all.push_new(name, ends.unwrap_or([(*length, ""); 2]));
         }
         all
     }
 
+    /// The dimension at a place, as long as the variables are by now.
+    fn dimension_at(&self, place: usize) -> Option<Dimension> {
+        let (name, defined) = self.defined.get(place)?;
+        let mut ends = None;
+        for variable in self.variables.iter().filter(|variable| variable.places.contains(&place)) {
+            for (_, &length) in variable.places.iter().zip(&variable.array.shape()).filter(|(own, _)| **own == place) {
+                let (shortest, longest) = ends.unwrap_or((length, length));
+                ends = Some((length.min(shortest), length.max(longest)));
+            }
+        }
+        let (length, longest) = ends.unwrap_or((*defined, *defined));
+        Some(Dimension { name: name.clone(), length, longest })
+    }
+
+    fn place_of_dimension(&self, name: &str) -> Option<usize> {
+        self.defined.iter().position(|(there, _)| there == name)
+    }
+
+    /// A dimension, as long as the variables are by now. Errors: `NotFound`.
+    fn dimension(&self, name: &str) -> Result<Dimension> {
+        let found = self.place_of_dimension(name).and_then(|place| self.dimension_at(place));
+        found.ok_or_else(|| self.dimensions().missing(name))
+    }
+
     /// Defines a dimension that is not there yet, and gives its place.
     fn define(&mut self, name: &str, length: u64) -> usize {
-        let there = self.defined.iter().position(|(there, _)| there == name);
-        there.unwrap_or_else(|| {
+        self.place_of_dimension(name).unwrap_or_else(|| {
             self.defined.push((name.to_string(), length));
             self.defined.len() - 1
         })
@@ -219,8 +242,7 @@ impl Dataset {
 
     /// A dimension, as long as the variables are as far as this process knows.
     pub(in crate::node) fn known_dimension(&self, name: &str) -> Result<Dimension> {
-        let all = self.known_dimensions();
-        all.find(name).cloned().ok_or_else(|| all.missing(name))
+        self.0.state.read(|state| state.dimension(name))
     }
 
     fn known_dimensions(&self) -> Dimensions {
@@ -237,7 +259,7 @@ impl Dataset {
             bail!(Limit, "the dimension {name:?} is {length}, the limit is 2^63 - 1");
         }
         let may_have_grown = self.0.reopens && length == 0;
-        self.0.state.write(|state| match state.dimensions().find(name) {
+        self.0.state.write(|state| match state.place_of_dimension(name).and_then(|place| state.dimension_at(place)) {
             Some(there) if there.length != length && !may_have_grown => {
                 bail!(Exists, "the dimension {name:?} is there with the length {}, not {length}", there.length)
             }
@@ -258,7 +280,7 @@ impl Dataset {
 
     /// Defines a dimension, and with it the variable that `variable` makes: where that fails, a dimension that is new is taken back.
     pub(super) fn define_with(&self, name: &str, length: u64, variable: impl FnOnce() -> Result<Array>) -> Result<Array> {
-        let was_there = self.known_dimensions().find(name).is_some();
+        let was_there = self.0.state.read(|state| state.place_of_dimension(name).is_some());
         self.define_dimension(name, length)?;
         variable().inspect_err(|_| {
             if !was_there {
@@ -421,7 +443,7 @@ impl Dataset {
             Some(there) => {
                 bail!(Exists, "the variable {name:?} is there with the dimensions {:?}, not {:?}", there.dimensions, variable.dimensions)
             }
-            None => self.0.state.read(|state| shape_of(name, &variable.dimensions, &state.dimensions())),
+            None => self.0.state.read(|state| shape_of(name, &variable.dimensions, |name| Ok(state.dimension(name)?.length))),
         }
     }
 
@@ -620,6 +642,34 @@ mod tests {
         let names: Vec<_> = ds.dimensions().unwrap().into_iter().map(|d| d.name).collect();
         assert_eq!(names, ["y", "time"]);
         ds.define_coordinate("x", 5, None, DataType::Float64, None, None).unwrap();
+    }
+
+    #[test]
+    fn a_dimension_that_is_looked_up_alone_is_the_one_among_all() {
+        let (_, ds) = new_dataset(Some(Format::V3));
+        for (name, length) in [("unused", 7), ("x", 3), ("t", 0), ("y", 5)] {
+            ds.define_dimension(name, length).unwrap();
+        }
+        for (name, of) in [("a", &["t", "x"][..]), ("b", &["y", "t"]), ("c", &["t"]), ("d", &["x"])] {
+            ds.define_variable(name, &VariableSpec::new(DataType::Int8, of), Create::New).unwrap();
+        }
+        ds.variable("b").unwrap().resize(&[5, 4], false).unwrap();
+        ds.variable("c").unwrap().resize(&[2], false).unwrap();
+        ds.variable("d").unwrap().set_dimension_names(&[Some("z".into())]).unwrap();
+        let all = ds.dimensions().unwrap();
+        let lengths: Vec<_> = all.iter().map(|d| (d.name.as_str(), d.length, d.longest)).collect();
+        assert_eq!(lengths, [("unused", 7, 7), ("x", 3, 3), ("t", 0, 4), ("y", 5, 5), ("z", 3, 3)]);
+        assert_eq!(ds.dimension_count().unwrap(), all.len());
+        for (place, dimension) in all.iter().enumerate() {
+            assert_eq!(ds.dimension_at(place).as_ref(), Some(dimension));
+            assert_eq!(ds.dimension(&dimension.name).as_ref().unwrap(), dimension);
+            ds.define_dimension(&dimension.name, dimension.length).unwrap();
+            assert_eq!(ds.define_dimension(&dimension.name, 9).unwrap_err().kind(), ErrorKind::Exists);
+        }
+        assert_eq!(ds.dimension_at(all.len()), None);
+        assert!(ds.dimension("zz").unwrap_err().message().starts_with("no dimension \"zz\"; there are "));
+        let texts: Vec<_> = ds.known_dimensions().differences().map(|(_, text)| text).collect();
+        assert_eq!(texts, ["the dimension \"t\" of the array \"a\" is 0 long, that of \"b\" is 4"]);
     }
 
     #[test]

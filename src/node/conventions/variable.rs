@@ -7,7 +7,6 @@ use crate::dtype::{DataType, Element, Kind, Real};
 use crate::error::{Result, bail, err};
 use crate::limits::Dims;
 use crate::metadata::{Format, Map, Value, json};
-use crate::node::dimensions::Dimensions;
 use crate::node::{Array, Spec, spec};
 
 /// What variable to define.
@@ -173,14 +172,13 @@ fn growing_chunks(shape: &[u64], item: usize) -> Dims {
 }
 
 /// Returns the shape of a variable. Errors: `NotFound` for a dimension that does not exist, `Argument` for one that occurs twice.
-pub(super) fn shape_of(variable: &str, names: &[String], dimensions: &Dimensions) -> Result<Vec<u64>> {
+pub(super) fn shape_of(variable: &str, names: &[String], length_of: impl Fn(&str) -> Result<u64>) -> Result<Vec<u64>> {
     let mut shape = Vec::with_capacity(names.len());
     for (i, name) in names.iter().enumerate() {
         if names[..i].contains(name) {
             bail!(Argument, "the variable {variable:?} has the dimension {name:?} twice");
         }
-        let found = dimensions.find(name).ok_or_else(|| dimensions.missing(name))?;
-        shape.push(found.length);
+        shape.push(length_of(name)?);
     }
     Ok(shape)
 }

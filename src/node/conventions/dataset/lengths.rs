@@ -1,13 +1,26 @@
-//! Changing the length of a dimension, and waiting for another program that does.
+//! Asking for single dimensions, changing the length of one, and waiting for another program that does.
 
 use super::Dataset;
 use crate::error::{ErrorKind, Result, bail};
+use crate::node::dimensions::Dimension;
 use crate::node::listed_lengths::Lengths;
 use crate::node::watch::Pauses;
 use crate::node::{Array, path, upkeep};
 use std::time::{Duration, Instant};
 
 impl Dataset {
+    /// How many dimensions there are.
+    pub(crate) fn dimension_count(&self) -> Result<usize> {
+        self.settle()?;
+        self.renew_names();
+        Ok(self.0.state.read(|state| state.defined.len()))
+    }
+
+    /// A dimension by its number, below the count that was given last.
+    pub(crate) fn dimension_at(&self, index: usize) -> Option<Dimension> {
+        self.0.state.read(|state| state.dimension_at(index))
+    }
+
     /// Changes the length of a dimension: all variables along it are resized, those of other programs, too. Readers that go by consolidated metadata see all lengths
     /// change at once. After an error some are resized, and the call may be repeated.
     pub fn resize_dimension(&self, name: &str, length: u64) -> Result<()> {
