@@ -130,6 +130,9 @@ add_custom_target(ozarr_archive ALL DEPENDS ${_outputs})
 set(OZARR_SYSTEM_LIBS -lutil -lrt -lpthread -lm -ldl)
 if(WIN32)
   set(OZARR_SYSTEM_LIBS -lntdll -lkernel32 -luserenv -lws2_32 -ldbghelp)
+elseif(CMAKE_SYSTEM_NAME STREQUAL "Linux")
+  # A plugin that has the archive in it stays when it is unloaded, as the shared library does: the library's threads are in its code.
+  list(APPEND OZARR_SYSTEM_LIBS -Wl,-z,nodelete)
 endif()
 
 add_library(ozarr_static STATIC IMPORTED GLOBAL)
