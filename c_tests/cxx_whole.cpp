@@ -306,6 +306,7 @@ static void logs_are_functions() {
     ozarr::defaults::set_log(ozarr::log_level::off, counts);
     ozarr::defaults::set_log(ozarr::log_level::off, hear);
     c.set_log(ozarr::log_level::off, nullptr);
+    ozarr::defaults::set_log(ozarr::log_level::off, nullptr);
 }
 
 static void contexts_have_settings_and_logs() {

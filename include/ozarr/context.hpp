@@ -73,7 +73,7 @@ public:
     }
     returned<void> set_log(log_level level, std::nullptr_t) {
         OZARR_HPP_CHECK(empty());
-        return checked(ozarr_context_set_log(h_, static_cast<ozarr_log_level>(level), nullptr, nullptr));
+        return detail::set_context_log<void(log_level, const std::string &)>(h_, level, nullptr);
     }
     /// The same by a function; nullptr ends it.
     template <class F, class = std::enable_if_t<std::is_function_v<F>>>
@@ -110,6 +110,9 @@ struct defaults {
     template <class F>
     static returned<void> set_log(log_level level, F &log) {
         return detail::set_context_log(nullptr, level, std::addressof(log));
+    }
+    static returned<void> set_log(log_level level, std::nullptr_t) {
+        return detail::set_context_log<void(log_level, const std::string &)>(nullptr, level, nullptr);
     }
     template <class F, class = std::enable_if_t<std::is_function_v<F>>>
     static returned<void> set_log(log_level level, F *log) {
