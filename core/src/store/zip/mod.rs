@@ -37,7 +37,7 @@ use super::stamp::Stamp;
 use super::{Capabilities, Condition, Keys, ListInto, Object, SharedStore, Started, Storage, StorageExt};
 use crate::error::{Result, bail, err};
 use crate::fork::{self, ForkPreserved};
-use crate::limits::{check_memory, collect, grow};
+use crate::limits::{check_memory, grow, make_room};
 use crate::platform::libc;
 use closing::ClosesLast;
 use directory::Directory;
@@ -424,7 +424,14 @@ impl Storage for ZipStore {
             return Ok(());
         }
         let Some(writer) = self.lock_writer(append)?.clone() else { return Ok(()) };
-        writer.finish(|| self.content.read(|content| collect(content.map.values().cloned())))
+        // They are shared: copying them takes no memory but the list's. An archive is finished also where memory ended before.
+        let entries = |content: &Content| {
+            let mut entries = Vec::new();
+            make_room(&mut entries, content.map.len())?;
+            entries.extend(content.map.values().cloned());
+            Ok(entries)
+        };
+        writer.finish(|| self.content.read(entries))
     }
 
     fn start(&self, key: &str, what: Started<'_>) {
