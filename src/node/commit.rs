@@ -5,8 +5,8 @@ use super::checkpoint::{Checkpoints, MAKES_A_GROUP, is_refused, lock_alone};
 use super::store::Unfinished;
 use super::{Group, Store, document, lookup, path, store_options::Consolidate, upkeep};
 use crate::error::{Error, ErrorKind, Result, bail, err};
-use crate::limits::{MAX_CONSOLIDATED, extend};
-use crate::metadata::{Format, Value, v2, v3};
+use crate::limits::{MAX_CONSOLIDATED, extend, readable};
+use crate::metadata::{Format, GroupMeta, Value, v2, v3};
 use crate::store::prefix::hidden;
 use crate::store::{Condition, StorageExt, get};
 
@@ -42,12 +42,14 @@ fn hidden_at(store: &Store, place: &str) -> Result<Option<(&'static str, Vec<u8>
 
 /// Whether a document is as the maker of the checkpoint with a mark has hidden it. That of version 2 says nothing of the mark, and is another one once it
 /// is disowned.
-fn is_marked(name: &str, text: &[u8], mark: &str) -> bool {
+fn is_marked(name: &str, text: &[u8], mark: &str) -> Result<bool> {
     if name == v2::GROUP {
-        return document::text_of(name, &v2::write_group()).is_ok_and(|ours| ours.as_bytes() == text);
+        return Ok(document::text_of(name, &v2::write_group())?.as_bytes() == text);
     }
-    let group = v3::parse_group(text).ok();
-    group.is_some_and(|group| v3::attributes(&group.document).and_then(|all| all.get(CHECKPOINT)).is_some_and(|about| is_of(about, mark)))
+    let group = readable(v3::parse_group(text))?;
+    let has =
+        |group: GroupMeta| v3::attributes(&group.document).and_then(|all| all.get(CHECKPOINT)).is_some_and(|about| is_of(about, mark));
+    Ok(group.is_some_and(has))
 }
 
 /// Whether what a group says of the checkpoint that it is has that mark.
@@ -83,7 +85,10 @@ impl Group {
         let ours = ours.and_then(|()| self.count_last(above, place)).map_err(Error::sure);
         let put = ours.and_then(|()| self.publish(above, place, mark.text()));
         // What was there at first may not be any more.
-        let is_gone = || !hidden_at(above, place).is_ok_and(|found| found.is_some_and(|(name, text)| is_marked(name, &text, mark.text())));
+        let is_gone = || {
+            !hidden_at(above, place)
+                .is_ok_and(|found| found.is_some_and(|(name, text)| is_marked(name, &text, mark.text()).unwrap_or(true)))
+        };
         let put = put.map_err(|e| if e.kind() == ErrorKind::NotFound && is_gone() { Group::taken(above, place) } else { e });
         put.inspect_err(|e| {
             // The error is the one to tell; what cannot be removed now is removed by the next checkpoint.
@@ -125,7 +130,7 @@ impl Group {
     /// was hidden goes last then; without it, which one that lists the new checkpoint removes too, the nodes in it are looked for.
     fn is_whole(&self, above: &Store, place: &str, mark: &str) -> Result<bool> {
         if let Some((name, text)) = hidden_at(above, place)? {
-            return Ok(is_marked(name, &text, mark) && (name == v3::DOCUMENT || has_mark(above, place, mark)? == Some(true)));
+            return Ok(is_marked(name, &text, mark)? && (name == v3::DOCUMENT || has_mark(above, place, mark)? == Some(true)));
         }
         if has_mark(above, place, mark)? != Some(true) {
             return Ok(false);
@@ -205,7 +210,9 @@ impl Group {
         for name in MAKES_A_GROUP {
             let (from, to) = (path::join(place, &hidden(name)), path::join(place, name));
             let Some(text) = get(&**above.shared(), &from, MAX_CONSOLIDATED)? else { continue };
-            if mark.is_some_and(|mark| !is_marked(name, &text, mark)) {
+            if let Some(mark) = mark
+                && !is_marked(name, &text, mark)?
+            {
                 return Err(Group::taken(above, place));
             }
             // One that is there already is of another writer, which began at the same time.
