@@ -6,6 +6,7 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -80,8 +81,10 @@ static int count_bits(const uint64_t bits[16]) {
     return count;
 }
 
-/* Gives the default context as many threads as this rank's share of the node's processors, unless the environment of this rank says how many. */
+/* Gives the default context as many threads as this rank's share of the node's processors, unless the environment of this rank or the program says
+ * how many. A communicator of fewer ranks does not raise what one of more ranks has set: those ranks still share the processors. */
 static ozarr_status set_threads(MPI_Comm node) {
+    static atomic_int share; /* what was set here; 0: nothing yet */
     uint64_t mine[16], all[16];
     int ranks = 1;
     processors(mine);
@@ -90,8 +93,13 @@ static ozarr_status set_threads(MPI_Comm node) {
     if (status != OZARR_OK || getenv("OZARR_NUM_THREADS") != NULL) return status;
     int threads = count_bits(all) / ranks;
     if (threads > count_bits(mine)) threads = count_bits(mine);
-    char text[16];
-    snprintf(text, sizeof text, "%d", threads < 1 ? 1 : threads > 4096 ? 4096 : threads);
+    threads = threads < 1 ? 1 : threads > 4096 ? 4096 : threads;
+    char text[16] = "";
+    const int before = atomic_load(&share);
+    status = ozarr_context_get(NULL, "threads", text, sizeof text, NULL);
+    if (status != OZARR_OK || (before != 0 && (before <= threads || atoi(text) != before))) return status;
+    atomic_store(&share, threads);
+    snprintf(text, sizeof text, "%d", threads);
     return ozarr_context_set(NULL, "threads", text);
 }
 
@@ -241,7 +249,11 @@ ozarr_status ozarr_mpi_close(ozarr_mpi *m) {
         status = om_error(OZARR_ERR_STATE, "%lld requests were not waited for", (long long)m->requests);
     else if (status == OZARR_OK && m->series > 0)
         status = om_error(OZARR_ERR_STATE, "%lld series were not closed", (long long)m->series);
-    status = om_enter(m, status, NULL, "ozarr_mpi_close");
-    if (status == OZARR_OK) destroy(m);
+    char call[64];
+    snprintf(call, sizeof call, "ozarr_mpi_close with %lld requests let go of", status == OZARR_OK ? (long long)m->let_go : 0);
+    status = om_enter(m, status, NULL, call);
+    if (status != OZARR_OK) return status;
+    status = om_end_let_go(m);
+    destroy(m);
     return status;
 }

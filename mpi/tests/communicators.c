@@ -196,11 +196,37 @@ static void other_thread(void) {
     CHECK(pthread_create(&thread, NULL, new_in_thread, NULL) == 0 && pthread_join(thread, NULL) == 0);
 }
 
+/* The threads of the default context. */
+static int threads(void) {
+    char text[16] = "";
+    OK(ozarr_context_get(NULL, "threads", text, sizeof text, NULL));
+    return atoi(text);
+}
+
+/* A communicator of this rank alone does not raise its share of the processors, and what the program has set stays. */
+static void shares_stay(void) {
+    ozarr_mpi *all = NULL, *alone = NULL;
+    OK(ozarr_mpi_new(MPI_COMM_WORLD, &all));
+    const int share = threads();
+    OK(ozarr_mpi_new(MPI_COMM_SELF, &alone));
+    CHECK(threads() == share);
+    OK(ozarr_mpi_close(alone));
+    OK(ozarr_context_set(NULL, "threads", "7"));
+    OK(ozarr_mpi_new(MPI_COMM_SELF, &alone));
+    CHECK(threads() == 7);
+    OK(ozarr_mpi_close(alone));
+    OK(ozarr_mpi_close(all));
+    char text[16];
+    snprintf(text, sizeof text, "%d", share);
+    OK(ozarr_context_set(NULL, "threads", text));
+}
+
 int main(int argc, char **argv) {
     CHECK(late_new() == OZARR_ERR_STATE && strstr(ozarr_last_error(), "MPI_Init") != NULL);
     begin_ranks(&argc, &argv);
     ozarr_mpi *m = NULL;
     CHECK(ozarr_mpi_new(MPI_COMM_WORLD, NULL) == OZARR_ERR_NULL);
+    shares_stay();
     one_rank_differs();
     other_thread();
     CHECK(ozarr_mpi_close(NULL) == OZARR_ERR_NULL);
