@@ -163,6 +163,7 @@ ozarr_status om_enter(ozarr_mpi *m, ozarr_status status, om_compared compared[2]
     if (usable == OZARR_OK) usable = om_check_thread();
     if (usable == OZARR_OK && m->busy) usable = om_error(OZARR_ERR_STATE, "another thread is in a call with this ozarr_mpi");
     if (usable != OZARR_OK) return usable;
+    if (status == OZARR_OK && m->given_up) status = om_error(OZARR_ERR_STATE, "a request was let go of while other ranks did not move it on");
     m->busy = true;
     char settings[OM_MESSAGE];
     describe_settings(m, settings);

@@ -245,14 +245,21 @@ bool om_move_on(om_move *w) {
     return active;
 }
 
+/* A request that stores or fetches chunks; NULL without one. */
+static ozarr_request *storing_of(const om_move *w) {
+    ozarr_request *storing = w->lone;
+    for (int i = 0; i < ROUNDS; i++)
+        if (w->rounds[i].request != NULL) storing = w->rounds[i].request;
+    return storing;
+}
+
+bool om_move_waits(const om_move *w) { return w->idle > 0 && storing_of(w) == NULL; }
+
 void om_move_pause(om_move *w) {
     if (w->idle == 0) return;
-    ozarr_request *storing = w->lone;
+    ozarr_request *storing = storing_of(w);
     bool travels = false;
-    for (int i = 0; i < ROUNDS; i++) {
-        if (w->rounds[i].request != NULL) storing = w->rounds[i].request;
-        travels |= w->rounds[i].state == ROUND_MAIL;
-    }
+    for (int i = 0; i < ROUNDS; i++) travels |= w->rounds[i].state == ROUND_MAIL;
     for (int i = 0; i < w->mail_count; i++) travels |= w->mails[i].active;
     if (storing != NULL) {
         /* This thread helps; its status is asked for again by om_end_request. */

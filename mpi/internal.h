@@ -48,6 +48,8 @@ struct ozarr_mpi {
     int64_t plan_count; /* made so far */
     int64_t requests;   /* that were not waited for */
     int64_t requests_begun;
+    int64_t let_go;     /* requests that the next close completes */
+    bool given_up;      /* one was let go of while other ranks did not move: its messages do not come any more */
     int64_t series;     /* that were not closed */
     ozarr_mpi_request *pending; /* these, in the order in which they began */
     int64_t compared[2][OM_COMPARED]; /* what ranks compare as a call begins, and what came of it, where requests go on */
@@ -271,6 +273,8 @@ bool om_move_on(om_move *move);
 void om_move_pause(om_move *move);
 /* Lets others run, the longer the more often it was tried. */
 void om_yield(int tries);
+/* Whether nothing moved at the last try, and nothing is being stored or fetched: other ranks are waited for. */
+bool om_move_waits(const om_move *move);
 /* The first error of this rank, as its last error; and chunks that it stored, of how many. */
 ozarr_status om_move_end(om_move *move, int64_t *stored, int64_t *total);
 void om_move_free(om_move *move);
@@ -290,6 +294,8 @@ ozarr_status om_settle(const ozarr_array *array);
 /* Completes all writes that were not waited for; the error is that of the first that failed, which its wait tells, too: of those to arrays below a
  * group, if one is given. Collective, within a call. */
 ozarr_status om_finish(ozarr_mpi *m, const ozarr_group *group);
+/* Completes the requests that were let go of: the error is that of the first that failed. Collective, within a call. */
+ozarr_status om_end_let_go(ozarr_mpi *m);
 /* Moves all requests on that were not waited for, and waits a little from the second try on. */
 void om_move_pending(ozarr_mpi *m, int tries);
 /* Makes what they stored durable, as far as the stores of their arrays promise it; the error is that of an array below the group. Collective, within

@@ -310,15 +310,19 @@ ozarr_status ozarr_mpi_array_append(ozarr_mpi *m, ozarr_array *array, int32_t di
 static ozarr_status close_node(ozarr_mpi *m, const char *what, ozarr_array *array, ozarr_group *group) {
     const void *handle = array != NULL ? (const void *)array : (const void *)group;
     char call[OM_MESSAGE];
-    snprintf(call, sizeof call, "ozarr_mpi_%s_close of \"%.1000s\"", what, om_name(m, handle));
-    ozarr_status status = om_enter(m, om_check_known(m, handle, what), NULL, call);
+    ozarr_status status = om_check_known(m, handle, what);
+    snprintf(call, sizeof call, "ozarr_mpi_%s_close of \"%.1000s\" with %" PRId64 " requests let go of", what, om_name(m, handle),
+             status == OZARR_OK ? m->let_go : 0);
+    status = om_enter(m, status, NULL, call);
     if (status != OZARR_OK) return status;
     om_drop(m, handle);
     om_failure found = {0};
+    status = om_end_let_go(m);
+    if (status != OZARR_OK) om_failure_last(&found, status);
     if (array != NULL && m->check_writes) {
         status = om_agree(m, ozarr_node_flush(ozarr_array_node(array)), NULL);
         if (status == OZARR_OK) status = om_check_writes(m, array);
-        if (status != OZARR_OK) om_failure_last(&found, status);
+        if (status != OZARR_OK && found.status == OZARR_OK) om_failure_last(&found, status);
     }
     if (m->rank == 0) status = ozarr_node_flush(array != NULL ? ozarr_array_node(array) : ozarr_group_node(group));
     else status = array != NULL ? ozarr_array_close(array) : ozarr_group_close(group);

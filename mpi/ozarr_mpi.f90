@@ -82,6 +82,7 @@ module ozarr_mpi
   contains
     procedure :: test => request_test
     procedure :: wait => request_wait
+    procedure :: let_go => request_let_go
   end type ozarr_ranks_request
 
   ! The steps of a dataset's variables along one dimension, written by all ranks. It is to be closed on all of them.
@@ -649,6 +650,15 @@ contains
     character(*), intent(inout), optional :: errmsg
     call done(ozfm_end(c_null_ptr, "r", self%handle), stat, errmsg)
   end subroutine request_wait
+
+  ! Lets go of a request that nobody will wait for, as after an error: on this rank alone, moves on until its memory is not touched any more. The
+  ! next close of an array or of the ranks completes it. All ranks have to let go of the same requests.
+  subroutine request_let_go(self, stat, errmsg)
+    class(ozarr_ranks_request), intent(inout) :: self
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    call done(ozfm_end(c_null_ptr, "f", self%handle), stat, errmsg)
+  end subroutine request_let_go
 
   ! Opens the steps of a dataset along a dimension, behind the last step that all its variables have. `keep`, an integer: how many steps stay,
   ! as a checkpoint tells. `publish_every`: readers see steps at multiples of it; without it when the chunks of the fields are whole.

@@ -60,7 +60,8 @@ typedef struct ozarr_mpi_series ozarr_mpi_series;
 /**
  * Duplicates the communicator `comm`, whose ranks then make the collective calls. Unless `OZARR_NUM_THREADS` is in the environment, the
  * default context gets as many threads as this rank has processors: those that the ranks of its node may run on, divided among them, but no
- * more than its own affinity mask has.
+ * more than its own affinity mask has. A later communicator of fewer ranks does not raise the number, and none changes what the program has set
+ * since.
  *
  * Errors: OZARR_ERR_STATE before `MPI_Init`, after `MPI_Finalize` and for the thread ("Threads", above); OZARR_ERR_ARGUMENT for
  * MPI_COMM_NULL and inter-communicators.
@@ -88,7 +89,8 @@ OZARR_CHECKED ozarr_status ozarr_mpi_rank(const ozarr_mpi *m, int *rank, int *si
 /**
  * Frees the communicator and everything of `m`; arrays and groups that are open become handles of this rank alone.
  *
- * Errors, after which nothing is freed: OZARR_ERR_STATE while there are requests that were not waited for, or series that were not closed;
+ * Errors, after which nothing is freed: OZARR_ERR_STATE while there are requests that were neither waited for nor let go of, or series that were
+ * not closed;
  * OZARR_ERR_ARGUMENT where a rank calls something else.
  */
 OZARR_CHECKED ozarr_status ozarr_mpi_close(ozarr_mpi *m);
@@ -211,6 +213,16 @@ OZARR_CHECKED ozarr_status ozarr_mpi_request_test(ozarr_mpi_request *request, bo
  * stays then, to be waited for again. After an error `ozarr_mpi_request_test` tells: of a request that is gone it is OZARR_ERR_INVALID_HANDLE.
  */
 OZARR_CHECKED ozarr_status ozarr_mpi_request_wait(ozarr_mpi_request *request);
+
+/**
+ * Lets go of a request that nobody will wait for, as after an error; NULL is taken. Local: moves on until this rank has done its part, and touches
+ * its memory no more. The other ranks have to move on, too: let go of theirs, or be in any call that waits. The next `ozarr_mpi_array_close` or
+ * `ozarr_mpi_close` completes what was let go of, and has its error, if there is one; all ranks have to have let go of the same requests by then.
+ *
+ * Errors: OZARR_ERR_STATE where nothing has moved for 10 seconds: the memory is not touched any more, what is stored of the boxes is not known,
+ * and all later collective calls are OZARR_ERR_STATE on all ranks.
+ */
+ozarr_status ozarr_mpi_request_free(ozarr_mpi_request *request);
 
 /* ========================================================================================================
  * Checkpoints

@@ -50,9 +50,15 @@ namespace ozarr {
 inline namespace OZARR_MPI_MODE {
 
 namespace detail {
+/// Leaves a handle as it is.
+template <class H>
+ozarr_status leave(H *) noexcept {
+    return OZARR_OK;
+}
+
 /// A handle whose end is a collective call: `End` is called by the destructor, unless an exception is under way on this rank, which other ranks
-/// need not have.
-template <class H, ozarr_status (*End)(H *)>
+/// need not have. Then it is the local call `Leave`.
+template <class H, ozarr_status (*End)(H *), ozarr_status (*Leave)(H *) = leave<H>>
 class collective {
 public:
     collective() = default;
@@ -75,8 +81,8 @@ protected:
 
 private:
     void end() noexcept {
-        if (h_ == nullptr || std::uncaught_exceptions() != 0) return;
-        const ozarr_status unheard = End(h_);
+        if (h_ == nullptr) return;
+        const ozarr_status unheard = std::uncaught_exceptions() != 0 ? Leave(h_) : End(h_);
         static_cast<void>(unheard);
         h_ = nullptr;
     }
@@ -96,8 +102,9 @@ returned<void> ended(ozarr_status status, Ask ask, LetGo let_go) {
 }
 } // namespace detail
 
-/// A collective read or write that goes on while the program computes. Its memory must stay until wait().
-class ranks_request : public detail::collective<ozarr_mpi_request, ozarr_mpi_request_wait> {
+/// A collective read or write that goes on while the program computes. Its memory must stay until wait(). Destroyed before that it is waited for;
+/// while an exception is under way it is let go of, as by ozarr_mpi_request_free: nothing touches its memory from then on.
+class ranks_request : public detail::collective<ozarr_mpi_request, ozarr_mpi_request_wait, ozarr_mpi_request_free> {
 public:
     using collective::collective;
     /// Moves on without waiting; whether this rank has done its part.

@@ -130,6 +130,7 @@ static bool is_gone(char kind, const void *handle) {
     ozarr_status status = OZARR_OK;
     switch (kind) {
     case 'a': status = ozarr_array_rank(handle, &dimensions); break;
+    case 'f':
     case 'r': status = ozarr_mpi_request_test((ozarr_mpi_request *)(uintptr_t)handle, &done); break;
     case 's': status = ozarr_mpi_series_position(handle, &position, NULL); break;
     case 'm': status = ozarr_mpi_rank(handle, &rank, NULL); break;
@@ -139,7 +140,7 @@ static bool is_gone(char kind, const void *handle) {
 }
 
 /* Ends what `*handle` is, which becomes NULL if it is gone: an array 'a', a group 'g', a checkpoint that is committed 'c' or given up 'x', a request
- * 'r', a series 's', ranks 'm'. After an error only the handle tells: a refused call leaves it, with a status that may be that of its end, too. */
+ * 'r', one that is let go of 'f', a series 's', ranks 'm'. After an error only the handle tells: a refused call leaves it, with a status that may be that of its end, too. */
 ozarr_status ozfm_end(ozarr_mpi *m, char kind, void **handle) {
     char text[1100];
     ozarr_status status = OZARR_OK;
@@ -149,6 +150,7 @@ ozarr_status ozfm_end(ozarr_mpi *m, char kind, void **handle) {
     case 'c': status = ozarr_mpi_checkpoint_commit(m, *handle); break;
     case 'x': status = ozarr_mpi_checkpoint_abandon(m, *handle); break;
     case 'r': status = ozarr_mpi_request_wait(*handle); break;
+    case 'f': status = ozarr_mpi_request_free(*handle); break;
     case 's': status = ozarr_mpi_series_close(m, *handle); break;
     default: status = ozarr_mpi_close(*handle); break;
     }

@@ -1,10 +1,14 @@
 /* Collective reads and writes of regions: their arguments, blocking and non-blocking. */
+#ifndef _POSIX_C_SOURCE
+#define _POSIX_C_SOURCE 200809L /* clock_gettime */
+#endif
 #include "internal.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 struct ozarr_mpi_request {
     ozarr_mpi *m;
@@ -18,6 +22,8 @@ struct ozarr_mpi_request {
     bool write;
     bool shards; /* inner chunks are encoded by the ranks that have them */
     bool own;    /* the array is not the program's */
+    bool let_go; /* the program has no handle any more */
+    bool dead;   /* let go of before this rank had done its part: its memory is gone */
     ozarr_mpi_request *next; /* began later, and was not waited for either */
 };
 
@@ -183,7 +189,7 @@ static void request_free(ozarr_mpi_request *r) {
 }
 
 /* Goes on; false when this rank has done its part. */
-static bool move_on(const ozarr_mpi_request *r) { return r->move != NULL && om_move_on(r->move); }
+static bool move_on(const ozarr_mpi_request *r) { return r->move != NULL && !r->dead && om_move_on(r->move); }
 
 /* The first error of this rank, as its last error; and chunks that it stored, of how many. */
 static ozarr_status outcome(const ozarr_mpi_request *r, int64_t *stored, int64_t *total) {
@@ -277,7 +283,7 @@ static int next_tag(ozarr_mpi *m) {
     while (taken) {
         m->tag = (m->tag + 1) % OM_TAGS;
         taken = false;
-        for (const ozarr_mpi_request *other = m->pending; other != NULL && m->requests < OM_TAGS; other = other->next) taken |= other->tag == m->tag;
+        for (const ozarr_mpi_request *other = m->pending; other != NULL && m->requests + m->let_go < OM_TAGS; other = other->next) taken |= other->tag == m->tag;
     }
     return m->tag;
 }
@@ -409,6 +415,16 @@ ozarr_status ozarr_mpi_array_read_all_ex(ozarr_mpi *m, const ozarr_array *array,
     return om_move_all(m, array, false, count, regions, memories, OZARR_OK);
 }
 
+/* Takes a request out of those that go on. */
+static void unlink_request(ozarr_mpi_request *request) {
+    ozarr_mpi *m = request->m;
+    ozarr_mpi_request **place = &m->pending;
+    while (*place != request) place = &(*place)->next;
+    *place = request->next;
+    if (request->let_go) m->let_go--;
+    else m->requests--;
+}
+
 /* Begins, and moves as far as it goes at once. */
 static ozarr_status start(ozarr_mpi *m, const arguments *a, ozarr_mpi_request **out) {
     ozarr_mpi_request *r = NULL;
@@ -464,11 +480,49 @@ ozarr_status ozarr_mpi_request_wait(ozarr_mpi_request *request) {
     /* Where MPI itself fails the request ends all the same. */
     if (status != OZARR_OK && status != OZARR_ERR_NETWORK) return status;
     om_forget(request);
-    m->requests--;
-    ozarr_mpi_request **place = &m->pending;
-    while (*place != request) place = &(*place)->next;
-    *place = request->next;
+    unlink_request(request);
     if (status == OZARR_OK) return om_leave(m, end(request));
     request_free(request);
     return status;
+}
+
+/* Moves all requests on until this rank has done its part of one; false where nothing has moved for some seconds. */
+static bool do_own_part(const ozarr_mpi_request *r) {
+    enum { SECONDS = 10 };
+    struct timespec now, moved;
+    clock_gettime(CLOCK_MONOTONIC, &moved);
+    while (move_on(r)) {
+        om_move_pending(r->m, 0);
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        if (!om_move_waits(r->move)) moved = now;
+        if (now.tv_sec - moved.tv_sec > SECONDS) return false;
+        om_move_pause(r->move);
+    }
+    return true;
+}
+
+ozarr_status ozarr_mpi_request_free(ozarr_mpi_request *request) {
+    if (request == NULL) return OZARR_OK;
+    ozarr_status status = om_valid(request, "ozarr_mpi_request");
+    if (status == OZARR_OK) status = om_check_thread();
+    if (status != OZARR_OK) return status;
+    ozarr_mpi *m = request->m;
+    om_forget(request);
+    m->requests--, m->let_go++;
+    request->let_go = true;
+    if (do_own_part(request)) return OZARR_OK;
+    request->dead = m->given_up = true;
+    return om_error(OZARR_ERR_STATE, "request %" PRId64 " was let go of, and other ranks did not move it on", request->number);
+}
+
+ozarr_status om_end_let_go(ozarr_mpi *m) {
+    om_failure first = {0};
+    for (ozarr_mpi_request *r = m->pending, *next; r != NULL; r = next) {
+        next = r->next;
+        if (!r->let_go) continue;
+        unlink_request(r);
+        const ozarr_status status = end(r);
+        if (status != OZARR_OK && first.status == OZARR_OK) om_failure_last(&first, status);
+    }
+    return first.status == OZARR_OK ? OZARR_OK : om_failure_set(&first);
 }

@@ -6,9 +6,11 @@
 
 #include "check.h"
 
+#include <algorithm>
 #include <clocale>
 #include <cstring>
 #include <limits>
+#include <stdexcept>
 #include <vector>
 
 using ozarr::array;
@@ -211,6 +213,46 @@ static void replaced(ozarr::ranks &m) {
     GET(m.close(now));
 }
 
+#ifndef OZARR_NO_EXCEPTIONS
+/* An exception while requests go on: their memory may go with it, what they were given is stored, and the ranks go on. */
+static void exceptions_meanwhile(ozarr::ranks &m) {
+    auto t = GET(m.create("thrown.zarr", ozarr::spec(ozarr::type::float64, {rows, columns}).chunks({rows, 3}), ozarr::existing::overwrite));
+    const region r = mine();
+    const auto old = values(r, 1), expected = values(r, 5);
+    GET(m.write(t, old, r));
+    std::vector<double> later(expected.size(), -1), found;
+    bool caught = false;
+    try {
+        auto u = expected;
+        const auto writing = m.iwrite(t, u.data(), u.size(), r), reading = m.iread(t, later.data(), later.size(), r);
+        throw std::runtime_error("the solver has diverged");
+    } catch (const std::runtime_error &) {
+        caught = true;
+    }
+    CHECK(caught && later == expected);
+    std::fill(later.begin(), later.end(), -2);
+    GET(m.read(t, found, r));
+    CHECK(found == expected);
+    GET(m.close(t));
+    CHECK(later == std::vector<double>(later.size(), -2));
+    /* Let go of, and completed by the end of the ranks. */
+    auto others = GET(ozarr::ranks::open(MPI_COMM_WORLD));
+    t = GET(others.open_array("thrown.zarr", "r+"));
+    try {
+        auto u = old;
+        const auto writing = others.iwrite(t, u.data(), u.size(), r);
+        throw std::runtime_error("again");
+    } catch (const std::runtime_error &) {
+    }
+    GET(others.close());
+    GET(t.close());
+    t = GET(m.open_array("thrown.zarr"));
+    GET(m.read(t, found, r));
+    CHECK(found == old);
+    GET(m.close(t));
+}
+#endif
+
 /* Calls of a start and a shape refuse all other regions by name, on all ranks; {} is all of an array. */
 static void regions_of_boxes(ozarr::ranks &m) {
     const region r = mine(), all, none{{0, 0}, {0, columns}};
@@ -344,6 +386,9 @@ int main(int argc, char **argv) {
         nodes(m);
         failures_of_one(m);
         replaced(m);
+#ifndef OZARR_NO_EXCEPTIONS
+        exceptions_meanwhile(m);
+#endif
         regions_of_boxes(m);
         steps(m);
         ends_that_differ(m);
