@@ -294,6 +294,8 @@ ozarr_status om_settle(const ozarr_array *array);
 /* Completes all writes that were not waited for; the error is that of the first that failed, which its wait tells, too: of those to arrays below a
  * group, if one is given. Collective, within a call. */
 ozarr_status om_finish(ozarr_mpi *m, const ozarr_group *group);
+/* OZARR_ERR_STATE while there are requests of an array that were neither waited for nor let go of. */
+ozarr_status om_check_no_requests(const ozarr_mpi *m, const ozarr_array *array);
 /* Completes the requests that were let go of: the error is that of the first that failed. Collective, within a call. */
 ozarr_status om_end_let_go(ozarr_mpi *m);
 /* Moves all requests on that were not waited for, and waits a little from the second try on. */

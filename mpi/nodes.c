@@ -311,6 +311,7 @@ static ozarr_status close_node(ozarr_mpi *m, const char *what, ozarr_array *arra
     const void *handle = array != NULL ? (const void *)array : (const void *)group;
     char call[OM_MESSAGE];
     ozarr_status status = om_check_known(m, handle, what);
+    if (status == OZARR_OK && array != NULL) status = om_check_no_requests(m, array);
     snprintf(call, sizeof call, "ozarr_mpi_%s_close of \"%.1000s\" with %" PRId64 " requests let go of", what, om_name(m, handle),
              status == OZARR_OK ? m->let_go : 0);
     status = om_enter(m, status, NULL, call);

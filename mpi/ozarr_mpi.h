@@ -138,7 +138,10 @@ OZARR_CHECKED ozarr_status ozarr_mpi_array_set_attr(ozarr_mpi *m, ozarr_array *a
 /** Reads the metadata again, on rank 0; the other ranks get what it found. */
 OZARR_CHECKED ozarr_status ozarr_mpi_array_refresh(ozarr_mpi *m, ozarr_array *array);
 
-/** Flushes what each rank wrote, then closes, whatever the status says, unless the call is refused ("Handles", above). */
+/**
+ * Flushes what each rank wrote, then closes, whatever the status says, unless the call is refused ("Handles", above; and OZARR_ERR_STATE while
+ * requests of the array were neither waited for nor let go of).
+ */
 OZARR_CHECKED ozarr_status ozarr_mpi_array_close(ozarr_mpi *m, ozarr_array *array);
 
 /** Creates a group. */

@@ -515,6 +515,12 @@ ozarr_status ozarr_mpi_request_free(ozarr_mpi_request *request) {
     return om_error(OZARR_ERR_STATE, "request %" PRId64 " was let go of, and other ranks did not move it on", request->number);
 }
 
+ozarr_status om_check_no_requests(const ozarr_mpi *m, const ozarr_array *array) {
+    for (const ozarr_mpi_request *r = m->pending; r != NULL; r = r->next)
+        if (r->array == array && !r->let_go) return om_error(OZARR_ERR_STATE, "request %" PRId64 " of the array was not waited for", r->number);
+    return OZARR_OK;
+}
+
 ozarr_status om_end_let_go(ozarr_mpi *m) {
     om_failure first = {0};
     for (ozarr_mpi_request *r = m->pending, *next; r != NULL; r = next) {

@@ -158,6 +158,7 @@ static void pending(void) {
     OK(ozarr_mpi_new(MPI_COMM_WORLD, &own));
     OK(ozarr_mpi_array_create(own, "pending.zarr", OZARR_INT32, 2, shape, chunks, OZARR_CREATE_OVERWRITE, &a));
     OK(begin_write(own, a, start, count, u, sizeof u, &r));
+    ERR(OZARR_ERR_STATE, "was not waited for", ozarr_mpi_array_close(own, a));
     ERR(OZARR_ERR_STATE, "1 requests were not waited for", ozarr_mpi_close(own));
     OK(ozarr_mpi_request_wait(r));
     OK(ozarr_mpi_array_close(own, a));
