@@ -61,16 +61,19 @@ install(EXPORT ozarr-targets NAMESPACE ozarr:: DESTINATION "${_package}")
 
 configure_package_config_file(cmake/ozarr-config.cmake.in "${PROJECT_BINARY_DIR}/ozarr-config.cmake"
   INSTALL_DESTINATION "${_package}" PATH_VARS CMAKE_INSTALL_LIBDIR CMAKE_INSTALL_INCLUDEDIR)
-# Any later version will do, back to the release that brought this ABI number: docs/stability.md.
+# Any later version will do, back to the release that brought this ABI number: docs/stability.md. A range (0.1...0.9) says itself up to which one.
 file(STRINGS "${OZARR_MAP}" _first REGEX "^OZARR_[0-9.]+ {" LIMIT_COUNT 1)
 string(REGEX REPLACE "OZARR_([0-9.]+) {" "\\1" _first "${_first}")
 set(_version_file "${PROJECT_BINARY_DIR}/ozarr-config-version.cmake")
 write_basic_package_version_file("${_version_file}" COMPATIBILITY AnyNewerVersion)
-file(APPEND "${_version_file}" "
-if(PACKAGE_FIND_VERSION AND PACKAGE_FIND_VERSION VERSION_LESS \"${_first}\")
+file(READ "${_version_file}" _any_newer)
+# Before what CMake writes, which ends early in projects without a language.
+file(WRITE "${_version_file}" "if(PACKAGE_FIND_VERSION AND NOT PACKAGE_FIND_VERSION_RANGE AND PACKAGE_FIND_VERSION VERSION_LESS \"${_first}\")
+  set(PACKAGE_VERSION \"${PROJECT_VERSION}\")
   set(PACKAGE_VERSION_COMPATIBLE FALSE)
+  return()
 endif()
-")
+${_any_newer}")
 install(FILES "${PROJECT_BINARY_DIR}/ozarr-config.cmake" "${PROJECT_BINARY_DIR}/ozarr-config-version.cmake" DESTINATION "${_package}")
 
 # The files of pkg-config name folders below the prefix from the place of the file itself, so that they are right after

@@ -67,6 +67,28 @@ find_package(ozarr CONFIG REQUIRED COMPONENTS cxx pascal)' > missing/CMakeLists.
 ! cmake -S missing -B missing/build -DCMAKE_PREFIX_PATH="$prefix" > log 2>&1 && grep -q 'no component "pascal"' log || { cat log >&2; exit 1; }
 echo "$how: ok"
 
+# Versions that a project asks for: one from before the ABI number is refused, but for a range (of CMake 3.19) which says that a later one will do.
+asks() { # yes OR no, VERSION [LANGUAGE]
+    how="find_package(ozarr $2)"
+    printf 'cmake_minimum_required(VERSION 3.18)\nproject(asks LANGUAGES %s)\nfind_package(ozarr %s CONFIG REQUIRED)\n' "${3:-NONE}" "$2" > missing/CMakeLists.txt
+    found=no
+    rm -rf missing/build
+    cmake -S missing -B missing/build -DCMAKE_PREFIX_PATH="$prefix" > log 2>&1 && found=yes
+    [ "$found" = "$1" ] || { cat log >&2; exit 1; }
+    echo "$how: ok"
+}
+asks no 0.1
+asks no 0.1 C
+asks yes 0.2
+asks no 99
+echo 'cmake_minimum_required(VERSION 3.19)' > ranges.cmake
+if cmake -P ranges.cmake 2> log; then
+    asks yes 0.1...98 C
+    asks yes '0.1...<98'
+    asks no '0.1...<0.2'
+    asks no 97...98
+fi
+
 # A project with the rules of an older CMake; and projects of one language, for which CMake finds MPI of that language only.
 project() { # NAME LANGUAGES COMPONENTS [LINES [THE-LEAST-CMAKE]], which today's CMake takes when it is told to
     how="a project: $1"
