@@ -15,7 +15,6 @@ import weakref
 
 import numpy as np
 from zarr.core.codec_pipeline import BatchedCodecPipeline
-from zarr.core.common import concurrent_map
 from zarr.core.config import config
 from zarr.storage import LocalStore
 
@@ -189,6 +188,44 @@ class Engine:
         return "/".join(path), index
 
 
+async def ended(work):
+    """Waits for the end of what goes on with the caller's memory, also where the call is cancelled meanwhile."""
+    while not all(one.done() for one in work):
+        try:
+            await asyncio.wait(work)
+        except asyncio.CancelledError:
+            pass
+
+
+async def in_thread(function, *arguments):
+    """Calls a function in a thread. Where it is cancelled it ends with the function, which cannot be stopped."""
+    work = asyncio.get_running_loop().run_in_executor(None, function, *arguments)
+    try:
+        return await asyncio.shield(work)
+    except asyncio.CancelledError:
+        await ended([work])
+        work.exception()
+        raise
+
+
+async def several(items, action, limit):
+    """Does something with each item, with so many at a time. After an error, or where it is cancelled, it ends with the last one that was begun."""
+    gate = asyncio.Semaphore(limit)
+
+    async def one(item):
+        async with gate:
+            await action(*item)
+
+    work = [asyncio.ensure_future(one(item)) for item in items]
+    try:
+        await asyncio.gather(*work)
+    except BaseException:
+        for task in work:
+            task.cancel()
+        await ended(work)
+        raise
+
+
 class OzarrCodecPipeline(BatchedCodecPipeline):
     """zarr-python's pipeline, with whole batches done by the library where it can."""
 
@@ -238,7 +275,7 @@ class OzarrCodecPipeline(BatchedCodecPipeline):
             return await self._read_items(items, array, drop_axes)
         lists = lists_of(items, array, drop_axes)
         if lists is not None:
-            return await asyncio.to_thread(self._pick_local, items, lists, array, drop_axes)
+            return await in_thread(self._pick_local, items, lists, array, drop_axes)
         for some in portions(items, [math.prod(item.count) * array.itemsize for item in items]):
             await self._read_items(some, array, drop_axes)
 
@@ -250,7 +287,7 @@ class OzarrCodecPipeline(BatchedCodecPipeline):
         if len(parts) == 1:
             return await action(items, gate)
         # While one portion is decoded or encoded the next is fetched.
-        await concurrent_map([(some, gate) for some in parts], action, 2)
+        await several([(some, gate) for some in parts], action, 2)
 
     async def _read_items(self, items, array, drop_axes, gate=None, parts=True):
         """Reads chunks, which are fetched where there is a gate; with `parts` no more of shards than is needed."""
@@ -268,7 +305,7 @@ class OzarrCodecPipeline(BatchedCodecPipeline):
                 copies.append((item, view))
             moves.append((item, view, strides, self._engine.code))
         if not gate:
-            await asyncio.to_thread(self._read_local, moves)
+            await in_thread(self._read_local, moves)
         else:
             fetching = self._fetch if parts and self._engine.shards else fetch_whole
             fetched = await asyncio.gather(*(fetching(item, gate) for item in [item for item, *_ in moves] + sparse))
@@ -297,10 +334,10 @@ class OzarrCodecPipeline(BatchedCodecPipeline):
 
     async def _decode_all(self, moves, sparse, fetched, array, drop_axes):
         if moves:
-            await asyncio.to_thread(self._decode, moves, fetched[:len(moves)])
+            await in_thread(self._decode, moves, fetched[:len(moves)])
         if sparse:
-            several = [(item, chunk, array) for item, chunk in zip(sparse, fetched[len(moves):])]
-            await concurrent_map(several, lambda *each: asyncio.to_thread(self._decode_sparse, *each, drop_axes), os.cpu_count())
+            chunks = [(self._decode_sparse, item, chunk, array, drop_axes) for item, chunk in zip(sparse, fetched[len(moves):])]
+            await several(chunks, in_thread, os.cpu_count())
 
     def _pick_local(self, items, lists, array, drop_axes):
         pick(self._array([(item,) for item in items]), lists, array, drop_axes, self._engine.code)
@@ -363,12 +400,12 @@ class OzarrCodecPipeline(BatchedCodecPipeline):
             return await super().write(batch_info, value, drop_axes)
         write_fill = items[0].spec.config.write_empty_chunks
         if type(self._engine.store) is LocalStore:
-            return await asyncio.to_thread(self._write_local, moves, write_fill)
+            return await in_thread(self._write_local, moves, write_fill)
         await self._by_portions(moves, lambda some, gate: self._write_moves(some, write_fill, gate))
 
     async def _write_moves(self, moves, write_fill, gate):
         fetched = await asyncio.gather(*(fetch(None if item.whole else item.getter, item.spec.prototype, gate) for item, *_ in moves))
-        encoded = await asyncio.to_thread(self._encode, moves, fetched, write_fill)
+        encoded = await in_thread(self._encode, moves, fetched, write_fill)
         await asyncio.gather(*(put(item, chunk, gate) for (item, *_), chunk in zip(moves, encoded)))
 
     def _write_move(self, item, array, drop_axes):

@@ -3,7 +3,7 @@
 
   pipeline_check.py --build DIR [--arrays N] [--seed N]     with ozarr importable
 """
-import argparse, gc, os, pickle, random, resource, shutil, signal, subprocess, sys, threading, time
+import argparse, asyncio, gc, os, pickle, random, resource, shutil, signal, subprocess, sys, threading, time
 from pathlib import Path
 import warnings
 import numcodecs, numpy as np, zarr
@@ -309,6 +309,52 @@ def forked(where):
             check(status == 0, f"a child of fork: {status}, {store}")
 
 
+def cancelled(where):
+    """A read that is cancelled ends before it returns: it does not go on filling the memory of its caller."""
+    import ozarr._pipeline as module
+    usual, calls = module.OzarrCodecPipeline.read, []
+
+    async def noted(self, batch_info, out, drop_axes=()):
+        calls.append((self, batch_info := list(batch_info), out, drop_axes))
+        return await usual(self, batch_info, out, drop_axes)
+
+    async def read(memory, inside, go_on, done):
+        work = asyncio.ensure_future(usual(*calls[-1]))
+        await asyncio.to_thread(inside.wait)
+        work.cancel()
+        asyncio.get_running_loop().call_later(0.1, go_on.set)
+        try:
+            await work
+        except asyncio.CancelledError:
+            found = memory.copy()
+            await asyncio.to_thread(done.wait)
+            same(memory, found, "memory after a read that was cancelled")
+        else:
+            raise AssertionError("a read was not cancelled")
+
+    for store in (LocalStore(where / "cancelled"), MemoryStore()):
+        with pipeline(OURS, strict=True):
+            z = zarr.create_array(store, shape=(8,), chunks=(4,), dtype="i4")
+            z[...] = 7
+            module.OzarrCodecPipeline.read = noted
+            try:
+                z[...]
+            finally:
+                module.OzarrCodecPipeline.read = usual
+            memory, inner, events = calls[-1][2].as_ndarray_like(), module.lib.read_many, [threading.Event() for _ in range(3)]
+            memory[...] = 0
+
+            def held(*a):
+                events[0].set(), events[1].wait()
+                inner(*a)
+                events[2].set()
+            module.lib.read_many = held
+            try:
+                asyncio.run(read(memory, *events))
+            finally:
+                module.lib.read_many = inner
+
+
 def odd(where):
     """Memory for reading only is not written; an empty list writes nothing; a name that is no UTF-8 is zarr-python's."""
     for number, store in enumerate((LocalStore(where / "odd"), MemoryStore())):
@@ -399,6 +445,7 @@ def main():
     released(where)
     whole(where)
     forked(where)
+    cancelled(where)
     odd(where)
     missing(where)
     left_alone()
