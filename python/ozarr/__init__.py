@@ -7,11 +7,12 @@
 
 What needs numpy is loaded when it is first used.
 """
-from ._library import ArgumentError, BoundsError, Error, NotFoundError, RangeError, UnsupportedError, ValueTypeError, lib
+from ._library import (AccessError, ArgumentError, BoundsError, Error, ExistsError, NoMemoryError, NotFoundError, RangeError, StoreError,
+                       StoreTimeoutError, UnsupportedError, ValueTypeError, lib)
 
 _NODES = ("Array", "Attributes", "Group", "Store", "create", "create_group", "erase", "open")
-__all__ = ["ArgumentError", "BoundsError", "Error", "NotFoundError", "RangeError", "UnsupportedError", "ValueTypeError", "has_feature",
-           "set_option", "get_option", "version", *_NODES]
+__all__ = ["AccessError", "ArgumentError", "BoundsError", "Error", "ExistsError", "NoMemoryError", "NotFoundError", "RangeError", "StoreError",
+           "StoreTimeoutError", "UnsupportedError", "ValueTypeError", "has_feature", "set_option", "get_option", "version", *_NODES]
 
 
 def version():

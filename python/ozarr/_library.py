@@ -23,8 +23,28 @@ class Error(Exception):
         return type(self), (self.args[0], self.status, self.name, self.key, self.field, self.errno)
 
 
-class NotFoundError(Error, KeyError):
+class NotFoundError(Error, KeyError, FileNotFoundError):
     """There is no node, attribute or key of that name."""
+
+
+class ExistsError(Error, FileExistsError):
+    """There is a node already where one should be created."""
+
+
+class AccessError(Error, PermissionError):
+    """The store refuses access, or is open for reading only."""
+
+
+class StoreError(Error, OSError):
+    """The operating system or the network fails: `errno` is the system's number, where it has one."""
+
+
+class StoreTimeoutError(StoreError, TimeoutError):
+    """The store did not answer in time."""
+
+
+class NoMemoryError(Error, MemoryError):
+    """Memory cannot be had."""
 
 
 class BoundsError(Error, IndexError):
@@ -49,7 +69,11 @@ class UnsupportedError(Error, NotImplementedError):
 
 CLASSES = {raw.OZARR_ERR_NOT_FOUND: NotFoundError, raw.OZARR_ERR_BOUNDS: BoundsError, raw.OZARR_ERR_TYPE: ValueTypeError,
            raw.OZARR_ERR_RANGE: RangeError, raw.OZARR_ERR_ARGUMENT: ArgumentError, raw.OZARR_ERR_NAME: ArgumentError,
-           raw.OZARR_ERR_RANK: ArgumentError, raw.OZARR_ERR_LOCATION: ArgumentError, raw.OZARR_ERR_UNSUPPORTED: UnsupportedError}
+           raw.OZARR_ERR_RANK: ArgumentError, raw.OZARR_ERR_LOCATION: ArgumentError, raw.OZARR_ERR_NULL: ArgumentError,
+           raw.OZARR_ERR_UNSUPPORTED: UnsupportedError, raw.OZARR_ERR_EXISTS: ExistsError, raw.OZARR_ERR_PERMISSION: AccessError,
+           raw.OZARR_ERR_READ_ONLY: AccessError, raw.OZARR_ERR_IO: StoreError, raw.OZARR_ERR_NO_SPACE: StoreError,
+           raw.OZARR_ERR_TOO_MANY_FILES: StoreError, raw.OZARR_ERR_NETWORK: StoreError, raw.OZARR_ERR_THROTTLED: StoreError,
+           raw.OZARR_ERR_TIMEOUT: StoreTimeoutError, raw.OZARR_ERR_NO_MEMORY: NoMemoryError}
 
 
 def candidates():

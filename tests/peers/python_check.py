@@ -9,6 +9,7 @@ from collections.abc import Mapping
 import numpy as np, xarray as xr, zarr
 import ozarr
 import python_values
+from ozarr import _raw as raw
 
 TYPES = ["?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "c8", "c16", ">f4", "S5", "U3", "M8[s]", "m8[10us]"]
 V2_ONLY = {"struct": np.dtype([("x", "f8"), ("id", "i2"), ("c", "S3")])}
@@ -136,7 +137,15 @@ def errors(where):
     check(z.read(..., out=masked) is masked and not np.ma.is_masked(masked) and masked.sum() == 0, "what is read is not masked")
     raises(ValueError, lambda: z.read(0, out=np.ma.masked_all(3)), ["(3,)", "(5,)"])
     raises(KeyError, lambda: ozarr.open(where / "nothing.zarr"), ["nothing.zarr"])
-    raises(ozarr.Error, lambda: ozarr.create(where / "e.zarr", (4,), "i1"), ["e.zarr"])
+    raises(FileNotFoundError, lambda: ozarr.open(where / "nothing.zarr"), ["nothing.zarr"])
+    raises(FileExistsError, lambda: ozarr.create(where / "e.zarr", (4,), "i1"), ["e.zarr"])
+    raises(PermissionError, lambda: ozarr.open(where / "e.zarr").write(0, 1), ["reading only"])
+    raises(OSError, lambda: ozarr.create("/proc/e.zarr", (4,), "i1"), ["/proc/e.zarr"])
+    for name, kind in {"PERMISSION": PermissionError, "NO_MEMORY": MemoryError, "TIMEOUT": TimeoutError, "NETWORK": OSError, "NO_SPACE": OSError}.items():
+        found = ozarr._library.CLASSES[getattr(raw, f"OZARR_ERR_{name}")]("why", -5, f"OZARR_ERR_{name}", "k", "f", 13)
+        again = pickle.loads(pickle.dumps(found))
+        check(isinstance(found, kind) and isinstance(found, ozarr.Error) and type(found) is getattr(ozarr, type(found).__name__), f"{name} is {type(found)}")
+        check((str(again), again.status, again.key, again.field, again.errno) == ("why", -5, "k", "f", 13), f"{again!r} pickled")
     raises(ValueError, lambda: ozarr.create(where / "f.zarr", (4,), "i1", chunk=3), ["chunk", "chunks"])
     raises(ValueError, lambda: ozarr.create(where / "f.zarr", (4,), "i1", chunks=(3, 3)), ["2", "1"])
     raises(TypeError, lambda: ozarr.create(where / "f.zarr", (4,), "O"), ["object"])
@@ -163,7 +172,7 @@ def errors(where):
         del g["x"]
     raises(IndexError, lambda: z.append([[1]], axis=2), ["axis 2", "2 dimensions"])
     z.close()
-    raises(ozarr.Error, lambda: z[0], [])
+    raises(ValueError, lambda: z[0], [])
     check("closed" in repr(z), f"a closed array is {z!r}")
     code = "import ozarr"
     bad = subprocess.run([sys.executable, "-c", code], env={"OZARR_LIBRARY": "/nowhere.so", "PYTHONPATH": ":".join(sys.path)}, capture_output=True, text=True)
