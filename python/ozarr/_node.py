@@ -46,10 +46,15 @@ class Attributes(MutableMapping):
 
     def update(self, /, *values, **more):
         """Sets several attributes, in one write. Those that other handles and programs have set meanwhile stay."""
+        given = dict(*values, **more)
+        if self._node._kind == "array" and self._node.get_setting("lost") == "1":
+            # Another handle would be one of what has taken the array's place: this one says that it is gone.
+            for name in given:
+                self[name] = given[name]
         # Collected by a handle of their own: after an error it ends, and they with it.
         again = self._node._again()
         lib.attrs_begin(again._as_node())
-        for name, value in dict(*values, **more).items():
+        for name, value in given.items():
             again.attrs[name] = value
         lib.attrs_commit(again._as_node())
         self._node.refresh()

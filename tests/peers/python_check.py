@@ -413,6 +413,14 @@ last = Last()
 """
     ended = subprocess.run([sys.executable, "-c", code], cwd=where, env=os.environ | {"PYTHONPATH": ":".join(sys.path)}, capture_output=True, text=True)
     check(ozarr.open(where / "last.zarr")[...].tolist() == [44, 3, 3, 0, 1], f"what an object writes when the interpreter ends: {ended.stderr}")
+    old = ozarr.create(where / "replaced.zarr", (1,), "i4")
+    new = ozarr.create(where / "replaced.zarr", (1,), "f8", mode="overwrite")
+    try:
+        old.attrs.update(a=1)
+    except ozarr.Error as e:
+        check("replaced" in str(e) and not new.attrs and old.dtype == "i4", f"the message is: {e}")
+    else:
+        raise AssertionError("attributes of an array that was replaced were set on the new one")
     memory = ozarr.Store.memory()
     memory.create_group().attrs.update(a=1)
     memory.open().attrs.update({"b": 2}, c=3)
