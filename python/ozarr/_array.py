@@ -115,6 +115,10 @@ class Array(Node):
             raise TypeError("an array without dimensions has no length")
         return self.shape[0]
 
+    def __bool__(self):
+        # Else that of __len__, which some arrays do not have.
+        return True
+
     def __iter__(self):
         if self.ndim == 0:
             raise TypeError("an array without dimensions has no elements to go through")

@@ -132,6 +132,7 @@ def errors(where):
     raises(ValueError, lambda: z.write(..., np.zeros((3, 3))), ["broadcast"])
     raises(ValueError, lambda: z.read(..., out=np.zeros(3)), ["(4, 5)"])
     raises(TypeError, lambda: list(ozarr.create(where / "point.zarr", (), "f8")), ["without dimensions"])
+    check(bool(ozarr.open(where / "point.zarr")), "an array without dimensions is there")
     check([row.tolist() for row in z] == [[0] * 5] * 4, "rows one after the other")
     masked = np.ma.masked_all((4, 5), "f4")
     check(z.read(..., out=masked) is masked and not np.ma.is_masked(masked) and masked.sum() == 0, "what is read is not masked")
