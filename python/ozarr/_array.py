@@ -9,7 +9,7 @@ import numpy as np
 
 from . import _index, _types
 from . import _raw as raw
-from ._library import ArgumentError, Error, handle, integers, lib, text
+from ._library import ArgumentError, handle, integers, lib, text
 from ._node import Node
 from ._types import address
 
@@ -237,11 +237,12 @@ class Array(Node):
     def _read_variable(self, selection):
         """Elements of variable length: boxes around the selection are read."""
         if isinstance(selection, _index.Points):
-            return self._variable_points(selection.points).reshape(selection.shape)
-        if isinstance(selection, _index.Lists):
-            return self._variable_lists(selection.lists)[selection.key]
-        out = self._variable_box(selection.start, selection.count, selection.step).reshape(selection.shape)
-        return out[()] if out.ndim == 0 else out
+            out = self._variable_points(selection.points).reshape(selection.shape)
+        elif isinstance(selection, _index.Lists):
+            out = self._variable_lists(selection.lists)[selection.key]
+        else:
+            out = self._variable_box(selection.start, selection.count, selection.step).reshape(selection.shape)
+        return out[()] if isinstance(out, np.ndarray) and out.ndim == 0 else out
 
     def _variable_points(self, points):
         out = np.empty(len(points), self.dtype)
@@ -301,15 +302,24 @@ class Array(Node):
             del lists
 
     def _write_variable(self, selection, value):
-        if not isinstance(selection, _index.Box):
-            raise Error("elements of variable length are written to boxes, not to lists of indices")
+        """Elements of variable length. Of single elements each run along the last dimension is a write of its own."""
+        if isinstance(selection, _index.Lists):
+            selection = _index.points_of(selection)
         given = _types.elements(_types.unmasked(value), self._code, len(selection.shape))
-        # Broadcast as the region counts, with the dimensions that integers took away.
-        given = _types.broadcast(given, selection.shape).reshape(selection.count)
+        given = _types.broadcast(given, selection.shape)
+        if isinstance(selection, _index.Box):
+            # In the order of the region, with the dimensions that integers took away.
+            given = given.reshape(selection.count)
+            boxes = [(selection, 0, given.size)]
+        else:
+            boxes, order = _index.runs_of(selection.points)
+            given = given.ravel()[order]
         data, offsets = _types.flattened(given.ravel(), self._code, self._list_type())
-        region, lists = region_of(selection.start, selection.count, selection.step)
-        lib.array_write_varlen(self._handle, C.byref(region), address(offsets), data, len(data))
-        del lists
+        for box, first, end in boxes:
+            region, lists = region_of(box.start, box.count, box.step)
+            ends, part = offsets[first:end + 1] - offsets[first], data[offsets[first]:offsets[end]]
+            lib.array_write_varlen(self._handle, C.byref(region), address(ends), part, len(part))
+            del lists
 
     def resize(self, shape, keep=False):
         """Changes the shape. Elements beyond it are erased, unless `keep`."""
@@ -369,5 +379,7 @@ class Outer:
     def __setitem__(self, key, value):
         lists, dropped = self._lists(key)
         shape = [len(values) for dim, values in enumerate(lists) if dim not in dropped]
+        if self.array._code in _types.VARIABLE:
+            return self.array._write_variable(_index.outer_points(lists, shape) if lists else _index.parse(..., ()), value)
         given = np.ascontiguousarray(_types.broadcast(self.array._values(value), shape)).reshape([len(x) for x in lists])
         self.array._move_lists(lib.array_write_orthogonal, lists, given)

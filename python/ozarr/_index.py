@@ -183,5 +183,24 @@ def fills(lists):
 
 def points_of(lists):
     """The points that Lists select, each as often as numpy would, and the shape of the selection."""
-    parts = [grid[lists.key] for grid in np.meshgrid(*lists.lists, indexing="ij", copy=False)]
-    return Points(np.stack([part.ravel() for part in parts], axis=1).astype("i8"), parts[0].shape)
+    return outer_points(lists.lists, None, lists.key)
+
+
+def outer_points(lists, shape=None, key=...):
+    """All combinations of the indices in lists, or those of them that an index selects."""
+    parts = [grid[key] for grid in np.meshgrid(*lists, indexing="ij", copy=False)]
+    return Points(np.stack([part.ravel() for part in parts], axis=1).astype("i8"), parts[0].shape if shape is None else tuple(shape))
+
+
+def runs_of(points):
+    """Points as boxes, each with where its values begin and end: of those that follow each other along the last dimension. Then the order of the
+    values, without those of points that come again later, as numpy keeps the last one."""
+    if not len(points):
+        return [], np.arange(0)
+    order = np.lexsort(points.T[::-1])
+    order = order[np.append(np.diff(points[order], axis=0).any(axis=1), True)]
+    points = points[order]
+    step = np.diff(points, axis=0)
+    cuts = [0, *np.flatnonzero(step[:, :-1].any(axis=1) | (step[:, -1] != 1)) + 1, len(points)]
+    ones = [1] * (points.shape[1] - 1)
+    return [(Box(points[a], [*ones, b - a], [*ones, 1], [], []), a, b) for a, b in zip(cuts[:-1], cuts[1:])], order

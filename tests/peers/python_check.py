@@ -353,6 +353,46 @@ def lists_written(where):
         check((found == line[:, None]).all() and peak < 8, f"lists along each other take {peak} MiB")
 
 
+def texts_written(where, r):
+    """Texts and bytes of any length by lists, masks and outer indices, as numpy assigns them: of an element that is given twice the last one."""
+    rng = np.random.default_rng(r.randrange(1 << 30))
+    for number in range(40):
+        shape = tuple(r.randint(1, 7) for _ in range(r.randint(1, 3)))
+        for kind in (str, bytes):
+            z = ozarr.Store.memory().create("z", shape, kind, chunks=tuple(r.randint(1, 4) for _ in shape))
+            model = np.full(shape, kind(), object)
+            for _ in range(6):
+                outer = r.random() < 0.3
+                entry = lambda n: r.choice([[r.randint(-n, n - 1) for _ in range(r.randint(0, 4))], rng.random(n) < 0.5, slice(None, None, r.choice([1, 2, -1])), r.randint(-n, n - 1)])
+                key = tuple(entry(n) for n in shape) if outer or r.random() < 0.8 else rng.random(shape) < 0.4
+                each = np.ix_(*(np.atleast_1d(np.arange(n)[one]) for one, n in zip(key, shape))) if outer else key
+                try:
+                    selected = np.shape(model[each])
+                except IndexError:
+                    continue
+                dropped = tuple(dim for dim, one in enumerate(key) if isinstance(one, int)) if outer else ()
+                words = np.full(selected, "é" if kind is str else b"\0", object)
+                for place in np.ndindex(*selected) if r.random() < 0.8 else ():
+                    word = str(r.randrange(10 ** r.randint(1, 6)))
+                    words[place] = word if kind is str else word.encode()
+                model[each] = words
+                given = words.squeeze(dropped)
+                (z.oindex if outer else z)[key] = given[()] if given.ndim == 0 else given
+                same(np.asarray(z[...], object), model, f"{key} {outer} of {shape} is written")
+    with ozarr.create(where / "picked.zarr", (4,), str) as z:
+        z[...] = list("abcd")
+        for key, given in (([0, 1], ["x", 1]), ([0, 1], ["x"] * 3), ([True, False, True, False], [None, "x"])):
+            try:
+                z[np.array(key)] = given
+            except (TypeError, ValueError):
+                continue
+            raise AssertionError(f"{given} was written")
+        check(z[...].tolist() == list("abcd") and z[np.array(1)] == "b" and type(z[np.array(1)]) is str, "what was refused changed nothing")
+        z[[3, 0, 3]] = "e"
+        z[z[...] == "e"] = ["first", "last"]
+    check(zarr.open_array(where / "picked.zarr")[...].tolist() == ["first", "b", "c", "last"], "zarr-python reads it")
+
+
 def handles(where):
     """Two handles of one node: neither takes back what the other has stored."""
     ozarr.create(where / "handles.zarr", (0,), str).close()
@@ -581,6 +621,7 @@ def main():
     values_of_json(where)
     far_apart(where, random.Random(given.seed))
     lists_written(where)
+    texts_written(where, random.Random(given.seed))
     handles(where)
     xarrays(where, random.Random(given.seed))
     elsewhere(where)
