@@ -6,6 +6,7 @@
 #include <ozarr/types.hpp>
 
 #include <array>
+#include <cstring>
 #include <memory>
 #include <string>
 #include <type_traits>
@@ -55,6 +56,7 @@ public:
         dtype d(nullptr);
         d.made(ozarr_dtype_struct(sizeof(S), &d.h_));
         d.class_ = &class_of<S>;
+        d.class_name_ = class_name<S>();
         return d;
     }
     /// Adds a member that is a number, or an array of numbers. One that a struct P has from a base: `field<P>("x", &P::x)`.
@@ -75,7 +77,7 @@ public:
         std::size_t size = 0;
         if (type.problem()) fail(*type.problem());
         else if (h_ == nullptr || !type) fail(error(OZARR_ERR_NULL, "the field \"" + name + "\": the " + (h_ == nullptr ? "struct" : "field's type") + " is empty"));
-        if (class_ != nullptr && class_ != &class_of<owner>)
+        if (class_ != nullptr && class_ != &class_of<owner> && !is_named(class_name<owner>()))
             fail(error(OZARR_ERR_ARGUMENT, "the field \"" + name + "\": the member is one of another class than the struct; expected field<P>(name, &P::member) of the struct P"));
         if (problem() || h_ == nullptr || !type) return *this;
         made(ozarr_dtype_item_size(type.get(), &size));
@@ -111,7 +113,21 @@ private:
     /// Its address says which class a struct is. (Not constant: linkers may put constants that are alike into one place.)
     template <class S>
     static inline char class_of = 0;
-    const char *class_ = nullptr;
+    /// Says it between a program and a library, too, of which each has an address of its own where symbols are hidden: the class as the compiler writes it.
+    template <class S>
+    static const char *class_name() noexcept {
+#ifdef _MSC_VER
+        return __FUNCSIG__;
+#else
+        return __PRETTY_FUNCTION__;
+#endif
+    }
+    /// Whether the struct is of the class of that name. One of an unnamed namespace ("{anonymous}", "(anonymous namespace)", "`anonymous-namespace'",
+    /// "<unnamed>") is another one in each file.
+    bool is_named(const char *name) const noexcept {
+        return std::strcmp(class_name_, name) == 0 && std::strstr(name, "anonymous") == nullptr && std::strstr(name, "<unnamed>") == nullptr;
+    }
+    const char *class_ = nullptr, *class_name_ = nullptr;
 };
 
 /// What an array to be created is like. Setters return a reference to the spec: chain them in the call that takes it, as in
