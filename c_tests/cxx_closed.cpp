@@ -58,6 +58,7 @@ static void arrays() {
     REFUSES("array::item_size", a.item_size());
     REFUSES("array::data_type", a.data_type());
     REFUSES("array::dimension_names", a.dimension_names());
+    REFUSES("array::dimension_names, of no dimensions", ozarr::array().dimension_names());
     REFUSES("array::set_dimension_names", a.set_dimension_names({"x"}));
     REFUSES("array::fill_value", a.fill_value<int>());
     REFUSES("array::missing_value", a.missing_value<int>());

@@ -81,8 +81,10 @@ public:
     }
     /// The names of the dimensions; an empty text for one without.
     returned<std::vector<std::string>> dimension_names() const {
-        std::vector<std::string> names(static_cast<std::size_t>(rank_));
-        for (std::int32_t d = 0; d < rank_; d++)
+        std::int32_t rank = 0;
+        OZARR_HPP_TRY(ozarr_array_rank(h_, &rank));
+        std::vector<std::string> names(static_cast<std::size_t>(rank));
+        for (std::int32_t d = 0; d < rank; d++)
             OZARR_HPP_TRY(detail::text(names[static_cast<std::size_t>(d)], [&](char *b, std::size_t n, std::size_t *l) {
                 return ozarr_array_dimension_name(h_, d, b, n, l, nullptr);
             }));
