@@ -100,7 +100,7 @@ module ozarr_mpi
 
 contains
 
-  ! Duplicates a communicator, whose ranks then work together.
+  ! Duplicates a communicator, whose ranks then work together. Ranks that are open are OZARR_ERR_STATE, and stay as they are.
   subroutine ranks_open(self, comm, stat, errmsg)
     class(ozarr_ranks), intent(inout) :: self
     type(MPI_Comm), intent(in) :: comm

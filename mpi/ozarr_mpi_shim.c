@@ -10,11 +10,9 @@
 
 #define MAX_RANK 64
 
-ozarr_status ozfm_new(MPI_Fint comm, ozarr_mpi **out) { return ozarr_mpi_new(MPI_Comm_f2c(comm), out); }
-
 static ozarr_status type_of(const CFI_cdesc_t *u, ozarr_type *type) {
     if (find_number_type(u, type)) return OZARR_OK;
-    return ozarr_set_error(OZARR_ERR_TYPE, "the variable is neither integer (1, 2, 4, 8 bytes), real (4, 8), complex (2 x 4, 2 x 8) nor logical", NULL);
+    return ozarr_set_error(OZARR_ERR_TYPE, "the variable is neither integer (1, 2, 4, 8 bytes), real (4, 8), complex (2 x 4, 2 x 8) nor logical (1, 2, 4, 8)", NULL);
 }
 
 /* A variable as the memory of a box of an array of `rank` dimensions, of which those behind the variable's have the length 1. */
@@ -157,6 +155,26 @@ ozarr_status ozfm_end(ozarr_mpi *m, char kind, void **handle) {
     if (status != OZARR_OK) snprintf(text, sizeof text, "%s", ozarr_last_error_in(OZARR_ORDER_F));
     if (status == OZARR_OK || is_gone(kind, *handle)) *handle = NULL;
     return status == OZARR_OK ? status : ozarr_set_error(status, text, NULL);
+}
+
+/* Begins work on a communicator. Where `*out` is open on a rank it is OZARR_ERR_STATE on all, and stays as it is; a handle that another object had, and
+ * closed, is not open. */
+ozarr_status ozfm_new(MPI_Fint comm, ozarr_mpi **out) {
+    char text[1100];
+    ozarr_mpi *made = NULL;
+    /* Before the new one, which may come to lie where one was that is gone. */
+    const bool is_open = *out != NULL && !is_gone('m', *out);
+    ozarr_status status = ozarr_mpi_new(MPI_Comm_f2c(comm), &made);
+    if (status != OZARR_OK) return status;
+    if (is_open) status = ozarr_set_error(OZARR_ERR_STATE, "the ranks are open, expected ranks that were closed", NULL);
+    status = ozarr_mpi_agree(made, status);
+    if (status == OZARR_OK) {
+        *out = made;
+        return status;
+    }
+    snprintf(text, sizeof text, "%s", ozarr_last_error());
+    (void)!ozarr_mpi_close(made);
+    return ozarr_set_error(status, text, NULL);
 }
 
 /* Gives a variable of a series this rank's box of a step; `rank` is the number of the variable's dimensions without that of the series. */

@@ -38,6 +38,7 @@ program fortran
   high = (rank + 1) * nx / n
   allocate (u(low - 1:high + 1, 0:ny + 1), v(nx, ny))
   call ranks%open(MPI_COMM_WORLD)
+  call opened
   call arrays
   call logicals
   call nowhere
@@ -59,6 +60,26 @@ contains
     print "(a, i0, 2a)", "rank ", rank, ": not so: ", what
     failures = failures + 1
   end subroutine check
+
+  ! Ranks that are open, on all ranks or on the last one alone, are refused and work as before.
+  subroutine opened
+    type(ozarr_ranks) :: second
+    integer :: status
+    character(300) :: message
+    call ranks%open(MPI_COMM_WORLD, stat=status, errmsg=message)
+    call check(status == OZARR_ERR_STATE .and. index(message, "the ranks are open") > 0, "ranks that are open")
+    if (rank == n - 1) call ranks%open(MPI_COMM_WORLD, stat=status)
+    if (rank /= n - 1) call second%open(MPI_COMM_WORLD, stat=status)
+    call check(status == OZARR_ERR_STATE, "ranks that are open on one rank")
+    call ranks%agree(OZARR_OK, stat=status)
+    call check(status == OZARR_OK, "ranks that were to be opened again")
+    second = ranks
+    call second%close()
+    call ranks%open(MPI_COMM_WORLD, stat=status)
+    call check(status == OZARR_OK, "ranks whose copy was closed")
+    call ranks%close()
+    call ranks%open(MPI_COMM_WORLD)
+  end subroutine opened
 
   function place(name) result(location)
     character(*), intent(in) :: name
