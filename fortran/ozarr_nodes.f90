@@ -87,7 +87,9 @@ contains
     type(c_ptr) :: handle
     handle = self%handle
     self%handle = c_null_ptr
-    if (self%is_array) then
+    if (.not. c_associated(handle)) then
+      call done(refused(OZARR_ERR_NULL, "the array or group is not open"), stat, errmsg)
+    else if (self%is_array) then
       call done(ozarr_array_close(handle), stat, errmsg)
     else
       call done(ozarr_group_close(handle), stat, errmsg)
