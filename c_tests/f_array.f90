@@ -256,8 +256,15 @@ contains
     logical :: l4(3, 2), back(5, 2)
     logical(c_bool) :: l1(3, 2)
     logical(int64) :: l8(3)
-    integer :: i4(3, 2)
+    logical(int16) :: l2
+    integer :: i4(3, 2), stat
+    character(200) :: message
     call store%memory()
+    call a%create(store, "two", OZARR_BOOL, [1], fill=.true._int16, stat=stat, errmsg=message)
+    call check(stat == OZARR_OK, message)
+    l2 = .false.
+    call a%fill_value(l2, stat=stat, errmsg=message)
+    call check(stat == OZARR_OK .and. logical(l2), "a fill value of logical(2)")
     call a%create(store, "l", OZARR_BOOL, [3, 2], fill=.true.)
     call a%read(l4)
     call check(all(l4), "the fill value")

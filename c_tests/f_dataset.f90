@@ -86,7 +86,9 @@ contains
     real(real32) :: four(3)
     integer(int16) :: stored(3), missing
     integer(int8) :: small
+    integer :: stat
     logical :: defined
+    character(200) :: message
     call ds%create("packed.zarr")
     call ds%define_dimension("x", 3)
     call ds%define_variable("p", OZARR_INT16, ["x"], p, missing=-999_int16, scale_factor=0.01d0, add_offset=300d0)
@@ -110,6 +112,8 @@ contains
     small = 0
     call p%fill_value(small)
     call check(small == -1, "its fill value")
+    call ds%define_variable("flag", OZARR_BOOL, ["x"], p, missing=.true._int16, stat=stat, errmsg=message)
+    call check(stat == OZARR_OK, "a missing value of logical(2): " // message)
     call ds%close()
   end subroutine packing
 

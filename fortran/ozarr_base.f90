@@ -661,13 +661,15 @@ contains
       call put(OZARR_COMPLEX128, value, 16)
     type is (logical(c_bool))
       call put(OZARR_BOOL, merge(1_int8, 0_int8, logical(value)), 1)
+    type is (logical(int16))
+      call put(OZARR_BOOL, merge(1_int8, 0_int8, logical(value)), 1)
     type is (logical(int32))
       call put(OZARR_BOOL, merge(1_int8, 0_int8, logical(value)), 1)
     type is (logical(int64))
       call put(OZARR_BOOL, merge(1_int8, 0_int8, logical(value)), 1)
     class default
       status = refused(OZARR_ERR_TYPE, what, behind=" is of a type that ozarr does not know, expected an &
-        &integer (1, 2, 4, 8 bytes), a real (4, 8), a complex (2 x 4, 2 x 8) or a logical")
+        &integer (1, 2, 4, 8 bytes), a real (4, 8), a complex (2 x 4, 2 x 8) or a logical (1, 2, 4, 8)")
     end select
 
   contains

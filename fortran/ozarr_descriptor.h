@@ -32,9 +32,9 @@ static inline int is_assumed_size(const CFI_cdesc_t *u) {
     return u->rank > 0 && u->dim[u->rank - 1].extent == -1;
 }
 
-/* Finds the type of numbers and logicals, which are OZARR_BOOL, of whichever size; 0 if the library has none. */
+/* Finds the type of numbers and logicals, which are OZARR_BOOL, of 1 to 8 bytes; 0 if the library has none. */
 static inline int find_number_type(const CFI_cdesc_t *u, ozarr_type *type) {
-    if (is_logical(u)) *type = OZARR_BOOL;
+    if (is_logical(u) && u->elem_len <= 8) *type = OZARR_BOOL;
     else if (u->type == CFI_type_int8_t) *type = OZARR_INT8;
     else if (u->type == CFI_type_int16_t) *type = OZARR_INT16;
     else if (u->type == CFI_type_int32_t) *type = OZARR_INT32;

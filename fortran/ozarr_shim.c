@@ -114,7 +114,7 @@ static int is_text(const CFI_cdesc_t *u) { return u->type == CFI_type_char; }
 static ozarr_status element_type(const CFI_cdesc_t *u, ozarr_type *type) {
     if (is_text(u)) *type = OZARR_BY_DTYPE;
     else if (!find_number_type(u, type))
-        return fail(OZARR_ERR_TYPE, "found elements of %zu bytes of a type that ozarr does not know, expected integer (1, 2, 4, 8 bytes), real (4, 8), complex (2 x 4, 2 x 8) or logical", u->elem_len);
+        return fail(OZARR_ERR_TYPE, "found elements of %zu bytes of a type that ozarr does not know, expected integer (1, 2, 4, 8 bytes), real (4, 8), complex (2 x 4, 2 x 8) or logical (1, 2, 4, 8)", u->elem_len);
     return OZARR_OK;
 }
 
