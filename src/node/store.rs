@@ -16,7 +16,7 @@ use crate::fork::{ForkPreserved, Lazy, Once};
 use crate::metadata::{Value, v2};
 use crate::store::cache::CacheStore;
 use crate::store::local::FileOptions;
-use crate::store::local::path::followed;
+use crate::store::local::path::{followed, shown};
 use crate::store::location::{self, Root};
 use crate::store::memory::MemoryStore;
 use crate::store::prefix::{Links, PrefixStore};
@@ -288,7 +288,7 @@ impl Store {
     /// Gives the same by the folder that links lead to where this is asked first; `None` where the store is in no folder.
     pub(super) fn real_place(&self, path: &str) -> Option<String> {
         self.0.shared.files()?;
-        let root = self.0.real_root.get(|| followed(&self.0.shared.describe()).to_string_lossy().into_owned());
+        let root = self.0.real_root.get(|| shown(&followed(&self.0.shared.describe())));
         Some(crate::engine::footprint::place(root, &super::path::prefix(path)))
     }
 

@@ -280,7 +280,7 @@ impl Storage for LocalStore {
     }
 
     fn describe(&self) -> String {
-        let shown = self.root.to_string_lossy().into_owned();
+        let shown = path::shown(&self.root);
         // Places are compared by it, and followed by keys.
         if cfg!(windows) { shown.replace('\\', "/") } else { shown }
     }

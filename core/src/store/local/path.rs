@@ -56,6 +56,18 @@ impl KeyPath {
     }
 }
 
+/// Writes a path as a text. Bytes that are no text become numbers, so that names that differ in them differ, too.
+pub fn shown(path: &Path) -> String {
+    let mut shown = String::new();
+    for chunk in path.as_os_str().as_encoded_bytes().utf8_chunks() {
+        shown.push_str(chunk.valid());
+        for byte in chunk.invalid() {
+            let _ = write!(shown, "\u{FFFD}{byte:02x}");
+        }
+    }
+    shown
+}
+
 /// Follows the symbolic links in a path as far as it exists.
 pub fn followed(place: &str) -> PathBuf {
     let place = Path::new(place);

@@ -106,6 +106,15 @@ fn a_relative_root_is_that_of_the_opening() {
     assert_eq!(store.describe(), std::env::current_dir().unwrap().join("rel.zarr").to_str().unwrap());
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn folders_whose_names_differ_in_bytes_that_are_no_text_are_different_places() {
+    use std::os::unix::ffi::OsStrExt;
+    let place = |name: &[u8]| LocalStore::open(Path::new(std::ffi::OsStr::from_bytes(name)), false, SyncMode::None).unwrap().describe();
+    assert_eq!(place("/é/\u{FFFD}".as_bytes()), "/é/\u{FFFD}");
+    assert_eq!([place(b"/a\xFF/\xC3"), place(b"/a\xFE/\xC3"), place(b"/a")], ["/a\u{FFFD}ff/\u{FFFD}c3", "/a\u{FFFD}fe/\u{FFFD}c3", "/a"]);
+}
+
 #[test]
 fn a_link_to_nothing_is_no_value_and_gives_way_to_one() {
     for (mode, exclusive) in MODES.into_iter().flat_map(|mode| [(mode, true), (mode, false)]) {
