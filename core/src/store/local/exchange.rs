@@ -39,7 +39,7 @@ impl LocalStore {
             Err(e) => return cannot(e),
         };
         // An old one that could not be removed stays.
-        check_may_empty(CWD, &old, &mut shown(folder), 0)?;
+        check_may_empty(CWD, &old, &mut shown(folder))?;
         // Its lock is held until the old one is gone.
         let place = match claim(beside, || Ok(())) {
             Ok(Some(place)) => place,
@@ -98,7 +98,7 @@ impl LocalStore {
     /// Does what [`super::LocalFiles::check_erase`] says, for the folder of a prefix.
     pub(super) fn check_folder_goes(&self, folder: &str) -> Result<()> {
         match self.root()? {
-            Some(root) => check_may_empty(root, KeyPath::of_folder(folder).as_c(), &mut shown(folder), 0),
+            Some(root) => check_may_empty(root, KeyPath::of_folder(folder).as_c(), &mut shown(folder)),
             None => Ok(()),
         }
     }
@@ -141,7 +141,7 @@ impl LocalStore {
         };
         let (path, aside) = (KeyPath::of_folder(folder), self.temp_names.next(folder_of(folder)));
         // What could not be emptied keeps its name: it would be lost to readers, and stay.
-        check_may_empty(root, path.as_c(), &mut shown(folder), 0)?;
+        check_may_empty(root, path.as_c(), &mut shown(folder))?;
         let renamed = if folder.is_empty() { Err(Errno(libc::EBUSY)) } else { os::rename(root, path.as_c(), aside.as_c()) };
         match renamed {
             // What is open may be known by its former name there.

@@ -130,22 +130,28 @@ pub(super) fn list_folder(
     Ok(())
 }
 
-/// Fails where something in the folder `name` of `dir` may not be removed, in a folder of another user's say, before anything is; `path` is what
-/// messages call it. Links and files that refuse for other reasons are found when they go.
-pub(super) fn check_may_empty(dir: BorrowedFd<'_>, name: &CStr, path: &mut String, depth: usize) -> Result<()> {
-    if cfg!(windows) {
-        return Ok(());
-    }
+/// Fails where something in the folder `name` of `dir` may not be removed, in a folder of another user's say, or where another file system is mounted
+/// below it, before anything is; `path` is what messages call it. Links and files that refuse for other reasons are found when they go.
+pub(super) fn check_may_empty(dir: BorrowedFd<'_>, name: &CStr, path: &mut String) -> Result<()> {
+    if cfg!(windows) { Ok(()) } else { check_below(dir, name, path, None, 0) }
+}
+
+/// Does the same for a folder at a depth, in one of the file system `device`.
+fn check_below(dir: BorrowedFd<'_>, name: &CStr, path: &mut String, device: Option<libc::dev_t>, depth: usize) -> Result<()> {
     let refused = |path: &str| Errno(libc::EACCES).error(&format!("erase what is in the folder {path}"));
     if depth >= MAX_DEPTH {
         bail!(Limit, "folders are nested deeper than {MAX_DEPTH}");
     }
     // What another process removes meanwhile, and links to folders, are no matter.
     let Ok(st) = os::stat_at(dir, name, false) else { return Ok(()) };
+    let is_folder = EntryKind::of(&st) == EntryKind::Folder;
+    if is_folder && device.is_some_and(|device| device != st.st_dev) {
+        return Err(Errno(libc::EBUSY).error(&format!("erase the folder {path}, where another file system is mounted")));
+    }
     let may = may_change(dir, name);
     // Its own link and its name: most file systems count one more for each folder in it. Some on networks tell 2 of all folders.
     let has_no_folder = || st.st_nlink == 2 && os::is_local(dir);
-    if EntryKind::of(&st) != EntryKind::Folder || (may && !is_sticky(&st) && has_no_folder()) {
+    if !is_folder || (may && !is_sticky(&st) && has_no_folder()) {
         return Ok(());
     }
     let fd = match os::open(dir, name, libc::O_RDONLY | libc::O_DIRECTORY | libc::O_NOFOLLOW, 0) {
@@ -161,7 +167,7 @@ pub(super) fn check_may_empty(dir: BorrowedFd<'_>, name: &CStr, path: &mut Strin
             let len = path.len();
             path.push('/');
             path.push_str(&name.to_string_lossy());
-            check_may_empty(fd.as_fd(), &name, path, depth + 1)?;
+            check_below(fd.as_fd(), &name, path, Some(st.st_dev), depth + 1)?;
             path.truncate(len);
         }
     }

@@ -382,6 +382,33 @@ fn what_may_not_be_emptied_keeps_its_name_and_all_that_is_in_it() {
 
 #[cfg(target_os = "linux")]
 #[test]
+fn a_folder_below_which_another_file_system_is_mounted_stays_with_all_that_is_in_it() {
+    for (is_replaced, prefix) in [(false, "d/"), (false, ""), (true, "d/"), (true, "")] {
+        let folder = Folder::new();
+        for key in ["d/a", "d/c/2", "d/z"] {
+            put(&folder.store(SyncMode::None), key, b"1").unwrap();
+        }
+        std::fs::create_dir_all(folder.file("d/c/m")).unwrap();
+        let tried = fault::mounted(&folder.file("d/c/m"), || {
+            let store = folder.store(SyncMode::None);
+            put(&store, "d/c/m/k", b"1").unwrap();
+            let mut build = |new: SharedStore| new.put("k", &[b"2"], Condition::None);
+            let done = match is_replaced {
+                true => store.replace_prefix(prefix, &mut build, &mut || ()).map(|_| ()),
+                false => store.erase_prefix(prefix),
+            };
+            (done, value(&store, "d/c/m/k"), folder.names("d"))
+        });
+        // Only root may mount.
+        let Some((done, inside, names)) = tried else { return };
+        let e = done.unwrap_err();
+        assert!((e.kind(), e.os_errno()) == (ErrorKind::Io, libc::EBUSY) && e.to_string().contains("d/c/m"), "{e}");
+        assert_eq!((inside.unwrap(), names), (b"1".to_vec(), ["a", "c", "z"].map(str::to_string).to_vec()));
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
 fn a_folder_whose_name_may_not_go_is_emptied() {
     let folder = Folder::new();
     put(&folder.store(SyncMode::None), "d/c/k", b"1").unwrap();
