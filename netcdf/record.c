@@ -85,16 +85,22 @@ ozarr_node_kind oz_kind_at(const oz_group *group, const char *name) {
 static void write_own(text *t, oz_var *var, const oz_stored *stored) {
     const json *there = json_member(json_member(stored->object, "variables"), var->name);
     bool own = oz_file_alone(var->group->file);
-    if (!own && !oz_var_made(var)) own = !var->lost && oz_kind_at(var->group, var->name) == OZARR_NODE_KIND_NONE;
+    if (!own && !oz_var_made(var)) {
+        ozarr_node_kind kind = oz_kind_at(var->group, var->name);
+        own = !var->lost && (kind == OZARR_NODE_KIND_NONE || (kind == OZARR_NODE_KIND_UNKNOWN && !there));
+    }
     /* In a store that is no folder one request for each would take long. */
     else if (!own) own = var->folder.inode ? oz_var_is_there(var) : !var->lost;
     if (own) write_var(t, var, stored);
     else if (there) oz_stored_copy(t, stored, there);
 }
 
-/* Whether the record goes on to say what it says of a node of others: while one of them has the file locked it may be just making that. */
+/* Whether the record goes on to say what it says of a node of others: while one of them has the file locked it may be just making that, and what cannot be
+ * looked at may be there. */
 static bool is_kept(const oz_group *group, const char *name, ozarr_node_kind kind) {
-    return oz_is_locked_out(group->file) || oz_kind_at(group, name) == kind;
+    if (oz_is_locked_out(group->file)) return true;
+    ozarr_node_kind there = oz_kind_at(group, name);
+    return there == kind || there == OZARR_NODE_KIND_UNKNOWN;
 }
 
 /* Keeps what the stored record says of dimensions and variables that this process does not know: another program has defined them since. */
