@@ -193,6 +193,9 @@ static void store_after_renaming(oz_file *file, const oz_renaming *renaming, boo
     if (!defining) (void)oz_hierarchy_store(file);
 }
 
+/* What is told where all is renamed, but could not be opened again: it was done, and the next use opens it, or tells why not. Ranks open nothing by themselves. */
+static int told(const oz_file *file, int opened) { return file->ranks ? opened : NC_NOERR; }
+
 int oz_rename_var(int ncid, int varid, const char *name) {
     char normal[NC_MAX_NAME + 1];
     oz_var *var;
@@ -204,6 +207,9 @@ int oz_rename_var(int ncid, int varid, const char *name) {
     if (!group->file->writable) return NC_EPERM;
     if (name_in_use(group, name)) return NC_ENAMEINUSE;
     if (group->file->classic && !group->file->defining && strlen(name) > strlen(var->name)) return NC_ENOTINDEFINE;
+    /* After a renaming that failed it may only be closed. */
+    if (var->lost && !group->file->ranks) status = oz_var_look(var, NULL);
+    if (status || var->lost) return status ? status : NC_ENOTVAR;
     char *copy = strdup(name), *old = strdup(var->name);
     if (!copy || !old) return free(copy), free(old), NC_ENOMEM;
     bool stored = oz_var_made(var) || var->unopened, defining = false;
@@ -227,7 +233,7 @@ int oz_rename_var(int ncid, int varid, const char *name) {
     if (there && !status && !opened) store_after_renaming(group->file, &renaming, defining);
     oz_unlock(group->file);
     free(old);
-    return status ? status : opened;
+    return status ? status : told(group->file, opened);
 }
 
 int oz_def_grp(int ncid, const char *name, int *id) {
@@ -332,5 +338,5 @@ int oz_rename_grp(int ncid, const char *name) {
     free(new_path);
     /* As netCDF-4 has it: programs end define mode then. */
     if (!status) file->defining = true;
-    return status ? status : opened;
+    return status ? status : told(file, opened);
 }
