@@ -4,18 +4,40 @@
 #include "types.h"
 #include "user_types.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-json *oz_record_read(json *value) {
-    if (!value || value->kind != JSON_STRING) return value;
-    json *record = json_read(value->text);
-    json_free(value);
-    return record;
+int oz_node_text(const ozarr_node *node, const char *name, char **text) {
+    size_t cap = 2048, len = 0;
+    ozarr_status status = OZARR_ERR_BUFFER_SIZE;
+    *text = NULL;
+    for (int tries = 0; tries < 3 && status == OZARR_ERR_BUFFER_SIZE; tries++, cap = len + 1) {
+        free(*text);
+        *text = malloc(cap);
+        if (!*text) return NC_ENOMEM;
+        status = name ? ozarr_attr_get_json(node, name, *text, cap, &len) : ozarr_attrs_get(node, *text, cap, &len);
+    }
+    if (!status) return NC_NOERR;
+    free(*text);
+    *text = NULL;
+    return name && status == OZARR_ERR_NOT_FOUND ? NC_NOERR : oz_error(status);
+}
+
+int oz_json_read(const char *source, json **value) {
+    *value = source ? json_read(source) : NULL;
+    return source && !*value && errno == ENOMEM ? NC_ENOMEM : NC_NOERR;
+}
+
+int oz_record_read(json **value) {
+    if (!*value || (*value)->kind != JSON_STRING) return NC_NOERR;
+    json *record = json_read((*value)->text);
+    int status = !record && errno == ENOMEM ? NC_ENOMEM : NC_NOERR;
+    json_free(*value);
+    *value = record;
+    return status;
 }
 
 static bool from_base64(const char *text, unsigned char *bytes, size_t size) {

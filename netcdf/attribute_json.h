@@ -14,11 +14,14 @@
 /* The name that netCDF has for a stored attribute of an array. */
 const char *oz_att_name(const char *stored);
 
-/* A text of a node: all attributes (`name` NULL) or one, as JSON. NULL without it; free it. */
-char *oz_node_text(const ozarr_node *node, const char *name);
+/* Reads a text of a node: all attributes (`name` NULL) or one, as JSON. NULL where there is no such one; free it. */
+int oz_node_text(const ozarr_node *node, const char *name, char **text);
 
-/* Gives the record itself of the attribute's value, which is the object or, as format 2 has it, its text; takes the value. */
-json *oz_record_read(json *value);
+/* Reads a text as JSON: NULL of none (NULL), and of a malformed one. */
+int oz_json_read(const char *source, json **value);
+
+/* Makes the record itself of the attribute's value, which is the object or, as format 2 has it, its text: NULL where that is malformed. */
+int oz_record_read(json **value);
 
 /* Fills the list with the attributes of a JSON object, whose text is `source`. `types` is the object of recorded types, or NULL;
  * `var` the variable that they are of, or NULL. */
@@ -32,8 +35,9 @@ typedef struct oz_stored {
     const oz_list *gone;
 } oz_stored;
 
-/* Reads the stored record of a group, which is text in format 2. */
-void oz_stored_read(const ozarr_node *node, oz_stored *stored);
+/* Reads the stored record of a group, which is text in format 2. Without one, or with a malformed one, there is no object; after an error the record may be
+ * there, and is not to be stored anew. */
+int oz_stored_read(const ozarr_node *node, oz_stored *stored);
 void oz_stored_free(oz_stored *stored);
 /* Reads the attributes of a variable as the store has them by now. */
 int oz_var_read_stored(const oz_var *var, oz_stored *stored);

@@ -213,8 +213,8 @@ static int flush(oz_file *file) {
     const oz_group *root = file->groups[0];
     const bool made = file->consolidates || (file->created && file->group_count == 1 && !root->vars.count);
     bool current = true;
-    if (oz_file_format(file) == 2) oz_others_find(file);
-    int error = oz_error(rename_all(file));
+    int error = oz_file_format(file) == 2 ? oz_others_find(file) : NC_NOERR;
+    if (!error) error = oz_error(rename_all(file));
     for (int i = 0; i < file->group_count && !error; i++)
         if (file->groups[i]->handle && !file->groups[i]->lost) error = lengthen_nczarr(file->groups[i]);
     if (error) return error;

@@ -262,7 +262,7 @@ static ozarr_status add_reshaped(text *t, const char *document, int rank, const 
         text_put(t, "]");
         text_put(t, document + member->to);
     }
-    ozarr_status status = member ? OZARR_OK : OZARR_ERR_INTERNAL;
+    ozarr_status status = member ? OZARR_OK : !tree && errno == ENOMEM ? OZARR_ERR_NO_MEMORY : OZARR_ERR_INTERNAL;
     json_free(tree);
     return status;
 }

@@ -84,7 +84,7 @@ int oz_lengths_store(oz_file *file, int flushed);
 bool oz_lengths_differ(const oz_file *file);
 
 /* Looks for the variables that other programs have defined in the file since, along a dimension that grows: they are made as long as all others. */
-void oz_others_find(oz_file *file);
+int oz_others_find(oz_file *file);
 
 /* Notes where a variable or a group is that was opened or made just now. */
 void oz_var_note_place(oz_var *var);

@@ -12,15 +12,18 @@ enum { MAX_DEPTH = 128 };
 typedef struct reader {
     const char *text;
     size_t at;
+    /* Memory has ended. */
+    bool starved;
 } reader;
 
 static void skip(reader *r) {
     while (r->text[r->at] && strchr(" \t\r\n", r->text[r->at])) r->at++;
 }
 
-static json *new_value(json_kind kind) {
+static json *new_value(reader *r, json_kind kind) {
     json *value = calloc(1, sizeof *value);
     if (value) value->kind = kind;
+    else r->starved = true;
     return value;
 }
 
@@ -73,7 +76,7 @@ static char *read_string(reader *r, size_t *len) {
     while (*end && *end != '"') end += *end == '\\' && end[1] ? 2 : 1;
     char *bytes = malloc((size_t)(end - (r->text + r->at)) + 5);
     size_t n = 0;
-    if (!bytes) return NULL;
+    if (!bytes) return r->starved = true, NULL;
     while (r->text[r->at] && r->text[r->at] != '"') {
         if (r->text[r->at] != '\\') {
             bytes[n++] = r->text[r->at++];
@@ -110,12 +113,12 @@ static json *read_word(reader *r) {
     if (!len) return NULL;
     if (kind == JSON_INTEGER && memchr(start, '.', len)) kind = JSON_NUMBER;
     if (kind == JSON_INTEGER && (memchr(start, 'e', len) || memchr(start, 'E', len))) kind = JSON_NUMBER;
-    json *value = new_value(kind);
+    json *value = new_value(r, kind);
     if (!value) return NULL;
     value->text = strndup(start, len);
     value->len = len;
     r->at += len;
-    if (!value->text) return json_free(value), NULL;
+    if (!value->text) return json_free(value), r->starved = true, NULL;
     return value;
 }
 
@@ -161,11 +164,11 @@ static json *read_value(reader *r, int depth) {
     char c = r->text[r->at];
     json *value = NULL;
     if (c == '"') {
-        value = new_value(JSON_STRING);
+        value = new_value(r, JSON_STRING);
         r->at++;
         if (value && !(value->text = read_string(r, &value->len))) return json_free(value), NULL;
     } else if (c == '[' || c == '{') {
-        value = new_value(c == '[' ? JSON_ARRAY : JSON_OBJECT);
+        value = new_value(r, c == '[' ? JSON_ARRAY : JSON_OBJECT);
         if (value) value = read_children(r, value, depth);
     } else {
         value = read_word(r);
@@ -178,17 +181,18 @@ static json *read_value(reader *r, int depth) {
 }
 
 json *json_read(const char *text) {
-    reader r = {text, 0};
-    json *value = read_value(&r, 0);
-    skip(&r);
-    if (value && text[r.at]) return json_free(value), NULL;
+    size_t at = 0;
+    json *value = json_read_at(text, &at);
+    at += strspn(text + at, " \t\r\n");
+    if (value && text[at]) return json_free(value), errno = EINVAL, NULL;
     return value;
 }
 
 json *json_read_at(const char *text, size_t *at) {
-    reader r = {text, *at};
+    reader r = {text, *at, false};
     json *value = read_value(&r, 0);
     *at = r.at;
+    if (!value) errno = r.starved ? ENOMEM : EINVAL;
     return value;
 }
 
@@ -221,7 +225,7 @@ bool json_skip(const char *text, size_t *at) {
 }
 
 bool json_next_member(const char *text, size_t *at, json_name *name) {
-    reader r = {text, *at};
+    reader r = {text, *at, false};
     skip(&r);
     if (text[r.at] != '{' && text[r.at] != ',') return false;
     r.at++;
@@ -239,7 +243,7 @@ bool json_next_member(const char *text, size_t *at, json_name *name) {
 }
 
 char *json_read_name(const char *text, const json_name *name) {
-    reader r = {text, name->from};
+    reader r = {text, name->from, false};
     size_t len;
     return read_string(&r, &len);
 }

@@ -2,6 +2,7 @@
 #ifndef OZARR_NETCDF_JSON_H
 #define OZARR_NETCDF_JSON_H
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -22,10 +23,10 @@ typedef struct json {
     struct json *next;
 } json;
 
-/* Reads a value; NULL where it is malformed, too deep, or without memory. NaN and infinities are numbers, as Python writes them. */
+/* Reads a value; NULL with `errno` EINVAL where it is malformed or too deep, ENOMEM without memory. NaN and infinities are numbers, as Python writes them. */
 json *json_read(const char *text);
 void json_free(json *value);
-/* Reads the value that begins at `*at`, or passes it; `*at` becomes its end. */
+/* Reads the value that begins at `*at`, as `json_read` does, or passes it; `*at` becomes its end. */
 json *json_read_at(const char *text, size_t *at);
 bool json_skip(const char *text, size_t *at);
 /* Where a member's name is in the text, without quotes, and its bytes; free them. */

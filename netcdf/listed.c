@@ -4,7 +4,6 @@
 #include "numbers.h"
 #include "types.h"
 
-#include <errno.h>
 #include <ozarr_advanced.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,22 +38,23 @@ void oz_listed_free(oz_listed *listed) {
 }
 
 /* Most are shorter than the room that is asked for first, and read by one request. */
-char *oz_document_text(const ozarr_store *store, const char *key) {
+int oz_document_text(const ozarr_store *store, const char *key, char **text) {
     size_t room = 16 << 20, len = 0;
-    char *text = NULL;
     ozarr_status status = OZARR_ERR_BUFFER_SIZE;
+    *text = NULL;
     for (int tries = 0; tries < 2 && status == OZARR_ERR_BUFFER_SIZE; tries++, room = len) {
-        free(text);
-        text = malloc(room + 1);
-        status = text ? ozarr_store_key_get(store, key, text, room, &len) : OZARR_ERR_NO_MEMORY;
+        free(*text);
+        *text = malloc(room + 1);
+        if (!*text) return NC_ENOMEM;
+        status = ozarr_store_key_get(store, key, *text, room, &len);
     }
-    if (status) return free(text), NULL;
-    char *shorter = realloc(text, len + 1);
-    if (shorter) text = shorter;
-    text[len] = 0;
-    if (strlen(text) == len) return text;
-    free(text);
-    return NULL;
+    char *shorter = status ? NULL : realloc(*text, len + 1);
+    if (shorter) *text = shorter;
+    if (!status) (*text)[len] = 0;
+    if (!status && strlen(*text) == len) return NC_NOERR;
+    free(*text);
+    *text = NULL;
+    return status == OZARR_ERR_NOT_FOUND ? NC_NOERR : oz_error(status);
 }
 
 static entry *add_entry(oz_listed *listed, char *path, size_t from) {
@@ -163,8 +163,7 @@ static bool complete(const oz_listed *listed) {
 /* Reads the root's document once, from its beginning to its end. */
 static bool read_all(oz_listed *listed, const oz_file *file) {
     bool read = false;
-    listed->text = oz_document_text(file->store, "zarr.json");
-    if (!listed->text) return false;
+    if (oz_document_text(file->store, "zarr.json", &listed->text) || !listed->text) return false;
     const char *text = listed->text;
     size_t at = strspn(text, " \t\r\n");
     if (!add_entry(listed, strdup(""), at)) return false;
@@ -192,29 +191,33 @@ static json *read_member(const oz_listed *listed, const entry *e, int member) {
     return at ? json_read_at(listed->text, &at) : NULL;
 }
 
-json *oz_document_record(const char *text) {
+int oz_document_record(const char *text, json **record) {
+    *record = NULL;
     size_t at = strspn(text, " \t\r\n");
     for (json_name name; json_next_member(text, &at, &name);) {
         bool attributes = named(text, &name, "attributes");
         for (json_name one; attributes && json_next_member(text, &at, &one);) {
-            if (named(text, &one, OZ_RECORD)) return oz_record_read(json_read_at(text, &at));
-            if (!json_skip(text, &at)) return NULL;
+            if (named(text, &one, OZ_RECORD)) {
+                *record = json_read_at(text, &at);
+                return !*record && errno == ENOMEM ? NC_ENOMEM : oz_record_read(record);
+            }
+            if (!json_skip(text, &at)) return NC_NOERR;
         }
-        if (attributes || !json_skip(text, &at)) return NULL;
+        if (attributes || !json_skip(text, &at)) return NC_NOERR;
     }
-    return NULL;
+    return NC_NOERR;
 }
 
 /* Takes our record out of a group's attributes. */
-static void take_record(oz_reading *reading) {
+static int take_record(oz_reading *reading) {
     for (json **place = reading->attributes ? &reading->attributes->first : NULL; place && *place; place = &(*place)->next) {
         if (strcmp((*place)->name, OZ_RECORD) != 0) continue;
         reading->record = *place;
         *place = reading->record->next;
         reading->record->next = NULL;
-        reading->record = oz_record_read(reading->record);
-        return;
+        return oz_record_read(&reading->record);
     }
+    return NC_NOERR;
 }
 
 /* Where the nodes below a path begin: they are together, and behind the path there is a slash. */
@@ -240,11 +243,13 @@ int oz_listed_group(const oz_listed *listed, const oz_group *group, oz_reading *
     int status = NC_NOERR;
     reading->attributes = e ? read_member(listed, e, ATTRIBUTES) : NULL;
     reading->source = listed->text;
-    if (e && e->members[ATTRIBUTES] && !reading->attributes) {
+    if (e && e->members[ATTRIBUTES] && !reading->attributes && errno == ENOMEM) {
+        status = NC_ENOMEM;
+    } else if (e && e->members[ATTRIBUTES] && !reading->attributes) {
         oz_log("the attributes of the group /%s cannot be read: they are malformed, or nested too deeply", path);
         status = NC_ENOTNC;
     }
-    take_record(reading);
+    if (!status) status = take_record(reading);
     for (size_t i = first_below(listed, path); i < listed->count && !status; i++) {
         const entry *below = &listed->entries[i];
         const char *name = below->path + (len ? len + 1 : 0);

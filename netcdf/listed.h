@@ -19,10 +19,10 @@ typedef struct oz_reading {
     oz_list found;
 } oz_reading;
 
-/* The text of a document; NULL without it. Free it. */
-char *oz_document_text(const ozarr_store *store, const char *key);
-/* Our record in the document of a group of format 3, of which no more is read than what comes before; NULL without it. */
-json *oz_document_record(const char *text);
+/* Reads the text of a document; NULL where there is none. Free it. */
+int oz_document_text(const ozarr_store *store, const char *key, char **text);
+/* Reads our record in the document of a group of format 3, of which no more is read than what comes before; NULL where there is none. */
+int oz_document_record(const char *text, json **record);
 
 /* Reads the consolidated metadata of a file that is open for reading; NULL where there are none that all programs know. */
 oz_listed *oz_listed_read(const oz_file *file);

@@ -386,16 +386,22 @@ const oz_type *oz_type_of(const oz_file *file, nc_type id) {
     return id - NC_FIRSTUSERTYPEID < file->type_count ? file->types[id - NC_FIRSTUSERTYPEID] : NULL;
 }
 
+/* Whether the first letters of a path are that of a group, which may be the root. */
+static bool is_path_of(const char *path, size_t len, const oz_group *group) {
+    if (!group->parent) return !len;
+    size_t own = strlen(group->name);
+    if (len < own || memcmp(path + len - own, group->name, own) != 0) return false;
+    if (!group->parent->parent) return len == own;
+    return len > own && path[len - own - 1] == '/' && is_path_of(path, len - own - 1, group->parent);
+}
+
 /* A path names a type from the root; a name that of the nearest group above, else the first in the file. */
 const oz_type *oz_type_named(const oz_group *group, const char *name) {
     const oz_file *file = group->file;
     const char *last = strrchr(name, '/');
     for (int i = 0; i < file->type_count && last; i++) {
-        char *path = oz_group_path(file->types[i]->group);
-        bool same = path && strcmp(file->types[i]->name, last + 1) == 0 && name[0] == '/' &&
-            (last == name ? !*path : strlen(path) == (size_t)(last - name - 1) && strncmp(path, name + 1, strlen(path)) == 0);
-        free(path);
-        if (same) return file->types[i];
+        size_t len = last == name ? 0 : (size_t)(last - name - 1);
+        if (name[0] == '/' && strcmp(file->types[i]->name, last + 1) == 0 && is_path_of(name + 1, len, file->types[i]->group)) return file->types[i];
     }
     if (last) return NULL;
     if (oz_type_by_name(name) != NC_NAT) return oz_type_atomic(oz_type_by_name(name));

@@ -12,36 +12,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-char *oz_node_text(const ozarr_node *node, const char *name) {
-    size_t cap = 2048, len = 0;
-    char *buf = malloc(cap);
-    for (int tries = 0; buf && tries < 3; tries++) {
-        ozarr_status status = name ? ozarr_attr_get_json(node, name, buf, cap, &len) : ozarr_attrs_get(node, buf, cap, &len);
-        if (status == OZARR_OK) return buf;
-        free(buf);
-        buf = status == OZARR_ERR_BUFFER_SIZE ? malloc(cap = len + 1) : NULL;
-    }
-    return buf;
-}
-
 static int read_atts(const oz_group *group, oz_list *atts, const ozarr_node *node, const json *types, const oz_var *var) {
-    char *source = oz_node_text(node, NULL);
-    if (!source) return NC_ENOMEM;
+    char *source;
+    int status = oz_node_text(node, NULL, &source);
+    if (status) return status;
     json *object = json_read(source);
     /* Without all of them the next change of one would erase the others. */
-    int status = object ? oz_atts_read(group, atts, object, source, types, var) : NC_ENOMEM;
+    status = object ? oz_atts_read(group, atts, object, source, types, var) : NC_ENOMEM;
     json_free(object);
     free(source);
     return status;
 }
 
 /* The types of NCZarr's record, as those of ours. */
-static void add_nczarr_types(const oz_group *group, oz_list *atts, const ozarr_node *node) {
+static int add_nczarr_types(const oz_group *group, oz_list *atts, const ozarr_node *node) {
     char name[32];
     size_t len;
     for (int i = 0; i < atts->count; i++) {
         oz_att *att = atts->items[i];
-        if (ozarr_attr_nc_type(node, att->name, name, sizeof name, &len) != OZARR_OK || !len) continue;
+        ozarr_status read = ozarr_attr_nc_type(node, att->name, name, sizeof name, &len);
+        if (read == OZARR_ERR_NO_MEMORY) return NC_ENOMEM;
+        if (read || !len) continue;
         static const char *const known[][2] = {{"int8", "byte"}, {"uint8", "ubyte"}, {"int16", "short"}, {"uint16", "ushort"}, {"int32", "int"},
             {"uint32", "uint"}, {"int64", "int64"}, {"uint64", "uint64"}, {"float32", "float"}, {"float64", "double"}, {"string", "string"}};
         nc_type type = NC_NAT;
@@ -49,7 +40,8 @@ static void add_nczarr_types(const oz_group *group, oz_list *atts, const ozarr_n
             if (strcmp(known[k][0], name) == 0) type = oz_type_by_name(known[k][1]);
         if (type == NC_NAT || type == att->type || strcmp(att->name, OZ_FILL_VALUE) == 0) continue;
         char *source = att->json;
-        json *value = json_read(source);
+        json *value;
+        if (oz_json_read(source, &value)) return NC_ENOMEM;
         json types = {.kind = JSON_OBJECT}, record = {.kind = JSON_STRING, .name = att->name};
         oz_list one = {0};
         if (!value) continue;
@@ -57,7 +49,8 @@ static void add_nczarr_types(const oz_group *group, oz_list *atts, const ozarr_n
         types.first = &record;
         value->name = strdup(att->name);
         json object = {.kind = JSON_OBJECT, .first = value};
-        if (value->name && !oz_atts_read(group, &one, &object, source, &types, NULL)) {
+        int status = value->name ? oz_atts_read(group, &one, &object, source, &types, NULL) : NC_ENOMEM;
+        if (!status) {
             oz_att *typed = one.items[0], old = *att;
             *att = *typed;
             *typed = old;
@@ -66,7 +59,9 @@ static void add_nczarr_types(const oz_group *group, oz_list *atts, const ozarr_n
         free(one.items);
         free(one.hashes);
         json_free(value);
+        if (status) return status;
     }
+    return NC_NOERR;
 }
 
 static int read_recorded_dims(oz_group *group, const json *record) {
@@ -82,8 +77,9 @@ static int read_recorded_dims(oz_group *group, const json *record) {
         dim->published = unlimited && group->file->consolidates;
     }
     int64_t count = 0;
-    if (dims || !group->handle || ozarr_group_nc_dimension_count(group->handle, &count)) return NC_NOERR;
-    for (int64_t i = 0; i < count; i++) {
+    ozarr_status counted = dims || !group->handle ? OZARR_OK : ozarr_group_nc_dimension_count(group->handle, &count);
+    if (counted == OZARR_ERR_NO_MEMORY) return NC_ENOMEM;
+    for (int64_t i = 0; i < count && !counted; i++) {
         char name[NC_MAX_NAME + 1];
         int64_t extent;
         bool unlimited;
@@ -307,13 +303,17 @@ static void drop_atts(oz_list *atts, const char *first, const char *second) {
     }
 }
 
-/* Opens an array as a variable, with dimensions and attributes; NULL where it cannot be one, of which the log has the reason. */
+/* Opens an array as a variable, with dimensions and attributes; NULL where it cannot be one, of which the log has the reason. What memory or files are too
+ * few for is an error: the program would take it for a variable that is not there. */
 static int open_var(oz_group *group, const char *name, const oz_listed *listed, const json *mine, oz_var **made) {
     ozarr_array *array;
     int32_t rank;
     *made = NULL;
-    if (listed ? oz_listed_open(listed, group, name, &array) : oz_error(ozarr_group_open_array(group->handle, name, &array))) return NC_NOERR;
+    int status = listed ? oz_listed_open(listed, group, name, &array) : oz_error(ozarr_group_open_array(group->handle, name, &array));
+    if (status) return status == NC_ENOMEM || status == NC_ENFILE ? status : NC_NOERR;
+    errno = 0;
     const oz_type *type = find_type(group, name, array, mine);
+    if (!type && errno == ENOMEM) return ozarr_array_free(array), NC_ENOMEM;
     if (!type || ozarr_array_rank(array, &rank)) {
         oz_log("the array %s is left out: netCDF has no type for its elements", name);
         ozarr_array_free(array);
@@ -328,10 +328,10 @@ static int open_var(oz_group *group, const char *name, const oz_listed *listed, 
     oz_var_note_place(var);
     var->scalar_of_one = scalar;
     const ozarr_node *node = ozarr_array_node(array);
-    int status = oz_var_set_dtype(var);
+    status = oz_var_set_dtype(var);
     if (!status && !scalar) status = read_dims(var, mine);
     if (!status) status = read_atts(group, &var->atts, node, json_member(mine, "types"), var);
-    if (!status && !group->reading->record) add_nczarr_types(group, &var->atts, node);
+    if (!status && !group->reading->record) status = add_nczarr_types(group, &var->atts, node);
     if (!status) status = oz_var_show_times(var);
     return status;
 }
@@ -411,19 +411,24 @@ static void free_reading(oz_group *group) {
     group->reading = NULL;
 }
 
-/* Reads what an open group says of itself, and the names of what is in it. */
+/* Reads what an open group says of itself, and the names of what is in it. A record that cannot be read is an error: as if there were none the next one
+ * would be stored without what it says. */
 static int read_opened(const oz_group *group, oz_list *groups) {
     oz_reading *reading = group->reading;
     const ozarr_node *node = ozarr_group_node(group->handle);
-    char *record = oz_node_text(node, OZ_RECORD), *nczarr = record ? NULL : oz_node_text(node, "_nczarr_group");
-    reading->source = oz_node_text(node, NULL);
+    char *record, *nczarr = NULL;
+    int status = oz_node_text(node, OZ_RECORD, &record);
+    if (!status && !record) status = oz_node_text(node, "_nczarr_group", &nczarr);
+    if (!status) status = oz_node_text(node, NULL, &reading->source);
     reading->owned = true;
-    reading->attributes = reading->source ? json_read(reading->source) : NULL;
-    reading->record = oz_record_read(record ? json_read(record) : NULL);
-    reading->nczarr = nczarr ? json_read(nczarr) : NULL;
+    if (!status) status = oz_json_read(reading->source, &reading->attributes);
+    if (!status) status = oz_json_read(record, &reading->record);
+    if (!status) status = oz_record_read(&reading->record);
+    if (!status) status = oz_json_read(nczarr, &reading->nczarr);
     free(record);
     free(nczarr);
-    return reading->attributes ? list_children(group, &reading->found, groups) : NC_ENOMEM;
+    if (status) return status;
+    return reading->attributes ? list_children(group, &reading->found, groups) : NC_ENOTNC;
 }
 
 static int open_group(oz_group *group) {
@@ -459,7 +464,7 @@ static int read_contents(oz_group *group, const oz_listed *listed) {
     const json *record = reading->record;
     int status = read_recorded_dims(group, record);
     if (!status) status = oz_atts_read(group, &group->atts, reading->attributes, reading->source, json_member(record, "types"), NULL);
-    if (!status && !record && group->handle) add_nczarr_types(group, &group->atts, ozarr_group_node(group->handle));
+    if (!status && !record && group->handle) status = add_nczarr_types(group, &group->atts, ozarr_group_node(group->handle));
     /* What is recorded comes first, in that order, but for what others erased. */
     const json *recorded = json_member(record, "variables"), *next = recorded ? recorded->first : NULL;
     for (int i = 0; i < reading->found.count && !status; i++) {

@@ -42,26 +42,29 @@ static bool find_dims(oz_var *var, const place *at, const json *mine) {
 }
 
 /* Opens an array by its path below a known group; one that does not grow is known by then, too. */
-static void add(const place *at, const char *path, const json *mine) {
+static int add(const place *at, const char *path, const json *mine) {
     ozarr_array *array = NULL;
     int32_t rank = 0;
-    if (oz_error(ozarr_group_open_array(at->known->handle, path, &array))) return;
+    int status = oz_error(ozarr_group_open_array(at->known->handle, path, &array));
+    if (status) return status == NC_ENOMEM ? status : NC_NOERR;
     bool read = !ozarr_array_rank(array, &rank) && rank <= 64;
     oz_var *var = read ? oz_var_of_others(at->known, path, rank) : NULL;
-    if (!var) return ozarr_array_free(array);
+    if (!var) return ozarr_array_free(array), read ? NC_ENOMEM : NC_NOERR;
     var->array = array;
     oz_var_note_place(var);
     if (ozarr_array_shape(array, var->shape) || !find_dims(var, at, mine)) oz_var_close(var);
+    return NC_NOERR;
 }
 
 /* Notes the dimensions that the record has and this program does not. */
-static void note_dims(const place *at) {
+static int note_dims(const place *at) {
     const json *dims = json_member(at->record, "dimensions");
     oz_names_free(&at->known->their_dims);
     for (const json *one = dims && dims->kind == JSON_OBJECT ? dims->first : NULL; one; one = one->next) {
         bool ours = oz_list_index(&at->known->dims, one->name) >= 0 || oz_list_index(&at->known->former, one->name) >= 0;
-        if (!ours && oz_names_add(&at->known->their_dims, one->name)) return;
+        if (!ours && oz_names_add(&at->known->their_dims, one->name)) return NC_ENOMEM;
     }
+    return NC_NOERR;
 }
 
 /* Forgets what is not there any more, or another array by now, or this program's own by name. */
@@ -75,76 +78,89 @@ static void forget(oz_group *known) {
 }
 
 /* Adds what the record says of variables that this program does not know. */
-static void add_all(const place *at) {
+static int add_all(const place *at) {
     const json *variables = json_member(at->record, "variables");
-    for (const json *one = variables && variables->kind == JSON_OBJECT ? variables->first : NULL; one; one = one->next) {
+    int status = NC_NOERR;
+    for (const json *one = variables && variables->kind == JSON_OBJECT ? variables->first : NULL; one && !status; one = one->next) {
         text path = {0};
         if (*at->path) text_put(&path, at->path), text_put(&path, "/");
         else if (oz_list_index(&at->known->vars, one->name) >= 0) continue;
         text_put(&path, one->name);
-        bool known = path.failed || oz_list_index(&at->known->others, path.bytes) >= 0;
-        if (!known && oz_kind_at(at->known, path.bytes) == OZARR_NODE_KIND_ARRAY) add(at, path.bytes, one);
+        if (path.failed) status = NC_ENOMEM;
+        else if (oz_list_index(&at->known->others, path.bytes) < 0 && oz_kind_at(at->known, path.bytes) == OZARR_NODE_KIND_ARRAY)
+            status = add(at, path.bytes, one);
         free(path.bytes);
     }
+    return status;
 }
 
-static void look_into(const place *above, oz_group *known, const char *path);
+static int look_into(const place *above, oz_group *known, const char *path);
 
 /* Looks into the groups that the record says, but for those that this program knows. */
-static void look_below(const place *at) {
+static int look_below(const place *at) {
     const json *groups = json_member(at->record, "groups");
-    for (const json *one = groups && groups->kind == JSON_ARRAY ? groups->first : NULL; one; one = one->next) {
+    int status = NC_NOERR;
+    for (const json *one = groups && groups->kind == JSON_ARRAY ? groups->first : NULL; one && !status; one = one->next) {
         text path = {0};
         if (one->kind != JSON_STRING || (!*at->path && oz_list_index(&at->known->groups, one->text) >= 0)) continue;
         if (*at->path) text_put(&path, at->path), text_put(&path, "/");
         text_put(&path, one->text);
-        if (!path.failed && oz_kind_at(at->known, path.bytes) == OZARR_NODE_KIND_GROUP) look_into(at, at->known, path.bytes);
+        if (path.failed) status = NC_ENOMEM;
+        else if (oz_kind_at(at->known, path.bytes) == OZARR_NODE_KIND_GROUP) status = look_into(at, at->known, path.bytes);
         free(path.bytes);
     }
+    return status;
+}
+
+static int read_record_of_2(const oz_file *file, const char *path, json **record) {
+    ozarr_group *group = NULL;
+    oz_stored stored = {0};
+    ozarr_status opened = ozarr_group_open_at(file->store, path, &group);
+    if (opened) return opened == OZARR_ERR_NOT_FOUND || opened == OZARR_ERR_NODE_KIND ? NC_NOERR : oz_error(opened);
+    int status = oz_stored_read(ozarr_group_node(group), &stored);
+    ozarr_group_free(group);
+    free(stored.source);
+    *record = stored.object;
+    return status;
 }
 
 /* Reads the record of the group at a path as it is by now. In format 3 it is in one document with consolidated metadata, of which nothing is read. */
-static json *read_record(const oz_file *file, const char *path) {
-    if (oz_file_format(file) == 2) {
-        ozarr_group *group = NULL;
-        oz_stored record = {0};
-        if (ozarr_group_open_at(file->store, path, &group)) return NULL;
-        oz_stored_read(ozarr_group_node(group), &record);
-        ozarr_group_free(group);
-        free(record.source);
-        return record.object;
-    }
+static int read_record(const oz_file *file, const char *path, json **record) {
     text key = {0};
+    char *document = NULL;
+    *record = NULL;
+    if (oz_file_format(file) == 2) return read_record_of_2(file, path, record);
     if (*path) text_put(&key, path), text_put(&key, "/");
     text_put(&key, "zarr.json");
-    char *document = key.failed ? NULL : oz_document_text(file->store, key.bytes);
-    json *record = document ? oz_document_record(document) : NULL;
+    int status = key.failed ? NC_ENOMEM : oz_document_text(file->store, key.bytes, &document);
+    if (document) status = oz_document_record(document, record);
     free(document);
     free(key.bytes);
-    return record;
+    return status;
 }
 
-/* Looks into a group, and into all below it. */
-static void look_into(const place *above, oz_group *known, const char *path) {
+/* Looks into a group, and into all below it. What is not seen because its record cannot be read is an error: it would not be as long as all others. */
+static int look_into(const place *above, oz_group *known, const char *path) {
     text full = {0};
     char *group = oz_group_path(known);
     text_put(&full, group ? group : "");
     if (full.len && *path) text_put(&full, "/");
     text_put(&full, path);
-    json *record = group && !full.failed ? read_record(known->file, full.bytes) : NULL;
+    json *record = NULL;
+    int status = group && !full.failed ? read_record(known->file, full.bytes, &record) : NC_ENOMEM;
     free(group);
     free(full.bytes);
     const place at = {above, known, path, record};
-    if (!*path) forget(known);
-    if (record && !*path) note_dims(&at);
-    if (record) add_all(&at), look_below(&at);
-    for (int i = 0; i < known->groups.count && !*path; i++) {
+    if (!status && !*path) forget(known);
+    if (!status && record && !*path) status = note_dims(&at);
+    if (!status && record) status = add_all(&at);
+    if (!status && record) status = look_below(&at);
+    for (int i = 0; i < known->groups.count && !*path && !status; i++) {
         oz_group *child = known->groups.items[i];
-        if (child->handle) look_into(&at, child, "");
+        if (child->handle) status = look_into(&at, child, "");
     }
     json_free(record);
+    return status;
 }
 
-void oz_others_find(oz_file *file) {
-    if (file->groups[0]->handle) look_into(NULL, file->groups[0], "");
-}
+int oz_others_find(oz_file *file) { return file->groups[0]->handle ? look_into(NULL, file->groups[0], "") : NC_NOERR; }

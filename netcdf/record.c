@@ -157,14 +157,15 @@ void oz_stored_free(oz_stored *stored) {
     free(stored->source);
 }
 
-void oz_stored_read(const ozarr_node *node, oz_stored *stored) {
-    stored->source = oz_node_text(node, OZ_RECORD);
-    stored->object = stored->source ? json_read(stored->source) : NULL;
-    if (!stored->object || stored->object->kind != JSON_STRING) return;
+int oz_stored_read(const ozarr_node *node, oz_stored *stored) {
+    int status = oz_node_text(node, OZ_RECORD, &stored->source);
+    if (!status) status = oz_json_read(stored->source, &stored->object);
+    if (status || !stored->object || stored->object->kind != JSON_STRING) return status;
     char *inner = strdup(stored->object->text);
     oz_stored_free(stored);
     stored->source = inner;
-    stored->object = inner ? json_read(inner) : NULL;
+    stored->object = NULL;
+    return inner ? oz_json_read(stored->source, &stored->object) : NC_ENOMEM;
 }
 
 /* A group or a variable that is open a second time. */
@@ -190,11 +191,11 @@ static int read_stored(const oz_group *group, const oz_var *var, oz_stored *stor
     free(path);
     if (status) return status;
     f->node = var ? ozarr_array_node(f->array) : ozarr_group_node(f->group);
-    stored->source = oz_node_text(f->node, NULL);
-    stored->object = stored->source ? json_read(stored->source) : NULL;
     stored->gone = var ? &var->gone : &group->gone;
-    if (record) oz_stored_read(f->node, record);
-    return stored->object ? NC_NOERR : NC_ENOMEM;
+    status = oz_node_text(f->node, NULL, &stored->source);
+    if (!status) status = oz_json_read(stored->source, &stored->object);
+    if (!status && record) status = oz_stored_read(f->node, record);
+    return status || stored->object ? status : NC_ENOTNC;
 }
 
 int oz_var_read_stored(const oz_var *var, oz_stored *stored) {
@@ -382,7 +383,7 @@ int oz_record_rename(const oz_group *group, const oz_renaming *renaming, char **
     fresh f = {0};
     oz_lock(group->file);
     int status = read_stored(group, NULL, &stored, &record, &f);
-    if (!status && oz_file_alone(group->file)) oz_stored_read(ozarr_group_node(group->handle), &record);
+    if (!status && oz_file_alone(group->file)) status = oz_stored_read(ozarr_group_node(group->handle), &record);
     if (!status && record.object) {
         copy_renamed(&renamed, &record, record.object, nodes, renaming);
         status = store_record(group, f.node, &stored, NULL, &renamed);

@@ -60,6 +60,7 @@ int oz_var_respell(const oz_var *var, char **document) {
     if (!status) status = fill ? oz_error(ozarr_array_fill_value(array, fill, size, NULL)) : NC_ENOMEM;
     ozarr_array_free(array);
     json *tree = json_read(*document), *type = json_member(tree, "data_type"), *value = json_member(tree, "fill_value");
+    if (!status && !tree && errno == ENOMEM) status = NC_ENOMEM;
     if (!status && (!type || !value || type->to > value->from)) status = NC_EINTERNAL;
     if (!status) {
         text_add(&t, *document, type->from);

@@ -207,8 +207,8 @@ static int look_again(oz_var *var) {
 /* Takes over how long all variables are by now. */
 static int look_at_lengths(oz_file *file) {
     if (oz_file_alone(file)) return NC_NOERR;
-    oz_others_find(file);
-    return for_each_length(file, look_again);
+    int status = oz_others_find(file);
+    return status ? status : for_each_length(file, look_again);
 }
 
 /* How long the arrays along a dimension are that are in the store: what this process has written beyond that is not yet published. */

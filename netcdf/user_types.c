@@ -134,7 +134,12 @@ static bool read_type(oz_group *group, const json *record) {
     return type;
 }
 
-static int damaged(const char *name) { return oz_log("the record of the type %s is damaged", name), NC_EBADTYPE; }
+/* What it is if a type could not be made of its record; `errno` was 0 before. */
+static int damaged(const char *name) {
+    if (errno == ENOMEM) return NC_ENOMEM;
+    oz_log("the record of the type %s is damaged", name);
+    return NC_EBADTYPE;
+}
 
 /* Whether a type was recorded before it had members, as older versions of this library did: no variable has such a type. */
 static bool lacks_members(const json *record) {
@@ -143,12 +148,14 @@ static bool lacks_members(const json *record) {
 }
 
 int oz_user_types_read(oz_group *group, const json *object) {
+    errno = 0;
     for (const json *record = object && object->kind == JSON_OBJECT ? object->first : NULL; record; record = record->next)
         if (!lacks_members(record) && !read_type(group, record)) return damaged(record->name);
     return NC_NOERR;
 }
 
 int oz_user_types_complete(const oz_file *file) {
+    errno = 0;
     for (int i = 0; i < file->type_count; i++)
         if (!read_fields(file->types[i], 0)) return damaged(file->types[i]->name);
     return NC_NOERR;
