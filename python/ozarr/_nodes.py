@@ -215,7 +215,7 @@ def open(location, mode="r"):
 
 def create(location, shape, dtype="f8", mode="new", **choices):
     """Creates an array at `location`. `mode`: "new", "overwrite", or "open" (if it would be just so). `dtype` is numpy's, `str` or
-    `bytes`. Choices: chunks, inner_chunks (chunks are then shards of these), fill_value, dimension_names, attributes, compressor
+    `bytes`. Choices: chunks (True, the default, lets the library choose, False is one chunk), inner_chunks (chunks are then shards of these), fill_value, dimension_names, attributes, compressor
     ("zstd", "blosc:lz4", "gzip", "none", ...; None, the default, is "zstd", and not "none"), level, shuffle, keep_bits, checksum, order, big_endian, separator, zarr_format, members
     (parts of the metadata document, as JSON)."""
     with Spec(shape, dtype, **choices) as spec:

@@ -74,8 +74,17 @@ class Spec:
             raise ArgumentError(f"{len(values)} names of dimensions are given, expected {len(self.shape)}")
         lib.spec_set_dimension_names(self.spec, texts(values))
 
+    def chunks(self, values):
+        # As h5py and zarr-python have it: True is a choice of the library's, which it makes anyway, False one chunk of all.
+        if not isinstance(values, (bool, np.bool_)):
+            self.lengths(lib.spec_set_chunks, values)
+        elif not values:
+            self.lengths(lib.spec_set_chunks, [max(1, n) for n in self.shape])
+
     def lengths(self, function, values):
         values = list(values) if np.iterable(values) else [values] * len(self.shape)
+        if any(isinstance(n, (bool, np.bool_)) for n in values):
+            raise ArgumentError("found a truth value, expected lengths of chunks")
         if len(values) != len(self.shape):
             raise ArgumentError(f"{len(values)} lengths of chunks are given, expected {len(self.shape)}")
         function(self.spec, integers(values))
@@ -108,7 +117,7 @@ class Spec:
 
 SETTERS = {
     "zarr_format": lambda s, v: lib.spec_set_zarr_format(s.spec, v),
-    "chunks": lambda s, v: s.lengths(lib.spec_set_chunks, v),
+    "chunks": lambda s, v: s.chunks(v),
     "inner_chunks": lambda s, v: s.lengths(lib.spec_set_inner_chunks, v),
     "fill_value": None,
     "dimension_names": lambda s, v: s.names(list(v)),

@@ -149,6 +149,11 @@ def errors(where):
         check((str(again), again.status, again.key, again.field, again.errno) == ("why", -5, "k", "f", 13), f"{again!r} pickled")
     raises(ValueError, lambda: ozarr.create(where / "f.zarr", (4,), "i1", chunk=3), ["chunk", "chunks"])
     raises(ValueError, lambda: ozarr.create(where / "f.zarr", (4,), "i1", chunks=(3, 3)), ["2", "1"])
+    for name, value in {"chunks": (True, 3), "inner_chunks": True}.items():
+        raises(ozarr.ArgumentError, lambda: ozarr.create(where / "f.zarr", (4, 4), "i1", **{name: value}), [name, "truth value"])
+    for value, expected in ((True, ozarr.create(where / "chosen.zarr", (0, 5000), "f8").chunks), (False, (1, 5000)), (np.True_, None)):
+        found = ozarr.create(where / "chosen.zarr", (0, 5000), "f8", mode="overwrite", chunks=value).chunks
+        check(found == expected or expected is None and found != (1, 1), f"chunks={value}: {found}")
     raises(TypeError, lambda: ozarr.create(where / "f.zarr", (4,), "O"), ["object"])
     for name, value in {"zarr_format": "3", "dimension_names": (1,), "compressor": 5, "separator": 5, "order": "Z"}.items():
         raises(ozarr.ArgumentError, lambda: ozarr.create(where / "f.zarr", (4,), "i1", **{name: value}), [name, "Z" if name == "order" else str(value if name != "dimension_names" else 1)])
