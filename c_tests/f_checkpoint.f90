@@ -40,10 +40,32 @@ contains
     call c%path(name)
     call check(found == 3 .and. all(u == 3) .and. index(name, "step-3") > 0, "the newest one")
     call c%close()
+    call closed_too_early()
     call ozarr_prune_checkpoints("chk.zarr", keep=1)
     call ozarr_list_checkpoints("chk.zarr", names)
     call check(size(names) == 1 .and. names(1) == "step-3", "pruned")
   end subroutine checkpoints
+
+  ! Closed, a checkpoint that was begun would be gone, with a status that says all is well.
+  subroutine closed_too_early()
+    type(ozarr_checkpoint) :: c
+    integer :: stat
+    character(300) :: message
+    message = ""
+    call c%begin("early.zarr", "step-1")
+    call c%write("u", [1d0, 2d0])
+    call c%close(stat=stat, errmsg=message)
+    call failed(stat, OZARR_ERR_STATE, message, "commit it, or abandon it", "a begun checkpoint is not closed")
+    call check(c%is_open(), "it can still be committed")
+    call c%commit()
+    call c%open_latest("early.zarr")
+    call c%close(stat=stat)
+    call check(stat == OZARR_OK .and. .not. c%is_open(), "one that is read is closed")
+    call c%begin("early.zarr", "step-2")
+    call c%open("early.zarr/step-1")
+    call c%close(stat=stat)
+    call check(stat == OZARR_OK .and. .not. c%is_open(), "a group that took its place is closed")
+  end subroutine closed_too_early
 
   ! Chunks of a checkpoint that another process removes read as the fill value: the look at the end has to notice.
   subroutine pruned_while_open()

@@ -10,10 +10,13 @@ module ozarr_checkpoints
 
   ! A checkpoint is a group: begin it, write arrays and attributes, commit it. A restart opens the newest one.
   type, extends(ozarr_group) :: ozarr_checkpoint
+    ! The handle that begin gave, until commit or abandon.
+    type(c_ptr), private :: begun = c_null_ptr
   contains
     procedure :: begin => checkpoint_begin
     procedure :: commit => checkpoint_commit
     procedure :: abandon => checkpoint_abandon
+    procedure :: close => checkpoint_close
     procedure :: open_latest => checkpoint_open_latest
   end type ozarr_checkpoint
 
@@ -31,6 +34,7 @@ contains
     handle = c_null_ptr
     status = ozarr_checkpoint_begin(c_text(location), c_text(name), handle)
     call group_take(self, handle, status)
+    self%begun = self%handle
     call done(status, stat, errmsg)
   end subroutine checkpoint_begin
 
@@ -42,6 +46,7 @@ contains
     type(c_ptr) :: handle
     handle = self%handle
     self%handle = c_null_ptr
+    self%begun = c_null_ptr
     call done(ozarr_checkpoint_commit(handle), stat, errmsg)
   end subroutine checkpoint_commit
 
@@ -53,8 +58,21 @@ contains
     type(c_ptr) :: handle
     handle = self%handle
     self%handle = c_null_ptr
+    self%begun = c_null_ptr
     call done(ozarr_checkpoint_abandon(handle), stat, errmsg)
   end subroutine checkpoint_abandon
+
+  ! Closes one that open_latest opened. One that was begun stays open, with OZARR_ERR_STATE: closed, it would be gone.
+  subroutine checkpoint_close(self, stat, errmsg)
+    class(ozarr_checkpoint), intent(inout) :: self
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    if (c_associated(self%handle) .and. c_associated(self%handle, self%begun)) then
+      call done(refused(OZARR_ERR_STATE, "the checkpoint was begun: commit it, or abandon it"), stat, errmsg)
+    else
+      call self%ozarr_group%close(stat, errmsg)
+    end if
+  end subroutine checkpoint_close
 
   ! Opens the newest committed checkpoint for reading; its name is its path. OZARR_ERR_NOT_FOUND if there is none: a run then starts from
   ! the beginning.
@@ -68,6 +86,7 @@ contains
     handle = c_null_ptr
     status = ozarr_checkpoint_latest(c_text(location), handle)
     call group_take(self, handle, status)
+    self%begun = c_null_ptr
     call done(status, stat, errmsg)
   end subroutine checkpoint_open_latest
 
