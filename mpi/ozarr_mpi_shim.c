@@ -164,7 +164,10 @@ ozarr_status ozfm_new(MPI_Fint comm, ozarr_mpi **out) {
     ozarr_mpi *made = NULL;
     /* Before the new one, which may come to lie where one was that is gone. */
     const bool is_open = *out != NULL && !is_gone('m', *out);
-    ozarr_status status = ozarr_mpi_new(MPI_Comm_f2c(comm), &made);
+    int begun = 0, ended = 0;
+    /* Otherwise MPI_Comm_f2c would end the job: `ozarr_mpi_new` says what is wrong. */
+    const bool running = MPI_Initialized(&begun) == MPI_SUCCESS && begun && MPI_Finalized(&ended) == MPI_SUCCESS && !ended;
+    ozarr_status status = ozarr_mpi_new(running ? MPI_Comm_f2c(comm) : MPI_COMM_NULL, &made);
     if (status != OZARR_OK) return status;
     if (is_open) status = ozarr_set_error(OZARR_ERR_STATE, "the ranks are open, expected ranks that were closed", NULL);
     status = ozarr_mpi_agree(made, status);

@@ -38,10 +38,11 @@ static void free_ranks(oz_ranks *given) {
 }
 
 static ozarr_status create(oz_comm_kind kind, const void *comm, oz_ranks **out) {
-    int begun = 0;
+    int begun = 0, ended = 0;
     ozarr_status status = check_mpi();
     if (status) return status;
     if (MPI_Initialized(&begun) != MPI_SUCCESS || !begun) return OZARR_ERR_STATE;
+    if (MPI_Finalized(&ended) != MPI_SUCCESS || ended) return OZARR_ERR_STATE;
     ranks *r = calloc(1, sizeof *r);
     if (!r) return OZARR_ERR_NO_MEMORY;
     r->comm = MPI_COMM_NULL;
