@@ -5,7 +5,8 @@
 //! Example: `{"name": "numcodecs.pcodec", "configuration": {"level": 8, "mode_spec": "auto", "delta_spec": "auto"}}`
 //!
 //! Decoding needs no configuration. Single bytes are read but not written, since numcodecs knows none; complex numbers are
-//! stored as their components, times as their counts.
+//! stored as their components, times as their counts. A file of signed integers in the place of floating-point numbers has their
+//! bits: so numcodecs stores what its `bitround` hands on. Written are the numbers, which numcodecs reads, too.
 
 use super::build::Built;
 use super::config::{Config, as_number};
@@ -16,7 +17,7 @@ use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::limits;
 use crate::metadata::{Value, json::brief};
 use half::f16;
-use pco::data_types::Number;
+use pco::data_types::{Number, NumberType};
 use pco::errors::{ErrorKind as PcoKind, PcoError};
 use pco::standalone::guarantee::chunk_size;
 use pco::standalone::{DecompressorItem, FileDecompressor, simple_compress};
@@ -192,6 +193,19 @@ fn decode_as<T: Plain>(src: &[u8], out: &mut [u8]) -> Result<Option<usize>> {
     }
 }
 
+impl Pcodec {
+    /// The type to decode a file as: its own, where it has the bits of floating-point numbers.
+    fn stored_type(&self, src: &[u8]) -> DataType {
+        let found = FileDecompressor::new(src).and_then(|(file, chunks)| file.peek_number_type_or_termination(chunks));
+        match (self.data_type, found) {
+            (DataType::Float16, Ok(Some(NumberType::I16))) => DataType::Int16,
+            (DataType::Float32, Ok(Some(NumberType::I32))) => DataType::Int32,
+            (DataType::Float64, Ok(Some(NumberType::I64))) => DataType::Int64,
+            (expected, _) => expected,
+        }
+    }
+}
+
 impl Stage for Pcodec {
     fn name(&self) -> &'static str {
         "pcodec"
@@ -234,7 +248,7 @@ impl Stage for Pcodec {
 
     fn decode(&self, src: &[u8], dst: Dest<'_>) -> Result<()> {
         use DataType::*;
-        let decode = match self.data_type {
+        let decode = match self.stored_type(src) {
             Int8 => decode_as::<i8>,
             Int16 => decode_as::<i16>,
             Int32 => decode_as::<i32>,
@@ -331,6 +345,42 @@ mod tests {
                 assert_eq!(decoded(&stage, &bytes_of_hex(little)), le!(i64, -1, 0, 1_782_864_000, i64::MIN, 5), "{name} {t:?}");
             }
         }
+    }
+
+    #[test]
+    fn integers_are_the_bits_of_floating_point_numbers() {
+        // What numcodecs 0.16.6 makes of 0, -1.5, 3.14159, 1e4, -0.0, infinity, 1e-7 and 2.5: first `BitRound(5)`, then `PCodec()`.
+        for (t, file, rounded) in [
+            (
+                DataType::Float16,
+                "70636f21030003020401080700000010000000800080003e40c2e0f0000000fc008000c100",
+                "000000be4042e0700080007c00000041",
+            ),
+            (
+                DataType::Float32,
+                "70636f2103000302040103070000001000000000000001000000800000c03f000048c000001cc600000000000080ff0000d8b3000020c000",
+                "000000000000c0bf0000484000001c46000000800000807f0000d83300002040",
+            ),
+            (
+                DataType::Float64,
+                "70636f2103000302040104070000001000000000000000000000020000000000000080000000000000f83f00000000000009c0000000000080c3c0\
+                 0000000000000000000000000000f0ff0000000000007bbe00000000000004c000",
+                "0000000000000000000000000000f8bf0000000000000940000000000080c340\
+                 0000000000000080000000000000f07f0000000000007b3e0000000000000440",
+            ),
+        ] {
+            let stage = stage("{}", t);
+            let (file, rounded) = (bytes_of_hex(file), bytes_of_hex(rounded));
+            assert_eq!(decoded(&stage, &file), rounded, "{t:?}");
+            assert_eq!(decoded(&stage, &encoded(&stage, &rounded)), rounded, "{t:?}");
+            for other in [DataType::Float16, DataType::Float32, DataType::Float64, DataType::UInt32, DataType::Complex64] {
+                let read = stage_v2("pcodec", "{}", other).decode(&file, Dest::AtMost(&mut Vec::new(), 1000));
+                assert_eq!(read.map_err(|e| e.kind()), if other == t { Ok(()) } else { Err(ErrorKind::Chunk) }, "{t:?} as {other:?}");
+            }
+        }
+        // Numbers are not the bits of integers.
+        let file = encoded(&stage("{}", DataType::Float32), &sample(40));
+        assert!(stage("{}", DataType::Int32).decode(&file, Dest::Exact(&mut [0; 40])).is_err());
     }
 
     #[test]

@@ -5,7 +5,8 @@
 //! Example: `{"name": "zfp", "configuration": {"mode": "fixed_accuracy", "tolerance": 0.05}}`
 //! Example of zfpy: `{"name": "numcodecs.zfpy", "configuration": {"mode": 4, "tolerance": 0.05}}`
 //!
-//! Decoding `zfpy` follows its header, whose type and number of values must be those of the chunk. Streams end at a word of 64
+//! Decoding `zfpy` follows its header, whose type and number of values must be those of the chunk; signed integers in the place of
+//! floating-point numbers are their bits, which numcodecs' `bitround` hands on. Streams end at a word of 64
 //! bits; libraries that were built for words of 8 bits end them at a byte, which is read, too.
 //! In v3 integers of 8 and 16 bits are moved to the top of 32 bits, as zfp's own promotion does. Unsigned ones of 32 and 64 bits are
 //! what the signed type of their size can hold. Times are their counts, integers of 64 bits.
@@ -280,7 +281,7 @@ impl ZfpStage {
     }
 
     /// The sides and the configuration that the header says, checked; without one, those of the chunk.
-    fn read_header(&self, stream: &mut ZfpBitStream, n: usize) -> Result<([usize; 4], ZfpConfig)> {
+    fn read_header(&self, stream: &mut ZfpBitStream, expected: ZfpScalarType, n: usize) -> Result<([usize; 4], ZfpConfig)> {
         if !self.header {
             let values = n / self.data_type.size();
             let sides = self.sides_of(values).ok_or_else(|| err!(Chunk, "zfp found {values} values of a chunk of {:?}", self.sides))?;
@@ -294,8 +295,8 @@ impl ZfpStage {
         let (Some(meta), Some(config)) = (header.metadata, header.config) else {
             bail!(Chunk, "the zfp header is not complete");
         };
-        if meta.scalar_type != self.scalar() {
-            bail!(Chunk, "the zfp header says {:?}, expected {:?}", meta.scalar_type, self.scalar());
+        if meta.scalar_type != expected {
+            bail!(Chunk, "the zfp header says {:?}, expected {expected:?}", meta.scalar_type);
         }
         match count(meta.dims).and_then(|values| values.checked_mul(self.data_type.size())) {
             Some(bytes) if bytes == n => Ok((meta.dims, config)),
@@ -303,20 +304,27 @@ impl ZfpStage {
         }
     }
 
-    /// How many bytes the header says that there are; without one, those of the chunk.
-    fn decoded_size(&self, src: &[u8], dst: &Dest<'_>) -> Result<usize> {
+    /// How many bytes the header says that there are, and of which type; without one, those of the chunk.
+    fn decoded_size(&self, src: &[u8], dst: &Dest<'_>) -> Result<(usize, ZfpScalarType)> {
         let expected = match dst {
             Dest::Exact(d) => d.len(),
             Dest::AtMost(_, max) | Dest::Checked(_, max, _) => *max,
         };
         if !self.header {
-            return Ok(count(self.sides).map_or(expected, |values| values.saturating_mul(self.data_type.size())));
+            let n = count(self.sides).map_or(expected, |values| values.saturating_mul(self.data_type.size()));
+            return Ok((n, self.scalar()));
         }
         let mut stream = ZfpBitStream::from_bytes(src.get(..HEADER.min(src.len())).unwrap_or_default())
             .map_err(|_| err!(NoMemory, "no memory for a zfp header"))?;
         let meta = stream.read_header(ZfpHeaderMask::FULL).map_err(damaged)?.metadata;
+        // numcodecs stores what its `bitround` hands on as integers: the bits of floating-point numbers.
+        let scalar = match (self.scalar(), meta.map(|m| m.scalar_type)) {
+            (ZfpScalarType::F32, Some(ZfpScalarType::I32)) => ZfpScalarType::I32,
+            (ZfpScalarType::F64, Some(ZfpScalarType::I64)) => ZfpScalarType::I64,
+            (expected, _) => expected,
+        };
         let bytes = meta.and_then(|m| count(m.dims)).and_then(|values| values.checked_mul(self.data_type.size()));
-        bytes.ok_or_else(|| err!(Chunk, "the zfp header says more values than there can be"))
+        Ok((bytes.ok_or_else(|| err!(Chunk, "the zfp header says more values than there can be"))?, scalar))
     }
 
     /// Decodes to `numbers`; `fill` replaces the bytes that a last word lacks.
@@ -333,7 +341,7 @@ impl ZfpStage {
             words.push(u64::from_le_bytes(last));
         }
         let mut stream = ZfpBitStream::from_words(words);
-        let (sides, config) = self.read_header(&mut stream, n)?;
+        let (sides, config) = self.read_header(&mut stream, T::SCALAR_TYPE, n)?;
         let mut field = ZfpFieldMut::new(numbers, sides).map_err(damaged)?;
         let used = stream.decompress(&config, &mut field).map_err(|e| match e {
             ZfpDecompressionError::Truncated { required, .. } => {
@@ -449,7 +457,7 @@ impl Stage for ZfpStage {
     }
 
     fn decode(&self, src: &[u8], dst: Dest<'_>) -> Result<()> {
-        let n = self.decoded_size(src, &dst)?;
+        let (n, scalar) = self.decoded_size(src, &dst)?;
         decode_known(dst, n, &mut |out| {
             check_whole("zfp", n, self.data_type.size())?;
             if self.is_small() {
@@ -458,7 +466,7 @@ impl Stage for ZfpStage {
                 demote(self.data_type, &wide, out);
                 return Ok(());
             }
-            match self.scalar() {
+            match scalar {
                 ZfpScalarType::I32 => self.decode_as::<i32>(src, out)?,
                 ZfpScalarType::I64 => self.decode_as::<i64>(src, out)?,
                 ZfpScalarType::F32 => self.decode_as::<f32>(src, out)?,
@@ -614,6 +622,40 @@ mod tests {
             let (stage, counts) = [t, DataType::Int64].map(|t| bound("zfp", r#"{"mode": "reversible"}"#, t, &[5])).into();
             assert_eq!(encoded(&stage, &forth), encoded(&counts, &forth), "{t:?}");
             assert_eq!(decoded(&stage, &encoded(&counts, &forth), 40).unwrap(), forth, "{t:?}");
+        }
+    }
+
+    #[test]
+    fn integers_are_the_bits_of_floating_point_numbers() {
+        // What numcodecs 0.16.6 makes of 0, -1.5, 3.14159, 1e4, -0.0, infinity, 1e-7 and 2.5, first `BitRound(5)`, then `ZFPY`, and of
+        // that again: reversible, with a tolerance of 1000, a precision of 20, a rate of 16.
+        let singles = "000000000000c0bf0000484000001c46000000800000807f0000d83300002040";
+        let doubles = "0000000000000000000000000000f8bf0000000000000940000000000080c340\
+                       0000000000000080000000000000f07f0000000000007b3e0000000000000440";
+        for (t, stream, back) in [
+            (DataType::Float32, "7a6670057000000000000088ad7700406037204276331330b220030300000000", singles),
+            (
+                DataType::Float32,
+                "7a667005700000000000c0cbf48573dc005b64af02000000000000d034f01ade6d0db055000000000000000000000000",
+                singles,
+            ),
+            (DataType::Float32, "7a6670057000000000003081f48573dc005b64af02d034f01ade6d0db0550000", singles),
+            (
+                DataType::Float32,
+                "7a667005700000000000f003f48573dc005b64af4d03afe1ddd6005b00000000",
+                "00a0ffff00e0bfbf0020484000601c460000018000007f7f0000d93300001f40",
+            ),
+            (DataType::Float64, "7a667005710000000000008850ef000080488406c0f8dc040048cce442cc0c00", doubles),
+            (
+                DataType::Float64,
+                "7a6670057100000000003081f4850260170daa4171d8345000b0eff0dbb00b05",
+                "00000000000c0000000000000004f8bf0000000000fc0840000000000074c340\
+                 0000000000000080000000000000f07f0000000000007b3e0000000000000440",
+            ),
+        ] {
+            let (stage, back, stream) = (bound("numcodecs.zfpy", r#"{"mode": 4}"#, t, &[8]), bytes_of_hex(back), bytes_of_hex(stream));
+            assert_eq!(decoded(&stage, &stream, back.len()).unwrap(), back, "{t:?}");
+            assert_eq!(decoded(&stage, &encoded(&stage, &back), back.len()).unwrap(), back, "{t:?}");
         }
     }
 
