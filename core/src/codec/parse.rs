@@ -158,6 +158,12 @@ fn taken_as_integers(elements: DataType, integers: DataType) -> bool {
         && matches!(elements, Bool | DateTime(_) | TimeDelta(_) | Int8 | Int16 | Int32 | Int64 | UInt8 | UInt16 | UInt32 | UInt64)
 }
 
+/// Whether that codec makes differences of the bits of floating-point numbers, which lose nothing.
+fn takes_bits(name: &str, elements: DataType, integers: DataType) -> bool {
+    use DataType::{Float16, Float32, Float64, Int16, Int32, Int64};
+    name == "numcodecs.delta" && matches!((elements, integers), (Float16, Int16) | (Float32, Int32) | (Float64, Int64))
+}
+
 /// Refuses codecs of version 2 that take the elements of a new array for others, whose values they would change: those of arrays that are there are
 /// used as they are. An integer may stand for any elements of its size where nothing is lost by that.
 pub fn check_elements_v2(codecs: &Codecs) -> Result<()> {
@@ -193,6 +199,9 @@ struct Parser {
     /// The type of the elements after the codecs so far.
     data_type: DataType,
     array_codecs: Vec<ArrayCodec>,
+    /// Whether the last of them is one of numcodecs, which gives bits on and takes them back: numpy makes numbers of the array's type of what
+    /// the first gives back.
+    gives_bits: bool,
     /// One of them that cannot come before shards: its result depends on the order of the elements, or peers differ in what it makes of a fill value.
     inside_only: Option<String>,
     /// The type of the elements before the first of them.
@@ -211,6 +220,7 @@ impl Parser {
             permutation: transpose::identity(rank),
             data_type,
             array_codecs: Vec::new(),
+            gives_bits: false,
             inside_only: None,
             first: data_type,
             body: None,
@@ -347,13 +357,16 @@ impl Parser {
 
     fn array_codec(&mut self, name: &str, codec: ArrayCodec) -> Result<()> {
         let from = codec.from.data_type;
-        if from != self.data_type && !(name.starts_with("numcodecs.") && taken_as_integers(self.data_type, from)) {
+        let is_numcodecs = name.starts_with("numcodecs.");
+        let is_taken = is_numcodecs && taken_as_integers(self.data_type, from) || self.gives_bits && takes_bits(name, self.data_type, from);
+        if from != self.data_type && !is_taken {
             bail!(Metadata, "{name:?} takes {}, found elements of {}", from.name(), self.data_type.name());
         }
         if self.array_codecs.is_empty() {
             self.first = self.data_type;
         }
         self.data_type = codec.to.data_type;
+        self.gives_bits = is_numcodecs;
         // A registered codec may have the name of one of them.
         if codec.depends_on_order || !BEFORE_SHARDS.contains(&name.strip_prefix("numcodecs.").unwrap_or(name)) {
             self.inside_only.get_or_insert_with(|| name.into());
@@ -676,6 +689,29 @@ mod tests {
             [(DataType::Float32, "<i4"), (DataType::Int32, "<f4"), (seconds, "<i4"), (DataType::Int4, "|i1"), (DataType::Raw(4), "<i4")]
         {
             assert_eq!(parse_error(&delta(dtype), elements, 1).kind(), ErrorKind::Metadata, "{dtype}");
+        }
+    }
+
+    #[test]
+    fn delta_behind_a_codec_of_numcodecs_takes_the_bits_of_floating_point_numbers() {
+        let codecs = |name: &str, t: &str| {
+            v3(&format!(
+                r#"[{{"name": "{name}", "configuration": {{"keepbits": 5, "digits": 2, "offset": 0, "scale": 1}}}},
+                {{"name": "numcodecs.delta", "configuration": {{"dtype": "{t}"}}}}, {{"name": "bytes", "configuration": {{"endian": "little"}}}}]"#
+            ))
+        };
+        let chain = leaf(&codecs("numcodecs.bitround", "<i4"), DataType::Float32, &[4]);
+        assert_eq!(chain.layout.element, ElementType::native(DataType::Float32));
+        // What zarr-python 3.1.6 stores of 1, 3.13, -2.5, 1e4, and reads.
+        let stored = encode(&chain, &[1f32, 3.13, -2.5, 1e4].map(f32::to_le_bytes).concat());
+        assert_eq!(stored, [0x3f80_0000u32, 0x00c8_0000, 0x7fd8_0000, 0x85fc_0000].map(u32::to_le_bytes).concat());
+        assert_eq!(decode(&chain, &stored), [1f32, 3.125, -2.5, 9984.0].map(f32::to_le_bytes).concat());
+        for (name, t, dtype) in [("numcodecs.quantize", DataType::Float64, "<i8"), ("numcodecs.bitround", DataType::Float16, "<i2")] {
+            leaf(&codecs(name, dtype), t, &[4]);
+        }
+        // Of these numcodecs gives back other elements, or other programs may hand on something else.
+        for (name, dtype) in [("numcodecs.bitround", "<u4"), ("numcodecs.bitround", "<i8"), ("bitround", "<i4")] {
+            assert_eq!(parse_error(&codecs(name, dtype), DataType::Float32, 1).kind(), ErrorKind::Metadata, "{name} {dtype}");
         }
     }
 
