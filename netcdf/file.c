@@ -318,6 +318,8 @@ int oz_close(int ncid, void *memory) {
     /* A program that finds all done may follow one that was killed before it told so, which is so in folders. */
     group->file->doubtful = group->file->consolidates && !group->file->compared && is_own_folder(group->file->folder);
     if (group->file->writable) status = store_all(group->file);
+    /* No call comes after this one that would store what memory was too short for. */
+    if (status == NC_ENOMEM) unlock(group->file), status = store_all(group->file);
     int lost = group->file->writable ? take_lost(group->file) : NC_NOERR;
     status = close_file(group->file, status);
     return status ? status : types ? types : lost;
