@@ -29,7 +29,7 @@ pub struct CreateNode {
     /// The version of Zarr (that of the group above, else 3)
     #[arg(long, value_name = "2|3", value_parser = format)]
     format: Option<Format>,
-    /// The fill value as in a document: 0, NaN, 0x7fc00001, [0, 1], null (Zarr 2)
+    /// The fill value as in a document: 0, NaN, 0x7fc00001, [0, 1], null (Zarr 2, where it is that of arrays with --dims)
     #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
     fill: Option<String>,
     /// The names of the dimensions, nothing between commas for none: time,,x; also a JSON list

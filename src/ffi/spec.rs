@@ -209,7 +209,9 @@ pub unsafe extern "C" fn ozarr_spec_set_member_json(spec: *mut ozarr_spec, name:
     entry!("ozarr_spec_set_member_json", texts(name, json), { change(spec, &mut |s| s.set_member_json(name, json)) })
 }
 
-/// Sets the dimensions' names, one string for each dimension; NULL is a dimension without a name.
+/// Sets the dimensions' names, one string for each dimension; NULL is a dimension without a name. In
+/// format 2 an array with names has no fill value (null; "not a time" of times) unless one is set: xarray
+/// and netCDF take it for "missing" there, and 0 is data. What is not written reads as 0 all the same.
 ///
 /// Errors: those of documents.
 ///

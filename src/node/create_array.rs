@@ -73,7 +73,7 @@ impl Array {
             }
             write_documents(store, path, &meta, &attributes)
         };
-        let found = || existing(store, &path, (&meta, &attributes), how);
+        let found = || existing(store, &path, (&meta, &attributes, spec.leaves_fill()), how);
         let made = hierarchy::create(store, &path, || Ok(meta.format), found, publish)?;
         let named = meta.dimension_names.iter().flatten().any(Option::is_some) || attributes.contains_key(v2::DIMENSIONS);
         if let ControlFlow::Break(array) = made {
@@ -86,7 +86,7 @@ impl Array {
 }
 
 /// Looks for a node at `path`: returns the array to use instead of a new one, or `None` if nothing is in the way, or an error.
-fn existing(store: &Store, path: &str, wanted: (&ArrayMeta, &Map), how: Create) -> Result<Option<Array>> {
+fn existing(store: &Store, path: &str, (wanted, attributes, leaves_fill): (&ArrayMeta, &Map, bool), how: Create) -> Result<Option<Array>> {
     if how == Create::Overwrite {
         return Ok(None);
     }
@@ -100,8 +100,8 @@ fn existing(store: &Store, path: &str, wanted: (&ArrayMeta, &Map), how: Create) 
     // A new array says every parameter of its codecs; one that is there may leave some to what they mean.
     let plain = |meta: &ArrayMeta| ArrayMeta { codecs: compared(&meta.codecs, meta.data_type, meta.shape.len()), ..meta.clone() };
     let difference = plain(&there.meta)
-        .difference(&plain(&as_long_as(&there.meta, wanted.0)))
-        .map_or_else(|| difference_in_meaning(&array, wanted), |text| Ok(Some(text)));
+        .difference(&plain(&as_there(&there.meta, wanted, leaves_fill)))
+        .map_or_else(|| difference_in_meaning(&array, (wanted, attributes)), |text| Ok(Some(text)));
     match difference? {
         None => Ok(Some(array)),
         Some(text) => Err(hierarchy::exists(store, path, kind, &format!(" with {text}"))),
@@ -109,14 +109,17 @@ fn existing(store: &Store, path: &str, wanted: (&ArrayMeta, &Map), how: Create) 
 }
 
 /// An array that is wanted, as long as the one that is there: a length of 0 is that of one that is to be appended to, which may be longer by now.
-/// Of texts and bytes the fill value is nothing, too, where the document has null, or 0 as of zarr-python 2.
-fn as_long_as(there: &ArrayMeta, wanted: &ArrayMeta) -> ArrayMeta {
+/// Of texts and bytes the fill value is nothing, too, where the document has null, or 0 as of zarr-python 2. In version 2
+/// a fill value that is left open is the type's own or null, by the names of dimensions and by the version of ozarr that made the array.
+fn as_there(there: &ArrayMeta, wanted: &ArrayMeta, leaves_fill: bool) -> ArrayMeta {
     let mut wanted = wanted.clone();
     if there.shape.len() == wanted.shape.len() {
         wanted.shape.iter_mut().zip(&there.shape).filter(|(length, _)| **length == 0).for_each(|(length, now)| *length = *now);
     }
     let is_nothing = |meta: &ArrayMeta| matches!(meta.data_type, DataType::VarText | DataType::VarBytes) && meta.fill.value.is_empty();
-    if is_nothing(there) && is_nothing(&wanted) {
+    let element = |meta: &ArrayMeta| meta.fill.element(wanted.data_type);
+    let is_default = leaves_fill && wanted.format == Format::V2 && element(there) == element(&wanted);
+    if is_nothing(there) && is_nothing(&wanted) || is_default {
         wanted.fill = there.fill.clone();
     }
     wanted

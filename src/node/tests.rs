@@ -407,6 +407,33 @@ fn open_if_same_compares_names_of_dimensions_and_how_numbers_are_meant() {
     }
 }
 
+/// As they were made before named arrays of version 2 had no fill value but one that was asked for.
+#[test]
+fn open_if_same_opens_named_arrays_of_version_2_with_the_fill_value_zero() {
+    for data_type in [DataType::Int32, DataType::Float64, DataType::VarText] {
+        let store = memory();
+        let wanted = |fill: Option<&str>| {
+            let mut spec = Spec::new(data_type, &[4]).unwrap();
+            spec.set_format(Format::V2).unwrap();
+            spec.set_dimension_names(vec![Some("x".into())]).unwrap();
+            fill.map_or(Ok(()), |fill| spec.set_fill_json(fill)).unwrap();
+            spec
+        };
+        let is_text = data_type == DataType::VarText;
+        let (zero, other) = if is_text { ("\"\"", "\"a\"") } else { ("0", "1") };
+        Array::create(&store, "old", &wanted(Some(zero)), Create::New).unwrap();
+        Array::create(&store, "other", &wanted(Some(other)), Create::New).unwrap();
+        let old = Array::create(&store, "old", &wanted(None), Create::OpenIfSame).unwrap();
+        assert!(old.fill().defined);
+        assert_eq!(kind(Array::create(&store, "other", &wanted(None), Create::OpenIfSame)), ErrorKind::Exists);
+        Array::create(&store, "new", &wanted(None), Create::New).unwrap();
+        Array::create(&store, "new", &wanted(None), Create::OpenIfSame).unwrap();
+        if !is_text {
+            assert_eq!(kind(Array::create(&store, "new", &wanted(Some(zero)), Create::OpenIfSame)), ErrorKind::Exists);
+        }
+    }
+}
+
 #[test]
 fn erasing_a_node_leaves_its_namesakes() {
     let store = memory();

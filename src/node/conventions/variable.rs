@@ -92,9 +92,6 @@ impl VariableSpec {
         }
         let mut attributes = self.attributes.clone();
         packing_attributes(&mut attributes, self.scale, self.offset)?;
-        let (is_float, is_time) = (self.data_type.kind() == Kind::Float, self.data_type.kind() == Kind::Time);
-        // One that is there may have been made before ozarr wrote null for such types.
-        let keeps_fill = !self.data_type.is_number() && there.is_some_and(|there| there.fill().defined);
         match &self.missing {
             Some(missing) => {
                 spec.set_fill(self.data_type, missing)?;
@@ -106,9 +103,7 @@ impl VariableSpec {
                 attributes.extend(value.map(|value| (FILL.to_string(), value)));
             }
             None if spec.fill_is_set() => {}
-            None if is_float => spec.set_fill(DataType::Float64, &f64::NAN.to_ne_bytes())?,
-            // In version 2 xarray takes any fill value for "missing": a text that is empty, and of structs and raw bytes it cannot open the dataset.
-            None if format == Format::V2 && !is_time && !keeps_fill => spec.set_fill_json("null")?,
+            None if self.data_type.kind() == Kind::Float => spec.set_fill(DataType::Float64, &f64::NAN.to_ne_bytes())?,
             None => {}
         }
         attributes.into_iter().for_each(|(name, value)| spec.insert_attribute(&name, value));

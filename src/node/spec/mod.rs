@@ -994,6 +994,41 @@ mod tests {
         }
     }
 
+    /// xarray and netCDF take the fill value of a named array of version 2 for "missing", and 0 is data (XR-11).
+    #[test]
+    fn named_arrays_of_version_2_have_no_fill_value_that_was_not_asked_for() {
+        let pair = record(DataType::Int8);
+        let fill = |data_type, edit: Set| {
+            let mut s = Spec::new(data_type, &[4]).unwrap();
+            s.set_format(Format::V2).unwrap();
+            s.set_dimension_names(vec![Some("x".into())]).unwrap();
+            edit(&mut s).unwrap();
+            document(&s)["fill_value"].to_string()
+        };
+        for data_type in
+            [DataType::Bool, DataType::Int32, DataType::Float32, DataType::Complex64, DataType::Text(2), DataType::VarText, pair]
+        {
+            assert_eq!(fill(data_type, |_| Ok(())), "null", "{data_type:?}");
+        }
+        let days = DataType::DateTime(crate::dtype::Unit::new("D", 1).unwrap());
+        assert_eq!(fill(days, |_| Ok(())), i64::MIN.to_string());
+        let cases: &[(Set, &str)] = &[
+            (|s| s.set_fill(DataType::Int32, &0i32.to_ne_bytes()), "0"),
+            (|s| s.set_fill_json("7"), "7"),
+            (|s| s.set_dimension_names(vec![None]), "0"),
+            (|s| s.set_dimension_names(vec![None]).and(s.set_attributes_json(r#"{"_ARRAY_DIMENSIONS":["x"]}"#)), "null"),
+            (|s| s.set_format(Format::V3), "0"),
+            (|s| s.set_data_type(DataType::Int8), "null"),
+        ];
+        for (at, (edit, wanted)) in cases.iter().enumerate() {
+            assert_eq!(fill(DataType::Int32, *edit), *wanted, "{at}");
+        }
+        // The version may be that of the group.
+        let mut s = spec();
+        s.set_dimension_names(vec![Some("y".into()), Some("x".into())]).unwrap();
+        assert!(!s.resolve(Some(Format::V2)).unwrap().0.fill.defined && s.resolve(Some(Format::V3)).unwrap().0.fill.defined);
+    }
+
     #[test]
     fn v2_names_become_an_attribute() {
         let mut s = spec();

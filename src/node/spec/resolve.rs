@@ -62,7 +62,7 @@ impl Spec {
             codecs: if format == Format::V3 { Codecs::V3(self.codecs_v3(&grid)?) } else { self.codecs_v2()? },
             grid,
             keys: self.key_encoding(format)?,
-            fill: self.resolve_fill(format)?,
+            fill: self.resolve_fill(format, attributes.contains_key(v2::DIMENSIONS))?,
             dimension_names: names,
             document,
         };
@@ -135,8 +135,15 @@ impl Spec {
         Ok(self.separator.map_or(keys, |separator| keys.with_separator(separator)))
     }
 
-    fn resolve_fill(&self, format: Format) -> Result<Fill> {
+    /// Whether an array of version 2 gets no fill value, since none was asked for: where its dimensions have names, xarray and netCDF take that of
+    /// version 2 for "missing", and 0 is data (XR-11). "Not a time" is no data.
+    pub(in crate::node) fn leaves_fill(&self) -> bool {
+        !self.fill_is_set && self.data_type.kind() != Kind::Time
+    }
+
+    pub(super) fn resolve_fill(&self, format: Format, is_named: bool) -> Result<Fill> {
         let fill = match &self.fill {
+            _ if format == Format::V2 && is_named && self.leaves_fill() => self.read_fill(&Value::Null, format)?,
             FillSetting::Element(fill) if self.data_type.is_variable() && *fill == Fill::zero() => {
                 Fill::variable(if self.data_type == DataType::VarJson { b"null" } else { b"" })
             }
