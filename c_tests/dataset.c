@@ -253,6 +253,12 @@ static void specifications_without_a_shape(void) {
     v.level = 0, v.shuffle = OZARR_SHUFFLE_BYTE, v.missing = &odd;
     ERR_SAYS(OZARR_ERR_ARGUMENT, "-9999.0", "-9984.0", ozarr_dataset_define_variable_ex(ds, "u", &v, OZARR_CREATE_NEW, NULL));
     v.missing = NULL;
+    /* Members that contradict each other. */
+    v.units = "m", v.attributes = "{\"units\": \"K\"}";
+    ERR_SAYS(OZARR_ERR_ARGUMENT, "variable->units", "variable->attributes", ozarr_dataset_define_variable_ex(ds, "u", &v, OZARR_CREATE_NEW, NULL));
+    v.attributes = NULL, v.calendar = "noleap";
+    ERR_SAYS(OZARR_ERR_ARGUMENT, "variable->calendar", "\"m\"", ozarr_dataset_define_variable_ex(ds, "u", &v, OZARR_CREATE_NEW, NULL));
+    v.calendar = NULL, v.attributes = "{\"units\": \"m\"}";
     OK(ozarr_dataset_define_variable_ex(ds, "u", &v, OZARR_CREATE_NEW, &a));
     OK(ozarr_node_metadata(ozarr_array_node(a), text, sizeof text, NULL));
     CHECK(strstr(text, "numcodecs.shuffle") && strstr(text, "zstd"));

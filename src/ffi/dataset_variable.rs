@@ -6,7 +6,7 @@ use super::strings::{lengths, names, optional};
 use super::types::data_type;
 use crate::dtype::{DataType, Element};
 use crate::error::{Result, bail};
-use crate::node::{Spec, VariableSpec};
+use crate::node::{Spec, TimeUnits, Value, VariableSpec};
 
 impl ozarr_variable {
     /// Reads the description of a variable.
@@ -38,7 +38,15 @@ impl ozarr_variable {
         }
         // SAFETY: the caller's promise.
         if let Some(json) = unsafe { optional(self.attributes, "variable->attributes") }? {
+            let members = variable.attributes.clone();
             variable = variable.with_json(json)?;
+            if let Some((name, value)) = members.iter().find(|(name, value)| variable.attributes.get(name.as_str()) != Some(value)) {
+                bail!(Argument, "`variable->{name}` is {value}, in `variable->attributes` it is another one");
+            }
+        }
+        let units = variable.attributes.get("units").and_then(Value::as_str);
+        if let Some(units) = units.filter(|units| !self.calendar.is_null() && !TimeUnits::is_one(units)) {
+            bail!(Argument, "`variable->calendar` is given, and the units {units:?} are not those of time");
         }
         if !self.missing.is_null() {
             if stored.is_variable() {

@@ -208,12 +208,15 @@ fn real(value: &Value) -> Result<f64> {
     }
 }
 
-/// The attributes of packing.
+/// The attributes of packing. One that is there with another value is an error of kind `Argument`.
 pub(super) fn packing_attributes(attributes: &mut Map, scale: Option<f64>, offset: Option<f64>) -> Result<()> {
     for (name, value) in [("scale_factor", scale), ("add_offset", offset)] {
         let Some(value) = value else { continue };
         if !value.is_finite() || name == "scale_factor" && value == 0.0 {
             return Err(err!(Argument, "found {value}, which cannot be undone").at_field(name));
+        }
+        if let Some(there) = attributes.get(name).filter(|there| real(there).ok() != Some(value)) {
+            return Err(err!(Argument, "found {value}, the attribute is {}", brief(there)).at_field(name));
         }
         attributes.insert(name.into(), Value::Number(json::number(value)));
     }

@@ -1,12 +1,14 @@
 //! A variable of a dataset, as a program describes it, and the array that it becomes.
 
 use super::cf::packing_attributes;
-use super::missing::{FILL, fill_attribute};
+use super::missing::{FILL, fill_attribute, missing_value};
 use crate::codec::bitround::mantissa;
+use crate::dtype::fill::Fill;
 use crate::dtype::{DataType, Element, Kind, Real};
 use crate::error::{Result, bail, err};
 use crate::limits::Dims;
-use crate::metadata::{Format, Map, Value, json};
+use crate::metadata::json::{self, brief};
+use crate::metadata::{Format, Map, Value};
 use crate::node::{Array, Spec, spec};
 
 /// What variable to define.
@@ -75,7 +77,10 @@ impl VariableSpec {
                     spec.shape()
                 )
             }
-            Some(spec) => spec.clone(),
+            Some(spec) => {
+                spec.check_agrees(format, &self.dimensions, self.missing.as_deref())?;
+                spec.clone()
+            }
             None => Spec::new(self.data_type, shape)?,
         };
         spec.set_shape(shape)?;
@@ -94,6 +99,7 @@ impl VariableSpec {
         packing_attributes(&mut attributes, self.scale, self.offset)?;
         match &self.missing {
             Some(missing) => {
+                check_told(&attributes, self.data_type, missing)?;
                 spec.set_fill(self.data_type, missing)?;
                 if let Some(bits) = spec.keep_bits()? {
                     check_rounded(self.data_type, missing, bits)?;
@@ -106,8 +112,21 @@ impl VariableSpec {
             None if self.data_type.kind() == Kind::Float => spec.set_fill(DataType::Float64, &f64::NAN.to_ne_bytes())?,
             None => {}
         }
-        attributes.into_iter().for_each(|(name, value)| spec.insert_attribute(&name, value));
+        spec.add_attributes(attributes)?;
         Ok(spec)
+    }
+}
+
+/// Refuses a missing value where an attribute says another one.
+fn check_told(attributes: &Map, data_type: DataType, missing: &[u8]) -> Result<()> {
+    let told = attributes.get(FILL).filter(|_| data_type.is_number());
+    // As version 2 writes them all NaN are one.
+    let text = |element: &[u8]| Fill::from_bytes(element).to_json_v2(data_type);
+    match told.and_then(|value| Some((value, missing_value(data_type, value)??))) {
+        Some((value, own)) if text(&own) != text(missing) => {
+            Err(err!(Argument, "the missing value is not the attribute's, which is {}", brief(value)).at_field(FILL))
+        }
+        _ => Ok(()),
     }
 }
 
@@ -193,6 +212,42 @@ mod tests {
         let variable =
             VariableSpec { spec: Some(spec), missing: Some(Element::from_slice(missing)), ..VariableSpec::new(data_type, &["x"]) };
         variable.spec_of(Format::V3, (&[4], &[false]), None)
+    }
+
+    #[test]
+    fn a_specification_and_members_that_contradict_each_other_are_refused() {
+        type Edit = fn(&mut VariableSpec, &mut Spec) -> Result<()>;
+        fn told(v: &mut VariableSpec, text: &str) {
+            v.attributes = json::given_attributes(text).unwrap();
+        }
+        fn missing(v: &mut VariableSpec, n: i32) {
+            v.missing = Some(Element::from_slice(&n.to_ne_bytes()));
+        }
+        let cases: &[(Edit, bool)] = &[
+            (|_, s| s.set_format(Format::V2), false),
+            (|_, s| s.set_format(Format::V3), true),
+            (|_, s| s.set_dimension_names(vec![Some("p".into())]), false),
+            (|_, s| s.set_dimension_names(vec![Some("x".into())]), true),
+            (|_, s| s.set_dimension_names(vec![None]), true),
+            (|v, s| (missing(v, -1), s.set_fill_json("-5")).1, false),
+            (|v, s| (missing(v, -5), s.set_fill_json("-5")).1, true),
+            (|v, _| (missing(v, -5), Ok(())).1, true),
+            (|_, s| s.set_fill_json("-5"), true),
+            (|v, _| (missing(v, -1), told(v, r#"{"_FillValue": 7}"#), Ok(())).2, false),
+            (|v, _| (missing(v, 7), told(v, r#"{"_FillValue": 7, "missing_value": 8}"#), Ok(())).2, true),
+            (|v, _| (v.scale = Some(0.5), told(v, r#"{"scale_factor": 2.0}"#), Ok(())).2, false),
+            (|v, _| (v.scale = Some(2.0), told(v, r#"{"scale_factor": 2, "add_offset": 1}"#), Ok(())).2, true),
+            (|v, _| (v.offset = Some(0.5), told(v, r#"{"add_offset": 2.0}"#), Ok(())).2, false),
+            (|v, s| (told(v, r#"{"units": "m"}"#), s.set_attributes_json(r#"{"units": "K"}"#)).1, false),
+            (|v, s| (told(v, r#"{"units": "m"}"#), s.set_attributes_json(r#"{"units": "m", "a": 1}"#)).1, true),
+        ];
+        for (at, (edit, agree)) in cases.iter().enumerate() {
+            let mut spec = Spec::without_shape(DataType::Int32, 1).unwrap();
+            let mut variable = VariableSpec::new(DataType::Int32, &["x"]);
+            edit(&mut variable, &mut spec).unwrap();
+            let made = VariableSpec { spec: Some(spec), ..variable }.spec_of(Format::V3, (&[4], &[false]), None);
+            assert_eq!(made.err().map(|e| e.kind()), (!agree).then_some(ErrorKind::Argument), "{at}");
+        }
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! What to create: a builder of array metadata. Settings are kept as they are given; `resolve` turns them into the model and the document
 //! of the format that is asked for, or that of the enclosing group.
 
+mod agree;
 mod chunks;
 mod codecs;
 mod convert_fill;
@@ -314,11 +315,6 @@ impl Spec {
     /// Whether a fill value was set.
     pub(super) fn fill_is_set(&self) -> bool {
         self.fill_is_set
-    }
-
-    /// Adds an attribute to those that are set.
-    pub(super) fn insert_attribute(&mut self, name: &str, value: Value) {
-        self.attributes.insert(name.into(), value);
     }
 
     fn read_fill(&self, value: &Value, format: Format) -> Result<Fill> {
