@@ -31,6 +31,7 @@ int main(void) {
     char version[32];
     snprintf(version, sizeof version, "%d.%d.%d", OZARR_VERSION_MAJOR, OZARR_VERSION_MINOR, OZARR_VERSION_PATCH);
     CHECK(strcmp(ozarr_version(), version) == 0 && ozarr_abi_version() == OZARR_ABI_VERSION);
+    CHECK(ozarr_has_feature("zip") && ozarr_has_feature("https") == ozarr_has_feature("cloud"));
     CHECK(ozarr_has_feature("zstd") && !ozarr_has_feature("none such") && !ozarr_has_feature(NULL));
     OK(ozarr_context_new(&c));
     OK(ozarr_dtype_parse("float64", 0, &d));

@@ -5,10 +5,11 @@ use crate::node::has_codec;
 use std::ffi::c_char;
 
 /// What can be asked by name besides the codecs, which the registry knows.
-const FEATURES: &[&str] = &["v2", "v3", "file", "memory", "sharding"];
+const FEATURES: &[&str] = &["v2", "v3", "file", "memory", "zip", "sharding"];
 
 /// What comes with the cargo feature `cloud`.
-const CLOUD: &[&str] = if cfg!(feature = "cloud") { &["cloud", "s3", "gs", "az", "http"] } else { &[] };
+const CLOUD: &[&str] =
+    if cfg!(feature = "cloud") { &["cloud", "s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "http", "https"] } else { &[] };
 
 /// The version of this header: the major number.
 pub const OZARR_VERSION_MAJOR: i32 = 0;
@@ -36,8 +37,9 @@ pub unsafe extern "C" fn ozarr_abi_version() -> i32 {
 }
 
 /// Returns whether this build has the codec, store or format `name`: `"zstd"`, `"blosc"`, `"lzma"`,
-/// `"sharding"`, `"transpose"`, `"memory"`, `"cloud"`, `"v2"`, ... Codecs have their names in metadata,
-/// of v2 or v3. False for names that it does not know, and for NULL.
+/// `"sharding"`, `"transpose"`, `"memory"`, `"zip"`, `"cloud"`, `"v2"`, ... Codecs have their names in
+/// metadata, of v2 or v3, stores those of locations: `"file"`, `"s3"`, `"https"`. False for names that it
+/// does not know, and for NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_has_feature(name: *const c_char) -> bool {
     entry!("ozarr_has_feature", else false, {
