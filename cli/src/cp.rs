@@ -9,7 +9,8 @@ use ozarr::node::{Create, Mode};
 
 /// Copy an array, or a group with all below it; every stored object stays as it is (`ozarr copy` changes chunks and formats)
 ///
-/// What links lead to is copied; those that lead back to a group above are left out.
+/// What links lead to is copied; those that lead back to a group above are left out. A web server, which cannot list its keys, is no source, but archives
+/// there are.
 #[derive(Args)]
 pub struct Cp {
     /// The store or node to copy

@@ -35,7 +35,7 @@ impl Store {
     ) -> Result<()> {
         let (path, to_path) = (path::normalize(path)?, hierarchy::new_path(to, to_path)?);
         draft::refuse(self)?;
-        self.check_listable()?;
+        self.check_copyable()?;
         let found = require(self, &path, NodeKind::None)?;
         refuse_overlap((self, &path), (to, &to_path))?;
         if how == Create::OpenIfSame {

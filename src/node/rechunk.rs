@@ -128,7 +128,7 @@ impl Store {
         progress: &mut OnProgress<'_>,
     ) -> Result<RechunkReport> {
         let (from_path, to_path) = (path::normalize(path)?, hierarchy::new_path(to, to_path)?);
-        self.check_listable()?;
+        self.check_copyable()?;
         let found = require(self, &from_path, NodeKind::None)?;
         copy::refuse_overlap((self, &from_path), (to, &to_path))?;
         if options.how == Create::OpenIfSame {

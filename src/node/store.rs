@@ -438,6 +438,18 @@ impl Store {
         bail!(Unsupported, "{} cannot list its keys; open nodes by their paths", self.0.shared.describe())
     }
 
+    /// An error of kind `Unsupported` unless all keys below a node can be listed, which a copy needs.
+    pub(super) fn check_copyable(&self) -> Result<()> {
+        if self.0.shared.capabilities().listable {
+            return Ok(());
+        }
+        let place = self.0.shared.describe();
+        bail!(
+            Unsupported,
+            "{place} cannot list its keys: its nodes can be read, but not copied, unless they are in an archive (.zip) there"
+        )
+    }
+
     /// An error of kind `Unsupported` unless the store can erase.
     pub(super) fn check_erasable(&self) -> Result<()> {
         if self.0.shared.capabilities().erasable {

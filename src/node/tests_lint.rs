@@ -761,6 +761,13 @@ fn a_known_array_needs_no_listing() {
     assert_eq!(read_all(&array), [1, 2, 7, 3, 4, 7]);
     write_all(&array, &mut [1; 6]);
     assert_eq!(kind(Group::open(&blind, "g").unwrap().children()), ErrorKind::Unsupported);
+    // The node was named by its path: that is no advice.
+    let to = memory();
+    let copied = blind.copy_node("g/a", (&to, "a"), Create::New, false, &mut |_, _| Ok(()));
+    let rechunked = blind.rechunk_node("g/a", (&to, "a"), RechunkOptions::default(), &mut |_, _| Ok(()), &mut |_, _| Ok(()));
+    for e in [copied.unwrap_err(), rechunked.err().unwrap()] {
+        assert!(e.kind() == ErrorKind::Unsupported && e.message().contains("can be read, but not copied"), "{e}");
+    }
 }
 
 #[test]
