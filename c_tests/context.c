@@ -136,6 +136,7 @@ static void locations_obey(void) {
 int main(void) {
     ozarr_context *c = NULL;
     OK(setenv("OZARR_LOG", "warning", 1));
+    OK(setenv("OZARR_NUM_THREADS", "many", 1));
     fflush(stderr);
     int screen = dup(2);
     CHECK(freopen("stderr.txt", "w", stderr) != NULL);
@@ -144,7 +145,9 @@ int main(void) {
     fflush(stderr);
     dup2(screen, 2);
     char *lines = file_content("stderr.txt", NULL);
-    CHECK(lines != NULL && strncmp(lines, "ozarr: ", 7) == 0 && strstr(lines, "a/zarr.json") != NULL && strchr(lines, '\n')[1] == 0);
+    CHECK(lines != NULL && strncmp(lines, "ozarr: OZARR_NUM_THREADS is \"many\", expected a number from 1 to 4096", 67) == 0);
+    const char *second = strchr(lines, '\n') + 1;
+    CHECK(strncmp(second, "ozarr: ", 7) == 0 && strstr(second, "a/zarr.json") != NULL && strchr(second, '\n')[1] == 0);
     free(lines);
     settings(NULL);
     OK(ozarr_context_new(&c));

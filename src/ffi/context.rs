@@ -2,8 +2,8 @@
 //!
 //! A context holds settings for the stores that are opened with it. Functions that take a location and no
 //! context use the default context, whose settings are changed by NULL in place of a context. Without a
-//! setting the library uses as many threads as `OZARR_NUM_THREADS` says, or as the process may run on; it
-//! starts them when the first call gains by it.
+//! setting the library uses as many threads as `OZARR_NUM_THREADS` says, from 1 to 4096 (of anything else
+//! `OZARR_LOG` tells), or as the process may run on; it starts them when the first call gains by it.
 
 use super::entry;
 use super::flight::c_text;
@@ -38,7 +38,7 @@ pub const OZARR_LOG_LEVEL_INFO: ozarr_log_level = 2;
 pub type ozarr_log_fn = Option<unsafe extern "C" fn(user: *mut c_void, level: ozarr_log_level, message: *const c_char) -> ozarr_status>;
 
 /// The most threads that can be asked for.
-const MAX_THREADS: usize = 4096;
+const MAX_THREADS: usize = Context::MAX_THREADS;
 
 /// Creates a context with the default settings.
 ///
@@ -178,7 +178,13 @@ impl ContextObject {
 
 /// Calls `f` with the settings of a context; NULL is the default one.
 fn with<R>(context: *const ozarr_context, f: impl FnOnce(&ContextObject) -> Result<R>) -> Result<R> {
-    static DEFAULT: Lazy<ContextObject> = Lazy::new(|| ContextObject::new(Counters::process()));
+    static DEFAULT: Lazy<ContextObject> = Lazy::new(|| {
+        let settings = ContextObject::new(Counters::process());
+        if let (Some(log), Some(odd)) = (settings.log.read(Option::clone), Context::odd_environment()) {
+            (log.call)(Level::Warning, &odd);
+        }
+        settings
+    });
     if context.is_null() { f(DEFAULT.get()) } else { f(&*ozarr_context::get(context, "context")?) }
 }
 

@@ -1,7 +1,7 @@
 //! What the handles on stores share: threads and locks, how strict reading is, and where warnings go.
 
 use crate::engine::lock::{ChunkLocks, KeyLocks};
-use crate::engine::pool::Pool;
+use crate::engine::pool::{self, Pool};
 use crate::engine::stats::Counters;
 use crate::engine::{Budget, ChunkCache};
 use crate::error::{Error, ErrorKind, Result, err};
@@ -77,6 +77,18 @@ impl Default for Context {
 }
 
 impl Context {
+    /// The most threads that can be asked for.
+    pub const MAX_THREADS: usize = pool::MAX_THREADS;
+
+    /// What is to be told of the environment: a number of threads that is none, and is not heeded.
+    pub fn odd_environment() -> Option<String> {
+        let text = pool::asked_threads()?.err()?;
+        Some(format!(
+            "OZARR_NUM_THREADS is {text:?}, expected a number from 1 to {}; as many are used as the process may run on",
+            pool::MAX_THREADS
+        ))
+    }
+
     /// A context whose calls use up to `n` threads, the caller's included (at least 1). The locks are those of the process,
     /// because handles of two contexts may stand on one array.
     pub fn with_threads(n: usize) -> Context {

@@ -183,10 +183,25 @@ fn work(shared: &PoolState) {
     }
 }
 
-/// `OZARR_NUM_THREADS` if it is a positive number, else the size of the affinity mask.
+/// The most threads that can be asked for.
+pub const MAX_THREADS: usize = 4096;
+
+/// What `OZARR_NUM_THREADS` asks for; its text where that is no number from 1 to [`MAX_THREADS`].
+pub fn asked_threads() -> Option<std::result::Result<usize, String>> {
+    std::env::var_os("OZARR_NUM_THREADS").map(|text| threads_in(&text.to_string_lossy()))
+}
+
+fn threads_in(text: &str) -> std::result::Result<usize, String> {
+    match text.trim().parse() {
+        Ok(n @ 1..=MAX_THREADS) => Ok(n),
+        _ => Err(text.into()),
+    }
+}
+
+/// `OZARR_NUM_THREADS` if it is such a number, else the size of the affinity mask.
 fn default_threads() -> usize {
-    let asked = std::env::var("OZARR_NUM_THREADS").ok().and_then(|t| t.trim().parse::<usize>().ok()).filter(|n| *n > 0);
-    asked.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, |n| n.get())).min(1024)
+    let asked = asked_threads().and_then(std::result::Result::ok);
+    asked.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, |n| n.get()).min(1024))
 }
 
 #[cfg(test)]
@@ -198,6 +213,16 @@ mod tests {
         pub(in crate::engine) fn while_locked(&self, work: impl FnOnce()) {
             let _queue = lock(&self.state.get().queue);
             work();
+        }
+    }
+
+    #[test]
+    fn threads_are_asked_for_within_the_bound_of_the_setting() {
+        for (text, found) in [("1", Some(1)), (" 8 ", Some(8)), ("2000", Some(2000)), ("4096", Some(4096))] {
+            assert_eq!(threads_in(text).ok(), found, "{text}");
+        }
+        for text in ["", "0", "-1", "2.5", "abc", "4097"] {
+            assert_eq!(threads_in(text), Err(text.to_string()));
         }
     }
 
