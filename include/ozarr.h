@@ -245,8 +245,9 @@ int32_t ozarr_abi_version(void);
 
 /**
  * Returns whether this build has the codec, store or format `name`: `"zstd"`, `"blosc"`, `"lzma"`,
- * `"sharding"`, `"transpose"`, `"memory"`, `"cloud"`, `"v2"`, ... Codecs have their names in metadata,
- * of v2 or v3. False for names that it does not know, and for NULL.
+ * `"sharding"`, `"transpose"`, `"memory"`, `"zip"`, `"cloud"`, `"v2"`, ... Codecs have their names in
+ * metadata, of v2 or v3, stores those of locations: `"file"`, `"s3"`, `"https"`. False for names that it
+ * does not know, and for NULL.
  */
 bool ozarr_has_feature(const char *name);
 
@@ -455,8 +456,8 @@ enum {
  *
  * A context holds settings for the stores that are opened with it. Functions that take a location and no
  * context use the default context, whose settings are changed by NULL in place of a context. Without a
- * setting the library uses as many threads as `OZARR_NUM_THREADS` says, or as the process may run on; it
- * starts them when the first call gains by it. */
+ * setting the library uses as many threads as `OZARR_NUM_THREADS` says, from 1 to 4096 (of anything else
+ * `OZARR_LOG` tells), or as the process may run on; it starts them when the first call gains by it. */
 
 /** How important a message of a log is. */
 typedef int32_t ozarr_log_level;
@@ -1680,7 +1681,9 @@ OZARR_CHECKED ozarr_status ozarr_spec_set_fill_value(ozarr_spec *spec, ozarr_typ
 OZARR_CHECKED ozarr_status ozarr_spec_set_member_json(ozarr_spec *spec, const char *name, const char *json);
 
 /**
- * Sets the dimensions' names, one string for each dimension; NULL is a dimension without a name.
+ * Sets the dimensions' names, one string for each dimension; NULL is a dimension without a name. In
+ * format 2 an array with names has no fill value (null; "not a time" of times) unless one is set: xarray
+ * and netCDF take it for "missing" there, and 0 is data. What is not written reads as 0 all the same.
  *
  * Errors: those of documents.
  *
@@ -1969,9 +1972,10 @@ OZARR_CHECKED ozarr_status ozarr_array_copy_dtype(const ozarr_array *array, ozar
 /**
  * Makes a specification for an array of that data type, else as `ozarr_spec_new`. A struct is stored
  * without the gaps between its fields. A type that a program lacks (zarr-python 3.1: a struct in format 3,
- * one whose fields have a shape in format 2, too, numbers of `ml_dtypes` in both) hides all of a dataset
- * from it, and from xarray over it: it reads the consolidated metadata, which have every variable. Put
- * such a variable into a group of its own.
+ * one with a field that has a shape or is a struct in format 2, too, numbers of `ml_dtypes` in both) hides
+ * all of a dataset from it, and from xarray over it: it reads the consolidated metadata, which have every
+ * variable. xarray itself fails at a struct that has a fill value. Put such a variable into a group of its
+ * own.
  *
  * Errors: `OZARR_ERR_ARGUMENT` for a negative length or a struct without fields; `OZARR_ERR_RANK`;
  * `OZARR_ERR_TYPE` for a type that exists in memory only; those of documents.

@@ -1382,7 +1382,8 @@ OZARR_CHECKED ozarr_status ozarr_array_copy_spec(const ozarr_array *array, int32
  * Errors: `OZARR_ERR_LOCATION`, `OZARR_ERR_NAME`; `OZARR_ERR_EXISTS` (see above); `OZARR_ERR_NOT_FOUND`
  * if there is no source; `OZARR_ERR_AGAIN` (see above); `OZARR_ERR_NODE_KIND`; `OZARR_ERR_READ_ONLY`;
  * `OZARR_ERR_RANGE` for a value that does not fit; `OZARR_ERR_TYPE`; `OZARR_ERR_CHECKSUM` (see
- * OZARR_COPY_VERIFY); `OZARR_ERR_ARGUMENT` for options that contradict each other; `OZARR_ERR_CALLBACK`
+ * OZARR_COPY_VERIFY); `OZARR_ERR_ARGUMENT` for options that contradict each other; `OZARR_ERR_UNSUPPORTED`
+ * for a source on a web server that is no archive: its keys cannot be listed; `OZARR_ERR_CALLBACK`
  * and whatever a function of `options` returns; those of documents, chunks and stores.
  *
  * @param[in] options may be NULL

@@ -98,8 +98,9 @@ OZARR_CHECKED ozarr_status ozarr_attr_nc_type(const ozarr_node *node, const char
  * falling resolution. These functions only read the metadata; the arrays are opened by their paths. */
 
 /**
- * Gets the number of images in the group: 0 for groups of other kinds. Metadata that break the rules of
- * OME-Zarr are `OZARR_ERR_METADATA`, with the field.
+ * Gets the number of images in the group: 0 for groups of other kinds. Members of a wrong form are
+ * `OZARR_ERR_METADATA`, with the field. Not all rules of OME-Zarr are checked: what is missing is none (no
+ * axes, no levels, no scale), and any version is taken.
  *
  * Errors: those of documents and stores.
  *

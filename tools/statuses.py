@@ -3,7 +3,7 @@
 CURES = {
     "OZARR_ERR_ARGUMENT": ("A flag, mode, setting or JSON text that is never allowed.", "The message names the argument and what is allowed."),
     "OZARR_ERR_NULL": ("A pointer or handle is NULL, often because the call that should have made it failed.", "Check the status of each call that gives a handle."),
-    "OZARR_ERR_BOUNDS": ("A region, an index or a dimension's number is outside of the array; in Fortran and Julia they count from 1.", "Compare with `ozarr_array_shape`; where another process makes the array longer, call `ozarr_node_refresh` or `ozarr_array_wait_growth`."),
+    "OZARR_ERR_BOUNDS": ("A region, an index or a dimension's number is outside of the array; in Fortran and Julia they count from 1.", "Compare with `ozarr_array_shape`. A write makes no array longer: a series, `ozarr_array_append`, `ozarr_dataset_resize_dimension` do. Where another process makes the array longer, call `ozarr_node_refresh` or `ozarr_array_wait_growth`."),
     "OZARR_ERR_RANK": ("Lists are given for another number of dimensions than the array has, or more than 64.", "Ask `ozarr_array_rank`."),
     "OZARR_ERR_BUFFER_SIZE": ("`size` or `cap` is less than what is needed.", "For texts ask for the length first (`buf` NULL, `cap` 0); for elements it is their number times `ozarr_array_item_size`."),
     "OZARR_ERR_TYPE": ("Complex numbers into real ones, text into numbers, or an attribute that is of another kind.", "Use the array's own type (`OZARR_AS_STORED`), or ask `ozarr_array_type` or `ozarr_attr_kind` first."),
@@ -43,7 +43,7 @@ CURES = {
     "OZARR_ERR_CALLBACK": ("A function of the program failed without a status of its own.", "Let it call `ozarr_set_error`."),
 }
 VARIABLES = {
-    "OZARR_NUM_THREADS": "How many threads a call may use, where no context says it.",
+    "OZARR_NUM_THREADS": "How many threads a call may use, 1 to 4096, where no context says it. `OZARR_LOG` tells of anything else, which is not heeded.",
     "OZARR_LOG": "`warning` or `info`: messages about unusual files go to standard error.",
     "OZARR_CLOUD_OPTIONS": "Options of object stores as JSON, for calls that take none.",
     "AWS_…, GOOGLE_…, AZURE_…": "Credentials, as the services' own tools take them.",

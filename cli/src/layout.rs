@@ -21,7 +21,8 @@ pub struct Layout {
     /// Zarr 2 filters and at the end the compressor
     #[arg(long, value_name = "JSON")]
     codec: Vec<String>,
-    /// none, zstd, gzip, zlib (Zarr 2), blosc or blosc:lz4, and its level (blosc:zstd:5); in Zarr 2 also its JSON
+    /// none, zstd, gzip, blosc or blosc:lz4, and its level (blosc:zstd:5); zlib, bz2, lzma, lz4, pcodec (in Zarr 3 numcodecs', at which
+    /// zarr-python warns); in Zarr 2 also its JSON
     #[arg(long, value_name = "NAME[:LEVEL]")]
     compressor: Option<String>,
     /// The order of the elements in a chunk: C, or F (first index fastest)

@@ -216,9 +216,10 @@ pub unsafe extern "C" fn ozarr_array_copy_dtype(array: *const ozarr_array, out: 
 
 /// Makes a specification for an array of that data type, else as `ozarr_spec_new`. A struct is stored
 /// without the gaps between its fields. A type that a program lacks (zarr-python 3.1: a struct in format 3,
-/// one whose fields have a shape in format 2, too, numbers of `ml_dtypes` in both) hides all of a dataset
-/// from it, and from xarray over it: it reads the consolidated metadata, which have every variable. Put
-/// such a variable into a group of its own.
+/// one with a field that has a shape or is a struct in format 2, too, numbers of `ml_dtypes` in both) hides
+/// all of a dataset from it, and from xarray over it: it reads the consolidated metadata, which have every
+/// variable. xarray itself fails at a struct that has a fill value. Put such a variable into a group of its
+/// own.
 ///
 /// Errors: `OZARR_ERR_ARGUMENT` for a negative length or a struct without fields; `OZARR_ERR_RANK`;
 /// `OZARR_ERR_TYPE` for a type that exists in memory only; those of documents.

@@ -39,8 +39,9 @@ unsafe fn put_axis_text(
     unsafe { put_text(text(&found.axes[at]), buf, cap, len) }
 }
 
-/// Gets the number of images in the group: 0 for groups of other kinds. Metadata that break the rules of
-/// OME-Zarr are `OZARR_ERR_METADATA`, with the field.
+/// Gets the number of images in the group: 0 for groups of other kinds. Members of a wrong form are
+/// `OZARR_ERR_METADATA`, with the field. Not all rules of OME-Zarr are checked: what is missing is none (no
+/// axes, no levels, no scale), and any version is taken.
 ///
 /// Errors: those of documents and stores.
 ///
