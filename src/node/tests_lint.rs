@@ -398,6 +398,54 @@ fn strict_mode_refuses_what_the_specification_refuses() {
 }
 
 #[test]
+fn arrays_without_the_codec_that_makes_bytes_are_little_endian_and_stay_as_they_are_written() {
+    // As GDAL 3.10 writes a band, with and without COMPRESS and CHUNK_MEMORY_LAYOUT, and zarrita.js 0.7 its default.
+    let document = |codecs: &str| {
+        format!(
+            r#"{{"zarr_format":3,"node_type":"array","shape":[2,3],"data_type":"int32","chunk_grid":{{"name":"regular","configuration":
+            {{"chunk_shape":[2,2]}}}},"chunk_key_encoding":{{"name":"default","configuration":{{"separator":"/"}}}},"fill_value":null,{codecs}
+            "attributes":{{}},"dimension_names":["Y","X"]}}"#
+        )
+    };
+    for (codecs, stored) in [
+        ("", ints(&[1, 2, 3, 4])),
+        (r#""codecs":[],"#, ints(&[1, 2, 3, 4])),
+        (r#""codecs":[{"name":"transpose","configuration":{"order":[1,0]}}],"#, ints(&[1, 3, 2, 4])),
+        (r#""codecs":[{"name":"gzip","configuration":{"level":6}}],"#, String::new()),
+    ] {
+        let store = memory();
+        put(&store, "a/zarr.json", &document(codecs));
+        if !stored.is_empty() {
+            put(&store, "a/c/0/0", &stored);
+        }
+        let (told, lines) = logged(&store, Level::Warning);
+        let array = Array::open(&told, "a").unwrap();
+        assert!(lines.lock().unwrap().iter().any(|line| line.starts_with("Warning HD-35: a/zarr.json: ")), "{lines:?}");
+        put(&store, "s/zarr.json", &document(codecs).replace("null", "0"));
+        assert!(message(Array::open(&strict(&store), "s")).contains("HD-35"), "{codecs}");
+        let (mut part, shape) = ([1, 2, 3, 4], [2, 2]);
+        if stored.is_empty() {
+            let selection = Selection::new(&[2, 3], &[0, 0], &[2, 2], None).unwrap();
+            own!(array.write(&selection, &view(&mut part, &shape)).unwrap());
+        }
+        assert_eq!(read_all(&array), [1, 2, 0, 3, 4, 0], "{codecs}");
+        part = [5, -6, 7, 8];
+        let selection = Selection::new(&[2, 3], &[0, 0], &[2, 2], None).unwrap();
+        own!(array.write(&selection, &view(&mut part, &shape)).unwrap());
+        array.attributes().set("n", 1.into()).unwrap();
+        array.resize(&[3, 3], false).unwrap();
+        let now = Array::open(&store, "a").unwrap();
+        assert_eq!(read_all(&now), [5, -6, 0, 7, 8, 0, 0, 0, 0], "{codecs}");
+        let (text, listed) = (now.metadata_json().unwrap(), !codecs.is_empty());
+        assert!(text.contains("\"codecs\"") == listed && !text.contains("\"bytes\"") && !text.contains("endian"), "{text}");
+        // What is made of it says what was left out.
+        store.migrate("a", Some((&store, "b")), false, &mut |_, _| Ok(())).unwrap();
+        let migrated = Array::open(&strict(&store), "b").unwrap();
+        assert_eq!(read_all(&migrated), read_all(&now), "{codecs}");
+    }
+}
+
+#[test]
 fn a_fill_value_of_null_in_version_3_reads_as_zero_and_stays_as_it_is_written() {
     // As GDAL 3.12 writes numbers of which none is told to be missing.
     let text = r#"{"zarr_format":3,"node_type":"array","shape":[2,3],"data_type":"int32","chunk_grid":{"name":"regular",

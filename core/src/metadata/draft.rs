@@ -7,7 +7,7 @@ use super::extension::Extension;
 use super::fields::{check_attributes, extents};
 use super::json::{brief, get_u64, member};
 use super::{ArrayMeta, Codecs, Dialect, Format, GroupMeta, Map, Value, codecs_to_v3, v2};
-use crate::dtype::DataType;
+use crate::dtype::{DataType, Kind};
 use crate::error::{Error, Result, bail, err};
 use crate::grid::Grid;
 use crate::json::json;
@@ -294,26 +294,33 @@ fn shard(meta: &mut ArrayMeta, per_shard: &[u64]) -> Result<()> {
     Ok(())
 }
 
-/// The model of an array's `zarr.json`, final or of the draft d2.
+/// The model of an array's `zarr.json`, final or of the draft d2. GDAL up to 3.10 and zarrita.js leave out the codec that makes bytes, where that is
+/// `bytes` with "little": such a document is final but for that.
 pub fn array_from_v3(document: Map) -> Result<ArrayMeta> {
-    match final_forms(&document) {
-        None => super::v3::array_from(document),
-        Some(normal) => Ok(ArrayMeta { dialect: Dialect::D2, document, ..super::v3::array_from(normal)? }),
-    }
+    let Some(normal) = final_forms(&document, true) else { return super::v3::array_from(document) };
+    let dialect = if final_forms(&document, false).is_some() { Dialect::D2 } else { Dialect::Final };
+    Ok(ArrayMeta { dialect, document, ..super::v3::array_from(normal)? })
+}
+
+/// Whether the document of an array of version 3 has other forms than those of the specification, or leaves something out.
+pub fn is_odd(document: &Map) -> bool {
+    final_forms(document, true).is_some()
 }
 
 /// The document of a d2 array in the forms of the specification; `None` where it has them already.
 ///
 /// d2 forms: no `node_type`; no `chunk_key_encoding` (default); a codec called `endian`, with `type` in the place of `name`; `order`
-/// "C" or "F" of `transpose`; `shuffle` of `blosc` as null, "byte", "bit" or a number; no codec that makes bytes of elements of one byte.
-fn final_forms(document: &Map) -> Option<Map> {
+/// "C" or "F" of `transpose`; `shuffle` of `blosc` as null, "byte", "bit" or a number. With `bytes`, the codec of that name is put where it is left
+/// out, and elements have one byte or are numbers.
+fn final_forms(document: &Map, bytes: bool) -> Option<Map> {
     let rank = document.get("shape").and_then(Value::as_array).map_or(0, <[Value]>::len);
     let data_type = || crate::dtype::parse_v3::parse(document.get("data_type")?).ok();
+    let of = Of { data_type: &data_type, bytes };
     let no_type = !document.contains_key("node_type") && document.contains_key("shape");
     let (no_keys, codecs) = (!document.contains_key("chunk_key_encoding"), document.get("codecs"));
-    let no_codecs = codecs.is_none();
+    let no_codecs = codecs.is_none() && bytes;
     let codecs = codecs.map_or(Some(&[][..]), |codecs| codecs.as_array());
-    let codecs = codecs.and_then(|list| final_codecs(list, rank, &data_type, 0));
+    let codecs = codecs.and_then(|list| final_codecs(list, rank, of, 0));
     if !(no_type || no_keys || no_codecs || codecs.is_some()) {
         return None;
     }
@@ -332,26 +339,48 @@ fn final_forms(document: &Map) -> Option<Map> {
     Some(out)
 }
 
-/// The data type of an array, where it is known; it is seldom asked for.
-type DataTypeOf<'a> = &'a dyn Fn() -> Option<DataType>;
+/// What a list of codecs is of.
+#[derive(Clone, Copy)]
+struct Of<'a> {
+    /// The data type, where it is known; it is seldom asked for.
+    data_type: &'a dyn Fn() -> Option<DataType>,
+    /// The codec that makes bytes is put where it is left out.
+    bytes: bool,
+}
+
+/// Whether a list of version 3 has no codec that makes bytes of elements, but transposes and codecs of which it is known that they take bytes.
+pub(super) fn lacks_bytes<'a>(codecs: impl Iterator<Item = &'a Value>) -> bool {
+    let mut rest = codecs.skip_while(|codec| name(codec) == Some("transpose"));
+    rest.all(|codec| matches!(name(codec), Some("gzip" | "zstd" | "blosc" | "crc32c")))
+}
+
+/// The codec `bytes` for little-endian elements; `None` where other elements may be meant, or another codec.
+fn little(data_type: DataType) -> Option<Value> {
+    let is_number = matches!(data_type.kind(), Kind::Bool | Kind::Int | Kind::UInt | Kind::Float | Kind::Complex);
+    match data_type {
+        t if t.is_variable() => None,
+        t if t.swap_unit() == 1 => Some(json!({"name": "bytes"})),
+        DataType::Registered(_) => None,
+        _ => is_number.then(|| json!({"name": "bytes", "configuration": {"endian": "little"}})),
+    }
+}
+
+/// The name of a codec, which is an object or only a name.
+fn name(codec: &Value) -> Option<&str> {
+    codec.as_str().or_else(|| codec.get("name")?.as_str())
+}
 
 /// A list of codecs in the forms of the specification; `None` if it has them.
-fn final_codecs(list: &[Value], rank: usize, data_type: DataTypeOf<'_>, depth: usize) -> Option<Value> {
+fn final_codecs(list: &[Value], rank: usize, of: Of<'_>, depth: usize) -> Option<Value> {
     let turned = list.iter().map(|codec| match codec {
-        Value::Object(codec) => final_codec(codec, rank, data_type, depth).map(Value::Object),
+        Value::Object(codec) => final_codec(codec, rank, of, depth).map(Value::Object),
         Value::String(name) if name == "endian" => Some("bytes".into()),
         _ => None,
     });
     let turned: SmallVec<[Option<Value>; 4]> = turned.collect();
     let codecs = || list.iter().zip(&turned).map(|(old, new)| new.as_ref().unwrap_or(old));
-    fn name(codec: &Value) -> Option<&str> {
-        codec.as_str().or_else(|| codec.get("name")?.as_str())
-    }
     let transposes = codecs().take_while(|c| name(c) == Some("transpose")).count();
-    // Of the others it is known that they take bytes.
-    let plain = |c: &Value| matches!(name(c), Some("gzip" | "zstd" | "blosc" | "crc32c"));
-    let single_byte = || data_type().is_some_and(|t| t.swap_unit() == 1 && !t.is_variable());
-    let bytes = (codecs().skip(transposes).all(plain) && single_byte()).then(|| json!({"name": "bytes"}));
+    let bytes = if of.bytes && lacks_bytes(codecs()) { (of.data_type)().and_then(little) } else { None };
     if bytes.is_none() && turned.iter().all(Option::is_none) {
         return None;
     }
@@ -359,13 +388,13 @@ fn final_codecs(list: &[Value], rank: usize, data_type: DataTypeOf<'_>, depth: u
 }
 
 /// Returns a codec in the form of the specification, or `None` if it has that form already.
-fn final_codec(codec: &Map, rank: usize, data_type: DataTypeOf<'_>, depth: usize) -> Option<Map> {
+fn final_codec(codec: &Map, rank: usize, of: Of<'_>, depth: usize) -> Option<Map> {
     let own = codec.get("name");
     let said = own.or_else(|| codec.get("type").filter(|name| name.is_string())).and_then(Value::as_str).unwrap_or_default();
     let name = if said == "endian" { "bytes" } else { said };
     let is_renamed = name != said || own.is_none() && !said.is_empty();
     let configuration = match codec.get("configuration") {
-        Some(Value::Object(configuration)) => final_configuration(name, configuration, rank, data_type, depth),
+        Some(Value::Object(configuration)) => final_configuration(name, configuration, rank, of, depth),
         _ => None,
     };
     if !is_renamed && configuration.is_none() {
@@ -385,7 +414,7 @@ fn final_codec(codec: &Map, rank: usize, data_type: DataTypeOf<'_>, depth: usize
 }
 
 /// Returns the configuration of the codec `name` in the form of the specification, or `None` if it has that form already.
-fn final_configuration(name: &str, old: &Map, rank: usize, data_type: DataTypeOf<'_>, depth: usize) -> Option<Map> {
+fn final_configuration(name: &str, old: &Map, rank: usize, of: Of<'_>, depth: usize) -> Option<Map> {
     let mut changes: Vec<(&str, Value)> = Vec::new();
     match name {
         "transpose" => match old.get("order").and_then(Value::as_str) {
@@ -403,14 +432,15 @@ fn final_configuration(name: &str, old: &Map, rank: usize, data_type: DataTypeOf
             };
             if let Some(word) = word {
                 changes.push(("shuffle", word.into()));
-                let missing = if old.contains_key("typesize") { None } else { data_type() };
+                let missing = if old.contains_key("typesize") { None } else { (of.data_type)() };
                 changes.extend(missing.map(|data_type| ("typesize", data_type.size().into())));
             }
         }
         "sharding_indexed" if depth < crate::limits::MAX_SHARD_NESTING => {
-            let list = |member, rank, data_type: DataTypeOf<'_>| final_codecs(old.get(member)?.as_array()?, rank, data_type, depth + 1);
-            changes.extend(list("codecs", rank, data_type).map(|list| ("codecs", list)));
-            changes.extend(list("index_codecs", rank + 1, &|| Some(DataType::UInt64)).map(|list| ("index_codecs", list)));
+            let list = |member, rank, of: Of<'_>| final_codecs(old.get(member)?.as_array()?, rank, of, depth + 1);
+            changes.extend(list("codecs", rank, of).map(|list| ("codecs", list)));
+            let of = Of { data_type: &|| Some(DataType::UInt64), ..of };
+            changes.extend(list("index_codecs", rank + 1, of).map(|list| ("index_codecs", list)));
         }
         _ => {}
     }
@@ -649,7 +679,7 @@ mod tests {
 
     #[test]
     fn d2_forms_become_final_and_final_ones_stay() {
-        assert_eq!(final_forms(&object(FINAL)), None);
+        assert_eq!(final_forms(&object(FINAL), true), None);
         assert_eq!(array_from_v3(object(FINAL)).unwrap().dialect, Dialect::Final);
         let bytes = r#"{"name":"bytes","configuration":{"endian":"big"}}"#;
         let big = |codecs: &str| format!("[{codecs},{bytes}]");
@@ -672,10 +702,8 @@ mod tests {
             (&[("codecs", &blosc("0"))], "[bytes, blosc\"noshuffle\"]"),
             (&[("codecs", &blosc("1"))], "[bytes, blosc\"shuffle\"]"),
             (&[("codecs", &blosc("2"))], "[bytes, blosc\"bitshuffle\"]"),
-            (&byte("[]"), "[bytes]"),
-            (&byte(""), "[bytes]"),
-            (&byte(r#"["gzip"]"#), "[bytes, gzip]"),
             (&byte(r#"["endian"]"#), "[bytes]"),
+            (&[("node_type", ""), ("codecs", "")], "[bytes]"),
         ];
         for (edit, want) in cases {
             let document = edited(FINAL, edit);
@@ -688,10 +716,47 @@ mod tests {
             };
             assert_eq!(format!("[{}]", codecs.iter().map(show).collect::<Vec<_>>().join(", ")), *want, "{edit:?}");
         }
-        let refused: &[&[(&str, &str)]] = &[&[("codecs", "[]")], &[("codecs", "")], &[("codecs", &blosc("\"nibble\""))]];
-        for edit in refused {
-            let meta = array_from_v3(edited(FINAL, edit)).unwrap();
-            assert!(crate::metadata::upgrade::array(&meta, Map::new()).is_ok());
+        let meta = array_from_v3(edited(FINAL, &[("codecs", &blosc("\"nibble\""))])).unwrap();
+        assert!(crate::metadata::upgrade::array(&meta, Map::new()).is_ok());
+    }
+
+    #[test]
+    fn the_codec_that_makes_bytes_is_little_endian_where_it_is_left_out() {
+        let plain = r#"{"name":"bytes"}"#;
+        let little = r#"{"name":"bytes","configuration":{"endian":"little"}}"#;
+        let (gzip, turn) = (r#"{"name":"gzip","configuration":{"level":6}}"#, r#"{"name":"transpose","configuration":{"order":[1,0]}}"#);
+        let shards = |inner: &str, index: &str| {
+            format!(r#"{{"name":"sharding_indexed","configuration":{{"chunk_shape":[2,3],"codecs":[{inner}],"index_codecs":[{index}]}}}}"#)
+        };
+        // The type, the list as it is written, without its brackets (`None`: not at all), and as it is meant.
+        let cases: &[(&str, Option<String>, String)] = &[
+            ("int16", None, little.into()),
+            ("int16", Some(String::new()), little.into()),
+            ("uint8", None, plain.into()),
+            ("float64", Some(gzip.into()), format!("{little},{gzip}")),
+            ("complex64", Some(turn.into()), format!("{turn},{little}")),
+            ("bool", Some(format!("{turn},{gzip}")), format!("{turn},{plain},{gzip}")),
+            ("int32", Some(shards("", "")), shards(little, little)),
+            ("int32", Some(shards(gzip, little)), shards(&format!("{little},{gzip}"), little)),
+            // What may mean something else.
+            ("string", Some(String::new()), String::new()),
+            ("numpy.x", None, String::new()),
+            ("int16", Some(r#"{"name":"acme"}"#.into()), r#"{"name":"acme"}"#.into()),
+            ("int16", Some(format!("{gzip},{little}")), format!("{gzip},{little}")),
+        ];
+        for (data_type, written, meant) in cases {
+            let list = written.as_ref().map(|list| format!("[{list}]")).unwrap_or_default();
+            let fill = if *data_type == "string" { "\"\"" } else { "null" };
+            let data_type = format!("\"{data_type}\"");
+            let document = edited(FINAL, &[("data_type", &data_type), ("fill_value", fill), ("codecs", &list)]);
+            let Ok(meta) = array_from_v3(document.clone()) else {
+                assert_eq!(data_type, "\"numpy.x\"");
+                continue;
+            };
+            assert_eq!((meta.dialect, &meta.document), (Dialect::Final, &document), "{data_type} {list}");
+            let Codecs::V3(codecs) = &meta.codecs else { panic!() };
+            let found: Vec<String> = codecs.iter().map(|codec| codec.to_v3().to_string()).collect();
+            assert_eq!(found.join(","), *meant, "{data_type} {list}");
         }
     }
 

@@ -6,7 +6,7 @@
 use super::json::{self, brief, has_non_finite};
 use super::v2::{self, said_separator};
 use super::v3::CONSOLIDATED;
-use super::{ArrayMeta, Format, Map, Value};
+use super::{ArrayMeta, Format, Map, Value, draft};
 use crate::dtype::DataType;
 use crate::dtype::fill::{Fill, is_base64, is_doubtful_base64};
 
@@ -342,11 +342,18 @@ fn array_v3(document: &Map, findings: &mut Findings) {
     }
     key_encoding(document.get("chunk_key_encoding"), findings);
     match document.get("codecs") {
-        Some(Value::Array(codecs)) if codecs.is_empty() => {
-            findings.deviation("HD-35", "\"codecs\" is empty; the elements are taken as they are")
+        None => findings.deviation("HD-35", "\"codecs\" is missing; the elements are taken as little-endian"),
+        Some(Value::Array(codecs)) => {
+            bytes_v3(codecs, findings);
+            codecs.iter().for_each(|codec| codec_v3(codec, findings));
         }
-        Some(Value::Array(codecs)) => codecs.iter().for_each(|codec| codec_v3(codec, findings)),
         _ => {}
+    }
+}
+
+fn bytes_v3(codecs: &[Value], findings: &mut Findings) {
+    if draft::lacks_bytes(codecs.iter()) {
+        findings.deviation("HD-35", "no codec makes bytes of the elements; they are taken as little-endian");
     }
 }
 
@@ -431,9 +438,11 @@ fn codec_v3(codec: &Value, findings: &mut Findings) {
         _ => {}
     }
     for list in ["codecs", "index_codecs"] {
-        for inner in member(list).and_then(Value::as_array).into_iter().flatten() {
-            codec_v3(inner, findings);
+        let inner = member(list).and_then(Value::as_array).unwrap_or_default();
+        if name == "sharding_indexed" && member(list).is_some() {
+            bytes_v3(inner, findings);
         }
+        inner.iter().for_each(|codec| codec_v3(codec, findings));
     }
 }
 
@@ -556,6 +565,10 @@ mod tests {
             ("chunk_grid", r#"{"name":"rectilinear","configuration":{"kind":"inline","chunk_shapes":[[1,3.0]]}}"#, &["V3-40"]),
             ("chunk_grid", r#"{"name":"rectilinear","configuration":{"kind":"inline","chunk_shapes":[[1,[3,1]]]}}"#, &[]),
             ("codecs", "[]", &["HD-35"]),
+            ("codecs", r#"[{"name":"gzip","configuration":{"level":1}}]"#, &["HD-35"]),
+            ("codecs", r#"[{"name":"transpose","configuration":{"order":[0]}},"crc32c"]"#, &["HD-35"]),
+            ("codecs", r#"[{"name":"sharding_indexed","configuration":{"codecs":[],"index_codecs":["bytes"]}}]"#, &["HD-35"]),
+            ("codecs", r#"["zarrs.acme"]"#, &["HD-37"]),
             ("codecs", r#"[{"name":"endian","configuration":{"endian":"little"}}]"#, &["HD-35"]),
             ("codecs", r#"[{"name":"bytes","configuration":null}]"#, &["HD-33"]),
             ("codecs", r#"["bytes",{"name":"numcodecs.zlib","configuration":{"level":1}}]"#, &["HD-37"]),

@@ -8,7 +8,7 @@ use super::super::{path, transform};
 use super::{Job, New, NewArray};
 use crate::error::{Error, Result, err};
 use crate::metadata::v3::Document;
-use crate::metadata::{ArrayMeta, Dialect, Format, Map, upgrade, v3};
+use crate::metadata::{ArrayMeta, Dialect, Format, Map, draft, upgrade, v3};
 
 impl Job<'_> {
     /// What a node becomes; `None` where it is of version 3 already, and nothing moves.
@@ -29,7 +29,7 @@ impl Job<'_> {
                 Ok((!self.in_place).then_some(New::Group(document)))
             }
             Document::Group(meta) => Ok(Some(New::Group(v3::write_group(upgrade::with_nczarr_members(&meta.document, attributes()?))))),
-            Document::Array(meta) if meta.format == Format::V3 && meta.dialect == Dialect::Final => {
+            Document::Array(meta) if meta.format == Format::V3 && meta.dialect == Dialect::Final && !draft::is_odd(&meta.document) => {
                 let old = ArrayState::new(self.from, node, (*meta).clone(), &Handling::default())?;
                 let recode = self.transformed(&old, node)?;
                 Ok((!self.in_place).then(|| New::Array(Box::new(NewArray { old, new: *meta, recode }))))
