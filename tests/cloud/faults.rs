@@ -5,9 +5,10 @@ use crate::proxy::{Action, Fault, Proxy, Seen};
 use crate::suite::{KEYS, s3, store, var};
 use ozarr::error::{Error, ErrorKind, Result};
 use ozarr::store::object::RemoteStore;
+use ozarr::store::suite::TestFolder;
 use ozarr::store::{ByteRange, Condition, Fetched, Storage, StorageExt, get};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, mpsc};
+use std::sync::{Arc, Mutex, mpsc};
 use std::time::{Duration, Instant};
 
 const BODY: &[u8] = b"0123456789abcdefghijklmnopqrstuvwxyz";
@@ -445,6 +446,49 @@ fn a_bucket_in_another_region_is_looked_for_there() {
     let said = store("s3://bucket/faults/region", &[&[("endpoint", endpoint.as_str())], &KEYS[..]].concat());
     let e = get(&said, "k", 100).unwrap_err();
     assert!(e.kind() == ErrorKind::Network && e.message().contains("eu-west-1"), "{e:?}");
+}
+
+#[test]
+#[ignore = "needs servers: tools/cloud"]
+fn keys_that_expire_midway_are_read_anew_from_their_file() {
+    let good = Arc::new(Mutex::new("first"));
+    let accepted = good.clone();
+    let proxy = Proxy::new(&var("OZARR_TEST_S3"), move |_, seen| {
+        match seen.signed.contains(&format!("Credential={}/", accepted.lock().unwrap())) {
+            true => Fault::None,
+            false => Fault::Answer(400, "", "<Error><Code>ExpiredToken</Code></Error>"),
+        }
+    });
+    let folder = TestFolder::new("expired");
+    std::fs::create_dir_all(&folder).unwrap();
+    let (file, endpoint) = (folder.join("credentials"), proxy.url());
+    let renew = |id: &'static str| {
+        let text = format!("[default]\naws_access_key_id={id}\naws_secret_access_key=planted-secret\naws_session_token=token-of-{id}\n");
+        std::fs::write(&file, text).unwrap();
+        *good.lock().unwrap() = id;
+    };
+    renew("first");
+    let options =
+        [("endpoint", endpoint.as_str()), ("credentials_file", file.to_str().unwrap()), ("region", "us-east-1"), ("part_size", "5242880")];
+    let store = store("s3://bucket/faults/expired", &options);
+    store.put("k", &[BODY], Condition::None).unwrap();
+    let version = store.open("k").unwrap().unwrap().version().unwrap();
+    *good.lock().unwrap() = "second";
+    let e = store.put("k", &[b"new"], Condition::Match(version)).unwrap_err();
+    assert!(e.kind() == ErrorKind::Permission && e.message().contains("ExpiredToken"), "{e:?}");
+    renew("second");
+    store.put("k", &[b"new"], Condition::Match(version)).unwrap();
+    let mut staged = store.stage("large").unwrap();
+    staged.append(&vec![1; 11 << 20]).unwrap();
+    renew("third");
+    staged.append(&vec![2; 6 << 20]).unwrap();
+    (&store as &dyn Storage).publish("large", staged).unwrap();
+    renew("fourth");
+    assert_eq!(store.keys("").unwrap(), ["k", "large"]);
+    renew("fifth");
+    assert_eq!(get(&store, "k", 100).unwrap().unwrap(), b"new");
+    renew("sixth");
+    store.erase_prefix("").unwrap();
 }
 
 #[test]

@@ -29,12 +29,28 @@ pub(super) struct Client {
     pub conditional: Option<bool>,
     /// Nobody said which region the bucket is in.
     pub region_is_guessed: bool,
+    /// The region that a server has named.
+    pub region: Option<String>,
+    /// The keys of S3 that requests are signed with, where they were given or stand in a file.
+    pub keys: Option<Keys>,
     /// Texts that no message may hold.
     pub secrets: Vec<String>,
 }
 
+impl Client {
+    /// That of another service than S3.
+    fn without_keys(
+        store: Arc<dyn ObjectStore>,
+        parts: Option<Arc<dyn MultipartStore>>,
+        conditional: bool,
+        secrets: Vec<String>,
+    ) -> Client {
+        Client { store, parts, conditional: Some(conditional), region_is_guessed: false, region: None, keys: None, secrets }
+    }
+}
+
 /// Key, secret and token of S3.
-type Keys = (String, String, Option<String>);
+pub(super) type Keys = (String, String, Option<String>);
 
 /// The client. `region` is what a server said, and goes before everything.
 pub(super) fn client(remote: &Remote, options: &RemoteOptions, region: Option<&str>, requests: &Arc<AtomicU64>) -> Result<Client> {
@@ -126,7 +142,8 @@ impl Maker<'_> {
             Conditional::Auto | Conditional::Require => endpoint.is_none().then_some(true),
         };
         let store = Arc::new(builder.build().map_err(|e| self.wrong(e))?);
-        Ok(Client { store: store.clone(), parts: Some(store), conditional, region_is_guessed, secrets: self.secrets })
+        let (parts, region) = (Some(store.clone() as Arc<dyn MultipartStore>), told.map(str::to_string));
+        Ok(Client { store, parts, conditional, region_is_guessed, region, keys: explicit, secrets: self.secrets })
     }
 
     /// What the environment says but the keys and the endpoint, and `keys`, which are of one source: a token of another would go with each request.
@@ -222,7 +239,7 @@ impl Maker<'_> {
             builder = builder.with_config(key, value);
         }
         let store = Arc::new(builder.build().map_err(|e| self.wrong(e))?);
-        Ok(Client { store: store.clone(), parts: Some(store), conditional: Some(true), region_is_guessed: false, secrets: self.secrets })
+        Ok(Client::without_keys(store.clone(), Some(store), true, self.secrets))
     }
 
     /// What the environment says, without credentials where the options have some: two of them are an error, or one goes before the other.
@@ -276,7 +293,7 @@ impl Maker<'_> {
             builder = builder.with_config(key, value);
         }
         let store = Arc::new(builder.build().map_err(|e| self.wrong(e))?);
-        Ok(Client { store: store.clone(), parts: Some(store), conditional: Some(true), region_is_guessed: false, secrets: self.secrets })
+        Ok(Client::without_keys(store.clone(), Some(store), true, self.secrets))
     }
 
     /// What the environment says, without credentials where the options have some: the crate knows nothing of where they are from. Those of an
@@ -314,7 +331,7 @@ impl Maker<'_> {
             builder = builder.with_config(key, value);
         }
         let store = builder.with_http_connector(self.connector()).build().map_err(|e| self.wrong(e))?;
-        Ok(Client { store: Arc::new(store), parts: None, conditional: Some(false), region_is_guessed: false, secrets: self.secrets })
+        Ok(Client::without_keys(Arc::new(store), None, false, self.secrets))
     }
 
     /// The name of the client that a web server is told.

@@ -18,7 +18,7 @@ pub(super) fn error_inside(reply: &str) -> Option<(u16, String, String)> {
         "RequestTimeout" => 408,
         "OperationAborted" | "ConditionalRequestConflict" => 409,
         "PreconditionFailed" => 412,
-        "AccessDenied" | "ExpiredToken" | "InvalidAccessKeyId" | "SignatureDoesNotMatch" => 403,
+        "AccessDenied" | "ExpiredToken" | "ExpiredTokenException" | "InvalidAccessKeyId" | "SignatureDoesNotMatch" => 403,
         "NoSuchBucket" | "NoSuchKey" | "NoSuchUpload" => 404,
         _ => 400,
     };

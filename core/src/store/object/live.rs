@@ -35,6 +35,8 @@ pub(super) struct Live {
     answered: Arc<AtomicBool>,
     /// Requests that were made again.
     pub(super) retries: AtomicU64,
+    /// How often credentials were found that were renewed.
+    renewals: AtomicU64,
 }
 
 impl Live {
@@ -58,6 +60,7 @@ impl Live {
             no_head: AtomicBool::new(false),
             answered: Arc::default(),
             retries: AtomicU64::new(0),
+            renewals: AtomicU64::new(0),
         }))
     }
 
@@ -83,10 +86,13 @@ impl Live {
         let hint = if reading && self.remote.service == Service::S3 { FORBIDDEN } else { "" };
         let (deadline, retries) = (self.options.deadline, self.options.retries);
         let (secrets, answered) = (Arc::new(self.client().secrets.clone()), self.answered.clone());
-        Tries::new(&Patience { deadline, retries, secrets, hint, answered })
+        let mut tries = Tries::new(&Patience { deadline, retries, secrets, hint, answered });
+        tries.renewals = self.renewals.load(Ordering::Acquire);
+        tries
     }
 
-    /// Goes on with the next try, or says why not. A bucket in another region than was guessed is looked for there.
+    /// Goes on with the next try, or says why not. A bucket in another region than was guessed is looked for there; credentials that are no longer
+    /// good are looked for in the files that they came from.
     pub(super) async fn again(&self, tries: &mut Tries, fault: Failure) -> Result<()> {
         let sight = tries.sight();
         if let (true, Some(region)) = (!sight.credentials && matches!(sight.status, 301 | 307 | 400), &sight.region) {
@@ -103,8 +109,28 @@ impl Live {
                 return Ok(());
             }
         }
+        if sight.has_old_credentials() && self.renew(tries) {
+            tries.note_anew();
+            return Ok(());
+        }
         tries.again(fault).await?;
         self.retries.fetch_add(1, Ordering::Relaxed);
         Ok(())
+    }
+
+    /// Makes the client anew where the files have other keys by now. Returns whether there are keys that the operation was not tried with.
+    fn renew(&self, tries: &mut Tries) -> bool {
+        let old = self.client();
+        if old.keys.is_none() {
+            return false;
+        }
+        // What is wrong with the files, which may be written just now, says less than the server.
+        let Ok(fresh) = build::client(&self.remote, &self.options, old.region.as_deref(), &self.requests) else { return false };
+        let mut client = self.client.lock().unwrap_or_else(PoisonError::into_inner);
+        if fresh.keys.is_some() && fresh.keys != client.keys {
+            *client = Arc::new(fresh);
+            self.renewals.fetch_add(1, Ordering::Release);
+        }
+        tries.is_renewed(self.renewals.load(Ordering::Acquire), &client.secrets)
     }
 }

@@ -69,6 +69,17 @@ impl Sight {
         !self.credentials && !self.foreign && self.meant() == 404
     }
 
+    /// Whether the store may mean that the credentials are no longer good. An answer to a HEAD has no code.
+    pub(super) fn has_old_credentials(&self) -> bool {
+        let is_such = match self.code.as_str() {
+            "" => self.transport.is_none(),
+            code => {
+                matches!(code, "ExpiredToken" | "ExpiredTokenException" | "InvalidToken" | "TokenRefreshRequired" | "InvalidAccessKeyId")
+            }
+        };
+        is_such && !self.credentials && matches!(self.meant(), 400 | 401 | 403)
+    }
+
     /// Whether what was asked for may have been done though nobody says so, or nobody understands what says so.
     pub(super) fn is_lost(&self) -> bool {
         !self.credentials && !self.is_turned_away() && (self.transport.is_some() || matches!(self.meant(), 0 | 200..=299 | 500..))

@@ -6,7 +6,8 @@ use crate::store::cache::CacheStore;
 use crate::store::local::FileOptions;
 use crate::store::location;
 use crate::store::remote::{Remote, RemoteOptions};
-use crate::store::{SharedStore, Storage, StorageExt, get, start_and_wait};
+use crate::store::suite::TestFolder;
+use crate::store::{Condition, SharedStore, Storage, StorageExt, get, start_and_wait};
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -111,6 +112,70 @@ fn credentials_come_in_answers_without_a_length() {
     store.erase("key").unwrap();
     let all = asked.lock().unwrap();
     assert!(all.len() == 2 && all[0].starts_with("head") && all[1].starts_with("delete"), "{all:?}");
+}
+
+/// A file of the AWS tools with that key.
+fn write_keys(file: &std::path::Path, id: &str) {
+    std::fs::write(file, format!("[default]\naws_access_key_id={id}\naws_secret_access_key=secretsecret\naws_session_token=t{id}\n"))
+        .unwrap();
+}
+
+#[test]
+fn keys_that_were_renewed_in_their_file_are_taken_from_there() {
+    const TAG: &str = "ETag: \"1\"\r\nLast-Modified: Sat, 21 Nov 2026 00:00:00 GMT\r\n";
+    let folder = TestFolder::new("renewed");
+    std::fs::create_dir_all(&folder).unwrap();
+    for (status, code) in
+        [("400 Bad", "ExpiredToken"), ("403 no", "ExpiredTokenException"), ("400 Bad", "InvalidToken"), ("403 no", "InvalidAccessKeyId")]
+    {
+        let good = Arc::new(Mutex::new("first".to_string()));
+        let accepted = good.clone();
+        let (port, asked) = serve(move |head| {
+            if !head.contains(&format!("credential={}/", accepted.lock().unwrap())) {
+                let body = if head.starts_with("head") { String::new() } else { format!("<Error><Code>{code}</Code></Error>") };
+                return said(status, "", &body);
+            }
+            match head.split(' ').next().unwrap_or_default() {
+                "get" => yes(),
+                "post" => said("200 OK", "", "<InitiateMultipartUploadResult><UploadId>u</UploadId></InitiateMultipartUploadResult>"),
+                _ => said("200 OK", TAG, ""),
+            }
+        });
+        let file = folder.join("credentials");
+        write_keys(&file, "first");
+        let options = [
+            ("credentials_file", file.to_str().unwrap()),
+            ("region", "us-east-1"),
+            ("conditional_put", "always"),
+            ("part_size", "5242880"),
+        ];
+        let store = store_at(port, &options);
+        let read = || get(&store as &dyn Storage, "key", 100).map(drop);
+        read().unwrap();
+        let calls: [(&str, &(dyn Fn() -> crate::error::Result<()> + Sync)); 4] = [
+            ("read", &read),
+            ("put", &|| store.put("key", &[b"yes"], Condition::None)),
+            ("erase", &|| store.erase("key").map(drop)),
+            ("upload", &|| store.stage("large")?.append(&vec![7; 11 << 20])),
+        ];
+        // Large bodies take long to sign.
+        let most = if code == "ExpiredToken" { 4 } else { 3 };
+        for (name, call) in calls.into_iter().take(most) {
+            *good.lock().unwrap() = name.to_string();
+            let before = asked.lock().unwrap().len();
+            assert!(call().is_err(), "{code} {name}");
+            assert_eq!(asked.lock().unwrap().len(), before + 1, "{code} {name}: the file has nothing new");
+            std::fs::write(&file, "[default]\naws_access_key").unwrap();
+            assert!(call().is_err(), "{code} {name}: the file is being written");
+            write_keys(&file, name);
+            // All that are under way find them.
+            std::thread::scope(|scope| {
+                for _ in 0..4 {
+                    scope.spawn(|| call().unwrap_or_else(|e| panic!("{code} {name}: {e}")));
+                }
+            });
+        }
+    }
 }
 
 #[test]

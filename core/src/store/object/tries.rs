@@ -71,6 +71,8 @@ pub(super) struct Tries {
     anew: bool,
     /// Something was tried that is tried once.
     once: bool,
+    /// How often credentials had been renewed before the last try.
+    pub(super) renewals: u64,
 }
 
 /// What a failure means.
@@ -85,7 +87,7 @@ impl Tries {
     pub(super) fn new(patience: &Patience) -> Tries {
         let started = Instant::now();
         let (patience, until, seen) = (patience.clone(), started + patience.deadline, Arc::new(Seen::new(MAX_UNTOLD, false)));
-        Tries { patience, started, until, done: 0, seen, untold: MAX_UNTOLD, anew: false, once: false }
+        Tries { patience, started, until, done: 0, seen, untold: MAX_UNTOLD, anew: false, once: false, renewals: 0 }
     }
 
     /// Takes at most `untold` bytes of an answer whose length nobody tells.
@@ -117,6 +119,15 @@ impl Tries {
     /// True the first time that it is asked.
     pub(super) fn once(&mut self) -> bool {
         !std::mem::replace(&mut self.once, true)
+    }
+
+    /// Whether credentials were renewed since the last try; `secrets` is what no message may hold from then on.
+    pub(super) fn is_renewed(&mut self, renewals: u64, secrets: &[String]) -> bool {
+        let is_new = std::mem::replace(&mut self.renewals, renewals) != renewals;
+        if is_new {
+            self.patience.secrets = Arc::new(self.patience.secrets.iter().chain(secrets).cloned().collect());
+        }
+        is_new
     }
 
     /// A part of a try. What it sees adds to the notes of the try.
@@ -256,7 +267,9 @@ fn by_status(sight: &Sight, hint: &str) -> Verdict {
             (ErrorKind::Network, false)
         }
         (400, "RequestTimeout") => (ErrorKind::Timeout, true),
-        (400, "ExpiredToken" | "InvalidToken" | "TokenRefreshRequired" | "AuthorizationHeaderMalformed") => (ErrorKind::Permission, false),
+        (400, "ExpiredToken" | "ExpiredTokenException" | "InvalidToken" | "TokenRefreshRequired" | "AuthorizationHeaderMalformed") => {
+            (ErrorKind::Permission, false)
+        }
         (401 | 403 | 407, code) => {
             if status == 403 && matches!(code, "" | "AccessDenied") {
                 text.push_str(hint);

@@ -56,21 +56,17 @@ impl Upload {
         Upload { live, path, part, first, rest, id: None, mark, len: 0, next: 1, coming, parts, forks: forks() }
     }
 
-    fn store(&self) -> Result<Arc<dyn MultipartStore>> {
-        self.live.parts().ok_or_else(|| err!(Internal, "an upload in parts to a store that has none"))
-    }
-
     fn begin(&mut self) -> Result<String> {
         if let Some(id) = &self.id {
             return Ok(id.clone());
         }
-        let (live, store, path) = (self.live.clone(), self.store()?, self.path.clone());
+        let (live, path) = (self.live.clone(), self.path.clone());
         let mark = self.mark.iter().map(|mark| (Attribute::Metadata(MARK.into()), mark.clone()));
         let options = PutMultipartOptions { attributes: Attributes::from_iter(mark), ..PutMultipartOptions::default() };
         let id = self.live.threads.wait(async move {
             let mut tries = live.tries(false);
             loop {
-                match tries.run(store.create_multipart_opts(&path, options.clone())).await {
+                match tries.run(parts_of(&live)?.create_multipart_opts(&path, options.clone())).await {
                     Ok(id) => return Ok(id),
                     Err(fault) => live.again(&mut tries, fault).await?,
                 }
@@ -89,13 +85,13 @@ impl Upload {
         while self.coming.len() >= AT_ONCE {
             self.take_oldest()?;
         }
-        let (live, store, path, bytes) = (self.live.clone(), self.store()?, self.path.clone(), Bytes::from(bytes));
+        let (live, path, bytes) = (self.live.clone(), self.path.clone(), Bytes::from(bytes));
         let sending = self.live.threads.start(async move {
             let _permit = live.permit().await?;
             let mut tries = live.tries(false);
             tries.allow(bytes.len() as u64);
             loop {
-                match tries.run(store.put_part(&path, &id, number, bytes.clone().into())).await {
+                match tries.run(parts_of(&live)?.put_part(&path, &id, number, bytes.clone().into())).await {
                     Ok(part) => return Ok(part),
                     Err(fault) => live.again(&mut tries, fault).await?,
                 }
@@ -119,13 +115,13 @@ impl Upload {
         }
         self.parts.sort_unstable_by_key(|(number, _)| *number);
         let parts: Vec<PartId> = self.parts.drain(..).map(|(_, part)| part).collect();
-        let (live, store, path) = (self.live.clone(), self.store()?, self.path.clone());
+        let (live, path) = (self.live.clone(), self.path.clone());
         let (mark, len) = (self.mark.clone(), self.len);
         let done = self.live.threads.wait(async move {
             let mut tries = live.tries(false);
             let mut unsure = false;
             loop {
-                let Err(fault) = tries.run(store.complete_multipart(&path, &id, parts.clone())).await else { return Ok(()) };
+                let Err(fault) = tries.run(parts_of(&live)?.complete_multipart(&path, &id, parts.clone())).await else { return Ok(()) };
                 let sight = tries.sight();
                 // The upload is gone, on Azure its blocks are: an earlier try was carried out, its answer lost, or others ended the upload.
                 if unsure && (sight.is_missing() || sight.code == "InvalidBlockList") {
@@ -141,6 +137,11 @@ impl Upload {
         });
         done.inspect(|()| self.id = None)
     }
+}
+
+/// What makes uploads now: a part may find that the client was made anew since the last one.
+fn parts_of(live: &Live) -> Result<Arc<dyn MultipartStore>> {
+    live.parts().ok_or_else(|| err!(Internal, "an upload in parts to a store that has none"))
 }
 
 impl StagedWrite for Upload {
@@ -192,7 +193,7 @@ impl StagedWrite for Upload {
 impl Drop for Upload {
     /// Parts that belong to nothing cost their owner money. It is waited for, as a program may end right after an error.
     fn drop(&mut self) {
-        let (Some(id), Ok(store)) = (self.id.take(), self.store()) else { return };
+        let (Some(id), Ok(store)) = (self.id.take(), parts_of(&self.live)) else { return };
         // A child of `fork` has a copy, and none of the threads.
         if self.forks != forks() {
             return;
