@@ -666,6 +666,10 @@ mod tests {
         assert!(e.message().starts_with("the codec \"foo\" is not known; known are "), "{e}");
         let e = parse_error(&v2(Order::C, I32, r#"[{"id": "szip"}]"#, None), DataType::Int32, 1);
         assert_eq!((e.kind(), e.field()), (ErrorKind::Unsupported, Some("filters[0]")));
+        for id in ["json2", "msgpack2"] {
+            let e = parse_error(&v2(Order::C, I32, &format!(r#"[{{"id": "{id}"}}]"#), None), DataType::Int32, 1);
+            assert_eq!((e.kind(), e.field()), (ErrorKind::Unsupported, Some("filters[0]")), "{e}");
+        }
         let skipped = v3(&format!(r#"[{bytes}, {{"name": "foo", "must_understand": false}}]"#));
         assert!(leaf(&skipped, DataType::Int32, &[4]).stages.is_empty());
     }

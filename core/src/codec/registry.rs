@@ -165,6 +165,13 @@ pub(super) fn find_v2(id: &str, item: ElementType) -> Result<Make> {
         None if id == "pickle" => Err(pickle()),
         None if VARIABLE.contains(&id) => {
             let found = item.data_type.name();
+            // numcodecs encodes elements of one size by these, too.
+            if matches!(id, "json2" | "msgpack2") {
+                bail!(
+                    Unsupported,
+                    "{id:?} of elements of {found} is not supported; of elements of variable length (\"dtype\": \"|O\") it is"
+                );
+            }
             Err(err!(Metadata, "{id:?} takes elements of variable length (\"dtype\": \"|O\"), found {found}"))
         }
         None => Err(unknown(id, TABLE.iter().filter_map(|row| row.v2).chain(VARIABLE.iter().copied()))),
