@@ -191,6 +191,47 @@ fn what_was_exported_of_a_newer_moment_of_an_archive_has_the_chunks_of_that_mome
     assert_eq!(read_all(&early)[4..], [9, 10]);
 }
 
+#[test]
+fn an_archive_grows_with_what_is_put_into_it_however_often_arrays_are_closed_and_steps_published() {
+    let folder = Folder::new("archive-size");
+    std::fs::create_dir_all(&folder.0).unwrap();
+    let closed = |store: &Store, count: u64| {
+        for i in 0..count {
+            let array = Array::create(store, &format!("a{i}"), &spec(&[4], &[4]), Create::New).unwrap();
+            write_all(&array, &mut [1, 2, 3, i as i32]);
+            array.close().unwrap();
+        }
+    };
+    let published = |store: &Store, count: u64| {
+        define(store, Format::V3);
+        run(&mut Series::open(&dataset(store), "time", None, 1, 0).unwrap(), count).unwrap();
+    };
+    for (name, fill) in [("closed", &closed as &dyn Fn(&Store, u64)), ("published", &published)] {
+        let grown = [250, 500].map(|count| {
+            let location = format!("{}/{name}{count}.zip", folder.0.display());
+            fill(&open(&location, Mode::ReadWrite), count);
+            std::fs::metadata(&location).unwrap().len()
+        });
+        assert!(grown[1] < 3 * grown[0], "{name}: {grown:?}");
+    }
+}
+
+#[test]
+fn an_archive_opens_with_all_arrays_that_were_closed_before_the_program_was_killed() {
+    let folder = Folder::new("archive-closed");
+    std::fs::create_dir_all(&folder.0).unwrap();
+    let [location, killed] = ["x", "killed"].map(|name| format!("{}/{name}.zip", folder.0.display()));
+    let store = open(&location, Mode::ReadWrite);
+    for i in 0..20 {
+        let array = Array::create(&store, &format!("a{i}"), &spec(&[4], &[4]), Create::New).unwrap();
+        write_all(&array, &mut [1, 2, 3, i]);
+        array.close().unwrap();
+        std::fs::copy(&location, &killed).unwrap();
+        let left = open(&killed, Mode::Read);
+        (0..=i).for_each(|i| assert_eq!(read_all(&Array::open(&left, &format!("a{i}")).unwrap()), [1, 2, 3, i]));
+    }
+}
+
 /// As the header says of `ozarr_series_open`.
 #[test]
 fn steps_that_a_series_cuts_off_in_an_archive_show_where_a_resize_makes_it_longer() {

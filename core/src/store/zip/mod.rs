@@ -148,7 +148,10 @@ impl ZipStore {
                 match seen.len {
                     0 if writable => ZipStore::empty(shown),
                     0 => bail!(NotFound, "there is no zip archive in {shown}: the file is empty"),
-                    len => ZipStore::read(shown, ArchiveBytes::Near(Object::File(object)), len, Some(seen), writable)?,
+                    len => {
+                        let source = ArchiveBytes::Near(Object::File(object));
+                        ZipStore::read(shown, source, len, Some(seen), writable).map_err(|e| write::while_written(e, &path, &seen))?
+                    }
                 }
             }
             Err(Errno(libc::ENOENT)) if writable => ZipStore::empty(shown),
@@ -207,7 +210,7 @@ impl ZipStore {
             }
             // A record that is written anew may have a longer field of zip64.
             let listed = DirectorySize { count: directory.count, bytes: directory.bytes.len() as u64 + MOST_EXTRA * directory.count };
-            Ok((map_of(&directory)?, listed, Old { records: directory.bytes, comment: directory.comment, len }))
+            Ok((map_of(&directory)?, listed, Old { records: directory.bytes, comment: directory.comment, directory: directory.start, len }))
         });
         let (map, listed, old) = found.map_err(|e| e.at_key(&shown))?;
         let top = top_of(&map);

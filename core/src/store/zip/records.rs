@@ -64,6 +64,18 @@ pub(super) fn central_record(entry: &Entry, name: &[u8]) -> Vec<u8> {
     out
 }
 
+/// Whether the local headers of entries tell all that these records of a directory do: those that are written here, the same byte for byte.
+pub(super) fn is_told_by_entries(directory: &[u8]) -> bool {
+    records(directory).all(|record| {
+        record.is_ok_and(|Record { entry, name, whole }| {
+            entry.method == STORED
+                && entry.flags & !UTF8 == 0
+                && key_of(name, entry.flags).is_ok_and(|key| key.is_some())
+                && central_record(&entry, name) == whole
+        })
+    })
+}
+
 /// What an archive's comment says when entries have followed those that were there: documents do not come first any more, which that of
 /// OME-Zarr (RFC 9) may have said.
 pub(super) fn appended(comment: &[u8]) -> Vec<u8> {

@@ -717,6 +717,149 @@ fn failed_writes_lose_nothing_that_was_there() {
     assert_eq!(keys(&reader(&path).unwrap()), ["a", "c", "d"], "and what can be done is done");
 }
 
+fn len_of(path: &Path) -> usize {
+    std::fs::metadata(path).unwrap().len() as usize
+}
+
+/// Puts small values one by one, each followed by a flush; what the archive has at most by then: its directory, and twice what the entries take.
+fn put_and_flush(store: &ZipStore, numbers: std::ops::Range<usize>) -> usize {
+    for i in numbers.clone() {
+        put(store, &format!("{i:04}"), &[7; 20]);
+        store.flush().unwrap();
+    }
+    numbers.end * (2 * (30 + 4 + 20) + 46 + 4) + 22
+}
+
+#[test]
+fn directories_take_no_more_bytes_than_the_entries_however_often_an_archive_is_flushed() {
+    let (folder, path, store) = new_archive();
+    let most = put_and_flush(&store, 0..500);
+    assert!(len_of(&path) <= most, "{} of {most}", len_of(&path));
+    drop(store);
+    for i in 500..700 {
+        let most = put_and_flush(&writer(&path), i..i + 1);
+        assert!(len_of(&path) <= most, "reopened for {i}: {} of {most}", len_of(&path));
+    }
+    assert_eq!(keys(&reader(&path).unwrap()).len(), 700);
+    // Behind large values it keeps its place, and so does one that tells more than the entries.
+    let large = stored("large", &[1; 1000]);
+    let streamed = Part { streamed: true, ..deflated("small", b"") };
+    let commented = with_comment(archive(&[stored("small", b"")]), b"by hand");
+    for before in
+        [archive(&[large]), archive(&[streamed]), archive(&[deflated("small", b"")]), commented, archive(&[stored("small/", b"")])]
+    {
+        let path = folder.with("other.zip", &before);
+        let store = writer(&path);
+        for _ in 0..9 {
+            put(&store, "k", b"1");
+            assert!(std::fs::read(&path).unwrap().starts_with(&before));
+            store.flush().unwrap();
+        }
+    }
+}
+
+#[test]
+fn what_was_flushed_is_saved_where_a_writer_dies_while_an_entry_takes_the_place_of_the_directory() {
+    let (folder, path, store) = new_archive();
+    for i in 0..30 {
+        put_and_flush(&store, i..i + 1);
+        let (flushed, before) = (std::fs::read(&path).unwrap(), content(&store));
+        put(&store, "0000", &[b'0' + i as u8; 3]);
+        let after = content(&store);
+        let torn = std::fs::read(&path).unwrap();
+        let entry = torn.len() - (30 + 4 + 3);
+        assert!(torn[..entry] == flushed[..entry]);
+        for cut in entry..=torn.len() {
+            let file = folder.with("cut.zip", &torn[..cut]);
+            assert_eq!(repair(&file).unwrap().keys as usize, before.len());
+            let expected = if cut < torn.len() { &before } else { &after };
+            assert!(content(&reader(&file).unwrap()) == *expected, "{i}: cut at {cut}");
+            // The system lost the power and what it had cut off.
+            if let Some(rest) = flushed.get(cut..) {
+                let file = folder.with("cut.zip", &[&torn[..cut], rest].concat());
+                repair(&file).unwrap();
+                assert!(content(&reader(&file).unwrap()) == *expected, "{i}: {cut} bytes written");
+            }
+        }
+        store.flush().unwrap();
+    }
+    assert!(len_of(&path) < 60 * 2 * 60 + 30 * 50);
+}
+
+#[test]
+fn a_directory_that_an_entry_took_the_place_of_is_put_back_where_no_newer_one_can_be_written() {
+    let folder = Folder::new();
+    let path = folder.file("x.zip");
+    let full = fault::fail(Call::Write, libc::ENOSPC);
+    for opened_again in [false, true] {
+        let mut store = writer(&path);
+        put_and_flush(&store, 0..9);
+        if opened_again {
+            drop(store);
+            store = writer(&path);
+        }
+        let (before, flushed) = (std::fs::read(&path).unwrap(), content(&store));
+        // What fails: to take the place, the header, the value.
+        for after in 0..3 {
+            let (put, left) = fault::with(&[fault::Fault { after, ..full }], || store.put("k", &[b"1"], Condition::None));
+            assert_eq!((put.unwrap_err().kind(), left), (ErrorKind::NoSpace, 0));
+            let (flushed, _) = fault::with(&[full], || store.flush());
+            assert_eq!(flushed.is_err(), after > 0, "nothing is there to be put back, or that fails");
+            store.flush().unwrap();
+            assert!(std::fs::read(&path).unwrap() == before, "{after}");
+        }
+        put(&store, "k", &[1; 1000]);
+        assert!(!std::fs::read(&path).unwrap().starts_with(&before), "it has the place");
+        let (flush, left) = fault::with(&[full], || store.flush());
+        assert_eq!((flush.unwrap_err().kind(), left), (ErrorKind::NoSpace, 0));
+        let ((), left) = fault::with(&[full], || drop(store));
+        assert!(left == 0 && std::fs::read(&path).unwrap() == before);
+        // Nor that.
+        let store = writer(&path);
+        put(&store, "k", b"1");
+        fault::with(&[fault::Fault { times: 1000, ..full }], || drop(store));
+        assert!(reader(&path).is_err() && repair(&path).unwrap().changed);
+        let saved = content(&reader(&path).unwrap());
+        assert!(saved.starts_with(&flushed) && saved.len() == 10);
+        std::fs::remove_file(&path).unwrap();
+    }
+}
+
+#[test]
+fn who_reads_while_entries_take_the_place_of_directories_finds_what_was_flushed_or_that_it_is_being_written() {
+    let (_folder, path, store) = new_archive();
+    put_and_flush(&store, 0..1);
+    let early = reader(&path).unwrap();
+    let is_over = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let read = || {
+            let mut least = 1;
+            while !is_over.load(Ordering::Acquire) {
+                match reader(&path) {
+                    Err(e) => assert_eq!(e.kind(), ErrorKind::Truncated, "{e}"),
+                    Ok(late) => {
+                        let count = content(&late).len();
+                        assert!(count >= least);
+                        least = count;
+                    }
+                }
+                assert!(!keys(&early).is_empty());
+            }
+        };
+        let threads = [scope.spawn(read), scope.spawn(read)];
+        put_and_flush(&store, 1..1500);
+        is_over.store(true, Ordering::Release);
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
+    });
+    assert_eq!(keys(&early).len(), 1500);
+    // What a directory is taken for of which only a part was there still.
+    let late = reader(&path).unwrap();
+    for (opened, kind) in [(&store, ErrorKind::Truncated), (&late, ErrorKind::Metadata)] {
+        let seen = opened.content.read(|content| content.seen.unwrap());
+        assert_eq!(super::write::while_written(err!(Metadata, "damaged"), &path, &seen).kind(), kind);
+    }
+}
+
 #[test]
 fn from_afar_each_value_is_one_request() {
     let value: Vec<u8> = (0..200_000u32).map(|i| (i / 3) as u8).collect();

@@ -1,21 +1,23 @@
 //! Writing a zip archive: entries are appended, stored as they are, and the directory goes behind them when the store is flushed.
 //!
-//! Nothing in the file is ever written over: a directory that is there keeps its place when entries follow, and is dead
-//! once a newer one ends the file. So from the first put until the flush the file has no end record at its end; whoever opens it
-//! then is told so, and `repair` makes an archive of what is whole. If flushing fails to the last, the file is cut back to its last
-//! directory. A header tells size and checksum before the data come.
+//! No entry is ever written over. A directory that is there keeps its place when entries follow, and is dead once a newer one ends the
+//! file; or they take its place, where else the dead ones would have more bytes than the entries, and these tell all that it tells. So from the
+//! first put until the flush the file has no end record at its end; whoever opens it then is told so, and `repair` makes an archive of
+//! what is whole. If flushing fails to the last, the file is cut back to what it was at the flush before, its directory put back. A header tells
+//! size and checksum before the data come.
 
 use super::directory::*;
 use super::read::Slot;
-use super::records::{appended, central_record, end_records, local_header, with_comment};
-use crate::error::{Error, Result, bail, err};
+use super::records::{appended, central_record, end_records, is_told_by_entries, local_header, with_comment};
+use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::fork::{self, ForkPreserved, OwnFile};
 use crate::limits::reserve;
 use crate::platform::{AsFd, BorrowedFd, libc};
-use crate::store::file_object::FileObject;
+use crate::store::file_object::{FileObject, stamp_of};
 use crate::store::file_options::{FileOptions, LockMode, SyncMode};
 use crate::store::local::path::{c_path, make_folder};
 use crate::store::os::{self, CWD, Errno};
+use crate::store::stamp::{Stamp, nanos_now};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
@@ -52,7 +54,17 @@ pub(super) struct Old {
     /// The records of its directory.
     pub records: Vec<u8>,
     pub comment: Vec<u8>,
+    /// Where the directory begins.
+    pub directory: u64,
     pub len: u64,
+}
+
+impl Old {
+    /// The bytes before the directory that are of no entry in it.
+    fn dead(&self) -> u64 {
+        let entries = records(&self.records).map_while(Result::ok).map(|record| record.entry);
+        entries.fold(self.directory, |rest, entry| rest.saturating_sub(LOCAL_LEN + u64::from(entry.name_len) + entry.stored))
+    }
 }
 
 struct End {
@@ -60,7 +72,15 @@ struct End {
     at: u64,
     /// Where the file ended when a directory ended it for the last time; 0 if none ever did.
     finished: u64,
-    /// There may be bytes behind that.
+    /// Where that directory begins.
+    directory: u64,
+    /// What it was, while entries have its place.
+    replaced: Vec<u8>,
+    /// Whether a repair makes the same one of what is before it.
+    is_replaceable: bool,
+    /// The bytes of those before it that keep their places, and of what else is dead.
+    dead: u64,
+    /// There may be other bytes where it ended the file, or behind.
     overwritten: bool,
     /// How far this writer may have made the file.
     reach: u64,
@@ -68,6 +88,13 @@ struct End {
     changed: bool,
     /// The first failed sync: something that was put may be lost.
     failure: Option<Error>,
+}
+
+impl End {
+    /// Where what was flushed and is there still ends.
+    fn kept(&self) -> u64 {
+        if self.replaced.is_empty() { self.finished } else { self.directory }
+    }
 }
 
 impl Writer {
@@ -105,11 +132,33 @@ impl Writer {
         let mut kept = Vec::new();
         reserve(&mut kept, old.records.len())?;
         kept.extend_from_slice(&old.records);
-        let end = Mutex::new(End { at, finished: at, overwritten: false, reach: at, changed: false, failure: None });
+        let end = Mutex::new(End {
+            at,
+            finished: at,
+            directory: old.directory,
+            replaced: Vec::new(),
+            is_replaceable: old.comment.is_empty() && is_told_by_entries(&old.records),
+            dead: old.dead(),
+            overwritten: false,
+            reach: at,
+            changed: false,
+            failure: None,
+        });
         let process = fork::forks();
         let (path, turns, dirty) = (path.to_path_buf(), RwLock::default(), AtomicBool::new(false));
-        let writer =
-            Writer { file, path, files, lock_refused, process, old: kept, comment: appended(&old.comment), from: at, end, turns, dirty };
+        let writer = Writer {
+            file,
+            path,
+            files,
+            lock_refused,
+            process,
+            old: kept,
+            comment: appended(&old.comment),
+            from: old.directory,
+            end,
+            turns,
+            dirty,
+        };
         writer.refusal().map(|_| writer)
     }
 
@@ -158,6 +207,7 @@ impl Writer {
             let mut end = self.end();
             if !end.overwritten {
                 self.check_unchanged(&mut end)?;
+                self.replace_directory(&mut end)?;
             }
             let mut entry = Entry {
                 header: end.at,
@@ -194,6 +244,35 @@ impl Writer {
         published
     }
 
+    /// Has the next entry take the place of the last directory, where that may not stay: those that do have no more bytes than the entries. It
+    /// is kept in memory, to be put back if no newer one can be written.
+    fn replace_directory(&self, end: &mut End) -> Result<()> {
+        let size = end.finished - end.directory;
+        if !end.is_replaceable || end.dead + size <= end.directory - end.dead {
+            return Ok(());
+        }
+        let directory = self.read_directory(end.directory, size)?;
+        os::truncate(self.file.as_fd(), end.directory).map_err(|e| self.failed("truncate", e))?;
+        (end.at, end.replaced, end.overwritten) = (end.directory, directory, true);
+        Ok(())
+    }
+
+    fn read_directory(&self, at: u64, size: u64) -> Result<Vec<u8>> {
+        let size = usize::try_from(size).map_err(|_| err!(Limit, "the directory of the zip archive has {size} bytes"))?;
+        let mut bytes = Vec::new();
+        reserve(&mut bytes, size)?;
+        while bytes.len() < size {
+            let (done, room) = (bytes.len(), bytes.spare_capacity_mut());
+            let rest = &mut room[..size - done];
+            match os::pread(self.file.as_fd(), rest, at + done as u64).map_err(|e| self.failed("read the directory of", e))? {
+                0 => return Err(changed(&self.path)),
+                // SAFETY: the call filled `n` bytes of the spare capacity.
+                n => unsafe { bytes.set_len(done + n) },
+            }
+        }
+        Ok(bytes)
+    }
+
     /// Writes the directory of all that was put, if anything was since the last time. `slots` gives the present entries.
     pub fn finish(&self, slots: impl FnOnce() -> Result<Vec<Arc<Slot>>>) -> Result<()> {
         if self.process != fork::forks() {
@@ -219,6 +298,10 @@ impl Writer {
                 os::truncate(fd, at).map_err(|e| self.failed("truncate", e))?;
                 end.overwritten = false;
             }
+            if std::mem::take(&mut end.replaced).is_empty() {
+                end.dead += end.finished - end.directory;
+            }
+            (end.directory, end.is_replaceable) = (end.at, true);
             (end.at, end.finished, end.reach) = (at, at, at);
             self.dirty.store(false, Ordering::Release);
             self.sync(&mut end)?;
@@ -228,11 +311,18 @@ impl Writer {
         end.failure.clone().map_or(Ok(()), Err)
     }
 
-    /// Cuts off what follows the last directory, of puts that failed or that no directory could be written for.
+    /// Cuts off what follows the last directory, or has its place, of puts that failed or that no directory could be written for.
     fn cut_back(&self, end: &mut End) -> Result<()> {
         if end.overwritten {
             self.check_unchanged(end)?;
-            os::truncate(self.file.as_fd(), end.finished).map_err(|e| self.failed("truncate", e))?;
+            let kept = end.kept();
+            os::truncate(self.file.as_fd(), kept).map_err(|e| self.failed("truncate", e))?;
+            end.at = kept;
+            if !end.replaced.is_empty() {
+                os::pwrite_all(self.file.as_fd(), &[&end.replaced], kept).map_err(|e| self.failed("write the directory of", e))?;
+                self.sync(end)?;
+                end.replaced = Vec::new();
+            }
             (end.at, end.reach, end.overwritten) = (end.finished, end.finished, false);
         }
         Ok(())
@@ -251,7 +341,7 @@ impl Writer {
     /// Whether the file has what this writer has written, and no more. If not the lock is given back: this writer writes nothing more. Where the file
     /// cannot be looked at nothing is known.
     fn is_unchanged(&self, end: &mut End) -> bool {
-        let is_own = |own: libc::stat| (end.finished..=end.reach).contains(&(own.st_size as u64));
+        let is_own = |own: libc::stat| (end.kept()..=end.reach).contains(&(own.st_size as u64));
         if !end.changed && !os::stat(self.file.as_fd()).map_or(true, is_own) {
             end.changed = true;
             let _ = os::unlock_all(self.file.as_fd());
@@ -351,6 +441,17 @@ pub(super) fn look_at(path: &Path) -> Result<Option<libc::stat>> {
         Err(Errno(libc::ENOENT | libc::ENOTDIR)) => Ok(None),
         there => there.map(Some).map_err(|e| e.error(&format!("look at {}", path.display()))),
     }
+}
+
+/// The error of an archive that could not be read: where its file is not what it was before, a writer may have put an entry in the place of its directory
+/// meanwhile.
+pub(super) fn while_written(e: Error, path: &Path, seen: &Stamp) -> Error {
+    let moment = nanos_now();
+    let is_same = || look_at(path).map_or(true, |there| there.is_some_and(|st| stamp_of(&st, moment) == *seen));
+    if e.kind() == ErrorKind::NoMemory || e.os_errno() != 0 || is_same() {
+        return e;
+    }
+    err!(Truncated, "the zip archive {} was changed while it was read: {UNFINISHED}", path.display())
 }
 
 /// Keeps other writers of the archive out as long as the file is open. Gives the error with which the file system refused that, or 0.
