@@ -139,6 +139,26 @@ struct Facts {
     unsure: bool,
 }
 
+/// The most bytes of a message or a field: names and texts of files, which may have many MiB, are cut there.
+const LONGEST: usize = 16 << 10;
+
+/// A text that ends where it has as many bytes.
+struct CutText(String);
+
+impl fmt::Write for CutText {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        let fitting = cut(text, LONGEST.saturating_sub(self.0.len()));
+        self.0.push_str(fitting);
+        if fitting.len() < text.len() { Err(fmt::Error) } else { Ok(()) }
+    }
+}
+
+/// The beginning of a text, of at most `most` bytes.
+fn cut(text: &str, most: usize) -> &str {
+    let end = (0..=most.min(text.len())).rev().find(|&i| text.is_char_boundary(i)).unwrap_or(0);
+    &text[..end]
+}
+
 /// The library's result type.
 pub type Result<T> = std::result::Result<T, Error>;
 
@@ -154,7 +174,10 @@ impl Error {
     #[cold]
     #[inline(never)]
     pub fn formatted(kind: ErrorKind, message: fmt::Arguments<'_>) -> Error {
-        Error::new(kind, message.to_string())
+        let mut cut = CutText(String::new());
+        // It fails where the text is cut.
+        let _ = fmt::Write::write_fmt(&mut cut, message);
+        Error::new(kind, cut.0)
     }
 
     /// The error of a failed system call: `errno` decides the kind, `what` says what was tried.
@@ -220,7 +243,7 @@ impl Error {
     /// Adds the metadata field or codec (a JSON path such as `codecs[0].configuration.level`); an outer
     /// field is put in front of an inner one.
     pub fn at_field(mut self, field: impl AsRef<str>) -> Error {
-        let field = field.as_ref();
+        let field = cut(field.as_ref(), LONGEST);
         self.0.field = Some(match self.0.field.take() {
             None => field.to_string(),
             Some(inner) if inner.starts_with('[') => format!("{field}{inner}"),

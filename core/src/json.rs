@@ -13,13 +13,13 @@ mod value;
 mod write;
 
 use crate::error::{Error, ErrorKind, Result, bail, err};
-use crate::limits::{Dims, MAX_JSON_VALUES};
+use crate::limits::{self, Dims, MAX_JSON_VALUES};
 pub(crate) use convert::json;
 use scan::string_end;
 use spellings::TOKENS;
 use std::borrow::Cow;
 use std::collections::HashSet;
-pub use value::{List, Map, Number, Text, Value};
+pub use value::{List, Map, Number, Text, Value, text};
 #[cfg(test)]
 pub(crate) use write::BRIEF;
 pub use write::{acts_on_terminals, brief, compact_of_any, text_of_any, to_compact, to_text, to_text_within};
@@ -132,7 +132,7 @@ fn argument(e: Error) -> Error {
 }
 
 /// Returns the names that one object of a document has more than once, up to a few; readers take the last of each (HD-02). `bytes`
-/// is a document that was read without an error.
+/// is a document that was read without an error. Without memory it returns none, which [`limits::check_memory`] tells.
 pub fn repeated_names(bytes: &[u8]) -> Vec<String> {
     let (mut found, mut open, mut at) = (Vec::new(), Vec::<HashSet<Cow<'_, str>>>::new(), 0);
     while let Some(&byte) = bytes.get(at) {
@@ -143,7 +143,7 @@ pub fn repeated_names(bytes: &[u8]) -> Vec<String> {
                 let end = string_end(bytes, at);
                 let is_name = bytes[end..].iter().find(|b| !b.is_ascii_whitespace()) == Some(&b':');
                 if let (true, Some(seen), Some(name)) = (is_name, open.last_mut(), unescaped(&bytes[at..end]))
-                    && let Some(name) = seen.replace(name)
+                    && let Some(name) = repeated(seen, name)
                     && found.len() < REPEATED
                     && !found.iter().any(|f: &String| *f == name)
                 {
@@ -159,10 +159,29 @@ pub fn repeated_names(bytes: &[u8]) -> Vec<String> {
     found
 }
 
+/// Adds a name to those of one object, and returns it if it was there.
+fn repeated<'a>(seen: &mut HashSet<Cow<'a, str>>, name: Cow<'a, str>) -> Option<Cow<'a, str>> {
+    if seen.contains(&name) {
+        return Some(name);
+    }
+    let _ = limits::add(seen, name).inspect_err(note_no_memory);
+    None
+}
+
+fn note_no_memory(e: &Error) {
+    if e.kind() == ErrorKind::NoMemory {
+        limits::memory_ended();
+    }
+}
+
+/// Returns the text of a string in its quotation marks, or `None` if it is none; without memory, too, which [`limits::check_memory`] tells.
 fn unescaped(quoted: &[u8]) -> Option<Cow<'_, str>> {
     if quoted.contains(&b'\\') {
-        let Ok(Value::String(name)) = read::value(quoted, false) else { return None };
-        return Some(Cow::Owned(name.into()));
+        let read = || match read::value(quoted, false)? {
+            Value::String(name) => limits::text_of(&name).map(Some),
+            _ => Ok(None),
+        };
+        return read().inspect_err(note_no_memory).ok()?.map(Cow::Owned);
     }
     std::str::from_utf8(quoted).ok().map(|name| Cow::Borrowed(name.trim_matches('"')))
 }

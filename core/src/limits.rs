@@ -242,6 +242,23 @@ pub fn make_text_room(text: &mut String, more: usize) -> Result<()> {
         .map_err(|_| err!(NoMemory, "no memory for a text of {} bytes", text.len().saturating_add(more)))
 }
 
+/// A copy of a text that may be long; an error instead of an abort when memory is short.
+pub fn text_of(text: &str) -> Result<String> {
+    joined([text], "")
+}
+
+/// Joins texts that may be long; an error instead of an abort when memory is short.
+pub fn joined<'a>(texts: impl IntoIterator<Item = &'a str>, separator: &str) -> Result<String> {
+    let mut out = String::new();
+    for (i, text) in texts.into_iter().enumerate() {
+        let between = if i > 0 { separator } else { "" };
+        make_text_room(&mut out, between.len() + text.len())?;
+        out.push_str(between);
+        out.push_str(text);
+    }
+    Ok(out)
+}
+
 /// Calls `build`, which allocates at most `bytes` at once, without a form that could be refused; an error instead of an abort when memory is short.
 pub fn with_spare<T>(bytes: usize, build: impl FnOnce() -> T) -> Result<T> {
     reserve::with_spare(bytes, build).ok_or_else(|| err!(NoMemory, "no memory for a list or text of {bytes} bytes"))

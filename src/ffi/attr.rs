@@ -17,7 +17,7 @@ use super::strings::{self, not_null, put, put_optional, put_text, texts};
 use super::types::{OZARR_AS_STORED, data_type, ozarr_json_kind, ozarr_node, ozarr_type};
 use crate::dtype::DataType;
 use crate::error::{ErrorKind, Result, bail};
-use crate::limits::MAX_JSON_VALUES;
+use crate::limits::{MAX_JSON_VALUES, joined};
 use crate::node::Node;
 use std::ffi::{c_char, c_void};
 
@@ -31,7 +31,7 @@ pub const OZARR_SINGLE: i64 = -1;
 /// @param[out] count
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_attr_count(node: *const ozarr_node, count: *mut i64) -> ozarr_status {
-    entry!("ozarr_attr_count", put(count), nodes(node), { Ok(node.attributes().names()?.len() as i64) })
+    entry!("ozarr_attr_count", put(count), nodes(node), { Ok(node.attributes().count()? as i64) })
 }
 
 /// Gets the name of attribute number `index`, from 0, in the order of the document.
@@ -128,7 +128,7 @@ pub unsafe extern "C" fn ozarr_attr_get_strings(
             bail!(Range, "attribute {name:?}: element {i} is {:?}, which has a NUL; ozarr_attr_get_json gives it", texts[i]);
         }
         // SAFETY: room as is said, by the function's contract.
-        let done = unsafe { put_text(&texts.join("\0"), buf, cap, len) };
+        let done = unsafe { put_text(&joined(texts.iter().map(AsRef::as_ref), "\0")?, buf, cap, len) };
         if done.as_ref().err().is_none_or(|e| e.kind() == ErrorKind::BufferSize) {
             // SAFETY: room for a number, or NULL.
             unsafe { put_optional(texts.len() as i64, count) };

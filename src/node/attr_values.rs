@@ -7,9 +7,9 @@ use crate::dtype::fill::{double_from_base64, double_to_base64};
 use crate::dtype::number::{self, Overflow};
 use crate::dtype::{DataType, Kind};
 use crate::error::{Error, Result, bail, err};
-use crate::limits::{collect, filled, try_collect};
+use crate::limits::{filled, try_collect};
 use crate::metadata::Value;
-use crate::metadata::json::{self, List, Number, brief};
+use crate::metadata::json::{self, List, Number, Text, brief};
 
 /// What kind of JSON value an attribute is. The discriminants are those of the C header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,19 +94,19 @@ impl Attributes {
     }
 
     /// An attribute that is a string.
-    pub fn get_string(&self, name: &str) -> Result<String> {
+    pub fn get_string(&self, name: &str) -> Result<Text> {
         self.with(name, |value| match value {
-            Value::String(s) => Ok(s.to_string()),
+            Value::String(s) => Ok(s.clone()),
             Value::HalfPairs(_) => Err(self.wrong_kind(name, value, "Unicode; it can be had as JSON")),
             other => Err(self.wrong_kind(name, other, "a string")),
         })
     }
 
     /// An attribute that is a list of strings, or one string.
-    pub fn get_strings(&self, name: &str) -> Result<Vec<String>> {
+    pub fn get_strings(&self, name: &str) -> Result<Vec<Text>> {
         self.with(name, |value| {
             let one = |item: &Value| match item {
-                Value::String(s) => Ok(s.to_string()),
+                Value::String(s) => Ok(s.clone()),
                 _ => Err(self.wrong_kind(name, value, "a list of strings")),
             };
             try_collect(items(value).iter().map(one))
@@ -153,12 +153,12 @@ impl Attributes {
 
     /// Sets a string.
     pub fn set_string(&self, name: &str, value: &str) -> Result<()> {
-        self.set(name, value.into())
+        self.set(name, Value::text_of_any(value)?)
     }
 
     /// Sets a list of strings.
     pub fn set_strings(&self, name: &str, values: &[&str]) -> Result<()> {
-        self.set(name, Value::Array(List::of(collect(values.iter().map(|&text| text.into()))?)?))
+        self.set(name, Value::Array(List::of(try_collect(values.iter().map(|&text| Value::text_of_any(text)))?)?))
     }
 
     /// Sets a list of numbers, given as elements of `element` in this host's byte order; with `single` the one number, without a list.

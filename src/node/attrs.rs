@@ -8,7 +8,7 @@ use crate::dtype::{DataType, Kind};
 use crate::engine::Growths;
 use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::fork::ForkPreserved;
-use crate::limits::{MAX_CONSOLIDATED, MAX_DOCUMENT, collect, make_room, readable};
+use crate::limits::{MAX_CONSOLIDATED, MAX_DOCUMENT, collect, make_room, readable, text_of, try_collect};
 use crate::metadata::json::{self, Text, brief};
 use crate::metadata::{Dialect, Format, Map, Value, v2, v3};
 use crate::store::Condition;
@@ -64,20 +64,20 @@ struct Uncommitted {
 
 #[derive(Clone)]
 pub(super) enum AttributeChange {
-    Set(String, Value),
+    Set(Text, Value),
     /// Sets it unless it is there.
-    SetDefault(String, Value),
+    SetDefault(Text, Value),
     /// Puts a line in front of a text, or of the items of a list of texts.
-    PutInFront(String, String),
-    Erase(String),
+    PutInFront(Text, String),
+    Erase(Text),
     /// Those that are shown.
     Replace(Map),
 }
 
 impl Collected {
     /// How many changes were stored by now, and those that are to be.
-    fn to_store(&self) -> Option<(u64, Vec<AttributeChange>)> {
-        Some((self.stored, self.pending.as_ref()?.changes.clone()))
+    fn to_store(&self) -> Option<(u64, Result<Vec<AttributeChange>>)> {
+        Some((self.stored, collect(self.pending.as_ref()?.changes.iter().cloned())))
     }
 
     /// Takes away the changes up to that number, of which another thread may have stored some. What it added meanwhile is kept for its own commit.
@@ -183,7 +183,7 @@ impl Attributes {
         if name.is_empty() {
             return Err(self.unnamed());
         }
-        self.change(AttributeChange::Set(name.to_string(), value))
+        self.change(AttributeChange::Set(json::text(name)?, value))
     }
 
     fn unnamed(&self) -> Error {
@@ -192,7 +192,7 @@ impl Attributes {
 
     /// Removes one attribute; one that is not there is an error of kind `NotFound`.
     pub fn erase(&self, name: &str) -> Result<()> {
-        self.change(AttributeChange::Erase(name.to_string()))
+        self.change(AttributeChange::Erase(json::text(name)?))
     }
 
     /// Lets `edit` change all attributes that are stored now, in one write.
@@ -223,6 +223,7 @@ impl Attributes {
         let Some((before, changes)) = self.collected.read(Collected::to_store) else {
             bail!(State, "no changes of the attributes of {} are being collected; begin first", self.name());
         };
+        let changes = changes?;
         if !changes.is_empty() {
             self.store_change(&|attributes| changes.iter().try_for_each(|change| self.apply(attributes, change)))?;
         }
@@ -234,15 +235,20 @@ impl Attributes {
 
     /// The names of those that are shown, in the order of the document.
     pub fn names(&self) -> Result<Vec<String>> {
-        collect(self.view()?.keys().filter(|name| !self.hides(name)).map(Text::to_string))
+        try_collect(self.view()?.keys().filter(|name| !self.hides(name)).map(|name| text_of(name)))
+    }
+
+    /// How many are shown.
+    pub fn count(&self) -> Result<usize> {
+        Ok(self.view()?.keys().filter(|name| !self.hides(name)).count())
     }
 
     /// The name at that place of those that are shown; the error is `Bounds`.
-    pub fn name_at(&self, index: i64) -> Result<String> {
+    pub fn name_at(&self, index: i64) -> Result<Text> {
         let view = self.view()?;
         let shown = || view.keys().filter(|name| !self.hides(name));
         let found = usize::try_from(index).ok().and_then(|index| shown().nth(index));
-        found.map(Text::to_string).ok_or_else(|| {
+        found.cloned().ok_or_else(|| {
             let count = shown().count();
             err!(Bounds, "found the index {index}, expected 0 or more and less than {count}, the number of attributes")
         })
@@ -392,12 +398,12 @@ impl Attributes {
     fn apply(&self, attributes: &mut Map, change: &AttributeChange) -> Result<()> {
         attributes.make_room(if let AttributeChange::Replace(all) = change { all.len() } else { 1 })?;
         match change {
-            AttributeChange::Set(name, value) => drop(attributes.insert(name.into(), value.clone())),
+            AttributeChange::Set(name, value) => drop(attributes.insert(name.clone(), value.clone())),
             AttributeChange::SetDefault(name, _) if attributes.contains_key(name) => {}
-            AttributeChange::SetDefault(name, value) => drop(attributes.insert(name.into(), value.clone())),
+            AttributeChange::SetDefault(name, value) => drop(attributes.insert(name.clone(), value.clone())),
             AttributeChange::PutInFront(name, line) => {
                 let now = lines::in_front(line, attributes.get(name)).map_err(|e| e.at_field(name))?;
-                drop(attributes.insert(name.into(), now));
+                drop(attributes.insert(name.clone(), now));
             }
             AttributeChange::Replace(all) => {
                 let own = attributes.get(CHECKPOINT).filter(|_| self.is_of_checkpoint(CHECKPOINT)).cloned();
@@ -511,17 +517,17 @@ mod tests {
 
     #[test]
     fn two_commits_of_the_same_changes_leave_one_that_comes_between_them() {
-        let erase = |name: &str| AttributeChange::Erase(name.to_string());
+        let erase = |name: &str| AttributeChange::Erase(name.into());
         let nothing = Arc::new(Map::new());
         let pending = Uncommitted { base: nothing.clone(), view: nothing, changes: vec![erase("a"), erase("b")] };
         let mut collected = Collected { pending: Some(pending), stored: 0 };
         let (one, other) = (collected.to_store().unwrap(), collected.to_store().unwrap());
-        collected.have_stored(one.0 + one.1.len() as u64);
+        collected.have_stored(one.0 + one.1.unwrap().len() as u64);
         collected.pending.as_mut().unwrap().changes.push(erase("late"));
-        collected.have_stored(other.0 + other.1.len() as u64);
+        collected.have_stored(other.0 + other.1.unwrap().len() as u64);
         let (stored, left) = collected.to_store().unwrap();
-        assert!(stored == 2 && matches!(&left[..], [AttributeChange::Erase(name)] if name == "late"));
+        assert!(stored == 2 && matches!(&left.unwrap()[..], [AttributeChange::Erase(name)] if name == "late"));
         collected.have_stored(stored + 1);
-        assert_eq!(collected.to_store().unwrap().1.len(), 0);
+        assert_eq!(collected.to_store().unwrap().1.unwrap().len(), 0);
     }
 }

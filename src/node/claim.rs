@@ -16,6 +16,9 @@ use std::hash::{BuildHasher, RandomState};
 /// The number of blanks of a mark, one for each bit of a random number.
 const BLANKS: usize = 128;
 
+/// The most bytes of a mark.
+pub(super) const MARK: usize = BLANKS + 2;
+
 /// Where those begin that stay until the array is cut, behind the line's end.
 const UNCUT: usize = 1 + 96;
 
@@ -136,7 +139,7 @@ fn mark_of(text: &[u8]) -> &[u8] {
 }
 
 fn is_mark(blanks: &[u8]) -> bool {
-    blanks.len() == BLANKS + 2
+    blanks.len() == MARK
 }
 
 #[cfg(test)]

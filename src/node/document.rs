@@ -125,11 +125,11 @@ pub(super) fn publish_over(store: &Store, key: &str, document: &Map, before: &[u
     publish_text(store, key, &text, if holds_many { MAX_CONSOLIDATED } else { MAX_DOCUMENT }, condition)
 }
 
-/// The text that a document is stored as. One that could not be read again is refused.
+/// The text that a document is stored as, with room for the mark of an appender. One that could not be read again is refused.
 pub(super) fn text_of(key: &str, document: &Map) -> Result<String> {
     check_depth(1 + document.values().map(depth).max().unwrap_or(0), key)?;
     let mut text = json::text_of_any(&Value::Object(document.clone()), 0)?;
-    make_text_room(&mut text, 1)?;
+    make_text_room(&mut text, 1 + claim::MARK)?;
     text.push('\n');
     Ok(text)
 }

@@ -1,8 +1,9 @@
 //! Attributes that have lines: a text, or, as netCDF-4 has it, a list of texts.
 
 use crate::error::{Result, err};
+use crate::limits::{collect, joined, text_of as copy_of};
 use crate::metadata::Value;
-use crate::metadata::json::brief;
+use crate::metadata::json::{List, brief};
 
 enum Lines<'a> {
     Text(&'a str),
@@ -18,17 +19,20 @@ fn lines(value: &Value) -> Result<Lines<'_>> {
 
 /// All lines as a text. Errors: `Type` for other values.
 pub(super) fn text_of(value: &Value) -> Result<String> {
-    Ok(match lines(value)? {
-        Lines::Text(text) => text.to_string(),
-        Lines::List(list) => list.iter().filter_map(Value::as_str).collect::<Vec<_>>().join("\n"),
-    })
+    match lines(value)? {
+        Lines::Text(text) => copy_of(text),
+        Lines::List(list) => joined(list.iter().filter_map(Value::as_str), "\n"),
+    }
 }
 
 /// The value with one more line in front. Errors: `Type` for other values.
 pub(super) fn in_front(line: &str, before: Option<&Value>) -> Result<Value> {
-    Ok(match before.map(lines).transpose()? {
-        None | Some(Lines::Text("")) => line.into(),
-        Some(Lines::Text(text)) => format!("{line}\n{text}").into(),
-        Some(Lines::List(list)) => Value::Array([Value::from(line)].into_iter().chain(list.iter().cloned()).collect()),
-    })
+    match before.map(lines).transpose()? {
+        None | Some(Lines::Text("")) => Value::text_of_any(line),
+        Some(Lines::Text(text)) => Value::text_of_any(&joined([line, text], "\n")?),
+        Some(Lines::List(list)) => {
+            let lines = [Value::text_of_any(line)?].into_iter().chain(list.iter().cloned());
+            Ok(Value::Array(List::of(collect(lines)?)?))
+        }
+    }
 }

@@ -6,6 +6,8 @@ use super::attrs::AttributeChange;
 use super::conventions::time::Calendar;
 use super::lines;
 use crate::error::{ErrorKind, Result, bail, err};
+use crate::limits::joined;
+use crate::metadata::Value;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// What a program was called with, the newest first; a line each.
@@ -33,13 +35,13 @@ impl Attributes {
         let source = line.split_once(": ").map_or_else(|| line.split_whitespace().next().unwrap_or(line), |(source, _)| source);
         let mut changes = vec![
             // First: it is the only one that may be refused.
-            AttributeChange::PutInFront(HISTORY.into(), format!("{}: {line}", now()?)),
-            AttributeChange::SetDefault(SOURCE.into(), source.into()),
+            AttributeChange::PutInFront(HISTORY.into(), joined([&now()?, line], ": ")?),
+            AttributeChange::SetDefault(SOURCE.into(), Value::text_of_any(source)?),
             AttributeChange::SetDefault(CONVENTIONS.into(), CF.into()),
             AttributeChange::Set(VERSION.into(), env!("CARGO_PKG_VERSION").into()),
         ];
         if !parameters.trim().is_empty() {
-            changes.push(AttributeChange::Set(PARAMETERS.into(), parameters.trim_end().into()));
+            changes.push(AttributeChange::Set(PARAMETERS.into(), Value::text_of_any(parameters.trim_end())?));
         }
         self.change_all(changes)
     }

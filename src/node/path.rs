@@ -110,17 +110,29 @@ pub const SHOWN: usize = 8;
 
 /// Up to eight of `names`, those nearest to `wanted` where there are more: what an error of kind `NotFound` offers.
 pub fn near<'a>(names: impl Iterator<Item = &'a str>, wanted: &str) -> String {
-    let mut names: Vec<&str> = names.collect();
-    let more = match names.len().saturating_sub(SHOWN) {
-        0 => String::new(),
-        n => {
-            sort_by_nearness(&mut names, wanted);
-            names.truncate(SHOWN);
-            format!(" and {n} more")
+    let (mut nearest, mut count) = (Vec::<(usize, &str)>::new(), 0);
+    for name in names {
+        count += 1;
+        let far = distance(name, wanted);
+        let place = nearest.partition_point(|(other, _)| *other <= far);
+        if place < SHOWN {
+            nearest.truncate(SHOWN - 1);
+            nearest.insert(place, (far, name));
         }
-    };
-    names.sort_unstable();
-    format!("{}{more}", names.join(", "))
+    }
+    nearest.sort_unstable_by_key(|(_, name)| *name);
+    let more = if count > SHOWN { format!(" and {} more", count - SHOWN) } else { String::new() };
+    let shown: Vec<String> = nearest.iter().map(|(_, name)| shortened(name)).collect();
+    format!("{}{more}", shown.join(", "))
+}
+
+/// A name, of which a message shows the beginning where it is long.
+fn shortened(name: &str) -> String {
+    const MOST: usize = 256;
+    match name.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{}…", &name[..end]),
+        None => name.to_string(),
+    }
 }
 
 /// Sorts names, those that are nearest to `wanted` first.

@@ -348,7 +348,9 @@ pub fn double_to_base64(value: f64) -> String {
 
 /// The double of such a text.
 pub fn double_from_base64(text: &str) -> Option<f64> {
-    STANDARD.decode(text).ok().and_then(|bytes| bytes.try_into().ok()).map(f64::from_le_bytes)
+    let mut bytes = [0; 9];
+    let length = STANDARD.decode_slice(text, &mut bytes).ok()?;
+    bytes[..length].try_into().ok().map(f64::from_le_bytes)
 }
 
 /// What was found, and what fits the type.

@@ -1,9 +1,16 @@
 //! JSON numbers with their source text.
 
+use crate::error::Result;
+use crate::limits;
 use smol_str::SmolStr;
 
 /// A string, or the name of a member. Up to 23 bytes need no memory of their own; longer ones are shared by their copies.
 pub type Text = SmolStr;
+
+/// Returns a text, however long; an error instead of an abort when memory is short.
+pub fn text(text: &str) -> Result<Text> {
+    limits::with_spare(text.len() + size_of::<[usize; 2]>(), || Text::new(text))
+}
 
 /// A number as JSON writes it. Two are equal if their texts are. The bare tokens `NaN`, `Infinity` and `-Infinity` are among them.
 #[derive(Clone, PartialEq, Eq)]

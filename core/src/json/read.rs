@@ -60,7 +60,7 @@ fn owned<E: serde_core::de::Error>(text: &str) -> std::result::Result<Text, E> {
 
 #[cold]
 fn long_owned<E: serde_core::de::Error>(text: &str) -> std::result::Result<Text, E> {
-    limits::with_spare(text.len() + size_of::<[usize; 2]>(), || Text::new(text)).map_err(stopped)
+    super::text(text).map_err(stopped)
 }
 
 /// Returns the error for a text that is not JSON, or is nested too deep for serde_json, which has no kind for that.

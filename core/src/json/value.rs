@@ -3,7 +3,7 @@
 //! A value is often held in several places (a node's metadata, its attributes, consolidated metadata above it), mostly unchanged:
 //! lists and objects are reference-counted, and a change copies only the level that it touches. Short texts are stored in the value itself.
 
-pub use super::number::{Number, Text};
+pub use super::number::{Number, Text, text};
 use crate::error::Result;
 use crate::fork::Once;
 use crate::limits;
@@ -356,6 +356,11 @@ impl Index<&str> for Map {
 }
 
 impl Value {
+    /// The value that a text is, however long; an error instead of an abort when memory is short.
+    pub fn text_of_any(text: &str) -> Result<Value> {
+        super::text(text).map(Value::String)
+    }
+
     /// The value of the member of that name, where this is an object.
     pub fn get(&self, name: &str) -> Option<&Value> {
         self.as_object()?.get(name)
