@@ -1,5 +1,5 @@
 //! Reading local chunks allocates nothing for each chunk: the count is the same for 100 chunks and for 1,000. Nor does it allocate memory for the
-//! elements of the array, in whatever order they are in the caller's.
+//! elements of the array, in whatever order they are in the caller's. Nor does what is open count where a node is erased.
 
 use ozarr::codec::chain::Chain;
 use ozarr::dtype::DataType;
@@ -8,6 +8,7 @@ use ozarr::grid::Grid;
 use ozarr::grid::rectilinear::{Extents, Runs};
 use ozarr::metadata::Codecs;
 use ozarr::metadata::extension::Extension;
+use ozarr::node::{Array, Context, Create, Mode, Spec, Store};
 use ozarr::store::SharedStore;
 use ozarr::store::local::{LocalStore, SyncMode};
 use ozarr::store::suite::TestFolder;
@@ -111,4 +112,22 @@ fn reading_ten_times_the_chunks_allocates_as_often() {
             assert!(largest < 16 * 1000 * 8 * 8 / 10, "{what}: {largest} bytes for one read of a million");
         }
     }
+}
+
+#[test]
+fn erasing_a_node_allocates_as_often_however_many_arrays_are_open() {
+    let dir = TestFolder::new("allocations-erased");
+    let store = Store::open(&Context::with_threads(1), dir.to_str().unwrap(), Mode::ReadWrite, &[]).unwrap();
+    let create = |name: String| Array::create(&store, &name, &Spec::new(DataType::Float64, &[4]).unwrap(), Create::New).unwrap();
+    let mut open = Vec::new();
+    let mut erase = |count| {
+        (open.len()..count).for_each(|i| open.push(create(format!("a{i}"))));
+        drop(create("gone".to_string()));
+        let before = COUNT.get();
+        store.erase_node("gone").unwrap();
+        COUNT.get() - before
+    };
+    erase(10);
+    let (few, many) = (erase(20), erase(1000));
+    assert!(many < few + 20, "{few} allocations with 20 open arrays, {many} with 1000");
 }

@@ -1,15 +1,82 @@
 //! Arrays that are open while this process erases them, renames them, or puts another node in their place: what is stored later through the handles
 //! of before would be left behind, or be taken for the new node's. Other processes are not told; a program that finds out calls its handles lost.
 
-use super::{Store, lookup};
+use super::{Store, lookup, path};
 use crate::engine::Growths;
 use crate::error::Result;
 use crate::fork::{ForkPreserved, Lazy};
 use std::cell::Cell;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Weak};
 
 /// The arrays that are open.
-static OPEN: Lazy<ForkPreserved<Vec<Weak<OpenArray>>>> = Lazy::new(ForkPreserved::default);
+static OPEN: Lazy<ForkPreserved<OpenArrays>> = Lazy::new(ForkPreserved::default);
+
+/// Arrays that are open, or were when they were looked through last.
+#[derive(Default)]
+struct OpenArrays {
+    /// By the numbers of their stores.
+    stores: HashMap<usize, OpenStore>,
+    /// How many there are.
+    count: usize,
+    /// With how many they are looked through.
+    most: usize,
+}
+
+/// The arrays of one store, by the prefixes of their keys.
+struct OpenStore {
+    /// Gives the store, if it is open. Its number is no other one's as long as this is here.
+    store: Box<dyn Fn() -> Option<Store> + Send + Sync>,
+    arrays: BTreeMap<String, Vec<Weak<OpenArray>>>,
+}
+
+impl OpenArrays {
+    fn add(&mut self, open: &Arc<OpenArray>) {
+        // Now and then, so that opening many arrays takes no longer for each.
+        if self.count >= self.most {
+            self.stores.retain(|_, of| of.forget_closed() > 0);
+            self.count = self.stores.values().map(|of| of.arrays.values().map(Vec::len).sum::<usize>()).sum();
+            self.most = 2 * self.count + 16;
+        }
+        if self.stores.try_reserve(1).is_ok() {
+            let new = || OpenStore { store: Box::new(open.store.if_open()), arrays: BTreeMap::new() };
+            let of = self.stores.entry(open.store.number()).or_insert_with(new);
+            let here = of.arrays.entry(path::prefix(&open.path)).or_default();
+            if here.try_reserve(1).is_ok() {
+                here.push(Arc::downgrade(open));
+                self.count += 1;
+            }
+        }
+    }
+
+    /// The arrays of a store with one of those beginnings of their prefixes.
+    fn of(&self, store: &Store, beginnings: [Option<&str>; 2]) -> Vec<Arc<OpenArray>> {
+        let Some(of) = self.stores.get(&store.number()) else { return Vec::new() };
+        let [first, second] = beginnings;
+        let is_new = |prefix: &str| first.is_none_or(|first| !prefix.starts_with(first));
+        let of_first = first.into_iter().flat_map(|first| of.below(first)).map(|(_, open)| open);
+        let of_second = second.into_iter().flat_map(|second| of.below(second)).filter(|(prefix, _)| is_new(prefix)).map(|(_, open)| open);
+        of_first.chain(of_second).filter_map(Weak::upgrade).collect()
+    }
+}
+
+impl OpenStore {
+    /// Forgets those that are closed, and says of how many places some are open.
+    fn forget_closed(&mut self) -> usize {
+        self.arrays.retain(|_, all| {
+            all.retain(|open| open.strong_count() > 0);
+            !all.is_empty()
+        });
+        self.arrays.len()
+    }
+
+    /// Those whose prefixes begin so.
+    fn below(&self, beginning: &str) -> impl Iterator<Item = (&str, &Weak<OpenArray>)> {
+        let from = self.arrays.range::<str, _>((std::ops::Bound::Included(beginning), std::ops::Bound::Unbounded));
+        let below = from.take_while(move |(prefix, _)| prefix.starts_with(beginning));
+        below.flat_map(|(prefix, all)| all.iter().map(move |open| (prefix.as_str(), open)))
+    }
+}
 
 /// What an array is found by as long as it is open.
 pub(super) struct OpenArray {
@@ -22,22 +89,8 @@ impl OpenArray {
     /// Notes that the array at `path` is open until the result is dropped.
     pub fn new(store: &Store, path: &str, growths: &Growths) -> Arc<OpenArray> {
         let open = Arc::new(OpenArray { store: store.clone(), path: path.to_string(), growths: growths.clone() });
-        OPEN.get().write(|all| {
-            // Now and then, so that opening many arrays takes no longer for each.
-            if all.len().is_power_of_two() {
-                all.retain(|other| other.strong_count() > 0);
-            }
-            if all.try_reserve(1).is_ok() {
-                all.push(Arc::downgrade(&open));
-            }
-        });
+        OPEN.get().write(|all| all.add(&open));
         open
-    }
-
-    /// Whether the array is at the place, or below it, of a node at `path` of `store`, by whichever links either store was opened.
-    fn is_within(&self, (store, path): (&Store, &str), place: &str) -> bool {
-        let real = || self.store.real_place(&self.path).zip(store.real_place(path)).is_some_and(|(own, place)| own.starts_with(&place));
-        self.store.place(&self.path).starts_with(place) || (!self.store.is_same_as(store) && real())
     }
 }
 
@@ -92,11 +145,23 @@ impl Drop for Leaving<'_> {
     }
 }
 
-/// The arrays that are open at `path` and below it.
+/// The arrays that are open at `path` and below it, by whichever links their stores or this one were opened.
 fn open_within(store: &Store, path: &str) -> Vec<Arc<OpenArray>> {
     let (place, of) = (store.place(path), store.place_of());
-    let all: Vec<Arc<OpenArray>> = OPEN.get().read(|all| all.iter().filter_map(Weak::upgrade).collect());
-    all.into_iter().filter(|open| open.store.place_of().is_one_with(&of) && open.is_within((store, path), &place)).collect()
+    let mut stores: Vec<Store> = OPEN.get().read(|all| all.stores.values().filter_map(|of| (of.store)()).collect());
+    stores.retain(|other| other.place_of().is_one_with(&of));
+    let found = stores.iter().flat_map(|other| {
+        let by_name = beginning_below(&other.place(""), &place);
+        let real = if other.number() == store.number() { None } else { other.real_place("").zip(store.real_place(path)) };
+        let by_links = real.and_then(|(root, place)| beginning_below(&root, &place));
+        OPEN.get().read(|all| all.of(other, [by_name.as_deref(), by_links.as_deref()]))
+    });
+    found.collect()
+}
+
+/// What the prefixes of nodes of a store with that root begin with which are at a place or below it; `None` where there is no such node.
+fn beginning_below(root: &str, place: &str) -> Option<String> {
+    if root.starts_with(place) { Some(String::new()) } else { place.strip_prefix(root).map(str::to_string) }
 }
 
 #[cfg(test)]

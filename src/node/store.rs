@@ -292,9 +292,15 @@ impl Store {
         Some(crate::engine::footprint::place(root, &super::path::prefix(path)))
     }
 
-    /// Whether both are handles on what was opened by one call.
-    pub(super) fn is_same_as(&self, other: &Store) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
+    /// The number of what was opened by one call, which handles on it share, until nobody knows it any more.
+    pub(super) fn number(&self) -> usize {
+        Arc::as_ptr(&self.0) as usize
+    }
+
+    /// Gives this store as long as it is open.
+    pub(super) fn if_open(&self) -> impl Fn() -> Option<Store> + Send + Sync + use<> {
+        let store = Arc::downgrade(&self.0);
+        move || store.upgrade().map(|inner| Store(inner, None))
     }
 
     /// Which stores have the same places.
