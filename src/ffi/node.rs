@@ -132,7 +132,8 @@ pub unsafe extern "C" fn ozarr_node_zarr_format(node: *const ozarr_node, format:
 ///   parts are read; `"0"`, the default, keeps none. Every use checks whether the stored chunk has
 ///   changed (one system call for a file), so that changes by others are seen, on file systems with
 ///   reliable times. It is for programs that read element by element, and of no use for remote stores
-///   (`ozarr_store_cached` is for them). Less than one chunk is `OZARR_ERR_LIMIT`.
+///   (`ozarr_store_cached` is for them). Less than one chunk is `OZARR_ERR_LIMIT`. Chunks of elements of
+///   variable length are not kept: each read of a part decodes the chunk.
 /// - `"write_back"`: the bytes of memory in which parts of chunks that are written wait until their
 ///   chunks are whole, so that each is encoded once; `"0"`, the default: nothing waits. Where the
 ///   context has threads for it, one of them stores a chunk of 256 KiB and more that became whole while
@@ -142,7 +143,8 @@ pub unsafe extern "C" fn ozarr_node_zarr_format(node: *const ozarr_node, format:
 ///   of them writes the same elements. When the memory is used up, the chunks that have waited longest
 ///   are stored. Flushing and closing (the array, or the store or a group by which it was opened) report
 ///   errors of storing; chunks that could not be stored keep waiting, and the next flush tries again. Less
-///   than one chunk is `OZARR_ERR_LIMIT`. After `fork` no writes wait in the child.
+///   than one chunk is `OZARR_ERR_LIMIT`. Elements of variable length do not wait. After `fork` no writes
+///   wait in the child.
 /// - `"measure_time"`: `"1"` measures the time in codecs for `ozarr_array_stats`; `"0"` is the default.
 /// - `"list_changes"`: `"1"` lists the keys of chunks that this handle stores or erases from now on, for
 ///   `"changes"` of `ozarr_node_get`: to find out which process wrote what. `"0"`, the default, lists none.
