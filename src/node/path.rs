@@ -108,11 +108,13 @@ pub fn display(path: &str) -> &str {
 /// How many names an error of kind `NotFound` offers.
 pub const SHOWN: usize = 8;
 
+/// The most names among which an error's message looks for the nearest: a program may ask for each of very many names before it makes it.
+const COMPARED: usize = 1000;
+
 /// Up to eight of `names`, those nearest to `wanted` where there are more: what an error of kind `NotFound` offers.
-pub fn near<'a>(names: impl Iterator<Item = &'a str>, wanted: &str) -> String {
-    let (mut nearest, mut count) = (Vec::<(usize, &str)>::new(), 0);
-    for name in names {
-        count += 1;
+pub fn near<'a>(names: impl ExactSizeIterator<Item = &'a str>, wanted: &str) -> String {
+    let (mut nearest, count) = (Vec::<(usize, &str)>::new(), names.len());
+    for name in names.take(COMPARED) {
         let far = distance(name, wanted);
         let place = nearest.partition_point(|(other, _)| *other <= far);
         if place < SHOWN {
@@ -207,6 +209,13 @@ mod tests {
             assert_eq!(is_within(path, "foo"), within, "{path}");
             assert!(is_within(path, ""), "{path}");
         }
+    }
+
+    #[test]
+    fn no_more_names_are_looked_at_than_a_message_is_worth() {
+        let (names, looked_at) = (vec!["step"; 100_000], std::cell::Cell::new(0));
+        let told = near(names.iter().copied().inspect(|_| looked_at.set(looked_at.get() + 1)), "stop");
+        assert!(told.ends_with("step and 99992 more") && looked_at.get() <= COMPARED, "{told} {looked_at:?}");
     }
 
     #[test]
