@@ -1,5 +1,6 @@
 //! Finding the documents of nodes: of one, or of many at once, side by side over a store with latency; and what is there instead of one.
 
+use super::catalog::Catalog;
 use super::stored::StoredDocument;
 use super::{NodeKind, Store, draft, path};
 use crate::error::{Error, ErrorKind, Result, bail, err};
@@ -10,6 +11,7 @@ use crate::metadata::{Dialect, Format, Map, json, v2, v3};
 use crate::store::{Folder, get, get_many};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// The document at a path: `zarr.json` before `.zarray` before `.zgroup`, unless the store's options want one version (V2-33),
 /// before those of a draft of version 3. Malformed JSON is an error.
@@ -255,6 +257,10 @@ pub(super) fn not_found(store: &Store, path: &str, what: &str) -> Error {
             return nothing(&format!("; {} is an array", path::display(above)));
         }
         let wanted = path::segments(path::relative(above, path)).next().unwrap_or_default();
+        if store.shared().capabilities().latency {
+            let listed = listed_children(found, above, wanted);
+            return nothing(&listed.map_or_else(String::new, |children| format!("; {shown} has {children}")));
+        }
         return match told_children(store, &found, above, wanted) {
             Ok(Some(children)) => nothing(&format!("; {shown} has {children}")),
             Ok(None) => nothing(&format!("; {shown} is empty")),
@@ -270,6 +276,13 @@ fn version_1(store: &Store, path: &str) -> Option<String> {
     let bytes = get(&**store.shared(), &key, MAX_DOCUMENT).ok()??;
     let format = json::parse_object(&bytes, MAX_DOCUMENT).ok()?.get("zarr_format")?.as_u64()?;
     (format == 1).then_some(key)
+}
+
+/// Says which nodes a group has by its consolidated metadata, if it has any: listing very many names of a store with latency takes many requests.
+fn listed_children(group: StoredDocument, path: &str, wanted: &str) -> Option<String> {
+    let mut names = Catalog::of_v3(path, &Arc::new(group.document), group.as_of)?.names(path).ok()?;
+    names.retain(|name| name != wanted);
+    (!names.is_empty()).then(|| path::near(names.iter().map(String::as_str), wanted))
 }
 
 /// Says which nodes a group has: those whose names are nearest to `wanted`, readable or not. No more than these are looked for, and of a folder

@@ -238,6 +238,30 @@ fn what_is_not_there_is_named_with_what_is() {
 }
 
 #[test]
+fn what_is_not_there_in_a_store_with_latency_is_told_without_listing_it() {
+    use super::tests_store::{Next, on, told};
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    let (near, lists) = (memory(), Arc::new(AtomicUsize::new(0)));
+    for i in 0..20 {
+        Array::create(&near, &format!("g/step{i}"), &spec(&[1], &[1]), Create::New).unwrap();
+    }
+    let counted = lists.clone();
+    let counting = told(near.shared().clone(), move |next| {
+        counted.fetch_add(usize::from(matches!(next, Next::List)), Ordering::Relaxed);
+        Ok(())
+    });
+    let far = far_from(&on(counting), std::time::Duration::ZERO);
+    let missing = || Array::open(&far, "g/stop1").err().map(|e| (e.kind(), e.to_string())).unwrap();
+    let nothing = format!("no array g/stop1 in {}", far.shared().describe());
+    assert_eq!(missing(), (ErrorKind::NotFound, nothing.clone()));
+    Group::open(&near, "g").and_then(|group| group.consolidate()).unwrap();
+    let (_, text) = missing();
+    assert!(text.starts_with(&format!("{nothing}; g has step")) && text.contains("step1,") && text.ends_with(" and 12 more"), "{text}");
+    assert_eq!(lists.load(Ordering::Relaxed), 0);
+}
+
+#[test]
 fn the_wrong_kind_says_what_to_open() {
     let store = memory();
     Array::create(&store, "a", &spec(&[1], &[1]), Create::New).unwrap();
