@@ -1,11 +1,11 @@
 //! Calls with long lists, texts and names where the system refuses a large block, or each from some moment on: they do what they are to do, or are an
 //! error of kind `NoMemory`, and work when there is memory again. A list that cannot be refused would end this process.
 
-use ozarr::dtype::DataType;
-use ozarr::engine::{Memory, Overflow, Selection};
+use ozarr::dtype::{DataType, Field, Struct};
+use ozarr::engine::{CoordinateSelection, Memory, Overflow, Selection};
 use ozarr::error::{ErrorKind, Result};
 use ozarr::limits::{self, c_strides};
-use ozarr::node::{Array, Context, Create, Format, Group, Spec, Store, VerifyOptions, json, requests};
+use ozarr::node::{Array, Context, Create, Format, Group, JsonKind, Spec, Store, VerifyOptions, json, requests};
 use ozarr::reserve;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
@@ -300,6 +300,191 @@ fn chunk_of_json(id: &str) -> Call {
     })
 }
 
+/// A text that takes a large block.
+fn long() -> String {
+    "0123456789".repeat(27_001)
+}
+
+/// One attribute that is a long text.
+fn long_attribute() -> Call {
+    let store = memory_store();
+    let group = Group::create(&store, "", None, Create::New).unwrap();
+    let text = long();
+    Box::new(move || {
+        group.attributes().set_string("text", &text)?;
+        assert_eq!(group.attributes().get_string("text")?, text);
+        Ok(())
+    })
+}
+
+/// Attributes with long texts and names, in a group with consolidated metadata.
+fn long_attributes(format: Format) -> Call {
+    let store = memory_store();
+    Group::create(&store, "", Some(format), Create::New).unwrap();
+    let mut spec = Spec::new(DataType::UInt8, &[4]).unwrap();
+    spec.set_format(format).unwrap();
+    let array = Array::create(&store, "a", &spec, Create::New).unwrap();
+    array.attributes().set_string("before", &long()).unwrap();
+    Group::open(&store, "").unwrap().consolidate().unwrap();
+    let text = long();
+    Box::new(move || {
+        let attributes = array.attributes();
+        attributes.erase("json").or_else(|e| if e.kind() == ErrorKind::NotFound { Ok(()) } else { Err(e) })?;
+        attributes.set_string("text", &text)?;
+        assert_eq!(attributes.get_string("text")?, text);
+        attributes.set_strings("texts", &[&text, "short", &text])?;
+        assert_eq!(attributes.get_strings("texts")?, [text.as_str(), "short", &text]);
+        attributes.set_i64(&text, 7)?;
+        assert_eq!((attributes.get_i64(&text)?, attributes.kind("texts")?), (7, JsonKind::Array));
+        assert!(attributes.names()?.contains(&text) && attributes.name_at(3)? == *text && attributes.count()? == 4);
+        attributes.set_json("json", &json::compact_of_any(&attributes.get("texts")?)?)?;
+        assert!(attributes.get_json("json")?.len() > 2 * text.len() && attributes.to_json()?.len() > 5 * text.len());
+        attributes.erase("json")?;
+        for refused in [attributes.get_f64("text"), attributes.get_f64("_FillValue"), attributes.get_f64(&text[1..])] {
+            refused.map_err(|e| if e.kind() == ErrorKind::NoMemory { Err(e) } else { Ok(()) }).unwrap_err()?;
+        }
+        attributes.erase(&text)?;
+        if attributes.begin().is_err() {
+            attributes.commit()?;
+            attributes.begin()?;
+        }
+        attributes.set_string("text", &text[1..])?;
+        attributes.commit()?;
+        let read = Array::open(&store, "a")?;
+        assert_eq!(read.attributes().get_string("text")?, text[1..]);
+        Ok(())
+    })
+}
+
+fn long_history() -> Call {
+    let store = memory_store();
+    let group = Group::create(&store, "", None, Create::New).unwrap();
+    let text = long();
+    Box::new(move || {
+        group.attributes().erase("history").or_else(|e| if e.kind() == ErrorKind::NotFound { Ok(()) } else { Err(e) })?;
+        for _ in 0..2 {
+            group.attributes().add_history(&format!("program: {}\n{}", &text[..9], &text[..99]))?;
+            group.attributes().add_history(&text)?;
+        }
+        assert!(group.attributes().history()?.len() > 2 * text.len());
+        Ok(())
+    })
+}
+
+/// Arrays with long fill values.
+fn long_fill(data_type: DataType, format: Format) -> Call {
+    let element: Vec<u8> = match data_type {
+        DataType::Text(n) => u32::from('x').to_ne_bytes().repeat(n as usize),
+        DataType::VarText | DataType::VarBytes => long().into_bytes(),
+        _ => vec![b'x'; data_type.size()],
+    };
+    let store = memory_store();
+    Box::new(move || {
+        let mut spec = Spec::new(data_type, &[4])?;
+        spec.set_chunks(&[2])?;
+        spec.set_format(format)?;
+        spec.set_fill(data_type, &element)?;
+        let spec = spec.clone();
+        assert!(spec.to_json()?.len() >= element.len() / 4);
+        let array = Array::create(&store, "a", &spec, Create::Overwrite)?;
+        let array = [array, Array::create(&store, "a", &spec, Create::OpenIfSame)?].into_iter().next_back().unwrap();
+        array.attributes().set("x", 7.into())?;
+        array.resize(&[3], false)?;
+        array.resize(&[4], false)?;
+        assert_eq!(array.fill().try_element(data_type)?[..], element[..]);
+        store.copy_node("a", (&store, "b"), Create::Overwrite, false, &mut |_, _| Ok(()))?;
+        assert!(Array::open(&store, "b")?.spec(None)?.to_json()?.len() >= element.len() / 4);
+        let selection = Selection::new(&[4], &[1], &[2], None)?;
+        if data_type.is_variable() {
+            array.write_variable(&selection, &[0, 1, 2], b"ab")?;
+            assert_eq!(array.read_variable(&Selection::all(&[4]))?.get(3), Some(&element[..]));
+            return Ok(());
+        }
+        let mut data = Vec::new();
+        limits::grow(&mut data, 4 * element.len())?;
+        let memory = |data: &mut [u8], shape: &[u64]| Memory::of(data, shape, data_type);
+        // SAFETY: the memories live as long as the calls.
+        unsafe {
+            array.write(&selection, &memory(&mut data[..2 * element.len()], &[2]))?;
+            array.read(&Selection::all(&[4]), &memory(&mut data, &[4]))?;
+        }
+        assert!(data[3 * element.len()..] == element[..]);
+        Ok(())
+    })
+}
+
+fn record() -> DataType {
+    let field = |name: &str, t: DataType| Field { name: name.into(), offset: 0, element: t.into(), shape: vec![] };
+    DataType::Struct(Struct::packed(vec![field("s", DataType::Bytes(290_000)), field("n", DataType::Int16)]).unwrap())
+}
+
+/// Names of dimensions that are too long are refused.
+fn long_names_of_dimensions() -> Call {
+    let store = memory_store();
+    let array = array_of(&store, 1, BYTES);
+    let text = long();
+    Box::new(move || {
+        let mut spec = Spec::new(DataType::UInt8, &[4])?;
+        let mut names = Vec::new();
+        limits::push(&mut names, Some(limits::text_of(&text)?))?;
+        let refused = [array.set_dimension_names(&names), spec.set_dimension_names(names)];
+        refused.into_iter().try_for_each(|refused| match refused {
+            Err(e) if e.kind() == ErrorKind::Limit => Ok(()),
+            other => other,
+        })
+    })
+}
+
+/// Elements that long lists pick.
+fn picks(chunk: u64, codecs: &'static str) -> Call {
+    const LENGTH: usize = 3_000_000;
+    let store = memory_store();
+    let mut spec = Spec::new(DataType::UInt8, &[LENGTH as u64]).unwrap();
+    spec.set_chunks(&[chunk]).unwrap();
+    spec.set_codecs_json(codecs).unwrap();
+    let array = Array::create(&store, "a", &spec, Create::New).unwrap();
+    let points: Vec<i64> = (0..40_000).map(|i| i * 7919 % LENGTH as i64).collect();
+    let mask: Vec<u8> = (0..LENGTH).map(|i| u8::from(i % 71 == 0)).collect();
+    let mut data = vec![7; LENGTH];
+    Box::new(move || {
+        let (lists, region) = ([Some(&points[..])], Selection::all(&[LENGTH as u64]));
+        let kinds = [
+            CoordinateSelection::Points { count: points.len() as u64, coordinates: &points },
+            CoordinateSelection::Orthogonal(&lists),
+            CoordinateSelection::Mask { region: &region, mask: &mask },
+        ];
+        for kind in &kinds {
+            let shape = kind.shape(&[LENGTH as u64]);
+            let memory = view(&mut data[..shape[0] as usize], &shape);
+            // SAFETY: the memory lives as long as the calls.
+            unsafe { array.write_picks(kind, &memory).and_then(|()| array.read_picks(kind, &memory)) }?;
+            assert!(data[..shape[0] as usize].iter().all(|value| *value == 7));
+        }
+        Ok(())
+    })
+}
+
+const LARGE_SHARD: &str = r#"[{"name":"sharding_indexed","configuration":{"chunk_shape":[100],"codecs":[{"name":"bytes"}],"index_codecs":[{"name":"bytes","configuration":{"endian":"little"}}]}}]"#;
+
+/// Steps that are appended, a chunk each, with the keys of the chunks listed.
+fn many_steps() -> Call {
+    let store = memory_store();
+    let mut spec = Spec::new(DataType::UInt8, &[0]).unwrap();
+    spec.set_chunks(&[1]).unwrap();
+    let array = Array::create(&store, "a", &spec, Create::New).unwrap();
+    array.set_list_changes(true);
+    let mut data = vec![7; 40_000];
+    Box::new(move || {
+        let count = data.len() as u64;
+        array.resize(&[0], false)?;
+        // SAFETY: the memory lives as long as the call.
+        unsafe { array.append(0, count, &view(&mut data, &[count])) }?;
+        assert!(array.changes()?.unwrap().len() > 7 * data.len());
+        let told = |_: u64| Ok(());
+        ozarr::analysis::digest::digest(&array, Selection::all(&array.shape()), &told).map(drop)
+    })
+}
+
 /// With `OZARR_TEST_ONLY` a case of that name, and all of its blocks.
 fn try_all(cases: &[(&str, Prepare)], most: u64) {
     let only = std::env::var("OZARR_TEST_ONLY").ok();
@@ -318,6 +503,11 @@ fn calls_with_long_lists_and_texts_are_refused_memory() {
         ("name with an escape", long_text::<1>),
         ("number", long_text::<2>),
         ("half of a pair", long_text::<3>),
+        ("long attribute", long_attribute),
+        ("long history", long_history),
+        ("fill of text v3", || long_fill(DataType::VarText, Format::V3)),
+        ("fill of bytes v2", || long_fill(DataType::Bytes(280_000), Format::V2)),
+        ("names of dimensions", long_names_of_dimensions),
     ];
     try_all(texts, 3);
     let lists: &[(&str, Prepare)] = &[
@@ -342,6 +532,19 @@ fn calls_with_long_lists_and_texts_are_refused_memory() {
         ("foreign keys", verification_of_foreign_keys),
         ("json2", || chunk_of_json("json2")),
         ("msgpack2", || chunk_of_json("msgpack2")),
+        ("fill of any bytes v3", || long_fill(DataType::VarBytes, Format::V3)),
+        ("fill of any text v2", || long_fill(DataType::VarText, Format::V2)),
+        ("fill of fixed text v2", || long_fill(DataType::Text(70_000), Format::V2)),
+        ("fill of fixed text v3", || long_fill(DataType::Text(70_000), Format::V3)),
+        ("fill of raw v3", || long_fill(DataType::Raw(280_000), Format::V3)),
+        ("fill of a struct v2", || long_fill(record(), Format::V2)),
+        ("long attributes v3", || long_attributes(Format::V3)),
+        ("long attributes v2", || long_attributes(Format::V2)),
+        ("fill of a struct v3", || long_fill(record(), Format::V3)),
+        ("picks of one chunk", || picks(3_000_000, BYTES)),
+        ("picks of chunks", || picks(1_000, BYTES)),
+        ("picks of a shard", || picks(1_500_000, LARGE_SHARD)),
+        ("steps", many_steps),
     ];
     // Minutes of work, in which they are made ready for each block.
     if std::env::var_os("OZARR_TEST_ONLY").is_some() {

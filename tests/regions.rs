@@ -147,7 +147,7 @@ fn array(store: SharedStore, codecs: &Codecs, shape: &[u64], threads: usize) -> 
     let chain = Chain::parse(codecs, DataType::Float64, 3).unwrap();
     Arc::new(BoundArray {
         keys: KeyEncoding::Default(Separator::Slash),
-        fill: ozarr::dtype::Element::from_slice(&7.0f64.to_ne_bytes()),
+        fill: ozarr::dtype::SharedElement::of_few(&7.0f64.to_ne_bytes()),
         pool: Pool::new(threads),
         ..BoundArray::plain((store, "a/"), (shape, &[6, 8, 4]), DataType::Float64, &chain)
     })

@@ -101,7 +101,11 @@ fn structure(out: &mut String, s: &Struct, bytes: &[u8]) {
 fn values(out: &mut String, field: &Field, shape: &[u64], bytes: &[u8]) {
     let Some((&n, rest)) = shape.split_first() else {
         return match field.element.data_type {
-            DataType::Float16 => out.push_str(&Fill::from_bytes(bytes).to_json_v3(DataType::Float16).to_string()),
+            DataType::Float16 => {
+                // A number has a form in JSON.
+                let number = Fill::from_bytes(bytes).to_json_v3(DataType::Float16).unwrap_or_default();
+                out.push_str(&number.to_string());
+            }
             other => push(out, Form::Json, other, bytes),
         };
     };

@@ -153,6 +153,11 @@ impl fmt::Write for CutText {
     }
 }
 
+/// What a message shows of a name or text of a file, which may be long.
+pub fn beginning(text: &str) -> &str {
+    cut(text, LONGEST)
+}
+
 /// The beginning of a text, of at most `most` bytes.
 fn cut(text: &str, most: usize) -> &str {
     let end = (0..=most.min(text.len())).rev().find(|&i| text.is_char_boundary(i)).unwrap_or(0);
@@ -243,7 +248,7 @@ impl Error {
     /// Adds the metadata field or codec (a JSON path such as `codecs[0].configuration.level`); an outer
     /// field is put in front of an inner one.
     pub fn at_field(mut self, field: impl AsRef<str>) -> Error {
-        let field = cut(field.as_ref(), LONGEST);
+        let field = beginning(field.as_ref());
         self.0.field = Some(match self.0.field.take() {
             None => field.to_string(),
             Some(inner) if inner.starts_with('[') => format!("{field}{inner}"),

@@ -25,6 +25,8 @@ pub const MAX_CONSOLIDATED: usize = 512 << 20;
 pub const MAX_JSON_VALUES: usize = 1 << 24;
 /// The longest store key, in bytes.
 pub const MAX_KEY: usize = 1024;
+/// The longest name of a dimension, in bytes.
+pub const MAX_DIMENSION_NAME: usize = 64 << 10;
 /// The largest number of codecs in a chain.
 pub const MAX_CODECS: usize = 16;
 /// How deep shards may be nested.
@@ -56,6 +58,12 @@ pub fn check_rank(rank: usize) -> Result<usize> {
         bail!(Limit, "rank {rank} exceeds the limit of {MAX_RANK}");
     }
     Ok(rank)
+}
+
+/// Checks the names of dimensions against [`MAX_DIMENSION_NAME`].
+pub fn check_dimension_names<'a>(names: impl Iterator<Item = Option<&'a str>>) -> Result<()> {
+    let long = names.flatten().map(str::len).find(|n| *n > MAX_DIMENSION_NAME);
+    long.map_or(Ok(()), |n| Err(err!(Limit, "a name of {n} bytes exceeds the limit of {MAX_DIMENSION_NAME} bytes")))
 }
 
 /// The number of elements of a shape, checked against 2^63.

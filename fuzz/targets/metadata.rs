@@ -13,7 +13,7 @@ pub fn run(bytes: &[u8]) {
         assert_eq!(value, again);
     }
     if let Ok(v3::Document::Array(meta)) = v3::parse_node(bytes) {
-        let text = json::to_text(&v3::write_array(&meta).into()).into_bytes();
+        let text = json::to_text(&v3::write_array(&meta).unwrap().into()).into_bytes();
         let again = v3::parse_array(&text).expect("what is written can be read");
         assert_eq!((meta.shape, meta.data_type, meta.fill), (again.shape, again.data_type, again.fill));
     }

@@ -6,7 +6,7 @@ use crate::engine::pool::Pool;
 use crate::engine::tasks::{self, Running};
 use crate::engine::{Memory, Selection};
 use crate::error::{Result, bail};
-use crate::limits::{element_count, reserve};
+use crate::limits::{collect, element_count, push, reserve};
 use crate::node::{Array, Grid};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -277,7 +277,7 @@ fn borders(grid: &Grid, selection: &Selection, d: usize, cut: CutAt<'_>) -> Resu
                     "the region has {chunks} chunks along dimension {d}, more than {MOST_LISTED} that follow no rule are not listed"
                 )
             }
-            (_, _, CutAt::EachChunk) => Ok(listed(grid, selection, d, 1)),
+            (_, _, CutAt::EachChunk) => listed(grid, selection, d, 1),
             (_, _, CutAt::Chunks) => Ok(Borders::Regular { first: total / chunks, each: total / chunks, total }),
             (_, _, CutAt::Multiples(lengths)) => {
                 let each = (total / chunks / lengths[d]).max(1).saturating_mul(lengths[d]);
@@ -285,18 +285,19 @@ fn borders(grid: &Grid, selection: &Selection, d: usize, cut: CutAt<'_>) -> Resu
             }
         };
     }
-    Ok(listed(grid, selection, d, if let CutAt::Multiples(lengths) = cut { lengths[d] } else { 1 }))
+    listed(grid, selection, d, if let CutAt::Multiples(lengths) = cut { lengths[d] } else { 1 })
 }
 
 /// The borders one by one, each moved down to a multiple of `length`.
-fn listed(grid: &Grid, selection: &Selection, d: usize, length: u64) -> Borders {
+fn listed(grid: &Grid, selection: &Selection, d: usize, length: u64) -> Result<Borders> {
     let (start, total, step) = (selection.start()[d], selection.shape()[d], selection.step()[d]);
     let mut segments = Vec::new();
+    grid.reserve_segments(d, start, total, step, &mut segments)?;
     grid.segments(d, start, total, step, &mut segments);
-    let mut borders: Vec<u64> = segments.iter().map(|s| s.position / length * length).collect();
+    let mut borders: Vec<u64> = collect(segments.iter().map(|s| s.position / length * length))?;
     borders.dedup();
-    borders.push(total);
-    Borders::Listed(borders)
+    push(&mut borders, total)?;
+    Ok(Borders::Listed(borders))
 }
 
 /// Reads elements of fixed size as `data_type` into `buffer`, in C order.

@@ -326,9 +326,10 @@ pub unsafe extern "C" fn ozarr_array_fill_value(
             bail!(BufferSize, "`value` has {size} bytes, expected {item}, one element of type {}", array.data_type().name());
         }
         let fill = array.fill();
+        let element = fill.try_element(array.data_type())?;
         // SAFETY: `value` has at least `item` bytes, the element's own size.
         unsafe {
-            std::ptr::copy_nonoverlapping(fill.element(array.data_type()).as_ptr(), value.cast(), item);
+            std::ptr::copy_nonoverlapping(element.as_ptr(), value.cast(), item);
             put_optional(fill.defined, defined);
         }
         Ok(())

@@ -311,10 +311,10 @@ pub unsafe extern "C" fn ozarr_dtype_scalar_to_json(
         let (element, v3) = (scalar_type(dtype)?, is_v3(format)?);
         let native = element.data_type.native();
         // SAFETY: `size` bytes at `value`, by the function's contract.
-        let fill = Fill::from_bytes(unsafe { bytes_of(native, value, size) }?);
+        let fill = Fill::of_any(unsafe { bytes_of(native, value, size) }?)?;
         fill.check_text(element.data_type, v3)?;
         let value = if v3 { fill.to_json_v3(native) } else { fill.to_json_v2(element) };
-        Ok(json::to_compact(&value))
+        json::compact_of_any(&value?)
     })
 }
 
@@ -339,7 +339,7 @@ pub unsafe extern "C" fn ozarr_dtype_scalar_from_json(
         let native = element.data_type.native();
         let fill = if v3 { Fill::from_json_v3(native, &given)? } else { Fill::from_json_v2(element, &given)? };
         // SAFETY: `size` bytes at `value`, by the function's contract.
-        unsafe { put_element(&fill.element(native), value, size) }
+        unsafe { put_element(&fill.try_element(native)?, value, size) }
     })
 }
 

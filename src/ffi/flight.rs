@@ -4,6 +4,7 @@ use super::handle::{Handle, Ref, handle_type};
 use super::strings::{item_count, one_line, slice};
 use super::types::ozarr_request;
 use crate::error::{Error, Result, bail};
+use crate::limits::make_room;
 use crate::node::Pending;
 use std::ffi::CString;
 use std::sync::OnceLock;
@@ -62,5 +63,8 @@ pub(super) unsafe fn all_of(requests: *const *mut ozarr_request, count: i64) -> 
     let one = |(i, &handle): (usize, &*mut ozarr_request)| {
         if handle.is_null() { Ok(None) } else { ozarr_request::get(handle, &format!("requests[{i}]")).map(Some) }
     };
-    handles.iter().enumerate().map(one).collect()
+    let mut all = Vec::new();
+    make_room(&mut all, handles.len())?;
+    handles.iter().enumerate().try_for_each(|handle| one(handle).map(|one| all.push(one)))?;
+    Ok(all)
 }

@@ -53,6 +53,7 @@ use super::structs::{Growing, growing, read_struct};
 use super::types::{ozarr_array, ozarr_request, ozarr_type, to_write};
 use super::user_store::as_flagged;
 use crate::error::{Result, bail};
+use crate::limits::collect;
 use crate::node::{OnDone, Pending, Progress, RequestOptions, requests, wait_any};
 use std::ffi::{CString, c_char, c_void};
 
@@ -397,8 +398,8 @@ pub unsafe extern "C" fn ozarr_requests_wait_any(
         not_null(index, "index")?;
         // SAFETY: `count` handles, by the function's contract.
         let all = unsafe { all_of(requests, count) }?;
-        let there: Vec<(usize, &Flight)> = all.iter().enumerate().filter_map(|(i, r)| Some((i, &**r.as_ref()?))).collect();
-        let pending: Vec<&Pending> = there.iter().map(|(_, r)| &r.pending).collect();
+        let there: Vec<(usize, &Flight)> = collect(all.iter().enumerate().filter_map(|(i, r)| Some((i, &**r.as_ref()?))))?;
+        let pending: Vec<&Pending> = collect(there.iter().map(|(_, r)| &r.pending))?;
         let found = if pending.is_empty() { None } else { wait_any(&pending, until(seconds)?)? };
         // SAFETY: `index` points to room for it.
         unsafe { put(found.map_or(-1, |k| there[k].0 as i64), index, "index") }?;

@@ -59,23 +59,23 @@ pub(super) fn get(node: &Node, key: &str) -> Result<String> {
         (_, "raw_attributes") => text_of(node.attributes().is_raw()),
         (_, "history") => node.attributes().history()?,
         (Node::Group(group), "link_unchanged") => text_of(group.links_unchanged()),
-        (Node::Array(array), _) => return of_array(array, key).map_or_else(|| unknown(node, key), Ok),
+        (Node::Array(array), _) => return of_array(array, key)?.map_or_else(|| unknown(node, key), Ok),
         _ => return unknown(node, key),
     })
 }
 
 /// The value of a setting that only arrays have; `None` if `key` names no setting.
-fn of_array(array: &Array, key: &str) -> Option<String> {
-    Some(match key {
+fn of_array(array: &Array, key: &str) -> Result<Option<String>> {
+    Ok(Some(match key {
         "write_fill_chunks" => text_of(array.writes_fill_chunks()),
         "chunk_cache" => array.chunk_cache().to_string(),
         "write_back" => array.write_back().to_string(),
         "measure_time" => text_of(array.stats().measures_time()),
-        "list_changes" => text_of(array.changes().is_some()),
-        "changes" => array.changes().unwrap_or_default(),
+        "list_changes" => text_of(array.changes()?.is_some()),
+        "changes" => array.changes()?.unwrap_or_default(),
         "lost" => text_of(array.is_lost()),
-        _ => return None,
-    })
+        _ => return Ok(None),
+    }))
 }
 
 fn unknown<T>(node: &Node, key: &str) -> Result<T> {

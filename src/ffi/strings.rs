@@ -2,7 +2,7 @@
 
 use crate::counting;
 use crate::error::{Error, Result, bail, err};
-use crate::limits::{MAX_RANK, try_collect};
+use crate::limits::{MAX_RANK, text_of, try_collect};
 use std::ffi::{CStr, c_char, c_void};
 
 /// An error of kind `Null` that names the argument, if it is NULL.
@@ -72,7 +72,7 @@ pub(super) unsafe fn optional_texts(list: *const *const c_char, count: usize, ar
         // SAFETY: the caller's promise.
         let pointer = unsafe { list.add(i).read() };
         // SAFETY: as above.
-        Ok(if pointer.is_null() { None } else { Some(unsafe { text(pointer, argument) }?.to_string()) })
+        Ok(if pointer.is_null() { None } else { Some(text_of(unsafe { text(pointer, argument) }?)?) })
     };
     try_collect((0..count).map(one)).map(Some)
 }

@@ -5,6 +5,7 @@ use super::status::ozarr_status;
 use super::strings::{not_null, number, put, put_text};
 use super::structs::{Growing, growing};
 use super::types::{ozarr_array, ozarr_group};
+use crate::limits::joined;
 use std::ffi::c_char;
 
 /// Moves the node at `path`, with everything below it, to `to_path`; both paths are relative to the
@@ -53,7 +54,7 @@ pub unsafe extern "C" fn ozarr_group_consolidated_check(
         let lines = differences.unwrap_or_else(|| vec!["there are no consolidated metadata".to_string()]);
         // SAFETY: room as is said, by the function's contract.
         unsafe {
-            put_text(&lines.join("\n"), buf, cap, len)?;
+            put_text(&joined(lines.iter().map(String::as_str), "\n")?, buf, cap, len)?;
             put(is_current, current, "current")
         }
     })

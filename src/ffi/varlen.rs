@@ -27,7 +27,7 @@ use super::strings::{at_least_0, bytes, dimension, not_null, put, slice};
 use super::types::{OZARR_BY_DTYPE, ozarr_array, ozarr_type, ozarr_varlen};
 use crate::dtype::DataType;
 use crate::error::{Result, bail, err};
-use crate::limits::element_count;
+use crate::limits::{element_count, text_of};
 use std::ffi::{CStr, c_char, c_void};
 
 /// Reads a region (NULL: the whole array) of elements of variable length.
@@ -185,8 +185,9 @@ pub unsafe extern "C" fn ozarr_array_fill_text(array: *const ozarr_array, buf: *
         if !data_type.is_variable() {
             bail!(Type, "the array's elements are {}, which have one size; use ozarr_array_fill_value", data_type.name());
         }
-        let fill = array.fill().element(data_type);
-        std::str::from_utf8(&fill).map(str::to_string).map_err(|_| err!(Type, "the fill value has {} bytes that are no UTF-8", fill.len()))
+        let fill = array.fill().value;
+        let text = std::str::from_utf8(&fill).map_err(|_| err!(Type, "the fill value has {} bytes that are no UTF-8", fill.len()))?;
+        text_of(text)
     })
 }
 

@@ -218,7 +218,7 @@ impl Appender {
 
     /// Takes `count` steps of nothing but the fill value, and publishes nothing.
     pub(super) fn skip(&mut self, count: u64) -> Result<()> {
-        let mut fill = self.endless.fill.clone();
+        let mut fill = self.endless.fill.to_element()?;
         let memory = repeated(&self.endless, &mut fill);
         // SAFETY: the element lives as long as the call; all strides are 0.
         unsafe { self.put(count, &memory) }
@@ -407,7 +407,7 @@ impl Appender {
     /// Errors: `State` if another array, whose chunks are not those of this appender, is in the place of this one.
     fn check_alike(&self, fresh: &ArrayState) -> Result<()> {
         let expected = ArrayMeta { shape: fresh.meta.shape.clone(), ..self.first.meta.clone() };
-        match fresh.meta.difference(&expected) {
+        match fresh.meta.difference(&expected)? {
             None => Ok(()),
             Some(text) => bail!(
                 State,

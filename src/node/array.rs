@@ -297,9 +297,9 @@ impl Array {
     }
 
     /// The keys of chunks that this handle changed, a line for each; `None` where they are not listed.
-    pub fn changes(&self) -> Option<String> {
+    pub fn changes(&self) -> Result<Option<String>> {
         self.settle();
-        self.0.now.handling(|handling| handling.changes.as_ref().map(|changes| changes.lines()))
+        self.0.now.handling(|handling| handling.changes.as_ref().map(|changes| changes.lines()).transpose())
     }
 
     /// Whether chunks that hold only the fill value are stored all the same.
@@ -417,7 +417,7 @@ impl Array {
     fn before_state(&self, state: &ArrayState) {
         if let Some(cache) = self.0.now.handling(|handling| handling.cache.clone()) {
             let alike = ArrayMeta { shape: state.meta.shape.clone(), ..self.state().meta.clone() };
-            if alike.difference(&state.meta).is_some() {
+            if !matches!(alike.difference(&state.meta), Ok(None)) {
                 cache.forget_all();
             }
         }

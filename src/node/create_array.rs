@@ -100,7 +100,7 @@ fn existing(store: &Store, path: &str, (wanted, attributes, leaves_fill): (&Arra
     // A new array says every parameter of its codecs; one that is there may leave some to what they mean.
     let plain = |meta: &ArrayMeta| ArrayMeta { codecs: compared(&meta.codecs, meta.data_type, meta.shape.len()), ..meta.clone() };
     let difference = plain(&there.meta)
-        .difference(&plain(&as_there(&there.meta, wanted, leaves_fill)))
+        .difference(&plain(&as_there(&there.meta, wanted, leaves_fill)))?
         .map_or_else(|| difference_in_meaning(&array, (wanted, attributes)), |text| Ok(Some(text)));
     match difference? {
         None => Ok(Some(array)),

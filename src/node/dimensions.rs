@@ -7,6 +7,7 @@ use super::walk::{Found, Wanted};
 use super::{Array, Group, NodeKind, document, path, upkeep};
 use crate::counting;
 use crate::error::{Error, ErrorKind, Result, err};
+use crate::limits::check_dimension_names;
 use crate::metadata::lint::{Finding, Severity};
 use crate::metadata::{Format, Value, v2, v3};
 use std::sync::Arc;
@@ -120,6 +121,7 @@ impl Array {
             let e = err!(Rank, "found {} names, expected {rank}, one for each dimension", names.len());
             return Err(e.at_field("dimension_names"));
         }
+        check_dimension_names(names.iter().map(Option::as_deref)).map_err(|e| e.at_field("dimension_names"))?;
         match self.format() {
             Format::V2 => {
                 let named: Option<Vec<Value>> = names.iter().map(|n| n.clone().map(Value::from)).collect();

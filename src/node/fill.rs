@@ -22,7 +22,7 @@ impl Array {
     pub unsafe fn fill_with(&self, selection: &Selection, value: &Memory) -> Result<()> {
         let bound = self.bound_for_writing(selection)?;
         // SAFETY: the caller vouches for the element.
-        let chunks = if unsafe { is_erased(&bound, value) } { self.stored_in(&bound, selection)? } else { None };
+        let chunks = if unsafe { is_erased(&bound, value) }? { self.stored_in(&bound, selection)? } else { None };
         let Some(chunks) = chunks else {
             // SAFETY: forwarded from the caller.
             return unsafe { self.write(selection, value) };
@@ -65,15 +65,17 @@ impl Array {
 ///
 /// # Safety
 /// `value` has an element of its type.
-unsafe fn is_erased(bound: &BoundArray, value: &Memory) -> bool {
+unsafe fn is_erased(bound: &BoundArray, value: &Memory) -> Result<bool> {
     // Of structs the memory may have some fields only.
     if bound.store_fill_chunks || bound.data_type.kind() == Kind::Struct {
-        return false;
+        return Ok(false);
     }
     // SAFETY: the caller's promise.
     let element = unsafe { std::slice::from_raw_parts(value.data.add(value.offset), value.data_type.size()) };
-    converted_fill(&Fill::from_bytes(element), value.data_type, bound.data_type)
-        .is_some_and(|fill| fill.element(bound.data_type) == bound.fill)
+    match converted_fill(&Fill::of_any(element)?, value.data_type, bound.data_type)? {
+        Some(fill) => Ok(fill.try_element(bound.data_type)?[..] == bound.fill[..]),
+        None => Ok(false),
+    }
 }
 
 /// How many chunks a selection of steps of 1 touches; 0 of others.
@@ -115,7 +117,7 @@ pub(super) fn repeated(array: &BoundArray, element: &mut [u8]) -> Memory {
 
 /// Writes the fill value to all elements of `selection`. Chunks of nothing else are erased.
 pub(super) fn write_fill(array: &Arc<BoundArray>, selection: &Selection) -> Result<()> {
-    let mut fill = array.fill.clone();
+    let mut fill = array.fill.to_element()?;
     let memory = repeated(array, &mut fill);
     // SAFETY: `fill` holds one element of the array's type and outlives the call; all strides are 0.
     unsafe { engine::write(array, selection, &memory) }

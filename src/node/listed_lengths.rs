@@ -5,8 +5,8 @@
 
 use super::path;
 use crate::codec::complete::compared;
-use crate::error::Result;
-use crate::limits::{MAX_DOCUMENT, check_memory, collect_table, put, readable, reserve, reserve_one};
+use crate::error::{Error, ErrorKind, Result};
+use crate::limits::{MAX_DOCUMENT, check_dimension_names, check_memory, collect_table, memory_ended, put, readable, reserve, reserve_one};
 use crate::metadata::consolidated::Listed;
 use crate::metadata::json::splice::TextObject;
 use crate::metadata::{ArrayMeta, Map, Value, json, number_list, v2, v3};
@@ -169,8 +169,9 @@ pub(in crate::node) fn published<'a>(named: &[(&'a str, NamedLengths)], mine: Op
 
 /// The names in an attribute or a member; `None` where it is no list of as many names.
 pub(super) fn names_of(value: &Value, rank: usize) -> Option<Vec<Option<String>>> {
-    let names: Vec<Option<String>> = value.as_array()?.iter().map(|v| v.as_str().map(str::to_string)).collect();
-    (names.len() == rank).then_some(names)
+    let names = value.as_array().filter(|names| names.len() == rank)?;
+    check_dimension_names(names.iter().map(Value::as_str)).ok()?;
+    Some(names.iter().map(|v| v.as_str().map(str::to_string)).collect())
 }
 
 /// What a document says, in one form: writers differ in what they leave out where it says nothing, and in how they say the rest. What cannot be
@@ -180,12 +181,20 @@ pub(super) fn plain(key: &str, value: &Value) -> Value {
     object.shift_remove(v3::CONSOLIDATED);
     let is_v3_array = object.get("node_type").is_some_and(|kind| kind == "array");
     let with_parameters = |meta: ArrayMeta| ArrayMeta { codecs: compared(&meta.codecs, meta.data_type, meta.shape.len()), ..meta };
-    if is_v3_array && let Ok(meta) = v3::array_from(object.clone()) {
-        object = v3::write_array(&with_parameters(meta));
-    } else if key.rsplit('/').next() == Some(v2::ARRAY)
-        && let Ok(meta) = v2::array_from(object.clone())
+    // What differs only because memory was short is not told.
+    let note = |e: &Error| {
+        if e.kind() == ErrorKind::NoMemory {
+            memory_ended()
+        }
+    };
+    if is_v3_array
+        && let Ok(written) = v3::array_from(object.clone()).and_then(|meta| v3::write_array(&with_parameters(meta))).inspect_err(note)
     {
-        object = v2::write_array(&with_parameters(meta));
+        object = written;
+    } else if key.rsplit('/').next() == Some(v2::ARRAY)
+        && let Ok(written) = v2::array_from(object.clone()).and_then(|meta| v2::write_array(&with_parameters(meta))).inspect_err(note)
+    {
+        object = written;
     }
     object.retain(|name, member| name != "attributes" || member.as_object().is_none_or(|all| !all.is_empty()));
     Value::Object(object)

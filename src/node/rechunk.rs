@@ -217,7 +217,7 @@ impl Job<'_> {
                     && same_form(&old.meta, &new)
                     // Chunks at the edge have steps behind it.
                     && (cuts.is_empty() || ends_with_a_chunk(&new))
-                    && (same_fill(&old.meta, &new) || missing == Some(0) && ends_with_a_chunk(&new));
+                    && (same_fill(&old.meta, &new)? || missing == Some(0) && ends_with_a_chunk(&new));
                 if !same_bytes && rounds_by_zfp(&old.meta.codecs) && rounds_by_zfp(&new.codecs) {
                     notes.push("zfp rounds the elements once more, as their chunks are encoded anew".into());
                 }
@@ -245,7 +245,7 @@ impl Job<'_> {
         let target = moved_path(node, &self.from_path, place);
         let source = array.old.bound(node)?;
         let dest = ArrayState::new(to, &target, array.new.clone(), &Handling::default())?.bound(&target)?;
-        let same_fill = same_fill(&array.old.meta, &array.new);
+        let same_fill = same_fill(&array.old.meta, &array.new)?;
         let how = (self.options.memory, self.options.overflow);
         Elements::new((&array.old, &source), &dest, same_fill, how)
     }
@@ -359,7 +359,8 @@ fn is_missing_lost(old: &ArrayMeta, missing: Option<Element>, (new, attributes):
     if new.data_type == old.data_type && (old.format, new.format) != (Format::V2, Format::V2) {
         return false;
     }
-    let converted = spec::converted_fill(&Fill::from_bytes(&missing), old.data_type, new.data_type);
+    // Only a number means "missing".
+    let converted = spec::converted_fill(&Fill::from_bytes(&missing), old.data_type, new.data_type).unwrap_or_default();
     converted.is_none_or(|fill| Some(fill.element(new.data_type)) != missing_of(new, attributes))
 }
 
@@ -392,16 +393,19 @@ fn is_consolidated(store: &Store, node: &str) -> Result<bool> {
 }
 
 /// Whether missing chunks of both hold the same. Those of null hold anything, to other readers.
-fn same_fill(old: &ArrayMeta, new: &ArrayMeta) -> bool {
+fn same_fill(old: &ArrayMeta, new: &ArrayMeta) -> Result<bool> {
     if old.fill.defined && !new.fill.defined {
-        return false;
+        return Ok(false);
     }
+    let wanted = new.fill.try_element(new.data_type)?;
     if old.data_type == new.data_type {
-        return old.fill.element(old.data_type) == new.fill.element(new.data_type);
+        return Ok(old.fill.try_element(old.data_type)? == wanted);
     }
     // Converted as the elements would be.
-    let converted = spec::converted_fill(&old.fill, old.data_type, new.data_type);
-    converted.is_some_and(|fill| fill.element(new.data_type) == new.fill.element(new.data_type))
+    match spec::converted_fill(&old.fill, old.data_type, new.data_type)? {
+        Some(fill) => Ok(fill.try_element(new.data_type)? == wanted),
+        None => Ok(false),
+    }
 }
 
 /// Whether no chunk reaches beyond the edge, where it holds the fill value for the time when the array grows.

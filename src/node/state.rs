@@ -4,9 +4,9 @@ use super::document::array_document;
 use super::{Store, draft, path, transform};
 use crate::codec::BoundChain;
 use crate::codec::chain::Chain;
-use crate::dtype::DataType;
 use crate::dtype::registered::TypeCalls;
 use crate::dtype::variable::VarItem;
+use crate::dtype::{DataType, SharedElement};
 use crate::engine::pool::Pool;
 use crate::engine::stats::Counters;
 use crate::engine::{self, ArrayCache, BoundArray, ByShape, Changes, Growths, Home, Lenient, WriteBack, footprint};
@@ -108,7 +108,7 @@ impl ArrayState {
                 keys: chunks.1,
                 data_type: meta.data_type.in_memory(),
                 chain: Arc::new(bound),
-                fill,
+                fill: SharedElement::new(&fill)?,
                 fill_bytes,
                 by_shape: meta.grid.regular_shape().is_none().then(|| ByShape::new(chain.clone())),
                 store_fill_chunks: handling.write_fill_chunks || !meta.fill.defined,

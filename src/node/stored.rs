@@ -119,7 +119,7 @@ impl StoredDocument {
 /// Gives an array of bytes its fill value as the text itself where the document leaves that open, and the store's options say so (VM-55) or the
 /// attributes that netCDF-C wrote the array (NZ-13).
 fn with_fill(store: &Store, key: &str, attributes: Option<Map>, meta: ArrayMeta) -> Result<ArrayMeta> {
-    let Some(fill) = v2::fill_as_text(&meta) else { return Ok(meta) };
+    let Some(fill) = v2::fill_as_text(&meta)? else { return Ok(meta) };
     if store.options().text_fill {
         return Ok(ArrayMeta { fill, ..meta });
     }

@@ -111,7 +111,7 @@ fn all_handles_of_a_batch_list_a_chunk_that_they_change_together() {
         let parts = vec![(&first, region(0), view(&mut low, &[2])), (&second, region(2), view(&mut high, &[2]))];
         own!(requests::write_many(parts).unwrap());
         let key = format!("{path}/c/0\n");
-        assert_eq!([first.changes(), second.changes()], [Some(key.clone()), Some(key)]);
+        assert_eq!([first.changes().unwrap(), second.changes().unwrap()], [Some(key.clone()), Some(key)]);
     }
 }
 

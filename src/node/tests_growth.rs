@@ -1086,7 +1086,7 @@ fn chunks_that_a_resize_erases_are_among_the_changes() {
         write_box(&array, &[0], &[12], 1).unwrap();
         array.set_list_changes(true);
         array.resize(&[6], false).unwrap();
-        assert_eq!(array.changes().unwrap(), "a/c/1\na/c/2\n", "{rows}");
+        assert_eq!(array.changes().unwrap().unwrap(), "a/c/1\na/c/2\n", "{rows}");
     }
 }
 

@@ -111,11 +111,10 @@ pub(super) fn catch_up(store: &Store) -> Result<()> {
         let told = every.entry(path).or_insert(*lengths);
         *told = told.and(*lengths);
     }
-    let every: Vec<Change<'_>> = every.into_iter().collect();
     let refresh = |(group, paths): (&String, &BTreeMap<String, Lengths>)| {
-        refresh_group(store, group, &paths.iter().map(|(path, lengths)| (path.as_str(), *lengths)).collect::<Vec<_>>(), None)
+        refresh_group(store, group, &collect(paths.iter().map(|(path, lengths)| (path.as_str(), *lengths)))?, None)
     };
-    let outside = || if every.is_empty() { Ok(()) } else { refresh_outside(store, &every, None) };
+    let outside = || if every.is_empty() { Ok(()) } else { refresh_outside(store, &collect(every.into_iter())?, None) };
     let done = behind.iter().try_for_each(refresh).and_then(|()| outside());
     if done.is_err() {
         behind.iter().for_each(|(group, paths)| paths.iter().for_each(|(path, lengths)| store.behind().note(group, path, *lengths)));
@@ -199,7 +198,7 @@ fn refresh_group(store: &Store, group: &str, changes: &[Change<'_>], erased: Opt
 }
 
 fn refresh_v3(store: &Store, group: &str, changed: &[Change<'_>], erased: Option<&str>) -> Result<()> {
-    let changed: Vec<Change<'_>> = changed.iter().copied().filter(|(path, _)| *path != group).collect();
+    let changed: Vec<Change<'_>> = collect(changed.iter().copied().filter(|(path, _)| *path != group))?;
     if changed.is_empty() && erased.is_none() {
         return Ok(());
     }

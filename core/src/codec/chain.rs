@@ -8,8 +8,8 @@ use super::transpose::{self, Permutation};
 use crate::dtype::fill::Fill;
 use crate::dtype::variable::{self, VarItem};
 use crate::dtype::{DataType, ElementType};
-use crate::error::{Result, bail, err};
-use crate::limits::{self, Dims};
+use crate::error::{ErrorKind, Result, bail, err};
+use crate::limits::{self, Dims, told};
 use crate::metadata::Value;
 use crate::metadata::json::brief;
 use std::sync::Arc;
@@ -208,7 +208,10 @@ impl Chain {
         match changed {
             Ok(None) => Ok(()),
             Ok(Some(changed)) => Err(err!(Metadata, "{changed}: set another fill value").at_field("fill_value")),
-            Err(e) => Err(err!(Metadata, "cannot pass the codecs ({}): set another fill value", e.message()).at_field("fill_value")),
+            Err(e) => {
+                let refused = |why: &str| format!("cannot pass the codecs ({why}): set another fill value");
+                Err(told(e, ErrorKind::Metadata, refused).at_field("fill_value"))
+            }
         }
     }
 
@@ -224,6 +227,9 @@ impl Chain {
     /// How the codecs up to the last one that must keep the fill value change it.
     fn changed_fill(&self, element: ElementType, fill: &[u8]) -> Result<Option<String>> {
         let count = self.stages.iter().rposition(|stage| stage.keeps_fill()).map_or(0, |last| last + 1);
+        if count == 0 {
+            return Ok(None);
+        }
         let in_order = |mut fill: Vec<u8>| {
             if element.swapped() {
                 fill.chunks_exact_mut(element.data_type.swap_unit()).for_each(<[u8]>::reverse);
@@ -247,10 +253,9 @@ impl Chain {
             // What one changes another may restore: in the end it counts.
             codec = if back == *before { None } else { codec.or(Some(stage.name())) };
         }
-        Ok(codec.map(|codec| {
-            let back = Fill::from_bytes(&in_order(back)).to_json_v3(element.data_type);
-            format!("does not come back from the codec {codec:?} as it was, but as {}", brief(&back))
-        }))
+        let Some(codec) = codec else { return Ok(None) };
+        let back = Fill::of_any(&in_order(back))?.to_json_v3(element.data_type)?;
+        Ok(Some(format!("does not come back from the codec {codec:?} as it was, but as {}", brief(&back))))
     }
 
     fn bind_shards(&self, shape: &[u64], shards: &Shards) -> Result<Sharded> {
@@ -279,7 +284,7 @@ fn changed_text(codec: &dyn VariableCodec, text: &[u8]) -> Result<Option<String>
     // SAFETY: one item, into what is kept.
     let back = unsafe { variable::items(&items).next().unwrap_or(VarItem::EMPTY).bytes() };
     let changed = (back != text).then(|| {
-        let back = brief(&Value::from(String::from_utf8_lossy(back)));
+        let back = brief(&Value::from(String::from_utf8_lossy(&back[..back.len().min(256)])));
         format!("does not come back from the codec {:?} as it was, but as {back}", codec.name())
     });
     drop(kept);

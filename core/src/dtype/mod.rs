@@ -34,7 +34,7 @@ mod unit;
 pub mod variable;
 
 pub use data_type::{DataType, ElementType, Kind};
-pub use element::{ByteOrder, Element, MAX_LENGTH, zeros};
+pub use element::{ByteOrder, Element, MAX_LENGTH, SharedElement, zeros};
 pub use fields::check_memory;
 pub use narrow::Narrow;
 pub use number::{Overflow, Real};

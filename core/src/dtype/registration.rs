@@ -118,7 +118,7 @@ mod tests {
         assert_eq!((three.size(), three.in_memory(), three.has_order()), (3, DataType::Raw(3), false));
         let fill = Fill::from_json_v3(three, &json!(7)).unwrap();
         assert_eq!(
-            (fill.element(three).as_slice(), fill.to_json_v3(three), fill.to_json_v2(three)),
+            (fill.element(three).as_slice(), fill.to_json_v3(three).unwrap(), fill.to_json_v2(three).unwrap()),
             (&[7u8, 0, 0][..], json!(7), json!(7))
         );
         assert!(Fill::from_json_v3(three, &json!("x")).is_err());

@@ -14,7 +14,7 @@ use super::stats::Counters;
 use super::write_back::WriteBack;
 use crate::codec::BoundChain;
 use crate::counting;
-use crate::dtype::{DataType, Element};
+use crate::dtype::{DataType, SharedElement};
 use crate::error::{Result, bail};
 use crate::fork::ForkPreserved;
 use crate::grid::Grid;
@@ -50,7 +50,7 @@ pub struct BoundArray {
     pub by_shape: Option<Arc<ByShape>>,
     /// One element of the fill value in native byte order; zeros where the fill value is null. Of variable length: an item that
     /// points into `fill_bytes`.
-    pub fill: Element,
+    pub fill: SharedElement,
     /// The bytes of a fill value of variable length.
     pub fill_bytes: Arc<[u8]>,
     /// Whether chunks that hold only the fill value are stored all the same. (Always where the fill value is null.)
@@ -99,7 +99,7 @@ impl BoundArray {
             data_type,
             chain: Arc::new(chain.bind(chunk).unwrap()),
             by_shape: None,
-            fill: Element::from_elem(0, data_type.size()),
+            fill: SharedElement::of_few(&vec![0; data_type.size()]),
             fill_bytes: Arc::default(),
             store_fill_chunks: false,
             pool: Pool::new(1),

@@ -1,7 +1,9 @@
 //! The keys of chunks that a handle changes, listed for a program that asks which process wrote what.
 
 use super::lock::lock;
+use crate::error::Result;
 use crate::fork::ForkReset;
+use crate::limits::joined;
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
@@ -19,8 +21,8 @@ impl Changes {
         lock(self.0.get()).insert(key.to_string());
     }
 
-    /// Returns the keys, sorted, a line for each.
-    pub fn lines(&self) -> String {
-        lock(self.0.get()).iter().fold(String::new(), |text, key| text + key + "\n")
+    /// Returns the keys, sorted, a line for each; an error instead of an abort when memory is short.
+    pub fn lines(&self) -> Result<String> {
+        joined(lock(self.0.get()).iter().flat_map(|key| [key.as_str(), "\n"]), "")
     }
 }

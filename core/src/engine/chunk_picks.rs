@@ -207,9 +207,7 @@ impl ChunkPicks {
         let result = &self.list.memory;
         match &self.list.kind {
             PickKind::Orthogonal(lists) => {
-                let runs: Vec<Vec<PickRun>> = (0..rank)
-                    .map(|d| within(&lists[d], w.low[d], w.high[d]).iter().map(|r| clipped(r, w.low[d], w.high[d])).collect())
-                    .collect();
+                let runs: SmallVec<[&[PickRun]; 6]> = (0..rank).map(|d| within(&lists[d], w.low[d], w.high[d])).collect();
                 product(&runs, (&w, &strides, result), (0, 0), each)
             }
             PickKind::Points(points, _) => self.points(points, &w, |p, index| {
@@ -252,9 +250,9 @@ fn clipped(run: &PickRun, low: u64, high: u64) -> PickRun {
     PickRun { index: from, position: run.position + (from - run.index), count: to - from }
 }
 
-/// Every combination of one index for each dimension, runs along the last one at once.
+/// Every combination of one index inside of the box for each dimension, runs along the last one at once.
 fn product(
-    runs: &[Vec<PickRun>],
+    runs: &[&[PickRun]],
     (w, strides, result): (&Window, &[i64], &[i64]),
     (buffer, memory): (i64, i64),
     each: &mut dyn FnMut(Piece) -> bool,
@@ -263,7 +261,7 @@ fn product(
     let Some((first, rest)) = runs.split_first() else {
         return each(Piece { buffer, buffer_step: 0, memory, memory_step: 0, count: 1 });
     };
-    first.iter().all(|run| {
+    first.iter().map(|run| clipped(run, w.low[d], w.high[d])).all(|run| {
         let to = |k: u64| {
             let buffer = buffer + (run.index + k - w.low[d]) as i64 * strides[d];
             (buffer, memory + (run.position + k) as i64 * result[d])

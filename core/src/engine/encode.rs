@@ -14,7 +14,7 @@ use crate::codec::{BoundChain, IndexLocation, Leaf, Sharded};
 use crate::dtype::run::Run;
 use crate::dtype::transfer::Transfer;
 use crate::dtype::variable::{self, VarItem};
-use crate::dtype::{DataType, Element, ElementType, Overflow, zeros};
+use crate::dtype::{DataType, ElementType, Overflow, SharedElement, zeros};
 use crate::error::{Result, err};
 use crate::limits::grow;
 use smallvec::SmallVec;
@@ -28,7 +28,7 @@ pub(super) struct ElementSource {
     /// From the memory's type to the chain's element type.
     pub transfer: Transfer,
     /// The fill value as the chain's first buffer holds it.
-    pub fill: Element,
+    pub fill: SharedElement,
     /// Whether chunks (and inner chunks) that hold only the fill value are stored.
     pub store_fill: bool,
     /// The leaf's dimensions in the order of falling strides.
@@ -67,7 +67,15 @@ impl ElementSource {
             return Err(err!(Range, "the fill value does not fit into the stored type"));
         }
         let transfer = Transfer::new(ElementType::native(memory_type), element)?.with_overflow(overflow);
-        Ok(ElementSource { base, transfer, fill: stored, store_fill: false, order: by_stride(leaf_of(root)), revocable: None, picks: None })
+        Ok(ElementSource {
+            base,
+            transfer,
+            fill: SharedElement::new(&stored)?,
+            store_fill: false,
+            order: by_stride(leaf_of(root)),
+            revocable: None,
+            picks: None,
+        })
     }
 
     /// Returns the source of one chunk of which a list picks elements.

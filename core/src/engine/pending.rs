@@ -12,6 +12,7 @@ use super::request::{After, Request, Work};
 use super::request_queue::{self, Next, QueuePlace, Queued, go_on, in_front, wake_waiters};
 use crate::error::{Error, Result, bail, err};
 use crate::fork::forks;
+use crate::limits::make_room;
 use crate::sync::Mutex;
 use crate::sync::atomic::AtomicU8;
 use std::any::Any;
@@ -183,7 +184,7 @@ pub(super) fn submit(bytes: u64, options: RequestOptions, prepare: impl FnOnce()
         outcome: Mutex::new(Ok(())),
     });
     let queued = Queued { request: Request::new(work, false, Some(detached.clone())), place };
-    request_queue::submit(&queued);
+    request_queue::submit(&queued)?;
     Ok(Pending { queued, detached })
 }
 
@@ -324,7 +325,9 @@ impl Pending {
 
 /// Waits until one of the requests is done, and gives the number of the first that is; `None` if none is by that time.
 pub fn wait_any(requests: &[&Pending], until: Option<Instant>) -> Result<Option<usize>> {
-    let all = requests.iter().map(|r| r.detached()).collect::<Result<Vec<_>>>()?;
+    let mut all = Vec::new();
+    make_room(&mut all, requests.len())?;
+    requests.iter().try_for_each(|r| r.detached().map(|d| all.push(d)))?;
     let first_done = || all.iter().position(|d| d.is_done());
     // Where a thread of the library goes on with it, one that has little time does not take up a piece of work.
     let helps = |r: &Request| until.is_none() || !r.has_workers();
@@ -345,7 +348,7 @@ pub fn wait_any(requests: &[&Pending], until: Option<Instant>) -> Result<Option<
             if all.iter().any(|d| d.is_ready()) {
                 return Next::Over;
             }
-            Next::Help(requests.iter().map(|r| list.in_front(&r.queued)).filter(|r| helps(r)).collect())
+            Next::Help(request_queue::some(requests.iter().map(|r| list.in_front(&r.queued)).filter(|r| helps(r))))
         });
         if !over && until.is_some_and(|until| Instant::now() >= until) {
             break;

@@ -12,6 +12,7 @@ use super::pool;
 use super::request::Request;
 use crate::error::{Result, bail};
 use crate::fork::{ForkReset, Lazy};
+use crate::limits::make_room;
 use crate::per_thread;
 use crate::sync::atomic::{AtomicU64, AtomicUsize};
 use crate::sync::{Condvar, Mutex};
@@ -87,7 +88,7 @@ impl RequestQueue {
 impl QueueState {
     /// Returns the requests that may go on.
     pub fn begun(&self) -> Vec<Arc<Request>> {
-        self.all.iter().filter(|queued| queued.place.blockers() == 0).map(|queued| queued.request.clone()).collect()
+        some(self.all.iter().filter(|queued| queued.place.blockers() == 0).map(|queued| queued.request.clone()))
     }
 
     /// Returns the request that has to go on so that this one can: itself, or the first that it waits for.
@@ -108,10 +109,11 @@ pub(super) fn in_front(queued: &Queued) -> Arc<Request> {
 }
 
 /// Puts a request at the end of the queue, and calls for help where it waits for none before it.
-pub(super) fn submit(queued: &Queued) {
+pub(super) fn submit(queued: &Queued) -> Result<()> {
     let queue = RequestQueue::of_process();
     let before = {
         let mut list = lock(&queue.list);
+        make_room(&mut list.all, 1)?;
         let before = list.all.iter().filter(|other| other.place.overlaps(&queued.place)).count();
         queued.place.number.store(list.next, Ordering::Relaxed);
         queued.place.blockers.store(before, Ordering::Relaxed);
@@ -123,20 +125,32 @@ pub(super) fn submit(queued: &Queued) {
     if before == 0 {
         queued.request.call_for_help();
     }
+    Ok(())
+}
+
+/// The requests of a list that may be long, or as many of the first as there is memory for: those that wait for others are helped sooner or later.
+pub(super) fn some(requests: impl Iterator<Item = Arc<Request>>) -> Vec<Arc<Request>> {
+    let mut list = Vec::new();
+    for request in requests {
+        if list.len() == list.capacity() && make_room(&mut list, 1).is_err() {
+            break;
+        }
+        list.push(request);
+    }
+    list
 }
 
 /// Takes a request off the queue. Returns those that waited for it alone, or `None` if it was not in the queue.
 pub(super) fn leave(place: &QueuePlace) -> Option<Vec<Arc<Request>>> {
     let queue = RequestQueue::of_process();
-    let mut begin = Vec::new();
     let mut list = lock(&queue.list);
     let at = list.all.iter().position(|other| std::ptr::eq(&*other.place, place))?;
     list.all.remove(at);
-    for later in list.all[at..].iter().filter(|later| later.place.overlaps(place)) {
-        if later.place.blockers.fetch_sub(1, Ordering::Relaxed) == 1 {
-            begin.push(later.request.clone());
-        }
-    }
+    let is_first = |later: &&Queued| later.place.overlaps(place) && later.place.blockers.fetch_sub(1, Ordering::Relaxed) == 1;
+    let mut first = list.all[at..].iter().filter(is_first);
+    let begin = some(first.by_ref().map(|later| later.request.clone()));
+    // What is not listed is unblocked all the same.
+    first.for_each(|_| {});
     list.epoch += 1;
     queue.count.fetch_sub(1, Ordering::AcqRel);
     queue.changed.notify_all();

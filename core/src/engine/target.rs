@@ -12,7 +12,7 @@ use crate::dtype::coding::Coding;
 use crate::dtype::run::Run;
 use crate::dtype::transfer::Transfer;
 use crate::dtype::variable::Arena;
-use crate::dtype::{DataType, Element, ElementType, Overflow, zeros};
+use crate::dtype::{DataType, ElementType, Overflow, SharedElement, zeros};
 use crate::error::{Error, Result, err};
 use crate::limits::Strides;
 use smallvec::SmallVec;
@@ -34,11 +34,11 @@ pub(super) struct Target {
     /// From the elements behind the leaf's fused stages to the memory's, or `None` without such stages.
     pub fused: Option<Transfer>,
     /// The fill value in the memory's type, or `None` if it does not fit.
-    pub fill: Option<Element>,
+    pub fill: Option<SharedElement>,
     /// Keeps the bytes of elements of variable length where the memory holds items. With `None` they live until they are placed.
     pub arena: Option<Arc<Arena>>,
     /// The fill value in the array's type and the way to the memory's, where bytes between its fields must stay.
-    patch: Option<(Element, Transfer)>,
+    patch: Option<(SharedElement, Transfer)>,
     /// The leaf's dimensions in the order of falling strides.
     pub order: SmallVec<[usize; 6]>,
     /// The guard of the memory, where the request may end before its work.
@@ -73,12 +73,12 @@ impl Target {
         let leaf = leaf_of(root);
         let transfer = Transfer::new(leaf.layout.element, memory)?.with_overflow(overflow);
         let fused = leaf.fused.as_ref().map(|f| transfer.clone().behind(f.clone(), f.stored()));
-        let patch = convert_fill.is_partial().then(|| (Element::from_slice(fill), convert_fill));
+        let patch = if convert_fill.is_partial() { Some((SharedElement::new(fill)?, convert_fill)) } else { None };
         Ok(Target {
             base,
             transfer,
             fused,
-            fill: fits.then_some(converted),
+            fill: if fits { Some(SharedElement::new(&converted)?) } else { None },
             arena,
             patch,
             order: by_stride(leaf),
@@ -161,7 +161,7 @@ impl Target {
         let leaf = leaf_of(root);
         let transfer = Transfer::decoding(leaf.layout.element, memory, coding, overflow)?;
         let fused = leaf.fused.as_ref().map(|f| transfer.clone().behind(f.clone(), f.stored()));
-        Ok(Target { transfer, fused, fill: fits.then_some(converted), patch: None, ..self })
+        Ok(Target { transfer, fused, fill: if fits { Some(SharedElement::new(&converted)?) } else { None }, patch: None, ..self })
     }
 
     /// Fills the selected elements of a missing chunk.

@@ -1,28 +1,34 @@
 //! How two arrays differ, in words: for the error of an array that is there already.
 
-use super::{ArrayMeta, Format, Value, json, v2, v3, v3_grid};
+use super::{ArrayMeta, Format, Map, Value, json, v2, v3, v3_grid};
 use crate::counting;
 use crate::dtype::{DataType, parse_v3};
+use crate::error::Result;
 
 impl ArrayMeta {
     /// The first difference between this array, which is there, and the one that is wanted, in words, or `None`.
-    pub fn difference(&self, wanted: &ArrayMeta) -> Option<String> {
+    pub fn difference(&self, wanted: &ArrayMeta) -> Result<Option<String>> {
         let differ = |what: &str, a: String, b: String| (a != b).then(|| format!("{what} {a} instead of {b}"));
         // The form of v3 tells every bit.
-        let fill = |m: &ArrayMeta| if m.fill.defined { m.fill.to_json_v3(m.data_type).to_string() } else { "null".into() };
-        let codecs = |m: &ArrayMeta| {
+        let fill = |m: &ArrayMeta| if m.fill.defined { m.fill.to_json_v3(m.data_type) } else { Ok(Value::Null) };
+        let fills = (fill(self)?, fill(wanted)?);
+        let differing_fills =
+            || (fills.0 != fills.1).then(|| format!("fill value {} instead of {}", json::brief(&fills.0), json::brief(&fills.1)));
+        let fresh = |m: &ArrayMeta| if m.format == Format::V3 { v3::write_array(m) } else { v2::write_array(m) };
+        let documents = (fresh(self)?, fresh(wanted)?);
+        let codecs = |m: &ArrayMeta, fresh: &Map| {
             let names: &[&str] =
                 if m.format == Format::V3 { &["codecs", "storage_transformers"] } else { &["dtype", "order", "filters", "compressor"] };
-            let fresh = if m.format == Format::V3 { v3::write_array(m) } else { v2::write_array(m) };
             names.iter().map(|n| fresh.get(n).map(Value::to_string).unwrap_or_default()).collect::<Vec<_>>().join(", ")
         };
-        differ("zarr_format", self.format.number().to_string(), wanted.format.number().to_string())
+        let found = differ("zarr_format", self.format.number().to_string(), wanted.format.number().to_string())
             .or_else(|| differ("shape", counting::shape(&self.shape).to_string(), counting::shape(&wanted.shape).to_string()))
             .or_else(|| differ("chunks", chunks_text(self), chunks_text(wanted)))
             .or_else(|| differ("data type", type_text(self), type_text(wanted)))
-            .or_else(|| differ("fill value", fill(self), fill(wanted)))
+            .or_else(differing_fills)
             .or_else(|| differ("chunk keys", format!("{:?}", self.keys), format!("{:?}", wanted.keys)))
-            .or_else(|| differ("codecs", codecs(self), codecs(wanted)))
+            .or_else(|| differ("codecs", codecs(self, &documents.0), codecs(wanted, &documents.1)));
+        Ok(found)
     }
 }
 

@@ -9,6 +9,7 @@ use super::v3::CONSOLIDATED;
 use super::{ArrayMeta, Format, Map, Value, draft};
 use crate::dtype::DataType;
 use crate::dtype::fill::{Fill, is_base64, is_doubtful_base64};
+use crate::error::beginning;
 
 /// How far a document is from what the specification says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,7 +60,7 @@ pub fn in_text(bytes: &[u8]) -> Vec<Finding> {
         findings.deviation("HD-01", "a byte-order mark is in front of the document");
     }
     for name in json::repeated_names(bytes) {
-        findings.deviation("HD-02", format!("the member {name:?} is there more than once; the last one counts"));
+        findings.deviation("HD-02", format!("the member {:?} is there more than once; the last one counts", beginning(&name)));
     }
     findings.0
 }
@@ -69,10 +70,10 @@ pub fn in_attributes(attributes: &Map) -> Vec<Finding> {
     let mut findings = Findings(Vec::new());
     for (name, value) in attributes {
         if has_non_finite(value) {
-            findings.deviation("HD-05", format!("the attribute {name:?} holds a bare NaN or Infinity"));
+            findings.deviation("HD-05", format!("the attribute {:?} holds a bare NaN or Infinity", beginning(name)));
         }
         if json::has(value, |value| matches!(value, Value::HalfPairs(_))) {
-            findings.deviation("HD-07", format!("the attribute {name:?} holds half of a surrogate pair, which is no Unicode"));
+            findings.deviation("HD-07", format!("the attribute {:?} holds half of a surrogate pair, which is no Unicode", beginning(name)));
         }
     }
     findings.0
@@ -110,8 +111,9 @@ pub fn in_fill(meta: &ArrayMeta, has_keys: impl FnOnce() -> bool) -> Option<Find
     let text = value.as_str()?;
     if is_base64(text) && Fill::from_json_v2(meta.data_type, value).is_ok_and(|fill| fill == meta.fill) {
         let message = "is taken as base64 of bytes that are no text; its writer may have meant the text itself";
-        let is_doubtful = is_doubtful_base64(text) && v2::fill_as_text(meta).is_some();
-        return is_doubtful.then(|| Finding::new(Severity::Warning, "VM-55", format!("the fill value {text:?} of {dtype:?} {message}")));
+        let is_doubtful = is_doubtful_base64(text) && v2::fill_as_text(meta).is_ok_and(|fill| fill.is_some());
+        return is_doubtful
+            .then(|| Finding::new(Severity::Warning, "VM-55", format!("the fill value {:?} of {dtype:?} {message}", beginning(text))));
     }
     let by_netcdf = dtype == v2::NC_CHAR || v2::has_nczarr_keys(&meta.document) || has_keys();
     let message = || format!("the fill value {} of {dtype:?} is taken as the text itself, expected base64", brief(value));
@@ -120,7 +122,7 @@ pub fn in_fill(meta: &ArrayMeta, has_keys: impl FnOnce() -> bool) -> Option<Find
 
 fn group_v2(document: &Map, findings: &mut Findings) {
     for name in document.keys().filter(|name| *name != "zarr_format") {
-        findings.deviation("HD-17", format!("the group's document has the member {name:?}; expected only \"zarr_format\""));
+        findings.deviation("HD-17", format!("the group's document has the member {:?}; expected only \"zarr_format\"", beginning(name)));
     }
 }
 
@@ -137,7 +139,7 @@ fn array_v2(document: &Map, findings: &mut Findings) {
         }
     }
     for name in document.keys().filter(|name| !ARRAY_V2.contains(&name.as_str())) {
-        findings.info("HD-17", format!("the unknown member {name:?} is ignored"));
+        findings.info("HD-17", format!("the unknown member {:?} is ignored", beginning(name)));
     }
     if let Some(value) = document.get("dimension_separator").filter(|_| said_separator(document).is_none()) {
         findings.deviation("V2-18", format!("\"dimension_separator\" is {} and taken as missing", brief(value)));

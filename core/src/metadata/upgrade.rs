@@ -9,6 +9,7 @@ use super::{ArrayMeta, Codecs, Dialect, Format, Map, Order, Value, v3};
 use crate::dtype::{ElementType, check_v3};
 use crate::error::{Error, ErrorKind, Result, err};
 use crate::grid::key::KeyEncoding;
+use crate::limits::check_dimension_names;
 
 /// The v3 array that reads the chunks of `meta` as they are, and its document. `attributes` are those of the old array; the names of
 /// its dimensions among them become `dimension_names`, what else was told there alone (filters) goes.
@@ -34,7 +35,7 @@ pub fn recoded(meta: &ArrayMeta, attributes: Map) -> Result<ArrayMeta> {
     };
     let mut new = with_codecs(meta, attributes, plain)?;
     new.keys = KeyEncoding::Default(crate::grid::key::Separator::Slash);
-    new.document = v3::write_array(&new);
+    new.document = v3::write_array(&new)?;
     Ok(new)
 }
 
@@ -71,8 +72,8 @@ fn with_codecs(meta: &ArrayMeta, mut attributes: Map, codecs: Vec<Extension>) ->
         ..meta.clone()
     };
     check_v3(new.data_type).map_err(|e| e.at_field("dtype"))?;
-    let again = v3::array_from(v3::write_array(&new)).map_err(|e| no_form(&e))?;
-    if again.data_type != meta.data_type || again.fill.element(meta.data_type) != meta.fill.element(meta.data_type) {
+    let again = v3::array_from(v3::write_array(&new)?).map_err(|e| no_form(&e))?;
+    if again.data_type != meta.data_type || again.fill.try_element(meta.data_type)? != meta.fill.try_element(meta.data_type)? {
         let field = if again.data_type == meta.data_type { "fill_value" } else { "data_type" };
         return Err(err!(Unsupported, "{} has no form in Zarr v3", meta.data_type.name()).at_field(field));
     }
@@ -88,6 +89,7 @@ fn no_form(e: &Error) -> Error {
 /// Returns the names in a list that has one for each dimension, or `None` if `value` is anything else.
 fn dimension_names(value: &Value, rank: usize) -> Option<Vec<Option<String>>> {
     let list = value.as_array().filter(|list| list.len() == rank)?;
+    check_dimension_names(list.iter().map(Value::as_str)).ok()?;
     list.iter().map(|name| name.as_str().map(|s| Some(s.to_string()))).collect()
 }
 

@@ -174,13 +174,13 @@ pub fn group_from(document: Map) -> Result<GroupMeta> {
 
 /// A fresh document of an array. Members that must not be understood are carried over from `meta.document`, and its
 /// `attributes`, and the name that it has for raw bytes.
-pub fn write_array(meta: &ArrayMeta) -> Map {
+pub fn write_array(meta: &ArrayMeta) -> Result<Map> {
     let mut out = Map::new();
     out.insert("zarr_format".into(), 3.into());
     out.insert("node_type".into(), "array".into());
     out.insert("shape".into(), number_list(&meta.shape));
     let data_type = parse_v3::to_json_as(meta.data_type, &meta.document["data_type"]);
-    let fill = meta.fill.to_json_v3_as(meta.data_type, &data_type);
+    let fill = meta.fill.to_json_v3_as(meta.data_type, &data_type)?;
     out.insert("data_type".into(), data_type);
     out.insert("chunk_grid".into(), grid_to_json(&meta.grid));
     out.insert("chunk_key_encoding".into(), keys_to_json(meta.keys));
@@ -201,7 +201,7 @@ pub fn write_array(meta: &ArrayMeta) -> Map {
         }
     }
     out.insert("attributes".into(), Value::Object(attributes(&meta.document).cloned().unwrap_or_default()));
-    out
+    Ok(out)
 }
 
 /// A fresh document of a group with those attributes.
@@ -262,7 +262,7 @@ pub fn check_further_member(name: &str, value: &Value) -> Result<()> {
     match name {
         "storage_transformers" => check_storage_transformers(Some(value)).map_err(|e| e.at_field(name)),
         _ if is_own_member(name) => Err(err!(Argument, "is set by a setter of its own").at_field(name)),
-        _ => known_members(&Map::from_iter([(name.to_string(), value.clone())]), &[]).map(|[]| ()),
+        _ => known_members(&Map::from_iter([(json::text(name)?, value.clone())]), &[]).map(|[]| ()),
     }
 }
 
@@ -289,6 +289,7 @@ fn dimension_names(value: Option<&Value>, rank: usize) -> Result<Option<Vec<Opti
     if list.len() != rank {
         bail!(Metadata, "found {} names, expected {rank} as in \"shape\"", list.len());
     }
+    limits::check_dimension_names(list.iter().map(Value::as_str))?;
     let name = |(i, v): (usize, &Value)| match v {
         Value::Null => Ok(None),
         Value::String(s) => Ok(Some(s.to_string())),
@@ -336,7 +337,7 @@ mod tests {
     #[test]
     fn what_is_written_reads_as_the_same() {
         let a = parse_array(ARRAY.as_bytes()).unwrap();
-        let b = array_from(write_array(&a)).unwrap();
+        let b = array_from(write_array(&a).unwrap()).unwrap();
         assert_eq!((&a.shape, a.data_type, &a.grid, a.keys), (&b.shape, b.data_type, &b.grid, b.keys));
         assert_eq!((a.fill.value, &a.codecs, &a.dimension_names), (b.fill.value, &b.codecs, &b.dimension_names));
         assert_eq!(attributes(&b.document).unwrap()["a"].to_string(), "1e400");
@@ -551,7 +552,7 @@ mod tests {
     fn grids_and_keys_are_written_as_they_were_read() {
         for shapes in ["[[2,2,3],50]", "[[[1,7],9],[[50,3]]]", "[7,[150,1]]"] {
             let meta = with_grid("rectilinear", &format!(r#""kind":"inline","chunk_shapes":{shapes}"#)).unwrap();
-            let out = write_array(&meta);
+            let out = write_array(&meta).unwrap();
             assert_eq!(out["chunk_grid"]["configuration"]["chunk_shapes"].to_string(), shapes);
             assert_eq!(array_from(out).unwrap().grid, meta.grid);
         }
@@ -560,7 +561,7 @@ mod tests {
             r#"{"name":"suffix","configuration":{"suffix":".c","base_encoding":{"name":"v2","configuration":{"separator":"/"}}}}"#,
         ] {
             let meta = parse_array(&edited("chunk_key_encoding", Some(keys))).unwrap();
-            assert_eq!(write_array(&meta)["chunk_key_encoding"].to_string(), keys);
+            assert_eq!(write_array(&meta).unwrap()["chunk_key_encoding"].to_string(), keys);
         }
     }
 

@@ -88,7 +88,7 @@ pub(in crate::node) fn missing_of(meta: &ArrayMeta, attributes: &Map) -> Option<
 pub(in crate::node) fn missing_to_type(attributes: &mut Map, (old, new): (DataType, DataType), format: Format) {
     let told = attributes.get(FILL).filter(|_| is_number(old) && is_number(new));
     let Some(told) = told.and_then(|value| missing_value(old, value)) else { return };
-    let missing = told.and_then(|missing| converted_fill(&Fill::from_bytes(&missing), old, new));
+    let missing = told.and_then(|missing| converted_fill(&Fill::from_bytes(&missing), old, new).ok()?);
     match missing.and_then(|missing| fill_attribute(format, new, &missing.element(new))) {
         Some(value) => drop(attributes.insert(FILL.into(), value)),
         None => drop(attributes.shift_remove(FILL)),
@@ -161,8 +161,8 @@ pub(super) fn fill_attribute(format: Format, data_type: DataType, element: &[u8]
     match (format, Real::load(data_type, element)) {
         (Format::V3, Some(Real::Float(value))) => Some(double_to_base64(value).into()),
         (Format::V3, _) if !matches!(data_type.kind(), Kind::Bool | Kind::Int | Kind::UInt | Kind::Time) => None,
-        (Format::V3, _) => Some(Fill::from_bytes(element).to_json_v3(data_type)),
-        (Format::V2, _) => Some(Fill::from_bytes(element).to_json_v3(data_type)).filter(Value::is_number),
+        (Format::V3, _) => Fill::from_bytes(element).to_json_v3(data_type).ok(),
+        (Format::V2, _) => Fill::from_bytes(element).to_json_v3(data_type).ok().filter(Value::is_number),
     }
 }
 
@@ -181,7 +181,7 @@ mod tests {
         let mut notes = Vec::new();
         let spec = Spec::like(meta, object(attributes), Some(to), &mut notes).unwrap();
         let (new, attributes) = spec.resolve(None).unwrap();
-        let document = if to == Format::V2 { v2::write_array(&new) } else { v3::write_array(&new) };
+        let document = if to == Format::V2 { v2::write_array(&new) } else { v3::write_array(&new) }.unwrap();
         (document["fill_value"].to_string(), Value::Object(attributes).to_string(), notes.len())
     }
 
@@ -286,7 +286,7 @@ mod tests {
                 Spec::like(&v2(dtype, fill).unwrap(), object(r#"{"_ARRAY_DIMENSIONS":["x"]}"#), Some(format), &mut Vec::new()).unwrap();
             spec.set_data_type(data_type).unwrap();
             let (new, attributes) = spec.resolve(None).unwrap();
-            let document = if format == Format::V2 { v2::write_array(&new) } else { v3::write_array(&new) };
+            let document = if format == Format::V2 { v2::write_array(&new) } else { v3::write_array(&new) }.unwrap();
             let attributes = attributes.into_iter().filter(|(name, _)| name != DIMENSIONS).collect();
             let found = (document["fill_value"].to_string(), Value::Object(attributes).to_string());
             assert_eq!((found.0.as_str(), found.1.as_str()), want, "{dtype} {fill} {format:?} {data_type:?}");

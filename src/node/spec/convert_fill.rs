@@ -4,14 +4,17 @@ use crate::dtype::fill::Fill;
 use crate::dtype::run::Run;
 use crate::dtype::transfer::Transfer;
 use crate::dtype::variable::{self, VarItem};
-use crate::dtype::{DataType, ElementType, Kind};
+use crate::dtype::{DataType, Element, ElementType, Kind, zeros};
 use crate::error::{Result, bail};
+use crate::limits::readable;
 
 /// The fill value as one of another type, if it fits.
-pub(in crate::node) fn converted_fill(fill: &Fill, from: DataType, to: DataType) -> Option<Fill> {
-    let sized = !from.is_variable() && !to.is_variable();
-    let converted = if sized { convert_fill(from, &fill.element(from), to).ok()? } else { return None };
-    Some(Fill { defined: fill.defined, ..converted })
+pub(in crate::node) fn converted_fill(fill: &Fill, from: DataType, to: DataType) -> Result<Option<Fill>> {
+    if from.is_variable() || to.is_variable() {
+        return Ok(None);
+    }
+    let converted = readable(convert_fill(from, &fill.try_element(from)?, to))?;
+    Ok(converted.map(|converted| Fill { defined: fill.defined, ..converted }))
 }
 
 /// The fill value of one element of `from`; of variable length: of the bytes of a text.
@@ -23,24 +26,24 @@ pub(super) fn convert_fill(from: DataType, element: &[u8], to: DataType) -> Resu
         bail!(BufferSize, "found {} bytes, expected the {} of one {}", element.len(), from.size(), from.name());
     }
     if from == to {
-        return Ok(Fill::from_bytes(element));
+        return Fill::of_any(element);
     }
     let transfer = Transfer::new(ElementType::native(from), ElementType::native(to))?;
     let fill = convert_one(&transfer, element)?;
     if to.is_variable() {
         // SAFETY: one item, into `element` or into what the conversion keeps.
         let text = unsafe { variable::items(&fill).next().unwrap_or(VarItem::EMPTY).bytes() };
-        return Ok(Fill::variable(text));
+        return Fill::variable(text);
     }
     // The elements of a region lose their fractions; a fill value is stated once, so that losing it would be an oversight.
     if from.kind() == Kind::Float && matches!(to.kind(), Kind::Int | Kind::UInt) {
         let wide = Transfer::new(ElementType::native(from), ElementType::native(DataType::Float64))?;
-        let value = f64::from_ne_bytes(convert_one(&wide, element)?.try_into().unwrap_or_default());
+        let value = f64::from_ne_bytes(convert_one(&wide, element)?[..].try_into().unwrap_or_default());
         if value.fract() != 0.0 {
             bail!(Range, "the value {value} has a fraction, which {} has no place for", to.name());
         }
     }
-    Ok(Fill::from_bytes(&fill))
+    Fill::of_any(&fill)
 }
 
 /// The fill value of text or bytes of variable length.
@@ -54,16 +57,16 @@ fn convert_text(from: DataType, text: &[u8], to: DataType) -> Result<Fill> {
         bail!(Range, "the text is not UTF-8 at byte {}", e.valid_up_to());
     }
     if from == to {
-        return Ok(Fill::variable(text));
+        return Fill::variable(text);
     }
     let transfer = Transfer::new(ElementType::native(from), ElementType::native(to))?;
-    convert_one(&transfer, &VarItem::new(text).to_element()).map(|fill| Fill::from_bytes(&fill))
+    convert_one(&transfer, &VarItem::new(text).to_element()).and_then(|fill| Fill::of_any(&fill))
 }
 
 /// One element of the transfer's source (of its size) as one of its destination.
-fn convert_one(transfer: &Transfer, element: &[u8]) -> Result<Vec<u8>> {
+fn convert_one(transfer: &Transfer, element: &[u8]) -> Result<Element> {
     let (from, to) = (transfer.from().data_type, transfer.to().data_type);
-    let mut out = vec![0u8; to.size()];
+    let mut out = zeros(to.size())?;
     // SAFETY: the source holds one element (checked by the caller), the destination has room for one.
     let done = unsafe { transfer.run(Run::one(element.as_ptr(), out.as_mut_ptr())) };
     match done {

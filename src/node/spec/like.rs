@@ -6,6 +6,7 @@ use crate::counting::{self, Counting};
 use crate::dtype::fill::Fill;
 use crate::dtype::{ByteOrder, DataType, ElementType, parse_v2};
 use crate::error::{Error, ErrorKind, Result, bail};
+use crate::limits::readable;
 use crate::metadata::json::{self, brief};
 use crate::metadata::v3::NodeType;
 use crate::metadata::{ArrayMeta, Codecs, Dialect, Format, Map, Value, codecs_to_v2, upgrade, v2, v3};
@@ -14,7 +15,7 @@ use crate::node::conventions::missing::{missing_to_v2, missing_to_v3};
 
 /// What is told of a fill value that is not defined, and is in the copy.
 pub(in crate::node) fn undefined_fill(meta: &ArrayMeta) -> String {
-    let given = meta.document.get("fill_value").map_or_else(|| "null".to_string(), Value::to_string);
+    let given = brief(meta.document.get("fill_value").unwrap_or(&Value::Null));
     let became = if matches!(meta.data_type, DataType::VarText | DataType::VarBytes) { "\"\"" } else { "0" };
     format!("the fill value {given} became {became}")
 }
@@ -99,7 +100,10 @@ impl Spec {
         };
         spec.loose = true;
         let chain = Chain::parse(&meta.codecs, meta.data_type, meta.shape.len());
-        spec.changes_fill = chain.is_ok_and(|chain| chain.check_fill(&meta.fill.element(meta.data_type)).is_err());
+        spec.changes_fill = match readable(chain)? {
+            Some(chain) => readable(chain.check_fill(&meta.fill.try_element(meta.data_type)?))?.is_none(),
+            None => false,
+        };
         Ok(spec)
     }
 

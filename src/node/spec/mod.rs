@@ -194,7 +194,7 @@ impl Spec {
             // Any other fill value would mean "missing" in version 2.
             let is_missing = self.loose && self.format == Some(Format::V2) && new.is_number();
             let none = if is_missing { FillSetting::Element(Fill::undefined()) } else { fresh.fill };
-            self.fill = converted_fill(fill, old, new).map_or(none, FillSetting::Element);
+            self.fill = converted_fill(fill, old, new)?.map_or(none, FillSetting::Element);
         }
         if self.loose && old != new {
             missing_to_type(&mut self.attributes, (old, new), self.format.unwrap_or(Format::V3));
@@ -263,6 +263,7 @@ impl Spec {
             let e = err!(Rank, "found {} names, expected {}, one for each dimension", names.len(), self.rank());
             return Err(e.at_field("dimension_names"));
         }
+        limits::check_dimension_names(names.iter().map(Option::as_deref)).map_err(|e| e.at_field("dimension_names"))?;
         self.dimension_names = Some(names);
         Ok(())
     }
@@ -296,7 +297,7 @@ impl Spec {
             return Ok(());
         }
         v3::check_further_member(name, &value)?;
-        self.members.insert(name.into(), value);
+        self.members.insert(json::text(name)?, value);
         Ok(())
     }
 

@@ -19,7 +19,7 @@ const SHAPES: usize = 1000;
 impl Spec {
     /// The document that an array of this spec gets: `.zarray` or `zarr.json`.
     pub fn to_json(&self) -> Result<String> {
-        Ok(json::to_text(&Value::Object(self.resolve(None)?.0.document)))
+        json::text_of_any(&Value::Object(self.resolve(None)?.0.document), 0)
     }
 
     /// Whether the format is left to the enclosing group.
@@ -75,10 +75,10 @@ impl Spec {
         // Other programs look at every listed chunk, and the array may grow into it.
         check_divided(&chain, &meta.grid, &Dims::from_elem(u64::MAX, meta.shape.len()))?;
         if !self.changes_fill && meta.fill.defined {
-            chain.check_fill(&meta.fill.element(meta.data_type))?;
+            chain.check_fill(&meta.fill.try_element(meta.data_type)?)?;
         }
         meta.codecs = completed(&meta.codecs, meta.data_type, meta.shape.len());
-        meta.document = if format == Format::V3 { v3::write_array(&meta) } else { v2::write_array(&meta) };
+        meta.document = if format == Format::V3 { v3::write_array(&meta) } else { v2::write_array(&meta) }?;
         self.keep_number_of_text(&mut meta);
         let is_nc_char = self.is_nc_char && meta.data_type == DataType::Bytes(1);
         if format == Format::V2 && (is_nc_char || v2::has_nczarr_keys(&attributes)) {
@@ -145,7 +145,7 @@ impl Spec {
         let fill = match &self.fill {
             _ if format == Format::V2 && is_named && self.leaves_fill() => self.read_fill(&Value::Null, format)?,
             FillSetting::Element(fill) if self.data_type.is_variable() && *fill == Fill::zero() => {
-                Fill::variable(if self.data_type == DataType::VarJson { b"null" } else { b"" })
+                Fill::variable(if self.data_type == DataType::VarJson { b"null" } else { b"" })?
             }
             FillSetting::Element(fill) => fill.clone(),
             FillSetting::Json(value) => self.read_fill(value, format)?,
@@ -161,7 +161,7 @@ impl Spec {
         }
         if format == Format::V2 && matches!(self.data_type.kind(), Kind::Float | Kind::Complex) {
             // The document has one NaN for all.
-            return self.read_fill(&fill.to_json_v2(self.data_type), format);
+            return self.read_fill(&fill.to_json_v2(self.data_type)?, format);
         }
         Ok(fill)
     }
