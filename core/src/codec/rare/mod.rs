@@ -4,6 +4,7 @@ pub mod categorize;
 pub mod conditional;
 pub mod fixed_texts;
 pub mod jenkins;
+mod msgpack;
 pub mod n5;
 pub mod objects;
 pub mod offsets;

@@ -3,21 +3,15 @@
 //! Specification: numcodecs `json`, `msgpacks`.
 //! Example: `{"id": "json2", "encoding": "utf-8", "ensure_ascii": true}`; of its members only `encoding` says how to read.
 
+use super::msgpack;
 use crate::codec::config::Config;
 use crate::codec::stage::VariableCodec;
 use crate::dtype::variable::{self, VarItem};
 use crate::dtype::{ByteOrder, DataType};
 use crate::error::{ErrorKind, Result, bail, err};
-use crate::limits::{self, collect, push, reserve, told, try_collect};
-use crate::metadata::{Map, Value, json};
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
-use rmpv::Value as Packed;
-use std::io::{self, Write};
+use crate::limits::{self, collect, push, reserve, told};
+use crate::metadata::{Value, json};
 use std::sync::Arc;
-
-/// The most lists and maps inside each other, those of the chunk's dimensions included.
-const DEPTH: usize = 128;
 
 /// `json2`.
 struct Json(Encoding);
@@ -135,36 +129,11 @@ impl VariableCodec for MsgPack {
 
     fn encode(&self, items: &[u8], shape: &[u64], dst: &mut Vec<u8>) -> Result<()> {
         dst.clear();
-        let packed = pack(&document(items, shape)?)?;
-        // Nothing else fails.
-        rmpv::encode::write_value(&mut Growing(dst), &packed).map_err(|e| err!(NoMemory, "no memory for a chunk of MessagePack: {e}"))
+        msgpack::write(dst, &document(items, shape)?)
     }
 
     fn decode(&self, bytes: Vec<u8>, items: &mut [u8]) -> Result<Vec<u8>> {
-        let mut rest = bytes.as_slice();
-        // The list of the elements is the longest one, as a rule; with it are the type and the shape.
-        let most = 2 * size_of::<Packed>() * (items.len() / size_of::<VarItem>() + 2);
-        let packed = limits::with_growing(most, || rmpv::decode::read_value_with_max_depth(&mut rest, DEPTH))?;
-        let packed = packed.map_err(|e| err!(Chunk, "no MessagePack: {e}"))?;
-        if !rest.is_empty() {
-            bail!(Chunk, "found {} bytes behind the end", rest.len());
-        }
-        split(unpack(packed)?, items)
-    }
-}
-
-/// Bytes that fail to grow when memory is short.
-struct Growing<'a>(&'a mut Vec<u8>);
-
-impl Write for Growing<'_> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        reserve(self.0, bytes.len()).map_err(|_| io::ErrorKind::OutOfMemory)?;
-        self.0.extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
+        split(msgpack::read(&bytes)?, items)
     }
 }
 
@@ -245,71 +214,6 @@ fn push_ascii(dst: &mut Vec<u8>, c: char) {
     }
 }
 
-fn pack(value: &Value) -> Result<Packed> {
-    Ok(match value {
-        Value::Null => Packed::Nil,
-        Value::Bool(b) => Packed::Boolean(*b),
-        Value::Number(n) => match (n.as_u64(), n.as_i64(), n.text().parse::<f64>()) {
-            (Some(n), ..) => Packed::from(n),
-            (_, Some(n), _) => Packed::from(n),
-            // The nearest double of a longer integer, and infinity for a number beyond the greatest double (1e400), are other numbers.
-            (_, _, Ok(x)) if x.is_finite() && n.text().contains(['.', 'e', 'E']) => Packed::F64(x),
-            (_, _, Ok(x)) if json::is_non_finite(n) => Packed::F64(x),
-            _ => bail!(Range, "the number {n} has no form in MessagePack"),
-        },
-        Value::String(s) => Packed::from(s.as_str()),
-        Value::HalfPairs(text) => bail!(Range, "the text {text} is no Unicode, and has no form in MessagePack"),
-        Value::Array(list) => Packed::Array(try_collect(list.iter().map(pack))?),
-        Value::Object(map) => Packed::Map(try_collect(map.iter().map(|(k, v)| Ok((Packed::from(k.as_str()), pack(v)?))))?),
-    })
-}
-
-fn unpack(packed: Packed) -> Result<Value> {
-    Ok(match packed {
-        Packed::Nil => Value::Null,
-        Packed::Boolean(b) => Value::Bool(b),
-        Packed::Integer(n) => match (n.as_u64(), n.as_i64()) {
-            (Some(n), _) => Value::from(n),
-            (_, Some(n)) => Value::from(n),
-            _ => bail!(Chunk, "found the integer {n}"),
-        },
-        Packed::F32(x) => number(f64::from(x)),
-        Packed::F64(x) => number(x),
-        Packed::String(s) => match s.into_str() {
-            Some(s) => s.into(),
-            None => bail!(Chunk, "found a string that is not UTF-8"),
-        },
-        // JSON has no bytes.
-        Packed::Binary(bytes) => STANDARD.encode(bytes).into(),
-        Packed::Array(list) => Value::Array(json::List::of(try_collect(list.into_iter().map(unpack))?)?),
-        Packed::Map(map) => {
-            let mut members = Map::with_room(map.len())?;
-            for (name, value) in map {
-                members.insert(key(name)?, unpack(value)?);
-            }
-            Value::Object(members)
-        }
-        Packed::Ext(kind, _) => bail!(Unsupported, "found an element of MessagePack's extension {kind}"),
-    })
-}
-
-fn key(packed: Packed) -> Result<json::Text> {
-    match unpack(packed)? {
-        Value::String(s) => Ok(s),
-        other => Ok(json::to_compact(&other).into()),
-    }
-}
-
-/// A number as JSON; those that JSON does not have as Python writes them.
-fn number(x: f64) -> Value {
-    let text = match x {
-        x if x.is_nan() => "NaN".to_string(),
-        x if x.is_infinite() => if x > 0.0 { "Infinity" } else { "-Infinity" }.to_string(),
-        x => format!("{x:?}"),
-    };
-    json::parse(text.as_bytes(), text.len()).unwrap_or(Value::Null)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -354,6 +258,59 @@ mod tests {
         for text in ["18446744073709551617", "-9223372036854775809", r#"{"a":[100000000000000000000]}"#, "1e400", "-1E+400"] {
             let e = MsgPack.encode(&VarItem::new(text.as_bytes()).to_element(), &[1], &mut Vec::new()).unwrap_err();
             assert_eq!(e.kind(), crate::error::ErrorKind::Range, "{text}");
+        }
+    }
+
+    /// Values of each length of a mark, as `msgpack.packb` of Python has them.
+    #[test]
+    fn values_of_any_size_have_the_shortest_form_of_messagepack() {
+        let (text, list) = (|n: usize| format!("\"{}\"", "x".repeat(n)), |n: usize| format!("[{}0]", "0,".repeat(n - 1)));
+        let map = |n: usize| format!("{{{}}}", (0..n).map(|i| format!("\"{i}\":{i}")).collect::<Vec<_>>().join(","));
+        let cases: &[(String, &[u8])] = &[
+            ("127".into(), &[0x7f]),
+            ("128".into(), &[0xcc, 0x80]),
+            ("256".into(), &[0xcd, 1, 0]),
+            ("65536".into(), &[0xce, 0, 1, 0, 0]),
+            ("4294967296".into(), &[0xcf, 0, 0, 0, 1, 0, 0, 0, 0]),
+            ("-32".into(), &[0xe0]),
+            ("-33".into(), &[0xd0, 0xdf]),
+            ("-129".into(), &[0xd1, 0xff, 0x7f]),
+            ("-32769".into(), &[0xd2, 0xff, 0xff, 0x7f, 0xff]),
+            ("-2147483649".into(), &[0xd3, 0xff, 0xff, 0xff, 0xff, 0x7f, 0xff, 0xff, 0xff]),
+            ("true".into(), &[0xc3]),
+            ("0.5".into(), &[0xcb, 0x3f, 0xe0, 0, 0, 0, 0, 0, 0]),
+            (text(31), &[0xbf, b'x']),
+            (text(32), &[0xd9, 32, b'x']),
+            (text(256), &[0xda, 1, 0, b'x']),
+            (text(65536), &[0xdb, 0, 1, 0, 0, b'x']),
+            (list(15), &[0x9f, 0]),
+            (list(16), &[0xdc, 0, 16, 0]),
+            (list(65536), &[0xdd, 0, 1, 0, 0, 0]),
+            (map(15), &[0x8f, 0xa1, b'0', 0]),
+            (map(16), &[0xde, 0, 16, 0xa1, b'0', 0]),
+        ];
+        for (text, bytes) in cases {
+            let (stored, values) = round(&MsgPack, &[text], &[1]);
+            assert_eq!(stored[1..=bytes.len()], **bytes, "{bytes:x?}");
+            assert!(values == [text.as_str()], "{bytes:x?}");
+        }
+        let decoded = |bytes: &[u8]| {
+            let mut items = vec![0; size_of::<VarItem>()];
+            let list = [&[0x93][..], bytes, &[0xa2, b'|', b'O', 0x91, 1]].concat();
+            MsgPack.decode(list, &mut items).map(|kept| String::from_utf8(kept).unwrap()).map_err(|e| e.kind())
+        };
+        let others: &[(&[u8], &str)] = &[
+            (&[0xc4, 2, 1, 2], "\"AQI=\""),
+            (&[0xca, 0x3f, 0, 0, 0], "0.5"),
+            (&[0xd1, 0, 5], "5"),
+            (&[0xcd, 0, 5], "5"),
+            (&[0x82, 1, 2, 0xa1, b'1', 3], "{\"1\":3}"),
+        ];
+        others.iter().for_each(|(bytes, text)| assert_eq!(decoded(bytes).as_deref(), Ok(*text)));
+        for (bytes, kind) in
+            [(&[0xd4, 5, 0][..], ErrorKind::Unsupported), (&[0xc7, 1, 5, 0], ErrorKind::Unsupported), (&[0xa1, 0xff], ErrorKind::Chunk)]
+        {
+            assert_eq!(decoded(bytes), Err(kind));
         }
     }
 
