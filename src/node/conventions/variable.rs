@@ -123,7 +123,7 @@ fn check_told(attributes: &Map, data_type: DataType, missing: &[u8]) -> Result<(
     // As version 2 writes them all NaN are one.
     let text = |element: &[u8]| Fill::from_bytes(element).to_json_v2(data_type);
     match told.and_then(|value| Some((value, missing_value(data_type, value)??))) {
-        Some((value, own)) if text(&own) != text(missing) => {
+        Some((value, own)) if text(&own)? != text(missing)? => {
             Err(err!(Argument, "the missing value is not the attribute's, which is {}", brief(value)).at_field(FILL))
         }
         _ => Ok(()),

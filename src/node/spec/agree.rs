@@ -31,8 +31,8 @@ impl Spec {
                 let e = err!(
                     Argument,
                     "the specification has the fill value {}, the missing value is {}",
-                    brief(&text(&own)),
-                    brief(&text(&other))
+                    brief(&text(&own)?),
+                    brief(&text(&other)?)
                 );
                 return Err(e.at_field("missing"));
             }
