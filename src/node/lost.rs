@@ -12,16 +12,9 @@ use std::sync::{Arc, Weak};
 /// The arrays that are open.
 static OPEN: Lazy<ForkPreserved<OpenArrays>> = Lazy::new(ForkPreserved::default);
 
-/// Arrays that are open, or were when they were looked through last.
+/// Arrays that are open, by the numbers of their stores.
 #[derive(Default)]
-struct OpenArrays {
-    /// By the numbers of their stores.
-    stores: HashMap<usize, OpenStore>,
-    /// How many there are.
-    count: usize,
-    /// With how many they are looked through.
-    most: usize,
-}
+struct OpenArrays(HashMap<usize, OpenStore>);
 
 /// The arrays of one store, by the prefixes of their keys.
 struct OpenStore {
@@ -32,26 +25,34 @@ struct OpenStore {
 
 impl OpenArrays {
     fn add(&mut self, open: &Arc<OpenArray>) {
-        // Now and then, so that opening many arrays takes no longer for each.
-        if self.count >= self.most {
-            self.stores.retain(|_, of| of.forget_closed() > 0);
-            self.count = self.stores.values().map(|of| of.arrays.values().map(Vec::len).sum::<usize>()).sum();
-            self.most = 2 * self.count + 16;
-        }
-        if self.stores.try_reserve(1).is_ok() {
+        if self.0.try_reserve(1).is_ok() {
             let new = || OpenStore { store: Box::new(open.store.if_open()), arrays: BTreeMap::new() };
-            let of = self.stores.entry(open.store.number()).or_insert_with(new);
-            let here = of.arrays.entry(path::prefix(&open.path)).or_default();
+            let of = self.0.entry(open.store.number()).or_insert_with(new);
+            let here = of.arrays.entry(open.prefix.clone()).or_default();
             if here.try_reserve(1).is_ok() {
                 here.push(Arc::downgrade(open));
-                self.count += 1;
             }
+        }
+    }
+
+    /// Forgets an array whose last reference goes, and a store without another one.
+    fn remove(&mut self, open: &OpenArray) {
+        let number = open.store.number();
+        let Some(of) = self.0.get_mut(&number) else { return };
+        if let Some(here) = of.arrays.get_mut(&open.prefix) {
+            here.retain(|other| other.strong_count() > 0);
+            if here.is_empty() {
+                of.arrays.remove(&open.prefix);
+            }
+        }
+        if of.arrays.is_empty() {
+            self.0.remove(&number);
         }
     }
 
     /// The arrays of a store with one of those beginnings of their prefixes.
     fn of(&self, store: &Store, beginnings: [Option<&str>; 2]) -> Vec<Arc<OpenArray>> {
-        let Some(of) = self.stores.get(&store.number()) else { return Vec::new() };
+        let Some(of) = self.0.get(&store.number()) else { return Vec::new() };
         let [first, second] = beginnings;
         let is_new = |prefix: &str| first.is_none_or(|first| !prefix.starts_with(first));
         let of_first = first.into_iter().flat_map(|first| of.below(first)).map(|(_, open)| open);
@@ -61,15 +62,6 @@ impl OpenArrays {
 }
 
 impl OpenStore {
-    /// Forgets those that are closed, and says of how many places some are open.
-    fn forget_closed(&mut self) -> usize {
-        self.arrays.retain(|_, all| {
-            all.retain(|open| open.strong_count() > 0);
-            !all.is_empty()
-        });
-        self.arrays.len()
-    }
-
     /// Those whose prefixes begin so.
     fn below(&self, beginning: &str) -> impl Iterator<Item = (&str, &Weak<OpenArray>)> {
         let from = self.arrays.range::<str, _>((std::ops::Bound::Included(beginning), std::ops::Bound::Unbounded));
@@ -81,16 +73,27 @@ impl OpenStore {
 /// What an array is found by as long as it is open.
 pub(super) struct OpenArray {
     store: Store,
-    path: String,
+    /// Of its keys.
+    prefix: String,
     growths: Growths,
 }
 
 impl OpenArray {
     /// Notes that the array at `path` is open until the result is dropped.
     pub fn new(store: &Store, path: &str, growths: &Growths) -> Arc<OpenArray> {
-        let open = Arc::new(OpenArray { store: store.clone(), path: path.to_string(), growths: growths.clone() });
+        let open = Arc::new(OpenArray { store: store.clone(), prefix: path::prefix(path), growths: growths.clone() });
         OPEN.get().write(|all| all.add(&open));
         open
+    }
+
+    fn path(&self) -> &str {
+        self.prefix.strip_suffix('/').unwrap_or_default()
+    }
+}
+
+impl Drop for OpenArray {
+    fn drop(&mut self) {
+        OPEN.get().write(|all| all.remove(self));
     }
 }
 
@@ -128,7 +131,7 @@ impl Leaving<'_> {
         // Where the store does not answer it is not asked again for each: an array that may be gone is lost.
         let answers = Cell::new(true);
         let is_there = |open: &OpenArray| {
-            let found = answers.get().then(|| lookup::is_in_the_way(&open.store, &open.path));
+            let found = answers.get().then(|| lookup::is_in_the_way(&open.store, open.path()));
             answers.set(matches!(found, Some(Ok(_))));
             matches!(found, Some(Ok(true)))
         };
@@ -148,7 +151,7 @@ impl Drop for Leaving<'_> {
 /// The arrays that are open at `path` and below it, by whichever links their stores or this one were opened.
 fn open_within(store: &Store, path: &str) -> Vec<Arc<OpenArray>> {
     let (place, of) = (store.place(path), store.place_of());
-    let mut stores: Vec<Store> = OPEN.get().read(|all| all.stores.values().filter_map(|of| (of.store)()).collect());
+    let mut stores: Vec<Store> = OPEN.get().read(|all| all.0.values().filter_map(|of| (of.store)()).collect());
     stores.retain(|other| other.place_of().is_one_with(&of));
     let found = stores.iter().flat_map(|other| {
         let by_name = beginning_below(&other.place(""), &place);
