@@ -42,12 +42,13 @@ use crate::platform::libc;
 use closing::ClosesLast;
 use directory::Directory;
 use read::{ArchiveBytes, EntryRead, Slot, SlotInBytes, ZipObject};
+use records::Old;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
-use write::{Old, Writer};
+use write::Writer;
 
 /// A zip archive. Thread-safe.
 pub struct ZipStore {
@@ -373,6 +374,10 @@ impl Storage for ZipStore {
             let slot = Arc::new(Slot::new(name.clone(), entry, data));
             let _old = self.content.write(|content| {
                 self.check_put(content, &name, condition)?;
+                // Another put of this key has the place behind: as if it came second, which a repair finds, too.
+                if content.map.get(&*name).is_some_and(|now| now.entry.header > entry.header) {
+                    return Ok(None);
+                }
                 let old = content.map.insert(name.clone(), slot);
                 match &old {
                     Some(old) => old.current.store(false, Ordering::Release),
@@ -465,6 +470,12 @@ impl Storage for ZipStore {
 impl Drop for ZipStore {
     /// What nobody flushed is finished as well as may be; whoever wants to know whether that worked flushes.
     fn drop(&mut self) {
-        let _ = self.flush();
+        if self.flush().is_err()
+            && let Some(append) = &self.append
+        {
+            // Cuts back what no directory could be written for; who reads on looks at the headers of entries again.
+            drop(self.lock_writer(append).ok().and_then(|mut writer| writer.take()));
+            self.content.read(|content| content.map.values().for_each(|slot| slot.forget_place()));
+        }
     }
 }

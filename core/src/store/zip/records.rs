@@ -64,16 +64,38 @@ pub(super) fn central_record(entry: &Entry, name: &[u8]) -> Vec<u8> {
     out
 }
 
+/// An archive's file as it was read.
+#[derive(Default)]
+pub(super) struct Old {
+    /// The records of its directory.
+    pub records: Vec<u8>,
+    pub comment: Vec<u8>,
+    /// Where the directory begins.
+    pub directory: u64,
+    pub len: u64,
+}
+
+impl Old {
+    /// The bytes before the directory that are of no entry in it.
+    pub fn dead(&self) -> u64 {
+        let entries = records(&self.records).map_while(Result::ok).map(|record| record.entry);
+        entries.fold(self.directory, |rest, entry| rest.saturating_sub(LOCAL_LEN + u64::from(entry.name_len) + entry.stored))
+    }
+}
+
 /// Whether the local headers of entries tell all that these records of a directory do: those that are written here, the same byte for byte.
+/// A last entry of nothing tells nothing: a repair takes it for one that was begun.
 pub(super) fn is_told_by_entries(directory: &[u8]) -> bool {
-    records(directory).all(|record| {
+    let last = records(directory).map_while(Result::ok).map(|record| record.entry).max_by_key(|entry| entry.header);
+    let is_whole = |record: Result<Record<'_>>| {
         record.is_ok_and(|Record { entry, name, whole }| {
             entry.method == STORED
                 && entry.flags & !UTF8 == 0
                 && key_of(name, entry.flags).is_ok_and(|key| key.is_some())
                 && central_record(&entry, name) == whole
         })
-    })
+    };
+    last.is_none_or(|last| last.stored > 0) && records(directory).all(is_whole)
 }
 
 /// What an archive's comment says when entries have followed those that were there: documents do not come first any more, which that of

@@ -787,6 +787,32 @@ fn what_was_flushed_is_saved_where_a_writer_dies_while_an_entry_takes_the_place_
 }
 
 #[test]
+fn what_was_refused_when_it_was_written_already_is_no_entry_to_a_repair() {
+    let (folder, path, store) = new_archive();
+    for last in [b"x".as_slice(), b""] {
+        put_and_flush(&store, 0..9);
+        put(&store, "a", b"flushed");
+        // Another writer of this process has put it meanwhile; then something comes behind it, so that its bytes stay.
+        let refused = store.writer().unwrap().append("a", &[b"refused"], |_, _| {
+            put(&store, "b", b"1");
+            Err(err!(Conflict, "it was replaced"))
+        });
+        assert_eq!(refused.unwrap_err().kind(), ErrorKind::Conflict);
+        put(&store, "c", last);
+        store.flush().unwrap();
+        let flushed = content(&store);
+        // The writer dies while an entry is put behind that, whether or not that takes the place of the directory.
+        put(&store, "d", &[1; 50]);
+        let torn = std::fs::read(&path).unwrap();
+        for cut in 0..20 {
+            let file = folder.with("cut.zip", &torn[..torn.len() - 50 - cut]);
+            repair(&file).unwrap();
+            assert!(content(&reader(&file).unwrap()) == flushed, "{cut}");
+        }
+    }
+}
+
+#[test]
 fn a_directory_that_an_entry_took_the_place_of_is_put_back_where_no_newer_one_can_be_written() {
     let folder = Folder::new();
     let path = folder.file("x.zip");

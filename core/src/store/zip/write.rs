@@ -8,7 +8,7 @@
 
 use super::directory::*;
 use super::read::Slot;
-use super::records::{appended, central_record, end_records, is_told_by_entries, local_header, with_comment};
+use super::records::{Old, appended, central_record, end_records, is_told_by_entries, local_header, with_comment};
 use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::fork::{self, ForkPreserved, OwnFile};
 use crate::limits::reserve;
@@ -48,25 +48,6 @@ pub(super) struct Writer {
     dirty: AtomicBool,
 }
 
-/// An archive's file as it was read.
-#[derive(Default)]
-pub(super) struct Old {
-    /// The records of its directory.
-    pub records: Vec<u8>,
-    pub comment: Vec<u8>,
-    /// Where the directory begins.
-    pub directory: u64,
-    pub len: u64,
-}
-
-impl Old {
-    /// The bytes before the directory that are of no entry in it.
-    fn dead(&self) -> u64 {
-        let entries = records(&self.records).map_while(Result::ok).map(|record| record.entry);
-        entries.fold(self.directory, |rest, entry| rest.saturating_sub(LOCAL_LEN + u64::from(entry.name_len) + entry.stored))
-    }
-}
-
 struct End {
     /// Where the next bytes go.
     at: u64,
@@ -78,6 +59,8 @@ struct End {
     replaced: Vec<u8>,
     /// Whether a repair makes the same one of what is before it.
     is_replaceable: bool,
+    /// Something before the end would be taken by a repair for an entry, and is none that may be listed.
+    keeps_directory: bool,
     /// The bytes of those before it that keep their places, and of what else is dead.
     dead: u64,
     /// There may be other bytes where it ended the file, or behind.
@@ -138,6 +121,7 @@ impl Writer {
             directory: old.directory,
             replaced: Vec::new(),
             is_replaceable: old.comment.is_empty() && is_told_by_entries(&old.records),
+            keeps_directory: false,
             dead: old.dead(),
             overwritten: false,
             reach: at,
@@ -197,7 +181,7 @@ impl Writer {
     }
 
     /// Appends an entry of that name and lets `publish` tell the readers of it and of where its data begin. If that fails, the
-    /// bytes stay and are never listed.
+    /// bytes stay, are never listed, and are no entry to a repair.
     pub fn append(&self, name: &str, parts: &[&[u8]], publish: impl FnOnce(Entry, u64) -> Result<()>) -> Result<()> {
         let mut crc = libdeflater::Crc::new();
         parts.iter().for_each(|part| crc.update(part));
@@ -229,19 +213,25 @@ impl Writer {
             end.at = entry.limit;
             (entry, data)
         };
-        if let Err(e) = os::pwrite_all(self.file.as_fd(), parts, header) {
-            let mut end = self.end();
-            if end.at == header_at.limit {
-                end.at = header_at.header;
-            }
-            return Err(self.failed("write", e));
+        let written = os::pwrite_all(self.file.as_fd(), parts, header).map_err(|e| self.failed("write", e));
+        let synced = written.and_then(|()| if self.sync_mode() == SyncMode::Each { self.sync(&mut self.end()) } else { Ok(()) });
+        let published = synced.and_then(|()| publish(header_at, header));
+        match published {
+            Ok(()) => self.dirty.store(true, Ordering::Release),
+            Err(_) => self.disown(&header_at),
         }
-        if self.sync_mode() == SyncMode::Each {
-            self.sync(&mut self.end())?;
-        }
-        let published = publish(header_at, header);
-        self.dirty.store(true, Ordering::Release);
         published
+    }
+
+    /// Makes an entry that nobody is told of one that a repair drops: else it would stand there for an older value of its key.
+    fn disown(&self, entry: &Entry) {
+        let mut end = self.end();
+        // Of its checksum, where it is in the header.
+        let spoilt = os::pwrite_all(self.file.as_fd(), &[&(!entry.crc).to_le_bytes()], entry.header + 14);
+        end.keeps_directory |= spoilt.is_err();
+        if end.at == entry.limit {
+            end.at = entry.header;
+        }
     }
 
     /// Has the next entry take the place of the last directory, where that may not stay: those that do have no more bytes than the entries. It
@@ -301,7 +291,9 @@ impl Writer {
             if std::mem::take(&mut end.replaced).is_empty() {
                 end.dead += end.finished - end.directory;
             }
-            (end.directory, end.is_replaceable) = (end.at, true);
+            // A repair takes an entry of nothing for one that was begun, unless something follows it.
+            let is_begun = slots.last().is_some_and(|slot| slot.entry.stored == 0);
+            (end.directory, end.is_replaceable) = (end.at, !end.keeps_directory && !is_begun);
             (end.at, end.finished, end.reach) = (at, at, at);
             self.dirty.store(false, Ordering::Release);
             self.sync(&mut end)?;
