@@ -222,8 +222,8 @@ OZARR_CHECKED ozarr_status ozarr_mpi_request_wait(ozarr_mpi_request *request);
  * its memory no more. The other ranks have to move on, too: let go of theirs, or be in any call that waits. The next `ozarr_mpi_array_close` or
  * `ozarr_mpi_close` completes what was let go of, and has its error, if there is one; all ranks have to have let go of the same requests by then.
  *
- * Errors: OZARR_ERR_STATE where nothing has moved for 10 seconds: the memory is not touched any more, what is stored of the boxes is not known,
- * and all later collective calls are OZARR_ERR_STATE on all ranks.
+ * Errors: OZARR_ERR_STATE where nothing has moved for 10 seconds: nothing is written to the memory any more, but that of a write may still be read
+ * by MPI, which takes no message back; what is stored of the boxes is not known, and all later collective calls are OZARR_ERR_STATE on all ranks.
  */
 ozarr_status ozarr_mpi_request_free(ozarr_mpi_request *request);
 

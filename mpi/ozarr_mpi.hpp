@@ -103,7 +103,7 @@ returned<void> ended(ozarr_status status, Ask ask, LetGo let_go) {
 } // namespace detail
 
 /// A collective read or write that goes on while the program computes. Its memory must stay until wait(). Destroyed before that it is waited for;
-/// while an exception is under way it is let go of, as by ozarr_mpi_request_free: nothing touches its memory from then on.
+/// while an exception is under way it is let go of, by ozarr_mpi_request_free: its memory is free then, if the other ranks move on, too.
 class ranks_request : public detail::collective<ozarr_mpi_request, ozarr_mpi_request_wait, ozarr_mpi_request_free> {
 public:
     using collective::collective;

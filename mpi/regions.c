@@ -16,14 +16,13 @@ struct ozarr_mpi_request {
     om_cached *cached;
     om_view *views;
     om_fields fields;
-    om_move *move; /* NULL: this rank found no memory, which it tells the others at the end */
+    om_move *move; /* NULL: this rank found no memory, which it tells the others at the end; or it was let go of before this rank had done its part */
     int64_t number; /* of those that are waited for: the same on all ranks */
     int tag;        /* of its messages */
     bool write;
     bool shards; /* inner chunks are encoded by the ranks that have them */
     bool own;    /* the array is not the program's */
     bool let_go; /* the program has no handle any more */
-    bool dead;   /* let go of before this rank had done its part: its memory is gone */
     ozarr_mpi_request *next; /* began later, and was not waited for either */
 };
 
@@ -189,7 +188,7 @@ static void request_free(ozarr_mpi_request *r) {
 }
 
 /* Goes on; false when this rank has done its part. */
-static bool move_on(const ozarr_mpi_request *r) { return r->move != NULL && !r->dead && om_move_on(r->move); }
+static bool move_on(const ozarr_mpi_request *r) { return r->move != NULL && om_move_on(r->move); }
 
 /* The first error of this rank, as its last error; and chunks that it stored, of how many. */
 static ozarr_status outcome(const ozarr_mpi_request *r, int64_t *stored, int64_t *total) {
@@ -511,7 +510,10 @@ ozarr_status ozarr_mpi_request_free(ozarr_mpi_request *request) {
     m->requests--, m->let_go++;
     request->let_go = true;
     if (do_own_part(request)) return OZARR_OK;
-    request->dead = m->given_up = true;
+    m->given_up = true;
+    /* Takes back what would be received into its memory. */
+    om_move_free(request->move);
+    request->move = NULL;
     return om_error(OZARR_ERR_STATE, "request %" PRId64 " was let go of, and other ranks did not move it on", request->number);
 }
 
