@@ -196,6 +196,15 @@ static void store_after_renaming(oz_file *file, const oz_renaming *renaming, boo
 /* What is told where all is renamed, but could not be opened again: it was done, and the next use opens it, or tells why not. Ranks open nothing by themselves. */
 static int told(const oz_file *file, int opened) { return file->ranks ? opened : NC_NOERR; }
 
+/* Opens a group again that a renaming has left closed, and those above it. */
+static int open_again(oz_group *group) {
+    if (group->handle || !group->closed || !group->parent || group->file->ranks) return NC_NOERR;
+    int status = open_again(group->parent);
+    if (!status) status = oz_error(ozarr_group_open_group(group->parent->handle, group->name, &group->handle));
+    if (!status) oz_group_note_place(group);
+    return status;
+}
+
 int oz_rename_var(int ncid, int varid, const char *name) {
     char normal[NC_MAX_NAME + 1];
     oz_var *var;
@@ -208,8 +217,11 @@ int oz_rename_var(int ncid, int varid, const char *name) {
     if (name_in_use(group, name)) return NC_ENAMEINUSE;
     if (group->file->classic && !group->file->defining && strlen(name) > strlen(var->name)) return NC_ENOTINDEFINE;
     /* After a renaming that failed it may only be closed. */
-    if (var->lost && !group->file->ranks) status = oz_var_look(var, NULL);
-    if (status || var->lost) return status ? status : NC_ENOTVAR;
+    status = open_again(group);
+    if (!status && var->lost && !group->file->ranks) status = oz_var_look(var, NULL);
+    /* A rank may know by itself that it is lost. */
+    status = oz_agree(group->file->ranks, status ? status : var->lost ? NC_ENOTVAR : NC_NOERR);
+    if (status) return status;
     char *copy = strdup(name), *old = strdup(var->name);
     if (!copy || !old) return free(copy), free(old), NC_ENOMEM;
     bool stored = oz_var_made(var) || var->unopened, defining = false;
@@ -309,6 +321,8 @@ int oz_rename_grp(int ncid, const char *name) {
     if (!file->writable) return NC_EPERM;
     if (!group->parent) return NC_EBADGRPID;
     if (name_in_use(group->parent, name)) return NC_ENAMEINUSE;
+    status = open_again(group);
+    if (status) return status;
     char *copy = strdup(name), *path = oz_group_path(group);
     if (!copy || !path) return free(copy), free(path), NC_ENOMEM;
     /* Ranks that do not store have no handle. */

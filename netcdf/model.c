@@ -459,6 +459,11 @@ void oz_log(const char *format, ...) {
     va_end(arguments);
 }
 
+bool oz_is_short(int status) {
+    ozarr_error_info info = OZARR_ERROR_INFO_INIT;
+    return status == NC_ENFILE || (status == NC_ENOMEM && (ozarr_last_error_info(&info) || info.status != OZARR_ERR_LIMIT));
+}
+
 int oz_error(ozarr_status status) {
     if (status == OZARR_OK) return NC_NOERR;
     oz_log("%s: %s", ozarr_status_name(status), ozarr_last_error());

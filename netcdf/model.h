@@ -259,6 +259,8 @@ char *oz_group_path(const oz_group *group);
 
 /* netCDF's error for a status of ozarr, whose message goes to the log. */
 int oz_error(ozarr_status status);
+/* Whether memory or open files are too few, and not that a document breaks a limit, which is NC_ENOMEM, too: as the last error says. */
+bool oz_is_short(int status);
 void oz_log(const char *format, ...)
 #ifdef __GNUC__
     __attribute__((format(printf, 1, 2)))

@@ -188,7 +188,10 @@ static const oz_type *find_type(oz_group *group, const char *name, const ozarr_a
     ozarr_type stored = OZARR_AS_STORED;
     if (own) return oz_type_defined(group, mine, own);
     ozarr_dtype *dtype = NULL;
-    if (ozarr_array_type(array, &stored) || ozarr_array_copy_dtype(array, &dtype)) return NULL;
+    ozarr_status read = ozarr_array_type(array, &stored);
+    if (!read) read = ozarr_array_copy_dtype(array, &dtype);
+    if (read == OZARR_ERR_NO_MEMORY) errno = ENOMEM;
+    if (read) return NULL;
     if (type && (type->kind == NC_VLEN ? stored != OZARR_BYTES : stored != OZARR_BY_DTYPE)) type = NULL;
     if (!type) type = oz_type_for_elements(group, name, dtype);
     ozarr_dtype_free(dtype);
@@ -310,7 +313,7 @@ static int open_var(oz_group *group, const char *name, const oz_listed *listed, 
     int32_t rank;
     *made = NULL;
     int status = listed ? oz_listed_open(listed, group, name, &array) : oz_error(ozarr_group_open_array(group->handle, name, &array));
-    if (status) return status == NC_ENOMEM || status == NC_ENFILE ? status : NC_NOERR;
+    if (status) return oz_is_short(status) ? status : NC_NOERR;
     errno = 0;
     const oz_type *type = find_type(group, name, array, mine);
     if (!type && errno == ENOMEM) return ozarr_array_free(array), NC_ENOMEM;

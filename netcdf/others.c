@@ -46,7 +46,7 @@ static int add(const place *at, const char *path, const json *mine) {
     ozarr_array *array = NULL;
     int32_t rank = 0;
     int status = oz_error(ozarr_group_open_array(at->known->handle, path, &array));
-    if (status) return status == NC_ENOMEM ? status : NC_NOERR;
+    if (status) return oz_is_short(status) ? status : NC_NOERR;
     bool read = !ozarr_array_rank(array, &rank) && rank <= 64;
     oz_var *var = read ? oz_var_of_others(at->known, path, rank) : NULL;
     if (!var) return ozarr_array_free(array), read ? NC_ENOMEM : NC_NOERR;
