@@ -337,7 +337,7 @@ class OzarrCodecPipeline(BatchedCodecPipeline):
             await in_thread(self._decode, moves, fetched[:len(moves)])
         if sparse:
             chunks = [(self._decode_sparse, item, chunk, array, drop_axes) for item, chunk in zip(sparse, fetched[len(moves):])]
-            await several(chunks, in_thread, os.cpu_count())
+            await several(chunks, in_thread, os.cpu_count() or 1)
 
     def _pick_local(self, items, lists, array, drop_axes):
         pick(self._array([(item,) for item in items]), lists, array, drop_axes, self._engine.code)

@@ -100,7 +100,7 @@ fn existing(store: &Store, path: &str, (wanted, attributes, leaves_fill): (&Arra
     // A new array says every parameter of its codecs; one that is there may leave some to what they mean.
     let plain = |meta: &ArrayMeta| ArrayMeta { codecs: compared(&meta.codecs, meta.data_type, meta.shape.len()), ..meta.clone() };
     let difference = plain(&there.meta)
-        .difference(&plain(&as_there(&there.meta, wanted, leaves_fill)))?
+        .difference(&plain(&as_there(&there.meta, wanted, leaves_fill)?))?
         .map_or_else(|| difference_in_meaning(&array, (wanted, attributes)), |text| Ok(Some(text)));
     match difference? {
         None => Ok(Some(array)),
@@ -111,18 +111,18 @@ fn existing(store: &Store, path: &str, (wanted, attributes, leaves_fill): (&Arra
 /// An array that is wanted, as long as the one that is there: a length of 0 is that of one that is to be appended to, which may be longer by now.
 /// Of texts and bytes the fill value is nothing, too, where the document has null, or 0 as of zarr-python 2. In version 2
 /// a fill value that is left open is the type's own or null, by the names of dimensions and by the version of ozarr that made the array.
-fn as_there(there: &ArrayMeta, wanted: &ArrayMeta, leaves_fill: bool) -> ArrayMeta {
+fn as_there(there: &ArrayMeta, wanted: &ArrayMeta, leaves_fill: bool) -> Result<ArrayMeta> {
     let mut wanted = wanted.clone();
     if there.shape.len() == wanted.shape.len() {
         wanted.shape.iter_mut().zip(&there.shape).filter(|(length, _)| **length == 0).for_each(|(length, now)| *length = *now);
     }
     let is_nothing = |meta: &ArrayMeta| matches!(meta.data_type, DataType::VarText | DataType::VarBytes) && meta.fill.value.is_empty();
-    let element = |meta: &ArrayMeta| meta.fill.element(wanted.data_type);
-    let is_default = leaves_fill && wanted.format == Format::V2 && element(there) == element(&wanted);
+    let element = |meta: &ArrayMeta| meta.fill.try_element(wanted.data_type);
+    let is_default = leaves_fill && wanted.format == Format::V2 && element(there)? == element(&wanted)?;
     if is_nothing(there) && is_nothing(&wanted) || is_default {
         wanted.fill = there.fill.clone();
     }
-    wanted
+    Ok(wanted)
 }
 
 /// The attributes that say which values and times stored numbers are.

@@ -40,7 +40,9 @@ impl OpenArrays {
         let number = open.store.number();
         let Some(of) = self.0.get_mut(&number) else { return };
         if let Some(here) = of.arrays.get_mut(&open.prefix) {
-            here.retain(|other| other.strong_count() > 0);
+            if let Some(i) = here.iter().position(|other| other.strong_count() == 0) {
+                here.swap_remove(i);
+            }
             if here.is_empty() {
                 of.arrays.remove(&open.prefix);
             }

@@ -176,7 +176,7 @@ impl Fill {
         if element.data_type.kind() == Kind::Struct {
             let mut bytes = zeros(element.size())?;
             let done = from_native(element, &self.try_element(element.data_type)?, &mut bytes);
-            return done.map_or(Ok(Value::Null), |()| base64_of(&bytes));
+            return readable(done)?.map_or(Ok(Value::Null), |()| base64_of(&bytes));
         }
         self.json(element.data_type, false)
     }
@@ -185,7 +185,7 @@ impl Fill {
         let v = &self.value;
         Ok(match data_type {
             // That there is one is checked where it is chosen.
-            DataType::Registered(registered) => registered.fill_to_json(self).unwrap_or(Value::Null),
+            DataType::Registered(registered) => readable(registered.fill_to_json(self))?.unwrap_or(Value::Null),
             DataType::Bool => Value::Bool(v[0] != 0),
             _ if matches!(data_type.kind(), Kind::Int | Kind::UInt) => integer_to_json(data_type, v),
             _ if data_type.kind() == Kind::Float => float_to_json(data_type, v, hex),

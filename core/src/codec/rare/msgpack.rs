@@ -27,7 +27,8 @@ fn value(rest: &mut &[u8], depth: usize) -> Result<Value> {
         0x80..=0x8f => map(rest, u64::from(mark & 0x0f), depth)?,
         0x90..=0x9f => list(rest, u64::from(mark & 0x0f), depth)?,
         0xa0..=0xbf => text(rest, u64::from(mark & 0x1f))?,
-        0xc0 | 0xc1 => Value::Null,
+        0xc0 => Value::Null,
+        0xc1 => bail!(Chunk, "no MessagePack: found the byte 0xc1, which begins no value"),
         0xc2 | 0xc3 => Value::Bool(mark == 0xc3),
         // JSON has no bytes.
         0xc4..=0xc6 => {
