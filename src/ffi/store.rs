@@ -6,7 +6,8 @@
 //! A zip archive (`x.zip`, `x.ozx`, or `zip:` and any path) is a store, too. It is written by appending,
 //! so it cannot erase, nor shrink or overwrite a node; and others can read it only after a flush or
 //! close, each of which writes a directory of all keys: use one store handle for many nodes. (Those that
-//! newer ones made useless take at most as much room as what is stored.) The last
+//! newer ones made useless take at most as much room as what is stored, in archives that ozarr made and
+//! that have no comment.) The last
 //! handle that is freed without that finishes the archive, too, but cannot say whether it worked; after a
 //! kill see `ozarr_zip_repair`. A handle that only reads a file sees what others flush into it when it
 //! reads metadata again (`ozarr_node_refresh`, the functions that wait for growth), takes them from an
