@@ -196,13 +196,18 @@ static void store_after_renaming(oz_file *file, const oz_renaming *renaming, boo
 /* What is told where all is renamed, but could not be opened again: it was done, and the next use opens it, or tells why not. Ranks open nothing by themselves. */
 static int told(const oz_file *file, int opened) { return file->ranks ? opened : NC_NOERR; }
 
+/* Opens a group that is in the store, below the one that is open. */
+static int open_below(oz_group *group) {
+    const int status = oz_error(ozarr_group_open_group(group->parent->handle, group->name, &group->handle));
+    if (!status) oz_group_note_place(group);
+    return status;
+}
+
 /* Opens a group again that a renaming has left closed, and those above it. */
 static int open_again(oz_group *group) {
     if (group->handle || !group->closed || !group->parent || group->file->ranks) return NC_NOERR;
-    int status = open_again(group->parent);
-    if (!status) status = oz_error(ozarr_group_open_group(group->parent->handle, group->name, &group->handle));
-    if (!status) oz_group_note_place(group);
-    return status;
+    const int status = open_again(group->parent);
+    return status ? status : open_below(group);
 }
 
 int oz_rename_var(int ncid, int varid, const char *name) {
@@ -271,8 +276,7 @@ int oz_def_grp(int ncid, const char *name, int *id) {
 
 /* Opens again what is in a renamed group, but for what is not yet in the store. */
 static int reopen(oz_group *group) {
-    int status = group->closed ? oz_error(ozarr_group_open_group(group->parent->handle, group->name, &group->handle)) : NC_NOERR;
-    if (!status && group->closed) oz_group_note_place(group);
+    int status = group->closed ? open_below(group) : NC_NOERR;
     for (int i = 0; i < group->vars.count; i++) {
         oz_var *var = group->vars.items[i];
         if (var->closed && !status) status = oz_var_open(var);
