@@ -15,8 +15,8 @@
  *
  * Collective.  Every rank of the communicator calls the functions in the same order with the same arguments, but for regions and memory,
  *              which are its own. The first exchange of a call compares the arguments: a rank that calls something else is
- *              OZARR_ERR_ARGUMENT on all. `ozarr_mpi_set`, `_rank`, `_series_position` and `_request_test` are local, `ozarr_mpi_set` is to
- *              be called alike.
+ *              OZARR_ERR_ARGUMENT on all. `ozarr_mpi_set`, `_rank`, `_series_position`, `_request_test` and `_request_free` are local,
+ *              `ozarr_mpi_set` is to be called alike.
  * Statuses.    All ranks get the same status and the same ozarr_last_error_info: the message names the rank that failed, behind the key in
  *              the store. A rank that fails keeps taking part, so that no other waits for it for ever.
  * Handles.     Arrays and groups are those of ozarr.h: every function that reads, and independent reads and writes of regions, work on
@@ -221,6 +221,7 @@ OZARR_CHECKED ozarr_status ozarr_mpi_request_wait(ozarr_mpi_request *request);
  * Lets go of a request that nobody will wait for, as after an error; NULL is taken. Local: moves on until this rank has done its part, and touches
  * its memory no more. The other ranks have to move on, too: let go of theirs, or be in any call that waits. The next `ozarr_mpi_array_close` or
  * `ozarr_mpi_close` completes what was let go of, and has its error, if there is one; all ranks have to have let go of the same requests by then.
+ * The handle is gone afterwards, unless the thread may not call MPI.
  *
  * Errors: OZARR_ERR_STATE where nothing has moved for 10 seconds: nothing is written to the memory any more, but that of a write may still be read
  * by MPI, which takes no message back; what is stored of the boxes is not known, and all later collective calls are OZARR_ERR_STATE on all ranks.
