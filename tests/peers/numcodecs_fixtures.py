@@ -7,7 +7,7 @@ Each `encoded.NN.dat` becomes the one chunk of an array of version 2 with that c
 `array.NN.npy`, bit for bit; of codecs that lose digits, those that numcodecs decodes, and of zfpy, which numcodecs may lack, within its
 tolerance. Without --fixtures the source distribution is fetched by pip into DIR (it is never committed). The last line is `N passed, N failed`.
 """
-import argparse, collections, json, os, shutil, subprocess, sys, tempfile, warnings
+import argparse, base64, collections, json, os, shutil, subprocess, sys, tempfile, warnings
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -44,6 +44,12 @@ def chunk_of(array, config, encoded, folder):
     (folder / (".".join(["0"] * array.ndim) or "0")).write_bytes(encoded)
 
 
+def listed(array):
+    """The objects of `array` in C order, as the reader prints them: bytes by their base64, arrays by their elements."""
+    plain = {bytes: lambda x: base64.b64encode(x).decode(), np.ndarray: np.ndarray.tolist}
+    return [plain.get(type(x), lambda x: x)(x) for x in array.reshape(-1)]
+
+
 def wanted(array, config, encoded):
     """(elements, tolerance): those of the fixture, or what numcodecs makes of the bytes."""
     if config["id"] == "zfpy":
@@ -59,12 +65,18 @@ def one(a, fixture, file, folder):
     config = json.loads((file.parent / "config.json").read_text())
     if config == {"id": "shuffle", "elementsize": 0}:
         return "left out: 0 bytes are those of the type here, as netCDF-C writes it"
+    if config["id"] == "json":
+        return "left out: numcodecs itself reads it no more"
     array = np.load(file.parent.parent / f"array.{file.name.split('.')[1]}.npy", allow_pickle=True)
     encoded = file.read_bytes()
     chunk_of(array, config, encoded, folder)
-    p = subprocess.run([a.reader, "read", str(folder), "/", "--raw"], capture_output=True, timeout=60)
+    p = subprocess.run([a.reader, "read", str(folder), "/", "--json" if array.dtype == object else "--raw"], capture_output=True, timeout=60)
     if p.returncode:
         return p.stderr.decode(errors="replace").strip().splitlines()[-1][:300]
+    if array.dtype == object:
+        got = json.loads(p.stdout)
+        same = json.dumps(got, sort_keys=True) == json.dumps(listed(array), sort_keys=True)
+        return None if same else f"found {str(got)[:100]}, expected {str(listed(array))[:100]}"
     want, tolerance = wanted(array, config, encoded)
     little = want.dtype.newbyteorder("<")
     if tolerance is not None:
