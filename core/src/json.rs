@@ -174,7 +174,7 @@ fn note_no_memory(e: &Error) {
     }
 }
 
-/// Returns the text of a string in its quotation marks, or `None` if it is none; without memory, too, which [`limits::check_memory`] tells.
+/// Returns the text of a string in its quotation marks, or `None` if the value is no string; without memory, too, which [`limits::check_memory`] tells.
 fn unescaped(quoted: &[u8]) -> Option<Cow<'_, str>> {
     if quoted.contains(&b'\\') {
         let read = || match read::value(quoted, false)? {

@@ -169,7 +169,7 @@ pub fn grow(buf: &mut Vec<u8>, len: usize) -> Result<&mut [u8]> {
 /// Blocks of fewer bytes are not refused.
 const FEW: usize = 32 << 10;
 
-/// Asks for room of so many bytes: small ones are served as everything else is, larger ones are refused.
+/// Asks for room of `bytes` bytes: small ones are served as everything else is, larger ones are refused.
 #[inline]
 fn ask<T>(bytes: usize, reserve: impl FnOnce() -> T) -> T {
     if bytes < FEW { reserve() } else { reserve::refusable(reserve) }
@@ -277,7 +277,7 @@ pub fn shared<T>(list: Vec<T>) -> Result<Arc<[T]>> {
     with_spare(shared_bytes::<T>(list.len()), || list.into())
 }
 
-/// The bytes of a shared list of so many entries, with its counters.
+/// Returns the bytes of a shared list of `entries` entries, with its counters.
 pub fn shared_bytes<T>(entries: usize) -> usize {
     size_of::<[usize; 2]>().saturating_add(entries.saturating_mul(size_of::<T>()))
 }

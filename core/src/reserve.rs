@@ -104,7 +104,7 @@ pub fn refusable<T>(ask: impl FnOnce() -> T) -> T {
     got
 }
 
-/// Blocks of up to so many bytes are built without a spare one: the arena has slots for some at a time.
+/// Blocks of up to this number of bytes are built without a spare one: the arena has slots for some at a time.
 const UNSPARED: usize = 256 << 10;
 /// The alignment of blocks that `malloc` gives.
 const SPARE_ALIGN: usize = 16;
@@ -160,7 +160,7 @@ impl Drop for SpareBlock {
     }
 }
 
-/// Takes the smallest of this thread's spare blocks that `layout` fits into; NULL where there is none.
+/// Takes the smallest of this thread's spare blocks that `layout` fits into; NULL where no block is large enough.
 fn take_spare(layout: Layout) -> *mut u8 {
     if layout.align() > SPARE_ALIGN || layout.size() <= UNSPARED {
         return null_mut();

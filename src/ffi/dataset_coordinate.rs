@@ -8,7 +8,7 @@ use crate::error::{Result, bail};
 use crate::node::{Array, Dataset};
 use std::ffi::c_void;
 
-/// Defines a coordinate of a name and units, a length and chunks, of the values in so many bytes of memory, if there are any.
+/// Defines a coordinate of a name and units, a length and chunks, of the values in `size` bytes of memory, if there are any.
 ///
 /// # Safety
 /// `data` is NULL or has `size` bytes.

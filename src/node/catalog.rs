@@ -74,7 +74,7 @@ impl Catalog {
             }
             Format::V2 => {
                 let own = |document_name| entries.get(&path::join(name, document_name));
-                // Without an entry there are none; what is no object is not believed.
+                // Without an entry nothing is listed; what is no object is not believed.
                 let attributes = match own(v2::ATTRIBUTES) {
                     None => Map::new(),
                     Some(entry) => entry.as_object()?.clone(),

@@ -448,8 +448,8 @@ fn without_replaced(all: &[Committed]) -> Vec<Committed> {
     all.iter().filter(is_last).cloned().collect()
 }
 
-/// Takes the lock of a place under which a checkpoint is committed or removed there. It is a file, too: on a full disk nobody has it, nor has one who
-/// may not make it.
+/// Takes the lock of a place under which a checkpoint is committed or removed there. It is a file, too: on a full disk nobody has it, nor has a
+/// program that may not make it.
 pub(super) fn lock_alone(store: &Store, place: &str) -> Result<Option<DocumentLock>> {
     let lock = document::lock_place(store, place).map(Some);
     if hierarchy::is_full(store, &lock) || is_refused(&lock) { Ok(None) } else { lock }

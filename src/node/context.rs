@@ -80,7 +80,7 @@ impl Context {
     /// The most threads that can be asked for.
     pub const MAX_THREADS: usize = pool::MAX_THREADS;
 
-    /// What is to be told of the environment: a number of threads that is none, and is not heeded.
+    /// What is to be told of the environment: a number of threads that is not valid, and is not heeded.
     pub fn odd_environment() -> Option<String> {
         let text = pool::asked_threads()?.err()?;
         Some(format!(

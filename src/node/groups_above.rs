@@ -82,7 +82,7 @@ fn refuse_array(store: &Store, above: &str, found: &StoredDocument) -> Result<()
 }
 
 /// Makes groups above a new node again that another process has erased or renamed since they were found, and adds them to those `made` for it: the node
-/// would be below no group. Who takes a group away takes those below it along, so that one look is enough where all were found.
+/// would be below no group. A program that takes a group away takes those below it along, so that one look is enough where all were found.
 pub(super) fn restore(store: &Store, path: &str, format: Format, made: &mut Vec<String>) -> Result<()> {
     for _ in 0..MOST {
         let above = path::ancestors(path);

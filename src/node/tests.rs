@@ -389,7 +389,7 @@ fn open_if_same_compares_names_of_dimensions_and_how_numbers_are_meant() {
             let e = Array::create(&store, "a", &wanted(json), Create::OpenIfSame).err().unwrap();
             assert!(e.kind() == ErrorKind::Exists && e.to_string().contains(text), "{format:?} {text}: {e}");
         }
-        // Others are the user's, who may have changed them, and a number may be written in several ways.
+        // Others are the user's and may have been changed, and a number may be written in several ways.
         for json in [r#"{"title":"b"}"#, "{}", r#"{"scale_factor":1e-2,"add_offset":1000.0}"#] {
             Array::create(&store, "a", &wanted(json), Create::OpenIfSame).unwrap_or_else(|e| panic!("{format:?} {json}: {e}"));
         }

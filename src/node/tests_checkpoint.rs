@@ -640,7 +640,7 @@ fn a_commit_whose_document_is_not_durable_says_that_the_checkpoint_is_there() {
     assert!(told > 0);
 }
 
-/// So many writes fail, then there is room again: what the calls themselves remove makes some.
+/// Some writes fail, then there is room again: what the calls themselves remove makes some.
 #[test]
 fn checkpoints_and_nodes_are_removed_from_a_full_disk() {
     for (format, path) in [(Format::V3, ""), (Format::V3, "run/restart"), (Format::V2, "run/restart")] {

@@ -99,7 +99,7 @@ impl<T: Send + 'static> Event<T> {
             }
             Ok(())
         };
-        // Of a name of its own: threads that wait for each other are none of two processes.
+        // Of a name of its own: threads that wait for each other belong to one process.
         let name = format!("this {}:", counted()).leak();
         Event { armed, began, both, done, store: on(Arc::new(Told { inner, tell, name: Some(name) })) }
     }

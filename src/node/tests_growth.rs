@@ -557,7 +557,7 @@ fn what_an_interrupted_cut_left_does_not_show_when_the_array_grows() {
             };
             let done = fault::failing(call, after, libc::EIO, || resize(7));
             let is_cut = Array::open(&anew(), "a").unwrap().shape()[0] == 7;
-            // Who goes by consolidated metadata sees the array as it was or as it is to be.
+            // A reader of consolidated metadata sees the array as it was or as it is to be.
             let seen = read_all(&Group::open(&anew(), "").unwrap().open_array("a").unwrap());
             assert!(seen == whole || seen == whole[..7], "{format:?} {by_dataset} {call:?} after {after}: {seen:?}");
             if again {
@@ -668,7 +668,7 @@ fn a_dataset_below_the_root_of_a_run_that_was_killed_before_its_first_close_is_c
             let second = anew(&first);
             let root = || Group::open(&anew(&first), "").unwrap().consolidated_differences().unwrap();
             assert_eq!(root(), None);
-            // The same calls, or those of a program that only goes on.
+            // Repeats these calls, or makes those of a program that only goes on.
             let ds = if again { define(&second) } else { Dataset::open(Group::open(&second, path).unwrap()).unwrap() };
             Series::open(&ds, "time", None, 1, 0).unwrap().step(2.0).unwrap();
             ds.close().unwrap();
@@ -956,7 +956,7 @@ fn an_array_that_is_interrupted_while_it_shrinks_has_its_shape_and_can_be_shrunk
     }
 }
 
-/// Keys that are numbers. Who asks for that of chunk 0 next waits until another thread has done what is to be done meanwhile.
+/// Keys that are numbers. The next thread that asks for that of chunk 0 waits until another thread has done what is to be done meanwhile.
 #[derive(Default)]
 struct Meanwhile(Mutex<Option<Box<dyn FnOnce() + Send>>>);
 

@@ -218,7 +218,7 @@ fn what_an_interrupted_erasing_left_is_overwritten_by_a_copy_or_erased() {
     }
 }
 
-/// What lies beyond the shape of an array whose shortening ended in the middle does not show in a copy of it that grows, whichever call made it.
+/// What is stored beyond the shape of an array whose shortening ended in the middle does not show in a copy of it that grows, whichever call made it.
 #[test]
 fn a_copy_of_an_array_whose_shortening_was_interrupted_grows_with_the_fill_value() {
     type Copies = fn(&Store, &Store) -> Result<()>;
@@ -289,7 +289,7 @@ fn a_copy_or_a_reading_of_a_node_in_a_checkpoint_is_whole_or_told_however_far_an
                 Err(ref e) => assert_eq!(e.kind(), ErrorKind::Again, "{format:?} {same_keys} behind {after}: {e}"),
             }
             kinds.insert(done.is_ok());
-            // Nor does one who has it open take what is gone for the fill value.
+            // Nor does a program that has it open take what is gone for the fill value.
             let found = read_all(&array);
             assert!(found == [1, 2, 3, 4, 5, 6] || to_check.check_kept().is_err(), "{format:?} behind {after}: {found:?}");
             if pruned.unwrap().is_ok() {

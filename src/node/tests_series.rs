@@ -470,7 +470,7 @@ fn what_waits_for_a_flush_tells_no_length_that_is_not_published() {
     }
 }
 
-/// The next step publishes what a full disk kept back; behind the close there is none.
+/// The next step publishes what a full disk kept back; behind the close nothing is kept back.
 #[test]
 fn a_close_that_fails_says_that_its_steps_are_lost() {
     let (_root, store) = new_store("zarr");
@@ -1069,7 +1069,7 @@ fn a_dataset_that_is_opened_again_tells_what_is_defined_otherwise() {
         define([1.0, 2.0]).and_then(|()| define([1.0, 2.0])).unwrap();
         let e = define([1.0, 2.5]).unwrap_err();
         assert!(e.kind() == ErrorKind::Exists && e.to_string().contains("another value at 1"), "{e}");
-        // Truth values are 0 and 1 in the store, whatever stands for them.
+        // Truth values are 0 and 1 in the store, whatever the attributes put in their place.
         let flags = |values: [u8; 2]| {
             let ds = again();
             let write = |array: &Array| own!(array.write(&Selection::all(&[2]), &Memory::of(&mut { values }, &[2], DataType::Bool)));
@@ -1606,7 +1606,7 @@ fn a_coordinate_may_be_given_as_integers_and_may_fall() {
     falling.step(7.0).unwrap();
 }
 
-/// The fill value (NaN) of the steps before it was defined is none of its values.
+/// The fill value (NaN) of the steps before it was defined is not one of its values.
 #[test]
 fn a_coordinate_that_came_late_may_rise_or_fall_also_after_a_restart() {
     for (direction, restart) in [(1.0, false), (-1.0, false), (1.0, true), (-1.0, true)] {
@@ -1725,7 +1725,7 @@ fn values_that_a_variable_cannot_take_are_told_before_anything_is_taken() {
     assert_eq!(read_all(&ds.variable("p").unwrap()), [2]);
 }
 
-/// Who closes a dataset looks whether a series is open, and has the lock for a moment.
+/// Closing a dataset looks whether a series is open, and takes the lock for a moment.
 #[test]
 fn a_series_is_opened_while_another_program_looks_for_one() {
     let folder = super::tests_growth::Folder::new("looks");

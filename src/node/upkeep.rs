@@ -327,7 +327,8 @@ fn with_unnamed<'a>(listed: &Listed<'_>, group: &str, changes: &[Change<'a>], fo
     unnamed.into_iter().map(|path| (path, Lengths::ALL)).chain(changes.iter().copied()).collect()
 }
 
-/// Nodes that are neither listed nor there: what is below them is not listed, which readers would take for damage; who makes the group again tells of it.
+/// Nodes that are neither listed nor there: what is below them is not listed, which readers would take for damage; a program that makes the group
+/// again tells of it.
 #[derive(Default)]
 struct Gone<'a>(Vec<&'a str>);
 

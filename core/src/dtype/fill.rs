@@ -249,12 +249,12 @@ pub fn base64_of(bytes: &[u8]) -> Result<Value> {
     Value::text_of_any(&text)
 }
 
-/// The bytes of base64; `None` if the text is none.
+/// Returns the bytes of a text in base64, or `None` if the text is not in base64.
 fn decoded(text: &str) -> Result<Option<Vec<u8>>> {
     with_spare(text.len(), || STANDARD.decode(text).ok())
 }
 
-/// The bytes of a list of numbers; `None` if it is none.
+/// Returns the bytes of a list of numbers, or `None` if the value is no such list.
 fn listed(items: &[Value]) -> Result<Option<Vec<u8>>> {
     let mut bytes = Vec::new();
     for item in items {
@@ -264,7 +264,7 @@ fn listed(items: &[Value]) -> Result<Option<Vec<u8>>> {
     Ok(Some(bytes))
 }
 
-/// The value of an element of so many bytes that begins with these.
+/// Returns the value of an element of `size` bytes that begins with these.
 fn padded(bytes: &[u8], size: usize) -> Result<Fill> {
     let mut element = zeros(size.max(16))?;
     element[..bytes.len()].copy_from_slice(bytes);
@@ -886,7 +886,7 @@ mod tests {
                 refused(time(unit).data_type, &json!(text));
             }
         }
-        // A number is a year for those only who count years.
+        // A number is a year only where the unit is the year.
         assert_eq!(Fill::from_json_v2(time("ns"), &json!("1973")).unwrap(), Fill::from_bytes(&1973i64.to_ne_bytes()));
         for text in [
             "",

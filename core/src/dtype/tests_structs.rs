@@ -114,7 +114,7 @@ fn fill_values_are_packed_bytes_in_v2_and_objects_in_v3() {
     assert_eq!(Fill::from_json_v2(element, &json!(0)).unwrap(), Fill::from_bytes(&[0; 13]));
     assert!(!Fill::from_json_v2(element, &Value::Null).unwrap().defined);
     assert_eq!(Fill::from_json_v3(native, &json!({"a": 7})).unwrap().element(native)[..3], [7, 0, 0]);
-    // Times that are missing are none, also in a struct.
+    // Times that are missing stay missing, also in a struct.
     let times = v2(r#"[["a","<i2"],["t","<M8[s]",[2]],["n",[["d",">m8[ms]"],["b","|u1"]]]]"#).unwrap().data_type.native();
     let given = Fill::from_json_v3(times, &json!({"a": 7, "n": {"b": 1}})).unwrap().element(times);
     let no_time = i64::MIN.to_ne_bytes();

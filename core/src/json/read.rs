@@ -49,7 +49,7 @@ fn stopped<E: serde_core::de::Error>(_: Error) -> E {
     E::custom("no memory")
 }
 
-/// Texts of up to so many bytes need no look at the memory.
+/// Texts of up to this number of bytes need no look at the memory.
 const SHORT: usize = 64 << 10;
 
 /// Returns `text` as a value or name holds it.

@@ -304,7 +304,7 @@ pub trait LocalFiles {
     /// Says whether a folder that [`LocalFiles::folder`] gave for a prefix still has that name. What misses in one that has not may be stored.
     fn is_there(&self, folder: &Folder, prefix: &str) -> bool;
 
-    /// Gives the numbers of the folder that has the name of a prefix now, by one `fstatat`, or `None` if there is none. While a folder is open no other
+    /// Gives the numbers of the folder that has the name of a prefix now, by one `fstatat`, or `None` if no folder has it. While a folder is open no other
     /// one has its numbers.
     fn folder_numbers(&self, prefix: &str) -> Result<Option<[u64; 2]>>;
 

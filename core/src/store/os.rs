@@ -307,7 +307,7 @@ pub fn mkdir(dir: BorrowedFd<'_>, path: &CStr) -> Os<()> {
     retry(Call::Mkdir, || unsafe { libc::mkdirat(dir.as_raw_fd(), path.as_ptr(), 0o777) }).map(drop)
 }
 
-/// Locks an open folder against others who open and lock it, until it is closed; `EWOULDBLOCK` if another one has.
+/// Locks an open folder against other programs that open and lock it, until it is closed; `EWOULDBLOCK` if another one has.
 pub fn lock_folder(fd: BorrowedFd<'_>) -> Os<()> {
     retry(Call::Lock, || platform::lock_folder(fd)).map(drop)
 }

@@ -83,7 +83,7 @@ impl WriteBack {
     }
 }
 
-/// Returns the wanted chunks of `parts` in order. The table is free meanwhile: who holds a part may take it.
+/// Returns the wanted chunks of `parts` in order. The table is free meanwhile: the holder of a part may take it.
 fn chosen(parts: Vec<Part>, is_wanted: impl Fn(&Dims, &Mutex<WaitingPart>) -> bool) -> Result<Vec<Dims>> {
     let mut chunks = collect(parts.into_iter().filter(|(chunk, part)| is_wanted(chunk, part)).map(|(chunk, _)| chunk))?;
     chunks.sort_unstable();

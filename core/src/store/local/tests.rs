@@ -163,7 +163,7 @@ fn who_may_write_in_a_folder_may_use_its_lock_file() {
         put(&store, &format!("{name}/k"), b"1").unwrap();
         folder.allow(&name, of_folder);
         let _held = store.lock_key(&format!("{name}/"), "k", often).unwrap();
-        // Those who may write there may read and write the lock file; the mask of the process gives the others no more.
+        // Users that may write there may read and write the lock file; the mask of the process gives the others no more.
         let shared = (of_folder & 0o022) * 3;
         assert_eq!(mode(&format!("{name}/.ozarr.lock")) & shared, shared, "{name}");
         assert!(of_folder != 0o755 || mode(&format!("{name}/.ozarr.lock")) == mode(&format!("{name}/k")));
@@ -878,7 +878,7 @@ fn temporary_files_of_killed_writers_go_and_those_of_living_writers_stay() {
     assert!(gone.iter().all(|name| !names.contains(name)) && kept.iter().all(|name| names.contains(name)), "{names:?}");
     assert_eq!(names.len(), kept.len() + 1, "{names:?}");
     assert_eq!(folder.names("other").len(), gone.len() + kept.len() + 1, "nothing was put there");
-    // Who comes across them in a list looks, too.
+    // A list that comes across them looks, too.
     assert_eq!(folder.store(SyncMode::None).list_dir("other/").unwrap().keys, ["k", "notes.tmp"]);
     assert_eq!(folder.names("other").len(), kept.len() + 1);
     // A folder is looked into once by each store, when it is flushed or closed.

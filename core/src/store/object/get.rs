@@ -141,7 +141,7 @@ impl Live {
     }
 
     /// Whether a GET may find what a HEAD did not. Web servers, and proxies before them, may know no HEAD, and answer as if there were nothing.
-    /// Its answer has no code, which says whether the key may be missing, and no text, which tells a service from what lies before it.
+    /// Its answer has no code, which says whether the key may be missing, and no text, which tells a service from a proxy before it.
     fn may_get_all_the_same(&self, sight: &Sight) -> bool {
         match sight.status {
             _ if sight.credentials => false,

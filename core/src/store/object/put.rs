@@ -48,7 +48,7 @@ impl Live {
         self.put_while_it_stands(path, bytes, mode, condition).await
     }
 
-    /// Puts on a condition. A refusal although the key still holds what it should is no other writer's value: those who change keys would
+    /// Puts on a condition. A refusal although the key still holds what it should is no other writer's value: programs that change keys would
     /// read and put the same for ever. Nor is one where the key holds this put's own value: a proxy sent it twice, or a server did what it
     /// had refused for now.
     async fn put_while_it_stands(&self, path: &Path, bytes: Bytes, mode: PutMode, condition: Condition) -> Result<()> {

@@ -42,7 +42,7 @@ pub(super) struct Sight {
     pub host: String,
     /// A service that gives out credentials was asked, not yet the store itself.
     pub credentials: bool,
-    /// What says "missing" is a text that no service of objects sends, but what lies before one, a proxy say.
+    /// What says "missing" is a text that no service of objects sends, but a proxy before one does.
     pub foreign: bool,
     /// What says "missing" to a HEAD may be such a text: its headers announce one for people.
     pub may_be_foreign: bool,

@@ -74,7 +74,7 @@ impl Sent {
     }
 }
 
-/// The same body in pieces.
+/// Gives a body in pieces of at most `most` bytes.
 async fn in_pieces(mut body: HttpRequestBody, most: usize) -> HttpRequestBody {
     let mut pieces: Vec<Bytes> = Vec::new();
     while let Some(Ok(frame)) = body.frame().await {

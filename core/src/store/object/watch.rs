@@ -293,7 +293,7 @@ async fn replied(response: HttpResponse, batch: usize) -> Result<HttpResponse, H
     Ok(HttpResponse::from_parts(parts, bytes.into()))
 }
 
-/// Whether the text of an error is none of a service of objects: these send XML or JSON, or nothing; a server that stands in for one in tests sends
+/// Whether the text of an error is none of a service of objects: these send XML or JSON, or nothing; a server that replaces one in tests sends
 /// the name of the status.
 fn is_foreign(text: &str, is_text: bool) -> bool {
     let text = text.trim_start_matches('\u{feff}');

@@ -473,7 +473,7 @@ impl Drop for ZipStore {
         if self.flush().is_err()
             && let Some(append) = &self.append
         {
-            // Cuts back what no directory could be written for; who reads on looks at the headers of entries again.
+            // Cuts back what no directory could be written for; a reader that goes on looks at the headers of entries again.
             drop(self.lock_writer(append).ok().and_then(|mut writer| writer.take()));
             self.content.read(|content| content.map.values().for_each(|slot| slot.forget_place()));
         }

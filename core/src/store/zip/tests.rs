@@ -617,7 +617,7 @@ fn what_another_program_appends_meanwhile_is_not_written_over() {
         assert_eq!(keys(&*again), ["k", "theirs"]);
         put(&*again, "l", b"4");
         again.flush().unwrap();
-        // Who opens it anew writes to it though the handle from before is there still.
+        // A program that opens it anew writes to it though the handle from before is there still.
         folder.with("x.zip", &theirs);
         let anew = shared();
         put(&*anew, "m", b"5");

@@ -59,7 +59,7 @@ struct End {
     replaced: Vec<u8>,
     /// Whether a repair makes the same one of what is before it.
     is_replaceable: bool,
-    /// Something before the end would be taken by a repair for an entry, and is none that may be listed.
+    /// Something before the end would be taken by a repair for an entry, and may not be listed.
     keeps_directory: bool,
     /// The bytes of those before it that keep their places, and of what else is dead.
     dead: u64,

@@ -41,8 +41,8 @@ impl Dataset {
         Ok(())
     }
 
-    /// Lets closing make the consolidated metadata of the store's root where there are none, once, by what goes on with a dataset: those of the
-    /// group may be there before a kill, those of the root are made by the first close. What cannot be read now is left as it is.
+    /// Lets closing make the consolidated metadata of the store's root where the root has no such metadata, once, by what goes on with a dataset:
+    /// those of the group may be there before a kill, those of the root are made by the first close. What cannot be read now is left as it is.
     pub(super) fn note_root(&self) {
         let store = self.group().store();
         let of_root = self.group().path().is_empty();

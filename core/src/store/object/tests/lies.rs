@@ -1,4 +1,4 @@
-//! What is not believed: answers of what lies before a service, and of a service that did not do what it was asked for.
+//! What is not believed: answers of proxies before a service, and of a service that did not do what it was asked for.
 
 use super::{KEYS, said, serve, store_at};
 use crate::error::ErrorKind;
