@@ -293,16 +293,18 @@ async fn replied(response: HttpResponse, batch: usize) -> Result<HttpResponse, H
     Ok(HttpResponse::from_parts(parts, bytes.into()))
 }
 
-/// Whether the text of an error is none of a service of objects: these send XML or JSON, or nothing; a server that replaces one in tests sends
-/// the name of the status.
-fn is_foreign(text: &str, is_text: bool) -> bool {
+/// Whether the text of an error without a code is from something else than a service of objects. These send nothing, an XML document `Error`, or
+/// as Google does a JSON object in `error`; a server that replaces one in tests sends the name of the status.
+fn is_foreign(text: &str) -> bool {
     let text = text.trim_start_matches('\u{feff}');
-    match text.chars().next() {
-        None | Some('{') => false,
-        Some(_) if text.trim_end().eq_ignore_ascii_case("not found") => false,
-        Some('<') => is_page(text.as_bytes()) || is_text && !text.starts_with("<?xml") && !text.starts_with("<Error"),
-        Some(_) => true,
-    }
+    let inside = if text.starts_with("<?xml") { text.split_once("?>").map_or("", |(_, rest)| rest.trim_start()) } else { text };
+    let is_google = ["{", "\"error\"", ":", "{"].iter().try_fold(text, |rest, token| rest.trim_start().strip_prefix(token)).is_some();
+    !(text.is_empty() || text.eq_ignore_ascii_case("not found") || inside.starts_with("<Error") || is_google)
+}
+
+/// Whether an error's code names something that is not there.
+fn names_missing(code: &str) -> bool {
+    code.starts_with("NoSuch") || code.ends_with("NotFound")
 }
 
 /// Whether a text is a page for people.
@@ -352,10 +354,11 @@ async fn explained(response: HttpResponse, asked: &Asked) -> Result<HttpResponse
         if seen.region.is_none() {
             seen.region = element(&text, "Region");
         }
-        if seen.code.is_empty() && !asked.web && !asked.credentials && matches!(seen.status, 404 | 410) {
+        if !asked.web && !asked.credentials && matches!(seen.status, 404 | 410) {
             let is_text = parts.headers.get("content-type").is_some_and(|kind| kind.as_bytes().starts_with(b"text/"));
             let is_empty = parts.headers.get("content-length").is_some_and(|length| length.as_bytes() == b"0");
-            (seen.foreign, seen.may_be_foreign) = (is_broken || is_foreign(text.trim(), is_text), asked.head && is_text && !is_empty);
+            seen.foreign = if seen.code.is_empty() { is_broken || is_foreign(text.trim()) } else { !names_missing(&seen.code) };
+            seen.may_be_foreign = seen.code.is_empty() && asked.head && is_text && !is_empty;
         }
     });
     Ok(HttpResponse::from_parts(parts, bytes.into()))

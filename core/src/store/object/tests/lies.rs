@@ -70,6 +70,13 @@ fn what_lies_before_a_service_does_not_say_that_a_key_is_missing() {
         ("Content-Type: text/plain\r\n", "404 page not found\n", false),
         ("Content-Type: text/plain; charset=utf-8\r\n", "Not Found\n", true),
         ("", "default backend - 404", false),
+        ("Content-Type: application/json\r\n", "{\"message\":\"no Route matched with those values\"}", false),
+        ("Content-Type: application/json\r\n", "{\"status\":404,\"error\":\"Not Found\",\"path\":\"/a\"}", false),
+        ("Content-Type: text/html\r\n", "<?xml version=\"1.0\"?><!DOCTYPE html><html>404 Not Found</html>", false),
+        ("Content-Type: application/xml\r\n", "<?xml version=\"1.0\"?><error>no upstream</error>", false),
+        ("", "<!-- ours --><html>none</html>", false),
+        ("Content-Type: application/xml\r\n", "<Error><Code>SlowDown</Code></Error>", false),
+        ("Content-Type: application/xml\r\n", "<Error><Code>AccessDenied</Code></Error>", false),
     ];
     for (status, (headers, body, missing)) in cases.into_iter().flat_map(|case| [("404 none", case), ("410 gone", case)]) {
         // An answer to a HEAD has the headers alone.
