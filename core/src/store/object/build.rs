@@ -100,6 +100,27 @@ fn secrets(remote: &Remote, options: &RemoteOptions, env: Env<'_>) -> Vec<String
     all
 }
 
+/// Settings that go into headers as they are, and how messages name them.
+const IN_HEADERS_OF_S3: [(AmazonS3ConfigKey, &str); 4] = [
+    (AmazonS3ConfigKey::AccessKeyId, "the access key"),
+    (AmazonS3ConfigKey::SecretAccessKey, "the secret key"),
+    (AmazonS3ConfigKey::Token, "the session token"),
+    (AmazonS3ConfigKey::Region, "the region"),
+];
+const IN_HEADERS_OF_AZURE: [(AzureConfigKey, &str); 2] =
+    [(AzureConfigKey::Token, "the bearer token"), (AzureConfigKey::AccountName, "the account")];
+
+/// Refuses settings that no header can have: the crate would panic when it makes a request.
+fn fit_headers<B, K>(builder: &B, setting: impl Fn(&B, &K) -> Option<String>, keys: &[(K, &str)]) -> Result<()> {
+    for (key, what) in keys {
+        let value = setting(builder, key).unwrap_or_default();
+        if let Some(c) = value.chars().find(|c| !matches!(c, ' '..='~')) {
+            bail!(Argument, "{what} in the options, the environment or a profile: found the character {c:?}, expected printable ASCII");
+        }
+    }
+    Ok(())
+}
+
 /// User and password of a URL, as they stand there and as they are meant.
 fn user_of(url: &str) -> Vec<String> {
     let authority = url.split_once("://").map_or(url, |(_, rest)| rest).split('/').next().unwrap_or_default();
@@ -136,6 +157,7 @@ impl Maker<'_> {
             let key = name.parse::<AmazonS3ConfigKey>().map_err(|_| unknown(name, "s3"))?;
             builder = builder.with_config(key, value);
         }
+        fit_headers(&builder, AmazonS3Builder::get_config_value, &IN_HEADERS_OF_S3)?;
         let conditional = match self.options.conditional {
             Conditional::Always => Some(true),
             Conditional::Never => Some(false),
@@ -238,6 +260,7 @@ impl Maker<'_> {
             let key = name.parse::<GoogleConfigKey>().map_err(|_| unknown(name, "gs"))?;
             builder = builder.with_config(key, value);
         }
+        fit_headers(&builder, GoogleCloudStorageBuilder::get_config_value, &[(GoogleConfigKey::BearerToken, "the bearer token")])?;
         let store = Arc::new(builder.build().map_err(|e| self.wrong(e))?);
         Ok(Client::without_keys(store.clone(), Some(store), true, self.secrets))
     }
@@ -292,6 +315,7 @@ impl Maker<'_> {
             let key = name.parse::<AzureConfigKey>().map_err(|_| unknown(name, "az"))?;
             builder = builder.with_config(key, value);
         }
+        fit_headers(&builder, MicrosoftAzureBuilder::get_config_value, &IN_HEADERS_OF_AZURE)?;
         let store = Arc::new(builder.build().map_err(|e| self.wrong(e))?);
         Ok(Client::without_keys(store.clone(), Some(store), true, self.secrets))
     }
@@ -318,7 +342,7 @@ impl Maker<'_> {
         if let Some(authorization) = self.authorization()? {
             self.secrets.extend(authorization.split(' ').filter(|text| text.len() >= 6).map(str::to_string));
             let mut value = object_store::HeaderValue::from_str(&authorization)
-                .map_err(|_| err!(Argument, "credentials that are no header's value"))?;
+                .map_err(|_| err!(Argument, "the bearer token: found a line end or another character that no header of HTTP has"))?;
             value.set_sensitive(true);
             let mut headers = object_store::HeaderMap::new();
             headers.insert("authorization", value);
@@ -618,6 +642,36 @@ mod tests {
                 };
                 let shown = format!("{:?}", client.unwrap().store);
                 assert!(shown.contains("skip_signature: false"), "{url} {named:?}");
+            });
+        }
+    }
+
+    #[test]
+    fn what_no_header_can_have_is_refused_before_a_request_is_made() {
+        const OF_S3: Pairs = &[("AWS_ACCESS_KEY_ID", "id"), ("AWS_SECRET_ACCESS_KEY", "secret")];
+        const TOKEN: Pairs = &[OF_S3[0], OF_S3[1], ("AWS_SESSION_TOKEN", "token\n")];
+        let cases: [(&str, Pairs, Pairs, &str); 9] = [
+            ("s3://b/x", &[], TOKEN, "the session token"),
+            ("s3://b/x", &[], &[("AWS_ACCESS_KEY_ID", "id\n"), OF_S3[1]], "the access key"),
+            ("s3://b/x", &[("access_key_id", "a"), ("secret_access_key", "b\u{1}")], &[], "the secret key"),
+            ("s3://b/x", &[("region", "us east\n")], OF_S3, "the region"),
+            ("s3://b/x", &[("access_key_id", "caf\u{e9}"), ("secret_access_key", "b")], &[], "the access key"),
+            ("abfs://c@a/x", &[("bearer_token", "planted\r")], &[], "the bearer token"),
+            ("abfs://c@a/x", &[], &[("AZURE_STORAGE_TOKEN", "planted\n")], "the bearer token"),
+            ("gs://b/x", &[("bearer_token", "planted\n")], &[], "the bearer token"),
+            ("https://h/x", &[("bearer_token", "planted\n")], &[], "the bearer token"),
+        ];
+        for (url, named, variables, what) in cases {
+            with_maker(url, named, variables, &|maker| {
+                let client = match maker.remote.service {
+                    Service::S3 => maker.s3(None),
+                    Service::Azure => maker.azure(),
+                    Service::Gcs => maker.gcs(),
+                    Service::Http => maker.http(),
+                };
+                let e = client.err().unwrap_or_else(|| panic!("{named:?} {variables:?}: is not refused"));
+                assert!(e.kind() == ErrorKind::Argument && e.to_string().contains(what), "{named:?} {variables:?}: {e}");
+                assert!(!e.to_string().contains("planted"), "{e}");
             });
         }
     }
