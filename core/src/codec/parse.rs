@@ -263,7 +263,7 @@ impl Parser {
                 }
                 Some((Make::Serial(build), style)) => {
                     self.expect_elements(&name)?;
-                    self.elements(ByteOrder::NATIVE);
+                    self.elements(&name, ByteOrder::NATIVE)?;
                     self.stage(&name, |item| build(&Config::new(&codec.configuration, style), item))
                 }
                 None if codec.must_understand => Err(registry::unknown_v3(&codec.name)),
@@ -294,7 +294,7 @@ impl Parser {
             }
             Class::Serial => {
                 self.expect_elements(name)?;
-                self.elements(ByteOrder::NATIVE);
+                self.elements(name, ByteOrder::NATIVE)?;
                 self.stage(name, |item| registered::build(name, codec, configuration, false, item))
             }
         }
@@ -324,7 +324,7 @@ impl Parser {
             return Err(fail(1, err!(Metadata, "found {:?}, expected \"bytes\" with big-endian elements", bytes.name)));
         }
         self.transpose(&Config::new(&turn.configuration, Style::V3))?;
-        self.elements(ByteOrder::Big);
+        self.elements("n5_default", ByteOrder::Big)?;
         let is_left_out = |codec: &Extension| registry::is_ignored(codec) && registered::find_v3(&codec.name).is_none();
         let mut rest = (2..).zip(rest).filter(|(_, codec)| !is_left_out(codec));
         let inner = match (rest.next(), rest.next()) {
@@ -376,20 +376,18 @@ impl Parser {
     }
 
     fn bytes(&mut self, config: &Config<'_>) -> Result<()> {
-        if self.data_type.is_variable() {
-            bail!(
-                Metadata,
-                "\"bytes\" takes elements of one size, found {}; expected \"vlen-utf8\" or \"vlen-bytes\"",
-                self.data_type.name()
-            );
-        }
         let order = bytes::parse(config, self.data_type)?;
-        self.elements(order);
-        Ok(())
+        self.elements("bytes", order)
     }
 
-    /// The array→array codecs so far become stages, the last of which writes that byte order.
-    fn elements(&mut self, order: ByteOrder) {
+    /// The array→array codecs so far become stages, the last of which writes that byte order. What makes bytes of them is the codec `name`.
+    ///
+    /// Errors: `Metadata`, where the elements are of variable length: what is in memory of them are addresses.
+    fn elements(&mut self, name: &str, order: ByteOrder) -> Result<()> {
+        if self.data_type.is_variable() {
+            let found = self.data_type.name();
+            bail!(Metadata, "{name:?} takes elements of one size, found {found}; expected \"vlen-utf8\" or \"vlen-bytes\"");
+        }
         let count = self.array_codecs.len();
         let mut element = ElementType::new(self.data_type, order);
         self.item = element;
@@ -402,6 +400,7 @@ impl Parser {
             self.stages.push(codec.stage(native, to));
         }
         self.body = Some(Body::Elements(element));
+        Ok(())
     }
 
     fn variable(&mut self, name: &str, config: &Config<'_>) -> Result<()> {
@@ -1056,6 +1055,27 @@ mod tests {
         }
         let stage = crate::codec::testing::stage_v2("shuffle", r#"{"elementsize": 3}"#, DataType::UInt8);
         assert_eq!(stage.encode(&[0; 8], &mut Vec::new()).unwrap_err().kind(), ErrorKind::Unsupported);
+    }
+
+    #[test]
+    fn addresses_of_elements_of_any_length_are_no_elements() {
+        let n5 = r#"{"name": "n5_default", "configuration": {"codecs":
+            [{"name": "transpose", "configuration": {"order": [0]}}, {"name": "bytes", "configuration": {"endian": "big"}}]}}"#;
+        let serial = ["packbits", "pcodec", "numcodecs.pcodec", "zfp", "numcodecs.zfpy", "bytes"];
+        for codec in serial
+            .map(|name| format!(r#""{name}""#))
+            .into_iter()
+            .chain([n5.into(), r#"{"name": "bytes", "configuration": {"endian": "little"}}"#.into()])
+        {
+            for t in [DataType::VarText, DataType::VarBytes] {
+                let index = r#"[{"name": "bytes", "configuration": {"endian": "little"}}]"#;
+                let config = format!(r#"{{"chunk_shape": [2], "codecs": [{codec}], "index_codecs": {index}}}"#);
+                for list in [format!("[{codec}]"), format!(r#"[{{"name": "sharding_indexed", "configuration": {config}}}]"#)] {
+                    let e = Chain::parse(&v3(&list), t, 1).err().unwrap_or_else(|| panic!("{list} takes {t:?}"));
+                    assert!(matches!(e.kind(), ErrorKind::Metadata | ErrorKind::Unsupported), "{list}: {e}");
+                }
+            }
+        }
     }
 
     #[test]

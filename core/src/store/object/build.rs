@@ -649,10 +649,11 @@ mod tests {
     #[test]
     fn what_no_header_can_have_is_refused_before_a_request_is_made() {
         const OF_S3: Pairs = &[("AWS_ACCESS_KEY_ID", "id"), ("AWS_SECRET_ACCESS_KEY", "secret")];
+        const ID: Pairs = &[("AWS_ACCESS_KEY_ID", "id\n"), OF_S3[1]];
         const TOKEN: Pairs = &[OF_S3[0], OF_S3[1], ("AWS_SESSION_TOKEN", "token\n")];
         let cases: [(&str, Pairs, Pairs, &str); 9] = [
             ("s3://b/x", &[], TOKEN, "the session token"),
-            ("s3://b/x", &[], &[("AWS_ACCESS_KEY_ID", "id\n"), OF_S3[1]], "the access key"),
+            ("s3://b/x", &[], ID, "the access key"),
             ("s3://b/x", &[("access_key_id", "a"), ("secret_access_key", "b\u{1}")], &[], "the secret key"),
             ("s3://b/x", &[("region", "us east\n")], OF_S3, "the region"),
             ("s3://b/x", &[("access_key_id", "caf\u{e9}"), ("secret_access_key", "b")], &[], "the access key"),
