@@ -276,10 +276,15 @@ impl Stage for Blosc {
         blosc::BLOSC_MAX_BUFFERSIZE as usize
     }
 
+    fn check_writing(&self) -> Result<()> {
+        match self.0 {
+            Some(_) => Ok(()),
+            None => bail!(Unsupported, "blosc with snappy inside is read, but not written"),
+        }
+    }
+
     fn encode(&self, src: &[u8], dst: &mut Vec<u8>) -> Result<()> {
-        let Some(encoder) = &self.0 else {
-            bail!(Unsupported, "blosc with snappy inside is read, but not written");
-        };
+        let Some(encoder) = &self.0 else { return self.check_writing() };
         if src.len() > self.most() {
             bail!(Limit, "found {} bytes, blosc takes at most {}", src.len(), self.most());
         }

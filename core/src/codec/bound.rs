@@ -55,6 +55,7 @@ impl Leaf {
 
     fn check_encodable(&self) -> Result<()> {
         for (stage, size) in self.stages.iter().zip(&self.sizes) {
+            stage.check_writing()?;
             let Size::Exact(n) = *size else { continue };
             check_input(stage.name(), n, stage.unit())?;
             if n > stage.most() {
@@ -104,14 +105,17 @@ impl BoundChain {
         }
     }
 
-    /// Checks that chunks, and the indexes of shards, are not larger than what their codecs encode, and whole numbers of its elements: better
-    /// when an array is made than when it is written.
+    /// Checks that their codecs encode chunks, the indexes of shards and shards, that these are not too large for them, and whole numbers of their
+    /// elements: better when an array is made than when it is written.
     ///
     /// Errors: `Limit`, `Unsupported`.
     pub fn check_encodable(&self) -> Result<()> {
         match self {
             BoundChain::Leaf(leaf) => leaf.check_encodable(),
-            BoundChain::Sharded(shard) => shard.index.check_encodable().and_then(|()| shard.inner.check_encodable()),
+            BoundChain::Sharded(shard) => {
+                shard.index.check_encodable().and_then(|()| shard.inner.check_encodable())?;
+                shard.stages.iter().try_for_each(|stage| stage.check_writing())
+            }
         }
     }
 }

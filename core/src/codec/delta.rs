@@ -160,11 +160,16 @@ impl Elementwise for Delta {
         !(value.f64().is_finite() && value.imaginary().is_finite())
     }
 
-    fn encode_to(&self, src: &[u8], dst: &mut [u8]) -> Result<()> {
-        let t = self.from.data_type;
-        if t == DataType::Bool {
+    fn check_writing(&self) -> Result<()> {
+        if self.from.data_type == DataType::Bool {
             bail!(Unsupported, "delta of bool cannot be written: other readers cannot invert it");
         }
+        Ok(())
+    }
+
+    fn encode_to(&self, src: &[u8], dst: &mut [u8]) -> Result<()> {
+        Elementwise::check_writing(self)?;
+        let t = self.from.data_type;
         if self.from == self.to && delta_of_one_type(self.from, src, dst, false) {
             return Ok(());
         }

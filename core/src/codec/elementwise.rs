@@ -21,6 +21,11 @@ pub(super) trait Elementwise: Send + Sync + 'static {
         false
     }
 
+    /// As [`Stage::check_writing`].
+    fn check_writing(&self) -> Result<()> {
+        Ok(())
+    }
+
     /// Encodes whole elements to as many.
     fn encode_to(&self, src: &[u8], dst: &mut [u8]) -> Result<()>;
 
@@ -48,6 +53,10 @@ impl<C: Elementwise> Stage for C {
 
     fn spoils(&self, element: &[u8]) -> bool {
         Elementwise::spoils(self, element)
+    }
+
+    fn check_writing(&self) -> Result<()> {
+        Elementwise::check_writing(self)
     }
 
     fn encoded_size(&self, decoded: Size) -> Size {

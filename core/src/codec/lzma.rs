@@ -303,10 +303,15 @@ impl Stage for Lzma {
         "lzma"
     }
 
-    fn encode(&self, src: &[u8], dst: &mut Vec<u8>) -> Result<()> {
+    fn check_writing(&self) -> Result<()> {
         if self.format == Container::Auto {
             bail!(Unsupported, "lzma of format 0 cannot be written, only found when reading; expected 1, 2 or 3");
         }
+        Ok(())
+    }
+
+    fn encode(&self, src: &[u8], dst: &mut Vec<u8>) -> Result<()> {
+        self.check_writing()?;
         let refused = |e| match e {
             stream::Error::Mem => err!(NoMemory, "no memory for an lzma encoder"),
             other => err!(Unsupported, "liblzma cannot encode with this configuration ({other})"),

@@ -1079,6 +1079,33 @@ mod tests {
     }
 
     #[test]
+    fn what_is_decoded_only_is_refused_when_an_array_is_made() {
+        let pcodec = r#"{"id": "pcodec"}"#;
+        let cases = [
+            ("[]", Some(pcodec), DataType::UInt8, false),
+            ("[]", Some(pcodec), DataType::UInt16, true),
+            ("[]", Some(pcodec), DataType::Complex64, true),
+            (r#"[{"id": "zlib"}, {"id": "pcodec"}]"#, None, DataType::Int32, false),
+            ("[]", Some(r#"{"id": "zfpy", "mode": -1}"#), DataType::Float32, false),
+            ("[]", Some(r#"{"id": "lzma", "format": 0}"#), DataType::Float32, false),
+            (r#"[{"id": "delta", "dtype": "|b1"}]"#, None, DataType::Bool, false),
+            (r#"[{"id": "packbits"}]"#, None, DataType::Bool, true),
+            (r#"[{"id": "packbits"}]"#, None, DataType::Int8, false),
+            (r#"[{"id": "zlib"}, {"id": "packbits"}]"#, None, DataType::Float32, false),
+        ];
+        for (filters, compressor, t, fits) in cases {
+            let codecs = v2(Order::C, ElementType::new(t, ByteOrder::Little), filters, compressor);
+            let checked = Chain::parse(&codecs, t, 1).unwrap().bind(&[4]).unwrap().check_encodable();
+            assert_eq!(checked.is_ok(), fits, "{filters} {compressor:?} of {t:?}: {checked:?}");
+        }
+        let list = format!("[{}, {}]", shards("[2]", r#"["bytes"]"#), r#"{"name": "numcodecs.lzma", "configuration": {"format": 0}}"#);
+        assert!(Chain::parse(&v3(&list), DataType::UInt8, 1).unwrap().bind(&[4]).unwrap().check_encodable().is_err(), "{list}");
+        let packed = leaf(&v2(Order::C, ElementType::native(DataType::Int8), r#"[{"id": "packbits"}]"#, None), DataType::Int8, &[4]);
+        assert_eq!(decode(&packed, &encode(&packed, &[1, 0, 0, 1])), [1, 0, 0, 1]);
+        assert_eq!(packed.stages[0].encode(&[1, 5], &mut Vec::new()).unwrap_err().kind(), ErrorKind::Unsupported);
+    }
+
+    #[test]
     fn what_a_codec_cannot_encode_is_no_damage() {
         use crate::codec::testing::{stage_v2, stage_v3};
         let packed = stage_v3("packbits", &Map::new(), ElementType::native(DataType::UInt16)).unwrap();

@@ -223,6 +223,14 @@ impl Stage for Pcodec {
         self.data_type.size()
     }
 
+    fn check_writing(&self) -> Result<()> {
+        use DataType::*;
+        match self.data_type {
+            Int16 | Int32 | Int64 | UInt16 | UInt32 | UInt64 | Float16 | Float32 | Float64 | Complex64 | Complex128 => Ok(()),
+            other => bail!(Unsupported, "pcodec of {} cannot be written: other readers know no such numbers", other.name()),
+        }
+    }
+
     fn encode(&self, src: &[u8], dst: &mut Vec<u8>) -> Result<()> {
         use DataType::*;
         check_input("pcodec", src.len(), self.data_type.size())?;
@@ -236,9 +244,7 @@ impl Stage for Pcodec {
             Float16 => encode_as::<f16>(src, &self.config)?,
             Float32 | Complex64 => encode_as::<f32>(src, &self.config)?,
             Float64 | Complex128 => encode_as::<f64>(src, &self.config)?,
-            _ => {
-                bail!(Unsupported, "pcodec of {} cannot be written: other readers know no such numbers", self.data_type.name())
-            }
+            _ => return self.check_writing(),
         };
         dst.clear();
         limits::reserve(dst, made.len())?;

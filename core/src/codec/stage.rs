@@ -87,6 +87,11 @@ pub trait Stage: Any + Send + Sync {
         usize::MAX
     }
 
+    /// Refuses what is decoded only: better when an array is made than when it is written.
+    fn check_writing(&self) -> Result<()> {
+        Ok(())
+    }
+
     /// It encodes a multiple of this number of bytes only.
     fn unit(&self) -> usize {
         1

@@ -439,6 +439,13 @@ impl Stage for ZfpStage {
         self.data_type.size()
     }
 
+    fn check_writing(&self) -> Result<()> {
+        match self.mode {
+            ZfpMode::Unknown(_) => self.config(self.sides).map(|_| ()),
+            _ => Ok(()),
+        }
+    }
+
     fn encode(&self, src: &[u8], dst: &mut Vec<u8>) -> Result<()> {
         check_input("zfp", src.len(), self.data_type.size())?;
         if src.is_empty() {

@@ -79,6 +79,10 @@ impl Stage for Conditional {
         Size::AtMost(most.saturating_add(self.header))
     }
 
+    fn check_writing(&self) -> Result<()> {
+        self.stages.iter().flatten().try_for_each(|stage| stage.check_writing())
+    }
+
     fn encode(&self, src: &[u8], dst: &mut Vec<u8>) -> Result<()> {
         let mut header = vec![0u8; self.header];
         let (mut current, mut next) = (None::<Vec<u8>>, Vec::new());

@@ -113,6 +113,10 @@ impl Stage for BlockStage {
         Size::AtMost(inner.saturating_add(self.header_size()))
     }
 
+    fn check_writing(&self) -> Result<()> {
+        self.inner.iter().try_for_each(|stage| stage.check_writing())
+    }
+
     fn encode(&self, src: &[u8], dst: &mut Vec<u8>) -> Result<()> {
         let mut packed = Vec::new();
         if let Some(stage) = &self.inner {

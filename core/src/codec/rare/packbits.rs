@@ -24,7 +24,7 @@ pub(in crate::codec) fn build_numcodecs(_config: &Config<'_>, item: ElementType)
     if item.size() != 1 {
         bail!(Metadata, "packbits takes bool, found elements of {}", item.data_type.name());
     }
-    Ok(ArrayCodec::new(item, BYTES, |_, _| Arc::new(NumcodecsPackBits)).ordered())
+    Ok(ArrayCodec::new(item, BYTES, |from, _| Arc::new(NumcodecsPackBits(from.data_type))).ordered())
 }
 
 /// Eight booleans, any byte but 0 being true, as the bits of a byte; `multiplier` brings them to their places.
@@ -103,7 +103,8 @@ fn map_size(size: Size, f: impl Fn(usize) -> usize) -> Size {
     }
 }
 
-struct NumcodecsPackBits;
+/// numcodecs' format, over elements of that type.
+struct NumcodecsPackBits(DataType);
 
 impl Stage for NumcodecsPackBits {
     fn name(&self) -> &'static str {
@@ -114,7 +115,20 @@ impl Stage for NumcodecsPackBits {
         map_size(decoded, |n| 1 + n.div_ceil(8))
     }
 
+    fn check_writing(&self) -> Result<()> {
+        if self.0 != DataType::Bool {
+            bail!(Metadata, "packbits takes bool, found elements of {}", self.0.name());
+        }
+        Ok(())
+    }
+
     fn encode(&self, src: &[u8], dst: &mut Vec<u8>) -> Result<()> {
+        // An array of other elements that is there may have a bit in each.
+        if self.0 != DataType::Bool
+            && let Some(byte) = src.iter().find(|byte| **byte > 1)
+        {
+            bail!(Unsupported, "packbits of {} keeps 0 and 1 only, found a byte {byte}", self.0.name());
+        }
         let out = output(dst, 1 + src.len().div_ceil(8))?;
         if let Some((head, packed)) = out.split_first_mut() {
             *head = (packed.len() * 8 - src.len()) as u8;
