@@ -341,6 +341,8 @@ async fn read(body: HttpResponseBody, most: usize) -> Result<(Vec<u8>, bool), Ht
 /// Notes what an error's body says.
 async fn explained(response: HttpResponse, asked: &Asked) -> Result<HttpResponse, HttpError> {
     let (parts, body) = response.into_parts();
+    // Until the whole text is there, before which the deadline may end the try, nobody knows whose it is.
+    note(|seen| seen.foreign = !asked.web && !asked.credentials && matches!(seen.status, 404 | 410));
     // The status counts, whether or not the text can be had.
     let read = read(body, MOST_OF_ERROR).await;
     let is_broken = read.is_err();
@@ -354,7 +356,7 @@ async fn explained(response: HttpResponse, asked: &Asked) -> Result<HttpResponse
         if seen.region.is_none() {
             seen.region = element(&text, "Region");
         }
-        if !asked.web && !asked.credentials && matches!(seen.status, 404 | 410) {
+        if seen.foreign {
             let is_text = parts.headers.get("content-type").is_some_and(|kind| kind.as_bytes().starts_with(b"text/"));
             let is_empty = parts.headers.get("content-length").is_some_and(|length| length.as_bytes() == b"0");
             seen.foreign = if seen.code.is_empty() { is_broken || is_foreign(text.trim()) } else { !names_missing(&seen.code) };

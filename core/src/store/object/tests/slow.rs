@@ -49,6 +49,29 @@ fn a_value_that_the_server_takes_slowly_is_stored() {
     }
 }
 
+/// A server that says `answer` to each request and then nothing more; and its port.
+fn serve_in_part(answer: String) -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    std::thread::spawn(move || {
+        let mut kept = Vec::new();
+        for mut stream in listener.incoming().map_while(Result::ok) {
+            let _ = stream.read(&mut [0; 4096]);
+            let _ = stream.write_all(answer.as_bytes());
+            kept.push(stream);
+        }
+    });
+    port
+}
+
+#[test]
+fn a_404_whose_text_does_not_come_before_the_deadline_says_nothing_of_a_key() {
+    let port = serve_in_part("HTTP/1.1 404 none\r\nContent-Length: 100\r\n\r\n<".into());
+    let store = store_at(port, &[KEYS, &[("idle_timeout", "30"), ("deadline", "0.5")]].concat());
+    let found = start_and_wait(&store, "key", &[ByteRange::WHOLE], None).map(|found| found.is_none());
+    assert_eq!(found.map_err(|e| e.kind()), Err(ErrorKind::Timeout));
+}
+
 #[test]
 fn a_silent_server_is_told_before_its_answer_and_within_it() {
     for (is_put, begun, kind) in [(true, 0, ErrorKind::Timeout), (false, 0, ErrorKind::Timeout), (false, 10, ErrorKind::Network)] {
@@ -58,17 +81,7 @@ fn a_silent_server_is_told_before_its_answer_and_within_it() {
                 format!("HTTP/1.1 206 Partial\r\n{TAG}Content-Range: bytes 0-35/36\r\nContent-Length: 36\r\n\r\n{}", "x".repeat(begun))
             }
         };
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let port = listener.local_addr().unwrap().port();
-        std::thread::spawn(move || {
-            let mut kept = Vec::new();
-            for mut stream in listener.incoming().map_while(Result::ok) {
-                let _ = stream.read(&mut [0; 4096]);
-                let _ = stream.write_all(answer.as_bytes());
-                kept.push(stream);
-            }
-        });
-        let store = store_at(port, &[KEYS, &[("idle_timeout", "0.3"), ("retries", "0")]].concat());
+        let store = store_at(serve_in_part(answer), &[KEYS, &[("idle_timeout", "0.3"), ("retries", "0")]].concat());
         let started = Instant::now();
         let e = match is_put {
             true => store.put("key", &[b"value"], Condition::None).unwrap_err(),
