@@ -44,10 +44,14 @@ CURES = {
 }
 VARIABLES = {
     "OZARR_NUM_THREADS": "How many threads a call may use, 1 to 4096, where no context says it. `OZARR_LOG` tells of anything else, which is not heeded.",
-    "OZARR_LOG": "`warning` or `info`: messages about unusual files go to standard error.",
+    "OZARR_LOG": "`warning` or `info`: messages about unusual files, and behind errors of netCDF in `libozarr_netcdf`, go to standard error.",
     "OZARR_CLOUD_OPTIONS": "Options of object stores as JSON, for calls that take none.",
     "AWS_…, GOOGLE_…, AZURE_…": "Credentials, as the services' own tools take them.",
     "HTTP_PROXY, HTTPS_PROXY, ALL_PROXY, NO_PROXY": "Proxies.",
     "SSL_CERT_FILE, SSL_CERT_DIR, AWS_CA_BUNDLE": "Certificates that are trusted.",
+    "OZARR_NETCDF": "For programs that use netCDF and load `libozarr_netcdf`: `always`: every file that they create is Zarr (`ozarr-netcdf --always` sets it); `off`: none is, and Zarr is not opened. Without it files are created as Zarr whose names end in `.zarr`.",
+    "OZARR_NETCDF_SPEC": "For the same programs: how variables are stored about which they say nothing, such as `compressor=blosc:zstd,level=5,chunk_bytes=4M,shard_bytes=256M`; [netCDF](netcdf.md#settings) has all of it. Without it `zstd`, in chunks of 4 MiB, in format 3.",
+    "OZARR_NETCDF_LIBRARY": "The `libozarr_netcdf.so` that `ozarr-netcdf` loads, if it is not the one beside it.",
+    "OZARR_LIBNETCDF": "The library of netCDF-C by which `ozarr from` reads netCDF-4 and HDF5, if it is not the one that the system finds.",
     "OZARR_LIBRARY": "The shared library that the packages for Julia and Python load.",
 }
