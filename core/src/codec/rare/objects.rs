@@ -137,16 +137,28 @@ impl VariableCodec for MsgPack {
     }
 }
 
+/// The most lists and objects inside each other that can be read, those of a chunk's dimensions included.
+const MOST_LEVELS: usize = 127;
+
 /// The elements as lists in lists, the type and the shape.
 fn document(items: &[u8], shape: &[u64]) -> Result<Value> {
     let mut values = Vec::new();
+    let most = MOST_LEVELS.saturating_sub(shape.len().max(1));
     // SAFETY: the engine passes buffers of items whose bytes it keeps.
     for (i, item) in unsafe { variable::items(items) }.enumerate() {
         // SAFETY: as above.
         let text = std::str::from_utf8(unsafe { item.bytes() }).map_err(|e| err!(Range, "element {i} is not UTF-8: {e}"))?;
         // An element that is missing, as padding is, is null.
         let value = if text.is_empty() { Ok(Value::Null) } else { json::parse_given(text) };
-        push(&mut values, value.map_err(|e| told(e, ErrorKind::Range, |why| format!("element {i}: {why}")))?)?;
+        let value = value.map_err(|e| told(e, ErrorKind::Range, |why| format!("element {i}: {why}")))?;
+        let found = levels(&value);
+        if found > most {
+            bail!(
+                Range,
+                "element {i} has {found} lists and objects inside each other, expected at most {most}: those of the chunk come on top"
+            );
+        }
+        push(&mut values, value)?;
     }
     for &n in shape.iter().skip(1).rev() {
         let n = usize::try_from(n).unwrap_or(usize::MAX).max(1);
@@ -160,6 +172,15 @@ fn document(items: &[u8], shape: &[u64]) -> Result<Value> {
     push(&mut values, "|O".into())?;
     push(&mut values, shape.iter().map(|&n| Value::from(n)).collect())?;
     json::List::of(values).map(Value::Array)
+}
+
+/// How many lists and objects are inside each other.
+fn levels(value: &Value) -> usize {
+    match value {
+        Value::Array(list) => 1 + list.iter().map(levels).max().unwrap_or(0),
+        Value::Object(members) => 1 + members.values().map(levels).max().unwrap_or(0),
+        _ => 0,
+    }
 }
 
 /// The elements of such a list, each as its text.
@@ -258,6 +279,23 @@ mod tests {
         for text in ["18446744073709551617", "-9223372036854775809", r#"{"a":[100000000000000000000]}"#, "1e400", "-1E+400"] {
             let e = MsgPack.encode(&VarItem::new(text.as_bytes()).to_element(), &[1], &mut Vec::new()).unwrap_err();
             assert_eq!(e.kind(), crate::error::ErrorKind::Range, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_nested_too_deep_to_be_read_is_not_written() {
+        let nested = |n: usize| format!("{}1{}", r#"[{"a":"#.repeat(n / 2) + &"[".repeat(n % 2), "]".repeat(n % 2) + &"}]".repeat(n / 2));
+        for codec in [&Json(Encoding::Utf8) as &dyn VariableCodec, &MsgPack] {
+            for (shape, most) in [(&[][..], 126), (&[1], 126), (&[1, 1], 125), (&[1, 1, 1], 124)] {
+                let list = [nested(most)];
+                assert_eq!(round(codec, &[&list[0]], shape).1, list, "{} {shape:?}", codec.name());
+                let e = codec.encode(&VarItem::new(nested(most + 1).as_bytes()).to_element(), shape, &mut Vec::new()).unwrap_err();
+                assert!(
+                    e.kind() == ErrorKind::Range && e.message().contains(&format!("at most {most}")),
+                    "{} {shape:?}: {e}",
+                    codec.name()
+                );
+            }
         }
     }
 
