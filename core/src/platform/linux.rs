@@ -84,6 +84,21 @@ fn file_system(fd: BorrowedFd<'_>) -> Option<u32> {
     told.then_some(of.f_type as u32)
 }
 
+/// Returns whether something is mounted at `name` in `dir`, be it a folder of the same file system; `None` where the system does not tell: Linux before
+/// 5.8.
+pub fn is_mounted(dir: BorrowedFd<'_>, name: &CStr) -> Option<bool> {
+    /// `STATX_ATTR_MOUNT_ROOT`, which musl's C library may lack with the function.
+    const MOUNT_ROOT: u64 = 0x2000;
+    /// Where `struct statx` has the attributes, and which of them are told, in words of 8 bytes.
+    const ATTRIBUTES: usize = 1;
+    const TOLD: usize = 7;
+    let mut words = [0u64; 32];
+    let flags = libc::AT_SYMLINK_NOFOLLOW | libc::AT_NO_AUTOMOUNT;
+    // SAFETY: the name ends in NUL, and `words` has the 256 bytes of the struct. Nothing but attributes is asked for.
+    let done = unsafe { libc::syscall(libc::SYS_statx, dir.as_raw_fd(), name.as_ptr(), flags, 0, words.as_mut_ptr()) };
+    (done == 0 && words[TOLD] & MOUNT_ROOT != 0).then(|| words[ATTRIBUTES] & MOUNT_ROOT != 0)
+}
+
 /// Copies the access list of an open file or folder, or of a folder the one that what is made in it begins with; `None` without one, `false`
 /// if it cannot be copied. `owner` keeps the owner's rights by it, where the copy is another user's.
 pub fn copy_access_list(from: BorrowedFd<'_>, to: BorrowedFd<'_>, of_contents: bool, owner: Option<u32>) -> Option<bool> {

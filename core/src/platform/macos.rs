@@ -53,6 +53,11 @@ pub fn keeps_removed(fd: BorrowedFd<'_>) -> bool {
     file_system(fd).is_some_and(|of| unsafe { CStr::from_ptr(of.f_fstypename.as_ptr()) } == c"nfs")
 }
 
+/// Returns `None`: where something is mounted is known by the device alone.
+pub fn is_mounted(_: BorrowedFd<'_>, _: &CStr) -> Option<bool> {
+    None
+}
+
 /// Whether a lock on an open file tells all processes that reach it, because only this machine's kernel does.
 pub fn is_local(fd: BorrowedFd<'_>) -> bool {
     file_system(fd).is_some_and(|of| of.f_flags & libc::MNT_LOCAL as u32 != 0)

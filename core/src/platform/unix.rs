@@ -132,11 +132,11 @@ pub fn share_reading((old, from): (BorrowedFd<'_>, &libc::stat), (new, to): (Bor
     }
 }
 
-/// Whether this process may change what is in a folder; where that cannot be told, it may.
-pub fn may_change(dir: BorrowedFd<'_>, name: &CStr) -> bool {
+/// Why this process may not change what is in a folder: it has no right to, or what is there is read-only; `None` where it may, or that cannot be told.
+pub fn refuses_change(dir: BorrowedFd<'_>, name: &CStr) -> Option<i32> {
     // SAFETY: the path ends in NUL.
     let told = unsafe { libc::faccessat(dir.as_raw_fd(), name.as_ptr(), libc::W_OK | libc::X_OK, libc::AT_EACCESS) };
-    told == 0 || last_errno() != libc::EACCES
+    (told != 0).then(last_errno).filter(|errno| matches!(*errno, libc::EACCES | libc::EROFS))
 }
 
 /// Whether a folder keeps its entries from all but their owners and its own.

@@ -120,17 +120,18 @@ pub fn as_another<T: Send>(f: impl FnOnce() -> T + Send) -> T {
     std::thread::scope(|scope| scope.spawn(become_another).join().unwrap())
 }
 
-/// Calls `f` in a thread that has a file system of its own at `folder`; `None` where the system lets nobody mount one.
+/// Calls `f` in a thread that has a file system of its own at `folder`, or what is at `from`; `None` where the system lets nobody mount.
 #[cfg(target_os = "linux")]
-pub fn mounted<T: Send>(folder: &std::path::Path, f: impl FnOnce() -> T + Send) -> Option<T> {
+pub fn mounted<T: Send>(folder: &std::path::Path, from: Option<&std::path::Path>, f: impl FnOnce() -> T + Send) -> Option<T> {
     let mount = || {
-        let at = std::ffi::CString::new(folder.as_os_str().as_encoded_bytes()).unwrap();
-        let none = std::ptr::null();
+        let text = |path: &std::path::Path| std::ffi::CString::new(path.as_os_str().as_encoded_bytes()).unwrap();
+        let (at, none) = (text(folder), std::ptr::null());
+        let (from, kind, flags) = from.map_or((c"none".into(), c"tmpfs".as_ptr(), 0), |from| (text(from), none, libc::MS_BIND));
         // SAFETY: the texts end in NUL. From the first call on the thread has mounts of its own, which end with it and nobody else sees.
         let done = unsafe {
             libc::unshare(libc::CLONE_NEWNS) == 0
                 && libc::mount(none, c"/".as_ptr(), none, libc::MS_REC | libc::MS_PRIVATE, none.cast()) == 0
-                && libc::mount(c"none".as_ptr(), at.as_ptr(), c"tmpfs".as_ptr(), 0, none.cast()) == 0
+                && libc::mount(from.as_ptr(), at.as_ptr(), kind, flags, none.cast()) == 0
         };
         done.then(f)
     };

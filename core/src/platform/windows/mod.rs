@@ -205,6 +205,11 @@ pub fn keeps_removed(_: BorrowedFd<'_>) -> bool {
     false
 }
 
+/// Returns `None`: where something is mounted is known by the device alone.
+pub fn is_mounted(_: BorrowedFd<'_>, _: &CStr) -> Option<bool> {
+    None
+}
+
 /// Returns true: no lock on a folder tells anything (see [`lock_folder`]), wherever it is.
 pub fn is_local(_: BorrowedFd<'_>) -> bool {
     true
@@ -216,8 +221,8 @@ pub fn take_access(_: &Path, _: &Path) -> bool {
 }
 
 /// Leaves it to the call that changes something.
-pub fn may_change(_: BorrowedFd<'_>, _: &CStr) -> bool {
-    true
+pub fn refuses_change(_: BorrowedFd<'_>, _: &CStr) -> Option<i32> {
+    None
 }
 
 /// There are no such folders.

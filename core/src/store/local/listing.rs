@@ -5,7 +5,7 @@ use super::listed_again::list_again;
 use super::path::{is_hidden, is_temporary};
 use crate::error::{Result, bail, err};
 use crate::limits::{MAX_KEY, make_room, push};
-use crate::platform::{AsFd, BorrowedFd, is_kept, is_sticky, libc, may_change};
+use crate::platform::{AsFd, BorrowedFd, is_kept, is_mounted, is_sticky, libc, refuses_change};
 use crate::store::Listing;
 #[cfg(target_os = "linux")]
 use crate::store::file_object::stamp_of;
@@ -138,20 +138,22 @@ pub(super) fn check_may_empty(dir: BorrowedFd<'_>, name: &CStr, path: &mut Strin
 
 /// Does the same for a folder at a depth, in one of the file system `device`.
 fn check_below(dir: BorrowedFd<'_>, name: &CStr, path: &mut String, device: Option<libc::dev_t>, depth: usize) -> Result<()> {
-    let refused = |path: &str| Errno(libc::EACCES).error(&format!("erase what is in the folder {path}"));
     if depth >= MAX_DEPTH {
         bail!(Limit, "folders are nested deeper than {MAX_DEPTH}");
     }
     // What another process removes meanwhile, and links to folders, are no matter.
     let Ok(st) = os::stat_at(dir, name, false) else { return Ok(()) };
     let is_folder = EntryKind::of(&st) == EntryKind::Folder;
-    if is_folder && device.is_some_and(|device| device != st.st_dev) {
-        return Err(Errno(libc::EBUSY).error(&format!("erase the folder {path}, where another file system is mounted")));
+    // A subvolume of btrfs has a device of its own, though nothing is mounted there.
+    let is_mounted = |device| is_mounted(dir, name).unwrap_or(device != st.st_dev);
+    if is_folder && device.is_some_and(is_mounted) {
+        return Err(Errno(libc::EBUSY).error(&format!("erase the folder {path}, on which something is mounted")));
     }
-    let may = may_change(dir, name);
+    let why = refuses_change(dir, name);
+    let refused = |path: &str| Errno(why.unwrap_or(libc::EACCES)).error(&format!("erase what is in the folder {path}"));
     // Its own link and its name: most file systems count one more for each folder in it. Some on networks tell 2 of all folders.
     let has_no_folder = || st.st_nlink == 2 && os::is_local(dir);
-    if !is_folder || (may && !is_sticky(&st) && has_no_folder()) {
+    if !is_folder || (why.is_none() && !is_sticky(&st) && has_no_folder()) {
         return Ok(());
     }
     let fd = match os::open(dir, name, libc::O_RDONLY | libc::O_DIRECTORY | libc::O_NOFOLLOW, 0) {
@@ -160,7 +162,7 @@ fn check_below(dir: BorrowedFd<'_>, name: &CStr, path: &mut String, device: Opti
         Err(_) => return Ok(()),
     };
     for (name, kind) in entries(fd.as_fd())? {
-        if !may || (is_sticky(&st) && os::stat_at(fd.as_fd(), &name, false).is_ok_and(|entry| is_kept(&st, &entry))) {
+        if why.is_some() || (is_sticky(&st) && os::stat_at(fd.as_fd(), &name, false).is_ok_and(|entry| is_kept(&st, &entry))) {
             return Err(refused(path));
         }
         if matches!(kind, EntryKind::Folder | EntryKind::Unknown) {

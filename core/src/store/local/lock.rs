@@ -12,7 +12,7 @@ use super::path::{KeyPath, LOCK_NAME, Made, make_parents, renamed_folder};
 use super::temporary::{TRIES, Temp, TempNames};
 use crate::error::{Result, bail};
 use crate::fork::{ForkReset, OwnFile, forks};
-use crate::platform::{AsFd, BorrowedFd, OwnedFd, is_shared, libc, may_change, share_writing};
+use crate::platform::{AsFd, BorrowedFd, OwnedFd, is_shared, libc, refuses_change, share_writing};
 use crate::store::file_options::LockMode;
 use crate::store::os::{self, Errno, Os};
 use crate::store::{CutMark, LockUse};
@@ -243,7 +243,7 @@ fn open_lock_file(
             let there = open_known(root, path);
             if there.as_ref().is_err_and(|e| *e == Errno(libc::EACCES))
                 && tries < MOST_UNSHARED
-                && may_change(root, KeyPath::of_folder(folder).as_c())
+                && refuses_change(root, KeyPath::of_folder(folder).as_c()).is_none()
             {
                 std::thread::sleep(PAUSE);
                 return Ok(None);

@@ -382,14 +382,17 @@ fn what_may_not_be_emptied_keeps_its_name_and_all_that_is_in_it() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_folder_below_which_another_file_system_is_mounted_stays_with_all_that_is_in_it() {
-    for (is_replaced, prefix) in [(false, "d/"), (false, ""), (true, "d/"), (true, "")] {
-        let folder = Folder::new();
+fn a_folder_below_which_something_is_mounted_stays_with_all_that_is_in_it() {
+    let cases = [(false, "d/"), (false, ""), (true, "d/"), (true, "")].into_iter().flat_map(|case| [(case, false), (case, true)]);
+    for ((is_replaced, prefix), is_bound) in cases {
+        // What is mounted may be a folder of the same file system.
+        let (folder, other) = (Folder::new(), Folder::new());
         for key in ["d/a", "d/c/2", "d/z"] {
             put(&folder.store(SyncMode::None), key, b"1").unwrap();
         }
         std::fs::create_dir_all(folder.file("d/c/m")).unwrap();
-        let tried = fault::mounted(&folder.file("d/c/m"), || {
+        std::fs::create_dir_all(other.file("")).unwrap();
+        let tried = fault::mounted(&folder.file("d/c/m"), is_bound.then(|| other.file("")).as_deref(), || {
             let store = folder.store(SyncMode::None);
             put(&store, "d/c/m/k", b"1").unwrap();
             let mut build = |new: SharedStore| new.put("k", &[b"2"], Condition::None);
