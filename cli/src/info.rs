@@ -197,7 +197,8 @@ fn table(members: &Map) -> String {
     let mut row = |name: &str, value: &str| text.push_str(&format!("{name:16}{}\n", one_line(value)));
     for (member, value) in members {
         match value {
-            Value::Null => {}
+            // A fill value that is null is told: the document says that there is none.
+            Value::Null if member != "fill_value" => {}
             Value::Array(items) if member == "codecs" => {
                 for (i, item) in items.iter().enumerate() {
                     row(if i == 0 { member } else { "" }, &json::to_compact(item));

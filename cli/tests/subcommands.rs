@@ -215,6 +215,7 @@ fn info_has_every_member() {
         }
     }
     assert!(folder.ok("info run.zarr/t").contains("dtype           float64\n"));
+    assert!(folder.ok("info run.zarr/old").contains("fill_value      null\n"));
     assert!(folder.ok("info run.zarr g/u --stored").contains("stored          0 of 1 chunks, 0 bytes, ratio null\n"));
     folder.bytes("write run.zarr g/u --raw", &[1, 0, 2, 0, 3, 0]);
     let stored = "\"stored\": {\n    \"chunks\": 1,\n    \"possible_chunks\": 1,\n    \"bytes\": 6,\n    \"ratio\": 1.0\n  }";
