@@ -11,13 +11,14 @@ use ozarr::analysis::difference::{Differences, Largest, Pair, Tolerance, compare
 use ozarr::dtype::DataType;
 use ozarr::engine::Selection;
 use ozarr::error::Error;
-use ozarr::node::{Array, Map, Mode, Node, Value, json};
+use ozarr::node::{Array, Attributes, Map, Mode, Node, Value, json};
 use std::collections::BTreeSet;
 
 /// Compare two arrays, or two groups with all below them: metadata, attributes and elements
 ///
-/// Exit status: 0 no difference, 1 differences, 2 an error, as diff has them. Chunks, codecs and formats count with --layout only. NaN is
-/// equal to NaN, and no tolerance makes it, or an infinity, equal to another value.
+/// Exit status: 0 no difference, 1 differences, 2 an error, as diff has them. Chunks, codecs and formats count with --layout only, and so do
+/// attributes that are for programs only: those of netCDF-C, such as _NCProperties, and _nc_model of the netCDF layer. NaN is equal to NaN, and no
+/// tolerance makes it, or an infinity, equal to another value.
 #[derive(Args)]
 pub struct Diff {
     /// A store, or a node in it
@@ -30,7 +31,7 @@ pub struct Diff {
     /// Numbers that differ by no more than this share of the larger one are equal
     #[arg(long, value_name = "X", default_value_t = 0.0, hide_default_value = true, allow_hyphen_values = true, value_parser = tolerance)]
     relative: f64,
-    /// Compare formats, chunks and codecs, too
+    /// Compare formats, chunks, codecs, and attributes that are for programs only, too
     #[arg(long)]
     layout: bool,
     /// Compare elements only
@@ -129,7 +130,7 @@ impl Diff {
             }
             (Node::Group(_), Node::Group(_)) if self.elements => {}
             (Node::Group(a), Node::Group(b)) => {
-                attributes(a.attributes().all()?, b.attributes().all()?, &mut tell);
+                self.attributes(a.attributes(), b.attributes(), &mut tell)?;
                 if self.layout && a.format() != b.format() {
                     tell("zarr_format", Some(a.format().number().into()), Some(b.format().number().into()));
                 }
@@ -162,7 +163,13 @@ impl Diff {
                 unequal(name, a != b);
             }
         }
-        attributes(a.attributes().all()?, b.attributes().all()?, tell);
+        self.attributes(a.attributes(), b.attributes(), tell)
+    }
+
+    /// Compares attributes: without --layout not those that are for programs only, which two formats have in different forms.
+    fn attributes(&self, a: &Attributes, b: &Attributes, tell: &mut Tell<'_>) -> Outcome {
+        let of = if self.layout { Attributes::all } else { Attributes::shown };
+        attributes(of(a)?, of(b)?, tell);
         Ok(())
     }
 

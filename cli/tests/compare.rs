@@ -95,6 +95,21 @@ fn differences_are_found_and_told() {
     assert!(ran.status == Some(2) && ran.err.contains("no node in"), "{}", ran.err);
 }
 
+/// A format has it as a text, the other as an object, and other programs have none.
+#[test]
+fn what_groups_have_for_programs_only_is_no_difference() {
+    let folder = Folder::new("diff-programs");
+    for (name, record) in [("a", r#"{"version":1,"dimensions":{}}"#), ("b", r#""{\"version\":1,\"dimensions\":{}}""#)] {
+        folder.ok(&format!(r#"create {name}.zarr --group --attrs {{"title":"run","\u005fnc\u005fmodel":{record}}}"#));
+    }
+    folder.ok(r#"create none.zarr --group --attrs {"title":"run"}"#);
+    for line in ["diff a.zarr b.zarr", "diff a.zarr none.zarr", "diff none.zarr b.zarr"] {
+        assert_eq!(folder.ok(line), "", "{line}");
+        let ran = folder.run_with(&format!("{line} --layout"), &[]);
+        assert!(ran.status == Some(1) && String::from_utf8_lossy(&ran.out).contains("/: attribute _nc_model: "), "{line}");
+    }
+}
+
 #[test]
 fn what_differs_is_never_equal_whatever_its_kind() {
     let folder = Folder::new("diff-kinds");
