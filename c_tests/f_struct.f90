@@ -114,7 +114,8 @@ contains
     type(ozarr_array) :: a
     type(particle) :: all(5), back(5)
     real(real64) :: x(5), third(5)
-    integer :: i
+    character(300) :: message
+    integer :: stat, i
     call describe(p, all(1))
     call s%create(p, [5])
     call s%set_zarr_format(2)
@@ -130,6 +131,9 @@ contains
     call check(maxval(abs(x - [(0.5d0 * i, i=1, 5)])) == 0, "a field")
     call a%read(third, field="v[2]")
     call check(maxval(abs(third - [(3 * i, i=1, 5)])) == 0, "one value of a field that has a shape")
+    message = ""
+    call a%read(third, field="v", stat=stat, errmsg=message)
+    call failed(stat, OZARR_ERR_BUFFER_SIZE, message, 'the field "v" has a shape', "a whole field that has a shape")
     call a%write(10 * x(2:3), start=[2], field="x")
     call a%read_struct(back(1:1), p, start=[3])
     call check(back(1)%x == 15 .and. back(1)%id == 3, "other fields stay")

@@ -358,6 +358,9 @@ static ozarr_status transfer(const operation *o, const region *r, char *first, c
     memory.dtype = o->more->dtype;
     memory.field = o->more->field;
     ozarr_status status = run(o, &region, &memory);
+    /* The memory is as large as the variable's elements: each has one value, and a field with a shape has more. */
+    if (status == OZARR_ERR_BUFFER_SIZE && memory.field != NULL)
+        return fail(status, "the field \"%.100s\" has a shape, and the variable one value for each element; expected one of the field's values, such as \"v[0]\" or \"m[0,0]\"", memory.field);
     return status == OZARR_ERR_BOUNDS && o->picked == NULL ? out_of_bounds(o->array, r, o->more) : status;
 }
 
