@@ -10,7 +10,7 @@
 
 #define OM_UNUSED(x) ((void)(x))
 
-enum { OM_MESSAGE = 2048, OM_PLANS = 8, OM_TAGS = 16384 };
+enum { OM_MESSAGE = 2048, OM_PLANS = 8, OM_TAGS = 16384, OM_GIVEN_UP = OM_TAGS };
 
 /* A node that was opened here: what the other ranks need to open it anew. */
 typedef struct om_handle {

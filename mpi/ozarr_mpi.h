@@ -205,7 +205,11 @@ OZARR_CHECKED ozarr_status ozarr_mpi_array_iwrite_all(ozarr_mpi *m, const ozarr_
 OZARR_CHECKED ozarr_status ozarr_mpi_array_iread_all(ozarr_mpi *m, const ozarr_array *array, int64_t count,
     const ozarr_region *regions, const ozarr_memory *memories, ozarr_mpi_request **out);
 
-/** Moves on without waiting, on this rank alone. `*done` becomes whether this rank has done its part; the status is that of the wait. */
+/**
+ * Moves on without waiting, on this rank alone. `*done` becomes whether this rank has done its part; what failed is the status of the wait.
+ *
+ * Errors: OZARR_ERR_STATE where another rank has let go of the request while this one did not move it on: it will not be done, let go of it, too.
+ */
 OZARR_CHECKED ozarr_status ozarr_mpi_request_test(ozarr_mpi_request *request, bool *done);
 
 /**

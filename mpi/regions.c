@@ -23,6 +23,7 @@ struct ozarr_mpi_request {
     bool shards; /* inner chunks are encoded by the ranks that have them */
     bool own;    /* the array is not the program's */
     bool let_go; /* the program has no handle any more */
+    bool given_up; /* another rank has, and its messages do not come any more */
     ozarr_mpi_request *next; /* began later, and was not waited for either */
 };
 
@@ -459,13 +460,43 @@ ozarr_status ozarr_mpi_array_iread_all(ozarr_mpi *m, const ozarr_array *array, i
     return start(m, &a, out);
 }
 
+/* Tells the other ranks that the messages of a request do not come any more, which they find when they test it. */
+static void tell_given_up(const ozarr_mpi_request *r) {
+    for (int peer = 0; peer < r->m->size; peer++) {
+        MPI_Request sent = MPI_REQUEST_NULL;
+        if (peer == r->m->rank) continue;
+        /* The request stays where it is: without it nothing can be closed. */
+        MPI_Isend(&r->number, 1, MPI_INT64_T, peer, OM_GIVEN_UP, r->m->comm, &sent);
+        if (sent != MPI_REQUEST_NULL) MPI_Request_free(&sent);
+    }
+}
+
+/* Takes what other ranks have told of requests that they gave up. */
+static ozarr_status note_given_up(ozarr_mpi *m) {
+    int found = 1;
+    while (found) {
+        int64_t number = -1;
+        MPI_Status from;
+        ozarr_status status = om_check("MPI_Iprobe", MPI_Iprobe(MPI_ANY_SOURCE, OM_GIVEN_UP, m->comm, &found, &from));
+        if (status == OZARR_OK && found)
+            status = om_check("MPI_Recv", MPI_Recv(&number, 1, MPI_INT64_T, from.MPI_SOURCE, OM_GIVEN_UP, m->comm, MPI_STATUS_IGNORE));
+        if (status != OZARR_OK) return status;
+        for (ozarr_mpi_request *r = m->pending; r != NULL; r = r->next) r->given_up |= r->number == number;
+    }
+    return OZARR_OK;
+}
+
 ozarr_status ozarr_mpi_request_test(ozarr_mpi_request *request, bool *done) {
     if (done == NULL) return om_error(OZARR_ERR_NULL, "done is NULL");
-    const ozarr_status status = om_valid(request, "ozarr_mpi_request");
+    ozarr_status status = om_valid(request, "ozarr_mpi_request");
     if (status != OZARR_OK) return status;
     /* All of them: the other ranks may test another one first. */
     om_move_pending(request->m, 0);
     *done = !move_on(request);
+    if (*done) return status;
+    status = note_given_up(request->m);
+    if (status == OZARR_OK && request->given_up)
+        status = om_error(OZARR_ERR_STATE, "another rank has let go of request %" PRId64 ", which this rank did not move on", request->number);
     return status;
 }
 
@@ -485,7 +516,7 @@ ozarr_status ozarr_mpi_request_wait(ozarr_mpi_request *request) {
     return status;
 }
 
-/* Moves all requests on until this rank has done its part of one; false where nothing has moved for some seconds. */
+/* Moves all requests on until this rank has done its part of one; false where nothing has moved for some seconds, or another rank gave it up. */
 static bool do_own_part(const ozarr_mpi_request *r) {
     enum { SECONDS = 10 };
     struct timespec now, moved;
@@ -494,7 +525,7 @@ static bool do_own_part(const ozarr_mpi_request *r) {
         om_move_pending(r->m, 0);
         clock_gettime(CLOCK_MONOTONIC, &now);
         if (!om_move_waits(r->move)) moved = now;
-        if (now.tv_sec - moved.tv_sec > SECONDS) return false;
+        if (now.tv_sec - moved.tv_sec > SECONDS || (r->given_up && om_move_waits(r->move))) return false;
         om_move_pause(r->move);
     }
     return true;
@@ -511,6 +542,7 @@ ozarr_status ozarr_mpi_request_free(ozarr_mpi_request *request) {
     request->let_go = true;
     if (do_own_part(request)) return OZARR_OK;
     m->given_up = true;
+    tell_given_up(request);
     /* Takes back what would be received into its memory. */
     om_move_free(request->move);
     request->move = NULL;
