@@ -154,7 +154,8 @@ pub unsafe extern "C" fn ozarr_array_missing_value(
     })
 }
 
-/// Converts `count` of `units` to a date and time, such as `"2026-01-31 12:30:00"`. `calendar` is one of
+/// Converts `count` of `units` to a date and time, such as `"2026-01-31 12:30:00"`: in UTC where `units` have
+/// a time zone (`"hours since 2026-01-01 06:00 +01:00"`; `Z`, `UTC` and `GMT` are 0). `calendar` is one of
 /// the CF conventions (`"standard"`, `"proleptic_gregorian"`, `"julian"`, `"noleap"`, `"all_leap"`,
 /// `"360_day"`); NULL is `"standard"`.
 ///
@@ -179,8 +180,8 @@ pub unsafe extern "C" fn ozarr_time_to_text(
     })
 }
 
-/// Converts a date and time (`moment`), `"2026-01-31"` or `"2026-01-31 12:30:00.5"`, to a count of
-/// `units`, rounded down.
+/// Converts a date and time (`moment`), `"2026-01-31"` or `"2026-01-31 12:30:00.5"`, without a time zone, to a
+/// count of `units`, rounded down.
 ///
 /// Errors: `OZARR_ERR_ARGUMENT` for units or a moment that cannot be understood; `OZARR_ERR_UNSUPPORTED`
 /// for an unknown calendar, and for units that differ in length (months, years); `OZARR_ERR_RANGE` for a
