@@ -28,7 +28,8 @@ set_target_properties(ozarr_fortran PROPERTIES
 target_include_directories(ozarr_fortran INTERFACE
   "$<BUILD_INTERFACE:${_modules}>" "$<INSTALL_INTERFACE:${CMAKE_INSTALL_LIBDIR}/ozarr/fortran>")
 target_link_libraries(ozarr_fortran PUBLIC ozarr)
-if(CMAKE_Fortran_COMPILER_ID STREQUAL "GNU")
+# Another project's own flags, such as -fdefault-integer-8, are for more than the standard's Fortran.
+if(CMAKE_Fortran_COMPILER_ID STREQUAL "GNU" AND _top)
   target_compile_options(ozarr_fortran PRIVATE "$<$<COMPILE_LANGUAGE:Fortran>:-std=f2018;-Wall;-Wextra;-Wno-maybe-uninitialized;-Wno-uninitialized>")
 endif()
 

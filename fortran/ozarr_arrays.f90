@@ -433,7 +433,7 @@ contains
     integer :: n, failed
     flags = 0
     if (present(inner)) flags = merge(OZARR_PARTITION_INNER, 0_c_int32_t, inner)
-    n = max(self%dimensions, 0)
+    n = max(self%dimensions, 0_c_int)
     first = 0
     counts = 0
     within = c_null_ptr
