@@ -67,11 +67,13 @@ int oz_rename_dim(int ncid, int id, const char *name) {
     if (status) return status;
     if (oz_list_find(&dim->group->dims, name)) return NC_ENAMEINUSE;
     bool fixed = file->classic && file->format != NC_FORMAT_NETCDF4_CLASSIC && !file->defining;
-    if (fixed && strlen(name) > strlen(dim->name)) return NC_ENOTINDEFINE;
+    const size_t room = strlen(dim->name) > dim->room ? strlen(dim->name) : dim->room;
+    if (fixed && strlen(name) > room) return NC_ENOTINDEFINE;
     char *copy = strdup(name), *key = oz_file_format(file) == 2 && !dim->key ? strdup(dim->name) : NULL;
     if (!copy || oz_names_add(&dim->group->former, dim->name)) return free(key), free(copy), NC_ENOMEM;
     if (key) dim->key = key;
     dim->renamed = true;
+    dim->room = room;
     oz_list_rename(&dim->group->dims, oz_list_index(&dim->group->dims, dim->name), copy);
     touch_below(dim->group);
     /* The arrays get the name with the records: else what is unlimited would be lost where those are not stored any more. */

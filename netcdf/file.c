@@ -313,16 +313,17 @@ int oz_close(int ncid, void *memory) {
     int status = oz_find_group(ncid, &group);
     if (status) return status;
     if (group->parent) return NC_EBADGRPID;
-    /* A type without members is an error, and all else is stored. */
+    /* A type without members is an error: all else is stored, and the file stays open, so that the type can get some. */
     int types = check_types(group->file);
     /* A program that finds all done may follow one that was killed before it told so, which is so in folders. */
     group->file->doubtful = group->file->consolidates && !group->file->compared && is_own_folder(group->file->folder);
     if (group->file->writable) status = store_all(group->file);
     /* No call comes after this one that would store what memory was too short for. */
     if (status == NC_ENOMEM) unlock(group->file), status = store_all(group->file);
+    if (types && !status) return unlock(group->file), types;
     int lost = group->file->writable ? take_lost(group->file) : NC_NOERR;
     status = close_file(group->file, status);
-    return status ? status : types ? types : lost;
+    return status ? status : lost;
 }
 
 int oz_set_fill(int ncid, int mode, int *old) {

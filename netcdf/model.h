@@ -65,6 +65,8 @@ typedef struct oz_dim {
     bool unlimited;
     /* By this process, so that arrays may have another name for it. */
     bool renamed;
+    /* The bytes of the longest name that it had, which a classic file has room for in data mode. */
+    size_t room;
     /* All arrays along it are made as long as it is: this process lengthened it, or programs of netCDF have made it one that may grow. One along
      * which the arrays of other programs differ, as the levels of a pyramid do, leaves them so. */
     bool published;

@@ -403,7 +403,7 @@ def texts_of_c(build):
             code, _, err = run(["nccopy", "texts.zarr", "back.nc"], build, **PRELOAD)
             check(f"nccopy texts.zarr, {spec}", code == 0, err)
             for path in "texts.nc", "texts.zarr", "back.nc":
-                code, out, err = run([sys.executable, "-c", LENGTHS, path, "t:calendar", "a:units"], build, LD_PRELOAD=f"{PRELOAD['LD_PRELOAD']} libnetcdf.so.19")
+                code, out, err = run([sys.executable, "-c", LENGTHS, path, "t:calendar", "a:units"], build, **with_netcdf())
                 check(f"the lengths of texts in {path}, {spec}", (code, out.split()) == (0, ["8", "3"]), out + err)
 
 
@@ -505,6 +505,11 @@ def hostile(build):
 
 
 # Opens a store, calls, and closes it: the lines of a program in which `nc` are netCDF's functions and `id` is the file.
+def with_netcdf():
+    """The environment of a Python that calls netCDF-C's functions by ctypes."""
+    return {**PRELOAD, "LD_PRELOAD": f"{PRELOAD['LD_PRELOAD']} libnetcdf.so.19"}
+
+
 SESSION = """
 import ctypes, sys
 nc, id, number, length = ctypes.CDLL(None), ctypes.c_int(), ctypes.c_int(), ctypes.c_size_t()
@@ -518,7 +523,7 @@ assert nc.nc_close(id) == 0
 
 
 def session(build, store, mode, *lines):
-    code, _, err = run([sys.executable, "-c", SESSION.format(mode=mode, lines="\n".join(lines)), store], build, LD_PRELOAD=f"{PRELOAD['LD_PRELOAD']} libnetcdf.so.19")
+    code, _, err = run([sys.executable, "-c", SESSION.format(mode=mode, lines="\n".join(lines)), store], build, **with_netcdf())
     check(f"a program calls netCDF on {store}", code == 0, (code, err[-500:]))
 
 
@@ -634,7 +639,7 @@ def errors(build):
     check("errors", answers[0] == answers[1] and answers[0][0] == 0, difference)
     (build / "aborted.zarr").mkdir()
     program = "import ctypes, os; nc, id = ctypes.CDLL(None), ctypes.c_int(); print(nc.nc_create(b'aborted.zarr', 0x1000, ctypes.byref(id)), os.chdir('/'), nc.nc_abort(id))"
-    code, out, err = run([sys.executable, "-c", program], build, LD_PRELOAD=f"{PRELOAD['LD_PRELOAD']} libnetcdf.so.19")
+    code, out, err = run([sys.executable, "-c", program], build, **with_netcdf())
     check("nc_abort in another working directory", out == "0 None 0\n" and not (build / "aborted.zarr").exists(), (code, out, err[-500:]))
 
 
