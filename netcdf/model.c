@@ -464,6 +464,14 @@ bool oz_is_short(int status) {
     return status == NC_ENFILE || (status == NC_ENOMEM && (ozarr_last_error_info(&info) || info.status != OZARR_ERR_LIMIT));
 }
 
+bool oz_is_out_of_reach(int status) {
+    ozarr_error_info info = OZARR_ERROR_INFO_INIT;
+    if (status != NC_EIO) return status == EACCES || oz_is_short(status);
+    /* Of a document that is malformed, too, netCDF has no other word. */
+    if (ozarr_last_error_info(&info)) return true;
+    return info.status == OZARR_ERR_IO || info.status == OZARR_ERR_NETWORK || info.status == OZARR_ERR_TIMEOUT || info.status == OZARR_ERR_THROTTLED;
+}
+
 int oz_error(ozarr_status status) {
     if (status == OZARR_OK) return NC_NOERR;
     oz_log("%s: %s", ozarr_status_name(status), ozarr_last_error());

@@ -263,6 +263,8 @@ char *oz_group_path(const oz_group *group);
 int oz_error(ozarr_status status);
 /* Whether memory or open files are too few, and not that a document breaks a limit, which is NC_ENOMEM, too: as the last error says. */
 bool oz_is_short(int status);
+/* Whether something cannot be had now, so that nothing is known of it, and not that it cannot be understood. */
+bool oz_is_out_of_reach(int status);
 void oz_log(const char *format, ...)
 #ifdef __GNUC__
     __attribute__((format(printf, 1, 2)))

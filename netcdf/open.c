@@ -306,14 +306,14 @@ static void drop_atts(oz_list *atts, const char *first, const char *second) {
     }
 }
 
-/* Opens an array as a variable, with dimensions and attributes; NULL where it cannot be one, of which the log has the reason. What memory or files are too
- * few for is an error: the program would take it for a variable that is not there. */
+/* Opens an array as a variable, with dimensions and attributes; NULL where it cannot be one, of which the log has the reason. What cannot be read now is an
+ * error: the program would take it for a variable that is not there. */
 static int open_var(oz_group *group, const char *name, const oz_listed *listed, const json *mine, oz_var **made) {
     ozarr_array *array;
     int32_t rank;
     *made = NULL;
     int status = listed ? oz_listed_open(listed, group, name, &array) : oz_error(ozarr_group_open_array(group->handle, name, &array));
-    if (status) return oz_is_short(status) ? status : NC_NOERR;
+    if (status) return oz_is_out_of_reach(status) ? status : NC_NOERR;
     errno = 0;
     const oz_type *type = find_type(group, name, array, mine);
     if (!type && errno == ENOMEM) return ozarr_array_free(array), NC_ENOMEM;
@@ -380,10 +380,13 @@ static int list_children(const oz_group *group, oz_list *arrays, oz_list *groups
     bool more = false;
     int status = oz_error(ozarr_group_list_nodes(group->handle, NULL, 1, &iter));
     if (status) return status;
-    while (!status && ozarr_node_iter_next(iter, &more) == OZARR_OK && more) {
+    while (!status && !(status = oz_error(ozarr_node_iter_next(iter, &more))) && more) {
         char name[NC_MAX_NAME + 1];
-        ozarr_node_kind kind;
-        if (ozarr_node_iter_kind(iter, &kind) || ozarr_node_iter_name(iter, name, sizeof name, NULL)) continue;
+        ozarr_node_kind kind = OZARR_NODE_KIND_NONE;
+        ozarr_status named = ozarr_node_iter_name(iter, name, sizeof name, NULL);
+        /* What has no name for netCDF is left out. */
+        if (named == OZARR_ERR_BUFFER_SIZE) continue;
+        status = oz_error(named ? named : ozarr_node_iter_kind(iter, &kind));
         /* What cannot be understood is told when it is opened. */
         if (kind == OZARR_NODE_KIND_ARRAY || kind == OZARR_NODE_KIND_UNKNOWN) status = oz_names_add(arrays, name);
         if (kind == OZARR_NODE_KIND_GROUP) status = oz_names_add(groups, name);

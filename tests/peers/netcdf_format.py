@@ -476,6 +476,21 @@ def damaged(build):
         check(f"{name}: the log", told is None or any(told in line for line in err.splitlines() if line.startswith("ozarr")), err[-600:])
 
 
+def unread(build):
+    """A document that cannot be read is an error of netCDF for who reads and who writes: nobody would know of a variable that is left out."""
+    for node in "t", "a":
+        place = build / f"unread_{node}.zarr"
+        shutil.copytree(build / "all.zarr", place)
+        root = place / "zarr.json"
+        root.write_text(json.dumps({k: v for k, v in json.loads(root.read_text()).items() if k != "consolidated_metadata"}))
+        (place / node / "zarr.json").unlink()
+        (place / node / "zarr.json").symlink_to("zarr.json")
+        for mode in 0, 1:
+            lines = f"import ctypes; print(ctypes.CDLL(None).nc_open(b'{place.name}', {mode}, ctypes.byref(ctypes.c_int())))"
+            _, out, err = run([sys.executable, "-c", lines], build, LD_PRELOAD=f"{PRELOAD['LD_PRELOAD']} libnetcdf.so.19", OZARR_LOG="warning")
+            check(f"the document of {node} cannot be read, mode {mode}", out == "-68\n" and f"{node}/zarr.json" in err, (out, err[-300:]))
+
+
 def hostile(build):
     """What no program writes ends no program: documents whose consolidated entries, record or codecs are of another kind than they should be."""
     def changed(name, change):
@@ -1339,6 +1354,7 @@ def main():
     texts_of_c(build)
     formats(build)
     damaged(build)
+    unread(build)
     hostile(build)
     theirs(build)
     their_names(build)
