@@ -97,6 +97,7 @@ static void prepare(void) {
     DO(nc_def_grp(file, "sub", &group));
     DO(nc_def_dim(group, "n", NC_UNLIMITED, &dims[1]));
     DO(nc_def_var(file, "clock", NC_INT, 1, dims, &var));
+    DO(nc_def_var_deflate(file, var, 0, 1, 4));
     DO(nc_put_att_int(file, var, "valid", NC_SHORT, 2, (const int[]){1, 2}));
     for (int i = 0; i < 3; i++) DO(nc_def_var(group, ((const char *const[]){"r", "e", "l"})[i], FIRST_OWN_TYPE + i, 1, dims + 1, &id));
     DO(nc_enddef(file));
@@ -118,8 +119,11 @@ static void define_beside(void) {
 
 static void program(void) {
     const size_t start = 3, last = 4, count = 1;
+    int deflated = 0;
     TRY(nc_open(PATH, NC_WRITE, &file));
     TRY(nc_inq_varid(file, "clock", &var));
+    TRY(nc_inq_var_deflate(file, var, NULL, &deflated, NULL));
+    if (!deflated) fault("nc_inq_var_deflate of a deflated variable", 0);
     TRY(nc_inq_grp_ncid(file, "sub", &group));
     const int was = armed;
     armed = 0;

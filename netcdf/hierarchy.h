@@ -62,7 +62,7 @@ void oz_share_processors(void);
 int oz_hierarchy_read(oz_file *file);
 
 /* Reads a variable's codecs into `filters`, once. */
-void oz_var_read_codecs(oz_var *var);
+int oz_var_read_codecs(oz_var *var);
 
 /* Takes over from a variable's attributes how its numbers are rounded. */
 void oz_var_read_quantize(oz_var *var);

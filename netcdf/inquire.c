@@ -116,8 +116,7 @@ bool oz_var_is_contiguous(oz_var *var) {
     size_t chunks[64];
     if (oz_var_may_grow(var)) return false;
     if (!var->found || var->recorded) return var->contiguous;
-    oz_var_read_codecs(var);
-    if (var->filter_count || oz_var_chunks(var, chunks)) return false;
+    if (oz_var_read_codecs(var) || var->filter_count || oz_var_chunks(var, chunks)) return false;
     for (int d = 0; d < var->rank; d++)
         if (chunks[d] < var->dims[d]->len) return false;
     return true;
@@ -127,6 +126,7 @@ bool oz_var_is_contiguous(oz_var *var) {
 static int inquire_chunks(oz_var *var, int *contiguous, size_t *chunks) {
     size_t own[64];
     int status = oz_var_chunks(var, own);
+    if (!status && contiguous) status = oz_var_read_codecs(var);
     if (status) return status;
     if (contiguous) *contiguous = var->compact ? NC_COMPACT : oz_var_is_contiguous(var) ? NC_CONTIGUOUS : NC_CHUNKED;
     for (int d = 0; d < var->rank && chunks; d++)
@@ -134,10 +134,9 @@ static int inquire_chunks(oz_var *var, int *contiguous, size_t *chunks) {
     return NC_NOERR;
 }
 
-static int endian_of(oz_var *var) {
+static int endian_of(const oz_var *var) {
     if (var->form != OZ_NUMBERS || var->info->kind) return NC_ENDIAN_NATIVE;
     if (!oz_var_made(var) && !var->endian_set) return NC_ENDIAN_NATIVE;
-    oz_var_read_codecs(var);
     return var->big_endian ? NC_ENDIAN_BIG : NC_ENDIAN_LITTLE;
 }
 
@@ -152,7 +151,8 @@ int oz_inq_var_all(int ncid, int varid, char *name, nc_type *type, int *rank, in
     if (rank) *rank = var->rank;
     for (int d = 0; d < var->rank && dims; d++) dims[d] = var->dims[d]->id;
     if (atts) *atts = var->atts.count;
-    if (shuffle || deflate || level || fletcher) oz_var_read_codecs(var);
+    if (shuffle || deflate || level || fletcher || endian) status = oz_var_read_codecs(var);
+    if (status) return status;
     const oz_filter *deflated = oz_var_filter(var, 1);
     if (shuffle) *shuffle = oz_var_filter(var, 2) != NULL;
     if (deflate) *deflate = deflated != NULL;

@@ -1,4 +1,5 @@
 /* The table's functions that say how a variable is stored: fill values, chunks, filters, byte order, quantisation. */
+#include "attribute_json.h"
 #include "hierarchy.h"
 #include "json.h"
 #include "table.h"
@@ -210,8 +211,8 @@ int oz_get_var_chunk_cache(int ncid, int varid, size_t *size, size_t *slots, flo
 int oz_inq_var_filter_ids(int ncid, int varid, size_t *count, unsigned *ids) {
     oz_var *var;
     int status = oz_find_var(ncid, varid, &var);
+    if (!status) status = oz_var_read_codecs(var);
     if (status) return status;
-    oz_var_read_codecs(var);
     if (count) *count = (size_t)var->filter_count;
     for (int i = 0; i < var->filter_count && ids; i++) ids[i] = var->filters[i].id;
     return NC_NOERR;
@@ -220,8 +221,8 @@ int oz_inq_var_filter_ids(int ncid, int varid, size_t *count, unsigned *ids) {
 int oz_inq_var_filter_info(int ncid, int varid, unsigned id, size_t *count, unsigned *parameters) {
     oz_var *var;
     int status = oz_find_var(ncid, varid, &var);
+    if (!status) status = oz_var_read_codecs(var);
     if (status) return status;
-    oz_var_read_codecs(var);
     const oz_filter *filter = oz_var_filter(var, id);
     if (!filter) return NC_ENOFILTER;
     if (count) *count = filter->count;
@@ -265,35 +266,40 @@ static int add_codec(oz_var *var, const char *name, const json *configuration) {
     return status ? status : add_filter(var, 1, 1, &parameter);
 }
 
-static void add_codecs(oz_var *var, const json *codec) {
-    for (; codec; codec = codec->next) {
+static int add_codecs(oz_var *var, const json *codec) {
+    int status = NC_NOERR;
+    for (; codec && !status; codec = codec->next) {
         const json *name = json_member(codec, "name"), *configuration = json_member(codec, "configuration");
         if (!name) name = json_member(codec, "id");
         if (!name || name->kind != JSON_STRING) continue;
         const json *inner = json_member(configuration, "codecs");
-        if (strcmp(name->text, "sharding_indexed") == 0) add_codecs(var, inner ? inner->first : NULL);
-        else if (add_codec(var, name->text, configuration ? configuration : codec)) return;
+        if (strcmp(name->text, "sharding_indexed") == 0) status = add_codecs(var, inner ? inner->first : NULL);
+        else status = add_codec(var, name->text, configuration ? configuration : codec);
     }
+    return status;
 }
 
-void oz_var_read_codecs(oz_var *var) {
+int oz_var_read_codecs(oz_var *var) {
     static const char *const members[] = {"codecs", "filters", "compressor"};
     char *text;
-    if (var->codecs_read || !oz_var_made(var)) return;
-    var->codecs_read = true;
-    if (oz_var_read_document(var, &text)) return;
-    json *document = json_read(text);
-    for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
+    json *document = NULL;
+    if (var->codecs_read || !oz_var_made(var)) return NC_NOERR;
+    int status = oz_var_read_document(var, &text);
+    if (status) return status;
+    status = oz_json_read(text, &document);
+    for (size_t i = 0; i < sizeof members / sizeof *members && !status; i++) {
         json *member = json_member(document, members[i]);
-        if (member && member->kind == JSON_ARRAY) add_codecs(var, member->first);
+        if (member && member->kind == JSON_ARRAY) status = add_codecs(var, member->first);
         if (!member || member->kind != JSON_OBJECT) continue;
         json *next = member->next;
         member->next = NULL;
-        add_codecs(var, member);
+        status = add_codecs(var, member);
         member->next = next;
     }
     const json *dtype = json_member(document, "dtype");
     if (dtype && dtype->kind == JSON_STRING) var->big_endian = dtype->text[0] == '>';
     json_free(document);
     free(text);
+    var->codecs_read = !status;
+    return status;
 }
