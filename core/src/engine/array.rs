@@ -241,6 +241,11 @@ impl BoundArray {
         if self.write_back.is_none() { self.clone() } else { Arc::new(BoundArray { write_back: None, ..(**self).clone() }) }
     }
 
+    /// Returns the array for the calling thread alone, without a place where parts of chunks wait.
+    pub(super) fn alone(&self) -> Arc<BoundArray> {
+        Arc::new(BoundArray { write_back: None, pool: Pool::new(1), ..self.clone() })
+    }
+
     /// Returns whether chunks are shards, or shards under further codecs.
     pub fn is_sharded(&self) -> bool {
         matches!(*self.chain, BoundChain::Sharded(_))

@@ -1,7 +1,9 @@
 //! Stores what waits in write-back, in parallel: before it is read, when memory is short, and when the program wants it.
 
 use super::Selection;
+use super::admitted::Admitted;
 use super::array::BoundArray;
+use super::held_room;
 use super::plan::Plan;
 use super::pool::Pool;
 use super::request::{self, About, Outcome, Request, Work};
@@ -9,13 +11,13 @@ use super::under_lock;
 use super::write::StoreWaiting;
 use super::write_back::WriteBack;
 use crate::error::{ErrorKind, Result};
-use crate::limits::{self, Dims, Strides, chunk_bytes};
+use crate::limits::{Dims, Strides, chunk_bytes};
 use std::sync::Arc;
 
 /// Stores the chunks of which selected elements wait (all, without a selection). What cannot be stored goes on waiting, and is tried
 /// again by the next call.
 pub fn flush(array: &Arc<BoundArray>, kept: &Arc<WriteBack>, selection: Option<&Selection>) -> Result<()> {
-    store(array, kept, kept.touched(&array.grid, selection)?)?;
+    store(array, kept, &|| kept.touched(&array.grid, selection))?;
     if selection.is_none() {
         kept.all_stored();
     }
@@ -24,7 +26,7 @@ pub fn flush(array: &Arc<BoundArray>, kept: &Arc<WriteBack>, selection: Option<&
 
 /// Stores what waits but was not lost with an array that was there before: of that a flush of all tells.
 pub fn flush_not_lost(array: &Arc<BoundArray>, kept: &Arc<WriteBack>) -> Result<()> {
-    store(array, kept, kept.not_lost()?)?;
+    store(array, kept, &|| kept.not_lost())?;
     kept.all_stored();
     Ok(())
 }
@@ -53,31 +55,64 @@ pub(super) fn make_room(array: &Arc<BoundArray>, kept: &Arc<WriteBack>, selectio
     if kept.has_room(plan.items(), each) {
         return Ok(());
     }
-    match store(array, kept, kept.oldest_for(&plan, each)?) {
+    match store(array, kept, &|| kept.oldest_for(&plan, each)) {
         Err(e) if e.kind() != ErrorKind::State => Ok(()),
         stored => stored,
     }
 }
 
-fn store(array: &Arc<BoundArray>, kept: &Arc<WriteBack>, chunks: Vec<Dims>) -> Result<()> {
-    if chunks.is_empty() {
-        return Ok(());
+/// Stores chunks in parallel or, where that takes more memory than there is, one after the other in what was held for it.
+fn store(array: &Arc<BoundArray>, kept: &Arc<WriteBack>, chunks: &dyn Fn() -> Result<Vec<Dims>>) -> Result<()> {
+    let run = |one_by_one| {
+        let chunks = chunks()?;
+        if chunks.is_empty() {
+            return Ok(());
+        }
+        let array = if one_by_one { array.alone() } else { array.without_write_back() };
+        request::run(Box::new(Flush { array, kept: kept.clone(), chunks, one_by_one }))
+    };
+    match run(false) {
+        Err(e) if e.kind() == ErrorKind::NoMemory => {
+            let _room = held_room::let_go();
+            kept.free_spare();
+            let stored = run(true);
+            kept.free_spare();
+            stored
+        }
+        stored => stored,
     }
-    let array = array.without_write_back();
-    let store = |chunk| StoreWaiting { array: array.clone(), kept: kept.clone(), chunk };
-    request::run(Box::new(Flush { chunks: limits::collect(chunks.into_iter().map(store))?, bytes: kept.bytes() as u64, array }))
+}
+
+/// Writes a region by `run`. Where memory ends what waits is stored first, and then the region by one thread, so that nothing of it waits.
+pub(super) fn write(admitted: &Admitted, run: impl Fn(&Admitted) -> Result<()>) -> Result<()> {
+    let array = &admitted.array;
+    match (run(admitted), &array.write_back) {
+        (Err(e), Some(kept)) if e.kind() == ErrorKind::NoMemory => {
+            flush(array, kept, None)?;
+            let _room = held_room::let_go();
+            kept.free_spare();
+            run(&Admitted { array: array.alone() })
+        }
+        (done, _) => done,
+    }
 }
 
 /// Chunks of which what waits is to be stored.
 struct Flush {
+    /// Without write-back.
     array: Arc<BoundArray>,
-    chunks: Vec<StoreWaiting>,
-    bytes: u64,
+    kept: Arc<WriteBack>,
+    chunks: Vec<Dims>,
+    one_by_one: bool,
 }
 
 impl Work for Flush {
     fn about(&self) -> About {
-        About { items: self.chunks.len() as u64, bytes: self.bytes, finish_others: true, tuning: self.array.store.tuning() }
+        let mut tuning = self.array.store.tuning();
+        if self.one_by_one {
+            tuning.requests = 1;
+        }
+        About { items: self.chunks.len() as u64, bytes: self.kept.bytes() as u64, finish_others: true, tuning }
     }
 
     fn pool(&self) -> &Pool {
@@ -85,9 +120,11 @@ impl Work for Flush {
     }
 
     fn run(&self, request: &Arc<Request>, number: u64) -> Outcome {
-        match self.chunks.get(number as usize) {
-            Some(chunk) => under_lock::run(chunk, request, None),
-            None => Outcome::Done(Ok(())),
+        let Some(chunk) = self.chunks.get(number as usize) else { return Outcome::Done(Ok(())) };
+        if self.one_by_one {
+            // What the one before took is there for this one.
+            self.kept.free_spare();
         }
+        under_lock::run(&StoreWaiting { array: self.array.clone(), kept: self.kept.clone(), chunk: chunk.clone() }, request, None)
     }
 }

@@ -29,6 +29,7 @@ mod flush;
 pub mod footprint;
 mod fork_join;
 mod fresh_pages;
+mod held_room;
 pub mod huge_pages;
 mod inside_request;
 mod item;
@@ -123,7 +124,7 @@ pub unsafe fn read_decoded(array: &Arc<BoundArray>, selection: &Selection, memor
 /// `memory` must describe memory that stays valid and unchanged until this returns.
 pub unsafe fn write(array: &Arc<BoundArray>, selection: &Selection, memory: &Memory) -> Result<()> {
     let admitted = CheckedCall::region(array, selection, memory, Use::Source)?.admit()?;
-    request::run(write::work(write::job(&admitted, selection, memory.into())?))
+    flush::write(&admitted, |admitted| request::run(write::work(write::job(admitted, selection, memory.into())?)))
 }
 
 /// Writes elements that mean by `coding` what `memory` holds.
@@ -132,7 +133,7 @@ pub unsafe fn write(array: &Arc<BoundArray>, selection: &Selection, memory: &Mem
 /// As for [`write()`].
 pub unsafe fn write_encoded(array: &Arc<BoundArray>, selection: &Selection, memory: &Memory, coding: &Coding) -> Result<()> {
     let admitted = CheckedCall::region(array, selection, memory, Use::Source)?.admit()?;
-    request::run(write::work(write::job(&admitted, selection, JobMemory::coded(memory, coding))?))
+    flush::write(&admitted, |admitted| request::run(write::work(write::job(admitted, selection, JobMemory::coded(memory, coding))?)))
 }
 
 /// Reads what a list picks into `memory`, which has the list's own shape ([`CoordinateSelection::shape`]).

@@ -258,8 +258,9 @@ impl Request {
     fn fail(self: &Arc<Self>, e: Error) {
         let mut state = lock(&self.state);
         state.failures += 1;
-        // That a part is lost is told once, and by this alone.
-        if state.error.as_ref().is_none_or(|first| e.kind() == ErrorKind::State && first.kind() != ErrorKind::State) {
+        // That a part is lost is told once, and by this alone. Where memory ended less may be tried at a time.
+        let rank = |e: &Error| [ErrorKind::NoMemory, ErrorKind::State].iter().position(|kind| *kind == e.kind());
+        if state.error.as_ref().is_none_or(|first| rank(&e) > rank(first)) {
             state.error = Some(e);
         }
         self.failed.store(true, Ordering::Relaxed);
@@ -646,9 +647,11 @@ mod tests {
     }
 
     #[test]
-    fn of_failures_that_tells_of_a_lost_part_is_told_and_else_the_first() {
-        use ErrorKind::{Io, Range, State};
+    fn of_failures_that_tells_of_a_lost_part_is_told_then_an_end_of_memory_and_else_the_first() {
+        use ErrorKind::{Io, NoMemory, Range, State};
         for (kinds, told) in [
+            (vec![Range, NoMemory, Io], "item 1 "),
+            (vec![NoMemory, State, NoMemory], "item 1 "),
             (vec![Io, State, Range], "item 1 "),
             (vec![Io, Range], "item 0 "),
             (vec![State, Io], "item 0 "),

@@ -11,6 +11,7 @@
 
 mod choice;
 
+use super::held_room::HeldRoom;
 use super::huge_pages::Pages;
 use super::item::Axis;
 use super::lock::lock;
@@ -18,7 +19,7 @@ use super::waiting_box::Span;
 use super::{Memory, Overflow, Selection};
 use crate::dtype::DataType;
 use crate::dtype::stream::LINE;
-use crate::error::{Error, Result, bail, err};
+use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::fork::ForkReset;
 use crate::grid::Grid;
 use crate::limits::{Dims, c_strides, chunk_bytes};
@@ -43,6 +44,8 @@ struct WaitingParts {
     spare: Vec<Buffer>,
     /// Where the next buffers come from, and how much of it is given away.
     block: Option<(Arc<Pages>, usize)>,
+    /// Holds memory for storing what waits.
+    room: Option<HeldRoom>,
     /// The bytes of whole chunks that other threads are to store.
     behind: usize,
     /// Another thread could not store a chunk, which waits on.
@@ -185,8 +188,10 @@ impl WaitingParts {
         if self.block.as_ref().is_none_or(|(block, used)| block.size() - used < size) {
             // Those that were too small stand in the way of larger ones.
             self.spare.clear();
-            let room = limit.saturating_sub(self.bytes).min(self.bytes.min(BLOCK)).max(size);
-            self.block = Some((Arc::new(Pages::new(room, false)?), 0));
+            self.block = None;
+            let most = limit.saturating_sub(self.bytes).min(self.bytes.min(BLOCK)).max(size);
+            let pages = Pages::new(most, false).or_else(|_| Pages::new(size, false))?;
+            self.block = Some((Arc::new(pages), 0));
         }
         let Some((block, used)) = &mut self.block else { bail!(Internal, "no block to cut a buffer from") };
         let first = block.first().wrapping_add(*used);
@@ -251,16 +256,22 @@ impl WriteBack {
         Some(waiting.part.clone())
     }
 
-    /// A buffer for one more chunk; `None` where there is no room within `limit`.
+    /// A buffer for one more chunk; `None` where there is no room within `limit`, or no memory.
     fn buffer(&self, bytes: usize, limit: usize) -> Result<Option<Buffer>> {
         let mut state = lock(self.state.get());
         if state.closed > 0 || state.bytes.saturating_add(bytes) > limit {
             return Ok(None);
         }
+        if !state.room.get_or_insert_with(HeldRoom::new).holds(bytes) {
+            return Ok(None);
+        }
         let spare = state.spare.iter().rposition(|spare| spare.size >= bytes);
         let buffer = match spare {
             Some(i) => state.spare.swap_remove(i),
-            None => state.cut(bytes, self.limit)?,
+            None => match state.cut(bytes, self.limit) {
+                Err(e) if e.kind() == ErrorKind::NoMemory => return Ok(None),
+                cut => cut?,
+            },
         };
         state.bytes += buffer.size;
         Ok(Some(buffer))
@@ -274,6 +285,12 @@ impl WriteBack {
         if state.bytes.saturating_add(spare).saturating_add(buffer.size) <= self.limit && state.spare.try_reserve(1).is_ok() {
             state.spare.push(buffer);
         }
+    }
+
+    /// Frees the buffers that nothing waits in.
+    pub(super) fn free_spare(&self) {
+        let mut state = lock(self.state.get());
+        (state.spare, state.block) = (Vec::new(), None);
     }
 
     /// What waited of a chunk is stored as far as it is inside an array of the lengths `length`. What is beyond along one dimension waits on: an
