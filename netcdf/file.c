@@ -56,14 +56,16 @@ static char *location_of(const char *path) {
 static int clear_place(const char *location, int cmode, ozarr_store *store) {
     struct stat status;
     ozarr_node_kind kind = OZARR_NODE_KIND_NONE;
-    if (strstr(location, "://") == NULL && stat(location, &status)) return errno == ENOENT || errno == ENOTDIR ? NC_NOERR : errno;
-    if (strstr(location, "://") == NULL && !S_ISDIR(status.st_mode)) {
+    bool is_url = strstr(location, "://") != NULL;
+    if (!is_url && stat(location, &status)) return errno == ENOENT || errno == ENOTDIR ? NC_NOERR : errno;
+    if (!is_url && !S_ISDIR(status.st_mode)) {
         if (cmode & NC_NOCLOBBER) return NC_EEXIST;
         return unlink(location) ? errno : NC_NOERR;
     }
     if (ozarr_store_node_kind(store, "", &kind)) return oz_error(OZARR_ERR_IO);
     if (kind != OZARR_NODE_KIND_NONE) return cmode & NC_NOCLOBBER ? NC_EEXIST : NC_NOERR;
-    DIR *folder = opendir(location);
+    DIR *folder = is_url ? NULL : opendir(location);
+    if (!is_url && !folder) return errno;
     bool empty = true;
     /* Locks and temporary files are the library's own: of a writer that was killed. */
     for (const struct dirent *entry = folder ? readdir(folder) : NULL; entry; entry = readdir(folder))

@@ -491,6 +491,18 @@ def unread(build):
             check(f"the document of {node} cannot be read, mode {mode}", out == "-68\n" and f"{node}/zarr.json" in err, (out, err[-300:]))
 
 
+def unlisted(build):
+    """A folder whose files this user may not list is not taken for an empty one."""
+    place = build / "unlisted.zarr"
+    place.mkdir()
+    (place / "notes.txt").write_text("mine")
+    place.chmod(0o333)
+    lines = f"import ctypes, os; nc = ctypes.CDLL(None); os.geteuid() or os.setuid(1101); print(nc.nc_create(b'{place.name}', 0x1000, ctypes.byref(ctypes.c_int())))"
+    _, out, err = run([sys.executable, "-c", lines], build, LD_PRELOAD=f"{PRELOAD['LD_PRELOAD']} libnetcdf.so.19")
+    place.chmod(0o755)
+    check("a folder that cannot be listed", out == "13\n" and os.listdir(place) == ["notes.txt"], (out, err[-300:], os.listdir(place)))
+
+
 def hostile(build):
     """What no program writes ends no program: documents whose consolidated entries, record or codecs are of another kind than they should be."""
     def changed(name, change):
@@ -1355,6 +1367,7 @@ def main():
     formats(build)
     damaged(build)
     unread(build)
+    unlisted(build)
     hostile(build)
     theirs(build)
     their_names(build)
