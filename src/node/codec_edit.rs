@@ -42,15 +42,14 @@ fn split_behind_shards(list: &mut Vec<Extension>) -> Vec<Extension> {
 
 /// The list with another one in the place of its codecs for elements: of the whole, or of the chunks in its shards.
 fn inside(list: Vec<Extension>, change: impl FnOnce(Vec<Extension>) -> Vec<Extension>) -> Result<Vec<Extension>> {
-    inside_and_behind(list, change, &|_| ())
+    inside_and_behind(list, Box::new(change), &|_| ())
 }
 
+/// What is done to a list of codecs; boxed, so that what looks for the list inside of shards is compiled once.
+type Change<'a> = Box<dyn FnOnce(Vec<Extension>) -> Vec<Extension> + 'a>;
+
 /// As the function above; `change_behind` is done to the codecs behind shards, which are apart from those inside.
-fn inside_and_behind(
-    list: Vec<Extension>,
-    change: impl FnOnce(Vec<Extension>) -> Vec<Extension>,
-    change_behind: &dyn Fn(&mut Vec<Extension>),
-) -> Result<Vec<Extension>> {
+fn inside_and_behind(list: Vec<Extension>, change: Change<'_>, change_behind: &dyn Fn(&mut Vec<Extension>)) -> Result<Vec<Extension>> {
     let mut moved = list.clone();
     let before = split_behind_shards(&mut moved);
     let mut behind = before.clone();
@@ -65,11 +64,7 @@ fn inside_and_behind(
     Ok(changed)
 }
 
-fn inside_shards(
-    list: Vec<Extension>,
-    change: impl FnOnce(Vec<Extension>) -> Vec<Extension>,
-    change_behind: &dyn Fn(&mut Vec<Extension>),
-) -> Result<Vec<Extension>> {
+fn inside_shards(list: Vec<Extension>, change: Change<'_>, change_behind: &dyn Fn(&mut Vec<Extension>)) -> Result<Vec<Extension>> {
     match list.as_slice() {
         [shards] if shards.name == SHARDS => {
             let mut shards = shards.clone();
@@ -97,7 +92,7 @@ pub(super) fn with_compressor(list: Vec<Extension>, stages: Stages, plain: Exten
         list.extend(stages.serial.into_iter().chain(stages.bytes).chain(checksums));
         list
     };
-    inside_and_behind(list, change, &|behind| behind.retain(|codec| registry::is_checksum(&codec.name)))
+    inside_and_behind(list, Box::new(change), &|behind| behind.retain(|codec| registry::is_checksum(&codec.name)))
 }
 
 /// With bytes shuffled that way: by blosc where the list has it, else by a codec in front of the first one that takes bytes.
@@ -118,7 +113,7 @@ pub(super) fn with_shuffle(list: Vec<Extension>, shuffle: Option<Shuffle>, item:
         }
         list
     };
-    let changed = inside_and_behind(list, change, &without)?;
+    let changed = inside_and_behind(list, Box::new(change), &without)?;
     if fits { Ok(changed) } else { Err(no_bits()) }
 }
 
@@ -158,7 +153,7 @@ pub(super) fn with_checksum(list: Vec<Extension>, checksum: bool) -> Result<Vec<
         list.extend(checksum.then(|| Extension::new("crc32c", Map::new())));
         list
     };
-    inside_and_behind(list, change, if checksum { &|_| () } else { &without })
+    inside_and_behind(list, Box::new(change), if checksum { &|_| () } else { &without })
 }
 
 /// Takes a CRC-32C from the end of v2's filters and compressor; what is before it is the compressor then, if it is one. Returns whether there was
