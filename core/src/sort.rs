@@ -1,6 +1,7 @@
 //! One compiled sort for lists of any kind. The standard library's is compiled anew for each, in 5 to 15 KB.
 
 use std::cmp::Ordering;
+use std::collections::BTreeSet;
 
 /// Sorts a list that is not long, or dear to compare; what is equal stays in its order.
 pub fn sort_by<T>(all: &mut [T], order: impl Fn(&T, &T) -> Ordering) {
@@ -26,6 +27,13 @@ fn sorted_places(n: usize, order: &dyn Fn(usize, usize) -> Ordering) -> Vec<usiz
     let mut places: Vec<usize> = (0..n).collect();
     places.sort_unstable_by(|a, b| order(*a, *b).then(a.cmp(b)));
     places
+}
+
+/// A set of some entries, added one by one: the standard library's `collect` sorts them first, by a sort that is compiled for their type.
+pub fn set_of<T: Ord>(entries: impl IntoIterator<Item = T>) -> BTreeSet<T> {
+    let mut set = BTreeSet::new();
+    set.extend(entries);
+    set
 }
 
 #[cfg(test)]

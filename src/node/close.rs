@@ -5,6 +5,7 @@ use super::store_options::Consolidate;
 use super::v2_changes::V2Changes;
 use super::{Array, Nczarr, NodeKind, Store, consolidate, lookup, path, upkeep};
 use crate::error::Result;
+use crate::sort::set_of;
 use std::collections::{BTreeMap, BTreeSet};
 
 impl Store {
@@ -98,10 +99,11 @@ impl Store {
         if noted.is_empty() || !self.shared().capabilities().listable || self.check_writable().is_err() {
             return Ok(());
         }
-        let nodes: BTreeSet<String> = noted.keys().filter(|node| !node.is_empty()).cloned().collect();
+        let nodes = set_of(noted.keys().filter(|node| !node.is_empty()).cloned());
         // The groups, and whether something that this process made needs them: others may have left what cannot be read in the rest of
         // them, or only they may write there.
-        let mut groups = BTreeMap::from([("", false)]);
+        let mut groups = BTreeMap::new();
+        groups.insert("", false);
         for (node, made) in &noted {
             for group in [path::parent(node).unwrap_or(""), ""] {
                 *groups.entry(group).or_insert(false) |= made;

@@ -11,6 +11,7 @@ use crate::error::{ErrorKind, Result};
 use crate::limits::{MAX_CONSOLIDATED, MAX_DOCUMENT, collect_table, push, put, readable, try_collect};
 use crate::metadata::consolidated::Listed;
 use crate::metadata::{Format, json, v2, v3};
+use crate::sort::sort_by;
 use crate::store::{StorageExt, get};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -64,7 +65,7 @@ fn read_once(store: &Store, path: &str, (pool, width): &(Arc<Pool>, usize)) -> R
     })?;
     let watch = CutWatch::begin(store, keys.iter().map(|key| folder_of(key)))?;
     let depth = |key: &String| key.matches('/').count();
-    keys.sort_by_key(depth);
+    sort_by(&mut keys, |a, b| depth(a).cmp(&depth(b)));
     let texts = Mutex::new(Texts::new());
     for level in keys.chunk_by(|a, b| depth(a) == depth(b)) {
         let task = |i: u64, _: &tasks::Running<'_>| {

@@ -6,6 +6,7 @@ use super::store::Above;
 use super::{Store, above, path};
 use crate::error::Result;
 use crate::limits::push;
+use crate::sort::set_of;
 use crate::store::{CutMark, Folder};
 use std::collections::BTreeSet;
 
@@ -30,7 +31,7 @@ pub(super) struct NodeFolder {
 impl CutWatch {
     /// Watches the groups of nodes, before the documents of these are read.
     pub fn begin<'a>(store: &Store, nodes: impl Iterator<Item = &'a str>) -> Result<CutWatch> {
-        let nodes: BTreeSet<&str> = nodes.collect();
+        let nodes = set_of(nodes);
         // Of the first ones alone: numbers of folders that are not kept open may be another's, and on some mounts change.
         let folders = nodes.iter().take(MOST_KEPT).filter_map(|node| NodeFolder::of(store, node)).collect();
         let (mut groups, mut watched, mut kept) = (BTreeSet::new(), Vec::new(), 0);

@@ -11,8 +11,8 @@ use crate::limits::{MAX_CONSOLIDATED, MAX_DOCUMENT, collect};
 use crate::metadata::draft::{self, EntryPoint};
 use crate::metadata::json::splice::TextObject;
 use crate::metadata::{ArrayMeta, Dialect, Format, Map, json, v2, v3};
+use crate::sort::set_of;
 use crate::store::{StorageExt, get};
-use std::collections::BTreeSet;
 
 /// In front of the keys of all documents.
 pub(super) const META: &str = "meta/root";
@@ -114,7 +114,7 @@ pub(super) fn child_names(store: &Store, path: &str) -> Result<Vec<String>> {
         let rest = key.strip_suffix(&suffix)?;
         rest.strip_suffix(".array").or_else(|| rest.strip_suffix(".group")).map(str::to_string)
     };
-    let names: BTreeSet<String> = listing.keys.iter().filter_map(name).chain(listing.prefixes).filter(|name| !name.is_empty()).collect();
+    let names = set_of(listing.keys.iter().filter_map(name).chain(listing.prefixes).filter(|name| !name.is_empty()));
     collect(names.into_iter())
 }
 
@@ -136,7 +136,7 @@ pub(super) fn names_below(store: &Store, path: &str) -> Result<Vec<String>> {
     if entry(store)?.is_none() {
         return Ok(folders);
     }
-    let names: BTreeSet<String> = child_names(store, path)?.into_iter().chain(folders).collect();
+    let names = set_of(child_names(store, path)?.into_iter().chain(folders));
     collect(names.into_iter())
 }
 

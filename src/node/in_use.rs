@@ -5,6 +5,7 @@ use super::store::Above;
 use super::trail::Trail;
 use super::{Array, NodeKind, Store, above, document, draft, lookup, path};
 use crate::error::{ErrorKind, Result, err};
+use crate::sort::set_of;
 use crate::store::LockUse;
 use std::collections::BTreeSet;
 
@@ -41,7 +42,7 @@ fn refuse_below(store: &Store, path: &str) -> Result<()> {
     while let Some((group, trail)) = groups.pop() {
         dimensions.clear();
         for name in draft::names_below(store, &group)? {
-            dimensions.append(&mut look_at(store, &path::join(&group, &name), &trail, &mut groups)?);
+            dimensions.extend(look_at(store, &path::join(&group, &name), &trail, &mut groups)?);
         }
         look_at_series(store, &group, &dimensions)?;
     }
@@ -55,7 +56,7 @@ fn look_at(store: &Store, path: &str, trail: &Trail, groups: &mut Groups) -> Res
         Ok(Some(found)) if found.kind == NodeKind::Array => {
             let array = Array::quietly(store, path.to_string(), found);
             let names = array.and_then(|array| array.dimension_names());
-            return Ok(names.map_or_else(|_| BTreeSet::new(), |names| names.into_iter().flatten().collect()));
+            return Ok(names.map_or_else(|_| BTreeSet::new(), |names| set_of(names.into_iter().flatten())));
         }
         Ok(Some(found)) => found.key,
         Err(e) if !lookup::is_misunderstood(&e) => return Ok(BTreeSet::new()),

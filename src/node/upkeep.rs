@@ -9,8 +9,9 @@ use crate::error::{ErrorKind, Result};
 use crate::limits::{MAX_CONSOLIDATED, check_memory, collect, collect_table, extend, make_table_room, push, put, readable};
 use crate::metadata::consolidated::Listed;
 use crate::metadata::{Format, Map, Value, consolidated, json, v2, v3};
+use crate::sort::set_of;
 use crate::store::{Condition, get, swap};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 
 /// A changed node, and which lengths of an array are told.
 pub(super) type Change<'a> = (&'a str, Lengths);
@@ -287,7 +288,7 @@ fn listed_lengths<'a, 'c>(
     let mut kept = ListedLengths::of(listed, changes)?;
     let unlisted = changes.iter().filter(|(path, told)| *told != Lengths::ALL && !kept.has(path::relative(group, path)));
     let unlisted: Vec<&str> = collect(unlisted.map(|(path, _)| *path))?;
-    let inner: BTreeSet<&str> = unlisted.iter().flat_map(|path| path::ancestors(path)).filter(|inner| inner.len() > group.len()).collect();
+    let inner = set_of(unlisted.iter().flat_map(|path| path::ancestors(path)).filter(|inner| inner.len() > group.len()));
     let document = if format == Format::V3 { v3::DOCUMENT } else { v2::CONSOLIDATED };
     let mut found = false;
     // The nearest one comes last, and counts.
@@ -322,9 +323,11 @@ fn listed_lengths<'a, 'c>(
 /// it told of them, and readers find nothing below a group that is not named.
 fn with_unnamed<'a>(listed: &Listed<'_>, group: &str, changes: &[Change<'a>], format: Format) -> BTreeMap<&'a str, Lengths> {
     let between = changes.iter().flat_map(|(path, _)| path::ancestors(path)).filter(|above| above.len() > group.len());
-    let mut unnamed: BTreeSet<&str> = between.collect();
+    let mut unnamed = set_of(between);
     unnamed.retain(|above| !is_named(listed, path::relative(group, above), format));
-    unnamed.into_iter().map(|path| (path, Lengths::ALL)).chain(changes.iter().copied()).collect()
+    let mut told = BTreeMap::new();
+    told.extend(unnamed.into_iter().map(|path| (path, Lengths::ALL)).chain(changes.iter().copied()));
+    told
 }
 
 /// Nodes that are neither listed nor there: what is below them is not listed, which readers would take for damage; a program that makes the group

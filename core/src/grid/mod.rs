@@ -8,8 +8,8 @@ pub mod registered;
 use crate::counting;
 use crate::error::{Result, bail, err};
 use crate::limits::Dims;
+use crate::sort::set_of;
 use rectilinear::{Cell, Extents};
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// How an array (or a shard) is cut into chunks. Cheap to clone.
@@ -119,9 +119,9 @@ impl Grid {
     pub fn shapes(&self, shape: &[u64], most: usize) -> Vec<Dims> {
         let mut all = vec![Dims::new()];
         for (d, &length) in shape.iter().enumerate() {
-            let extents: BTreeSet<u64> = match self {
-                Grid::Regular { chunk } => [chunk[d]].into(),
-                Grid::Rectilinear { extents } => extents[d].within(length).collect(),
+            let extents = match self {
+                Grid::Regular { chunk } => set_of([chunk[d]]),
+                Grid::Rectilinear { extents } => set_of(extents[d].within(length)),
             };
             let longer = |front: &Dims, extent: &u64| -> Dims { front.iter().chain([extent]).copied().collect() };
             all = all.iter().flat_map(|front| extents.iter().map(move |extent| longer(front, extent))).take(most).collect();

@@ -2,6 +2,7 @@
 
 use crate::error::{ErrorKind, Result};
 use crate::node::{Array, Group};
+use crate::sort::set_of;
 use std::collections::BTreeSet;
 
 /// A variable that a dataset knows.
@@ -49,5 +50,5 @@ impl OpenVariable {
 /// The names of the dimensions of which a variable's length was found changed.
 pub(super) fn changed_dimensions<'a>(names: &'a [String], before: &[u64], now: &[u64]) -> BTreeSet<&'a str> {
     let lengths = before.iter().zip(now);
-    names.iter().zip(lengths).filter(|(_, (before, now))| before != now).map(|(name, _)| name.as_str()).collect()
+    set_of(names.iter().zip(lengths).filter(|(_, (before, now))| before != now).map(|(name, _)| name.as_str()))
 }

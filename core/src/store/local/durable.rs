@@ -4,7 +4,7 @@ use super::path::{KeyPath, Made, folder_of, renamed_folder};
 use crate::error::{Error, Result};
 use crate::fork::ForkReset;
 use crate::platform::{AsFd, BorrowedFd, O_TO_SYNC, OwnedFd, libc};
-use crate::sort::sort_by;
+use crate::sort::{set_of, sort_by};
 use crate::store::file_options::SyncMode;
 use crate::store::os::{self, Errno};
 use std::collections::{BTreeSet, HashMap};
@@ -98,7 +98,7 @@ impl Durability {
         }
         if unsynced.erased.len() >= MAX_UNSYNCED {
             // Too many to be kept in mind: until the flush any key may be one of them.
-            unsynced.erased = BTreeSet::from([String::new()]);
+            unsynced.erased = set_of([String::new()]);
         }
         if !unsynced.erased.contains("") {
             unsynced.erased.insert(name.to_string());

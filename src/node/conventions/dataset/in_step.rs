@@ -167,7 +167,8 @@ impl Dataset {
             return self.consolidate();
         }
         let own = self.own_paths();
-        let mut changes: BTreeMap<&str, Lengths> = own.iter().map(|path| (path.as_str(), Lengths::ALL)).collect();
+        let mut changes = BTreeMap::new();
+        changes.extend(own.iter().map(|path| (path.as_str(), Lengths::ALL)));
         changes.extend(differing.iter().map(|(path, told)| (path.as_str(), *told)));
         upkeep::after_changes_now(self.group().store(), &changes.into_iter().collect::<Vec<_>>(), None)
     }

@@ -6,6 +6,7 @@ use crate::node::dimensions::Dimension;
 use crate::node::listed_lengths::Lengths;
 use crate::node::watch::Pauses;
 use crate::node::{Array, path, upkeep};
+use crate::sort::sort_by;
 use std::time::{Duration, Instant};
 
 impl Dataset {
@@ -41,7 +42,8 @@ impl Dataset {
     ) -> Result<()> {
         let mut along = self.along(name);
         // The coordinate tells how many steps are whole: it becomes longer last, and shorter first.
-        along.sort_by_key(|(variable, array, d)| (variable == name) == (array.shape()[*d] < length));
+        let is_last = |(variable, array, d): &(_, Array, usize)| (variable == name) == (array.shape()[*d] < length);
+        sort_by(&mut along, |a, b| is_last(a).cmp(&is_last(b)));
         let (mut before, mut changes, mut settled) = (Vec::with_capacity(along.len()), Vec::with_capacity(along.len()), Ok(()));
         for (_, array, _) in &along {
             // A variable may have the dimension twice. The others stay as long as they are there, whatever this handle knows.
