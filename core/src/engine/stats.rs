@@ -88,6 +88,8 @@ struct CounterLine([AtomicU64; FIELDS]);
 pub struct Counters {
     /// Made when something is counted: an array that is only opened costs no kilobyte.
     lines: Once<[CounterLine; LINES]>,
+    /// A bit for each line that something was added to: an array that was read by one thread has one of them to sum when it is closed.
+    used: AtomicUsize,
     parent: Option<Arc<Counters>>,
     children: ForkPreserved<Vec<Weak<Counters>>>,
     /// Time is measured.
@@ -108,7 +110,13 @@ impl Counters {
     }
 
     fn new(parent: Option<Arc<Counters>>, timed: bool) -> Counters {
-        Counters { lines: Once::new(), parent, children: ForkPreserved::new(Vec::new()), timed: AtomicBool::new(timed) }
+        Counters {
+            lines: Once::new(),
+            used: AtomicUsize::new(0),
+            parent,
+            children: ForkPreserved::new(Vec::new()),
+            timed: AtomicBool::new(timed),
+        }
     }
 
     /// Those of the process.
@@ -134,8 +142,9 @@ impl Counters {
 
     /// The sum of the lines.
     fn own(&self) -> [u64; FIELDS] {
-        let mut sum = [0u64; FIELDS];
-        for line in self.lines.known().into_iter().flatten() {
+        let (mut sum, used) = ([0u64; FIELDS], self.used.load(Relaxed));
+        let lines = self.lines.known().into_iter().flatten().enumerate();
+        for (_, line) in lines.filter(|(i, _)| used >> i & 1 == 1) {
             sum.iter_mut().zip(&line.0).for_each(|(sum, n)| *sum = sum.wrapping_add(n.load(Relaxed)));
         }
         sum
@@ -165,7 +174,11 @@ impl Counters {
     fn add(&self, counts: impl Iterator<Item = (usize, u64)>) {
         let mut counts = counts.peekable();
         if counts.peek().is_some() {
-            let line = &self.lines.get(Default::default)[LINE.with(|line| *line)];
+            let i = LINE.with(|line| *line);
+            let line = &self.lines.get(Default::default)[i];
+            if self.used.load(Relaxed) >> i & 1 == 0 {
+                self.used.fetch_or(1 << i, Relaxed);
+            }
             for (field, n) in counts {
                 line.0[field].fetch_add(n, Relaxed);
             }
