@@ -1,42 +1,44 @@
 //! Reads JSON text into [`Value`]s: serde_json parses, and the visitor here builds values whose copies share their contents.
 //!
-//! serde_json refuses the bare tokens that [`spellings`] brings to it, and spells exponents its own way, which [`spellings`] undoes.
+//! serde_json refuses the bare tokens that [`spellings`] brings to it, and makes doubles of numbers that are no integers: their spelling is
+//! taken from the text.
 
-use super::scan::longest;
-use super::spellings::{self, Spellings};
+use super::scan::longest_escaped;
+use super::spellings::{self, next_number, token_at};
 use super::value::{List, Map, Number, Text, Value};
 use crate::error::{Error, ErrorKind, Result, err};
 use crate::limits;
-use serde_core::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde_core::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use smallvec::SmallVec;
-use std::cell::{Cell, OnceCell, RefCell};
+use std::cell::{Cell, RefCell};
 use std::fmt::{self, Formatter};
 
 /// Reads one value, with nothing but blanks around it; with `tokens`, bare `NaN`, `Infinity` and `-Infinity` are numbers. An error
 /// says line and column (in bytes, from 1).
 pub(super) fn value(bytes: &[u8], tokens: bool) -> Result<Value> {
     let text = std::str::from_utf8(bytes).map_err(|e| not_utf8(bytes, e.valid_up_to()))?;
-    let first = attempt(text, OnceCell::new());
-    if !tokens || first.as_ref().map_or_else(|e| e.kind() == ErrorKind::NoMemory, |_| true) {
+    let first = attempt(text, text);
+    if first.as_ref().map_or_else(|e| e.kind() == ErrorKind::NoMemory, |_| true) {
         return first;
     }
-    let Spellings { text, numbers } = spellings::of(text, tokens)?;
-    if numbers.is_empty() { first } else { attempt(&text, OnceCell::from(numbers)) }
-}
-
-/// Reads `text`, taking the spelling of each number with an exponent from `spellings`, or from `text` itself.
-fn attempt<'t>(text: &'t str, spellings: OnceCell<Vec<&'t str>>) -> Result<Value> {
-    if text.len() <= SHORT {
-        return attempt_now(text, spellings);
+    match spellings::with_stand_ins(text, tokens)? {
+        Some(stood_in) => attempt(&stood_in, text),
+        None => first,
     }
-    // serde_json takes room for the longest of each that it cannot be refused.
-    let (string, number) = longest(text.as_bytes(), SHORT);
-    limits::with_growing(2 * string, || limits::with_growing(2 * number, || attempt_now(text, spellings)))??
 }
 
-fn attempt_now<'t>(text: &'t str, spellings: OnceCell<Vec<&'t str>>) -> Result<Value> {
+/// Reads `text`, in which stand-ins may be in the place of what `source` has there.
+fn attempt(text: &str, source: &str) -> Result<Value> {
+    if text.len() <= SHORT {
+        return attempt_now(text, source);
+    }
+    // serde_json takes room for a string with an escape that it cannot be refused.
+    limits::with_growing(2 * longest_escaped(text.as_bytes(), SHORT), || attempt_now(text, source))?
+}
+
+fn attempt_now(text: &str, source: &str) -> Result<Value> {
     let members = RefCell::new(Vec::with_capacity(TYPICAL_MEMBERS));
-    let source = JsonText { text, spellings, exponents: Cell::new(0), members };
+    let source = JsonText { text, source, at: Cell::new(0), members };
     let mut deserializer = serde_json::Deserializer::from_str(text);
     let value = ValueVisitor(&source).deserialize(&mut deserializer).and_then(|value| deserializer.end().map(|()| value));
     value.map_err(|e| limits::check_memory().err().unwrap_or_else(|| invalid(&e)))
@@ -83,11 +85,12 @@ fn not_utf8(bytes: &[u8], offset: usize) -> Error {
 
 /// What the visitors of one text share.
 struct JsonText<'a> {
+    /// What serde_json reads.
     text: &'a str,
-    /// The spelling of each number with an exponent, in the order of the text; found when the first is met.
-    spellings: OnceCell<Vec<&'a str>>,
-    /// Counts the numbers with an exponent that were read.
-    exponents: Cell<usize>,
+    /// What it stands for, in as many bytes.
+    source: &'a str,
+    /// A place behind all numbers so far that are no integers of 64 bits.
+    at: Cell<usize>,
     /// The members so far of all objects that are not read to their ends, the innermost object's last.
     members: RefCell<Vec<(Text, Value)>>,
 }
@@ -96,18 +99,11 @@ struct JsonText<'a> {
 const TYPICAL_MEMBERS: usize = 16;
 
 impl JsonText<'_> {
-    /// Returns the number that serde_json spells as `text`, or the string that it spells, by its spelling in the source.
-    fn number<E: serde_core::de::Error>(&self, text: &str) -> std::result::Result<Value, E> {
-        let mut spelling = text;
-        if text.contains('e') {
-            let i = self.exponents.replace(self.exponents.get() + 1);
-            if self.spellings.get().is_none() {
-                let numbers = spellings::of(self.text, false).map_err(stopped)?.numbers;
-                let _ = self.spellings.set(numbers);
-            }
-            spelling = self.spellings.get().and_then(|all| all.get(i).copied()).unwrap_or(text);
-        }
-        let spelling = owned(spelling)?;
+    /// Returns the number behind `at` that is no integer of 64 bits, or the string for which it stands, by its spelling in the source.
+    fn number<E: serde_core::de::Error>(&self) -> std::result::Result<Value, E> {
+        let place = next_number(self.text, self.at.get()).ok_or_else(|| E::custom("a number is not found again"))?;
+        self.at.set(place.end);
+        let spelling = owned(token_at(self.source, place.start))?;
         Ok(if spelling.starts_with('"') { Value::HalfPairs(spelling) } else { Value::Number(Number::of_text(spelling)) })
     }
 }
@@ -146,6 +142,10 @@ impl<'de> Visitor<'de> for ValueVisitor<'_, '_> {
         Ok(number.into())
     }
 
+    fn visit_f64<E: serde_core::de::Error>(self, _: f64) -> std::result::Result<Value, E> {
+        self.0.number()
+    }
+
     fn visit_str<E: serde_core::de::Error>(self, text: &str) -> std::result::Result<Value, E> {
         owned(text).map(Value::String)
     }
@@ -166,7 +166,8 @@ impl<'de> Visitor<'de> for ValueVisitor<'_, '_> {
         let first = members.borrow().len();
         while let Some(name) = object.next_key_seed(NameVisitor(self.0))? {
             let Name::Member(name) = name else {
-                return self.0.number(&object.next_value::<String>()?);
+                object.next_value::<IgnoredAny>()?;
+                return self.0.number();
             };
             let value = object.next_value_seed(self)?;
             limits::push(&mut members.borrow_mut(), (name, value)).map_err(stopped)?;
@@ -179,7 +180,8 @@ impl<'de> Visitor<'de> for ValueVisitor<'_, '_> {
 enum Name {
     /// The name of a member.
     Member(Text),
-    /// The mark of serde_json's `arbitrary_precision`: the "object" is the text of a number that is no integer of 64 bits.
+    /// The mark of serde_json's feature `arbitrary_precision`, which another part of a program may ask for: the "object" is the text of a number
+    /// that is no integer of 64 bits.
     Number,
 }
 
@@ -205,8 +207,13 @@ impl<'de> Visitor<'de> for NameVisitor<'_, '_> {
     }
 
     fn visit_borrowed_str<E: serde_core::de::Error>(self, name: &'de str) -> std::result::Result<Name, E> {
-        let is_of_text = self.0.text.as_bytes().as_ptr_range().contains(&name.as_ptr());
-        if is_of_text { self.visit_str(name) } else { Ok(Name::Number) }
+        let begin = (name.as_ptr() as usize).wrapping_sub(self.0.text.as_ptr() as usize);
+        if begin >= self.0.text.len() {
+            return Ok(Name::Number);
+        }
+        // Behind the quotation mark.
+        self.0.at.set(begin + name.len() + 1);
+        self.visit_str(name)
     }
 }
 
@@ -230,6 +237,7 @@ mod tests {
         "0",
         "-0",
         "1E5",
+        "-1e400",
         "\"\"",
     ];
 
@@ -343,6 +351,11 @@ mod tests {
             "[-NaN]",
             "[Infinity5]",
             "[NaN\"a\"]",
+            "01e400",
+            "[1e400.]",
+            "[1e400x]",
+            "[-1e400\"a\"]",
+            "[\"a\"1e400]",
         ];
         for text in cases {
             assert_eq!((text_of(text, false), text_of(text, true)), (None, None), "{text:?}");

@@ -1,21 +1,17 @@
-//! Finds the numbers of a text that serde_json refuses (bare `NaN`, `Infinity`, `-Infinity`) or spells its own way (`1E5` as `1e+5`), and
-//! the strings that it refuses because they are no Unicode.
+//! Brings to serde_json what it refuses: the bare tokens `NaN`, `Infinity` and `-Infinity`, numbers that no double can hold, and strings that are
+//! no Unicode. Finds again how numbers are spelled.
 
 use super::scan::string_end;
 use crate::error::Result;
-use crate::limits::{make_text_room, push};
+use crate::limits::make_text_room;
 use serde_core::de::IgnoredAny;
-use std::borrow::Cow;
 use std::ops::Range;
 
 /// The bare tokens that JSON forbids and that are read as numbers.
 pub(super) const TOKENS: [&str; 3] = ["-Infinity", "Infinity", "NaN"];
 
-/// For each of [`TOKENS`] a number with an exponent of as many bytes, so that places in errors stay right.
-const STAND_INS: [&str; TOKENS.len()] = ["-0e000000", "0e000000", "0e0"];
-
-/// The number in the place of a string, with blanks behind it.
-const TEXT_STAND_IN: &str = "0e0";
+/// The number in the place of something else, with blanks behind it, so that places in errors stay right.
+const STAND_IN: &str = "0e0";
 
 /// Whether each byte belongs to a number or a bare word.
 const OF_WORD: [bool; 256] = {
@@ -27,12 +23,6 @@ const OF_WORD: [bool; 256] = {
     }
     of_word
 };
-
-/// A text for serde_json, and the spelling of each of its numbers that has an exponent.
-pub(super) struct Spellings<'a> {
-    pub text: Cow<'a, str>,
-    pub numbers: Vec<&'a str>,
-}
 
 /// Whether the string at `place` is the value of a member or an item, and has the escape of one half of a surrogate pair without the other,
 /// which Python writes for bytes that are no UTF-8 and no `str` can hold; otherwise it is as JSON has it.
@@ -57,54 +47,76 @@ fn is_half_text(text: &str, place: Range<usize>) -> bool {
     has_half && !is_name() && serde_json::from_str::<IgnoredAny>(&text[place.clone()]).is_ok()
 }
 
-/// Makes room for the text with stand-ins, which is as long.
-fn begin_stand_ins(out: &mut String, text: &str) -> Result<()> {
-    if out.is_empty() { make_text_room(out, text.len()) } else { Ok(()) }
+/// Whether a word is a number of JSON that no double can hold.
+fn is_beyond(word: &str) -> bool {
+    serde_json::from_str::<f64>(word).is_err() && serde_json::from_str::<IgnoredAny>(word).is_ok()
 }
 
-/// Finds the numbers of `text` that have an exponent. With `tokens`, a bare token is replaced by a stand-in and counts as such a number,
-/// and so is a string that is no Unicode.
+/// Whether a word is a number, but no integer of 64 bits as serde_json reads them.
+fn is_other_number(word: &str) -> bool {
+    match word.as_bytes() {
+        [b'-', ..] => word == "-0" || word.parse::<i64>().is_err(),
+        [b'0'..=b'9', ..] => word.parse::<u64>().is_err(),
+        _ => false,
+    }
+}
+
+fn is_of_word(byte: &u8) -> bool {
+    OF_WORD[usize::from(*byte)]
+}
+
+/// The string or word that begins at `at`.
+pub(super) fn token_at(text: &str, at: usize) -> &str {
+    let bytes = text.as_bytes();
+    let end = match bytes.get(at) {
+        Some(b'"') => string_end(bytes, at),
+        _ => at + bytes[at..].iter().take_while(|byte| is_of_word(byte)).count(),
+    };
+    &text[at..end]
+}
+
+/// The strings and words of a text from `at` on.
+fn tokens_from(text: &str, mut at: usize) -> impl Iterator<Item = Range<usize>> {
+    std::iter::from_fn(move || {
+        let bytes = text.as_bytes();
+        at += bytes.get(at..)?.iter().position(|byte| *byte == b'"' || is_of_word(byte))?;
+        let begin = at;
+        at += token_at(text, at).len();
+        Some(begin..at)
+    })
+}
+
+/// The place of the first number from `at` on, which is in no string, that is no integer of 64 bits.
+pub(super) fn next_number(text: &str, at: usize) -> Option<Range<usize>> {
+    tokens_from(text, at).find(|place| is_other_number(&text[place.clone()]))
+}
+
+/// Returns the text with a number in the place of each number that no double can hold and, with `tokens`, of each bare token and each string that is
+/// no Unicode; `None` where it has none of them.
 /// Does not check the text: invalid JSON stays invalid.
-pub(super) fn of(text: &str, tokens: bool) -> Result<Spellings<'_>> {
-    let (bytes, mut numbers, mut out) = (text.as_bytes(), Vec::new(), String::new());
-    let (mut at, mut copied) = (0, 0);
-    while let Some(&byte) = bytes.get(at) {
-        let start = at;
-        if byte == b'"' {
-            at = string_end(bytes, at);
+pub(super) fn with_stand_ins(text: &str, tokens: bool) -> Result<Option<String>> {
+    let (bytes, mut out, mut copied) = (text.as_bytes(), String::new(), 0);
+    for place in tokens_from(text, 0) {
+        let token = &text[place.clone()];
+        let is_refused = match token.as_bytes() {
             // Behind a part of a number the stand-in would end it.
-            let is_alone = start == 0 || !OF_WORD[usize::from(bytes[start - 1])];
-            if tokens && is_alone && is_half_text(text, start..at) {
-                begin_stand_ins(&mut out, text)?;
-                out.push_str(&text[copied..start]);
-                out.push_str(TEXT_STAND_IN);
-                out.extend(std::iter::repeat_n(' ', at - start - TEXT_STAND_IN.len()));
-                copied = at;
-                push(&mut numbers, &text[start..at])?;
+            [b'"', ..] => tokens && !bytes[..place.start].last().is_some_and(is_of_word) && is_half_text(text, place.clone()),
+            [b'-' | b'0'..=b'9', ..] if is_beyond(token) => true,
+            _ => tokens && TOKENS.contains(&token),
+        };
+        if is_refused {
+            if out.is_empty() {
+                make_text_room(&mut out, text.len())?;
             }
-            continue;
-        }
-        at += 1;
-        if !OF_WORD[usize::from(byte)] {
-            continue;
-        }
-        while bytes.get(at).is_some_and(|b| OF_WORD[usize::from(*b)]) {
-            at += 1;
-        }
-        let word = &text[start..at];
-        if let Some(i) = TOKENS.iter().position(|token| tokens && *token == word) {
-            begin_stand_ins(&mut out, text)?;
-            out.push_str(&text[copied..start]);
-            out.push_str(STAND_INS[i]);
-            copied = at;
-            push(&mut numbers, word)?;
-        } else if matches!(byte, b'-' | b'0'..=b'9') && word.contains(['e', 'E']) {
-            push(&mut numbers, word)?;
+            out.push_str(&text[copied..place.start]);
+            out.push_str(STAND_IN);
+            out.extend(std::iter::repeat_n(' ', token.len() - STAND_IN.len()));
+            copied = place.end;
         }
     }
     if out.is_empty() {
-        return Ok(Spellings { text: Cow::Borrowed(text), numbers });
+        return Ok(None);
     }
     out.push_str(&text[copied..]);
-    Ok(Spellings { text: Cow::Owned(out), numbers })
+    Ok(Some(out))
 }
