@@ -39,9 +39,10 @@ fn attempt(text: &str, source: &str) -> Result<Value> {
 fn attempt_now(text: &str, source: &str) -> Result<Value> {
     let members = RefCell::new(Vec::with_capacity(TYPICAL_MEMBERS));
     let source = JsonText { text, source, at: Cell::new(0), members };
-    let mut deserializer = serde_json::Deserializer::from_str(text);
-    let value = ValueVisitor(&source).deserialize(&mut deserializer).and_then(|value| deserializer.end().map(|()| value));
-    value.map_err(|e| limits::check_memory().err().unwrap_or_else(|| invalid(&e)))
+    let (mut value, mut deserializer) = (Value::Null, serde_json::Deserializer::from_str(text));
+    let read = ValueVisitor(&source, &mut value).deserialize(&mut deserializer).and_then(|()| deserializer.end());
+    read.map_err(|e| limits::check_memory().err().unwrap_or_else(|| invalid(&e)))?;
+    Ok(value)
 }
 
 /// Ends the reading of a text for which there is no memory; [`attempt`] tells why.
@@ -108,108 +109,113 @@ impl JsonText<'_> {
     }
 }
 
-/// Builds one value.
-#[derive(Clone, Copy)]
-struct ValueVisitor<'a, 't>(&'a JsonText<'t>);
+/// Reads one value to where it is wanted: a value that is returned is moved several times, in pieces that processors put together again slowly.
+struct ValueVisitor<'a, 't>(&'a JsonText<'t>, &'a mut Value);
 
 impl<'de> DeserializeSeed<'de> for ValueVisitor<'_, '_> {
-    type Value = Value;
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> std::result::Result<Value, D::Error> {
+    type Value = ();
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> std::result::Result<(), D::Error> {
         deserializer.deserialize_any(self)
     }
 }
 
 impl<'de> Visitor<'de> for ValueVisitor<'_, '_> {
-    type Value = Value;
+    type Value = ();
 
     fn expecting(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.write_str("a JSON value")
     }
 
-    fn visit_unit<E>(self) -> std::result::Result<Value, E> {
-        Ok(Value::Null)
+    fn visit_unit<E>(self) -> std::result::Result<(), E> {
+        *self.1 = Value::Null;
+        Ok(())
     }
 
-    fn visit_bool<E>(self, is_true: bool) -> std::result::Result<Value, E> {
-        Ok(Value::Bool(is_true))
+    fn visit_bool<E>(self, is_true: bool) -> std::result::Result<(), E> {
+        *self.1 = Value::Bool(is_true);
+        Ok(())
     }
 
-    fn visit_u64<E>(self, number: u64) -> std::result::Result<Value, E> {
-        Ok(number.into())
+    fn visit_u64<E>(self, number: u64) -> std::result::Result<(), E> {
+        *self.1 = number.into();
+        Ok(())
     }
 
-    fn visit_i64<E>(self, number: i64) -> std::result::Result<Value, E> {
-        Ok(number.into())
+    fn visit_i64<E>(self, number: i64) -> std::result::Result<(), E> {
+        *self.1 = number.into();
+        Ok(())
     }
 
-    fn visit_f64<E: serde_core::de::Error>(self, _: f64) -> std::result::Result<Value, E> {
-        self.0.number()
+    fn visit_f64<E: serde_core::de::Error>(self, _: f64) -> std::result::Result<(), E> {
+        *self.1 = self.0.number()?;
+        Ok(())
     }
 
-    fn visit_str<E: serde_core::de::Error>(self, text: &str) -> std::result::Result<Value, E> {
-        owned(text).map(Value::String)
+    fn visit_str<E: serde_core::de::Error>(self, text: &str) -> std::result::Result<(), E> {
+        *self.1 = Value::String(owned(text)?);
+        Ok(())
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> std::result::Result<Value, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> std::result::Result<(), A::Error> {
         let mut items = SmallVec::new();
-        while let Some(item) = list.next_element_seed(self)? {
+        let mut item = Value::Null;
+        while list.next_element_seed(ValueVisitor(self.0, &mut item))?.is_some() {
             if items.len() == items.capacity() {
                 limits::make_room_small(&mut items, 1).map_err(stopped)?;
             }
-            items.push(item);
+            items.push(std::mem::take(&mut item));
         }
-        List::of_read(items).map(Value::Array).map_err(stopped)
+        *self.1 = Value::Array(List::of_read(items).map_err(stopped)?);
+        Ok(())
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> std::result::Result<Value, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> std::result::Result<(), A::Error> {
         let members = &self.0.members;
         let first = members.borrow().len();
-        while let Some(name) = object.next_key_seed(NameVisitor(self.0))? {
-            let Name::Member(name) = name else {
+        let (mut name, mut value) = (Text::default(), Value::Null);
+        while let Some(is_member) = object.next_key_seed(NameVisitor(self.0, &mut name))? {
+            if !is_member {
                 object.next_value::<IgnoredAny>()?;
-                return self.0.number();
-            };
-            let value = object.next_value_seed(self)?;
-            limits::push(&mut members.borrow_mut(), (name, value)).map_err(stopped)?;
+                *self.1 = self.0.number()?;
+                return Ok(());
+            }
+            object.next_value_seed(ValueVisitor(self.0, &mut value))?;
+            let member = (std::mem::take(&mut name), std::mem::take(&mut value));
+            limits::push(&mut members.borrow_mut(), member).map_err(stopped)?;
         }
-        Map::of_read(members.borrow_mut().drain(first..)).map(Value::Object).map_err(stopped)
+        *self.1 = Value::Object(Map::of_read(members.borrow_mut().drain(first..)).map_err(stopped)?);
+        Ok(())
     }
 }
 
-/// The name in front of a value of an object.
-enum Name {
-    /// The name of a member.
-    Member(Text),
-    /// The mark of serde_json's feature `arbitrary_precision`, which another part of a program may ask for: the "object" is the text of a number
-    /// that is no integer of 64 bits.
-    Number,
-}
-
-/// Reads a [`Name`]. serde_json's mark is borrowed from serde_json itself, not from the text, so that no document can forge it.
-struct NameVisitor<'a, 't>(&'a JsonText<'t>);
+/// Reads the name in front of a value of an object, and says whether it is that of a member: it is none where another part of a program asks for
+/// serde_json's feature `arbitrary_precision`, and the "object" is the text of a number that is no integer of 64 bits. Its mark is borrowed
+/// from serde_json itself, not from the text, so that no document can forge it.
+struct NameVisitor<'a, 't>(&'a JsonText<'t>, &'a mut Text);
 
 impl<'de> DeserializeSeed<'de> for NameVisitor<'_, '_> {
-    type Value = Name;
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> std::result::Result<Name, D::Error> {
+    type Value = bool;
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> std::result::Result<bool, D::Error> {
         deserializer.deserialize_any(self)
     }
 }
 
 impl<'de> Visitor<'de> for NameVisitor<'_, '_> {
-    type Value = Name;
+    type Value = bool;
 
     fn expecting(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.write_str("the name of a member")
     }
 
-    fn visit_str<E: serde_core::de::Error>(self, name: &str) -> std::result::Result<Name, E> {
-        owned(name).map(Name::Member)
+    fn visit_str<E: serde_core::de::Error>(self, name: &str) -> std::result::Result<bool, E> {
+        *self.1 = owned(name)?;
+        Ok(true)
     }
 
-    fn visit_borrowed_str<E: serde_core::de::Error>(self, name: &'de str) -> std::result::Result<Name, E> {
+    fn visit_borrowed_str<E: serde_core::de::Error>(self, name: &'de str) -> std::result::Result<bool, E> {
         let begin = (name.as_ptr() as usize).wrapping_sub(self.0.text.as_ptr() as usize);
         if begin >= self.0.text.len() {
-            return Ok(Name::Number);
+            return Ok(false);
         }
         // Behind the quotation mark.
         self.0.at.set(begin + name.len() + 1);
