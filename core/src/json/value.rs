@@ -115,17 +115,18 @@ impl Clone for MapMembers {
 
 impl MapMembers {
     fn position(&self, name: &str) -> Option<usize> {
-        if self.list.len() <= FEW {
-            return self.list.iter().position(|(other, _)| other == name);
-        }
-        let places = match self.places.known() {
-            Some(known) => Some(known),
-            None => self.all_places().map(|places| self.places.get(|| places)),
-        };
-        match places {
+        match self.places() {
             Some(places) => places.get(name).copied(),
             None => self.list.iter().position(|(other, _)| other == name),
         }
+    }
+
+    /// The index of each name; `None` where they are searched one by one.
+    fn places(&self) -> Option<&HashMap<Text, usize>> {
+        if self.list.len() <= FEW {
+            return None;
+        }
+        self.places.known().or_else(|| self.all_places().map(|places| self.places.get(|| places)))
     }
 
     /// The index of each name, with room for as many as there is room for in the list; `None` where there is no memory for that.
@@ -145,6 +146,9 @@ impl MapMembers {
     fn is_repeating(&self) -> bool {
         if let [] | [_] = &*self.list {
             return false;
+        }
+        if let Some(places) = self.places() {
+            return places.len() < self.list.len();
         }
         // A bit for the length and the ends of each name so far: most names need not be searched for.
         let mut met = 0u64;
