@@ -6,7 +6,7 @@ use crate::engine::Growths;
 use crate::error::Result;
 use crate::fork::{ForkPreserved, Lazy};
 use std::cell::Cell;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
 
 /// The arrays that are open.
@@ -14,7 +14,7 @@ static OPEN: Lazy<ForkPreserved<OpenArrays>> = Lazy::new(ForkPreserved::default)
 
 /// Arrays that are open, by the numbers of their stores.
 #[derive(Default)]
-struct OpenArrays(HashMap<usize, OpenStore>);
+struct OpenArrays(BTreeMap<usize, OpenStore>);
 
 /// The arrays of one store, by the prefixes of their keys.
 struct OpenStore {
@@ -25,13 +25,11 @@ struct OpenStore {
 
 impl OpenArrays {
     fn add(&mut self, open: &Arc<OpenArray>) {
-        if self.0.try_reserve(1).is_ok() {
-            let new = || OpenStore { store: Box::new(open.store.if_open()), arrays: BTreeMap::new() };
-            let of = self.0.entry(open.store.number()).or_insert_with(new);
-            let here = of.arrays.entry(open.prefix.clone()).or_default();
-            if here.try_reserve(1).is_ok() {
-                here.push(Arc::downgrade(open));
-            }
+        let new = || OpenStore { store: Box::new(open.store.if_open()), arrays: BTreeMap::new() };
+        let of = self.0.entry(open.store.number()).or_insert_with(new);
+        let here = of.arrays.entry(open.prefix.clone()).or_default();
+        if here.try_reserve(1).is_ok() {
+            here.push(Arc::downgrade(open));
         }
     }
 
