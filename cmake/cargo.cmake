@@ -27,6 +27,12 @@ if(OZARR_TARGET OR (CMAKE_C_COMPILER_ID MATCHES "^(GNU|Clang)$" AND NOT CMAKE_C_
   string(TOUPPER "${_triple}" _upper)
   list(APPEND _env "CC_${_triple}=${CMAKE_C_COMPILER}" "AR_${_triple}=${CMAKE_AR}" "CARGO_TARGET_${_upper}_LINKER=${CMAKE_C_COMPILER}")
 endif()
+# Calls from one crate to another are direct: rustc calls through a table of addresses where all of it is written when the library is loaded, unless it
+# is told that this may happen later. The linker is told that it does not. Flags that a configuration of cargo has stay.
+set(_rustflags)
+if(CMAKE_SYSTEM_NAME STREQUAL "Linux" AND NOT OZARR_SANITIZE AND NOT OZARR_PROFILE STREQUAL "dev")
+  set(_rustflags --config "build.rustflags=['-Crelro-level=partial','-Clink-arg=-Wl,-z,now']")
+endif()
 if(OZARR_PROFILE STREQUAL "dev")
   set(_profile_folder debug)
 else()
@@ -126,7 +132,7 @@ endif()
 add_custom_command(
   OUTPUT ${_outputs}
   COMMAND ${CMAKE_COMMAND} -E env ${_env} ${CMAKE_COMMAND} -DTARGET=${OZARR_RUST_TARGET} -P "${PROJECT_SOURCE_DIR}/cmake/run-cargo.cmake" -- "${OZARR_CARGO}" build ${_packages} --locked
-    --profile ${OZARR_PROFILE} ${_features} ${_target_args} --manifest-path "${PROJECT_SOURCE_DIR}/Cargo.toml"
+    --profile ${OZARR_PROFILE} ${_features} ${_target_args} ${_rustflags} --manifest-path "${PROJECT_SOURCE_DIR}/Cargo.toml"
     --target-dir "${OZARR_TARGET_DIR}" ${OZARR_CARGO_ARGS}
   ${_copies}
   DEPENDS ${_sources} "${OZARR_EXPORTS}" "${OZARR_WANTED}"
