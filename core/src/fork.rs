@@ -60,15 +60,23 @@ extern "C" fn after_fork_in_child() {
 }
 
 /// A number that differs between this process and those that it is a fork of.
+#[inline]
 pub fn forks() -> u32 {
-    static REGISTERED: AtomicBool = AtomicBool::new(false);
     if !REGISTERED.load(Ordering::Acquire) {
-        // Threads that come here at once each register, because none may wait for another, nor go on before it is done.
-        // They take a lock that is held for short moments, and count.
-        crate::platform::at_fork(before_fork, after_fork, after_fork_in_child);
-        REGISTERED.store(true, Ordering::Release);
+        register();
     }
     FORKS.load(Ordering::Relaxed)
+}
+
+static REGISTERED: AtomicBool = AtomicBool::new(false);
+
+/// Threads that come here at once each register, because none may wait for another, nor go on before it is done. They take a lock that is held for
+/// short moments, and count.
+#[cold]
+#[inline(never)]
+fn register() {
+    crate::platform::at_fork(before_fork, after_fork, after_fork_in_child);
+    REGISTERED.store(true, Ordering::Release);
 }
 
 /// No fork happens while this is held. For a few moments only; a thread that has it must not ask for it again.
@@ -146,15 +154,19 @@ impl<T> ForkReset<T> {
     }
 
     /// This process's.
+    #[inline]
     pub fn get(&self) -> &T {
-        let now = forks();
-        let current = self.current.load(Ordering::Acquire);
+        let (now, current) = (forks(), self.current.load(Ordering::Acquire));
         // SAFETY: null, or from `Box::into_raw` and freed only when `self` is dropped.
-        if let Some((made_in, state)) = unsafe { current.as_ref() }
-            && *made_in == now
-        {
-            return state;
+        match unsafe { current.as_ref() } {
+            Some((made_in, state)) if *made_in == now => state,
+            _ => self.make_again(now, current),
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn make_again(&self, now: u32, current: *mut (u32, T)) -> &T {
         let fresh = Box::into_raw(Box::new((now, (self.make)())));
         match self.current.compare_exchange(current, fresh, Ordering::AcqRel, Ordering::Acquire) {
             // SAFETY: as above.
