@@ -180,7 +180,7 @@ impl Appender {
 
     /// Returns the array's shape with `count` steps along the appender's dimension.
     pub fn shape_of(&self, count: u64) -> Dims {
-        let mut shape = self.endless.shape.clone();
+        let mut shape = Dims::from_slice(&self.endless.shape);
         shape[self.dim] = count;
         shape
     }

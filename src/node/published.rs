@@ -29,7 +29,11 @@ impl Published {
     pub fn reshape(&mut self, shape: &[u64]) -> ArrayState {
         let list = json::to_text_within(&number_list(shape), 1);
         let end = self.shape.start + list.len();
-        self.text.splice(self.shape.clone(), list.into_bytes());
+        match self.text.get_mut(self.shape.clone()) {
+            // Most often the new length has as many digits.
+            Some(there) if there.len() == list.len() => there.copy_from_slice(list.as_bytes()),
+            _ => drop(self.text.splice(self.shape.clone(), list.into_bytes())),
+        }
         self.shape.end = end;
         match self.before.take().map(Arc::try_unwrap) {
             Some(Ok(state)) => state.into_shape(shape),
