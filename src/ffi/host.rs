@@ -9,15 +9,21 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Condvar, Mutex, PoisonError};
 
 thread_local! {
-    /// Whether this thread runs a callback that no other may run beside.
-    static IN_TURN: Cell<bool> = const { Cell::new(false) };
-    /// How many guarded calls this thread is in (a callback of the host may call the library again).
-    static DEPTH: Cell<u32> = const { Cell::new(0) };
-    /// What the innermost guarded call saved.
-    static WORLD: Cell<Option<World>> = const { Cell::new(None) };
+    /// The guarded calls that this thread is in.
+    static CALLS: Calls = const { Calls { in_turn: Cell::new(false), depth: Cell::new(0), world: Cell::new(None) } };
     /// Where this thread panicked last: a source file (its end, if it is long) and a line. No destructor, no
     /// allocation.
     static PLACE: Cell<([u8; 64], u32)> = const { Cell::new(([0; 64], 0)) };
+}
+
+/// What a thread knows of its guarded calls: one variable, as its address is asked for at every call.
+struct Calls {
+    /// Whether it runs a callback that no other may run beside.
+    in_turn: Cell<bool>,
+    /// How many it is in (a callback of the host may call the library again).
+    depth: Cell<u32>,
+    /// What the innermost one saved.
+    world: Cell<Option<World>>,
 }
 
 /// What the host wants back in its function. Never looked at here.
@@ -37,6 +43,7 @@ struct World {
 
 impl World {
     /// Saves it and sets the default one.
+    #[inline(always)]
     fn leave() -> World {
         // SAFETY: errno's address is valid in every thread.
         let errno = unsafe { *errno() };
@@ -44,6 +51,7 @@ impl World {
     }
 
     /// Puts it back.
+    #[inline(always)]
     fn enter(&self) {
         self.float.restore();
         // SAFETY: as above.
@@ -61,15 +69,18 @@ pub(super) struct Host {
 
 impl Host {
     /// Saves the host's environment and sets the default one, for the exported function `name`.
+    #[inline(always)]
     pub(super) fn leave(name: &str) -> Host {
         silence_panics();
-        let turn = IN_TURN.get() && !keeps_turn(name);
-        if turn {
-            IN_TURN.set(false);
-            Turns::of_process().give_back();
-        }
-        DEPTH.set(DEPTH.get() + 1);
-        Host { outer: WORLD.replace(Some(World::leave())), turn }
+        CALLS.with(|calls| {
+            let turn = calls.in_turn.get() && !keeps_turn(name);
+            if turn {
+                calls.in_turn.set(false);
+                Turns::of_process().give_back();
+            }
+            calls.depth.set(calls.depth.get() + 1);
+            Host { outer: calls.world.replace(Some(World::leave())), turn }
+        })
     }
 }
 
@@ -127,35 +138,38 @@ pub(super) fn call_back_in_turn<T>(f: impl FnOnce() -> T) -> T {
     struct Mine;
     impl Drop for Mine {
         fn drop(&mut self) {
-            IN_TURN.set(false);
+            CALLS.with(|calls| calls.in_turn.set(false));
             Turns::of_process().give_back();
         }
     }
     Turns::of_process().take();
     let _mine = Mine;
-    IN_TURN.set(true);
+    CALLS.with(|calls| calls.in_turn.set(true));
     call_back(f)
 }
 
 /// Calls the host's code from within a guarded call: in the host's own world, which it may change.
 pub(super) fn call_back<T>(f: impl FnOnce() -> T) -> T {
-    let Some(world) = WORLD.get() else { return f() };
+    let Some(world) = CALLS.with(|calls| calls.world.get()) else { return f() };
     world.enter();
     let result = f();
-    WORLD.set(Some(World::leave()));
+    CALLS.with(|calls| calls.world.set(Some(World::leave())));
     result
 }
 
 impl Drop for Host {
+    #[inline(always)]
     fn drop(&mut self) {
-        if self.turn {
-            Turns::of_process().take();
-            IN_TURN.set(true);
-        }
-        if let Some(world) = WORLD.replace(self.outer) {
-            world.enter();
-        }
-        DEPTH.set(DEPTH.get() - 1);
+        CALLS.with(|calls| {
+            if self.turn {
+                Turns::of_process().take();
+                calls.in_turn.set(true);
+            }
+            if let Some(world) = calls.world.replace(self.outer) {
+                world.enter();
+            }
+            calls.depth.set(calls.depth.get() - 1);
+        });
     }
 }
 
@@ -169,7 +183,7 @@ fn silence_panics() {
     }
     let former = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
-        if DEPTH.get() == 0 && !crate::threads::is_own() {
+        if CALLS.with(|calls| calls.depth.get()) == 0 && !crate::threads::is_own() {
             former(info);
         } else if let Some(place) = info.location() {
             let file = place.file().as_bytes();
