@@ -16,6 +16,6 @@ pub mod ffi;
 pub mod node;
 
 pub use ozarr_core::{
-    codec, counting, dtype, engine, error, fork, grid, inflate, json, limits, metadata, multiversion, per_thread, platform, registry,
-    reserve, settings, sort, store, sync, threads,
+    codec, counting, dtype, engine, error, figures, fork, grid, inflate, json, limits, metadata, multiversion, per_thread, platform,
+    registry, reserve, settings, sort, store, sync, threads,
 };

@@ -9,6 +9,7 @@ pub mod counting;
 pub mod dtype;
 pub mod engine;
 pub mod error;
+pub mod figures;
 pub mod fork;
 pub mod grid;
 pub mod inflate;

@@ -1,22 +1,15 @@
 //! What differs between the elements of two regions: how many, where first, and by how much.
 
 use super::blocks::{Block, Blocks, CutAt, Told, part_of, read};
-use super::number::as_number;
 use super::stored::blocks_stored;
 use crate::dtype::{DataType, Kind};
 use crate::engine::Selection;
 use crate::error::{Error, Result, bail, err};
+use crate::figures::as_number;
+pub use crate::figures::distance::Tolerance;
+use crate::figures::distance::{distance, each_differing};
 use crate::limits::reserve;
 use crate::node::Array;
-
-/// Numbers that differ by no more than `absolute + relative * size`, of which `size` is that of the larger one, are equal.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Tolerance {
-    /// A distance.
-    pub absolute: f64,
-    /// A share of the larger number.
-    pub relative: f64,
-}
 
 /// Two elements that differ.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -127,11 +120,8 @@ pub fn compare(
         read(a.0, &part_a, of_a, buffer).map_err(|e| blame(e, 0))?;
         read(b.0, &part_b, of_b, &mut other).map_err(|e| blame(e, 1))?;
         if !same || *buffer != other {
-            let items = buffer.chunks_exact(of_a.size().max(1));
-            let pairs = items.zip(other.chunks_exact(of_b.size().max(1))).enumerate();
-            for (i, (x, y)) in pairs.filter(|(_, (x, y))| !same || x != y) {
-                found.pair(how, tolerance, block, i, (x, y))?;
-            }
+            let mut pair = |i: usize, x: &[u8], y: &[u8]| found.pair(how, tolerance, block, i, (x, y));
+            each_differing((buffer, of_a.size()), (&other, of_b.size()), same, &mut pair)?;
         }
         Ok(found)
     };
@@ -169,19 +159,7 @@ impl Differences {
     /// Compares two elements whose types or bytes differ.
     fn pair(&mut self, how: As, tolerance: Tolerance, block: &Block, i: usize, (x, y): (&[u8], &[u8])) -> Result<()> {
         let As::Numbers(of_a, of_b, parts) = how else { return self.note(block, i, x, y) };
-        let (mut absolute, mut relative, mut differ) = (0.0f64, 0.0f64, false);
-        let part = |data_type: DataType| if parts == 2 { data_type.part().unwrap_or(data_type) } else { data_type };
-        for (u, v) in x.chunks_exact(x.len() / parts).zip(y.chunks_exact(y.len() / parts)) {
-            let (distance, size) = apart(wide(part(of_a), u), wide(part(of_b), v));
-            // An infinite size would allow any distance, and a NaN has no size: such numbers are never near another.
-            let is_near = size.is_finite() && distance <= tolerance.absolute + tolerance.relative * size;
-            if distance > 0.0 && !is_near {
-                differ = true;
-                absolute = absolute.max(distance);
-                relative = relative.max(if size.is_finite() { distance / size } else { f64::INFINITY });
-            }
-        }
-        if differ {
+        if let Some((absolute, relative)) = distance(tolerance, (of_a, x), (of_b, y), parts) {
             self.absolute.consider(absolute, block, i, (x, y))?;
             self.relative.consider(relative, block, i, (x, y))?;
             self.note(block, i, x, y)?;
@@ -235,42 +213,6 @@ impl Pair {
             own.extend_from_slice(bytes);
         }
         Ok(Pair { at, a, b })
-    }
-}
-
-/// How far two numbers are from one another, and the size of the larger one: infinite where only one is NaN, or one is infinite.
-fn apart(x: Wide, y: Wide) -> (f64, f64) {
-    match (x, y) {
-        (Wide::Integer(x), Wide::Integer(y)) => ((x - y).unsigned_abs() as f64, x.unsigned_abs().max(y.unsigned_abs()) as f64),
-        (Wide::Float(x), Wide::Float(y)) if x.is_nan() && y.is_nan() || x == y => (0.0, 0.0),
-        (Wide::Float(x), Wide::Float(y)) if x.is_nan() || y.is_nan() => (f64::INFINITY, f64::INFINITY),
-        (Wide::Float(x), Wide::Float(y)) => ((x - y).abs(), x.abs().max(y.abs())),
-        // A float without a fraction that an i128 has room for is compared as exactly as integers are.
-        (Wide::Integer(_), Wide::Float(y)) if y.fract() == 0.0 && y.abs() < 1e30 => apart(x, Wide::Integer(y as i128)),
-        (Wide::Integer(x), Wide::Float(_)) => apart(Wide::Float(x as f64), y),
-        (Wide::Float(_), Wide::Integer(_)) => apart(y, x),
-    }
-}
-
-/// A number of any type.
-#[derive(Clone, Copy)]
-enum Wide {
-    Integer(i128),
-    Float(f64),
-}
-
-fn wide(data_type: DataType, bytes: &[u8]) -> Wide {
-    match data_type {
-        DataType::Float32 => Wide::Float(f32::from_ne_bytes(bytes.try_into().unwrap_or_default()).into()),
-        DataType::Float64 => Wide::Float(f64::from_ne_bytes(bytes.try_into().unwrap_or_default())),
-        // "Not a time" is to times what NaN is to numbers.
-        _ if data_type.kind() == Kind::Time && bytes == i64::MIN.to_ne_bytes() => Wide::Float(f64::NAN),
-        _ => {
-            let negative = data_type.kind() != Kind::UInt && bytes.last().is_some_and(|b| b >> 7 == 1);
-            let mut all = [if negative { 255 } else { 0 }; 16];
-            all[..bytes.len().min(16)].copy_from_slice(&bytes[..bytes.len().min(16)]);
-            Wide::Integer(i128::from_le_bytes(all))
-        }
     }
 }
 

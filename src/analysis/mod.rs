@@ -7,11 +7,9 @@ pub mod blocks;
 mod borders;
 pub mod difference;
 pub mod digest;
-pub mod moments;
-mod number;
 pub mod statistics;
 mod stored;
 #[cfg(test)]
 mod tests_registered;
 
-pub use number::{Exact, as_number};
+pub use crate::figures::{Exact, as_number, moments};

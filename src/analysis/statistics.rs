@@ -1,12 +1,12 @@
 //! Statistics of a region of numbers, read block by block.
 
 use super::blocks::{Block, Blocks, CutAt, Told, read};
-use super::moments::{Bins, Moments};
-use super::number::as_number;
 use super::stored::blocks_stored;
 use crate::dtype::{DataType, Element};
 use crate::engine::Selection;
 use crate::error::{Result, bail};
+use crate::figures::as_number;
+use crate::figures::moments::{Bins, Moments};
 use crate::node::Array;
 
 /// The numbers of a region of an array.
@@ -97,8 +97,8 @@ impl<'a> Numbers<'a> {
 
 #[cfg(test)]
 pub(super) mod tests {
-    use super::super::number::Exact;
     use super::*;
+    use crate::figures::Exact;
     use crate::node::{Context, Create, Spec, Store};
 
     /// How long both dimensions of [`mostly_empty`] are.
