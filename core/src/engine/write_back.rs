@@ -24,7 +24,7 @@ use crate::fork::ForkReset;
 use crate::grid::Grid;
 use crate::limits::{Dims, c_strides, chunk_bytes};
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, TryLockError};
 
 /// The parts of chunks of one array that wait, within a limit of bytes.
 pub struct WriteBack {
@@ -306,8 +306,39 @@ impl WriteBack {
 
     /// What waits by now is never stored: its array was erased or replaced.
     pub fn lose(&self) {
-        let parts: Vec<Arc<Mutex<WaitingPart>>> = lock(self.state.get()).parts.values().map(|waiting| waiting.part.clone()).collect();
-        parts.iter().for_each(|part| lock(part).is_lost = true);
+        self.retain(|_, part| {
+            part.is_lost = true;
+            true
+        });
+    }
+
+    /// Drops what waits of chunks that `stays` refuses, without a list of all: it is called where memory has ended, too. Parts that other threads
+    /// hold, which may want the table, come last.
+    fn retain(&self, mut stays: impl FnMut(&[u64], &mut WaitingPart) -> bool) {
+        let (mut held, mut table) = (Vec::new(), lock(self.state.get()));
+        let state = &mut *table;
+        state.parts.retain(|chunk, waiting| {
+            let mut part = match waiting.part.try_lock() {
+                Ok(part) => part,
+                Err(TryLockError::Poisoned(part)) => part.into_inner(),
+                Err(TryLockError::WouldBlock) => {
+                    held.push((chunk.clone(), waiting.part.clone()));
+                    return true;
+                }
+            };
+            let is_left = stays(chunk, &mut part);
+            if !is_left {
+                state.bytes -= part.buffer.take().map_or(0, |buffer| buffer.size);
+            }
+            is_left
+        });
+        drop(table);
+        for (chunk, part) in held {
+            let is_left = stays(&chunk, &mut lock(&part));
+            if !is_left {
+                self.forget(&chunk);
+            }
+        }
     }
 
     /// Stores nothing from now on of what waits, and tells of none of it: nobody has the array any more. What is being stored is, with its chunk locked.
@@ -319,14 +350,7 @@ impl WriteBack {
 
     /// Drops what waits at and behind the index `end` along dimension `dim`.
     pub fn drop_from(&self, grid: &Grid, dim: usize, end: u64) {
-        let parts: Vec<(Dims, Arc<Mutex<WaitingPart>>)> =
-            lock(self.state.get()).parts.iter().map(|(chunk, waiting)| (chunk.clone(), waiting.part.clone())).collect();
-        for (chunk, part) in parts {
-            let is_left = lock(&part).span.end_at(dim, end.saturating_sub(grid.origin(dim, chunk[dim])));
-            if !is_left {
-                self.forget(&chunk);
-            }
-        }
+        self.retain(|chunk, part| part.span.end_at(dim, end.saturating_sub(grid.origin(dim, chunk[dim]))));
     }
 
     /// Returns the chunks of which something waits at or behind the lengths `shape`.
