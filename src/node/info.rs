@@ -48,5 +48,5 @@ pub(super) fn describe(meta: &ArrayMeta) -> String {
 fn chunks_json(meta: &ArrayMeta) -> Value {
     let said = meta.document.get("chunk_grid").and_then(|grid| grid.get("configuration"));
     let said = said.and_then(|c| c.get("chunk_shapes").or_else(|| c.get("chunk_shape")));
-    said.cloned().unwrap_or_else(|| v3_grid::chunk_shapes(&meta.grid))
+    said.cloned().unwrap_or_else(|| v3_grid::chunk_shapes(&meta.grid).unwrap_or_default())
 }

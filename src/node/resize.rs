@@ -252,7 +252,7 @@ impl Array {
         meta.document.insert("shape".into(), number_list(shape));
         meta.grid = meta.grid.grown(shape, &fresh.multiple())?;
         if meta.format == Format::V3 {
-            v3_grid::keep_grid(&mut meta.document, &meta.grid, shape);
+            v3_grid::keep_grid(&mut meta.document, &meta.grid, shape)?;
         } else {
             v2::keep_chunks(&mut meta.document, &meta.grid);
         }

@@ -121,7 +121,7 @@ impl Grid {
         for (d, &length) in shape.iter().enumerate() {
             let extents = match self {
                 Grid::Regular { chunk } => set_of([chunk[d]]),
-                Grid::Rectilinear { extents } => set_of(extents[d].within(length)),
+                Grid::Rectilinear { extents } => smallest(extents[d].within(length), most),
             };
             let longer = |front: &Dims, extent: &u64| -> Dims { front.iter().chain([extent]).copied().collect() };
             all = all.iter().flat_map(|front| extents.iter().map(move |extent| longer(front, extent))).take(most).collect();
@@ -202,6 +202,18 @@ impl Grid {
             i = i.wrapping_add_signed(step.wrapping_mul(n as i64));
         }
     }
+}
+
+/// The smallest `most` of some numbers.
+fn smallest(numbers: impl Iterator<Item = u64>, most: usize) -> BTreeSet<u64> {
+    let mut few = BTreeSet::new();
+    for n in numbers {
+        few.insert(n);
+        if few.len() > most {
+            few.pop_last();
+        }
+    }
+    few
 }
 
 #[cfg(test)]

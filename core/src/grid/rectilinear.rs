@@ -2,6 +2,8 @@
 //! Specification: zarr-extensions, "Rectilinear chunk grid".
 
 use crate::error::{Result, bail, err};
+use crate::limits::make_room;
+use std::sync::Arc;
 
 /// The extents of the chunks along one dimension.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,8 +17,8 @@ pub enum Extents {
 /// A list of extents: neighbours of equal extents are one entry, so that a million equal ones take the room of one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Runs {
-    /// Never empty in a grid; the extents of neighbours differ.
-    runs: Vec<EqualChunks>,
+    /// Never empty in a grid; the extents of neighbours differ. Copies share them.
+    runs: Arc<Vec<EqualChunks>>,
     chunks: u64,
     end: u64,
 }
@@ -56,11 +58,24 @@ impl Runs {
         let end = extent.checked_mul(count).and_then(|n| n.checked_add(self.end)).filter(|&n| n <= i64::MAX as u64);
         let end = end.ok_or_else(|| err!(Limit, "the sum of the extents exceeds 2^63 - 1"))?;
         if self.runs.last().is_none_or(|last| last.extent != extent) {
-            self.runs.try_reserve(1).map_err(|_| err!(NoMemory, "no memory for {} extents", self.runs.len()))?;
-            self.runs.push(EqualChunks { extent, chunk: self.chunks, origin: self.end });
+            let run = EqualChunks { extent, chunk: self.chunks, origin: self.end };
+            let runs = self.own_runs()?;
+            make_room(runs, 1)?;
+            runs.push(run);
         }
         (self.chunks, self.end) = (self.chunks + count, end);
         Ok(())
+    }
+
+    /// The runs, which no copy has.
+    fn own_runs(&mut self) -> Result<&mut Vec<EqualChunks>> {
+        if Arc::get_mut(&mut self.runs).is_none() {
+            let mut own = Vec::new();
+            make_room(&mut own, self.runs.len() + 1)?;
+            own.extend_from_slice(&self.runs);
+            self.runs = Arc::new(own);
+        }
+        Arc::get_mut(&mut self.runs).ok_or_else(|| err!(Internal, "extents that were just copied are shared"))
     }
 
     /// The sum of the extents.

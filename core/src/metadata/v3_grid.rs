@@ -3,14 +3,14 @@
 
 use super::extension::Extension;
 use super::fields::{chunk_lengths, extents, number_list, separator};
-use super::json::{self, member};
+use super::json::{self, List, member};
 use super::{Map, Value};
 use crate::error::{Result, bail, err};
 use crate::grid::Grid;
 use crate::grid::key::{KeyEncoding, Separator, Suffix};
 use crate::grid::rectilinear::{Extents, Runs};
 use crate::grid::registered::{self, RegisteredKeys};
-use crate::limits::Dims;
+use crate::limits::{Dims, collect, readable};
 
 /// zarrs' name of the chunk keys with a text behind.
 const SUFFIXED: &str = "zarrs.default_suffix";
@@ -189,43 +189,41 @@ fn suffix(extension: &Extension) -> Result<Suffix> {
     suffix.map_err(|e| e.at_field("configuration.suffix"))
 }
 
-pub(super) fn grid_to_json(grid: &Grid) -> Value {
+pub(super) fn grid_to_json(grid: &Grid) -> Result<Value> {
     let mut configuration = Map::new();
     let Grid::Rectilinear { .. } = grid else {
-        configuration.insert("chunk_shape".into(), chunk_shapes(grid));
-        return Extension::new("regular", configuration).to_v3();
+        configuration.insert("chunk_shape".into(), chunk_shapes(grid)?);
+        return Ok(Extension::new("regular", configuration).to_v3());
     };
     configuration.insert("kind".into(), "inline".into());
-    configuration.insert("chunk_shapes".into(), chunk_shapes(grid));
-    Extension::new("rectilinear", configuration).to_v3()
+    configuration.insert("chunk_shapes".into(), chunk_shapes(grid)?);
+    Ok(Extension::new("rectilinear", configuration).to_v3())
 }
 
 /// The extents along each dimension, as a document has them: one number, or a list in which runs of three and more are pairs.
-pub fn chunk_shapes(grid: &Grid) -> Value {
+pub fn chunk_shapes(grid: &Grid) -> Result<Value> {
     let axis = |extents: &Extents| match extents {
-        Extents::Repeat(extent) => Value::from(*extent),
-        Extents::Listed(list) => Value::Array(list.iter().flat_map(run_to_json).collect()),
+        Extents::Repeat(extent) => Ok(Value::from(*extent)),
+        Extents::Listed(list) => List::of(collect(list.iter().flat_map(run_to_json))?).map(Value::Array),
     };
     match grid {
-        Grid::Regular { chunk } => number_list(chunk),
-        Grid::Rectilinear { extents } => Value::Array(extents.iter().map(axis).collect()),
+        Grid::Regular { chunk } => Ok(number_list(chunk)),
+        Grid::Rectilinear { extents } => Ok(Value::Array(extents.iter().map(axis).collect::<Result<_>>()?)),
     }
 }
 
-fn run_to_json((extent, count): (u64, u64)) -> Vec<Value> {
-    match count {
-        1 => vec![extent.into()],
-        2 => vec![extent.into(), extent.into()],
-        _ => vec![number_list(&[extent, count])],
-    }
+fn run_to_json((extent, count): (u64, u64)) -> impl Iterator<Item = Value> {
+    let (value, times) = if count <= 2 { (extent.into(), count as usize) } else { (number_list(&[extent, count]), 1) };
+    std::iter::repeat_n(value, times)
 }
 
 /// Makes a document of an array of that shape say that grid; where it does already, it keeps its words.
-pub fn keep_grid(document: &mut Map, grid: &Grid, shape: &[u64]) {
-    let says = document.get("chunk_grid").and_then(|value| chunk_grid(value, shape, None).ok());
+pub fn keep_grid(document: &mut Map, grid: &Grid, shape: &[u64]) -> Result<()> {
+    let says = document.get("chunk_grid").map(|value| readable(chunk_grid(value, shape, None))).transpose()?.flatten();
     if says.as_ref() != Some(grid) {
-        document.insert("chunk_grid".into(), grid_to_json(grid));
+        document.insert("chunk_grid".into(), grid_to_json(grid)?);
     }
+    Ok(())
 }
 
 pub(super) fn keys_to_json(keys: KeyEncoding) -> Value {
