@@ -237,7 +237,12 @@ pub fn u64_list(value: &Value) -> Result<Dims> {
     let Value::Array(items) = value else {
         bail!(Metadata, "found {}, expected a list of integers", brief(value));
     };
-    items.iter().enumerate().map(|(i, item)| get_u64(item).map_err(|e| e.at_field(format!("[{i}]")))).collect()
+    let mut list = Dims::new();
+    limits::make_room_small(&mut list, items.len())?;
+    for (i, item) in items.iter().enumerate() {
+        list.push(get_u64(item).map_err(|e| e.at_field(format!("[{i}]")))?);
+    }
+    Ok(list)
 }
 
 /// Returns the member `name`, or an error that names the missing field.

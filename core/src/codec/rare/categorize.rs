@@ -8,7 +8,7 @@ use crate::codec::streams::decode_known;
 use crate::dtype::variable::{self, VarItem};
 use crate::dtype::{ByteOrder, DataType, ElementType, Kind};
 use crate::error::{Result, bail, err};
-use crate::limits::grow;
+use crate::limits::{self, grow};
 use crate::metadata::Value;
 use std::sync::Arc;
 
@@ -24,8 +24,11 @@ impl Categories {
         let Some(Value::Array(list)) = config.get("labels") else {
             return Err(config.error("labels", "expected a list of strings".into()));
         };
-        let labels: Option<Vec<String>> = list.iter().map(|l| l.as_str().map(str::to_string)).collect();
-        let labels = labels.ok_or_else(|| config.error("labels", "expected a list of strings".into()))?;
+        let text = |label: &Value| match label.as_str() {
+            Some(text) => limits::text_of(text),
+            None => Err(config.error("labels", "expected a list of strings".into())),
+        };
+        let labels = limits::try_collect(list.iter().map(text))?;
         let code = config.element("astype")?.unwrap_or(ElementType::native(DataType::UInt8));
         if !matches!(code.data_type.kind(), Kind::Int | Kind::UInt) {
             return Err(config.error("astype", format!("found {}, expected the type of an integer", code.data_type.name())));
@@ -71,7 +74,7 @@ pub(in crate::codec) fn build_objects(config: &Config<'_>, data_type: DataType) 
         bail!(Metadata, "\"categorize\" does not take elements of {}", data_type.name());
     }
     let categories = Categories::parse(config)?;
-    Ok(Arc::new(Objects { joined: categories.labels.concat(), categories }))
+    Ok(Arc::new(Objects { joined: limits::joined(categories.labels.iter().map(String::as_str), "")?, categories }))
 }
 
 impl VariableCodec for Objects {
