@@ -12,6 +12,7 @@ use super::{
 };
 use crate::error::Result;
 use crate::fork::ForkReset;
+use crate::limits::{make_room, reserve, reserve_one};
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -72,6 +73,10 @@ impl KeptObjects {
         }
         let number = self.next;
         self.next += 1;
+        // What finds no room is not kept.
+        if reserve_one(&mut self.entries).is_err() || self.order.try_reserve(1).is_err() {
+            return;
+        }
         let entry = Entry { number, ranges: ranges.to_vec(), version, parts, bytes, used: false };
         self.entries.entry(key.to_string()).or_default().push(entry);
         self.order.push_back((key.to_string(), number));
@@ -112,6 +117,19 @@ fn lock(kept: &ForkReset<Mutex<KeptObjects>>) -> MutexGuard<'_, KeptObjects> {
     kept.get().lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Copies of parts of an object; an error instead of an abort when memory is short.
+fn copied(parts: &[Vec<u8>]) -> Result<Vec<Vec<u8>>> {
+    let mut copies = Vec::new();
+    make_room(&mut copies, parts.len())?;
+    for part in parts {
+        let mut copy = Vec::new();
+        reserve(&mut copy, part.len())?;
+        copy.extend_from_slice(part);
+        copies.push(copy);
+    }
+    Ok(copies)
+}
+
 impl CacheStore {
     /// `inner` behind a cache of `limit` bytes.
     pub fn new(inner: SharedStore, limit: usize) -> CacheStore {
@@ -125,8 +143,14 @@ impl CacheStore {
 
     fn forget(&self, goes: impl Fn(&str) -> bool) {
         let mut kept = lock(&self.kept);
-        let keys: Vec<String> = kept.entries.keys().filter(|key| goes(key)).cloned().collect();
-        keys.iter().for_each(|key| kept.remove(key, |_| true));
+        let KeptObjects { entries, count, bytes, .. } = &mut *kept;
+        entries.retain(|key, list| {
+            let stays = !goes(key);
+            for gone in list.iter().filter(|_| !stays) {
+                (*count, *bytes) = (*count - 1, *bytes - gone.bytes);
+            }
+            stays
+        });
     }
 
     fn forget_key(&self, key: &str) {
@@ -139,7 +163,7 @@ impl CacheStore {
         let (this, name, asked) = (self.clone_of(), key.to_string(), ranges.to_vec());
         let check = move |now: Result<Option<Fetched>>| match now {
             Ok(Some(now)) if now.version == version && if_match.is_none_or(|wanted| wanted == version) => {
-                done(Ok(Some(Fetched { parts: (*parts).clone(), version })));
+                done(copied(&parts).map(|parts| Some(Fetched { parts, version })));
             }
             Ok(Some(_)) => this.fill(&name, &asked, if_match, done),
             Ok(None) => {
@@ -155,9 +179,11 @@ impl CacheStore {
     fn fill(&self, key: &str, ranges: &[ByteRange], if_match: Option<Version>, done: ReadDone) {
         let (this, name, asked, settled) = (self.clone_of(), key.to_string(), ranges.to_vec(), self.is_settled(key));
         let keep = move |result: Result<Option<Fetched>>| {
-            if let Ok(Some(fetched)) = &result {
+            if let Ok(Some(fetched)) = &result
+                && let Ok(parts) = if settled { copied(&fetched.parts) } else { Ok(Vec::new()) }
+            {
                 let limit = if settled { this.limit } else { 0 };
-                lock(&this.kept).keep(&name, &asked, fetched.version, Arc::new(fetched.parts.clone()), limit);
+                lock(&this.kept).keep(&name, &asked, fetched.version, Arc::new(parts), limit);
             }
             done(result);
         };
