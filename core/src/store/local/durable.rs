@@ -3,6 +3,7 @@
 use super::path::{KeyPath, Made, folder_of, renamed_folder};
 use crate::error::{Error, Result};
 use crate::fork::ForkReset;
+use crate::limits::{make_room, make_table_room, reserve_one};
 use crate::platform::{AsFd, BorrowedFd, O_TO_SYNC, OwnedFd, libc};
 use crate::sort::{set_of, sort_by};
 use crate::store::file_options::SyncMode;
@@ -12,6 +13,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// How many new keys may be unsynced in mode `batch` before they are synced early.
 pub(super) const MAX_UNSYNCED: usize = 65_536;
+
+/// The most keys that are renamed together where there is no memory for a longer list.
+const FEW: usize = 64;
 
 /// Which file a key named when it was put: inode and time of writing (which a rename keeps).
 pub(super) type FileId = (u64, i64, i64);
@@ -124,13 +128,31 @@ impl Durability {
         self.lock().files.retain(|key, _| !key.starts_with(prefix));
     }
 
+    /// Makes room for the names that the keys of a prefix are about to get; where there is none, what is new is synced.
+    pub(super) fn prepare_rename(&self, root: BorrowedFd<'_>, from: &str) -> Result<()> {
+        let has_room = |unsynced: &mut Unsynced| {
+            let count = unsynced.files.keys().filter(|key| key.starts_with(from)).count();
+            make_table_room(&mut unsynced.files, count).is_ok()
+        };
+        if has_room(&mut self.lock()) { Ok(()) } else { self.sync_all(root) }
+    }
+
     /// Gives the keys and folders of a prefix the names that they got by a rename.
     pub(super) fn rename_prefix(&self, from: &str, to: &str) {
         let mut unsynced = self.lock();
-        let keys: Vec<String> = unsynced.files.keys().filter(|key| key.starts_with(from)).cloned().collect();
-        for key in keys {
-            if let Some(id) = unsynced.files.remove(&key) {
-                unsynced.files.insert(format!("{to}{}", &key[from.len()..]), id);
+        let mut left = unsynced.files.keys().filter(|key| key.starts_with(from)).count();
+        // Few at a time where there is no memory for more: they have their new names by now.
+        let (mut keys, mut at_once) = (Vec::new(), left);
+        while at_once > FEW && make_room(&mut keys, at_once).is_err() {
+            at_once /= 2;
+        }
+        while left > 0 {
+            keys.extend(unsynced.files.keys().filter(|key| key.starts_with(from)).take(at_once.min(left)).cloned());
+            left -= keys.len();
+            for key in keys.drain(..) {
+                if let Some(id) = unsynced.files.remove(&key) {
+                    unsynced.files.insert(format!("{to}{}", &key[from.len()..]), id);
+                }
             }
         }
         let folders: Vec<String> = unsynced.folders.iter().filter_map(|folder| renamed_folder(folder, from, to)).collect();
@@ -176,7 +198,8 @@ impl Durability {
 
     /// Syncs what is new if it is too much to keep in mind.
     pub(super) fn sync_early(&self, root: BorrowedFd<'_>) -> Result<()> {
-        let full = self.mode == SyncMode::Batch && self.lock().files.len() >= MAX_UNSYNCED;
+        let is_full = |unsynced: &mut Unsynced| unsynced.files.len() >= MAX_UNSYNCED || reserve_one(&mut unsynced.files).is_err();
+        let full = self.mode == SyncMode::Batch && is_full(&mut self.lock());
         if full { self.sync_all(root) } else { Ok(()) }
     }
 
@@ -195,9 +218,7 @@ impl Durability {
             unsynced.leaving.extend(erased);
             (std::mem::take(&mut unsynced.files), std::mem::take(&mut unsynced.folders))
         };
-        let mut folders: Vec<String> = folders.into_iter().collect();
-        let depth = |folder: &str| if folder.is_empty() { 0 } else { 1 + folder.matches('/').count() };
-        sort_by(&mut folders, |a, b| depth(b).cmp(&depth(a)));
+        let depth = |folder: &String| if folder.is_empty() { 0 } else { 1 + folder.matches('/').count() };
         let mut first = Ok(());
         for (key, id) in files {
             let synced = self.sync_file(root, &KeyPath::join("", &key), &key);
@@ -207,8 +228,11 @@ impl Durability {
             });
             first = first.and(done);
         }
-        for folder in folders {
-            first = first.and(self.sync_folder(root, &folder, &format!("{folder}/")));
+        // A sorted list of them would take memory where it ends.
+        for level in (0..=folders.iter().map(depth).max().unwrap_or(0)).rev() {
+            for folder in folders.iter().filter(|folder| depth(folder) == level) {
+                first = first.and(self.sync_folder(root, folder, &format!("{folder}/")));
+            }
         }
         if first.is_ok() {
             self.lock().leaving.clear();
