@@ -13,7 +13,7 @@ use super::store::Above;
 use super::stored::StoredDocument;
 use super::{Child, Create, Group, NodeKind, Store, above, document, hierarchy, kept, lookup, path, store_options::Consolidate, upkeep};
 use crate::error::{ErrorKind, Result, bail, err};
-use crate::limits::{MAX_CONSOLIDATED, collect};
+use crate::limits::{MAX_CONSOLIDATED, collect, extend};
 use crate::metadata::{Format, Map, Value, v2, v3};
 use crate::sort::sort_by;
 use crate::store::prefix::hidden;
@@ -97,7 +97,7 @@ impl Checkpoints {
         if self.kind_of("")? == NodeKind::None {
             return Ok(Vec::new());
         }
-        Ok(self.current()?.into_iter().map(|c| Child::seen(c.node, Ok(NodeKind::Group))).collect())
+        collect(self.current()?.into_iter().map(|c| Child::seen(c.node, Ok(NodeKind::Group))))
     }
 
     /// Opens the newest checkpoint. Errors: `NotFound` if no checkpoint was committed.
@@ -138,7 +138,7 @@ impl Checkpoints {
         }
         // Of one look: what another process commits from here on stays.
         let all = self.committed()?;
-        let current = without_replaced(&all);
+        let current = without_replaced(&all)?;
         let kept = &current[current.len().saturating_sub(keep)..];
         let is_kept = |node: &str| kept.iter().any(|c| c.node == node);
         let mut removed = Ok(());
@@ -187,7 +187,7 @@ impl Checkpoints {
 
     /// The committed checkpoints by number, without those that a newer one of the same name took the place of.
     pub(super) fn current(&self) -> Result<Vec<Committed>> {
-        self.committed().map(|all| without_replaced(&all))
+        without_replaced(&self.committed()?)
     }
 
     /// All committed checkpoints by number, as their own documents say. Where a place has no document, a checkpoint may have been removed
@@ -211,7 +211,7 @@ impl Checkpoints {
         for node in self.places()? {
             let (committed, is_certain) = self.committed_at(&node)?;
             all &= is_certain;
-            found.extend(committed);
+            extend(&mut found, committed)?;
         }
         sort_by(&mut found, |a, b| (a.number, &a.node).cmp(&(b.number, &b.node)));
         Ok((found, all))
@@ -428,7 +428,7 @@ impl Checkpoints {
             return Ok(());
         }
         let untold = committed.iter().filter(|c| listed.as_ref().is_none_or(|names| !names.contains(&c.node)));
-        let untold: Vec<&Committed> = untold.collect();
+        let untold: Vec<&Committed> = collect(untold)?;
         let mended = if never || (listed.is_some() && untold.is_empty()) { Ok(()) } else { group.consolidate() };
         let add = |store: &Store, path: &str, listed: Vec<String>| {
             let missed = committed.iter().filter(|c| !listed.contains(&c.node));
@@ -443,9 +443,9 @@ impl Checkpoints {
 }
 
 /// Those of all committed checkpoints that none newer of the same name took the place of.
-fn without_replaced(all: &[Committed]) -> Vec<Committed> {
+fn without_replaced(all: &[Committed]) -> Result<Vec<Committed>> {
     let is_last = |c: &&Committed| all.iter().all(|other| other.name != c.name || other.number <= c.number);
-    all.iter().filter(is_last).cloned().collect()
+    collect(all.iter().filter(is_last).cloned())
 }
 
 /// Takes the lock of a place under which a checkpoint is committed or removed there. It is a file, too: on a full disk nobody has it, nor has a
@@ -493,5 +493,5 @@ fn checkpoints_in(catalog: &Catalog, path: &str) -> Result<Vec<String>> {
 /// Tells consolidated metadata above a path of a store that those checkpoints that they list in it are gone which are not among the `places`.
 fn forget(store: &Store, path: &str, listed: Vec<String>, places: &[String]) -> Result<()> {
     let gone = listed.iter().filter(|name| !places.contains(name)).map(|name| path::join(path, name));
-    gone.collect::<Vec<_>>().iter().try_for_each(|place| upkeep::after_change(store, &[], Some(place)))
+    collect(gone)?.iter().try_for_each(|place| upkeep::after_change(store, &[], Some(place)))
 }
