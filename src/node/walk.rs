@@ -319,11 +319,11 @@ impl Group {
             let inside = |other: &str| parent.is_empty() || other.strip_prefix(parent).is_some_and(|rest| rest.starts_with('/'));
             let follows = nodes[i + 1..].iter().take_while(|n| inside(&n.0)).any(|n| n.0.matches('/').count() == level);
             open.truncate(level);
+            let line = format!("{}{about}\n", one_line(name));
+            make_text_room(&mut text, line.len() + (open.len() + 1) * "├── ".len())?;
             open.iter().for_each(|open| text.push_str(if *open { "│   " } else { "    " }));
             open.push(follows);
             text.push_str(if follows { "├── " } else { "└── " });
-            let line = format!("{}{about}\n", one_line(name));
-            make_text_room(&mut text, line.len())?;
             text.push_str(&line);
         }
         Ok(text)

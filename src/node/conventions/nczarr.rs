@@ -5,7 +5,7 @@
 use super::nczarr_type::{JSON, NcType, fits, type_of};
 use crate::dtype::{DataType, Kind};
 use crate::error::{ErrorKind, Result, bail, err};
-use crate::limits::{MAX_DOCUMENT, readable};
+use crate::limits::{MAX_DOCUMENT, check_memory, collect, push, readable, try_collect};
 use crate::metadata::lint::{Finding, Severity};
 use crate::metadata::{Format, Map, Value, json, v2};
 use crate::node::listed_lengths::Lengths;
@@ -153,12 +153,13 @@ fn dimension(name: &str, value: &Value) -> Option<NcDimension> {
 /// The dimensions that a group defines: an object of lengths, in the documents of version 3 a list of objects (NZ-19).
 pub(super) fn dimensions_of(group: &Map) -> Result<Vec<NcDimension>> {
     let Some(value) = group.get("dimensions").or_else(|| group.get("dims")) else { return Ok(Vec::new()) };
-    let found: Option<Vec<NcDimension>> = match value {
-        Value::Object(all) => all.iter().map(|(name, value)| dimension(name, value)).collect(),
-        Value::Array(all) => all.iter().map(|value| dimension(value.get("name")?.as_str()?, value)).collect(),
-        _ => None,
-    };
-    found.ok_or_else(|| err!(Metadata, "found {}, expected lengths of dimensions", json::brief(value)).at_field("_nczarr_group.dimensions"))
+    let wrong = || err!(Metadata, "found {}, expected lengths of dimensions", json::brief(value)).at_field("_nczarr_group.dimensions");
+    let named = |value: &Value| dimension(value.get("name")?.as_str()?, value);
+    match value {
+        Value::Object(all) => try_collect(all.iter().map(|(name, value)| dimension(name, value).ok_or_else(wrong))),
+        Value::Array(all) => try_collect(all.iter().map(|value| named(value).ok_or_else(wrong))),
+        _ => Err(wrong()),
+    }
 }
 
 impl Group {
@@ -187,9 +188,9 @@ impl Group {
         let mut group = KeyPart::Group.find(self)?.unwrap_or_default();
         let mut all = dimensions_of(&group)?;
         all.retain(|d| d.name != name);
-        all.push(NcDimension { name: name.into(), length, is_unlimited });
+        push(&mut all, NcDimension { name: name.into(), length, is_unlimited })?;
         group.shift_remove("dims");
-        group.insert("dimensions".into(), dimensions_value(&all));
+        group.insert("dimensions".into(), dimensions_value(&all)?);
         self.attributes().set(KeyPart::Group.members()[0], Value::Object(group))
     }
 }
@@ -279,9 +280,11 @@ fn named(whole: &str) -> Option<String> {
     (!unnamed && !name.is_empty()).then(|| name.to_string())
 }
 
-pub(super) fn dimensions_value(all: &[NcDimension]) -> Value {
+pub(super) fn dimensions_value(all: &[NcDimension]) -> Result<Value> {
     let mut members = Map::new();
+    members.make_room(all.len())?;
     for d in all {
+        check_memory()?;
         let value = if d.is_unlimited {
             let mut object = Map::new();
             object.insert("size".into(), d.length.into());
@@ -292,7 +295,7 @@ pub(super) fn dimensions_value(all: &[NcDimension]) -> Value {
         };
         members.insert(d.name.as_str().into(), value);
     }
-    Value::Object(members)
+    Ok(Value::Object(members))
 }
 
 /// Writes NCZarr's keys for a whole hierarchy of version 2, or brings them up to date: what netCDF-C walks by. Dimensions that are
@@ -327,8 +330,8 @@ fn write_group(group: &Group, scope: &mut Scope, trail: &Trail) -> Result<()> {
     let (mut arrays, mut groups) = (Vec::new(), Vec::new());
     for child in group.children()? {
         match child.kind() {
-            NodeKind::Array => arrays.push(group.open_array(&child.name)?),
-            NodeKind::Group => groups.push(group.open_group(&child.name)?.by_documents()),
+            NodeKind::Array => push(&mut arrays, group.open_array(&child.name)?)?,
+            NodeKind::Group => push(&mut groups, group.open_group(&child.name)?.by_documents())?,
             _ => {}
         }
     }
@@ -336,7 +339,7 @@ fn write_group(group: &Group, scope: &mut Scope, trail: &Trail) -> Result<()> {
     groups.retain(|group| group.format() == Format::V2);
     let (mut names, mut known, mut new) = (Vec::new(), Vec::new(), Vec::new());
     for array in &arrays {
-        if array.nczarr()?.is_some() { known.push(array) } else { new.push(array) }
+        push(if array.nczarr()?.is_some() { &mut known } else { &mut new }, array)?;
     }
     // Dimensions have grown as those arrays have that had them before: new ones go by that.
     for array in known.into_iter().chain(new) {
@@ -349,7 +352,7 @@ fn write_group(group: &Group, scope: &mut Scope, trail: &Trail) -> Result<()> {
             continue;
         }
         scope.write_array(array)?;
-        names.push(last(array.path()));
+        push(&mut names, last(array.path()))?;
     }
     names.sort_unstable_by(|a, b| a.as_str().cmp(&b.as_str()));
     for below in &groups {
@@ -358,9 +361,10 @@ fn write_group(group: &Group, scope: &mut Scope, trail: &Trail) -> Result<()> {
     }
     let dimensions = scope.groups.pop().map(|(_, dimensions)| dimensions).unwrap_or_default();
     let mut member = Map::new();
-    member.insert("dimensions".into(), dimensions_value(&dimensions));
-    member.insert("arrays".into(), names.into());
-    member.insert("groups".into(), groups.iter().map(|g| last(g.path())).collect::<Vec<_>>().into());
+    member.insert("dimensions".into(), dimensions_value(&dimensions)?);
+    member.insert("arrays".into(), Value::Array(json::List::of(names)?));
+    let groups = collect(groups.iter().map(|group| last(group.path())))?;
+    member.insert("groups".into(), Value::Array(json::List::of(groups)?));
     let mut parts = vec![(KeyPart::Group, Value::Object(member))];
     if group.path().is_empty() {
         let mut block = Map::new();

@@ -45,7 +45,7 @@ pub(in crate::node) fn update(store: &Store, tolerant: bool, nodes: &BTreeSet<St
         }
     }
     for KeyedGroup { group, mut keys, dimensions } in groups.into_values() {
-        keys.insert("dimensions".into(), dimensions_value(&dimensions));
+        keys.insert("dimensions".into(), dimensions_value(&dimensions)?);
         put(&group, vec![(KeyPart::Group, Value::Object(keys))], None)?;
     }
     Ok(true)

@@ -3,6 +3,7 @@
 //! Convention: "Next-generation file formats (NGFF)", "multiscales" metadata.
 
 use crate::error::{Error, ErrorKind, Result, err};
+use crate::limits::try_collect;
 use crate::metadata::{Map, Value, json};
 use crate::node::Group;
 
@@ -63,7 +64,7 @@ impl Group {
             image.levels.iter_mut().for_each(|level| level.unplaced = level.unplaced.take().map(place));
             Ok(image)
         };
-        list.iter().enumerate().map(image).collect()
+        try_collect(list.iter().enumerate().map(image))
     }
 }
 
@@ -95,7 +96,7 @@ fn multiscale(value: &Value, version: &str) -> Result<Multiscale> {
     let rank = (!axes.is_empty()).then_some(axes.len());
     let outer = transformations(members, rank)?;
     let level = |(i, value): (usize, &Value)| level(i, value, &outer, rank).map_err(|e| e.at_field(format!("datasets[{i}]")));
-    let levels: Result<Vec<ImageLevel>> = items(members, "datasets")?.iter().enumerate().map(level).collect();
+    let levels = try_collect(items(members, "datasets")?.iter().enumerate().map(level));
     let version = if own.is_empty() { version.to_string() } else { own };
     Ok(Multiscale { name: text(members, "name"), version, levels: levels?, axes })
 }
