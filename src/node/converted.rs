@@ -8,7 +8,7 @@ use super::stored_chunks::each_chunk;
 use super::{NodeKind, Store, draft, path};
 use crate::error::{ErrorKind, Result, err};
 use crate::grid::key::KeyEncoding;
-use crate::limits::{MAX_DOCUMENT, push};
+use crate::limits::{MAX_DOCUMENT, check_memory, collect_table, push, put};
 use crate::metadata::v3::Document;
 use crate::metadata::{Map, Value, v2, v3};
 use crate::store::os::hash;
@@ -34,15 +34,15 @@ pub(super) struct Converted<'a> {
 
 impl<'a> Converted<'a> {
     /// Goes on where the run was interrupted that left this marker.
-    pub(super) fn new(store: &'a Store, marker: Option<&Map>) -> Converted<'a> {
+    pub(super) fn new(store: &'a Store, marker: Option<&Map>) -> Result<Converted<'a>> {
         let known = marker.and_then(|marker| marker.get(MEMBER)?.as_object());
         let mut before = HashMap::new();
         for (key, value) in known.into_iter().flatten() {
             if let Some(hash) = value.as_str().and_then(|text| u64::from_str_radix(text, 16).ok()) {
-                before.insert(key.to_string(), hash);
+                put(&mut before, key.to_string(), hash)?;
             }
         }
-        Converted { store, before, now: HashMap::new(), goes_on: marker.is_some() }
+        Ok(Converted { store, before, now: HashMap::new(), goes_on: marker.is_some() })
     }
 
     /// Whether an interrupted run may have left something.
@@ -54,7 +54,7 @@ impl<'a> Converted<'a> {
     pub(super) fn note(&mut self, node: &str) -> Result<()> {
         for key in OLD.map(|name| path::join(node, name)) {
             match self.hash_of(&key)? {
-                Some(hash) => self.now.insert(key, hash),
+                Some(hash) => put(&mut self.now, key, hash)?,
                 None => self.now.remove(&key),
             };
         }
@@ -80,12 +80,16 @@ impl<'a> Converted<'a> {
     }
 
     /// Gives what the marker keeps for the case that this run is interrupted; nothing of hierarchies for which that were too long.
-    pub(super) fn marked(&mut self) -> Value {
+    pub(super) fn marked(&mut self) -> Result<Value> {
         const OTHER_BYTES: usize = 32;
-        self.before = self.now.clone();
+        self.before = collect_table(self.now.iter().map(|(key, hash)| (key.clone(), *hash)))?;
         let bytes: usize = self.now.keys().map(|key| key.len() + OTHER_BYTES).sum();
-        let all = self.now.iter().filter(|_| bytes <= MAX_DOCUMENT / 2);
-        Value::from(all.map(|(key, hash)| (key.clone(), format!("{hash:x}").into())).collect::<Map>())
+        let mut all = Map::new();
+        for (key, hash) in self.now.iter().filter(|_| bytes <= MAX_DOCUMENT / 2) {
+            check_memory().and_then(|()| all.make_room(1))?;
+            all.insert(key.clone().into(), format!("{hash:x}").into());
+        }
+        Ok(Value::from(all))
     }
 
     /// Keeps others from changing the old documents of a node, which are erased next. Where one was changed since it was converted, the node is one

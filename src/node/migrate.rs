@@ -144,7 +144,7 @@ impl Job<'_> {
         }
         // What an interrupted run in place began with may be replaced by now.
         self.d0 |= marker.as_ref().is_some_and(|marker| marker.get("draft").and_then(Value::as_str) == Dialect::D0.draft());
-        self.converted = (self.in_place && !self.d0).then(|| Converted::new(self.from, marker.as_ref()));
+        self.converted = (self.in_place && !self.d0).then(|| Converted::new(self.from, marker.as_ref())).transpose()?;
         let nodes = nodes.map_or_else(|| self.check(), Ok)?;
         if begun {
             hierarchy::erase_begun((self.to, &self.to_path), marker::MIGRATION)?;
@@ -282,7 +282,9 @@ impl Job<'_> {
     fn write_marker(&mut self) -> Result<()> {
         let draft = Dialect::D0.draft().filter(|_| self.d0).unwrap_or_default();
         let mut members = vec![("from", self.source().into()), ("draft", draft.into())];
-        members.extend(self.converted.as_mut().map(|converted| (converted::MEMBER, converted.marked())));
+        if let Some(converted) = self.converted.as_mut() {
+            members.push((converted::MEMBER, converted.marked()?));
+        }
         marker::put(self.to, &self.to_path, marker::MIGRATION, &members)?;
         self.to.flush()
     }
