@@ -30,6 +30,12 @@ impl Behind {
         self.0.write(std::mem::take)
     }
 
+    /// Notes again what was taken.
+    pub fn put_back(&self, taken: Groups) {
+        let noted = self.0.replace(taken);
+        noted.iter().for_each(|(group, paths)| paths.iter().for_each(|(path, lengths)| self.note(group, path, *lengths)));
+    }
+
     /// Leaves the length of a dimension of an array as it is told at the next flush, too: it is not published.
     pub fn untell(&self, path: &str, dim: usize) {
         self.0.write(|behind| {

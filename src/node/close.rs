@@ -5,8 +5,7 @@ use super::store_options::Consolidate;
 use super::v2_changes::V2Changes;
 use super::{Array, Nczarr, NodeKind, Store, consolidate, lookup, path, upkeep};
 use crate::error::Result;
-use crate::sort::set_of;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 impl Store {
     /// The program closes an array, a group or the store: groups that are to be consolidated by then are, and all is flushed. An array of a store
@@ -99,7 +98,6 @@ impl Store {
         if noted.is_empty() || !self.shared().capabilities().listable || self.check_writable().is_err() {
             return Ok(());
         }
-        let nodes = set_of(noted.keys().filter(|node| !node.is_empty()).cloned());
         // The groups, and whether something that this process made needs them: others may have left what cannot be read in the rest of
         // them, or only they may write there.
         let mut groups = BTreeMap::new();
@@ -111,7 +109,7 @@ impl Store {
         }
         let (mut done, mut is_whole) = (Ok(()), true);
         for (group, made) in groups {
-            let consolidated = self.consolidate_one(group, &nodes);
+            let consolidated = self.consolidate_one(group, &noted);
             is_whole &= consolidated.is_ok();
             done = done.and(if made { consolidated } else { Ok(()) });
         }
@@ -122,7 +120,7 @@ impl Store {
         done
     }
 
-    fn consolidate_one(&self, group: &str, nodes: &BTreeSet<String>) -> Result<()> {
+    fn consolidate_one(&self, group: &str, nodes: &BTreeMap<String, bool>) -> Result<()> {
         match lookup::find_bare(self, group)? {
             Some(found) if found.kind == NodeKind::Group => consolidate::consolidate_unless(self, group, found, nodes),
             _ => Ok(()),

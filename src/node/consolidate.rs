@@ -12,7 +12,7 @@ use crate::limits::{MAX_CONSOLIDATED, MAX_KEY, check_memory, collect as collect_
 use crate::metadata::consolidated::Listed;
 use crate::metadata::{Dialect, Format, Map, Value, consolidated, number_list, v2, v3};
 use crate::store::{Condition, get};
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 /// Gives dimensions and the lengths that they are cut to, of nodes whose documents were read.
 type CutsOf<'a> = dyn FnMut(&[Found]) -> Result<Cuts> + 'a;
@@ -78,7 +78,7 @@ impl Group {
     /// The entries of all nodes below, with the lengths that `cuts` gives in place of the documents'.
     fn entries_cut(&self, cuts: &mut CutsOf<'_>) -> Result<Map> {
         let (store, path, format) = (self.store(), self.path(), self.format());
-        let series = store.series_lengths().now();
+        let series = store.series_lengths().now()?;
         let mut below = walk_fresh(store, path, format)?;
         for Found { path, node, .. } in &mut below {
             node.iter_mut().for_each(|found| series.limit(path, &mut found.document));
@@ -165,7 +165,7 @@ fn consolidated_text(store: &Store, path: &str, format: Format) -> Result<Vec<u8
 /// Consolidates a group, whose document was just found; with the lengths that groups below have told of a run that goes on. A group that is
 /// consolidated already is changed with each change of its nodes; only those of `nodes`, which this process made, are added that another process
 /// left out because it consolidated at the same time.
-pub(super) fn consolidate_unless(store: &Store, path: &str, found: StoredDocument, nodes: &BTreeSet<String>) -> Result<()> {
+pub(super) fn consolidate_unless(store: &Store, path: &str, found: StoredDocument, nodes: &BTreeMap<String, bool>) -> Result<()> {
     if found.dialect != Dialect::Final || found.parse(store).is_err() {
         return Ok(());
     }
@@ -182,7 +182,8 @@ pub(super) fn consolidate_unless(store: &Store, path: &str, found: StoredDocumen
             Format::V2 => [v2::ARRAY, v2::GROUP].iter().any(|document| names.contains_key(path::join(name, document).as_str())),
         }
     };
-    let missed = collect_list(nodes.iter().filter(|node| *node != path && path::is_within(node, path) && !is_listed(node)).cloned())?;
+    let is_missed = |node: &&String| !node.is_empty() && *node != path && path::is_within(node, path) && !is_listed(node);
+    let missed = collect_list(nodes.keys().filter(is_missed).cloned())?;
     if missed.is_empty() {
         return Ok(());
     }

@@ -7,7 +7,7 @@ use super::walk::{Found, Wanted};
 use super::{Array, Group, NodeKind, document, path, upkeep};
 use crate::counting;
 use crate::error::{Error, ErrorKind, Result, err};
-use crate::limits::check_dimension_names;
+use crate::limits::{check_dimension_names, collect, push};
 use crate::metadata::lint::{Finding, Severity};
 use crate::metadata::{Format, Value, v2, v3};
 use std::sync::Arc;
@@ -39,10 +39,9 @@ struct SharedDimension {
 
 impl Dimensions {
     /// Adds a dimension of the array `of`.
-    pub fn add(&mut self, name: &str, length: u64, of: &str) {
+    pub fn add(&mut self, name: &str, length: u64, of: &str) -> Result<()> {
         let Some(known) = self.known.iter_mut().find(|k| k.dimension.name == name) else {
-            let dimension = Dimension { name: name.to_string(), length, longest: length };
-            return self.known.push(SharedDimension { dimension, shortest: of.to_string(), longest: of.to_string() });
+            return self.push_new(name, [(length, of); 2]);
         };
         if length < known.dimension.length {
             (known.dimension.length, known.shortest) = (length, of.to_string());
@@ -50,12 +49,13 @@ impl Dimensions {
         if length > known.dimension.longest {
             (known.dimension.longest, known.longest) = (length, of.to_string());
         }
+        Ok(())
     }
 
     /// Adds a dimension that is not known yet, with its shortest and its longest array.
-    pub(super) fn push_new(&mut self, name: &str, [shortest, longest]: [(u64, &str); 2]) {
+    pub(super) fn push_new(&mut self, name: &str, [shortest, longest]: [(u64, &str); 2]) -> Result<()> {
         let dimension = Dimension { name: name.to_string(), length: shortest.0, longest: longest.0 };
-        self.known.push(SharedDimension { dimension, shortest: shortest.1.to_string(), longest: longest.1.to_string() });
+        push(&mut self.known, SharedDimension { dimension, shortest: shortest.1.to_string(), longest: longest.1.to_string() })
     }
 
     /// Adds all dimensions of an array. Errors: `Metadata` if one has no name.
@@ -66,14 +66,14 @@ impl Dimensions {
                     err!(Metadata, "{} of the array {of:?} has no name", counting::dimension(d, shape.len())).at_field("dimension_names")
                 );
             };
-            self.add(name, length, of);
+            self.add(name, length, of)?;
         }
         Ok(())
     }
 
     /// All of them, in the order in which they came.
-    pub fn all(&self) -> Vec<Dimension> {
-        self.known.iter().map(|k| k.dimension.clone()).collect()
+    pub fn all(&self) -> Result<Vec<Dimension>> {
+        collect(self.known.iter().map(|k| k.dimension.clone()))
     }
 
     /// The dimensions along which arrays differ in length, with a text that says which ones do.
@@ -185,7 +185,7 @@ impl Group {
         for (name, array) in self.arrays()? {
             all.add_array(&name, &array.dimension_names()?, &array.shape())?;
         }
-        Ok(all.all())
+        all.all()
     }
 
     /// The arrays directly below the group, by name. One that cannot be understood is an error.
@@ -200,7 +200,7 @@ impl Group {
                 match array.or_else(|e| if listed { Array::open(self.store(), &path) } else { Err(e) }) {
                     // Another process has erased it since.
                     Err(e) if listed && e.kind() == ErrorKind::NotFound => {}
-                    array => arrays.push((name, array?)),
+                    array => push(&mut arrays, (name, array?))?,
                 }
             }
         }

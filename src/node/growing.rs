@@ -156,7 +156,6 @@ mod tests {
     use crate::node::{
         Array, Context, Create, Dataset, FaultKind, Mode, RechunkOptions, RechunkReport, VariableSpec, VerifyOptions, consolidate,
     };
-    use std::collections::BTreeSet;
 
     /// A dataset of three variables, whose own documents have those lengths along `time` and the consolidated metadata the others.
     fn run_of(format: Format, own: [u64; 3], listed: [u64; 3]) -> Store {
@@ -239,7 +238,7 @@ mod tests {
         let (from, to) = (run_of(Format::V2, [5; 3], [5; 3]), run_of(Format::V3, [5, 7, 7], [5; 3]));
         let consolidate = |path: &str| {
             let found = find(&to, path).unwrap().unwrap();
-            consolidate::consolidate_unless(&to, path, found, &BTreeSet::new()).unwrap();
+            consolidate::consolidate_unless(&to, path, found, &BTreeMap::new()).unwrap();
         };
         let above = || {
             let store = Store::from_shared(&Context::with_threads(1), to.shared().clone(), Mode::ReadWrite);

@@ -26,7 +26,7 @@ use crate::error::{Error, Result, err};
 use crate::limits::{collect, collect_table, push, put};
 use crate::metadata::{ArrayMeta, Dialect, Format, Map, Value, number_list, v3};
 use crate::store::{Condition, StorageExt};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 
 /// The maximum number of notes that are kept.
 const NOTES: usize = 1000;
@@ -192,7 +192,7 @@ impl Job<'_> {
         for node in nodes.iter().rev() {
             if consolidate::is_wanted(self.from, node, self.d0)? {
                 let target = self.target(node);
-                consolidate::consolidate_unless(self.to, &target, require(self.to, &target, NodeKind::Group)?, &BTreeSet::new())?;
+                consolidate::consolidate_unless(self.to, &target, require(self.to, &target, NodeKind::Group)?, &BTreeMap::new())?;
             }
         }
         self.end(&nodes, true)

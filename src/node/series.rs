@@ -17,6 +17,7 @@ use crate::counting;
 use crate::dtype::DataType;
 use crate::engine::Memory;
 use crate::error::{Error, ErrorKind, Result, bail, err};
+use crate::limits::{collect, make_room, push, try_collect};
 use crate::store::ProcessLock;
 
 /// A dataset that grows step by step along one dimension. Used by one thread at a time, and the only one that changes this length.
@@ -98,10 +99,10 @@ impl Series {
     pub fn open(dataset: &Dataset, dimension: &str, keep: Option<u64>, every: u64, memory: usize) -> Result<Series> {
         dataset.group().store().check_writable()?;
         dataset.find_new()?;
-        dataset.renew_names();
+        dataset.renew_names()?;
         dataset.known_dimension(dimension)?;
         let known = dataset.variable_changes();
-        let mut along = dataset.along(dimension);
+        let mut along = dataset.along(dimension)?;
         if along.is_empty() {
             bail!(Argument, "no variable has the dimension {dimension:?}; define them first");
         }
@@ -111,29 +112,29 @@ impl Series {
         if let Some(own) = along.iter().position(|(name, array, _)| name == dimension && array.rank() == 1) {
             along[own..].rotate_left(1);
         }
-        let seen: Vec<_> = along.iter().map(|(_, array, _)| array.state()).collect();
+        let seen = collect(along.iter().map(|(_, array, _)| array.state()))?;
         let (differing, mut documents) = dataset.compare(Some(dimension))?;
         let mut found = |array: &Array, seen| documents.remove(array.path()).map(|found| (seen, found));
         let ready = along.iter().zip(seen).map(|((_, array, _), seen)| Appender::prepare(array, found(array, seen)));
         let swaps = dataset.group().store().shared().capabilities().swaps;
-        let mut claims: Vec<Claim> = ready.map(|mark| Ok(Claim::new(swaps, mark?))).collect::<Result<_>>()?;
+        let mut claims = try_collect(ready.map(|mark| Ok(Claim::new(swaps, mark?))))?;
         let mut position = steps_kept(&along, dimension, keep)?;
         if along.iter().any(|(_, array, d)| array.shape()[*d] != position) {
             // What cannot be opened stays as it is.
             let unclaimed = || Claim::new(false, Vec::new());
             let parts = along.iter().map(|(name, array, d)| SeriesArray::new(name.clone(), array, *d, (unclaimed(), memory)));
-            check_memory(&parts.collect::<Result<Vec<_>>>()?, memory)?;
+            check_memory(&try_collect(parts)?, memory)?;
             position = cut(dataset, dimension, &along, &mut claims, keep)?;
         }
-        let mut parts = Vec::with_capacity(along.len());
+        let mut parts = Vec::new();
         for ((name, array, d), claim) in along.into_iter().zip(claims) {
-            parts.push(SeriesArray::new(name, &array, d, (claim, memory))?);
+            push(&mut parts, SeriesArray::new(name, &array, d, (claim, memory))?)?;
         }
         check_memory(&parts, memory)?;
         let has_coordinate = parts.last().is_some_and(|part| part.is_coordinate(dimension));
         let every = if every == 0 { depth_of(&parts) } else { every };
         let (dataset, dimension, mut told) = (dataset.clone(), dimension.to_string(), ToldLength::new(position));
-        parts.iter().for_each(|part| told.add(part.appender.array(), part.dim));
+        parts.iter().try_for_each(|part| told.add(part.appender.array(), part.dim))?;
         let (published, values) = (position, [None; 2]);
         let mut series = Series {
             dataset,
@@ -225,7 +226,8 @@ impl Series {
         names.iter().try_for_each(|name| self.look_for(name))?;
         // Those that come late move others: indices are taken after that.
         self.take_late()?;
-        let mut given: Vec<(usize, Memory, Option<f64>)> = Vec::with_capacity(names.len());
+        let mut given: Vec<(usize, Memory, Option<f64>)> = Vec::new();
+        make_room(&mut given, names.len())?;
         for (i, name) in names.iter().enumerate() {
             let index = self.index_of(name)?;
             let part = &self.parts[index];
@@ -258,7 +260,7 @@ impl Series {
     /// Errors: `State` if another program has made them longer, claimed or replaced them: nothing is to be stored then.
     pub fn declare(&mut self, end: u64) -> Result<()> {
         let (taken, published) = (self.position, self.published);
-        self.dataset.renew_names();
+        self.dataset.renew_names()?;
         self.take_late()?;
         // A variable whose document alone has steps of others, as publishing failed behind it, has none of ours.
         let most = taken.max(self.declared);
@@ -297,20 +299,21 @@ impl Series {
             return Ok(());
         }
         let mut late = Vec::new();
-        for (name, array, d) in self.dataset.along(&self.dimension) {
+        for (name, array, d) in self.dataset.along(&self.dimension)? {
             if self.parts.iter().all(|part| part.name != name) {
                 check_once(&name, &array, d)?;
                 let mark = Appender::prepare(&array, None)?;
                 array.finish_cut()?;
                 let claim = Claim::new(array.store().shared().capabilities().swaps, mark);
-                late.push(SeriesArray::new(name, &array, d, (claim, self.memory))?);
+                push(&mut late, SeriesArray::new(name, &array, d, (claim, self.memory))?)?;
             }
         }
         check_memory(self.parts.iter().chain(&late), self.memory)?;
+        late.iter().try_for_each(|part| self.told.add(part.appender.array(), part.dim))?;
+        make_room(&mut self.parts, late.len())?;
         for part in late {
             let is_coordinate = part.is_coordinate(&self.dimension);
             let place = self.coordinate().unwrap_or(self.parts.len());
-            self.told.add(part.appender.array(), part.dim);
             self.parts.insert(place, part);
             self.has_coordinate |= is_coordinate;
         }
@@ -322,7 +325,7 @@ impl Series {
     fn look_for(&self, name: &str) -> Result<()> {
         if self.parts.iter().all(|part| part.name != name) {
             self.dataset.variable(name)?;
-            self.dataset.renew_names();
+            self.dataset.renew_names()?;
         }
         Ok(())
     }
@@ -386,8 +389,7 @@ impl Series {
         if end == published {
             return Ok(());
         }
-        self.dataset.renew_names();
-        let late = self.take_late();
+        let late = self.dataset.renew_names().and_then(|()| self.take_late());
         let longest = self.longest();
         let done = self.publish_until(end).inspect_err(|_| self.end_at_longest(longest));
         let done = done.map_err(|e| match is_of_store(&e) {

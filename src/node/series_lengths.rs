@@ -2,9 +2,11 @@
 //! longer documents than others: whatever brings consolidated metadata up to date then says of them what all have.
 
 use super::listed_lengths::shape_of;
+use crate::error::Result;
 use crate::fork::ForkPreserved;
+use crate::limits::collect_table;
 use crate::metadata::{Map, number_list};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -34,15 +36,14 @@ impl SeriesLengths {
     }
 
     /// The lengths that are told now, before the documents of which they are told are read.
-    pub fn now(&self) -> LengthsNow {
-        LengthsNow(
-            self.0.read(|all| all.iter().map(|(key, ends)| (key.clone(), (ends.told.load(Ordering::Acquire), ends.clone()))).collect()),
-        )
+    pub fn now(&self) -> Result<LengthsNow> {
+        let told = |(key, ends): (&(String, usize), &Arc<Ends>)| (key.clone(), (ends.told.load(Ordering::Acquire), ends.clone()));
+        self.0.read(|all| collect_table(all.iter().map(told))).map(LengthsNow)
     }
 }
 
 /// The lengths that series told at one moment: all of what is published together gets the same, though a series goes on meanwhile.
-pub(super) struct LengthsNow(BTreeMap<(String, usize), (u64, Arc<Ends>)>);
+pub(super) struct LengthsNow(HashMap<(String, usize), (u64, Arc<Ends>)>);
 
 impl LengthsNow {
     /// Puts these lengths into an array's document that was read since, in place of those that were being published.

@@ -1452,7 +1452,7 @@ fn a_reader_of_a_run_that_was_begun_again_waits_for_the_steps_that_were_cut() {
     assert_eq!(e.kind(), ErrorKind::Timeout);
     run(&mut again, 7).unwrap();
     assert_eq!(reader.wait_growth("time", 6, Duration::ZERO).unwrap(), 7);
-    assert!(reader.along("time").iter().all(|(_, array, d)| array.shape()[*d] == 7));
+    assert!(reader.along("time").unwrap().iter().all(|(_, array, d)| array.shape()[*d] == 7));
 }
 
 /// Programs that are coupled begin in any order: a reader that opened the dataset between its creation and its definitions.

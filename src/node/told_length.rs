@@ -3,6 +3,8 @@
 use super::series_lengths::Ends;
 use super::store::Above;
 use super::{Array, Store, above, path};
+use crate::error::Result;
+use crate::limits::push;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -23,17 +25,18 @@ impl ToldLength {
     }
 
     /// Adds an array.
-    pub fn add(&mut self, array: &Array, dim: usize) {
-        self.add_at(array.store(), array.path().to_string(), dim);
+    pub fn add(&mut self, array: &Array, dim: usize) -> Result<()> {
+        self.add_at(array.store(), array.path().to_string(), dim)
     }
 
-    fn add_at(&mut self, store: &Store, path: String, dim: usize) {
+    fn add_at(&mut self, store: &Store, path: String, dim: usize) -> Result<()> {
         for Above { store: outside, path: root } in above::of(store) {
-            self.add_at(outside, if path.is_empty() { root.clone() } else { path::join(root, &path) }, dim);
+            self.add_at(outside, if path.is_empty() { root.clone() } else { path::join(root, &path) }, dim)?;
         }
         let key = (path, dim);
-        store.series_lengths().add(key.clone(), &self.ends);
-        self.places.push((store.clone(), key));
+        push(&mut self.places, (store.clone(), key.clone()))?;
+        store.series_lengths().add(key, &self.ends);
+        Ok(())
     }
 
     /// The documents get a length one after the other from now on.

@@ -6,12 +6,14 @@ use super::store_options::Consolidate;
 use super::stored::StoredDocument;
 use super::{NodeKind, Store, above, document, lookup, path, transfer};
 use crate::error::{ErrorKind, Result};
-use crate::limits::{MAX_CONSOLIDATED, check_memory, collect, collect_table, extend, make_table_room, push, put, readable};
+use crate::limits::{MAX_CONSOLIDATED, check_memory, collect, collect_table, extend, make_table_room, memory_ended, push, put, readable};
 use crate::metadata::consolidated::Listed;
 use crate::metadata::{Format, Map, Value, consolidated, json, v2, v3};
-use crate::sort::set_of;
 use crate::store::{Condition, get, swap};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+/// The most changes that are noted for the next flush where memory has ended.
+const MOST_NOTES: usize = 64;
 
 /// A changed node, and which lengths of an array are told.
 pub(super) type Change<'a> = (&'a str, Lengths);
@@ -59,7 +61,11 @@ pub(super) fn tell_made(store: &Store, made: &[String]) {
 
 /// Says that consolidated metadata above nodes, and a v2 group's own, are behind.
 fn note_behind(store: &Store, changes: &[Change<'_>]) {
-    for &(path, lengths) in changes {
+    for (i, &(path, lengths)) in changes.iter().enumerate() {
+        // Where memory has ended each note takes some of the reserve, and keeps it: of many nodes the next one that opens the dataset tells.
+        if i >= MOST_NOTES && check_memory().is_err() {
+            return memory_ended();
+        }
         path::ancestors(path).into_iter().chain([path]).for_each(|group| store.behind().note(group, path, lengths));
     }
 }
@@ -118,7 +124,7 @@ pub(super) fn catch_up(store: &Store) -> Result<()> {
     let outside = || if every.is_empty() { Ok(()) } else { refresh_outside(store, &collect(every.into_iter())?, None) };
     let done = behind.iter().try_for_each(refresh).and_then(|()| outside());
     if done.is_err() {
-        behind.iter().for_each(|(group, paths)| paths.iter().for_each(|(path, lengths)| store.behind().note(group, path, *lengths)));
+        store.behind().put_back(behind);
     }
     done
 }
@@ -220,10 +226,10 @@ fn refresh_v3(store: &Store, group: &str, changed: &[Change<'_>], erased: Option
         };
         let Some(listed) = listed else { return Ok(()) };
         let text = now.as_ref().and_then(Option::as_ref).unwrap_or(&before);
-        let series = store.series_lengths().now();
+        let series = store.series_lengths().now()?;
         let (mut changes, (kept, told)) = (HashMap::new(), listed_lengths(store, group, &listed, &changed, Format::V3)?);
         let mut gone = Gone::default();
-        for (path, lengths) in with_unnamed(&listed, group, &changed, Format::V3) {
+        for (path, lengths) in with_unnamed(&listed, group, &changed, Format::V3)? {
             let name = path::relative(group, path);
             let found = gone.or_find(path, || is_named(&listed, name, Format::V3), || lookup::find_v3(store, path))?;
             let entry = found.map(|mut found| -> Result<_> {
@@ -248,10 +254,10 @@ fn refresh_v2(store: &Store, group: &str, changed: &[Change<'_>], erased: Option
         let (bytes, condition) = document::read(store, &key, MAX_CONSOLIDATED)?;
         let Some(bytes) = bytes else { return Ok(()) };
         let Some(listed) = Listed::find(&bytes, Format::V2)? else { return Ok(()) };
-        let series = store.series_lengths().now();
+        let series = store.series_lengths().now()?;
         let (mut changes, (kept, told)) = (HashMap::new(), listed_lengths(store, group, &listed, changed, Format::V2)?);
         let mut gone = Gone::default();
-        for (path, lengths) in with_unnamed(&listed, group, changed, Format::V2) {
+        for (path, lengths) in with_unnamed(&listed, group, changed, Format::V2)? {
             let (mut fresh, name) = (Map::new(), path::relative(group, path));
             let found = gone.or_find(path, || is_named(&listed, name, Format::V2), || lookup::find_v2(store, path))?;
             if let Some(mut found) = found {
@@ -288,7 +294,7 @@ fn listed_lengths<'a, 'c>(
     let mut kept = ListedLengths::of(listed, changes)?;
     let unlisted = changes.iter().filter(|(path, told)| *told != Lengths::ALL && !kept.has(path::relative(group, path)));
     let unlisted: Vec<&str> = collect(unlisted.map(|(path, _)| *path))?;
-    let inner = set_of(unlisted.iter().flat_map(|path| path::ancestors(path)).filter(|inner| inner.len() > group.len()));
+    let inner = above_all(unlisted.iter().copied(), group)?;
     let document = if format == Format::V3 { v3::DOCUMENT } else { v2::CONSOLIDATED };
     let mut found = false;
     // The nearest one comes last, and counts.
@@ -321,13 +327,25 @@ fn listed_lengths<'a, 'c>(
 
 /// The nodes that changed, and the groups between them and `group` that it does not name: they were made by a program that failed or was killed before
 /// it told of them, and readers find nothing below a group that is not named.
-fn with_unnamed<'a>(listed: &Listed<'_>, group: &str, changes: &[Change<'a>], format: Format) -> BTreeMap<&'a str, Lengths> {
-    let between = changes.iter().flat_map(|(path, _)| path::ancestors(path)).filter(|above| above.len() > group.len());
-    let mut unnamed = set_of(between);
+fn with_unnamed<'a>(listed: &Listed<'_>, group: &str, changes: &[Change<'a>], format: Format) -> Result<BTreeMap<&'a str, Lengths>> {
+    let mut unnamed = above_all(changes.iter().map(|(path, _)| *path), group)?;
     unnamed.retain(|above| !is_named(listed, path::relative(group, above), format));
-    let mut told = BTreeMap::new();
-    told.extend(unnamed.into_iter().map(|path| (path, Lengths::ALL)).chain(changes.iter().copied()));
-    told
+    let mut all = BTreeMap::new();
+    for (path, lengths) in unnamed.into_iter().map(|path| (path, Lengths::ALL)).chain(changes.iter().copied()) {
+        check_memory()?;
+        all.insert(path, lengths);
+    }
+    Ok(all)
+}
+
+/// The groups between nodes and `group`.
+fn above_all<'a>(paths: impl Iterator<Item = &'a str>, group: &str) -> Result<BTreeSet<&'a str>> {
+    let mut all = BTreeSet::new();
+    for above in paths.flat_map(path::ancestors).filter(|above| above.len() > group.len()) {
+        check_memory()?;
+        all.insert(above);
+    }
+    Ok(all)
 }
 
 /// Nodes that are neither listed nor there: what is below them is not listed, which readers would take for damage; a program that makes the group

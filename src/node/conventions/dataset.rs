@@ -10,6 +10,7 @@ use super::open_variable::{OpenVariable, changed_dimensions};
 use super::variable::{VariableSpec, shape_of};
 use crate::error::{ErrorKind, Result, bail, err};
 use crate::fork::ForkPreserved;
+use crate::limits::{check_memory, collect, extend, filled, make_room};
 use crate::metadata::Format;
 use crate::metadata::lint::{Finding, Severity};
 use crate::node::create_array::WriteValues;
@@ -58,9 +59,9 @@ struct DatasetState {
 
 impl DatasetState {
     /// All dimensions, as long as the variables are by now.
-    fn dimensions(&self) -> Dimensions {
+    fn dimensions(&self) -> Result<Dimensions> {
         // The shortest and the longest variable along each, in one pass: datasets have thousands of variables.
-        let mut ends: Vec<Option<[(u64, &str); 2]>> = vec![None; self.defined.len()];
+        let mut ends: Vec<Option<[(u64, &str); 2]>> = filled(None, self.defined.len())?;
         for variable in &self.variables {
             for (&place, &length) in variable.places.iter().zip(&variable.array.shape()) {
                 let own = (length, variable.name.as_str());
@@ -75,9 +76,9 @@ impl DatasetState {
         }
         let mut all = Dimensions::default();
         for ((name, length), ends) in self.defined.iter().zip(ends) {
-            all.push_new(name, ends.unwrap_or([(*length, ""); 2]));
+            all.push_new(name, ends.unwrap_or([(*length, ""); 2]))?;
         }
-        all
+        Ok(all)
     }
 
     /// The dimension at a place, as long as the variables are by now.
@@ -101,15 +102,17 @@ impl DatasetState {
     /// A dimension, as long as the variables are by now. Errors: `NotFound`.
     fn dimension(&self, name: &str) -> Result<Dimension> {
         let found = self.place_of_dimension(name).and_then(|place| self.dimension_at(place));
-        found.ok_or_else(|| self.dimensions().missing(name))
+        found.map_or_else(|| Err(self.dimensions()?.missing(name)), Ok)
     }
 
     /// Defines a dimension that is not there yet, and gives its place.
-    fn define(&mut self, name: &str, length: u64) -> usize {
-        self.place_of_dimension(name).unwrap_or_else(|| {
-            self.defined.push((name.to_string(), length));
-            self.defined.len() - 1
-        })
+    fn define(&mut self, name: &str, length: u64) -> Result<usize> {
+        if let Some(place) = self.place_of_dimension(name) {
+            return Ok(place);
+        }
+        make_room(&mut self.defined, 1)?;
+        self.defined.push((name.to_string(), length));
+        Ok(self.defined.len() - 1)
     }
 
     /// Takes back the dimension that was defined last, unless a variable has it.
@@ -122,34 +125,43 @@ impl DatasetState {
     }
 
     /// Knows a variable, and gives the one of that name that it knew.
-    fn insert(&mut self, mut known: OpenVariable) -> Option<OpenVariable> {
+    fn insert(&mut self, mut known: OpenVariable) -> Result<Option<OpenVariable>> {
+        make_room(&mut self.variables, 1)?;
+        let shape = known.array.shape();
+        known.places = known.dimensions.iter().zip(&shape).map(|(name, &length)| self.define(name, length)).collect::<Result<_>>()?;
         self.changes += 1;
-        known.places = known.dimensions.iter().zip(&known.array.shape()).map(|(name, &length)| self.define(name, length)).collect();
-        match self.place_of(&known.name) {
+        Ok(match self.place_of(&known.name) {
             Ok(place) => Some(std::mem::replace(&mut self.variables[place], known)),
             Err(place) => {
                 self.variables.insert(place, known);
                 None
             }
-        }
+        })
     }
 
     /// Forgets variables that are gone, with the dimensions that they alone had, and gives them.
-    fn forget(&mut self, gone: &[String]) -> Vec<OpenVariable> {
-        let (lost, stay) = std::mem::take(&mut self.variables).into_iter().partition::<Vec<_>, _>(|v| gone.contains(&v.name));
+    fn forget(&mut self, gone: &[String]) -> Result<Vec<OpenVariable>> {
+        let mut lost = Vec::new();
+        make_room(&mut lost, gone.len())?;
+        lost.extend(self.variables.extract_if(.., |v| gone.contains(&v.name)));
         self.defined.retain(|(name, _)| !lost.iter().any(|v| v.dimensions.contains(name)));
-        stay.into_iter().for_each(|known| drop(self.insert(known)));
-        lost
+        self.changes += 1;
+        for i in 0..self.variables.len() {
+            let known = self.variables[i].clone();
+            self.insert(known)?;
+        }
+        Ok(lost)
     }
 
     /// Takes on the names that dimensions of a variable have by now.
-    fn rename_dimensions(&mut self, name: &str, dimensions: Vec<String>) {
+    fn rename_dimensions(&mut self, name: &str, dimensions: Vec<String>) -> Result<()> {
         if let Ok(place) = self.place_of(name)
             && self.variables[place].array.rank() == dimensions.len()
         {
             let known = OpenVariable { dimensions, ..self.variables[place].clone() };
-            drop(self.insert(known));
+            self.insert(known)?;
         }
+        Ok(())
     }
 
     /// Where a variable is among the others, or would be.
@@ -184,9 +196,10 @@ impl Dataset {
         for (name, array) in group.arrays()? {
             let names = array.dimension_names()?;
             Dimensions::default().add_array(&name, &names, &array.shape())?;
-            coordinates.extend(coordinates::words(array.attributes())?);
+            extend(&mut coordinates, coordinates::words(array.attributes())?)?;
             let dimensions: Vec<String> = names.into_iter().flatten().collect();
-            state.insert(OpenVariable { name, dimensions, places: Vec::new(), array });
+            check_memory()?;
+            state.insert(OpenVariable { name, dimensions, places: Vec::new(), array })?;
         }
         coordinates.sort_unstable();
         coordinates.dedup();
@@ -196,8 +209,8 @@ impl Dataset {
         let goes_on = AtomicBool::new(false);
         let dataset = Dataset(Arc::new(Inner { group, state: ForkPreserved::new(state), unsettled, goes_on, reopens }));
         let told = |(_, text): (_, String)| Finding::new(Severity::Warning, "XR-22", format!("{text}; the shorter one counts"));
-        let findings: Vec<Finding> = dataset.known_dimensions().differences().map(told).collect();
-        dataset.note_found_differences(|_| true);
+        let findings: Vec<Finding> = collect(dataset.known_dimensions()?.differences().map(told))?;
+        dataset.note_found_differences(|_| true)?;
         dataset.group().store().context().report(path::display(dataset.group().path()), &findings)?;
         Ok(dataset)
     }
@@ -220,24 +233,30 @@ impl Dataset {
     /// All dimensions: those of the variables, and those that were defined and have none yet (which are not stored).
     pub fn dimensions(&self) -> Result<Vec<Dimension>> {
         self.settle()?;
-        self.renew_names();
-        Ok(self.known_dimensions().all())
+        self.renew_names()?;
+        self.known_dimensions()?.all()
     }
 
     /// A dimension, as long as the variables are by now.
     pub fn dimension(&self, name: &str) -> Result<Dimension> {
         self.settle()?;
-        self.renew_names();
+        self.renew_names()?;
         self.known_dimension(name)
     }
 
     /// Looks which variables have other names of their dimensions than before: their handles can change these.
-    pub(in crate::node) fn renew_names(&self) {
-        let known = self.0.state.read(|state| state.variables.clone());
-        let renamed: Vec<_> = known.into_iter().filter_map(|v| v.new_names().map(|names| (v.name, names))).collect();
-        if !renamed.is_empty() {
-            self.0.state.write(|state| renamed.into_iter().for_each(|(name, names)| state.rename_dimensions(&name, names)));
+    pub(in crate::node) fn renew_names(&self) -> Result<()> {
+        let known = self.known_variables()?;
+        let renamed = collect(known.into_iter().filter_map(|v| v.new_names().map(|names| (v.name, names))))?;
+        if renamed.is_empty() {
+            return Ok(());
         }
+        self.0.state.write(|state| renamed.into_iter().try_for_each(|(name, names)| state.rename_dimensions(&name, names)))
+    }
+
+    /// The variables that are known now.
+    fn known_variables(&self) -> Result<Vec<OpenVariable>> {
+        self.0.state.read(|state| collect(state.variables.iter().cloned()))
     }
 
     /// A dimension, as long as the variables are as far as this process knows.
@@ -245,7 +264,7 @@ impl Dataset {
         self.0.state.read(|state| state.dimension(name))
     }
 
-    fn known_dimensions(&self) -> Dimensions {
+    fn known_dimensions(&self) -> Result<Dimensions> {
         self.0.state.read(DatasetState::dimensions)
     }
 
@@ -264,7 +283,7 @@ impl Dataset {
                 bail!(Exists, "the dimension {name:?} is there with the length {}, not {length}", there.length)
             }
             _ => {
-                state.define(name, length);
+                state.define(name, length)?;
                 if length == 0 {
                     state.growing.insert(name.to_string());
                 }
@@ -323,7 +342,7 @@ impl Dataset {
             array.read_again()?;
             let changed = changed_dimensions(&dimensions, &before, &array.shape());
             if !changed.is_empty() {
-                self.note_found_differences(|name| changed.contains(name));
+                self.note_found_differences(|name| changed.contains(name))?;
             }
         }
         Ok(array.for_another_handle())
@@ -336,19 +355,18 @@ impl Dataset {
         if let Some(known) = found.or(known) {
             return Ok(known);
         }
-        Err(match self.variables() {
+        Err(self.0.state.read(|state| match &state.variables {
             all if all.is_empty() => err!(NotFound, "no variable {name:?}; there are none"),
-            all => err!(NotFound, "no variable {name:?}; there are {}", path::near(all.iter().map(String::as_str), name)),
-        })
+            all => err!(NotFound, "no variable {name:?}; there are {}", path::near(all.iter().map(|v| v.name.as_str()), name)),
+        }))
     }
 
     /// A variable that another program has defined since the dataset was opened.
     fn come_since(&self, name: &str) -> Result<Option<OpenVariable>> {
         let found = if check_name(name).is_ok() { OpenVariable::find(&self.0.group, name)? } else { None };
-        Ok(found.and_then(|found| {
-            self.insert(found);
-            self.find(name)
-        }))
+        let Some(found) = found else { return Ok(None) };
+        self.insert(found)?;
+        Ok(self.find(name))
     }
 
     /// A variable that is known, or what took its place where its array was erased or replaced.
@@ -360,8 +378,8 @@ impl Dataset {
     }
 
     /// The names of variables whose arrays were erased or replaced.
-    fn lost_names(&self) -> Vec<String> {
-        self.0.state.read(|state| state.variables.iter().filter(|known| known.array.is_lost()).map(|known| known.name.clone()).collect())
+    fn lost_names(&self) -> Result<Vec<String>> {
+        self.0.state.read(|state| collect(state.variables.iter().filter(|known| known.array.is_lost()).map(|known| known.name.clone())))
     }
 
     /// Looks for variables that other programs have defined since the dataset was opened, in stores that list, and for what took the places of others.
@@ -372,7 +390,7 @@ impl Dataset {
             names = draft::names_below(group.store(), group.path())?;
             self.0.state.read(|state| names.retain(|name| state.place_of(name).is_err()));
         }
-        names.extend(self.lost_names());
+        extend(&mut names, self.lost_names()?)?;
         names.iter().try_for_each(|name| match self.come_since(name) {
             // What another program stores beside the dataset need not be for this one.
             Err(e) if lookup::is_misunderstood(&e) || e.kind() == ErrorKind::Permission => Ok(()),
@@ -431,7 +449,7 @@ impl Dataset {
             dimensions: variable.dimensions.clone(),
             places: Vec::new(),
             array: array.for_another_handle(),
-        });
+        })?;
         Ok(array)
     }
 
@@ -448,9 +466,10 @@ impl Dataset {
     }
 
     /// Knows a variable, instead of one of that name.
-    fn insert(&self, known: OpenVariable) {
+    fn insert(&self, known: OpenVariable) -> Result<()> {
         // The other one is dropped after the lock, which dropping an array takes, too.
-        let _gone = self.0.state.write(|state| state.insert(known));
+        let _gone = self.0.state.write(|state| state.insert(known))?;
+        Ok(())
     }
 
     /// Makes a variable a coordinate: when the dataset is closed, the variables along its dimensions name it in their attribute
@@ -474,11 +493,16 @@ impl Dataset {
     }
 
     /// The variables that have a dimension: their names and arrays, and which of their dimensions it is, the first one.
-    pub(in crate::node) fn along(&self, name: &str) -> Vec<(String, Array, usize)> {
+    pub(in crate::node) fn along(&self, name: &str) -> Result<Vec<(String, Array, usize)>> {
         self.0.state.read(|state| {
             let place = |v: &OpenVariable| v.dimensions.iter().position(|d| d == name);
-            state.variables.iter().filter_map(|v| Some((v.name.clone(), v.array.clone(), place(v)?))).collect()
+            collect(state.variables.iter().filter_map(|v| Some((v.name.clone(), v.array.clone(), place(v)?))))
         })
+    }
+
+    /// Whether a variable has a dimension.
+    fn has_along(&self, name: &str) -> bool {
+        self.0.state.read(|state| state.variables.iter().any(|v| v.dimensions.iter().any(|d| d == name)))
     }
 }
 
@@ -668,7 +692,7 @@ mod tests {
         }
         assert_eq!(ds.dimension_at(all.len()), None);
         assert!(ds.dimension("zz").unwrap_err().message().starts_with("no dimension \"zz\"; there are "));
-        let texts: Vec<_> = ds.known_dimensions().differences().map(|(_, text)| text).collect();
+        let texts: Vec<_> = ds.known_dimensions().unwrap().differences().map(|(_, text)| text).collect();
         assert_eq!(texts, ["the dimension \"t\" of the array \"a\" is 0 long, that of \"b\" is 4"]);
     }
 

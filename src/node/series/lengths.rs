@@ -6,6 +6,7 @@ use super::super::told_length::ToldLength;
 use super::super::upkeep;
 use super::{Series, SeriesArray};
 use crate::error::Result;
+use crate::limits::collect;
 
 impl Series {
     /// Gives the documents of all variables the length `end`, then consolidated metadata.
@@ -40,7 +41,7 @@ impl Series {
 
     fn tell_lengths(&self) -> Result<()> {
         let changes = self.parts.iter().map(|part| (part.appender.array().path(), Lengths::along(part.dim)));
-        upkeep::after_changes(self.dataset.group().store(), &changes.collect::<Vec<_>>())
+        upkeep::after_changes(self.dataset.group().store(), &collect(changes)?)
     }
 
     /// Whether the documents of all variables have the same length now.

@@ -5,7 +5,7 @@ use crate::error::{Error, Result};
 use crate::fork::ForkReset;
 use crate::limits::{make_room, make_table_room, reserve_one};
 use crate::platform::{AsFd, BorrowedFd, O_TO_SYNC, OwnedFd, libc};
-use crate::sort::{set_of, sort_by};
+use crate::sort::set_of;
 use crate::store::file_options::SyncMode;
 use crate::store::os::{self, Errno};
 use std::collections::{BTreeSet, HashMap};

@@ -2,7 +2,7 @@
 
 use super::Dataset;
 use crate::error::{ErrorKind, Result};
-use crate::limits::{collect, put, readable};
+use crate::limits::{check_memory, collect, extend, push, put, readable};
 use crate::metadata::Format;
 use crate::node::conventions::open_variable::{OpenVariable, changed_dimensions};
 use crate::node::dimensions::Dimension;
@@ -59,8 +59,8 @@ impl Dataset {
             // NCZarr's keys, which closing writes, are those from before the kill, too.
             self.group().store().note_node(self.group().path());
         }
-        let variables = self.0.state.read(|state| state.variables.clone());
-        let seen: Vec<_> = variables.iter().map(|v| v.array.state()).collect();
+        let variables = self.known_variables()?;
+        let seen = collect(variables.iter().map(|v| v.array.state()))?;
         let (differing, mut documents) = self.compare(None)?;
         if differing.is_none() {
             variables.iter().for_each(|v| self.group().store().note_named(v.array.path(), true));
@@ -80,24 +80,24 @@ impl Dataset {
             match renewed {
                 // It was listed, and another process has erased it.
                 Err(e) if e.kind() == ErrorKind::NotFound => {
-                    gone.push(name.clone());
+                    push(&mut gone, name.clone())?;
                     continue;
                 }
                 renewed => renewed?,
             }
             if array.shape() != before {
-                changed.push(array.path().to_string());
+                push(&mut changed, array.path().to_string())?;
                 found.extend(changed_dimensions(dimensions, &before, &array.shape()));
             }
         }
         if !gone.is_empty() {
             // They are dropped after the lock, which dropping an array takes, too.
-            let _gone = self.0.state.write(|state| state.forget(&gone));
+            let _gone = self.0.state.write(|state| state.forget(&gone))?;
         }
         if !changed.is_empty() {
-            self.note_found_differences(|name| found.contains(name));
+            self.note_found_differences(|name| found.contains(name))?;
         }
-        let unequal = self.known_dimensions().differences().next().is_some();
+        let unequal = self.known_dimensions()?.differences().next().is_some();
         match differing {
             // The names of the dimensions are such as only netCDF has.
             Some(differing) if unequal && is_whole(&differing) => Ok(()),
@@ -109,10 +109,10 @@ impl Dataset {
 
     /// Remembers that variables differ in length along such dimensions in the store as they do now: what another program left is no error of this
     /// one's when it closes.
-    pub(super) fn note_found_differences(&self, is_found: impl Fn(&str) -> bool) {
+    pub(super) fn note_found_differences(&self, is_found: impl Fn(&str) -> bool) -> Result<()> {
         let differs = |dimension: &Dimension| dimension.length < dimension.longest && is_found(&dimension.name);
-        let found = self.known_dimensions().all().into_iter().filter(differs);
-        self.0.state.write(|state| state.found_differences.extend(found));
+        let found = self.known_dimensions()?.all()?.into_iter().filter(differs);
+        self.0.state.write(|state| extend(&mut state.found_differences, found))
     }
 
     /// Where consolidated metadata differ from the documents, `None` without any or in a store that lists nothing; and the documents, each of
@@ -141,7 +141,12 @@ impl Dataset {
             let nodes = differences.iter().map(|(entry, _)| node_of(entry));
             // The others of unequal lengths may have become longer by the time when their documents are read to tell of them.
             let unequal = published.iter().map(|(node, told)| (node.to_string(), *told));
-            Ok(nodes.map(|node| (node, Lengths::ALL)).chain(unequal).collect())
+            let mut differing = Differing::new();
+            for (node, told) in nodes.map(|node| (node, Lengths::ALL)).chain(unequal) {
+                check_memory()?;
+                differing.insert(node, told);
+            }
+            Ok(differing)
         });
         Ok((differing.transpose()?, documents))
     }
@@ -166,21 +171,20 @@ impl Dataset {
         if is_whole(differing) {
             return self.consolidate();
         }
-        let own = self.own_paths();
-        let mut changes = BTreeMap::new();
-        changes.extend(own.iter().map(|path| (path.as_str(), Lengths::ALL)));
-        changes.extend(differing.iter().map(|(path, told)| (path.as_str(), *told)));
-        upkeep::after_changes_now(self.group().store(), &changes.into_iter().collect::<Vec<_>>(), None)
+        let own = self.own_paths()?;
+        let others = own.iter().filter(|path| !differing.contains_key(*path)).map(|path| (path.as_str(), Lengths::ALL));
+        let changes = collect(others.chain(differing.iter().map(|(path, told)| (path.as_str(), *told))))?;
+        upkeep::after_changes_now(self.group().store(), &changes, None)
     }
 
     /// Writes what the documents of all variables say into the consolidated metadata of the group and, where they have some, of those above.
     fn consolidate(&self) -> Result<()> {
         self.group().consolidate()?;
-        upkeep::after_change(self.group().store(), &self.own_paths(), None)
+        upkeep::after_change(self.group().store(), &self.own_paths()?, None)
     }
 
     /// The paths of the variables.
-    fn own_paths(&self) -> Vec<String> {
-        self.0.state.read(|state| state.variables.iter().map(|v| v.array.path().to_string()).collect())
+    fn own_paths(&self) -> Result<Vec<String>> {
+        self.0.state.read(|state| collect(state.variables.iter().map(|v| v.array.path().to_string())))
     }
 }

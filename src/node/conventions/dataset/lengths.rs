@@ -2,6 +2,7 @@
 
 use super::Dataset;
 use crate::error::{ErrorKind, Result, bail};
+use crate::limits::make_room;
 use crate::node::dimensions::Dimension;
 use crate::node::listed_lengths::Lengths;
 use crate::node::watch::Pauses;
@@ -13,7 +14,7 @@ impl Dataset {
     /// How many dimensions there are.
     pub(crate) fn dimension_count(&self) -> Result<usize> {
         self.settle()?;
-        self.renew_names();
+        self.renew_names()?;
         Ok(self.0.state.read(|state| state.defined.len()))
     }
 
@@ -40,11 +41,13 @@ impl Dataset {
         keep_outside: bool,
         mut check: impl FnMut(&Array, &[u8]) -> Result<()>,
     ) -> Result<()> {
-        let mut along = self.along(name);
+        let mut along = self.along(name)?;
         // The coordinate tells how many steps are whole: it becomes longer last, and shorter first.
         let is_last = |(variable, array, d): &(_, Array, usize)| (variable == name) == (array.shape()[*d] < length);
         sort_by(&mut along, |a, b| is_last(a).cmp(&is_last(b)));
-        let (mut before, mut changes, mut settled) = (Vec::with_capacity(along.len()), Vec::with_capacity(along.len()), Ok(()));
+        let (mut before, mut changes, mut settled) = (Vec::new(), Vec::new(), Ok(()));
+        make_room(&mut before, along.len())?;
+        make_room(&mut changes, along.len())?;
         for (_, array, _) in &along {
             // A variable may have the dimension twice. The others stay as long as they are there, whatever this handle knows.
             let names = array.dimension_names()?;
@@ -78,7 +81,7 @@ impl Dataset {
         let mut is_new = self.known_dimension(name)?.length == 0;
         loop {
             let mut is_cut = false;
-            for (_, array, d) in self.along(name) {
+            for (_, array, d) in self.along(name)? {
                 let known = array.shape()[d];
                 is_cut |= array.wait_growth(d, beyond, timeout.saturating_sub(began.elapsed()))? < known;
             }
@@ -99,15 +102,15 @@ impl Dataset {
         let mut pauses = Pauses::new(self.group().store(), timeout);
         // One that this handle has defined is as long as that, without a variable.
         let is_long = || self.known_dimension(name).is_ok_and(|there| there.length > beyond);
-        while self.along(name).is_empty() && !is_long() {
+        while !self.has_along(name) && !is_long() {
             // The coordinate is found by its name in stores that do not list, too.
             match self.variable(name) {
                 Err(e) if e.kind() != ErrorKind::NotFound => return Err(e),
-                found if found.is_ok() && !self.along(name).is_empty() => break,
+                found if found.is_ok() && self.has_along(name) => break,
                 _ => {}
             }
             self.find_new()?;
-            if self.along(name).is_empty() && !pauses.sleep() {
+            if !self.has_along(name) && !pauses.sleep() {
                 let missing = self
                     .known_dimension(name)
                     .map_or_else(|e| e.message().to_string(), |_| format!("no variable has the dimension {name:?}"));
