@@ -5,9 +5,14 @@ use ozarr::dtype::{DataType, Field, Struct};
 use ozarr::engine::{CoordinateSelection, Memory, Overflow, Selection};
 use ozarr::error::{ErrorKind, Result};
 use ozarr::limits::{self, c_strides};
-use ozarr::node::{Array, Context, Create, Format, Group, JsonKind, Spec, Store, VerifyOptions, json, requests};
+use ozarr::node::{
+    Appender, Array, Checkpoints, Context, Create, Dataset, Format, Group, JsonKind, Mode, Series, Spec, Store, VerifyOptions, json,
+    repair_zip, requests,
+};
 use ozarr::reserve;
+use ozarr::store::suite::TestFolder;
 use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 
 /// Blocks of as many bytes are large: the library serves smaller ones however it gets them.
@@ -235,6 +240,131 @@ fn verification_of_foreign_keys() -> Call {
     store.key_put("zarr.json", br#"{"zarr_format":3,"node_type":"group"}"#).unwrap();
     (0..MANY).for_each(|i| store.key_put(&format!("x/foreign_{i}"), b"7").unwrap());
     Box::new(move || verify(&store))
+}
+
+/// The bytes of an archive of many keys, and those without its directory.
+fn archives() -> &'static [Vec<u8>; 2] {
+    static ARCHIVES: OnceLock<[Vec<u8>; 2]> = OnceLock::new();
+    ARCHIVES.get_or_init(|| {
+        let (folder, location) = folder_of(&[]);
+        let store = Store::open(&Context::with_threads(1), &location, Mode::ReadWrite, &[]).unwrap();
+        (0..3 * MANY).for_each(|i| store.key_put(&format!("x/key_number_{i}"), b"7").unwrap());
+        let torn = std::fs::read(&location).unwrap();
+        drop(store);
+        let whole = std::fs::read(&location).unwrap();
+        drop(folder);
+        [whole, torn]
+    })
+}
+
+/// A new folder with an archive of those bytes, and its location.
+fn folder_of(bytes: &[u8]) -> (TestFolder, String) {
+    let folder = TestFolder::new("long-archive");
+    std::fs::create_dir_all(&folder).unwrap();
+    let location = folder.join("x.zip");
+    std::fs::write(&location, bytes).unwrap();
+    let location = location.to_str().unwrap().to_string();
+    (folder, location)
+}
+
+fn opening_of_an_archive() -> Call {
+    let (folder, location) = folder_of(&archives()[0]);
+    Box::new(move || {
+        let _folder = &folder;
+        let store = Store::open(&Context::with_threads(1), &location, Mode::Read, &[])?;
+        assert_eq!(store.key_list("x/")?.len(), 3 * MANY);
+        Ok(())
+    })
+}
+
+fn growth_of_an_archive() -> Call {
+    let (folder, location) = folder_of(&archives()[0]);
+    Box::new(move || {
+        let _folder = &folder;
+        let store = Store::open(&Context::with_threads(1), &location, Mode::ReadWrite, &[])?;
+        for key in ["a", "b"] {
+            store.key_put(key, b"7")?;
+            store.flush()?;
+        }
+        Ok(())
+    })
+}
+
+fn repair_of_an_archive() -> Call {
+    let ((folder, location), torn) = (folder_of(&[]), &archives()[1]);
+    Box::new(move || {
+        let _folder = &folder;
+        std::fs::write(&location, torn).unwrap();
+        assert_eq!(repair_zip(&location)?.keys, 3 * MANY as u64);
+        Ok(())
+    })
+}
+
+fn step_of_many_variables() -> Call {
+    let store = memory_store();
+    store.key_put("zarr.json", br#"{"zarr_format":3,"node_type":"group"}"#).unwrap();
+    let along_time = ARRAY.replace("[10]", "[0]").replace("\"x\"", "\"time\"");
+    let coordinate =
+        along_time.replace("int8", "int32").replace(r#""name":"bytes""#, r#""name":"bytes","configuration":{"endian":"little"}"#);
+    store.key_put("time/zarr.json", coordinate.as_bytes()).unwrap();
+    (0..MANY / 4).for_each(|i| store.key_put(&format!("variable_number_{i}/zarr.json"), along_time.as_bytes()).unwrap());
+    let mut time = 0.0;
+    Box::new(move || {
+        let dataset = Dataset::open(Group::open(&store, "")?)?;
+        let mut series = Series::open(&dataset, "time", None, 1, 0)?;
+        for _ in 0..2 {
+            time += 1.0;
+            series.step(time)?;
+        }
+        series.close()
+    })
+}
+
+/// A dataset with as many dimensions as variables, of which one is a coordinate of all.
+fn dataset_of_many_variables() -> Call {
+    let store = memory_store();
+    store.key_put("zarr.json", br#"{"zarr_format":3,"node_type":"group"}"#).unwrap();
+    for i in 0..MANY / 4 {
+        let document = ARRAY.replace("[\"x\"]", &format!("[\"x_{i}\"]")).replace("\"units\":\"K\"", "\"coordinates\":\"height\"");
+        store.key_put(&format!("variable_number_{i}/zarr.json"), document.as_bytes()).unwrap();
+    }
+    let scalar = ARRAY.replace("[\"x\"]", "[]").replace("[10]", "[]").replace("[5]", "[]");
+    store.key_put("height/zarr.json", scalar.as_bytes()).unwrap();
+    Box::new(move || {
+        let dataset = Dataset::open(Group::open(&store, "")?)?;
+        assert_eq!(dataset.dimensions()?.len(), MANY / 4);
+        assert!(dataset.variable("none").is_err() && dataset.dimension("none").is_err());
+        dataset.set_coordinate("height")?;
+        dataset.close()
+    })
+}
+
+fn checkpoint_of_many_arrays() -> Call {
+    let store = memory_store();
+    Box::new(move || {
+        let group = Checkpoints::new(&store, "run")?.begin("one")?;
+        for i in 0..MANY / 4 {
+            group.store().key_put(&format!("variable_number_{i}/zarr.json"), ARRAY.as_bytes())?;
+        }
+        group.commit()
+    })
+}
+
+fn many_checkpoints() -> Call {
+    let store = memory_store();
+    store.key_put("run/zarr.json", br#"{"zarr_format":3,"node_type":"group"}"#).unwrap();
+    for i in 0..MANY / 4 {
+        let about = format!(r#"{{"name":"step_{i}","number":{i}}}"#);
+        let text = format!(r#"{{"zarr_format":3,"node_type":"group","attributes":{{"ozarr_checkpoint":{about}}}}}"#);
+        store.key_put(&format!("run/step_{i}/zarr.json"), text.as_bytes()).unwrap();
+    }
+    Box::new(move || {
+        let all = Checkpoints::new(&store, "run")?;
+        all.begin("another")?.commit()?;
+        assert!(all.list()?.len() > 10);
+        all.latest()?;
+        all.prune(MANY / 4 - 10)
+    })
 }
 
 fn many_attributes() -> Call {
@@ -466,6 +596,85 @@ fn picks(chunk: u64, codecs: &'static str) -> Call {
 
 const LARGE_SHARD: &str = r#"[{"name":"sharding_indexed","configuration":{"chunk_shape":[100],"codecs":[{"name":"bytes"}],"index_codecs":[{"name":"bytes","configuration":{"endian":"little"}}]}}]"#;
 
+/// Parts of chunks that wait, and are dropped because a write fails, or lost because their array is replaced.
+fn many_parts_that_wait() -> Call {
+    const LENGTH: usize = 40_000;
+    let store = memory_store();
+    let mut spec = Spec::new(DataType::UInt8, &[0, LENGTH as u64]).unwrap();
+    spec.set_chunks(&[2, 2]).unwrap();
+    let mut data = vec![7; LENGTH * 2];
+    Box::new(move || {
+        let array = Array::create(&store, "a", &spec, Create::Overwrite)?;
+        let mut appender = Appender::open(&array, 0, 0, 0)?;
+        // SAFETY: the memories live as long as the calls.
+        unsafe { appender.append(1, &view(&mut data[..LENGTH], &[1, LENGTH as u64])) }?;
+        data[LENGTH * 2 - 1] = 128;
+        let too_large = Memory::of(&mut data, &[1, LENGTH as u64], DataType::Int16);
+        // SAFETY: as above.
+        let refused = unsafe { appender.append(1, &too_large) };
+        data[LENGTH * 2 - 1] = 7;
+        refused.map_err(|e| if e.kind() == ErrorKind::NoMemory { Err(e) } else { Ok(()) }).unwrap_err()?;
+        appender.flush()?;
+        Array::create(&store, "a", &spec, Create::Overwrite).map(drop)
+    })
+}
+
+/// An object that a cache keeps, and others that it forgets.
+fn cached_objects() -> Call {
+    let inner = memory_store();
+    let text = long();
+    inner.key_put("long", text.as_bytes()).unwrap();
+    (0..MANY).for_each(|i| inner.key_put(&format!("x/{i}"), b"7").unwrap());
+    Box::new(move || {
+        let store = inner.cached(64 << 20, Mode::ReadWrite)?;
+        for _ in 0..2 {
+            assert!(store.key_get("long")?.is_some_and(|found| found == text.as_bytes()));
+        }
+        (0..MANY).try_for_each(|i| store.key_get(&format!("x/{i}")).map(drop))?;
+        store.key_put("x/0", b"8")
+    })
+}
+
+/// Chunks of many extents.
+fn many_extents() -> Call {
+    let store = memory_store();
+    let extents: Vec<u64> = (0..MANY as u64).map(|i| 1 + i % 3).collect();
+    let length = extents.iter().sum();
+    Box::new(move || {
+        let mut spec = Spec::new(DataType::UInt8, &[length])?;
+        spec.set_chunk_extents(0, &extents)?;
+        Array::create(&store, "a", &spec.clone(), Create::Overwrite)?;
+        let array = Array::create(&store, "a", &spec, Create::OpenIfSame)?;
+        array.resize(&[length + 9], false)?;
+        assert_eq!(Array::open(&store, "a")?.grid().counts(&[length + 9])[..], [MANY as u64 + 1]);
+        array.spec(None)?.to_json().map(drop)
+    })
+}
+
+/// The dimensions that netCDF-C defines in a group.
+fn many_nc_dimensions() -> Call {
+    let store = memory_store();
+    let list: String = (0..MANY).map(|i| format!(",\"dimension_{i}\":10")).collect();
+    let group = format!(r#"{{"zarr_format":2,"_nczarr_group":{{"dimensions":{{{}}},"arrays":[],"groups":[]}}}}"#, &list[1..]);
+    store.key_put(".zgroup", group.as_bytes()).unwrap();
+    Box::new(move || {
+        let group = Group::open(&store, "")?;
+        group.define_nc_dimension("one_more", 7, false)?;
+        assert_eq!(group.nc_dimensions()?.map(|all| all.len()), Some(MANY + 1));
+        Ok(())
+    })
+}
+
+/// Nodes that are converted in place.
+fn migration_of_many_nodes() -> Call {
+    let (store, other) = (memory_store(), many_nodes(Format::V2));
+    Box::new(move || {
+        store.erase_node("").or_else(|e| if e.kind() == ErrorKind::NotFound { Ok(()) } else { Err(e) })?;
+        other.copy_node("", (&store, ""), Create::New, false, &mut |_, _| Ok(()))?;
+        store.migrate("", None, false, &mut |_, _| Ok(())).map(drop)
+    })
+}
+
 /// Steps that are appended, a chunk each, with the keys of the chunks listed.
 fn many_steps() -> Call {
     let store = memory_store();
@@ -530,6 +739,13 @@ fn calls_with_long_lists_and_texts_are_refused_memory() {
         ("copy v3", || copy_of_many_nodes(Format::V3)),
         ("copy v2", || copy_of_many_nodes(Format::V2)),
         ("foreign keys", verification_of_foreign_keys),
+        ("open an archive", opening_of_an_archive),
+        ("append to an archive", growth_of_an_archive),
+        ("repair an archive", repair_of_an_archive),
+        ("dataset of many variables", dataset_of_many_variables),
+        ("step of many variables", step_of_many_variables),
+        ("checkpoint of many arrays", checkpoint_of_many_arrays),
+        ("many checkpoints", many_checkpoints),
         ("json2", || chunk_of_json("json2")),
         ("msgpack2", || chunk_of_json("msgpack2")),
         ("fill of any bytes v3", || long_fill(DataType::VarBytes, Format::V3)),
@@ -545,6 +761,11 @@ fn calls_with_long_lists_and_texts_are_refused_memory() {
         ("picks of chunks", || picks(1_000, BYTES)),
         ("picks of a shard", || picks(1_500_000, LARGE_SHARD)),
         ("steps", many_steps),
+        ("parts that wait", many_parts_that_wait),
+        ("cached objects", cached_objects),
+        ("extents", many_extents),
+        ("dimensions of netCDF", many_nc_dimensions),
+        ("migrate", migration_of_many_nodes),
     ];
     // Minutes of work, in which they are made ready for each block.
     if std::env::var_os("OZARR_TEST_ONLY").is_some() {
