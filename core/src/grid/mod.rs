@@ -10,6 +10,7 @@ use crate::error::{Result, bail, err};
 use crate::limits::Dims;
 use crate::sort::set_of;
 use rectilinear::{Cell, Extents};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// How an array (or a shard) is cut into chunks. Cheap to clone.
