@@ -8,7 +8,7 @@ use super::transpose::{self, Permutation};
 use crate::dtype::fill::Fill;
 use crate::dtype::variable::{self, VarItem};
 use crate::dtype::{DataType, ElementType};
-use crate::error::{ErrorKind, Result, bail, err};
+use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::limits::{self, Dims, told};
 use crate::metadata::Value;
 use crate::metadata::json::brief;
@@ -26,6 +26,8 @@ pub struct Chain {
     pub(super) reshapes: Vec<(usize, Reshape)>,
     /// bytes→bytes stages (and v2's filters, v3's kernels before them) in the order of encoding.
     pub(super) stages: Vec<StageRef>,
+    /// Why no new array has these codecs: other programs read other values.
+    pub(super) unlike: Option<Error>,
 }
 
 /// The array→bytes codec.
@@ -192,6 +194,17 @@ impl Chain {
             shape = reshape.apply(&shape).map_err(|e| e.at_field(format!("codecs[{at}].configuration")))?;
         }
         Ok(shape)
+    }
+
+    /// Refuses codecs whose chunks other programs read as other values: those of arrays that are there are used as they are.
+    ///
+    /// Errors: `Unsupported`.
+    pub fn check_new(&self) -> Result<()> {
+        match (&self.unlike, &self.body) {
+            (Some(e), _) => Err(e.clone().at_field("codecs")),
+            (None, Body::Shards(shards, _)) => shards.inner.check_new().and_then(|()| shards.index.check_new()),
+            (None, _) => Ok(()),
+        }
     }
 
     /// Checks that the fill value (in native byte order) comes back from the codecs that must keep it. Reading

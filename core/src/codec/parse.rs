@@ -108,7 +108,7 @@ fn parse_v2(
     if element.data_type.is_variable() && body.is_none() {
         return Err(err!(Metadata, "elements of variable length need a codec of objects, such as \"vlen-utf8\"").at_field("filters"));
     }
-    Ok(Chain { permutation, body: body.unwrap_or(Body::Elements(element)), reshapes: Vec::new(), stages })
+    Ok(Chain { permutation, body: body.unwrap_or(Body::Elements(element)), reshapes: Vec::new(), stages, unlike: None })
 }
 
 /// Reads a v3 list of codecs, nested in `depth` shards. Fields of errors begin with the place in the list.
@@ -132,6 +132,7 @@ fn parse_behind(before: (DataType, Vec<ArrayCodec>), list: &[Extension], data_ty
             body: Body::Elements(ElementType::native(data_type)),
             reshapes: Vec::new(),
             stages: Vec::new(),
+            unlike: None,
         });
     }
     let mut parser = Parser { array_codecs, first, ..Parser::new(data_type, rank, depth) };
@@ -202,6 +203,10 @@ struct Parser {
     /// Whether the last of them is one of numcodecs, which gives bits on and takes them back: numpy makes numbers of the array's type of what
     /// the first gives back.
     gives_bits: bool,
+    /// The name of the last codec of numcodecs that says a type, and that type: numcodecs takes bytes for it, whatever their order.
+    said: Option<(String, ElementType)>,
+    /// Why no new array has these codecs.
+    unlike: Option<Error>,
     /// One of them that cannot come before shards: its result depends on the order of the elements, or peers differ in what it makes of a fill value.
     inside_only: Option<String>,
     /// The type of the elements before the first of them.
@@ -221,6 +226,8 @@ impl Parser {
             data_type,
             array_codecs: Vec::new(),
             gives_bits: false,
+            said: None,
+            unlike: None,
             inside_only: None,
             first: data_type,
             body: None,
@@ -367,12 +374,31 @@ impl Parser {
         }
         self.data_type = codec.to.data_type;
         self.gives_bits = is_numcodecs;
+        if name != "numcodecs.bitround" {
+            self.check_order(if is_numcodecs { codec.from.order } else { ByteOrder::NATIVE })?;
+            self.said = is_numcodecs.then(|| (name.into(), codec.to));
+        }
         // A registered codec may have the name of one of them.
         if codec.depends_on_order || !BEFORE_SHARDS.contains(&name.strip_prefix("numcodecs.").unwrap_or(name)) {
             self.inside_only.get_or_insert_with(|| name.into());
         }
         self.array_codecs.push(codec);
         Ok(())
+    }
+
+    /// Checks that the elements behind the last codec of numcodecs have the byte order that it says, as numcodecs would take other bytes for them.
+    fn check_order(&mut self, order: ByteOrder) -> Result<()> {
+        let Some((name, said)) = self.said.take().filter(|(_, said)| said.order != order && said.data_type.swap_unit() > 1) else {
+            return Ok(());
+        };
+        let (found, expected) = (parse_v2::to_json(said), parse_v2::to_json(ElementType::new(said.data_type, order)));
+        let e = err!(Unsupported, "{name:?} makes elements of {found}, whose bytes come in another order here, expected {expected}");
+        // zarr-python 3.4 reads what every version writes so, and older ones do not.
+        if said.order == ByteOrder::NATIVE && self.body.is_some() {
+            self.unlike = Some(e);
+            return Ok(());
+        }
+        Err(e)
     }
 
     fn bytes(&mut self, config: &Config<'_>) -> Result<()> {
@@ -400,7 +426,7 @@ impl Parser {
             self.stages.push(codec.stage(native, to));
         }
         self.body = Some(Body::Elements(element));
-        Ok(())
+        self.check_order(order)
     }
 
     fn variable(&mut self, name: &str, config: &Config<'_>) -> Result<()> {
@@ -430,6 +456,7 @@ impl Parser {
         if self.depth >= limits::MAX_SHARD_NESTING {
             bail!(Limit, "shards are nested more than {} deep", limits::MAX_SHARD_NESTING);
         }
+        self.check_order(ByteOrder::NATIVE)?;
         let (depth, first) = (self.depth + 1, self.first);
         // Codecs that change each element by itself are the same before the first codec of the inner chunks, which are parsed before the index.
         let codes_fill = !self.array_codecs.is_empty();
@@ -456,7 +483,9 @@ impl Parser {
 
     fn finish(self) -> Result<Chain> {
         match self.body {
-            Some(body) => Ok(Chain { permutation: self.permutation, body, reshapes: self.reshapes, stages: self.stages }),
+            Some(body) => {
+                Ok(Chain { permutation: self.permutation, body, reshapes: self.reshapes, stages: self.stages, unlike: self.unlike })
+            }
             None => Err(err!(Metadata, "no codec makes bytes of the elements, expected \"bytes\" or \"sharding_indexed\"")),
         }
     }
@@ -1103,6 +1132,45 @@ mod tests {
         let packed = leaf(&v2(Order::C, ElementType::native(DataType::Int8), r#"[{"id": "packbits"}]"#, None), DataType::Int8, &[4]);
         assert_eq!(decode(&packed, &encode(&packed, &[1, 0, 0, 1])), [1, 0, 0, 1]);
         assert_eq!(packed.stages[0].encode(&[1, 5], &mut Vec::new()).unwrap_err().kind(), ErrorKind::Unsupported);
+    }
+
+    #[test]
+    fn numcodecs_takes_elements_in_the_order_of_bytes() {
+        let round = r#"{"name": "numcodecs.bitround", "configuration": {"keepbits": 3}}"#;
+        let bytes = |endian: &str| format!(r#"{{"name": "bytes", "configuration": {{"endian": "{endian}"}}}}"#);
+        let delta = |(dtype, astype): &(&str, &str)| {
+            format!(r#"{{"name": "numcodecs.delta", "configuration": {{"dtype": "{dtype}", "astype": "{astype}"}}}}"#)
+        };
+        // Whether arrays that are there are read, and whether one is made.
+        let check = |codecs: &str, t, read: bool, made| {
+            let chain = Chain::parse(&v3(codecs), t, 1);
+            assert_eq!(chain.as_ref().map(|chain| chain.check_new().is_ok()).ok(), read.then_some(made), "{codecs}: {:?}", chain.err());
+        };
+        for (deltas, endian, read, made) in [
+            (&[("<u4", "<u4")][..], "little", true, true),
+            (&[(">u4", ">u4")], "little", false, false),
+            (&[(">u4", ">u4")], "big", true, true),
+            (&[("<u4", "<u4")], "big", true, false),
+            (&[(">u4", "|u1")], "little", true, true),
+            (&[("<u4", ">u2")], "little", false, false),
+            (&[("<u4", ">u2"), ("<u2", "<u2")], "little", false, false),
+            (&[("<u4", ">u2"), (">u2", ">u2")], "big", true, true),
+        ] {
+            let codecs: String = deltas.iter().map(|types| delta(types) + ",").collect();
+            check(&format!("[{codecs}{}]", bytes(endian)), DataType::UInt32, read, made);
+            // It has the order of what is around it.
+            let (first, last) = (format!("[{round},{codecs}{}]", bytes(endian)), format!("[{codecs}{round},{}]", bytes(endian)));
+            [first, last].iter().for_each(|codecs| check(codecs, DataType::UInt32, read, made));
+        }
+        check(&format!("[{round},{}]", bytes("big")), DataType::Float32, true, true);
+        for (t, read) in [("<f4", true), (">f4", false)] {
+            let before = format!(r#"{{"name": "numcodecs.quantize", "configuration": {{"digits": 2, "dtype": "{t}"}}}}"#);
+            check(&format!("[{before},{}]", shards("[2]", &format!("[{}]", bytes("big")))), DataType::Float32, read, read);
+        }
+        let e = parse_error(&v3(&format!("[{},{}]", delta(&(">u4", ">u4")), bytes("little"))), DataType::UInt32, 1);
+        assert_eq!((e.kind(), e.field()), (ErrorKind::Unsupported, Some("codecs[1]")));
+        let text = r#""numcodecs.delta" makes elements of ">u4", whose bytes come in another order here, expected "<u4""#;
+        assert_eq!(e.message(), text);
     }
 
     #[test]

@@ -72,6 +72,7 @@ impl Spec {
             chain.bind(&shape)?.check_encodable()?;
         }
         check_elements_v2(&meta.codecs)?;
+        chain.check_new()?;
         // Other programs look at every listed chunk, and the array may grow into it.
         check_divided(&chain, &meta.grid, &Dims::from_elem(u64::MAX, meta.shape.len()))?;
         if !self.changes_fill && meta.fill.defined {
