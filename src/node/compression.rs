@@ -3,7 +3,7 @@
 //! Codecs are named as in v3, by names that zarr-python and zarrs know; `metadata::codecs_to_v2` gives them their v2 form.
 
 use crate::codec::bitround::mantissa;
-use crate::dtype::{ByteOrder, DataType};
+use crate::dtype::{ByteOrder, DataType, Kind};
 use crate::error::{Result, err};
 use crate::metadata::Value;
 use crate::metadata::extension::Extension;
@@ -151,7 +151,9 @@ impl Compression {
             Compressor::None | Compressor::Json(_) => stages.bytes.extend(self.shuffled(item)?),
             Compressor::Plain("numcodecs.pcodec", number, level) => {
                 self.refuse_shuffle("pcodec")?;
-                stages.serial = Some(configured("numcodecs.pcodec", [(number, (*level).into())]));
+                // Of complex numbers zarr-python reads neither; zarrs reads the registered one.
+                let name = if data_type.kind() == Kind::Complex { "pcodec" } else { "numcodecs.pcodec" };
+                stages.serial = Some(configured(name, [(number, (*level).into())]));
             }
             Compressor::Plain(codec, number, level) => {
                 stages.bytes.extend(self.shuffled(item)?);

@@ -9,7 +9,7 @@
 //! on are kept. An array's fill value must be a number that this does not change.
 
 use super::build::ArrayCodec;
-use super::config::{Config, as_number};
+use super::config::{Config, Style, as_number};
 use super::elementwise::Elementwise;
 use crate::dtype::{DataType, ElementType, Kind, Narrow};
 use crate::error::{Result, bail};
@@ -26,13 +26,30 @@ pub(super) fn build(config: &Config<'_>, item: ElementType) -> Result<ArrayCodec
         bail!(Unsupported, "bitround of {} is not supported", item.data_type.name());
     }
     // In v3 the stage may also swap bytes; in v2 there is one type on both sides.
-    Ok(ArrayCodec::new(item, item, move |from, to| Arc::new(BitRound { from, to, keepbits })))
+    let of_numcodecs = config.style == Style::Numcodecs;
+    Ok(ArrayCodec::new(item, item, move |from, to| Arc::new(BitRound { from, to, keepbits, of_numcodecs })))
 }
 
 struct BitRound {
     from: ElementType,
     to: ElementType,
     keepbits: u32,
+    /// Whether it is numcodecs' in v3, which takes signed integers for the bits of floating-point numbers when it decodes.
+    of_numcodecs: bool,
+}
+
+impl BitRound {
+    /// Refuses what is not rounded.
+    fn check(&self) -> Result<()> {
+        let (t, keep) = (as_number(self.from).data_type, self.keepbits);
+        match mantissa(t) {
+            Some(mantissa) if keep > mantissa => bail!(Unsupported, "found {keep} bits to keep, {} has {mantissa}", t.name()),
+            None if !matches!(t.kind(), Kind::Int | Kind::UInt) || keep == 0 => {
+                bail!(Unsupported, "bitround to {keep} bits of {} is not supported", t.name())
+            }
+            _ => Ok(()),
+        }
+    }
 }
 
 /// The bits of the mantissa of a floating-point type (or of a component). Formats of 8 bits and less have none to spare.
@@ -109,13 +126,8 @@ multiversion! {
     fn round(codec: &BitRound, src: &[u8], dst: &mut [u8]) -> Result<()> {
         let (t, from, to) = (as_number(codec.from).data_type, codec.from.swapped(), codec.to.swapped());
         let (unit, signed, keep) = (t.swap_unit(), t.kind() == Kind::Int, codec.keepbits);
+        codec.check()?;
         let mantissa = mantissa(t);
-        if let Some(mantissa) = mantissa.filter(|mantissa| keep > *mantissa) {
-            bail!(Unsupported, "found {keep} bits to keep, {} has {mantissa}", t.name());
-        }
-        if mantissa.is_none() && (!matches!(t.kind(), Kind::Int | Kind::UInt) || keep == 0) {
-            bail!(Unsupported, "bitround to {keep} bits of {} is not supported", t.name());
-        }
         let mut native = [0; BLOCK];
         for (src, dst) in src.chunks(BLOCK).zip(dst.chunks_mut(BLOCK)) {
             let src = if from {
@@ -148,6 +160,14 @@ impl Elementwise for BitRound {
 
     fn types(&self) -> (ElementType, ElementType) {
         (self.from, self.to)
+    }
+
+    fn check_writing(&self) -> Result<()> {
+        if self.of_numcodecs && self.from.data_type.kind() == Kind::Int {
+            let name = self.from.data_type.name();
+            bail!(Unsupported, "numcodecs.bitround of {name} is read as other numbers by zarr-python, expected \"bitround\"");
+        }
+        self.check()
     }
 
     fn encode_to(&self, src: &[u8], dst: &mut [u8]) -> Result<()> {

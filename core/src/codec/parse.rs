@@ -1174,6 +1174,29 @@ mod tests {
     }
 
     #[test]
+    fn what_zarr_python_misreads_is_not_made() {
+        let bytes = r#"{"name": "bytes", "configuration": {"endian": "little"}}"#;
+        let round = format!(r#"[{{"name": "NAME", "configuration": {{"keepbits": 3}}}}, {bytes}]"#);
+        for (list, name, t, made) in [
+            (&*round, "numcodecs.bitround", DataType::Int32, false),
+            (&round, "numcodecs.bitround", DataType::Int8, false),
+            (&round, "numcodecs.bitround", DataType::UInt32, true),
+            (&round, "numcodecs.bitround", DataType::Float32, true),
+            (&round, "bitround", DataType::Int32, true),
+            (r#"["NAME"]"#, "numcodecs.pcodec", DataType::Complex64, false),
+            (r#"["NAME"]"#, "numcodecs.pcodec", DataType::Float64, true),
+            (r#"["NAME"]"#, "pcodec", DataType::Complex64, true),
+        ] {
+            let bound = Chain::parse(&v3(&list.replace("NAME", name)), t, 1).unwrap().bind(&[4]).unwrap();
+            assert_eq!(
+                bound.check_encodable().map_err(|e| e.kind()),
+                if made { Ok(()) } else { Err(ErrorKind::Unsupported) },
+                "{name} {t:?}"
+            );
+        }
+    }
+
+    #[test]
     fn what_a_codec_cannot_encode_is_no_damage() {
         use crate::codec::testing::{stage_v2, stage_v3};
         let packed = stage_v3("packbits", &Map::new(), ElementType::native(DataType::UInt16)).unwrap();

@@ -9,7 +9,7 @@
 //! bits: so numcodecs stores what its `bitround` hands on. Written are the numbers, which numcodecs reads, too.
 
 use super::build::Built;
-use super::config::{Config, as_number};
+use super::config::{Config, Style, as_number};
 use super::stage::{Dest, Size, Stage};
 use super::streams::{check_input, decode_growing};
 use crate::dtype::{DataType, ElementType, Kind};
@@ -33,6 +33,8 @@ struct Pcodec {
     config: ChunkConfig,
     /// The most numbers of a page.
     page: usize,
+    /// Whether it is numcodecs' in v3, where zarr-python does not make complex numbers of their components.
+    of_numcodecs: bool,
 }
 
 /// Reads `level`, `mode_spec`, `delta_spec`, `paging_spec`, `delta_encoding_order` and `equal_pages_up_to`.
@@ -51,7 +53,7 @@ pub(super) fn build(config: &Config<'_>, item: ElementType) -> Result<Built> {
         .with_mode_spec(mode(config)?)
         .with_delta_spec(delta(config)?)
         .with_paging_spec(PagingSpec::EqualPagesUpTo(page));
-    Ok(Built::bytes(Pcodec { data_type: item.data_type, config: chunk, page }))
+    Ok(Built::bytes(Pcodec { data_type: item.data_type, config: chunk, page, of_numcodecs: config.style == Style::Numcodecs }))
 }
 
 /// numcodecs' names; and, as other writers of v3 have them, attempts with a parameter: `{"try_int_mult": 10}`.
@@ -226,6 +228,9 @@ impl Stage for Pcodec {
     fn check_writing(&self) -> Result<()> {
         use DataType::*;
         match self.data_type {
+            Complex64 | Complex128 if self.of_numcodecs => {
+                bail!(Unsupported, "numcodecs.pcodec of {} cannot be read by zarr-python, expected \"pcodec\"", self.data_type.name())
+            }
             Int16 | Int32 | Int64 | UInt16 | UInt32 | UInt64 | Float16 | Float32 | Float64 | Complex64 | Complex128 => Ok(()),
             other => bail!(Unsupported, "pcodec of {} cannot be written: other readers know no such numbers", other.name()),
         }

@@ -65,11 +65,12 @@ pub fn codecs(list: &[Extension], rank: usize) -> Result<Members> {
                 serial = true;
                 rest.push(codec.clone());
             }
-            name if !serial && !name.starts_with("numcodecs.") => {
+            name if !serial && !name.starts_with("numcodecs.") && name != "pcodec" => {
                 return Err(at(err!(Unsupported, "the codec {name:?} has no form in Zarr v2")));
             }
             _ => {
-                serial |= matches!(codec.name.as_str(), "numcodecs.pcodec" | "numcodecs.zfpy") || codec.name.starts_with("numcodecs.vlen");
+                serial |= matches!(codec.name.as_str(), "pcodec" | "numcodecs.pcodec" | "numcodecs.zfpy")
+                    || codec.name.starts_with("numcodecs.vlen");
                 rest.push(plain(codec).map_err(at)?);
             }
         }
@@ -101,6 +102,7 @@ pub fn plain(codec: &Extension) -> Result<Extension> {
     let mut configuration = codec.configuration.clone();
     let name = match codec.name.as_str() {
         "gzip" => "gzip",
+        "pcodec" => "pcodec",
         "zstd" => {
             // Other readers refuse the member (NC-07).
             if configuration.get("checksum").is_none_or(|c| c == &Value::Bool(false)) {

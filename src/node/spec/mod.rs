@@ -393,6 +393,17 @@ mod tests {
         }
     }
 
+    #[test]
+    fn complex_numbers_have_the_pcodec_that_gives_them_back() {
+        for (t, name) in [(DataType::Float32, "numcodecs.pcodec"), (DataType::Complex64, "pcodec")] {
+            let mut s = Spec::new(t, &[4]).unwrap();
+            s.set_compressor("pcodec", None).unwrap();
+            assert_eq!(document(&s)["codecs"][0]["name"], name);
+            s.set_format(Format::V2).unwrap();
+            assert_eq!(document(&s)["compressor"]["id"], "pcodec");
+        }
+    }
+
     /// Settings of compression, and the list or the members that the setters of JSON would have been given.
     #[test]
     fn compression_is_typed_in_both_formats() {
