@@ -430,20 +430,22 @@ impl Parser {
     }
 
     fn variable(&mut self, name: &str, config: &Config<'_>) -> Result<()> {
-        self.serial(registry::build_variable(name, config, self.data_type)?);
-        Ok(())
+        self.serial(registry::build_variable(name, config, self.data_type)?)
     }
 
     fn offsets(&mut self, config: &Config<'_>) -> Result<()> {
         let depth = self.depth + 1;
-        self.serial(offsets::build(config, self.data_type, |list, data_type| parse_list(list, data_type, 1, depth))?);
-        Ok(())
+        self.serial(offsets::build(config, self.data_type, |list, data_type| parse_list(list, data_type, 1, depth))?)
     }
 
-    /// The codec that makes bytes of elements of variable length.
-    fn serial(&mut self, codec: Arc<dyn VariableCodec>) {
+    /// The codec that makes bytes of elements of variable length, which no codec changes before.
+    fn serial(&mut self, codec: Arc<dyn VariableCodec>) -> Result<()> {
+        if !self.array_codecs.is_empty() {
+            bail!(Metadata, "{:?} behind a codec of numbers, expected a transpose at most", codec.name());
+        }
         self.item = codec.encoded_item();
         self.body = Some(Body::Variable(self.data_type, codec));
+        Ok(())
     }
 
     fn shards(&mut self, at: usize, config: &Config<'_>) -> Result<()> {
@@ -1193,6 +1195,14 @@ mod tests {
                 if made { Ok(()) } else { Err(ErrorKind::Unsupported) },
                 "{name} {t:?}"
             );
+        }
+    }
+
+    #[test]
+    fn elements_of_any_length_pass_no_codec_of_numbers() {
+        for name in ["bitround", "numcodecs.bitround"] {
+            let list = format!(r#"[{{"name": "{name}", "configuration": {{"keepbits": 3}}}}, "vlen-utf8"]"#);
+            assert!(Chain::parse(&v3(&list), DataType::VarText, 1).is_err(), "{list}");
         }
     }
 
