@@ -56,14 +56,14 @@ fn shuffle_of(config: &Config<'_>, typesize: usize) -> Result<c_int> {
     let automatic = if typesize == 1 { 2 } else { 1 };
     match config.get("shuffle") {
         None => Ok(1),
-        Some(Value::String(s)) => match s.as_str() {
+        Some(v @ Value::String(s)) if config.number(v).is_none() => match s.as_str() {
             // The names in capitals are those that GDAL writes into v2.
             "noshuffle" | "NONE" => Ok(0),
             "shuffle" | "BYTE" => Ok(1),
             "bitshuffle" | "BIT" => Ok(2),
             other => Err(config.error("shuffle", format!("found {other:?}, expected noshuffle, shuffle or bitshuffle"))),
         },
-        Some(v) => match v.as_i64() {
+        Some(v) => match config.number(v) {
             Some(-1) => Ok(automatic),
             Some(n @ 0..=2) => Ok(n as c_int),
             _ => Err(config.error("shuffle", format!("found {}, expected a name or a number from -1 to 2", brief(v)))),
@@ -320,6 +320,7 @@ impl Stage for Blosc {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::codec::config::Style;
     use crate::codec::testing::*;
 
     fn blosc(cname: &str, shuffle: i64, item: usize) -> super::super::StageRef {
@@ -354,6 +355,8 @@ mod tests {
     fn configurations_of_old_and_other_writers_are_read() {
         let resolved = |json: &str, item| shuffle_of(&Config::v3(&config_of(json)), item).unwrap();
         assert_eq!((resolved(r#"{"shuffle": -1}"#, 1), resolved(r#"{"shuffle": -1}"#, 4)), (2, 1));
+        assert_eq!((resolved(r#"{"shuffle": true}"#, 4), resolved(r#"{"shuffle": 2.0}"#, 4)), (1, 2));
+        assert_eq!(shuffle_of(&Config::new(&config_of(r#"{"shuffle": "0"}"#), Style::V2), 4).unwrap(), 0);
         assert_eq!((resolved(r#"{"shuffle": null}"#, 4), resolved(r#"{"shuffle": "bitshuffle"}"#, 4)), (1, 2));
         for json in [
             "{}",

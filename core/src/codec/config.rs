@@ -70,21 +70,26 @@ impl<'a> Config<'a> {
         }
     }
 
-    /// An integer; in v2 one writer puts them into texts (HD-14).
-    fn number(&self, value: &Value) -> Option<i64> {
+    /// An integer; in v2 one writer puts them into texts (HD-14). Python's programs store what they were given: `true` for 1, or `3.0`.
+    pub fn number(&self, value: &Value) -> Option<i64> {
+        let whole = |x: f64| (x.fract() == 0.0 && x.abs() < 1e15).then_some(x as i64);
         match value {
             Value::String(text) if self.style == Style::V2 => text.parse().ok(),
-            other => other.as_i64(),
+            Value::Bool(is_true) => Some((*is_true).into()),
+            other => other.as_i64().or_else(|| other.as_f64().and_then(whole)),
         }
     }
 
-    /// True or false; `default` where it is missing. In v2 one writer, GDAL, has "YES" and "NO" (HD-14).
+    /// True or false, or as Python's programs may have it 1 or 0; `default` where it is missing. In v2 one writer, GDAL, has "YES" and "NO" (HD-14).
     pub fn flag(&self, name: &str, default: bool) -> Result<bool> {
         match self.get(name) {
             None => Ok(default),
             Some(Value::Bool(b)) => Ok(*b),
             Some(Value::String(text)) if self.style == Style::V2 && matches!(text.as_str(), "YES" | "NO") => Ok(text == "YES"),
-            Some(v) => Err(self.error(name, format!("found {}, expected true or false", brief(v)))),
+            Some(v) => match self.number(v) {
+                Some(n @ (0 | 1)) => Ok(n == 1),
+                _ => Err(self.error(name, format!("found {}, expected true or false", brief(v)))),
+            },
         }
     }
 
@@ -167,6 +172,15 @@ mod tests {
         assert_eq!((c.int("a", 0, 9, 1).unwrap(), c.int("b", -1, 9, 1).unwrap()), (3, -1));
         assert!(c.int("c", 0, 9, 1).is_err() && c.int("b", 0, 9, 1).is_err());
         assert!(Config::v3(&texts).int("a", 0, 9, 1).is_err() && Config::v3(&texts).flag("yes", true).is_err());
+        let python = config_of(r#"{"one": true, "zero": false, "three": 3.0, "half": 0.5, "large": 1e300}"#);
+        for style in [Style::V2, Style::V3, Style::Numcodecs] {
+            let c = Config::new(&python, style);
+            assert_eq!(["one", "zero", "three"].map(|name| c.int(name, 0, 9, 5).unwrap()), [1, 0, 3]);
+            assert!(c.int("half", 0, 9, 1).is_err() && c.int("large", 0, 9, 1).is_err() && c.flag("three", true).is_err());
+        }
+        let numbers = config_of(r#"{"one": 1, "zero": 0}"#);
+        let c = Config::new(&numbers, Style::V2);
+        assert!(c.flag("one", false).unwrap() && !c.flag("zero", true).unwrap());
     }
 
     #[test]

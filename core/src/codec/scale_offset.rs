@@ -27,7 +27,8 @@ pub(super) fn build(config: &Config<'_>, item: ElementType) -> Result<ArrayCodec
     }
     let scalar = |name: &str, default: i64| match config.get(name) {
         None => Ok(if t.kind() == Kind::Float { Scalar::F(default as f64) } else { Scalar::I(default) }),
-        Some(value) => match Fill::from_json_v3(t, value) {
+        // Python's programs may have `true` for 1.
+        Some(value) => match Fill::from_json_v3(t, &value.as_bool().map_or_else(|| value.clone(), |is_true| i64::from(is_true).into())) {
             Ok(fill) => Ok(scalar::load(ElementType::native(t), &fill.element(t))),
             Err(e) => Err(e.at_field(config.path(name))),
         },

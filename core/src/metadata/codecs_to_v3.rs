@@ -176,14 +176,20 @@ const INTEGERS: &[&str] = &[
     "mode",
     "precision",
     "preset",
+    "shuffle",
 ];
 
-/// Makes a number, or true or false, of a text that v2 has instead (HD-14); v3 does not take such texts.
+/// Makes a number, or true or false, of a text that v2 has instead (HD-14), or of what Python's programs have for it; v3 does not take these.
 fn without_texts(name: &str, value: &mut Value) {
-    let Value::String(text) = &*value else { return };
-    let plain = match (name, text.as_str()) {
-        ("checksum", "YES" | "NO") => Some(Value::from(text == "YES")),
-        (_, text) if INTEGERS.contains(&name) => text.parse::<i64>().ok().map(Value::from),
+    let is_integer = INTEGERS.contains(&name);
+    let plain = match &*value {
+        Value::String(text) if name == "checksum" && matches!(text.as_str(), "YES" | "NO") => Some(Value::from(text == "YES")),
+        Value::String(text) if is_integer => text.parse::<i64>().ok().map(Value::from),
+        Value::Bool(is_true) if is_integer => Some(i64::from(*is_true).into()),
+        Value::Number(n) if name == "checksum" => n.as_i64().filter(|n| (0..=1).contains(n)).map(|n| Value::from(n == 1)),
+        Value::Number(n) if is_integer && n.as_i64().is_none() => {
+            n.as_f64().filter(|x| x.fract() == 0.0 && x.abs() < 1e15).map(|x| Value::from(x as i64))
+        }
         _ => None,
     };
     if let Some(plain) = plain {
