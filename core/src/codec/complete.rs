@@ -3,7 +3,7 @@
 
 use super::blosc;
 use super::config::{Config, Style};
-use super::parse::entering;
+use super::parse::{build_v2, entering};
 use super::stage::BYTES;
 use super::{registered, registry, transpose};
 use crate::dtype::{DataType, ElementType};
@@ -20,13 +20,15 @@ enum Meant {
     Typesize,
     /// The name of blosc's shuffle, which may be given as a number.
     Shuffle,
-    /// The size of the items that enter.
+    /// The size of the items that enter, which 0 stands for, too: not so in numcodecs.
     Size,
+    /// 4; but 0 is the size of the items that enter.
+    FourOrSize,
     /// The type of the elements that enter.
     Type,
 }
 
-use Meant::{False, Number, Shuffle, Size, Type, Typesize, Word};
+use Meant::{False, FourOrSize, Number, Shuffle, Size, Type, Typesize, Word};
 
 /// The parameters of a codec, in the order in which they are written.
 type Row = (&'static str, &'static [(&'static str, Meant)]);
@@ -50,7 +52,7 @@ const NUMCODECS: &[Row] = &[
     ("bz2", &[("level", Number(1))]),
     ("gzip", &[("level", Number(1))]),
     ("lz4", &[("acceleration", Number(1))]),
-    ("shuffle", &[("elementsize", Number(4))]),
+    ("shuffle", &[("elementsize", FourOrSize)]),
     ("zlib", &[("level", Number(1))]),
     ("zstd", &[("level", Number(0))]),
 ];
@@ -66,10 +68,13 @@ pub fn completed(codecs: &Codecs, data_type: DataType, rank: usize) -> Codecs {
     match &mut codecs {
         Codecs::V3(list) => complete(list, data_type, rank, 0),
         Codecs::V2 { filters, compressor, .. } => {
-            for codec in filters.iter_mut().chain(compressor).filter(|codec| registered::find_v2(&codec.name).is_none()) {
-                if let Some(members) = row(NUMCODECS, &codec.name) {
-                    fill_in(&mut codec.configuration, members, Style::V2, ElementType::native(data_type));
+            let mut item = ElementType::native(data_type);
+            for codec in filters.iter_mut().chain(compressor) {
+                if let Some(members) = row(NUMCODECS, &codec.name).filter(|_| registered::find_v2(&codec.name).is_none()) {
+                    fill_in(&mut codec.configuration, members, Style::V2, item);
                 }
+                // What makes bytes of elements of any length is none of these.
+                item = build_v2(&codec.name, &codec.configuration, item).map_or(BYTES, |built| built.item);
             }
         }
     }
@@ -187,6 +192,7 @@ fn fill_in(configuration: &mut Map, members: &[(&str, Meant)], style: Style, ite
             Word(word) => Some(Value::from(*word)),
             False => Some(Value::from(false)),
             Size => Some(Value::from(item.size())),
+            FourOrSize => Some(Value::from(if config.get(name).is_some() { item.size() } else { 4 })),
             Type => DataType::NUMPY.contains(&item.data_type).then(|| Value::from(item.data_type.numpy())),
             // Without a shuffle it says nothing.
             Typesize => (blosc::shuffle_word(&config, typesize()) != Some("noshuffle")).then(|| Value::from(typesize())),
@@ -194,7 +200,7 @@ fn fill_in(configuration: &mut Map, members: &[(&str, Meant)], style: Style, ite
         };
         let given = config.get(name).filter(|value| match meant {
             Shuffle => missing.is_none(),
-            Typesize => value.as_u64() != Some(0),
+            Typesize | Size | FourOrSize => value.as_u64() != Some(0),
             _ => true,
         });
         if let Some(value) = given.cloned().or(missing) {
@@ -322,6 +328,30 @@ mod tests {
             assert_eq!(found, full(written), "{given}");
             assert_eq!(completed(&v3(&found), data_type, 2), v3(&found), "{given}");
         }
+    }
+
+    #[test]
+    fn a_shuffle_says_the_size_that_zero_stands_for() {
+        let shuffle = |size: &str| Extension::from_v2(&crate::json::parse_text(&format!(r#"{{"id":"shuffle"{size}}}"#)).unwrap()).unwrap();
+        let astype = r#"{"id":"astype","decode_dtype":"<f8","encode_dtype":"<i2"}"#;
+        let astype = Extension::from_v2(&crate::json::parse_text(astype).unwrap()).unwrap();
+        let zero = r#","elementsize":0"#;
+        for (filters, size) in [
+            (vec![shuffle(zero)], 8),
+            (vec![shuffle("")], 4),
+            (vec![shuffle(r#","elementsize":2"#)], 2),
+            (vec![astype, shuffle(zero)], 2),
+            (vec![shuffle(zero), shuffle(zero)], 1),
+        ] {
+            let element = ElementType::native(DataType::Float64);
+            let codecs = Codecs::V2 { order: crate::metadata::Order::C, element, filters, compressor: None };
+            let Codecs::V2 { filters, .. } = completed(&codecs, DataType::Float64, 1) else { panic!("version 3") };
+            assert_eq!(filters.last().unwrap().configuration["elementsize"].as_u64(), Some(size));
+        }
+        let three =
+            v3(r#"[{"name":"bytes","configuration":{"endian":"little"}},{"name":"numcodecs.shuffle","configuration":{"elementsize":0}}]"#);
+        let Codecs::V3(list) = completed(&three, DataType::Float64, 1) else { panic!("version 2") };
+        assert_eq!(list[1].configuration["elementsize"].as_u64(), Some(8));
     }
 
     #[test]
