@@ -1,7 +1,7 @@
 //! A chain whose sizes are fixed for chunks of one shape: the tree of integers and stages that the engine walks.
 
 use super::fused::Fused;
-use super::stage::{Size, StageRef, VariableCodec};
+use super::stage::{Dest, Size, StageRef, VariableCodec};
 use super::streams::check_input;
 use crate::dtype::ElementType;
 use crate::error::{Result, bail};
@@ -53,7 +53,8 @@ impl Leaf {
         self.stages.is_empty() && self.variable.is_none()
     }
 
-    fn check_encodable(&self) -> Result<()> {
+    pub(super) fn check_encodable(&self) -> Result<()> {
+        self.variable.iter().try_for_each(|codec| codec.check_writing())?;
         for (stage, size) in self.stages.iter().zip(&self.sizes) {
             stage.check_writing()?;
             let Size::Exact(n) = *size else { continue };
@@ -63,8 +64,59 @@ impl Leaf {
                 bail!(Limit, "a chunk of shape {:?} has {n} bytes for {name}, which takes at most {most}", self.shape.as_slice());
             }
         }
+        self.check_behind()
+    }
+
+    /// Refuses codecs that change values behind one that makes bytes, which must come back as they were.
+    fn check_behind(&self) -> Result<()> {
+        let first = self.sizes.iter().position(|size| matches!(size, Size::AtMost(_))).unwrap_or(self.stages.len());
+        let behind = self.stages.get(first..).unwrap_or_default();
+        // What takes whole elements only may be lucky.
+        if behind.iter().any(|stage| stage.keeps_fill())
+            && come_back(behind, &(0..=255).cycle().take(2048).collect::<Vec<u8>>()) == Some(false)
+        {
+            let names: Vec<&str> = behind.iter().map(|stage| stage.name()).collect();
+            bail!(Unsupported, "{} would change the bytes that another codec makes", names.join(", "));
+        }
         Ok(())
     }
+
+    /// Checks that integers come back as they were: of any that mean places in a file.
+    ///
+    /// Errors: `Unsupported`.
+    pub(super) fn check_exact(&self) -> Result<()> {
+        self.check_encodable()?;
+        if self.stages.iter().all(|stage| stage.unverified().is_some()) {
+            return Ok(());
+        }
+        let words = [0, u64::MAX, 0x0102_0304_0506_0708, 1, 0x89ab_cdef].map(u64::to_ne_bytes);
+        let buffer: Vec<u8> = words.as_flattened().iter().copied().cycle().take(self.layout.bytes).collect();
+        if come_back(&self.stages, &buffer) != Some(true) {
+            let names: Vec<&str> = self.stages.iter().map(|stage| stage.name()).collect();
+            bail!(Unsupported, "{} would change {} of an index", names.join(", "), self.layout.element.data_type.name());
+        }
+        Ok(())
+    }
+}
+
+/// Whether bytes come back from stages as they were; `None` where they cannot be encoded.
+fn come_back(stages: &[StageRef], bytes: &[u8]) -> Option<bool> {
+    let mut sizes = Vec::new();
+    let mut now = bytes.to_vec();
+    for stage in stages {
+        let mut encoded = Vec::new();
+        stage.encode(&now, &mut encoded).ok()?;
+        sizes.push(now.len());
+        now = encoded;
+    }
+    for (stage, size) in stages.iter().zip(sizes).rev() {
+        let mut decoded = Vec::new();
+        if stage.decode(&now, Dest::AtMost(&mut decoded, size)).is_err() {
+            return Some(false);
+        }
+        now = decoded;
+    }
+    Some(now == bytes)
 }
 
 /// The end of a shard at which its index is.
@@ -113,7 +165,8 @@ impl BoundChain {
         match self {
             BoundChain::Leaf(leaf) => leaf.check_encodable(),
             BoundChain::Sharded(shard) => {
-                shard.index.check_encodable().and_then(|()| shard.inner.check_encodable())?;
+                shard.index.check_exact().map_err(|e| e.at_field("index_codecs"))?;
+                shard.inner.check_encodable()?;
                 shard.stages.iter().try_for_each(|stage| stage.check_writing())
             }
         }

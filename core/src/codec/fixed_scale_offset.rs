@@ -30,7 +30,7 @@ impl Factor {
         let Some(value) = config.get(name) else {
             return Err(config.error(name, "the member is missing".into()));
         };
-        let int = value.as_i64().map(i128::from).or(value.as_u64().map(i128::from));
+        let int = value.as_i64().map(i128::from).or(value.as_u64().map(i128::from)).or(value.as_bool().map(i128::from));
         match int.map(Factor::Int).or(value.as_f64().map(Factor::Float)) {
             Some(scalar) => Ok(scalar),
             None => Err(config.error(name, format!("found {}, expected a number", brief(value)))),
@@ -98,6 +98,13 @@ impl Elementwise for FixedScaleOffset {
 
     fn types(&self) -> (ElementType, ElementType) {
         (self.from, self.to)
+    }
+
+    fn check_writing(&self) -> Result<()> {
+        let t = self.from.data_type;
+        let factors = [self.offset, self.scale];
+        let integers = factors.iter().map_while(|factor| if let Factor::Int(n) = factor { Some(*n) } else { None });
+        if t.kind() == Kind::Float { Ok(()) } else { integers.map(|n| as_word(n, t)).try_for_each(|word| word.map(|_| ())) }
     }
 
     fn encode_to(&self, src: &[u8], dst: &mut [u8]) -> Result<()> {
@@ -179,8 +186,13 @@ mod tests {
         let s = fso(r#"{"offset": 10.0, "scale": 2, "dtype": "|u1", "astype": "<i2"}"#);
         assert_eq!(encoded(&s, &[20, 5]), le!(i16, 20, -10));
         assert_eq!(decoded(&s, &le!(i16, 20, -9)), [20, 5]);
-        let e = fso(r#"{"offset": 1000, "scale": 1, "dtype": "|i1"}"#).encode(&[1], &mut Vec::new()).unwrap_err();
+        let s = fso(r#"{"offset": 1000, "scale": 1, "dtype": "|i1"}"#);
+        let e = s.encode(&[1], &mut Vec::new()).unwrap_err();
         assert_eq!(e.kind(), ErrorKind::Unsupported);
+        assert!(s.check_writing().is_err(), "told when an array is made");
+        for fits in [r#"{"offset": 1000.0, "scale": 1, "dtype": "|i1"}"#, r#"{"offset": true, "scale": 1e3, "dtype": "|i1"}"#] {
+            fso(fits).check_writing().unwrap();
+        }
     }
 
     #[test]

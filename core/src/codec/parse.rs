@@ -1207,6 +1207,49 @@ mod tests {
     }
 
     #[test]
+    fn what_would_change_bytes_or_places_is_refused_when_an_array_is_made() {
+        let little = r#"{"name": "bytes", "configuration": {"endian": "little"}}"#;
+        let shard = |index: &str| {
+            format!(
+                r#"[{{"name": "sharding_indexed", "configuration": {{"chunk_shape": [2], "codecs": ["bytes"], "index_codecs": [{index}]}}}}]"#
+            )
+        };
+        let offsets = |data: &str, index: &str| {
+            format!(r#"[{{"name": "zarrs.vlen", "configuration": {{"data_codecs": [{data}], "index_codecs": [{index}]}}}}]"#)
+        };
+        let round = r#"{"name": "bitround", "configuration": {"keepbits": 3}}"#;
+        let narrow = r#"{"name": "numcodecs.astype", "configuration": {"encode_dtype": "|u1"}}"#;
+        let delta = r#"{"name": "numcodecs.delta", "configuration": {"dtype": "<u8"}}"#;
+        let lzma = r#""bytes", {"name": "numcodecs.lzma", "configuration": {"format": 0}}"#;
+        for (list, t, made) in [
+            (shard(&format!("{little}, \"crc32c\"")), DataType::UInt8, true),
+            (shard(&format!("{delta}, {little}")), DataType::UInt8, true),
+            (shard(r#""packbits""#), DataType::UInt8, true),
+            (shard(&format!("{round}, {little}")), DataType::UInt8, false),
+            (shard(&format!("{narrow}, \"bytes\"")), DataType::UInt8, false),
+            (offsets(r#""bytes", "gzip""#, r#""pcodec""#), DataType::VarText, true),
+            (offsets(r#""bytes""#, &format!("{narrow}, \"bytes\"")), DataType::VarText, false),
+            (offsets(&format!("{round}, \"bytes\""), little), DataType::VarText, false),
+            (offsets(lzma, little), DataType::VarText, false),
+        ] {
+            let checked = Chain::parse(&v3(&list), t, 1).unwrap().bind(&[4]).unwrap().check_encodable();
+            assert_eq!(checked.as_ref().map_err(Error::kind), if made { Ok(&()) } else { Err(ErrorKind::Unsupported) }, "{list}");
+        }
+        let object = ElementType::native(DataType::VarText);
+        for (filters, made) in [
+            (r#"{"id": "delta", "dtype": "|u1"}"#, true),
+            (r#"{"id": "astype", "decode_dtype": "|u1", "encode_dtype": "<f4"}, {"id": "zlib"}"#, true),
+            (r#"{"id": "astype", "decode_dtype": "|u1", "encode_dtype": "|b1"}"#, false),
+            (r#"{"id": "zlib"}, {"id": "fixedscaleoffset", "dtype": "|u1", "offset": 0, "scale": 4}"#, false),
+            (r#"{"id": "bitround", "keepbits": 3}"#, false),
+        ] {
+            let codecs = v2(Order::C, object, &format!(r#"[{{"id": "vlen-utf8"}}, {filters}]"#), None);
+            let checked = Chain::parse(&codecs, DataType::VarText, 1).unwrap().bind(&[4]).unwrap().check_encodable();
+            assert_eq!(checked.as_ref().map_err(Error::kind), if made { Ok(&()) } else { Err(ErrorKind::Unsupported) }, "{filters}");
+        }
+    }
+
+    #[test]
     fn what_a_codec_cannot_encode_is_no_damage() {
         use crate::codec::testing::{stage_v2, stage_v3};
         let packed = stage_v3("packbits", &Map::new(), ElementType::native(DataType::UInt16)).unwrap();

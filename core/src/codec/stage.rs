@@ -174,6 +174,11 @@ pub trait VariableCodec: Send + Sync {
         false
     }
 
+    /// Refuses what is decoded only, or not as it was.
+    fn check_writing(&self) -> Result<()> {
+        Ok(())
+    }
+
     /// Of what has checksums inside: the same codec without their comparison when decoding.
     fn unverified(&self) -> Option<Arc<dyn VariableCodec>> {
         None

@@ -148,6 +148,11 @@ impl VariableCodec for Offsets {
         self.data.any_thread() && self.index.any_thread()
     }
 
+    fn check_writing(&self) -> Result<()> {
+        let exact = |chain: &Chain, member: &str| chain.bind_leaf(&[256])?.check_exact().map_err(|e| e.at_field(member));
+        exact(&self.data, "data_codecs").and_then(|()| exact(&self.index, "index_codecs"))
+    }
+
     fn encode(&self, items: &[u8], _shape: &[u64], dst: &mut Vec<u8>) -> Result<()> {
         // SAFETY: the engine passes buffers of items whose bytes it keeps.
         let list = || unsafe { variable::items(items) };
