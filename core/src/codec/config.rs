@@ -65,6 +65,7 @@ impl<'a> Config<'a> {
             None => Ok(default),
             Some(v) => match self.number(v).filter(|n| (low..=high).contains(n)) {
                 Some(n) => Ok(n),
+                None if (low, high) == (i64::MIN, i64::MAX) => Err(self.error(name, format!("found {}, expected an integer", brief(v)))),
                 None => Err(self.error(name, format!("found {}, expected an integer from {low} to {high}", brief(v)))),
             },
         }
@@ -163,6 +164,7 @@ mod tests {
         assert_eq!(c.int("b", 0, 9, 1).unwrap(), 1);
         assert_eq!(c.int("d", 0, 9, 1).unwrap_err().field(), Some("configuration.d"));
         assert!(c.int("a", 0, 2, 1).is_err());
+        assert!(c.int("c", i64::MIN, i64::MAX, 1).unwrap_err().message().ends_with("expected an integer"));
         assert_eq!(c.text("c").unwrap(), Some("x"));
         assert!(c.text("a").is_err() && c.flag("a", true).is_err());
         assert!(c.flag("e", false).unwrap());
