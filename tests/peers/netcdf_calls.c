@@ -2,7 +2,9 @@
  * deletion, threads and appending, call by call: prints it, to be compared between formats.
  *
  *   netcdf_calls PATH NAME     one of the cases in the table at the end; without NAME their names */
+#define _GNU_SOURCE
 #include <errno.h>
+#include <fenv.h>
 #include <float.h>
 #include <limits.h>
 #include <locale.h>
@@ -17,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #define SHOW(CALL) printf("%s: %d\n", #CALL, CALL)
 
@@ -2217,6 +2220,64 @@ static void decimal_comma(void) {
     SHOW(nc_close(file));
 }
 
+/* Attributes of real numbers in other floating-point environments than the default one: other roundings, traps, and the smallest numbers taken for 0. */
+static void other_roundings(void) {
+    const double doubles[] = {0.1, 1e300, 1e-310, 1e23, DBL_TRUE_MIN};
+    const float floats[] = {0.1f, 1e-40f, FLT_MAX, FLT_TRUE_MIN};
+    const struct { const char *name; int rounding, traps; unsigned control; } worlds[] = {{"up", FE_UPWARD, 0, 0}, {"down", FE_DOWNWARD, 0, 0},
+        {"zero", FE_TOWARDZERO, 0, 0}, {"traps", FE_TONEAREST, FE_UNDERFLOW | FE_OVERFLOW | FE_INVALID, 0}, {"flushes", FE_TONEAREST, 0, 0x8040}};
+    for (size_t w = 0; w < sizeof worlds / sizeof *worlds; w++) {
+        double found[5] = {0};
+        float singles[4] = {0};
+        int kept = 0;
+        fesetenv(FE_DFL_ENV), fesetround(worlds[w].rounding), feenableexcept(worlds[w].traps);
+#ifdef __x86_64__
+        __builtin_ia32_ldmxcsr(__builtin_ia32_stmxcsr() | worlds[w].control);
+#endif
+        create(NC_NETCDF4);
+        int statuses[] = {nc_put_att_double(file, NC_GLOBAL, "doubles", NC_DOUBLE, 5, doubles), nc_put_att_float(file, NC_GLOBAL, "floats", NC_FLOAT, 4, floats),
+            nc_close(file), nc_open(path, NC_NOWRITE, &file), nc_get_att_double(file, NC_GLOBAL, "doubles", found),
+            nc_get_att_float(file, NC_GLOBAL, "floats", singles), nc_close(file)};
+        kept = fegetround() == worlds[w].rounding && fegetexcept() == worlds[w].traps;
+#ifdef __x86_64__
+        kept = kept && (__builtin_ia32_stmxcsr() & 0x8040) == worlds[w].control;
+#endif
+        fesetenv(FE_DFL_ENV);
+        printf("%s: the same %d %d, kept %d:", worlds[w].name, !memcmp(doubles, found, sizeof found), !memcmp(floats, singles, sizeof singles), kept);
+        for (size_t s = 0; s < sizeof statuses / sizeof *statuses; s++) printf(" %d", statuses[s]);
+        putchar('\n');
+    }
+}
+
+/* Makes, writes and reads a file again and again. */
+static void *make_files(void *made) {
+    static double values[20000], back[20000];
+    for (int dim, var;; __atomic_fetch_add((int *)made, 1, __ATOMIC_RELAXED)) {
+        create(NC_NETCDF4);
+        if (nc_def_dim(file, "x", 20000, &dim) || nc_def_var(file, "v", NC_DOUBLE, 1, &dim, &var) || nc_put_var_double(file, var, values) || nc_close(file)) exit(1);
+        open(NC_WRITE);
+        if (nc_put_att_text(file, var, "units", 1, "m") || nc_get_var_double(file, var, back) || nc_close(file)) exit(1);
+        pthread_testcancel();
+    }
+}
+
+/* A thread that is cancelled in a call ends behind it. */
+static void cancelled_threads(void) {
+    for (int round = 0; round < 30; round++) {
+        pthread_t thread;
+        void *result = NULL;
+        int made = 0;
+        pthread_create(&thread, NULL, make_files, &made);
+        while (!__atomic_load_n(&made, __ATOMIC_RELAXED)) usleep(100);
+        usleep(200 * (unsigned)(round % 6));
+        pthread_cancel(thread);
+        pthread_join(thread, &result);
+        printf("cancelled %d\n", result == PTHREAD_CANCELED);
+        open(NC_NOWRITE);
+        SHOW(nc_close(file));
+    }
+}
+
 static const struct {
     const char *name;
     void (*run)(void);
@@ -2232,7 +2293,7 @@ static const struct {
     {"late_fill_values_beside_another_file", late_fill_values_beside_another_file},
     {"renamed_fill_values", renamed_fill_values}, {"rounding_taken_back", rounding_taken_back}, {"long_fill_value", long_fill_value}, {"longer_attributes", longer_attributes},
     {"begun_definitions", begun_definitions}, {"types_of_older_files", types_of_older_files}, {"largest_numbers", largest_numbers},
-    {"fill_values_taken_back", fill_values_taken_back}, {"overlapping_fields", overlapping_fields}, {"unstored_definitions", unstored_definitions}, {"decimal_comma", decimal_comma}, {"deleted_fill_values", deleted_fill_values}, {"long_strides", long_strides}, {"aborted_after_failed_sync", aborted_after_failed_sync}};
+    {"fill_values_taken_back", fill_values_taken_back}, {"overlapping_fields", overlapping_fields}, {"unstored_definitions", unstored_definitions}, {"decimal_comma", decimal_comma}, {"other_roundings", other_roundings}, {"cancelled_threads", cancelled_threads}, {"deleted_fill_values", deleted_fill_values}, {"long_strides", long_strides}, {"aborted_after_failed_sync", aborted_after_failed_sync}};
 
 int main(int argc, char **argv) {
     for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {

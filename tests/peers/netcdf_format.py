@@ -721,7 +721,7 @@ def settings(build):
 def calls(build):
     """Names (also with `#`), strings that are NULL, renaming, rounding, fill modes, define mode, many variables, deletion, threads, watching and appending, call by call as netCDF-4 has it, or
     (watching, as HDF5 locks its files) the classic format; in both formats of Zarr."""
-    code, _, err = run(["cc", "-o", "calls", str(Path(__file__).parent / "netcdf_calls.c"), "-lnetcdf", "-lpthread"], build)
+    code, _, err = run(["cc", "-o", "calls", str(Path(__file__).parent / "netcdf_calls.c"), "-lnetcdf", "-lpthread", "-lm"], build)
     check("the calls of netcdf_calls.c compile", code == 0, err[-500:])
     (build / "locales").mkdir()
     if not shutil.which("localedef") or run(["localedef", "-i", "de_DE", "-f", "UTF-8", "locales/de_DE.UTF-8"], build)[0]:
