@@ -1,8 +1,8 @@
-//! The host's world, kept while the library works: `errno`, the floating-point environment, and silence
-//! about panics.
+//! The host's world, kept while the library works: `errno`, the floating-point environment, whether the thread may be cancelled, and
+//! silence about panics.
 
 use crate::fork::{ForkReset, Lazy};
-use crate::platform::errno;
+use crate::platform::{errno, hold_cancel, set_cancel};
 use std::cell::Cell;
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -65,12 +65,15 @@ pub(super) struct Host {
     outer: Option<World>,
     /// Whether it comes from a callback whose turn it was: others may have theirs meanwhile.
     turn: bool,
+    /// Whether its thread could be cancelled before. It cannot be in callbacks either: they are called by frames that cannot be unwound.
+    cancel: i32,
 }
 
 impl Host {
     /// Saves the host's environment and sets the default one, for the exported function `name`.
     #[inline(always)]
     pub(super) fn leave(name: &str) -> Host {
+        let cancel = hold_cancel();
         silence_panics();
         CALLS.with(|calls| {
             let turn = calls.in_turn.get() && !keeps_turn(name);
@@ -79,7 +82,7 @@ impl Host {
                 Turns::of_process().give_back();
             }
             calls.depth.set(calls.depth.get() + 1);
-            Host { outer: calls.world.replace(Some(World::leave())), turn }
+            Host { outer: calls.world.replace(Some(World::leave())), turn, cancel }
         })
     }
 }
@@ -170,6 +173,7 @@ impl Drop for Host {
             }
             calls.depth.set(calls.depth.get() - 1);
         });
+        set_cancel(self.cancel);
     }
 }
 
@@ -351,6 +355,26 @@ mod tests {
         assert_eq!(called, (host_word, 0x1f80));
         assert_eq!(inside, 0x1f80);
         assert_eq!(after, (host_word, 42));
+    }
+
+    #[test]
+    fn threads_are_not_cancelled_in_calls_and_callbacks() {
+        let now = || {
+            let state = hold_cancel();
+            set_cancel(state);
+            state
+        };
+        let host = now();
+        let (called, inside) = {
+            let _host = Host::leave("ozarr_test");
+            let called = call_back(|| {
+                drop(Host::leave("ozarr_test"));
+                now()
+            });
+            (called, now())
+        };
+        assert_eq!((called, inside), (1, 1));
+        assert_eq!((host, now()), (0, 0));
     }
 
     #[test]

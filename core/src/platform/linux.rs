@@ -13,6 +13,9 @@ const OVERLAY: u32 = 0x794c_7630;
 /// Opens a folder as a place for other calls only, which takes no right to list it.
 pub const O_PATH: i32 = libc::O_PATH;
 
+/// The state of a thread that cannot be cancelled (`PTHREAD_CANCEL_DISABLE`).
+pub(super) const CANCEL_DISABLE: i32 = 1;
+
 /// Returns where the calling thread has its `errno`.
 #[inline]
 pub fn errno() -> *mut i32 {

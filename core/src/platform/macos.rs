@@ -9,6 +9,9 @@ use std::sync::atomic::Ordering::Relaxed;
 /// Opens a folder as a place for other calls only, which takes no right to list it.
 pub const O_PATH: i32 = libc::O_SEARCH;
 
+/// The state of a thread that cannot be cancelled (`PTHREAD_CANCEL_DISABLE`).
+pub(super) const CANCEL_DISABLE: i32 = 0;
+
 /// Returns where the calling thread has its `errno`.
 #[inline]
 pub fn errno() -> *mut i32 {

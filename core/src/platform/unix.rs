@@ -224,6 +224,27 @@ pub unsafe fn unmap(first: *mut u8, len: usize) {
     unsafe { libc::munmap(first.cast(), len) };
 }
 
+unsafe extern "C" {
+    fn pthread_setcancelstate(state: i32, former: *mut i32) -> i32;
+}
+
+/// Lets no other thread cancel this one (`pthread_cancel`), which would unwind frames that cannot be; returns the former state.
+#[inline]
+pub fn hold_cancel() -> i32 {
+    let mut former = 0;
+    // SAFETY: `former` is writable.
+    unsafe { pthread_setcancelstate(super::CANCEL_DISABLE, &mut former) };
+    former
+}
+
+/// Sets the state that [`hold_cancel`] returned. What was asked for meanwhile happens at the thread's next call that may be cancelled.
+#[inline]
+pub fn set_cancel(state: i32) {
+    let mut former = 0;
+    // SAFETY: `former` is writable.
+    unsafe { pthread_setcancelstate(state, &mut former) };
+}
+
 /// Has the system call these functions before each fork, after it, and in the child.
 pub fn at_fork(before: extern "C" fn(), after: extern "C" fn(), in_child: extern "C" fn()) {
     // SAFETY: the functions are there as long as the process: the library is never unloaded.

@@ -23,6 +23,14 @@ thread_local! {
     static NAME: Cell<&'static CStr> = const { Cell::new(c"") };
 }
 
+/// Returns 0: no thread is cancelled here.
+pub fn hold_cancel() -> i32 {
+    0
+}
+
+/// Does nothing.
+pub fn set_cancel(_: i32) {}
+
 /// Returns why the last call of this thread failed.
 pub fn last_errno() -> i32 {
     // SAFETY: the address is valid in every thread.
