@@ -11,6 +11,7 @@ use object_store::azure::{AzureConfigKey, MicrosoftAzureBuilder};
 use object_store::client::ClientConfigKey;
 use object_store::gcp::{GoogleCloudStorageBuilder, GoogleConfigKey};
 use object_store::http::HttpBuilder;
+use object_store::list::PaginatedListStore;
 use object_store::multipart::MultipartStore;
 use object_store::{ClientOptions, ObjectStore, RetryConfig};
 use reqwest::Certificate;
@@ -25,6 +26,8 @@ pub(super) struct Client {
     pub store: Arc<dyn ObjectStore>,
     /// For uploads in parts.
     pub parts: Option<Arc<dyn MultipartStore>>,
+    /// For listings by pages.
+    pub pages: Option<Arc<dyn PaginatedListStore>>,
     /// Whether conditions of puts are kept, where that is known.
     pub conditional: Option<bool>,
     /// Nobody said which region the bucket is in.
@@ -42,10 +45,11 @@ impl Client {
     fn without_keys(
         store: Arc<dyn ObjectStore>,
         parts: Option<Arc<dyn MultipartStore>>,
+        pages: Option<Arc<dyn PaginatedListStore>>,
         conditional: bool,
         secrets: Vec<String>,
     ) -> Client {
-        Client { store, parts, conditional: Some(conditional), region_is_guessed: false, region: None, keys: None, secrets }
+        Client { store, parts, pages, conditional: Some(conditional), region_is_guessed: false, region: None, keys: None, secrets }
     }
 }
 
@@ -165,7 +169,8 @@ impl Maker<'_> {
         };
         let store = Arc::new(builder.build().map_err(|e| self.wrong(e))?);
         let (parts, region) = (Some(store.clone() as Arc<dyn MultipartStore>), told.map(str::to_string));
-        Ok(Client { store, parts, conditional, region_is_guessed, region, keys: explicit, secrets: self.secrets })
+        let pages = Some(store.clone() as Arc<dyn PaginatedListStore>);
+        Ok(Client { store, parts, pages, conditional, region_is_guessed, region, keys: explicit, secrets: self.secrets })
     }
 
     /// What the environment says but the keys and the endpoint, and `keys`, which are of one source: a token of another would go with each request.
@@ -262,7 +267,7 @@ impl Maker<'_> {
         }
         fit_headers(&builder, GoogleCloudStorageBuilder::get_config_value, &[(GoogleConfigKey::BearerToken, "the bearer token")])?;
         let store = Arc::new(builder.build().map_err(|e| self.wrong(e))?);
-        Ok(Client::without_keys(store.clone(), Some(store), true, self.secrets))
+        Ok(Client::without_keys(store.clone(), Some(store.clone()), Some(store), true, self.secrets))
     }
 
     /// What the environment says, without credentials where the options have some: two of them are an error, or one goes before the other.
@@ -317,7 +322,7 @@ impl Maker<'_> {
         }
         fit_headers(&builder, MicrosoftAzureBuilder::get_config_value, &IN_HEADERS_OF_AZURE)?;
         let store = Arc::new(builder.build().map_err(|e| self.wrong(e))?);
-        Ok(Client::without_keys(store.clone(), Some(store), true, self.secrets))
+        Ok(Client::without_keys(store.clone(), Some(store), None, true, self.secrets))
     }
 
     /// What the environment says, without credentials where the options have some: the crate knows nothing of where they are from. Those of an
@@ -355,7 +360,7 @@ impl Maker<'_> {
             builder = builder.with_config(key, value);
         }
         let store = builder.with_http_connector(self.connector()).build().map_err(|e| self.wrong(e))?;
-        Ok(Client::without_keys(Arc::new(store), None, false, self.secrets))
+        Ok(Client::without_keys(Arc::new(store), None, None, false, self.secrets))
     }
 
     /// The name of the client that a web server is told.

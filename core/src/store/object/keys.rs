@@ -4,12 +4,14 @@ use super::get::Want;
 use super::live::Live;
 use super::tries::{Failure, Tries};
 use crate::error::{ErrorKind, Result, bail, err};
-use crate::limits::push;
+use crate::limits::{add, collect, push, text_of};
 use crate::store::Listing;
 use crate::store::remote::Service;
 use futures_util::StreamExt;
-use object_store::ObjectStore;
+use object_store::list::{PaginatedListOptions, PaginatedListResult};
 use object_store::path::Path;
+use object_store::{ListResult, ObjectStore};
+use std::collections::HashSet;
 
 impl Live {
     /// Erases a key.
@@ -131,28 +133,38 @@ impl Live {
     pub(super) async fn list_dir(&self, prefix: &Path) -> Result<Listing> {
         let _permit = self.permit().await?;
         let mut tries = self.tries(false);
+        let (mut folder, mut token, mut circle) = (Folder::default(), None, Circle::default());
         loop {
-            let root = (!prefix.as_ref().is_empty()).then_some(prefix);
-            let store = self.store();
-            match tries.run(store.list_with_delimiter(root)).await {
-                Ok(found) => {
-                    let name = |path: &Path| path.filename().unwrap_or_default().to_string();
-                    let mut prefixes: Vec<String> = found.common_prefixes.iter().map(name).collect();
-                    prefixes.sort_unstable();
-                    prefixes.dedup();
-                    // Empty objects with the name of a folder are how some tools mark one.
-                    let is_mark = |size: u64, path: &Path| size == 0 && (path == prefix || prefixes.binary_search(&name(path)).is_ok());
-                    let kept = found.objects.iter().filter(|meta| !is_mark(meta.size, &meta.location));
-                    let mut keys: Vec<String> = kept.map(|meta| name(&meta.location)).collect();
-                    keys.sort_unstable();
-                    return Ok(Listing { keys, prefixes, ..Listing::default() });
+            match tries.run(self.page(prefix, token.clone())).await {
+                Ok(PaginatedListResult { result, page_token }) => {
+                    let new = folder.take(prefix, &result)?;
+                    tries.allow((new as u64) << 16);
+                    let Some(next) = page_token.filter(|next| !next.is_empty()) else { return folder.listing() };
+                    // A server may say the same of many keys that are below one prefix.
+                    if circle.closes(&next) && new == 0 {
+                        bail!(Network, "the server lists the same keys of the folder {:?} again and again", prefix.as_ref());
+                    }
+                    token = Some(next);
                 }
+                // What was listed stays: it goes on with the page that failed.
                 Err(fault) => {
                     self.no_container(&tries)?;
                     self.again(&mut tries, fault).await?;
                 }
             }
         }
+    }
+
+    /// A page of what is directly below a prefix; all of it where the crate gives no pages.
+    async fn page(&self, prefix: &Path, page_token: Option<String>) -> object_store::Result<PaginatedListResult> {
+        let (client, root) = (self.client(), prefix.as_ref());
+        let Some(pages) = &client.pages else {
+            let result = client.store.list_with_delimiter((!root.is_empty()).then_some(prefix)).await?;
+            return Ok(PaginatedListResult { result, page_token: None });
+        };
+        let below = (!root.is_empty()).then(|| format!("{root}/"));
+        let options = PaginatedListOptions { delimiter: Some("/".into()), page_token, ..PaginatedListOptions::default() };
+        pages.list_paginated(below.as_deref(), options).await
     }
 
     fn no_container(&self, tries: &Tries) -> Result<()> {
@@ -162,6 +174,43 @@ impl Live {
             bail!(NotFound, "there is no {}: the server answered 404{code}", self.remote.at("").describe());
         }
         Ok(())
+    }
+}
+
+/// What pages have said of a folder so far.
+#[derive(Default)]
+struct Folder {
+    keys: HashSet<String>,
+    /// Those of the keys whose objects are empty.
+    empty: HashSet<String>,
+    prefixes: HashSet<String>,
+}
+
+impl Folder {
+    /// Takes what a page says; gives the number of names that no page before it had.
+    fn take(&mut self, prefix: &Path, page: &ListResult) -> Result<usize> {
+        let name = |path: &Path| text_of(path.filename().unwrap_or_default());
+        let mut new = 0;
+        for path in &page.common_prefixes {
+            new += usize::from(add(&mut self.prefixes, name(path)?)?);
+        }
+        for meta in page.objects.iter().filter(|meta| meta.size > 0 || meta.location != *prefix) {
+            if meta.size == 0 {
+                add(&mut self.empty, name(&meta.location)?)?;
+            }
+            new += usize::from(add(&mut self.keys, name(&meta.location)?)?);
+        }
+        Ok(new)
+    }
+
+    /// All of it, without empty objects with the name of a folder, which are how some tools mark one.
+    fn listing(self) -> Result<Listing> {
+        let is_mark = |key: &String| self.empty.contains(key) && self.prefixes.contains(key);
+        let mut keys = collect(self.keys.into_iter().filter(|key| !is_mark(key)))?;
+        keys.sort_unstable();
+        let mut prefixes = collect(self.prefixes.into_iter())?;
+        prefixes.sort_unstable();
+        Ok(Listing { keys, prefixes, ..Listing::default() })
     }
 }
 

@@ -197,3 +197,50 @@ fn a_range_that_came_whole_is_not_gone_on_with() {
     assert_eq!(read.map(|read| read.unwrap().parts).map_err(|e| e.to_string()), Ok(vec![b"yes".to_vec()]));
     assert_eq!(asked.lock().unwrap().len(), 1);
 }
+
+/// A page of what is in a folder.
+fn page_of(next: &str, names: &[&str]) -> String {
+    let next = match next {
+        "" => "<IsTruncated>false</IsTruncated>".to_string(),
+        next => format!("<IsTruncated>true</IsTruncated><NextContinuationToken>{next}</NextContinuationToken>"),
+    };
+    let entry = |name: &&str| match name.strip_suffix('/') {
+        Some(_) => format!("<CommonPrefixes><Prefix>a/{name}</Prefix></CommonPrefixes>"),
+        None => format!("<Contents><Key>a/{name}</Key><Size>1</Size><LastModified>2026-11-21T00:00:00.000Z</LastModified></Contents>"),
+    };
+    said("200 OK", "", &format!("<ListBucketResult>{next}{}</ListBucketResult>", names.iter().map(entry).collect::<String>()))
+}
+
+#[test]
+fn a_folder_that_is_listed_again_and_again_ends_in_an_error() {
+    for around in [1, 3] {
+        let count = AtomicUsize::new(0);
+        let (port, asked) = serve(move |_| {
+            let n = count.fetch_add(1, Relaxed) % around;
+            page_of(&format!("t{n}"), &[&format!("k{n}"), "c/"])
+        });
+        let e = store_at(port, &[KEYS, &[("deadline", "5")]].concat()).list_dir("a/").unwrap_err();
+        assert!(e.kind() == ErrorKind::Network && e.message().contains("again and again"), "{around}: {e}");
+        assert!(asked.lock().unwrap().len() <= 4 * around, "{around}");
+    }
+}
+
+#[test]
+fn a_listing_of_a_folder_goes_on_with_the_page_that_failed() {
+    let count = AtomicUsize::new(0);
+    let (port, asked) = serve(move |head| {
+        let is_busy = count.fetch_add(1, Relaxed) % 2 == 0;
+        match head.split("continuation-token=").nth(1).and_then(|rest| rest.split(['&', ' ']).next()) {
+            _ if is_busy => said("503 busy", "", ""),
+            None => page_of("t1", &["k1", "c/"]),
+            // Some servers say of a folder what is in each page of its keys.
+            Some("t1") => page_of("t2", &["c/"]),
+            Some("t2") => page_of("t3", &["c/"]),
+            _ => page_of("", &["d/", "k2"]),
+        }
+    });
+    let store = store_at(port, &[KEYS, &[("retries", "9")]].concat());
+    let found = store.list_dir("a/").unwrap();
+    assert_eq!((found.keys, found.prefixes), (vec!["k1".to_string(), "k2".into()], vec!["c".to_string(), "d".into()]));
+    assert_eq!(asked.lock().unwrap().len(), 8, "each page fails once");
+}
