@@ -11,11 +11,11 @@ use super::walk::Found;
 use super::{Array, Format, Group, NodeKind, Store, cut, draft, growing, marker, path};
 use crate::engine::tasks;
 use crate::error::{Error, Result};
-use crate::limits::{add, collect_table, make_text_room, push};
+use crate::limits::{add, collect_table, make_text_room, push, readable};
 use crate::metadata::{Map, v2, v3};
 use crate::store::local::{Unlisted, remove_left, unlisted};
 use crate::store::prefix::hidden_by;
-use crate::store::{SharedStore, StorageExt};
+use crate::store::{SharedStore, StorageExt, get, question};
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
@@ -273,6 +273,8 @@ impl Verification<'_> {
         for fault in faults.iter_mut().filter(|fault| fault.kind == FaultKind::Foreign) {
             if fault.key.match_indices('/').any(|(end, _)| begun.contains(&fault.key[..end])) {
                 *fault = Fault::new(FaultKind::Temporary, &fault.key, begun_in(self.store));
+            } else if let Some(is_over) = question::is_over(&fault.key) {
+                self.asked(fault, is_over)?;
             }
         }
         faults.into_iter().try_for_each(|fault| self.tell(fault))
@@ -332,6 +334,22 @@ impl Verification<'_> {
             fault.mend(|| remove_left(file))?;
         }
         Ok(fault)
+    }
+
+    /// A key by which an object store was asked something, if its value says so; it is removed if that is wanted and certainly safe.
+    fn asked(&self, fault: &mut Fault, is_over: bool) -> Result<()> {
+        let found = readable(get(&**self.store.shared(), &fault.key, question::VALUE.len()))?.flatten();
+        if found.as_deref() != Some(question::VALUE) {
+            return Ok(());
+        }
+        let whose = if is_over { "was killed" } else { "may be alive; where none has written for an hour, erase it" };
+        let what = format!("a writer asked the server by it whether conditions of puts are kept, and {whose}");
+        *fault = Fault::new(FaultKind::Temporary, &fault.key, &what);
+        if self.options.repair && is_over {
+            let key = fault.key.clone();
+            fault.mend(|| self.store.shared().erase(&key).map(drop))?;
+        }
+        Ok(())
     }
 
     /// The chunks of all arrays that can be decoded, by the number of the array.
@@ -492,5 +510,32 @@ mod tests {
             assert_eq!(verify(true), told(true), "{text}");
             assert_eq!(verify(true), [], "{text}");
         }
+    }
+
+    #[test]
+    fn keys_by_which_a_server_was_asked_are_temporary_and_go_when_they_are_old() {
+        let mark = "0123456789abcdef0123456789abcdef";
+        let (old, fresh, earlier) =
+            (format!("zarr.json.ozarr-asks-1-{mark}"), format!("zarr.json.ozarr-asks-99999999999-{mark}"), format!("zarr.json.{mark}"));
+        let (foreign, longer) = (format!("c.ozarr-asks-1-{mark}"), format!("d.ozarr-asks-1-{mark}"));
+        let store = Store::memory(&Context::default());
+        Group::create(&store, "", None, crate::node::Create::New).unwrap();
+        for key in [&old, &fresh, &earlier] {
+            store.key_put(key, question::VALUE).unwrap();
+        }
+        store.key_put(&foreign, b"mine").unwrap();
+        store.key_put(&longer, &[question::VALUE, b"."].concat()).unwrap();
+        let verify = |repair: bool| -> Vec<_> {
+            let faults = faults(&store, VerifyOptions { quick: true, repair });
+            faults.into_iter().map(|fault| (fault.key, fault.kind, fault.repaired)).collect()
+        };
+        for repair in [false, true] {
+            let expected =
+                [(&foreign, FaultKind::Foreign, false), (&longer, FaultKind::Foreign, false), (&earlier, FaultKind::Temporary, false)]
+                    .into_iter()
+                    .chain([(&old, FaultKind::Temporary, repair), (&fresh, FaultKind::Temporary, false)]);
+            assert_eq!(verify(repair), expected.map(|(key, kind, repaired)| (key.clone(), kind, repaired)).collect::<Vec<_>>());
+        }
+        assert_eq!(verify(true).len(), 4, "the old one is gone");
     }
 }

@@ -25,6 +25,7 @@ pub mod object;
 mod opened;
 pub mod os;
 pub mod prefix;
+pub mod question;
 pub mod registered;
 pub mod remote;
 mod snapshot;

@@ -1,10 +1,10 @@
 //! Makes the client of a service from a location, options, the environment and the files of the service's own tools, in that order.
 
-use super::client::Own;
+use super::client::{Own, certificates};
+use super::kept;
 use super::profile::{self, Profile};
 use super::watch::Connector;
 use crate::error::{Error, ErrorKind, Result, bail, err};
-use crate::platform::{errno_of, libc};
 use crate::store::remote::{Conditional, Env, Remote, RemoteOptions, Service, connected, percent_decode};
 use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
 use object_store::azure::{AzureConfigKey, MicrosoftAzureBuilder};
@@ -14,8 +14,6 @@ use object_store::http::HttpBuilder;
 use object_store::list::PaginatedListStore;
 use object_store::multipart::MultipartStore;
 use object_store::{ClientOptions, ObjectStore, RetryConfig};
-use reqwest::Certificate;
-use std::io::Read;
 use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -28,6 +26,8 @@ pub(super) struct Client {
     pub parts: Option<Arc<dyn MultipartStore>>,
     /// For listings by pages.
     pub pages: Option<Arc<dyn PaginatedListStore>>,
+    /// Tells servers apart that are known to keep conditions of puts.
+    pub server: u64,
     /// Whether conditions of puts are kept, where that is known.
     pub conditional: Option<bool>,
     /// Nobody said which region the bucket is in.
@@ -49,7 +49,8 @@ impl Client {
         conditional: bool,
         secrets: Vec<String>,
     ) -> Client {
-        Client { store, parts, pages, conditional: Some(conditional), region_is_guessed: false, region: None, keys: None, secrets }
+        let (conditional, region, keys) = (Some(conditional), None, None);
+        Client { store, parts, pages, server: 0, conditional, region_is_guessed: false, region, keys, secrets }
     }
 }
 
@@ -162,15 +163,16 @@ impl Maker<'_> {
             builder = builder.with_config(key, value);
         }
         fit_headers(&builder, AmazonS3Builder::get_config_value, &IN_HEADERS_OF_S3)?;
+        let server = kept::server((&endpoint, &self.remote.base, &explicit));
         let conditional = match self.options.conditional {
             Conditional::Always => Some(true),
             Conditional::Never => Some(false),
-            Conditional::Auto | Conditional::Require => endpoint.is_none().then_some(true),
+            Conditional::Auto | Conditional::Require => (endpoint.is_none() || kept::is_known(server)).then_some(true),
         };
         let store = Arc::new(builder.build().map_err(|e| self.wrong(e))?);
         let (parts, region) = (Some(store.clone() as Arc<dyn MultipartStore>), told.map(str::to_string));
         let pages = Some(store.clone() as Arc<dyn PaginatedListStore>);
-        Ok(Client { store, parts, pages, conditional, region_is_guessed, region, keys: explicit, secrets: self.secrets })
+        Ok(Client { store, parts, pages, server, conditional, region_is_guessed, region, keys: explicit, secrets: self.secrets })
     }
 
     /// What the environment says but the keys and the endpoint, and `keys`, which are of one source: a token of another would go with each request.
@@ -454,19 +456,6 @@ fn is_azure_credential(key: &AzureConfigKey) -> bool {
     let is_of_machine = matches!(key, MsiEndpoint | ObjectId | MsiResourceId);
     let is_of_fabric = matches!(key, FabricTokenServiceUrl | FabricWorkloadHost | FabricSessionToken | FabricClusterIdentifier);
     is_azure_secret(key) || is_of_application || is_of_machine || is_of_fabric
-}
-
-/// The certificates of a PEM file.
-fn certificates(file: &str) -> Result<Vec<Certificate>> {
-    const MOST: u64 = 16 << 20;
-    let what = format!("the file of certificates {file:?}");
-    let cannot = |e: std::io::Error| Error::os(errno_of(&e).unwrap_or(libc::EIO), format!("read {what}"));
-    let mut pem = Vec::new();
-    std::fs::File::open(file).and_then(|file| file.take(MOST).read_to_end(&mut pem)).map_err(cannot)?;
-    match Certificate::from_pem_bundle(&pem) {
-        Ok(all) if !all.is_empty() => Ok(all),
-        _ => bail!(Argument, "{what} holds no certificate in the form PEM"),
-    }
 }
 
 /// Tries are counted by us, with what the server says of the time.

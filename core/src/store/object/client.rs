@@ -2,6 +2,8 @@
 //! half a megabyte of code.
 
 use super::silence::{Sent, heard};
+use crate::error::bail;
+use crate::platform::{errno_of, libc};
 use object_store::HeaderMap;
 use object_store::client::{
     ClientConfigKey as Key, ClientOptions, HttpClient, HttpError, HttpErrorKind, HttpRequest, HttpResponse, HttpService,
@@ -11,6 +13,7 @@ use reqwest::{Certificate, NoProxy, Proxy, Request, redirect::Policy};
 use std::error::Error;
 use std::future::Future;
 use std::hash::{BuildHasher, RandomState};
+use std::io::Read;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -72,6 +75,19 @@ pub(super) fn client(options: &ClientOptions, own: &Own, redirect: Policy) -> ob
     }
     let idle = duration(options, Key::ReadTimeout)?.unwrap_or(IDLE);
     builder.build().map(|client| HttpClient::new(Plain { client, idle, is_web: own.is_web })).map_err(wrong)
+}
+
+/// The certificates of a PEM file.
+pub(super) fn certificates(file: &str) -> crate::error::Result<Vec<Certificate>> {
+    const MOST: u64 = 16 << 20;
+    let what = format!("the file of certificates {file:?}");
+    let cannot = |e: std::io::Error| crate::error::Error::os(errno_of(&e).unwrap_or(libc::EIO), format!("read {what}"));
+    let mut pem = Vec::new();
+    std::fs::File::open(file).and_then(|file| file.take(MOST).read_to_end(&mut pem)).map_err(cannot)?;
+    match Certificate::from_pem_bundle(&pem) {
+        Ok(all) if !all.is_empty() => Ok(all),
+        _ => bail!(Argument, "{what} holds no certificate in the form PEM"),
+    }
 }
 
 /// An option that is true or false, as the crate reads them.

@@ -8,6 +8,7 @@ mod build;
 mod client;
 mod error_text;
 mod get;
+mod kept;
 mod keys;
 mod listing;
 mod live;

@@ -1,18 +1,19 @@
 //! Puts, with and without conditions: a mark on the object tells whose value is there when an answer was lost.
 
 use super::get::{MARK, Want};
+use super::kept;
 use super::live::Live;
 use super::tries::{Failure, is_locked};
 use super::version::strong_tag_of;
 use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::store::remote::{Conditional, Service};
-use crate::store::{Condition, Version};
+use crate::store::{Condition, Version, question};
 use bytes::Bytes;
 use object_store::path::Path;
 use object_store::{Attribute, Attributes, PutMode, PutOptions, UpdateVersion};
 use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::Ordering;
-use std::time::Instant;
+use std::time::{Instant, SystemTime};
 
 /// How often a put is made on a condition that holds and is refused.
 const REFUSALS: u32 = 5;
@@ -155,15 +156,23 @@ impl Live {
         self.put_as(path, bytes, PutMode::Overwrite, None).await
     }
 
-    /// Whether the server keeps conditions of puts; found out once, with a key beside the one that is to be put.
+    /// Whether the server keeps conditions of puts; found out once in the process, with a key beside the one that is to be put.
     async fn keeps_conditions(&self, path: &Path) -> Result<bool> {
-        self.conditional.get_or_try_init(|| self.probe(path)).await.copied()
+        let find_out = || async {
+            let kept = self.probe(path).await?;
+            if kept {
+                kept::remember(self.client().server);
+            }
+            Ok(kept)
+        };
+        self.conditional.get_or_try_init(find_out).await.copied()
     }
 
     async fn probe(&self, path: &Path) -> Result<bool> {
         let _permit = self.permit().await?;
-        let probe = Path::parse(format!("{}.{}", path.as_ref(), random_mark())).map_err(|e| err!(Name, "{e}"))?;
-        let value = || Bytes::from_static(b"ozarr asks whether conditions are kept");
+        let probe = question::beside(path.as_ref(), SystemTime::now(), &random_mark());
+        let probe = Path::parse(probe).map_err(|e| err!(Name, "{e}"))?;
+        let value = || Bytes::from_static(question::VALUE);
         let keeps = async {
             self.put_while_it_stands(&probe, value(), PutMode::Create, Condition::Absent).await.map_err(|e| match e.kind() {
                 // Nobody else puts a key of this name.

@@ -229,7 +229,7 @@ fn a_folder_that_is_listed_again_and_again_ends_in_an_error() {
 fn a_listing_of_a_folder_goes_on_with_the_page_that_failed() {
     let count = AtomicUsize::new(0);
     let (port, asked) = serve(move |head| {
-        let is_busy = count.fetch_add(1, Relaxed) % 2 == 0;
+        let is_busy = count.fetch_add(1, Relaxed).is_multiple_of(2);
         match head.split("continuation-token=").nth(1).and_then(|rest| rest.split(['&', ' ']).next()) {
             _ if is_busy => said("503 busy", "", ""),
             None => page_of("t1", &["k1", "c/"]),
@@ -243,4 +243,29 @@ fn a_listing_of_a_folder_goes_on_with_the_page_that_failed() {
     let found = store.list_dir("a/").unwrap();
     assert_eq!((found.keys, found.prefixes), (vec!["k1".to_string(), "k2".into()], vec!["c".to_string(), "d".into()]));
     assert_eq!(asked.lock().unwrap().len(), 8, "each page fails once");
+}
+
+#[test]
+fn a_process_asks_a_server_once_whether_it_keeps_conditions() {
+    let there = Mutex::new(std::collections::HashSet::new());
+    let (port, asked) = serve(move |head| {
+        let key = head.split(' ').nth(1).unwrap_or_default().to_string();
+        match head.split(' ').next().unwrap_or_default() {
+            "delete" => said("204 gone", "", ""),
+            "put" if head.contains("\r\nif-match: ") => said("412 no", "", ""),
+            "put" if there.lock().unwrap().insert(key) => said("200 OK", "ETag: \"1\"\r\n", ""),
+            "put" => said("412 no", "", ""),
+            _ => said("404 none", "", ""),
+        }
+    });
+    for (keys, requests) in [("an-id", 5), ("an-id", 1), ("another-id", 5), ("an-id", 1)] {
+        let store = store_at(port, &[("access_key_id", keys), ("secret_access_key", "a-secret")]);
+        let before = asked.lock().unwrap().len();
+        store.put(&format!("k{before}"), &[b"1"], Condition::Absent).unwrap();
+        let all = asked.lock().unwrap();
+        assert_eq!(all.len() - before, requests, "{keys}: {:?}", &all[before..]);
+    }
+    let all = asked.lock().unwrap();
+    let probe = all[0].split([' ', '/']).nth(3).unwrap();
+    assert_eq!(crate::store::question::is_over(probe), Some(false), "{probe}");
 }
