@@ -6,6 +6,7 @@
 
 mod build;
 mod client;
+mod date;
 mod error_text;
 mod get;
 mod kept;

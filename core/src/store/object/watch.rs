@@ -2,6 +2,7 @@
 //! tell, and mends answers that can be mended.
 
 use super::client::{Own, client};
+use super::date;
 use super::error_text::{element, error_inside, is_error, parts_of_batch};
 use super::listing;
 use super::sight::{SEEN, Sight, note, note_transport};
@@ -16,7 +17,6 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
 
 /// The bytes that are read of an error's text.
 const MOST_OF_ERROR: usize = 16 << 10;
@@ -178,7 +178,7 @@ async fn watch(response: HttpResponse, asked: &Asked) -> Result<HttpResponse, Ht
             return;
         }
         *seen = Sight { status, host: asked.host.clone(), credentials: asked.credentials, ..Sight::default() };
-        seen.retry_after = text_of("retry-after").and_then(|value| value.trim().parse().ok()).map(Duration::from_secs);
+        seen.retry_after = text_of("retry-after").and_then(|value| date::wait(&value, text_of("date").as_deref()));
         seen.region = text_of("x-amz-bucket-region");
         seen.code = text_of("x-ms-error-code").unwrap_or_default();
     });

@@ -269,3 +269,15 @@ fn a_process_asks_a_server_once_whether_it_keeps_conditions() {
     let probe = all[0].split([' ', '/']).nth(3).unwrap();
     assert_eq!(crate::store::question::is_over(probe), Some(false), "{probe}");
 }
+
+#[test]
+fn a_server_that_names_the_time_to_come_again_is_asked_then() {
+    let count = AtomicUsize::new(0);
+    let (port, _) = serve(move |_| match count.fetch_add(1, Relaxed) {
+        0 => said("503 busy", "Date: Sat, 28 Nov 2026 11:40:00 GMT\r\nRetry-After: Sat, 28 Nov 2026 11:40:02 GMT\r\n", ""),
+        _ => super::yes(),
+    });
+    let started = std::time::Instant::now();
+    assert_eq!(get(&store_at(port, KEYS) as &dyn Storage, "key", 100).unwrap().unwrap(), b"yes");
+    assert!(started.elapsed() >= std::time::Duration::from_secs(2), "{:?}", started.elapsed());
+}
