@@ -77,6 +77,21 @@ pub(super) fn client(options: &ClientOptions, own: &Own, redirect: Policy) -> ob
     builder.build().map(|client| HttpClient::new(Plain { client, idle, is_web: own.is_web })).map_err(wrong)
 }
 
+/// What is said of a server that cannot be reached where a proxy may be asked for it.
+pub(super) fn proxy_hint(option: Option<&str>, env: &dyn Fn(&str) -> Option<String>) -> String {
+    const VARIABLES: [&str; 6] = ["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"];
+    // Users and passwords are not told.
+    let host = |url: &str| {
+        let authority = url.split_once("://").map_or(url, |(_, rest)| rest).split('/').next().unwrap_or_default();
+        authority.rsplit('@').next().unwrap_or_default().to_string()
+    };
+    match (option, VARIABLES.iter().find_map(|name| Some((name, env(name)?)))) {
+        (Some(url), _) => format!(" (by the proxy {}, which the option \"cloud.proxy\" names)", host(url)),
+        (None, Some((name, url))) => format!(" (maybe by a proxy: {name} names {})", host(&url)),
+        (None, None) => String::new(),
+    }
+}
+
 /// The certificates of a PEM file.
 pub(super) fn certificates(file: &str) -> crate::error::Result<Vec<Certificate>> {
     const MOST: u64 = 16 << 20;

@@ -1,6 +1,8 @@
 //! A service that is reached now: its client, how many requests are in flight, and when one is made again.
 
 use super::build::{self, Client};
+use super::client::proxy_hint;
+
 use super::threads::{Threads, threads};
 use super::tries::{Failure, Patience, Tries};
 use crate::error::{Result, err};
@@ -24,6 +26,8 @@ pub(super) struct Live {
     client: Mutex<Arc<Client>>,
     requests: Arc<AtomicU64>,
     in_flight: Semaphore,
+    /// What is said of a server that cannot be reached.
+    proxy: Arc<str>,
     pub(super) conditional: OnceCell<bool>,
     /// A put was made without the condition that it had.
     pub(super) unconditional: AtomicBool,
@@ -46,6 +50,8 @@ impl Live {
         check_reserve()?;
         let threads = threads()?;
         let client = build::client(remote, options, None, requests)?;
+        let env = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+        let proxy = proxy_hint(options.named("proxy"), &env).into();
         let conditional = client.conditional.map(|known| OnceCell::new_with(Some(known))).unwrap_or_default();
         Ok(Arc::new(Live {
             threads,
@@ -54,6 +60,7 @@ impl Live {
             client: Mutex::new(Arc::new(client)),
             requests: requests.clone(),
             in_flight: Semaphore::new(options.requests),
+            proxy,
             conditional,
             unconditional: AtomicBool::new(false),
             no_suffix: AtomicBool::new(remote.service == Service::Azure),
@@ -86,7 +93,7 @@ impl Live {
         let hint = if reading && self.remote.service == Service::S3 { FORBIDDEN } else { "" };
         let (deadline, retries) = (self.options.deadline, self.options.retries);
         let (secrets, answered) = (Arc::new(self.client().secrets.clone()), self.answered.clone());
-        let mut tries = Tries::new(&Patience { deadline, retries, secrets, hint, answered });
+        let mut tries = Tries::new(&Patience { deadline, retries, secrets, hint, answered, proxy: self.proxy.clone() });
         tries.renewals = self.renewals.load(Ordering::Acquire);
         tries
     }

@@ -56,6 +56,8 @@ pub(super) struct Patience {
     pub hint: &'static str,
     /// Whether the server has ever answered.
     pub answered: Arc<AtomicBool>,
+    /// What is said of a server that cannot be reached.
+    pub proxy: Arc<str>,
 }
 
 /// See the module.
@@ -174,6 +176,9 @@ impl Tries {
 
     fn error(&self, verdict: Verdict, sight: &Sight) -> Error {
         let mut text = verdict.text;
+        if sight.trouble == Trouble::Unreached {
+            text.push_str(&self.patience.proxy);
+        }
         if self.done > 1 {
             text.push_str(&format!(" (tried {} times in {:.1} s)", self.done, self.started.elapsed().as_secs_f64()));
         }
@@ -393,8 +398,14 @@ mod tests {
             (9, None, 60, 1, "tried 2 times"),
         ];
         for (retries, after, takes, expected, text) in cases {
-            let patience =
-                Patience { deadline: Duration::from_secs(100), retries, secrets: Arc::default(), hint: "", answered: Arc::default() };
+            let patience = Patience {
+                deadline: Duration::from_secs(100),
+                retries,
+                secrets: Arc::default(),
+                hint: "",
+                answered: Arc::default(),
+                proxy: "".into(),
+            };
             let mut tries = Tries::new(&patience);
             let (mut now, mut again) = (tries.started, 0);
             let e = loop {

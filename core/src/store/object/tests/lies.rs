@@ -281,3 +281,13 @@ fn a_server_that_names_the_time_to_come_again_is_asked_then() {
     assert_eq!(get(&store_at(port, KEYS) as &dyn Storage, "key", 100).unwrap().unwrap(), b"yes");
     assert!(started.elapsed() >= std::time::Duration::from_secs(2), "{:?}", started.elapsed());
 }
+
+#[test]
+fn a_proxy_that_cannot_be_reached_is_named() {
+    let (port, asked) = serve(|_| super::yes());
+    let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let proxy = format!("http://user:planted-word@{closed}/");
+    let e = get(&store_at(port, &[KEYS, &[("proxy", &proxy)]].concat()) as &dyn Storage, "key", 100).unwrap_err();
+    assert!(e.message().contains(&format!("by the proxy {closed}")) && !e.message().contains("planted"), "{e}");
+    assert!(asked.lock().unwrap().is_empty());
+}
