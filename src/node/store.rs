@@ -234,10 +234,11 @@ impl Store {
     /// Opens a store for the node at `node`, if for one, and gives the node's path in it.
     fn open_root(context: &Context, root: &Root, mode: Mode, options: &[(&str, &str)], node: Option<&str>) -> Result<(Store, String)> {
         let (mut files, mut chosen, mut remote) = (context.files(), Options::default(), RemoteOptions::default());
-        if let Root::Remote(..) = root
+        if let Root::Remote(place, _) = root
             && let Ok(json) = std::env::var(REMOTE_OPTIONS)
         {
             set_remote_json(&mut remote, &json).map_err(|e| e.at_field(REMOTE_OPTIONS))?;
+            remote.keep_for(place.service);
         }
         for (name, value) in options {
             if *name == "cloud.options" {

@@ -360,6 +360,24 @@ impl RemoteOptions {
         self.named.push((name.to_string(), Secret(value.to_string())));
     }
 
+    /// Leaves out what a web server has no use for: options that one variable has for all locations of a process.
+    pub fn keep_for(&mut self, service: Service) {
+        const OF_SERVICES: [&str; 9] = [
+            "endpoint",
+            "region",
+            "access_key_id",
+            "secret_access_key",
+            "session_token",
+            "account_name",
+            "account_key",
+            "sas_token",
+            "service_account",
+        ];
+        if service == Service::Http {
+            self.named.retain(|(name, _)| !OF_SERVICES.contains(&name.as_str()));
+        }
+    }
+
     /// As this location, with one name for each setting of the service.
     pub fn spelled(&self, service: Service) -> RemoteOptions {
         let mut spelled = RemoteOptions { named: Vec::new(), ..self.clone() };
