@@ -22,10 +22,11 @@
 //! (`AWS_...` and `~/.aws`, `GOOGLE_...`, `AZURE_...`). They are read when a handle's store is reached
 //! first; where S3 says that they have expired, the AWS tools' files are read again, and what was renewed
 //! there is used from then on. Without credentials requests are not signed, as public buckets need none.
-//! The variable `OZARR_CLOUD_OPTIONS` may hold options as JSON, for calls that take none. Web servers are
-//! read by keys and cannot list. Only 404 means that a chunk is missing; every other failure is an error,
-//! after tries within the deadline. A library that was built without the feature `cloud` answers such a
-//! location with `OZARR_ERR_UNSUPPORTED`.
+//! The variable `OZARR_CLOUD_OPTIONS` may hold options as JSON, for calls that take none; its endpoint,
+//! region, account and keys are of no effect for web servers. These are read by keys and cannot list.
+//! Only 404 means that a chunk is missing; every other failure is an error, after tries within the
+//! deadline. A library that was built without the feature `cloud` answers such a location with
+//! `OZARR_ERR_UNSUPPORTED`.
 //!
 //! A path in a store is made of node names separated by `/`, without one in front (`"run/temperature"`);
 //! the empty text is the root.
@@ -121,11 +122,13 @@ pub unsafe extern "C" fn ozarr_store_open(location: *const c_char, mode: *const 
 ///   and a second more for each 64 KiB on their way to the server (64 at most); `"cloud.retries"` (10).
 ///   A host that has never answered, because its name is not known or no server listens there, is tried
 ///   3 times at most; a certificate or a proxy that refuses, once.
-/// - `"cloud.requests"` (64) and `"cloud.bytes"` (67108864): the most requests and bytes in flight at
-///   once; `"cloud.merge_gap"` (1048576): ranges with at most this many bytes between them are read as
-///   one; `"cloud.part_size"` (16777216): larger values that copying and rechunking store are put in
-///   parts of this many bytes. What is written is one put for each chunk or shard, and S3 takes at most
-///   5 GiB in one.
+/// - `"cloud.requests"` (64): the most requests of this store in flight at once; `"cloud.bytes"`
+///   (67108864): the most bytes of one call in flight, not of all calls at the same time: what was asked
+///   for and is not yet decoded, or encoded and not yet stored. A chunk that is larger goes alone; a put
+///   takes about three times its bytes of memory. `"cloud.merge_gap"` (1048576): ranges with at most this
+///   many bytes between them are read as one; `"cloud.part_size"` (16777216): larger values that copying
+///   and rechunking store are put in parts of this many bytes. What is written is one put for each chunk
+///   or shard, and S3 takes at most 5 GiB in one.
 /// - `"cloud.ca_file"`: a PEM file of certificates that are trusted besides the system's, which
 ///   `SSL_CERT_FILE` and `SSL_CERT_DIR` replace (S3: also the variable `AWS_CA_BUNDLE`).
 /// - `"cloud.proxy"`: a URL, `"http://user:password@host:port"` (else the variables `HTTP_PROXY`,
