@@ -104,13 +104,17 @@ else()
   # malloc and its family are those of abi/malloc.rs.
   list(APPEND _features --features ozarr-abi/reserve)
   set(_object "${PROJECT_BINARY_DIR}/lib/ozarr.o")
+  # Linked twice: of functions that only dropped code calls the linker leaves the names, which objcopy makes undefined symbols that programs have to
+  # have, such as those of a later glibc. The second time it drops these.
+  set(_linked "${PROJECT_BINARY_DIR}/lib/ozarr-linked.o")
   set(_copies
-    COMMAND "${OZARR_LINKER}" -r --gc-sections --force-group-allocation --wrap=malloc --wrap=calloc --wrap=realloc --wrap=free "@${OZARR_WANTED}" "${_built}/libozarr_abi.a" ${_unwinder} -o "${_object}"
+    COMMAND "${OZARR_LINKER}" -r --gc-sections --force-group-allocation --wrap=malloc --wrap=calloc --wrap=realloc --wrap=free "@${OZARR_WANTED}" "${_built}/libozarr_abi.a" ${_unwinder} -o "${_linked}"
+    COMMAND "${OZARR_LINKER}" -r "${_linked}" -o "${_object}"
     COMMAND "${CMAKE_OBJCOPY}" --remove-section=.llvmbc --remove-section=.llvmcmd --remove-section=.gnu.lto_* --remove-section=.gnu.debuglto_* $<$<CONFIG:Release>:--strip-debug>
       "--keep-global-symbols=${OZARR_EXPORTS}" "${_object}"
     COMMAND ${CMAKE_COMMAND} -E rm -f "${OZARR_ARCHIVE}"
     COMMAND "${CMAKE_AR}" qcsD "${OZARR_ARCHIVE}" "${_object}"
-    COMMAND ${CMAKE_COMMAND} -E rm -f "${_object}")
+    COMMAND ${CMAKE_COMMAND} -E rm -f "${_linked}" "${_object}")
 endif()
 set(_what "the Rust library")
 

@@ -1,7 +1,7 @@
 #!/bin/sh
-# flags.sh SOURCES: what a build says to cargo and to the linker, which is seen without building: of link-time optimisation in CFLAGS, of a
+# flags.sh SOURCES: what a build says to cargo and to the linker, which is seen without compiling Rust: of link-time optimisation in CFLAGS, of a
 # compiler that is not the `cc` in the path, and of a linker that has its target's name; that a build for another machine has nothing of this one's
-# other compilers; and that a library without its functions is refused.
+# other compilers; that a library without its functions is refused; and that both libraries are made of cargo's archive.
 set -eu
 sources=$(cd "$1" && pwd)
 work=$(mktemp -d)
@@ -44,3 +44,20 @@ for told in " CC_[a-z0-9_]*=$work/bin/$target-gcc" " AR_[a-z0-9_]*=$work/bin/$ta
 done
 grep -q "^OZARR_LINKER:FILEPATH=$work/bin/$target-ld" build/CMakeCache.txt || tell "another linker: $(grep ^OZARR_LINKER build/CMakeCache.txt)"
 echo "a compiler for another machine: ok"
+
+# An archive in C in the place of cargo's: the functions of the interface, and one that nothing calls, which asks for one that is nowhere.
+ln -s "$(dirname "$(sed -n 's/^OZARR_CARGO:FILEPATH=//p' build/CMakeCache.txt)")/rustc" bin/rustc
+{
+    sed -n 's/^    \(ozarr_[a-z0-9_]*\);$/void \1(void) {}/p' "$sources/abi/ozarr.map"
+    echo 'int nowhere(void) __attribute__((weak)); int unused(void) { return nowhere ? nowhere() : 0; }'
+} > archive.c
+mkdir -p cargo/release
+${CC:-cc} -c -fPIC -ffunction-sections -w archive.c && ar qc cargo/release/libozarr_abi.a archive.o
+made() { # COMPILER [FLAGS]
+    rm -rf made
+    { cmake -S "$sources" -B made "-DCMAKE_C_COMPILER=$1" "-DCMAKE_C_FLAGS=${2:-}" "-DOZARR_CARGO=$work/bin/cargo" "-DOZARR_TARGET_DIR=$work/cargo" \
+        -DOZARR_PROGRAM=OFF -DOZARR_FORTRAN=OFF -DOZARR_MPI=OFF -DOZARR_NETCDF=OFF -DOZARR_TESTS=OFF && cmake --build made; } > log 2>&1 || { cat log >&2; tell "a build with $*"; }
+    ! nm -u made/lib/libozarr.a | grep nowhere >&2 || tell "programs need a function that nothing calls"
+    echo "libraries made with $*: ok"
+}
+made "${CC:-cc}"
