@@ -1,6 +1,12 @@
 # ozarr::fortran: the module `ozarr`, compiled by the Fortran compiler that is here. Other compilers' programs compile the sources
 # themselves (installed in share/ozarr/fortran), because neither module files nor array descriptors are the same for all compilers.
 
+include(cmake/descriptors.cmake)
+if(NOT OZARR_HAS_DESCRIPTORS)
+  set(OZARR_FORTRAN OFF)
+  return()
+endif()
+
 # The modules in the order in which they use each other.
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/fortran/sources.txt")
 file(STRINGS "${PROJECT_SOURCE_DIR}/fortran/sources.txt" _fortran_files)
@@ -17,6 +23,7 @@ file(GLOB _fortran_included CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/fortran/*.i
 set_source_files_properties(${_fortran_sources} PROPERTIES OBJECT_DEPENDS "${_fortran_included}")
 add_library(ozarr_fortran STATIC ${_fortran_sources})
 target_include_directories(ozarr_fortran PRIVATE "${PROJECT_SOURCE_DIR}/fortran/generated")
+target_compile_options(ozarr_fortran PRIVATE "$<$<COMPILE_LANGUAGE:C>:${OZARR_DESCRIPTORS}>")
 add_library(ozarr::fortran ALIAS ozarr_fortran)
 set(_modules "${PROJECT_BINARY_DIR}/fortran")
 set_target_properties(ozarr_fortran PROPERTIES

@@ -20,8 +20,9 @@ if(OZARR_SHARED)
     set_target_properties(ozarr PROPERTIES PREFIX "" IMPORT_PREFIX lib RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib" ARCHIVE_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib")
     target_link_options(ozarr PRIVATE "${OZARR_DEFINITION}" LINKER:--gc-sections -static-libgcc $<$<CONFIG:Release>:LINKER:--strip-debug>)
   else()
+    # The file of options by -Wl: as CMake spells LINKER: for clang, that would take it for a file of its own options.
     target_link_options(ozarr PRIVATE
-      "LINKER:--version-script=${OZARR_MAP}" "LINKER:@${OZARR_WANTED}" LINKER:--gc-sections LINKER:-z,nodelete LINKER:-z,relro LINKER:-z,now -static-libgcc)
+      "LINKER:--version-script=${OZARR_MAP}" "-Wl,@${OZARR_WANTED}" LINKER:--gc-sections LINKER:-z,nodelete LINKER:-z,relro LINKER:-z,now -static-libgcc)
     # glibc ends the process when it has no memory to note the destructor of a thread's variable. Without its function Rust notes them itself:
     # this name for it is defined nowhere.
     target_link_options(ozarr PRIVATE LINKER:--wrap=__cxa_thread_atexit_impl)
@@ -34,7 +35,8 @@ if(OZARR_SHARED)
   if(OZARR_SANITIZE)
     target_link_options(ozarr PUBLIC -fsanitize=${OZARR_SANITIZE})
   elseif(NOT WIN32)
-    target_link_options(ozarr PRIVATE LINKER:-z,defs $<$<CONFIG:Release>:LINKER:--strip-debug>)
+    # Clang leaves the functions of its sanitizers and of coverage to the program.
+    target_link_options(ozarr PRIVATE $<$<C_COMPILER_ID:GNU>:LINKER:-z,defs> $<$<CONFIG:Release>:LINKER:--strip-debug>)
   endif()
 else()
   add_library(ozarr INTERFACE)

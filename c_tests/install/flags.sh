@@ -1,7 +1,7 @@
 #!/bin/sh
 # flags.sh SOURCES: what a build says to cargo and to the linker, which is seen without compiling Rust: of link-time optimisation in CFLAGS, of a
 # compiler that is not the `cc` in the path, and of a linker that has its target's name; that a build for another machine has nothing of this one's
-# other compilers; that a library without its functions is refused; and that both libraries are made of cargo's archive.
+# other compilers; that a library without its functions is refused; and that both libraries are made of cargo's archive, by clang, too.
 set -eu
 sources=$(cd "$1" && pwd)
 work=$(mktemp -d)
@@ -61,3 +61,9 @@ made() { # COMPILER [FLAGS]
     echo "libraries made with $*: ok"
 }
 made "${CC:-cc}"
+if echo 'int main(void) { return 0; }' > empty.c && clang empty.c -o empty 2> log; then
+    made clang
+    ! clang -fsanitize=address empty.c -o empty 2> log || made clang -fsanitize=address
+else
+    echo "left out: clang, which is not there"
+fi
