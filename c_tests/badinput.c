@@ -211,8 +211,8 @@ static const char *const CHAINS[] = {
     "[{\"name\":\"bytes\"},{\"name\":\"zstd\",\"configuration\":{\"level\":3,\"checksum\":true}}]",
     "[{\"name\":\"bytes\"},{\"name\":\"blosc\",\"configuration\":{\"cname\":\"lz4\",\"clevel\":5,\"shuffle\":\"noshuffle\",\"typesize\":1,\"blocksize\":0}}]",
     "[{\"name\":\"bytes\"},{\"name\":\"crc32c\"}]",
-    "[{\"name\":\"sharding_indexed\",\"configuration\":{\"chunk_shape\":[3,2],\"codecs\":[{\"name\":\"bytes\"},{\"name\":\"crc32c\"}],"
-     "\"index_codecs\":[{\"name\":\"bytes\",\"configuration\":{\"endian\":\"little\"}},{\"name\":\"crc32c\"}],\"index_location\":\"end\"}}]",
+    ("[{\"name\":\"sharding_indexed\",\"configuration\":{\"chunk_shape\":[3,2],\"codecs\":[{\"name\":\"bytes\"},{\"name\":\"crc32c\"}],"
+     "\"index_codecs\":[{\"name\":\"bytes\",\"configuration\":{\"endian\":\"little\"}},{\"name\":\"crc32c\"}],\"index_location\":\"end\"}}]"),
 };
 
 static int is_data_error(ozarr_status status) {

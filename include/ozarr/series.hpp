@@ -175,7 +175,7 @@ public:
     returned<void> step(double value, const std::string &name, const NamesAndMemories &...more) {
         static_assert(sizeof...(more) % 2 == 1, "after the coordinate's value come names, each with the memory of its variable");
         detail::step_list<(sizeof...(more) + 1) / 2> list;
-        OZARR_HPP_CHECK(list.add([this](const char *variable, const auto &memory, detail::step_memory &m) { return describe(variable, memory, m); }, name, more...));
+        OZARR_HPP_CHECK(list.add([this](const char *variable, const auto &memory, detail::step_memory &m) { return this->describe(variable, memory, m); }, name, more...));
         return detail::checked(ozarr_series_step(h_, value, list.count, list.names, list.values));
     }
     /// The number of steps that were taken: the index of the next one.
