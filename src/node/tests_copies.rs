@@ -809,6 +809,32 @@ fn nodes_that_the_options_of_the_store_do_not_find_are_copied_as_they_are() {
     }
 }
 
+/// Arrays that other programs made are copied though none like them is made any more: by their chunks, and by their elements.
+#[test]
+fn arrays_whose_codecs_are_taken_for_no_new_array_are_copied() {
+    let array = |codecs: &str, data_type: &str| {
+        let grid = r#"{"name": "regular", "configuration": {"chunk_shape": [2]}}"#;
+        let head = format!(r#""zarr_format": 3, "node_type": "array", "shape": [4], "data_type": "{data_type}", "chunk_grid": {grid}"#);
+        format!(r#"{{{head}, "chunk_key_encoding": {{"name": "default"}}, "fill_value": 0, "codecs": [{codecs}]}}"#)
+    };
+    let little = r#"{"name": "bytes", "configuration": {"endian": "little"}}"#;
+    for codecs in [
+        format!(r#"{{"name": "numcodecs.bitround", "configuration": {{"keepbits": 20}}}}, {little}"#),
+        format!(r#"{little}, {{"name": "numcodecs.lzma", "configuration": {{"format": 0}}}}"#),
+    ] {
+        let from = memory();
+        let mut wanted = spec(&[4], &[2]);
+        let xz = r#"{"name": "numcodecs.lzma", "configuration": {"format": 1}}"#;
+        wanted.set_codecs_json(&if codecs.contains("lzma") { format!("[{little}, {xz}]") } else { format!("[{little}]") }).unwrap();
+        write_all(&Array::create(&from, "a", &wanted, Create::New).unwrap(), &mut [1, 2, 3, 4]);
+        from.key_put("a/zarr.json", array(&codecs, "int32").as_bytes()).unwrap();
+        let to = memory();
+        copy(&from, "a", (&to, "a"), RechunkOptions::default()).unwrap_or_else(|e| panic!("{codecs}: {e}"));
+        assert_eq!(read_all(&Array::open(&to, "a").unwrap()), [1, 2, 3, 4], "{codecs}");
+        assert_eq!(to.key_get("a/c/0").unwrap(), from.key_get("a/c/0").unwrap(), "{codecs}");
+    }
+}
+
 /// A store of which another program replaces an object each time it was opened, as many times as `left`; no bytes of the one before are to be had.
 struct Replaced {
     inner: SharedStore,

@@ -55,8 +55,13 @@ impl Leaf {
 
     pub(super) fn check_encodable(&self) -> Result<()> {
         self.variable.iter().try_for_each(|codec| codec.check_writing())?;
+        self.stages.iter().try_for_each(|stage| stage.check_writing())?;
+        self.check_sizes()?;
+        self.check_behind()
+    }
+
+    fn check_sizes(&self) -> Result<()> {
         for (stage, size) in self.stages.iter().zip(&self.sizes) {
-            stage.check_writing()?;
             let Size::Exact(n) = *size else { continue };
             check_input(stage.name(), n, stage.unit())?;
             if n > stage.most() {
@@ -64,7 +69,7 @@ impl Leaf {
                 bail!(Limit, "a chunk of shape {:?} has {n} bytes for {name}, which takes at most {most}", self.shape.as_slice());
             }
         }
-        self.check_behind()
+        Ok(())
     }
 
     /// Refuses codecs that change values behind one that makes bytes, which must come back as they were.
@@ -154,6 +159,16 @@ impl BoundChain {
         match self {
             BoundChain::Leaf(c) => &c.shape,
             BoundChain::Sharded(c) => &c.shape,
+        }
+    }
+
+    /// Checks that chunks and the indexes of shards are not too large for their codecs, and whole numbers of their elements.
+    ///
+    /// Errors: `Limit`, `Unsupported`.
+    pub fn check_sizes(&self) -> Result<()> {
+        match self {
+            BoundChain::Leaf(leaf) => leaf.check_sizes(),
+            BoundChain::Sharded(shard) => shard.index.check_sizes().and_then(|()| shard.inner.check_sizes()),
         }
     }
 

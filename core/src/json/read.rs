@@ -141,8 +141,9 @@ impl<'de> Visitor<'de> for ValueVisitor<'_, '_> {
         Ok(())
     }
 
-    fn visit_i64<E>(self, number: i64) -> std::result::Result<(), E> {
-        *self.1 = number.into();
+    fn visit_i64<E: serde_core::de::Error>(self, number: i64) -> std::result::Result<(), E> {
+        // Older releases make 0 of -0 where another part of the program wants numbers of any precision.
+        *self.1 = if number == 0 { self.0.number()? } else { number.into() };
         Ok(())
     }
 

@@ -1,6 +1,7 @@
 //! What to create as the model and the document of one version: the one place where the settings are checked together.
 
 use super::{FillSetting, Spec};
+use crate::codec::BoundChain;
 use crate::codec::chain::Chain;
 use crate::codec::complete::completed;
 use crate::codec::parse::check_elements_v2;
@@ -27,8 +28,18 @@ impl Spec {
         self.format.is_none() && !self.only_v2() && !self.only_v3()
     }
 
-    /// The model, its `document` ready to be stored, and the attributes (which v3's document contains already).
+    /// The model of a new array, its `document` ready to be stored, and the attributes (which v3's document contains already).
     pub(in crate::node) fn resolve(&self, enclosing: Option<Format>) -> Result<(ArrayMeta, Map)> {
+        let (meta, attributes) = self.resolve_any(enclosing)?;
+        let chain = Chain::parse(&meta.codecs, meta.data_type, meta.shape.len())?;
+        check_shapes(&meta, &chain, BoundChain::check_encodable)?;
+        chain.check_new()?;
+        Ok((meta, attributes))
+    }
+
+    /// Resolves the spec of a copy of an array, whose chunks may be used as they are: that its codecs encode them, and that other programs read
+    /// them as what they are, is not asked for.
+    pub(in crate::node) fn resolve_any(&self, enclosing: Option<Format>) -> Result<(ArrayMeta, Map)> {
         let format = match self.format {
             Some(format) => format,
             None if self.only_v2() => Format::V2,
@@ -67,12 +78,8 @@ impl Spec {
             document,
         };
         let chain = Chain::parse(&meta.codecs, meta.data_type, meta.shape.len())?;
-        bind_largest(&chain, &meta.grid, &meta.shape)?.check_encodable()?;
-        for shape in meta.grid.shapes(&meta.shape, SHAPES) {
-            chain.bind(&shape)?.check_encodable()?;
-        }
+        check_shapes(&meta, &chain, BoundChain::check_sizes)?;
         check_elements_v2(&meta.codecs)?;
-        chain.check_new()?;
         // Other programs look at every listed chunk, and the array may grow into it.
         check_divided(&chain, &meta.grid, &Dims::from_elem(u64::MAX, meta.shape.len()))?;
         if !self.changes_fill && meta.fill.defined {
@@ -191,4 +198,10 @@ fn names_to_attributes(names: Option<Vec<Option<String>>>, attributes: &mut Map)
     let Some(all) = all else { return Err(v2_unnamed()) };
     attributes.insert(v2::DIMENSIONS.into(), all.into());
     Ok(())
+}
+
+/// Checks chunks of an array's shapes.
+fn check_shapes(meta: &ArrayMeta, chain: &Chain, check: impl Fn(&BoundChain) -> Result<()>) -> Result<()> {
+    check(&bind_largest(chain, &meta.grid, &meta.shape)?)?;
+    meta.grid.shapes(&meta.shape, SHAPES).iter().try_for_each(|shape| check(&chain.bind(shape)?))
 }

@@ -106,9 +106,8 @@ fn secrets(remote: &Remote, options: &RemoteOptions, env: Env<'_>) -> Vec<String
 }
 
 /// Settings that go into headers as they are, and how messages name them.
-const IN_HEADERS_OF_S3: [(AmazonS3ConfigKey, &str); 4] = [
+const IN_HEADERS_OF_S3: [(AmazonS3ConfigKey, &str); 3] = [
     (AmazonS3ConfigKey::AccessKeyId, "the access key"),
-    (AmazonS3ConfigKey::SecretAccessKey, "the secret key"),
     (AmazonS3ConfigKey::Token, "the session token"),
     (AmazonS3ConfigKey::Region, "the region"),
 ];
@@ -645,10 +644,9 @@ mod tests {
         const OF_S3: Pairs = &[("AWS_ACCESS_KEY_ID", "id"), ("AWS_SECRET_ACCESS_KEY", "secret")];
         const ID: Pairs = &[("AWS_ACCESS_KEY_ID", "id\n"), OF_S3[1]];
         const TOKEN: Pairs = &[OF_S3[0], OF_S3[1], ("AWS_SESSION_TOKEN", "token\n")];
-        let cases: [(&str, Pairs, Pairs, &str); 9] = [
+        let cases: [(&str, Pairs, Pairs, &str); 8] = [
             ("s3://b/x", &[], TOKEN, "the session token"),
             ("s3://b/x", &[], ID, "the access key"),
-            ("s3://b/x", &[("access_key_id", "a"), ("secret_access_key", "b\u{1}")], &[], "the secret key"),
             ("s3://b/x", &[("region", "us east\n")], OF_S3, "the region"),
             ("s3://b/x", &[("access_key_id", "caf\u{e9}"), ("secret_access_key", "b")], &[], "the access key"),
             ("abfs://c@a/x", &[("bearer_token", "planted\r")], &[], "the bearer token"),
