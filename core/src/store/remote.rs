@@ -374,7 +374,8 @@ impl RemoteOptions {
             "service_account",
         ];
         if service == Service::Http {
-            self.named.retain(|(name, _)| !OF_SERVICES.contains(&name.as_str()));
+            let is_spelling = |name: &str| SPELLINGS.iter().any(|(_, ours, others)| OF_SERVICES.contains(ours) && others.contains(&name));
+            self.named.retain(|(name, _)| !OF_SERVICES.contains(&name.as_str()) && !is_spelling(name));
         }
     }
 

@@ -162,7 +162,7 @@ impl Maker<'_> {
             builder = builder.with_config(key, value);
         }
         fit_headers(&builder, AmazonS3Builder::get_config_value, &IN_HEADERS_OF_S3)?;
-        let server = kept::server((&endpoint, &self.remote.base, &explicit));
+        let server = kept::server((&endpoint, &self.remote.base, &explicit, self.options.named("proxy")));
         let conditional = match self.options.conditional {
             Conditional::Always => Some(true),
             Conditional::Never => Some(false),

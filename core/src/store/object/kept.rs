@@ -8,9 +8,9 @@ static KNOWN: [AtomicU64; 64] = [const { AtomicU64::new(0) }; 64];
 static COUNT: AtomicUsize = AtomicUsize::new(0);
 
 /// Tells servers apart, and buckets and keys to sign with: a proxy may lead each to another place.
-pub(super) fn server(endpoint_bucket_and_keys: impl Hash) -> u64 {
+pub(super) fn server(endpoint_bucket_keys_and_proxy: impl Hash) -> u64 {
     let mut hasher = DefaultHasher::new();
-    endpoint_bucket_and_keys.hash(&mut hasher);
+    endpoint_bucket_keys_and_proxy.hash(&mut hasher);
     hasher.finish()
 }
 
