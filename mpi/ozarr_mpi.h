@@ -208,7 +208,8 @@ OZARR_CHECKED ozarr_status ozarr_mpi_array_iread_all(ozarr_mpi *m, const ozarr_a
 /**
  * Moves on without waiting, on this rank alone. `*done` becomes whether this rank has done its part; what failed is the status of the wait.
  *
- * Errors: OZARR_ERR_STATE where another rank has let go of the request while this one did not move it on: it will not be done, let go of it, too.
+ * Errors: OZARR_ERR_STATE where another rank has let go of the request while this one did not move it on, and nothing has moved for 10 seconds
+ * since: it will not be done, let go of it, too.
  */
 OZARR_CHECKED ozarr_status ozarr_mpi_request_test(ozarr_mpi_request *request, bool *done);
 

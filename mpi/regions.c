@@ -24,6 +24,7 @@ struct ozarr_mpi_request {
     bool own;    /* the array is not the program's */
     bool let_go; /* the program has no handle any more */
     bool given_up; /* another rank has, and its messages do not come any more */
+    int64_t moved; /* when something did last, or the word of another rank came that it gave up; seconds */
     ozarr_mpi_request *next; /* began later, and was not waited for either */
 };
 
@@ -188,8 +189,24 @@ static void request_free(ozarr_mpi_request *r) {
     free(r);
 }
 
+static int64_t seconds(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec;
+}
+
 /* Goes on; false when this rank has done its part. */
-static bool move_on(const ozarr_mpi_request *r) { return r->move != NULL && om_move_on(r->move); }
+static bool move_on(ozarr_mpi_request *r) {
+    const bool goes_on = r->move != NULL && om_move_on(r->move);
+    if (goes_on && !om_move_waits(r->move)) r->moved = seconds();
+    return goes_on;
+}
+
+/* Whether nothing has moved for so long that it will not any more. */
+static bool stands_still(const ozarr_mpi_request *r) {
+    enum { SECONDS = 10 };
+    return seconds() - r->moved > SECONDS;
+}
 
 /* The first error of this rank, as its last error; and chunks that it stored, of how many. */
 static ozarr_status outcome(const ozarr_mpi_request *r, int64_t *stored, int64_t *total) {
@@ -226,7 +243,7 @@ static bool are_same(const ozarr_mpi *m, const ozarr_array *a, const ozarr_array
  * have been their writers, and two at a time lose elements where the store has no locks. The same is done on all ranks. */
 static ozarr_status finish_earlier(const ozarr_mpi_request *r) {
     bool any = false;
-    for (const ozarr_mpi_request *earlier = r->m->pending; earlier != NULL && !r->own; earlier = earlier->next) {
+    for (ozarr_mpi_request *earlier = r->m->pending; earlier != NULL && !r->own; earlier = earlier->next) {
         if (!earlier->write || !are_same(r->m, earlier->array, r->array) || !meet(earlier->cached->p, r->cached->p)) continue;
         any = true;
         while (move_on(earlier)) om_move_pause(earlier->move);
@@ -247,7 +264,7 @@ ozarr_status om_finish(ozarr_mpi *m, const ozarr_group *group) {
     int64_t stored, total;
     bool any = false;
     om_failure first = {0};
-    for (const ozarr_mpi_request *earlier = m->pending; earlier != NULL; earlier = earlier->next) {
+    for (ozarr_mpi_request *earlier = m->pending; earlier != NULL; earlier = earlier->next) {
         if (!earlier->write) continue;
         any = true;
         while (move_on(earlier)) om_move_pause(earlier->move);
@@ -261,7 +278,7 @@ ozarr_status om_finish(ozarr_mpi *m, const ozarr_group *group) {
 }
 
 void om_move_pending(ozarr_mpi *m, int tries) {
-    for (const ozarr_mpi_request *r = m->pending; r != NULL; r = r->next) (void)move_on(r);
+    for (ozarr_mpi_request *r = m->pending; r != NULL; r = r->next) (void)move_on(r);
     if (tries > 0) om_yield(tries);
 }
 
@@ -481,7 +498,8 @@ static ozarr_status note_given_up(ozarr_mpi *m) {
         if (status == OZARR_OK && found)
             status = om_check("MPI_Recv", MPI_Recv(&number, 1, MPI_INT64_T, from.MPI_SOURCE, OM_GIVEN_UP, m->comm, MPI_STATUS_IGNORE));
         if (status != OZARR_OK) return status;
-        for (ozarr_mpi_request *r = m->pending; r != NULL; r = r->next) r->given_up |= r->number == number;
+        for (ozarr_mpi_request *r = m->pending; r != NULL; r = r->next)
+            if (r->number == number) r->given_up = true, r->moved = seconds();
     }
     return OZARR_OK;
 }
@@ -495,7 +513,8 @@ ozarr_status ozarr_mpi_request_test(ozarr_mpi_request *request, bool *done) {
     *done = !move_on(request);
     if (*done) return status;
     status = note_given_up(request->m);
-    if (status == OZARR_OK && request->given_up)
+    /* Its messages may be here already, and those of other ranks still come. */
+    if (status == OZARR_OK && request->given_up && stands_still(request))
         status = om_error(OZARR_ERR_STATE, "another rank has let go of request %" PRId64 ", which this rank did not move on", request->number);
     return status;
 }
@@ -516,16 +535,12 @@ ozarr_status ozarr_mpi_request_wait(ozarr_mpi_request *request) {
     return status;
 }
 
-/* Moves all requests on until this rank has done its part of one; false where nothing has moved for some seconds, or another rank gave it up. */
-static bool do_own_part(const ozarr_mpi_request *r) {
-    enum { SECONDS = 10 };
-    struct timespec now, moved;
-    clock_gettime(CLOCK_MONOTONIC, &moved);
+/* Moves all requests on until this rank has done its part of one; false where nothing has moved for some seconds. */
+static bool do_own_part(ozarr_mpi_request *r) {
+    r->moved = seconds();
     while (move_on(r)) {
         om_move_pending(r->m, 0);
-        clock_gettime(CLOCK_MONOTONIC, &now);
-        if (!om_move_waits(r->move)) moved = now;
-        if (now.tv_sec - moved.tv_sec > SECONDS || (r->given_up && om_move_waits(r->move))) return false;
+        if (stands_still(r)) return false;
         om_move_pause(r->move);
     }
     return true;

@@ -1,9 +1,12 @@
-/* A rank that lets go of a request which the others do not move on: those that test it then are told, instead of testing for ever.
+/* A rank that lets go of a request which the others do not move on: those that test it then are told, instead of testing for ever,
+ * unless they wait for other ranks only, which move on.
  *
  *   let_go FOLDER */
+#define _POSIX_C_SOURCE 200809L /* nanosleep */
 #include "check.h"
+#include <time.h>
 
-enum { ROWS = 6, HALF = 1 << 17 };
+enum { ROWS = 6, HALF = 1 << 17, SMALL = 64, MANY = 16 };
 
 /* Tests until the request is done, or fails. */
 static ozarr_status test_on(ozarr_mpi_request *request, bool *done) {
@@ -12,12 +15,12 @@ static ozarr_status test_on(ozarr_mpi_request *request, bool *done) {
     return status;
 }
 
-int main(int argc, char **argv) {
+/* Rank 0 cannot go on while the last rank lets go. */
+static void told(void) {
     ozarr_mpi *m = NULL;
     ozarr_array *a = NULL;
     ozarr_mpi_request *request = NULL;
     bool done = false;
-    begin_ranks(&argc, &argv);
     const bool first = rank == 0, last = rank == ranks - 1;
     /* Rank 0 reads row after row, two of them at once: it has rows left when the last rank lets go, whose halves are too long to be sent before
      * they are received. */
@@ -44,5 +47,55 @@ int main(int argc, char **argv) {
     }
     ERR(OZARR_ERR_STATE, "was let go of", ozarr_mpi_array_close(m, a));
     /* MPI still has the halves that nobody received. */
+}
+
+static void pause_for(int seconds) {
+    const struct timespec pause = {seconds, 0};
+    nanosleep(&pause, NULL);
+}
+
+/* Rank 0 stores row after row. The last rank has a part of the fourth only, which is under way when it lets go. Rank 1 has a part of each, in
+ * messages that are sent at once, four whenever it tests. */
+static void waits_for_another(void) {
+    enum { WIDTH = 2 * SMALL + HALF, TESTS = 100 };
+    ozarr_mpi *m = NULL;
+    ozarr_array *a = NULL;
+    ozarr_mpi_request *request = NULL;
+    bool done = false;
+    const bool last = rank == 2;
+    const int64_t shape[] = {MANY, WIDTH}, chunks[] = {1, WIDTH}, start[] = {last ? 3 : 0, rank * SMALL}, count[] = {last ? 1 : MANY, last ? HALF : SMALL};
+    char round[16];
+    static double u[MANY * SMALL], stored[MANY * SMALL], half[HALF];
+    for (int i = 0; i < MANY * SMALL; i++) u[i] = 1 + i;
+    ozarr_region region = OZARR_REGION_INIT;
+    ozarr_memory memory = OZARR_MEMORY_INIT;
+    region.start = start, region.shape = count;
+    memory.data = last ? half : u, memory.size = last ? sizeof half : sizeof u, memory.type = OZARR_FLOAT64;
+    snprintf(round, sizeof round, "%zu", WIDTH * sizeof *u);
+    OK(ozarr_mpi_new(MPI_COMM_WORLD, &m));
+    OK(ozarr_mpi_set(m, "aggregators", "1"));
+    OK(ozarr_mpi_set(m, "round_bytes", round));
+    OK(ozarr_mpi_array_create(m, "another.zarr", OZARR_FLOAT64, 2, shape, chunks, OZARR_CREATE_OVERWRITE, &a));
+    OK(ozarr_mpi_array_iwrite_all(m, a, 1, &region, &memory, &request));
+    if (last) CHECK(ozarr_mpi_request_free(request) == OZARR_ERR_STATE && strstr(ozarr_last_error(), "was let go of") != NULL);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 0) {
+        const int64_t from[] = {0, SMALL};
+        for (int i = 0; i < TESTS; i++) CHECK(ozarr_mpi_request_test(request, &done) == OZARR_OK && !done);
+        CHECK(ozarr_mpi_request_free(request) == OZARR_OK);
+        CHECK(ozarr_array_read_region(a, from, count, OZARR_FLOAT64, stored, sizeof stored) == OZARR_OK && memcmp(stored, u, sizeof u) == 0);
+    }
+    while (rank == 1 && !done) {
+        pause_for(5);
+        CHECK(ozarr_mpi_request_test(request, &done) == OZARR_OK);
+    }
+    if (rank == 1) CHECK(ozarr_mpi_request_free(request) == OZARR_OK);
+    ERR(OZARR_ERR_STATE, "was let go of", ozarr_mpi_array_close(m, a));
+}
+
+int main(int argc, char **argv) {
+    begin_ranks(&argc, &argv);
+    told();
+    if (ranks == 3) waits_for_another();
     return end_ranks();
 }
