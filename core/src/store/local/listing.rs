@@ -144,10 +144,10 @@ fn check_below(dir: BorrowedFd<'_>, name: &CStr, path: &mut String, device: Opti
     // What another process removes meanwhile, and links to folders, are no matter.
     let Ok(st) = os::stat_at(dir, name, false) else { return Ok(()) };
     let is_folder = EntryKind::of(&st) == EntryKind::Folder;
-    // A subvolume of btrfs has a device of its own, though nothing is mounted there.
-    let is_mounted = |device| is_mounted(dir, name).unwrap_or(device != st.st_dev);
-    if is_folder && device.is_some_and(is_mounted) {
-        return Err(Errno(libc::EBUSY).error(&format!("erase the folder {path}, on which something is mounted")));
+    let is_other = |dir, name| device.is_some_and(|device| is_mounted_in(dir, name, device));
+    let mounted = |path: &str| Errno(libc::EBUSY).error(&format!("erase the folder {path}, on which something is mounted"));
+    if is_folder && is_other(dir, name) {
+        return Err(mounted(path));
     }
     let why = refuses_change(dir, name);
     let refused = |path: &str| Errno(why.unwrap_or(libc::EACCES)).error(&format!("erase what is in the folder {path}"));
@@ -161,6 +161,10 @@ fn check_below(dir: BorrowedFd<'_>, name: &CStr, path: &mut String, device: Opti
         Err(Errno(libc::EACCES)) => return Err(refused(path)),
         Err(_) => return Ok(()),
     };
+    // What an NFS server has mounted inside of what it exports is mounted here when it is opened first.
+    if is_other(fd.as_fd(), c".") {
+        return Err(mounted(path));
+    }
     for (name, kind) in entries(fd.as_fd())? {
         if why.is_some() || (is_sticky(&st) && os::stat_at(fd.as_fd(), &name, false).is_ok_and(|entry| is_kept(&st, &entry))) {
             return Err(refused(path));
@@ -174,6 +178,12 @@ fn check_below(dir: BorrowedFd<'_>, name: &CStr, path: &mut String, device: Opti
         }
     }
     Ok(())
+}
+
+/// Returns whether something is mounted at `name` in `dir`, below a folder of the file system `device`.
+fn is_mounted_in(dir: BorrowedFd<'_>, name: &CStr, device: libc::dev_t) -> bool {
+    // A subvolume of btrfs has a device of its own, though nothing is mounted there.
+    is_mounted(dir, name).unwrap_or_else(|| os::stat_at(dir, name, false).is_ok_and(|st| st.st_dev != device))
 }
 
 /// Removes all that is in a folder, hidden files as well; links go, what they lead to stays.
