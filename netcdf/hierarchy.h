@@ -119,6 +119,9 @@ bool oz_is_locked_out(const oz_file *file);
 /* The kind of the node of a name (or path) in a group; OZARR_NODE_KIND_UNKNOWN also where it cannot be told. */
 ozarr_node_kind oz_kind_at(const oz_group *group, const char *name);
 
+/* Whether a folder in a group that is being read is one that this user may not enter, and the group does not say that it is a node: then it is logged. */
+bool oz_is_foreign(const oz_group *group, const char *name);
+
 /* What has another name by now: a variable of a group, or a group in it, whose path below the root is then given, too. `both`: it is to have both names. */
 typedef struct oz_renaming {
     const oz_group *group;

@@ -1,12 +1,16 @@
 /* Whether what has the name of a variable or a group is still what this program has opened by it: others rename, erase and replace arrays meanwhile. The
- * documents do not say; folders do, which keep their number when they are renamed. */
+ * documents do not say; folders do, which keep their number when they are renamed. Also which folders are none of the file's. */
 #include "hierarchy.h"
+#include "listed.h"
 
 #include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* The path of the folder at a path below the root, or of the one that this is in; free it. */
 static char *folder_path(const oz_file *file, const char *path, bool above) {
@@ -66,6 +70,25 @@ bool oz_var_in_folder(const oz_var *var) {
     bool is = path && is_one(folder_at(var->group->file, path), var->folder);
     free(path);
     return is;
+}
+
+/* Whether a record lists a name: as a member of an object, or in a list. */
+static bool lists(const json *record, const char *member, const char *name) {
+    const json *all = json_member(record, member), *item = all ? all->first : NULL;
+    while (item && strcmp(item->name ? item->name : item->kind == JSON_STRING ? item->text : "", name) != 0) item = item->next;
+    return item != NULL;
+}
+
+bool oz_is_foreign(const oz_group *group, const char *name) {
+    const json *record = group->reading->record, *nczarr = group->reading->nczarr;
+    if (lists(record, "variables", name) || lists(record, "groups", name) || lists(nczarr, "arrays", name) || lists(nczarr, "groups", name)) return false;
+    char *above = oz_group_path(group), *path = NULL;
+    if (!above || asprintf(&path, "%s/%s%s%s", group->file->folder, above, *above ? "/" : "", name) < 0) path = NULL;
+    bool foreign = path && faccessat(AT_FDCWD, path, X_OK, AT_EACCESS) && errno == EACCES;
+    if (foreign) oz_log("the folder %s is left out: this user may not enter it", path);
+    free(above);
+    free(path);
+    return foreign;
 }
 
 /* By what elements are found and moved; 0 is what cannot be told of arrays that the library does not read. */

@@ -387,6 +387,7 @@ static int list_children(const oz_group *group, oz_list *arrays, oz_list *groups
         /* What has no name for netCDF is left out. */
         if (named == OZARR_ERR_BUFFER_SIZE) continue;
         status = oz_error(named ? named : ozarr_node_iter_kind(iter, &kind));
+        if (kind == OZARR_NODE_KIND_UNKNOWN && oz_is_foreign(group, name)) continue;
         /* What cannot be understood is told when it is opened. */
         if (kind == OZARR_NODE_KIND_ARRAY || kind == OZARR_NODE_KIND_UNKNOWN) status = oz_names_add(arrays, name);
         if (kind == OZARR_NODE_KIND_GROUP) status = oz_names_add(groups, name);

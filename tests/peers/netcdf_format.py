@@ -491,6 +491,55 @@ def unread(build):
             check(f"the document of {node} cannot be read, mode {mode}", out == "-68\n" and f"{node}/zarr.json" in err, (out, err[-300:]))
 
 
+def foreign(build):
+    """A folder that this user may not enter is left out, as lost+found is, unless something says that it is a node; a document that he may not read is not."""
+    def changed(name, change):
+        place = build / f"foreign_{name}.zarr"
+        shutil.copytree(build / "all.zarr", place)
+        root = place / "zarr.json"
+        document = json.loads(root.read_text())
+        change(document)
+        root.write_text(json.dumps(document))
+        (place / "lost+found").mkdir(mode=0)
+        return place
+
+    def no_record(document):
+        document["attributes"].pop("_nc_model")
+
+    def alone(document):
+        document.pop("consolidated_metadata")
+
+    cases = {  # what of the root is taken away, the folder or document that is closed, what nc_open, or then a look for t, returns for who reads and who writes
+        "recorded": (alone, "t", 13, 13),
+        "recorded_group": (alone, "a", 13, 13),
+        "consolidated": (no_record, "t", 0, 0),
+        "in_a_group": (alone, "a/private", 0, 0),
+        "document": (lambda document: (alone(document), no_record(document)), "t/zarr.json", 13, 13),
+        "neither": (lambda document: (alone(document), no_record(document)), "t", -49, -49),
+        "other": (alone, "private", 0, 0),
+    }
+    for name, (change, closed, *expected) in cases.items():
+        place = changed(name, change)
+        if closed.endswith("private"):
+            (place / closed).mkdir()
+        run(["chmod", "-R", "a+rwX", str(place)], build)
+        (place / "lost+found").chmod(0)
+        (place / closed).chmod(0)
+        for mode, status in enumerate(expected):
+            lines = f"""if True:
+                import ctypes, os
+                nc, i, v = ctypes.CDLL(None), ctypes.c_int(), ctypes.c_int()
+                os.geteuid() or os.setuid(1101)
+                status = nc.nc_open(b"{place.name}", {mode}, ctypes.byref(i))
+                print(status or nc.nc_inq_varid(i, b"t", ctypes.byref(v)))"""
+            _, out, err = run([sys.executable, "-c", lines], build, LD_PRELOAD=f"{PRELOAD['LD_PRELOAD']} libnetcdf.so.19", OZARR_LOG="warning")
+            check(f"{closed} is closed ({name}), mode {mode}", out == f"{status}\n", (out, err[-300:]))
+            listed = status == 13 or (name == "consolidated" and mode == 0)
+            check(f"{closed} is closed ({name}), mode {mode}: the log", listed or "lost+found is left out" in err, err[-300:])
+        for path in "lost+found", closed:
+            (place / path).chmod(0o755)
+
+
 def unlisted(build):
     """A folder whose files this user may not list is not taken for an empty one."""
     place = build / "unlisted.zarr"
@@ -1367,6 +1416,7 @@ def main():
     formats(build)
     damaged(build)
     unread(build)
+    foreign(build)
     unlisted(build)
     hostile(build)
     theirs(build)
