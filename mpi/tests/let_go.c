@@ -93,9 +93,38 @@ static void waits_for_another(void) {
     ERR(OZARR_ERR_STATE, "was let go of", ozarr_mpi_array_close(m, a));
 }
 
+/* The last rank receives something every five seconds, which rank 0 has read. */
+static void receives_slowly(void) {
+    enum { WIDTH = 2 * SMALL };
+    ozarr_mpi *m = NULL;
+    ozarr_array *a = NULL;
+    ozarr_mpi_request *request = NULL;
+    const int64_t shape[] = {ROWS, WIDTH}, chunks[] = {1, WIDTH}, start[] = {0, rank * SMALL}, count[] = {ROWS, SMALL};
+    char round[16];
+    static double u[ROWS * SMALL];
+    ozarr_region region = OZARR_REGION_INIT;
+    ozarr_memory memory = OZARR_MEMORY_INIT;
+    region.start = start, region.shape = count;
+    memory.data = u, memory.size = sizeof u, memory.type = OZARR_FLOAT64;
+    snprintf(round, sizeof round, "%zu", WIDTH * sizeof *u);
+    OK(ozarr_mpi_new(MPI_COMM_WORLD, &m));
+    OK(ozarr_mpi_set(m, "aggregators", "1"));
+    OK(ozarr_mpi_set(m, "round_bytes", round));
+    OK(ozarr_mpi_array_create(m, "slow.zarr", OZARR_FLOAT64, 2, shape, chunks, OZARR_CREATE_OVERWRITE, &a));
+    OK(ozarr_mpi_array_iread_all(m, a, 1, &region, &memory, &request));
+    for (bool done = rank > 0; !done;) {
+        pause_for(5);
+        CHECK(ozarr_mpi_request_test(request, &done) == OZARR_OK);
+    }
+    CHECK(ozarr_mpi_request_free(request) == OZARR_OK);
+    OK(ozarr_mpi_array_close(m, a));
+    OK(ozarr_mpi_close(m));
+}
+
 int main(int argc, char **argv) {
     begin_ranks(&argc, &argv);
     told();
+    if (ranks == 2) receives_slowly();
     if (ranks == 3) waits_for_another();
     return end_ranks();
 }
