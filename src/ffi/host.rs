@@ -10,14 +10,14 @@ use std::sync::{Condvar, Mutex, PoisonError};
 
 thread_local! {
     /// The guarded calls that this thread is in.
-    static CALLS: Calls = const { Calls { in_turn: Cell::new(false), depth: Cell::new(0), world: Cell::new(None) } };
+    static CALLS: GuardedCalls = const { GuardedCalls { in_turn: Cell::new(false), depth: Cell::new(0), world: Cell::new(None) } };
     /// Where this thread panicked last: a source file (its end, if it is long) and a line. No destructor, no
     /// allocation.
     static PLACE: Cell<([u8; 64], u32)> = const { Cell::new(([0; 64], 0)) };
 }
 
 /// What a thread knows of its guarded calls: one variable, as its address is asked for at every call.
-struct Calls {
+struct GuardedCalls {
     /// Whether it runs a callback that no other may run beside.
     in_turn: Cell<bool>,
     /// How many it is in (a callback of the host may call the library again).

@@ -133,7 +133,7 @@ impl Live {
     pub(super) async fn list_dir(&self, prefix: &Path) -> Result<Listing> {
         let _permit = self.permit().await?;
         let mut tries = self.tries(false);
-        let (mut folder, mut token, mut circle) = (Folder::default(), None, Circle::default());
+        let (mut folder, mut token, mut circle) = (ListedFolder::default(), None, Circle::default());
         loop {
             match tries.run(self.page(prefix, token.clone())).await {
                 Ok(PaginatedListResult { result, page_token }) => {
@@ -179,14 +179,14 @@ impl Live {
 
 /// What pages have said of a folder so far.
 #[derive(Default)]
-struct Folder {
+struct ListedFolder {
     keys: HashSet<String>,
     /// Those of the keys whose objects are empty.
     empty: HashSet<String>,
     prefixes: HashSet<String>,
 }
 
-impl Folder {
+impl ListedFolder {
     /// Takes what a page says; gives the number of names that no page before it had.
     fn take(&mut self, prefix: &Path, page: &ListResult) -> Result<usize> {
         let name = |path: &Path| text_of(path.filename().unwrap_or_default());

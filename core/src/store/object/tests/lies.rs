@@ -52,33 +52,35 @@ fn an_upload_that_is_gone_is_done_only_where_its_object_is_there() {
     }
 }
 
+/// Headers and texts of answers that say 404 or 410, and whether a service of objects says so.
+const MISSING: [(&str, &str, bool); 22] = [
+    ("", "", true),
+    ("", "\n", true),
+    ("Content-Type: text/html\r\n", "", true),
+    ("Content-Type: application/xml\r\n", "<?xml version=\"1.0\"?>\n<Error><Code>NoSuchKey</Code></Error>", true),
+    ("Content-Type: application/xml\r\n", "\u{feff}<?xml version=\"1.0\"?><Error><Code>BlobNotFound</Code></Error>", true),
+    ("Content-Type: text/html\r\n", "<Error><Code>NoSuchKey</Code></Error>", true),
+    ("", "<Error/>", true),
+    ("Content-Type: application/json\r\n", "{\"error\": {\"code\": 404, \"reason\": \"notFound\"}}", true),
+    ("x-ms-error-code: BlobNotFound\r\n", "none", true),
+    ("Content-Type: text/html\r\n", "<html><h1>404 Not Found</h1></html>", false),
+    ("", "\n<!DOCTYPE html><html>none</html>", false),
+    ("Content-Type: text/html; charset=utf-8\r\n", "<h1>Not Found</h1>", false),
+    ("Content-Type: text/plain\r\n", "404 page not found\n", false),
+    ("Content-Type: text/plain; charset=utf-8\r\n", "Not Found\n", true),
+    ("", "default backend - 404", false),
+    ("Content-Type: application/json\r\n", "{\"message\":\"no Route matched with those values\"}", false),
+    ("Content-Type: application/json\r\n", "{\"status\":404,\"error\":\"Not Found\",\"path\":\"/a\"}", false),
+    ("Content-Type: text/html\r\n", "<?xml version=\"1.0\"?><!DOCTYPE html><html>404 Not Found</html>", false),
+    ("Content-Type: application/xml\r\n", "<?xml version=\"1.0\"?><error>no upstream</error>", false),
+    ("", "<!-- ours --><html>none</html>", false),
+    ("Content-Type: application/xml\r\n", "<Error><Code>SlowDown</Code></Error>", false),
+    ("Content-Type: application/xml\r\n", "<Error><Code>AccessDenied</Code></Error>", false),
+];
+
 #[test]
 fn what_lies_before_a_service_does_not_say_that_a_key_is_missing() {
-    let cases = [
-        ("", "", true),
-        ("", "\n", true),
-        ("Content-Type: text/html\r\n", "", true),
-        ("Content-Type: application/xml\r\n", "<?xml version=\"1.0\"?>\n<Error><Code>NoSuchKey</Code></Error>", true),
-        ("Content-Type: application/xml\r\n", "\u{feff}<?xml version=\"1.0\"?><Error><Code>BlobNotFound</Code></Error>", true),
-        ("Content-Type: text/html\r\n", "<Error><Code>NoSuchKey</Code></Error>", true),
-        ("", "<Error/>", true),
-        ("Content-Type: application/json\r\n", "{\"error\": {\"code\": 404, \"reason\": \"notFound\"}}", true),
-        ("x-ms-error-code: BlobNotFound\r\n", "none", true),
-        ("Content-Type: text/html\r\n", "<html><h1>404 Not Found</h1></html>", false),
-        ("", "\n<!DOCTYPE html><html>none</html>", false),
-        ("Content-Type: text/html; charset=utf-8\r\n", "<h1>Not Found</h1>", false),
-        ("Content-Type: text/plain\r\n", "404 page not found\n", false),
-        ("Content-Type: text/plain; charset=utf-8\r\n", "Not Found\n", true),
-        ("", "default backend - 404", false),
-        ("Content-Type: application/json\r\n", "{\"message\":\"no Route matched with those values\"}", false),
-        ("Content-Type: application/json\r\n", "{\"status\":404,\"error\":\"Not Found\",\"path\":\"/a\"}", false),
-        ("Content-Type: text/html\r\n", "<?xml version=\"1.0\"?><!DOCTYPE html><html>404 Not Found</html>", false),
-        ("Content-Type: application/xml\r\n", "<?xml version=\"1.0\"?><error>no upstream</error>", false),
-        ("", "<!-- ours --><html>none</html>", false),
-        ("Content-Type: application/xml\r\n", "<Error><Code>SlowDown</Code></Error>", false),
-        ("Content-Type: application/xml\r\n", "<Error><Code>AccessDenied</Code></Error>", false),
-    ];
-    for (status, (headers, body, missing)) in cases.into_iter().flat_map(|case| [("404 none", case), ("410 gone", case)]) {
+    for (status, (headers, body, missing)) in MISSING.into_iter().flat_map(|case| [("404 none", case), ("410 gone", case)]) {
         // An answer to a HEAD has the headers alone.
         let answer = move |head: &str| {
             let told = said(status, headers, body);
