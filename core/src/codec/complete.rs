@@ -1,5 +1,6 @@
 //! What the document of a new array says of its codecs: every parameter that other libraries require, where the list that was given leaves some
-//! to what they mean when they are missing; and each codec inside of shards as an object, where it was given by its name.
+//! to what they mean when they are missing; each number and boolean as what it was understood; and each codec inside of shards as an object, where
+//! it was given by its name.
 
 use super::blosc;
 use super::config::{Config, Style};
@@ -8,6 +9,7 @@ use super::stage::BYTES;
 use super::{registered, registry, transpose};
 use crate::dtype::{DataType, ElementType};
 use crate::limits;
+use crate::metadata::codecs_to_v3::INTEGERS;
 use crate::metadata::extension::Extension;
 use crate::metadata::{Codecs, Map, Value};
 
@@ -70,8 +72,9 @@ pub fn completed(codecs: &Codecs, data_type: DataType, rank: usize) -> Codecs {
         Codecs::V2 { filters, compressor, .. } => {
             let mut item = ElementType::native(data_type);
             for codec in filters.iter_mut().chain(compressor) {
-                if let Some(members) = row(NUMCODECS, &codec.name).filter(|_| registered::find_v2(&codec.name).is_none()) {
-                    fill_in(&mut codec.configuration, members, Style::V2, item);
+                if registered::find_v2(&codec.name).is_none() && registry::has_built_in(&codec.name) {
+                    plain_numbers(&mut codec.configuration, Style::V2);
+                    fill_in(&mut codec.configuration, row(NUMCODECS, &codec.name).unwrap_or_default(), Style::V2, item);
                 }
                 // What makes bytes of elements of any length is none of these.
                 item = build_v2(&codec.name, &codec.configuration, item).map_or(BYTES, |built| built.item);
@@ -165,6 +168,9 @@ fn complete_one(codec: &mut Extension, (data_type, item): (DataType, ElementType
         _ => {
             let numcodecs = name.strip_prefix("numcodecs.");
             let style = if numcodecs.is_some() { Style::Numcodecs } else { Style::V3 };
+            if registry::has_built_in(&name) {
+                plain_numbers(configuration, style);
+            }
             if let Some(members) = row(V3, &name).or_else(|| row(NUMCODECS, numcodecs?)) {
                 fill_in(configuration, members, style, item);
             }
@@ -178,6 +184,26 @@ fn change_list(configuration: &mut Map, member: &str, change: impl FnOnce(&mut [
     if let Ok(mut list) = list.iter().map(Extension::from_v3).collect::<Result<Vec<_>, _>>() {
         change(&mut list);
         configuration.insert(member.into(), list.iter().map(Extension::to_v3).collect());
+    }
+}
+
+/// Writes what was understood where Python's programs have another spelling, `true` for 1 or `3.0` for 3, or a writer of v2 a text (HD-14):
+/// readers with types refuse these.
+fn plain_numbers(configuration: &mut Map, style: Style) {
+    let given = configuration.clone();
+    let config = Config::new(&given, style);
+    for (name, value) in &given {
+        let plain = match name.as_str() {
+            _ if value.is_null() => None,
+            "checksum" => config.flag(name, false).ok().map(Value::from),
+            // A factor that is no integer makes other numbers of integers, so `3.0` stays.
+            "offset" | "scale" => value.as_bool().map(|is_true| i64::from(is_true).into()),
+            name if INTEGERS.contains(&name) => config.number(value).map(Value::from),
+            _ => None,
+        };
+        if let Some(plain) = plain {
+            configuration.insert(name.clone(), plain);
+        }
     }
 }
 
@@ -352,6 +378,56 @@ mod tests {
             v3(r#"[{"name":"bytes","configuration":{"endian":"little"}},{"name":"numcodecs.shuffle","configuration":{"elementsize":0}}]"#);
         let Codecs::V3(list) = completed(&three, DataType::Float64, 1) else { panic!("version 2") };
         assert_eq!(list[1].configuration["elementsize"].as_u64(), Some(8));
+    }
+
+    #[test]
+    fn numbers_are_written_as_they_were_understood() {
+        let bytes = r#"{"name":"bytes","configuration":{"endian":"little"}}"#;
+        for (name, given, written) in [
+            ("gzip", r#"{"level":true}"#, r#"{"level":1}"#),
+            ("zstd", r#"{"level":3.0,"checksum":1}"#, r#"{"level":3,"checksum":true}"#),
+            (
+                "blosc",
+                r#"{"clevel":5.0,"shuffle":true,"typesize":false}"#,
+                r#"{"cname":"lz4","clevel":5,"shuffle":"shuffle","typesize":4,"blocksize":0}"#,
+            ),
+            ("numcodecs.shuffle", r#"{"elementsize":false}"#, r#"{"elementsize":4}"#),
+            ("numcodecs.shuffle", r#"{"elementsize":0.0}"#, r#"{"elementsize":4}"#),
+            ("numcodecs.lzma", r#"{"preset":true,"own":true}"#, r#"{"preset":1,"own":true}"#),
+            (
+                "conditional",
+                r#"{"codecs":[{"name":"gzip","configuration":{"level":true}}]}"#,
+                r#"{"codecs":[{"name":"gzip","configuration":{"level":1}}]}"#,
+            ),
+            // What each means is known of the codecs here alone.
+            ("acme.gzip", r#"{"level":true}"#, r#"{"level":true}"#),
+        ] {
+            let list = |configuration: &str| format!(r#"[{bytes},{{"name":"{name}","configuration":{configuration}}}]"#);
+            let Codecs::V3(found) = completed(&v3(&list(given)), DataType::Int32, 1) else { panic!("version 2") };
+            assert_eq!(found.iter().map(Extension::to_v3).collect::<Value>().to_string(), list(written), "{name}");
+        }
+        for (name, given, written) in [
+            ("scale_offset", r#"{"offset":false,"scale":true}"#, r#"{"offset":0,"scale":1}"#),
+            ("scale_offset", r#"{"scale":2.0}"#, r#"{"scale":2.0}"#),
+            ("bitround", r#"{"keepbits":3.0}"#, r#"{"keepbits":3}"#),
+        ] {
+            let list = |configuration: &str| format!(r#"[{{"name":"{name}","configuration":{configuration}}},{bytes}]"#);
+            let Codecs::V3(found) = completed(&v3(&list(given)), DataType::Float32, 1) else { panic!("version 2") };
+            assert_eq!(found.iter().map(Extension::to_v3).collect::<Value>().to_string(), list(written), "{name}");
+        }
+        for (given, written) in [
+            (r#"{"id":"zlib","level":"5"}"#, r#"{"id":"zlib","level":5}"#),
+            (r#"{"id":"zstd","level":true,"checksum":"YES"}"#, r#"{"id":"zstd","level":1,"checksum":true}"#),
+            (r#"{"id":"shuffle","elementsize":"0"}"#, r#"{"id":"shuffle","elementsize":8}"#),
+            (r#"{"id":"lzma","preset":2.0}"#, r#"{"id":"lzma","preset":2}"#),
+            (r#"{"id":"acme","level":true}"#, r#"{"id":"acme","level":true}"#),
+        ] {
+            let compressor = Some(Extension::from_v2(&crate::json::parse_text(given).unwrap()).unwrap());
+            let element = ElementType::native(DataType::Float64);
+            let codecs = Codecs::V2 { order: crate::metadata::Order::C, element, filters: Vec::new(), compressor };
+            let Codecs::V2 { compressor, .. } = completed(&codecs, DataType::Float64, 1) else { panic!("version 3") };
+            assert_eq!(compressor.unwrap().to_v2().to_string(), written);
+        }
     }
 
     #[test]

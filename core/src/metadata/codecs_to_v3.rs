@@ -159,8 +159,8 @@ impl CodecList {
     }
 }
 
-/// The members that are integers, which v2 may have as texts.
-const INTEGERS: &[&str] = &[
+/// The members of codecs that are integers, which v2 may have as texts.
+pub const INTEGERS: &[&str] = &[
     "acceleration",
     "blocksize",
     "check",
@@ -173,10 +173,15 @@ const INTEGERS: &[&str] = &[
     "initval",
     "keepbits",
     "level",
+    "maxbits",
+    "maxprec",
+    "minbits",
+    "minexp",
     "mode",
     "precision",
     "preset",
     "shuffle",
+    "typesize",
 ];
 
 /// Makes a number, or true or false, of a text that v2 has instead (HD-14), or of what Python's programs have for it; v3 does not take these.
