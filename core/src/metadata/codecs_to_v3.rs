@@ -4,7 +4,7 @@
 use super::extension::Extension;
 use super::json::{brief, get_i64};
 use super::{Codecs, Map, Order, Value};
-use crate::dtype::{ByteOrder, DataType, ElementType, parse_v2};
+use crate::dtype::{ByteOrder, DataType, ElementType, Kind, parse_v2};
 use crate::error::{Result, bail, err};
 use crate::json::json;
 
@@ -113,6 +113,10 @@ impl CodecList {
                 if self.bytes {
                     bail!(Unsupported, "{id:?} behind a codec that makes bytes has no form in Zarr v3");
                 }
+                if id == "bitround" && self.item.data_type.kind() == Kind::Int {
+                    let name = self.item.data_type.name();
+                    bail!(Unsupported, "{id:?} of {name} has no form in Zarr v3: zarr-python reads other numbers");
+                }
                 self.check_type(&configuration)?;
                 self.item = match (id, after.and_then(|member| configuration.get(member))) {
                     ("packbits", _) => ElementType::native(DataType::UInt8),
@@ -130,8 +134,10 @@ impl CodecList {
                 if id == "pcodec" && configuration.get("delta_spec").is_some_and(|spec| *spec == "no_op") {
                     configuration.insert("delta_spec".into(), "none".into());
                 }
-                // The codecs for elements of variable length are registered under their own names.
-                let name = if id.starts_with("vlen") { id.to_string() } else { format!("numcodecs.{id}") };
+                // The codecs for elements of variable length are registered under their own names; so is that for complex numbers, which
+                // zarr-python does not read under the name of numcodecs.
+                let is_registered = id.starts_with("vlen") || id == "pcodec" && self.item.data_type.kind() == Kind::Complex;
+                let name = if is_registered { id.to_string() } else { format!("numcodecs.{id}") };
                 self.push(&name, Value::Object(configuration));
                 self.item = ElementType::native(DataType::UInt8);
             }

@@ -204,6 +204,12 @@ mod tests {
                 r#","dtype":"<i4","compressor":{"id":"pcodec","level":8,"delta_spec":"no_op"}"#,
                 r#"[{"name":"numcodecs.pcodec","configuration":{"level":8,"delta_spec":"none"}}]"#,
             ),
+            // zarr-python reads no complex numbers of its own.
+            (r#","dtype":"<c8","compressor":{"id":"pcodec","level":8}"#, r#"[{"name":"pcodec","configuration":{"level":8}}]"#),
+            (
+                r#","dtype":"<f4","filters":[{"id":"bitround","keepbits":3}]"#,
+                r#"[{"name":"numcodecs.bitround","configuration":{"keepbits":3}},{"name":"bytes","configuration":{"endian":"little"}}]"#,
+            ),
             (r#","dtype":"|b1","filters":[{"id":"packbits"}]"#, r#"[{"name":"numcodecs.packbits","configuration":{}},{"name":"bytes"}]"#),
         ];
         for (members, want) in cases {
@@ -219,6 +225,7 @@ mod tests {
             (r#","compressor":{"id":"snake-oil"}"#, "compressor"),
             (r#","filters":[{"id":"shuffle"},{"id":"delta","dtype":">i4"}]"#, "filters[1]"),
             (r#","filters":[{"id":"delta","dtype":"<i4"}]"#, "filters[0]"),
+            (r#","dtype":"<i4","filters":[{"id":"bitround","keepbits":3}]"#, "filters[0]"),
         ];
         for (members, field) in cases {
             let meta = v2_array(members);
