@@ -123,6 +123,10 @@ pub fn plain(codec: &Extension) -> Result<Extension> {
             None => bail!(Unsupported, "the codec {name:?} has no form in Zarr v2"),
         },
     };
+    // zarrs has attempts with a parameter, which numcodecs refuses when it encodes; readers need none.
+    if name == "pcodec" && configuration.get("mode_spec").is_some_and(Value::is_object) {
+        configuration.insert("mode_spec".into(), "auto".into());
+    }
     Ok(Extension::new(name, configuration))
 }
 
@@ -188,6 +192,18 @@ mod tests {
             let element = ElementType::new(DataType::Int32, members.byte_order.unwrap());
             let down = Codecs::V2 { order: members.order(), element, filters: members.filters, compressor: members.compressor };
             assert_eq!(codecs_to_v3::codecs(&down, DataType::Int32, 2).unwrap(), from, "{text}");
+        }
+    }
+
+    #[test]
+    fn pcodec_has_a_mode_that_numcodecs_knows() {
+        for (given, kept) in [(r#"{"try_float_mult":0.1}"#, r#""auto""#), (r#""classic""#, r#""classic""#)] {
+            for name in ["pcodec", "numcodecs.pcodec"] {
+                let members =
+                    codecs(&list(&format!(r#"[{{"name":"{name}","configuration":{{"level":8,"mode_spec":{given}}}}}]"#)), 1).unwrap();
+                let found = json::to_compact(&members.compressor.unwrap().to_v2());
+                assert_eq!(found, format!(r#"{{"id":"pcodec","level":8,"mode_spec":{kept}}}"#), "{name}");
+            }
         }
     }
 
