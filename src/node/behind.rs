@@ -3,13 +3,17 @@
 use super::listed_lengths::Lengths;
 use crate::fork::ForkPreserved;
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+/// The most nodes that are noted where memory has ended: each keeps what its note took of the reserve.
+pub(super) const MOST_NOTES: usize = 64;
 
 /// The changed nodes by their paths, and which of their lengths may be told, by the paths of groups.
 type Groups = BTreeMap<String, BTreeMap<String, Lengths>>;
 
-/// See the module.
+/// See the module; and how many nodes were noted where memory had ended.
 #[derive(Default)]
-pub(super) struct Behind(ForkPreserved<Groups>);
+pub(super) struct Behind(ForkPreserved<Groups>, AtomicUsize);
 
 impl Behind {
     /// Notes that the consolidated metadata of a group lack the change of a node.
@@ -20,6 +24,12 @@ impl Behind {
         });
     }
 
+    /// Whether a node may be noted where memory has ended: it is noted already, or counts as such from now on.
+    pub fn has_room_without_memory(&self, path: &str) -> bool {
+        let is_noted = self.0.read(|behind| behind.get("").is_some_and(|paths| paths.contains_key(path)));
+        is_noted || self.1.fetch_add(1, Relaxed) < MOST_NOTES
+    }
+
     /// Whether nothing is behind.
     pub fn is_empty(&self) -> bool {
         self.0.read(Groups::is_empty)
@@ -27,6 +37,7 @@ impl Behind {
 
     /// Takes all that was noted.
     pub fn take(&self) -> Groups {
+        self.1.store(0, Relaxed);
         self.0.write(std::mem::take)
     }
 

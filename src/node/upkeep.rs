@@ -12,9 +12,6 @@ use crate::metadata::{Format, Map, Value, consolidated, json, v2, v3};
 use crate::store::{Condition, get, swap};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// The most changes that are noted for the next flush where memory has ended.
-const MOST_NOTES: usize = 64;
-
 /// A changed node, and which lengths of an array are told.
 pub(super) type Change<'a> = (&'a str, Lengths);
 
@@ -34,8 +31,8 @@ pub(super) fn after_copy(store: &Store, paths: &[String], erased: Option<&str>) 
 /// Does what [`after_change`] does after changes of which some lengths are told.
 pub(super) fn after_changes(store: &Store, changes: &[Change<'_>]) -> Result<()> {
     if store.consolidates(Consolidate::Flush) {
-        note_behind(store, changes);
-        return refreshed(store, changes, Ok(()));
+        let noted = note_behind(store, changes.iter().copied());
+        return refreshed(store, changes, Ok(())).and(noted);
     }
     after_changes_now(store, changes, None)
 }
@@ -48,7 +45,12 @@ pub(super) fn whole(paths: &[String]) -> Result<Vec<Change<'_>>> {
 /// Leaves it to the next flush or close to tell of nodes that a call which failed has made, with the lengths as [`after_copy`] tells them, or of those
 /// that it has taken away.
 pub(super) fn tell_later(store: &Store, paths: &[String]) {
-    paths.iter().for_each(|path| note_behind(store, &[(path, Lengths::NONE)]));
+    tell_changes_later(store, paths.iter().map(|path| (path.as_str(), Lengths::NONE)));
+}
+
+/// Leaves it to the next flush or close to tell of changes of a call that failed. The call's error is the one to tell.
+pub(super) fn tell_changes_later<'a>(store: &Store, changes: impl Iterator<Item = Change<'a>>) {
+    let _ = note_behind(store, changes);
 }
 
 /// Tells of groups that a call which fails has made above its node, now or, if that fails, later. The call's error is the one to tell.
@@ -59,15 +61,18 @@ pub(super) fn tell_made(store: &Store, made: &[String]) {
     }
 }
 
-/// Says that consolidated metadata above nodes, and a v2 group's own, are behind.
-fn note_behind(store: &Store, changes: &[Change<'_>]) {
-    for (i, &(path, lengths)) in changes.iter().enumerate() {
-        // Where memory has ended each note takes some of the reserve, and keeps it: of many nodes the next one that opens the dataset tells.
-        if i >= MOST_NOTES && check_memory().is_err() {
-            return memory_ended();
+/// Says that consolidated metadata above nodes, and a v2 group's own, are behind. Errors: `NoMemory`, with which the last ones are not noted.
+fn note_behind<'a>(store: &Store, changes: impl Iterator<Item = Change<'a>>) -> Result<()> {
+    for (path, lengths) in changes {
+        if let Err(e) = check_memory() {
+            if !store.behind().has_room_without_memory(path) {
+                return Err(e);
+            }
+            memory_ended();
         }
         path::ancestors(path).into_iter().chain([path]).for_each(|group| store.behind().note(group, path, lengths));
     }
+    Ok(())
 }
 
 /// Does what [`after_change`] does, and waits for no flush: something that consolidated metadata speak of is about to be erased.
@@ -173,7 +178,7 @@ fn refreshed(store: &Store, changes: &[Change<'_>], done: Result<()>) -> Result<
     store.note_change();
     if done.is_err() {
         // The documents are stored: the next flush or close tells of them.
-        note_behind(store, changes);
+        tell_changes_later(store, changes.iter().copied());
     }
     done?;
     // A node that is about to go is there still, and would be told of again.
@@ -412,4 +417,36 @@ pub(super) fn insert_v2(store: &Store, entries: &mut Map, group: &str, path: &st
         entries.insert(path::join(name, v2::ATTRIBUTES).into(), Value::Object(attributes));
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::node::behind::MOST_NOTES;
+    use crate::node::{Context, Mode, Options};
+    use crate::store::memory::MemoryStore;
+    use std::sync::Arc;
+
+    #[test]
+    fn what_is_not_noted_where_memory_has_ended_is_an_error() {
+        let options = || Options { consolidate: Consolidate::Flush, ..Options::default() };
+        let new = || Store::new(&Context::default(), Arc::new(MemoryStore::new()), Mode::ReadWrite, options());
+        let paths: Vec<String> = (0..100).map(|i| format!("v{i}")).collect();
+        let changes = whole(&paths).unwrap();
+        let noted = |store: &Store| store.behind().take().get("").map_or(0, BTreeMap::len);
+        let store = new();
+        memory_ended();
+        assert_eq!(after_changes(&store, &changes[..MOST_NOTES]).map_err(|e| e.kind()), Ok(()));
+        assert_eq!(after_changes(&store, &changes).map_err(|e| e.kind()), Err(ErrorKind::NoMemory));
+        memory_ended();
+        assert_eq!(after_changes(&store, &changes[..1]).map_err(|e| e.kind()), Ok(()), "that is noted already");
+        assert_eq!(noted(&store), MOST_NOTES);
+        let _ = check_memory();
+        after_changes(&store, &changes).unwrap();
+        assert_eq!(noted(&store), paths.len());
+        memory_ended();
+        tell_later(&store, &paths);
+        assert_eq!(noted(&store), MOST_NOTES);
+        let _ = check_memory();
+    }
 }
