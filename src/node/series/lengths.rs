@@ -41,7 +41,13 @@ impl Series {
 
     fn tell_lengths(&self) -> Result<()> {
         let changes = self.parts.iter().map(|part| (part.appender.array().path(), Lengths::along(part.dim)));
-        upkeep::after_changes(self.dataset.group().store(), &collect(changes)?)
+        let store = self.dataset.group().store();
+        // What there is no memory to list waits for a flush, too.
+        let listed = collect(changes.clone()).inspect_err(|_| {
+            store.note_change();
+            upkeep::tell_changes_later(store, changes);
+        });
+        upkeep::after_changes(store, &listed?)
     }
 
     /// Whether the documents of all variables have the same length now.
