@@ -467,7 +467,8 @@ impl Dataset {
 
     /// Knows a variable, instead of one of that name.
     fn insert(&self, known: OpenVariable) -> Result<()> {
-        // The other one is dropped after the lock, which dropping an array takes, too.
+        // The other one is dropped after the lock, which dropping an array takes, too; and this one, where memory ends.
+        let _this = known.array.clone();
         let _gone = self.0.state.write(|state| state.insert(known))?;
         Ok(())
     }
