@@ -522,7 +522,7 @@ mod tests {
     use crate::dtype::Element;
     use crate::engine::{Memory, Selection};
     use crate::metadata::json;
-    use crate::node::tests::{memory, new_dataset, own};
+    use crate::node::tests::{memory, new_dataset, own, put};
     use crate::node::{Attributes, Context, Create, NodeKind, Series, Spec};
     use crate::store::StorageExt;
 
@@ -713,6 +713,22 @@ mod tests {
         let of = |node: &Attributes| node.get_string("coordinates").unwrap();
         assert_eq!(of(Array::open(&store, "t").unwrap().attributes()), "station_name lat /grid/height area");
         assert_eq!(of(Group::open(&store, "").unwrap().attributes()), "crs");
+    }
+
+    #[test]
+    fn coordinates_that_could_not_be_written_are_written_by_the_next_close() {
+        let (store, ds) = new_dataset(None);
+        ds.define_dimension("x", 2).unwrap();
+        for name in ["t", "area"] {
+            ds.define_variable(name, &VariableSpec::new(DataType::Float32, &["x"]), Create::New).unwrap();
+        }
+        ds.set_coordinate("area").unwrap();
+        let document = store.key_get("t/zarr.json").unwrap().unwrap();
+        put(&store, "t/zarr.json", "{");
+        ds.close().unwrap_err();
+        put(&store, "t/zarr.json", std::str::from_utf8(&document).unwrap());
+        ds.close().unwrap();
+        assert_eq!(Array::open(&store, "t").unwrap().attributes().get_string("coordinates").unwrap(), "area");
     }
 
     #[test]

@@ -47,6 +47,9 @@ impl Dataset {
         let found = lost.and(self.renew_names());
         let marked = self.0.state.write(|state| std::mem::take(&mut state.marked));
         let written = if marked { self.write_coordinates() } else { Ok(()) };
+        if written.is_err() {
+            self.0.state.write(|state| state.marked = true);
+        }
         let stored = arrays.and_then(|arrays| arrays.iter().map(Array::finish_writes).fold(Ok(()), Result::and));
         let checked = self.check();
         settled.and(found).and(written).and(stored).and(self.0.group.close()).and(checked)
