@@ -264,7 +264,9 @@ def equal(name, got, want):
     """Whether two spellings say the same."""
     bare = lambda x: x["name"] if isinstance(x, dict) and not x.get("configuration") and "name" in x else x  # noqa: E731
     if name == "codecs":
-        return [bare(x) for x in got] == [bare(x) for x in want]
+        # A new array says the size that an elementsize of 0 stands for.
+        sized = [{**x, "elementsize": y["elementsize"]} if isinstance(x, dict) and x.get("elementsize") == 0 and isinstance(y, dict) and "elementsize" in y else x for x, y in zip(want, got)]
+        return [bare(x) for x in got] == [bare(x) for x in sized] and len(got) == len(want)
     if name == "fill_value":
         # The bits of a number that has digits, too; no time; bytes with the NULs that pad them, or without.
         nat = (got, want) == ("NaT", -(2**63))
