@@ -202,7 +202,7 @@ impl Job<'_> {
                     spec.keep_fill(old.meta.fill.clone(), &mut notes);
                 }
                 change(node, &mut spec)?;
-                let (new, attributes) = spec.resolve_any(None)?;
+                let (new, attributes) = spec.resolve_copy()?;
                 if is_missing_lost(&old.meta, means_missing, (&new, &attributes)) {
                     notes.push(MISSING_LOST[usize::from(to == Format::V2)].into());
                 }

@@ -44,8 +44,8 @@ fn is_done_or_finds_none(done: &Result<()>) -> bool {
     done.as_ref().map_or_else(|e| matches!(e.kind(), ErrorKind::NotFound | ErrorKind::Again), |()| true)
 }
 
-/// Checks that each node is below a group, and that consolidated metadata name what is there, and no more. But for a node that came into the group `p`
-/// while its folder got the name `q`, behind the look of who renamed it: the other one does not find it again (docs/reliability.md).
+/// Checks that each node is below a group, and that consolidated metadata name what is there, and no more. A node that came into the group `p`
+/// while this was renamed to `q` may be missing there: neither process finds it by its new path (docs/reliability.md).
 fn check(place: &Place, case: &str) {
     let store = on(place.shared());
     for key in store.key_list("").unwrap() {

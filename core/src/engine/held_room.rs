@@ -38,7 +38,7 @@ impl HeldRoom {
         let room = &mut *lock(ROOM.get().get());
         let needed = bytes.saturating_mul(3).saturating_add(BESIDE).max(room.wanted);
         if room.held.is_none() || room.wanted < needed {
-            // Who uses what was held may need more. The smaller one goes when the larger one is there.
+            // A thread that uses what was held may need more. The smaller one goes when the larger one is there.
             let larger = if room.used_by > 0 { None } else { Pages::new(needed, true).ok() };
             let Some(larger) = larger else { return false };
             (room.held, room.wanted) = (Some(larger), needed);

@@ -362,20 +362,11 @@ impl RemoteOptions {
 
     /// Leaves out what a web server has no use for: options that one variable has for all locations of a process.
     pub fn keep_for(&mut self, service: Service) {
-        const OF_SERVICES: [&str; 9] = [
-            "endpoint",
-            "region",
-            "access_key_id",
-            "secret_access_key",
-            "session_token",
-            "account_name",
-            "account_key",
-            "sas_token",
-            "service_account",
-        ];
+        const OF_WEB: [&str; 4] = ["bearer_token", "ca_file", "proxy", "user_agent"];
         if service == Service::Http {
-            let is_spelling = |name: &str| SPELLINGS.iter().any(|(_, ours, others)| OF_SERVICES.contains(ours) && others.contains(&name));
-            self.named.retain(|(name, _)| !OF_SERVICES.contains(&name.as_str()) && !is_spelling(name));
+            let is_useless = |name: &str| NAMED.contains(&name) && !OF_WEB.contains(&name);
+            let is_spelling = |name: &str| SPELLINGS.iter().any(|(_, ours, others)| is_useless(ours) && others.contains(&name));
+            self.named.retain(|(name, _)| !is_useless(name) && !is_spelling(name));
         }
     }
 

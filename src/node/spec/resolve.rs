@@ -30,16 +30,16 @@ impl Spec {
 
     /// The model of a new array, its `document` ready to be stored, and the attributes (which v3's document contains already).
     pub(in crate::node) fn resolve(&self, enclosing: Option<Format>) -> Result<(ArrayMeta, Map)> {
-        let (meta, attributes) = self.resolve_any(enclosing)?;
-        let chain = Chain::parse(&meta.codecs, meta.data_type, meta.shape.len())?;
-        check_shapes(&meta, &chain, BoundChain::check_encodable)?;
-        chain.check_new()?;
-        Ok((meta, attributes))
+        self.resolve_as(enclosing, true)
     }
 
     /// Resolves the spec of a copy of an array, whose chunks may be used as they are: that its codecs encode them, and that other programs read
     /// them as what they are, is not asked for.
-    pub(in crate::node) fn resolve_any(&self, enclosing: Option<Format>) -> Result<(ArrayMeta, Map)> {
+    pub(in crate::node) fn resolve_copy(&self) -> Result<(ArrayMeta, Map)> {
+        self.resolve_as(None, false)
+    }
+
+    fn resolve_as(&self, enclosing: Option<Format>, is_new: bool) -> Result<(ArrayMeta, Map)> {
         let format = match self.format {
             Some(format) => format,
             None if self.only_v2() => Format::V2,
@@ -78,8 +78,11 @@ impl Spec {
             document,
         };
         let chain = Chain::parse(&meta.codecs, meta.data_type, meta.shape.len())?;
-        check_shapes(&meta, &chain, BoundChain::check_sizes)?;
+        check_shapes(&meta, &chain, if is_new { BoundChain::check_encodable } else { BoundChain::check_sizes })?;
         check_elements_v2(&meta.codecs)?;
+        if is_new {
+            chain.check_new()?;
+        }
         // Other programs look at every listed chunk, and the array may grow into it.
         check_divided(&chain, &meta.grid, &Dims::from_elem(u64::MAX, meta.shape.len()))?;
         if !self.changes_fill && meta.fill.defined {
