@@ -70,6 +70,8 @@ struct Run {
     dataset: Dataset,
     dim: String,
     there: u64,
+    /// Whether it had no step at the first look: then all of its steps are new ones.
+    is_new: bool,
 }
 
 impl Tail {
@@ -81,9 +83,9 @@ impl Tail {
             Some(seconds) => Duration::try_from_secs_f64(seconds)
                 .map_err(|_| Failure::Usage(format!("--timeout: found {seconds}, expected at least 0 seconds")))?,
         };
-        let Some(Run { dataset, dim, mut there }) = self.begun(wait)? else { return Ok(()) };
+        let Some(Run { dataset, dim, mut there, is_new }) = self.begun(wait)? else { return Ok(()) };
         let followed = followed(&dataset, &dim)?;
-        let mut step = there.min(self.until.unwrap_or(u64::MAX)).saturating_sub(self.steps);
+        let mut step = if is_new { 0 } else { there.min(self.until.unwrap_or(u64::MAX)).saturating_sub(self.steps) };
         loop {
             while step < there {
                 if self.until.is_some_and(|until| step >= until) {
@@ -123,11 +125,11 @@ impl Tail {
                     guessed = Some(run.dim);
                     text
                 }
-                Ok(run) if run.there > 0 || self.until == Some(0) => return Ok(Some(run)),
+                Ok(run) if run.there > 0 || self.until == Some(0) => return Ok(Some(Run { is_new: is_told, ..run })),
                 // The length is what the documents say, whatever consolidated metadata do.
                 Ok(run) => {
                     let there = self.grown(&run.dataset, &run.dim, 0, wait.saturating_sub(began.elapsed()))?;
-                    return Ok(there.map(|there| Run { there, ..run }));
+                    return Ok(there.map(|there| Run { there, is_new: true, ..run }));
                 }
                 Err(NotOpen::Missing(text)) => text,
                 Err(NotOpen::Wrong(failure)) => return Err(failure),
@@ -149,7 +151,7 @@ impl Tail {
         let dataset = Dataset::open(self.place.open_group(Mode::Read)?)?;
         let dim = self.dimension(&dataset)?;
         let there = dataset.dimension(&dim)?.length;
-        Ok(Run { dataset, dim, there })
+        Ok(Run { dataset, dim, there, is_new: false })
     }
 
     fn dimension(&self, dataset: &Dataset) -> Result<String, NotOpen> {

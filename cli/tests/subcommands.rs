@@ -559,13 +559,13 @@ fn the_steps_of_a_run_are_followed_until_they_are_all_there() {
 fn a_run_that_has_not_begun_is_waited_for() {
     let folder = Folder::new("early");
     let begin = |line: &str| folder.command(line).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let mut follower = begin("tail run.zarr --until 2");
+    let mut follower = begin("tail run.zarr --until 12");
     let mut told = BufReader::new(follower.stderr.take().unwrap());
     let mut line = String::new();
     told.read_line(&mut line).unwrap();
     assert!(line.starts_with("ozarr: waiting for a run: no group in ") && line.contains("run.zarr"), "{line}");
     folder.ok("create run.zarr --group");
-    let mut later = begin("tail run.zarr --until 2");
+    let mut later = begin("tail run.zarr --until 12");
     let mut told_later = BufReader::new(later.stderr.take().unwrap());
     line.clear();
     told_later.read_line(&mut line).unwrap();
@@ -575,13 +575,13 @@ fn a_run_that_has_not_begun_is_waited_for() {
     let late = folder.run_with("tail run.zarr --timeout 0 --until 1", &[]);
     assert!(late.status == Some(1) && late.err.contains("is 0 long"), "{}", late.err);
     assert_eq!(folder.ok("tail run.zarr --timeout 0"), "");
-    folder.ok("resize run.zarr u --shape 2,2");
-    folder.bytes("write run.zarr u --raw --type float64", &doubles([1, 2, 3, 5]));
-    folder.ok("resize run.zarr time --shape 2");
+    folder.ok("resize run.zarr u --shape 12,2");
+    folder.bytes("write run.zarr u --raw --type float64", &doubles(1..25));
+    folder.ok("resize run.zarr time --shape 12");
     for (run, mut told) in [(follower, told), (later, told_later)] {
         let output = run.wait_with_output().unwrap();
         let text = String::from_utf8(output.stdout).unwrap();
-        assert_eq!((output.status.code(), text.lines().count()), (Some(0), 2), "{text}");
+        assert_eq!((output.status.code(), text.lines().count()), (Some(0), 12), "{text}");
         assert!(text.starts_with("time 0  0  u: 1 .. 2, mean 1.5\n"), "{text}");
         line.clear();
         assert_eq!(told.read_line(&mut line).unwrap(), 0, "it is told once: {line}");
