@@ -62,7 +62,8 @@ static int clear_place(const char *location, int cmode, ozarr_store *store) {
         if (cmode & NC_NOCLOBBER) return NC_EEXIST;
         return unlink(location) ? errno : NC_NOERR;
     }
-    if (ozarr_store_node_kind(store, "", &kind)) return oz_error(OZARR_ERR_IO);
+    const ozarr_status found = ozarr_store_node_kind(store, "", &kind);
+    if (found) return oz_error(found);
     if (kind != OZARR_NODE_KIND_NONE) return cmode & NC_NOCLOBBER ? NC_EEXIST : NC_NOERR;
     DIR *folder = is_url ? NULL : opendir(location);
     if (!is_url && !folder) return errno;
