@@ -76,6 +76,7 @@ mod store_log;
 mod store_options;
 mod stored;
 mod stored_chunks;
+mod together;
 mod told_length;
 mod trail;
 mod transfer;

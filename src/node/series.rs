@@ -12,7 +12,7 @@ use super::conventions::Dataset;
 use super::resize::slab;
 use super::steps::{cut, steps_kept};
 use super::told_length::ToldLength;
-use super::{Array, document, path};
+use super::{Array, document, path, together};
 use crate::counting;
 use crate::dtype::DataType;
 use crate::engine::Memory;
@@ -400,10 +400,10 @@ impl Series {
     }
 
     fn publish_until(&mut self, end: u64) -> Result<()> {
-        for part in &mut self.parts {
+        together::for_each(self.dataset.group().store(), &mut self.parts, |part| {
             part.fill_to(end)?;
-            part.appender.store(end)?;
-        }
+            part.appender.store(end)
+        })?;
         self.parts.iter().try_for_each(|part| part.appender.array().flush_store())?;
         self.publish_documents(end, Appender::declare)?;
         self.published = end;

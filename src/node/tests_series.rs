@@ -1,8 +1,8 @@
 //! Tests of series: what readers see at each moment, whatever write fails.
 
-use super::tests::{new_dataset, own, read_all, view};
+use super::tests::{far_from, new_dataset, own, read_all, view};
 use super::tests_growth::Folder;
-use super::tests_store::{Next, Told, anew, on};
+use super::tests_store::{Next, Told, anew, on, told};
 use super::tests_together::failing_once;
 use super::*;
 use crate::dtype::{DataType, Element};
@@ -14,7 +14,8 @@ use crate::store::fault;
 use crate::store::os::Call;
 use crate::store::suite::TestFolder;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
 const STEPS: u64 = 11;
@@ -109,6 +110,41 @@ fn all_variables_of_a_step_are_published_at_once() {
             assert_eq!(Group::open(&anew(&store), "").unwrap().consolidated_differences().unwrap(), Some(vec![]));
         }
     }
+}
+
+/// Where each request takes its time: the chunks of several variables, then their documents but the coordinate's, whose time comes last.
+#[test]
+fn variables_are_published_at_the_same_time_in_stores_with_latency() {
+    let (near, changed) = (defined(Format::V3), Arc::new((Mutex::new(None::<Vec<String>>), Condvar::new())));
+    let of = |key: &str| if key.contains("/c/") { "chunks" } else { "documents" };
+    let (then, is_alone) = (changed.clone(), Arc::new(AtomicBool::new(false)));
+    let alone = is_alone.clone();
+    let inner = told(near.shared().clone(), move |next| {
+        let (Next::Change(key), (keys, met)) = (next, &*then) else { return Ok(()) };
+        let mut keys = keys.lock().unwrap();
+        if let Some(keys) = keys.as_mut() {
+            keys.push(key.to_string());
+            met.notify_all();
+        }
+        if keys.is_some() && key.contains('/') && !key.starts_with("time/") {
+            // Waits until one of another variable has come.
+            let other = |other: &String| other.contains('/') && of(other) == of(key) && other.split('/').next() != key.split('/').next();
+            let waited = met.wait_timeout_while(keys, Duration::from_secs(20), |keys| !keys.iter().flatten().any(other)).unwrap().1;
+            alone.fetch_or(waited.timed_out(), Ordering::Relaxed);
+        }
+        Ok(())
+    });
+    let far = far_from(&on(inner), Duration::ZERO);
+    let ds = dataset(&far);
+    let mut series = Series::open(&ds, "time", None, 0, 0).unwrap();
+    run(&mut series, STEPS).unwrap();
+    *changed.0.lock().unwrap() = Some(Vec::new());
+    series.flush().unwrap();
+    let keys = changed.0.lock().unwrap().take().unwrap();
+    assert!(!is_alone.load(Ordering::Relaxed), "{keys:?}");
+    assert_eq!(keys[keys.len() - 2..], ["time/zarr.json", "zarr.json"], "{keys:?}");
+    assert!(keys.is_sorted_by_key(|key| of(key) == "documents"), "{keys:?}");
+    assert_eq!(check(&near), STEPS);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use super::super::appender::Appender;
 use super::super::listed_lengths::Lengths;
+use super::super::together;
 use super::super::told_length::ToldLength;
 use super::super::upkeep;
 use super::{Series, SeriesArray};
@@ -9,10 +10,13 @@ use crate::error::Result;
 use crate::limits::collect;
 
 impl Series {
-    /// Gives the documents of all variables the length `end`, then consolidated metadata.
+    /// Gives the documents of all variables the length `end`, the last variable's behind the others', then consolidated metadata.
     pub(super) fn publish_documents(&mut self, end: u64, declare: fn(&mut Appender, u64) -> Result<()>) -> Result<()> {
         self.told.begin(end);
-        self.parts.iter_mut().try_for_each(|part| declare(&mut part.appender, end))?;
+        let others = self.parts.len().saturating_sub(1);
+        let (others, last) = self.parts.split_at_mut(others);
+        together::for_each(self.dataset.group().store(), others, |part| declare(&mut part.appender, end))?;
+        last.iter_mut().try_for_each(|part| declare(&mut part.appender, end))?;
         self.tell(end)
     }
 

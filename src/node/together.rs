@@ -1,0 +1,23 @@
+//! Work on several nodes at the same time, in stores where each request takes its time.
+
+use super::Store;
+use crate::engine::tasks::{self, Running};
+use crate::error::Result;
+use crate::limits::collect;
+use std::sync::{Mutex, PoisonError};
+
+/// Whether several requests at the same time end earlier than one after the other.
+fn pays(store: &Store) -> bool {
+    store.shared().capabilities().latency && store.shared().any_thread()
+}
+
+/// Calls `work` for each item: several at the same time where that pays, else one after the other. None is begun after the first error.
+pub(super) fn for_each<T: Send>(store: &Store, items: &mut [T], work: impl Fn(&mut T) -> Result<()> + Sync) -> Result<()> {
+    if items.len() < 2 || !pays(store) {
+        return items.iter_mut().try_for_each(work);
+    }
+    let items: Vec<Mutex<&mut T>> = collect(items.iter_mut().map(Mutex::new))?;
+    let task = |i: u64, _: &Running<'_>| work(&mut items[i as usize].lock().unwrap_or_else(PoisonError::into_inner));
+    let (pool, width) = store.threads_with(store, true);
+    tasks::run(&pool, items.len() as u64, width, &task, &mut |_| Ok(()))
+}
