@@ -10,9 +10,9 @@ use crate::dtype::DataType;
 use crate::engine::{Memory, Selection};
 use crate::error::Result;
 use crate::grid::key::KeyEncoding;
-use crate::limits::{Dims, push};
+use crate::limits::{Dims, MAX_DOCUMENT, push};
 use crate::metadata::{ArrayMeta, Format, Map, Value, json, v2};
-use crate::store::{SharedStore, StorageExt};
+use crate::store::{SharedStore, StorageExt, get};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -59,19 +59,27 @@ impl Array {
         store.context().check_new_attributes(&attributes)?;
         let publish = |store: &Store, path: &str, _| {
             erase_leftovers(store, path, &meta, write_values.is_some())?;
+            let above = path::parent(path).filter(|_| write_values.is_some()).and_then(|group| NodeFolder::of(store, group));
+            let is_away = || above.as_ref().is_some_and(|above| above.now(store) != Some(true));
             if let Some(write_values) = write_values {
-                let above = path::parent(path).and_then(|group| NodeFolder::of(store, group));
                 let array = Array::new(store, path.to_string(), meta.clone(), None, false)?;
                 write_values(&array)?;
                 array.finish_writes()?;
                 // What storage transformers keep is stored before the array is there, too.
                 store.transformed().flush()?;
                 // Where the group went with values that were stored by then, the later ones are in a new folder.
-                if above.is_some_and(|above| above.now(store) != Some(true)) {
+                if is_away() {
                     return Err(place::taken_away(path));
                 }
             }
-            write_documents(store, path, &meta, &attributes)
+            write_documents(store, path, &meta, &attributes)?;
+            // It may have gone between that look and the document, which is in a new folder then, without the values.
+            if is_away() && is_alone(store, path, &meta)? {
+                let prefix = path::prefix(path);
+                store.shared().erase_prefix(&prefix).map_err(|e| e.at_key(prefix))?;
+                return Err(place::taken_away(path));
+            }
+            Ok(())
         };
         let found = || existing(store, &path, (&meta, &attributes, spec.leaves_fill()), how);
         let made = hierarchy::create(store, &path, || Ok(meta.format), found, publish)?;
@@ -232,6 +240,15 @@ pub(super) fn leftovers(shared: &SharedStore, path: &str, meta: &ArrayMeta, all_
         }
     }
     Ok((found, marked))
+}
+
+/// Whether the document of a new array is at its place, without anything else: another process's array has values, or a document of its own.
+fn is_alone(store: &Store, path: &str, meta: &ArrayMeta) -> Result<bool> {
+    let (name, listing) = (array_document(meta.format), store.shared().list_dir(&path::prefix(path))?);
+    let key = path::join(path, name);
+    let is_own = get(&**store.shared(), &key, MAX_DOCUMENT)?
+        .is_some_and(|text| json::parse_object(&text, MAX_DOCUMENT).is_ok_and(|now| now == meta.document));
+    Ok(is_own && listing.prefixes.is_empty() && listing.keys.iter().all(|key| key == name || key == v2::ATTRIBUTES))
 }
 
 /// Writes the documents of a new array, the one that makes it an array last.

@@ -88,7 +88,7 @@ fn a_copy_is_whole_or_fails_whenever_another_process_erases_or_renames_the_group
             // What is put by itself has no marker, which tells elsewhere.
             for (format, is_folder) in [(Format::V3, true), (Format::V2, false)].into_iter().take(if copy == "put" { 1 } else { 2 }) {
                 let mut came = [0, 0];
-                for after in (0..).step_by(apart(if is_folder && copy != "put" { 11 } else { 5 })) {
+                for after in (0..).step_by(if copy == "put" { 1 } else { apart(if is_folder { 11 } else { 5 }) }) {
                     let case = format!("{copy} {name} {format:?} {is_folder} {after}");
                     let place = Place::new(format, is_folder);
                     let others = place.shared();
