@@ -430,7 +430,7 @@ impl Attributes {
     }
 
     fn tell(&self) -> Result<()> {
-        upkeep::after_changes(&self.known.store, &[(&self.known.path, Lengths::NONE)])
+        upkeep::after_node_change(&self.known.store, &self.known.path, self.known.format, Lengths::NONE)
     }
 
     fn store_change(&self, edit: &dyn Fn(&mut Map) -> Result<()>) -> Result<()> {

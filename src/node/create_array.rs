@@ -54,8 +54,8 @@ impl Array {
 
     /// As the function above, at a path that was checked.
     fn create_at(store: &Store, path: String, spec: &Spec, how: Create, write_values: Option<&WriteValues>) -> Result<Array> {
-        let enclosing = if spec.needs_format() { groups_above::enclosing_format(store, &path)? } else { None };
-        let (meta, attributes) = spec.resolve(enclosing)?;
+        let enclosing = if spec.needs_format() { groups_above::enclosing(store, &path)? } else { None };
+        let (meta, attributes) = spec.resolve(enclosing.map(|found| found.format))?;
         store.context().check_new_attributes(&attributes)?;
         let publish = |store: &Store, path: &str, _| {
             erase_leftovers(store, path, &meta, write_values.is_some())?;
@@ -82,7 +82,7 @@ impl Array {
             Ok(())
         };
         let found = || existing(store, &path, (&meta, &attributes, spec.leaves_fill()), how);
-        let made = hierarchy::create(store, &path, || Ok(meta.format), found, publish)?;
+        let made = hierarchy::create(store, (&path, how), || Ok((meta.format, enclosing)), found, publish)?;
         let named = meta.dimension_names.iter().flatten().any(Option::is_some) || attributes.contains_key(v2::DIMENSIONS);
         if let ControlFlow::Break(array) = made {
             store.note_there(&path, named);

@@ -164,8 +164,8 @@ impl Group {
     fn create_as(store: &Store, path: &str, format: Option<Format>, how: Create, (consolidated, attributes): (bool, Map)) -> Result<Group> {
         let path = hierarchy::new_path(store, path)?;
         let chosen = || match format {
-            Some(format) => Ok(format),
-            None => Ok(groups_above::enclosing_format(store, &path)?.unwrap_or(Format::V3)),
+            Some(format) => Ok((format, None)),
+            None => groups_above::enclosing(store, &path).map(|found| (found.map_or(Format::V3, |found| found.format), found)),
         };
         let publish = |store: &Store, path: &str, format| {
             let (name, mut document) = match format {
@@ -188,7 +188,7 @@ impl Group {
             Ok((format, document))
         };
         let found = || Group::existing(store, &path, format, how);
-        let (format, document) = match hierarchy::create(store, &path, chosen, found, publish)? {
+        let (format, document) = match hierarchy::create(store, (&path, how), chosen, found, publish)? {
             ControlFlow::Break(group) => return Ok(group),
             ControlFlow::Continue(made) => made,
         };

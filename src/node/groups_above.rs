@@ -2,7 +2,6 @@
 //! Specification: v2, "Groups"; v3 core, "Group metadata".
 
 use super::lookup::{self, find_bare};
-use super::stored::StoredDocument;
 use super::{NodeKind, Store, document, known_groups, path, upkeep};
 use crate::error::{ErrorKind, Result, bail};
 use crate::metadata::{Format, Map, v2, v3};
@@ -11,34 +10,58 @@ use crate::store::Condition;
 /// How often groups are made again that others take away all the time.
 const MOST: usize = 64;
 
-/// The format of the nearest group above `path`, if there is one.
-pub(super) fn enclosing_format(store: &Store, path: &str) -> Result<Option<Format>> {
+/// The nearest node above another one, as it was found.
+#[derive(Clone, Copy)]
+pub(super) struct Enclosing<'a> {
+    path: &'a str,
+    kind: NodeKind,
+    pub format: Format,
+}
+
+/// The nearest node above `path`, if there is one.
+pub(super) fn enclosing<'a>(store: &Store, path: &'a str) -> Result<Option<Enclosing<'a>>> {
     for above in path::ancestors(path).into_iter().rev() {
-        if let Some(found) = find_bare(store, above)? {
-            return Ok(Some(found.format));
+        if let Some((kind, format)) = look(store, above)? {
+            return Ok(Some(Enclosing { path: above, kind, format }));
         }
     }
     Ok(None)
 }
 
+/// The kind and the format of the node at `path`. A group that is known is not read again.
+fn look(store: &Store, path: &str) -> Result<Option<(NodeKind, Format)>> {
+    let file = known_groups::file_of(store.shared(), path);
+    if file.is_some_and(|file| store.known_groups().holds(path, file)) {
+        return Ok(Some((NodeKind::Group, Format::V3)));
+    }
+    let found = find_bare(store, path)?.map(|found| (found.kind, found.format));
+    if let (Some(file), Some((NodeKind::Group, Format::V3))) = (file, found) {
+        store.known_groups().note(path, file);
+    }
+    Ok(found)
+}
+
+/// The format of the nearest group above `path`, if there is one.
+pub(super) fn enclosing_format(store: &Store, path: &str) -> Result<Option<Format>> {
+    Ok(enclosing(store, path)?.map(|found| found.format))
+}
+
 /// Creates the groups that are missing between the root and `path`, and returns their paths. Those that exist are left
 /// untouched, in either format, of which the log is told; an array among them is an error.
 pub(super) fn ensure(store: &Store, path: &str, format: Format) -> Result<Vec<String>> {
+    ensure_with(store, path, format, None)
+}
+
+/// Creates those groups like [`ensure`]. The one that the caller has found just now is not looked for again.
+pub(super) fn ensure_with(store: &Store, path: &str, format: Format, known: Option<Enclosing<'_>>) -> Result<Vec<String>> {
     let (mut missing, mut nearest) = (Vec::new(), None);
     for above in path::ancestors(path) {
-        let file = known_groups::file_of(store.shared(), above);
-        if file.is_some_and(|file| store.known_groups().holds(above, file)) {
-            nearest = Some((above, Format::V3));
-            continue;
-        }
-        match find_bare(store, above)? {
+        let known = known.filter(|known| known.path == above).map(|known| (known.kind, known.format));
+        match known.map_or_else(|| look(store, above), |known| Ok(Some(known)))? {
             None => missing.push(above),
-            Some(found) => {
-                refuse_array(store, above, &found)?;
-                nearest = Some((above, found.format));
-                if let Some(file) = file.filter(|_| found.format == Format::V3) {
-                    store.known_groups().note(above, file);
-                }
+            Some((kind, format)) => {
+                refuse_array(store, above, kind)?;
+                nearest = Some((above, format));
             }
         }
     }
@@ -57,7 +80,7 @@ pub(super) fn ensure(store: &Store, path: &str, format: Format) -> Result<Vec<St
             // Another writer was faster; what it made must be a group, too.
             Err(e) if e.kind() == ErrorKind::Conflict => {
                 if let Some(found) = find_bare(store, above)? {
-                    refuse_array(store, above, &found)?;
+                    refuse_array(store, above, found.kind)?;
                 }
             }
             other => other.inspect_err(|_| {
@@ -69,8 +92,8 @@ pub(super) fn ensure(store: &Store, path: &str, format: Format) -> Result<Vec<St
     Ok(missing.into_iter().map(str::to_string).collect())
 }
 
-fn refuse_array(store: &Store, above: &str, found: &StoredDocument) -> Result<()> {
-    if found.kind == NodeKind::Array {
+fn refuse_array(store: &Store, above: &str, kind: NodeKind) -> Result<()> {
+    if kind == NodeKind::Array {
         bail!(
             NodeKind,
             "{} of {} is an array, which has no nodes below it; expected a group",

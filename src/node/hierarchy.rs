@@ -1,10 +1,12 @@
 //! The tree around a node: creation, what is in the way there, and erasing.
 //! Specification: v2, "Groups"; v3 core, "Group metadata", "Operations".
 
+use super::groups_above::Enclosing;
+use super::listed_lengths::Lengths;
 use super::lookup::{self, find, find_bare, is_in_the_way};
 use super::lost::Leaving;
 use super::stored::StoredDocument;
-use super::{NodeKind, Store, above, document, draft, groups_above, in_use, marker, path, transfer, upkeep};
+use super::{Create, NodeKind, Store, above, document, draft, groups_above, in_use, marker, path, transfer, upkeep};
 use crate::error::{Error, ErrorKind, Result, err};
 use crate::limits::{MAX_DOCUMENT, push};
 use crate::metadata::{Format, Map, v2, v3};
@@ -252,13 +254,13 @@ pub(super) fn kept_path(store: &Store, path: &str) -> Result<String> {
     Ok(path)
 }
 
-/// Creates a node, and the groups above it that are missing: `publish` stores its documents at a path of a store once nothing is in the way,
-/// and its result is returned as `Continue`. What is overwritten stays until the new node takes its place, where the store can do that. If
+/// Creates a node, and the groups above it that are missing, in the format that `format` gives with the node above that it found for that: `publish`
+/// stores its documents at a path of a store once nothing is in the way, and its result is returned as `Continue`. What is overwritten stays until the new node takes its place, where the store can do that. If
 /// `existing`, which is asked again under the lock, returns a node to use instead, that is returned as `Break`.
-pub(super) fn create<T, M>(
+pub(super) fn create<'a, T, M>(
     store: &Store,
-    path: &str,
-    format: impl FnOnce() -> Result<Format>,
+    (path, how): (&str, Create),
+    format: impl FnOnce() -> Result<(Format, Option<Enclosing<'a>>)>,
     existing: impl Fn() -> Result<Option<T>>,
     publish: impl Fn(&Store, &str, Format) -> Result<M>,
 ) -> Result<ControlFlow<T, M>> {
@@ -272,9 +274,9 @@ pub(super) fn create<T, M>(
         upkeep::add_missed(store, path)?;
         return Ok(ControlFlow::Break(node));
     }
-    let format = format()?;
-    let mut above = groups_above::ensure(store, path, format)?;
-    let created = create_below(store, path, (format, &mut above), existing, publish);
+    let (format, enclosing) = format()?;
+    let mut above = groups_above::ensure_with(store, path, format, enclosing)?;
+    let created = create_below(store, (path, how), (format, &mut above), existing, publish);
     if created.is_err() {
         // They are there: the next flush or close tells of them.
         upkeep::tell_later(store, &above);
@@ -285,7 +287,7 @@ pub(super) fn create<T, M>(
 /// Creates a node like [`create`] below groups of which those `above` were made for it.
 fn create_below<T, M>(
     store: &Store,
-    path: &str,
+    (path, how): (&str, Create),
     (format, above): (Format, &mut Vec<String>),
     existing: impl Fn() -> Result<Option<T>>,
     publish: impl Fn(&Store, &str, Format) -> Result<M>,
@@ -295,11 +297,8 @@ fn create_below<T, M>(
     if let Some(node) = existing()? {
         return Ok(ControlFlow::Break(node));
     }
-    let in_the_way = is_in_the_way(store, path)?;
-    // Where the store has no locks another process may have been faster since.
-    if in_the_way && let Some(node) = existing()? {
-        return Ok(ControlFlow::Break(node));
-    }
+    // Else `existing` has found it.
+    let in_the_way = how == Create::Overwrite && is_in_the_way(store, path)?;
     if in_the_way {
         in_use::refuse(store, path)?;
     }
@@ -322,7 +321,10 @@ fn create_below<T, M>(
     };
     let told = groups_above::restore(store, path, format, above).and_then(|()| {
         let changed: Vec<String> = above.iter().cloned().chain([path.to_string()]).collect();
-        upkeep::after_change(store, &changed, replaced.then_some(path))
+        match (&changed[..], replaced) {
+            ([_], false) => upkeep::after_node_change(store, path, format, Lengths::ALL),
+            _ => upkeep::after_change(store, &changed, replaced.then_some(path)),
+        }
     });
     told.map_err(|e| if replaced { e } else { take_back(store, path, format, e) })?;
     Ok(ControlFlow::Continue(made))

@@ -146,6 +146,7 @@ impl Store {
         let mut store = self.wrapped(Mode::ReadWrite, |inner| Ok(Arc::new(PrefixStore::hiding(inner, &prefix, hides, links.clone())?)))?;
         let mark = Arc::new(Mark::new());
         if let Some(inner) = Arc::get_mut(&mut store.0) {
+            inner.no_draft = AtomicBool::new(true);
             inner.checkpoint = Some(Unfinished { store: self.clone(), path: path.to_string(), mark, process: std::process::id(), links });
         }
         Ok(store)

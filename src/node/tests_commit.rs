@@ -1,6 +1,7 @@
 //! Tests of checkpoints that another process removes or begins while this one commits them, at every moment.
 
 use super::begun::Mark;
+use super::tests::spec;
 use super::tests_checkpoint::{fill, make, newest};
 use super::tests_growth::Folder;
 pub(super) use super::tests_store::on;
@@ -234,6 +235,19 @@ fn what_is_not_there_costs_a_checkpoint_few_requests() {
         // They are listed until nothing changes, for its number, and behind it.
         assert_eq!(times(&committed, "old"), 3, "{committed:#?}");
     }
+}
+
+#[test]
+fn a_new_array_costs_few_requests() {
+    let place = Place::empty(false);
+    Group::create(&on(place.shared()), "g", Some(Format::V3), Create::New).unwrap();
+    let opened = opened_by(place.shared(), |store, _| drop(Array::create(store, "g/a", &spec(&[4], &[4]), Create::New).unwrap()));
+    let times = |key: &str| opened.iter().filter(|opened| *opened == key).count();
+    // Before what keeps other threads out, and behind it.
+    assert_eq!(times("g/a/zarr.json"), 2, "{opened:#?}");
+    // For its format; whether it is still there, and what it has consolidated.
+    assert_eq!(times("g/zarr.json"), 3, "{opened:#?}");
+    assert_eq!(times("g/a/.zmetadata"), 0, "{opened:#?}");
 }
 
 #[test]

@@ -37,6 +37,14 @@ pub(super) fn after_changes(store: &Store, changes: &[Change<'_>]) -> Result<()>
     after_changes_now(store, changes, None)
 }
 
+/// Does what [`after_changes`] does after a change of one node: one of version 3 has no consolidated metadata but in its own document.
+pub(super) fn after_node_change(store: &Store, path: &str, format: Format, told: Lengths) -> Result<()> {
+    if format == Format::V2 || store.consolidates(Consolidate::Flush) {
+        return after_changes(store, &[(path, told)]);
+    }
+    after_array_change(store, path, told)
+}
+
 /// Changes that are told with all lengths.
 pub(super) fn whole(paths: &[String]) -> Result<Vec<Change<'_>>> {
     collect(paths.iter().map(|path| (path.as_str(), Lengths::ALL)))
