@@ -6,12 +6,11 @@
 
 use super::attrs::CHECKPOINT;
 use super::begun::Mark;
-use super::catalog::Catalog;
+use super::checkpoint_lists::{checkpoints_in, each_above, forget};
 use super::document::DocumentLock;
 use super::lost::Leaving;
-use super::store::Above;
 use super::stored::StoredDocument;
-use super::{Child, Create, Group, NodeKind, Store, above, document, hierarchy, kept, lookup, path, store_options::Consolidate, upkeep};
+use super::{Child, Create, Group, NodeKind, Store, document, hierarchy, kept, lookup, path, store_options::Consolidate, upkeep};
 use crate::error::{ErrorKind, Result, bail, err};
 use crate::limits::{MAX_CONSOLIDATED, collect, extend};
 use crate::metadata::{Format, Map, Value, v2, v3};
@@ -72,9 +71,11 @@ impl Checkpoints {
             bail!(Exists, "{} is a node that is no checkpoint; choose another name", path::join(&self.path, name));
         }
         let mut node = if taken { format!("{name}.{number}") } else { name.to_string() };
-        while !self.is_free(&node)? {
+        let mut is_free = if taken { self.is_free(&node) } else { self.is_emptied(&node) };
+        while !is_free? {
             number += 1;
             node = format!("{name}.{number}");
+            is_free = self.is_free(&node);
         }
         let place = path::join(&self.path, &node);
         let store = self.store.unfinished(&place, MAKES_A_GROUP)?;
@@ -193,25 +194,34 @@ impl Checkpoints {
     /// All committed checkpoints by number, as their own documents say. Where a place has no document, a checkpoint may have been removed
     /// since the places were listed, for one that came after that: it is looked again until nothing changes.
     pub(super) fn committed(&self) -> Result<Vec<Committed>> {
-        let (mut found, mut is_certain) = self.look()?;
+        self.committed_but(None)
+    }
+
+    /// All but the one at the node `own`, which the caller is about to commit: that there is no document yet is no reason to look again.
+    pub(super) fn committed_but(&self, own: Option<&str>) -> Result<Vec<Committed>> {
+        let (mut found, mut is_certain) = self.look(own)?;
         for _ in 0..MOST_LOOKS {
             if is_certain {
                 break;
             }
             let before = found;
-            (found, is_certain) = self.look()?;
+            (found, is_certain) = self.look(own)?;
             is_certain |= found == before;
         }
         Ok(found)
     }
 
     /// The checkpoints that are found, and whether all places had a document.
-    fn look(&self) -> Result<(Vec<Committed>, bool)> {
-        let (mut found, mut all) = (Vec::new(), true);
-        for node in self.places()? {
-            let (committed, is_certain) = self.committed_at(&node)?;
-            all &= is_certain;
-            extend(&mut found, committed)?;
+    fn look(&self, own: Option<&str>) -> Result<(Vec<Committed>, bool)> {
+        let (mut found, mut all, mut nodes) = (Vec::new(), true, self.places()?);
+        nodes.retain(|node| own != Some(node));
+        for nodes in nodes.chunks(lookup::at_once(&self.store)) {
+            let places = collect(nodes.iter().map(|node| path::join(&self.path, node)))?;
+            for (node, stored) in nodes.iter().zip(lookup::find_each_bare(&self.store, &places)?) {
+                let (committed, is_certain) = self.committed_as(node, stored)?;
+                all &= is_certain;
+                extend(&mut found, committed)?;
+            }
         }
         sort_by(&mut found, |a, b| (a.number, &a.node).cmp(&(b.number, &b.node)));
         Ok((found, all))
@@ -219,8 +229,12 @@ impl Checkpoints {
 
     /// The checkpoint that a node is, if it is one, and whether there was a document.
     fn committed_at(&self, node: &str) -> Result<(Option<Committed>, bool)> {
+        self.committed_as(node, lookup::find_bare(&self.store, &path::join(&self.path, node)))
+    }
+
+    /// The same of a node whose document was looked for.
+    fn committed_as(&self, node: &str, found: Result<Option<StoredDocument>>) -> Result<(Option<Committed>, bool)> {
         let place = path::join(&self.path, node);
-        let found = lookup::find_bare(&self.store, &place);
         let Some(stored) = (if is_refused(&found) { self.told_above(&place)? } else { found? }) else { return Ok((None, false)) };
         if stored.kind != NodeKind::Group {
             return Ok((None, true));
@@ -250,11 +264,13 @@ impl Checkpoints {
     /// Whether a checkpoint can be begun in the place of a node, from which what a kill has left of another one is removed. Where there is a node,
     /// or anything else, that stays.
     fn is_free(&self, node: &str) -> Result<bool> {
-        let place = path::join(&self.path, node);
-        let found = lookup::find_bare(&self.store, &place);
-        if is_refused(&found) || found.as_ref().is_err_and(lookup::is_misunderstood) || found?.is_some() {
-            return Ok(false);
-        }
+        let found = lookup::find_bare(&self.store, &path::join(&self.path, node));
+        let is_in_the_way = is_refused(&found) || found.as_ref().is_err_and(lookup::is_misunderstood) || found?.is_some();
+        if is_in_the_way { Ok(false) } else { self.is_emptied(node) }
+    }
+
+    /// The same of a place without a node.
+    fn is_emptied(&self, node: &str) -> Result<bool> {
         let is_empty = self.is_empty(node);
         if is_refused(&is_empty) {
             return Ok(false);
@@ -263,7 +279,7 @@ impl Checkpoints {
         if is_empty && self.store.shared().files().is_none() {
             return Ok(true);
         }
-        if !is_empty && !self.was_begun(&place)? {
+        if !is_empty && !self.was_begun(&path::join(&self.path, node))? {
             return Ok(false);
         }
         self.is_cleared(node, &|place| Ok(lookup::find_bare(&self.store, place)?.is_none()))
@@ -458,40 +474,4 @@ pub(super) fn lock_alone(store: &Store, place: &str) -> Result<Option<DocumentLo
 /// Whether the system refused something because of whose it is.
 pub(super) fn is_refused<T>(done: &Result<T>) -> bool {
     done.as_ref().is_err_and(|e| e.kind() == ErrorKind::Permission)
-}
-
-/// What is done for a group above the one at a path of a store: the names that it lists in that.
-type WithListed<'a> = dyn FnMut(&Store, &str, Vec<String>) -> Result<()> + 'a;
-
-/// Does something for each group with consolidated metadata above the one at a path, also where the store is below one.
-fn each_above(store: &Store, path: &str, work: &mut WithListed<'_>) -> Result<()> {
-    for group in path::ancestors(path) {
-        // One that cannot be read is read by nobody.
-        let Ok(Some(found)) = lookup::find(store, group) else { continue };
-        if let Ok(Some(catalog)) = Group::quietly(store, group.to_string(), found).and_then(|group| group.catalog()) {
-            work(store, path, checkpoints_in(&catalog, path)?)?;
-        }
-    }
-    above::of(store).iter().try_for_each(|Above { store: outside, path: root }| {
-        let place = if path.is_empty() { root.clone() } else { path::join(root, path) };
-        each_above(outside, &place, work)
-    })
-}
-
-/// The checkpoints that consolidated metadata list directly below a path, whose other nodes are left alone.
-fn checkpoints_in(catalog: &Catalog, path: &str) -> Result<Vec<String>> {
-    let is_checkpoint = |name: &String| {
-        let found = catalog.find(&path::join(path, name)).filter(|found| found.kind == NodeKind::Group);
-        found.is_some_and(|found| match &found.attributes {
-            Some(attributes) => attributes.contains_key(CHECKPOINT),
-            None => found.document.get("attributes").and_then(Value::as_object).is_some_and(|all| all.contains_key(CHECKPOINT)),
-        })
-    };
-    collect(catalog.names(path)?.into_iter().filter(is_checkpoint))
-}
-
-/// Tells consolidated metadata above a path of a store that those checkpoints that they list in it are gone which are not among the `places`.
-fn forget(store: &Store, path: &str, listed: Vec<String>, places: &[String]) -> Result<()> {
-    let gone = listed.iter().filter(|name| !places.contains(name)).map(|name| path::join(path, name));
-    collect(gone)?.iter().try_for_each(|place| upkeep::after_change(store, &[], Some(place)))
 }

@@ -172,8 +172,8 @@ impl Group {
     /// Makes this the newest checkpoint: others may have been committed since it was begun.
     fn count_last(&self, above: &Store, place: &str) -> Result<()> {
         let all = Checkpoints::new(above, path::parent(place).unwrap_or_default())?;
-        let others = all.committed()?.into_iter().filter(|c| path::join(&all.path, &c.node) != place);
-        let newest = others.map(|c| c.number).max().unwrap_or(0);
+        let others = all.committed_but(Some(path::relative(&all.path, place)))?;
+        let newest = others.iter().map(|c| c.number).max().unwrap_or(0);
         let view = self.attributes().view()?;
         let Some(about) = view.get(CHECKPOINT).and_then(Value::as_object) else { return Ok(()) };
         if about.get("number").and_then(Value::as_u64).is_some_and(|number| number > newest) {

@@ -43,6 +43,19 @@ pub(super) fn find_bare(store: &Store, path: &str) -> Result<Option<StoredDocume
     find_with(store, path, true)
 }
 
+/// Finds the document at each path like [`find_bare`], at the same time where that is quicker.
+pub(super) fn find_each_bare(store: &Store, paths: &[String]) -> Result<Vec<Result<Option<StoredDocument>>>> {
+    match paths {
+        [path] => collect(std::iter::once(certain(find_bare(store, path))?)),
+        _ => find_many(store, paths, false, store.options().format),
+    }
+}
+
+/// How many documents are looked for at the same time: one where a store has no latency, and not so many that they need much memory.
+pub(super) fn at_once(store: &Store) -> usize {
+    if store.shared().capabilities().latency { 64 } else { 1 }
+}
+
 fn find_with(store: &Store, path: &str, bare: bool) -> Result<Option<StoredDocument>> {
     if store.shared().capabilities().latency {
         // All of them at once: one round trip.

@@ -15,6 +15,7 @@ mod boundary;
 pub mod buffer;
 mod catalog;
 mod checkpoint;
+mod checkpoint_lists;
 mod chunk;
 mod claim;
 mod close;

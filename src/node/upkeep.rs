@@ -242,16 +242,16 @@ fn refresh_v3(store: &Store, group: &str, changed: &[Change<'_>], erased: Option
         let series = store.series_lengths().now()?;
         let (mut changes, (kept, told)) = (HashMap::new(), listed_lengths(store, group, &listed, &changed, Format::V3)?);
         let mut gone = Gone::default();
-        for (path, lengths) in with_unnamed(&listed, group, &changed, Format::V3)? {
+        each_found(store, &with_unnamed(&listed, group, &changed, Format::V3)?, Format::V3, |(path, lengths), found| {
             let name = path::relative(group, path);
-            let found = gone.or_find(path, || is_named(&listed, name, Format::V3), || lookup::find_v3(store, path))?;
+            let found = gone.or_find(path, || is_named(&listed, name, Format::V3), found)?;
             let entry = found.map(|mut found| -> Result<_> {
                 kept.keep(name, &mut found.document, None, told.get(path).copied().unwrap_or(lengths))?;
                 series.limit(path, &mut found.document);
                 Ok(consolidated::entry_v3(found.document))
             });
-            put(&mut changes, name.to_string(), entry_text(&listed, entry.transpose()?, &key)?)?;
-        }
+            put(&mut changes, name.to_string(), entry_text(&listed, entry.transpose()?, &key)?).map(drop)
+        })?;
         publish_changed(store, (&key, text), &listed, &changes, erased.map(|erased| path::relative(group, erased)), condition)
     })
 }
@@ -270,9 +270,9 @@ fn refresh_v2(store: &Store, group: &str, changed: &[Change<'_>], erased: Option
         let series = store.series_lengths().now()?;
         let (mut changes, (kept, told)) = (HashMap::new(), listed_lengths(store, group, &listed, changed, Format::V2)?);
         let mut gone = Gone::default();
-        for (path, lengths) in with_unnamed(&listed, group, changed, Format::V2)? {
+        each_found(store, &with_unnamed(&listed, group, changed, Format::V2)?, Format::V2, |(path, lengths), found| {
             let (mut fresh, name) = (Map::new(), path::relative(group, path));
-            let found = gone.or_find(path, || is_named(&listed, name, Format::V2), || lookup::find_v2(store, path))?;
+            let found = gone.or_find(path, || is_named(&listed, name, Format::V2), found)?;
             if let Some(mut found) = found {
                 found.attributes = Some(found.attributes.map_or_else(|| lookup::attributes_v2(store, path), Ok)?);
                 kept.keep(
@@ -289,7 +289,8 @@ fn refresh_v2(store: &Store, group: &str, changed: &[Change<'_>], erased: Option
                 let text = entry_text(&listed, fresh.shift_remove(&entry), &key)?;
                 put(&mut changes, entry, text)?;
             }
-        }
+            Ok(())
+        })?;
         publish_changed(store, (&key, &bytes), &listed, &changes, erased.map(|erased| path::relative(group, erased)), condition)
     })
 }
@@ -349,6 +350,31 @@ fn with_unnamed<'a>(listed: &Listed<'_>, group: &str, changes: &[Change<'a>], fo
         all.insert(path, lengths);
     }
     Ok(all)
+}
+
+/// Calls `work` with each changed node, and with what finds its document. In a store with latency many documents are read before, at the same time.
+fn each_found<'a>(
+    store: &Store,
+    changes: &BTreeMap<&'a str, Lengths>,
+    format: Format,
+    mut work: impl FnMut(Change<'a>, &mut dyn FnMut() -> Result<Option<StoredDocument>>) -> Result<()>,
+) -> Result<()> {
+    let find = if format == Format::V3 { lookup::find_v3 } else { lookup::find_v2 };
+    let mut changes = changes.iter().map(|(path, lengths)| (*path, *lengths));
+    let most = lookup::at_once(store);
+    loop {
+        let some: Vec<Change<'a>> = collect(changes.by_ref().take(most))?;
+        match some[..] {
+            [] => return Ok(()),
+            [change] => work(change, &mut || find(store, change.0))?,
+            _ => {
+                let paths: Vec<String> = collect(some.iter().map(|(path, _)| path.to_string()))?;
+                let found = lookup::find_many(store, &paths, false, Some(format))?;
+                let mut both = some.iter().zip(found);
+                both.try_for_each(|(change, mut found)| work(*change, &mut || std::mem::replace(&mut found, Ok(None))))?;
+            }
+        }
+    }
 }
 
 /// The groups between nodes and `group`.
