@@ -12,7 +12,7 @@ use super::lost::Leaving;
 use super::stored::StoredDocument;
 use super::{Child, Create, Group, NodeKind, Store, document, hierarchy, kept, lookup, path, store_options::Consolidate, upkeep};
 use crate::error::{ErrorKind, Result, bail, err};
-use crate::limits::{MAX_CONSOLIDATED, collect, extend};
+use crate::limits::{MAX_CONSOLIDATED, collect, collect_table, extend};
 use crate::metadata::{Format, Map, Value, v2, v3};
 use crate::sort::sort_by;
 use crate::store::prefix::hidden;
@@ -443,11 +443,11 @@ impl Checkpoints {
         if never && listed.is_none() {
             return Ok(());
         }
-        let untold = committed.iter().filter(|c| listed.as_ref().is_none_or(|names| !names.contains(&c.node)));
+        let untold = committed.iter().filter(|c| listed.as_ref().is_none_or(|names| names.binary_search(&c.node).is_err()));
         let untold: Vec<&Committed> = collect(untold)?;
         let mended = if never || (listed.is_some() && untold.is_empty()) { Ok(()) } else { group.consolidate() };
         let add = |store: &Store, path: &str, listed: Vec<String>| {
-            let missed = committed.iter().filter(|c| !listed.contains(&c.node));
+            let missed = committed.iter().filter(|c| listed.binary_search(&c.node).is_err());
             missed.map(|c| path::join(path, &c.node)).try_for_each(|place| upkeep::add_missed(store, &place))
         };
         let mended = mended.and_then(|()| if never { add(&self.store, &self.path, listed.unwrap_or_default()) } else { Ok(()) });
@@ -458,10 +458,10 @@ impl Checkpoints {
     }
 }
 
-/// Those of all committed checkpoints that none newer of the same name took the place of.
+/// Those of all committed checkpoints, which are sorted by number, that none newer of the same name took the place of.
 fn without_replaced(all: &[Committed]) -> Result<Vec<Committed>> {
-    let is_last = |c: &&Committed| all.iter().all(|other| other.name != c.name || other.number <= c.number);
-    collect(all.iter().filter(is_last).cloned())
+    let last = collect_table(all.iter().map(|c| (c.name.as_str(), c.number)))?;
+    collect(all.iter().filter(|c| last.get(c.name.as_str()) == Some(&c.number)).cloned())
 }
 
 /// Takes the lock of a place under which a checkpoint is committed or removed there. It is a file, too: on a full disk nobody has it, nor has a

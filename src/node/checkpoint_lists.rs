@@ -38,8 +38,8 @@ pub(super) fn checkpoints_in(catalog: &Catalog, path: &str) -> Result<Vec<String
     collect(catalog.names(path)?.into_iter().filter(is_checkpoint))
 }
 
-/// Tells consolidated metadata above a path of a store that those checkpoints that they list in it are gone which are not among the `places`.
+/// Tells consolidated metadata above a path of a store that those checkpoints that they list in it are gone which are not among the sorted `places`.
 pub(super) fn forget(store: &Store, path: &str, listed: Vec<String>, places: &[String]) -> Result<()> {
-    let gone = listed.iter().filter(|name| !places.contains(name)).map(|name| path::join(path, name));
+    let gone = listed.iter().filter(|name| places.binary_search(name).is_err()).map(|name| path::join(path, name));
     collect(gone)?.iter().try_for_each(|place| upkeep::after_change(store, &[], Some(place)))
 }

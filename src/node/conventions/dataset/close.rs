@@ -1,8 +1,8 @@
 //! What is written when a dataset is closed: which variables are coordinates, what waits of them, consolidated metadata.
 
-use super::Dataset;
+use super::{Dataset, OpenVariable};
 use crate::error::{Result, err};
-use crate::limits::{collect, filled, make_room, push};
+use crate::limits::{collect, collect_table, filled, make_room, push};
 use crate::node::conventions::coordinates;
 use crate::node::dimensions::Dimension;
 use crate::node::{Array, document};
@@ -67,14 +67,17 @@ impl Dataset {
 
     fn write_coordinates(&self) -> Result<()> {
         let (variables, coordinates) = (self.known_variables()?, self.0.state.read(|state| collect(state.coordinates.iter().cloned()))?);
-        let of = |name: &String| variables.iter().find(|v| v.name == *name);
+        // By their names, as they are sorted.
+        let of = |name: &String| variables.binary_search_by(|v| v.name.cmp(name)).ok().map(|place| &variables[place]);
+        let named = collect_table(coordinates.iter().map(|name| (name.as_str(), ())))?;
+        let is_data = |v: &OpenVariable| !v.is_index() && !named.contains_key(v.name.as_str());
+        let data = collect(variables.iter().enumerate().filter(|(_, v)| is_data(v)))?;
         let mut of_group = Vec::new();
         let mut lists: Vec<Vec<&str>> = filled(Vec::new(), variables.len())?;
         for coordinate in coordinates.iter().filter_map(of).filter(|c| !c.is_index()) {
             let mut told = false;
-            for (i, variable) in variables.iter().enumerate() {
-                let is_data = !variable.is_index() && !coordinates.contains(&variable.name);
-                if is_data && coordinate.dimensions.iter().all(|d| variable.dimensions.contains(d)) {
+            for &(i, variable) in &data {
+                if coordinate.dimensions.iter().all(|d| variable.dimensions.contains(d)) {
                     push(&mut lists[i], &coordinate.name)?;
                     told = true;
                 }
