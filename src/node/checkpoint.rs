@@ -265,15 +265,17 @@ impl Checkpoints {
     /// or anything else, that stays.
     fn is_free(&self, node: &str) -> Result<bool> {
         let found = lookup::find_bare(&self.store, &path::join(&self.path, node));
-        let is_in_the_way = is_refused(&found) || found.as_ref().is_err_and(lookup::is_misunderstood) || found?.is_some();
-        if is_in_the_way { Ok(false) } else { self.is_emptied(node) }
+        if is_refused(&found) || found.as_ref().is_err_and(lookup::is_misunderstood) {
+            return lookup::check_listed(&self.store, &self.path, node).map(|()| false);
+        }
+        if found?.is_some() { Ok(false) } else { self.is_emptied(node) }
     }
 
     /// The same of a place without a node.
     fn is_emptied(&self, node: &str) -> Result<bool> {
         let is_empty = self.is_empty(node);
         if is_refused(&is_empty) {
-            return Ok(false);
+            return lookup::check_listed(&self.store, &self.path, node).map(|()| false);
         }
         let is_empty = is_empty?;
         if is_empty && self.store.shared().files().is_none() {

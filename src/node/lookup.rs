@@ -8,7 +8,7 @@ use crate::limits::{MAX_CONSOLIDATED, MAX_DOCUMENT, MAX_KEY, certain, collect, t
 use crate::metadata::json::splice::TextObject;
 use crate::metadata::lint::{self, Finding, Severity};
 use crate::metadata::{Dialect, Format, Map, json, v2, v3};
-use crate::store::{Folder, get, get_many};
+use crate::store::{Folder, StorageExt, get, get_many};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -223,6 +223,18 @@ pub(super) fn is_in_the_way(store: &Store, path: &str) -> Result<bool> {
 pub(super) fn is_misunderstood(e: &Error) -> bool {
     use ErrorKind::*;
     e.os_errno() == 0 && matches!(e.kind(), Metadata | Unsupported | Extension | Limit | Rank)
+}
+
+/// Checks that something has the name of a place in a group that cannot be looked into. Where nothing has, the look is made again, and its error is
+/// given: a server that refuses to look for what is not there may refuse that for every name.
+pub(super) fn check_listed(store: &Store, group: &str, name: &str) -> Result<()> {
+    let names = store.shared().list_dir(&path::prefix(group))?;
+    if names.prefixes.iter().chain(&names.keys).chain(&names.others).any(|there| there == name) {
+        return Ok(());
+    }
+    let place = path::join(group, name);
+    find_bare(store, &place)?;
+    store.shared().list_dir(&path::prefix(&place)).map(drop)
 }
 
 /// Reads attributes like [`attributes_v2`], and reports their deviations to the context.

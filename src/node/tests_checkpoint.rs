@@ -2,11 +2,11 @@
 
 use super::tests::{faults, own, read_all, view, write_all};
 use super::tests_growth::{Folder, write_box};
-use super::tests_store::{anew, before_call, on};
+use super::tests_store::{Next, anew, before_call, on, told};
 use super::*;
 use crate::dtype::DataType;
 use crate::engine::Selection;
-use crate::error::{ErrorKind, Result};
+use crate::error::{ErrorKind, Result, err};
 use crate::settings::apart;
 use crate::store::StorageExt;
 use crate::store::fault::{self, Effect};
@@ -15,7 +15,7 @@ use crate::store::os::Call;
 use crate::store::prefix::hidden;
 use crate::store::suite::TestFolder;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// Puts two arrays, one of them in a group, and an attribute.
 pub(super) fn fill(group: &Group, value: i32) -> Result<()> {
@@ -689,6 +689,31 @@ fn checkpoints_and_nodes_are_removed_from_a_full_disk() {
                 }
             }
         }
+    }
+}
+
+/// A server that lets list what is there and refuses to read it, or what is below one name or each.
+#[test]
+fn a_checkpoint_is_refused_where_a_server_refuses_every_name_that_it_may_get() {
+    for (made, refused, expected) in [
+        (1, "2", Err(ErrorKind::Permission)),
+        (2, "2", Err(ErrorKind::Permission)),
+        // What is there is another user's; another name is free.
+        (2, "2/", Ok(())),
+    ] {
+        let (memory, looks) = (Store::memory(&Context::with_threads(1)), AtomicUsize::new(0));
+        let all = Checkpoints::new(&memory, "restart").unwrap();
+        (1..=made).for_each(|n| make(&all, &n.to_string(), n).unwrap());
+        let below = format!("restart/{refused}");
+        let refusing = told(memory.shared().clone(), move |next| match next {
+            Next::Opened(key) if key.starts_with(&below) => match looks.fetch_add(1, Ordering::Relaxed) {
+                0..1000 => Err(err!(Permission, "refused")),
+                _ => Err(err!(Internal, "there is no end")),
+            },
+            _ => Ok(()),
+        });
+        let begun = Checkpoints::new(&on(refusing), "restart").unwrap().begin("2");
+        assert_eq!(begun.map(drop).map_err(|e| e.kind()), expected, "{made} {refused}");
     }
 }
 
