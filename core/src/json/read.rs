@@ -5,12 +5,12 @@
 
 use super::scan::longest_escaped;
 use super::spellings::{self, next_number, token_at};
-use super::value::{List, Map, Number, Text, Value};
+use super::value::{List, Map, MemberList, Number, Text, Value};
 use crate::error::{Error, ErrorKind, Result, err};
 use crate::limits;
 use serde_core::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use smallvec::SmallVec;
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::fmt::{self, Formatter};
 
 /// Reads one value, with nothing but blanks around it; with `tokens`, bare `NaN`, `Infinity` and `-Infinity` are numbers. An error
@@ -37,8 +37,7 @@ fn attempt(text: &str, source: &str) -> Result<Value> {
 }
 
 fn attempt_now(text: &str, source: &str) -> Result<Value> {
-    let members = RefCell::new(Vec::with_capacity(TYPICAL_MEMBERS));
-    let source = JsonText { text, source, at: Cell::new(0), members };
+    let source = JsonText { text, source, at: Cell::new(0) };
     let (mut value, mut deserializer) = (Value::Null, serde_json::Deserializer::from_str(text));
     let read = ValueVisitor(&source, &mut value).deserialize(&mut deserializer).and_then(|()| deserializer.end());
     read.map_err(|e| limits::check_memory().err().unwrap_or_else(|| invalid(&e)))?;
@@ -92,12 +91,10 @@ struct JsonText<'a> {
     source: &'a str,
     /// A place behind all numbers so far that are no integers of 64 bits.
     at: Cell<usize>,
-    /// The members so far of all objects that are not read to their ends, the innermost object's last.
-    members: RefCell<Vec<(Text, Value)>>,
 }
 
-/// The members of a document of an array, with those of an object in it.
-const TYPICAL_MEMBERS: usize = 16;
+/// How many more members there is room for at least where the room for an object's members is too small.
+const MORE_MEMBERS: usize = 6;
 
 impl JsonText<'_> {
     /// Returns the number behind `at` that is no integer of 64 bits, or the string for which it stands, by its spelling in the source.
@@ -107,6 +104,11 @@ impl JsonText<'_> {
         let spelling = owned(token_at(self.source, place.start))?;
         Ok(if spelling.starts_with('"') { Value::HalfPairs(spelling) } else { Value::Number(Number::of_text(spelling)) })
     }
+}
+
+/// Puts a value where it is wanted: what is there is `null`, and need not be dropped.
+fn put(place: &mut Value, value: Value) {
+    std::mem::forget(std::mem::replace(place, value));
 }
 
 /// Reads one value to where it is wanted: a value that is returned is moved several times, in pieces that processors put together again slowly.
@@ -127,72 +129,73 @@ impl<'de> Visitor<'de> for ValueVisitor<'_, '_> {
     }
 
     fn visit_unit<E>(self) -> std::result::Result<(), E> {
-        *self.1 = Value::Null;
+        put(self.1, Value::Null);
         Ok(())
     }
 
     fn visit_bool<E>(self, is_true: bool) -> std::result::Result<(), E> {
-        *self.1 = Value::Bool(is_true);
+        put(self.1, Value::Bool(is_true));
         Ok(())
     }
 
     fn visit_u64<E>(self, number: u64) -> std::result::Result<(), E> {
-        *self.1 = number.into();
+        put(self.1, number.into());
         Ok(())
     }
 
     fn visit_i64<E: serde_core::de::Error>(self, number: i64) -> std::result::Result<(), E> {
         // Older releases make 0 of -0 where another part of the program wants numbers of any precision.
-        *self.1 = if number == 0 { self.0.number()? } else { number.into() };
+        put(self.1, if number == 0 { self.0.number()? } else { number.into() });
         Ok(())
     }
 
     fn visit_f64<E: serde_core::de::Error>(self, _: f64) -> std::result::Result<(), E> {
-        *self.1 = self.0.number()?;
+        put(self.1, self.0.number()?);
         Ok(())
     }
 
     fn visit_str<E: serde_core::de::Error>(self, text: &str) -> std::result::Result<(), E> {
-        *self.1 = Value::String(owned(text)?);
+        put(self.1, Value::String(owned(text)?));
         Ok(())
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> std::result::Result<(), A::Error> {
         let mut items = SmallVec::new();
-        let mut item = Value::Null;
-        while list.next_element_seed(ValueVisitor(self.0, &mut item))?.is_some() {
+        loop {
             if items.len() == items.capacity() {
                 limits::make_room_small(&mut items, 1).map_err(stopped)?;
             }
-            items.push(std::mem::take(&mut item));
+            items.push(Value::Null);
+            let Some(item) = items.last_mut() else { break };
+            if list.next_element_seed(ValueVisitor(self.0, item))?.is_none() {
+                items.pop();
+                break;
+            }
         }
-        *self.1 = Value::Array(List::of_read(items).map_err(stopped)?);
+        put(self.1, Value::Array(List::of_read(items).map_err(stopped)?));
         Ok(())
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> std::result::Result<(), A::Error> {
-        let members = &self.0.members;
-        let first = members.borrow().len();
-        let (mut name, mut value) = (Text::default(), Value::Null);
-        while let Some(is_member) = object.next_key_seed(NameVisitor(self.0, &mut name))? {
+        let mut members = MemberList::new();
+        while let Some(is_member) = object.next_key_seed(NameVisitor(self.0, &mut members))? {
             if !is_member {
                 object.next_value::<IgnoredAny>()?;
-                *self.1 = self.0.number()?;
+                put(self.1, self.0.number()?);
                 return Ok(());
             }
-            object.next_value_seed(ValueVisitor(self.0, &mut value))?;
-            let member = (std::mem::take(&mut name), std::mem::take(&mut value));
-            limits::push(&mut members.borrow_mut(), member).map_err(stopped)?;
+            let Some((_, value)) = members.last_mut() else { break };
+            object.next_value_seed(ValueVisitor(self.0, value))?;
         }
-        *self.1 = Value::Object(Map::of_read(members.borrow_mut().drain(first..)).map_err(stopped)?);
+        put(self.1, Value::Object(Map::of_read(members).map_err(stopped)?));
         Ok(())
     }
 }
 
-/// Reads the name in front of a value of an object, and says whether it is that of a member: it is none where another part of a program asks for
-/// serde_json's feature `arbitrary_precision`, and the "object" is the text of a number that is no integer of 64 bits. Its mark is borrowed
-/// from serde_json itself, not from the text, so that no document can forge it.
-struct NameVisitor<'a, 't>(&'a JsonText<'t>, &'a mut Text);
+/// Reads the name in front of a value of an object, for which it adds a member, and says whether it is that of a member: it is none where another
+/// part of a program asks for serde_json's feature `arbitrary_precision`, and the "object" is the text of a number that is no integer of 64 bits.
+/// Its mark is borrowed from serde_json itself, not from the text, so that no document can forge it.
+struct NameVisitor<'a, 't>(&'a JsonText<'t>, &'a mut MemberList);
 
 impl<'de> DeserializeSeed<'de> for NameVisitor<'_, '_> {
     type Value = bool;
@@ -209,7 +212,12 @@ impl<'de> Visitor<'de> for NameVisitor<'_, '_> {
     }
 
     fn visit_str<E: serde_core::de::Error>(self, name: &str) -> std::result::Result<bool, E> {
-        *self.1 = owned(name)?;
+        let members = self.1;
+        if members.len() == members.capacity() {
+            limits::make_room_small(members, MORE_MEMBERS).map_err(stopped)?;
+        }
+        limits::check_memory().map_err(stopped)?;
+        members.push((owned(name)?, Value::Null));
         Ok(true)
     }
 

@@ -99,10 +99,7 @@ struct MapMembers {
 }
 
 /// The members of an extension (name and configuration) fit in one allocation with their reference counter.
-type MemberList = SmallVec<[(Text, Value); 2]>;
-
-/// For up to this many members memory is not asked for before.
-const UNASKED: usize = 1024;
+pub(super) type MemberList = SmallVec<[(Text, Value); 2]>;
 
 /// Up to this many names are searched one by one.
 const FEW: usize = 24;
@@ -187,24 +184,18 @@ impl Map {
 
     /// Members that a reader has read; of those of one name the last value counts, in the first one's place. An error instead of an abort
     /// when memory is short.
-    pub(super) fn of_read(read: impl ExactSizeIterator<Item = (Text, Value)>) -> Result<Map> {
-        let count = read.len();
-        if count == 0 {
+    pub(super) fn of_read(mut list: MemberList) -> Result<Map> {
+        if list.is_empty() {
             return Ok(Map(None));
         }
-        let list = if count <= UNASKED {
-            read.collect()
-        } else {
-            let mut list = MemberList::new();
-            limits::make_room_small(&mut list, count)?;
-            list.extend(read);
-            list
-        };
+        if list.spilled() {
+            limits::with_spare(list.len() * size_of::<(Text, Value)>(), || list.shrink_to_fit())?;
+        }
         let members = MapMembers { list, places: Once::new() };
         if !members.is_repeating() {
             return Ok(Map(Some(Arc::new(members))));
         }
-        let mut map = Map::with_room(count)?;
+        let mut map = Map::with_room(members.list.len())?;
         map.extend(members.list);
         Ok(map)
     }
