@@ -24,7 +24,6 @@ fn may_use() -> Layers {
 
 /// Crates that only some layers may name.
 const CRATES: &[(&str, &[&str])] = &[
-    ("smol_str", &["json"]),
     ("blosc", &["codec"]),
     ("zstd_safe", &["codec"]),
     ("libdeflater", &["codec", "store"]),

@@ -9,6 +9,7 @@ mod read;
 mod scan;
 mod spellings;
 pub mod splice;
+mod text;
 mod value;
 mod write;
 
@@ -195,7 +196,7 @@ pub fn number(value: f64) -> Number {
     } else {
         "-Infinity"
     };
-    Number::from_f64(value).unwrap_or_else(|| Number::of_text(Text::new_static(token)))
+    Number::from_f64(value).unwrap_or_else(|| Number::of_text(Text::new(token)))
 }
 
 /// Returns whether a number is one of the bare tokens `NaN`, `Infinity`, `-Infinity`.

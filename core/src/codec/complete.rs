@@ -234,7 +234,7 @@ fn fill_in(configuration: &mut Map, members: &[(&str, Meant)], style: Style, ite
         }
     }
     for (name, value) in &*configuration {
-        if members.iter().all(|(known, _)| known != name) {
+        if members.iter().all(|(known, _)| name != known) {
             filled.insert(name.clone(), value.clone());
         }
     }

@@ -33,7 +33,7 @@ impl From<&str> for Value {
 
 impl From<Cow<'_, str>> for Value {
     fn from(value: Cow<'_, str>) -> Value {
-        Value::String(value.into())
+        Value::String(Text::new(&value))
     }
 }
 

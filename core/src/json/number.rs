@@ -1,11 +1,8 @@
 //! JSON numbers with their source text.
 
+use super::text::Text;
 use crate::error::Result;
 use crate::limits;
-use smol_str::SmolStr;
-
-/// A string, or the name of a member. Up to 23 bytes need no memory of their own; longer ones are shared by their copies.
-pub type Text = SmolStr;
 
 /// Returns a text, however long; an error instead of an abort when memory is short.
 pub fn text(text: &str) -> Result<Text> {
@@ -40,15 +37,15 @@ impl Number {
 
     /// Returns the shortest text that reads as `value` again, or `None` if it is not finite.
     pub fn from_f64(value: f64) -> Option<Number> {
-        value.is_finite().then(|| Number::of_text(smol_str::format_smolstr!("{value:?}")))
+        value.is_finite().then(|| Number::of_text(Text::from(format!("{value:?}"))))
     }
 
     /// Returns the shortest text that reads as the `float` `value` again, which must be finite, also where the text is read as a double first.
     pub fn from_f32(value: f32) -> Number {
-        let shortest = smol_str::format_smolstr!("{value:?}");
+        let shortest = Text::from(format!("{value:?}"));
         // The nearest double may be halfway to another `float`: so it is of 7.038531e-26 and its negative.
         let is_same = shortest.parse::<f64>().is_ok_and(|double| double as f32 == value);
-        Number::of_text(if is_same { shortest } else { smol_str::format_smolstr!("{:?}", f64::from(value)) })
+        Number::of_text(if is_same { shortest } else { Text::from(format!("{:?}", f64::from(value))) })
     }
 
     /// Returns the number as it is written.

@@ -54,14 +54,18 @@ fn stopped<E: serde_core::de::Error>(_: Error) -> E {
 /// Texts of up to this number of bytes need no look at the memory.
 const SHORT: usize = 64 << 10;
 
-/// Returns `text` as a value or name holds it.
-#[inline]
-fn owned<E: serde_core::de::Error>(text: &str) -> std::result::Result<Text, E> {
-    if text.len() <= SHORT { Ok(Text::new(text)) } else { long_owned(text) }
+/// Puts `text` where a value or name holds it. A short one goes there from registers.
+#[inline(always)]
+fn put_text<E: serde_core::de::Error>(text: &str, put: impl FnOnce(Text)) -> std::result::Result<(), E> {
+    match Text::short(text) {
+        Some(short) => put(short),
+        None => put(long_text(text)?),
+    }
+    Ok(())
 }
 
 #[cold]
-fn long_owned<E: serde_core::de::Error>(text: &str) -> std::result::Result<Text, E> {
+fn long_text<E: serde_core::de::Error>(text: &str) -> std::result::Result<Text, E> {
     super::text(text).map_err(stopped)
 }
 
@@ -101,7 +105,7 @@ impl JsonText<'_> {
     fn number<E: serde_core::de::Error>(&self) -> std::result::Result<Value, E> {
         let place = next_number(self.text, self.at.get()).ok_or_else(|| E::custom("a number is not found again"))?;
         self.at.set(place.end);
-        let spelling = owned(token_at(self.source, place.start))?;
+        let spelling = super::text(token_at(self.source, place.start)).map_err(stopped)?;
         Ok(if spelling.starts_with('"') { Value::HalfPairs(spelling) } else { Value::Number(Number::of_text(spelling)) })
     }
 }
@@ -155,8 +159,7 @@ impl<'de> Visitor<'de> for ValueVisitor<'_, '_> {
     }
 
     fn visit_str<E: serde_core::de::Error>(self, text: &str) -> std::result::Result<(), E> {
-        put(self.1, Value::String(owned(text)?));
-        Ok(())
+        put_text(text, |text| put(self.1, Value::String(text)))
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> std::result::Result<(), A::Error> {
@@ -217,7 +220,7 @@ impl<'de> Visitor<'de> for NameVisitor<'_, '_> {
             limits::make_room_small(members, MORE_MEMBERS).map_err(stopped)?;
         }
         limits::check_memory().map_err(stopped)?;
-        members.push((owned(name)?, Value::Null));
+        put_text(name, |name| members.push((name, Value::Null)))?;
         Ok(true)
     }
 

@@ -3,7 +3,9 @@
 //! A value is often held in several places (a node's metadata, its attributes, consolidated metadata above it), mostly unchanged:
 //! lists and objects are reference-counted, and a change copies only the level that it touches. Short texts are stored in the value itself.
 
-pub use super::number::{Number, Text, text};
+pub use super::number::{Number, text};
+pub use super::text::Text;
+use super::text::words_of;
 use crate::error::Result;
 use crate::fork::Once;
 use crate::limits;
@@ -112,9 +114,10 @@ impl Clone for MapMembers {
 
 impl MapMembers {
     fn position(&self, name: &str) -> Option<usize> {
-        match self.places() {
-            Some(places) => places.get(name).copied(),
-            None => self.list.iter().position(|(other, _)| other == name),
+        match (self.places(), words_of(name)) {
+            (Some(places), _) => places.get(name).copied(),
+            (None, Some(words)) => self.list.iter().position(|(other, _)| other.has_words(words)),
+            (None, None) => self.list.iter().position(|(other, _)| other == name),
         }
     }
 
@@ -477,7 +480,7 @@ mod tests {
                         list.retain(|(own, _)| *own != name);
                     }
                     1 if step % 50 == 0 => {
-                        map.retain(|own, _| *own < *name);
+                        map.retain(|own, _| **own < *name);
                         list.retain(|(own, _)| *own < name);
                     }
                     _ => {
