@@ -692,6 +692,47 @@ fn checkpoints_and_nodes_are_removed_from_a_full_disk() {
     }
 }
 
+/// The folders below one in which nothing is.
+fn empty_folders(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
+    let below: Vec<_> = folder.read_dir().unwrap().map(|entry| entry.unwrap().path()).collect();
+    let empty = if below.is_empty() { vec![folder.to_path_buf()] } else { Vec::new() };
+    empty.into_iter().chain(below.iter().filter(|path| path.is_dir()).flat_map(|path| empty_folders(path))).collect()
+}
+
+#[test]
+fn what_cannot_be_begun_or_made_on_a_full_disk_leaves_no_empty_folder() {
+    type Row = (&'static str, fn(&Store) -> Result<()>);
+    let rows: [Row; 4] = [
+        ("checkpoint", |store| Checkpoints::new(store, "restart")?.begin("2").map(drop)),
+        ("in place of what a kill left", |store| Checkpoints::new(store, "restart")?.begin("left").map(drop)),
+        ("group", |store| Group::create(store, "g/h", None, Create::New).map(drop)),
+        ("array", |store| Array::create(store, "g/a", &Spec::new(DataType::Int32, &[4])?, Create::New).map(drop)),
+    ];
+    let new = |format| {
+        let (root, store) = in_folder(SyncMode::None);
+        Group::create(&store, "", Some(format), Create::New).unwrap();
+        make(&Checkpoints::new(&store, "restart").unwrap(), "1", 1).unwrap();
+        std::fs::create_dir(root.join("restart/left")).unwrap();
+        (root, anew(&store))
+    };
+    for (what, make_it) in rows {
+        for (call, format) in [(Call::Write, Format::V3), (Call::Write, Format::V2), (Call::Open, Format::V3), (Call::Mkdir, Format::V3)] {
+            let (_root, store) = new(format);
+            let calls = fault::count(call, || make_it(&store).unwrap());
+            let mut failed = 0;
+            for after in 0..calls {
+                let (root, store) = new(format);
+                failed += usize::from(fault::failing(call, after, libc::ENOSPC, || make_it(&store)).is_err());
+                drop(store);
+                let empty = empty_folders(&root);
+                let expected = usize::from(empty.iter().any(|path| path.ends_with("left")));
+                assert_eq!(empty.len(), expected, "{what} {call:?} {after} of {calls}: {empty:?}");
+            }
+            assert!(failed > 0, "{what} {call:?}");
+        }
+    }
+}
+
 /// A server that lets list what is there and refuses to read it, or what is below one name or each.
 #[test]
 fn a_checkpoint_is_refused_where_a_server_refuses_every_name_that_it_may_get() {

@@ -8,7 +8,7 @@
 //! the next lock.
 
 use super::durable::Durability;
-use super::path::{KeyPath, LOCK_NAME, Made, make_parents, renamed_folder};
+use super::path::{KeyPath, LOCK_NAME, Made, make_parents, remove_made, renamed_folder};
 use super::temporary::{TRIES, Temp, TempNames};
 use crate::error::{Result, bail};
 use crate::fork::{ForkReset, OwnFile, forks};
@@ -69,31 +69,48 @@ impl Locks {
         if often == LockUse::Look {
             return look_for_holder(root, &path, byte).map(|()| None);
         }
+        let mut made = Made::new();
+        let mut locked = self.lock_in(root, (folder, &path, byte), often, (durability, &mut made));
+        match locked.as_mut().ok().and_then(Option::as_mut).and_then(|held| held.removal.as_mut()) {
+            Some(removal) => removal.made = made,
+            None => remove_made(root, &lock_key(folder), &made),
+        }
+        locked
+    }
+
+    /// Locks a byte as [`Locks::lock`] does; `made` gets the folders that were missing.
+    fn lock_in(
+        &self,
+        root: BorrowedFd<'_>,
+        (folder, path, byte): (&str, &KeyPath, u64),
+        often: LockUse,
+        (durability, made): (&Durability, &mut Made),
+    ) -> Result<Option<ByteLock>> {
         for tries in 0..TRIES * TRIES {
             if tries >= TRIES {
                 std::thread::sleep(PAUSE);
             }
             // One that is kept may have been removed by another process: then it is made as the first one was.
-            let kept = if often == LockUse::Often && self.keeps(folder) { open_known(root, &path).ok() } else { None };
+            let kept = if often == LockUse::Often && self.keeps(folder) { open_known(root, path).ok() } else { None };
             let above = if kept.is_none() { Some(os::stat_at(root, KeyPath::of_folder(folder).as_c(), true)) } else { None };
             if often == LockUse::Often && matches!(above, Some(Err(Errno(libc::ENOENT)))) {
                 // The node was erased or renamed: its folder is not found.
                 return Ok(None);
             }
             let above = above.and_then(Os::<libc::stat>::ok);
-            let shared = || above.as_ref().filter(|above| is_shared(above)).and_then(|above| open_shared(root, folder, &path, above));
+            let shared = || above.as_ref().filter(|above| is_shared(above)).and_then(|above| open_shared(root, folder, path, above));
             let opened = kept.or_else(shared);
-            let opened = if opened.is_some() { opened } else { open_lock_file(root, folder, &path, (durability, tries))? };
+            let opened = if opened.is_some() { opened } else { open_lock_file(root, folder, path, (durability, tries, &mut *made))? };
             let Some(fd) = opened.map(OwnFile::new) else { continue };
             if let Some(above) = &above {
                 share(root, folder, fd.as_fd(), above);
             }
             let removal = match often {
                 LockUse::Often => None,
-                _ => root.try_clone_to_owned().ok().map(|root| Box::new(Removal { root, path: path.clone() })),
+                _ => root.try_clone_to_owned().ok().map(|root| Box::new(Removal { root, path: path.clone(), made: Made::new() })),
             };
             let held = ByteLock { fd, removal, forks: forks() };
-            match held.take(root, &path, byte, often) {
+            match held.take(root, path, byte, often) {
                 Ok(false) => {}
                 Ok(true) => {
                     if held.removal.is_none() {
@@ -103,7 +120,7 @@ impl Locks {
                 }
                 Err(Errno(libc::EAGAIN)) if often == LockUse::Alone => bail!(Again, "another one has the lock"),
                 Err(refusal @ Errno(libc::ENOLCK | libc::ENOTSUP | libc::ENOSYS | libc::EINVAL)) => {
-                    self.refuse(root, &path, refusal)?;
+                    self.refuse(root, path, refusal)?;
                     return Ok(None);
                 }
                 Err(e) => return Err(e.error("lock")),
@@ -213,28 +230,32 @@ fn cut_in(file: BorrowedFd<'_>) -> u64 {
     }
 }
 
+/// The lock file of a folder below the root, as a key.
+fn lock_key(folder: &str) -> String {
+    format!("{folder}/{LOCK_NAME}")
+}
+
 /// Opens a lock file that is there.
 fn open_known(root: BorrowedFd<'_>, path: &KeyPath) -> Os<OwnedFd> {
     os::open(root, path.as_c(), libc::O_RDWR | libc::O_NOFOLLOW, 0)
 }
 
 /// Opens the lock file of a folder, and makes both if they are not there; `None` if the folder was not, or if another user, which has just
-/// made the file, has not shared it yet. `tries` counts the calls.
+/// made the file, has not shared it yet. `tries` counts the calls, `made` gets the folders that were missing.
 fn open_lock_file(
     root: BorrowedFd<'_>,
     folder: &str,
     path: &KeyPath,
-    (durability, tries): (&Durability, usize),
+    (durability, tries, made): (&Durability, usize, &mut Made),
 ) -> Result<Option<OwnedFd>> {
     match os::open(root, path.as_c(), libc::O_RDWR | libc::O_CREAT | libc::O_NOFOLLOW, 0o666) {
         Ok(fd) => Ok(Some(fd)),
         Err(Errno(libc::ENOENT)) if !folder.is_empty() => {
-            let mut made = Made::new();
-            let name = format!("{folder}/{LOCK_NAME}");
-            let parents = make_parents(root, &name, 1, &mut made);
-            durability.folders_made(&name, &made);
+            let name = lock_key(folder);
+            let parents = make_parents(root, &name, 1, made);
+            durability.folders_made(&name, made);
             parents?;
-            durability.names_changed(root, &name, &made)?;
+            durability.names_changed(root, &name, made)?;
             Ok(None)
         }
         Err(Errno(libc::ESTALE)) => Ok(None),
@@ -326,6 +347,8 @@ pub(super) struct ByteLock {
 struct Removal {
     root: OwnedFd,
     path: KeyPath,
+    /// The folders that were made for the file. They go with it where nothing else has come into them.
+    made: Made,
 }
 
 impl ByteLock {
@@ -361,5 +384,8 @@ impl Drop for ByteLock {
             remove_unused(removal.root.as_fd(), &removal.path, file);
         }
         let _ = os::unlock_all(file);
+        if let Some(removal) = self.removal.as_ref().filter(|removal| !removal.made.is_empty()) {
+            remove_made(removal.root.as_fd(), removal.path.as_c().to_str().unwrap_or_default(), &removal.made);
+        }
     }
 }

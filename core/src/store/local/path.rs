@@ -191,6 +191,15 @@ pub(super) fn make_parents(root: BorrowedFd<'_>, key: &str, missing: usize, made
     Ok(())
 }
 
+/// Removes the folders that were made for `key`, innermost first, but those in which there is something by now. A writer that finds one gone makes it
+/// anew.
+#[cold]
+pub(super) fn remove_made(root: BorrowedFd<'_>, key: &str, made: &Made) {
+    for &len in made.iter().rev() {
+        let _ = os::rmdir(root, KeyPath::join("", key.get(..len).unwrap_or(key)).as_c());
+    }
+}
+
 /// Says in an error that `folder` of the store in `root` cannot be there, because a file has its name or that of a folder above it.
 #[cold]
 pub(super) fn file_instead_of(root: &Path, folder: &Path, e: Error) -> Error {

@@ -2,7 +2,7 @@
 
 use super::durable::{FileId, file_id, sync_closed};
 use super::lock::LOCK_SPACE;
-use super::path::{KeyPath, Made, folder_of};
+use super::path::{KeyPath, Made, folder_of, remove_made};
 use super::temporary::{Temp, keep_readers};
 use super::{LocalStore, SyncMode, byte_of};
 use crate::error::{Result, bail};
@@ -13,15 +13,24 @@ use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 
 impl LocalStore {
-    /// Stores `parts` as `key`: the one way in which a value gets its name.
+    /// Stores `parts` as `key`: the one way in which a value gets its name. Folders that were made in vain go again: on a full disk each takes room.
     pub(super) fn replace(&self, key: &str, parts: &[&[u8]], absent: bool) -> Result<()> {
         let path = KeyPath::of_key(key)?;
         let root = self.root_to_write()?;
-        let hidden = self.stay_hidden();
         let mut made = Made::new();
-        let (mut temp, fd) = self.temp_file(root, key, hidden.as_ref().map(|_| &path), &mut made)?;
+        let put = self.put_file(root, (key, &path), parts, absent, &mut made);
+        if put.is_err() {
+            remove_made(root, key, &made);
+        }
+        put
+    }
+
+    /// Stores `parts` as `key`; `made` gets the folders that were missing.
+    fn put_file(&self, root: BorrowedFd<'_>, (key, path): (&str, &KeyPath), parts: &[&[u8]], absent: bool, made: &mut Made) -> Result<()> {
+        let hidden = self.stay_hidden();
+        let (mut temp, fd) = self.temp_file(root, key, hidden.as_ref().map(|_| path), made)?;
         os::write_all(fd.as_fd(), parts).map_err(|e| temp.failed(fd.as_fd(), e).error("write"))?;
-        self.give_name(temp, fd, key, &path, absent, &made)
+        self.give_name(temp, fd, key, path, absent, made)
     }
 
     /// Makes a new file beside `key`, or at once under the name `own`, as [`TempNames::create`] does.
