@@ -145,8 +145,12 @@ fn plan(file: &File, id: i32, path: String, name: String, outer: &[Vec<Dim>], le
     tell(left_out, if path.is_empty() { "/" } else { &path }, unread);
     let below = |child: &str| if path.is_empty() { child.to_string() } else { format!("{path}/{child}") };
     let (mut arrays, mut groups) = (Vec::new(), Vec::new());
-    let variables = file.variables(id)?;
-    left_out.extend(file.unseen(&path, &variables, &dims).iter().map(|name| {
+    let wide = file.wide(&path);
+    left_out.extend(
+        wide.iter().map(|name| format!("{}: left out, for its numbers have more than 8 bytes, which no type of netCDF has", below(name))),
+    );
+    let variables = file.variables(id, &wide)?;
+    left_out.extend(file.unseen(&path, &variables, &dims, &wide).iter().map(|name| {
         format!("{}: left out, for netCDF-C does not show it, as where its type has no name, or one that comes later", below(name))
     }));
     for variable in variables {

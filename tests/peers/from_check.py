@@ -187,6 +187,10 @@ def of_odd_hdf5():
         check("what is kept", zarr.open_group(BUILD / "null.zarr", mode="r")["one"][...].item(), 1)
     lost = {line.split(": left out")[0] for line in run(PROGRAM, "from", "texts.h5.unseen", "unseen.zarr").splitlines()}
     kept = {name for name, _ in zarr.open_group(BUILD / "unseen.zarr", mode="r").members(max_depth=None)}
+    told = run(PROGRAM, "from", "texts.h5.wide", "wide.zarr").splitlines()
+    check("what netCDF has no type for", [line.split(": left out, for its numbers have more than 8 bytes")[0] for line in told], ["filled", "scalar", "g/integer", "g/six"])
+    wide = zarr.open_group(BUILD / "wide.zarr", mode="r")
+    check("what is kept", (sorted(wide), sorted(wide["g"]), wide["one"][...].item(), wide["g/double"][:].tolist()), (["g", "one"], ["double"], 1, [1, 2]))
     check("each data set is there or told", (lost & kept, lost | kept), (set(), {"g", "g/early", "g/late", "g/nameless", "nameless", "one"}))
 
 

@@ -1,5 +1,5 @@
 /* Writes HDF5 that becomes Zarr in part: FILE has texts that are not UTF-8, and of one length, FILE.null data sets without an element,
-   FILE.unseen some that netCDF-C does not show. */
+   FILE.unseen some that netCDF-C does not show, FILE.wide numbers of more than 8 bytes. */
 #include <hdf5.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,5 +49,20 @@ int main(int count, char **words) {
     put(group, "nameless", types[2], H5Screate(H5S_SCALAR), numbers);
     put(file, "nameless", types[2], H5Screate(H5S_SCALAR), numbers);
     put(file, "one", H5T_NATIVE_INT, H5Screate(H5S_SCALAR), &(int){1});
-    return H5Fclose(file) < 0;
+    if (H5Fclose(file) < 0) return 1;
+    snprintf(other, sizeof(other), "%s.wide", words[1]);
+    file = H5Fcreate(other, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    group = H5Gcreate2(file, "g", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    long double wide[6] = {1, 2, 3, 4, 5, 6};
+    hid_t integer = H5Tcopy(H5T_STD_I64LE), three = H5Screate_simple(1, (hsize_t[]){3}, NULL), filled = H5Pcreate(H5P_DATASET_CREATE);
+    H5Tset_size(integer, 16);
+    H5Pset_fill_value(filled, H5T_NATIVE_LDOUBLE, wide);
+    put(file, "scalar", H5T_NATIVE_LDOUBLE, H5Screate(H5S_SCALAR), wide);
+    put(file, "one", H5T_NATIVE_INT, H5Screate(H5S_SCALAR), &(int){1});
+    put(group, "six", H5T_NATIVE_LDOUBLE, H5Screate_simple(2, (hsize_t[]){2, 3}, NULL), wide);
+    put(group, "double", H5T_NATIVE_DOUBLE, H5Screate_simple(1, (hsize_t[]){2}, NULL), numbers);
+    put(group, "integer", integer, H5Screate_simple(1, (hsize_t[]){1}, NULL), (long long[]){-1, 7});
+    if (H5Dcreate2(file, "filled", H5T_NATIVE_LDOUBLE, three, H5P_DEFAULT, filled, H5P_DEFAULT) < 0) return 1;
+    if (H5Acreate2(file, "attribute", H5T_NATIVE_LDOUBLE, three, H5P_DEFAULT, H5P_DEFAULT) < 0) return 1;
+    return H5close() < 0;
 }

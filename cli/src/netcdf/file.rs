@@ -165,10 +165,22 @@ impl File {
         all.into_iter().map(one).collect()
     }
 
-    /// The variables of a group.
-    pub fn variables(&self, group: c_int) -> Outcome<Vec<Variable>> {
+    /// The variables of the group at a path whose numbers netCDF-C has no type for. It takes them for texts, and whoever asks what they are, or
+    /// reads them, for a program that gives them memory for texts.
+    pub fn wide(&self, path: &str) -> Vec<String> {
+        self.hdf5.as_ref().map_or_else(Vec::new, |hdf5| hdf5.wide(path))
+    }
+
+    /// The variables of a group, without those of these names, of which nothing is asked.
+    pub fn variables(&self, group: c_int, without: &[String]) -> Outcome<Vec<Variable>> {
         // SAFETY: see `is_classic`.
-        let all = self.list("its variables", &|n, all| unsafe { (self.library.nc_inq_varids)(group, n, all) })?;
+        let mut all = self.list("its variables", &|n, all| unsafe { (self.library.nc_inq_varids)(group, n, all) })?;
+        for name in without {
+            let (text, mut id) = (CString::new(name.as_str()).unwrap_or_default(), GLOBAL);
+            // SAFETY: see `is_classic`. A version that does not show such a variable finds none.
+            unsafe { (self.library.nc_inq_varid)(group, text.as_ptr(), &mut id) };
+            all.retain(|&other| other != id);
+        }
         all.into_iter().map(|id| self.variable(group, id)).collect()
     }
 
@@ -361,8 +373,9 @@ impl File {
     }
 
     /// The data sets of the group at a path that netCDF-C does not show: neither as variables nor as dimensions.
-    pub fn unseen(&self, path: &str, variables: &[Variable], dims: &[Dim]) -> Vec<String> {
-        let known: HashSet<&str> = variables.iter().map(|v| v.name.as_str()).chain(dims.iter().map(|d| d.name.as_str())).collect();
+    pub fn unseen(&self, path: &str, variables: &[Variable], dims: &[Dim], wide: &[String]) -> Vec<String> {
+        let shown = variables.iter().map(|v| v.name.as_str()).chain(dims.iter().map(|d| d.name.as_str()));
+        let known: HashSet<&str> = shown.chain(wide.iter().map(String::as_str)).collect();
         self.hdf5.as_ref().map_or_else(Vec::new, |hdf5| hdf5.others(path, &known))
     }
 

@@ -10,6 +10,10 @@ use std::ptr::null_mut;
 const FILES: (i64, c_uint) = (0x1f, 1);
 /// The most dimensions of a data set.
 const RANK: usize = 32;
+/// The classes of integers and floating-point numbers.
+const NUMBERS: [c_int; 2] = [0, 1];
+/// The most bytes that a number of netCDF has.
+const WIDEST: usize = 8;
 /// What netCDF-C puts before the name of a variable that is named as a dimension, but not along it.
 const NOT_ALONG: &str = "_nc4_non_coord_";
 
@@ -52,6 +56,7 @@ functions! {
     close(i64) -> c_int, "H5Idec_ref";
     type_of(i64) -> i64, "H5Dget_type";
     is_any_length(i64) -> c_int, "H5Tis_variable_str";
+    class(i64) -> c_int, "H5Tget_class";
     size(i64) -> usize, "H5Tget_size";
     space_of(i64) -> i64, "H5Dget_space";
     shape(i64, *mut u64, *mut u64) -> c_int, "H5Sget_simple_extent_dims";
@@ -122,8 +127,8 @@ impl Hdf5 {
         Some(all)
     }
 
-    /// The data sets of the group at a path that do not have these names.
-    pub fn others(&self, path: &str, known: &HashSet<&str>) -> Vec<String> {
+    /// The links of the group at a path.
+    fn links(&self, path: &str) -> Vec<String> {
         let mut names: Vec<String> = Vec::new();
         let at = CString::new(format!("/{path}")).unwrap_or_default();
         // SAFETY: see `set_at`; what is called takes the list of names.
@@ -131,6 +136,26 @@ impl Hdf5 {
             let Some(group) = self.opened((self.open_group)(self.file, at.as_ptr(), 0)) else { return names };
             (self.each)(group.id, 0, 0, null_mut(), push_name, (&raw mut names).cast());
         }
+        names
+    }
+
+    /// The data sets of the group at a path whose numbers are wider than those of netCDF.
+    pub fn wide(&self, path: &str) -> Vec<String> {
+        let is_wide = |name: &String| {
+            let of = self.set_at(&format!("{path}/{name}")).and_then(|set| {
+                // SAFETY: see `set_at`.
+                self.opened(unsafe { (self.type_of)(set.id) })
+            });
+            // SAFETY: see `set_at`.
+            of.is_some_and(|of| unsafe { NUMBERS.contains(&(self.class)(of.id)) && (self.size)(of.id) > WIDEST })
+        };
+        let all = self.links(path).into_iter().filter(is_wide);
+        all.map(|name| name.strip_prefix(NOT_ALONG).map_or(name.clone(), String::from)).collect()
+    }
+
+    /// The data sets of the group at a path that do not have these names.
+    pub fn others(&self, path: &str, known: &HashSet<&str>) -> Vec<String> {
+        let mut names = self.links(path);
         names.retain(|name| {
             let shown = name.strip_prefix(NOT_ALONG).unwrap_or(name);
             !known.contains(shown) && self.set_at(&format!("{path}/{name}")).is_some()

@@ -46,6 +46,7 @@ functions! {
     nc_inq_unlimdims(c_int, *mut c_int, *mut c_int);
     nc_inq_dim(c_int, c_int, *mut c_char, *mut usize);
     nc_inq_varids(c_int, *mut c_int, *mut c_int);
+    nc_inq_varid(c_int, *const c_char, *mut c_int);
     nc_inq_var(c_int, c_int, *mut c_char, *mut c_int, *mut c_int, *mut c_int, *mut c_int);
     nc_inq_var_chunking(c_int, c_int, *mut c_int, *mut usize);
     nc_inq_natts(c_int, *mut c_int);
