@@ -1,5 +1,6 @@
 //! `ozarr diff`: what differs between two arrays or hierarchies.
 
+use crate::cdl::attributes::FILL;
 use crate::digest::ATTRIBUTE;
 use crate::element::{Form, printed_as, push};
 use crate::failure::{Failure, Outcome, one_line};
@@ -11,13 +12,14 @@ use ozarr::analysis::difference::{Differences, Largest, Pair, Tolerance, compare
 use ozarr::dtype::DataType;
 use ozarr::engine::Selection;
 use ozarr::error::Error;
-use ozarr::node::{Array, Attributes, Map, Mode, Node, Value, json};
+use ozarr::node::{Array, Attributes, Format, Map, Mode, Node, Value, json};
 use std::collections::BTreeSet;
 
 /// Compare two arrays, or two groups with all below them: metadata, attributes and elements
 ///
 /// Exit status: 0 no difference, 1 differences, 2 an error, as diff has them. Chunks, codecs and formats count with --layout only, and so do
-/// attributes that are for programs only: those of netCDF-C, such as _NCProperties, and _nc_model of the netCDF layer. NaN is equal to NaN, and no
+/// attributes that are for programs only: those of netCDF-C, such as _NCProperties, and _nc_model of the netCDF layer. A missing value that two
+/// formats have in different forms (`_FillValue`, and in format 2 the fill value) is the same. NaN is equal to NaN, and no
 /// tolerance makes it, or an infinity, equal to another value.
 #[derive(Args)]
 pub struct Diff {
@@ -130,7 +132,7 @@ impl Diff {
             }
             (Node::Group(_), Node::Group(_)) if self.elements => {}
             (Node::Group(a), Node::Group(b)) => {
-                self.attributes(a.attributes(), b.attributes(), &mut tell)?;
+                self.attributes(a.attributes(), b.attributes(), None, &mut tell)?;
                 if self.layout && a.format() != b.format() {
                     tell("zarr_format", Some(a.format().number().into()), Some(b.format().number().into()));
                 }
@@ -155,7 +157,11 @@ impl Diff {
         };
         unequal("shape", a.shape() != b.shape());
         unequal("dtype", a.data_type() != b.data_type());
-        unequal("fill_value", a.data_type() == b.data_type() && a.fill().element(a.data_type()) != b.fill().element(b.data_type()));
+        let (fill, other) = (a.fill().element(a.data_type()), b.fill().element(b.data_type()));
+        let of_v3 = if a.format() == Format::V3 { &fill } else { &other };
+        let same_missing = !self.layout && a.has_missing_of(b)?;
+        let unsaid = same_missing && of_v3.iter().all(|&byte| byte == 0);
+        unequal("fill_value", a.data_type() == b.data_type() && fill != other && !unsaid);
         unequal("dimension_names", a.dimension_names()? != b.dimension_names()?);
         if self.layout {
             for name in ["zarr_format", "chunks", "inner_chunks", "codecs", "order"] {
@@ -163,12 +169,16 @@ impl Diff {
                 unequal(name, a != b);
             }
         }
-        self.attributes(a.attributes(), b.attributes(), tell)
+        self.attributes(a.attributes(), b.attributes(), same_missing.then_some(FILL), tell)
     }
 
-    /// Compares attributes: without --layout not those that are for programs only, which two formats have in different forms.
-    fn attributes(&self, a: &Attributes, b: &Attributes, tell: &mut Tell<'_>) -> Outcome {
-        let of = if self.layout { Attributes::all } else { Attributes::shown };
+    /// Compares attributes but one: without --layout not those that are for programs only, which two formats have in different forms.
+    fn attributes(&self, a: &Attributes, b: &Attributes, but: Option<&str>, tell: &mut Tell<'_>) -> Outcome {
+        let of = |all: &Attributes| {
+            let mut all = if self.layout { all.all() } else { all.shown() }?;
+            all.retain(|name, _| Some(name.as_str()) != but);
+            Ok::<_, Error>(all)
+        };
         attributes(of(a)?, of(b)?, tell);
         Ok(())
     }

@@ -110,6 +110,42 @@ fn what_groups_have_for_programs_only_is_no_difference() {
     }
 }
 
+/// Format 2 has the missing value as the fill value and a number, format 3 beside it, as base64 of a double.
+#[test]
+fn a_missing_value_is_the_same_in_both_formats() {
+    let folder = Folder::new("missing");
+    // In the words of a line an underscore is a blank.
+    let set = |store: &str, name: &str, value: &str| {
+        let line = format!("attrs set {store}.zarr {name}");
+        assert!(folder.command(&line).args(["_FillValue", value]).status().unwrap().success());
+    };
+    let cases = [
+        ("nan", "float64", r#""AAAAAAAA+H8=""#, "0"),
+        ("number", "float32", r#""AAAAAAA4j8A=""#, "0"),
+        ("both", "float64", r#""AAAAAAA4j8A=""#, "-999"),
+        ("packed", "int16", "-32768", "0"),
+    ];
+    for (name, data_type, missing, fill) in cases {
+        folder.ok(&format!("create a.zarr {name} --type {data_type} --shape 2 --dims x --fill={fill}"));
+        set("a", name, missing);
+        let size = if name == "packed" { 2 } else { data_type[5..].parse::<usize>().unwrap() / 8 };
+        folder.bytes(&format!("write a.zarr {name} --raw"), &vec![65; 2 * size]);
+    }
+    folder.ok("copy a.zarr b.zarr --format 2");
+    folder.ok("copy b.zarr c.zarr --format 3");
+    for (a, b) in [("a", "b"), ("b", "a"), ("b", "c")] {
+        assert_eq!(folder.ok(&format!("diff {a}.zarr {b}.zarr")), "", "{a} {b}");
+    }
+    let told = |line: &str| String::from_utf8(folder.run_with(line, &[]).out).unwrap();
+    assert!(told("diff a.zarr b.zarr --layout").contains("packed: fill_value: 0 and -32768\n"));
+    set("a", "packed", "-999");
+    set("b", "nan", "5");
+    let text = told("diff a.zarr b.zarr");
+    for word in ["packed: attribute _FillValue: -999", "packed: fill_value: 0 and -32768\n", "nan: attribute _FillValue: "] {
+        assert!(text.contains(word), "no {word:?} in {text}");
+    }
+}
+
 #[test]
 fn what_differs_is_never_equal_whatever_its_kind() {
     let folder = Folder::new("diff-kinds");

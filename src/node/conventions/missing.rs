@@ -4,8 +4,10 @@
 use crate::dtype::coding::NOT_A_TIME;
 use crate::dtype::fill::{Fill, double_from_base64, double_to_base64};
 use crate::dtype::{DataType, Element, Kind, Real};
+use crate::error::Result;
 use crate::metadata::v2::DIMENSIONS;
 use crate::metadata::{ArrayMeta, Format, Map, Value, json};
+use crate::node::Array;
 use crate::node::spec::converted_fill;
 
 /// The attribute with the value that means "missing" in version 3.
@@ -81,6 +83,20 @@ pub(in crate::node) fn missing_of(meta: &ArrayMeta, attributes: &Map) -> Option<
         return Some(meta.fill.element(meta.data_type));
     }
     attributes.get(FILL).and_then(|value| missing_value(meta.data_type, value)).flatten()
+}
+
+impl Array {
+    /// Whether the array says what is missing, and an array of the other version says the same in that version's form. Where it does, a fill value
+    /// of version 3 that is zero is nothing that version 2 lacks.
+    pub fn has_missing_of(&self, other: &Array) -> Result<bool> {
+        let told = |array: &Array| -> Result<Option<Element>> {
+            let (state, attributes) = (array.state(), array.attributes().view()?);
+            let missing = missing_of(&state.meta, &attributes);
+            let stated = attributes.get(FILL).map(|value| missing_value(array.data_type(), value).flatten());
+            Ok(missing.filter(|missing| stated.is_none_or(|stated| stated.as_ref() == Some(missing))))
+        };
+        Ok(self.format() != other.format() && told(self)?.is_some_and(|missing| matches!(told(other), Ok(Some(same)) if same == missing)))
+    }
 }
 
 /// Makes the attribute that says what is missing one of another type: each type has a form of its own, and readers refuse the others. It goes
