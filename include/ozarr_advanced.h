@@ -1377,7 +1377,8 @@ OZARR_CHECKED ozarr_status ozarr_array_copy_spec(const ozarr_array *array, int32
  * copied as they are. Nothing is written unless every node can be copied. A metadata document is written
  * after the data that it describes, that of `dest` last: an interrupted copy is not a node, and repeating
  * the call starts it anew. An archive keeps what was put into it: remove the file before the call is
- * repeated, after a kill, too.
+ * repeated, after a kill, too. Files that other programs keep beside the nodes, such as tables, are no
+ * part of Zarr: they are left out (`ozarr copy` tells of them), unless by `OZARR_COPY_RAW`.
  *
  * Errors: `OZARR_ERR_LOCATION`, `OZARR_ERR_NAME`; `OZARR_ERR_EXISTS` (see above); `OZARR_ERR_NOT_FOUND`
  * if there is no source; `OZARR_ERR_AGAIN` (see above); `OZARR_ERR_NODE_KIND`; `OZARR_ERR_READ_ONLY`;
@@ -1431,7 +1432,8 @@ enum {
  * the source before it is converted in place: while a series is open in it (see
  * `OZARR_CREATE_OVERWRITE`), the error is `OZARR_ERR_AGAIN`, and nothing is changed; where a document
  * that was converted is changed meanwhile, it is that error, too, and repeating the call completes the
- * conversion. `progress` may be NULL.
+ * conversion. Files that other programs keep beside the nodes are left out as by `ozarr_copy`; in place
+ * they stay. `progress` may be NULL.
  *
  * Errors: `OZARR_ERR_LOCATION`, `OZARR_ERR_NAME`; `OZARR_ERR_NOT_FOUND` if there is no source;
  * `OZARR_ERR_NODE_KIND`; `OZARR_ERR_EXISTS` if there is a node at `dest`; `OZARR_ERR_READ_ONLY`;

@@ -16,9 +16,10 @@ use ozarr::node::{Create, Format, Mode, Node, NodeKind, RechunkOptions, Spec, St
 ///
 /// What no option says stays as it is: chunks, shards, codecs, type, fill value, names of dimensions, attributes. Chunks whose bytes stay
 /// the same are copied without decoding them, the others in bounded memory, each chunk or shard of the target written once, whole.
-/// Chunks of nothing but the fill value are not stored. What cannot be kept is told. The source is only read; after an
+/// Chunks of nothing but the fill value are not stored. What cannot be kept is told, also how many files and folders beside the nodes are no part
+/// of Zarr, and left out (`ozarr cp` takes all as it is). The source is only read; after an
 /// interruption the same command begins anew, but in an archive, which cannot erase what it holds. A web server, which cannot list its keys, is
-/// no source, but archives there are. (`ozarr cp` copies objects as they are.)
+/// no source, but archives there are.
 #[derive(Args)]
 pub struct Copy {
     /// The store or node to copy

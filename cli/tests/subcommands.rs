@@ -104,6 +104,21 @@ fn migrating_makes_version_3_and_tells_what_changed_besides() {
 }
 
 #[test]
+fn what_is_no_part_of_zarr_is_told_by_copies_that_leave_it_out() {
+    let folder = Folder::new("left-out");
+    folder.ok("create run.zarr x --type int32 --shape 4 --format 2");
+    std::fs::create_dir(folder.0.join("run.zarr/points.parquet")).unwrap();
+    std::fs::write(folder.0.join("run.zarr/points.parquet/part.0.parquet"), "data").unwrap();
+    let told = "left out: what is no part of Zarr: 1 key or folder, the first is points.parquet/; `ozarr cp` takes it along";
+    assert_eq!(folder.ok("copy run.zarr a.zarr"), format!("{told}\n"));
+    assert!(folder.ok("copy run.zarr b.zarr --json").contains(told));
+    assert_eq!(folder.ok("migrate run.zarr c.zarr"), format!("{told}\n"));
+    assert!(folder.ok("migrate run.zarr d.zarr --json").contains(told));
+    assert_eq!(folder.ok("cp run.zarr e.zarr") + &folder.ok("migrate run.zarr --in-place"), "");
+    assert!(["run.zarr", "e.zarr"].iter().all(|store| folder.0.join(store).join("points.parquet/part.0.parquet").exists()));
+}
+
+#[test]
 fn copies_have_the_chunks_codecs_and_formats_that_are_asked_for() {
     let folder = Folder::new("copy");
     folder.ok("create run.zarr t --type float64 --shape 4,6 --chunks 1,6 --dims y,x --attrs {\"units\":\"K\"}");

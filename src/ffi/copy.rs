@@ -112,7 +112,8 @@ pub unsafe extern "C" fn ozarr_array_copy_spec(array: *const ozarr_array, zarr_f
 /// copied as they are. Nothing is written unless every node can be copied. A metadata document is written
 /// after the data that it describes, that of `dest` last: an interrupted copy is not a node, and repeating
 /// the call starts it anew. An archive keeps what was put into it: remove the file before the call is
-/// repeated, after a kill, too.
+/// repeated, after a kill, too. Files that other programs keep beside the nodes, such as tables, are no
+/// part of Zarr: they are left out (`ozarr copy` tells of them), unless by `OZARR_COPY_RAW`.
 ///
 /// Errors: `OZARR_ERR_LOCATION`, `OZARR_ERR_NAME`; `OZARR_ERR_EXISTS` (see above); `OZARR_ERR_NOT_FOUND`
 /// if there is no source; `OZARR_ERR_AGAIN` (see above); `OZARR_ERR_NODE_KIND`; `OZARR_ERR_READ_ONLY`;

@@ -25,7 +25,8 @@ pub const OZARR_MIGRATE_LINK: u32 = 4;
 /// the source before it is converted in place: while a series is open in it (see
 /// `OZARR_CREATE_OVERWRITE`), the error is `OZARR_ERR_AGAIN`, and nothing is changed; where a document
 /// that was converted is changed meanwhile, it is that error, too, and repeating the call completes the
-/// conversion. `progress` may be NULL.
+/// conversion. Files that other programs keep beside the nodes are left out as by `ozarr_copy`; in place
+/// they stay. `progress` may be NULL.
 ///
 /// Errors: `OZARR_ERR_LOCATION`, `OZARR_ERR_NAME`; `OZARR_ERR_NOT_FOUND` if there is no source;
 /// `OZARR_ERR_NODE_KIND`; `OZARR_ERR_EXISTS` if there is a node at `dest`; `OZARR_ERR_READ_ONLY`;

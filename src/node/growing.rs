@@ -4,10 +4,11 @@
 use super::catalog::Catalog;
 use super::cut_watch::CutWatch;
 use super::kept::changed_meanwhile;
+use super::left_out::LeftOut;
 use super::listed_lengths::{names_of, shape_of};
 use super::lookup::{attributes_v2, find};
 use super::stored::StoredDocument;
-use super::transfer::{NodesBelow, nodes_below};
+use super::transfer::{NodesBelow, nodes_and_others};
 use super::walk::Found;
 use super::{Group, NodeKind, Store, path};
 use crate::error::Result;
@@ -39,10 +40,11 @@ pub(super) struct ReadNodes {
     pub watch: CutWatch,
 }
 
-/// Reads the documents and attributes of the node at `root` and of all below it. One that is gone by now is left out. Errors: `Again` if all are.
-pub(super) fn read_nodes(store: &Store, root: &str) -> Result<ReadNodes> {
+/// Reads the documents and attributes of the node at `root` and of all below it. One that is gone by now is left out. `others` takes what is beside the
+/// nodes. Errors: `Again` if all are.
+pub(super) fn read_nodes(store: &Store, root: &str, others: Option<&mut LeftOut>) -> Result<ReadNodes> {
     let (mut growing, mut nodes) = (GrowingArrays::default(), Vec::new());
-    let NodesBelow { nodes: paths, links_back } = nodes_below(store, root)?;
+    let NodesBelow { nodes: paths, links_back } = nodes_and_others(store, root, others)?;
     let watch = CutWatch::begin(store, paths.iter().map(String::as_str))?;
     for path in paths {
         let Some(mut found) = find(store, &path)? else { continue };

@@ -10,6 +10,7 @@ use super::converted::{self, Converted};
 use super::cut_watch::CutWatch;
 use super::growing::Cuts;
 use super::kept::CopiedNode;
+use super::left_out::LeftOut;
 use super::listed_lengths::{Lengths, shape_of};
 use super::lookup::{self, require};
 use super::state::{ArrayState, Handling};
@@ -215,11 +216,12 @@ impl Job<'_> {
     fn read_nodes(&mut self) -> Result<Vec<String>> {
         if self.in_place {
             // A run that was killed while it published further steps has as many as before for readers that go by consolidated metadata.
-            self.cuts = growing::read_nodes(self.from, &self.from_path)?.cuts;
+            self.cuts = growing::read_nodes(self.from, &self.from_path, None)?.cuts;
             return Ok(transfer::nodes_below(self.from, &self.from_path)?.nodes);
         }
-        let read = growing::read_nodes(self.from, &self.from_path)?;
-        self.report.notes.extend(read.notes.into_iter().take(NOTES));
+        let mut left_out = LeftOut::default();
+        let read = growing::read_nodes(self.from, &self.from_path, Some(&mut left_out))?;
+        self.report.notes.extend(left_out.note().into_iter().chain(read.notes).take(NOTES));
         let paths = collect(read.nodes.iter().map(|(path, _)| path.clone()))?;
         self.watch = Some(read.watch);
         self.read = collect_table(read.nodes.into_iter())?;

@@ -49,6 +49,7 @@ mod kept;
 mod kinds;
 mod known_groups;
 mod last_handle;
+mod left_out;
 mod lines;
 mod listed_lengths;
 mod lookup;

@@ -9,6 +9,7 @@ use super::create_array::write_documents;
 use super::cut_watch::CutWatch;
 use super::growing::{ReadNodes, cut_shape, read_nodes};
 use super::kept::{self, CopiedNode};
+use super::left_out::LeftOut;
 use super::lookup::{self, find, require};
 use super::state::{ArrayState, Handling};
 use super::stored::StoredDocument;
@@ -150,8 +151,9 @@ impl Job<'_> {
     /// What every node becomes, and how many objects that makes; everything that can be wrong before anything is written.
     fn plan(&mut self, change: &mut ChangeSpec<'_>) -> Result<(Vec<(String, New)>, CutWatch)> {
         let mut plan = Vec::new();
-        let ReadNodes { nodes, cuts, notes, watch } = read_nodes(self.way.from, &self.from_path)?;
-        self.report.notes.extend(notes.into_iter().take(NOTES));
+        let mut left_out = LeftOut::default();
+        let ReadNodes { nodes, cuts, notes, watch } = read_nodes(self.way.from, &self.from_path, Some(&mut left_out))?;
+        self.report.notes.extend(left_out.note().into_iter().chain(notes).take(NOTES));
         for (node, found) in nodes {
             let target = moved_path(&node, &self.from_path, &self.to_path);
             let check = if self.options.format_of(&found) == found.format { path::check_kept } else { path::check_new };

@@ -441,6 +441,50 @@ fn nczarrs_members_of_version_2_stay_with_a_copy_in_version_2() {
 }
 
 #[test]
+fn what_is_no_part_of_the_hierarchy_is_told_once_by_copies_that_leave_it_out() {
+    let folder = Folder::new("left-out");
+    let others = ["run/points/part.parquet/0.bin", "run/points/part.parquet/1.bin", "run/points/readme.md", "run/zoo/deep/er.txt"];
+    for (i, (store, format)) in
+        [(&folder.1, Format::V2), (&folder.1, Format::V3), (&memory(), Format::V2), (&memory(), Format::V3)].into_iter().enumerate()
+    {
+        let top = format!("all-{i}");
+        let at = |key: &str| format!("{top}/{key}");
+        Group::create(store, &at("run/points"), Some(format), Create::New).unwrap();
+        let array = Array::create(store, &at("run/x"), &spec_as(format, &[4], &[2]), Create::New).unwrap();
+        write_all(&array, &mut [1, 2, 3, 4]);
+        // What the library has begun is nobody's data, nor is what it keeps for itself, what is empty, or of no use elsewhere.
+        Group::open(store, &at("run")).unwrap().consolidate().unwrap();
+        let begun = ["begun/zarr.json.begun", "begun/u/c/0", "begun/u/zarr.json", "of-v2/.zgroup.begun", "erased/ozarr-copy.json"];
+        for own in begun.into_iter().chain(["ozarr-migration.json"]) {
+            put(store, &at(&format!("run/{own}")), "{}");
+        }
+        put(store, &at("run/.DS_Store"), "");
+        if store.shared().files().is_some() {
+            std::fs::create_dir_all(folder.0.join(at("run/empty/folder"))).unwrap();
+        }
+        let notes = |to: &str| {
+            let copied = copy(store, &at("run"), (store, &at(&format!("{to}-copy"))), RechunkOptions::default()).unwrap().notes;
+            let to = at(&format!("{to}-migrated"));
+            assert_eq!(store.migrate(&at("run"), Some((store, &to)), true, &mut |_, _| Ok(())).unwrap().notes, copied, "{format:?}");
+            copied
+        };
+        assert_eq!(notes("whole"), [""; 0], "{format:?}");
+        put(store, &at(others[0]), "data");
+        let first = at("run/points/part.parquet/");
+        let told = |what: &str, first: &str| {
+            [format!("left out: what is no part of Zarr: {what}, the first is {first}; `ozarr cp` takes it along")]
+        };
+        assert_eq!(notes("one"), told("1 key or folder", &first), "{format:?}");
+        others.iter().for_each(|key| put(store, &at(key), "data"));
+        assert_eq!(notes("three"), told("3 keys and folders", &at("run/points/readme.md")), "{format:?}");
+        // They stay where they are.
+        store.key_erase(&at("run/ozarr-migration.json")).unwrap();
+        assert_eq!(store.migrate(&at("run"), None, true, &mut |_, _| Ok(())).unwrap().notes, [""; 0], "{format:?}");
+        assert!(others.iter().all(|key| text(store, &at(key)).is_some()), "{format:?}");
+    }
+}
+
+#[test]
 fn the_record_of_netcdf_is_a_text_in_version_2() {
     let from = memory();
     put(

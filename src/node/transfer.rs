@@ -1,6 +1,7 @@
 //! What copying and migrating share: the nodes of a hierarchy, the stored chunks of an array, and the way of both to another place, as
 //! bytes or as elements.
 
+use super::left_out::LeftOut;
 use super::lookup::find;
 use super::state::ArrayState;
 use super::stored_chunks::each_chunk;
@@ -13,7 +14,7 @@ use crate::engine::{BoundArray, tasks};
 use crate::error::{Error, ErrorKind, Result, err};
 use crate::limits::{self, Dims, extend, push};
 use crate::metadata::Dialect;
-use crate::store::{ByteRange, Condition, Object, start_and_wait};
+use crate::store::{ByteRange, Condition, Object, StorageExt, start_and_wait};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -38,9 +39,20 @@ pub(super) struct NodesBelow {
 
 /// The node at `root` and all below it.
 pub(super) fn nodes_below(store: &Store, root: &str) -> Result<NodesBelow> {
+    nodes_and_others(store, root, None)
+}
+
+/// The node at `root` and all below it; `others` takes what else is in the folders of groups, but in a hierarchy of the first draft.
+pub(super) fn nodes_and_others(store: &Store, root: &str, others: Option<&mut LeftOut>) -> Result<NodesBelow> {
+    let mut others = if others.is_some() && draft::entry(store)?.is_none() { others } else { None };
     let (mut nodes, mut links_back, mut todo) = (Vec::new(), Vec::new(), vec![(root.to_string(), Trail::default())]);
     while let Some((node, above)) = todo.pop() {
-        let Some(found) = find(store, &node)? else { continue };
+        let Some(found) = find(store, &node)? else {
+            if let Some(others) = &mut others {
+                others.see_folder(store, &node);
+            }
+            continue;
+        };
         if found.kind == NodeKind::Group {
             // Groups of the first draft have no folders of their own.
             let trail = if found.dialect == Dialect::D0 { Some(above) } else { above.to(store, &node, &found.key) };
@@ -48,7 +60,14 @@ pub(super) fn nodes_below(store: &Store, root: &str) -> Result<NodesBelow> {
                 push(&mut links_back, node)?;
                 continue;
             };
-            let mut names = draft::names_below(store, &node)?;
+            let mut names = match &mut others {
+                Some(others) => {
+                    let listing = store.shared().list_dir(&path::prefix(&node))?;
+                    others.see_keys(&node, &listing.keys);
+                    listing.prefixes
+                }
+                None => draft::names_below(store, &node)?,
+            };
             if found.dialect == Dialect::D0 && node.is_empty() && draft::is_consolidated_only(store)? {
                 names.retain(|name| name != draft::CONSOLIDATED_GROUP);
             }
