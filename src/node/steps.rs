@@ -29,7 +29,10 @@ fn steps_there(along: &[(String, Array, usize)], dimension: &str) -> Result<u64>
 pub(super) fn steps_kept(along: &[(String, Array, usize)], dimension: &str, keep: Option<u64>) -> Result<u64> {
     let there = steps_there(along, dimension)?;
     match keep {
-        Some(keep) if keep > there => bail!(Bounds, "found {there} steps of {dimension:?}, expected {keep} to keep or more"),
+        Some(keep) if keep > there => bail!(
+            Bounds,
+            "found {there} steps of {dimension:?}, expected {keep} to keep or more; restart from a checkpoint of {there} steps or fewer"
+        ),
         _ => Ok(keep.unwrap_or(there)),
     }
 }

@@ -1213,7 +1213,13 @@ fn more_steps_to_keep_than_there_are_are_refused() {
     run(&mut series, 3).unwrap();
     drop(series);
     let e = Series::open(&ds, "time", Some(4), 1, 0).err().unwrap();
-    assert!(e.kind() == ErrorKind::Bounds && e.message().contains("found 3 steps") && e.message().contains("4 to keep"), "{e}");
+    assert!(
+        e.kind() == ErrorKind::Bounds
+            && e.message().contains("found 3 steps")
+            && e.message().contains("4 to keep")
+            && e.message().ends_with("of 3 steps or fewer"),
+        "{e}"
+    );
     assert_eq!((check(&store), Series::open(&ds, "time", Some(3), 1, 0).unwrap().position()), (3, (3, 3)));
 }
 
