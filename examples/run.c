@@ -65,7 +65,11 @@ int main(int argc, char **argv) {
     const char *folder = argc > 1 ? argv[1] : ".";
     snprintf(run, sizeof run, "%s/run.zarr", folder);
     snprintf(restart, sizeof restart, "%s/restart.zarr", folder);
-    if (restore(&step) || define(&ds)) return 1;
+    /* No other run commits checkpoints while the series is open: it is opened before the newest one is read, then again, to cut off what is beyond. */
+    if (define(&ds)) return 1;
+    if (ozarr_series_open(ds, "time", -1, 4, 0, &series)) return failed();
+    if (restore(&step)) return 1;
+    ozarr_series_free(series);
     if (ozarr_series_open(ds, "time", step, 4, 0, &series)) return failed();
     /* Removes what a kill has left, now that the open series tells that no other run writes a checkpoint. */
     if (ozarr_checkpoint_prune(restart, KEEP)) return failed();

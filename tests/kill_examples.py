@@ -4,11 +4,11 @@
   kill_examples.py --build DIR [--kills N] [--seed N] [--series PROGRAM] NAME=PROGRAM...     `NAME=julia` in place of a program: examples/julia/run.jl
 
 With --series that program, examples/timeseries.c, is killed ten times as often: it is done soon.
-Each is killed N times, goes on each time, and finds the disk full once: a small tmpfs where one can be mounted, else the size of files is limited. In
+Each is killed N times, goes on each time, is started beside one that goes on, and finds the disk full once: a small tmpfs where one can be mounted, else the size of files is limited. In
 between xarray opens the run, with every warning as an error, and finds whole steps. In the end all files of the run have the bytes of an
 undisturbed run (documents: the same members), and all programs the same numbers. The last line is `N passed, N failed`.
 """
-import argparse, json, os, random, resource, shutil, subprocess, sys, time, warnings
+import argparse, json, os, random, resource, shutil, signal, subprocess, sys, time, warnings
 from pathlib import Path
 
 import numpy as np
@@ -91,6 +91,41 @@ class Example:
         self.check_end(folder, undisturbed)
         return f"killed {self.kills} times, with {seen} steps"
 
+    def stopped(self):
+        """A run that was stopped behind its first checkpoint, and its folder."""
+        while True:
+            folder = self.fresh("twice")
+            p = subprocess.Popen([*self.command, folder], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            while p.poll() is None and not any(folder.glob("restart.zarr/*/zarr.json")):
+                time.sleep(0.001)
+            p.send_signal(signal.SIGSTOP)
+            if p.returncode is None and os.waitid(os.P_PID, p.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT).si_code == os.CLD_STOPPED:
+                if len(numbers(folder)["time"]) < STEPS:
+                    return p, folder
+                p.send_signal(signal.SIGCONT)
+            # It was done before it could be stopped.
+            expect(p.wait() == 0, f"exit status {p.returncode}")
+
+    def twice(self, undisturbed):
+        """A second start ends at the series, before it reads a checkpoint: that may not be the newest when the first is done."""
+        p, folder = self.stopped()
+        points, aside = folder / "restart.zarr", folder / "aside"
+        try:
+            points.rename(aside)
+            shutil.copytree(aside, points)
+            for chunk in points.rglob("c/0/0"):
+                chunk.write_text("damaged")
+            second = subprocess.run([*self.command, folder], capture_output=True, text=True)
+            shutil.rmtree(points)
+            aside.rename(points)
+        finally:
+            p.send_signal(signal.SIGCONT)
+            p.wait()
+        expect(second.returncode != 0 and "another series" in second.stderr, f"a second start: {second.returncode}, {second.stderr!r}")
+        expect(p.returncode == 0, f"the first start: exit status {p.returncode}")
+        self.check_end(folder, undisturbed)
+        return "a second start ends at the series"
+
     def full(self, undisturbed, wanted):
         folder = self.fresh("full")
         size = sum(f.stat().st_blocks * 512 for f in undisturbed.rglob("*"))
@@ -116,7 +151,7 @@ class Example:
         wanted = numbers(undisturbed)
         expect(len(wanted["t"]) == STEPS, "the undisturbed run is not whole")
         seconds = self.whole(self.fresh("again"))
-        return wanted, f"{self.killed(undisturbed, wanted, seconds)}; {self.full(undisturbed, wanted)}"
+        return wanted, f"{self.killed(undisturbed, wanted, seconds)}; {self.twice(undisturbed)}; {self.full(undisturbed, wanted)}"
 
 
 class Series(Example):

@@ -51,9 +51,12 @@ static ozarr::dataset define(const std::string &run) {
 static void go_on(const std::string &folder) {
     const std::string run = folder + "/run.zarr", restart = folder + "/restart.zarr";
     field t(ny * nx);
-    std::int64_t step = restore(restart, t);
     auto ds = define(run);
-    auto series = ozarr::series::open(ds, "time", step, 4);
+    // No other run commits checkpoints while the series is open: it is opened before the newest one is read, then again, to cut off what is beyond.
+    auto series = ozarr::series::open(ds, "time");
+    std::int64_t step = restore(restart, t);
+    series.close();
+    series = ozarr::series::open(ds, "time", step, 4);
     // Removes what a kill has left, now that the open series tells that no other run writes a checkpoint.
     ozarr::checkpoint::prune(restart, keep);
     while (step < steps) {

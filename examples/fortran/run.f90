@@ -13,8 +13,11 @@ program run
 
   call get_command_argument(1, folder)
   if (folder == "") folder = "."
-  call restore()
   call define()
+  ! No other run commits checkpoints while the series is open: it is opened before the newest one is read, then again, to cut off what is beyond.
+  call series%open(ds, "time")
+  call restore()
+  call series%close()
   call series%open(ds, "time", keep=step, publish_every=4)
   ! Removes what a kill has left, now that the open series tells that no other run writes a checkpoint.
   call ozarr_prune_checkpoints(trim(folder) // "/restart.zarr", keep)

@@ -51,8 +51,9 @@ end
 
 function go_on(folder)
     run, restart, t = joinpath(folder, "run.zarr"), joinpath(folder, "restart.zarr"), zeros(nx, ny)
-    step = restore!(restart, t)
     ds = define(run)
+    # No other run commits checkpoints while the series is open: it is opened before the newest one is read, then again, to cut off what is beyond.
+    step = OZarr.series(_ -> restore!(restart, t), ds, "time")
     OZarr.series(ds, "time"; keep = step, publish_every = 4) do series
         # Removes what a kill has left, now that the open series tells that no other run writes a checkpoint.
         OZarr.prune_checkpoints(restart, keep)

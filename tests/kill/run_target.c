@@ -88,6 +88,9 @@ static void go_on(int64_t until) {
     int64_t step = restore();
     if (step > 0) check(ozarr_dataset_open(run, "r+", &ds), "opening the run");
     else ds = define();
+    check(ozarr_series_open(ds, "time", -1, 2, 0, &steps), "keeping other runs out");
+    step = restore();
+    ozarr_series_free(steps);
     check(ozarr_series_open(ds, "time", step, 2, 0, &steps), "opening the series");
     while (step < until) {
         double sum = state[0] + state[1];
