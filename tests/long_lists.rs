@@ -442,7 +442,7 @@ fn long_attribute() -> Call {
     let text = long();
     Box::new(move || {
         group.attributes().set_string("text", &text)?;
-        assert_eq!(group.attributes().get_string("text")?, text);
+        assert_eq!(group.attributes().get_string("text")?.as_str(), text);
         Ok(())
     })
 }
@@ -461,7 +461,7 @@ fn long_attributes(format: Format) -> Call {
         let attributes = array.attributes();
         attributes.erase("json").or_else(|e| if e.kind() == ErrorKind::NotFound { Ok(()) } else { Err(e) })?;
         attributes.set_string("text", &text)?;
-        assert_eq!(attributes.get_string("text")?, text);
+        assert_eq!(attributes.get_string("text")?.as_str(), text);
         attributes.set_strings("texts", &[&text, "short", &text])?;
         assert_eq!(attributes.get_strings("texts")?, [text.as_str(), "short", &text]);
         attributes.set_i64(&text, 7)?;

@@ -10,6 +10,7 @@ use std::sync::Arc;
 ///
 /// It has three words: the bytes of a short text, zeros, and its length in the last byte; or address and length of an `Arc<str>`, and `LONG`. Words
 /// are made whole: a processor waits before it reads as one what was just stored in pieces, and there are thirty texts in an array's document.
+#[derive(Default)]
 pub struct Text(Words);
 
 type Words = [u64; 3];
@@ -109,12 +110,6 @@ impl Clone for Text {
             unsafe { Arc::increment_strong_count(self.place()) };
         }
         Text(self.0)
-    }
-}
-
-impl Default for Text {
-    fn default() -> Text {
-        Text([0; 3])
     }
 }
 
