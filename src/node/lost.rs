@@ -12,61 +12,49 @@ use std::sync::{Arc, Weak};
 /// The arrays that are open.
 static OPEN: Lazy<ForkPreserved<OpenArrays>> = Lazy::new(ForkPreserved::default);
 
-/// Arrays that are open, by the numbers of their stores.
+/// Arrays that are open, by the number of the store, the prefix of the keys and the address of each.
 #[derive(Default)]
-struct OpenArrays(BTreeMap<usize, OpenStore>);
-
-/// The arrays of one store, by the prefixes of their keys.
-struct OpenStore {
-    /// Gives the store, if it is open. Its number is no other one's as long as this is here.
-    store: Box<dyn Fn() -> Option<Store> + Send + Sync>,
-    arrays: BTreeMap<String, Vec<Weak<OpenArray>>>,
-}
+struct OpenArrays(BTreeMap<(usize, String, usize), Weak<OpenArray>>);
 
 impl OpenArrays {
     fn add(&mut self, open: &Arc<OpenArray>) {
-        let new = || OpenStore { store: Box::new(open.store.if_open()), arrays: BTreeMap::new() };
-        let of = self.0.entry(open.store.number()).or_insert_with(new);
-        let here = of.arrays.entry(open.prefix.clone()).or_default();
-        if here.try_reserve(1).is_ok() {
-            here.push(Arc::downgrade(open));
-        }
+        let key = (open.store.number(), open.prefix.clone(), Arc::as_ptr(open) as usize);
+        self.0.insert(key, Arc::downgrade(open));
     }
 
-    /// Forgets an array whose last reference goes, and a store without another one.
-    fn remove(&mut self, open: &OpenArray) {
-        let number = open.store.number();
-        let Some(of) = self.0.get_mut(&number) else { return };
-        if let Some(here) = of.arrays.get_mut(&open.prefix) {
-            if let Some(i) = here.iter().position(|other| other.strong_count() == 0) {
-                here.swap_remove(i);
-            }
-            if here.is_empty() {
-                of.arrays.remove(&open.prefix);
-            }
+    /// Forgets an array whose last reference goes.
+    fn remove(&mut self, open: &mut OpenArray) {
+        let address = std::ptr::from_ref(open) as usize;
+        self.0.remove(&(open.store.number(), std::mem::take(&mut open.prefix), address));
+    }
+
+    /// An array of each store, which is open with it.
+    fn of_each_store(&self) -> Vec<Arc<OpenArray>> {
+        let (mut found, mut from) = (Vec::new(), Some(0));
+        while let Some(number) = from {
+            let next = self.0.range((number, String::new(), 0)..).find_map(|((number, ..), open)| Some((number, open.upgrade()?)));
+            from = next.as_ref().and_then(|(number, _)| number.checked_add(1));
+            found.extend(next.map(|(_, open)| open));
         }
-        if of.arrays.is_empty() {
-            self.0.remove(&number);
-        }
+        found
     }
 
     /// The arrays of a store with one of those beginnings of their prefixes.
     fn of(&self, store: &Store, beginnings: [Option<&str>; 2]) -> Vec<Arc<OpenArray>> {
-        let Some(of) = self.0.get(&store.number()) else { return Vec::new() };
         let [first, second] = beginnings;
         let is_new = |prefix: &str| first.is_none_or(|first| !prefix.starts_with(first));
-        let of_first = first.into_iter().flat_map(|first| of.below(first)).map(|(_, open)| open);
-        let of_second = second.into_iter().flat_map(|second| of.below(second)).filter(|(prefix, _)| is_new(prefix)).map(|(_, open)| open);
+        let number = store.number();
+        let of_first = first.into_iter().flat_map(|first| self.below(number, first)).map(|(_, open)| open);
+        let of_second = second.into_iter().flat_map(|second| self.below(number, second));
+        let of_second = of_second.filter(|(prefix, _)| is_new(prefix)).map(|(_, open)| open);
         of_first.chain(of_second).filter_map(Weak::upgrade).collect()
     }
-}
 
-impl OpenStore {
-    /// Those whose prefixes begin so.
-    fn below(&self, beginning: &str) -> impl Iterator<Item = (&str, &Weak<OpenArray>)> {
-        let from = self.arrays.range::<str, _>((std::ops::Bound::Included(beginning), std::ops::Bound::Unbounded));
-        let below = from.take_while(move |(prefix, _)| prefix.starts_with(beginning));
-        below.flat_map(|(prefix, all)| all.iter().map(move |open| (prefix.as_str(), open)))
+    /// Those of the store of that number whose prefixes begin so.
+    fn below(&self, number: usize, beginning: &str) -> impl Iterator<Item = (&str, &Weak<OpenArray>)> {
+        let from = self.0.range((number, beginning.to_string(), 0)..);
+        let below = from.take_while(move |((other, prefix, _), _)| *other == number && prefix.starts_with(beginning));
+        below.map(|((_, prefix, _), open)| (prefix.as_str(), open))
     }
 }
 
@@ -151,9 +139,10 @@ impl Drop for Leaving<'_> {
 /// The arrays that are open at `path` and below it, by whichever links their stores or this one were opened.
 fn open_within(store: &Store, path: &str) -> Vec<Arc<OpenArray>> {
     let (place, of) = (store.place(path), store.place_of());
-    let mut stores: Vec<Store> = OPEN.get().read(|all| all.0.values().filter_map(|of| (of.store)()).collect());
-    stores.retain(|other| other.place_of().is_one_with(&of));
-    let found = stores.iter().flat_map(|other| {
+    let mut of_stores = OPEN.get().read(OpenArrays::of_each_store);
+    of_stores.retain(|open| open.store.place_of().is_one_with(&of));
+    let found = of_stores.iter().flat_map(|open| {
+        let other = &open.store;
         let by_name = beginning_below(&other.place(""), &place);
         let real = if other.number() == store.number() { None } else { other.real_place("").zip(store.real_place(path)) };
         let by_links = real.and_then(|(root, place)| beginning_below(&root, &place));

@@ -299,12 +299,6 @@ impl Store {
         Arc::as_ptr(&self.0) as usize
     }
 
-    /// Gives this store as long as it is open.
-    pub(super) fn if_open(&self) -> impl Fn() -> Option<Store> + Send + Sync + use<> {
-        let store = Arc::downgrade(&self.0);
-        move || store.upgrade().map(|inner| Store(inner, None))
-    }
-
     /// Which stores have the same places.
     pub(super) fn place_of(&self) -> PlaceOf {
         let is_named = self.0.shared.files().is_some() || matches!(self.0.root, Some((Root::Remote(..), _)));
