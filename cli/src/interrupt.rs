@@ -7,16 +7,24 @@ use ozarr::node::Store;
 use signal_hook::consts::SIGINT;
 use signal_hook::{flag, low_level::pipe};
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 /// How long a wait for input takes, in milliseconds, before Ctrl-C is looked for.
 const WAIT: i32 = 100;
 
-/// Whether Ctrl-C was pressed since this was made. Pressed again, it ends the program at once.
+/// How long a command may go on when Ctrl-C was pressed until it says why: most end before.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// What it says then.
+const AGAIN: &str = "interrupted; it ends when what is under way is done, or at once when Ctrl-C is pressed again";
+
+/// Whether Ctrl-C was pressed since this was made. Pressed again, it ends the program at once, as a line says if the piece of work takes long, as
+/// a request may to a server that does not answer.
 #[derive(Clone)]
 pub struct Interrupt(Arc<AtomicBool>);
 
@@ -28,6 +36,11 @@ impl Interrupt {
             let wrong = |e: std::io::Error| Failure::file("SIGINT", &e);
             flag::register_conditional_default(SIGINT, asked.clone()).map_err(wrong)?;
             flag::register(SIGINT, asked.clone()).map_err(wrong)?;
+            when_asked(|| {
+                std::thread::sleep(PATIENCE);
+                // Nothing can be done about a standard error that is closed.
+                let _ = writeln!(io::stderr(), "ozarr: {AGAIN}");
+            })?;
         }
         Ok(Interrupt(asked))
     }
@@ -88,19 +101,26 @@ fn writes_archive(store: &Store) -> bool {
 /// ask what this gives.
 pub fn end_with(store: &Store, next: impl FnOnce() -> String + Send + 'static) -> Outcome<Interrupt> {
     let interrupt = hold(store)?;
-    if is_ignored() || writes_archive(store) {
-        return Ok(interrupt);
+    if !is_ignored() && !writes_archive(store) {
+        when_asked(|| {
+            Failure::Interrupted(next()).tell();
+        })?;
     }
+    Ok(interrupt)
+}
+
+/// Does something in a thread of its own when Ctrl-C is pressed.
+fn when_asked(act: impl FnOnce() + Send + 'static) -> Outcome {
     let wrong = |e: std::io::Error| Failure::file("SIGINT", &e);
     let (mut asked, tell) = UnixStream::pair().map_err(wrong)?;
     pipe::register(SIGINT, tell).map_err(wrong)?;
     let wait = move || {
         if asked.read_exact(&mut [0]).is_ok() {
-            Failure::Interrupted(next()).tell();
+            act();
         }
     };
     std::thread::Builder::new().spawn(wait).map_err(wrong)?;
-    Ok(interrupt)
+    Ok(())
 }
 
 /// How a copy that was stopped goes on: `again` makes it anew, but in an archive, which keeps what was put into it.

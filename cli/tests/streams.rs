@@ -277,3 +277,66 @@ fn an_interrupted_write_leaves_whole_chunks() {
     folder.ok("ls a.zarr");
     std::fs::remove_dir_all(&folder.0).unwrap();
 }
+
+/// Answers as an object store in which nothing is, and leaves the first PUT without an answer; tells of it.
+fn stalling_server() -> (u16, std::sync::mpsc::Receiver<()>) {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let (port, (tell, told)) = (listener.local_addr().unwrap().port(), std::sync::mpsc::channel());
+    let serve = move |mut stream: std::net::TcpStream, tell: std::sync::mpsc::Sender<()>| {
+        let mut head = BufReader::new(stream.try_clone().unwrap());
+        let mut line = String::new();
+        while head.read_line(&mut line).is_ok_and(|read| read > 0) {
+            let request = std::mem::take(&mut line);
+            while head.read_line(&mut line).is_ok_and(|read| read > 2) {
+                line.clear();
+            }
+            line.clear();
+            let (status, text) = match request.split(' ').next() {
+                Some("PUT") => {
+                    let _ = tell.send(());
+                    return std::thread::sleep(Duration::from_secs(600));
+                }
+                _ if request.contains("list-type") => ("200 OK", "<ListBucketResult><IsTruncated>false</IsTruncated></ListBucketResult>"),
+                _ => ("404 Not Found", "<Error><Code>NoSuchKey</Code></Error>"),
+            };
+            let _ = write!(stream, "HTTP/1.1 {status}\r\nContent-Length: {}\r\n\r\n{text}", text.len());
+        }
+    };
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let (stream, tell) = (stream.unwrap(), tell.clone());
+            std::thread::spawn(move || serve(stream, tell));
+        }
+    });
+    (port, told)
+}
+
+#[test]
+fn a_command_that_waits_for_a_server_says_that_another_ctrl_c_ends_it() {
+    use std::os::unix::process::CommandExt;
+    let folder = Folder::new("again");
+    folder.ok("create a.zarr t --type uint8 --shape 3");
+    let (port, stalled) = stalling_server();
+    let mut command = folder.command("cp a.zarr s3://bucket/b.zarr");
+    command.env("AWS_ENDPOINT_URL", format!("http://127.0.0.1:{port}")).env("AWS_REGION", "us-east-1");
+    command.env("AWS_ACCESS_KEY_ID", "an-id").env("AWS_SECRET_ACCESS_KEY", "a-secret");
+    // SAFETY: one system call.
+    unsafe {
+        // It is ignored in the background jobs of shells, and in all that they start.
+        command.pre_exec(|| {
+            libc::signal(libc::SIGINT, libc::SIG_DFL);
+            Ok(())
+        });
+    }
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    stalled.recv_timeout(Duration::from_secs(60)).unwrap();
+    let id = child.id().to_string();
+    let interrupt = || assert!(Command::new("kill").args(["-INT", &id]).status().unwrap().success());
+    interrupt();
+    let mut said = String::new();
+    BufReader::new(child.stderr.as_mut().unwrap()).read_line(&mut said).unwrap();
+    assert_eq!(said, "ozarr: interrupted; it ends when what is under way is done, or at once when Ctrl-C is pressed again\n");
+    interrupt();
+    assert_eq!(child.wait().unwrap().signal(), Some(libc::SIGINT));
+    std::fs::remove_dir_all(&folder.0).unwrap();
+}
