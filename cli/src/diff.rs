@@ -157,11 +157,12 @@ impl Diff {
         };
         unequal("shape", a.shape() != b.shape());
         unequal("dtype", a.data_type() != b.data_type());
-        let (fill, other) = (a.fill().element(a.data_type()), b.fill().element(b.data_type()));
-        let of_v3 = if a.format() == Format::V3 { &fill } else { &other };
         let same_missing = !self.layout && a.has_missing_of(b)?;
-        let unsaid = same_missing && of_v3.iter().all(|&byte| byte == 0);
-        unequal("fill_value", a.data_type() == b.data_type() && fill != other && !unsaid);
+        let idle = same_missing && if a.format() == Format::V3 { a } else { b }.has_idle_fill();
+        unequal(
+            "fill_value",
+            a.data_type() == b.data_type() && a.fill().element(a.data_type()) != b.fill().element(b.data_type()) && !idle,
+        );
         unequal("dimension_names", a.dimension_names()? != b.dimension_names()?);
         if self.layout {
             for name in ["zarr_format", "chunks", "inner_chunks", "codecs", "order"] {

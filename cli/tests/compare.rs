@@ -122,6 +122,7 @@ fn a_missing_value_is_the_same_in_both_formats() {
     let cases = [
         ("nan", "float64", r#""AAAAAAAA+H8=""#, "0"),
         ("number", "float32", r#""AAAAAAA4j8A=""#, "0"),
+        ("xarray", "float64", r#""AAAAAAA4j8A=""#, "NaN"),
         ("both", "float64", r#""AAAAAAA4j8A=""#, "-999"),
         ("packed", "int16", "-32768", "0"),
     ];
@@ -131,6 +132,7 @@ fn a_missing_value_is_the_same_in_both_formats() {
         let size = if name == "packed" { 2 } else { data_type[5..].parse::<usize>().unwrap() / 8 };
         folder.bytes(&format!("write a.zarr {name} --raw"), &vec![65; 2 * size]);
     }
+    // Copies tell that the NaN is no longer the fill value.
     folder.ok("copy a.zarr b.zarr --format 2");
     folder.ok("copy b.zarr c.zarr --format 3");
     for (a, b) in [("a", "b"), ("b", "a"), ("b", "c")] {

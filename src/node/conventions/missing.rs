@@ -86,8 +86,13 @@ pub(in crate::node) fn missing_of(meta: &ArrayMeta, attributes: &Map) -> Option<
 }
 
 impl Array {
-    /// Whether the array says what is missing, and an array of the other version says the same in that version's form. Where it does, a fill value
-    /// of version 3 that is zero is nothing that version 2 lacks.
+    /// Whether the fill value says nothing that version 2 lacks where it means "missing" there: it is zero, or missing by itself.
+    pub fn has_idle_fill(&self) -> bool {
+        let fill = self.fill().element(self.data_type());
+        fill.iter().all(|&byte| byte == 0) || is_no_number(self.data_type(), &fill)
+    }
+
+    /// Whether the array says what is missing, and an array of the other version says the same in that version's form.
     pub fn has_missing_of(&self, other: &Array) -> Result<bool> {
         let told = |array: &Array| -> Result<Option<Element>> {
             let (state, attributes) = (array.state(), array.attributes().view()?);
