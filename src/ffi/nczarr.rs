@@ -5,6 +5,8 @@
 //! They are read here; dimensions' names of arrays come with `ozarr_array_dimension_name` as all others do.
 //! The option `"nczarr"` of `ozarr_store_open_ex` says when they are written, so that netCDF-C opens
 //! `file://PATH#mode=nczarr,file`. Without them it opens what has names of dimensions by `mode=zarr`.
+//! Where netCDF-C lacks the plugin of a compressor, as Debian's 4.9.0 does, it gives the compressed bytes
+//! as elements, without an error: write for it with the compressor `none`, or read with `ozarr-netcdf`.
 
 use super::entry;
 use super::status::ozarr_status;
