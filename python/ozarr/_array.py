@@ -78,6 +78,21 @@ class Array(Node):
         """The shape of the smallest piece that can be read on its own."""
         return self._shape(lib.array_inner_chunk_shape)
 
+    def _extents(self):
+        """The lengths of the pieces that can be read on their own, for each dimension a number, or a tuple of all of them where they are uneven."""
+        grid, pieces = self.metadata.get("chunk_grid"), self.inner_chunks
+        if not isinstance(grid, dict) or grid.get("name", "regular") == "regular" or pieces != self.chunks:
+            return pieces
+        start, extent, out = C.c_int64(), C.c_int64(), []
+        for dim, (count, length) in enumerate(zip(self._shape(lib.array_grid_shape), self.shape)):
+            extents = []
+            for index in range(count):
+                lib.array_chunk_extent(self._handle, dim, index, C.byref(start), C.byref(extent))
+                extents.append(min(extent.value, length - start.value))
+            even = len(set(extents[:-1])) <= 1 and extents[-1:] <= extents[:1]
+            out.append(extents[0] if extents and even else pieces[dim] if even else tuple(extents))
+        return tuple(out)
+
     @property
     def size(self):
         return int(np.prod(self.shape, dtype=object))

@@ -65,8 +65,12 @@ class OzarrDataStore(AbstractDataStore):
             raise KeyError(f"variable {name!r} has no names of its dimensions, which xarray needs: "
                            "dimension_names of format 3, or the attribute _ARRAY_DIMENSIONS of format 2")
         attributes, fill = array.attrs.asdict(), array.fill_value
-        encoding = {"chunks": array.inner_chunks, "preferred_chunks": dict(zip(dimensions, array.inner_chunks)),
+        pieces = array._extents()
+        encoding = {"chunks": pieces, "preferred_chunks": dict(zip(dimensions, pieces)),
                     "shards": array.chunks if array.chunks != array.inner_chunks else None}
+        if any(isinstance(lengths, tuple) for lengths in pieces):
+            # Writers without uneven chunks refuse them; these choose their own.
+            del encoding["chunks"]
         if array.dtype.kind == "T":
             encoding["dtype"] = array.dtype
         if self.mask:

@@ -542,6 +542,22 @@ def engines(where):
                 check(found.values.dtype == found.dtype == ds[name].dtype and found.values[()] == ds[name].values[0], f"{name} alone: {found.values!r}")
 
 
+def uneven(where):
+    """dask has the chunks of an array as they are stored; what writes without uneven ones chooses its own."""
+    with ozarr.create(where / "uneven.zarr/t", (10, 9, 4), "f8", chunks=[5, 5, 2], dimension_names=["z", "y", "x"]):
+        document = json.loads((where / "uneven.zarr/t/zarr.json").read_text())
+    document["chunk_grid"] = {"name": "rectilinear", "configuration": {"kind": "inline", "chunk_shapes": [[[3, 2], 6], [4, 4, 4], 2]}}
+    (where / "uneven.zarr/t/zarr.json").write_text(json.dumps(document))
+    with ozarr.open(where / "uneven.zarr/t", "r+") as t:
+        t[...] = np.arange(360).reshape(10, 9, 4)
+    ds = xr.open_dataset(where / "uneven.zarr", engine="ozarr", chunks={}, consolidated=False)
+    check(ds.t.chunks == ((3, 3, 4), (4, 4, 1), (2, 2)), f"uneven chunks: {ds.t.chunks}")
+    preferred = ds.t.encoding["preferred_chunks"]
+    check(preferred == {"z": (3, 3, 4), "y": 4, "x": 2}, f"uneven chunks are preferred: {preferred}")
+    ds.load().to_zarr(where / "even.zarr", consolidated=False)
+    same(zarr.open_array(where / "even.zarr/t", mode="r")[...], np.arange(360).reshape(10, 9, 4), "written from uneven chunks")
+
+
 def grown(where):
     """A dataset that was sent to another process has the steps that it had, however many there are by then."""
     with ozarr.create(where / "grown.zarr/t", (5, 2), "f8", dimension_names=["time", "x"]) as t:
@@ -631,6 +647,7 @@ def main():
     xarrays(where, random.Random(given.seed))
     elsewhere(where)
     engines(where)
+    uneven(where)
     grown(where)
     unreadable(where)
     page(where)
