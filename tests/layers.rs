@@ -41,6 +41,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("http_body_util", &["store"]),
     ("humantime", &["store"]),
     ("rustls", &["store"]),
+    ("rustls_native_certs", &["store"]),
     ("futures_util", &["store"]),
 ];
 

@@ -1,6 +1,8 @@
 //! Makes the HTTP clients beneath the crate `object_store`. The one that it would make speaks HTTP/2, too, which is slower for objects and
 //! half a megabyte of code.
 
+#[cfg(all(unix, not(target_vendor = "apple")))]
+use super::roots::trust;
 use super::silence::{Sent, heard};
 use crate::error::bail;
 use crate::platform::{errno_of, libc};
@@ -10,6 +12,7 @@ use object_store::client::{
 };
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::{Certificate, NoProxy, Proxy, Request, redirect::Policy};
+use rustls::pki_types::{CertificateDer, pem::PemObject};
 use std::error::Error;
 use std::future::Future;
 use std::hash::{BuildHasher, RandomState};
@@ -25,7 +28,7 @@ const IDLE: Duration = Duration::from_secs(30);
 /// What the crate's options do not tell again.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Own {
-    pub certificates: Vec<Certificate>,
+    pub certificates: Vec<CertificateDer<'static>>,
     /// Of every request.
     pub headers: HeaderMap,
     /// The server is a web server, to which a plus sign may mean a space. Services get paths as they were signed.
@@ -34,10 +37,11 @@ pub(super) struct Own {
 
 /// Makes a client that follows redirections as `redirect` says.
 pub(super) fn client(options: &ClientOptions, own: &Own, redirect: Policy) -> object_store::Result<HttpClient> {
+    let accepts_all = flag(options, Key::AllowInvalidCertificates)?;
     let mut builder = reqwest::Client::builder()
         .redirect(redirect)
         .default_headers(own.headers.clone())
-        .tls_danger_accept_invalid_certs(flag(options, Key::AllowInvalidCertificates)?)
+        .tls_danger_accept_invalid_certs(accepts_all)
         .https_only(!flag(options, Key::AllowHttp)?);
     if flag(options, Key::Http2Only)? {
         return Err(refused("http2_only: servers are asked in HTTP/1.1".into()));
@@ -53,12 +57,13 @@ pub(super) fn client(options: &ClientOptions, own: &Own, redirect: Policy) -> ob
         let excluded = options.get_config_value(&Key::ProxyExcludes).and_then(|list| NoProxy::from_string(&list));
         builder = builder.proxy(Proxy::all(url).map_err(wrong)?.no_proxy(excluded));
         if let Some(pem) = options.get_config_value(&Key::ProxyCaCertificate) {
-            certificates.push(Certificate::from_pem(pem.as_bytes()).map_err(wrong)?);
+            certificates.push(CertificateDer::from_pem_slice(pem.as_bytes()).map_err(bad_certificate)?);
         }
     }
-    builder = match flag(options, Key::NoSystemCertificates)? {
-        true => builder.tls_certs_only(certificates),
-        false => builder.tls_certs_merge(certificates),
+    builder = if accepts_all || flag(options, Key::NoSystemCertificates)? {
+        builder.tls_certs_only(as_reqwest(&certificates).map_err(wrong)?)
+    } else {
+        trust(builder, certificates).map_err(bad_certificate)?
     };
     if let Some(most) = duration(options, Key::Timeout)? {
         builder = builder.timeout(most);
@@ -93,16 +98,27 @@ pub(super) fn proxy_hint(option: Option<&str>, env: &dyn Fn(&str) -> Option<Stri
 }
 
 /// The certificates of a PEM file.
-pub(super) fn certificates(file: &str) -> crate::error::Result<Vec<Certificate>> {
+pub(super) fn certificates(file: &str) -> crate::error::Result<Vec<CertificateDer<'static>>> {
     const MOST: u64 = 16 << 20;
     let what = format!("the file of certificates {file:?}");
     let cannot = |e: std::io::Error| crate::error::Error::os(errno_of(&e).unwrap_or(libc::EIO), format!("read {what}"));
     let mut pem = Vec::new();
     std::fs::File::open(file).and_then(|file| file.take(MOST).read_to_end(&mut pem)).map_err(cannot)?;
-    match Certificate::from_pem_bundle(&pem) {
+    let all: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&pem).collect();
+    match all {
         Ok(all) if !all.is_empty() => Ok(all),
         _ => bail!(Argument, "{what} holds no certificate in the form PEM"),
     }
+}
+
+fn as_reqwest(certificates: &[CertificateDer<'static>]) -> reqwest::Result<Vec<Certificate>> {
+    certificates.iter().map(|der| Certificate::from_der(der)).collect()
+}
+
+/// Lets a client trust those whom the system trusts, which judges each certificate itself, and those of the certificates besides.
+#[cfg(not(all(unix, not(target_vendor = "apple"))))]
+fn trust(builder: reqwest::ClientBuilder, others: Vec<CertificateDer<'static>>) -> reqwest::Result<reqwest::ClientBuilder> {
+    Ok(builder.tls_certs_merge(as_reqwest(&others)?))
 }
 
 /// An option that is true or false, as the crate reads them.
@@ -129,6 +145,11 @@ fn refused(text: String) -> object_store::Error {
 /// A client that cannot be made. Its URL may have a password.
 fn wrong(e: reqwest::Error) -> object_store::Error {
     object_store::Error::Generic { store: "HTTP", source: Box::new(e.without_url()) }
+}
+
+/// A certificate that no client can take.
+fn bad_certificate(e: impl Error + Send + Sync + 'static) -> object_store::Error {
+    object_store::Error::Generic { store: "HTTP", source: Box::new(e) }
 }
 
 #[derive(Debug)]

@@ -15,6 +15,8 @@ mod listing;
 mod live;
 mod profile;
 mod put;
+#[cfg(all(unix, not(target_vendor = "apple")))]
+mod roots;
 mod sight;
 mod silence;
 #[cfg(test)]

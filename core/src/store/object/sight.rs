@@ -183,7 +183,10 @@ fn trouble_of(cause: &(dyn std::error::Error + 'static), text: &str) -> Option<T
         inner = deeper;
     }
     match inner.downcast_ref::<rustls::Error>()? {
-        rustls::Error::InvalidCertificate(_) | rustls::Error::NoCertificatesPresented => Some(Trouble::Certificate),
+        // The general error is that there is nobody to trust.
+        rustls::Error::InvalidCertificate(_) | rustls::Error::NoCertificatesPresented | rustls::Error::General(_) => {
+            Some(Trouble::Certificate)
+        }
         rustls::Error::InvalidMessage(_) | rustls::Error::PeerIncompatible(_) | rustls::Error::AlertReceived(_) => {
             Some(Trouble::Encryption)
         }
