@@ -3067,7 +3067,9 @@ OZARR_CHECKED ozarr_status ozarr_store_open(const char *location, const char *mo
  *   ...) only on the same machine (in the same container), and before that is started anew: else
  *   `ozarr verify` tells of it, and it can be removed by hand. If somebody else makes the directory
  *   meanwhile, the flush fails with `OZARR_ERR_EXISTS`. In the directory of a group, and where others are
- *   making the same one, it appears as with `"put"`.
+ *   making the same one, it appears as with `"put"`. In an object store without a root the document of
+ *   the root alone waits for that flush: nobody finds the root before all that was made until then, and
+ *   what a kill leaves has none.
  * - `"consolidated"`: `"auto"` (the default) opens and lists what is below a group from the group's
  *   consolidated metadata, if it has any, as they were when the group was opened; a change through this
  *   process ends that. `"never"` reads every node's own document.

@@ -6,6 +6,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <ozarr_advanced.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -76,14 +77,53 @@ static int clear_place(const char *location, int cmode, ozarr_store *store) {
     return empty ? NC_NOERR : NC_EEXIST;
 }
 
+/* What says, in a store without folders, that a file is being made: by it nc_create and `ozarr rm` know what a kill has left. */
+static const char MAKES[] = "ozarr-copy.json";
+
+static ozarr_status mark(ozarr_store *store) {
+    static const char text[] = "{\"from\": \"nc_create\"}";
+    return ozarr_store_key_put(store, MAKES, text, sizeof text - 1);
+}
+
+/* Ends a listing by its first key. */
+static ozarr_status stop(void *user, const char *key) {
+    (void)user, (void)key;
+    return OZARR_ERR_CANCELLED;
+}
+
+/* Marks a place in an object store where a new file is to be seen by its definitions, without the older file, or with what a kill has left of one, that
+ * is there: that loses its root first. Where there is anything else, or it cannot be told, a root is
+ * made at once. */
+static int begin_far(oz_file *file, ozarr_store *store) {
+    ozarr_node_kind kind = OZARR_NODE_KIND_NONE;
+    ozarr_status status = ozarr_store_node_kind(store, "", &kind), marked = ozarr_store_key_get(store, MAKES, NULL, 0, NULL);
+    if (!status && marked != OZARR_ERR_NOT_FOUND) status = marked;
+    bool left = !status && (kind != OZARR_NODE_KIND_NONE || !marked);
+    if (left) {
+        status = mark(store);
+        if (!status) status = ozarr_store_key_erase(store, "zarr.json", NULL);
+        if (!status) status = ozarr_store_key_erase(store, ".zgroup", NULL);
+        if (!status) status = ozarr_store_node_erase(store, "");
+    } else if (!status) {
+        file->hidden = !ozarr_store_key_list(store, "", stop, NULL);
+        if (!file->hidden) return NC_NOERR;
+    }
+    return oz_error(status ? status : mark(store));
+}
+
+void oz_file_shown(const oz_file *file) {
+    if (strstr(file->location, "://") && ozarr_store_key_erase(file->store, MAKES, NULL)) oz_log("%s", ozarr_last_error());
+}
+
 /* Makes the root group in an empty place. */
 static int make_root(oz_file *file, int cmode) {
     ozarr_store *probe = NULL;
     int status = oz_store_open(file->location, "r+", &probe);
     if (!status) status = clear_place(file->location, cmode, probe);
-    ozarr_store_free(probe);
     /* Other ranks open it at once. */
     file->hidden = !file->ranks;
+    if (!status && file->hidden && strstr(file->location, "://")) status = begin_far(file, probe);
+    ozarr_store_free(probe);
     if (!status) status = file->hidden ? oz_store_make(file->location, &file->store) : oz_store_open(file->location, "r+", &file->store);
     if (status) return status;
     int format = oz_get_defaults()->format;

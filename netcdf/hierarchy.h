@@ -74,6 +74,8 @@ int oz_var_show_times(oz_var *var);
 int oz_hierarchy_store(oz_file *file);
 /* Shows a new file to others: once all that was defined is stored, or where nc_sync and nc_close cannot store all of it. */
 int oz_hierarchy_show(oz_file *file);
+/* Takes away what says in an object store that the file is being made. */
+void oz_file_shown(const oz_file *file);
 /* As `oz_hierarchy_store`; also stores elements that wait, and publishes the lengths of dimensions that grew. */
 int oz_hierarchy_sync(oz_file *file);
 /* Stores elements that wait, of the arrays that are in the store. */

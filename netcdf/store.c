@@ -163,6 +163,7 @@ static void all_opened(const oz_file *file) {
 
 int oz_hierarchy_show(oz_file *file) {
     int status = file->hidden ? oz_error(ozarr_node_flush(ozarr_group_node(file->groups[0]->handle))) : NC_NOERR;
+    if (!status && file->hidden) oz_file_shown(file);
     if (!status) file->hidden = false;
     return status;
 }

@@ -15,10 +15,11 @@
 //! its name.
 
 use super::SharedStore;
-use super::file_options::FileOptions;
+use super::file_options::{FileOptions, Publish};
 use super::local::LocalStore;
 use super::memory::MemoryStore;
 use super::remote::{Remote, RemoteOptions, percent_decode, percent_encode};
+use super::root_last::RootLast;
 use super::zip::{self, ZipStore};
 use crate::error::{Result, bail, err};
 use crate::fork;
@@ -41,13 +42,17 @@ pub enum Root {
 
 impl Root {
     /// Opens the store, and gives the path in it of the node that a location has at `node` below this root. `writable` is for folders, archives
-    /// and object stores, `files` for the first two, `options` for the last.
+    /// and object stores, `files` for the first two (its `publish` for all but
+    /// archives), `options` for the last.
     pub fn open(&self, node: &str, writable: bool, files: FileOptions, options: &RemoteOptions) -> Result<(SharedStore, String)> {
         let store: SharedStore = match self {
             Root::Folder(path) => Arc::new(LocalStore::open(path, writable, files)?),
             // A folder may have any name.
             Root::Zip(path) if path.is_dir() => Arc::new(LocalStore::open(path, writable, files)?),
             Root::Zip(path) => return Ok(in_archive(zip::open_shared(path, writable, files)?, node)),
+            Root::Remote(remote, false) if writable && files.publish == Publish::Flush => {
+                Arc::new(RootLast::new(open_remote(remote, options)?))
+            }
             Root::Remote(remote, false) => open_remote(remote, options)?,
             Root::Remote(remote, true) => return Ok(in_archive(open_far_archive(remote, writable, options)?, node)),
             Root::Memory(name) if name.is_empty() => Arc::new(MemoryStore::new()),

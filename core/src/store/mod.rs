@@ -28,6 +28,7 @@ pub mod prefix;
 pub mod question;
 pub mod registered;
 pub mod remote;
+mod root_last;
 mod snapshot;
 mod staged;
 mod stamp;

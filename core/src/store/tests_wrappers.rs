@@ -5,6 +5,7 @@ use super::latency::LatencyStore;
 use super::local::staged_file::StagedFile;
 use super::local::{LocalStore, SyncMode};
 use super::prefix::PrefixStore;
+use super::root_last::RootLast;
 use super::zip::ZipStore;
 use super::*;
 use crate::error::Result;
@@ -198,6 +199,7 @@ fn check_wrapper(name: &str, wrap: fn(SharedStore) -> Arc<dyn Storage>, own: &[(
 fn a_store_around_another_hands_on_every_method() {
     check_wrapper("below", |inner| Arc::new(PrefixStore::below(inner, "a/").unwrap()), &[]);
     check_wrapper("above", |inner| Arc::new(PrefixStore::above(inner, "").unwrap()), &[]);
+    check_wrapper("root-last", |inner| Arc::new(RootLast::new(inner)), &[]);
     let own = ["open", "read_all"].map(|method| (method, "reads by `start`, to keep what it read"));
     check_wrapper("cache", |inner| Arc::new(CacheStore::new(inner, 1 << 20)), &own);
     let slow = "a network has no files, and its requests are made by the methods that take time";

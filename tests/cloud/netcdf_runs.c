@@ -1,0 +1,47 @@
+/* A program of netCDF-C that begins a file, or goes on with it, as tests/cloud/netcdf_runs.py starts and kills it.
+ *
+ *   netcdf_runs FILE     prints netCDF's error of the call that failed; else how many records there are */
+#include <netcdf.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static void check(int status, const char *what) {
+    if (!status) return;
+    printf("%d %s: %s\n", status, what, nc_strerror(status));
+    exit(1);
+}
+#define CHECK(CALL) check(CALL, #CALL)
+
+static int create(const char *path) {
+    int file, group, dims[2], var;
+    CHECK(nc_create(path, NC_NETCDF4, &file));
+    CHECK(nc_def_dim(file, "time", NC_UNLIMITED, &dims[0]));
+    CHECK(nc_def_dim(file, "x", 6, &dims[1]));
+    CHECK(nc_def_var(file, "time", NC_DOUBLE, 1, dims, &var));
+    CHECK(nc_put_att_text(file, var, "units", 26, "seconds since 2000-01-01 00"));
+    CHECK(nc_def_var(file, "u", NC_FLOAT, 2, dims, &var));
+    CHECK(nc_def_grp(file, "more", &group));
+    CHECK(nc_def_var(group, "v", NC_INT, 1, dims, &var));
+    CHECK(nc_enddef(file));
+    return file;
+}
+
+int main(int argc, char **argv) {
+    int file, group, time, var, dim;
+    size_t records;
+    const float u[] = {1, 2, 3, 4, 5, 6};
+    if (argc != 2) return 2;
+    if (nc_open(argv[1], NC_WRITE, &file)) file = create(argv[1]);
+    CHECK(nc_inq_varid(file, "time", &time));
+    CHECK(nc_inq_varid(file, "u", &var));
+    CHECK(nc_inq_dimid(file, "time", &dim));
+    CHECK(nc_inq_dimlen(file, dim, &records));
+    CHECK(nc_put_vara_float(file, var, (size_t[]){records, 0}, (size_t[]){1, 6}, u));
+    CHECK(nc_put_var1_double(file, time, &records, &(double){(double)records}));
+    CHECK(nc_inq_grp_ncid(file, "more", &group));
+    CHECK(nc_inq_varid(group, "v", &var));
+    CHECK(nc_put_var1_int(group, var, &records, &(int){7}));
+    CHECK(nc_close(file));
+    printf("%d\n", (int)records + 1);
+    return 0;
+}

@@ -1,0 +1,142 @@
+#!/usr/bin/env python3
+"""A program of netCDF-C on an S3 server, by libozarr_netcdf.so: which names are Zarr, what an error is, and what is there of a file that is being made.
+
+  servers.py --build DIR -- netcdf_runs.py --build DIR --library LIBRARY
+
+The program is killed before changes that it makes of the bucket (with OZARR_DEEP=1 before each): its file is there with all its variables or not at all, and
+the same program, started again, ends well. The last line is `N passed, N failed`.
+"""
+import argparse, errno, http.client, http.server, os, subprocess, sys, threading, traceback
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from obstore.store import S3Store
+
+S3 = os.environ["OZARR_TEST_S3"]
+DEFINED = {"time/zarr.json", "u/zarr.json", "more/zarr.json", "more/v/zarr.json"}
+REFUSED = b"<Error><Code>InvalidAccessKeyId</Code><Message>no such key</Message></Error>"
+
+
+def expect(right, what):
+    if not right:
+        raise AssertionError(what)
+
+
+class Between(http.server.BaseHTTPRequestHandler):
+    """Hands requests on to the server. Before the change of number `kills` the running program is killed."""
+
+    # An answer leaves in one packet.
+    protocol_version, wbufsize, disable_nagle_algorithm = "HTTP/1.1", -1, True
+    changes, kills, refuses, running = 0, None, False, None
+    turn = threading.Lock()
+
+    def answer(self, status, headers, body):
+        self.send_response(status)
+        for name, value in headers:
+            if name.lower() not in ("connection", "transfer-encoding", "content-length"):
+                self.send_header(name, value)
+        length = next((v for n, v in headers if n.lower() == "content-length"), "0") if self.command == "HEAD" else len(body)
+        self.send_header("Content-Length", str(length))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def hand_on(self):
+        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        if Between.refuses:
+            return self.answer(403, [], b"" if self.command == "HEAD" else REFUSED)
+        with Between.turn:
+            if self.command not in ("GET", "HEAD"):
+                if Between.changes == Between.kills:
+                    Between.running.kill()
+                    self.close_connection = True
+                    return None
+                Between.changes += 1
+            server = http.client.HTTPConnection(urlsplit(S3).netloc)
+            server.request(self.command, self.path, body, dict(self.headers))
+            came = server.getresponse()
+            found = came.status, came.getheaders(), came.read()
+            server.close()
+        return self.answer(*found)
+
+    do_GET = do_HEAD = do_PUT = do_POST = do_DELETE = hand_on
+
+    def log_message(self, *_):
+        pass
+
+
+class Runs:
+    def __init__(self, program, library, endpoint):
+        # A program that does not know a name as Zarr's leaves it to netCDF-C, which then takes all memory.
+        self.command = ["sh", "-c", 'ulimit -v 8000000; exec "$0" "$1"', program]
+        self.env = dict(os.environ, LD_PRELOAD=str(library), AWS_ACCESS_KEY_ID="planted-id", AWS_SECRET_ACCESS_KEY="planted-secret", AWS_REGION="us-east-1",
+                        AWS_ENDPOINT_URL=endpoint)
+
+    def run(self, url, kills=None, refuses=False):
+        """What the program says, and how many changes it made."""
+        Between.changes, Between.kills, Between.refuses = 0, kills, refuses
+        # The handler finds the program: it waits while that is started.
+        with Between.turn:
+            Between.running = subprocess.Popen([*self.command, url], env=self.env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        try:
+            told = Between.running.communicate(timeout=120)[0]
+        finally:
+            Between.running.kill()
+        return told.strip(), Between.changes
+
+
+def keys(prefix):
+    store = S3Store("bucket", prefix=prefix, endpoint=S3, access_key_id="a", secret_access_key="b", region="us-east-1", client_options={"allow_http": True})
+    return {key["path"] for page in store.list() for key in page}
+
+
+def names(runs):
+    for name in "run1#mode=zarr", "x.zarr", "y.zarr#mode=zarr":
+        for records in "1", "2":
+            told, _ = runs.run(f"s3://bucket/names/{name}")
+            expect(told == records, f"{name}: {told}")
+        expect("zarr.json" in keys(f"names/{name.split('#')[0]}"), f"{name} is not there")
+
+
+def refused(runs):
+    told, _ = runs.run("s3://bucket/refused.zarr", refuses=True)
+    expect(told.startswith(f"{errno.EACCES} "), told)
+
+
+def killed(runs):
+    told, changes = runs.run("s3://bucket/killed/whole.zarr")
+    expect(told == "1" and changes > 6, f"{changes} changes: {told}")
+    for kills in range(0, changes, 1 if os.environ.get("OZARR_DEEP") else 3):
+        name = f"killed/{kills}.zarr"
+        told, _ = runs.run(f"s3://bucket/{name}", kills=kills)
+        there = keys(name)
+        expect("zarr.json" not in there or DEFINED <= there, f"killed before the change {kills} it left {sorted(there)}")
+        again, _ = runs.run(f"s3://bucket/{name}")
+        expect(again in ("1", "2"), f"after a kill before the change {kills}: {again}")
+
+
+def main():
+    ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    ap.add_argument("--build", required=True)
+    ap.add_argument("--library", required=True)
+    a = ap.parse_args()
+    program = Path(a.build).resolve() / "netcdf_runs"
+    program.parent.mkdir(parents=True, exist_ok=True)
+    source = Path(__file__).resolve().parent / "netcdf_runs.c"
+    subprocess.run(["cc", "-std=c11", "-Wall", "-Wextra", "-Werror", source, "-o", program, "-lnetcdf"], check=True)
+    between = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Between)
+    threading.Thread(target=between.serve_forever, daemon=True).start()
+    runs, failed, cases = Runs(program, Path(a.library).resolve(), f"http://127.0.0.1:{between.server_port}"), 0, (names, refused, killed)
+    for case in cases:
+        try:
+            case(runs)
+            print(f"ok      {case.__name__}", flush=True)
+        except Exception:
+            failed += 1
+            print(f"FAILED  {case.__name__}")
+            traceback.print_exc(file=sys.stdout)
+    print(f"{len(cases) - failed} passed, {failed} failed")
+    return bool(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
