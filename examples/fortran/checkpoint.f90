@@ -34,14 +34,15 @@ contains
   subroutine restart()
     type(ozarr_checkpoint) :: c
     integer :: stat
-    call c%open_latest("checkpoints.zarr", stat=stat)
+    character(300) :: why
+    call c%open_latest("checkpoints.zarr", stat=stat, errmsg=why)
     if (stat == OZARR_ERR_NOT_FOUND) then               ! none yet: from the beginning
       step = 0
       u = 0
       v = 0
       return
     else if (stat /= OZARR_OK) then
-      error stop "the checkpoint cannot be opened"
+      error stop "the checkpoint cannot be opened: " // trim(why)
     end if
     call c%read("u", u)
     call c%read("v", v)

@@ -65,11 +65,12 @@ contains
   subroutine restore()
     type(ozarr_checkpoint) :: c
     integer :: stat
+    character(300) :: why
     step = 0
     t(1, :) = 100
-    call c%open_latest(trim(folder) // "/restart.zarr", stat=stat)
+    call c%open_latest(trim(folder) // "/restart.zarr", stat=stat, errmsg=why)
     if (stat == OZARR_ERR_NOT_FOUND) return
-    if (stat /= OZARR_OK) error stop "the newest checkpoint cannot be opened"
+    if (stat /= OZARR_OK) error stop "the newest checkpoint cannot be opened: " // trim(why)
     call c%read("t", t)
     call c%get_attr("step", step)
     call c%close()

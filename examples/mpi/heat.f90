@@ -71,8 +71,9 @@ contains
   subroutine restart()
     type(ozarr_group) :: g
     integer :: stat
+    character(300) :: why
     step = 0
-    call ranks%open_latest(g, "heat-states.zarr", stat=stat)
+    call ranks%open_latest(g, "heat-states.zarr", stat=stat, errmsg=why)
     if (stat == OZARR_OK) then
       call g%get_attr("step", step)
       call ranks%get(g, "u", u(:, first:last), start=[1, first])
@@ -80,7 +81,7 @@ contains
     else if (stat == OZARR_ERR_NOT_FOUND) then                  ! none yet: from the beginning, with one hot side
       u(1, :) = 100
     else
-      error stop "the state cannot be read"
+      error stop "the state cannot be read: " // trim(why)
     end if
   end subroutine restart
 

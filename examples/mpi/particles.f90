@@ -69,10 +69,11 @@ contains
   subroutine restart()
     type(ozarr_group) :: g
     integer :: stat, i
+    character(300) :: why
     step = 0
     first = n * rank / size_ + 1
     allocate (p(3, n * (rank + 1) / size_ - first + 1))
-    call ranks%open_latest(g, "particles-states.zarr", stat=stat)
+    call ranks%open_latest(g, "particles-states.zarr", stat=stat, errmsg=why)
     if (stat == OZARR_OK) then
       call g%get_attr("step", step)
       call ranks%get(g, "x", p(1, :), start=[first])
@@ -84,7 +85,7 @@ contains
       p(2, :) = 0.1d0
       p(1, :) = (p(3, :) - 0.5d0) / n
     else
-      error stop "the state cannot be read"
+      error stop "the state cannot be read: " // trim(why)
     end if
     call exchange(by_place())
   end subroutine restart
