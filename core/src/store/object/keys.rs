@@ -120,8 +120,7 @@ impl Live {
                     Err(fault) => break fault,
                 }
             };
-            self.no_container(&tries)?;
-            self.again(&mut tries, fault).await?;
+            self.again_listing(&mut tries, fault, prefix).await?;
             // What comes next begins behind the last key only if keys came in order.
             if !keys.is_sorted() {
                 keys.clear();
@@ -147,12 +146,16 @@ impl Live {
                     token = Some(next);
                 }
                 // What was listed stays: it goes on with the page that failed.
-                Err(fault) => {
-                    self.no_container(&tries)?;
-                    self.again(&mut tries, fault).await?;
-                }
+                Err(fault) => self.again_listing(&mut tries, fault, prefix).await?,
             }
         }
+    }
+
+    /// Goes on with the next try of a list, or says why not, and of what the list was to be: no key says it.
+    async fn again_listing(&self, tries: &mut Tries, fault: Failure, prefix: &Path) -> Result<()> {
+        self.no_container(tries)?;
+        let place = || self.remote.at(prefix.as_ref()).describe();
+        self.again(tries, fault).await.map_err(|e| e.with_note(&format!("; it was asked for the keys in {}", place())))
     }
 
     /// A page of what is directly below a prefix; all of it where the crate gives no pages.

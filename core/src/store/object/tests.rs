@@ -72,6 +72,18 @@ pub(super) fn store_at(port: u16, options: &[(&str, &str)]) -> RemoteStore {
 const KEYS: &[(&str, &str)] = &[("access_key_id", "an-id"), ("secret_access_key", "a-secret")];
 
 #[test]
+fn a_list_that_fails_says_of_what_it_was_to_be() {
+    let (port, _) = serve(|_| said("403 Forbidden", "", "<Error><Code>InvalidAccessKeyId</Code><Message>no</Message></Error>"));
+    let store = store_at(port, KEYS);
+    let wanted = "the server answered 403 (InvalidAccessKeyId: no); it was asked for the keys in s3://bucket";
+    for (prefix, place) in [("", ""), ("run/states/", "/run/states")] {
+        for e in [store.keys(prefix).unwrap_err(), store.list_dir(prefix).unwrap_err()] {
+            assert_eq!((e.kind(), e.to_string()), (ErrorKind::Permission, format!("{wanted}{place}")));
+        }
+    }
+}
+
+#[test]
 fn a_service_of_credentials_does_not_say_that_an_object_is_missing() {
     for (status, kind, requests) in
         [("404 none", ErrorKind::Permission, 2), ("410 gone", ErrorKind::Permission, 2), ("403 no", ErrorKind::Permission, 1)]
