@@ -3112,8 +3112,9 @@ OZARR_CHECKED ozarr_status ozarr_store_open(const char *location, const char *mo
  * - `"cloud.deadline"`: seconds for one operation with all its tries (300; a second more for each 64
  *   KiB); `"cloud.connect_timeout"` (10), `"cloud.idle_timeout"` (30): seconds, the latter of silence,
  *   and a second more for each 64 KiB on their way to the server (64 at most); `"cloud.retries"` (10).
- *   A host that has never answered, because its name is not known or no server listens there, is tried
- *   3 times at most; a certificate or a proxy that refuses, once.
+ *   A host that has never answered, because its name is not known, no server listens there, or what does
+ *   ends each connection within the TLS handshake, is tried 3 times at most; a certificate or a proxy
+ *   that refuses, once.
  * - `"cloud.requests"` (64): the most requests of this store in flight at once; `"cloud.bytes"`
  *   (67108864): the most bytes of one call in flight, not of all calls at the same time: what was asked
  *   for and is not yet decoded, or encoded and not yet stored. A chunk that is larger goes alone; a put

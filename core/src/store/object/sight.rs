@@ -104,7 +104,7 @@ pub(super) enum Trouble {
     Other,
     /// Silence for too long.
     Silence,
-    /// No host of that name, or nothing that listens there.
+    /// No host of that name, nothing that listens there, or what ends each connection before it is one.
     Unreached,
     /// The server's certificate is not accepted.
     Certificate,
@@ -167,7 +167,7 @@ fn trouble_of(cause: &(dyn std::error::Error + 'static), text: &str) -> Option<T
         _ if text == "dns error" || text.starts_with("tunnel error") => return Some(Trouble::Unreached),
         _ => {}
     }
-    if cause.downcast_ref::<reqwest::Error>().is_some_and(|e| e.is_connect() && e.is_timeout()) {
+    if cause.downcast_ref::<reqwest::Error>().is_some_and(|e| e.is_connect() && (e.is_timeout() || is_cut(e))) {
         return Some(Trouble::Unreached);
     }
     let io = cause.downcast_ref::<std::io::Error>()?;
@@ -191,6 +191,17 @@ fn trouble_of(cause: &(dyn std::error::Error + 'static), text: &str) -> Option<T
             Some(Trouble::Encryption)
         }
         _ => None,
+    }
+}
+
+/// Whether the other side has ended the connection.
+fn is_cut(e: &(dyn std::error::Error + 'static)) -> bool {
+    use std::io::ErrorKind::{BrokenPipe, ConnectionReset, UnexpectedEof};
+    match e.downcast_ref::<std::io::Error>() {
+        Some(io) if matches!(io.kind(), BrokenPipe | ConnectionReset | UnexpectedEof) => true,
+        // What such an error hands on is none of its causes.
+        Some(io) => io.get_ref().is_some_and(|inner| is_cut(inner)),
+        None => e.source().is_some_and(is_cut),
     }
 }
 

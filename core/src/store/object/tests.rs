@@ -83,6 +83,26 @@ fn a_list_that_fails_says_of_what_it_was_to_be() {
     }
 }
 
+/// A server that speaks no TLS, and says so to nobody.
+#[test]
+fn a_server_that_ends_each_handshake_and_has_never_answered_is_tried_a_few_times() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let endpoint = format!("https://127.0.0.1:{}", listener.local_addr().unwrap().port());
+    let store = store_at(1, &[KEYS, &[("endpoint", endpoint.as_str()), ("retries", "6")]].concat());
+    let count = Arc::new(AtomicUsize::new(0));
+    let counted = count.clone();
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().map_while(Result::ok) {
+            // Some of the connections end in order, some with bytes unread.
+            let mut beginning = vec![0; [1, 1 << 16][counted.fetch_add(1, Relaxed) % 2]];
+            let _ = stream.read(&mut beginning);
+        }
+    });
+    let e = get(&store, "k", 10).unwrap_err();
+    assert_eq!((e.kind(), count.load(Relaxed)), (ErrorKind::Network, 3), "{e}");
+    assert!(e.to_string().contains("cannot be reached"), "{e}");
+}
+
 #[test]
 fn a_service_of_credentials_does_not_say_that_an_object_is_missing() {
     for (status, kind, requests) in
