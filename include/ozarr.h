@@ -51,6 +51,8 @@
  * Threads.   Functions on a pointer to const may run at the same time in any threads on the same handle,
  *            reading and writing of regions (hyperslabs) among them. Other functions are serialised for each
  *            handle by an internal lock.
+ * Signals.   No function may be called in a signal handler, as malloc may not: let it set a flag, and look at
+ *            that between two steps.
  * Texts in   are UTF-8 and end in NUL. They, and all other memory of the caller, are used during the call
  *            only.
  * Texts out  go to `buf`, which has `cap` bytes, with a NUL at the end. `*len` is the length without the NUL,
