@@ -20,7 +20,7 @@ impl ArrayMeta {
         let codecs = |m: &ArrayMeta, fresh: &Map| {
             let names: &[&str] =
                 if m.format == Format::V3 { &["codecs", "storage_transformers"] } else { &["dtype", "order", "filters", "compressor"] };
-            names.iter().map(|n| fresh.get(n).map(Value::to_string).unwrap_or_default()).collect::<Vec<_>>().join(", ")
+            names.iter().filter_map(|n| fresh.get(n).map(Value::to_string)).collect::<Vec<_>>().join(", ")
         };
         let found = differ("zarr_format", self.format.number().to_string(), wanted.format.number().to_string())
             .or_else(|| differ("shape", counting::shape(&self.shape).to_string(), counting::shape(&wanted.shape).to_string()))
