@@ -138,7 +138,7 @@ impl Group {
                 (Some(known), CatalogState::All(Catalog::of_v3(&path, &document, as_of)))
             }
         };
-        let store = known.as_ref().map_or_else(|| store.clone(), |known| store.keeping(&path, known));
+        let store = known.as_ref().map_or_else(|| store.clone(), |known| store.keeping(&path, format, known));
         let attributes = Attributes::new((&store, &path), (format, dialect), None, known, Growths::default());
         let (document, catalog) = (ForkPreserved::new(document), ForkPreserved::new(catalog));
         let _open = store.known_groups().open();

@@ -2,24 +2,71 @@
 
 use super::attrs::CHECKPOINT;
 use super::listed_lengths::shape_of;
-use super::store::CheckpointMark;
 use super::{Group, NodeKind, Store, claim, lookup, path};
 use crate::error::{Error, ErrorKind, Result, bail, err};
+use crate::fork::ForkPreserved;
 use crate::limits::MAX_CONSOLIDATED;
 use crate::metadata::{Format, Map, Value, json, v2, v3};
-use crate::store::get;
 use crate::store::prefix::hidden;
+use crate::store::{Stamp, Version, get, start_and_wait};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// A committed checkpoint, as a group was opened.
+pub(super) struct CheckpointMark {
+    path: String,
+    format: Format,
+    /// The attribute that no other checkpoint has.
+    attribute: Value,
+    /// How its document looked before that was found in it last.
+    seen: ForkPreserved<Option<Look>>,
+    is_checked: AtomicBool,
+}
+
+/// What is told of a document without its bytes, which hold the metadata of all arrays.
+#[derive(Clone, Copy, PartialEq)]
+enum Look {
+    Stamp(Stamp),
+    Version(Version),
+}
+
+impl Look {
+    /// What the document of format 3 at `path` looks like; `None` if a later one may look the same.
+    fn at(store: &Store, path: &str) -> Option<Look> {
+        let (shared, key) = (store.shared(), path::join(path, v3::DOCUMENT));
+        // What is wrong there is told by the call that reads it.
+        if !shared.capabilities().latency {
+            // It is opened: a file system of a network may tell of a name what it knew of it before.
+            let stamp = shared.open(&key).ok()??.stamp().ok()?;
+            return (stamp.current && stamp.is_settled()).then_some(Look::Stamp(stamp));
+        }
+        // A version of a file, behind a cache, does not tell whether it was changed just now.
+        if shared.files().is_some() {
+            return None;
+        }
+        let version = start_and_wait(&**shared, &key, &[], None).ok()??.version;
+        version.is_settled().then_some(Look::Version(version))
+    }
+}
 
 impl CheckpointMark {
     /// The checkpoint that a group at `path` with these attributes is; `None` for any other group.
-    fn of(path: &str, attributes: &Map) -> Option<Arc<CheckpointMark>> {
-        Some(Arc::new(CheckpointMark(path.to_string(), attributes.get(CHECKPOINT)?.clone())))
+    fn of(path: &str, format: Format, attributes: &Map) -> Option<Arc<CheckpointMark>> {
+        let attribute = attributes.get(CHECKPOINT)?.clone();
+        let (path, seen, is_checked) = (path.to_string(), ForkPreserved::default(), AtomicBool::new(false));
+        Some(Arc::new(CheckpointMark { path, format, attribute, seen, is_checked }))
     }
 
     /// Checks that the checkpoint is still there. Errors: `NotFound`.
     fn check(&self, store: &Store) -> Result<()> {
-        let CheckpointMark(path, attribute) = self;
+        let CheckpointMark { path, attribute, seen, .. } = self;
+        // A look is a request more over a network: the first check, which may be the only one, goes without. Documents of version 2 are small.
+        let is_first = !self.is_checked.swap(true, Ordering::Relaxed);
+        let looks = self.format == Format::V3 && !(is_first && store.shared().capabilities().latency);
+        let look = if looks { Look::at(store, path) } else { None };
+        if look.is_some() && seen.read(|seen| *seen == look) {
+            return Ok(());
+        }
         // Of version 2 the document is read before the attributes: those of a checkpoint that is begun are there before its document.
         let now = match lookup::find_bare(store, path)? {
             Some(found) if found.format == Format::V3 => v3::attributes(&found.document).and_then(|all| all.get(CHECKPOINT).cloned()),
@@ -30,6 +77,7 @@ impl CheckpointMark {
             let what = if now.is_some() { "replaced by another one of its name" } else { "removed" };
             bail!(NotFound, "the checkpoint {} was {what} since it was opened; open the newest one", path::display(path));
         }
+        seen.replace(look);
         Ok(())
     }
 }
@@ -163,9 +211,12 @@ impl CopiedNode<'_> {
 
 impl Store {
     /// This store for a group at `path` and what is opened below it, where the group is a checkpoint. One that is being made is its maker's own.
-    pub(super) fn keeping(&self, path: &str, attributes: &Map) -> Store {
+    pub(super) fn keeping(&self, path: &str, format: Format, attributes: &Map) -> Store {
         let mut store = self.clone();
-        if let Some(kept) = CheckpointMark::of(path, attributes).filter(|_| self.checkpoint().is_none()) {
+        if self.1.as_ref().is_some_and(|kept| kept.path == path && attributes.get(CHECKPOINT) == Some(&kept.attribute)) {
+            return store;
+        }
+        if let Some(kept) = CheckpointMark::of(path, format, attributes).filter(|_| self.checkpoint().is_none()) {
             store.1 = Some(kept);
         }
         store
@@ -177,16 +228,17 @@ impl Store {
             if self.1.is_some() || self.checkpoint().is_some() {
                 break;
             }
-            let attributes = match lookup::find_bare(self, above) {
+            let found = match lookup::find_bare(self, above) {
                 Err(e) if lookup::is_misunderstood(&e) => continue,
-                found => match found? {
-                    Some(found) if found.format == Format::V3 => v3::attributes(&found.document).cloned(),
-                    Some(found) if found.kind == NodeKind::Group => Some(lookup::attributes_v2(self, above)?),
-                    _ => None,
-                },
+                found => found?,
+            };
+            let (format, attributes) = match found {
+                Some(found) if found.format == Format::V3 => (Format::V3, v3::attributes(&found.document).cloned()),
+                Some(found) if found.kind == NodeKind::Group => (Format::V2, Some(lookup::attributes_v2(self, above)?)),
+                _ => continue,
             };
             if let Some(attributes) = attributes.filter(|all| all.contains_key(CHECKPOINT)) {
-                return Ok(self.keeping(above, &attributes));
+                return Ok(self.keeping(above, format, &attributes));
             }
         }
         Ok(self.clone())
@@ -209,6 +261,6 @@ impl Group {
 
     /// The store for what is opened below this group, which knows the checkpoint as far as the group's attributes are known.
     pub(super) fn store_below(&self) -> Store {
-        self.attributes().published().map_or_else(|| self.store().clone(), |known| self.store().keeping(self.path(), &known))
+        self.attributes().published().map_or_else(|| self.store().clone(), |known| self.store().keeping(self.path(), self.format(), &known))
     }
 }

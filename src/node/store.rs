@@ -2,6 +2,7 @@
 
 use super::begun::Mark;
 use super::behind::Behind;
+use super::kept::CheckpointMark;
 use super::known_groups::KnownGroups;
 use super::series_lengths::SeriesLengths;
 use super::store_log::StoreLog;
@@ -13,7 +14,7 @@ use super::{Context, Mode, path};
 use crate::engine::stats::Counters;
 use crate::error::{Result, bail};
 use crate::fork::{ForkPreserved, Lazy, Once};
-use crate::metadata::{Value, v2};
+use crate::metadata::v2;
 use crate::store::cache::CacheStore;
 use crate::store::local::FileOptions;
 use crate::store::local::path::{followed, shown};
@@ -80,9 +81,6 @@ pub(super) struct Above {
     pub store: Store,
     pub path: String,
 }
-
-/// A committed checkpoint, as a group was opened: its path, and its attribute, which no other checkpoint has.
-pub(super) struct CheckpointMark(pub String, pub Value);
 
 /// Where a checkpoint will be.
 #[derive(Clone)]

@@ -6,14 +6,14 @@ use super::tests_store::{Next, anew, before_call, on, told};
 use super::*;
 use crate::dtype::DataType;
 use crate::engine::Selection;
-use crate::error::{ErrorKind, Result, err};
+use crate::error::{Error, ErrorKind, Result, err};
 use crate::settings::apart;
-use crate::store::StorageExt;
 use crate::store::fault::{self, Effect};
 use crate::store::local::{LocalStore, SyncMode};
 use crate::store::os::Call;
 use crate::store::prefix::hidden;
 use crate::store::suite::TestFolder;
+use crate::store::{Capabilities, Object, SharedStore, Started, Storage, StorageExt};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -457,6 +457,78 @@ fn read_while_replaced(format: Format, next: &'static [&str], refreshes: bool, a
     let refreshed = group.refresh();
     assert_eq!(refreshed.is_err(), group.store().check_kept().is_err(), "{case}");
     was_replaced
+}
+
+/// Counts the documents of a checkpoint that are read, and what else is asked.
+struct Counted {
+    inner: SharedStore,
+    latency: bool,
+    read: AtomicUsize,
+    asked: AtomicUsize,
+}
+
+impl Counted {
+    fn note(&self, key: &str, is_read: bool) {
+        if key == "a/zarr.json" {
+            if is_read { &self.read } else { &self.asked }.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+impl Storage for Counted {
+    crate::store::forward!(inner: put, erase_keys, list_keys, flush, describe);
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities { latency: self.latency, ..self.inner.capabilities() }
+    }
+
+    fn open(&self, key: &str) -> Result<Option<Object>> {
+        self.note(key, false);
+        self.inner.open(key)
+    }
+
+    fn read_all(&self, key: &str, max: usize) -> Result<Option<Vec<u8>>> {
+        self.note(key, true);
+        self.inner.read_all(key, max)
+    }
+
+    fn start(&self, key: &str, what: Started<'_>) {
+        self.note(key, matches!(what, Started::Read { ranges: [_, ..], .. }));
+        self.inner.start(key, what);
+    }
+}
+
+/// The document of a checkpoint has the metadata of all arrays: read for each of them it would cost the square of their number.
+#[test]
+fn the_document_of_a_checkpoint_is_read_once_however_many_arrays_are_read() {
+    for latency in [false, true] {
+        let (store, all) = in_memory(Format::V3);
+        make(&all, "a", 1).unwrap();
+        let (read, asked) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let counted = Arc::new(Counted { inner: store.shared().clone(), latency, read, asked });
+        let group = Checkpoints::new(&on(counted.clone()), "").unwrap().latest().unwrap();
+        let check = |rounds: usize| {
+            let before = [&counted.read, &counted.asked].map(|count| count.load(Ordering::Relaxed));
+            for _ in 0..rounds {
+                let to_check = group.store_to_check().unwrap();
+                assert_eq!(read_all(&group.open_array("u").unwrap()), [1; 4]);
+                to_check.check_kept()?;
+            }
+            let after = [&counted.read, &counted.asked].map(|count| count.load(Ordering::Relaxed));
+            Ok::<_, Error>([after[0] - before[0], after[1] - before[1]])
+        };
+        // Over a network the first check does not look before it reads.
+        assert_eq!(check(10).unwrap(), if latency { [2, 9] } else { [1, 10] }, "{latency}");
+        assert_eq!(check(10).unwrap(), [0, 10], "{latency}");
+        let there = Group::open(&anew(&store), "a").unwrap();
+        there.attributes().set_json("more", "2").unwrap();
+        assert_eq!(check(10).unwrap()[0], 1, "its document was changed: {latency}");
+        make(&Checkpoints::new(&anew(&store), "").unwrap(), "a", 2).unwrap();
+        Checkpoints::new(&anew(&store), "").unwrap().prune(1).unwrap();
+        make(&Checkpoints::new(&anew(&store), "").unwrap(), "a", 3).unwrap();
+        let told = [1, 2].map(|_| group.store_to_check().unwrap().check_kept().err().map(|e| e.kind()));
+        assert_eq!(told, [Some(ErrorKind::NotFound); 2], "{latency}");
+    }
 }
 
 /// A copy that is cut short is no checkpoint, and one that is whole has only whole ones, at whichever moment another process removes them.
