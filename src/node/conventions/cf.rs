@@ -1,7 +1,7 @@
 //! What the numbers of an array mean: packing, missing values and units of time, by its attributes.
 //! Conventions: CF 2.5.1 and 8.1; xarray, "Zarr Encoding Specification", for `_FillValue`.
 
-use super::missing::{FILL, missing_value};
+use super::missing::{FILL, is_no_number, missing_of, missing_value};
 use super::time::{Calendar, TimeUnits};
 use crate::dtype::coding::{Coding, NOT_A_TIME, Rule, of_other_sign};
 use crate::dtype::transfer::Transfer;
@@ -71,6 +71,23 @@ impl Array {
         };
         let calendar = attributes.get("calendar").and_then(Value::as_str).map_or(Ok(Calendar::Standard), Calendar::parse)?;
         TimeUnits::parse(text, calendar)
+    }
+
+    /// Whether the fill value says nothing that version 2 lacks where it means "missing" there: it is zero, or missing by itself.
+    pub fn has_idle_fill(&self) -> bool {
+        let fill = self.fill().element(self.data_type());
+        fill.iter().all(|&byte| byte == 0) || is_no_number(self.data_type(), &fill)
+    }
+
+    /// Whether the array says what is missing, and an array of the other version says the same in that version's form.
+    pub fn has_missing_of(&self, other: &Array) -> Result<bool> {
+        let told = |array: &Array| -> Result<Option<Element>> {
+            let (state, attributes) = (array.state(), array.attributes().view()?);
+            let missing = missing_of(&state.meta, &attributes);
+            let stated = attributes.get(FILL).map(|value| missing_value(array.data_type(), value).flatten());
+            Ok(missing.filter(|missing| stated.is_none_or(|stated| stated.as_ref() == Some(missing))))
+        };
+        Ok(self.format() != other.format() && told(self)?.is_some_and(|missing| matches!(told(other), Ok(Some(same)) if same == missing)))
     }
 
     /// Returns the elements, in this host's byte order, that mean "missing": first the one to write for it.

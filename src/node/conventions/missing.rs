@@ -4,10 +4,8 @@
 use crate::dtype::coding::NOT_A_TIME;
 use crate::dtype::fill::{Fill, double_from_base64, double_to_base64};
 use crate::dtype::{DataType, Element, Kind, Real};
-use crate::error::Result;
 use crate::metadata::v2::DIMENSIONS;
 use crate::metadata::{ArrayMeta, Format, Map, Value, json};
-use crate::node::Array;
 use crate::node::spec::converted_fill;
 
 /// The attribute with the value that means "missing" in version 3.
@@ -85,25 +83,6 @@ pub(in crate::node) fn missing_of(meta: &ArrayMeta, attributes: &Map) -> Option<
     attributes.get(FILL).and_then(|value| missing_value(meta.data_type, value)).flatten()
 }
 
-impl Array {
-    /// Whether the fill value says nothing that version 2 lacks where it means "missing" there: it is zero, or missing by itself.
-    pub fn has_idle_fill(&self) -> bool {
-        let fill = self.fill().element(self.data_type());
-        fill.iter().all(|&byte| byte == 0) || is_no_number(self.data_type(), &fill)
-    }
-
-    /// Whether the array says what is missing, and an array of the other version says the same in that version's form.
-    pub fn has_missing_of(&self, other: &Array) -> Result<bool> {
-        let told = |array: &Array| -> Result<Option<Element>> {
-            let (state, attributes) = (array.state(), array.attributes().view()?);
-            let missing = missing_of(&state.meta, &attributes);
-            let stated = attributes.get(FILL).map(|value| missing_value(array.data_type(), value).flatten());
-            Ok(missing.filter(|missing| stated.is_none_or(|stated| stated.as_ref() == Some(missing))))
-        };
-        Ok(self.format() != other.format() && told(self)?.is_some_and(|missing| matches!(told(other), Ok(Some(same)) if same == missing)))
-    }
-}
-
 /// Makes the attribute that says what is missing one of another type: each type has a form of its own, and readers refuse the others. It goes
 /// where the type has no such value.
 pub(in crate::node) fn missing_to_type(attributes: &mut Map, (old, new): (DataType, DataType), format: Format) {
@@ -122,7 +101,7 @@ fn is_number(data_type: DataType) -> bool {
 }
 
 /// Whether an element is NaN or "not a time", which are missing by themselves.
-fn is_no_number(data_type: DataType, element: &[u8]) -> bool {
+pub(super) fn is_no_number(data_type: DataType, element: &[u8]) -> bool {
     match data_type.kind() {
         Kind::Time => element == NOT_A_TIME.to_ne_bytes(),
         Kind::Complex => data_type.part().is_some_and(|part| element.chunks_exact(part.size()).any(|value| is_no_number(part, value))),
