@@ -168,6 +168,7 @@ impl<'de> Visitor<'de> for ValueVisitor<'_, '_> {
             if items.len() == items.capacity() {
                 limits::make_room_small(&mut items, 1).map_err(stopped)?;
             }
+            limits::check_memory().map_err(stopped)?;
             items.push(Value::Null);
             let Some(item) = items.last_mut() else { break };
             if list.next_element_seed(ValueVisitor(self.0, item))?.is_none() {
@@ -298,6 +299,16 @@ mod tests {
         assert_eq!(text_of(r#"["\udce9","\ud83d\ude00"]"#, true).unwrap(), "[\"\\udce9\",\"\u{1F600}\"]");
         // The character that takes the place of what is no text is text itself.
         assert_eq!(text_of(r#"["\ufffd",NaN]"#, true).unwrap(), "[\"\u{FFFD}\",NaN]");
+    }
+
+    /// Each item of a list may take memory that cannot be refused, as each member of an object may: a long list would take all of the reserve.
+    #[test]
+    fn neither_items_nor_members_are_read_on_where_memory_has_ended() {
+        for text in ["[1]", "[[], 1]", r#"["a text of more bytes than a value has"]"#, r#"{"a":1}"#] {
+            limits::memory_ended();
+            assert_eq!(value(text.as_bytes(), false).unwrap_err().kind(), ErrorKind::NoMemory, "{text}");
+            assert!(limits::check_memory().is_ok() && value(text.as_bytes(), false).is_ok(), "{text}");
+        }
     }
 
     #[test]
