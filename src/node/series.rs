@@ -400,7 +400,8 @@ impl Series {
     }
 
     fn publish_until(&mut self, end: u64) -> Result<()> {
-        together::for_each(self.dataset.group().store(), &mut self.parts, |part| {
+        let any_thread = self.any_thread();
+        together::for_each(self.dataset.group().store(), any_thread, &mut self.parts, |part| {
             part.fill_to(end)?;
             part.appender.store(end)
         })?;
@@ -408,6 +409,11 @@ impl Series {
         self.publish_documents(end, Appender::declare)?;
         self.published = end;
         Ok(())
+    }
+
+    /// Whether threads that are not inside of a call may work on all variables.
+    fn any_thread(&self) -> bool {
+        self.parts.iter().all(|part| part.appender.array().any_thread())
     }
 
     /// Reads the coordinate's last values, where they are numbers.

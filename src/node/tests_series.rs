@@ -5,6 +5,7 @@ use super::tests_growth::Folder;
 use super::tests_store::{Next, Told, anew, on, told};
 use super::tests_together::failing_once;
 use super::*;
+use crate::codec::registered::{self, Class, Codec, Opened, Size};
 use crate::dtype::{DataType, Element};
 use crate::engine::{Memory, Selection};
 use crate::error::{Error, ErrorKind, Result};
@@ -16,6 +17,7 @@ use crate::store::suite::TestFolder;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
+use std::thread::{self, ThreadId};
 use std::time::Duration;
 
 const STEPS: u64 = 11;
@@ -145,6 +147,72 @@ fn variables_are_published_at_the_same_time_in_stores_with_latency() {
     assert_eq!(keys[keys.len() - 2..], ["time/zarr.json", "zarr.json"], "{keys:?}");
     assert!(keys.is_sorted_by_key(|key| of(key) == "documents"), "{keys:?}");
     assert_eq!(check(&near), STEPS);
+}
+
+/// A codec of a program that has it called in the thread of the call only, and notes the others.
+struct Here(ThreadId, Arc<Mutex<Vec<&'static str>>>);
+
+impl Here {
+    fn note(&self, what: &'static str) {
+        if thread::current().id() != self.0 {
+            self.1.lock().unwrap().push(what);
+        }
+    }
+}
+
+impl Codec for Here {
+    fn class(&self) -> Class {
+        Class::Bytes
+    }
+    fn open(&self, _: &str, _: bool, input: DataType) -> Result<(Arc<dyn Opened>, DataType)> {
+        self.note("open");
+        Ok((Arc::new(Here(self.0, self.1.clone())), input))
+    }
+}
+
+impl Opened for Here {
+    fn any_thread(&self) -> bool {
+        false
+    }
+    fn encoded_size(&self, decoded: usize) -> Result<Size> {
+        Ok(Size::Exact(decoded))
+    }
+    fn encode(&self, src: &[u8], dst: &mut [u8]) -> Result<usize> {
+        self.note("encode");
+        // Meanwhile other threads take what is left.
+        thread::sleep(Duration::from_millis(20));
+        dst[..src.len()].copy_from_slice(src);
+        Ok(src.len())
+    }
+    fn decode(&self, src: &[u8], dst: &mut [u8]) -> Result<usize> {
+        self.encode(src, dst)
+    }
+}
+
+#[test]
+fn codecs_that_stay_in_the_thread_of_the_call_do_where_variables_are_published_at_the_same_time() {
+    let elsewhere = Arc::new(Mutex::new(Vec::new()));
+    registered::register(Some("test.here"), None, Arc::new(Here(thread::current().id(), elsewhere.clone())), false).unwrap();
+    let near = defined(Format::V3);
+    let ds = dataset(&near);
+    for name in ["a", "b", "c"] {
+        let mut spec = Spec::without_shape(DataType::Int32, 1).unwrap();
+        spec.set_codecs_json(r#"[{"name": "bytes", "configuration": {"endian": "little"}}, "test.here"]"#).unwrap();
+        let variable = VariableSpec { spec: Some(spec), chunks: Some(vec![4]), ..VariableSpec::new(DataType::Int32, &["time"]) };
+        ds.define_variable(name, &variable, Create::New).unwrap();
+    }
+    ds.close().unwrap();
+    let far = far_from(&near, Duration::from_millis(2));
+    let ds = dataset(&far);
+    let mut series = Series::open(&ds, "time", None, 1, 0).unwrap();
+    for step in 0..3 {
+        ["a", "b", "c"].iter().for_each(|name| put(&mut series, name, &mut [step]).unwrap());
+        series.step(f64::from(step)).unwrap();
+    }
+    drop(series);
+    assert_eq!(read_all(&Array::open(&near, "b").unwrap()), [0, 1, 2]);
+    assert!(registered::unregister("test.here"));
+    assert_eq!(*elsewhere.lock().unwrap(), [""; 0]);
 }
 
 #[test]

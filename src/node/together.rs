@@ -11,9 +11,15 @@ fn pays(store: &Store) -> bool {
     store.shared().capabilities().latency && store.shared().any_thread()
 }
 
-/// Calls `work` for each item: several at the same time where that pays, else one after the other. None is begun after the first error.
-pub(super) fn for_each<T: Send>(store: &Store, items: &mut [T], work: impl Fn(&mut T) -> Result<()> + Sync) -> Result<()> {
-    if items.len() < 2 || !pays(store) {
+/// Calls `work` for each item: several at the same time where that pays, else one after the other. None is begun after the first error. Functions
+/// of the program that the items use and that may not run anywhere (not `any_thread`) keep all of them in the calling thread.
+pub(super) fn for_each<T: Send>(
+    store: &Store,
+    any_thread: bool,
+    items: &mut [T],
+    work: impl Fn(&mut T) -> Result<()> + Sync,
+) -> Result<()> {
+    if items.len() < 2 || !any_thread || !pays(store) {
         return items.iter_mut().try_for_each(work);
     }
     let items: Vec<Mutex<&mut T>> = collect(items.iter_mut().map(Mutex::new))?;

@@ -13,9 +13,9 @@ impl Series {
     /// Gives the documents of all variables the length `end`, the last variable's behind the others', then consolidated metadata.
     pub(super) fn publish_documents(&mut self, end: u64, declare: fn(&mut Appender, u64) -> Result<()>) -> Result<()> {
         self.told.begin(end);
-        let others = self.parts.len().saturating_sub(1);
+        let (others, any_thread) = (self.parts.len().saturating_sub(1), self.any_thread());
         let (others, last) = self.parts.split_at_mut(others);
-        together::for_each(self.dataset.group().store(), others, |part| declare(&mut part.appender, end))?;
+        together::for_each(self.dataset.group().store(), any_thread, others, |part| declare(&mut part.appender, end))?;
         last.iter_mut().try_for_each(|part| declare(&mut part.appender, end))?;
         self.tell(end)
     }
