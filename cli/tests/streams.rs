@@ -279,6 +279,7 @@ fn an_interrupted_write_leaves_whole_chunks() {
 }
 
 /// Answers as an object store in which nothing is, and leaves the first PUT without an answer; tells of it.
+#[cfg(feature = "cloud")]
 fn stalling_server() -> (u16, std::sync::mpsc::Receiver<()>) {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let (port, (tell, told)) = (listener.local_addr().unwrap().port(), std::sync::mpsc::channel());
@@ -311,6 +312,7 @@ fn stalling_server() -> (u16, std::sync::mpsc::Receiver<()>) {
     (port, told)
 }
 
+#[cfg(feature = "cloud")]
 #[test]
 fn a_command_that_waits_for_a_server_says_that_another_ctrl_c_ends_it() {
     use std::os::unix::process::CommandExt;
