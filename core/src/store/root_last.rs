@@ -4,8 +4,10 @@
 use super::memory::MemoryStore;
 use super::{Condition, Keys, Object, SharedStore, Staged, Started, Storage};
 use crate::error::{ErrorKind, Result, bail};
+use crate::fork::ForkReset;
 use crate::limits::MAX_CONSOLIDATED;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The keys that are put last.
 const ROOT: [&str; 2] = ["zarr.json", ".zgroup"];
@@ -17,12 +19,23 @@ pub struct RootLast {
     held: MemoryStore,
     /// The root is there.
     is_put: AtomicBool,
+    /// Held while documents that are held change, and while they are put: a change in between would be lost.
+    turn: ForkReset<Mutex<()>>,
 }
 
 impl RootLast {
     /// The hierarchy in `inner`, where there may be none yet.
     pub fn new(inner: SharedStore) -> RootLast {
-        RootLast { inner, held: MemoryStore::new(), is_put: AtomicBool::new(false) }
+        RootLast { inner, held: MemoryStore::new(), is_put: AtomicBool::new(false), turn: ForkReset::new(Mutex::default) }
+    }
+
+    /// Waits until no other thread changes what is held, or puts it; `None` where nothing is held any more.
+    fn turn(&self) -> Option<MutexGuard<'_, ()>> {
+        let is_put = || self.is_put.load(Ordering::Acquire);
+        if is_put() {
+            return None;
+        }
+        Some(self.turn.get().lock().unwrap_or_else(PoisonError::into_inner)).filter(|_| !is_put())
     }
 
     /// Whether a document is held.
@@ -79,6 +92,7 @@ impl Storage for RootLast {
     }
 
     fn put(&self, key: &str, parts: &[&[u8]], condition: Condition) -> Result<()> {
+        let _turn = if ROOT.contains(&key) { self.turn() } else { None };
         self.place_to_put(key)?.put(key, parts, condition)
     }
 
@@ -87,13 +101,14 @@ impl Storage for RootLast {
     }
 
     fn erase_keys(&self, keys: Keys<'_>) -> Result<bool> {
+        let _turn = self.turn();
         let held = self.held.erase_keys(keys)?;
         Ok(self.inner.erase_keys(keys)? || held)
     }
 
     fn flush(&self) -> Result<()> {
         self.inner.flush()?;
-        if !self.is_put.load(Ordering::Acquire) {
+        if let Some(_turn) = self.turn() {
             ROOT.iter().try_for_each(|key| self.put_held(key))?;
             self.is_put.store(true, Ordering::Release);
         }
@@ -101,8 +116,10 @@ impl Storage for RootLast {
     }
 
     fn start(&self, key: &str, what: Started<'_>) {
-        let place = if let Started::Change(..) = what { self.place_to_put(key) } else { self.place(key) };
-        match place {
+        if matches!(what, Started::Change(..)) && ROOT.contains(&key) && !self.is_put.load(Ordering::Acquire) {
+            return what.run(self, key);
+        }
+        match self.place(key) {
             Ok(place) => place.start(key, what),
             Err(e) => what.fail(e),
         }
@@ -113,7 +130,10 @@ impl Storage for RootLast {
 mod tests {
     use super::*;
     use crate::store::StorageExt;
-    use std::sync::Arc;
+    use std::sync::mpsc::channel;
+    use std::sync::{Arc, OnceLock, Weak};
+    use std::thread::JoinHandle;
+    use std::time::Duration;
 
     #[test]
     fn the_root_comes_by_the_first_flush_behind_all_else() {
@@ -140,6 +160,44 @@ mod tests {
         old.put("zarr.json", &[b"2"], Condition::None).unwrap();
         assert_eq!(inner.read_all("zarr.json", 9).unwrap().unwrap(), b"2");
         assert!(old.erase("zarr.json").unwrap() && inner.open("zarr.json").unwrap().is_none());
+    }
+
+    /// Has another thread change the root within the put that shows it.
+    struct Changed {
+        inner: MemoryStore,
+        by: OnceLock<Weak<RootLast>>,
+        thread: Mutex<Option<JoinHandle<Result<()>>>>,
+    }
+
+    impl Storage for Changed {
+        crate::store::forward!(inner: capabilities, open, stage, erase_keys, list_keys, flush, describe);
+
+        fn put(&self, key: &str, parts: &[&[u8]], condition: Condition) -> Result<()> {
+            if condition == Condition::Absent {
+                let (new, (tell, told)) = (self.by.get().unwrap().upgrade().unwrap(), channel());
+                let change = move || {
+                    let put = new.put("zarr.json", &[b"2"], Condition::None);
+                    let _ = tell.send(());
+                    put
+                };
+                *self.thread.lock().unwrap() = Some(std::thread::spawn(change));
+                // It may have to wait for its turn.
+                let _ = told.recv_timeout(Duration::from_millis(200));
+            }
+            self.inner.put(key, parts, condition)
+        }
+    }
+
+    #[test]
+    fn a_change_while_the_root_is_put_is_not_lost() {
+        let inner = Arc::new(Changed { inner: MemoryStore::new(), by: OnceLock::new(), thread: Mutex::default() });
+        let new = Arc::new(RootLast::new(inner.clone()));
+        inner.by.set(Arc::downgrade(&new)).unwrap();
+        new.put("zarr.json", &[b"1"], Condition::None).unwrap();
+        new.flush().unwrap();
+        inner.thread.lock().unwrap().take().unwrap().join().unwrap().unwrap();
+        new.flush().unwrap();
+        assert_eq!(inner.read_all("zarr.json", 9).unwrap().unwrap(), b"2");
     }
 
     #[test]
