@@ -91,9 +91,8 @@ static ozarr_status stop(void *user, const char *key) {
     return OZARR_ERR_CANCELLED;
 }
 
-/* Marks a place in an object store where a new file is to be seen by its definitions, without the older file, or with what a kill has left of one, that
- * is there: that loses its root first. Where there is anything else, or it cannot be told, a root is
- * made at once. */
+/* Marks a place in an object store where a new file is to be seen with all its definitions. An older file, or what a kill has left of one, is erased first,
+ * its root before all else. Where there is anything else, or that cannot be told, the root is made at once. */
 static int begin_far(oz_file *file, ozarr_store *store) {
     ozarr_node_kind kind = OZARR_NODE_KIND_NONE;
     ozarr_status status = ozarr_store_node_kind(store, "", &kind), marked = ozarr_store_key_get(store, MAKES, NULL, 0, NULL);

@@ -42,8 +42,7 @@ pub enum Root {
 
 impl Root {
     /// Opens the store, and gives the path in it of the node that a location has at `node` below this root. `writable` is for folders, archives
-    /// and object stores, `files` for the first two (its `publish` for all but
-    /// archives), `options` for the last.
+    /// and object stores, `files` for the first two (its `publish` for folders and object stores), `options` for the last.
     pub fn open(&self, node: &str, writable: bool, files: FileOptions, options: &RemoteOptions) -> Result<(SharedStore, String)> {
         let store: SharedStore = match self {
             Root::Folder(path) => Arc::new(LocalStore::open(path, writable, files)?),
