@@ -22,14 +22,16 @@ static void save(const state &s) {
 // The newest checkpoint; without any, the beginning.
 static state restart() {
     state s;
+    ozarr::group g;
     try {
-        auto g = ozarr::checkpoint::latest("checkpoints.zarr");
-        g.get("u", s.u.data(), s.u.size());
-        g.get("v", s.v.data(), s.v.size());
-        s.step = g.attr<int>("step");
+        g = ozarr::checkpoint::latest("checkpoints.zarr");
     } catch (const ozarr::error &e) {
         if (e.status() != OZARR_ERR_NOT_FOUND) throw;
+        return s;
     }
+    g.get("u", s.u.data(), s.u.size());
+    g.get("v", s.v.data(), s.v.size());
+    s.step = g.attr<int>("step");
     return s;
 }
 

@@ -26,14 +26,15 @@ static void save(const std::string &restart, const field &t, std::int64_t step) 
 // Gets the state of the newest checkpoint, and gives how many steps it is after; without one the state of the beginning.
 static std::int64_t restore(const std::string &restart, field &t) {
     for (std::size_t j = 0; j < ny; j++) t[j * nx] = 100;
+    ozarr::group newest;
     try {
-        auto newest = ozarr::checkpoint::latest(restart);
-        newest.get("t", t.data(), t.size());
-        return newest.attr<std::int64_t>("step");
+        newest = ozarr::checkpoint::latest(restart);
     } catch (const ozarr::error &e) {
         if (e.status() != OZARR_ERR_NOT_FOUND) throw;
         return 0;
     }
+    newest.get("t", t.data(), t.size());
+    return newest.attr<std::int64_t>("step");
 }
 
 // Defines what the run writes: the field, and its value beside a corner in every second step. What is there already is opened: a new start goes on with
