@@ -1,6 +1,7 @@
 //! Which checkpoint a handle is of: another one may have come in its place, where a name is used again.
 
 use super::attrs::CHECKPOINT;
+use super::checkpoint_mark::{CheckpointMark, Look};
 use super::listed_lengths::shape_of;
 use super::{Group, NodeKind, Store, claim, lookup, path};
 use crate::error::{Error, ErrorKind, Result, bail, err};
@@ -8,27 +9,9 @@ use crate::fork::ForkPreserved;
 use crate::limits::MAX_CONSOLIDATED;
 use crate::metadata::{Format, Map, Value, json, v2, v3};
 use crate::store::prefix::hidden;
-use crate::store::{Stamp, Version, get, start_and_wait};
+use crate::store::{get, start_and_wait};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-
-/// A committed checkpoint, as a group was opened.
-pub(super) struct CheckpointMark {
-    path: String,
-    format: Format,
-    /// The attribute that no other checkpoint has.
-    attribute: Value,
-    /// How its document looked before that was found in it last.
-    seen: ForkPreserved<Option<Look>>,
-    is_checked: AtomicBool,
-}
-
-/// What is told of a document without its bytes, which hold the metadata of all arrays.
-#[derive(Clone, Copy, PartialEq)]
-enum Look {
-    Stamp(Stamp),
-    Version(Version),
-}
 
 impl Look {
     /// What the document of format 3 at `path` looks like; `None` if a later one may look the same.

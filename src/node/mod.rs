@@ -16,6 +16,7 @@ pub mod buffer;
 mod catalog;
 mod checkpoint;
 mod checkpoint_lists;
+mod checkpoint_mark;
 mod chunk;
 mod claim;
 mod close;

@@ -2,7 +2,7 @@
 
 use super::begun::Mark;
 use super::behind::Behind;
-use super::kept::CheckpointMark;
+use super::checkpoint_mark::CheckpointMark;
 use super::known_groups::KnownGroups;
 use super::series_lengths::SeriesLengths;
 use super::store_log::StoreLog;
