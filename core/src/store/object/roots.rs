@@ -8,7 +8,9 @@ use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, Server
 use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
+use rustls_native_certs::{CertificateResult, load_certs_from_paths, load_native_certs};
 use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 #[cfg(test)]
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -18,7 +20,7 @@ pub(super) fn trust(builder: ClientBuilder, others: Vec<CertificateDer<'static>>
     let provider = CryptoProvider::get_default().cloned().unwrap_or_else(|| Arc::new(rustls::crypto::ring::default_provider()));
     let mut roots = RootCertStore::empty();
     others.into_iter().try_for_each(|other| roots.add(other))?;
-    let verifier = SystemVerifier { others: roots, provider: provider.clone(), known: OnceLock::new() };
+    let verifier = SystemVerifier { places: places(), others: roots, provider: provider.clone(), known: OnceLock::new() };
     let config = ClientConfig::builder_with_provider(provider).with_protocol_versions(rustls::ALL_VERSIONS)?;
     let mut config = config.dangerous().with_custom_certificate_verifier(Arc::new(verifier)).with_no_client_auth();
     config.alpn_protocols = vec!["http/1.1".into()];
@@ -29,29 +31,50 @@ pub(super) fn trust(builder: ClientBuilder, others: Vec<CertificateDer<'static>>
 #[cfg(test)]
 static READS: AtomicUsize = AtomicUsize::new(0);
 
-/// What was read, and the variables that say where.
+/// A file of certificates and a list of folders, in place of the system's.
+type Places = [Option<OsString>; 2];
+
+/// The places that the variables name. They are looked at in the caller's thread, as the program may set them at any other time.
+fn places() -> Places {
+    ["SSL_CERT_FILE", "SSL_CERT_DIR"].map(std::env::var_os)
+}
+
+/// Reads what is in these places, or, where none is named, in the system's.
+fn load([file, folders]: &Places) -> CertificateResult {
+    let folders = folders.iter().flat_map(std::env::split_paths).filter(|folder| !folder.as_os_str().is_empty());
+    let named = file.iter().map(|file| (Some(Path::new(file)), None));
+    let folders: Vec<PathBuf> = folders.collect();
+    let all = named.chain(folders.iter().map(|folder| (None, Some(folder.as_path()))));
+    let all = all.map(|(file, folder)| load_certs_from_paths(file, folder)).reduce(|mut all, more| {
+        all.certs.extend(more.certs);
+        all.errors.extend(more.errors);
+        all
+    });
+    all.unwrap_or_else(load_native_certs)
+}
+
+/// What was read, and from where.
 #[derive(Default)]
 struct Read {
-    from: [Option<OsString>; 2],
+    from: Places,
     roots: Option<Arc<RootCertStore>>,
 }
 
 /// Gives the system's authorities, and whether all of them could be read: what an error left out is looked for again.
-fn system() -> (Arc<RootCertStore>, bool) {
+fn system(places: &Places) -> (Arc<RootCertStore>, bool) {
     static READ: Lazy<ForkReset<Mutex<Read>>> = Lazy::new(|| ForkReset::new(Mutex::default));
-    let from = ["SSL_CERT_FILE", "SSL_CERT_DIR"].map(std::env::var_os);
     let mut read = READ.get().get().lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(roots) = read.roots.as_ref().filter(|_| read.from == from) {
+    if let Some(roots) = read.roots.as_ref().filter(|_| read.from == *places) {
         return (roots.clone(), true);
     }
     #[cfg(test)]
     READS.fetch_add(1, Ordering::Relaxed);
-    let found = rustls_native_certs::load_native_certs();
+    let found = load(places);
     let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(found.certs);
     let (roots, is_whole) = (Arc::new(roots), found.errors.is_empty());
     if is_whole && !roots.is_empty() {
-        *read = Read { from, roots: Some(roots.clone()) };
+        *read = Read { from: places.clone(), roots: Some(roots.clone()) };
     }
     (roots, is_whole)
 }
@@ -59,6 +82,7 @@ fn system() -> (Arc<RootCertStore>, bool) {
 /// Looks for the system's authorities when a server shows its certificate.
 #[derive(Debug)]
 struct SystemVerifier {
+    places: Places,
     others: RootCertStore,
     provider: Arc<CryptoProvider>,
     known: OnceLock<Arc<WebPkiServerVerifier>>,
@@ -69,7 +93,7 @@ impl SystemVerifier {
         if let Some(known) = self.known.get() {
             return Ok(known.clone());
         }
-        let (mut roots, is_whole) = system();
+        let (mut roots, is_whole) = system(&self.places);
         if !self.others.is_empty() {
             let mut all = self.others.clone();
             all.roots.extend(roots.roots.iter().cloned());
@@ -134,12 +158,13 @@ mod tests {
         }
         assert_eq!(READS.load(Ordering::Relaxed), 0);
         let verifiers: [_; 3] = std::array::from_fn(|_| SystemVerifier {
+            places: places(),
             others: RootCertStore::empty(),
             provider: Arc::new(rustls::crypto::ring::default_provider()),
             known: OnceLock::new(),
         });
         let known = verifiers.each_ref().map(|verifier| verifier.verifier().map(drop));
-        let (_, is_whole) = system();
+        let (_, is_whole) = system(&places());
         // A machine without any refuses each server, and is looked at anew.
         assert_eq!(READS.load(Ordering::Relaxed), if known[0].is_ok() && is_whole { 1 } else { 4 });
     }
