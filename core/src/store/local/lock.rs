@@ -73,6 +73,7 @@ impl Locks {
         let mut locked = self.lock_in(root, (folder, &path, byte), often, (durability, &mut made));
         match locked.as_mut().ok().and_then(Option::as_mut).and_then(|held| held.removal.as_mut()) {
             Some(removal) => removal.made = made,
+            None if made.is_empty() => {}
             None => remove_made(root, &lock_key(folder), &made),
         }
         locked
