@@ -232,7 +232,7 @@ impl Checkpoints {
         self.committed_as(node, lookup::find_bare(&self.store, &path::join(&self.path, node)))
     }
 
-    /// The same of a node whose document was looked for.
+    /// What [`Checkpoints::committed_at`] gives, of a node whose document was looked for already: `found`.
     fn committed_as(&self, node: &str, found: Result<Option<StoredDocument>>) -> Result<(Option<Committed>, bool)> {
         let place = path::join(&self.path, node);
         let Some(stored) = (if is_refused(&found) { self.told_above(&place)? } else { found? }) else { return Ok((None, false)) };
@@ -271,7 +271,7 @@ impl Checkpoints {
         if found?.is_some() { Ok(false) } else { self.is_emptied(node) }
     }
 
-    /// The same of a place without a node.
+    /// Whether a checkpoint can be begun in a place that has no node.
     fn is_emptied(&self, node: &str) -> Result<bool> {
         let is_empty = self.is_empty(node);
         if is_refused(&is_empty) {

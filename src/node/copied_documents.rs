@@ -4,7 +4,7 @@
 use super::cut_watch::CutWatch;
 use super::kept::{changed_meanwhile, has_same_chunks};
 use super::listed_lengths::shape_of;
-use super::{Store, path};
+use super::{Store, document, path};
 use crate::engine::pool::Pool;
 use crate::engine::tasks;
 use crate::error::{ErrorKind, Result};
@@ -15,9 +15,6 @@ use crate::sort::sort_by;
 use crate::store::{StorageExt, get};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
-
-/// The names of documents.
-const DOCUMENTS: &[&str] = &[v3::DOCUMENT, v2::ARRAY, v2::GROUP, v2::ATTRIBUTES, v2::CONSOLIDATED];
 
 /// Documents that make a node be there: they come after all other keys.
 pub(super) const MAKES_A_NODE: &[&str] = &[v3::DOCUMENT, v2::ARRAY, v2::GROUP];
@@ -206,7 +203,7 @@ fn format_of(listing: &str) -> Format {
 
 /// Whether a key with this name behind its folder is a document.
 pub(super) fn is_document(name: &str) -> bool {
-    DOCUMENTS.contains(&name)
+    document::DOCUMENTS.contains(&name)
 }
 
 /// The name in a key, behind its folder.

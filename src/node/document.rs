@@ -10,6 +10,9 @@ use crate::metadata::{Format, Map, Value, json, v2, v3};
 use crate::store::{Condition, LockUse, ProcessLock, swap};
 use std::time::Duration;
 
+/// The names of documents.
+pub(super) const DOCUMENTS: &[&str] = &[v3::DOCUMENT, v2::ARRAY, v2::GROUP, v2::ATTRIBUTES, v2::CONSOLIDATED];
+
 /// Keeps other changes of one document out, in this process and (where the store can) in others.
 pub(super) struct DocumentLock {
     // Dropped in this order: other processes first, then other threads.

@@ -154,10 +154,10 @@ fn may_hold_nodes(store: &Store, path: &str) -> Result<bool> {
 
 /// The keys of all documents of the nodes below a prefix.
 fn documents_below(store: &Store, prefix: &str) -> Result<Vec<String>> {
-    const NAMES: [&str; 5] = [v3::DOCUMENT, v2::ARRAY, v2::GROUP, v2::ATTRIBUTES, v2::CONSOLIDATED];
     let mut found = Vec::new();
     store.shared().list(prefix, &mut |key| {
-        let is_document = key.strip_prefix(prefix).and_then(|key| key.rsplit_once('/')).is_some_and(|(_, name)| NAMES.contains(&name));
+        let is_document =
+            key.strip_prefix(prefix).and_then(|key| key.rsplit_once('/')).is_some_and(|(_, name)| document::DOCUMENTS.contains(&name));
         if is_document {
             push(&mut found, key.to_string())?;
         }
@@ -255,8 +255,9 @@ pub(super) fn kept_path(store: &Store, path: &str) -> Result<String> {
 }
 
 /// Creates a node, and the groups above it that are missing, in the format that `format` gives with the node above that it found for that: `publish`
-/// stores its documents at a path of a store once nothing is in the way, and its result is returned as `Continue`. What is overwritten stays until the new node takes its place, where the store can do that. If
-/// `existing`, which is asked again under the lock, returns a node to use instead, that is returned as `Break`.
+/// stores its documents at a path of a store once nothing is in the way, and its result is returned as `Continue`. What is overwritten stays until the
+/// new node takes its place, where the store can do that. If `existing`, which is asked again under the lock, returns a node to use instead, that is
+/// returned as `Break`.
 pub(super) fn create<'a, T, M>(
     store: &Store,
     (path, how): (&str, Create),

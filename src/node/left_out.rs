@@ -1,13 +1,10 @@
 //! What copies of nodes leave out: keys that are neither documents nor chunks, such as files that other programs keep beside the nodes.
 
-use super::{Store, marker, path};
+use super::{Store, document, marker, path};
 use crate::error::bail;
 use crate::metadata::{v2, v3};
 use crate::store::prefix::{hidden, hidden_by};
 use crate::store::{StorageExt, question, zip};
-
-/// The names of documents.
-const DOCUMENTS: &[&str] = &[v3::DOCUMENT, v2::ARRAY, v2::GROUP, v2::ATTRIBUTES, v2::CONSOLIDATED];
 
 /// Counts such keys in the folders of groups, and folders there that are no nodes, whatever is in them. Those of arrays are with the chunks.
 #[derive(Default)]
@@ -24,7 +21,7 @@ impl LeftOut {
 
     /// Takes what is listed in the folder of a group.
     pub fn see_keys(&mut self, group: &str, names: &[String]) {
-        for name in names.iter().filter(|name| !DOCUMENTS.contains(&name.as_str()) && !is_own(name)) {
+        for name in names.iter().filter(|name| !document::DOCUMENTS.contains(&name.as_str()) && !is_own(name)) {
             let key = path::join(group, name);
             if !zip::is_ignored(&key) {
                 self.add(key);
@@ -59,5 +56,7 @@ fn is_begun(store: &Store, folder: &str) -> bool {
 
 /// Whether a key with this name is the library's own: a mark, a document that is not committed, or a question to an object store.
 fn is_own(name: &str) -> bool {
-    marker::ALL.contains(&name) || hidden_by(name).is_some_and(|name| DOCUMENTS.contains(&name)) || question::is_over(name).is_some()
+    marker::ALL.contains(&name)
+        || hidden_by(name).is_some_and(|name| document::DOCUMENTS.contains(&name))
+        || question::is_over(name).is_some()
 }

@@ -8,7 +8,7 @@ use super::trail::Trail;
 use super::transfer::OnProgress;
 use super::verify_chunks::{Chosen, Work};
 use super::walk::Found;
-use super::{Array, Format, Group, NodeKind, Store, cut, draft, growing, marker, path};
+use super::{Array, Format, Group, NodeKind, Store, cut, document, draft, growing, marker, path};
 use crate::engine::tasks;
 use crate::error::{Error, Result};
 use crate::limits::{add, collect_table, make_text_room, push, readable};
@@ -19,9 +19,6 @@ use crate::store::{SharedStore, StorageExt, get, question};
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
-
-/// The names of documents.
-const DOCUMENTS: &[&str] = &[v3::DOCUMENT, v2::ARRAY, v2::GROUP, v2::ATTRIBUTES, v2::CONSOLIDATED];
 
 /// The most arrays that are open at the same time.
 const BATCH: usize = 1024;
@@ -284,7 +281,7 @@ impl Verification<'_> {
     fn place_of<'p>(&self, key: &str, places: &HashMap<&str, &'p Places>) -> KeyPlace<'p> {
         let (folder, name) = key.rsplit_once('/').unwrap_or(("", key));
         // A checkpoint's document from before it was committed stays where nothing can be erased, or after a kill just then.
-        if DOCUMENTS.contains(&name) || (is_begun(name) && self.groups.contains(folder)) {
+        if document::DOCUMENTS.contains(&name) || (is_begun(name) && self.groups.contains(folder)) {
             return KeyPlace::Document;
         }
         let mut above = Some(folder);
@@ -303,7 +300,7 @@ impl Verification<'_> {
     /// Tells of what listings leave out in folders: temporary files, and what can be no key.
     fn unlisted(&mut self, top: &str, places: &HashMap<&str, &Places>) -> Result<()> {
         let shared = self.store.shared();
-        let document = DOCUMENTS.iter().find_map(|name| shared.file(&path::join(top, name)).filter(|file| file.is_file()));
+        let document = document::DOCUMENTS.iter().find_map(|name| shared.file(&path::join(top, name)).filter(|file| file.is_file()));
         let Some(folder) = document.as_deref().and_then(Path::parent) else { return Ok(()) };
         let files = unlisted(folder).or_else(|e| self.tell_unlisted(e, top).map(|()| Vec::new()))?;
         for (file, what) in files {
@@ -459,7 +456,7 @@ fn begun_in(store: &Store) -> &'static str {
 
 /// Whether it is the name of a document of a checkpoint that was begun.
 fn is_begun(name: &str) -> bool {
-    hidden_by(name).is_some_and(|name| DOCUMENTS.contains(&name))
+    hidden_by(name).is_some_and(|name| document::DOCUMENTS.contains(&name))
 }
 
 /// The fault of a key that belongs to no node.
