@@ -3,7 +3,7 @@
 
 use super::Attributes;
 use super::conventions::missing::FILL;
-use crate::dtype::fill::{double_from_base64, double_to_base64};
+use crate::dtype::base64_text::{double_from_base64, double_to_base64};
 use crate::dtype::number::{self, Overflow};
 use crate::dtype::{DataType, Kind};
 use crate::error::{Error, Result, bail, err};

@@ -2,6 +2,7 @@
 //! Specification: v2, "Attributes" (`.zattrs`); v3 core, `attributes`.
 
 use super::context::not_finite;
+use super::hidden::{CHECKPOINT, is_hidden};
 use super::listed_lengths::Lengths;
 use super::{NodeKind, Store, document, lines, lookup, path, upkeep};
 use crate::dtype::{DataType, Kind};
@@ -15,14 +16,11 @@ use crate::store::Condition;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The attribute of a checkpoint's group: the name that it was given, and its number. It stays when all are replaced.
-pub(super) const CHECKPOINT: &str = "ozarr_checkpoint";
 /// How deep an attribute's value may be nested: what a reader takes, less what consolidated metadata puts around it.
 const MAX_DEPTH: usize = 100;
 
-/// The attributes of one open node. A handle sees them as they were when it was opened (v2: first asked for), and its own
-/// changes. A change is applied to what is stored at that moment, under the document's lock, so that changes of other
-/// attributes by other handles, threads and processes stay.
+/// The attributes of one open node. A handle sees them as they were when it was opened (v2: first asked for), and its own changes. A change is
+/// applied to what is stored at that moment, under the document's lock, so that changes of others by other handles, threads and processes stay.
 pub struct Attributes {
     known: Arc<KnownAttributes>,
     /// Whether [`Attributes::shown`] shows all of them.
@@ -140,8 +138,7 @@ impl Attributes {
         Ok((*self.current()?).clone())
     }
 
-    /// Those that are the user's: without the names of a v2 array's dimensions, and without what NCZarr keeps here (XR-02, XR-07),
-    /// unless [`Attributes::set_raw`] asked for them. By their names these are found in any case.
+    /// Those that are not hidden (XR-02, XR-07), unless [`Attributes::set_raw`] asked for all. By their names all are found in any case.
     pub fn shown(&self) -> Result<Map> {
         let mut all = self.all()?;
         all.make_room(0)?;
@@ -499,16 +496,6 @@ fn attributes_member(document: &mut Map) -> Option<&mut Map> {
         document.insert("attributes".into(), Map::new().into());
     }
     document.get_mut("attributes")?.as_object_mut()
-}
-
-/// Whether an attribute of a node is for programs only: which checkpoint a group is, the names of a v2 array's dimensions, and what netCDF-C, NCZarr and libozarr_netcdf add
-/// (XR-02, XR-07). xarray hides all that begin with `_nc`; an attribute of a user's own, such as `_NCAR_id`, is not hidden.
-fn is_hidden(name: &str, format: Format, kind: NodeKind) -> bool {
-    let is_names = name == v2::DIMENSIONS && (format, kind) == (Format::V2, NodeKind::Array);
-    let is_nczarr = name.get(..7).is_some_and(|start| start.eq_ignore_ascii_case("_nczarr"));
-    let is_netcdf = is_nczarr || name == "_NCProperties" || name == "_nc_model";
-    let is_checkpoint = name == CHECKPOINT && kind == NodeKind::Group;
-    is_checkpoint || is_names || is_netcdf && (format == Format::V2 || kind == NodeKind::Group)
 }
 
 #[cfg(test)]

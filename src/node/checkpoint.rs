@@ -4,10 +4,10 @@
 //! ([`crate::store::prefix::hidden`]). Committing it makes all of it durable and then puts this one document, which also has the consolidated
 //! metadata of all below it. One put is atomic in every store, so no store needs to rename.
 
-use super::attrs::CHECKPOINT;
 use super::begun::Mark;
 use super::checkpoint_lists::{checkpoints_in, each_above, forget};
 use super::document::DocumentLock;
+use super::hidden::CHECKPOINT;
 use super::lost::Leaving;
 use super::stored::StoredDocument;
 use super::{Child, Create, Group, NodeKind, Store, document, hierarchy, kept, lookup, path, store_options::Consolidate, upkeep};

@@ -1,7 +1,7 @@
 //! What consolidated metadata above checkpoints list of them.
 
-use super::attrs::CHECKPOINT;
 use super::catalog::Catalog;
+use super::hidden::CHECKPOINT;
 use super::store::Above;
 use super::{Group, NodeKind, Store, above, lookup, path, upkeep};
 use crate::error::Result;

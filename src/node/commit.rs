@@ -1,7 +1,7 @@
 //! The end of a checkpoint: it is committed or given up.
 
-use super::attrs::CHECKPOINT;
 use super::checkpoint::{Checkpoints, MAKES_A_GROUP, is_refused, lock_alone};
+use super::hidden::CHECKPOINT;
 use super::store::Unfinished;
 use super::{Group, Store, document, lookup, path, store_options::Consolidate, upkeep};
 use crate::error::{Error, ErrorKind, Result, bail, err};

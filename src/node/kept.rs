@@ -1,7 +1,7 @@
 //! Which checkpoint a handle is of: another one may have come in its place, where a name is used again.
 
-use super::attrs::CHECKPOINT;
 use super::checkpoint_mark::{CheckpointMark, Look};
+use super::hidden::CHECKPOINT;
 use super::listed_lengths::shape_of;
 use super::{Group, NodeKind, Store, claim, lookup, path};
 use crate::error::{Error, ErrorKind, Result, bail, err};

@@ -43,6 +43,7 @@ mod fill;
 pub mod group;
 mod groups_above;
 mod growing;
+mod hidden;
 mod hierarchy;
 mod in_use;
 mod info;

@@ -2,7 +2,7 @@
 
 use super::listed_lengths::{NamedLengths, named_lengths};
 use super::{NodeKind, Store, claim};
-use crate::dtype::fill::is_padded_base64;
+use crate::dtype::base64_text::is_padded_base64;
 use crate::error::{Error, Result, bail};
 use crate::limits::{MAX_CONSOLIDATED, MAX_DOCUMENT};
 use crate::metadata::draft as drafts;

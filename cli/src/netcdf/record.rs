@@ -5,7 +5,7 @@ use crate::cdl::attributes::{Attribute, FILL, Values, trimmed};
 use crate::cdl::token::{NcType, Number};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use ozarr::dtype::fill::double_to_base64;
+use ozarr::dtype::base64_text::double_to_base64;
 use ozarr::node::{Format, Map, Value, json};
 
 /// The attributes of a node; `variable` is the type of its elements, if it is an array.

@@ -3,6 +3,7 @@
 //! A [`DataType`] has no byte order; an [`ElementType`] is a data type with the order that it has in some buffer.
 //! Conversion kernels between element types are in `kernels.rs`, fill values in `fill.rs`.
 
+pub mod base64_text;
 pub mod coding;
 mod convert_element;
 mod data_type;

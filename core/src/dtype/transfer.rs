@@ -1,17 +1,13 @@
 //! Conversion kernels: n elements of one element type become n of another, over any strides.
+//! What fits: integers by their range; a floating-point number becomes an integer by dropping its fraction, as a C cast does, and NaN, infinities
+//! and numbers out of range do not fit; a finite number that would become infinite does not fit, lost digits do; only 0 and 1 become a bool. A
+//! bool byte other than 0 is true and becomes 1, also as a bool. Complex to real does not exist; real to complex has no imaginary part. Of
+//! integers and floating-point numbers with fewer bits than their byte, the upper bits are ignored and set anew: to the sign of an integer that
+//! has one, else to 0; also where the type stays the same.
 //!
-//! What fits: integers by their range; a floating-point number becomes an integer by dropping its fraction, as a C
-//! cast does, and NaN, infinities and numbers out of range do not fit; a finite number that would become infinite
-//! does not fit, lost digits do; only 0 and 1 become a bool. A bool byte other than 0 is true and becomes 1, also as a
-//! bool. Complex to real does not exist; real to complex has no imaginary part.
-//! Of integers and floating-point numbers with fewer bits than their byte, the upper bits are ignored and set anew:
-//! to the sign of an integer that has one, else to 0; also where the type stays the same.
-//!
-//! The work is done in blocks that stay in the first-level cache: bytes are gathered and swapped, floating-point
-//! numbers narrower than binary32 become it, one contiguous kernel converts and notes whether something did not fit,
-//! and the result is scattered. Only then is the place looked for, element by element; what becomes of such numbers
-//! under other policies than an error is `number.rs`'s work.
-//!
+//! The work is done in blocks that stay in the first-level cache: bytes are gathered and swapped, floating-point numbers narrower than binary32
+//! become it, one contiguous kernel converts and notes whether something did not fit, and the result is scattered. Only then is the place looked
+//! for, element by element; what becomes of such numbers under other policies than an error is `number.rs`'s work.
 //! Elements may come from a [`Source`] that decodes them block by block, and go past the caches to a destination that would fill them.
 
 use super::coding::{Coded, Coding};

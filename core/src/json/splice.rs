@@ -122,9 +122,7 @@ impl<'a> TextObject<'a> {
         depth: usize,
     ) -> Result<Vec<u8>> {
         let mut out = Vec::new();
-        // With what is around new members, and the escapes of their names.
-        let more = changes.iter().map(|(name, value)| 64 + 2 * depth + 6 * name.len() + value.as_ref().map_or(0, String::len));
-        limits::reserve(&mut out, self.text.len() + self.members.len() * (2 * depth + 4) + more.sum::<usize>())?;
+        limits::reserve(&mut out, self.changed_length(changes, depth))?;
         out.extend_from_slice(&self.text[..=self.place.start]);
         let (mut first, mut margin) = (true, String::from("\n"));
         // Writing to a `String` cannot fail.
@@ -174,6 +172,13 @@ impl<'a> TextObject<'a> {
         }
         out.extend_from_slice(&self.text[self.place.end - 1..]);
         Ok(out)
+    }
+
+    /// Returns a number of bytes that [`TextObject::changed`] never exceeds.
+    fn changed_length(&self, changes: &HashMap<String, Option<String>>, depth: usize) -> usize {
+        // With what is around new members, and the escapes of their names.
+        let more = changes.iter().map(|(name, value)| 64 + 2 * depth + 6 * name.len() + value.as_ref().map_or(0, String::len));
+        self.text.len() + self.members.len() * (2 * depth + 4) + more.sum::<usize>()
     }
 
     /// Returns the whole text without member `name` of this object, or unchanged if there is no such member.

@@ -8,7 +8,8 @@ use super::v2::{self, said_separator};
 use super::v3::CONSOLIDATED;
 use super::{ArrayMeta, Format, Map, Value, draft};
 use crate::dtype::DataType;
-use crate::dtype::fill::{Fill, is_base64, is_doubtful_base64};
+use crate::dtype::base64_text::{is_base64, is_doubtful_base64};
+use crate::dtype::fill::Fill;
 use crate::error::beginning;
 
 /// How far a document is from what the specification says.

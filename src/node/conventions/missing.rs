@@ -1,8 +1,9 @@
 //! The value that means "missing", as an attribute and as the fill value, in both versions.
 //! Conventions: CF 2.5.1; xarray, "Zarr Encoding Specification", for `_FillValue`.
 
+use crate::dtype::base64_text::{double_from_base64, double_to_base64};
 use crate::dtype::coding::NOT_A_TIME;
-use crate::dtype::fill::{Fill, double_from_base64, double_to_base64};
+use crate::dtype::fill::Fill;
 use crate::dtype::{DataType, Element, Kind, Real};
 use crate::metadata::v2::DIMENSIONS;
 use crate::metadata::{ArrayMeta, Format, Map, Value, json};

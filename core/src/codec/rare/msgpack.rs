@@ -1,7 +1,7 @@
 //! MessagePack: JSON values read and written, with errors instead of aborts when memory is short.
 //! Specification: github.com/msgpack/msgpack, `spec.md`.
 
-use crate::dtype::fill::base64_of;
+use crate::dtype::base64_text::base64_of;
 use crate::error::{Result, bail, err};
 use crate::limits::{self, push};
 use crate::metadata::{Map, Value, json};
