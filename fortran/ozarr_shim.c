@@ -8,8 +8,24 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#if defined(__linux__)
+#include <pthread.h>
+#endif
 
 #define MAX_RANK 64
+
+#if defined(__linux__) && defined(__GNUC__)
+/* libgfortran names these weakly, and calls them once it finds a function of threads in the program, such as the archive of the library brings.
+ * In a program that is static as a whole those that nobody else names would not be there. */
+__attribute__((used)) static void (*const of_threads[])(void) = {
+    (void (*)(void))pthread_mutex_init,   (void (*)(void))pthread_mutex_destroy, (void (*)(void))pthread_mutex_lock,
+    (void (*)(void))pthread_mutex_trylock, (void (*)(void))pthread_mutex_unlock, (void (*)(void))pthread_cond_init,
+    (void (*)(void))pthread_cond_destroy, (void (*)(void))pthread_cond_broadcast, (void (*)(void))pthread_cond_wait,
+    (void (*)(void))pthread_key_create,   (void (*)(void))pthread_key_delete,    (void (*)(void))pthread_getspecific,
+    (void (*)(void))pthread_setspecific,  (void (*)(void))pthread_create,        (void (*)(void))pthread_join,
+    (void (*)(void))pthread_self,
+};
+#endif
 
 /* What a call does with the elements; those that write are odd. As in ozarr_arrays.f90. */
 enum { READ, WRITE, UNPACK, PACK, IREAD, IWRITE, READ_TIMES, WRITE_TIMES, READ_POINTS, WRITE_POINTS, READ_LISTS, WRITE_LISTS, READ_MASK, WRITE_MASK,

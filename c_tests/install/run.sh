@@ -53,6 +53,10 @@ if [ -n "$static" ]; then
     if echo 'int main(void) { return 0; }' > empty.c && ${CC:-cc} -static empty.c -o empty 2> log; then
         ${CC:-cc} -static main.c $(pkg-config --static --cflags --libs ozarr) -o c_pc_whole 2> log || { cat log >&2; exit 1; }
         programs="$programs c_pc_whole"
+        if [ -n "$(find "$prefix" -name ozarr-fortran.pc)" ]; then
+            ${FC:-gfortran} -static main.f90 $(pkg-config --static --cflags --libs ozarr-fortran) -o fortran_pc_whole 2> log || { cat log >&2; exit 1; }
+            programs="$programs fortran_pc_whole"
+        fi
     fi
 fi
 for program in $programs; do try "./$program"; done
