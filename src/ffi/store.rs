@@ -115,7 +115,8 @@ pub unsafe extern "C" fn ozarr_store_open(location: *const c_char, mode: *const 
 /// - `"cloud.endpoint"`: the URL of a server that speaks the service's language (MinIO, Ceph, ...).
 ///   `"cloud.region"`; `"cloud.path_style"`: `"false"` has the bucket in the host's name.
 /// - `"cloud.access_key_id"`, `"cloud.secret_access_key"`, `"cloud.session_token"` (S3);
-///   `"cloud.profile"`, `"cloud.credentials_file"`: of the AWS tools; `"cloud.account_name"`,
+///   `"cloud.profile"`, `"cloud.credentials_file"`: of the AWS tools (a profile that has a role, a process
+///   or a sign-on instead of keys is an error that says so); `"cloud.account_name"`,
 ///   `"cloud.account_key"`, `"cloud.sas_token"` (Azure); `"cloud.service_account"`: a file (Google);
 ///   `"cloud.bearer_token"`. `"cloud.anonymous"`: `"true"` or `"false"`; `"auto"` (the default) signs
 ///   requests where credentials are found. No message shows a credential.

@@ -60,6 +60,12 @@ impl Service {
 /// The variables of the environment that name the account of Azure.
 const ACCOUNT_VARIABLES: &[&str] = &["AZURE_STORAGE_ACCOUNT_NAME", "AZURE_STORAGE_ACCOUNT"];
 
+/// What `UseDevelopmentStorage=true` means in Azure's connection string; the key is no secret.
+const DEVELOPMENT: &str = concat!(
+    "BlobEndpoint=http://127.0.0.1:10000/devstoreaccount1;AccountName=devstoreaccount1;AccountKey=Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50u",
+    "SRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
+);
+
 /// How the regions of AWS begin that are in a partition of their own.
 const PARTITIONS: &[&str] = &["us-gov-", "cn-", "us-iso"];
 
@@ -78,6 +84,8 @@ pub struct Remote {
     pub base: String,
     /// The account, where an Azure URL names it.
     pub account: Option<String>,
+    /// The host of blobs, where an Azure URL names one that is not in the public cloud.
+    pub host: Option<String>,
     /// The key that all keys stand below, without slashes at its ends; empty for the whole bucket.
     pub path: String,
     /// `user:word` as an HTTP URL has it.
@@ -106,7 +114,7 @@ impl Remote {
             bail!(Location, "the location contains a NUL");
         }
         let mut remote =
-            Remote { service, base: String::new(), account: None, path: String::new(), user: None, query: None, scheme: known };
+            Remote { service, base: String::new(), account: None, host: None, path: String::new(), user: None, query: None, scheme: known };
         if service == Service::Http {
             remote.take_http(rest)?
         } else {
@@ -121,7 +129,7 @@ impl Remote {
         let mut name = authority;
         if let (Service::Azure, Some((container, host))) = (self.service, authority.split_once('@')) {
             name = container;
-            self.account = Some(host.split('.').next().unwrap_or(host).to_string());
+            self.take_account(host)?;
         } else if authority.contains('@') {
             bail!(Location, "credentials do not belong into a {}:// URL; set them as options or in the environment", self.scheme);
         }
@@ -131,6 +139,28 @@ impl Remote {
         self.base = name.to_string();
         // How netCDF-C is told of a Zarr hierarchy.
         self.path = clean(path.split_once("#mode=").map_or(path, |(path, _)| path));
+        if let Some(part) = self.path.split('/').find(|part| matches!(*part, "." | "..")) {
+            bail!(Location, "{}: found the name {part:?}, which no part of a key is", self.describe());
+        }
+        Ok(())
+    }
+
+    /// Takes what stands behind the container: an account, or a host of files (`dfs`) or blobs, whose first name is the account's.
+    fn take_account(&mut self, host: &str) -> Result<()> {
+        let host = host.to_ascii_lowercase();
+        let (account, domain) = host.split_once('.').unwrap_or((&host, ""));
+        let is_name = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
+        if !host.split('.').all(is_name) {
+            bail!(
+                Location,
+                "{}://: found the host {host:?}, expected an account or a host such as account.dfs.core.windows.net",
+                self.scheme
+            );
+        }
+        self.account = Some(account.to_string());
+        if !matches!(domain, "" | "dfs.core.windows.net" | "blob.core.windows.net") {
+            self.host = Some(host.replacen(".dfs.", ".blob.", 1));
+        }
         Ok(())
     }
 
@@ -185,7 +215,7 @@ impl Remote {
 
     /// The URL without credentials.
     pub fn describe(&self) -> String {
-        let base = match (&self.service, &self.account) {
+        let base = match (&self.service, self.host.as_ref().or(self.account.as_ref())) {
             (Service::Http, _) => self.base.clone(),
             (_, Some(account)) => format!("abfs://{}@{account}", self.base),
             (_, None) => format!("{}://{}", self.scheme, self.base),
@@ -384,7 +414,7 @@ impl RemoteOptions {
     /// `of_profile` gives the endpoint and the region that a profile says.
     pub fn server(&self, remote: &Remote, env: Env<'_>, of_profile: OfProfile<'_>) -> Vec<String> {
         let options = self.spelled(remote.service);
-        let (mut endpoint, mut place) = (options.endpoint(remote.service, env), options.account(remote, env));
+        let (mut endpoint, mut place) = (options.endpoint(remote, env), options.account(remote, env));
         if remote.service == Service::S3 {
             let profile = of_profile(&options);
             endpoint = endpoint.or(profile.0);
@@ -396,16 +426,29 @@ impl RemoteOptions {
         [endpoint, place].map(Option::unwrap_or_default).to_vec()
     }
 
-    /// Where the service is, if an option or the environment says so.
-    pub fn endpoint(&self, service: Service, env: Env<'_>) -> Option<String> {
-        let said = self.first("endpoint", service.endpoint_variables(), env);
-        if service == Service::Azure { said.or_else(|| connected("BlobEndpoint", env)) } else { said }
+    /// Where the service is, if an option, the location or the environment says so.
+    pub fn endpoint(&self, remote: &Remote, env: Env<'_>) -> Option<String> {
+        if let (None, Some(host)) = (self.named("endpoint"), &remote.host) {
+            return Some(format!("https://{host}"));
+        }
+        let said = self.first("endpoint", remote.service.endpoint_variables(), env);
+        if remote.service != Service::Azure { said } else { said.or_else(|| self.connected_endpoint(remote, env)) }
+    }
+
+    /// Where Azure's connection string has the service of the account.
+    fn connected_endpoint(&self, remote: &Remote, env: Env<'_>) -> Option<String> {
+        let endpoint = connected("BlobEndpoint", remote, env).map(|url| url.trim_end_matches('/').to_string());
+        endpoint.or_else(|| {
+            let suffix = connected("EndpointSuffix", remote, env).filter(|suffix| suffix != "core.windows.net")?;
+            let protocol = connected("DefaultEndpointsProtocol", remote, env);
+            Some(format!("{}://{}.blob.{suffix}", protocol.as_deref().unwrap_or("https"), self.account(remote, env)?))
+        })
     }
 
     /// The account of Azure.
     pub fn account(&self, remote: &Remote, env: Env<'_>) -> Option<String> {
         let is_azure = remote.service == Service::Azure;
-        let said = || self.first("account_name", ACCOUNT_VARIABLES, env).or_else(|| connected("AccountName", env));
+        let said = || self.first("account_name", ACCOUNT_VARIABLES, env).or_else(|| connected_account(env));
         if is_azure { remote.account.clone().or_else(said) } else { None }
     }
 
@@ -426,11 +469,31 @@ impl RemoteOptions {
     }
 }
 
-/// What Azure's connection string says by this name: `Key=Value;Key=Value`.
-pub fn connected(name: &str, env: Env<'_>) -> Option<String> {
+/// What Azure's connection string says by this name, where it is of the account that the location names, if that names any.
+pub fn connected(name: &str, remote: &Remote, env: Env<'_>) -> Option<String> {
+    let is_its = remote.account.is_none() || remote.account == connected_account(env);
+    of_connection(name, env).filter(|_| is_its)
+}
+
+/// The account of Azure's connection string: where it has no name for it, the first of the endpoint's host, or the last of its path.
+fn connected_account(env: Env<'_>) -> Option<String> {
+    of_connection("AccountName", env).or_else(|| {
+        let endpoint = of_connection("BlobEndpoint", env)?;
+        let (host, path) = endpoint.split_once("://")?.1.split_once('/').unwrap_or((endpoint.split_once("://")?.1, ""));
+        let name = if path.is_empty() { host.split('.').next()? } else { path.trim_end_matches('/').rsplit('/').next()? };
+        Some(name.to_string())
+    })
+}
+
+/// What the environment's `Key=Value;Key=Value` says by this name; also of the service that runs on developers' machines.
+fn of_connection(name: &str, env: Env<'_>) -> Option<String> {
     let text = env("AZURE_STORAGE_CONNECTION_STRING")?;
-    let mut pairs = text.split(';').filter_map(|pair| pair.split_once('='));
-    pairs.find(|(key, _)| key.trim().eq_ignore_ascii_case(name)).map(|(_, value)| value.trim().to_string())
+    let value = |text: &str, name: &str| {
+        let mut pairs = text.split(';').filter_map(|pair| pair.split_once('='));
+        pairs.find(|(key, _)| key.trim().eq_ignore_ascii_case(name)).map(|(_, value)| value.trim().to_string())
+    };
+    let is_of_development = || value(&text, "UseDevelopmentStorage").is_some_and(|said| said.eq_ignore_ascii_case("true"));
+    value(&text, name).or_else(|| if is_of_development() { value(DEVELOPMENT, name) } else { None })
 }
 
 fn auto_or_bool(name: &str, value: &str) -> Result<Option<bool>> {
@@ -497,6 +560,7 @@ mod tests {
             ("gs://b//x%20y//", "gs://b/x%20y", "b", "x%20y"),
             ("az://c/x", "az://c/x", "c", "x"),
             ("abfs://c@acc.dfs.core.windows.net/x", "abfs://c@acc/x", "c", "x"),
+            ("abfs://c@Acc.dfs.core.chinacloudapi.cn/x", "abfs://c@acc.blob.core.chinacloudapi.cn/x", "c", "x"),
             ("https://h:8080/a%20b/x.zarr", "https://h:8080/a b/x.zarr", "https://h:8080", "a b/x.zarr"),
             ("https://user:plant1@h/x?sig=plant2#f", "https://h/x", "https://h", "x"),
             ("https://h//api/group%2Fname/raw%20x/y", "https://h/api/group%2Fname/raw x/y", "https://h/api/group%2Fname", "raw x/y"),
@@ -519,6 +583,10 @@ mod tests {
             "s3://key:plant@b/x",
             "gs://",
             "az://",
+            "s3://b/x/../y",
+            "gs://b/./x",
+            "abfs://c@/x",
+            "abfs://c@a:9/x",
             "http://",
             "http:///x",
             "https://a b/x",
@@ -568,11 +636,24 @@ mod tests {
             server("s3://b/x", &[("profile", "gov")], &[]),
             server("s3://b/x", &[("region", "cn-north-1")], &[]),
             server("az://b/x", &[], &[("AZURE_STORAGE_CONNECTION_STRING", "BlobEndpoint=https://h:9;AccountName=c")]),
+            server("abfs://b@a.dfs.core.chinacloudapi.cn/x", &[], &[]),
         ];
         for (i, other) in others.iter().enumerate() {
             assert!(*other != same[0] && others[..i].iter().all(|before| before != other), "{other:?}");
         }
         assert_eq!(server("abfs://b@a.dfs.core.windows.net/x", &[], &[]), others[2]);
+        for (text, expected) in [
+            ("DefaultEndpointsProtocol=https;AccountName=a;AccountKey=k=;EndpointSuffix=core.windows.net", ["", "a"]),
+            ("AccountName=a;EndpointSuffix=core.chinacloudapi.cn", ["https://a.blob.core.chinacloudapi.cn", "a"]),
+            ("BlobEndpoint=https://a.blob.core.usgovcloudapi.net/;SharedAccessSignature=s", ["https://a.blob.core.usgovcloudapi.net", "a"]),
+            ("BlobEndpoint=http://127.0.0.1:9/acc;SharedAccessSignature=s", ["http://127.0.0.1:9/acc", "acc"]),
+            ("UseDevelopmentStorage=true", ["http://127.0.0.1:10000/devstoreaccount1", "devstoreaccount1"]),
+        ] {
+            let variables = [("AZURE_STORAGE_CONNECTION_STRING", text)];
+            assert_eq!(server("az://b/x", &[], &variables), expected, "{text}");
+            assert_eq!(server("abfs://b@other/x", &[], &variables), ["", "other"], "{text}: of another account");
+            assert_eq!(server("abfs://b@other.dfs.h.cn/x", &[], &variables), ["https://other.blob.h.cn", "other"], "{text}");
+        }
         assert_eq!(server("az://b/x", &[], &[("AZURE_STORAGE_CONNECTION_STRING", "x=y;accountname = a ;AccountKey=k=")]), others[2]);
         assert_eq!(server("s3://b/x", &[], &[("AWS_REGION", "eu-west-1")]), others[0]);
         assert_eq!(server("s3://b/x", &[], &[("AWS_REGION", "us-gov-east-1")]), others[4]);

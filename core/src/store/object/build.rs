@@ -9,11 +9,11 @@ use crate::store::remote::{Conditional, Env, Remote, RemoteOptions, Service, con
 use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
 use object_store::azure::{AzureConfigKey, MicrosoftAzureBuilder};
 use object_store::client::ClientConfigKey;
-use object_store::gcp::{GoogleCloudStorageBuilder, GoogleConfigKey};
+use object_store::gcp::{GcpCredential, GoogleCloudStorageBuilder, GoogleConfigKey};
 use object_store::http::HttpBuilder;
 use object_store::list::PaginatedListStore;
 use object_store::multipart::MultipartStore;
-use object_store::{ClientOptions, ObjectStore, RetryConfig};
+use object_store::{ClientOptions, ObjectStore, RetryConfig, StaticCredentialProvider};
 use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -137,11 +137,12 @@ fn user_of(url: &str) -> Vec<String> {
 impl Maker<'_> {
     fn s3(mut self, told: Option<&str>) -> Result<Client> {
         let profile = profile::of(self.options, self.env)?;
-        let endpoint = self.options.endpoint(Service::S3, self.env).or(profile.endpoint.clone());
+        let endpoint = self.options.endpoint(self.remote, self.env).or(profile.endpoint.clone());
         let named_region = self.options.region(self.env).or(profile.region.clone());
         let region_is_guessed = named_region.is_none() && told.is_none();
         let region = told.map(str::to_string).or(named_region).unwrap_or_else(|| "us-east-1".to_string());
         let explicit = self.s3_keys(&profile);
+        self.check_s3_sources(&profile, explicit.is_some())?;
         let mut builder = self.s3_builder(explicit.as_ref()).with_bucket_name(&self.remote.base).with_region(region);
         builder = builder.with_client_options(self.client_options(endpoint.as_deref(), "AWS_ALLOW_HTTP")?).with_retry(no_retries());
         builder = builder.with_http_connector(self.connector());
@@ -172,6 +173,38 @@ impl Maker<'_> {
         let (parts, region) = (Some(store.clone() as Arc<dyn MultipartStore>), told.map(str::to_string));
         let pages = Some(store.clone() as Arc<dyn PaginatedListStore>);
         Ok(Client { store, parts, pages, server, conditional, region_is_guessed, region, keys: explicit, secrets: self.secrets })
+    }
+
+    /// Refuses sources of credentials that are named and cannot be used: requests would go out with others, or unsigned.
+    fn check_s3_sources(&self, profile: &Profile, has_keys: bool) -> Result<()> {
+        use AmazonS3ConfigKey::{ContainerAuthorizationTokenFile, ContainerCredentialsFullUri, RoleArn, WebIdentityTokenFile};
+        let is_named = self.options.profile.is_some() || self.options.credentials_file.is_some();
+        if self.options.anonymous == Some(true) {
+            return Ok(());
+        }
+        let has_own_keys = self.options.named("access_key_id").is_some();
+        let is_wanted = if is_named { !has_own_keys } else { !has_keys && !self.has_setting("AWS_", is_s3_source) };
+        if let Some(e) = profile.unusable().filter(|_| is_wanted) {
+            return Err(e);
+        }
+        if has_keys {
+            return Ok(());
+        }
+        let has = |key: fn(&AmazonS3ConfigKey) -> bool| self.has_setting("AWS_", key);
+        for (one, other, of_one, of_other) in [
+            ("AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_ROLE_ARN", has(|key| *key == WebIdentityTokenFile), has(|key| *key == RoleArn)),
+            (
+                "AWS_CONTAINER_CREDENTIALS_FULL_URI",
+                "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE",
+                has(|key| *key == ContainerCredentialsFullUri),
+                has(|key| *key == ContainerAuthorizationTokenFile),
+            ),
+        ] {
+            if of_one && !of_other {
+                bail!(Argument, "{one} is set without {other}, which it needs");
+            }
+        }
+        Ok(())
     }
 
     /// What the environment says but the keys and the endpoint, and `keys`, which are of one source: a token of another would go with each request.
@@ -241,10 +274,9 @@ impl Maker<'_> {
     }
 
     fn gcs(mut self) -> Result<Client> {
-        let endpoint = self.options.endpoint(Service::Gcs, self.env);
+        let endpoint = self.options.endpoint(self.remote, self.env);
         let mut builder = self.gcs_builder().with_bucket_name(&self.remote.base);
         builder = builder.with_client_options(self.client_options(endpoint.as_deref(), "GOOGLE_ALLOW_HTTP")?).with_retry(no_retries());
-        builder = builder.with_http_connector(self.connector());
         if let Some(endpoint) = endpoint {
             builder = builder.with_config(GoogleConfigKey::BaseUrl, endpoint);
         }
@@ -261,7 +293,14 @@ impl Maker<'_> {
                 || file.as_deref().is_some_and(|file| std::path::Path::new(file).exists())
                 || runs_on("Google")
         };
-        builder = builder.with_skip_signature(self.options.anonymous.unwrap_or_else(|| !has_credentials()));
+        let is_unsigned = self.options.anonymous.unwrap_or_else(|| !has_credentials());
+        builder = builder.with_skip_signature(is_unsigned);
+        if is_unsigned {
+            // The crate signs what changes objects all the same.
+            self.own.is_unsigned = true;
+            builder = builder.with_credentials(Arc::new(StaticCredentialProvider::new(GcpCredential { bearer: String::new() })));
+        }
+        builder = builder.with_http_connector(self.connector());
         for (name, value) in self.others(&["endpoint", "service_account", "bearer_token"]) {
             let key = name.parse::<GoogleConfigKey>().map_err(|_| unknown(name, "gs"))?;
             builder = builder.with_config(key, value);
@@ -290,11 +329,11 @@ impl Maker<'_> {
                 "no account of Azure is named: set \"cloud.account_name\" or AZURE_STORAGE_ACCOUNT, or write abfs://container@account/"
             );
         };
-        let endpoint = self.options.endpoint(Service::Azure, self.env);
+        let endpoint = self.options.endpoint(self.remote, self.env);
         let has_own = self.has_option(is_azure_credential);
         let secret = |option: &str, variables: &[&str], name: &str| {
             let found = self.first(&[option], if has_own { &[] } else { variables });
-            found.or_else(|| if has_own { None } else { connected(name, self.env) })
+            found.or_else(|| if has_own { None } else { connected(name, self.remote, self.env) })
         };
         let key = secret("account_key", &["AZURE_STORAGE_ACCOUNT_KEY", "AZURE_STORAGE_KEY"], "AccountKey");
         let sas = secret("sas_token", &["AZURE_STORAGE_SAS_TOKEN", "AZURE_STORAGE_SAS_KEY"], "SharedAccessSignature");
@@ -398,8 +437,10 @@ impl Maker<'_> {
         if endpoint.is_some_and(|url| url.starts_with("http://")) && !allowed && self.remote.service != Service::Http {
             bail!(Permission, "the endpoint speaks plain HTTP; allow it with the option \"cloud.allow_http\" \"true\"");
         }
+        // The service that gives out S3's credentials may be on this machine, too.
+        let tokens_near = || self.first(&["endpoint_url_sts"], &["AWS_ENDPOINT_URL_STS"]).is_some_and(|url| is_loopback(&url));
         let mut options = ClientOptions::new()
-            .with_allow_http(allowed)
+            .with_allow_http(allowed || self.remote.service == Service::S3 && tokens_near())
             .with_connect_timeout(self.options.connect_timeout)
             .with_read_timeout(self.options.idle_timeout)
             .with_timeout_disabled();
@@ -433,8 +474,8 @@ impl Maker<'_> {
 
 /// Whether a setting says where credentials of S3 are got that are no keys.
 fn is_s3_source(key: &AmazonS3ConfigKey) -> bool {
-    use AmazonS3ConfigKey::{ContainerCredentialsFullUri, ContainerCredentialsRelativeUri, WebIdentityTokenFile};
-    matches!(key, WebIdentityTokenFile | ContainerCredentialsRelativeUri | ContainerCredentialsFullUri)
+    use AmazonS3ConfigKey::{ContainerCredentialsFullUri, ContainerCredentialsRelativeUri, MetadataEndpoint, WebIdentityTokenFile};
+    matches!(key, WebIdentityTokenFile | ContainerCredentialsRelativeUri | ContainerCredentialsFullUri | MetadataEndpoint)
 }
 
 /// Whether a setting is a credential of Google's, or names a file with one.
@@ -635,6 +676,25 @@ mod tests {
                 };
                 let shown = format!("{:?}", client.unwrap().store);
                 assert!(shown.contains("skip_signature: false"), "{url} {named:?}");
+            });
+        }
+    }
+
+    #[test]
+    fn sources_of_credentials_that_cannot_be_used_are_told() {
+        let cases: [(Pairs, Pairs, Option<&str>); 6] = [
+            (&[], &[("AWS_WEB_IDENTITY_TOKEN_FILE", "f")], Some("AWS_ROLE_ARN")),
+            (&[], &[("AWS_WEB_IDENTITY_TOKEN_FILE", "f"), ("AWS_ROLE_ARN", "r")], None),
+            (&[], &[("AWS_CONTAINER_CREDENTIALS_FULL_URI", "http://h")], Some("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE")),
+            (&[("container_credentials_full_uri", "http://h"), ("container_authorization_token_file", "f")], &[], None),
+            (&[("access_key_id", "a"), ("secret_access_key", "b")], &[("AWS_WEB_IDENTITY_TOKEN_FILE", "f")], None),
+            (&[("metadata_endpoint", "http://h")], &[], None),
+        ];
+        for (named, variables, expected) in cases {
+            with_maker("s3://b/x", named, variables, &|maker| match (maker.s3(None), expected) {
+                (Ok(client), None) => assert!(format!("{:?}", client.store).contains("skip_signature: false"), "{named:?} {variables:?}"),
+                (Err(e), Some(text)) => assert!(e.to_string().contains(text), "{e}"),
+                (made, _) => panic!("{named:?} {variables:?}: {:?}", made.err()),
             });
         }
     }

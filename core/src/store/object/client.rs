@@ -33,6 +33,8 @@ pub(super) struct Own {
     pub headers: HeaderMap,
     /// The server is a web server, to which a plus sign may mean a space. Services get paths as they were signed.
     pub is_web: bool,
+    /// No request says who asks.
+    pub is_unsigned: bool,
 }
 
 /// Makes a client that follows redirections as `redirect` says.
@@ -79,7 +81,7 @@ pub(super) fn client(options: &ClientOptions, own: &Own, redirect: Policy) -> ob
         builder = builder.pool_max_idle_per_host(most);
     }
     let idle = duration(options, Key::ReadTimeout)?.unwrap_or(IDLE);
-    builder.build().map(|client| HttpClient::new(Plain { client, idle, is_web: own.is_web })).map_err(wrong)
+    builder.build().map(|client| HttpClient::new(Plain { client, idle, is_web: own.is_web, is_unsigned: own.is_unsigned })).map_err(wrong)
 }
 
 /// What is said of a server that cannot be reached where a proxy may be asked for it.
@@ -158,6 +160,7 @@ struct Plain {
     /// How long a server may be silent.
     idle: Duration,
     is_web: bool,
+    is_unsigned: bool,
 }
 
 impl HttpService for Plain {
@@ -175,6 +178,9 @@ impl HttpService for Plain {
             }
             let mut request = Request::new(parts.method, url);
             *request.headers_mut() = parts.headers;
+            if self.is_unsigned {
+                request.headers_mut().remove("authorization");
+            }
             let (sent, body) = Sent::of(body, self.idle).await;
             *request.body_mut() = Some(body);
             let mut response = sent.wait_for(self.client.execute(request)).await?.map_err(failed)?;

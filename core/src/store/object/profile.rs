@@ -1,6 +1,6 @@
 //! The files of the AWS tools: credentials, region and endpoint of a profile.
 
-use crate::error::{Result, bail, err};
+use crate::error::{Error, Result, bail, err};
 use crate::store::remote::RemoteOptions;
 use std::path::PathBuf;
 
@@ -12,15 +12,20 @@ pub(super) struct Profile {
     pub session_token: Option<String>,
     pub region: Option<String>,
     pub endpoint: Option<String>,
+    /// What it has instead of keys: the profile's name, and the entry that says where its credentials are from.
+    other_source: Option<(String, String)>,
+    /// The section of the endpoints of services.
+    services: Option<String>,
 }
 
 /// The profile's part, where it has a say.
 pub(super) fn of(options: &RemoteOptions, env: &dyn Fn(&str) -> Option<String>) -> Result<Profile> {
     let is_named = options.profile.is_some() || options.credentials_file.is_some();
-    // Keys that are given otherwise need no file, which may be a broken one.
     let has_keys = options.named("access_key_id").is_some() || env("AWS_ACCESS_KEY_ID").is_some();
     if !is_named && (has_keys || options.anonymous == Some(true)) {
-        return Ok(Profile::default());
+        // Keys that are given otherwise need no file, which may be a broken one. Where the server is, it says all the same.
+        let Profile { region, endpoint, .. } = read(None, None, env).unwrap_or_default();
+        return Ok(Profile { region, endpoint, ..Profile::default() });
     }
     read(options.profile.as_deref(), options.credentials_file.as_deref(), env)
 }
@@ -52,10 +57,23 @@ fn read(name: Option<&str>, file: Option<&str>, env: &dyn Fn(&str) -> Option<Str
     if !is_there && (named.is_some() || file.is_some()) {
         bail!(Location, "there is no profile {profile:?} in {} or {}", credentials.display(), config.display());
     }
+    if let Some((name, _)) = &mut found.other_source {
+        *name = profile.to_string();
+    }
     Ok(found)
 }
 
 impl Profile {
+    /// The error of a profile whose credentials only the AWS tools can get; `None` if it has keys, or nothing of the kind.
+    pub fn unusable(&self) -> Option<Error> {
+        let (profile, entry) = self.other_source.as_ref().filter(|_| self.access_key_id.is_none())?;
+        Some(err!(
+            Permission,
+            "the profile {profile:?} gets its credentials by {entry:?}, expected a profile with keys; `aws configure export-credentials` \
+             gives them, and \"cloud.anonymous\" \"true\" asks without any"
+        ))
+    }
+
     /// Takes what a section says; false if there is no such section.
     fn take(&mut self, text: &str, section: &str) -> bool {
         let (mut inside, mut is_there) = (false, false);
@@ -72,6 +90,9 @@ impl Profile {
                 self.set(key.trim(), value.trim());
             }
         }
+        if let Some(section) = self.services.take() {
+            self.endpoint = endpoint_of_s3(text, &section).or(self.endpoint.take());
+        }
         is_there
     }
 
@@ -82,10 +103,35 @@ impl Profile {
             "aws_session_token" => &mut self.session_token,
             "region" => &mut self.region,
             "endpoint_url" => &mut self.endpoint,
+            "services" => &mut self.services,
+            "role_arn" | "credential_process" | "credential_source" | "sso_session" | "sso_account_id" | "login_session" => {
+                self.other_source.get_or_insert_with(|| (String::new(), key.to_string()));
+                return;
+            }
             _ => return,
         };
         *place = Some(value.to_string());
     }
+}
+
+/// The endpoint that a section `[services NAME]` has for S3: an entry that is indented below `s3 =`.
+fn endpoint_of_s3(text: &str, name: &str) -> Option<String> {
+    let section = format!("services {name}");
+    let (mut inside, mut of_s3) = (false, false);
+    for line in text.lines() {
+        let entry = line.trim();
+        if let Some(name) = entry.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+            inside = name.split_whitespace().eq(section.split_whitespace());
+            continue;
+        }
+        let Some((key, value)) = entry.split_once('=').filter(|_| inside && !entry.starts_with(['#', ';'])) else { continue };
+        match line.starts_with([' ', '\t']) {
+            false => of_s3 = key.trim() == "s3",
+            true if of_s3 && key.trim() == "endpoint_url" => return Some(value.trim().to_string()),
+            true => {}
+        }
+    }
+    None
 }
 
 #[cfg(test)]
@@ -118,5 +164,56 @@ mod tests {
         assert!(read(Some("none"), None, &env).is_err());
         assert!(read(None, Some("/nowhere/credentials"), &|_| None).is_err());
         assert!(read(None, None, &|_| None).unwrap() == Profile::default());
+    }
+
+    #[test]
+    fn region_and_endpoint_of_the_file_count_beside_keys_of_the_environment() {
+        let folder = TestFolder::new("profile-keys");
+        std::fs::create_dir_all(&folder).unwrap();
+        let config = folder.join("config");
+        let text = "[default]\nregion = r0\nservices = site\nendpoint_url = http://all\naws_access_key_id = of-file\nrole_arn = a\n\
+                    [services site]\nec2 =\n  endpoint_url = http://ec2\ns3 =\n  endpoint_url = http://s3\n[services other]\ns3 =\n  endpoint_url = http://no\n";
+        std::fs::write(&config, text).unwrap();
+        let found = |variable: &str, pairs: &[(&str, &str)]| {
+            let mut options = RemoteOptions::default();
+            pairs.iter().for_each(|(name, value)| assert!(options.set(name, value).unwrap()));
+            let found = of(&options, &|key: &str| match key {
+                "AWS_CONFIG_FILE" => Some(config.display().to_string()),
+                key => (key == variable).then(|| "of-env".to_string()),
+            });
+            let found = found.unwrap();
+            assert_eq!((found.region.as_deref(), found.endpoint.as_deref()), (Some("r0"), Some("http://s3")), "{variable} {pairs:?}");
+            found.access_key_id
+        };
+        assert_eq!(found("AWS_ACCESS_KEY_ID", &[]), None);
+        assert_eq!(found("", &[("anonymous", "true")]), None);
+        assert_eq!(found("", &[("access_key_id", "a")]), None);
+        assert_eq!(found("", &[]).as_deref(), Some("of-file"));
+        std::fs::write(&config, [0xff, 0xfe]).unwrap();
+        let env = |key: &str| matches!(key, "AWS_CONFIG_FILE" | "AWS_ACCESS_KEY_ID").then(|| config.display().to_string());
+        assert!(of(&RemoteOptions::default(), &env).unwrap() == Profile::default());
+    }
+
+    #[test]
+    fn a_profile_whose_credentials_are_got_otherwise_is_told() {
+        let folder = TestFolder::new("profile-role");
+        std::fs::create_dir_all(&folder).unwrap();
+        let config = folder.join("config");
+        let env = |key: &str| (key == "AWS_CONFIG_FILE").then(|| config.display().to_string());
+        for (entries, told) in [
+            ("role_arn = arn:x\nsource_profile = default", Some("\"role_arn\"")),
+            ("credential_process = /bin/x", Some("\"credential_process\"")),
+            ("sso_session = s\nsso_account_id = 1", Some("\"sso_session\"")),
+            ("role_arn = arn:x\naws_access_key_id = A\naws_secret_access_key = B", None),
+            ("region = r", None),
+        ] {
+            std::fs::write(&config, format!("[profile p]\n{entries}\n")).unwrap();
+            let found = read(Some("p"), None, &env).unwrap().unusable().map(|e| e.to_string());
+            match (told, found) {
+                (None, None) => {}
+                (Some(told), Some(found)) => assert!(found.contains(told) && found.contains("\"p\""), "{found}"),
+                other => panic!("{entries}: {other:?}"),
+            }
+        }
     }
 }

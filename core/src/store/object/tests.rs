@@ -448,6 +448,18 @@ fn azure_is_asked_for_a_key_as_it_is_signed() {
 }
 
 #[test]
+fn an_anonymous_put_to_google_is_not_signed() {
+    let (port, asked) = serve(|_| said("200 OK", "ETag: \"1\"\r\n", ""));
+    let mut options = RemoteOptions::default();
+    options.set("endpoint", &format!("http://127.0.0.1:{port}")).unwrap();
+    options.set("anonymous", "true").unwrap();
+    let store = RemoteStore::open(&Remote::parse("gs", "//bucket/run").unwrap().unwrap(), &options).unwrap();
+    store.put("key", &[b"yes"], Condition::None).unwrap();
+    let asked = asked.lock().unwrap();
+    assert!(asked.len() == 1 && asked[0].starts_with("put ") && !asked[0].contains("authorization"), "{asked:?}");
+}
+
+#[test]
 fn a_web_server_that_knows_no_head_or_no_length_has_what_it_gives() {
     for head in ["404 none", "405 no", "501 no", "403 no", "410 gone", "400 bad", "200 OK"] {
         let (port, asked) = serve(move |request| {
