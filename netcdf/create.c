@@ -488,10 +488,6 @@ static int create_beside(oz_var *var, bool again) {
 
 int oz_var_create(oz_var *var, oz_templates *templates) {
     bool again = oz_var_made(var) || var->recreate, alone = oz_file_alone(var->group->file);
-    int64_t shape[64];
-    oz_var_lengths(var, shape);
-    if (!alone) oz_var_stored_lengths(var, shape);
-    memcpy(var->shape, shape, (size_t)var->rank * sizeof *shape);
     if (alone) oz_var_close(var);
     int error = alone ? publish_new(var, templates) : create_beside(var, again);
     if (!error) var->dirty = var->renamed = false;

@@ -102,10 +102,13 @@ int oz_var_look(oz_var *var, int64_t *shape);
 bool oz_var_is_like(const oz_var *var, const ozarr_array *now);
 /* The same, unless its folder is where it was: false where it is lost. */
 bool oz_var_is_there(oz_var *var);
+/* Notes that what was given to a variable is lost; several threads may. */
+void oz_file_note_lost(oz_file *file);
 /* Notes that a variable is lost, which is told where this process has written to it. */
 void oz_var_note_lost(oz_var *var);
 
-/* Stores the attributes of a group, with our record, or of a variable: what this process has changed, and all else as the store has it by now. */
+/* Stores the attributes of a group, with our record, or of a variable, whose file is locked: what this process has changed, and all else as the store
+ * has it by now. */
 int oz_group_store_atts(oz_group *group);
 int oz_var_store_atts(oz_var *var);
 /* Notes of the variables of a group whose record is stored that their attributes are, too. */
@@ -163,7 +166,7 @@ ozarr_array *oz_var_decoder(oz_var *var);
 /* Whether the arrays of two variables of one file differ in their names and attributes only. */
 bool oz_alike(const oz_var *a, const oz_var *b);
 
-/* Creates the array of a variable; `templates` are used in a file that this process created. */
+/* Creates the array of a variable, which has its shape; `templates` are used in a file that this process created. */
 int oz_var_create(oz_var *var, oz_templates *templates);
 /* Whether a variable has an array; opens that where only its document is known. */
 bool oz_var_made(const oz_var *var);
@@ -207,8 +210,10 @@ int oz_file_store_waiting(oz_file *file);
 bool oz_kept_read(oz_var *var, const ozarr_array *array, const int64_t *start, const int64_t *shape, void *values);
 void oz_kept_drop(oz_var *var);
 
-/* Calls a function for each variable, in several threads where there are many; gives the first error. */
+/* Calls a function for each variable, in several threads where there are many, or where each request to the store takes its time; gives the first error. */
 int oz_for_each(oz_var *const *vars, int count, int (*function)(oz_var *var, oz_templates *templates));
+/* The same, but in turn, and without templates, where requests take no time. */
+int oz_together(oz_var *const *vars, int count, int (*function)(oz_var *var, oz_templates *templates));
 /* How many threads a call may use. */
 int oz_threads(void);
 

@@ -283,14 +283,12 @@ int oz_group_store_atts(oz_group *group) {
     text attributes = {0}, record = {0};
     oz_stored stored = {0}, old = {0};
     fresh f = {0};
-    oz_lock(group->file);
     int status = read_stored(group, NULL, &stored, &old, &f);
     if (!status) {
         oz_atts_write(&attributes, group->file, &group->atts, NULL, 3, &stored);
         write_record(&record, group, &old);
         status = store_record(group, f.node, &stored, &attributes, &record);
     }
-    oz_unlock(group->file);
     fresh_free(&f);
     oz_stored_free(&stored);
     oz_stored_free(&old);
@@ -402,7 +400,6 @@ int oz_var_store_atts(oz_var *var) {
     oz_stored stored = {0};
     fresh f = {0};
     int32_t format = 3;
-    oz_lock(var->group->file);
     int status = oz_var_handle(var);
     if (!status) status = read_stored(var->group, var, &stored, NULL, &f);
     if (!status) {
@@ -411,7 +408,6 @@ int oz_var_store_atts(oz_var *var) {
         oz_atts_write(&attributes, var->group->file, &var->atts, var, format, &stored);
     }
     if (!status) status = attributes.failed ? NC_ENOMEM : store_atts(f.node, &stored, &var->atts, attributes.bytes, NULL);
-    oz_unlock(var->group->file);
     fresh_free(&f);
     oz_stored_free(&stored);
     free(attributes.bytes);

@@ -59,9 +59,17 @@ static bool has_elements(oz_var *var) {
     return has;
 }
 
+/* Says how long a new array is: in a file of several programs as long as the others in the store are. */
+static void set_shape(oz_var *var) {
+    int64_t shape[64];
+    oz_var_lengths(var, shape);
+    if (!oz_file_alone(var->group->file)) oz_var_stored_lengths(var, shape);
+    memcpy(var->shape, shape, (size_t)var->rank * sizeof *shape);
+}
+
 /* Creates the arrays of a group that are not yet in the store, in several threads where nothing can be in their way. */
 static int create_arrays(const oz_group *group) {
-    int count = 0, status = NC_NOERR;
+    int count = 0;
     bool alone = oz_file_alone(group->file);
     oz_var **vars = malloc((size_t)(group->vars.count + 1) * sizeof *vars);
     if (!vars) return NC_ENOMEM;
@@ -70,9 +78,8 @@ static int create_arrays(const oz_group *group) {
         if (var->lost || (oz_var_made(var) && (!var->recreate || (!alone && has_elements(var))))) continue;
         vars[count++] = var;
     }
-    if (alone) status = oz_for_each(vars, count, oz_var_create);
-    else
-        for (int i = 0; i < count; i++) note(&status, oz_var_create(vars[i], NULL));
+    for (int i = 0; i < count; i++) set_shape(vars[i]);
+    int status = alone ? oz_for_each(vars, count, oz_var_create) : oz_together(vars, count, oz_var_create);
     free(vars);
     return status;
 }
@@ -87,15 +94,30 @@ static int open_or_create(oz_group *group) {
 }
 
 /* Stores the attributes of a variable that are not yet stored, and the names of its dimensions. */
-static int store_var(oz_var *var) {
+static int store_var(oz_var *var, oz_templates *templates) {
+    (void)templates;
     int status = NC_NOERR;
     if (!var->dirty && !var->renamed) return NC_NOERR;
     if (!oz_file_alone(var->group->file) && !oz_var_is_there(var)) {
-        var->group->file->lost = var->group->file->lost || var->dirty;
+        if (var->dirty) oz_file_note_lost(var->group->file);
         var->dirty = var->renamed = false;
     }
     if (var->dirty) status = oz_var_store_atts(var);
     if (var->renamed) note(&status, name_dims(var));
+    return status;
+}
+
+/* Does so for all variables of a group that have arrays. */
+static int store_vars(const oz_group *group) {
+    int count = 0;
+    oz_var **vars = malloc((size_t)(group->vars.count + 1) * sizeof *vars);
+    if (!vars) return NC_ENOMEM;
+    for (int i = 0; i < group->vars.count; i++) {
+        oz_var *var = group->vars.items[i];
+        if (oz_var_made(var) && !var->recreate) vars[count++] = var;
+    }
+    int status = oz_together(vars, count, store_var);
+    free(vars);
     return status;
 }
 
@@ -116,9 +138,9 @@ static int store_group(oz_group *group) {
     for (int i = 0; i < group->vars.count; i++) {
         oz_var *var = group->vars.items[i];
         if (var->lost && var->dirty && stores && !oz_var_made(var) && !oz_var_is_there(var)) group->file->lost = true, var->dirty = false;
-        if (oz_var_made(var) && !var->recreate && stores) note(&status, store_var(var));
         if (!stores) var->dirty = var->renamed = false;
     }
+    if (stores) note(&status, store_vars(group));
     if (!stores) group->dirty = false;
     if (record && !first) note(&status, oz_group_store_atts(group));
     if (!group->dirty) oz_group_note_stored(group);
@@ -168,36 +190,43 @@ int oz_hierarchy_show(oz_file *file) {
     return status;
 }
 
-/* Calls a function for each variable that has an array; gives the first error. */
-static int for_each_array(const oz_file *file, int (*function)(oz_var *var)) {
-    int first = NC_NOERR;
+/* Calls a function for each variable that has an array and, if asked for, for those that others have defined since; gives the first error. */
+static int for_each_array(const oz_file *file, bool others, int (*function)(oz_var *var, oz_templates *templates)) {
+    size_t most = 1;
+    int count = 0;
+    for (int i = 0; i < file->group_count; i++) most += (size_t)file->groups[i]->vars.count + (size_t)file->groups[i]->others.count;
+    oz_var **vars = malloc(most * sizeof *vars);
+    if (!vars) return NC_ENOMEM;
     for (int i = 0; i < file->group_count; i++)
         for (int k = 0; k < file->groups[i]->vars.count; k++) {
             oz_var *var = file->groups[i]->vars.items[k];
-            if ((var->endless || var->array) && !var->recreate) note(&first, function(var));
+            if ((var->endless || var->array) && !var->recreate) vars[count++] = var;
         }
-    return first;
-}
-
-/* Calls a function for each of these variables and for those that others have defined since. */
-static int for_each_length(const oz_file *file, int (*function)(oz_var *var)) {
-    int first = for_each_array(file, function);
-    for (int i = 0; i < file->group_count; i++)
+    for (int i = 0; i < file->group_count && others; i++)
         for (int k = 0; k < file->groups[i]->others.count; k++) {
             oz_var *var = file->groups[i]->others.items[k];
-            if (var->array) note(&first, function(var));
+            if (var->array) vars[count++] = var;
         }
-    return first;
+    int status = oz_together(vars, count, function);
+    free(vars);
+    return status;
+}
+
+/* Says that a dimension is so long at least; other threads may say so, too. */
+static void lengthen(oz_dim *dim, size_t len) {
+    size_t known = __atomic_load_n(&dim->len, __ATOMIC_RELAXED);
+    while (known < len && !__atomic_compare_exchange_n(&dim->len, &known, len, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) continue;
 }
 
 /* Takes over how long others have made a variable that grows: published by our lengths alone it would be cut off. */
-static int look_again(oz_var *var) {
+static int look_again(oz_var *var, oz_templates *templates) {
+    (void)templates;
     int64_t stored[64];
     if (!var->array || !oz_var_may_grow(var) || var->scalar_of_one) return NC_NOERR;
     int status = oz_var_look(var, stored);
     if (status || var->lost) return status;
     for (int d = 0; d < var->rank; d++)
-        if (var->dims[d]->unlimited && stored[d] > (int64_t)var->dims[d]->len) var->dims[d]->len = (size_t)stored[d];
+        if (var->dims[d]->unlimited) lengthen(var->dims[d], (size_t)stored[d]);
     if (!memcmp(var->shape, stored, (size_t)var->rank * sizeof *stored)) return NC_NOERR;
     var->untold = true;
     memcpy(var->shape, stored, (size_t)var->rank * sizeof *stored);
@@ -209,7 +238,7 @@ static int look_again(oz_var *var) {
 static int look_at_lengths(oz_file *file) {
     if (oz_file_alone(file)) return NC_NOERR;
     int status = oz_others_find(file);
-    return status ? status : for_each_length(file, look_again);
+    return status ? status : for_each_array(file, true, look_again);
 }
 
 /* How long the arrays along a dimension are that are in the store: what this process has written beyond that is not yet published. */
@@ -275,14 +304,15 @@ static bool is_longer(const oz_var *var, int64_t *shape) {
 }
 
 /* Publishes the length of a variable, after its elements. */
-static int publish(oz_var *var) {
+static int publish(oz_var *var, oz_templates *templates) {
+    (void)templates;
     int64_t shape[64];
     if (var->lost) return NC_NOERR;
     /* Of a length that was found in the document consolidated metadata are told by the same call. */
     if (!is_longer(var, shape) && !var->untold) return NC_NOERR;
     oz_file *file = var->group->file;
     int status = NC_NOERR;
-    file->stale = true;
+    __atomic_store_n(&file->stale, true, __ATOMIC_RELAXED);
     if (oz_file_alone(file) && !file->ranks) status = oz_var_reshape(var, shape);
     else if (oz_var_forget_document(var), oz_stores(file)) status = oz_error(ozarr_array_resize(var->array, shape, OZARR_RESIZE_KEEP));
     if (!status) var->untold = false, memcpy(var->shape, shape, (size_t)var->rank * sizeof *shape);
@@ -309,7 +339,8 @@ static int flush(oz_var *var) {
 
 /* Stores the elements of a variable that wait, unless there is no such variable any more: then nobody would find them, or they would be taken for those
  * of another one. */
-static int flush_in_place(oz_var *var) {
+static int flush_in_place(oz_var *var, oz_templates *templates) {
+    (void)templates;
     bool asks = var->put && !oz_file_alone(var->group->file);
     bool gone = asks && var->folder.inode && oz_kind_at(var->group, var->name) == OZARR_NODE_KIND_NONE;
     if (gone) oz_var_note_lost(var);
@@ -317,11 +348,18 @@ static int flush_in_place(oz_var *var) {
 }
 
 int oz_elements_flush(oz_file *file) {
-    int status = oz_file_store_waiting(file), flushed = for_each_array(file, flush_in_place);
+    int status = oz_file_store_waiting(file), flushed = for_each_array(file, false, flush_in_place);
     return status ? status : flushed;
 }
 
-static int note_put(oz_var *var) { return var->put = false, NC_NOERR; }
+/* Notes that all elements are known to be stored. */
+static void all_stored(const oz_file *file) {
+    for (int i = 0; i < file->group_count; i++)
+        for (int k = 0; k < file->groups[i]->vars.count; k++) {
+            oz_var *var = file->groups[i]->vars.items[k];
+            if ((var->endless || var->array) && !var->recreate) var->put = false;
+        }
+}
 
 /* Lengths are published once all elements are stored: else readers would find steps that are not whole. */
 int oz_lengths_store(oz_file *file, int flushed) {
@@ -331,10 +369,11 @@ int oz_lengths_store(oz_file *file, int flushed) {
     if (!status && looks) status = look_at_lengths(file);
     status = oz_agree(file->ranks, status);
     if (!status) status = oz_agree_on_lengths(file);
-    if (!status) status = for_each_length(file, publish);
+    if (!status) status = for_each_array(file, true, publish);
     if (looks) oz_unlock(file);
     status = oz_agree(file->ranks, status);
-    return status ? status : for_each_array(file, note_put);
+    if (!status) all_stored(file);
+    return status;
 }
 
 int oz_hierarchy_sync(oz_file *file) {

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""A program of netCDF-C on an S3 server, by libozarr_netcdf.so: which names are Zarr, what an error is, and what is there of a file that is being made.
+"""A program of netCDF-C on an S3 server, by libozarr_netcdf.so: which names are Zarr, what an error is, what is there of a file that is being made, and
+which requests are under way at the same time.
 
   servers.py --build DIR -- netcdf_runs.py --build DIR --library LIBRARY
 
 The program is killed before changes that it makes of the bucket (with OZARR_DEEP=1 before each): its file is there with all its variables or not at all, and
 the same program, started again, ends well. The last line is `N passed, N failed`.
 """
-import argparse, errno, http.client, http.server, os, subprocess, sys, threading, traceback
+import argparse, collections, errno, http.client, http.server, os, subprocess, sys, threading, traceback
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -14,6 +15,7 @@ from obstore.store import S3Store
 
 S3 = os.environ["OZARR_TEST_S3"]
 DEFINED = {"time/zarr.json", "u/zarr.json", "more/zarr.json", "more/v/zarr.json"}
+VARIABLES = {"time", "u"}
 REFUSED = b"<Error><Code>InvalidAccessKeyId</Code><Message>no such key</Message></Error>"
 
 
@@ -29,6 +31,23 @@ class Between(http.server.BaseHTTPRequestHandler):
     protocol_version, wbufsize, disable_nagle_algorithm = "HTTP/1.1", -1, True
     changes, kills, refuses, running = 0, None, False, None
     turn = threading.Lock()
+    # While variables are to be stored at the same time: how many requests of each kind have come about each, and one that was made alone.
+    came, alone, another = None, None, threading.Condition()
+
+    def meet(self):
+        """Waits until as many requests of this kind have come about another variable: none comes where they are made one after the other."""
+        *above, last = urlsplit(self.path).path.split("/")
+        variable = next((name for name in above if name in VARIABLES), None)
+        # The first conditional put asks the server by keys of its own whether it knows conditions.
+        if Between.came is None or not variable or ".ozarr-" in last:
+            return
+        kind = self.command, last if last in (".zarray", ".zgroup", "zarr.json") else "chunk"
+        with Between.another:
+            Between.came[kind, variable] += 1
+            Between.another.notify_all()
+            wanted, others = Between.came[kind, variable], VARIABLES - {variable}
+            if not Between.another.wait_for(lambda: Between.alone or any(Between.came[kind, other] >= wanted for other in others), timeout=20):
+                Between.alone = f"{self.command} {self.path}"
 
     def answer(self, status, headers, body):
         self.send_response(status)
@@ -44,6 +63,7 @@ class Between(http.server.BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         if Between.refuses:
             return self.answer(403, [], b"" if self.command == "HEAD" else REFUSED)
+        self.meet()
         with Between.turn:
             if self.command not in ("GET", "HEAD"):
                 if Between.changes == Between.kills:
@@ -114,6 +134,15 @@ def killed(runs):
         expect(again in ("1", "2"), f"after a kill before the change {kills}: {again}")
 
 
+def together(runs):
+    for records in "1", "2":
+        Between.came, Between.alone = collections.Counter(), None
+        told, _ = runs.run("s3://bucket/together.zarr")
+        came, Between.came = Between.came, None
+        expect(not Between.alone, f"{Between.alone} was made before those of other variables")
+        expect(told == records and len(came) >= 6, f"{told}, {came}")
+
+
 def main():
     ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ap.add_argument("--build", required=True)
@@ -125,7 +154,7 @@ def main():
     subprocess.run(["cc", "-std=c11", "-Wall", "-Wextra", "-Werror", source, "-o", program, "-lnetcdf"], check=True)
     between = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Between)
     threading.Thread(target=between.serve_forever, daemon=True).start()
-    runs, failed, cases = Runs(program, Path(a.library).resolve(), f"http://127.0.0.1:{between.server_port}"), 0, (names, refused, killed)
+    runs, failed, cases = Runs(program, Path(a.library).resolve(), f"http://127.0.0.1:{between.server_port}"), 0, (names, refused, killed, together)
     for case in cases:
         try:
             case(runs)
