@@ -100,17 +100,17 @@ bool oz_var_in_folder(const oz_var *var);
 int oz_var_look(oz_var *var, int64_t *shape);
 /* Whether an array has the form of a variable's, and its dimensions. */
 bool oz_var_is_like(const oz_var *var, const ozarr_array *now);
-/* The same, unless its folder is where it was: false where it is lost. */
-bool oz_var_is_there(oz_var *var);
+/* The same, unless its folder is where it was: false where it is lost. `*fresh` (may be NULL): the array, if it was opened for that; free it. */
+bool oz_var_is_there(oz_var *var, ozarr_array **fresh);
 /* Notes that what was given to a variable is lost; several threads may. */
 void oz_file_note_lost(oz_file *file);
 /* Notes that a variable is lost, which is told where this process has written to it. */
 void oz_var_note_lost(oz_var *var);
 
 /* Stores the attributes of a group, with our record, or of a variable, whose file is locked: what this process has changed, and all else as the store
- * has it by now. */
+ * has it by now, for which the variable's array was opened just now (`fresh`, which is freed) or is to be (NULL). */
 int oz_group_store_atts(oz_group *group);
-int oz_var_store_atts(oz_var *var);
+int oz_var_store_atts(oz_var *var, ozarr_array *fresh);
 /* Notes of the variables of a group whose record is stored that their attributes are, too. */
 void oz_group_note_stored(oz_group *group);
 

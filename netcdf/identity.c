@@ -162,7 +162,8 @@ static void open_renamed(oz_var *var) {
     if (may && !oz_var_open(var)) var->lost = false;
 }
 
-int oz_var_look(oz_var *var, int64_t *shape) {
+/* Does what `oz_var_look` does; `*fresh` (may be NULL): the array as it is opened for that, unless it became the variable's own. */
+static int look(oz_var *var, int64_t *shape, ozarr_array **fresh) {
     ozarr_array *now = NULL;
     open_renamed(var);
     char *path = oz_var_path(var);
@@ -175,12 +176,15 @@ int oz_var_look(oz_var *var, int64_t *shape) {
     /* The folder of a new file has its name once that is shown. */
     if (same && !var->folder.inode) oz_var_note_place(var);
     if (!status && same && (var->lost || !var->group->file->writable)) take(var, now), now = NULL;
+    if (same && fresh) *fresh = now, now = NULL;
     ozarr_array_free(now);
     free(path);
     return status;
 }
 
-bool oz_var_is_there(oz_var *var) {
-    if (var->lost || !oz_var_in_folder(var)) (void)oz_var_look(var, NULL);
+int oz_var_look(oz_var *var, int64_t *shape) { return look(var, shape, NULL); }
+
+bool oz_var_is_there(oz_var *var, ozarr_array **fresh) {
+    if (var->lost || !oz_var_in_folder(var)) (void)look(var, NULL, fresh);
     return !var->lost;
 }

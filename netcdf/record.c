@@ -90,7 +90,7 @@ static void write_own(text *t, oz_var *var, const oz_stored *stored) {
         own = !var->lost && (kind == OZARR_NODE_KIND_NONE || (kind == OZARR_NODE_KIND_UNKNOWN && !there));
     }
     /* In a store that is no folder one request for each would take long. */
-    else if (!own) own = var->folder.inode ? oz_var_is_there(var) : !var->lost;
+    else if (!own) own = var->folder.inode ? oz_var_is_there(var, NULL) : !var->lost;
     if (own) write_var(t, var, stored);
     else if (there) oz_stored_copy(t, stored, there);
 }
@@ -180,14 +180,15 @@ static void fresh_free(fresh *f) {
     ozarr_group_free(f->group);
 }
 
-/* Reads what the attributes of a group or a variable are by now, and the record (NULL: not that), with a handle of its own, by which they are stored then:
- * another program may have changed some since they were read. Of a new file the documents are ours alone. */
+/* Reads what the attributes of a group or a variable are by now, and the record (NULL: not that), with a handle of its own (one that was opened just now, or
+ * that this opens), by which they are stored then: another program may have changed some since they were read. Of a new file the documents are ours alone. */
 static int read_stored(const oz_group *group, const oz_var *var, oz_stored *stored, oz_stored *record, fresh *f) {
     f->node = var ? ozarr_array_node(var->array) : ozarr_group_node(group->handle);
     if (oz_file_alone(group->file)) return NC_NOERR;
     char *path = var ? oz_var_path(var) : oz_group_path(group);
     int status = path ? NC_NOERR : NC_ENOMEM;
-    if (!status) status = oz_error(var ? ozarr_array_open_at(group->file->store, path, &f->array) : ozarr_group_open_at(group->file->store, path, &f->group));
+    if (!status && !f->array)
+        status = oz_error(var ? ozarr_array_open_at(group->file->store, path, &f->array) : ozarr_group_open_at(group->file->store, path, &f->group));
     free(path);
     if (status) return status;
     f->node = var ? ozarr_array_node(f->array) : ozarr_group_node(f->group);
@@ -395,10 +396,10 @@ int oz_record_rename(const oz_group *group, const oz_renaming *renaming, char **
     return status;
 }
 
-int oz_var_store_atts(oz_var *var) {
+int oz_var_store_atts(oz_var *var, ozarr_array *array) {
     text attributes = {0};
     oz_stored stored = {0};
-    fresh f = {0};
+    fresh f = {.array = array};
     int32_t format = 3;
     int status = oz_var_handle(var);
     if (!status) status = read_stored(var->group, var, &stored, NULL, &f);

@@ -96,13 +96,15 @@ static int open_or_create(oz_group *group) {
 /* Stores the attributes of a variable that are not yet stored, and the names of its dimensions. */
 static int store_var(oz_var *var, oz_templates *templates) {
     (void)templates;
+    ozarr_array *fresh = NULL;
     int status = NC_NOERR;
     if (!var->dirty && !var->renamed) return NC_NOERR;
-    if (!oz_file_alone(var->group->file) && !oz_var_is_there(var)) {
+    if (!oz_file_alone(var->group->file) && !oz_var_is_there(var, &fresh)) {
         if (var->dirty) oz_file_note_lost(var->group->file);
         var->dirty = var->renamed = false;
     }
-    if (var->dirty) status = oz_var_store_atts(var);
+    if (var->dirty) status = oz_var_store_atts(var, fresh);
+    else ozarr_array_free(fresh);
     if (var->renamed) note(&status, name_dims(var));
     return status;
 }
@@ -137,7 +139,7 @@ static int store_group(oz_group *group) {
     if (makes) note(&status, create_arrays(group));
     for (int i = 0; i < group->vars.count; i++) {
         oz_var *var = group->vars.items[i];
-        if (var->lost && var->dirty && stores && !oz_var_made(var) && !oz_var_is_there(var)) group->file->lost = true, var->dirty = false;
+        if (var->lost && var->dirty && stores && !oz_var_made(var) && !oz_var_is_there(var, NULL)) group->file->lost = true, var->dirty = false;
         if (!stores) var->dirty = var->renamed = false;
     }
     if (stores) note(&status, store_vars(group));
@@ -344,7 +346,7 @@ static int flush_in_place(oz_var *var, oz_templates *templates) {
     bool asks = var->put && !oz_file_alone(var->group->file);
     bool gone = asks && var->folder.inode && oz_kind_at(var->group, var->name) == OZARR_NODE_KIND_NONE;
     if (gone) oz_var_note_lost(var);
-    return gone || (asks ? !oz_var_is_there(var) : var->lost) ? NC_NOERR : flush(var);
+    return gone || (asks ? !oz_var_is_there(var, NULL) : var->lost) ? NC_NOERR : flush(var);
 }
 
 int oz_elements_flush(oz_file *file) {

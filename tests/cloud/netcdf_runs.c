@@ -36,6 +36,8 @@ int main(int argc, char **argv) {
     CHECK(nc_inq_varid(file, "u", &var));
     CHECK(nc_inq_dimid(file, "time", &dim));
     CHECK(nc_inq_dimlen(file, dim, &records));
+    CHECK(nc_put_att_int(file, time, "records", NC_INT, 1, &(int){(int)records}));
+    CHECK(nc_put_att_int(file, var, "records", NC_INT, 1, &(int){(int)records}));
     CHECK(nc_put_vara_float(file, var, (size_t[]){records, 0}, (size_t[]){1, 6}, u));
     CHECK(nc_put_var1_double(file, time, &records, &(double){(double)records}));
     CHECK(nc_inq_grp_ncid(file, "more", &group));

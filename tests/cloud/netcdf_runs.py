@@ -141,6 +141,8 @@ def together(runs):
         came, Between.came = Between.came, None
         expect(not Between.alone, f"{Between.alone} was made before those of other variables")
         expect(told == records and len(came) >= 6, f"{told}, {came}")
+        # For the attributes, before the elements, and behind them for the length.
+        expect(came[("GET", ".zarray"), "time"] == (0 if records == "1" else 3), came)
 
 
 def main():
