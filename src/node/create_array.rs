@@ -4,7 +4,7 @@ use super::conventions::time::Calendar;
 use super::cut_watch::NodeFolder;
 use super::document::array_document;
 use super::listed_lengths::names_of;
-use super::{Array, Create, NodeKind, Spec, Store, groups_above, hierarchy, marker, path, place, transform};
+use super::{Array, Create, Group, NodeKind, Spec, Store, groups_above, hierarchy, marker, path, place, transform};
 use crate::codec::complete::compared;
 use crate::dtype::DataType;
 use crate::engine::{Memory, Selection};
@@ -22,12 +22,12 @@ pub(super) type WriteValues<'a> = dyn Fn(&Array) -> Result<()> + 'a;
 impl Array {
     /// Creates an array, and the groups above it that are missing. Its document is written last.
     pub fn create(store: &Store, path: &str, spec: &Spec, how: Create) -> Result<Array> {
-        Array::create_with_values(store, path, spec, how, None)
+        Array::create_with_values(store, (path, None), spec, how, None)
     }
 
     /// Creates an array like [`Array::create`] where nothing is, by a name that another program has given it: one that begins with `__` is kept.
     pub fn create_kept(store: &Store, path: &str, spec: &Spec) -> Result<Array> {
-        Array::create_at(store, hierarchy::kept_path(store, path)?, spec, Create::New, None)
+        Array::create_at(store, (hierarchy::kept_path(store, path)?, None), spec, Create::New, None)
     }
 
     /// Creates an array where nothing is, and writes all of it from `memory`: its values are stored before it is there.
@@ -37,27 +37,39 @@ impl Array {
     pub unsafe fn create_from(store: &Store, path: &str, spec: &Spec, memory: &Memory) -> Result<Array> {
         // SAFETY: the caller vouches for the memory.
         let write_values = |array: &Array| unsafe { array.write(&Selection::all(&array.shape()), memory) };
-        Array::create_with_values(store, path, spec, Create::New, Some(&write_values))
+        Array::create_with_values(store, (path, None), spec, Create::New, Some(&write_values))
     }
 
     /// Creates an array as [`Array::create`] does. What `write_values` writes into the new array, into all of it, is stored before its document:
-    /// whatever ends the process, an array that is there has its values.
+    /// whatever ends the process, an array that is there has its values. `group`: the open one that it is in, if that is known.
     pub(super) fn create_with_values(
         store: &Store,
-        path: &str,
+        (path, group): (&str, Option<&Group>),
         spec: &Spec,
         how: Create,
         write_values: Option<&WriteValues>,
     ) -> Result<Array> {
-        Array::create_at(store, hierarchy::new_path(store, path)?, spec, how, write_values)
+        Array::create_at(store, (hierarchy::new_path(store, path)?, group), spec, how, write_values)
     }
 
     /// As the function above, at a path that was checked.
-    fn create_at(store: &Store, path: String, spec: &Spec, how: Create, write_values: Option<&WriteValues>) -> Result<Array> {
-        let enclosing = if spec.needs_format() { groups_above::enclosing(store, &path)? } else { None };
+    fn create_at(
+        store: &Store,
+        (path, group): (String, Option<&Group>),
+        spec: &Spec,
+        how: Create,
+        write_values: Option<&WriteValues>,
+    ) -> Result<Array> {
+        // Over a network a look at an open group is a request. One that has gone is found when the array is there, and made again.
+        let group = group.filter(|_| store.shared().capabilities().latency).map(groups_above::Enclosing::of);
+        let enclosing = if group.is_none() && spec.needs_format() { groups_above::enclosing(store, &path)? } else { group };
         let (meta, attributes) = spec.resolve(enclosing.map(|found| found.format))?;
         store.context().check_new_attributes(&attributes)?;
         let publish = |store: &Store, path: &str, _| {
+            if write_values.is_some() && store.shared().capabilities().swaps {
+                // The put of the document would fail only after the values have replaced those of an array that has come since.
+                hierarchy::refuse_existing(store, path)?;
+            }
             erase_leftovers(store, path, &meta, write_values.is_some())?;
             let above = path::parent(path).filter(|_| write_values.is_some()).and_then(|group| NodeFolder::of(store, group));
             let is_away = || above.as_ref().is_some_and(|above| above.now(store) != Some(true));

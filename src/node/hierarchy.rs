@@ -295,7 +295,9 @@ fn create_below<T, M>(
 ) -> Result<ControlFlow<T, M>> {
     store.settle(path);
     let _lock = document::lock_place(store, path)?;
-    if let Some(node) = existing()? {
+    // Where the store has no locks, what came since `existing` was asked makes the put of the document fail.
+    let is_certain = format == Format::V3 && store.shared().capabilities().swaps;
+    if !is_certain && let Some(node) = existing()? {
         return Ok(ControlFlow::Break(node));
     }
     // Else `existing` has found it.
@@ -320,15 +322,22 @@ fn create_below<T, M>(
         erase_all(store, path)?;
         (true, publish(store, path, format)?)
     };
-    let told = groups_above::restore(store, path, format, above).and_then(|()| {
-        let changed: Vec<String> = above.iter().cloned().chain([path.to_string()]).collect();
-        match (&changed[..], replaced) {
-            ([_], false) => upkeep::after_node_change(store, path, format, Lengths::ALL),
-            _ => upkeep::after_change(store, &changed, replaced.then_some(path)),
-        }
-    });
-    told.map_err(|e| if replaced { e } else { take_back(store, path, format, e) })?;
+    tell_new(store, path, format, (above, replaced)).map_err(|e| if replaced { e } else { take_back(store, path, format, e) })?;
     Ok(ControlFlow::Continue(made))
+}
+
+/// Tells consolidated metadata of a new node, and of the groups that were made for it above it, again where another process has taken them away.
+fn tell_new(store: &Store, path: &str, format: Format, (above, replaced): (&mut Vec<String>, bool)) -> Result<()> {
+    let is_alone = above.is_empty() && !replaced && !path.is_empty();
+    if is_alone && format == Format::V3 && upkeep::after_new_node(store, path)? {
+        return Ok(());
+    }
+    groups_above::restore(store, path, format, above)?;
+    let changed: Vec<String> = above.iter().cloned().chain([path.to_string()]).collect();
+    match (&changed[..], replaced) {
+        ([_], false) => upkeep::after_node_change(store, path, format, Lengths::ALL),
+        _ => upkeep::after_change(store, &changed, replaced.then_some(path)),
+    }
 }
 
 /// Takes back a new node that consolidated metadata could not be told of, whose place is locked: the same call creates it when the cause is

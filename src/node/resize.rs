@@ -283,7 +283,7 @@ impl Array {
     }
 
     pub(super) fn refresh_above(&self, told: Lengths) -> Result<()> {
-        upkeep::after_array_change(self.store(), self.path(), told)
+        upkeep::after_array_change(self.store(), self.path(), self.format(), told).map(drop)
     }
 }
 

@@ -1,13 +1,14 @@
 //! Tests of checkpoints that another process removes or begins while this one commits them, at every moment.
 
 use super::begun::Mark;
-use super::tests::spec;
+use super::tests::{read_all, spec};
 use super::tests_checkpoint::{fill, make, newest};
 use super::tests_growth::Folder;
 pub(super) use super::tests_store::on;
 use super::tests_store::{Next, Told, before_call, told};
 use super::tests_swap::Overtaken;
 use super::*;
+use crate::dtype::DataType;
 use crate::error::{ErrorKind, Result, err};
 use crate::settings::apart;
 use crate::store::SharedStore;
@@ -244,11 +245,33 @@ fn a_new_array_costs_few_requests() {
     Group::create(&on(place.shared()), "g", Some(Format::V3), Create::New).unwrap();
     let opened = opened_by(place.shared(), |store, _| drop(Array::create(store, "g/a", &spec(&[4], &[4]), Create::New).unwrap()));
     let times = |key: &str| opened.iter().filter(|opened| *opened == key).count();
-    // Before what keeps other threads out, and behind it.
-    assert_eq!(times("g/a/zarr.json"), 2, "{opened:#?}");
-    // For its format; whether it is still there, and what it has consolidated.
-    assert_eq!(times("g/zarr.json"), 3, "{opened:#?}");
-    assert_eq!(times("g/a/.zmetadata"), 0, "{opened:#?}");
+    assert_eq!(times("g/a/zarr.json"), 1, "{opened:#?}");
+    // For its format, and for what it has consolidated.
+    assert_eq!(times("g/zarr.json"), 2, "{opened:#?}");
+    assert_eq!(["", "g/", "g/a/"].map(|group| times(&format!("{group}.zmetadata"))), [0; 3], "{opened:#?}");
+}
+
+#[test]
+fn a_new_variable_costs_few_requests_and_is_below_a_group_whatever_happens_to_that() {
+    let place = Place::empty(false);
+    let slow = || -> SharedStore { Arc::new(LatencyStore::new(place.shared(), Duration::ZERO)) };
+    Dataset::create(&on(slow()), "g", Some(Format::V3), Create::New).unwrap();
+    let dataset = |store: &Store| Dataset::open(Group::open(store, "g").unwrap()).unwrap();
+    let define = |ds: &Dataset, name: &str| drop(ds.define_variable(name, &VariableSpec::new(DataType::Int32, &[]), Create::New).unwrap());
+    let opened = opened_by(slow(), |store, from_here| {
+        let ds = dataset(store);
+        // Before the first one consolidated metadata are compared with the documents.
+        define(&ds, "first");
+        from_here();
+        define(&ds, "a");
+    });
+    let times = |key: &str| opened.iter().filter(|opened| *opened == key).count();
+    // Before it is made, and what consolidated metadata are to say of it.
+    assert_eq!((times("g/a/zarr.json"), times("g/zarr.json")), (2, 1), "{opened:#?}");
+    let ds = dataset(&on(slow()));
+    on(place.shared()).erase_node("g").unwrap();
+    define(&ds, "b");
+    assert_eq!(read_all(&Group::open(&on(place.shared()), "g").unwrap().open_array("b").unwrap()), [0]);
 }
 
 #[test]

@@ -70,7 +70,7 @@ const COPIES: [(&str, &str, Deed); 6] = [
     ("put", "", |store| {
         let values = |array: &Array| own!(array.write(&Selection::all(&[8]), &view(&mut VALUES.clone(), &[8])));
         let spec = spec_as(Group::open(store, "of")?.format(), &[8], &[2]);
-        Array::create_with_values(store, "g/y", &spec, Create::New, Some(&values)).map(drop)
+        Array::create_with_values(store, ("g/y", None), &spec, Create::New, Some(&values)).map(drop)
     }),
     ("build", "/a", |store| {
         store.build_group("g/y", (None, Create::New), "a file", &mut |group| {

@@ -30,11 +30,17 @@ pub(super) fn after_copy(store: &Store, paths: &[String], erased: Option<&str>) 
 
 /// Does what [`after_change`] does after changes of which some lengths are told.
 pub(super) fn after_changes(store: &Store, changes: &[Change<'_>]) -> Result<()> {
+    after_changes_of(store, changes, None)
+}
+
+/// Does what [`after_changes`] does after changes of nodes of one version: of those of version 3 none but documents of version 3 tell.
+pub(super) fn after_changes_of(store: &Store, changes: &[Change<'_>], format: Option<Format>) -> Result<()> {
     if store.consolidates(Consolidate::Flush) {
         let noted = note_behind(store, changes.iter().copied());
         return refreshed(store, changes, Ok(())).and(noted);
     }
-    after_changes_now(store, changes, None)
+    let done = refresh_above_of(store, changes, None, format).and_then(|()| refresh_outside(store, changes, None));
+    refreshed(store, changes, done)
 }
 
 /// Does what [`after_changes`] does after a change of one node: one of version 3 has no consolidated metadata but in its own document.
@@ -42,7 +48,13 @@ pub(super) fn after_node_change(store: &Store, path: &str, format: Format, told:
     if format == Format::V2 || store.consolidates(Consolidate::Flush) {
         return after_changes(store, &[(path, told)]);
     }
-    after_array_change(store, path, told)
+    after_array_change(store, path, format, told).map(drop)
+}
+
+/// Does what [`after_node_change`] does after a new node of version 3 came, if the group above it has a document of that version, which is read for that:
+/// says whether it has. With another one, or without, only some of it is done.
+pub(super) fn after_new_node(store: &Store, path: &str) -> Result<bool> {
+    Ok(!store.consolidates(Consolidate::Flush) && after_array_change(store, path, Format::V3, Lengths::ALL)?)
 }
 
 /// Changes that are told with all lengths.
@@ -108,18 +120,22 @@ fn refresh_outside(store: &Store, changes: &[Change<'_>], erased: Option<&str>) 
 }
 
 /// Does what [`after_change`] does after the lengths `told` of the array at `path` changed: an array has no consolidated metadata of its own, so it
-/// looks for none there.
-pub(super) fn after_array_change(store: &Store, path: &str, told: Lengths) -> Result<()> {
+/// looks for none there. Says whether it has found the document of the group above it, if it has looked for that of version 3.
+pub(super) fn after_array_change(store: &Store, path: &str, format: Format, told: Lengths) -> Result<bool> {
     let changes = [(path, told)];
     if store.consolidates(Consolidate::Flush) {
         // The root has groups above it where the store is below some.
         let groups = path::ancestors(path).into_iter().chain(path.is_empty().then_some(""));
         groups.for_each(|group| store.behind().note(group, path, told));
-        return refreshed(store, &changes, Ok(()));
+        return refreshed(store, &changes, Ok(())).map(|()| false);
     }
-    let done = path::ancestors(path).into_iter().try_for_each(|group| refresh_group(store, group, &changes, None));
+    let mut is_below = false;
+    let done = path::ancestors(path).into_iter().try_for_each(|group| {
+        is_below = refresh_group(store, group, &changes, None, Some(format))?;
+        Ok(())
+    });
     let done = done.and_then(|()| refresh_outside(store, &changes, None));
-    refreshed(store, &changes, done)
+    refreshed(store, &changes, done).map(|()| is_below)
 }
 
 /// Brings the changes that waited for a flush into consolidated metadata, all of a group at once. After an error they wait on.
@@ -132,7 +148,7 @@ pub(super) fn catch_up(store: &Store) -> Result<()> {
         *told = told.and(*lengths);
     }
     let refresh = |(group, paths): (&String, &BTreeMap<String, Lengths>)| {
-        refresh_group(store, group, &collect(paths.iter().map(|(path, lengths)| (path.as_str(), *lengths)))?, None)
+        refresh_group(store, group, &collect(paths.iter().map(|(path, lengths)| (path.as_str(), *lengths)))?, None, None).map(drop)
     };
     let outside = || if every.is_empty() { Ok(()) } else { refresh_outside(store, &collect(every.into_iter())?, None) };
     let done = behind.iter().try_for_each(refresh).and_then(|()| outside());
@@ -199,45 +215,55 @@ fn refreshed(store: &Store, changes: &[Change<'_>], done: Result<()>) -> Result<
 
 /// Brings the consolidated metadata of the groups above nodes up to date.
 pub(super) fn refresh_above(store: &Store, changes: &[Change<'_>], erased: Option<&str>) -> Result<()> {
+    refresh_above_of(store, changes, erased, None)
+}
+
+/// Does what [`refresh_above`] does after changes of nodes of `format`, or of both versions.
+fn refresh_above_of(store: &Store, changes: &[Change<'_>], erased: Option<&str>, format: Option<Format>) -> Result<()> {
     let Some(deepest) = changes.iter().map(|(path, _)| *path).chain(erased).max_by_key(|p| p.len()) else { return Ok(()) };
     for group in path::ancestors(deepest).into_iter().chain([deepest]) {
         let below = |p: &str| p == group || group.is_empty() || p.starts_with(&format!("{group}/"));
         let changes: Vec<Change<'_>> = collect(changes.iter().copied().filter(|(path, _)| below(path)))?;
         let erased = erased.filter(|p| below(p) && *p != group);
         if !changes.is_empty() || erased.is_some() {
-            refresh_group(store, group, &changes, erased)?;
+            refresh_group(store, group, &changes, erased, format)?;
         }
     }
     Ok(())
 }
 
-/// Brings what one group has consolidated up to date.
-fn refresh_group(store: &Store, group: &str, changes: &[Change<'_>], erased: Option<&str>) -> Result<()> {
-    refresh_v3(store, group, changes, erased)?;
-    refresh_v2(store, group, changes, erased)
+/// Brings what one group has consolidated up to date after changes of nodes of `format`, or of both versions. Says whether there is a document of version 3.
+fn refresh_group(store: &Store, group: &str, changes: &[Change<'_>], erased: Option<&str>, format: Option<Format>) -> Result<bool> {
+    let is_there = refresh_v3(store, group, changes, erased)?;
+    // A `.zmetadata` lists no documents of version 3.
+    if format != Some(Format::V3) {
+        refresh_v2(store, group, changes, erased)?;
+    }
+    Ok(is_there)
 }
 
-fn refresh_v3(store: &Store, group: &str, changed: &[Change<'_>], erased: Option<&str>) -> Result<()> {
+/// Says whether it has found the group's document.
+fn refresh_v3(store: &Store, group: &str, changed: &[Change<'_>], erased: Option<&str>) -> Result<bool> {
     let changed: Vec<Change<'_>> = collect(changed.iter().copied().filter(|(path, _)| *path != group))?;
     if changed.is_empty() && erased.is_none() {
-        return Ok(());
+        return Ok(false);
     }
     let key = path::join(group, v3::DOCUMENT);
     let _thread = document::lock_thread(store, group, v3::DOCUMENT);
     swap::make(&**store.shared(), || {
         let (before, condition) = document::read(store, &key, MAX_CONSOLIDATED)?;
-        let Some(before) = before else { return Ok(()) };
+        let Some(before) = before else { return Ok(false) };
         // Metadata that cannot be read here do no harm: no reader uses them.
-        let Some(listed) = Listed::find(&before, Format::V3)? else { return Ok(()) };
+        let Some(listed) = Listed::find(&before, Format::V3)? else { return Ok(true) };
         let process = document::lock_others(store, group, &key)?;
         // What was read before the lock may be out of date.
         let now = process.as_ref().map(|_| get(&**store.shared(), &key, MAX_CONSOLIDATED)).transpose()?;
         let listed = match &now {
-            Some(None) => return Ok(()),
+            Some(None) => return Ok(false),
             Some(Some(now)) if *now != before => Listed::find(now, Format::V3)?,
             _ => Some(listed),
         };
-        let Some(listed) = listed else { return Ok(()) };
+        let Some(listed) = listed else { return Ok(true) };
         let text = now.as_ref().and_then(Option::as_ref).unwrap_or(&before);
         let series = store.series_lengths().now()?;
         let (mut changes, (kept, told)) = (HashMap::new(), listed_lengths(store, group, &listed, &changed, Format::V3)?);
@@ -252,7 +278,8 @@ fn refresh_v3(store: &Store, group: &str, changed: &[Change<'_>], erased: Option
             });
             put(&mut changes, name.to_string(), entry_text(&listed, entry.transpose()?, &key)?).map(drop)
         })?;
-        publish_changed(store, (&key, text), &listed, &changes, erased.map(|erased| path::relative(group, erased)), condition)
+        publish_changed(store, (&key, text), &listed, &changes, erased.map(|erased| path::relative(group, erased)), condition)?;
+        Ok(true)
     })
 }
 

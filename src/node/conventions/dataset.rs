@@ -427,7 +427,7 @@ impl Dataset {
             let shape = self.shape_to_define(name, variable, there.as_ref())?;
             let grows: Vec<bool> = self.0.state.read(|state| variable.dimensions.iter().map(|name| state.growing.contains(name)).collect());
             let spec = variable.spec_of(self.0.group.format(), (&shape, &grows), there.as_ref().map(|there| &there.array))?;
-            match Array::create_with_values(self.0.group.store(), &path, &spec, how, write_values) {
+            match Array::create_with_values(self.0.group.store(), (&path, Some(&self.0.group)), &spec, how, write_values) {
                 // Another process made it longer since this one looked: the length that it has by now counts.
                 Err(e) if e.kind() == ErrorKind::Exists && looks > 0 && there.as_ref().is_some_and(|there| there.has_changed(&shape)) => {
                     looks -= 1;
