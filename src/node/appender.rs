@@ -327,6 +327,25 @@ impl Appender {
         self.declare(end).map(|()| self.position = self.position.max(end))
     }
 
+    /// Whether the array is to be claimed before anything of it is stored.
+    pub(super) fn is_to_claim(&self) -> bool {
+        self.claim.is_due()
+    }
+
+    /// Claims the array where that is due. A document that was replaced on a condition is not looked at again.
+    pub(super) fn claim(&mut self) -> Result<()> {
+        if !self.is_to_claim() {
+            return Ok(());
+        }
+        let array = self.array.clone();
+        let _lock = document::lock_often(array.store(), array.path(), document::array_document(array.format()))?;
+        let claimed = swap::make(&**array.store().shared(), || {
+            let (_, text) = self.look_checked()?;
+            if self.claim.is_due() { self.put_claim(text) } else { Ok(()) }
+        });
+        self.or_lost(claimed)
+    }
+
     /// Looks whether the document has the length that this appender gave it, and may get the length `end`; claims the array where that is due.
     pub(super) fn look_again(&mut self, end: u64) -> Result<()> {
         self.end_after(end.saturating_sub(self.position))?;
@@ -338,35 +357,54 @@ impl Appender {
     fn alone(&mut self, work: impl FnOnce(&mut Self, Arc<ArrayState>) -> Result<()>) -> Result<()> {
         let array = self.array.clone();
         let _lock = document::lock_often(array.store(), array.path(), document::array_document(array.format()))?;
-        let fresh = swap::make(&**array.store().shared(), || self.look_alone());
-        if fresh.as_ref().is_err_and(|e| e.kind() == ErrorKind::State) {
-            // Steps of this appender that are stored are not published any more. Whatever length there is, is somebody else's.
-            (self.growing, self.doubtful) = (None, None);
-        }
-        let fresh = fresh?;
+        let looked = swap::make(&**array.store().shared(), || self.look_alone());
+        let fresh = self.or_lost(looked)?;
         if [Some(self.published), self.doubtful].into_iter().flatten().any(|end| !end.is_multiple_of(self.depth)) {
             self.growing.get_or_insert_with(|| array.begin_growth());
         }
         work(self, fresh)
     }
 
-    /// The array as its document says now, which this appender claims first where that is due. Errors: `State` if it has another length than
-    /// this appender gave it, is claimed by another one, or was erased or replaced by this process.
+    /// Gives what a look at the document has found. Where that is another one's by now, steps of this appender that are stored are not published any
+    /// more: whatever length there is, is somebody else's.
+    fn or_lost<T>(&mut self, looked: Result<T>) -> Result<T> {
+        looked.inspect_err(|e| {
+            if e.kind() == ErrorKind::State {
+                (self.growing, self.doubtful) = (None, None);
+            }
+        })
+    }
+
+    /// The array as its document says now, which this appender claims first where that is due. Errors: those of [`Appender::look_checked`].
     fn look_alone(&mut self) -> Result<Arc<ArrayState>> {
         loop {
-            self.first.check_there()?;
-            let (fresh, mut text) = self.look()?;
-            self.folder.check(&self.array)?;
-            self.check_length(&fresh)?;
+            let (fresh, text) = self.look_checked()?;
             if !self.claim.is_due() {
                 return Ok(fresh);
             }
-            if text.is_empty() {
-                return Err(err!(Conflict, "the document was replaced while it was read").at_key(self.array.document_key()));
-            }
-            self.claim.mark(&mut text);
-            document::publish_text(self.array.store(), &self.array.document_key(), &text, MAX_DOCUMENT, self.condition)?;
+            self.put_claim(text)?;
         }
+    }
+
+    /// Gives what [`Appender::look`] does. Errors: `State` if the array has another length than this appender gave it, is claimed by another one, or
+    /// was erased or replaced by this process.
+    fn look_checked(&mut self) -> Result<(Arc<ArrayState>, Vec<u8>)> {
+        self.first.check_there()?;
+        let (fresh, text) = self.look()?;
+        self.folder.check(&self.array)?;
+        self.check_length(&fresh)?;
+        Ok((fresh, text))
+    }
+
+    /// Stores the document, `text` as it was read, with the mark of this appender, which has the array from then on.
+    fn put_claim(&mut self, mut text: Vec<u8>) -> Result<()> {
+        let key = self.array.document_key();
+        if text.is_empty() {
+            return Err(err!(Conflict, "the document was replaced while it was read").at_key(key));
+        }
+        self.claim.mark(&mut text);
+        document::publish_text(self.array.store(), &key, &text, MAX_DOCUMENT, self.condition)?;
+        self.claim.check(&text).map_err(|e| e.at_key(key))
     }
 
     fn check_length(&self, fresh: &ArrayState) -> Result<()> {

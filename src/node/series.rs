@@ -153,7 +153,8 @@ impl Series {
         };
         series.dataset.consolidate_for_growth(differing)?;
         // Consolidated metadata say the lengths of all variables by now.
-        series.parts.iter().try_for_each(|part| part.appender.array().finish_cut())?;
+        let (store, any_thread) = (series.dataset.group().store(), series.any_thread());
+        together::for_each(store, any_thread, &mut series.parts, |part| part.appender.array().finish_cut())?;
         series.read_values();
         Ok(series)
     }
@@ -275,7 +276,8 @@ impl Series {
             bail!(Argument, "found the end {end}, expected the {published} steps that are published, or more");
         }
         let longest = self.longest();
-        let looked = self.parts.iter_mut().try_for_each(|part| part.appender.look_again(end));
+        let (store, any_thread) = (self.dataset.group().store(), self.any_thread());
+        let looked = together::for_each(store, any_thread, &mut self.parts, |part| part.appender.look_again(end));
         looked.inspect_err(|_| self.end_at_longest(longest))?;
         if end == published {
             return Ok(());
@@ -353,8 +355,9 @@ impl Series {
     /// # Safety
     /// As for [`crate::engine::write`].
     unsafe fn take(&mut self, index: usize, memory: &Memory) -> Result<()> {
+        let claimed = self.claim();
         let part = &mut self.parts[index];
-        let filled = part.fill_to(self.position);
+        let filled = claimed.and_then(|()| part.fill_to(self.position));
         // SAFETY: forwarded from the caller.
         filled.and_then(|()| unsafe { part.appender.put(1, memory) }).map_err(|e| match is_of_store(&e) {
             true => {
@@ -364,6 +367,15 @@ impl Series {
             false if e.key().is_none() => e.with_note(&format!(" (the variable {:?})", part.name)),
             false => e,
         })
+    }
+
+    /// Claims all variables where that is due, before the first of them has values: none can be published without the others.
+    fn claim(&mut self) -> Result<()> {
+        if !self.parts.iter().any(|part| part.appender.is_to_claim()) {
+            return Ok(());
+        }
+        let any_thread = self.any_thread();
+        together::for_each(self.dataset.group().store(), any_thread, &mut self.parts, |part| part.appender.claim())
     }
 
     /// Stores and publishes all steps, and makes both durable as far as the store's mode promises it.

@@ -3,6 +3,7 @@
 use super::tests::{far_from, new_dataset, own, read_all, view};
 use super::tests_growth::Folder;
 use super::tests_store::{Next, Told, anew, on, told};
+use super::tests_swap::Overtaken;
 use super::tests_together::failing_once;
 use super::*;
 use crate::codec::registered::{self, Class, Codec, Opened, Size};
@@ -114,38 +115,90 @@ fn all_variables_of_a_step_are_published_at_once() {
     }
 }
 
+/// What is asked of a store with latency that is to be asked at the same time for several variables.
+pub(super) struct Meeting {
+    /// What was asked since it began, in order.
+    asked: Arc<(Mutex<Option<Vec<String>>>, Condvar)>,
+    is_alone: Arc<AtomicBool>,
+}
+
+impl Meeting {
+    /// A store with latency over `near` in which each change and each look of which `kind` tells a kind and a variable waits until one of the same kind has
+    /// come of another variable.
+    pub(super) fn at(near: &Store, kind: fn(&str) -> Option<(&'static str, &str)>) -> (Store, Meeting) {
+        let meeting = Meeting { asked: Arc::default(), is_alone: Arc::default() };
+        let (asked, is_alone) = (meeting.asked.clone(), meeting.is_alone.clone());
+        let inner = told(near.shared().clone(), move |next| {
+            let what = match next {
+                Next::Change(key) => key.to_string(),
+                Next::Opened(key) => format!("get {key}"),
+                Next::List => "list".to_string(),
+                _ => return Ok(()),
+            };
+            let (mut all, met) = (asked.0.lock().unwrap(), &asked.1);
+            let Some(keys) = all.as_mut() else { return Ok(()) };
+            keys.push(what.clone());
+            met.notify_all();
+            if let Some((wanted, of)) = kind(&what) {
+                let other = |other: &String| kind(other).is_some_and(|(kind, other)| kind == wanted && other != of);
+                let waited = met.wait_timeout_while(all, Duration::from_secs(20), |all| !all.iter().flatten().any(other)).unwrap().1;
+                is_alone.fetch_or(waited.timed_out(), Ordering::Relaxed);
+            }
+            Ok(())
+        });
+        (far_from(&on(inner), Duration::ZERO), meeting)
+    }
+
+    /// What is asked during `work`, in which nothing waits in vain.
+    pub(super) fn during(&self, work: impl FnOnce()) -> Vec<String> {
+        *self.asked.0.lock().unwrap() = Some(Vec::new());
+        work();
+        let asked = self.asked.0.lock().unwrap().take().unwrap();
+        assert!(!self.is_alone.load(Ordering::Relaxed), "{asked:?}");
+        asked
+    }
+}
+
 /// Where each request takes its time: the chunks of several variables, then their documents but the coordinate's, whose time comes last.
 #[test]
 fn variables_are_published_at_the_same_time_in_stores_with_latency() {
-    let (near, changed) = (defined(Format::V3), Arc::new((Mutex::new(None::<Vec<String>>), Condvar::new())));
+    let near = defined(Format::V3);
     let of = |key: &str| if key.contains("/c/") { "chunks" } else { "documents" };
-    let (then, is_alone) = (changed.clone(), Arc::new(AtomicBool::new(false)));
-    let alone = is_alone.clone();
-    let inner = told(near.shared().clone(), move |next| {
-        let (Next::Change(key), (keys, met)) = (next, &*then) else { return Ok(()) };
-        let mut keys = keys.lock().unwrap();
-        if let Some(keys) = keys.as_mut() {
-            keys.push(key.to_string());
-            met.notify_all();
-        }
-        if keys.is_some() && key.contains('/') && !key.starts_with("time/") {
-            // Waits until one of another variable has come.
-            let other = |other: &String| other.contains('/') && of(other) == of(key) && other.split('/').next() != key.split('/').next();
-            let waited = met.wait_timeout_while(keys, Duration::from_secs(20), |keys| !keys.iter().flatten().any(other)).unwrap().1;
-            alone.fetch_or(waited.timed_out(), Ordering::Relaxed);
-        }
-        Ok(())
+    let (far, meeting) = Meeting::at(&near, |key| match key.split_once('/')? {
+        ("time", _) => None,
+        (name, _) if name.starts_with("get ") => None,
+        (name, rest) => Some((if rest.starts_with("c/") { "chunks" } else { "documents" }, name)),
     });
-    let far = far_from(&on(inner), Duration::ZERO);
     let ds = dataset(&far);
     let mut series = Series::open(&ds, "time", None, 0, 0).unwrap();
     run(&mut series, STEPS).unwrap();
-    *changed.0.lock().unwrap() = Some(Vec::new());
-    series.flush().unwrap();
-    let keys = changed.0.lock().unwrap().take().unwrap();
-    assert!(!is_alone.load(Ordering::Relaxed), "{keys:?}");
+    let asked = meeting.during(|| series.flush().unwrap());
+    let keys: Vec<&str> = asked.iter().map(String::as_str).filter(|key| !key.starts_with("get ")).collect();
+    assert!(!asked.iter().any(|key| key.ends_with(".zmetadata")), "no document of version 2 tells of them: {asked:?}");
     assert_eq!(keys[keys.len() - 2..], ["time/zarr.json", "zarr.json"], "{keys:?}");
     assert!(keys.is_sorted_by_key(|key| of(key) == "documents"), "{keys:?}");
+    assert_eq!(check(&near), STEPS);
+}
+
+#[test]
+fn a_series_looks_at_all_variables_at_the_same_time_and_claims_them_before_the_first_step() {
+    let near = on(Arc::new(Overtaken::alone(defined(Format::V3).shared().clone(), false)));
+    let (far, meeting) = Meeting::at(&near, |key| match key.split_once('/')? {
+        (name, "ozarr-resize.json") => Some(("cuts", name)),
+        (name, _) if name.starts_with("get ") => None,
+        (name, _) => Some(("claims", name)),
+    });
+    let (ds, mut series) = (dataset(&far), None);
+    let asked = meeting.during(|| series = Some(Series::open(&ds, "time", None, 4, 0).unwrap()));
+    assert!(asked.iter().filter(|key| key.ends_with("ozarr-resize.json")).count() == 4, "{asked:?}");
+    let mut series = series.unwrap();
+    let mut asked = meeting.during(|| run(&mut series, 1).unwrap());
+    asked.sort();
+    let documents = ["mean", "p", "t", "time"].map(|name| format!("{name}/zarr.json"));
+    let wanted: Vec<String> = documents.iter().map(|key| format!("get {key}")).chain(documents.iter().cloned()).collect();
+    assert_eq!(asked, wanted, "each is read and put once");
+    run(&mut series, STEPS).unwrap();
+    series.flush().unwrap();
     assert_eq!(check(&near), STEPS);
 }
 

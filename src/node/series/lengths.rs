@@ -8,6 +8,7 @@ use super::super::upkeep;
 use super::{Series, SeriesArray};
 use crate::error::Result;
 use crate::limits::collect;
+use crate::metadata::Format;
 
 impl Series {
     /// Gives the documents of all variables the length `end`, the last variable's behind the others', then consolidated metadata.
@@ -51,7 +52,8 @@ impl Series {
             store.note_change();
             upkeep::tell_changes_later(store, changes);
         });
-        upkeep::after_changes(store, &listed?)
+        let are_v3 = self.parts.iter().all(|part| part.appender.array().format() == Format::V3);
+        upkeep::after_changes_of(store, &listed?, are_v3.then_some(Format::V3))
     }
 
     /// Whether the documents of all variables have the same length now.
