@@ -10,7 +10,7 @@ use super::document::DocumentLock;
 use super::hidden::CHECKPOINT;
 use super::lost::Leaving;
 use super::stored::StoredDocument;
-use super::{Child, Create, Group, NodeKind, Store, document, hierarchy, kept, lookup, path, store_options::Consolidate, upkeep};
+use super::{Child, Create, Group, NodeKind, Store, document, hierarchy, kept, lookup, path, store_options::Consolidate, together, upkeep};
 use crate::error::{ErrorKind, Result, bail, err};
 use crate::limits::{MAX_CONSOLIDATED, collect, collect_table, extend};
 use crate::metadata::{Format, Map, Value, v2, v3};
@@ -41,6 +41,15 @@ pub(super) struct Committed {
     pub number: u64,
     /// Tells it from one that came in its place.
     pub mark: Option<String>,
+}
+
+/// What one look at a group has found.
+struct Look {
+    found: Vec<Committed>,
+    /// Whether all places had a document.
+    is_certain: bool,
+    /// The names of what is below the group, nodes or not.
+    places: Vec<String>,
 }
 
 impl Checkpoints {
@@ -138,13 +147,13 @@ impl Checkpoints {
             return Ok(());
         }
         // Of one look: what another process commits from here on stays.
-        let all = self.committed()?;
+        let Look { found: all, places, .. } = self.look_until_certain(None)?;
         let current = without_replaced(&all)?;
         let kept = &current[current.len().saturating_sub(keep)..];
         let is_kept = |node: &str| kept.iter().any(|c| c.node == node);
         let mut removed = Ok(());
         // Nobody knows of what was left, and there is room then.
-        for node in self.places()?.iter().filter(|node| !is_kept(node) && all.iter().all(|c| c.node != **node)) {
+        for node in places.iter().filter(|node| !is_kept(node) && all.iter().all(|c| c.node != **node)) {
             let was_left = self.was_left(&path::join(&self.path, node));
             if !is_refused(&was_left) && was_left? {
                 removed = removed.and(self.is_cleared(node, &|place| self.was_left(place)).map(drop));
@@ -199,23 +208,26 @@ impl Checkpoints {
 
     /// All but the one at the node `own`, which the caller is about to commit: that there is no document yet is no reason to look again.
     pub(super) fn committed_but(&self, own: Option<&str>) -> Result<Vec<Committed>> {
-        let (mut found, mut is_certain) = self.look(own)?;
-        for _ in 0..MOST_LOOKS {
-            if is_certain {
-                break;
-            }
-            let before = found;
-            (found, is_certain) = self.look(own)?;
-            is_certain |= found == before;
-        }
-        Ok(found)
+        Ok(self.look_until_certain(own)?.found)
     }
 
-    /// The checkpoints that are found, and whether all places had a document.
-    fn look(&self, own: Option<&str>) -> Result<(Vec<Committed>, bool)> {
-        let (mut found, mut all, mut nodes) = (Vec::new(), true, self.places()?);
-        nodes.retain(|node| own != Some(node));
-        for nodes in nodes.chunks(lookup::at_once(&self.store)) {
+    fn look_until_certain(&self, own: Option<&str>) -> Result<Look> {
+        let mut look = self.look(own)?;
+        for _ in 0..MOST_LOOKS {
+            if look.is_certain {
+                break;
+            }
+            let before = look.found;
+            look = self.look(own)?;
+            look.is_certain |= look.found == before;
+        }
+        Ok(look)
+    }
+
+    fn look(&self, own: Option<&str>) -> Result<Look> {
+        let (mut found, mut all, mut places) = (Vec::new(), true, self.places()?);
+        places.retain(|node| own != Some(node));
+        for nodes in places.chunks(lookup::at_once(&self.store)) {
             let places = collect(nodes.iter().map(|node| path::join(&self.path, node)))?;
             for (node, stored) in nodes.iter().zip(lookup::find_each_bare(&self.store, &places)?) {
                 let (committed, is_certain) = self.committed_as(node, stored)?;
@@ -224,7 +236,7 @@ impl Checkpoints {
             }
         }
         sort_by(&mut found, |a, b| (a.number, &a.node).cmp(&(b.number, &b.node)));
-        Ok((found, all))
+        Ok(Look { found, is_certain: all, places })
     }
 
     /// The checkpoint that a node is, if it is one, and whether there was a document.
@@ -405,16 +417,16 @@ impl Checkpoints {
         Leaving::during(&self.store, place, || {
             self.store.settle(place);
             let (prefix, shared) = (path::prefix(place), self.store.shared());
-            let listing = shared.list_dir(&prefix)?;
+            let mut listing = shared.list_dir(&prefix)?;
             if listing.keys.is_empty() && listing.prefixes.is_empty() {
                 // A folder that seems empty may be another user's, in which nothing can be made.
                 return if shared.files().is_some() { shared.erase_prefix(&prefix).map_err(|e| e.at_key(prefix)) } else { Ok(()) };
             }
             self.store.check_erasable()?;
-            for name in &listing.prefixes {
+            together::for_each(&self.store, true, &mut listing.prefixes, |name| {
                 let below = format!("{prefix}{name}/");
-                shared.erase_prefix(&below).map_err(|e| e.at_key(below))?;
-            }
+                shared.erase_prefix(&below).map_err(|e| e.at_key(below))
+            })?;
             shared.erase_prefix(&prefix).map_err(|e| e.at_key(prefix))
         })
     }

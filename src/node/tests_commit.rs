@@ -4,6 +4,7 @@ use super::begun::Mark;
 use super::tests::{read_all, spec};
 use super::tests_checkpoint::{fill, make, newest};
 use super::tests_growth::Folder;
+use super::tests_series::Meeting;
 pub(super) use super::tests_store::on;
 use super::tests_store::{Next, Told, before_call, told};
 use super::tests_swap::Overtaken;
@@ -272,6 +273,29 @@ fn a_new_variable_costs_few_requests_and_is_below_a_group_whatever_happens_to_th
     on(place.shared()).erase_node("g").unwrap();
     define(&ds, "b");
     assert_eq!(read_all(&Group::open(&on(place.shared()), "g").unwrap().open_array("b").unwrap()), [0]);
+}
+
+#[test]
+fn what_is_below_a_checkpoint_is_removed_at_the_same_time() {
+    let near = on(Place::empty(false).shared());
+    let all = |store: &Store| Checkpoints::new(store, "").unwrap();
+    for n in 1..3 {
+        let group = all(&near).begin(&format!("{n}")).unwrap();
+        for name in ["u", "v", "w"] {
+            Array::create(group.store(), name, &spec(&[4], &[4]), Create::New).unwrap();
+        }
+        group.commit().unwrap();
+    }
+    let (far, meeting) = Meeting::at(&near, |key| match key.strip_prefix("1/")?.split_once('/')? {
+        (name, "zarr.json") => Some(("removed", name)),
+        _ => None,
+    });
+    let asked = meeting.during(|| all(&far).prune(1).unwrap());
+    let below = asked.iter().rposition(|key| key.ends_with("/zarr.json"));
+    assert!(below < asked.iter().rposition(|key| key.starts_with("1/zarr.json")), "what tells of it goes last: {asked:?}");
+    assert_eq!(near.key_list("1/").unwrap(), Vec::<String>::new());
+    let asked = meeting.during(|| all(&far).prune(1).unwrap());
+    assert_eq!(asked.iter().filter(|what| *what == "list").count(), 2, "{asked:?}");
 }
 
 #[test]
