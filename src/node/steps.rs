@@ -2,9 +2,10 @@
 
 use super::claim::Claim;
 use super::conventions::Dataset;
-use super::{Array, cut_watch, document};
+use super::{Array, cut_watch, document, together};
 use crate::error::{Result, bail};
-use crate::limits::MAX_DOCUMENT;
+use crate::limits::{MAX_DOCUMENT, collect};
+use std::sync::{Mutex, PoisonError};
 
 /// The number of whole steps of variables along a dimension, of which the coordinate is the last. The coordinate's length tells, since it is
 /// published when all others are; a shorter variable came from another program, and nothing of the others is cut off for it. Where it tells
@@ -49,19 +50,23 @@ pub(super) fn cut(
     note()?;
     claims.iter_mut().for_each(Claim::note_cut);
     // Another program that publishes a step at this moment makes no variable longer that was just cut. Of two, one gets the first variable.
-    for (i, ((_, array, _), claim)) in along.iter().zip(&mut *claims).enumerate() {
-        put_claim(claim, array, i > 0)?;
-    }
+    let (store, any_thread) = (dataset.group().store(), along.iter().all(|(_, array, _)| array.any_thread()));
+    let mut parts = collect(along.iter().zip(&mut *claims).map(|((_, array, _), claim)| (array, claim)))?;
+    let (first, others) = parts.split_at_mut(1.min(along.len()));
+    first.iter_mut().try_for_each(|(array, claim)| put_claim(claim, array, false))?;
+    together::for_each(store, any_thread, others, |(array, claim)| put_claim(claim, array, true))?;
     // What it has published before its variables were claimed counts.
     let position = steps_kept(along, dimension, keep)?;
     // Each step is written again before it is published, so where nothing can be erased it may stay.
     let keep_outside = !dataset.group().store().capabilities().erasable;
+    let claims = collect(claims.iter_mut().map(Mutex::new))?;
     dataset.resize_along(dimension, position, keep_outside, |array, text| {
-        let mine = along.iter().position(|(_, own, _)| own.path() == array.path()).and_then(|i| claims.get_mut(i));
-        mine.map_or(Ok(()), |claim| claim.check(text)).map_err(|e| e.at_key(array.document_key()))
+        let mine = along.iter().position(|(_, own, _)| own.path() == array.path()).and_then(|i| claims.get(i));
+        let check = |claim: &Mutex<&mut Claim>| claim.lock().unwrap_or_else(PoisonError::into_inner).check(text);
+        mine.map_or(Ok(()), check).map_err(|e| e.at_key(array.document_key()))
     })?;
     // Copies that began meanwhile may have read an array as it was before.
-    claims.iter_mut().for_each(Claim::note_cut);
+    claims.into_iter().for_each(|claim| claim.into_inner().unwrap_or_else(PoisonError::into_inner).note_cut());
     note().map(|()| position)
 }
 

@@ -202,6 +202,27 @@ fn a_series_looks_at_all_variables_at_the_same_time_and_claims_them_before_the_f
     assert_eq!(check(&near), STEPS);
 }
 
+#[test]
+fn all_variables_of_a_run_are_cut_at_the_same_time_in_stores_with_latency() {
+    let near = on(Arc::new(Overtaken::alone(defined(Format::V3).shared().clone(), false)));
+    let mut series = Series::open(&dataset(&near), "time", None, 4, 0).unwrap();
+    run(&mut series, STEPS).unwrap();
+    series.close().unwrap();
+    drop(series);
+    let (far, meeting) = Meeting::at(&near, |key| match key.split_once('/')? {
+        // The first one is claimed before the others.
+        (name @ ("p" | "t"), "zarr.json") => Some(("claims", name)),
+        (name @ ("mean" | "p" | "t"), "ozarr-resize.json") => Some(("cuts", name)),
+        (name @ ("p" | "t"), _) => Some(("chunks", name)),
+        _ => None,
+    });
+    let (ds, mut series) = (dataset(&far), None);
+    meeting.during(|| series = Some(Series::open(&ds, "time", Some(4), 1, 0).unwrap()));
+    assert_eq!(check(&near), 4);
+    run(&mut series.unwrap(), STEPS).unwrap();
+    assert_eq!(check(&near), STEPS);
+}
+
 /// A codec of a program that has it called in the thread of the call only, and notes the others.
 struct Here(ThreadId, Arc<Mutex<Vec<&'static str>>>);
 

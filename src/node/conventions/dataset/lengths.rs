@@ -2,13 +2,26 @@
 
 use super::Dataset;
 use crate::error::{ErrorKind, Result, bail};
-use crate::limits::make_room;
+use crate::limits::{collect, make_room};
 use crate::node::dimensions::Dimension;
 use crate::node::listed_lengths::Lengths;
 use crate::node::watch::Pauses;
-use crate::node::{Array, path, upkeep};
+use crate::node::{Array, path, together, upkeep};
 use crate::sort::sort_by;
 use std::time::{Duration, Instant};
+
+/// A variable along a dimension whose length changes.
+struct Resized {
+    array: Array,
+    /// Which of its dimensions is that one.
+    is_along: Vec<bool>,
+    /// It gets the length behind the others.
+    is_late: bool,
+    /// Something of it is to be erased.
+    is_cut: bool,
+    /// What became of what waited beyond the length.
+    settled: Result<()>,
+}
 
 impl Dataset {
     /// How many dimensions there are.
@@ -39,34 +52,48 @@ impl Dataset {
         name: &str,
         length: u64,
         keep_outside: bool,
-        mut check: impl FnMut(&Array, &[u8]) -> Result<()>,
+        check: impl Fn(&Array, &[u8]) -> Result<()> + Sync,
     ) -> Result<()> {
-        let mut along = self.along(name)?;
-        // The coordinate tells how many steps are whole: it becomes longer last, and shorter first.
-        let is_last = |(variable, array, d): &(_, Array, usize)| (variable == name) == (array.shape()[*d] < length);
-        sort_by(&mut along, |a, b| is_last(a).cmp(&is_last(b)));
-        let (mut before, mut changes, mut settled) = (Vec::new(), Vec::new(), Ok(()));
-        make_room(&mut before, along.len())?;
-        make_room(&mut changes, along.len())?;
-        for (_, array, _) in &along {
-            // A variable may have the dimension twice. The others stay as long as they are there, whatever this handle knows.
-            let names = array.dimension_names()?;
-            let is_along = |d: usize| names.get(d).is_some_and(|there| there.as_deref() == Some(name));
-            let resized = |now: &[u64]| now.iter().enumerate().map(|(d, &n)| if is_along(d) { length } else { n }).collect();
-            changes
-                .push((array.path(), (0..names.len()).filter(|d| is_along(*d)).fold(Lengths::NONE, |told, d| told.and(Lengths::along(d)))));
-            let (is_cut, of_this) = array.resize_document(|now, text| check(array, text).map(|()| resized(now)), keep_outside)?;
-            before.push(is_cut);
-            settled = settled.and(of_this);
+        let (store, along, mut parts) = (self.group().store(), self.along(name)?, Vec::new());
+        let any_thread = along.iter().all(|(_, array, _)| array.any_thread());
+        make_room(&mut parts, along.len())?;
+        for (variable, array, d) in along {
+            // The coordinate tells how many steps are whole: it becomes longer last, and shorter first.
+            let is_late = (variable == name) == (array.shape()[d] < length);
+            // A variable may have the dimension twice.
+            let is_along: Vec<bool> = collect(array.dimension_names()?.iter().map(|there| there.as_deref() == Some(name)))?;
+            parts.push(Resized { array, is_along, is_late, is_cut: false, settled: Ok(()) });
         }
-        let told = match before.contains(&true) {
-            true => upkeep::after_changes_now(self.group().store(), &changes, None),
-            false => upkeep::after_changes(self.group().store(), &changes),
+        sort_by(&mut parts, |a, b| a.is_late.cmp(&b.is_late));
+        let early = parts.iter().filter(|part| !part.is_late).count();
+        let (early, late) = parts.split_at_mut(early);
+        for parts in [early, late] {
+            together::for_each(store, any_thread, parts, |Resized { array, is_along, is_cut, settled, .. }| {
+                // The others stay as long as they are there, whatever this handle knows.
+                let resized = |now: &[u64]| now.iter().zip(&*is_along).map(|(&n, along)| if *along { length } else { n }).collect();
+                (*is_cut, *settled) = array.resize_document(|now, text| check(array, text).map(|()| resized(now)), keep_outside)?;
+                Ok(())
+            })?;
+        }
+        let lengths = |is_along: &[bool]| {
+            let dims = (0..is_along.len()).filter(|&d| is_along[d]);
+            dims.fold(Lengths::NONE, |told, d| told.and(Lengths::along(d)))
         };
+        let changes = collect(parts.iter().map(|part| (part.array.path(), lengths(&part.is_along))))?;
+        let told = match parts.iter().any(|part| part.is_cut) {
+            true => upkeep::after_changes_now(store, &changes, None),
+            false => upkeep::after_changes(store, &changes),
+        };
+        let settled = parts.iter_mut().fold(Ok(()), |settled, part| settled.and(std::mem::replace(&mut part.settled, Ok(()))));
         settled.and(told)?;
-        for ((_, array, _), _) in along.iter().zip(before).filter(|(_, is_cut)| *is_cut) {
-            array.erase_beyond(&mut |_, _| Ok(()))?;
-        }
+        together::for_each(
+            store,
+            any_thread,
+            &mut parts,
+            |part| {
+                if part.is_cut { part.array.erase_beyond(&mut |_, _| Ok(())) } else { Ok(()) }
+            },
+        )?;
         self.0.state.write(|state| state.defined.iter_mut().filter(|(there, _)| there == name).for_each(|(_, old)| *old = length));
         Ok(())
     }
