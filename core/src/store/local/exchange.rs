@@ -4,7 +4,7 @@
 use super::beside::{Purpose, claim, place_of};
 use super::listing::{self, check_may_empty, empty_folder, remove_folder, visible};
 use super::lock::{ByteLock, LOCK_SPACE};
-use super::path::{KeyPath, Made, c_path, folder_of, make_parents};
+use super::path::{KeyPath, Made, c_path, folder_of, make_parents, remove_made};
 use super::temporary::{TRIES, keep_readers};
 use super::{FileOptions, LocalStore, LockMode, SyncMode};
 use crate::error::{Error, ErrorKind, Result};
@@ -125,10 +125,13 @@ impl LocalStore {
                 Err(Errno(libc::ENOENT)) if os::stat_at(root, old_path.as_c(), false).is_ok() => {
                     let parents = make_parents(root, new, 1, &mut made);
                     self.durability.folders_made(new, &made);
-                    parents?;
+                    parents.inspect_err(|_| remove_made(root, new, &made))?;
                 }
                 // Something is there (an empty folder, say), or the file system cannot.
-                Err(_) => return Ok(false),
+                Err(_) => {
+                    remove_made(root, new, &made);
+                    return Ok(false);
+                }
             }
         }
         Ok(false)

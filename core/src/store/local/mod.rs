@@ -29,20 +29,20 @@ mod temporary;
 #[cfg(test)]
 mod tests;
 
-use self::durable::{Durability, file_id};
+use self::durable::Durability;
 use self::hidden::Hidden;
 use self::known_root::KnownRoot;
 use self::listing::{list_folder, names_in};
 use self::lock::{LOCK_SPACE, Locks};
 use self::once_fd::OnceFd;
-use self::path::{KeyPath, Made, absolute, c_path, check_name, check_prefix, file_instead_of, folder_of, make_parents};
+use self::path::{KeyPath, Made, absolute, c_path, check_name, check_prefix, file_instead_of, folder_of, remove_made};
 use self::staged_file::StagedFile;
 use self::sweep::Sweeper;
 pub use self::sweep::{Unlisted, remove_left, unlisted};
-use self::temporary::{TRIES, Temp, TempNames};
+use self::temporary::{Temp, TempNames};
 use super::file_object::{FileObject, check_is_file, stamp_of};
 pub use super::file_options::{FileOptions, LockMode, Publish, SyncMode};
-use super::os::{self, CWD, EntryKind, Errno};
+use super::os::{self, EntryKind, Errno};
 use super::stamp::nanos_now;
 use super::{
     Capabilities, Condition, CutMark, Folder, Keys, ListInto, LocalFiles, LockUse, Object, ProcessLock, SharedStore, Staged, Stamp, Storage,
@@ -222,8 +222,9 @@ impl Storage for LocalStore {
         self.check_writable()?;
         KeyPath::of_key(key)?;
         let open = || {
-            let mut made = Made::new();
-            self.temp_file(self.root_to_write()?, key, None, &mut made).map(|(temp, fd)| (temp, fd, made))
+            let (root, mut made) = (self.root_to_write()?, Made::new());
+            let opened = self.temp_file(root, key, None, &mut made);
+            opened.inspect_err(|_| remove_made(root, key, &made)).map(|(temp, fd)| (temp, fd, made))
         };
         let (mut temp, fd, made) = self.in_present_root(open, Result::is_err).map_err(|e| self.placed(e))?;
         let folder = temp.root.try_clone_to_owned().map_err(|e| Errno(errno_of(&e).unwrap_or(libc::EIO)).error("keep the folder open"))?;
@@ -372,7 +373,8 @@ impl LocalFiles for LocalStore {
         file.check_process()?;
         let Some(fd) = file.fd.take() else { bail!(Internal, "the staged file was published before") };
         let temp = Temp { root: file.root.as_fd(), path: file.path.clone(), there: true };
-        self.give_name(temp, fd, key, &KeyPath::of_key(key)?, false, &file.made).map_err(|e| self.placed(e))
+        let named = self.give_name(temp, fd, key, &KeyPath::of_key(key)?, false, &file.made);
+        named.inspect_err(|_| remove_made(file.root.as_fd(), key, &file.made)).map_err(|e| self.placed(e))
     }
 
     fn rename_prefix(&self, from: &str, to: &str) -> Result<bool> {
@@ -398,40 +400,12 @@ impl LocalFiles for LocalStore {
         self.check_writable()?;
         let (path, from) = (KeyPath::of_key(key)?, c_path(file)?);
         check_name(key)?;
-        let root = self.root_to_write()?;
-        let mut made = Made::new();
-        for _ in 0..TRIES {
-            match os::link(root, &from, path.as_c()) {
-                Ok(()) => {
-                    let st = os::stat_at(root, path.as_c(), false).map_err(|e| e.error("stat"))?;
-                    match self.durability.mode {
-                        SyncMode::None => {}
-                        SyncMode::Batch => self.durability.remember(key, file_id(&st)),
-                        SyncMode::Each => self.durability.sync_now(root, key)?,
-                    }
-                    self.durability.names_changed(root, key, &made)?;
-                    return self.durability.sync_early(root).map(|()| true);
-                }
-                Err(Errno(libc::EEXIST)) if replaces => {
-                    let there = os::stat_at(root, path.as_c(), false).map(|st| file_id(&st));
-                    if there.is_ok() && there == os::stat_at(CWD, &from, false).map(|st| file_id(&st)) {
-                        return Ok(true);
-                    }
-                    match os::unlink(root, path.as_c()) {
-                        Ok(()) | Err(Errno(libc::ENOENT)) => {}
-                        Err(e) => return Err(e.error("replace")),
-                    }
-                }
-                Err(Errno(libc::ENOENT)) if os::stat_at(CWD, &from, false).is_ok() => {
-                    let parents = make_parents(root, key, 1, &mut made);
-                    self.durability.folders_made(key, &made);
-                    parents?;
-                }
-                // The key is taken, the file is gone, or there are no links, or not from there to here.
-                Err(_) => return Ok(false),
-            }
+        let (root, mut made) = (self.root_to_write()?, Made::new());
+        let linked = self.link_file(root, (key, &path), &from, replaces, &mut made);
+        if !matches!(linked, Ok(true)) {
+            remove_made(root, key, &made);
         }
-        bail!(Io, "the folder vanishes again and again")
+        linked
     }
 }
 

@@ -2,13 +2,14 @@
 
 use super::durable::{FileId, file_id, sync_closed};
 use super::lock::LOCK_SPACE;
-use super::path::{KeyPath, Made, folder_of, remove_made};
-use super::temporary::{Temp, keep_readers};
+use super::path::{KeyPath, Made, folder_of, make_parents, remove_made};
+use super::temporary::{TRIES, Temp, keep_readers};
 use super::{LocalStore, SyncMode, byte_of};
 use crate::error::{Result, bail};
 use crate::platform::{AsFd, BorrowedFd, OwnedFd, is_for_all, libc};
-use crate::store::os::{self, EntryKind, Errno};
+use crate::store::os::{self, CWD, EntryKind, Errno};
 use crate::store::{LockUse, Storage, Version};
+use std::ffi::CStr;
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 
@@ -128,6 +129,49 @@ impl LocalStore {
             bail!(Conflict, "the key holds another value by now");
         }
         self.replace(key, parts, false)
+    }
+
+    /// Gives a file the name of `key`, too, as [`crate::store::LocalFiles::link`] says; `made` gets the folders that were missing.
+    pub(super) fn link_file(
+        &self,
+        root: BorrowedFd<'_>,
+        (key, path): (&str, &KeyPath),
+        from: &CStr,
+        replaces: bool,
+        made: &mut Made,
+    ) -> Result<bool> {
+        for _ in 0..TRIES {
+            match os::link(root, from, path.as_c()) {
+                Ok(()) => {
+                    let st = os::stat_at(root, path.as_c(), false).map_err(|e| e.error("stat"))?;
+                    match self.durability.mode {
+                        SyncMode::None => {}
+                        SyncMode::Batch => self.durability.remember(key, file_id(&st)),
+                        SyncMode::Each => self.durability.sync_now(root, key)?,
+                    }
+                    self.durability.names_changed(root, key, made)?;
+                    return self.durability.sync_early(root).map(|()| true);
+                }
+                Err(Errno(libc::EEXIST)) if replaces => {
+                    let there = os::stat_at(root, path.as_c(), false).map(|st| file_id(&st));
+                    if there.is_ok() && there == os::stat_at(CWD, from, false).map(|st| file_id(&st)) {
+                        return Ok(true);
+                    }
+                    match os::unlink(root, path.as_c()) {
+                        Ok(()) | Err(Errno(libc::ENOENT)) => {}
+                        Err(e) => return Err(e.error("replace")),
+                    }
+                }
+                Err(Errno(libc::ENOENT)) if os::stat_at(CWD, from, false).is_ok() => {
+                    let parents = make_parents(root, key, 1, made);
+                    self.durability.folders_made(key, made);
+                    parents?;
+                }
+                // The key is taken, the file is gone, or there are no links, or not from there to here.
+                Err(_) => return Ok(false),
+            }
+        }
+        bail!(Io, "the folder vanishes again and again")
     }
 }
 

@@ -1,6 +1,6 @@
 //! A value that is written piece by piece into a temporary file.
 
-use super::path::{KeyPath, Made};
+use super::path::{KeyPath, Made, remove_made};
 use crate::error::{Result, bail, err};
 use crate::platform::{AsFd, BorrowedFd, OwnedFd};
 use crate::store::os;
@@ -11,6 +11,7 @@ pub struct StagedFile {
     pub(super) path: KeyPath,
     /// Taken when it is published.
     pub(super) fd: Option<OwnedFd>,
+    /// The folders that were made for the file. They go with it where nothing else has come into them.
     pub(super) made: Made,
     pub(super) process: u32,
 }
@@ -42,9 +43,11 @@ impl StagedFile {
 
 impl Drop for StagedFile {
     fn drop(&mut self) {
-        // A child of fork must not remove what the parent still writes.
-        if self.fd.is_some() && self.process == std::process::id() {
+        // Closed first: NFS keeps an open file under another name, and with it the folder. A child of fork must not remove what the parent still writes.
+        let is_open = self.fd.take().is_some();
+        if is_open && self.process == std::process::id() {
             let _ = os::unlink(self.root.as_fd(), self.path.as_c());
+            remove_made(self.root.as_fd(), self.path.as_c().to_str().unwrap_or_default(), &self.made);
         }
     }
 }
