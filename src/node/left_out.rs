@@ -1,12 +1,18 @@
 //! What copies of nodes leave out: keys that are neither documents nor chunks, such as files that other programs keep beside the nodes.
 
+use super::state::{ArrayState, Handling};
+use super::stored::StoredDocument;
+use super::stored_chunks::{ListedKey, Places, each_place};
+use super::transform::transforms;
 use super::{Store, document, marker, path};
-use crate::error::bail;
+use crate::error::{Result, bail};
+use crate::limits::push;
+use crate::metadata::v3::Document;
 use crate::metadata::{v2, v3};
 use crate::store::prefix::{hidden, hidden_by};
 use crate::store::{StorageExt, question, zip};
 
-/// Counts such keys in the folders of groups, and folders there that are no nodes, whatever is in them. Those of arrays are with the chunks.
+/// Counts such keys in the folders of nodes, and folders there that are neither nodes nor hold chunks, whatever is in them.
 #[derive(Default)]
 pub(super) struct LeftOut {
     count: u64,
@@ -21,12 +27,34 @@ impl LeftOut {
 
     /// Takes what is listed in the folder of a group.
     pub fn see_keys(&mut self, group: &str, names: &[String]) {
-        for name in names.iter().filter(|name| !document::DOCUMENTS.contains(&name.as_str()) && !is_own(name)) {
-            let key = path::join(group, name);
-            if !zip::is_ignored(&key) {
-                self.add(key);
+        names.iter().for_each(|name| self.see_key(path::join(group, name)));
+    }
+
+    fn see_key(&mut self, key: String) {
+        let name = key.rsplit('/').next().unwrap_or_default();
+        if !document::DOCUMENTS.contains(&name) && !is_own(name) && !zip::is_ignored(&key) {
+            self.add(key);
+        }
+    }
+
+    /// Takes what is in the folder of an array. What storage transformers keep there is theirs.
+    pub fn see_array(&mut self, store: &Store, node: &str, found: &StoredDocument) -> Result<()> {
+        let Document::Array(meta) = found.parse(store)? else { return Ok(()) };
+        if !store.shared().capabilities().listable || transforms(&meta)? {
+            return Ok(());
+        }
+        let (array, mut others) = (ArrayState::new(store, node, *meta, &Handling::default())?, Vec::new());
+        each_place(store.shared(), &Places::new(&array), &mut |place| match place {
+            ListedKey::Other(key) if others.last() != Some(&key) => push(&mut others, key),
+            _ => Ok(()),
+        })?;
+        for key in others {
+            match key.strip_suffix('/') {
+                Some(folder) => self.see_folder(store, folder),
+                None => self.see_key(key),
             }
         }
+        Ok(())
     }
 
     /// Takes a folder that is no node, unless it holds nothing, or what a call has begun. One that cannot be listed is there all the same.

@@ -1,4 +1,4 @@
-//! The chunks of an array that are stored, found by listing; a file or folder in the place of the other is told.
+//! The chunks of an array that are stored, found by listing; a file or folder in the place of the other is told, and what is beside them.
 
 use super::state::ArrayState;
 use crate::error::{Error, Result, err};
@@ -13,6 +13,9 @@ pub(super) enum ListedKey {
     Chunk(String, Dims),
     /// A file where chunks have a folder, a folder at a chunk's key, or what is neither.
     Misplaced(Error),
+    /// What is neither a chunk, inside of the array's shape or beyond it, nor leads to one: a key, or a folder with a slash behind its name. Not in
+    /// each store is a folder told once.
+    Other(String),
 }
 
 /// Calls `each` with the key and the index of every chunk of the array in `store` that is inside of its shape. In a folder, a file where
@@ -22,15 +25,17 @@ pub(super) fn each_chunk(store: &SharedStore, array: &ArrayState, each: &mut dyn
     each_place(store, &Places::new(array), &mut |place| match place {
         ListedKey::Chunk(key, index) => each(&key, &index),
         ListedKey::Misplaced(e) => Err(e),
+        ListedKey::Other(_) => Ok(()),
     })
 }
 
 /// Calls `each` with all that a listing has where an array's chunks are.
 pub(super) fn each_place(store: &SharedStore, places: &Places, each: &mut dyn FnMut(ListedKey) -> Result<()>) -> Result<()> {
     if store.files().is_none() {
-        return store.list(places.folder(), &mut |key| match places.chunk(key)? {
-            Some(index) => each(ListedKey::Chunk(key.to_string(), index)),
-            None => Ok(()),
+        return store.list(places.folder(), &mut |key| match places.index(key)? {
+            Some(index) if places.is_inside(&index) => each(ListedKey::Chunk(key.to_string(), index)),
+            Some(_) => Ok(()),
+            None => each(ListedKey::Other(places.other(key).to_string())),
         });
     }
     let misplaced = |e: Error, key: String| ListedKey::Misplaced(e.at_key(key));
@@ -42,6 +47,8 @@ pub(super) fn each_place(store: &SharedStore, places: &Places, each: &mut dyn Fn
                 each(ListedKey::Chunk(key, index))?;
             } else if places.needs_folder(&key) {
                 each(misplaced(err!(Io, "found a file, expected a folder of chunks").with_errno(libc::ENOTDIR), key))?;
+            } else if !places.is_outside(&key)? {
+                each(ListedKey::Other(key))?;
             }
         }
         for key in listing.prefixes.iter().map(|name| format!("{folder}{name}")) {
@@ -49,6 +56,8 @@ pub(super) fn each_place(store: &SharedStore, places: &Places, each: &mut dyn Fn
                 each(misplaced(err!(Io, "found a folder, expected the file of a chunk").with_errno(libc::EISDIR), key))?;
             } else if places.leads_to_chunks(&key) {
                 push(&mut folders, format!("{key}/"))?;
+            } else if !places.leads_anywhere(&key) {
+                each(ListedKey::Other(format!("{key}/")))?;
             }
         }
         for key in listing.others.iter().map(|name| format!("{folder}{name}")) {
@@ -109,6 +118,17 @@ impl Places {
     /// Whether this is the key of a chunk beyond the array's shape.
     pub fn is_outside(&self, key: &str) -> Result<bool> {
         Ok(self.index(key)?.is_some_and(|index| !self.is_inside(&index)))
+    }
+
+    /// Whether chunks, inside of the array's shape or beyond it, may have keys that go on behind this one and a slash.
+    fn leads_anywhere(&self, key: &str) -> bool {
+        key.strip_prefix(self.prefix.as_str()).is_some_and(|tail| self.keys.parse_folder(tail, self.counts.len()).is_some())
+    }
+
+    /// The outermost folder of a key in which no chunks are, with a slash; else the key, which is no chunk's.
+    fn other<'k>(&self, key: &'k str) -> &'k str {
+        let mut ends = key.match_indices('/').map(|(at, _)| at).filter(|&at| at >= self.folder().len());
+        ends.find(|&at| !self.leads_anywhere(&key[..at])).map_or(key, |at| &key[..=at])
     }
 
     /// Whether chunks inside of the array's shape may have keys that go on behind this one and a slash.

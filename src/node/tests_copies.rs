@@ -443,7 +443,16 @@ fn nczarrs_members_of_version_2_stay_with_a_copy_in_version_2() {
 #[test]
 fn what_is_no_part_of_the_hierarchy_is_told_once_by_copies_that_leave_it_out() {
     let folder = Folder::new("left-out");
-    let others = ["run/points/part.parquet/0.bin", "run/points/part.parquet/1.bin", "run/points/readme.md", "run/zoo/deep/er.txt"];
+    let others = [
+        "run/points/part.parquet/0.bin",
+        "run/points/part.parquet/1.bin",
+        "run/points/readme.md",
+        "run/x/c/.aux",
+        "run/x/pam.aux.xml",
+        "run/x/thumbs/0/1.png",
+        "run/x/thumbs/2.png",
+        "run/zoo/deep/er.txt",
+    ];
     for (i, (store, format)) in
         [(&folder.1, Format::V2), (&folder.1, Format::V3), (&memory(), Format::V2), (&memory(), Format::V3)].into_iter().enumerate()
     {
@@ -458,9 +467,12 @@ fn what_is_no_part_of_the_hierarchy_is_told_once_by_copies_that_leave_it_out() {
         for own in begun.into_iter().chain(["ozarr-migration.json"]) {
             put(store, &at(&format!("run/{own}")), "{}");
         }
-        put(store, &at("run/.DS_Store"), "");
+        ["run/.DS_Store", "run/x/.DS_Store", "run/x/c/._0"].into_iter().for_each(|key| put(store, &at(key), ""));
+        // Nor are chunks beyond the shape.
+        let outside = if format == Format::V2 { "run/x/7" } else { "run/x/c/7" };
+        put(store, &at(outside), "{}");
         if store.shared().files().is_some() {
-            std::fs::create_dir_all(folder.0.join(at("run/empty/folder"))).unwrap();
+            ["run/empty/folder", "run/x/empty"].iter().for_each(|empty| std::fs::create_dir_all(folder.0.join(at(empty))).unwrap());
         }
         let notes = |to: &str| {
             let copied = copy(store, &at("run"), (store, &at(&format!("{to}-copy"))), RechunkOptions::default()).unwrap().notes;
@@ -476,7 +488,7 @@ fn what_is_no_part_of_the_hierarchy_is_told_once_by_copies_that_leave_it_out() {
         };
         assert_eq!(notes("one"), told("1 key or folder", &first), "{format:?}");
         others.iter().for_each(|key| put(store, &at(key), "data"));
-        assert_eq!(notes("three"), told("3 keys and folders", &at("run/points/readme.md")), "{format:?}");
+        assert_eq!(notes("six"), told("6 keys and folders", &at("run/points/readme.md")), "{format:?}");
         // They stay where they are.
         store.key_erase(&at("run/ozarr-migration.json")).unwrap();
         assert_eq!(store.migrate(&at("run"), None, true, &mut |_, _| Ok(())).unwrap().notes, [""; 0], "{format:?}");

@@ -42,7 +42,7 @@ pub(super) fn nodes_below(store: &Store, root: &str) -> Result<NodesBelow> {
     nodes_and_others(store, root, None)
 }
 
-/// The node at `root` and all below it; `others` takes what else is in the folders of groups, but in a hierarchy of the first draft.
+/// The node at `root` and all below it; `others` takes what else is in the folders of nodes, but in a hierarchy of the first draft.
 pub(super) fn nodes_and_others(store: &Store, root: &str, others: Option<&mut LeftOut>) -> Result<NodesBelow> {
     let mut others = if others.is_some() && draft::entry(store)?.is_none() { others } else { None };
     let (mut nodes, mut links_back, mut todo) = (Vec::new(), Vec::new(), vec![(root.to_string(), Trail::default())]);
@@ -53,6 +53,10 @@ pub(super) fn nodes_and_others(store: &Store, root: &str, others: Option<&mut Le
             }
             continue;
         };
+        if let Some(others) = others.as_mut().filter(|_| found.kind == NodeKind::Array) {
+            // What cannot be understood or listed is told by what copies the array.
+            let _ = others.see_array(store, &node, &found);
+        }
         if found.kind == NodeKind::Group {
             // Groups of the first draft have no folders of their own.
             let trail = if found.dialect == Dialect::D0 { Some(above) } else { above.to(store, &node, &found.key) };

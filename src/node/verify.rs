@@ -361,6 +361,7 @@ impl Verification<'_> {
                     match place {
                         ListedKey::Chunk(_, index) => push(&mut chunks, index)?,
                         ListedKey::Misplaced(e) => push(&mut misplaced, Fault::of(e, &array.node)?)?,
+                        ListedKey::Other(_) => {}
                     }
                     Ok(())
                 });
