@@ -38,6 +38,8 @@ pub(super) struct Client {
     pub keys: Option<Keys>,
     /// Texts that no message may hold.
     pub secrets: Vec<String>,
+    /// Requests are not signed because no credentials were found.
+    pub found_no_credentials: bool,
 }
 
 impl Client {
@@ -50,7 +52,8 @@ impl Client {
         secrets: Vec<String>,
     ) -> Client {
         let (conditional, region, keys) = (Some(conditional), None, None);
-        Client { store, parts, pages, server: 0, conditional, region_is_guessed: false, region, keys, secrets }
+        let (region_is_guessed, found_no_credentials) = (false, false);
+        Client { store, parts, pages, server: 0, conditional, region_is_guessed, region, keys, secrets, found_no_credentials }
     }
 }
 
@@ -157,9 +160,13 @@ impl Maker<'_> {
             self.secrets.extend([Some(id), Some(secret), token.as_ref()].into_iter().flatten().filter(|text| text.len() >= 6).cloned());
         }
         let has_credentials = || explicit.is_some() || self.has_setting("AWS_", is_s3_source) || runs_on("Amazon EC2");
-        builder = builder.with_skip_signature(self.options.anonymous.unwrap_or_else(|| !has_credentials()));
+        let found_no_credentials = self.options.anonymous.is_none() && !has_credentials();
+        builder = builder.with_skip_signature(self.options.anonymous == Some(true) || found_no_credentials);
         for (name, value) in self.others(&["endpoint", "region", "access_key_id", "secret_access_key", "session_token"]) {
             let key = name.parse::<AmazonS3ConfigKey>().map_err(|_| unknown(name, "s3"))?;
+            if key == AmazonS3ConfigKey::Bucket {
+                return Err(of_location(name));
+            }
             builder = builder.with_config(key, value);
         }
         fit_headers(&builder, AmazonS3Builder::get_config_value, &IN_HEADERS_OF_S3)?;
@@ -172,7 +179,18 @@ impl Maker<'_> {
         let store = Arc::new(builder.build().map_err(|e| self.wrong(e))?);
         let (parts, region) = (Some(store.clone() as Arc<dyn MultipartStore>), told.map(str::to_string));
         let pages = Some(store.clone() as Arc<dyn PaginatedListStore>);
-        Ok(Client { store, parts, pages, server, conditional, region_is_guessed, region, keys: explicit, secrets: self.secrets })
+        Ok(Client {
+            store,
+            parts,
+            pages,
+            server,
+            conditional,
+            region_is_guessed,
+            region,
+            keys: explicit,
+            secrets: self.secrets,
+            found_no_credentials,
+        })
     }
 
     /// Refuses sources of credentials that are named and cannot be used: requests would go out with others, or unsigned.
@@ -183,6 +201,9 @@ impl Maker<'_> {
             return Ok(());
         }
         let has_own_keys = self.options.named("access_key_id").is_some();
+        if has_own_keys != self.options.named("secret_access_key").is_some() {
+            bail!(Argument, "of the options \"cloud.access_key_id\" and \"cloud.secret_access_key\" one is given without the other");
+        }
         let is_wanted = if is_named { !has_own_keys } else { !has_keys && !self.has_setting("AWS_", is_s3_source) };
         if let Some(e) = profile.unusable().filter(|_| is_wanted) {
             return Err(e);
@@ -293,7 +314,8 @@ impl Maker<'_> {
                 || file.as_deref().is_some_and(|file| std::path::Path::new(file).exists())
                 || runs_on("Google")
         };
-        let is_unsigned = self.options.anonymous.unwrap_or_else(|| !has_credentials());
+        let found_no_credentials = self.options.anonymous.is_none() && !has_credentials();
+        let is_unsigned = self.options.anonymous == Some(true) || found_no_credentials;
         builder = builder.with_skip_signature(is_unsigned);
         if is_unsigned {
             // The crate signs what changes objects all the same.
@@ -303,11 +325,15 @@ impl Maker<'_> {
         builder = builder.with_http_connector(self.connector());
         for (name, value) in self.others(&["endpoint", "service_account", "bearer_token"]) {
             let key = name.parse::<GoogleConfigKey>().map_err(|_| unknown(name, "gs"))?;
+            if key == GoogleConfigKey::Bucket {
+                return Err(of_location(name));
+            }
             builder = builder.with_config(key, value);
         }
         fit_headers(&builder, GoogleCloudStorageBuilder::get_config_value, &[(GoogleConfigKey::BearerToken, "the bearer token")])?;
         let store = Arc::new(builder.build().map_err(|e| self.wrong(e))?);
-        Ok(Client::without_keys(store.clone(), Some(store.clone()), Some(store), true, self.secrets))
+        let client = Client::without_keys(store.clone(), Some(store.clone()), Some(store), true, self.secrets);
+        Ok(Client { found_no_credentials, ..client })
     }
 
     /// What the environment says, without credentials where the options have some: two of them are an error, or one goes before the other.
@@ -338,7 +364,7 @@ impl Maker<'_> {
         let key = secret("account_key", &["AZURE_STORAGE_ACCOUNT_KEY", "AZURE_STORAGE_KEY"], "AccountKey");
         let sas = secret("sas_token", &["AZURE_STORAGE_SAS_TOKEN", "AZURE_STORAGE_SAS_KEY"], "SharedAccessSignature");
         self.secrets.extend([&key, &sas].into_iter().flatten().filter(|text| text.len() >= 6).cloned());
-        let mut builder = self.azure_builder().with_container_name(&self.remote.base).with_account(account);
+        let mut builder = self.azure_builder(key.is_some() || sas.is_some()).with_container_name(&self.remote.base).with_account(account);
         builder = builder.with_client_options(self.client_options(endpoint.as_deref(), "AZURE_ALLOW_HTTP")?).with_retry(no_retries());
         builder = builder.with_http_connector(self.connector());
         if let Some(endpoint) = endpoint {
@@ -355,20 +381,24 @@ impl Maker<'_> {
         }
         let has_setting = self.has_setting("AZURE_", is_azure_credential) || (self.env)("IDENTITY_ENDPOINT").is_some();
         let has_credentials = || has_key || has_setting || runs_on("Microsoft Corporation");
-        builder = builder.with_skip_signature(self.options.anonymous.unwrap_or_else(|| !has_credentials()));
+        let found_no_credentials = self.options.anonymous.is_none() && !has_credentials();
+        builder = builder.with_skip_signature(self.options.anonymous == Some(true) || found_no_credentials);
         for (name, value) in self.others(&["endpoint", "account_name", "account_key", "sas_token", "bearer_token"]) {
             let key = name.parse::<AzureConfigKey>().map_err(|_| unknown(name, "az"))?;
+            if key == AzureConfigKey::ContainerName {
+                return Err(of_location(name));
+            }
             builder = builder.with_config(key, value);
         }
         fit_headers(&builder, MicrosoftAzureBuilder::get_config_value, &IN_HEADERS_OF_AZURE)?;
         let store = Arc::new(builder.build().map_err(|e| self.wrong(e))?);
-        Ok(Client::without_keys(store.clone(), Some(store), None, true, self.secrets))
+        Ok(Client { found_no_credentials, ..Client::without_keys(store.clone(), Some(store), None, true, self.secrets) })
     }
 
-    /// What the environment says, without credentials where the options have some: the crate knows nothing of where they are from. Those of an
-    /// application may stand in both.
-    fn azure_builder(&self) -> MicrosoftAzureBuilder {
-        let (has_own, has_secret) = (self.has_option(is_azure_credential), self.has_option(is_azure_secret));
+    /// What the environment says, without credentials where the options have some, or where a key or token `is_found`: the crate knows nothing of
+    /// where they are from, and would take the application's first. Those of an application may stand in both.
+    fn azure_builder(&self, is_found: bool) -> MicrosoftAzureBuilder {
+        let (has_own, has_secret) = (self.has_option(is_azure_credential), is_found || self.has_option(is_azure_secret));
         let is_unwanted = |key: &AzureConfigKey| has_own && is_azure_secret(key) || has_secret && is_azure_credential(key);
         let settings = self.settings("AZURE_").filter(|(key, _)| !is_unwanted(key));
         let builder = settings.fold(MicrosoftAzureBuilder::new(), |builder, (key, value)| builder.with_config(key, value));
@@ -507,6 +537,10 @@ fn unknown(name: &str, scheme: &str) -> Error {
     err!(Argument, "the option {name:?} of \"cloud.options\" is unknown for {scheme}:// locations")
 }
 
+fn of_location(name: &str) -> Error {
+    err!(Argument, "the option {name:?} of \"cloud.options\": the location names the bucket or container")
+}
+
 /// Whether this machine is one of that maker's, so that its instance's credentials can be asked for without a wait.
 fn runs_on(maker: &str) -> bool {
     ["/sys/class/dmi/id/sys_vendor", "/sys/class/dmi/id/product_name"]
@@ -543,12 +577,20 @@ mod tests {
     fn what_is_wrong_with_options_is_told_without_their_values() {
         type Row = (&'static str, &'static [(&'static str, &'static str)], &'static str);
         let cases: &[Row] = &[
-            ("s3://b", &[("endpoint", "http://example.org"), ("secret_access_key", "planted-secret")], "allow_http"),
+            (
+                "s3://b",
+                &[("endpoint", "http://example.org"), ("access_key_id", "planted-id"), ("secret_access_key", "planted-secret")],
+                "allow_http",
+            ),
             ("s3://b", &[("endpoint", "planted-no-url")], "no URL"),
             ("s3://b", &[("colour", "planted-colour")], "colour"),
             ("az://c", &[("account_key", "planted-key")], "account"),
             ("az://c", &[("account_name", "a"), ("account_key", "planted-key!!")], "cannot be reached"),
             ("gs://b", &[("service_account", "/nowhere.json")], "cannot be reached"),
+            ("s3://b", &[("aws_bucket", "planted-bucket")], "the location names the bucket"),
+            ("gs://b", &[("bucket", "planted-bucket")], "the location names the bucket"),
+            ("az://c", &[("account_name", "a"), ("container_name", "planted-bucket")], "the location names the bucket"),
+            ("s3://b", &[("access_key_id", "planted-id")], "secret_access_key"),
             ("https://h", &[("proxy", "::planted-proxy::")], "cannot be reached"),
             ("https://h", &[("region", "planted-region")], "region"),
             ("https://h", &[("http2_only", "yes")], "HTTP/1.1"),
@@ -638,10 +680,11 @@ mod tests {
         ];
         for (named, expected) in cases {
             with("az://c/x", named, &|maker| {
-                let builder = maker.azure_builder();
+                let builder = maker.azure_builder(false);
                 let found = [AccessKey, AzureConfigKey::Token, ClientId, ClientSecret].map(|key| builder.get_config_value(&key));
                 assert_eq!(found.each_ref().map(Option::as_deref), expected, "{named:?}");
                 assert!(builder.get_config_value(&SasKey).is_none());
+                assert!(maker.azure_builder(true).get_config_value(&ClientSecret).is_none(), "{named:?}: beside a token that was found");
             });
         }
         for (named, expected) in [(&[][..], Some("of-env")), (&[("service_account", "/mine")], None), (&[("bearer_token", "mine")], None)] {

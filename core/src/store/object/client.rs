@@ -37,9 +37,19 @@ pub(super) struct Own {
     pub is_unsigned: bool,
 }
 
-/// Makes a client that follows redirections as `redirect` says.
+tokio::task_local! {
+    /// Whether the request of this task changes what is stored.
+    static CHANGES: bool;
+}
+
+/// Makes a client that follows redirections as `redirect` says. One by 303 is followed by a GET, which stores and erases nothing: for a request
+/// that should have, it is the answer.
 pub(super) fn client(options: &ClientOptions, own: &Own, redirect: Policy) -> object_store::Result<HttpClient> {
     let accepts_all = flag(options, Key::AllowInvalidCertificates)?;
+    let redirect = Policy::custom(move |attempt| {
+        let is_lost = attempt.status() == 303 && CHANGES.try_with(|changes| *changes).unwrap_or(false);
+        if is_lost { attempt.stop() } else { redirect.redirect(attempt) }
+    });
     let mut builder = reqwest::Client::builder()
         .redirect(redirect)
         .default_headers(own.headers.clone())
@@ -176,6 +186,7 @@ impl HttpService for Plain {
             if self.is_web && url.path().contains('+') {
                 url.set_path(&url.path().replace('+', "%2B"));
             }
+            let changes = !matches!(parts.method.as_str(), "GET" | "HEAD");
             let mut request = Request::new(parts.method, url);
             *request.headers_mut() = parts.headers;
             if self.is_unsigned {
@@ -183,7 +194,7 @@ impl HttpService for Plain {
             }
             let (sent, body) = Sent::of(body, self.idle).await;
             *request.body_mut() = Some(body);
-            let mut response = sent.wait_for(self.client.execute(request)).await?.map_err(failed)?;
+            let mut response = sent.wait_for(CHANGES.scope(changes, self.client.execute(request))).await?.map_err(failed)?;
             let (status, headers) = (response.status(), std::mem::take(response.headers_mut()));
             let mut answer = HttpResponse::new(heard(response.into(), self.idle, failed));
             (*answer.status_mut(), *answer.headers_mut()) = (status, headers);

@@ -18,6 +18,10 @@ use tokio::sync::{OnceCell, Semaphore, SemaphorePermit};
 const FORBIDDEN: &str =
     "; where listing is not permitted S3 says so of missing keys, too: the option \"cloud.forbidden\" \"missing\" takes them for missing";
 
+/// What is added to a refusal of requests that nobody wanted unsigned.
+const UNSIGNED: &str =
+    "; the request was not signed: no credentials were found in the options, the environment and the files of the service's tools";
+
 /// A service that is reached now. A child of `fork` has another.
 pub(super) struct Live {
     pub threads: Arc<Threads>,
@@ -90,10 +94,12 @@ impl Live {
     }
 
     pub(super) fn tries(&self, reading: bool) -> Tries {
-        let hint = if reading && self.remote.service == Service::S3 { FORBIDDEN } else { "" };
+        let client = self.client();
+        let unsigned = if client.found_no_credentials { UNSIGNED } else { "" };
+        let hints = [unsigned, if reading && self.remote.service == Service::S3 { FORBIDDEN } else { "" }];
         let (deadline, retries) = (self.options.deadline, self.options.retries);
-        let (secrets, answered) = (Arc::new(self.client().secrets.clone()), self.answered.clone());
-        let mut tries = Tries::new(&Patience { deadline, retries, secrets, hint, answered, proxy: self.proxy.clone() });
+        let (secrets, answered) = (Arc::new(client.secrets.clone()), self.answered.clone());
+        let mut tries = Tries::new(&Patience { deadline, retries, secrets, hints, answered, proxy: self.proxy.clone() });
         tries.renewals = self.renewals.load(Ordering::Acquire);
         tries
     }

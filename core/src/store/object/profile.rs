@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result, bail, err};
 use crate::store::remote::RemoteOptions;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// What a profile says.
 #[derive(Clone, Default, PartialEq, Eq)]
@@ -36,20 +36,26 @@ fn read(name: Option<&str>, file: Option<&str>, env: &dyn Fn(&str) -> Option<Str
     let from_env = env("AWS_PROFILE").filter(|name| !name.is_empty());
     let named = name.map(str::to_string).or(from_env);
     let profile = named.as_deref().unwrap_or("default");
-    let home = env("HOME").map(PathBuf::from).unwrap_or_default();
+    // Without a home there are no usual places; the folder that the process is in is none.
+    let home = env("HOME").filter(|home| !home.is_empty()).map(PathBuf::from);
     let place = |given: Option<&str>, key: &str, usual: &str| {
-        given.map(PathBuf::from).or_else(|| env(key).map(PathBuf::from)).unwrap_or_else(|| home.join(usual))
+        let path = given.map(str::to_string).or_else(|| env(key)).unwrap_or_else(|| usual.to_string());
+        match (path.strip_prefix("~/"), &home) {
+            (Some(below), Some(home)) => home.join(below),
+            (Some(below), None) => Path::new("/nowhere").join(below),
+            (None, _) => PathBuf::from(path),
+        }
     };
     let mut found = Profile::default();
     let mut is_there = false;
-    let credentials = place(file, "AWS_SHARED_CREDENTIALS_FILE", ".aws/credentials");
-    let config = place(None, "AWS_CONFIG_FILE", ".aws/config");
+    let credentials = place(file, "AWS_SHARED_CREDENTIALS_FILE", "~/.aws/credentials");
+    let config = place(None, "AWS_CONFIG_FILE", "~/.aws/config");
     for (path, section, must) in [
         (&config, if profile == "default" { profile.to_string() } else { format!("profile {profile}") }, false),
         (&credentials, profile.to_string(), file.is_some()),
     ] {
         match std::fs::read_to_string(path) {
-            Ok(text) => is_there |= found.take(&text, &section),
+            Ok(text) => is_there |= found.take(text.trim_start_matches('\u{feff}'), &section),
             Err(e) if must => return Err(err!(Location, "the credentials file {}: {e}", path.display())),
             Err(_) => {}
         }
@@ -83,8 +89,8 @@ impl Profile {
                 continue;
             }
             let line = line.trim();
-            if let Some(name) = line.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
-                inside = name.split_whitespace().collect::<Vec<_>>().join(" ") == section;
+            if let Some(name) = section_of(line) {
+                inside = name.split_whitespace().eq(section.split_whitespace());
                 is_there |= inside;
             } else if let (true, Some((key, value))) = (inside, line.split_once('=')) {
                 self.set(key.trim(), value.trim());
@@ -114,13 +120,19 @@ impl Profile {
     }
 }
 
+/// The name of the section that a line begins; a comment may stand behind it.
+fn section_of(line: &str) -> Option<&str> {
+    let (name, rest) = line.strip_prefix('[')?.split_once(']')?;
+    (rest.trim().is_empty() || rest.trim_start().starts_with(['#', ';'])).then_some(name)
+}
+
 /// The endpoint that a section `[services NAME]` has for S3: an entry that is indented below `s3 =`.
 fn endpoint_of_s3(text: &str, name: &str) -> Option<String> {
     let section = format!("services {name}");
     let (mut inside, mut of_s3) = (false, false);
     for line in text.lines() {
         let entry = line.trim();
-        if let Some(name) = entry.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+        if let Some(name) = section_of(entry) {
             inside = name.split_whitespace().eq(section.split_whitespace());
             continue;
         }
@@ -144,8 +156,11 @@ mod tests {
         let folder = TestFolder::new("profile");
         std::fs::create_dir_all(&folder).unwrap();
         let (credentials, config) = (folder.join("credentials"), folder.join("config"));
-        std::fs::write(&credentials, "# c\n[default]\naws_access_key_id = A\naws_secret_access_key=B=\n[ other ]\naws_access_key_id=C\n")
-            .unwrap();
+        std::fs::write(
+            &credentials,
+            "\u{feff}[default] # c\naws_access_key_id = A\naws_secret_access_key=B=\n[ other ]\naws_access_key_id=C\n",
+        )
+        .unwrap();
         std::fs::write(&config, "[default]\nregion=r0\n[profile other]\nregion = r1\ns3 =\n  region = no\nendpoint_url = http://h\n")
             .unwrap();
         let env = |key: &str| match key {

@@ -168,13 +168,24 @@ impl Live {
         self.conditional.get_or_try_init(find_out).await.copied()
     }
 
+    /// Whether a server that answers `status` to a put on a condition refuses the condition alone: it takes the same put without one.
+    async fn refuses_conditions(&self, probe: &Path, value: Bytes, status: i32) -> bool {
+        matches!(status, 400 | 405 | 422) && self.put_as(probe, value, PutMode::Overwrite, None).await.is_ok()
+    }
+
     async fn probe(&self, path: &Path) -> Result<bool> {
         let _permit = self.permit().await?;
         let probe = question::beside(path.as_ref(), SystemTime::now(), &random_mark());
         let probe = Path::parse(probe).map_err(|e| err!(Name, "{e}"))?;
         let value = || Bytes::from_static(question::VALUE);
         let keeps = async {
-            self.put_while_it_stands(&probe, value(), PutMode::Create, Condition::Absent).await.map_err(|e| match e.kind() {
+            let first = self.put_while_it_stands(&probe, value(), PutMode::Create, Condition::Absent).await;
+            if let Err(e) = &first
+                && self.refuses_conditions(&probe, value(), e.http_status()).await
+            {
+                return Ok(false);
+            }
+            first.map_err(|e| match e.kind() {
                 // Nobody else puts a key of this name.
                 ErrorKind::Conflict if !e.is_unsure() => err!(Network, "the server refuses to store a new key: {}", e.message()),
                 _ => e,

@@ -52,8 +52,8 @@ pub(super) struct Patience {
     pub retries: u32,
     /// Texts that no message may hold.
     pub secrets: Arc<Vec<String>>,
-    /// What reading a forbidden key may mean.
-    pub hint: &'static str,
+    /// What is said of an access that is forbidden: why it may be, and what it may mean.
+    pub hints: [&'static str; 2],
     /// Whether the server has ever answered.
     pub answered: Arc<AtomicBool>,
     /// What is said of a server that cannot be reached.
@@ -160,7 +160,7 @@ impl Tries {
         let sight = self.sight();
         let verdict = match fault {
             Failure::Own(e) => return Err(e),
-            other => judge(&other, &sight, self.patience.hint),
+            other => judge(&other, &sight, self.patience.hints),
         };
         self.done += 1;
         let wait = jitter(self.done).max(verdict.after.unwrap_or_default());
@@ -196,7 +196,7 @@ fn jitter(done: u32) -> Duration {
     bound.mul_f64(random as f64 / (1u64 << 53) as f64)
 }
 
-fn judge(fault: &Failure, sight: &Sight, hint: &str) -> Verdict {
+fn judge(fault: &Failure, sight: &Sight, hints: [&str; 2]) -> Verdict {
     let verdict = |kind, text: String, again| Verdict { kind, text, again, after: sight.retry_after };
     match fault {
         Failure::Short { found, expected } => {
@@ -232,7 +232,7 @@ fn judge(fault: &Failure, sight: &Sight, hint: &str) -> Verdict {
         return verdict(ErrorKind::Network, text, true);
     }
     if sight.meant() >= 300 {
-        return if sight.credentials { by_credentials(sight) } else { by_status(sight, hint) };
+        return if sight.credentials { by_credentials(sight) } else { by_status(sight, hints) };
     }
     if let Some(text) = &sight.transport {
         let unreached = |more: &str| format!("the server {} cannot be reached: {text}{more}", sight.host);
@@ -256,7 +256,7 @@ fn judge(fault: &Failure, sight: &Sight, hint: &str) -> Verdict {
     }
 }
 
-fn by_status(sight: &Sight, hint: &str) -> Verdict {
+fn by_status(sight: &Sight, hints: [&str; 2]) -> Verdict {
     let status = sight.meant();
     let late = if sight.inside == 0 { "" } else { " and then an error" };
     let mut text = format!("the server answered {}{late}", sight.status);
@@ -277,7 +277,7 @@ fn by_status(sight: &Sight, hint: &str) -> Verdict {
         }
         (401 | 403 | 407, code) => {
             if status == 403 && matches!(code, "" | "AccessDenied") {
-                text.push_str(hint);
+                text.extend(hints);
             }
             (ErrorKind::Permission, false)
         }
@@ -307,7 +307,7 @@ pub(super) fn is_locked(code: &str) -> bool {
 
 /// What it means that a service of credentials refuses: it says nothing of what is stored. Azure's asks for another try with 404 and 410.
 fn by_credentials(sight: &Sight) -> Verdict {
-    let Verdict { kind, again, after, .. } = by_status(sight, "");
+    let Verdict { kind, again, after, .. } = by_status(sight, ["", ""]);
     let (kind, again) = match (sight.status, kind) {
         (404 | 410, _) => (ErrorKind::Permission, true),
         (_, ErrorKind::Network | ErrorKind::Throttled | ErrorKind::Timeout) if again => (kind, true),
@@ -336,7 +336,7 @@ mod tests {
     use super::*;
 
     fn by(status: u16, code: &str) -> (ErrorKind, bool) {
-        let verdict = by_status(&Sight { status, code: code.to_string(), ..Sight::default() }, "");
+        let verdict = by_status(&Sight { status, code: code.to_string(), ..Sight::default() }, ["", ""]);
         (verdict.kind, verdict.again)
     }
 
@@ -377,7 +377,7 @@ mod tests {
         {
             let sight = Sight { status, credentials: true, host: "169.254.169.254".to_string(), ..Sight::default() };
             let fault = Failure::Store(object_store::Error::NotImplemented { operation: String::new(), implementer: String::new() });
-            let verdict = judge(&fault, &sight, "hint");
+            let verdict = judge(&fault, &sight, ["hint", ""]);
             assert_eq!((verdict.kind, verdict.again), (kind, again), "{status}");
             assert!(verdict.text.contains("169.254.169.254") && !verdict.text.contains("hint"), "{}", verdict.text);
             assert!(!sight.is_missing());
@@ -402,7 +402,7 @@ mod tests {
                 deadline: Duration::from_secs(100),
                 retries,
                 secrets: Arc::default(),
-                hint: "",
+                hints: ["", ""],
                 answered: Arc::default(),
                 proxy: "".into(),
             };

@@ -273,6 +273,51 @@ fn a_process_asks_a_server_once_whether_it_keeps_conditions() {
 }
 
 #[test]
+fn a_server_that_refuses_conditions_as_unknown_gets_puts_without() {
+    for status in ["400 Bad", "405 no", "422 no", "501 no"] {
+        let (port, asked) = serve(move |head| match head.split(' ').next().unwrap_or_default() {
+            "put" if head.contains("\r\nif-") => {
+                said(status, "", "<Error><Code>InvalidArgument</Code><Message>Unsupported header</Message></Error>")
+            }
+            "put" => said("200 OK", "ETag: \"1\"\r\n", ""),
+            "delete" => said("204 gone", "", ""),
+            _ => said("404 none", "", ""),
+        });
+        let store = store_at(port, KEYS);
+        store.put("key", &[b"1"], Condition::Absent).unwrap_or_else(|e| panic!("{status}: {e}"));
+        let last = asked.lock().unwrap().pop().unwrap();
+        assert!(last.starts_with("put /bucket/key ") && !last.contains("\r\nif-"), "{status}: {last}");
+        let require = store_at(port, &[KEYS, &[("conditional_put", "require")]].concat());
+        assert_eq!(require.put("key", &[b"1"], Condition::Absent).unwrap_err().kind(), ErrorKind::Unsupported, "{status}");
+    }
+}
+
+#[test]
+fn a_put_or_an_erasure_that_is_sent_elsewhere_by_303_is_no_success() {
+    let (port, _) = serve(|head| match head.split(' ').nth(1) {
+        Some("/login") => said("200 OK", "ETag: \"1\"\r\n", "welcome"),
+        _ => said("303 See", "Location: /login\r\n", ""),
+    });
+    let store = store_at(port, KEYS);
+    for (what, e) in [("put", store.put("key", &[b"1"], Condition::None).unwrap_err()), ("erase", store.erase("key").unwrap_err())] {
+        assert!(e.kind() == ErrorKind::Network && e.message().contains("303"), "{what}: {e}");
+    }
+}
+
+#[test]
+fn a_refused_request_that_nobody_signed_says_so() {
+    let (port, _) = serve(|_| said("403 no", "", ""));
+    let text = |pairs: &[(&str, &str)]| {
+        let store = store_at(port, pairs);
+        [get(&store as &dyn Storage, "key", 100).unwrap_err(), store.put("key", &[b"1"], Condition::None).unwrap_err()]
+            .map(|e| e.to_string())
+    };
+    for (pairs, told) in [(&[][..], true), (&[("anonymous", "true")], false), (KEYS, false)] {
+        assert!(text(pairs).iter().all(|text| text.contains("not signed") == told), "{pairs:?}: {:?}", text(pairs));
+    }
+}
+
+#[test]
 fn a_server_that_names_the_time_to_come_again_is_asked_then() {
     let count = AtomicUsize::new(0);
     let (port, _) = serve(move |_| match count.fetch_add(1, Relaxed) {
