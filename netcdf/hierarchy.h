@@ -214,6 +214,8 @@ void oz_kept_drop(oz_var *var);
 int oz_for_each(oz_var *const *vars, int count, int (*function)(oz_var *var, oz_templates *templates));
 /* The same, but in turn, and without templates, where requests take no time. */
 int oz_together(oz_var *const *vars, int count, int (*function)(oz_var *var, oz_templates *templates));
+/* Opens the arrays of a group at the same time, where each request to the store takes its time: those that are left NULL are to be opened by themselves. */
+void oz_group_open_arrays(const oz_group *group, const oz_list *names, ozarr_array **arrays);
 /* How many threads a call may use. */
 int oz_threads(void);
 

@@ -15,8 +15,9 @@ typedef struct oz_reading {
     bool owned;
     /* What it says of itself, as we and as NCZarr record it. */
     json *record, *nczarr;
-    /* The names of the arrays that are to be read. */
+    /* The names of the arrays that are to be read, and those that are open. */
     oz_list found;
+    ozarr_array **opened;
 } oz_reading;
 
 /* Reads the text of a document; NULL where there is none. Free it. */

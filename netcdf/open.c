@@ -308,11 +308,12 @@ static void drop_atts(oz_list *atts, const char *first, const char *second) {
 
 /* Opens an array as a variable, with dimensions and attributes; NULL where it cannot be one, of which the log has the reason. What cannot be read now is an
  * error: the program would take it for a variable that is not there. */
-static int open_var(oz_group *group, const char *name, const oz_listed *listed, const json *mine, oz_var **made) {
-    ozarr_array *array;
+static int open_var(oz_group *group, int found, const oz_listed *listed, const json *mine, oz_var **made) {
+    const char *name = *(char **)group->reading->found.items[found];
+    ozarr_array *array = group->reading->opened[found];
     int32_t rank;
-    *made = NULL;
-    int status = listed ? oz_listed_open(listed, group, name, &array) : oz_error(ozarr_group_open_array(group->handle, name, &array));
+    *made = NULL, group->reading->opened[found] = NULL;
+    int status = array ? NC_NOERR : listed ? oz_listed_open(listed, group, name, &array) : oz_error(ozarr_group_open_array(group->handle, name, &array));
     if (status) return oz_is_out_of_reach(status) ? status : NC_NOERR;
     errno = 0;
     const oz_type *type = find_type(group, name, array, mine);
@@ -339,11 +340,11 @@ static int open_var(oz_group *group, const char *name, const oz_listed *listed, 
     return status;
 }
 
-/* Reads an array as a variable; `mine` is what our record of the group says of it. */
-static int read_var(oz_group *group, const char *name, const oz_listed *listed, const json *mine) {
+/* Reads an array of those that were found as a variable; `mine` is what our record of the group says of it. */
+static int read_var(oz_group *group, int found, const oz_listed *listed, const json *mine) {
     oz_var *var = NULL;
-    int status = listed ? oz_listed_var(listed, group, name, mine, &var) : NC_NOERR;
-    if (!status && !var) status = open_var(group, name, listed, mine, &var);
+    int status = listed ? oz_listed_var(listed, group, *(char **)group->reading->found.items[found], mine, &var) : NC_NOERR;
+    if (!status && !var) status = open_var(group, found, listed, mine, &var);
     if (status || !var) return status;
     var->written = var->found = true;
     var->no_fill = json_true(mine, "no_fill");
@@ -413,6 +414,8 @@ static void free_reading(oz_group *group) {
     json_free(reading->record);
     json_free(reading->nczarr);
     if (reading->owned) free(reading->source);
+    for (int i = 0; reading->opened && i < reading->found.count; i++) ozarr_array_free(reading->opened[i]);
+    free(reading->opened);
     oz_names_free(&reading->found);
     free(reading);
     group->reading = NULL;
@@ -467,9 +470,11 @@ static int read_group(oz_group *group, const oz_listed *listed) {
 
 /* Reads the dimensions, attributes and variables of a group. */
 static int read_contents(oz_group *group, const oz_listed *listed) {
-    const oz_reading *reading = group->reading;
+    oz_reading *reading = group->reading;
     const json *record = reading->record;
-    int status = read_recorded_dims(group, record);
+    reading->opened = calloc((size_t)reading->found.count + 1, sizeof *reading->opened);
+    int status = reading->opened ? read_recorded_dims(group, record) : NC_ENOMEM;
+    if (!status && !listed) oz_group_open_arrays(group, &reading->found, reading->opened);
     if (!status) status = oz_atts_read(group, &group->atts, reading->attributes, reading->source, json_member(record, "types"), NULL);
     if (!status && !record && group->handle) status = add_nczarr_types(group, &group->atts, ozarr_group_node(group->handle));
     /* What is recorded comes first, in that order, but for what others erased. */
@@ -478,7 +483,7 @@ static int read_contents(oz_group *group, const oz_listed *listed) {
         const char *name = *(char **)reading->found.items[i];
         const json *mine = next && next->name && strcmp(next->name, name) == 0 ? next : json_member(recorded, name);
         if (mine) next = mine->next;
-        status = read_var(group, name, listed, mine);
+        status = read_var(group, i, listed, mine);
     }
     return status;
 }

@@ -32,38 +32,65 @@ static void *run(void *argument) {
     return NULL;
 }
 
-/* Whether each request to the store of these variables takes its time. */
-static bool is_remote(oz_var *const *vars, int count) {
-    uint32_t can = 0;
-    return count > 1 && !ozarr_store_capabilities(vars[0]->group->file->store, &can) && (can & OZARR_STORE_IS_REMOTE);
-}
-
-int oz_for_each(oz_var *const *vars, int count, int (*function)(oz_var *var, oz_templates *templates)) {
-    const bool remote = is_remote(vars, count);
-    work w = {vars, count, 0, remote ? 1 : AT_A_TIME, NC_NOERR, function};
+/* Runs a function in so many threads, this one among them. */
+static void in_threads(int wanted, void *(*function)(void *work), void *work) {
     pthread_t threads[MOST_WAITING];
-    int wanted = remote ? count : count / FEWEST, most = remote ? MOST_WAITING : oz_threads(), started = 0;
-    if (wanted > most) wanted = most;
-    if (!remote && wanted > MOST_THREADS) wanted = MOST_THREADS;
+    int started = 0;
     if (wanted > 1) {
         /* The program's signals are for its own threads. */
         sigset_t all, before;
         sigfillset(&all);
         bool blocked = pthread_sigmask(SIG_SETMASK, &all, &before) == 0;
-        while (started < wanted - 1 && pthread_create(&threads[started], NULL, run, &w) == 0) started++;
+        while (started < wanted - 1 && pthread_create(&threads[started], NULL, function, work) == 0) started++;
         if (blocked) pthread_sigmask(SIG_SETMASK, &before, NULL);
     }
-    run(&w);
+    function(work);
     for (int i = 0; i < started; i++) pthread_join(threads[i], NULL);
+}
+
+/* Whether several requests to the store of a file are to be under way at the same time: each takes its time. */
+static bool is_remote(const oz_file *file, int count) {
+    uint32_t can = 0;
+    return count > 1 && !ozarr_store_capabilities(file->store, &can) && (can & OZARR_STORE_IS_REMOTE);
+}
+
+static int least(int a, int b) { return a < b ? a : b; }
+
+int oz_for_each(oz_var *const *vars, int count, int (*function)(oz_var *var, oz_templates *templates)) {
+    const bool remote = count && is_remote(vars[0]->group->file, count);
+    work w = {vars, count, 0, remote ? 1 : AT_A_TIME, NC_NOERR, function};
+    in_threads(remote ? least(count, MOST_WAITING) : least(count / FEWEST, least(oz_threads(), MOST_THREADS)), run, &w);
     return w.status;
 }
 
 int oz_together(oz_var *const *vars, int count, int (*function)(oz_var *var, oz_templates *templates)) {
     int first = NC_NOERR;
-    if (is_remote(vars, count)) return oz_for_each(vars, count, function);
+    if (count && is_remote(vars[0]->group->file, count)) return oz_for_each(vars, count, function);
     for (int i = 0; i < count; i++) {
         int status = function(vars[i], NULL);
         if (!first) first = status;
     }
     return first;
+}
+
+/* The arrays of a group that are to be opened. */
+typedef struct opening {
+    const oz_group *group;
+    const oz_list *names;
+    ozarr_array **arrays;
+    int next;
+} opening;
+
+static void *open_arrays(void *argument) {
+    opening *o = argument;
+    for (;;) {
+        int i = __atomic_fetch_add(&o->next, 1, __ATOMIC_RELAXED);
+        if (i >= o->names->count) return NULL;
+        if (ozarr_group_open_array(o->group->handle, *(char **)o->names->items[i], &o->arrays[i])) o->arrays[i] = NULL;
+    }
+}
+
+void oz_group_open_arrays(const oz_group *group, const oz_list *names, ozarr_array **arrays) {
+    opening o = {group, names, arrays, 0};
+    if (is_remote(group->file, names->count)) in_threads(least(names->count, MOST_WAITING), open_arrays, &o);
 }
