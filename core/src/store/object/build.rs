@@ -1,6 +1,7 @@
 //! Makes the client of a service from a location, options, the environment and the files of the service's own tools, in that order.
 
-use super::client::{Own, certificates};
+use super::certificates::certificates;
+use super::client::Own;
 use super::kept;
 use super::profile::{self, Profile};
 use super::watch::Connector;

@@ -4,8 +4,6 @@
 #[cfg(all(unix, not(target_vendor = "apple")))]
 use super::roots::trust;
 use super::silence::{Sent, heard};
-use crate::error::bail;
-use crate::platform::{errno_of, libc};
 use object_store::HeaderMap;
 use object_store::client::{
     ClientConfigKey as Key, ClientOptions, HttpClient, HttpError, HttpErrorKind, HttpRequest, HttpResponse, HttpService,
@@ -16,7 +14,6 @@ use rustls::pki_types::{CertificateDer, pem::PemObject};
 use std::error::Error;
 use std::future::Future;
 use std::hash::{BuildHasher, RandomState};
-use std::io::Read;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -106,20 +103,6 @@ pub(super) fn proxy_hint(option: Option<&str>, env: &dyn Fn(&str) -> Option<Stri
         (Some(url), _) => format!(" (by the proxy {}, which the option \"cloud.proxy\" names)", host(url)),
         (None, Some((name, url))) => format!(" (maybe by a proxy: {name} names {})", host(&url)),
         (None, None) => String::new(),
-    }
-}
-
-/// The certificates of a PEM file.
-pub(super) fn certificates(file: &str) -> crate::error::Result<Vec<CertificateDer<'static>>> {
-    const MOST: u64 = 16 << 20;
-    let what = format!("the file of certificates {file:?}");
-    let cannot = |e: std::io::Error| crate::error::Error::os(errno_of(&e).unwrap_or(libc::EIO), format!("read {what}"));
-    let mut pem = Vec::new();
-    std::fs::File::open(file).and_then(|file| file.take(MOST).read_to_end(&mut pem)).map_err(cannot)?;
-    let all: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&pem).collect();
-    match all {
-        Ok(all) if !all.is_empty() => Ok(all),
-        _ => bail!(Argument, "{what} holds no certificate in the form PEM"),
     }
 }
 

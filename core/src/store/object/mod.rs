@@ -5,6 +5,7 @@
 //! send; everything else is an error, perhaps after further tries within a deadline. All bytes that one read gives are of one version, told by ETag.
 
 mod build;
+mod certificates;
 mod client;
 mod date;
 mod error_text;
