@@ -10,9 +10,8 @@ use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
 use rustls_native_certs::{CertificateResult, load_certs_from_paths, load_native_certs};
 use std::ffi::OsString;
+use std::fmt;
 use std::path::{Path, PathBuf};
-#[cfg(test)]
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// Lets a client trust the system's authorities, and those of the certificates besides.
@@ -20,16 +19,12 @@ pub(super) fn trust(builder: ClientBuilder, others: Vec<CertificateDer<'static>>
     let provider = CryptoProvider::get_default().cloned().unwrap_or_else(|| Arc::new(rustls::crypto::ring::default_provider()));
     let mut roots = RootCertStore::empty();
     others.into_iter().try_for_each(|other| roots.add(other))?;
-    let verifier = SystemVerifier { places: places(), others: roots, provider: provider.clone(), known: OnceLock::new() };
+    let verifier = SystemVerifier::new(places(), roots, provider.clone());
     let config = ClientConfig::builder_with_provider(provider).with_protocol_versions(rustls::ALL_VERSIONS)?;
     let mut config = config.dangerous().with_custom_certificate_verifier(Arc::new(verifier)).with_no_client_auth();
     config.alpn_protocols = vec!["http/1.1".into()];
     Ok(builder.tls_backend_preconfigured(config))
 }
-
-/// How often they were read.
-#[cfg(test)]
-static READS: AtomicUsize = AtomicUsize::new(0);
 
 /// A file of certificates and a list of folders, in place of the system's.
 type Places = [Option<OsString>; 2];
@@ -58,42 +53,68 @@ fn load([file, folders]: &Places) -> CertificateResult {
 struct Read {
     from: Places,
     roots: Option<Arc<RootCertStore>>,
+    #[cfg(test)]
+    count: usize,
+}
+
+/// Keeps what was read; a child of `fork` reads again.
+type Kept = ForkReset<Mutex<Read>>;
+
+/// What the process keeps. A test has its own for the clients that its thread makes.
+fn kept() -> Arc<Kept> {
+    static KEPT: Lazy<Arc<Kept>> = Lazy::new(|| Arc::new(Kept::new(Mutex::default)));
+    #[cfg(test)]
+    if let Some(own) = tests::OWN.with_borrow(Clone::clone) {
+        return own;
+    }
+    KEPT.get().clone()
 }
 
 /// Gives the system's authorities, and whether all of them could be read: what an error left out is looked for again.
-fn system(places: &Places) -> (Arc<RootCertStore>, bool) {
-    static READ: Lazy<ForkReset<Mutex<Read>>> = Lazy::new(|| ForkReset::new(Mutex::default));
-    let mut read = READ.get().get().lock().unwrap_or_else(PoisonError::into_inner);
+fn system(kept: &Kept, places: &Places) -> (Arc<RootCertStore>, bool) {
+    let mut read = kept.get().lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(roots) = read.roots.as_ref().filter(|_| read.from == *places) {
         return (roots.clone(), true);
     }
     #[cfg(test)]
-    READS.fetch_add(1, Ordering::Relaxed);
+    {
+        read.count += 1;
+    }
     let found = load(places);
     let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(found.certs);
     let (roots, is_whole) = (Arc::new(roots), found.errors.is_empty());
     if is_whole && !roots.is_empty() {
-        *read = Read { from: places.clone(), roots: Some(roots.clone()) };
+        (read.from, read.roots) = (places.clone(), Some(roots.clone()));
     }
     (roots, is_whole)
 }
 
 /// Looks for the system's authorities when a server shows its certificate.
-#[derive(Debug)]
 struct SystemVerifier {
     places: Places,
+    kept: Arc<Kept>,
     others: RootCertStore,
     provider: Arc<CryptoProvider>,
     known: OnceLock<Arc<WebPkiServerVerifier>>,
 }
 
+impl fmt::Debug for SystemVerifier {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SystemVerifier").field("places", &self.places).finish_non_exhaustive()
+    }
+}
+
 impl SystemVerifier {
+    fn new(places: Places, others: RootCertStore, provider: Arc<CryptoProvider>) -> SystemVerifier {
+        SystemVerifier { places, kept: kept(), others, provider, known: OnceLock::new() }
+    }
+
     fn verifier(&self) -> Result<Arc<WebPkiServerVerifier>, Error> {
         if let Some(known) = self.known.get() {
             return Ok(known.clone());
         }
-        let (mut roots, is_whole) = system(&self.places);
+        let (mut roots, is_whole) = system(&self.kept, &self.places);
         if !self.others.is_empty() {
             let mut all = self.others.clone();
             all.roots.extend(roots.roots.iter().cloned());
@@ -148,24 +169,42 @@ mod tests {
     use super::*;
     use crate::store::get;
     use crate::store::object::tests::{serve, store_at};
+    use std::cell::RefCell;
+
+    thread_local! {
+        /// What the clients keep that this thread makes.
+        pub(super) static OWN: RefCell<Option<Arc<Kept>>> = const { RefCell::new(None) };
+    }
+
+    /// Gives the clients of this thread something of their own in which they keep what they read.
+    fn own() -> Arc<Kept> {
+        let own = Arc::new(Kept::new(Mutex::default));
+        OWN.set(Some(own.clone()));
+        own
+    }
+
+    fn reads(own: &Kept) -> usize {
+        own.get().lock().unwrap().count
+    }
+
+    fn verifiers(places: &Places) -> [SystemVerifier; 3] {
+        let provider = || Arc::new(rustls::crypto::ring::default_provider());
+        std::array::from_fn(|_| SystemVerifier::new(places.clone(), RootCertStore::empty(), provider()))
+    }
 
     #[test]
     fn the_systems_certificates_are_read_once_and_not_for_plain_http() {
+        let own = own();
         let (port, _) = serve(|_| "HTTP/1.1 404 No\r\nContent-Length: 0\r\nConnection: close\r\n\r\n".to_string());
         for _ in 0..3 {
             let store = store_at(port, &[("access_key_id", "an-id"), ("secret_access_key", "a-secret")]);
             assert_eq!(get(&store as &dyn crate::store::Storage, "a", 9).unwrap(), None);
+            assert!(Arc::strong_count(&own) > 2, "its client has it, too");
         }
-        assert_eq!(READS.load(Ordering::Relaxed), 0);
-        let verifiers: [_; 3] = std::array::from_fn(|_| SystemVerifier {
-            places: places(),
-            others: RootCertStore::empty(),
-            provider: Arc::new(rustls::crypto::ring::default_provider()),
-            known: OnceLock::new(),
-        });
-        let known = verifiers.each_ref().map(|verifier| verifier.verifier().map(drop));
-        let (_, is_whole) = system(&places());
+        assert_eq!(reads(&own), 0);
+        let known = verifiers(&places()).map(|verifier| verifier.verifier().map(drop));
+        let (_, is_whole) = system(&own, &places());
         // A machine without any refuses each server, and is looked at anew.
-        assert_eq!(READS.load(Ordering::Relaxed), if known[0].is_ok() && is_whole { 1 } else { 4 });
+        assert_eq!(reads(&own), if known[0].is_ok() && is_whole { 1 } else { 4 });
     }
 }
