@@ -8,7 +8,7 @@ use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, Server
 use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
-use rustls_native_certs::{CertificateResult, load_certs_from_paths, load_native_certs};
+use rustls_native_certs::{CertificateResult, ErrorKind, load_certs_from_paths, load_native_certs};
 use std::ffi::OsString;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -70,7 +70,7 @@ fn kept() -> Arc<Kept> {
     KEPT.get().clone()
 }
 
-/// Gives the system's authorities, and whether all of them could be read: what an error left out is looked for again.
+/// Gives the system's authorities, and whether they are to be kept: what an error left out that may pass is looked for again.
 fn system(kept: &Kept, places: &Places) -> (Arc<RootCertStore>, bool) {
     let mut read = kept.get().lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(roots) = read.roots.as_ref().filter(|_| read.from == *places) {
@@ -83,11 +83,21 @@ fn system(kept: &Kept, places: &Places) -> (Arc<RootCertStore>, bool) {
     let found = load(places);
     let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(found.certs);
-    let (roots, is_whole) = (Arc::new(roots), found.errors.is_empty());
-    if is_whole && !roots.is_empty() {
+    let (roots, lasts) = (Arc::new(roots), found.errors.iter().all(lasts));
+    if lasts && !roots.is_empty() {
         (read.from, read.roots) = (places.clone(), Some(roots.clone()));
     }
-    (roots, is_whole)
+    (roots, lasts)
+}
+
+/// Whether the next look would end with the same error: a file that this user may not read, that is not there, or that holds something else.
+fn lasts(e: &rustls_native_certs::Error) -> bool {
+    use std::io::ErrorKind::{NotFound, PermissionDenied};
+    match &e.kind {
+        ErrorKind::Io { inner, .. } => matches!(inner.kind(), NotFound | PermissionDenied),
+        ErrorKind::Pem(_) => true,
+        _ => false,
+    }
 }
 
 /// Looks for the system's authorities when a server shows its certificate.
@@ -114,7 +124,7 @@ impl SystemVerifier {
         if let Some(known) = self.known.get() {
             return Ok(known.clone());
         }
-        let (mut roots, is_whole) = system(&self.kept, &self.places);
+        let (mut roots, lasts) = system(&self.kept, &self.places);
         if !self.others.is_empty() {
             let mut all = self.others.clone();
             all.roots.extend(roots.roots.iter().cloned());
@@ -122,7 +132,7 @@ impl SystemVerifier {
         }
         let none = |_| Error::General("no certificates of authorities are on this system".into());
         let made = WebPkiServerVerifier::builder_with_provider(roots, self.provider.clone()).build().map_err(none)?;
-        if is_whole {
+        if lasts {
             let _ = self.known.set(made.clone());
         }
         Ok(made)
@@ -168,8 +178,11 @@ impl ServerCertVerifier for SystemVerifier {
 mod tests {
     use super::*;
     use crate::store::get;
+    use crate::store::object::certificates::tests::AUTHORITY;
     use crate::store::object::tests::{serve, store_at};
+    use crate::store::suite::TestFolder;
     use std::cell::RefCell;
+    use std::io;
 
     thread_local! {
         /// What the clients keep that this thread makes.
@@ -203,8 +216,31 @@ mod tests {
         }
         assert_eq!(reads(&own), 0);
         let known = verifiers(&places()).map(|verifier| verifier.verifier().map(drop));
-        let (_, is_whole) = system(&own, &places());
+        let (_, lasts) = system(&own, &places());
         // A machine without any refuses each server, and is looked at anew.
-        assert_eq!(reads(&own), if known[0].is_ok() && is_whole { 1 } else { 4 });
+        assert_eq!(reads(&own), if known[0].is_ok() && lasts { 1 } else { 4 });
+    }
+
+    #[test]
+    fn a_file_that_holds_no_certificate_keeps_none_from_being_kept() {
+        let (own, folder) = (own(), TestFolder::new("authorities"));
+        std::fs::create_dir_all(&*folder).unwrap();
+        for (name, text) in [("a.pem", AUTHORITY), ("b.pem", "-----BEGIN CERTIFICATE-----\nno end\n")] {
+            std::fs::write(folder.join(name), text).unwrap();
+        }
+        for verifier in verifiers(&[None, Some(folder.as_os_str().to_owned())]) {
+            assert!(verifier.verifier().is_ok() && verifier.verifier().is_ok());
+        }
+        assert_eq!(reads(&own), 1);
+    }
+
+    #[test]
+    fn errors_that_pass_are_no_reason_to_keep_what_was_read() {
+        for (kind, expected) in
+            [(io::ErrorKind::PermissionDenied, true), (io::ErrorKind::NotFound, true), (io::ErrorKind::Interrupted, false)]
+        {
+            let kind = ErrorKind::Io { inner: kind.into(), path: PathBuf::new() };
+            assert_eq!(lasts(&rustls_native_certs::Error { context: "", kind }), expected);
+        }
     }
 }
