@@ -162,7 +162,7 @@ impl Live {
             }
             (404 | 410, _) if !sight.foreign => return Ok(true),
             // Other codes are of clocks, keys, encryption and archived objects.
-            (403, "" | "AccessDenied") if self.options.forbidden_is_missing => return Ok(true),
+            (403, "" | "AccessDenied") if self.options.forbidden_is_missing && !sight.foreign => return Ok(true),
             // What was replaced in the middle is begun anew.
             (412 | 416, _) if body.is_some() && tries.once() => {
                 *body = None;

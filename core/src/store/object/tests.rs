@@ -232,6 +232,16 @@ fn only_a_refused_access_stands_for_a_missing_key() {
 }
 
 #[test]
+fn a_page_of_a_proxy_that_forbids_stands_for_no_missing_key() {
+    let (port, _) =
+        serve(|head| said("403 no", "Content-Type: text/html\r\n", if head.starts_with("get") { "<html>filtered</html>" } else { "" }));
+    let store = store_at(port, &[KEYS, &[("forbidden", "missing")]].concat());
+    let e = get(&store as &dyn Storage, "key", 100).map(drop).unwrap_err();
+    assert_eq!(e.kind(), ErrorKind::Permission, "{e}");
+    assert_eq!(store.erase("key").unwrap_err().kind(), ErrorKind::Permission);
+}
+
+#[test]
 fn a_listing_has_the_keys_that_there_can_be() {
     const PAGE: &str = "<?xml version=\"1.0\"?><ListBucketResult><IsTruncated>false</IsTruncated>\
         <Contents><Key>a/</Key><Size>0</Size></Contents><Contents><Key>a//x</Key><Size>1</Size></Contents>\

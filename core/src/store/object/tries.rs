@@ -227,8 +227,8 @@ fn judge(fault: &Failure, sight: &Sight, hints: [&str; 2]) -> Verdict {
             false,
         );
     }
-    if sight.foreign {
-        let text = format!("the server answered {} with a text that is not the service's (of a proxy before it?)", sight.status);
+    if sight.foreign && sight.status != 403 {
+        let text = format!("the server answered {}{FOREIGN}", sight.status);
         return verdict(ErrorKind::Network, text, true);
     }
     if sight.meant() >= 300 {
@@ -256,6 +256,9 @@ fn judge(fault: &Failure, sight: &Sight, hints: [&str; 2]) -> Verdict {
     }
 }
 
+/// What is said of an answer whose text is none of a service of objects.
+const FOREIGN: &str = " with a text that is not the service's (of a proxy before it?)";
+
 fn by_status(sight: &Sight, hints: [&str; 2]) -> Verdict {
     let status = sight.meant();
     let late = if sight.inside == 0 { "" } else { " and then an error" };
@@ -277,7 +280,7 @@ fn by_status(sight: &Sight, hints: [&str; 2]) -> Verdict {
         }
         (401 | 403 | 407, code) => {
             if status == 403 && matches!(code, "" | "AccessDenied") {
-                text.extend(hints);
+                text.extend(if sight.foreign { [FOREIGN, ""] } else { hints });
             }
             (ErrorKind::Permission, false)
         }

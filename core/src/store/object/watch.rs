@@ -299,7 +299,8 @@ fn is_foreign(text: &str) -> bool {
     let text = text.trim_start_matches('\u{feff}');
     let inside = if text.starts_with("<?xml") { text.split_once("?>").map_or("", |(_, rest)| rest.trim_start()) } else { text };
     let is_google = ["{", "\"error\"", ":", "{"].iter().try_fold(text, |rest, token| rest.trim_start().strip_prefix(token)).is_some();
-    !(text.is_empty() || text.eq_ignore_ascii_case("not found") || inside.starts_with("<Error") || is_google)
+    let is_status = ["not found", "forbidden"].iter().any(|status| text.eq_ignore_ascii_case(status));
+    !(text.is_empty() || is_status || inside.starts_with("<Error") || is_google)
 }
 
 /// Whether an error's code names something that is not there.
@@ -342,7 +343,7 @@ async fn read(body: HttpResponseBody, most: usize) -> Result<(Vec<u8>, bool), Ht
 async fn explained(response: HttpResponse, asked: &Asked) -> Result<HttpResponse, HttpError> {
     let (parts, body) = response.into_parts();
     // Until the whole text is there, before which the deadline may end the try, nobody knows whose it is.
-    note(|seen| seen.foreign = !asked.web && !asked.credentials && matches!(seen.status, 404 | 410));
+    note(|seen| seen.foreign = !asked.web && !asked.credentials && matches!(seen.status, 403 | 404 | 410));
     // The status counts, whether or not the text can be had.
     let read = read(body, MOST_OF_ERROR).await;
     let is_broken = read.is_err();
@@ -359,7 +360,10 @@ async fn explained(response: HttpResponse, asked: &Asked) -> Result<HttpResponse
         if seen.foreign {
             let is_text = parts.headers.get("content-type").is_some_and(|kind| kind.as_bytes().starts_with(b"text/"));
             let is_empty = parts.headers.get("content-length").is_some_and(|length| length.as_bytes() == b"0");
-            seen.foreign = if seen.code.is_empty() { is_broken || is_foreign(text.trim()) } else { !names_missing(&seen.code) };
+            seen.foreign = match seen.code.as_str() {
+                "" => is_broken || is_foreign(text.trim()),
+                code => seen.status != 403 && !names_missing(code),
+            };
             seen.may_be_foreign = seen.code.is_empty() && asked.head && is_text && !is_empty;
         }
     });
