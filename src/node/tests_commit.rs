@@ -299,6 +299,21 @@ fn what_is_below_a_checkpoint_is_removed_at_the_same_time() {
 }
 
 #[test]
+fn what_an_array_cannot_have_consolidated_is_not_asked_for_by_the_flush_that_tells_of_its_attributes() {
+    let place = Place::empty(false);
+    Array::create(&on(place.shared()), "g/a", &spec(&[4], &[4]), Create::New).unwrap();
+    Group::open(&on(place.shared()), "").unwrap().consolidate().unwrap();
+    let opened = opened_by(place.shared(), |store, _| {
+        let options = Options { consolidate: Consolidate::Flush, ..Options::default() };
+        let store = Store::new(store.context(), store.shared().clone(), Mode::ReadWrite, options);
+        Array::open(&store, "g/a").unwrap().attributes().set_json("units", "\"K\"").unwrap();
+        store.flush_all().unwrap();
+    });
+    assert_eq!(opened.iter().filter(|key| *key == "g/a/.zmetadata").count(), 0, "{opened:#?}");
+    assert_eq!(Group::open(&on(place.shared()), "").unwrap().consolidated_differences().unwrap(), Some(vec![]));
+}
+
+#[test]
 fn checkpoints_are_looked_for_at_the_same_time() {
     let memory = Arc::new(MemoryStore::new());
     (1..5).for_each(|n| make(&checkpoints(&on(memory.clone())), &format!("{n}"), n).unwrap());

@@ -36,7 +36,7 @@ pub(super) fn after_changes(store: &Store, changes: &[Change<'_>]) -> Result<()>
 /// Does what [`after_changes`] does after changes of nodes of one version: of those of version 3 none but documents of version 3 tell.
 pub(super) fn after_changes_of(store: &Store, changes: &[Change<'_>], format: Option<Format>) -> Result<()> {
     if store.consolidates(Consolidate::Flush) {
-        let noted = note_behind(store, changes.iter().copied());
+        let noted = note_behind(store, changes.iter().copied(), true);
         return refreshed(store, changes, Ok(())).and(noted);
     }
     let done = refresh_above_of(store, changes, None, format).and_then(|()| refresh_outside(store, changes, None));
@@ -45,10 +45,15 @@ pub(super) fn after_changes_of(store: &Store, changes: &[Change<'_>], format: Op
 
 /// Does what [`after_changes`] does after a change of one node: one of version 3 has no consolidated metadata but in its own document.
 pub(super) fn after_node_change(store: &Store, path: &str, format: Format, told: Lengths) -> Result<()> {
-    if format == Format::V2 || store.consolidates(Consolidate::Flush) {
-        return after_changes(store, &[(path, told)]);
+    let change = (path, told);
+    match (format, store.consolidates(Consolidate::Flush)) {
+        (Format::V2, _) => after_changes(store, &[change]),
+        (Format::V3, false) => after_array_change(store, path, format, told).map(drop),
+        (Format::V3, true) => {
+            let noted = note_behind(store, std::iter::once(change), false);
+            refreshed(store, &[change], Ok(())).and(noted)
+        }
     }
-    after_array_change(store, path, format, told).map(drop)
 }
 
 /// Does what [`after_node_change`] does after a new node of version 3 came, if the group above it has a document of that version, which is read for that:
@@ -70,7 +75,7 @@ pub(super) fn tell_later(store: &Store, paths: &[String]) {
 
 /// Leaves it to the next flush or close to tell of changes of a call that failed. The call's error is the one to tell.
 pub(super) fn tell_changes_later<'a>(store: &Store, changes: impl Iterator<Item = Change<'a>>) {
-    let _ = note_behind(store, changes);
+    let _ = note_behind(store, changes, true);
 }
 
 /// Tells of groups that a call which fails has made above its node, now or, if that fails, later. The call's error is the one to tell.
@@ -81,8 +86,9 @@ pub(super) fn tell_made(store: &Store, made: &[String]) {
     }
 }
 
-/// Says that consolidated metadata above nodes, and a v2 group's own, are behind. Errors: `NoMemory`, with which the last ones are not noted.
-fn note_behind<'a>(store: &Store, changes: impl Iterator<Item = Change<'a>>) -> Result<()> {
+/// Says that consolidated metadata above nodes, and where they may have some (`own`) those of a v2 group, are behind. Errors: `NoMemory`, with which the
+/// last ones are not noted.
+fn note_behind<'a>(store: &Store, changes: impl Iterator<Item = Change<'a>>, own: bool) -> Result<()> {
     for (path, lengths) in changes {
         if let Err(e) = check_memory() {
             if !store.behind().has_room_without_memory(path) {
@@ -90,7 +96,9 @@ fn note_behind<'a>(store: &Store, changes: impl Iterator<Item = Change<'a>>) -> 
             }
             memory_ended();
         }
-        path::ancestors(path).into_iter().chain([path]).for_each(|group| store.behind().note(group, path, lengths));
+        // The root has groups above it where the store is below some.
+        let own = (own || path.is_empty()).then_some(path);
+        path::ancestors(path).into_iter().chain(own).for_each(|group| store.behind().note(group, path, lengths));
     }
     Ok(())
 }
