@@ -6,7 +6,7 @@ use super::listed_lengths::Lengths;
 use super::lookup::{self, find, find_bare, is_in_the_way};
 use super::lost::Leaving;
 use super::stored::StoredDocument;
-use super::{Create, NodeKind, Store, above, document, draft, groups_above, in_use, marker, path, transfer, upkeep};
+use super::{Create, NodeKind, Store, above, document, draft, groups_above, in_use, marker, path, together, transfer, upkeep};
 use crate::error::{Error, ErrorKind, Result, err};
 use crate::limits::{MAX_DOCUMENT, push};
 use crate::metadata::{Format, Map, v2, v3};
@@ -119,15 +119,16 @@ fn erase_keys<'a>(store: &'a Store, path: &'a str, leaving: &mut Option<Leaving<
         *leaving = Some(Leaving::new(store, path));
         return shared.erase_keys(Keys::Below(&prefix)).map_err(|e| e.at_key(prefix));
     }
-    let below = if has_names || !shared.capabilities().listable { Vec::new() } else { documents_below(store, &prefix)? };
+    let mut below = if has_names || !shared.capabilities().listable { Vec::new() } else { documents_below(store, &prefix)? };
     if !below.is_empty() || (has_names && may_hold_nodes(store, path)?) {
         upkeep::after_change(store, &[], Some(path))?;
         *leaving = Some(Leaving::new(store, path));
         let own = empty_group(store, path)?;
-        for key in &below {
-            shared.erase(key).map_err(|e| e.at_key(key))?;
+        together::for_each(store, true, &mut below, |key| {
+            shared.erase(key).map_err(|e| e.at_key(&*key))?;
             store.note_document(key);
-        }
+            Ok(())
+        })?;
         erase_below(store, &prefix, own)?;
         erase_documents(store, path)?;
     } else {
@@ -195,10 +196,11 @@ pub(super) fn erase_begun((store, place): (&Store, &str), kept: &str) -> Result<
 
 fn erase_below(store: &Store, prefix: &str, kept: &str) -> Result<()> {
     let shared = store.shared();
-    let listing = shared.list_dir(prefix)?;
-    for below in listing.prefixes.iter().map(|name| format!("{prefix}{name}/")) {
-        shared.erase_prefix(&below).map_err(|e| e.at_key(below))?;
-    }
+    let mut listing = shared.list_dir(prefix)?;
+    together::for_each(store, true, &mut listing.prefixes, |name| {
+        let below = format!("{prefix}{name}/");
+        shared.erase_prefix(&below).map_err(|e| e.at_key(below))
+    })?;
     for key in listing.keys.iter().filter(|name| *name != kept).map(|name| format!("{prefix}{name}")) {
         shared.erase(&key).map_err(|e| e.at_key(key))?;
     }

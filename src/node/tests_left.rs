@@ -1,8 +1,8 @@
 //! What a call leaves that ends in the middle, and what is made in its place afterwards.
 
-use super::tests::{faults, read_all, spec, spec_as, write_all};
+use super::tests::{far_from, faults, memory, read_all, spec, spec_as, write_all};
 use super::tests_growth::Folder;
-use super::tests_store::on;
+use super::tests_store::{Next, on, told};
 use super::*;
 use crate::error::{Error, ErrorKind, Result, bail};
 use crate::platform::libc;
@@ -10,7 +10,9 @@ use crate::store::SharedStore;
 use crate::store::fault;
 use crate::store::memory::MemoryStore;
 use crate::store::os::Call;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::Duration;
 
 fn ending(inner: &SharedStore, left: usize) -> Store {
     tests_store::ending(inner.clone(), Arc::new(left.into()))
@@ -332,4 +334,32 @@ fn what_is_made_where_a_copy_was_interrupted_is_not_taken_for_it() {
             }
         }
     }
+}
+
+/// Each key that is erased waits for one of another node: a document for a document, a chunk for a chunk.
+#[test]
+fn nodes_below_a_group_are_erased_at_the_same_time_in_stores_with_latency() {
+    let near = memory();
+    for path in ["g/a", "g/b"] {
+        write_all(&Array::create(&near, path, &spec(&[2], &[2]), Create::New).unwrap(), &mut [1, 2]);
+    }
+    let (erased, is_alone) = (Arc::new((Mutex::new(Vec::<String>::new()), Condvar::new())), Arc::new(AtomicBool::new(false)));
+    let (all, alone) = (erased.clone(), is_alone.clone());
+    let of = |key: &str| (key.ends_with("zarr.json"), key.get(.."g/a".len()).map(str::to_string));
+    let inner = told(near.shared().clone(), move |next| {
+        let Next::Change(key @ ("g/a/zarr.json" | "g/b/zarr.json" | "g/a/c/0" | "g/b/c/0")) = next else { return Ok(()) };
+        let (keys, came) = &*all;
+        let mut keys = keys.lock().unwrap();
+        keys.push(key.to_string());
+        came.notify_all();
+        let another = |other: &String| of(other).0 == of(key).0 && of(other).1 != of(key).1;
+        let waited = came.wait_timeout_while(keys, Duration::from_secs(20), |keys| !keys.iter().any(another)).unwrap().1;
+        alone.fetch_or(waited.timed_out(), Ordering::Relaxed);
+        Ok(())
+    });
+    far_from(&on(inner), Duration::ZERO).erase_node("g").unwrap();
+    let keys = erased.0.lock().unwrap().clone();
+    assert!(!is_alone.load(Ordering::Relaxed), "{keys:?}");
+    assert_eq!((keys.len(), keys.is_sorted_by_key(|key| !key.ends_with("zarr.json"))), (4, true), "{keys:?}");
+    assert_eq!(near.key_list("").unwrap(), ["zarr.json"]);
 }
