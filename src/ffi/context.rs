@@ -53,8 +53,8 @@ pub unsafe extern "C" fn ozarr_context_new(out: *mut *mut ozarr_context) -> ozar
 /// `"on"`, or `"0"`, `"false"` or `"off"`.
 ///
 /// - `"threads"`: how many threads a call may use, the calling one among them, from 1 to 4096. In
-///   object stores, whose requests take their time, copying, and publishing the steps of a series, use 32 at
-///   least, which mostly wait.
+///   object stores, whose requests take their time, copying, erasing, and publishing the steps of a
+///   series, use 32 at least, which mostly wait.
 /// - `"strict"`: `"1"` makes deviations in a node's metadata errors (`OZARR_ERR_METADATA`) that are read
 ///   nevertheless with `"0"`, the default. docs/formats.md lists them.
 /// - `"chunk_cache"`: the bytes of memory for decoded chunks that all arrays which are opened with the
