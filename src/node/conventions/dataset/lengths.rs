@@ -84,7 +84,7 @@ impl Dataset {
             true => upkeep::after_changes_now(store, &changes, None),
             false => upkeep::after_changes(store, &changes),
         };
-        let settled = parts.iter_mut().fold(Ok(()), |settled, part| settled.and(std::mem::replace(&mut part.settled, Ok(()))));
+        let settled = parts.iter_mut().try_for_each(|part| std::mem::replace(&mut part.settled, Ok(())));
         settled.and(told)?;
         together::for_each(
             store,
