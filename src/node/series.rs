@@ -4,6 +4,7 @@
 //! of the coordinate last; then the consolidated metadata, in which the lengths of all change at once.
 
 mod lengths;
+mod taking;
 mod values;
 
 use super::appender::Appender;
@@ -245,13 +246,9 @@ impl Series {
         if self.coordinate().is_some_and(|index| !self.is_given(index) && given.iter().all(|(other, ..)| *other != index)) {
             self.check_value(value)?;
         }
-        for (index, memory, value) in given {
-            if !self.is_given(index) {
-                // SAFETY: forwarded from the caller.
-                unsafe { self.take(index, &memory) }?;
-                (self.parts[index].kept, self.parts[index].value) = (true, value);
-            }
-        }
+        given.retain(|(index, ..)| !self.is_given(*index));
+        // SAFETY: forwarded from the caller.
+        unsafe { self.take_all(given) }?;
         self.step(value)
     }
 
@@ -348,34 +345,6 @@ impl Series {
     fn given_twice(&self, index: usize) -> Error {
         let step = counted(self.position);
         err!(State, "the variable {:?} has its values of step {step} already; end the step first", self.parts[index].name)
-    }
-
-    /// Takes a variable's values of the next step; steps before it that the variable lacks get the fill value.
-    ///
-    /// # Safety
-    /// As for [`crate::engine::write`].
-    unsafe fn take(&mut self, index: usize, memory: &Memory) -> Result<()> {
-        let claimed = self.claim();
-        let part = &mut self.parts[index];
-        let filled = claimed.and_then(|()| part.fill_to(self.position));
-        // SAFETY: forwarded from the caller.
-        filled.and_then(|()| unsafe { part.appender.put(1, memory) }).map_err(|e| match is_of_store(&e) {
-            true => {
-                let step = counted(self.position);
-                e.with_note(&format!(" (values of {:?} of step {step}, which were not taken: give them again)", part.name))
-            }
-            false if e.key().is_none() => e.with_note(&format!(" (the variable {:?})", part.name)),
-            false => e,
-        })
-    }
-
-    /// Claims all variables where that is due, before the first of them has values: none can be published without the others.
-    fn claim(&mut self) -> Result<()> {
-        if !self.parts.iter().any(|part| part.appender.is_to_claim()) {
-            return Ok(());
-        }
-        let any_thread = self.any_thread();
-        together::for_each(self.dataset.group().store(), any_thread, &mut self.parts, |part| part.appender.claim())
     }
 
     /// Stores and publishes all steps, and makes both durable as far as the store's mode promises it.

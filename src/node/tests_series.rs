@@ -223,6 +223,27 @@ fn all_variables_of_a_run_are_cut_at_the_same_time_in_stores_with_latency() {
     assert_eq!(check(&near), STEPS);
 }
 
+#[test]
+fn chunks_that_are_whole_with_a_step_are_stored_at_the_same_time_in_stores_with_latency() {
+    let near = defined(Format::V3);
+    let ds = dataset(&near);
+    for name in ["a", "b"] {
+        let variable = VariableSpec { chunks: Some(vec![1]), ..VariableSpec::new(DataType::Int32, &["time"]) };
+        ds.define_variable(name, &variable, Create::New).unwrap();
+    }
+    let (far, meeting) = Meeting::at(&near, |key| match key.split_once('/')? {
+        (name @ ("a" | "b"), "c/0") => Some(("chunks", name)),
+        _ => None,
+    });
+    let mut series = Series::open(&dataset(&far), "time", None, 0, 0).unwrap();
+    let mut values = [7, 8];
+    meeting.during(|| {
+        own!(series.step_with(0.0, &["a", "b"], |i, _, shape| Ok(view(&mut values[i..=i], shape)))).unwrap();
+    });
+    series.close().unwrap();
+    assert_eq!(["a", "b"].map(|name| read_all(&Array::open(&near, name).unwrap())), [[7], [8]]);
+}
+
 /// A codec of a program that has it called in the thread of the call only, and notes the others.
 struct Here(ThreadId, Arc<Mutex<Vec<&'static str>>>);
 
