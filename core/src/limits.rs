@@ -243,6 +243,14 @@ pub fn make_room_small<A: smallvec::Array>(list: &mut SmallVec<A>, more: usize) 
     ask(count.saturating_mul(size_of::<A::Item>()), || list.try_reserve(more)).map_err(|_| no_list(count))
 }
 
+/// Makes room like [`make_room_small`], for that many more entries and no others.
+#[cold]
+#[inline(never)]
+pub fn make_exact_room_small<A: smallvec::Array>(list: &mut SmallVec<A>, more: usize) -> Result<()> {
+    let count = list.len().saturating_add(more);
+    ask(count.saturating_mul(size_of::<A::Item>()), || list.try_reserve_exact(more)).map_err(|_| no_list(count))
+}
+
 /// Makes room for more bytes of a text that may become long; an error instead of an abort when memory is short.
 #[inline]
 pub fn make_text_room(text: &mut String, more: usize) -> Result<()> {

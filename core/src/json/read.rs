@@ -37,7 +37,7 @@ fn attempt(text: &str, source: &str) -> Result<Value> {
 }
 
 fn attempt_now(text: &str, source: &str) -> Result<Value> {
-    let source = JsonText { text, source, at: Cell::new(0) };
+    let source = JsonText { text, source, at: Cell::new(0), more: Cell::new(MORE_AT_FIRST) };
     let (mut value, mut deserializer) = (Value::Null, serde_json::Deserializer::from_str(text));
     let read = ValueVisitor(&source, &mut value).deserialize(&mut deserializer).and_then(|()| deserializer.end());
     read.map_err(|e| limits::check_memory().err().unwrap_or_else(|| invalid(&e)))?;
@@ -95,10 +95,14 @@ struct JsonText<'a> {
     source: &'a str,
     /// A place behind all numbers so far that are no integers of 64 bits.
     at: Cell<usize>,
+    /// How many more members the next object has room for whose room is too small.
+    more: Cell<usize>,
 }
 
-/// How many more members there is room for at least where the room for an object's members is too small.
-const MORE_MEMBERS: usize = 6;
+/// How many more members there is room for at least where the room for an object's members is too small, and where that is so for the first time: then
+/// the object is mostly the document itself. With two, an array's has up to 12.
+const MORE_AT_FIRST: usize = 10;
+const MORE_MEMBERS: usize = 4;
 
 impl JsonText<'_> {
     /// Returns the number behind `at` that is no integer of 64 bits, or the string for which it stands, by its spelling in the source.
@@ -113,6 +117,22 @@ impl JsonText<'_> {
 /// Puts a value where it is wanted: what is there is `null`, and need not be dropped.
 fn put(place: &mut Value, value: Value) {
     std::mem::forget(std::mem::replace(place, value));
+}
+
+/// Adds `null` to the items. It is made where it stays: a value that is copied right after no more than its kind was stored has a processor wait.
+#[inline(always)]
+fn add_item(items: &mut SmallVec<[Value; 4]>) -> Result<()> {
+    if items.len() == items.capacity() {
+        limits::make_room_small(items, 1)?;
+    }
+    limits::check_memory()?;
+    let length = items.len();
+    // SAFETY: there is room for one more.
+    unsafe {
+        items.as_mut_ptr().add(length).write(Value::Null);
+        items.set_len(length + 1);
+    }
+    Ok(())
 }
 
 /// Reads one value to where it is wanted: a value that is returned is moved several times, in pieces that processors put together again slowly.
@@ -165,11 +185,7 @@ impl<'de> Visitor<'de> for ValueVisitor<'_, '_> {
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> std::result::Result<(), A::Error> {
         let mut items = SmallVec::new();
         loop {
-            if items.len() == items.capacity() {
-                limits::make_room_small(&mut items, 1).map_err(stopped)?;
-            }
-            limits::check_memory().map_err(stopped)?;
-            items.push(Value::Null);
+            add_item(&mut items).map_err(stopped)?;
             let Some(item) = items.last_mut() else { break };
             if list.next_element_seed(ValueVisitor(self.0, item))?.is_none() {
                 items.pop();
@@ -218,10 +234,18 @@ impl<'de> Visitor<'de> for NameVisitor<'_, '_> {
     fn visit_str<E: serde_core::de::Error>(self, name: &str) -> std::result::Result<bool, E> {
         let members = self.1;
         if members.len() == members.capacity() {
-            limits::make_room_small(members, MORE_MEMBERS).map_err(stopped)?;
+            let more = self.0.more.replace(MORE_MEMBERS).max(members.len());
+            limits::make_exact_room_small(members, more).map_err(stopped)?;
         }
         limits::check_memory().map_err(stopped)?;
-        put_text(name, |name| members.push((name, Value::Null)))?;
+        let length = members.len();
+        // SAFETY: there is room for one more, of which both parts are written before it counts; as in `add_item`, where they stay.
+        unsafe {
+            let member = members.as_mut_ptr().add(length);
+            put_text(name, |name| (&raw mut (*member).0).write(name))?;
+            (&raw mut (*member).1).write(Value::Null);
+            members.set_len(length + 1);
+        }
         Ok(true)
     }
 
@@ -269,6 +293,16 @@ mod tests {
         }
         let escaped = "{ \"c\" :\t\"\u{e9}\\u00e9\\ud83d\\ude00\\n\\\"\\\\\\/\\b\\f\\r\\t\\u0000\" }\r\n";
         assert_eq!(text_of(escaped, false).unwrap(), "{\"c\":\"\u{e9}\u{e9}\u{1F600}\\n\\\"\\\\/\\b\\f\\r\\t\\u0000\"}");
+    }
+
+    #[test]
+    fn objects_and_lists_of_any_length_keep_all_that_they_have() {
+        for count in 0..40 {
+            let items = |n: usize| vec![r#"{"a":1,"b":"2","c":[3]}"#; n].join(",");
+            let members: Vec<String> = (0..count).map(|i| format!("\"m{i}\":[{}]", items(i % 7))).collect();
+            let text = format!("{{{}}}", members.join(","));
+            assert_eq!(text_of(&text, false).as_deref(), Some(&*text));
+        }
     }
 
     #[test]

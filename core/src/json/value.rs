@@ -66,8 +66,15 @@ impl List {
         if items.is_empty() {
             return Ok(List(None));
         }
-        // An iterator that knows its length has them collected in one allocation.
-        limits::with_spare(limits::shared_bytes::<Value>(items.len()), || List(Some(items.iter_mut().map(std::mem::take).collect())))
+        limits::with_spare(limits::shared_bytes::<Value>(items.len()), || {
+            let count = items.len();
+            // SAFETY: the list has none, but they are there, and each is moved from there once.
+            unsafe { items.set_len(0) };
+            let first = items.as_ptr();
+            // An iterator that knows its length has them collected in one allocation.
+            // SAFETY: as above.
+            List(Some((0..count).map(|i| unsafe { first.add(i).read() }).collect()))
+        })
     }
 
     /// A list of those items; an error instead of an abort when memory is short.
@@ -191,7 +198,8 @@ impl Map {
         if list.is_empty() {
             return Ok(Map(None));
         }
-        if list.spilled() {
+        // A little room may be left: giving it back takes as long as to read some members.
+        if list.spilled() && list.capacity() > list.len() + list.len() / 2 {
             limits::with_spare(list.len() * size_of::<(Text, Value)>(), || list.shrink_to_fit())?;
         }
         let members = MapMembers { list, places: Once::new() };
