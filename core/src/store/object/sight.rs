@@ -112,6 +112,8 @@ pub(super) enum Trouble {
     Encryption,
     /// A proxy refuses.
     Proxy,
+    /// A proxy speaks SOCKS, which the library does not.
+    Socks,
     /// The system has no memory for what comes.
     Memory,
 }
@@ -164,6 +166,7 @@ fn trouble_of(cause: &(dyn std::error::Error + 'static), text: &str) -> Option<T
     // The connector's own errors are private types with these texts.
     match text {
         "tunnel error: proxy authorization required" => return Some(Trouble::Proxy),
+        _ if text.starts_with("unsupported scheme socks") => return Some(Trouble::Socks),
         _ if text == "dns error" || text.starts_with("tunnel error") => return Some(Trouble::Unreached),
         _ => {}
     }

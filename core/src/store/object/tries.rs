@@ -176,7 +176,7 @@ impl Tries {
 
     fn error(&self, verdict: Verdict, sight: &Sight) -> Error {
         let mut text = verdict.text;
-        if sight.trouble == Trouble::Unreached {
+        if matches!(sight.trouble, Trouble::Unreached | Trouble::Socks) {
             text.push_str(&self.patience.proxy);
         }
         if self.done > 1 {
@@ -242,6 +242,7 @@ fn judge(fault: &Failure, sight: &Sight, hints: [&str; 2]) -> Verdict {
             Trouble::Certificate => verdict(ErrorKind::Network, unreached(CERTIFICATE), false),
             Trouble::Encryption => verdict(ErrorKind::Network, unreached(" (does it speak TLS?)"), false),
             Trouble::Proxy => verdict(ErrorKind::Permission, unreached(" (by the proxy)"), false),
+            Trouble::Socks => verdict(ErrorKind::Argument, unreached(", expected a proxy of http:// or https://"), false),
             Trouble::Unreached | Trouble::Other => verdict(ErrorKind::Network, unreached(""), true),
         };
     }

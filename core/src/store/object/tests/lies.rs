@@ -336,5 +336,12 @@ fn a_proxy_that_cannot_be_reached_is_named() {
     let proxy = format!("http://user:planted-word@{closed}/");
     let e = get(&store_at(port, &[KEYS, &[("proxy", &proxy)]].concat()) as &dyn Storage, "key", 100).unwrap_err();
     assert!(e.message().contains(&format!("by the proxy {closed}")) && !e.message().contains("planted"), "{e}");
+    let socks = format!("socks5://{closed}");
+    let e = get(&store_at(port, &[KEYS, &[("proxy", &socks), ("retries", "9")]].concat()) as &dyn Storage, "key", 100).unwrap_err();
+    let text = e.message();
+    assert!(
+        text.contains(&format!("by the proxy {closed}")) && text.contains("expected a proxy of http") && !text.contains("tried"),
+        "{e}"
+    );
     assert!(asked.lock().unwrap().is_empty());
 }
