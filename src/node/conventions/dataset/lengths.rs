@@ -11,8 +11,8 @@ use crate::sort::sort_by;
 use std::time::{Duration, Instant};
 
 /// A variable along a dimension whose length changes.
-struct Resized {
-    array: Array,
+struct Resized<'a> {
+    array: &'a Array,
     /// Which of its dimensions is that one.
     is_along: Vec<bool>,
     /// It gets the length behind the others.
@@ -54,14 +54,17 @@ impl Dataset {
         keep_outside: bool,
         check: impl Fn(&Array, &[u8]) -> Result<()> + Sync,
     ) -> Result<()> {
-        let (store, along, mut parts) = (self.group().store(), self.along(name)?, Vec::new());
+        let (store, along, mut parts, mut changes) = (self.group().store(), self.along(name)?, Vec::new(), Vec::new());
         let any_thread = along.iter().all(|(_, array, _)| array.any_thread());
         make_room(&mut parts, along.len())?;
-        for (variable, array, d) in along {
+        make_room(&mut changes, along.len())?;
+        for (variable, array, d) in &along {
             // The coordinate tells how many steps are whole: it becomes longer last, and shorter first.
-            let is_late = (variable == name) == (array.shape()[d] < length);
+            let is_late = (variable == name) == (array.shape()[*d] < length);
             // A variable may have the dimension twice.
             let is_along: Vec<bool> = collect(array.dimension_names()?.iter().map(|there| there.as_deref() == Some(name)))?;
+            let dims = (0..is_along.len()).filter(|&d| is_along[d]);
+            changes.push((array.path(), dims.fold(Lengths::NONE, |told, d| told.and(Lengths::along(d)))));
             parts.push(Resized { array, is_along, is_late, is_cut: false, settled: Ok(()) });
         }
         sort_by(&mut parts, |a, b| a.is_late.cmp(&b.is_late));
@@ -75,25 +78,14 @@ impl Dataset {
                 Ok(())
             })?;
         }
-        let lengths = |is_along: &[bool]| {
-            let dims = (0..is_along.len()).filter(|&d| is_along[d]);
-            dims.fold(Lengths::NONE, |told, d| told.and(Lengths::along(d)))
-        };
-        let changes = collect(parts.iter().map(|part| (part.array.path(), lengths(&part.is_along))))?;
         let told = match parts.iter().any(|part| part.is_cut) {
             true => upkeep::after_changes_now(store, &changes, None),
             false => upkeep::after_changes(store, &changes),
         };
         let settled = parts.iter_mut().try_for_each(|part| std::mem::replace(&mut part.settled, Ok(())));
         settled.and(told)?;
-        together::for_each(
-            store,
-            any_thread,
-            &mut parts,
-            |part| {
-                if part.is_cut { part.array.erase_beyond(&mut |_, _| Ok(())) } else { Ok(()) }
-            },
-        )?;
+        parts.retain(|part| part.is_cut);
+        together::for_each(store, any_thread, &mut parts, |part| part.array.erase_beyond(&mut |_, _| Ok(())))?;
         self.0.state.write(|state| state.defined.iter_mut().filter(|(there, _)| there == name).for_each(|(_, old)| *old = length));
         Ok(())
     }
