@@ -188,7 +188,7 @@ impl MapMembers {
 
 impl Map {
     /// No members.
-    pub fn new() -> Map {
+    pub const fn new() -> Map {
         Map(None)
     }
 

@@ -12,7 +12,6 @@ use crate::error::{Error, Result, bail, err};
 use crate::grid::Grid;
 use crate::json::json;
 use crate::limits::Dims;
-use smallvec::SmallVec;
 
 /// The authority of all names in the draft.
 const AUTHORITY: &str = "https://purl.org/zarr/spec/";
@@ -372,16 +371,18 @@ fn name(codec: &Value) -> Option<&str> {
 
 /// A list of codecs in the forms of the specification; `None` if it has them.
 fn final_codecs(list: &[Value], rank: usize, of: Of<'_>, depth: usize) -> Option<Value> {
-    let turned = list.iter().map(|codec| match codec {
-        Value::Object(codec) => final_codec(codec, rank, of, depth).map(Value::Object),
-        Value::String(name) if name == "endian" => Some("bytes".into()),
+    let turned = list.iter().enumerate().filter_map(|(i, codec)| match codec {
+        Value::Object(codec) => final_codec(codec, rank, of, depth).map(|new| (i, Value::Object(new))),
+        Value::String(name) if name == "endian" => Some((i, "bytes".into())),
         _ => None,
     });
-    let turned: SmallVec<[Option<Value>; 4]> = turned.collect();
-    let codecs = || list.iter().zip(&turned).map(|(old, new)| new.as_ref().unwrap_or(old));
+    // Of most lists none.
+    let turned: Vec<(usize, Value)> = turned.collect();
+    let new = |i| turned.binary_search_by_key(&i, |(at, _)| *at).ok().map(|found| &turned[found].1);
+    let codecs = || list.iter().enumerate().map(|(i, old)| new(i).unwrap_or(old));
     let transposes = codecs().take_while(|c| name(c) == Some("transpose")).count();
     let bytes = if of.bytes && lacks_bytes(codecs()) { (of.data_type)().and_then(little) } else { None };
-    if bytes.is_none() && turned.iter().all(Option::is_none) {
+    if bytes.is_none() && turned.is_empty() {
         return None;
     }
     Some(codecs().take(transposes).chain(&bytes).chain(codecs().skip(transposes)).cloned().collect())

@@ -15,29 +15,35 @@ pub struct Extension {
     pub must_understand: bool,
 }
 
-impl Extension {
-    /// An extension that must be understood.
-    pub fn new(name: impl Into<Text>, configuration: Map) -> Extension {
-        Extension { name: name.into(), configuration, must_understand: true }
-    }
+/// An extension as it is in a document.
+#[derive(Clone, Copy)]
+pub(super) struct ExtensionRef<'a> {
+    pub name: &'a Text,
+    pub configuration: &'a Map,
+    pub must_understand: bool,
+}
 
+/// The configuration of an extension without one.
+static NOTHING: Map = Map::new();
+
+impl<'a> ExtensionRef<'a> {
     /// Reads the v3 form: a string, or an object with `name`, `configuration`, `must_understand`.
-    pub fn from_v3(value: &Value) -> Result<Extension> {
+    pub fn from_v3(value: &'a Value) -> Result<ExtensionRef<'a>> {
         let object = match value {
-            Value::String(name) => return Ok(Extension::new(name.clone(), Map::new())),
+            Value::String(name) => return Ok(ExtensionRef { name, configuration: &NOTHING, must_understand: true }),
             Value::Object(object) => object,
             other => bail!(Metadata, "found {}, expected a name or an object with a name", super::json::brief(other)),
         };
-        let (mut name, mut configuration, mut must_understand) = (None, Map::new(), true);
+        let (mut name, mut configuration, mut must_understand) = (None, &NOTHING, true);
         let expected = |what: &str, found: &Value, member: &str| {
             Err(err!(Metadata, "found {}, expected {what}", super::json::brief(found)).at_field(member))
         };
         let mut unknown = None;
         for (member, value) in object {
             match (member.as_str(), value) {
-                ("name", Value::String(text)) => name = Some(text.clone()),
+                ("name", Value::String(text)) => name = Some(text),
                 ("name", other) => return expected("a string", other, member),
-                ("configuration", Value::Object(members)) => configuration = members.clone(),
+                ("configuration", Value::Object(members)) => configuration = members,
                 ("configuration", Value::Null) => {}
                 ("configuration", other) => return expected("an object", other, member),
                 ("must_understand", Value::Bool(must)) => must_understand = *must,
@@ -49,7 +55,28 @@ impl Extension {
         if let Some(member) = unknown {
             return Err(err!(Metadata, "unknown member beside the name {name:?}").at_field(member));
         }
-        Ok(Extension { name, configuration, must_understand })
+        Ok(ExtensionRef { name, configuration, must_understand })
+    }
+
+    fn to_owned(self) -> Extension {
+        Extension { name: self.name.clone(), configuration: self.configuration.clone(), must_understand: self.must_understand }
+    }
+}
+
+impl Extension {
+    /// An extension that must be understood.
+    pub fn new(name: impl Into<Text>, configuration: Map) -> Extension {
+        Extension { name: name.into(), configuration, must_understand: true }
+    }
+
+    /// Reads the v3 form: a string, or an object with `name`, `configuration`, `must_understand`.
+    pub fn from_v3(value: &Value) -> Result<Extension> {
+        ExtensionRef::from_v3(value).map(ExtensionRef::to_owned)
+    }
+
+    /// This extension as a document would have it.
+    pub(super) fn borrowed(&self) -> ExtensionRef<'_> {
+        ExtensionRef { name: &self.name, configuration: &self.configuration, must_understand: self.must_understand }
     }
 
     /// Reads the v2 form: an object with `id` and the parameters beside it.

@@ -277,7 +277,11 @@ pub fn codec_list(value: &Value) -> Result<Vec<Extension>> {
     if list.len() > limits::MAX_CODECS {
         bail!(Limit, "found {} codecs, the limit is {}", list.len(), limits::MAX_CODECS);
     }
-    list.iter().enumerate().map(|(i, v)| Extension::from_v3(v).map_err(|e| e.at_field(format!("[{i}]")))).collect()
+    let mut codecs = Vec::with_capacity(list.len());
+    for (i, codec) in list.iter().enumerate() {
+        codecs.push(Extension::from_v3(codec).map_err(|e| e.at_field(format!("[{i}]")))?);
+    }
+    Ok(codecs)
 }
 
 fn dimension_names(value: Option<&Value>, rank: usize) -> Result<Option<Vec<Option<String>>>> {

@@ -1,7 +1,7 @@
 //! `chunk_grid` and `chunk_key_encoding` of a `zarr.json` ⇄ the model.
 //! Specification: v3 core, "Regular grid", "Chunk key encoding"; zarr-extensions, "rectilinear".
 
-use super::extension::Extension;
+use super::extension::{Extension, ExtensionRef};
 use super::fields::{chunk_lengths, extents, number_list, separator};
 use super::json::{self, List, member};
 use super::{Map, Value};
@@ -19,18 +19,18 @@ const SUFFIX: &str = "suffix";
 
 /// Reads `chunk_grid` of an array of that shape with those `codecs`.
 pub(super) fn chunk_grid(value: &Value, shape: &[u64], codecs: Option<&Value>) -> Result<Grid> {
-    let Extension { name, configuration, .. } = Extension::from_v3(value)?;
+    let ExtensionRef { name, configuration, .. } = ExtensionRef::from_v3(value)?;
     let of = |known: &[&str], name: &'static str, read: &dyn Fn(&Value, &[u64]) -> Result<Grid>| {
         if let Some(other) = configuration.keys().find(|k| !known.contains(&k.as_str())) {
             return Err(err!(Metadata, "unknown member of the grid").at_field(other));
         }
         if known.contains(&"kind") {
-            match member(&configuration, "kind")? {
+            match member(configuration, "kind")? {
                 Value::String(kind) if kind == "inline" => {}
                 other => return Err(err!(Unsupported, "found {}, expected \"inline\"", json::brief(other)).at_field("kind")),
             }
         }
-        read(member(&configuration, name)?, shape).map_err(|e| e.at_field(name))
+        read(member(configuration, name)?, shape).map_err(|e| e.at_field(name))
     };
     match name.as_str() {
         "regular" => of(&["chunk_shape"], "chunk_shape", &|value, shape| regular_grid(value, shape, codecs)),
@@ -126,7 +126,7 @@ fn positive(value: &Value) -> Result<u64> {
     }
 }
 
-fn only_members(extension: &Extension, known: &[&str]) -> Result<()> {
+fn only_members(extension: ExtensionRef<'_>, known: &[&str]) -> Result<()> {
     match extension.configuration.keys().find(|k| !known.contains(&k.as_str())) {
         Some(name) => Err(err!(Metadata, "unknown member of {:?}", extension.name).at_field(name).at_field("configuration")),
         None => Ok(()),
@@ -134,33 +134,35 @@ fn only_members(extension: &Extension, known: &[&str]) -> Result<()> {
 }
 
 /// The encoding that a program has registered under that name.
-fn registered_keys(extension: &Extension) -> Result<Option<&'static RegisteredKeys>> {
-    registered::find(&extension.name, || json::to_compact(&Value::Object(extension.configuration.clone())))
+fn registered_keys(extension: ExtensionRef<'_>) -> Result<Option<&'static RegisteredKeys>> {
+    registered::find(extension.name, || json::to_compact(&Value::Object(extension.configuration.clone())))
 }
 
 /// Reads a chunk key encoding. HD-42: some writers put `separator` beside the name instead of into the configuration.
 pub fn key_encoding(value: &Value) -> Result<KeyEncoding> {
+    let moved;
     let extension = match value {
         Value::Object(object) if object.contains_key("separator") && !object.contains_key("configuration") => {
             let mut rest = object.clone();
             let separator = rest.shift_remove("separator").unwrap_or_default();
             let mut extension = Extension::from_v3(&Value::Object(rest))?;
             extension.configuration.insert("separator".into(), separator);
-            extension
+            moved = extension;
+            moved.borrowed()
         }
-        _ => Extension::from_v3(value)?,
+        _ => ExtensionRef::from_v3(value)?,
     };
-    if let Some(keys) = registered_keys(&extension)? {
+    if let Some(keys) = registered_keys(extension)? {
         return Ok(KeyEncoding::Registered(keys));
     }
     let (plain, known): (KeyEncoding, &[&str]) = match extension.name.as_str() {
         "default" => (KeyEncoding::Default(Separator::Slash), &["separator"]),
         "v2" => (KeyEncoding::V2(Separator::Dot), &["separator"]),
-        SUFFIXED => (KeyEncoding::Suffixed(Separator::Slash, suffix(&extension)?), &["separator", "suffix"]),
-        SUFFIX => (with_suffix(&extension)?, &["suffix", "base_encoding"]),
+        SUFFIXED => (KeyEncoding::Suffixed(Separator::Slash, suffix(extension)?), &["separator", "suffix"]),
+        SUFFIX => (with_suffix(extension)?, &["suffix", "base_encoding"]),
         other => bail!(Unsupported, "chunk key encoding {other:?} is not supported; \"default\" and \"v2\" are"),
     };
-    only_members(&extension, known)?;
+    only_members(extension, known)?;
     match extension.configuration.get("separator") {
         None | Some(Value::Null) => Ok(plain),
         Some(value) => Ok(plain.with_separator(separator(value).map_err(|e| e.at_field("configuration.separator"))?)),
@@ -168,8 +170,8 @@ pub fn key_encoding(value: &Value) -> Result<KeyEncoding> {
 }
 
 /// The keys of the encoding `base_encoding` with a text behind.
-fn with_suffix(extension: &Extension) -> Result<KeyEncoding> {
-    let base = member(&extension.configuration, "base_encoding").map_err(|e| e.at_field("configuration"))?;
+fn with_suffix(extension: ExtensionRef<'_>) -> Result<KeyEncoding> {
+    let base = member(extension.configuration, "base_encoding").map_err(|e| e.at_field("configuration"))?;
     let read = key_encoding(base).and_then(|keys| match keys {
         KeyEncoding::Default(separator) => Ok(KeyEncoding::Suffixed(separator, suffix(extension)?)),
         KeyEncoding::V2(separator) => Ok(KeyEncoding::SuffixedV2(separator, suffix(extension)?)),
@@ -180,8 +182,8 @@ fn with_suffix(extension: &Extension) -> Result<KeyEncoding> {
     )
 }
 
-fn suffix(extension: &Extension) -> Result<Suffix> {
-    let value = member(&extension.configuration, "suffix").map_err(|e| e.at_field("configuration"))?;
+fn suffix(extension: ExtensionRef<'_>) -> Result<Suffix> {
+    let value = member(extension.configuration, "suffix").map_err(|e| e.at_field("configuration"))?;
     let text = value.as_str().ok_or_else(|| err!(Metadata, "found {}, expected a string", json::brief(value)));
     let suffix = text.and_then(|text| {
         Suffix::new(text).ok_or_else(|| err!(Unsupported, "found {text:?}, expected up to {} bytes without slashes", Suffix::MAX))
