@@ -225,6 +225,11 @@ impl<T> ForkPreserved<T> {
         f(unsafe { &mut *self.value.get() })
     }
 
+    /// The value, which nobody else has.
+    pub fn get_mut(&mut self) -> &mut T {
+        self.value.get_mut()
+    }
+
     /// Puts another value in the place of the one that was there, and gives that.
     pub fn replace(&self, value: T) -> T {
         self.write(|held| std::mem::replace(held, value))

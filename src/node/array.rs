@@ -19,7 +19,6 @@ use crate::fork::Once;
 use crate::grid::Grid;
 use crate::limits::Dims;
 use crate::metadata::lint::{self, Finding, Severity};
-use crate::metadata::v3::Document;
 use crate::metadata::{ArrayMeta, Dialect, Format, Map, Value, json, v2, v3};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -64,10 +63,11 @@ impl Array {
 
     /// Makes the array of a document that was found, without a report to the context: a lock may be held.
     pub(super) fn quietly(store: &Store, path: String, found: StoredDocument) -> Result<Array> {
-        match found.parse(store)? {
-            Document::Array(meta) => Array::new(store, path, *meta, found.attributes, found.listed).map_err(|e| e.at_key(found.key)),
-            Document::Group(_) => Err(err!(NodeKind, "found a group, expected an array").at_key(found.key)),
+        if found.kind != NodeKind::Array {
+            return Err(err!(NodeKind, "found a group, expected an array").at_key(found.key));
         }
+        let meta = found.parse_array(store)?;
+        Array::new(store, path, meta, found.attributes, found.listed).map_err(|e| e.at_key(found.key))
     }
 
     pub(super) fn new(store: &Store, path: String, meta: ArrayMeta, attributes: Option<Map>, listed: bool) -> Result<Array> {
@@ -79,7 +79,7 @@ impl Array {
         let (version, element, growths) = ((meta.format, meta.dialect), Some(meta.data_type), handling.growths.clone());
         let attributes = Attributes::new((store, &path), version, element, known, growths);
         let stats = Counters::below(store.stats());
-        let state = ArrayState::new(store, &path, meta, &handling)?.counting(&stats);
+        let state = ArrayState::counting(store, &path, meta, &handling, &stats)?;
         let (_open, listed) = (OpenArray::new(store, &path, &handling.growths), AtomicBool::new(listed));
         let (store, now) = (store.clone(), Current::new(state, handling));
         let array = Arc::new(ArrayInner { store, path, now, listed, stats, _open, noted: Once::new() });
@@ -377,8 +377,8 @@ impl Array {
             return Err(e.at_key(path::display(self.path())));
         }
         let handling = Handling { before: Some(seen.clone()), ..self.0.now.handling(Handling::clone) };
-        let state = ArrayState::new(&self.0.store, &self.0.path, meta, &handling)?;
-        Ok(state.counting(&self.0.stats).at_home_of(seen))
+        let state = ArrayState::counting(&self.0.store, &self.0.path, meta, &handling, &self.0.stats)?;
+        Ok(state.at_home_of(seen))
     }
 
     /// The state in which an array, which is `fresh` by now, will be when it gets longer, which writes what is new.

@@ -42,6 +42,16 @@ impl Current {
         self.0.read(|now| now.state.clone())
     }
 
+    /// The state, and what is read of the settings at the same moment.
+    pub fn state_and<R>(&self, read: impl FnOnce(&Handling) -> R) -> (Arc<ArrayState>, R) {
+        self.0.read(|now| (now.state.clone(), read(&now.handling)))
+    }
+
+    /// The state, which nobody else uses any more.
+    pub fn last_state(&mut self) -> &ArrayState {
+        &self.0.get_mut().state
+    }
+
     /// Reads the settings.
     pub fn handling<R>(&self, read: impl FnOnce(&Handling) -> R) -> R {
         self.0.read(|now| read(&now.handling))

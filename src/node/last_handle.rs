@@ -50,20 +50,20 @@ impl ArrayInner {
             Err(_) => Ok(()),
         }
     }
+}
 
-    /// Closes files, and forgets what is kept for reading.
-    fn close_files(&self) {
-        if let Ok(bound) = &self.now.state().bound {
-            bound.open_shards.forget_all();
-            bound.cache.iter().for_each(ArrayCache::forget_all);
-        }
+/// Closes files, and forgets what is kept for reading.
+fn close_files(state: &ArrayState) {
+    if let Ok(bound) = &state.bound {
+        bound.open_shards.forget_all();
+        bound.cache.iter().for_each(ArrayCache::forget_all);
     }
 }
 
 impl Drop for ArrayInner {
     fn drop(&mut self) {
         // A thread of the pool may have the array a moment longer; the files are closed now.
-        self.close_files();
+        close_files(self.now.last_state());
     }
 }
 
@@ -72,13 +72,15 @@ pub(super) struct LastHandle(Arc<ArrayInner>);
 
 impl Drop for LastHandle {
     fn drop(&mut self) {
-        if let Some(kept) = self.0.kept_parts() {
+        let (mut state, kept) = self.0.now.state_and(|handling| handling.write_back.clone());
+        if let Some(kept) = kept {
             // Errors are ignored in `drop`; close the array to see them.
-            let _ = self.0.store_waiting(&self.0.now.state(), true);
+            let _ = self.0.store_waiting(&state, true);
             // A flush of the store that is under way would store the rest over what others write from now on.
             kept.give_up();
+            state = self.0.now.state();
         }
-        self.0.close_files();
+        close_files(&state);
     }
 }
 

@@ -73,7 +73,12 @@ type Guess = (&'static str, &'static str);
 type Functions = (Option<Arc<dyn TypeCalls>>, Option<Arc<dyn KeyCalls>>);
 
 impl ArrayState {
-    pub fn new(store: &Store, path: &str, mut meta: ArrayMeta, handling: &Handling) -> Result<ArrayState> {
+    pub fn new(store: &Store, path: &str, meta: ArrayMeta, handling: &Handling) -> Result<ArrayState> {
+        ArrayState::counting(store, path, meta, handling, store.stats())
+    }
+
+    /// A state whose work is counted in `stats`.
+    pub fn counting(store: &Store, path: &str, mut meta: ArrayMeta, handling: &Handling, stats: &Arc<Counters>) -> Result<ArrayState> {
         let (chunks, guessed) = find_chunks(store, path, &mut meta)?;
         let known = handling.before.as_ref().and_then(|before| before.chain_of(&meta)).map(Ok);
         let chain = known.unwrap_or_else(|| Chain::parse(&meta.codecs, meta.data_type, meta.shape.len()));
@@ -120,7 +125,7 @@ impl ArrayState {
                     empty_is_missing: store.options().empty_is_missing,
                     clipped: store.options().clipped.then(|| Arc::new(chain.clone())),
                 },
-                stats: store.stats().clone(),
+                stats: stats.clone(),
                 cache: handling.cache.clone(),
                 write_back: handling.write_back.clone(),
                 huge_pages: store.context().huge_pages(),
@@ -151,11 +156,6 @@ impl ArrayState {
         std::mem::swap(&mut bound.write_back, &mut had.write_back);
         std::mem::swap(&mut bound.changes, &mut had.changes);
         Some(had)
-    }
-
-    /// Returns this state with its work counted in `stats`.
-    pub fn counting(self, stats: &Arc<Counters>) -> ArrayState {
-        self.with(|bound| bound.stats = stats.clone())
     }
 
     /// Returns this state of an array, whose place need not be found again.

@@ -47,48 +47,51 @@ impl StoredDocument {
     /// Reads the document `name` from the bytes under its key.
     pub fn from_bytes(store: &Store, name: &str, key: String, bytes: &[u8], as_of: u64) -> Result<StoredDocument> {
         let read = || match name {
-            v3::DOCUMENT => read_v3(bytes),
-            v2::ARRAY => Ok((json::parse_object(bytes, MAX_DOCUMENT)?, NodeKind::Array)),
-            _ => Ok((v2::parse_group(bytes)?.document, NodeKind::Group)),
+            v3::DOCUMENT => read_v3(bytes).map(|(document, kind)| (document, kind, Format::V3)),
+            v2::ARRAY => Ok((json::parse_object(bytes, MAX_DOCUMENT)?, NodeKind::Array, Format::V2)),
+            _ => Ok((v2::parse_group(bytes)?.document, NodeKind::Group, Format::V2)),
         };
-        let (document, kind) = read().map_err(|e: Error| e.at_key(&key))?;
-        let format = if name == v3::DOCUMENT { Format::V3 } else { Format::V2 };
+        let (document, kind, format) = read().map_err(|e: Error| e.at_key(&key))?;
         let (dialect, findings, mark) = (Dialect::Final, findings(store, bytes), claim::mark_in(bytes));
         Ok(StoredDocument { format, dialect, kind, key, document, as_of, listed: false, attributes: None, mark, findings })
     }
 
     /// Reads the document into the model, as the store's options say.
     pub fn parse(&self, store: &Store) -> Result<Document> {
-        if store.options().ignore_unknown && self.format == Format::V3 && self.dialect == Dialect::Final {
-            return self.parse_known();
+        if self.kind == NodeKind::Array {
+            return self.parse_array(store).map(Box::new).map(Document::Array);
         }
-        let StoredDocument { format, dialect, kind, .. } = *self;
+        let (format, dialect, document) = (self.format, self.dialect, self.document.clone());
+        let parsed = match format {
+            _ if dialect == Dialect::D0 => drafts::group_from(document),
+            Format::V3 if self.ignores_unknown(store) => {
+                let known = v3::without_unknown(NodeType::Group, &document);
+                v3::group_from(known).map(|meta| GroupMeta { document, ..meta })
+            }
+            Format::V3 => v3::group_from(document),
+            Format::V2 => Ok(GroupMeta { format, dialect, document }),
+        };
+        parsed.map(Document::Group).map_err(|e| e.at_key(&self.key))
+    }
+
+    /// Reads the document of an array like [`StoredDocument::parse`].
+    pub fn parse_array(&self, store: &Store) -> Result<ArrayMeta> {
         let document = self.document.clone();
-        let parsed = match (format, kind) {
-            (_, NodeKind::Array) if dialect == Dialect::D0 => drafts::array_from(document).map(Box::new).map(Document::Array),
-            _ if dialect == Dialect::D0 => drafts::group_from(document).map(Document::Group),
-            (Format::V3, NodeKind::Array) => drafts::array_from_v3(document).map(Box::new).map(Document::Array),
-            (Format::V3, _) => v3::group_from(document).map(Document::Group),
-            (Format::V2, NodeKind::Array) => v2::array_from(document)
-                .and_then(|meta| with_fill(store, &self.key, self.attributes.clone(), meta))
-                .map(Box::new)
-                .map(Document::Array),
-            (Format::V2, _) => Ok(Document::Group(GroupMeta { format, dialect, document })),
+        let parsed = match self.format {
+            _ if self.dialect == Dialect::D0 => drafts::array_from(document),
+            Format::V3 if self.ignores_unknown(store) => {
+                let known = v3::without_unknown(NodeType::Array, &document);
+                v3::array_from(known).map(|meta| ArrayMeta { document, ..meta })
+            }
+            Format::V3 => drafts::array_from_v3(document),
+            Format::V2 => v2::array_from(document).and_then(|meta| with_fill(store, &self.key, self.attributes.clone(), meta)),
         };
         parsed.map_err(|e| e.at_key(&self.key))
     }
 
-    /// Reads the document like [`StoredDocument::parse`] in version 3, but ignores unknown members that must be understood; keeps it whole.
-    fn parse_known(&self) -> Result<Document> {
-        let document = self.document.clone();
-        let parsed = if self.kind == NodeKind::Array {
-            let known = v3::without_unknown(NodeType::Array, &document);
-            v3::array_from(known).map(|meta| Document::Array(Box::new(ArrayMeta { document, ..meta })))
-        } else {
-            let known = v3::without_unknown(NodeType::Group, &document);
-            v3::group_from(known).map(|meta| Document::Group(GroupMeta { document, ..meta }))
-        };
-        parsed.map_err(|e| e.at_key(&self.key))
+    /// Whether unknown members of a document of version 3 that must be understood are ignored; the document is kept whole.
+    fn ignores_unknown(&self, store: &Store) -> bool {
+        store.options().ignore_unknown && self.dialect == Dialect::Final
     }
 
     /// Reports the findings of the document to the context (see [`Context::report`](super::Context)).
