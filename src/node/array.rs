@@ -34,6 +34,7 @@ impl Array {
     }
 
     /// Opens the array at a normalised path.
+    #[inline(always)]
     pub(super) fn open_normal(store: &Store, path: String) -> Result<Array> {
         let found = lookup::require(store, &path, NodeKind::Array)?;
         Array::from_stored(store, path, found)

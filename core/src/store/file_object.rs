@@ -66,6 +66,7 @@ impl FileObject {
 
     /// Reads the whole file into `buf`, whose length becomes the file's; more than `max` bytes are `Limit`.
     /// Only a read of no bytes is the end: FUSE, NFS and Lustre may give less than was asked for.
+    #[inline]
     pub fn read_whole(&self, buf: &mut Vec<u8>, max: usize) -> Result<()> {
         self.read_until(buf, max, |n, _| n == 0)
     }
