@@ -54,7 +54,6 @@ impl Object {
 
     /// Reads the whole object into `buf` (whose length becomes the object's), at most `max` bytes (else `Limit`).
     /// Files are read without asking for their size first: `buf`'s capacity is the guess, one call the usual cost.
-    #[inline]
     pub fn read_whole(&self, buf: &mut Vec<u8>, max: usize) -> Result<()> {
         match self {
             Object::File(o) => o.read_whole(buf, max),

@@ -417,7 +417,6 @@ fn byte_of(folder: &str, key: &str) -> u64 {
 }
 
 /// Opens the file of a key to read it, or gives `None` if it does not exist.
-#[inline]
 fn open_file(dir: BorrowedFd<'_>, path: &KeyPath) -> Result<Option<Object>> {
     // A pipe must not block the program.
     let flags = libc::O_RDONLY | libc::O_NOCTTY;
