@@ -61,7 +61,8 @@ impl Array {
         write_values: Option<&WriteValues>,
     ) -> Result<Array> {
         // Over a network a look at an open group is a request. One that has gone is found when the array is there, and made again.
-        let group = group.filter(|_| store.shared().capabilities().latency).map(groups_above::Enclosing::of);
+        let group = group.filter(|_| store.shared().capabilities().latency);
+        let group = group.map(|group| groups_above::Enclosing::open_group(group.path(), group.format()));
         let enclosing = if group.is_none() && spec.needs_format() { groups_above::enclosing(store, &path)? } else { group };
         let (meta, attributes) = spec.resolve(enclosing.map(|found| found.format))?;
         store.context().check_new_attributes(&attributes)?;

@@ -2,7 +2,7 @@
 //! Specification: v2, "Groups"; v3 core, "Group metadata".
 
 use super::lookup::{self, find_bare};
-use super::{Group, NodeKind, Store, document, known_groups, path, upkeep};
+use super::{NodeKind, Store, document, known_groups, path, upkeep};
 use crate::error::{ErrorKind, Result, bail};
 use crate::metadata::{Format, Map, v2, v3};
 use crate::store::Condition;
@@ -20,8 +20,8 @@ pub(super) struct Enclosing<'a> {
 
 impl<'a> Enclosing<'a> {
     /// A group that is open.
-    pub(super) fn of(group: &'a Group) -> Enclosing<'a> {
-        Enclosing { path: group.path(), kind: NodeKind::Group, format: group.format() }
+    pub(super) fn open_group(path: &'a str, format: Format) -> Enclosing<'a> {
+        Enclosing { path, kind: NodeKind::Group, format }
     }
 }
 
