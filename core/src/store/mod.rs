@@ -5,6 +5,7 @@
 //! Adding a store: implement [`Storage`] (and [`ReadObject`] if it is neither a file nor memory), run
 //! `suite::check` over it, and teach `location.rs` its name.
 
+mod azure;
 pub mod cache;
 mod calls;
 #[cfg(any(test, feature = "faults"))]
@@ -23,6 +24,7 @@ mod memory_object;
 #[cfg(feature = "cloud")]
 pub mod object;
 mod opened;
+mod option_values;
 pub mod os;
 pub mod prefix;
 pub mod question;

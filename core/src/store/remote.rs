@@ -11,8 +11,10 @@
 //! Keys of the first four are taken as they stand, as their own tools do; `http` URLs are percent-decoded. User, password and query
 //! of a URL are credentials: they are sent, and never told.
 
+pub use super::azure::Env;
+use super::azure::{connected_account, of_connection};
+use super::option_values::{auto_or_bool, seconds, whole};
 use crate::error::{Result, bail, err};
-use crate::settings::{TRUTHS, truth};
 use std::fmt;
 use std::time::Duration;
 
@@ -60,17 +62,8 @@ impl Service {
 /// The variables of the environment that name the account of Azure.
 const ACCOUNT_VARIABLES: &[&str] = &["AZURE_STORAGE_ACCOUNT_NAME", "AZURE_STORAGE_ACCOUNT"];
 
-/// What `UseDevelopmentStorage=true` means in Azure's connection string; the key is no secret.
-const DEVELOPMENT: &str = concat!(
-    "BlobEndpoint=http://127.0.0.1:10000/devstoreaccount1;AccountName=devstoreaccount1;AccountKey=Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50u",
-    "SRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
-);
-
 /// How the regions of AWS begin that are in a partition of their own.
 const PARTITIONS: &[&str] = &["us-gov-", "cn-", "us-iso"];
-
-/// Gives a variable of the environment.
-pub type Env<'a> = &'a dyn Fn(&str) -> Option<String>;
 
 /// Gives the endpoint and the region of the profile that options lead to.
 pub type OfProfile<'a> = &'a dyn Fn(&RemoteOptions) -> (Option<String>, Option<String>);
@@ -473,53 +466,6 @@ impl RemoteOptions {
 pub fn connected(name: &str, remote: &Remote, env: Env<'_>) -> Option<String> {
     let is_its = remote.account.is_none() || remote.account == connected_account(env);
     of_connection(name, env).filter(|_| is_its)
-}
-
-/// The account of Azure's connection string: where it has no name for it, the first of the endpoint's host, or the last of its path.
-fn connected_account(env: Env<'_>) -> Option<String> {
-    of_connection("AccountName", env).or_else(|| {
-        let endpoint = of_connection("BlobEndpoint", env)?;
-        let (host, path) = endpoint.split_once("://")?.1.split_once('/').unwrap_or((endpoint.split_once("://")?.1, ""));
-        let name = if path.is_empty() { host.split('.').next()? } else { path.trim_end_matches('/').rsplit('/').next()? };
-        Some(name.to_string())
-    })
-}
-
-/// What the environment's `Key=Value;Key=Value` says by this name; also of the service that runs on developers' machines.
-fn of_connection(name: &str, env: Env<'_>) -> Option<String> {
-    let text = env("AZURE_STORAGE_CONNECTION_STRING")?;
-    let value = |text: &str, name: &str| {
-        let mut pairs = text.split(';').filter_map(|pair| pair.split_once('='));
-        pairs.find(|(key, _)| key.trim().eq_ignore_ascii_case(name)).map(|(_, value)| value.trim().to_string())
-    };
-    let is_of_development = || value(&text, "UseDevelopmentStorage").is_some_and(|said| said.eq_ignore_ascii_case("true"));
-    value(&text, name).or_else(|| if is_of_development() { value(DEVELOPMENT, name) } else { None })
-}
-
-fn auto_or_bool(name: &str, value: &str) -> Result<Option<bool>> {
-    match value {
-        "auto" => Ok(None),
-        other => match truth(other) {
-            Some(value) => Ok(Some(value)),
-            None => bail!(Argument, "the option \"cloud.{name}\" is {other:?}, expected \"auto\", {TRUTHS}"),
-        },
-    }
-}
-
-/// A time in seconds, such as `"0.5"`.
-fn seconds(name: &str, value: &str) -> Result<Duration> {
-    let number = value.parse::<f64>().ok().filter(|s| (0.001..=1e6).contains(s));
-    match number {
-        Some(number) => Ok(Duration::from_secs_f64(number)),
-        None => bail!(Argument, "the option \"cloud.{name}\" is {value:?}, expected seconds from 0.001 to 1000000"),
-    }
-}
-
-fn whole(name: &str, value: &str, least: u64, most: u64) -> Result<u64> {
-    match value.parse::<u64>() {
-        Ok(number) if (least..=most).contains(&number) => Ok(number),
-        _ => bail!(Argument, "the option \"cloud.{name}\" is {value:?}, expected a number from {least} to {most}"),
-    }
 }
 
 /// Bytes of a path as a URL has them.

@@ -2,6 +2,10 @@
 
 use super::certificates::certificates;
 use super::client::Own;
+use super::credentials::{
+    IN_HEADERS_OF_AZURE, IN_HEADERS_OF_S3, fit_headers, is_azure_credential, is_azure_secret, is_gcs_credential, is_s3_source, runs_on,
+    secrets,
+};
 use super::kept;
 use super::profile::{self, Profile};
 use super::watch::Connector;
@@ -87,55 +91,6 @@ struct Maker<'a> {
     variables: Vec<(String, String)>,
     secrets: Vec<String>,
     own: Own,
-}
-
-/// Credentials of the options, the location and the environment. Short texts could not be told from words.
-fn secrets(remote: &Remote, options: &RemoteOptions, env: Env<'_>) -> Vec<String> {
-    const PUBLIC: &[&str] = &["endpoint", "region", "account_name", "service_account", "ca_file", "user_agent"];
-    const PROXIES: &[&str] = &["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"];
-    let mut all: Vec<String> =
-        options.named.iter().filter(|(name, _)| !PUBLIC.contains(&name.as_str())).map(|(_, value)| value.expose().to_string()).collect();
-    for secret in [&remote.user, &remote.query].into_iter().flatten() {
-        all.push(secret.expose().to_string());
-        all.extend(secret.expose().split([':', '&', '=']).map(str::to_string));
-    }
-    for name in ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AZURE_STORAGE_ACCOUNT_KEY", "AZURE_STORAGE_SAS_TOKEN"]
-    {
-        all.extend(env(name));
-    }
-    let proxies = PROXIES.iter().filter_map(|name| env(name)).chain(options.named("proxy").map(str::to_string));
-    all.extend(proxies.flat_map(|proxy| user_of(&proxy)));
-    all.retain(|text| text.len() >= 6);
-    all
-}
-
-/// Settings that go into headers as they are, and how messages name them.
-const IN_HEADERS_OF_S3: [(AmazonS3ConfigKey, &str); 3] = [
-    (AmazonS3ConfigKey::AccessKeyId, "the access key"),
-    (AmazonS3ConfigKey::Token, "the session token"),
-    (AmazonS3ConfigKey::Region, "the region"),
-];
-const IN_HEADERS_OF_AZURE: [(AzureConfigKey, &str); 2] =
-    [(AzureConfigKey::Token, "the bearer token"), (AzureConfigKey::AccountName, "the account")];
-
-/// Refuses settings that no header can have: the crate would panic when it makes a request.
-fn fit_headers<B, K>(builder: &B, setting: impl Fn(&B, &K) -> Option<String>, keys: &[(K, &str)]) -> Result<()> {
-    for (key, what) in keys {
-        let value = setting(builder, key).unwrap_or_default();
-        if let Some(c) = value.chars().find(|c| !matches!(c, ' '..='~')) {
-            bail!(Argument, "{what} in the options, the environment or a profile: found the character {c:?}, expected printable ASCII");
-        }
-    }
-    Ok(())
-}
-
-/// User and password of a URL, as they stand there and as they are meant.
-fn user_of(url: &str) -> Vec<String> {
-    let authority = url.split_once("://").map_or(url, |(_, rest)| rest).split('/').next().unwrap_or_default();
-    let Some((user, _)) = authority.rsplit_once('@') else { return Vec::new() };
-    let parts = user.split(':').chain([user]);
-    let meant = |part: &str| percent_decode(part).and_then(|bytes| String::from_utf8(bytes).ok());
-    parts.flat_map(|part| [Some(part.to_string()), meant(part)]).flatten().collect()
 }
 
 impl Maker<'_> {
@@ -503,32 +458,6 @@ impl Maker<'_> {
     }
 }
 
-/// Whether a setting says where credentials of S3 are got that are no keys.
-fn is_s3_source(key: &AmazonS3ConfigKey) -> bool {
-    use AmazonS3ConfigKey::{ContainerCredentialsFullUri, ContainerCredentialsRelativeUri, MetadataEndpoint, WebIdentityTokenFile};
-    matches!(key, WebIdentityTokenFile | ContainerCredentialsRelativeUri | ContainerCredentialsFullUri | MetadataEndpoint)
-}
-
-/// Whether a setting is a credential of Google's, or names a file with one.
-fn is_gcs_credential(key: &GoogleConfigKey) -> bool {
-    use GoogleConfigKey::{ApplicationCredentials, BearerToken, ServiceAccount, ServiceAccountKey};
-    matches!(key, ServiceAccount | ServiceAccountKey | ApplicationCredentials | BearerToken)
-}
-
-/// Whether a setting is a credential that needs no other one.
-fn is_azure_secret(key: &AzureConfigKey) -> bool {
-    matches!(key, AzureConfigKey::AccessKey | AzureConfigKey::SasKey | AzureConfigKey::Token)
-}
-
-/// Whether a setting is a credential, or says how to get one.
-fn is_azure_credential(key: &AzureConfigKey) -> bool {
-    use AzureConfigKey::*;
-    let is_of_application = matches!(key, ClientId | ClientSecret | FederatedTokenFile);
-    let is_of_machine = matches!(key, MsiEndpoint | ObjectId | MsiResourceId);
-    let is_of_fabric = matches!(key, FabricTokenServiceUrl | FabricWorkloadHost | FabricSessionToken | FabricClusterIdentifier);
-    is_azure_secret(key) || is_of_application || is_of_machine || is_of_fabric
-}
-
 /// Tries are counted by us, with what the server says of the time.
 fn no_retries() -> RetryConfig {
     RetryConfig { max_retries: 0, retry_timeout: Duration::ZERO, ..RetryConfig::default() }
@@ -540,13 +469,6 @@ fn unknown(name: &str, scheme: &str) -> Error {
 
 fn of_location(name: &str) -> Error {
     err!(Argument, "the option {name:?} of \"cloud.options\": the location names the bucket or container")
-}
-
-/// Whether this machine is one of that maker's, so that its instance's credentials can be asked for without a wait.
-fn runs_on(maker: &str) -> bool {
-    ["/sys/class/dmi/id/sys_vendor", "/sys/class/dmi/id/product_name"]
-        .iter()
-        .any(|file| std::fs::read_to_string(file).is_ok_and(|text| text.trim().starts_with(maker)))
 }
 
 /// Whether a URL leads to this machine.

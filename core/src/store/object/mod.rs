@@ -7,6 +7,7 @@
 mod build;
 mod certificates;
 mod client;
+mod credentials;
 mod date;
 mod error_text;
 mod get;

@@ -1,0 +1,90 @@
+//! Which settings are credentials, which of them no message may hold, and which no header can.
+
+use crate::error::{Result, bail};
+use crate::store::remote::{Env, Remote, RemoteOptions, percent_decode};
+use object_store::aws::AmazonS3ConfigKey;
+use object_store::azure::AzureConfigKey;
+use object_store::gcp::GoogleConfigKey;
+
+/// Settings that go into headers as they are, and how messages name them.
+pub(super) const IN_HEADERS_OF_S3: [(AmazonS3ConfigKey, &str); 3] = [
+    (AmazonS3ConfigKey::AccessKeyId, "the access key"),
+    (AmazonS3ConfigKey::Token, "the session token"),
+    (AmazonS3ConfigKey::Region, "the region"),
+];
+
+pub(super) const IN_HEADERS_OF_AZURE: [(AzureConfigKey, &str); 2] =
+    [(AzureConfigKey::Token, "the bearer token"), (AzureConfigKey::AccountName, "the account")];
+
+/// Credentials of the options, the location and the environment. Short texts could not be told from words.
+pub(super) fn secrets(remote: &Remote, options: &RemoteOptions, env: Env<'_>) -> Vec<String> {
+    const PUBLIC: &[&str] = &["endpoint", "region", "account_name", "service_account", "ca_file", "user_agent"];
+    const PROXIES: &[&str] = &["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"];
+    let mut all: Vec<String> =
+        options.named.iter().filter(|(name, _)| !PUBLIC.contains(&name.as_str())).map(|(_, value)| value.expose().to_string()).collect();
+    for secret in [&remote.user, &remote.query].into_iter().flatten() {
+        all.push(secret.expose().to_string());
+        all.extend(secret.expose().split([':', '&', '=']).map(str::to_string));
+    }
+    for name in ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AZURE_STORAGE_ACCOUNT_KEY", "AZURE_STORAGE_SAS_TOKEN"]
+    {
+        all.extend(env(name));
+    }
+    let proxies = PROXIES.iter().filter_map(|name| env(name)).chain(options.named("proxy").map(str::to_string));
+    all.extend(proxies.flat_map(|proxy| user_of(&proxy)));
+    all.retain(|text| text.len() >= 6);
+    all
+}
+
+/// Refuses settings that no header can have: the crate would panic when it makes a request.
+pub(super) fn fit_headers<B, K>(builder: &B, setting: impl Fn(&B, &K) -> Option<String>, keys: &[(K, &str)]) -> Result<()> {
+    for (key, what) in keys {
+        let value = setting(builder, key).unwrap_or_default();
+        if let Some(c) = value.chars().find(|c| !matches!(c, ' '..='~')) {
+            bail!(Argument, "{what} in the options, the environment or a profile: found the character {c:?}, expected printable ASCII");
+        }
+    }
+    Ok(())
+}
+
+/// User and password of a URL, as they stand there and as they are meant.
+pub(super) fn user_of(url: &str) -> Vec<String> {
+    let authority = url.split_once("://").map_or(url, |(_, rest)| rest).split('/').next().unwrap_or_default();
+    let Some((user, _)) = authority.rsplit_once('@') else { return Vec::new() };
+    let parts = user.split(':').chain([user]);
+    let meant = |part: &str| percent_decode(part).and_then(|bytes| String::from_utf8(bytes).ok());
+    parts.flat_map(|part| [Some(part.to_string()), meant(part)]).flatten().collect()
+}
+
+/// Whether a setting says where credentials of S3 are got that are no keys.
+pub(super) fn is_s3_source(key: &AmazonS3ConfigKey) -> bool {
+    use AmazonS3ConfigKey::{ContainerCredentialsFullUri, ContainerCredentialsRelativeUri, MetadataEndpoint, WebIdentityTokenFile};
+    matches!(key, WebIdentityTokenFile | ContainerCredentialsRelativeUri | ContainerCredentialsFullUri | MetadataEndpoint)
+}
+
+/// Whether a setting is a credential of Google's, or names a file with one.
+pub(super) fn is_gcs_credential(key: &GoogleConfigKey) -> bool {
+    use GoogleConfigKey::{ApplicationCredentials, BearerToken, ServiceAccount, ServiceAccountKey};
+    matches!(key, ServiceAccount | ServiceAccountKey | ApplicationCredentials | BearerToken)
+}
+
+/// Whether a setting is a credential that needs no other one.
+pub(super) fn is_azure_secret(key: &AzureConfigKey) -> bool {
+    matches!(key, AzureConfigKey::AccessKey | AzureConfigKey::SasKey | AzureConfigKey::Token)
+}
+
+/// Whether a setting is a credential, or says how to get one.
+pub(super) fn is_azure_credential(key: &AzureConfigKey) -> bool {
+    use AzureConfigKey::*;
+    let is_of_application = matches!(key, ClientId | ClientSecret | FederatedTokenFile);
+    let is_of_machine = matches!(key, MsiEndpoint | ObjectId | MsiResourceId);
+    let is_of_fabric = matches!(key, FabricTokenServiceUrl | FabricWorkloadHost | FabricSessionToken | FabricClusterIdentifier);
+    is_azure_secret(key) || is_of_application || is_of_machine || is_of_fabric
+}
+
+/// Whether this machine is one of that maker's, so that its instance's credentials can be asked for without a wait.
+pub(super) fn runs_on(maker: &str) -> bool {
+    ["/sys/class/dmi/id/sys_vendor", "/sys/class/dmi/id/product_name"]
+        .iter()
+        .any(|file| std::fs::read_to_string(file).is_ok_and(|text| text.trim().starts_with(maker)))
+}
