@@ -91,6 +91,26 @@ static void texts_beside_a_refresh(void) {
     OK(ozarr_array_close(shared));
 }
 
+/* A key's destructor closes what its thread has written, as C programs have it, in every round that the system makes for keys. */
+static pthread_key_t key;
+static ozarr_group *groups[2];
+static int rounds;
+
+static void close_one(void *group) {
+    OK(ozarr_group_close(group));
+    if (rounds++ == 0) pthread_setspecific(key, groups[1]);
+}
+
+static void *close_at_end(void *unused) {
+    const char *names[] = {"first.zarr", "second.zarr"};
+    for (int i = 0; i < 2; i++) {
+        OK(ozarr_group_create(names[i], OZARR_CREATE_OVERWRITE, &groups[i]));
+        OK(ozarr_attr_set_json(ozarr_group_node(groups[i]), "a", "1"));
+    }
+    pthread_setspecific(key, groups[0]);
+    return unused;
+}
+
 int main(void) {
     static int32_t all[ROWS][COLUMNS];
     int64_t shape[] = {ROWS, COLUMNS}, chunks[] = {16, 32};
@@ -115,5 +135,9 @@ int main(void) {
     ozarr_array_free(shared);
     for (int t = 0; t < THREADS; t++) pthread_join(threads[t], NULL);
     texts_beside_a_refresh();
+    pthread_key_create(&key, close_one);
+    pthread_create(&threads[0], NULL, close_at_end, NULL);
+    pthread_join(threads[0], NULL);
+    EQUAL(rounds, 2);
     return finish();
 }

@@ -44,6 +44,16 @@ impl Thread {
     }
 }
 
+thread_local! {
+    static HERE: u8 = const { 0 };
+}
+
+/// A number by which the calling thread is told from all others that there are: an address in its own memory. [`std::thread::current`]
+/// panics in destructors of the program that run behind those of this library's thread-local variables.
+pub fn this_thread() -> usize {
+    HERE.with(|here| std::ptr::from_ref(here) as usize)
+}
+
 /// Keeps all signals away from the calling thread, which is one of the library's own.
 pub use crate::platform::block_signals;
 

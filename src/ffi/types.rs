@@ -13,6 +13,7 @@ use crate::error::{Result, bail, err};
 use crate::fork::{ForkPreserved, ForkReset};
 use crate::metadata::Format;
 use crate::node;
+use crate::threads::this_thread;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -290,11 +291,6 @@ pub(crate) struct ChunkCursor {
     pub(super) at: Option<(crate::limits::Dims, node::ChunkPlace)>,
 }
 
-thread_local! {
-    /// Tells this thread from all others, by its address.
-    static HERE: u8 = const { 0 };
-}
-
 /// State that one thread at a time uses, with I/O under way; a child of `fork` finds none. Beside it is the thread whose turn it is.
 pub(crate) struct Turn<T>(ForkReset<(Mutex<Option<T>>, AtomicUsize)>);
 
@@ -306,7 +302,7 @@ impl<T> Turn<T> {
     }
 
     pub(super) fn with<R>(&self, f: impl FnOnce(&mut T) -> Result<R>) -> Result<R> {
-        let ((value, thread), here) = (self.0.get(), HERE.with(|here| std::ptr::from_ref(here) as usize));
+        let ((value, thread), here) = (self.0.get(), this_thread());
         if thread.load(Relaxed) == here {
             bail!(State, "the call comes from a function that another call on the same handle has called");
         }

@@ -1,7 +1,7 @@
 //! Which nodes of version 2 were changed, for NCZarr's keys.
 
+use crate::threads::this_thread;
 use std::collections::BTreeSet;
-use std::thread::{self, ThreadId};
 
 /// The nodes of version 2 whose documents a handle on a store has changed, for NCZarr's keys.
 #[derive(Default)]
@@ -11,13 +11,13 @@ pub(super) struct V2Changes {
     /// Keys of other nodes are still to be compared with what was changed before.
     pub others: bool,
     /// The threads that look at the keys now: what they change are the keys.
-    looking: Vec<ThreadId>,
+    looking: Vec<usize>,
 }
 
 impl V2Changes {
     /// A document of the node was changed.
     pub fn note(&mut self, node: &str) {
-        if self.looking.is_empty() || !self.looking.contains(&thread::current().id()) {
+        if self.looking.is_empty() || !self.looking.contains(&this_thread()) {
             self.nodes.insert(node.to_string());
         }
     }
@@ -34,7 +34,7 @@ impl V2Changes {
 
     /// This thread looks at the keys of what was changed, which it takes.
     pub fn begin_look(&mut self) -> V2Changes {
-        self.looking.push(thread::current().id());
+        self.looking.push(this_thread());
         V2Changes { nodes: self.take_nodes(), others: std::mem::take(&mut self.others), looking: Vec::new() }
     }
 
@@ -42,7 +42,7 @@ impl V2Changes {
     pub fn end_look(&mut self, left: V2Changes) {
         self.nodes.extend(left.nodes);
         self.others |= left.others;
-        let me = thread::current().id();
-        self.looking.iter().position(|id| *id == me).map(|at| self.looking.swap_remove(at));
+        let me = this_thread();
+        self.looking.iter().position(|thread| *thread == me).map(|at| self.looking.swap_remove(at));
     }
 }

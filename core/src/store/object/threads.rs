@@ -9,6 +9,7 @@ use crate::threads::{block_signals, start};
 use futures_util::FutureExt;
 use std::any::Any;
 use std::future::Future;
+use std::io;
 use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -34,28 +35,26 @@ struct Runner {
 
 impl Runner {
     fn start() -> Result<Runner> {
-        let built = Builder::new_current_thread()
-            .max_blocking_threads(2)
-            .thread_name("ozarr-net")
-            .on_thread_start(block_signals)
-            .enable_all()
-            .build();
         let of = |errno: i32| match errno {
             // No thread: what one takes is not there.
             libc::EAGAIN => Error::os(libc::ENOMEM, "start a thread for the network").with_errno(errno),
             errno => Error::os(errno, "start a thread for the network"),
         };
-        let runtime = BackgroundRuntime(Some(built.map_err(|e| of(errno_of(&e).unwrap_or(libc::EAGAIN)))?));
-        let Some(handle) = runtime.0.as_ref().map(|runtime| runtime.handle().clone()) else { return Err(of(libc::EAGAIN)) };
         let stop = Arc::new(Notify::new());
-        let stopped = stop.clone();
-        let run = move || {
-            if let Some(runtime) = &runtime.0 {
-                runtime.block_on(stopped.notified());
+        let (stopped, (sender, receiver)) = (stop.clone(), mailbox());
+        // Made there, because what makes one calls `std::thread::current`, which panics in destructors that run late in a thread's end.
+        let run = move || match BackgroundRuntime::new() {
+            Ok((runtime, handle)) => {
+                sender.send(Ok(handle));
+                if let Some(runtime) = &runtime.0 {
+                    runtime.block_on(stopped.notified());
+                }
             }
+            Err(e) => sender.send(Err(errno_of(&e).unwrap_or(libc::EAGAIN))),
         };
         start(c"ozarr-net", Box::new(run)).map_err(of)?;
-        Ok(Runner { runtime: handle, stop })
+        let runtime = receiver.recv().unwrap_or(Err(libc::EAGAIN)).map_err(of)?;
+        Ok(Runner { runtime, stop })
     }
 }
 
@@ -68,6 +67,20 @@ impl Drop for Runner {
 
 /// A runtime whose end waits for nothing.
 struct BackgroundRuntime(Option<Runtime>);
+
+impl BackgroundRuntime {
+    /// Makes one for this thread.
+    fn new() -> io::Result<(BackgroundRuntime, Handle)> {
+        let runtime = Builder::new_current_thread()
+            .max_blocking_threads(2)
+            .thread_name("ozarr-net")
+            .on_thread_start(block_signals)
+            .enable_all()
+            .build()?;
+        let handle = runtime.handle().clone();
+        Ok((BackgroundRuntime(Some(runtime)), handle))
+    }
+}
 
 impl Drop for BackgroundRuntime {
     fn drop(&mut self) {
