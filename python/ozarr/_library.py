@@ -144,12 +144,13 @@ def utf8(value, what):
 
 class Functions:
     """The functions of the library by their names without `ozarr_`, each declared when it is first used. One that returns a status
-    raises the exception of an error; the interpreter's lock is released during each call."""
-
-    def __init__(self, library):
-        self._library = library
+    raises the exception of an error; the interpreter's lock is released during each call. The first one loads the library: zarr-python and
+    xarray import this package wherever it is installed, also where the library cannot be loaded."""
 
     def __getattr__(self, name):
+        if name == "_library":
+            self._library = load()
+            return self._library
         signature = raw.FUNCTIONS.get(f"ozarr_{name}")
         if signature is None:
             raise AttributeError(f"the library has no function ozarr_{name}")
@@ -197,7 +198,7 @@ def check(status, function, arguments):
                                      info.os_errno)
 
 
-lib = Functions(load())
+lib = Functions()
 
 
 def text(function, *arguments):

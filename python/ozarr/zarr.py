@@ -1,11 +1,14 @@
 """The codec pipeline for zarr-python 3: `zarr.config.set({"codec_pipeline.path": "ozarr.zarr.OzarrCodecPipeline"})`.
 
-zarr-python loads every pipeline that is installed, whichever it is told to use. So a zarr-python whose inner parts have other names is an error
-where this pipeline is asked for, and nowhere else.
+zarr-python loads every pipeline that is installed, whichever it is told to use. So a zarr-python whose inner parts have other names, or a
+library that cannot be loaded, is an error where this pipeline is asked for, and nowhere else.
 """
 from zarr.registry import register_pipeline
 
+from ._library import lib
+
 try:
+    lib.version()
     from ._pipeline import OzarrCodecPipeline
 except ImportError as e:
     reason = str(e)
