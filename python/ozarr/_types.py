@@ -7,7 +7,7 @@ import numpy as np
 import numpy.ma  # else loaded by the first write, which a `__del__` may do when the interpreter ends and loads nothing more
 
 from . import _raw as raw
-from ._library import RangeError, ValueTypeError, handle, lib, text
+from ._library import RangeError, ValueTypeError, handle, integers, lib, text, utf8
 
 NUMBERS = {raw.OZARR_BOOL: "?", raw.OZARR_INT8: "i1", raw.OZARR_INT16: "i2", raw.OZARR_INT32: "i4", raw.OZARR_INT64: "i8",
            raw.OZARR_UINT8: "u1", raw.OZARR_UINT16: "u2", raw.OZARR_UINT32: "u4", raw.OZARR_UINT64: "u8", raw.OZARR_FLOAT16: "f2",
@@ -289,20 +289,38 @@ def of_struct(dtype, size):
     return np.dtype({"names": names, "formats": formats, "offsets": offsets, "itemsize": size})
 
 
-def described(dtype):
-    """A numpy type as the JSON of format 2, which the library parses."""
-    if dtype.names is None:
-        return dtype.str
-    return [[name, described(dtype.fields[name][0].base), *([list(dtype.fields[name][0].shape)] if dtype.fields[name][0].shape else [])]
-            for name in dtype.names]
-
-
 def new_dtype(dtype):
-    """A data type of the library for a numpy type without a number; free it with dtype_free."""
+    """A data type of the library for a numpy type; free it with dtype_free."""
     dtype = np.dtype(dtype)
     if dtype.kind == "O":
         raise ValueTypeError("elements of the type object have no form in a store: give str, bytes or a type of fixed size")
-    return handle(lib.dtype_parse, (dtype.str if dtype.names is None else json.dumps(described(dtype))).encode(), 2)
+    if dtype.subdtype is not None:
+        raise ValueTypeError(f"elements of the type {dtype} are arrays themselves: give {dtype.base}, and a shape that is longer by {dtype.shape}")
+    if dtype.names is not None:
+        return new_struct(dtype)
+    if dtype.kind == "V" and code_of(dtype) is None:
+        # By this name zarr-python writes and reads them in format 3: it does not know `r*`, the library's choice.
+        document = {"name": "raw_bytes", "configuration": {"length_bytes": dtype.itemsize}}
+        return handle(lib.dtype_parse, json.dumps(document).encode(), 3)
+    return handle(lib.dtype_parse, dtype.str.encode(), 2)
+
+
+def new_struct(dtype):
+    """A struct of the library, without gaps, for one of numpy."""
+    fields = [(name, dtype.fields[name][0]) for name in dtype.names]
+    struct, offset = handle(lib.dtype_struct, sum(field.itemsize for _, field in fields)), 0
+    try:
+        for name, field in fields:
+            inside = new_dtype(field.base)
+            try:
+                lib.dtype_add_field(struct, utf8(name, "the name of a field"), offset, inside, len(field.shape), integers(field.shape))
+            finally:
+                lib.dtype_free(inside)
+            offset += field.itemsize
+    except BaseException:
+        lib.dtype_free(struct)
+        raise
+    return struct
 
 
 def converted(elements, number):

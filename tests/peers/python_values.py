@@ -1,6 +1,6 @@
 """What the Python package makes of values: those that fit are kept to the last bit, others are refused. For python_check.py, whose `check` and
 `same` count."""
-import ctypes as C, datetime, decimal, os, pickle
+import ctypes as C, datetime, decimal, json, os, pickle
 import numpy as np, zarr
 import ozarr
 from ozarr import _types
@@ -34,7 +34,7 @@ def exact(where, check, same):
     late, long = datetime.datetime(3000, 1, 1), datetime.timedelta(days=365000)
     group = ozarr.create_group(where / "exact.zarr")
     create = lambda *given, **choices: lambda: ozarr.create(where / "refused.zarr", *given, **choices)
-    for action in (create((2,), "i1", fill_value=300), create((2,), "u1", fill_value=-1), create((2,), "i4", fill_value=1.5), create((2,), "i4", fill_value=float("nan")),
+    for action in (create((2,), "i1", fill_value=300), create((2,), "u1", fill_value=-1), create((2,), "i4", fill_value=1.5), create((2,), "i4", fill_value=float("nan")), create((2,), np.dtype(("f4", (2,)))),
                    lambda: i1.append(np.array([300])), lambda: i1.oindex.__setitem__([0], np.array([300])), lambda: table.read(([0, 1], slice(None)), out=np.zeros((2, 300), "i1")),
                    lambda: table.read(([0, 1], slice(None)), out=np.zeros((5, 2, 300))), lambda: table.resize((1,)), lambda: table.resize((2**64 + 2, 1)), create((4.5,), "i4"),
                    create((3, 5), "i4", dimension_names=("x",)), create((4,), "i4", chunks=(2**64 + 2,)), create((4,), "i4", level=2**40, compressor="zstd"),
@@ -115,7 +115,7 @@ def fills(where, check, same):
     places = np.dtype({"names": ["a", "b"], "formats": ["i4", "f4"], "offsets": [4, 0]})
     aligned = np.dtype([("a", "i1"), ("b", "f8")], align=True)
     cases = [(">M8[s]", np.datetime64("2020-01-01")), (">m8[s]", np.timedelta64(5, "m")), (">U3", "abc"), ("S3", "abc"), ([("a", ">i4"), ("b", ">U2")], (1, "x")), (places, (1, 2.0)), (places, np.array((1, 2.0), places)), (aligned, (1, 2.0)),
-             (aligned, np.array((1, 2.0), aligned)[()]), (">i4", 5), ("u8", 2**64 - 1), ("f4", np.array(1.5))]
+             (aligned, np.array((1, 2.0), aligned)[()]), (">i4", 5), ("u8", 2**64 - 1), ("f4", np.array(1.5)), ("V4", b"abcd"), ([("a", "i4"), ("v", [("b", "V2")])], (1, (b"ab",)))]
     for version in (2, 3):
         for number, (dtype, value) in enumerate(cases):
             z = ozarr.create(where / f"f{number}.zarr", (2,), dtype, fill_value=value, zarr_format=version, mode="overwrite")
@@ -127,6 +127,8 @@ def fills(where, check, same):
                 same(zarr.open_array(where / f"f{number}.zarr", mode="r")[...], [want, want], f"{dtype} {value}, format {version}, for zarr-python")
             z[0] = value
             check(z[0] == z[1], f"{dtype} {value} written")
+            if version == 3 and "V" in str(dtype):
+                check('"raw_bytes"' in json.dumps(z.metadata["data_type"]), f"{dtype} by the name that zarr-python knows: {z.metadata['data_type']}")
     for choices in ({"fill_value": []}, {"fill_value": [1, 2]}, {"fill_value": np.arange(0)}, {"fill_value": [5]}, {"fill_value": np.ma.masked}, {"dtype": "U3", "fill_value": ["a"]}, {"dtype": "U3", "fill_value": np.ma.masked}, {"dtype": str, "fill_value": np.ma.masked},
                     {"level": 19}, {"level": 99999}, {"level": 0}):
         try:
