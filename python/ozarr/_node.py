@@ -44,6 +44,10 @@ class Attributes(MutableMapping):
         """Replaces all attributes, in one write."""
         lib.attrs_set(self._node._as_node(), as_json(dict(values)))
 
+    def clear(self):
+        """Erases all attributes, in one write."""
+        self.put({})
+
     def update(self, /, *values, **more):
         """Sets several attributes, in one write. Those that other handles and programs have set meanwhile stay."""
         given = dict(*values, **more)
