@@ -5,7 +5,7 @@ from collections.abc import MutableMapping
 
 import numpy as np
 
-from ._library import lib, setting, text, utf8
+from ._library import Error, StoreError, handle, lib, setting, text, utf8
 
 
 NAME = "the name of an attribute"
@@ -148,7 +148,7 @@ class Node:
             return reopen_in, (self._store, self.path)
         if self._location is None:
             raise TypeError(f"this {self._kind} is of a store without a location, and cannot be pickled")
-        return reopen, (self._location, "r+" if self._mode != "r" else "r", self._inside)
+        return reopen, (self._location, "r+" if self._mode != "r" else "r", self._inside, self._kind)
 
     def _again(self):
         """Another handle of this node."""
@@ -165,8 +165,17 @@ def reopen_in(store, path):
     return store.open(path)
 
 
-def reopen(location, mode, inside=""):
-    """What a pickled node becomes."""
-    from . import open
+def reopen(location, mode, inside="", kind="group"):
+    """What a pickled node becomes. An array is opened by its own document: that of its root may have those of thousands of other nodes."""
+    from . import Array, Store, open
+    if inside and kind == "array":
+        try:
+            store = Store(location, mode, consolidated="never")
+            return Array(handle(lib.array_open_at, store._handle, utf8(inside, "the path")), location, mode, inside=inside)
+        except StoreError:
+            raise
+        except Error:
+            # What is in the root's document only, or has become a group.
+            pass
     found = open(location, mode)
     return found[inside] if inside else found

@@ -587,6 +587,38 @@ def grown(where):
     same(pickle.loads(sent).t.isel(time=slice(2, 0, -1)).values, expected[2:0:-1], "steps that are still there")
 
 
+def sent(where):
+    """A pickled array is opened by its own document, where it has one; consolidated metadata stay in step with what it changes."""
+    location = where / "sent.zarr"
+    for version in (2, 3):
+        with ozarr.Store(location, "r+").create_group(mode="overwrite", zarr_format=version) as g:
+            g.create("a/t", (2,), "i4", fill_value=7)
+            g.consolidate()
+        root = location / (".zmetadata" if version == 2 else "zarr.json")
+        again = pickle.loads(pickle.dumps(ozarr.open(location, "r+")["a"]["t"]))
+        again.attrs.update(a=1)
+        again.resize((3,))
+        check(again.path == "a/t" and again.metadata["shape"] == [3], f"a pickled array of format {version}")
+        same(zarr.open_group(location, mode="r", use_consolidated=True)["a/t"][...], [7, 7, 7], f"zarr-python by consolidated metadata of format {version}")
+        document = root.read_text()
+        check(ozarr.open(location)["a/t"].attrs.asdict() == {"a": 1}, "attributes by consolidated metadata")
+        pickled = pickle.dumps(ozarr.open(location)["a/t"])
+        root.write_text("{")
+        same(pickle.loads(pickled)[...], [7, 7, 7], f"a pickled array below a root of format {version} that is not read")
+        root.write_text(document)
+        for name in (".zarray", ".zattrs", "zarr.json"):
+            (location / "a/t" / name).unlink(missing_ok=True)
+        same(pickle.loads(pickled)[...], [7, 7, 7], f"a pickled array that is in the root's document of format {version} only")
+        shutil.rmtree(location / "a/t")
+        root.write_text(document.replace("a/t", "a/u"))
+        try:
+            pickle.loads(pickled)
+        except KeyError as e:
+            check("a/t" in str(e), f"the message is: {e}")
+        else:
+            raise AssertionError("an array that is gone")
+
+
 def unreadable(where):
     """A variable that cannot be understood is an error, unless it is not wanted."""
     location = where / "unreadable.zarr"
@@ -656,6 +688,7 @@ def main():
     engines(where)
     uneven(where)
     grown(where)
+    sent(where)
     unreadable(where)
     page(where)
     print(f"python: {done} passed, 0 failed ({given.arrays} arrays, library {ozarr.version()})")
