@@ -134,7 +134,8 @@ def found(location, path):
 def opened(location, group, options, consolidated):
     """The group at a path in a location, with the options of a store. Consolidated metadata are used where they are, unless that is False."""
     path = (group or "").strip("/")
-    location = os.fspath(location)
+    # As xarray's own engines take it; a URL begins with no `~`.
+    location = os.path.expanduser(os.fspath(location))
     if consolidated is not None and not consolidated:
         options = {"consolidated": "never"} | (options or {})
     try:

@@ -531,6 +531,13 @@ def elsewhere(where):
     (where / "a c.zarr" / ".zgroup").unlink(missing_ok=True)
     for location in (where / "a c.zarr", f"file://{where}/a%20c.zarr", f"file://{where}/a%20c.zarr#mode=zarr,file"):
         xr.testing.assert_identical(xr.open_dataset(location, engine="ozarr", group="g%20h").load(), ds)
+    home, os.environ["HOME"] = os.environ.get("HOME"), str(where)
+    try:
+        for location in ("~/a c.zarr/g%20h", Path("~/a c.zarr/g%20h")):
+            xr.testing.assert_identical(xr.open_dataset(location, engine="ozarr").load(), ds)
+            check("t" in xr.open_datatree(location, engine="ozarr"), "a tree in the user's folder")
+    finally:
+        os.environ.pop("HOME") if home is None else os.environ.__setitem__("HOME", home)
 
 
 def engines(where):
