@@ -103,21 +103,26 @@ class OzarrBackendEntrypoint(BackendEntrypoint):
     def open_dataset(self, filename_or_obj, *, drop_variables=None, mask_and_scale=True, decode_times=True, concat_characters=True,
                      decode_coords=True, use_cftime=None, decode_timedelta=None, group=None, use_zarr_fill_value_as_mask=None,
                      storage_options=None, consolidated=None):
-        store = OzarrDataStore(opened(filename_or_obj, group, storage_options, consolidated), use_zarr_fill_value_as_mask, drop_variables)
-        return StoreBackendEntrypoint().open_dataset(
-            store, mask_and_scale=mask_and_scale, decode_times=decode_times, concat_characters=concat_characters, decode_coords=decode_coords,
-            drop_variables=drop_variables, use_cftime=use_cftime, decode_timedelta=decode_timedelta)
+        return decoded(opened(filename_or_obj, group, storage_options, consolidated), drop_variables, use_zarr_fill_value_as_mask,
+                       mask_and_scale=mask_and_scale, decode_times=decode_times, concat_characters=concat_characters,
+                       decode_coords=decode_coords, use_cftime=use_cftime, decode_timedelta=decode_timedelta)
 
-    def open_groups_as_dict(self, filename_or_obj, *, group=None, storage_options=None, consolidated=None, **options):
+    def open_groups_as_dict(self, filename_or_obj, *, group=None, storage_options=None, consolidated=None, drop_variables=None,
+                            use_zarr_fill_value_as_mask=None, **options):
+        # All from one root, whose consolidated metadata are those of all groups.
         root = opened(filename_or_obj, group, storage_options, consolidated)
         paths = ["", *(path for path, kind in root.list(depth=-1).items() if kind == "group")]
-        above = f"{group.strip('/')}/" if group else ""
-        options |= {"storage_options": storage_options, "consolidated": consolidated}
-        return {f"/{path}": self.open_dataset(filename_or_obj, group=above + path, **options) for path in paths}
+        return {f"/{path}": decoded(root[path] if path else root, drop_variables, use_zarr_fill_value_as_mask, **options) for path in paths}
 
     def open_datatree(self, filename_or_obj, **options):
         from xarray import DataTree
         return DataTree.from_dict(self.open_groups_as_dict(filename_or_obj, **options))
+
+
+def decoded(group, drop_variables, fill_value_as_mask, **options):
+    """A group as a dataset, by xarray's options of decoding."""
+    store = OzarrDataStore(group, fill_value_as_mask, drop_variables)
+    return StoreBackendEntrypoint().open_dataset(store, drop_variables=drop_variables, **options)
 
 
 def found(location, path):

@@ -524,6 +524,27 @@ def xarrays(where, r):
             xr.testing.assert_identical(trees[0][path].to_dataset(), trees[1][path].to_dataset())
 
 
+def trees(where):
+    """Groups are read from one root, however many they are."""
+    import ozarr.xarray as module
+    ds, usual, calls = xr.Dataset({"t": ("x", np.arange(3.0))}), module.open_node, []
+    module.open_node = lambda *given: (calls.append(given), usual(*given))[1]
+    try:
+        for version in (2, 3):
+            location = where / f"tree{version}.zarr"
+            for path in ("g", "g/h", "g/h/i", "k"):
+                ds.to_zarr(location, group=path, zarr_format=version, consolidated=False)
+            for consolidated in (False, True):
+                if consolidated:
+                    zarr.consolidate_metadata(location)
+                calls.clear()
+                found = xr.open_datatree(location, engine="ozarr")
+                check(len(calls) == 1 and len(found.groups) == 5, f"{len(calls)} roots are opened for {len(found.groups)} groups")
+                xr.testing.assert_identical(pickle.loads(pickle.dumps(found)), found)
+    finally:
+        module.open_node = usual
+
+
 def elsewhere(where):
     """A group by its path, in a location that is more than a path, and below one that is no node."""
     ds = xr.Dataset({"t": ("x", np.arange(3.0))})
@@ -691,6 +712,7 @@ def main():
     texts_written(where, random.Random(given.seed))
     handles(where)
     xarrays(where, random.Random(given.seed))
+    trees(where)
     elsewhere(where)
     engines(where)
     uneven(where)
