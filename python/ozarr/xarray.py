@@ -112,7 +112,9 @@ class OzarrBackendEntrypoint(BackendEntrypoint):
         # All from one root, whose consolidated metadata are those of all groups.
         root = opened(filename_or_obj, group, storage_options, consolidated)
         paths = ["", *(path for path, kind in root.list(depth=-1).items() if kind == "group")]
-        return {f"/{path}": decoded(root[path] if path else root, drop_variables, use_zarr_fill_value_as_mask, **options) for path in paths}
+        # As xarray's own engines name them: below a group that was asked for by their paths from there.
+        names = [path or "." if group else f"/{path}" for path in paths]
+        return {name: decoded(root[path] if path else root, drop_variables, use_zarr_fill_value_as_mask, **options) for name, path in zip(names, paths)}
 
     def open_datatree(self, filename_or_obj, **options):
         from xarray import DataTree

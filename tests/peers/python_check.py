@@ -525,7 +525,7 @@ def xarrays(where, r):
 
 
 def trees(where):
-    """Groups are read from one root, however many they are."""
+    """Groups are read from one root, however many they are, and named as xarray's engine `zarr` names them."""
     import ozarr.xarray as module
     ds, usual, calls = xr.Dataset({"t": ("x", np.arange(3.0))}), module.open_node, []
     module.open_node = lambda *given: (calls.append(given), usual(*given))[1]
@@ -541,6 +541,11 @@ def trees(where):
                 found = xr.open_datatree(location, engine="ozarr")
                 check(len(calls) == 1 and len(found.groups) == 5, f"{len(calls)} roots are opened for {len(found.groups)} groups")
                 xr.testing.assert_identical(pickle.loads(pickle.dumps(found)), found)
+                for group in (None, "/", "g", "/g/h/"):
+                    theirs, ours = (xr.open_groups(location, engine=engine, group=group, consolidated=consolidated) for engine in ("zarr", "ozarr"))
+                    check(sorted(ours) == sorted(theirs), f"groups below {group}: {sorted(ours)}, expected {sorted(theirs)}")
+                    theirs, ours = (xr.open_datatree(location, engine=engine, group=group, consolidated=consolidated) for engine in ("zarr", "ozarr"))
+                    xr.testing.assert_identical(ours, theirs)
     finally:
         module.open_node = usual
 
