@@ -390,6 +390,7 @@ class OzarrCodecPipeline(BatchedCodecPipeline):
         batch_info = list(batch_info)
         if not batch_info:
             return None
+        _types.unmasked(value.as_ndarray_like())
         try:
             array, items = self._items(batch_info, value)
             # A store that is for reading says so by an error of its own.

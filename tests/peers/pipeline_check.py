@@ -137,6 +137,23 @@ def used(where):
             same(a[2:8:3], [2, 5], "a zip archive of zarr-python")
 
 
+def masked(where):
+    """What lies below a mask is not stored, whoever would store it."""
+    for store in (LocalStore(where / "masked"), MemoryStore()):
+        with pipeline(OURS):
+            z = zarr.create_array(store, shape=(6,), chunks=(4,), dtype="f4", fill_value=9)
+            for write in (lambda given: z.__setitem__(slice(None), given), lambda given: z.__setitem__(slice(1, 3), given[:2]), lambda given: z.vindex.__setitem__(([0, 5],), given[:2])):
+                try:
+                    write(np.ma.array(np.arange(6.0), mask=[0, 1, 0, 0, 0, 0]))
+                except TypeError as e:
+                    check("masked" in str(e), str(e))
+                else:
+                    raise AssertionError(f"masked elements were written: {z[...]}")
+            same(z[...], [9] * 6, "masked elements that were refused")
+            z[:] = np.ma.array(np.arange(6.0), mask=False)
+            same(z[...], np.arange(6), "an array of numpy.ma without masked elements")
+
+
 def named(where):
     """Names that the library gives to no new array are read and written all the same."""
     for name in ("__xarray_dataarray_variable__", "g/__x", ".ozarr-x", "a\tb"):
@@ -454,6 +471,7 @@ def main():
     bounded(where)
     wide(where)
     used(where)
+    masked(where)
     named(where)
     resized(where)
     opened(where)
