@@ -317,7 +317,8 @@ class Array(Node):
             del lists
 
     def _write_variable(self, selection, value):
-        """Elements of variable length. Of single elements each run along the last dimension is a write of its own."""
+        """Elements of variable length. Of single elements each run along the last dimension, of neighbours or in equal steps, is a write of
+        its own: one of the box around them would take back what other programs write between them meanwhile."""
         if isinstance(selection, _index.Lists):
             selection = _index.points_of(selection)
         given = _types.elements(_types.unmasked(value), self._code, len(selection.shape))

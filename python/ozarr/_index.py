@@ -193,14 +193,24 @@ def outer_points(lists, shape=None, key=...):
 
 
 def runs_of(points):
-    """Points as boxes, each with where its values begin and end: of those that follow each other along the last dimension. Then the order of the
-    values, without those of points that come again later, as numpy keeps the last one."""
+    """Points as boxes, each with where its values begin and end: of those that follow each other along the last dimension, one by one or in
+    equal steps. Then the order of the values, without those of points that come again later, as numpy keeps the last one."""
     if not len(points):
         return [], np.arange(0)
     order = np.lexsort(points.T[::-1])
     order = order[np.append(np.diff(points[order], axis=0).any(axis=1), True)]
     points = points[order]
     step = np.diff(points, axis=0)
-    cuts = [0, *np.flatnonzero(step[:, :-1].any(axis=1) | (step[:, -1] != 1)) + 1, len(points)]
-    ones = [1] * (points.shape[1] - 1)
-    return [(Box(points[a], [*ones, b - a], [*ones, 1], [], []), a, b) for a, b in zip(cuts[:-1], cuts[1:])], order
+    # 0 where a point is followed by one that differs along another dimension.
+    steps = np.append(np.where(step[:, :-1].any(axis=1), 0, step[:, -1]), 0)
+    stops = np.append(np.flatnonzero(np.diff(steps)) + 1, len(steps))
+    ones, boxes, a = [1] * (points.shape[1] - 1), [], 0
+    while a < len(points):
+        b, by = a + 1, max(1, int(steps[a]))
+        if steps[a]:
+            b += int(stops[np.searchsorted(stops, a, "right")]) - a
+            # One that neighbours follow goes with them: there are never more boxes than runs of neighbours.
+            b -= by > 1 and steps[b - 1] == 1
+        boxes.append((Box(points[a], [*ones, b - a], [*ones, by], [], []), a, b))
+        a = b
+    return boxes, order

@@ -384,6 +384,19 @@ def texts_written(where, r):
                 given = words.squeeze(dropped)
                 (z.oindex if outer else z)[key] = given[()] if given.ndim == 0 else given
                 same(np.asarray(z[...], object), model, f"{key} {outer} of {shape} is written")
+    import ozarr._array as module
+    lib, moved, at = module.lib, [], np.arange(40)
+    z, model = ozarr.Store.memory().create("z", (3, 40), str, chunks=(2, 9)), np.full((3, 40), "", object)
+    module.lib = type("Told", (), {"__getattr__": lambda self, name: moved.append(name) or getattr(lib, name)})()
+    try:
+        for key, writes in (((1, at % 2 == 0), 1), ((1, at[::-3]), 1), ((slice(None), at % 5 == 1), 3), ((1, [0, 1, 2, 10, 11, 12]), 2), ((1, [0, 10, 11, 12]), 2), ((1, [1, 3, 5, 6, 7, 9, 11, 30]), 4), (([0, 1, 2], [5, 5, 5]), 3), ((1, at), 1)):
+            moved.clear()
+            model[key] = np.arange(model[key].size).reshape(model[key].shape).astype(str)
+            z[key] = model[key]
+            same(np.asarray(z[...], object), model, f"{key} is written")
+            check(moved.count("array_write_varlen") == writes, f"{key} is {moved.count('array_write_varlen')} writes, expected {writes}")
+    finally:
+        module.lib = lib
     with ozarr.create(where / "picked.zarr", (4,), str) as z:
         z[...] = list("abcd")
         for key, given in (([0, 1], ["x", 1]), ([0, 1], ["x"] * 3), ([True, False, True, False], [None, "x"])):
