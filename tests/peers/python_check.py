@@ -180,7 +180,7 @@ def errors(where):
     z.close()
     raises(ValueError, lambda: z[0], [])
     check("closed" in repr(z), f"a closed array is {z!r}")
-    code = "import ozarr"
+    code = "import ozarr; ozarr.version()"
     bad = subprocess.run([sys.executable, "-c", code], env={"OZARR_LIBRARY": "/nowhere.so", "PYTHONPATH": ":".join(sys.path)}, capture_output=True, text=True)
     check("OZARR_LIBRARY" in bad.stderr and bad.returncode, bad.stderr)
 
