@@ -148,7 +148,10 @@ class Node:
             return reopen_in, (self._store, self.path)
         if self._location is None:
             raise TypeError(f"this {self._kind} is of a store without a location, and cannot be pickled")
-        return reopen, (self._location, "r+" if self._mode != "r" else "r", self._inside, self._kind)
+        mode = "r+" if self._mode != "r" else "r"
+        # The store's own root, which may be above that location, and has metadata of all nodes to be kept in step.
+        root = (self.get_setting("location"), self.path) if self._kind == "array" and self._inside and self._handle is not None else ("", "")
+        return reopen, (self._location, mode, self._inside, *root)
 
     def _again(self):
         """Another handle of this node."""
@@ -165,17 +168,17 @@ def reopen_in(store, path):
     return store.open(path)
 
 
-def reopen(location, mode, inside="", kind="group"):
-    """What a pickled node becomes. An array is opened by its own document: that of its root may have those of thousands of other nodes."""
+def reopen(location, mode, inside="", root="", path=""):
+    """What a pickled node becomes. An array is opened from its store by its own document: that of the root may have those of thousands of nodes."""
     from . import Array, Store, open
-    if inside and kind == "array":
+    if root:
         try:
-            store = Store(location, mode, consolidated="never")
-            return Array(handle(lib.array_open_at, store._handle, utf8(inside, "the path")), location, mode, inside=inside)
+            store = Store(root, mode, consolidated="never")
+            return Array(handle(lib.array_open_at, store._handle, utf8(path, "the path")), location, mode, inside=inside)
         except StoreError:
             raise
         except Error:
-            # What is in the root's document only, or has become a group.
+            # What is in the root's document only, has become a group, or was moved.
             pass
     found = open(location, mode)
     return found[inside] if inside else found

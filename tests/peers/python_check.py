@@ -645,6 +645,10 @@ def sent(where):
         again.attrs.update(a=1)
         again.resize((3,))
         check(again.path == "a/t" and again.metadata["shape"] == [3], f"a pickled array of format {version}")
+        below = pickle.loads(pickle.dumps(ozarr.open(location / "a", "r+")["t"]))
+        below.attrs.update(b=2)
+        check(below.path == "a/t" and zarr.open_group(location, mode="r", use_consolidated=True)["a/t"].attrs["b"] == 2, "an array of a group below the root")
+        del below.attrs["b"]
         same(zarr.open_group(location, mode="r", use_consolidated=True)["a/t"][...], [7, 7, 7], f"zarr-python by consolidated metadata of format {version}")
         document = root.read_text()
         check(ozarr.open(location)["a/t"].attrs.asdict() == {"a": 1}, "attributes by consolidated metadata")
