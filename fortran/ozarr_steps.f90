@@ -23,7 +23,8 @@ module ozarr_steps
     type(c_ptr) :: handle = c_null_ptr
     ! The program's handle of the dataset, for variables that are defined later; once it is closed the library refuses it.
     type(c_ptr), private :: dataset = c_null_ptr
-    character(kind=c_char, len=:), allocatable, private :: dimension
+    ! A list of one: gfortran 12 cannot read the module of a type with a single text of any length twice with -fcoarray.
+    character(:), allocatable, private :: dimension(:)
     type(growing), allocatable, private :: variables(:)
     character(:), allocatable, private :: names(:)
   contains
@@ -106,6 +107,7 @@ contains
     integer(c_int32_t) :: status
     integer(c_int64_t) :: every, kept
     integer(c_size_t) :: bytes
+    integer :: failed
     call ozarr_series_free(self%handle)
     self%handle = c_null_ptr
     every = 0
@@ -119,8 +121,14 @@ contains
     if (bytes < 0) status = refused(OZARR_ERR_ARGUMENT, "memory is ", n=int(bytes, c_int64_t), after=", expected at least 0")
     if (status == OZARR_OK) status = ozarr_series_open(dataset%handle, c_text(dimension), kept, every, bytes, handle)
     self%dataset = dataset%handle
-    call keep_text(dimension, self%dimension, status)
-    if (status == OZARR_OK) call find_variables(self, status)
+    if (allocated(self%dimension)) deallocate (self%dimension)
+    failed = 0
+    if (status == OZARR_OK) allocate (character(len(dimension)) :: self%dimension(1), stat=failed)
+    if (failed /= 0) status = OZARR_ERR_NO_MEMORY
+    if (status == OZARR_OK) then
+      self%dimension(1) = dimension
+      call find_variables(self, status)
+    end if
     if (status == OZARR_ERR_NO_MEMORY) status = refused(status, "no memory for the series")
     if (status == OZARR_OK) then
       self%handle = handle
@@ -146,7 +154,7 @@ contains
       if (status /= OZARR_OK) return
       found = growing(name=i)
       status = ozarr_dataset_open_variable(self%dataset, c_text(self%names(i)), found%array)
-      if (status == OZARR_OK) call find_dimension(found, self%dimension, status)
+      if (status == OZARR_OK) call find_dimension(found, self%dimension(1), status)
       if (status == OZARR_OK .and. found%dim > 0) then
         n = n + 1
         self%variables(n) = found
@@ -262,10 +270,10 @@ contains
     if (status == OZARR_ERR_INVALID_HANDLE) status = refused(OZARR_ERR_NOT_FOUND, "the series has no variable ", name, &
       ", and its dataset, which may have one by now, is closed")
     if (status /= OZARR_OK) return
-    call find_dimension(found, self%dimension, status)
+    call find_dimension(found, self%dimension(1), status)
     call ozarr_array_free(found%array)
     if (status == OZARR_OK .and. found%dim == 0) status = refused(OZARR_ERR_ARGUMENT, "the variable ", name, &
-      " does not have the dimension ", after=self%dimension(:length_of(self%dimension)))
+      " does not have the dimension ", after=self%dimension(1)(:length_of(self%dimension(1))))
     if (status == OZARR_OK) call find_variables(self, status)
   end subroutine look_again
 
