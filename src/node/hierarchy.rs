@@ -10,6 +10,7 @@ use super::{Create, NodeKind, Store, above, document, draft, groups_above, in_us
 use crate::error::{Error, ErrorKind, Result, err};
 use crate::limits::{MAX_DOCUMENT, push};
 use crate::metadata::{Format, Map, v2, v3};
+use crate::sort::sort_by;
 use crate::store::{Condition, Keys, StorageExt};
 use std::cell::RefCell;
 use std::ops::ControlFlow;
@@ -120,15 +121,22 @@ fn erase_keys<'a>(store: &'a Store, path: &'a str, leaving: &mut Option<Leaving<
         return shared.erase_keys(Keys::Below(&prefix)).map_err(|e| e.at_key(prefix));
     }
     let mut below = if has_names || !shared.capabilities().listable { Vec::new() } else { documents_below(store, &prefix)? };
+    // The attributes of version 2 go last: an array that is there without them would have other values.
+    let is_late = |key: &String| key.ends_with(v2::ATTRIBUTES);
+    sort_by(&mut below, |a, b| is_late(a).cmp(&is_late(b)));
+    let nodes = below.iter().filter(|key| !is_late(key)).count();
     if !below.is_empty() || (has_names && may_hold_nodes(store, path)?) {
         upkeep::after_change(store, &[], Some(path))?;
         *leaving = Some(Leaving::new(store, path));
         let own = empty_group(store, path)?;
-        together::for_each(store, true, &mut below, |key| {
-            shared.erase(key).map_err(|e| e.at_key(&*key))?;
-            store.note_document(key);
-            Ok(())
-        })?;
+        let (nodes, attributes) = below.split_at_mut(nodes);
+        for keys in [nodes, attributes] {
+            together::for_each(store, true, keys, |key| {
+                shared.erase(key).map_err(|e| e.at_key(&*key))?;
+                store.note_document(key);
+                Ok(())
+            })?;
+        }
         erase_below(store, &prefix, own)?;
         erase_documents(store, path)?;
     } else {

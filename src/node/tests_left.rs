@@ -2,6 +2,7 @@
 
 use super::tests::{far_from, faults, memory, read_all, spec, spec_as, write_all};
 use super::tests_growth::Folder;
+use super::tests_series::Meeting;
 use super::tests_store::{Next, on, told};
 use super::*;
 use crate::error::{Error, ErrorKind, Result, bail};
@@ -362,4 +363,21 @@ fn nodes_below_a_group_are_erased_at_the_same_time_in_stores_with_latency() {
     assert!(!is_alone.load(Ordering::Relaxed), "{keys:?}");
     assert_eq!((keys.len(), keys.is_sorted_by_key(|key| !key.ends_with("zarr.json"))), (4, true), "{keys:?}");
     assert_eq!(near.key_list("").unwrap(), ["zarr.json"]);
+}
+
+/// An array without its attributes would hold other values, in other units.
+#[test]
+fn attributes_of_version_2_are_erased_behind_all_that_make_nodes() {
+    let near = memory();
+    for path in ["g/a", "g/b"] {
+        let array = Array::create(&near, path, &spec_as(Format::V2, &[2], &[2]), Create::New).unwrap();
+        array.attributes().set_json("scale_factor", "2").unwrap();
+    }
+    let (far, meeting) = Meeting::at(&near, |key| match key.split_once("/.z")? {
+        (path, "array") if !key.starts_with("get ") => Some(("arrays", path)),
+        _ => None,
+    });
+    let mut asked = meeting.during(|| far.erase_node("g").unwrap());
+    asked.retain(|key| !key.starts_with("get ") && (key.starts_with("g/a/") || key.starts_with("g/b/")));
+    assert_eq!((asked.len(), asked.is_sorted_by_key(|key| key.ends_with(".zattrs"))), (4, true), "{asked:?}");
 }
