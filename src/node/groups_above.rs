@@ -126,10 +126,16 @@ pub(super) fn restore(store: &Store, path: &str, format: Format, made: &mut Vec<
     Ok(())
 }
 
-/// Whether all of these groups have documents, most likely of `format`.
+/// Whether all of these groups have documents, most likely of `format`. Over a network it takes no longer to read them: there an open group was not looked at
+/// before, and may be an array by now, which is an error.
 fn are_there(store: &Store, groups: &[&str], format: Format) -> Result<bool> {
     let names = if format == Format::V3 { [v3::DOCUMENT, v2::GROUP] } else { [v2::GROUP, v3::DOCUMENT] };
     for group in groups {
+        if store.shared().capabilities().latency {
+            let Some(found) = find_bare(store, group)? else { return Ok(false) };
+            refuse_array(store, group, found.kind)?;
+            continue;
+        }
         let mut there = false;
         for key in names.iter().map(|name| path::join(group, name)) {
             there = there || store.shared().stamp(&key).map_err(|e| e.at_key(key))?.is_some();

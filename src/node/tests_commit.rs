@@ -276,6 +276,18 @@ fn a_new_variable_costs_few_requests_and_is_below_a_group_whatever_happens_to_th
 }
 
 #[test]
+fn a_variable_of_a_group_that_is_an_array_by_now_is_an_error() {
+    let place = Place::empty(false);
+    let slow = on(Arc::new(LatencyStore::new(place.shared(), Duration::ZERO)));
+    let ds = Dataset::create(&slow, "g", Some(Format::V3), Create::New).unwrap();
+    let define = |name: &str| ds.define_variable(name, &VariableSpec::new(DataType::Int32, &[]), Create::New);
+    define("a").unwrap();
+    Array::create(&on(place.shared()), "g", &spec(&[4], &[4]), Create::Overwrite).unwrap();
+    let e = define("b").err().unwrap();
+    assert_eq!(e.kind(), ErrorKind::NodeKind, "{e}");
+}
+
+#[test]
 fn what_is_below_a_checkpoint_is_removed_at_the_same_time() {
     let near = on(Place::empty(false).shared());
     let all = |store: &Store| Checkpoints::new(store, "").unwrap();

@@ -8,6 +8,7 @@ use super::{NodeKind, Store, above, document, lookup, path, transfer};
 use crate::error::{ErrorKind, Result};
 use crate::limits::{MAX_CONSOLIDATED, check_memory, collect, collect_table, extend, make_table_room, memory_ended, push, put, readable};
 use crate::metadata::consolidated::Listed;
+use crate::metadata::json::splice::TextObject;
 use crate::metadata::{Format, Map, Value, consolidated, json, v2, v3};
 use crate::store::{Condition, get, swap};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -262,7 +263,7 @@ fn refresh_v3(store: &Store, group: &str, changed: &[Change<'_>], erased: Option
         let (before, condition) = document::read(store, &key, MAX_CONSOLIDATED)?;
         let Some(before) = before else { return Ok(false) };
         // Metadata that cannot be read here do no harm: no reader uses them.
-        let Some(listed) = Listed::find(&before, Format::V3)? else { return Ok(true) };
+        let Some(listed) = Listed::find(&before, Format::V3)? else { return Ok(!is_of_array(&before)) };
         let process = document::lock_others(store, group, &key)?;
         // What was read before the lock may be out of date.
         let now = process.as_ref().map(|_| get(&**store.shared(), &key, MAX_CONSOLIDATED)).transpose()?;
@@ -289,6 +290,11 @@ fn refresh_v3(store: &Store, group: &str, changed: &[Change<'_>], erased: Option
         publish_changed(store, (&key, text), &listed, &changes, erased.map(|erased| path::relative(group, erased)), condition)?;
         Ok(true)
     })
+}
+
+/// Whether a document of version 3 is that of an array, which may have come in the place of a group.
+fn is_of_array(text: &[u8]) -> bool {
+    TextObject::document(text, &[]).is_some_and(|document| document.value("node_type") == Some(br#""array""#))
 }
 
 fn refresh_v2(store: &Store, group: &str, changed: &[Change<'_>], erased: Option<&str>) -> Result<()> {
