@@ -163,8 +163,11 @@ static int rename_stored(const oz_renaming *renaming) {
     char *former = NULL;
     bool is_free = oz_kind_at(group, renaming->new_name) == OZARR_NODE_KIND_NONE;
     int status = is_free ? oz_record_rename(group, &both, &former) : NC_NOERR;
-    if (!status) status = oz_error(ozarr_group_rename(group->handle, renaming->name, renaming->new_name));
-    if (status && is_free && has_moved(renaming)) status = NC_NOERR;
+    if (!status) {
+        status = oz_error(ozarr_group_rename(group->handle, renaming->name, renaming->new_name));
+        /* The library knows it also where nothing can be looked at. */
+        if (status && (oz_error_says(OZ_IS_MOVED) || (is_free && has_moved(renaming)))) status = NC_NOERR;
+    }
     if (status && former) (void)oz_record_restore(group, former);
     free(former);
     return status == NC_EEXIST ? NC_ENAMEINUSE : status;
@@ -302,7 +305,7 @@ static void close_below(const oz_file *file, const oz_group *group) {
             oz_var_close(var);
         }
         oz_others_drop(one);
-        one->closed = one->handle != NULL;
+        one->closed = one->closed || one->handle;
         ozarr_group_free(one->handle);
         one->handle = NULL;
     }

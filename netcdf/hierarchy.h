@@ -91,6 +91,9 @@ int oz_others_find(oz_file *file);
 /* Notes where a variable or a group is that was opened or made just now. */
 void oz_var_note_place(oz_var *var);
 void oz_group_note_place(oz_group *group);
+/* Whether the last error says something of the node: that it was moved all the same, and only others could not be told of it. */
+#define OZ_IS_MOVED "(the node itself has its new name"
+bool oz_error_says(const char *what);
 /* Whether a group, or one above it, has another name by now, so that another one may have its own. */
 bool oz_group_is_moved(const oz_group *group);
 /* Whether the folder of a variable is where it was, so far as that can be told. */

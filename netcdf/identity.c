@@ -49,6 +49,8 @@ void oz_group_note_place(oz_group *group) {
     free(path);
 }
 
+bool oz_error_says(const char *what) { return strstr(ozarr_last_error(), what) != NULL; }
+
 bool oz_group_is_moved(const oz_group *group) {
     bool moved = false;
     for (; group->parent && !moved; group = group->parent) {

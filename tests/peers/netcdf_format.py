@@ -1310,6 +1310,16 @@ def renamed_on_a_full_disk(build):
         check(f"a renaming on a full disk in format {version}", code == 0 and out.splitlines() == ["[False, True]"], (out[:2000], err[-500:]))
 
 
+def unreachable(build):
+    """A call during which the folder cannot be reached any more is done, or is done by the same call later; nothing is lost."""
+    code, _, err = run(["cc", "-Wall", "-Wextra", "-Werror", "-o", "unreachable", str(Path(__file__).parent / "netcdf_unreachable.c"), "-lnetcdf"], build)
+    check("netcdf_unreachable.c compiles", code == 0, err[-500:])
+    for version in "3", "2":
+        code, out, err = run(["./unreachable", f"unreachable{version}.zarr"], build, **PRELOAD, OZARR_NETCDF_SPEC=f"format={version}")
+        told = ["a renamed variable: told", "a renamed group: told"]
+        check(f"a folder that cannot be reached in format {version}", code == 0 and out.splitlines() == told, (out[:2000], err[-500:]))
+
+
 def beside(build, deep):
     """Two programs have a file open at a time, and one of them renames and defines what the other one knows by other names; without --deep in the
     formats by turns."""
@@ -1436,6 +1446,7 @@ def main():
     renamed_onto(build)
     renamed_and_killed(build)
     renamed_on_a_full_disk(build)
+    unreachable(build)
     beside(build, given.deep)
     racing_definers(build)
     racing_programs(build)
