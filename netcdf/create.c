@@ -475,6 +475,7 @@ static int create_beside(oz_var *var, bool again) {
     if (!status && !error) {
         oz_var_close(var);
         status = ozarr_group_create_array(var->group->handle, var->name, spec, again ? OZARR_CREATE_OVERWRITE : OZARR_CREATE_NEW, &var->array);
+        if (status && (oz_error_says(OZ_IS_THERE) || var->group->file->hidden)) var->recreate = true, oz_var_note_place(var);
         if (status && made) (void)oz_var_open(var);
     }
     ozarr_spec_free(spec);
@@ -491,6 +492,6 @@ int oz_var_create(oz_var *var, oz_templates *templates) {
     if (alone) oz_var_close(var);
     int error = alone ? publish_new(var, templates) : create_beside(var, again);
     if (!error) var->dirty = var->renamed = false;
-    var->recreate = error && (again || oz_var_made(var));
+    var->recreate = error && (again || var->recreate || oz_var_made(var));
     return error;
 }

@@ -229,6 +229,7 @@ int oz_rename_var(int ncid, int varid, const char *name) {
     /* After a renaming that failed it may only be closed. */
     status = open_again(group);
     if (!status && var->lost && !group->file->ranks) status = oz_var_look(var, NULL);
+    if (!status) status = oz_var_open_made(var);
     /* A rank may know by itself that it is lost. */
     status = oz_agree(group->file->ranks, status ? status : var->lost ? NC_ENOTVAR : NC_NOERR);
     if (status) return status;

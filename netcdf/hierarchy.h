@@ -91,7 +91,8 @@ int oz_others_find(oz_file *file);
 /* Notes where a variable or a group is that was opened or made just now. */
 void oz_var_note_place(oz_var *var);
 void oz_group_note_place(oz_group *group);
-/* Whether the last error says something of the node: that it was moved all the same, and only others could not be told of it. */
+/* Whether the last error says something of the node: that it was made or moved all the same, and only others could not be told of it. */
+#define OZ_IS_THERE "(the node itself is there"
 #define OZ_IS_MOVED "(the node itself has its new name"
 bool oz_error_says(const char *what);
 /* Whether a group, or one above it, has another name by now, so that another one may have its own. */
@@ -178,6 +179,8 @@ int oz_var_handle(oz_var *var);
 char *oz_var_path(const oz_var *var);
 /* Opens the stored array of a variable, or frees its handles. */
 int oz_var_open(oz_var *var);
+/* Opens an array that is to be made anew only because this program was told that it could not make it. */
+int oz_var_open_made(oz_var *var);
 /* The type by which records of an open variable are moved, unless it has one. */
 int oz_var_set_dtype(oz_var *var);
 void oz_var_close(oz_var *var);

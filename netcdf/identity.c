@@ -158,6 +158,8 @@ static void take(oz_var *var, ozarr_array *now) {
     oz_var_note_place(var);
 }
 
+int oz_var_open_made(oz_var *var) { return var->recreate && !oz_var_made(var) && oz_var_in_folder(var) ? oz_var_open(var) : NC_NOERR; }
+
 /* Opens the array of a variable that could not be opened again behind a renaming of this program, if that is still where it was put. */
 static void open_renamed(oz_var *var) {
     bool may = var->lost && !oz_var_made(var) && (!var->folder.inode || oz_var_in_folder(var));

@@ -165,8 +165,9 @@ typedef struct oz_group {
     oz_folder folder;
     /* What is known of it while the file is being read. */
     struct oz_reading *reading;
-    /* It is not yet stored; it is closed because it, or a group above it, is renamed; another program has renamed or erased it. */
-    bool dirty, closed, lost;
+    /* It is not yet stored; it is in the store, and closed because it, or a group above it, is renamed, or because making it failed; that has failed in a
+     * file that nobody else sees; another program has renamed or erased it. */
+    bool dirty, closed, begun, lost;
 } oz_group;
 
 typedef struct oz_file {

@@ -75,6 +75,7 @@ static int create_arrays(const oz_group *group) {
     if (!vars) return NC_ENOMEM;
     for (int i = 0; i < group->vars.count; i++) {
         oz_var *var = group->vars.items[i];
+        (void)oz_var_open_made(var);
         if (var->lost || (oz_var_made(var) && (!var->recreate || (!alone && has_elements(var))))) continue;
         vars[count++] = var;
     }
@@ -84,11 +85,15 @@ static int create_arrays(const oz_group *group) {
     return status;
 }
 
-/* Makes a new group; one that is closed only because its renaming failed is there. */
+/* Makes a new group. One that is closed only because its renaming failed is there, and so is one that was made, but others could not be told of it; what
+ * else a failed attempt has left in a file that nobody else sees is replaced. */
 static int open_or_create(oz_group *group) {
     ozarr_group *above = group->parent->handle;
+    const ozarr_create_mode how = group->begun ? OZARR_CREATE_OVERWRITE : OZARR_CREATE_NEW;
     ozarr_status status = group->closed ? ozarr_group_open_group(above, group->name, &group->handle)
-                                        : ozarr_group_create_group(above, group->name, OZARR_CREATE_NEW, &group->handle);
+                                        : ozarr_group_create_group(above, group->name, how, &group->handle);
+    if (status && oz_error_says(OZ_IS_THERE)) group->closed = true;
+    group->begun = status && (group->begun || group->file->hidden);
     if (!status) oz_group_note_place(group);
     return oz_error(status);
 }

@@ -1,4 +1,4 @@
-/* Renames in a file whose folder cannot be reached from one of the file calls on until the call ends, at each of them: the same call is well
+/* Renames and defines in a file whose folder cannot be reached from one of the file calls on until the call ends, at each of them: the same call is well
  * when the folder can be reached again, and nothing is lost. Prints what is wrong, and how many calls were told as failed. */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -41,7 +41,7 @@ ssize_t writev(int opened, const struct iovec *parts, int count) { return fails(
 int unlinkat(int folder, const char *path, int flags) { return fails() ? -1 : (int)syscall(SYS_unlinkat, folder, path, flags); }
 
 static const char *path, *what;
-static int file, group, below, var, var_below, told;
+static int file, group, below, var, var_below, new_group, new_var, told;
 static const int values[2] = {5, 6};
 
 #define WELL(CALL)                                                                           \
@@ -52,6 +52,7 @@ static const int values[2] = {5, 6};
 
 static int rename_variable(void) { return nc_rename_var(group, var, "new"); }
 static int rename_group(void) { return nc_rename_grp(group, "new"); }
+static int define(void) { return nc_enddef(file); }
 
 /* Makes a call that fails from a file call on, and again where that was told. */
 static void call(int (*function)(void)) {
@@ -63,8 +64,8 @@ static void call(int (*function)(void)) {
     WELL(function());
 }
 
-/* Makes a file of a variable in each of two groups, one below the other, and opens it again. */
-static void make(void) {
+/* Makes a file of a variable in each of two groups, one below the other, and opens it again (`opens`). */
+static void make(bool opens) {
     int dim;
     WELL(nc_create(path, NC_NETCDF4, &file));
     WELL(nc_def_dim(file, "x", 2, &dim));
@@ -72,6 +73,7 @@ static void make(void) {
     WELL(nc_def_grp(group, "h", &below));
     WELL(nc_def_var(group, "v", NC_INT, 1, &dim, &var));
     WELL(nc_def_var(below, "w", NC_INT, 1, &dim, &var_below));
+    if (!opens) return;
     WELL(nc_close(file));
     WELL(nc_open(path, NC_WRITE, &file));
     WELL(nc_inq_grp_ncid(file, "g", &group));
@@ -95,24 +97,41 @@ static void look(int in, int written, const char *place, const char *name) {
 }
 
 static void renamed_variable(void) {
-    make();
+    make(true);
     call(rename_variable);
     look(group, var, "/g", "new");
 }
 
 static void renamed_group(void) {
-    make();
+    make(true);
     call(rename_group);
     /* What is in the group may still be closed. */
     WELL(nc_rename_grp(group, "newer"));
     look(below, var_below, "/newer/h", "w");
 }
 
+static void new_definitions(void) {
+    int dim;
+    make(true);
+    WELL(nc_redef(file));
+    WELL(nc_inq_dimid(file, "x", &dim));
+    WELL(nc_def_grp(group, "k", &new_group));
+    WELL(nc_def_var(new_group, "n", NC_INT, 1, &dim, &new_var));
+    call(define);
+    look(new_group, new_var, "/g/k", "n");
+}
+
+static void new_file(void) {
+    make(false);
+    call(define);
+    look(below, var_below, "/g/h", "w");
+}
+
 int main(int argc, char **argv) {
     static const struct {
         const char *name;
         void (*run)(void);
-    } CASES[] = {{"a renamed variable", renamed_variable}, {"a renamed group", renamed_group}};
+    } CASES[] = {{"a renamed variable", renamed_variable}, {"a renamed group", renamed_group}, {"new definitions", new_definitions}, {"a new file", new_file}};
     if (argc != 2) return 2;
     path = argv[1];
     for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
