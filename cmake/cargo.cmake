@@ -150,15 +150,19 @@ add_custom_target(ozarr_archive ALL DEPENDS ${_outputs})
 set(OZARR_SYSTEM_LIBS -lutil -lrt -lpthread -lm -ldl)
 if(WIN32)
   set(OZARR_SYSTEM_LIBS -lntdll -lkernel32 -luserenv -lws2_32 -ldbghelp)
-elseif(CMAKE_SYSTEM_NAME STREQUAL "Linux")
-  # A plugin that has the archive in it stays when it is unloaded, as the shared library does: the library's threads are in its code.
-  list(APPEND OZARR_SYSTEM_LIBS -Wl,-z,nodelete)
+endif()
+# A plugin that has the archive in it stays when it is unloaded, as the shared library does: the library's threads are in its code. No library:
+# Meson leaves out what is none among a target's libraries.
+set(OZARR_LINK_OPTIONS "")
+if(CMAKE_SYSTEM_NAME STREQUAL "Linux")
+  set(OZARR_LINK_OPTIONS -Wl,-z,nodelete)
 endif()
 
 add_library(ozarr_static STATIC IMPORTED GLOBAL)
 set_target_properties(ozarr_static PROPERTIES
   IMPORTED_LOCATION "${OZARR_ARCHIVE}"
   INTERFACE_INCLUDE_DIRECTORIES "${PROJECT_SOURCE_DIR}/include"
-  INTERFACE_LINK_LIBRARIES "${OZARR_SYSTEM_LIBS}")
+  INTERFACE_LINK_LIBRARIES "${OZARR_SYSTEM_LIBS}"
+  INTERFACE_LINK_OPTIONS "${OZARR_LINK_OPTIONS}")
 add_dependencies(ozarr_static ozarr_archive)
 add_library(ozarr::static ALIAS ozarr_static)

@@ -58,6 +58,8 @@ install(FILES ${_fortran_files} DESTINATION "${CMAKE_INSTALL_DATADIR}/ozarr/fort
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/julia/OZarr" DESTINATION "${CMAKE_INSTALL_DATADIR}/ozarr/julia" COMPONENT julia
   PATTERN Manifest.toml EXCLUDE)
 install(EXPORT ozarr-targets NAMESPACE ozarr:: DESTINATION "${_package}")
+# A project that builds ozarr as a part of itself may export targets of its own that link it.
+export(EXPORT ozarr-targets NAMESPACE ozarr::)
 
 configure_package_config_file(cmake/ozarr-config.cmake.in "${PROJECT_BINARY_DIR}/ozarr-config.cmake"
   INSTALL_DESTINATION "${_package}" PATH_VARS CMAKE_INSTALL_LIBDIR CMAKE_INSTALL_INCLUDEDIR)
@@ -93,6 +95,9 @@ else()
   set(OZARR_PC_INCLUDEDIR "\${prefix}/${CMAKE_INSTALL_INCLUDEDIR}")
 endif()
 list(JOIN OZARR_SYSTEM_LIBS " " OZARR_PC_LIBS)
+if(OZARR_LINK_OPTIONS)
+  string(APPEND OZARR_PC_LIBS " ${OZARR_LINK_OPTIONS}")
+endif()
 set(_pcs ozarr)
 # What a program links, besides the library: with the archive all of it, with the shared library nothing unless it is linked statically.
 set(OZARR_PC_OWN "")

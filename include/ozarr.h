@@ -53,6 +53,7 @@
  *            handle by an internal lock.
  * Signals.   No function may be called in a signal handler, as malloc may not: let it set a flag, and look at
  *            that between two steps.
+ * Callbacks. Neither a C++ exception nor a longjmp may leave a function of yours that the library calls.
  * Texts in   are UTF-8 and end in NUL. They, and all other memory of the caller, are used during the call
  *            only.
  * Texts out  go to `buf`, which has `cap` bytes, with a NUL at the end. `*len` is the length without the NUL,
@@ -72,6 +73,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#if defined(__STRICT_ANSI__) && !defined(__cplusplus)
+#if !defined(__STDC_VERSION__) || __STDC_VERSION__ < 199901L
+#error "ozarr.h needs C99 or newer: -std=c99"
+#endif
+#endif
 
 #ifdef __cplusplus
 extern "C" {

@@ -22,6 +22,10 @@
 #ifndef OZARR_HPP
 #define OZARR_HPP
 
+#if __cplusplus < 201703L && !defined(_MSVC_LANG)
+#error "ozarr.hpp needs C++17 or newer: -std=c++17"
+#endif
+
 #include <ozarr/array.hpp>
 #include <ozarr/array_base.hpp>
 #include <ozarr/base.hpp>
