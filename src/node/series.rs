@@ -273,8 +273,7 @@ impl Series {
             bail!(Argument, "found the end {end}, expected the {published} steps that are published, or more");
         }
         let longest = self.longest();
-        let (store, any_thread) = (self.dataset.group().store(), self.any_thread());
-        let looked = together::for_each(store, any_thread, &mut self.parts, |part| part.appender.look_again(end));
+        let looked = self.claim_by(|appender| appender.look_again(end));
         looked.inspect_err(|_| self.end_at_longest(longest))?;
         if end == published {
             return Ok(());
@@ -381,6 +380,7 @@ impl Series {
     }
 
     fn publish_until(&mut self, end: u64) -> Result<()> {
+        self.claim()?;
         let any_thread = self.any_thread();
         together::for_each(self.dataset.group().store(), any_thread, &mut self.parts, |part| {
             part.fill_to(end)?;

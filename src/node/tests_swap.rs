@@ -7,10 +7,12 @@ use super::*;
 use crate::engine::Selection;
 use crate::error::{ErrorKind, Result, bail};
 use crate::settings::apart;
+use crate::store::latency::LatencyStore;
 use crate::store::memory::MemoryStore;
 use crate::store::{Capabilities, Change, Condition, Keys, Object, SharedStore, Started, StorageExt, get};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 /// Keys and what they hold.
 type Values = Vec<(String, Vec<u8>)>;
@@ -372,6 +374,26 @@ fn of_two_series_of_a_run_one_goes_on_whatever_the_other_is_doing() {
             assert!(after > 30, "only {after} calls");
             return;
         }
+    }
+}
+
+/// Both claim their variables at the same time.
+#[test]
+fn of_two_series_that_begin_at_the_same_time_one_goes_on_in_stores_with_latency() {
+    for round in 0..30 {
+        let inner: SharedStore = Arc::new(MemoryStore::new());
+        define(&on(inner.clone()), Format::V3);
+        let store = |name| {
+            let shared = Arc::new(Overtaken { name, ..Overtaken::alone(inner.clone(), false) });
+            on(Arc::new(LatencyStore::new(shared, Duration::from_millis(1))))
+        };
+        let mut both = ["one process:", "another process:"].map(|name| Series::open(&dataset(&store(name)), "time", None, 1, 0).unwrap());
+        let ended = std::thread::scope(|scope| {
+            let begun = both.each_mut().map(|series| scope.spawn(|| run(series, 1)));
+            begun.map(|thread| thread.join().unwrap())
+        });
+        assert_eq!(ended.iter().filter(|ended| ended.is_ok()).count(), 1, "{round}: {ended:?}");
+        assert_eq!(check(&on(inner)), 1);
     }
 }
 

@@ -1,5 +1,6 @@
 //! The values that a series takes for the next step, once all variables are claimed.
 
+use super::super::appender::Appender;
 use super::super::together;
 use super::{Series, SeriesArray, counted, is_of_store};
 use crate::engine::Memory;
@@ -37,12 +38,25 @@ impl Series {
 
     /// Claims all variables where that is due, before the one at `index` has values: none is published without the others.
     fn claim_for(&mut self, index: usize) -> Result<()> {
-        if !self.parts.iter().any(|part| part.appender.is_to_claim()) {
-            return Ok(());
-        }
-        let any_thread = self.any_thread();
-        let claimed = together::for_each(self.dataset.group().store(), any_thread, &mut self.parts, |part| part.appender.claim());
-        claimed.map_err(|e| self.parts[index].not_taken(self.position, e))
+        self.claim().map_err(|e| self.parts[index].not_taken(self.position, e))
+    }
+
+    /// Claims all variables where that is due.
+    pub(super) fn claim(&mut self) -> Result<()> {
+        if self.is_to_claim() { self.claim_by(Appender::claim) } else { Ok(()) }
+    }
+
+    fn is_to_claim(&self) -> bool {
+        self.parts.iter().any(|part| part.appender.is_to_claim())
+    }
+
+    /// Calls `work`, which claims a variable where that is due, for each of them: for the first one before the others then. Of two programs that begin at
+    /// the same time one gets that, and all others; else each may get some, and none could go on.
+    pub(super) fn claim_by(&mut self, work: impl Fn(&mut Appender) -> Result<()> + Sync) -> Result<()> {
+        let (any_thread, first) = (self.any_thread(), usize::from(self.is_to_claim()));
+        let (first, others) = self.parts.split_at_mut(first);
+        first.iter_mut().try_for_each(|part| work(&mut part.appender))?;
+        together::for_each(self.dataset.group().store(), any_thread, others, |part| work(&mut part.appender))
     }
 }
 
