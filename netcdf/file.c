@@ -140,7 +140,8 @@ static int create(oz_file *file, int cmode) {
     if (cmode & NC_NETCDF4) file->format = cmode & NC_CLASSIC_MODEL ? NC_FORMAT_NETCDF4_CLASSIC : NC_FORMAT_NETCDF4;
     else file->format = cmode & NC_64BIT_DATA ? NC_FORMAT_CDF5 : cmode & NC_64BIT_OFFSET ? NC_FORMAT_64BIT_OFFSET : NC_FORMAT_CLASSIC;
     file->classic = file->format != NC_FORMAT_NETCDF4;
-    return status == ENOENT ? EACCES : status;
+    /* netCDF-4 says so of a folder that is not there; a bucket is one of the service's own. */
+    return status == ENOENT && !strstr(file->location, "://") ? EACCES : status;
 }
 
 static int open_at(const char *path, int mode, int ncid, bool make, oz_comm_kind kind, const void *comm) {

@@ -488,7 +488,7 @@ int oz_error(ozarr_status status) {
     case OZARR_ERR_RANGE: return NC_ERANGE;
     case OZARR_ERR_TYPE: return NC_EBADTYPE;
     case OZARR_ERR_BOUNDS: return NC_EEDGE;
-    case OZARR_ERR_UNSUPPORTED: return NC_ENOFILTER;
+    case OZARR_ERR_UNSUPPORTED: return oz_error_is_of_codec() ? NC_ENOFILTER : NC_ENOTBUILT;
     case OZARR_ERR_METADATA:
     case OZARR_ERR_EXTENSION:
     case OZARR_ERR_NODE_KIND: return NC_ENOTNC;

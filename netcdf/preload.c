@@ -69,8 +69,8 @@ static bool creates_zarr(const char *path, int mode) {
     /* Modes that exclude each other are for netCDF-C to refuse. */
     if ((mode & NC_NETCDF4 && mode & (NC_64BIT_OFFSET | NC_64BIT_DATA)) || (mode & NC_64BIT_OFFSET && mode & NC_64BIT_DATA)) return false;
     if (setting && strcmp(setting, "always") == 0) return true;
-    /* Nothing can be made on the web by a name alone, which may be one of DAP. */
-    if (strncmp(path, "http://", 7) == 0 || strncmp(path, "https://", 8) == 0) return has_zarr_fragment(path) && has_zarr_name(path);
+    /* Nothing can be made on the web, which is told at once; but NCZarr has such URLs of buckets with fragments. */
+    if (strncmp(path, "http://", 7) == 0 || strncmp(path, "https://", 8) == 0) return has_zarr_name(path);
     return has_zarr_fragment(path) || has_zarr_name(path);
 }
 

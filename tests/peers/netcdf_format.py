@@ -6,7 +6,7 @@ what ncdump says of both results is to be the same.
 
 LIBRARY is one that was built with the sanitizers of addresses and of undefined behaviour: any word of them is a failure.
 """
-import argparse, inspect, json, os, re, shutil, subprocess, sys, textwrap, warnings
+import argparse, functools, http.server, inspect, json, os, re, shutil, subprocess, sys, textwrap, threading, warnings
 from pathlib import Path
 
 import netCDF4
@@ -717,6 +717,46 @@ def errors(build):
     program = "import ctypes, os; nc, id = ctypes.CDLL(None), ctypes.c_int(); print(nc.nc_create(b'aborted.zarr', 0x1000, ctypes.byref(id)), os.chdir('/'), nc.nc_abort(id))"
     code, out, err = run([sys.executable, "-c", program], build, **with_netcdf())
     check("nc_abort in another working directory", out == "0 None 0\n" and not (build / "aborted.zarr").exists(), (code, out, err[-500:]))
+
+
+class Server(http.server.SimpleHTTPRequestHandler):
+    """A web server, whose folder `bucket` is one of S3 that does not exist."""
+
+    def do_GET(self):
+        if not self.path.startswith("/bucket"):
+            return super().do_GET()
+        told = b"<Error><Code>NoSuchBucket</Code><Message>The specified bucket does not exist</Message></Error>"
+        self.send_response(404)
+        self.send_header("Content-Length", str(len(told)))
+        self.end_headers()
+        self.wfile.write(told)
+
+    do_PUT = do_POST = do_DELETE = do_GET
+
+    def log_message(self, *_):
+        pass
+
+
+def told_of_servers(build):
+    """What cannot be opened or created on a server is told as what it is, and a codec that is not known as a filter."""
+    warnings.simplefilter("ignore")
+    zarr.create_group(build / "web.zarr").create_array("v", data=np.ones(4, "i4"))
+    document = build / "web.zarr/v/zarr.json"
+    document.write_text(document.read_text().replace('"zstd"', '"strange"'))
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Server, directory=build))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    web = f"http://127.0.0.1:{server.server_port}"
+    lines = [
+        "numbers = (ctypes.c_int * 4)()",
+        'print(nc.nc_get_var_int(id, var(b"v"), numbers))',
+        f'print(nc.nc_open(b"{web}/web.zarr", 0, ctypes.byref(number)))',
+        *(f'print(nc.nc_create(b"{name}", 0x1000, ctypes.byref(number)))' for name in (f"{web}/new.zarr", "s3://bucket/new.zarr")),
+    ]
+    keys = {"AWS_ENDPOINT_URL": web, "AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b", "AWS_REGION": "us-east-1"}
+    code, out, err = run([sys.executable, "-c", SESSION.format(mode=0, lines="\n".join(lines)), "web.zarr"], build, **with_netcdf(), **keys)
+    server.shutdown()
+    wanted = ["NC_ENOFILTER -136", "NC_ENOTBUILT -128", "NC_EPERM -37", "ENOENT 2"]
+    check("errors of servers", code == 0 and out.split() == [number.split()[1] for number in wanted], (out, wanted, err[-500:]))
 
 
 SETTINGS = """netcdf settings {
@@ -1436,6 +1476,7 @@ def main():
     configured(build, given.prefix.resolve(), given.deep)
     alone(build, given.prefix.resolve())
     errors(build)
+    told_of_servers(build)
     calls(build)
     late_text(build)
     two_writers(build)
