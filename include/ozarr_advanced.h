@@ -1376,9 +1376,11 @@ OZARR_CHECKED ozarr_status ozarr_array_copy_spec(const ozarr_array *array, int32
  * missing. Each chunk or shard of the target is written once, whole; chunks whose bytes do not change are
  * copied as they are. Nothing is written unless every node can be copied. A metadata document is written
  * after the data that it describes, that of `dest` last: an interrupted copy is not a node, and repeating
- * the call starts it anew. An archive keeps what was put into it: remove the file before the call is
- * repeated, after a kill, too. Files that other programs keep beside the nodes, such as tables, are no
- * part of Zarr: they are left out (`ozarr copy` tells of them), unless by `OZARR_COPY_RAW`.
+ * the call starts it anew. Where it was interrupted behind that document, as the message of an error
+ * says, the same call completes it, unless the document of `source` is another one by then. An archive
+ * keeps what was put into it: remove the file before the call is repeated, after a kill, too. Files that
+ * other programs keep beside the nodes, such as tables, are no part of Zarr: they are left out (`ozarr
+ * copy` tells of them), unless by `OZARR_COPY_RAW`.
  *
  * Errors: `OZARR_ERR_LOCATION`, `OZARR_ERR_NAME`; `OZARR_ERR_EXISTS` (see above); `OZARR_ERR_NOT_FOUND`
  * if there is no source; `OZARR_ERR_AGAIN` (see above); `OZARR_ERR_NODE_KIND`; `OZARR_ERR_READ_ONLY`;

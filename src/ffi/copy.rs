@@ -111,9 +111,11 @@ pub unsafe extern "C" fn ozarr_array_copy_spec(array: *const ozarr_array, zarr_f
 /// missing. Each chunk or shard of the target is written once, whole; chunks whose bytes do not change are
 /// copied as they are. Nothing is written unless every node can be copied. A metadata document is written
 /// after the data that it describes, that of `dest` last: an interrupted copy is not a node, and repeating
-/// the call starts it anew. An archive keeps what was put into it: remove the file before the call is
-/// repeated, after a kill, too. Files that other programs keep beside the nodes, such as tables, are no
-/// part of Zarr: they are left out (`ozarr copy` tells of them), unless by `OZARR_COPY_RAW`.
+/// the call starts it anew. Where it was interrupted behind that document, as the message of an error
+/// says, the same call completes it, unless the document of `source` is another one by then. An archive
+/// keeps what was put into it: remove the file before the call is repeated, after a kill, too. Files that
+/// other programs keep beside the nodes, such as tables, are no part of Zarr: they are left out (`ozarr
+/// copy` tells of them), unless by `OZARR_COPY_RAW`.
 ///
 /// Errors: `OZARR_ERR_LOCATION`, `OZARR_ERR_NAME`; `OZARR_ERR_EXISTS` (see above); `OZARR_ERR_NOT_FOUND`
 /// if there is no source; `OZARR_ERR_AGAIN` (see above); `OZARR_ERR_NODE_KIND`; `OZARR_ERR_READ_ONLY`;
@@ -170,8 +172,7 @@ unsafe fn copy(from: (&Store, &str), to: (&Store, &str), options: *const ozarr_c
     let given = if options.is_null() { ozarr_copy_options::empty() } else { unsafe { read_struct(options, "options") }? };
     let mut progress = |done, total| tell(given.progress, given.user, done, total);
     if let Some(verify) = raw(&given)? {
-        from.0.copy_node(from.1, to, create(given.mode)?, verify, &mut progress)?;
-        return to.0.flush();
+        return from.0.copy_node(from.1, to, create(given.mode)?, verify, &mut progress);
     }
     let rechunk = RechunkOptions {
         format: format(given.zarr_format)?,

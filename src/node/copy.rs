@@ -7,7 +7,7 @@ use super::listed_lengths::shape_of;
 use super::lookup::{find, require};
 use super::stored::StoredDocument;
 use super::transfer::{Moves, OnProgress, READINGS, Way, moved_path};
-use super::{Array, Create, NodeKind, Store, draft, groups_above, hierarchy, path, place, stored_chunks, upkeep};
+use super::{Array, Create, NodeKind, Store, draft, groups_above, hierarchy, marker, path, place, stored_chunks, upkeep};
 use crate::engine::tasks;
 use crate::error::{ErrorKind, Result, bail, err};
 use crate::limits::{MAX_CONSOLIDATED, collect, push, readable};
@@ -33,30 +33,44 @@ impl Store {
         verify: bool,
         progress: &mut OnProgress<'_>,
     ) -> Result<()> {
-        let (path, to_path) = (path::normalize(path)?, hierarchy::new_path(to, to_path)?);
+        let path = path::normalize(path)?;
+        self.copy_marked((&path, &place::source_of(self, &path)), (to, to_path), (how, verify, false), progress)
+    }
+
+    /// Copies a node like [`Store::copy_node`], of which the copy's marker says `source`; whoever renames it `keeps` that.
+    pub(super) fn copy_marked(
+        &self,
+        (path, source): (&str, &str),
+        (to, to_path): (&Store, &str),
+        (how, verify, keeps): (Create, bool, bool),
+        progress: &mut OnProgress<'_>,
+    ) -> Result<()> {
+        let to_path = hierarchy::new_path(to, to_path)?;
         draft::refuse(self)?;
         self.check_copyable()?;
-        let found = require(self, &path, NodeKind::None)?;
-        refuse_overlap((self, &path), (to, &to_path))?;
+        let found = require(self, path, NodeKind::None)?;
+        refuse_overlap((self, path), (to, &to_path))?;
         if how == Create::OpenIfSame {
             bail!(Argument, "a copy is new or overwrites; there is nothing to open");
         }
-        [(self, &path), (to, &to_path)].into_iter().for_each(|(store, path)| store.settle(path));
+        [(self, path), (to, &to_path)].into_iter().for_each(|(store, path)| store.settle(path));
         // What groups have consolidated is copied, too.
         upkeep::catch_up(self)?;
         let mut changed = groups_above::ensure(to, &to_path, found.format)?;
-        let copied = place::Copied { source: &place::source_of(self, &path), complete: &|| Ok(()) };
+        let copied = place::Copied { source, state: &place::state_of(&found.document)?, kind: found.kind, complete: &|| Ok(()) };
         let filled = place::fill(copied, (to, &to_path), how, &mut |store, place, ours| {
-            let made = self.keeping_above(&path)?.copy_keys(&path, (store, place, ours), verify, progress)?;
+            let made = self.keeping_above(path)?.copy_keys(path, (store, place, ours), verify, progress)?;
             collect(made.iter().map(|node| moved_path(node, place, &to_path)))
         });
-        let (made, replaced) = filled.inspect_err(|_| upkeep::tell_made(to, &changed))?;
-        changed.extend(made);
-        groups_above::restore(to, &to_path, found.format, &mut changed)?;
-        if found.format == Format::V2 {
-            changed.iter().for_each(|node| hierarchy::note_documents(to, node));
-        }
-        upkeep::after_copy(to, &changed, replaced.then_some(to_path.as_str()))
+        filled.inspect_err(|_| upkeep::tell_made(to, &changed))?.end((to, &to_path), keeps, |made, replaced| {
+            changed.extend(made.into_iter().flatten());
+            groups_above::restore(to, &to_path, found.format, &mut changed)?;
+            if found.format == Format::V2 {
+                changed.iter().for_each(|node| hierarchy::note_documents(to, node));
+            }
+            upkeep::after_copy(to, &changed, replaced.then_some(to_path.as_str()))?;
+            if keeps { Ok(()) } else { to.flush() }
+        })
     }
 
     /// Refuses files and folders in each other's place among the chunks of the arrays whose documents are to be copied: a listing of keys
@@ -149,7 +163,8 @@ impl Copying<'_> {
             }
             let to_key = format!("{to_prefix}{tail}");
             let is_of_macos = into_archive && zip::is_ignored(&to_key);
-            if !is_of_macos && !self.is_committed(key) {
+            // What an interrupted copy of the node itself says is not of this one.
+            if !is_of_macos && !self.is_committed(key) && tail != marker::COPY {
                 let step = if MAKES_A_NODE.contains(&tail) { 2 } else { usize::from(MAKES_A_NODE.contains(&name)) };
                 push(&mut steps[step], (key.to_string(), to_key))?;
             }

@@ -176,6 +176,12 @@ pub(super) fn lock_place(store: &Store, path: &str) -> Result<DocumentLock> {
     Ok(DocumentLock { process, _thread: thread })
 }
 
+/// Whether somebody holds that lock.
+pub(super) fn is_place_locked(store: &Store, path: &str) -> bool {
+    let folder = prefix(path::parent(path).unwrap_or_default());
+    store.shared().lock_key(&folder, &path::join(path, "node"), LockUse::Look).is_err()
+}
+
 /// The name of an array's document.
 pub(super) fn array_document(format: Format) -> &'static str {
     if format == Format::V3 { v3::DOCUMENT } else { v2::ARRAY }

@@ -1,15 +1,33 @@
 //! The place of a copy. What is overwritten stays until the copy is whole, where the store can replace a node; elsewhere the place is cleared first,
 //! and marked until the copy is whole, so that the same call completes one that was cut short, and nothing of what was there shows in it. Where the mark
-//! is gone when the copy's own document is to come, another process has erased or renamed what holds the place, with what was copied by then.
+//! is gone when the copy's own document is to come, another process has erased or renamed what holds the place, with what was copied by then. From the
+//! moment on at which nothing but that document is missing the mark says so: where it is there, too, the same call does what comes behind it, and no more.
 
-use super::{Create, Store, document, hierarchy, in_use, lookup, marker, path, upkeep};
+use super::document::DocumentLock;
+use super::{Create, NodeKind, Store, document, groups_above, hierarchy, in_use, lookup, marker, path, upkeep};
 use crate::error::{Error, ErrorKind, Result, bail, err};
-use crate::metadata::{Value, v2, v3};
+use crate::limits::MAX_DOCUMENT;
+use crate::metadata::{Map, Value, json, v2, v3};
 use crate::store::StorageExt;
+use crate::store::os::hash;
+use crate::store::prefix::hidden;
+use std::cell::Cell;
+
+/// The member of a marker that says what the source was like of which all was copied but the document.
+const WHOLE: &str = "whole";
+
+/// What is said of an error behind a copy's own document.
+pub(super) const IS_THERE: &str = " (the copy itself is there: the same call completes it)";
 
 /// What the marker says of a copy of a node.
 pub(super) fn source_of(store: &Store, path: &str) -> String {
     format!("{} {path}", store.shared().describe())
+}
+
+/// What the marker of a copy says that the source is like: a copy that was cut short is not completed where that is another one by then.
+pub(super) fn state_of(document: &Map) -> Result<String> {
+    let text = json::text_of_any(&Value::Object(document.clone()), 0)?;
+    Ok(format!("{:016x}", hash(text.as_bytes())))
 }
 
 /// What is copied.
@@ -17,31 +35,124 @@ pub(super) fn source_of(store: &Store, path: &str) -> String {
 pub(super) struct Copied<'a> {
     /// What the marker says of it.
     pub source: &'a str,
+    /// What it is like now.
+    pub state: &'a str,
+    pub kind: NodeKind,
     /// Does for a copy that is there what comes behind its documents.
     pub complete: &'a dyn Fn() -> Result<()>,
 }
 
-/// Is told the store and the path where a copy is to be made, and what it calls ahead of the copy's own document ([`check_ours`]).
+/// A copy that is at its place.
+pub(super) struct Filled<T> {
+    /// What the copying returned; `None`: a call that was interrupted had copied all.
+    made: Option<T>,
+    /// Whether a node was replaced.
+    replaced: bool,
+    /// Whether a marker says that the copy is not ended.
+    is_marked: bool,
+    _lock: DocumentLock,
+}
+
+impl<T> Filled<T> {
+    /// Does what comes `behind` a copy, which is given what the copying returned and whether a node was replaced, and then says that the copy is whole,
+    /// unless a caller that has more to do `keeps` the marker.
+    pub fn end(self, (to, place): (&Store, &str), keeps: bool, behind: impl FnOnce(Option<T>, bool) -> Result<()>) -> Result<()> {
+        let done = behind(self.made, self.replaced);
+        let done = done.and_then(|()| if self.is_marked && !keeps { marker::erase(to, place, marker::COPY) } else { Ok(()) });
+        done.map_err(|e| e.with_note(if self.is_marked { IS_THERE } else { " (the copy itself is there)" }))
+    }
+}
+
+/// Is told the store and the path where a copy is to be made, and what it calls ahead of the copy's own document ([`say_whole`]).
 pub(super) type Make<'a, T> = dyn FnMut(&Store, &str, &dyn Fn() -> Result<()>) -> Result<T> + 'a;
 
-/// Makes a copy of what `copied` names at `place` of `to` by `copy`, which is called again where what it made could not take the place. Returns what
-/// that returns, and whether a node was replaced. Errors: `Again` where another process has erased or renamed what holds the place.
-pub(super) fn fill<T>(copied: Copied<'_>, (to, place): (&Store, &str), how: Create, copy: &mut Make<'_, T>) -> Result<(T, bool)> {
+/// Makes a copy of what `copied` names at `place` of `to` by `copy`, which is called again where what it made could not take the place. Errors:
+/// `Again` where another process has erased or renamed what holds the place.
+pub(super) fn fill<T>(copied: Copied<'_>, (to, place): (&Store, &str), how: Create, copy: &mut Make<'_, T>) -> Result<Filled<T>> {
     let _lock = document::lock_place(to, place)?;
     if how == Create::Overwrite && lookup::is_in_the_way(to, place)? {
         in_use::refuse(to, place)?;
         if let Some(made) = hierarchy::replace(to, place, |store, path| copy(store, path, &|| Ok(())))? {
-            return Ok((made, true));
+            return Ok(Filled { made: Some(made), replaced: true, is_marked: false, _lock });
         }
     }
-    let replaced = begin(copied, (to, place), how)?;
-    let ours = |made| check_ours((to, place), (marker::COPY, copied.source), made);
-    let made = copy(to, place, &|| ours(false));
+    let is_marked = to.shared().capabilities().erasable;
+    let Some(replaced) = begin(copied, (to, place), how)? else { return Ok(Filled { made: None, replaced: false, is_marked, _lock }) };
+    let said = Cell::new(false);
+    let made = copy(to, place, &|| {
+        said.set(is_marked);
+        say_whole(copied, (to, place))
+    });
     // What happened to the place is the error to tell. Again behind the document, for what came between.
-    ours(made.is_ok()).or_else(|e| if made.is_err() && e.kind() != ErrorKind::Again { Ok(()) } else { Err(e) })?;
-    let made = made?;
-    end(to, place)?;
-    Ok((made, replaced))
+    let ours = check_ours((to, place), (marker::COPY, copied.source), made.is_ok());
+    let ours = ours.or_else(|e| if made.is_err() && e.kind() != ErrorKind::Again { Ok(()) } else { Err(e) });
+    let made = ours.and(made).map_err(|e| if said.get() { tell_whether_there(copied, (to, place), e) } else { e })?;
+    Ok(Filled { made: Some(made), replaced, is_marked, _lock })
+}
+
+/// Says of an error whether the copy's own document is there by now.
+fn tell_whether_there(copied: Copied<'_>, (to, place): (&Store, &str), e: Error) -> Error {
+    match e.kind() {
+        ErrorKind::Again => return e,
+        // It is no copy. The error is the one to tell.
+        ErrorKind::Checksum => drop(marker::put(to, place, marker::COPY, &[("from", copied.source.into())])),
+        _ => match lookup::is_there(to, place) {
+            Ok(false) => {}
+            Ok(true) => return e.with_note(IS_THERE),
+            Err(_) => return e.with_note(" (the copy itself may be there: the same call completes it)"),
+        },
+    }
+    e
+}
+
+/// Checks that a place is still as a call has marked it, and says there that nothing of the copy is missing but its own document.
+fn say_whole(copied: Copied<'_>, (to, place): (&Store, &str)) -> Result<()> {
+    if !to.shared().capabilities().erasable {
+        return Ok(());
+    }
+    let key = path::join(place, marker::COPY);
+    let (said, condition) = document::read(to, &key, MAX_DOCUMENT)?;
+    let said = said.map(|said| json::parse_object(&said, MAX_DOCUMENT).map_err(|e| e.at_key(&key))).transpose()?;
+    if !said.is_some_and(|said| is_of(&said, copied.source)) {
+        return Err(taken_away(place).at_key(key));
+    }
+    let members = [("from", copied.source), (WHOLE, copied.state)].map(|(name, value)| (name.to_string(), value.into()));
+    match document::publish(to, &key, &members.into_iter().collect(), condition) {
+        Err(e) if e.kind() == ErrorKind::Conflict && says_whole(to, place, copied.source)?.is_none() => Err(taken_away(place).at_key(key)),
+        Err(e) if e.kind() == ErrorKind::Conflict => Ok(()),
+        said => said,
+    }
+}
+
+/// Whether a marker is that of a copy of this source.
+fn is_of(marker: &Map, source: &str) -> bool {
+    marker.get("from").and_then(Value::as_str) == Some(source)
+}
+
+/// What a copy's source was like, if the marker says at a place that all of it was copied but the document.
+pub(super) fn says_whole(to: &Store, place: &str, source: &str) -> Result<Option<String>> {
+    if !to.shared().capabilities().erasable {
+        return Ok(None);
+    }
+    let said = marker::read(to, place, marker::COPY)?.filter(|said| is_of(said, source));
+    Ok(said.and_then(|said| said.get(WHOLE)?.as_str().map(str::to_string)))
+}
+
+/// Whether a key is the marker of a copy that a call which is over has made whole, and not ended: not where no lock tells whether it is over.
+pub(super) fn is_left_whole(store: &Store, key: &str) -> bool {
+    let Some(place) = key.strip_suffix(marker::COPY).map(|prefix| prefix.trim_end_matches('/')) else { return false };
+    let is_whole = || marker::read(store, place, marker::COPY).is_ok_and(|said| said.is_some_and(|said| said.contains_key(WHOLE)));
+    let is_there = || lookup::is_there(store, place).unwrap_or_default();
+    store.shared().files().is_some() && is_whole() && is_there() && !document::is_place_locked(store, place)
+}
+
+/// Erases that marker and what else the call has left.
+pub(super) fn erase_left(store: &Store, key: &str) -> Result<()> {
+    let prefix = key.strip_suffix(marker::COPY).unwrap_or_default();
+    for key in [v3::DOCUMENT, v2::GROUP].map(|name| format!("{prefix}{}", hidden(name))).iter().map(String::as_str).chain([key]) {
+        store.shared().erase(key).map_err(|e| e.at_key(key))?;
+    }
+    Ok(())
 }
 
 /// Checks that a place is still as a call has marked it: another process that erases or renames it, or a group above, takes what was made there by then
@@ -53,7 +164,7 @@ pub(super) fn check_ours((to, place): (&Store, &str), (name, source): (&str, &st
         return Ok(());
     }
     let marker = marker::read(to, place, name)?;
-    if marker.as_ref().and_then(|marker| marker.get("from")).and_then(Value::as_str) == Some(source) {
+    if marker.as_ref().is_some_and(|marker| is_of(marker, source)) {
         return Ok(());
     }
     if made && marker.is_none() {
@@ -74,11 +185,17 @@ pub(super) fn taken_away(place: &str) -> Error {
 }
 
 /// Erases what is in the way as far as that was asked for, and what an interrupted copy left; refuses anything else. Returns whether a node
-/// was replaced.
-fn begin(copied: Copied<'_>, (to, place): (&Store, &str), how: Create) -> Result<bool> {
-    if how == Create::New {
+/// was replaced; `None` where an interrupted call has made the copy.
+fn begin(copied: Copied<'_>, (to, place): (&Store, &str), how: Create) -> Result<Option<bool>> {
+    if how == Create::New
+        && let Err(e) = hierarchy::refuse_existing(to, place)
+    {
+        if e.kind() == ErrorKind::Exists && is_made(copied, (to, place))? {
+            return complete(copied, (to, place)).map(|()| None).map_err(|e| e.with_note(IS_THERE));
+        }
         // The error is the one to tell.
-        hierarchy::refuse_existing(to, place).inspect_err(|_| drop(finish(copied, (to, place))))?;
+        drop(finish(copied, (to, place)));
+        return Err(e);
     }
     let (capabilities, source) = (to.shared().capabilities(), copied.source);
     let interrupted = capabilities.erasable && was_interrupted(to, place, (source, how))?;
@@ -87,7 +204,7 @@ fn begin(copied: Copied<'_>, (to, place): (&Store, &str), how: Create) -> Result
         refuse_files((to, place), "copy")?;
     }
     if !capabilities.erasable {
-        return hierarchy::clear(to, place);
+        return hierarchy::clear(to, place).map(Some);
     }
     if replaced || interrupted {
         to.shared().check_erase(&path::prefix(place))?;
@@ -97,7 +214,22 @@ fn begin(copied: Copied<'_>, (to, place): (&Store, &str), how: Create) -> Result
     if replaced || interrupted {
         hierarchy::erase_around(to, place, marker::COPY)?;
     }
-    Ok(replaced)
+    Ok(Some(replaced))
+}
+
+/// Whether what is at a place is a copy of the source as it is now, which an interrupted call has made.
+fn is_made(copied: Copied<'_>, (to, place): (&Store, &str)) -> Result<bool> {
+    let is_whole = says_whole(to, place, copied.source)?.is_some_and(|state| state == copied.state);
+    Ok(is_whole && lookup::find_bare(to, place)?.is_some_and(|found| found.kind == copied.kind))
+}
+
+/// Does for a copy that an interrupted call has made what that had still to do.
+fn complete(copied: Copied<'_>, (to, place): (&Store, &str)) -> Result<()> {
+    (copied.complete)()?;
+    if let Some(found) = lookup::find_bare(to, place)? {
+        groups_above::restore(to, place, found.format, &mut Vec::new())?;
+    }
+    upkeep::add_missed(to, place)
 }
 
 /// Refuses to make something, as `call` does, where there are files of whatever.
@@ -110,22 +242,14 @@ pub(super) fn refuse_files((to, place): (&Store, &str), call: &str) -> Result<()
     Ok(())
 }
 
-/// Does what is left of a copy that a kill has ended behind its own document: all is there that is copied.
+/// Does what is left of a copy that an earlier version of the library has made, and a kill has ended behind its own document: all is there that is copied.
 fn finish(copied: Copied<'_>, (to, place): (&Store, &str)) -> Result<()> {
     let is_marked = to.shared().capabilities().erasable && was_interrupted(to, place, (copied.source, Create::New))?;
     if is_marked {
         (copied.complete)()?;
-        end(to, place)?;
-    }
-    upkeep::add_missed(to, place)
-}
-
-/// Says that the copy is whole.
-fn end(to: &Store, place: &str) -> Result<()> {
-    if to.shared().capabilities().erasable {
         marker::erase(to, place, marker::COPY)?;
     }
-    Ok(())
+    upkeep::add_missed(to, place)
 }
 
 /// Whether a copy of the same source was interrupted at `place`; where it is to be overwritten, any copy, of a node above as well.

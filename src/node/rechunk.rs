@@ -142,7 +142,7 @@ impl Store {
         let mut job = Job { way, from_path, to_path, options, done: 0, total: 0, report: RechunkReport::default(), progress };
         let (nodes, watch) = job.plan(change)?;
         let changed = groups_above::ensure(to, &job.to_path, format)?;
-        job.run(&nodes, &watch, (format, changed))?;
+        job.run(&nodes, &watch, (&found, format, changed))?;
         Ok(job.report)
     }
 }
@@ -252,17 +252,25 @@ impl Job<'_> {
         Elements::new((&array.old, &source), &dest, same_fill, how)
     }
 
-    fn run(&mut self, nodes: &[(String, New)], watch: &CutWatch, (format, mut changed): (Format, Vec<String>)) -> Result<()> {
+    fn run(
+        &mut self,
+        nodes: &[(String, New)],
+        watch: &CutWatch,
+        (found, format, mut changed): (&StoredDocument, Format, Vec<String>),
+    ) -> Result<()> {
         let (from, from_path) = (self.way.from, self.from_path.clone());
         let (to, to_path, how) = (self.way.to, self.to_path.clone(), self.options.how);
         let complete = || consolidate_as((from, &from_path), nodes, (to, &to_path));
-        let copied = place::Copied { source: &place::source_of(from, &from_path), complete: &complete };
-        let made = place::fill(copied, (to, &to_path), how, &mut |to, place, ours| self.nodes(nodes, (watch, ours), (to, place)));
-        let made = made.inspect_err(|_| upkeep::tell_made(to, &changed))?;
-        groups_above::restore(to, &to_path, format, &mut changed)?;
-        extend(&mut changed, nodes.iter().rev().map(|(node, _)| moved_path(node, &from_path, &to_path)))?;
-        upkeep::after_change(to, &changed, made.1.then_some(to_path.as_str()))?;
-        to.flush()
+        let (source, state) = (place::source_of(from, &from_path), place::state_of(&found.document)?);
+        let copied = place::Copied { source: &source, state: &state, kind: found.kind, complete: &complete };
+        let filled = place::fill(copied, (to, &to_path), how, &mut |to, place, ours| self.nodes(nodes, (watch, ours), (to, place)));
+        self.report.nodes = nodes.len() as u64;
+        filled.inspect_err(|_| upkeep::tell_made(to, &changed))?.end((to, &to_path), false, |_, replaced| {
+            groups_above::restore(to, &to_path, format, &mut changed)?;
+            extend(&mut changed, nodes.iter().rev().map(|(node, _)| moved_path(node, &from_path, &to_path)))?;
+            upkeep::after_change(to, &changed, replaced.then_some(to_path.as_str()))?;
+            to.flush()
+        })
     }
 
     /// Makes all nodes at a place of a store, children first.

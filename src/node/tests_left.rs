@@ -1,17 +1,18 @@
 //! What a call leaves that ends in the middle, and what is made in its place afterwards.
 
-use super::tests::{far_from, faults, memory, read_all, spec, spec_as, write_all};
+use super::tests::{far_from, faults, memory, read_all, spec, spec_as, view, write_all};
 use super::tests_growth::Folder;
 use super::tests_series::Meeting;
 use super::tests_store::{Next, on, told};
 use super::*;
-use crate::error::{Error, ErrorKind, Result, bail};
+use crate::engine::Selection;
+use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::platform::libc;
 use crate::store::SharedStore;
 use crate::store::fault;
 use crate::store::memory::MemoryStore;
 use crate::store::os::Call;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
@@ -166,10 +167,9 @@ fn the_same_call_does_what_a_copy_that_was_killed_at_its_end_had_still_to_do() {
             let shared: SharedStore = Arc::new(MemoryStore::new());
             let store = with_consolidated(&shared);
             let done = copy(&store, &ending(&shared, after), &mut |_, _| Ok(()));
-            if let Err(e) = copy(&store, &store, &mut |_, _| Ok(())) {
-                assert_eq!(e.kind(), ErrorKind::Exists, "{text}, behind {after}: {e}");
-                whole += 1;
-            }
+            whole += usize::from(done.is_err() && store.node_kind("d").unwrap() == NodeKind::Group);
+            let again = copy(&store, &store, &mut |_, _| Ok(())).map_err(|e| e.kind());
+            assert_eq!(again, if done.is_ok() { Err(ErrorKind::Exists) } else { Ok(()) }, "{text}, behind {after}");
             assert_eq!(store.key_get("d/ozarr-copy.json").unwrap(), None, "{text}, behind {after}");
             let document = String::from_utf8(store.key_get("d/zarr.json").unwrap().unwrap()).unwrap();
             assert!(document.contains("consolidated_metadata"), "{text}, behind {after}: {document}");
@@ -177,8 +177,86 @@ fn the_same_call_does_what_a_copy_that_was_killed_at_its_end_had_still_to_do() {
                 break;
             }
         }
-        assert!(whole > 1, "{text}");
+        assert!(whole > 0, "{text}");
     }
+}
+
+/// A store of which one request fails, or all from that one on; the second one says whether it was met.
+fn failing(inner: &SharedStore, number: usize, once: bool) -> (Store, Arc<AtomicUsize>) {
+    let asked = Arc::new(AtomicUsize::new(0));
+    let counted = asked.clone();
+    let store = on(tests_store::told(inner.clone(), move |next| match next {
+        Next::Opened(_) => Ok(()),
+        _ => match counted.fetch_add(1, Ordering::Relaxed) {
+            n if n == number || n > number && !once => Err(err!(Permission, "refused")),
+            _ => Ok(()),
+        },
+    }));
+    (store, asked)
+}
+
+/// Where one request fails, or all from there on, the same call succeeds when they are answered again, unless the error said that all is done.
+fn is_done_by_the_same_call(what: &str, made: impl Fn() -> Store, call: impl Fn(&Store) -> Result<()>, check: impl Fn(&Store, &str)) {
+    for (number, once) in (0..).flat_map(|number| [true, false].map(|once| (number, once))) {
+        let store = made();
+        let (unsure, asked) = failing(store.shared(), number, once);
+        let (done, text) = (call(&unsure), format!("{what}, request {number}, once: {once}"));
+        if asked.load(Ordering::Relaxed) <= number {
+            assert!(number > 20 && done.is_ok(), "{text}: {done:?}");
+            return;
+        }
+        drop(unsure);
+        if let Err(e) = &done
+            && let Err(again) = call(&on(store.shared().clone()))
+        {
+            assert!(e.to_string().contains("not to be renamed again") && again.kind() == ErrorKind::NotFound, "{text}: {e}, {again}");
+        }
+        check(&on(store.shared().clone()), &format!("{text}: {done:?}"));
+    }
+}
+
+#[test]
+fn a_copy_of_which_a_request_failed_is_completed_by_the_same_call() {
+    let whole: CopiesTo = |_, to, _| {
+        to.build_group("d", (None, Create::New), "a source", &mut |group| {
+            let array = Array::create(group.store(), &path::join(group.path(), "a"), &spec(&[2], &[1]), Create::New)?;
+            // SAFETY: the memory lives as long as the call.
+            unsafe { array.write(&Selection::new(&[2], &[0], &[2], None)?, &view(&mut [1, 2], &[2])) }?;
+            group.consolidate()
+        })
+    };
+    for (text, copy) in copies().into_iter().chain([("whole", whole)]) {
+        is_done_by_the_same_call(
+            text,
+            || with_consolidated(&(Arc::new(MemoryStore::new()) as SharedStore)),
+            |store| copy(store, store, &mut |_, _| Ok(())),
+            |store, text| {
+                assert_eq!(read_all(&Array::open(store, "d/a").unwrap_or_else(|e| panic!("{text}: {e}"))), [1, 2], "{text}");
+                assert_eq!(store.key_list("d/").unwrap(), ["d/a/c/0", "d/a/c/1", "d/a/zarr.json", "d/zarr.json"], "{text}");
+            },
+        );
+    }
+}
+
+#[test]
+fn what_a_copy_that_is_whole_has_left_goes_when_the_folder_is_verified() {
+    let folder = Folder::new("left-whole");
+    let store = &folder.1;
+    Group::create(store, "g", None, Create::New).unwrap();
+    let verify = |repair: bool| -> Vec<_> {
+        let faults = faults(store, VerifyOptions { quick: true, repair });
+        faults.into_iter().map(|fault| (fault.key, fault.repaired)).collect()
+    };
+    for (said, is_whole) in [(r#"{"from": "a"}"#, false), (r#"{"from": "a", "whole": ""}"#, true)] {
+        store.key_put("g/ozarr-copy.json", said.as_bytes()).unwrap();
+        store.key_put("g/zarr.json.begun", b"{}").unwrap();
+        let lock = document::lock_place(store, "g").unwrap();
+        assert_eq!(verify(true), [("g/ozarr-copy.json".to_string(), false)], "it may be made now");
+        drop(lock);
+        assert_eq!(verify(true), [("g/ozarr-copy.json".to_string(), is_whole)]);
+        assert_eq!(store.key_list("g/").unwrap().contains(&"g/zarr.json.begun".to_string()), !is_whole);
+    }
+    assert_eq!(verify(false), []);
 }
 
 /// The erasing of an array ends behind each of its changes: in a folder that is the array's own store, and on a server. What it left is overwritten by a

@@ -8,7 +8,7 @@ use super::trail::Trail;
 use super::transfer::OnProgress;
 use super::verify_chunks::{Chosen, Work};
 use super::walk::Found;
-use super::{Array, Format, Group, NodeKind, Store, cut, document, draft, growing, marker, path};
+use super::{Array, Format, Group, NodeKind, Store, cut, document, draft, growing, marker, path, place};
 use crate::engine::tasks;
 use crate::error::{Error, Result};
 use crate::limits::{add, collect_table, make_text_room, push, readable};
@@ -272,6 +272,12 @@ impl Verification<'_> {
                 *fault = Fault::new(FaultKind::Temporary, &fault.key, begun_in(self.store));
             } else if let Some(is_over) = question::is_over(&fault.key) {
                 self.asked(fault, is_over)?;
+            }
+        }
+        if self.options.repair {
+            for fault in faults.iter_mut().filter(|fault| place::is_left_whole(self.store, &fault.key)) {
+                let key = fault.key.clone();
+                fault.mend(|| place::erase_left(self.store, &key))?;
             }
         }
         faults.into_iter().try_for_each(|fault| self.tell(fault))

@@ -27,19 +27,27 @@ impl Store {
         let format = format.map_or_else(enclosing, Ok)?;
         self.settle(&path);
         let mut changed = groups_above::ensure(self, &path, format)?;
-        let filled = place::fill(place::Copied { source, complete: &|| Ok(()) }, (self, &path), how, &mut |store, place, ours| {
-            build_at((store, place, ours), format, build)
-        });
-        let (below, replaced) = filled.inspect_err(|_| upkeep::tell_made(self, &changed))?;
-        groups_above::restore(self, &path, format, &mut changed)?;
-        changed.push(path.clone());
-        for (name, kind) in below {
-            let node = path::join(&path, &name);
-            self.note_named(&node, kind == NodeKind::Array);
-            push(&mut changed, node)?;
-        }
-        upkeep::after_change(self, &changed, replaced.then_some(path.as_str()))
+        let complete = || Group::open(self, &path)?.erase_hidden(self, &path);
+        let copied = place::Copied { source, state: &state_of(source), kind: NodeKind::Group, complete: &complete };
+        let filled = place::fill(copied, (self, &path), how, &mut |store, place, ours| build_at((store, place, ours), format, build));
+        filled.inspect_err(|_| upkeep::tell_made(self, &changed))?.end((self, &path), false, |below, replaced| {
+            groups_above::restore(self, &path, format, &mut changed)?;
+            changed.push(path.clone());
+            for (name, kind) in below.into_iter().flatten() {
+                let node = path::join(&path, &name);
+                self.note_named(&node, kind == NodeKind::Array);
+                push(&mut changed, node)?;
+            }
+            upkeep::after_change(self, &changed, replaced.then_some(path.as_str()))?;
+            self.flush()
+        })
     }
+}
+
+/// What a source is like, if it is a file.
+fn state_of(source: &str) -> String {
+    let found = std::fs::metadata(source);
+    found.map_or_else(|_| String::new(), |file| format!("{} bytes, {:?}", file.len(), file.modified().ok()))
 }
 
 /// Makes the group at a place of a store, which `ours` says is still ours; gives the nodes below it.
