@@ -10,7 +10,9 @@ use std::ffi::c_char;
 
 /// Moves the node at `path`, with everything below it, to `to_path`; both paths are relative to the
 /// group. A node at `to_path` is `OZARR_ERR_EXISTS`. In a directory this is one rename; in other stores
-/// the node is copied and erased. Close handles on the moved nodes before.
+/// the node is copied and erased: where that is interrupted, the same call goes on, and the node may be at
+/// both paths until then. Where the two differ by then the error is `OZARR_ERR_EXISTS`, and both stay.
+/// Close handles on the moved nodes before.
 ///
 /// Errors: `OZARR_ERR_NAME`; `OZARR_ERR_NOT_FOUND` if there is no node at `path`; `OZARR_ERR_ARGUMENT`
 /// for a path below itself; `OZARR_ERR_AGAIN` while a series is open in it (see

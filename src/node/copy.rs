@@ -73,6 +73,25 @@ impl Store {
         })
     }
 
+    /// Whether all that is stored of the node at `path` is below `to_path`, too: of a group that is being erased, what is left of it.
+    pub(super) fn is_copied_to(&self, path: &str, to_path: &str) -> Result<bool> {
+        let (prefix, to_prefix, mut keys) = (path::prefix(path), path::prefix(to_path), Vec::new());
+        self.shared().list(&prefix, &mut |key| match key.strip_prefix(&prefix) {
+            Some(tail) if tail != marker::COPY => push(&mut keys, (key.to_string(), format!("{to_prefix}{tail}"))),
+            _ => Ok(()),
+        })?;
+        let way = Way { from: self, to: self, link: false };
+        let task = |i: u64, _: &tasks::Running<'_>| match way.compare(&keys[i as usize].0, &keys[i as usize].1) {
+            Err(e) if e.kind() == ErrorKind::Checksum && hierarchy::is_emptied(self, path, &keys[i as usize].0)? => Ok(()),
+            compared => compared,
+        };
+        let (pool, width) = way.threads();
+        match tasks::run(&pool, keys.len() as u64, width, &task, &mut |_| Ok(())) {
+            Err(e) if e.kind() == ErrorKind::Checksum => Ok(false),
+            compared => compared.map(|()| true),
+        }
+    }
+
     /// Refuses files and folders in each other's place among the chunks of the arrays whose documents are to be copied: a listing of keys
     /// shows no empty folder, and the chunk would be missing in the copy. Arrays that cannot be understood are copied as they are.
     fn check_chunk_places(&self, steps: &[Vec<(String, String)>; 3]) -> Result<()> {

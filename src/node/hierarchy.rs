@@ -8,15 +8,18 @@ use super::lost::Leaving;
 use super::stored::StoredDocument;
 use super::{Create, NodeKind, Store, above, document, draft, groups_above, in_use, marker, path, together, transfer, upkeep};
 use crate::error::{Error, ErrorKind, Result, err};
-use crate::limits::{MAX_DOCUMENT, push};
-use crate::metadata::{Format, Map, v2, v3};
+use crate::limits::{MAX_CONSOLIDATED, MAX_DOCUMENT, push};
+use crate::metadata::{Format, Map, json, v2, v3};
 use crate::sort::sort_by;
-use crate::store::{Condition, Keys, StorageExt};
+use crate::store::{Condition, Keys, StorageExt, get};
 use std::cell::RefCell;
 use std::ops::ControlFlow;
 
 /// What errors of [`ErrorKind::Exists`] say to callers of the library. The program names its options instead.
 pub const OPEN_OR_OVERWRITE: &str = "open it, or create with overwriting";
+
+/// What is said of an error behind the erasing of a node.
+pub(super) const IS_GONE: &str = " (the node itself is gone: not to be erased again)";
 
 impl Store {
     /// Returns the kind of the node at `path`.
@@ -61,7 +64,7 @@ impl Store {
         // Another process may have made a node there since, and told of it.
         told.and_then(|()| upkeep::add_missed(self, &path)).map_err(|e| {
             upkeep::tell_later(self, &erased_below);
-            e.with_note(" (the node itself is gone: not to be erased again)")
+            e.with_note(IS_GONE)
         })
     }
 
@@ -188,6 +191,15 @@ fn empty_group(store: &Store, path: &str) -> Result<&'static str> {
     }
     document::publish(store, &key, &v3::write_group(Map::new()), Condition::None)?;
     Ok(v3::DOCUMENT)
+}
+
+/// Whether a key is the document that a group keeps while it is erased.
+pub(super) fn is_emptied(store: &Store, path: &str, key: &str) -> Result<bool> {
+    if key != path::join(path, v3::DOCUMENT) {
+        return Ok(false);
+    }
+    let document = get(&**store.shared(), key, MAX_CONSOLIDATED)?;
+    Ok(document.is_some_and(|text| json::parse_object(&text, MAX_CONSOLIDATED).is_ok_and(|found| found == v3::write_group(Map::new()))))
 }
 
 /// Removes a node and all below it, but for one key directly below: what that tells of the place is true whenever this ends.

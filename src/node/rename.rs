@@ -1,12 +1,19 @@
 //! Giving a node another path in its store, with all below it.
 
-use super::lookup::require;
+use super::lookup::{self, require};
 use super::lost::Leaving;
 use super::walk::{self, ListedGroup, Wanted};
-use super::{Create, NodeKind, Store, copy, document, groups_above, hierarchy, in_use, path, upkeep};
-use crate::error::Result;
+use super::{Create, NodeKind, Store, copy, document, groups_above, hierarchy, in_use, marker, path, place, upkeep};
+use crate::error::{Error, ErrorKind, Result, bail};
 use crate::limits::extend;
-use crate::metadata::Format;
+use crate::metadata::{Format, Map, Value};
+
+const HAS_NEW_NAME: &str = " (the node itself has its new name: not to be renamed again)";
+
+/// What the marker says of a copy that is to take the node's place.
+fn renamed(store: &Store, path: &str) -> String {
+    format!("{}, renamed", place::source_of(store, path))
+}
 
 impl Store {
     /// Moves the node at `path`, with all below it, to `to_path`, which must be free, and makes missing groups above it. A folder is
@@ -16,8 +23,11 @@ impl Store {
     /// Errors: `NotFound`, `Exists`; `Argument` if one of the places is inside the other; `Again` while a series of it is open (`in_use.rs`).
     pub fn rename_node(&self, path: &str, to_path: &str) -> Result<()> {
         let (path, to_path) = (path::normalize(path)?, hierarchy::new_path(self, to_path)?);
-        // After a kill behind the move the node is where it was to go. The error is the one to tell.
-        let found = require(self, &path, NodeKind::None).inspect_err(|_| drop(upkeep::add_missed(self, &to_path)))?;
+        let found = match require(self, &path, NodeKind::None) {
+            Err(e) if e.kind() == ErrorKind::NotFound && self.has_new_name(&path, &to_path)? => return self.leave_old(&path, &to_path),
+            // After a kill behind the move the node is where it was to go. The error is the one to tell.
+            found => found.inspect_err(|_| drop(upkeep::add_missed(self, &to_path)))?,
+        };
         copy::refuse_overlap((self, &path), (self, &to_path))?;
         self.check_erasable()?;
         in_use::refuse(self, &path)?;
@@ -38,9 +48,57 @@ impl Store {
         if !copied {
             return Ok(());
         }
-        // What is written from now on is not in the copy.
-        let _leaving = Leaving::new(self, &path);
-        self.erase_node(&path)
+        self.leave_old(&path, &to_path)
+    }
+
+    /// Whether the node at `to_path` is the copy that a renaming which was interrupted has made of the one that was at `path` then.
+    fn has_new_name(&self, path: &str, to_path: &str) -> Result<bool> {
+        Ok(place::says_whole(self, to_path, &renamed(self, path))?.is_some() && lookup::is_there(self, to_path)?)
+    }
+
+    /// Ends the renaming of a node that was copied. What fails or is killed on the way is completed by the same call, which the marker tells of the copy.
+    fn leave_old(&self, path: &str, to_path: &str) -> Result<()> {
+        let left = || -> Result<()> {
+            // What is written from now on is not in the copy.
+            let _leaving = Leaving::new(self, path);
+            let was_erased = |marker: Map| marker.get("from").and_then(Value::as_str) == Some("");
+            let is_left = lookup::is_there(self, path)? || marker::read(self, path, marker::COPY)?.is_some_and(was_erased);
+            if is_left { self.erase_node(path) } else { Ok(()) }
+        };
+        let note = |e: Error, note: &str| {
+            let message = e.message().replace(hierarchy::IS_GONE, "");
+            e.with_message(message).with_note(note)
+        };
+        left().map_err(|e| note(e, " (the node itself has its new name: the same call erases what is left at the old one)"))?;
+        marker::erase(self, to_path, marker::COPY).map_err(|e| note(e, HAS_NEW_NAME))
+    }
+
+    /// Copies a node to its new place, or finds it there, copied by a call that was interrupted: it goes from its old one next, so that must have nothing else.
+    fn copy_renamed(&self, path: &str, to_path: &str) -> Result<()> {
+        let (new, source) = ((Create::New, false, true), renamed(self, path));
+        self.copy_marked((path, &source), (self, to_path), new, &mut |_, _| Ok(())).map_err(|e| {
+            // The node stays where it was alone, or the same call goes on.
+            let is_ours = matches!(self.has_new_name(path, to_path), Ok(true));
+            let back = || hierarchy::erase_around(self, to_path, marker::COPY).and_then(|()| marker::erase(self, to_path, marker::COPY));
+            if !is_ours || back().is_err() {
+                return e;
+            }
+            let message = e.message().replace(place::IS_THERE, "");
+            e.with_message(message)
+        })
+    }
+
+    /// Errors: `Exists` where something is at the new place but a copy that an interrupted call has made. Returns whether there is one.
+    fn refuse_other(&self, path: &str, to_path: &str) -> Result<bool> {
+        let Err(e) = hierarchy::refuse_existing(self, to_path) else { return Ok(false) };
+        if e.kind() != ErrorKind::Exists || !self.has_new_name(path, to_path)? {
+            return Err(hierarchy::advise(e, "erase it, or choose another path"));
+        }
+        if !self.is_copied_to(path, to_path)? {
+            let place = self.shared().describe();
+            bail!(Exists, "{path} and {to_path} of {place} differ since a renaming was interrupted; erase the one that is not wanted");
+        }
+        Ok(true)
     }
 
     /// Moves the keys of a node, or copies them where they cannot be moved; returns whether they were moved. `changed` are groups that were made,
@@ -53,7 +111,10 @@ impl Store {
     ) -> Result<bool> {
         let moved = {
             let _lock = document::lock_place(self, to_path)?;
-            hierarchy::refuse_existing(self, to_path).map_err(|e| hierarchy::advise(e, "erase it, or choose another path"))?;
+            if self.refuse_other(path, to_path)? {
+                upkeep::after_change(self, changed, None)?;
+                return upkeep::add_missed(self, to_path).map(|()| false);
+            }
             // What waits for a flush is told where the node is now, for it is not there then.
             upkeep::catch_up(self)?;
             // From here on nothing says any more that it is where it was.
@@ -74,7 +135,7 @@ impl Store {
             upkeep::after_change(self, changed, None)?;
             // A copy would stay beside what may not be erased.
             self.shared().check_erase(&path::prefix(path))?;
-            self.copy_node(path, (self, to_path), Create::New, false, &mut |_, _| Ok(()))?;
+            self.copy_renamed(path, to_path)?;
             // What cannot be told now waits for a flush.
             let _ = upkeep::catch_up(self);
             return Ok(false);
@@ -82,7 +143,7 @@ impl Store {
         let restored = groups_above::restore(self, to_path, format, changed);
         changed.push(to_path.to_string());
         let told = restored.and_then(|()| self.tell_moved((path, to_path), format, changed));
-        told.map(|()| true).map_err(|e| e.with_note(" (the node itself has its new name: not to be renamed again)"))
+        told.map(|()| true).map_err(|e| e.with_note(HAS_NEW_NAME))
     }
 
     /// Says in consolidated metadata where a node is now, which `changed` then has with all below it.

@@ -215,6 +215,76 @@ fn is_done_by_the_same_call(what: &str, made: impl Fn() -> Store, call: impl Fn(
     }
 }
 
+/// In a store without folders.
+#[test]
+fn a_renaming_of_which_a_request_failed_is_completed_by_the_same_call() {
+    for (format, from, listed) in [Format::V2, Format::V3]
+        .into_iter()
+        .flat_map(|format| ["a", "g"].map(|from| (format, from)))
+        .flat_map(|(format, from)| [true, false].map(|listed| (format, from, listed)))
+    {
+        let made = || {
+            let store = on(Arc::new(MemoryStore::new()));
+            let root = Group::create(&store, "", Some(format), Create::New).unwrap();
+            for path in ["a", "g/u", "g/h/v"] {
+                write_all(&Array::create(&store, path, &spec_as(format, &[4], &[2]), Create::New).unwrap(), &mut [1, 2, 3, 4]);
+            }
+            if listed {
+                Group::open(&store, "g").unwrap().consolidate().unwrap();
+                root.consolidate().unwrap();
+            }
+            store
+        };
+        is_done_by_the_same_call(
+            &format!("{format:?} {from}, listed: {listed}"),
+            made,
+            |store| store.rename_node(from, "new/name"),
+            |store, text| {
+                let paths: &[&str] = if from == "a" { &["new/name"] } else { &["new/name/u", "new/name/h/v"] };
+                for path in paths {
+                    assert_eq!(read_all(&Array::open(store, path).unwrap_or_else(|e| panic!("{text}: {e}"))), [1, 2, 3, 4], "{text}");
+                }
+                assert_eq!(store.node_kind(from).unwrap(), NodeKind::None, "{text}");
+                assert_eq!(store.key_list(&format!("{from}/")).unwrap(), [""; 0], "{text}");
+                if listed {
+                    let listed = Group::open(store, "").unwrap().consolidated_differences().unwrap();
+                    assert_eq!(listed, Some(vec![]), "{text}");
+                }
+            },
+        );
+    }
+}
+
+/// The renaming ends behind each of its changes, and what it has not taken away yet, or what it has copied, is written to before it is repeated.
+#[test]
+fn nothing_that_was_stored_since_a_renaming_was_interrupted_is_lost() {
+    for (format, written) in [Format::V2, Format::V3].into_iter().flat_map(|format| ["a", "b"].map(|written| (format, written))) {
+        let mut refused = 0;
+        for after in 0.. {
+            let shared: SharedStore = Arc::new(MemoryStore::new());
+            let store = on(shared.clone());
+            write_all(&Array::create(&store, "a", &spec_as(format, &[2], &[1]), Create::New).unwrap(), &mut [1, 2]);
+            let done = ending(&shared, after).rename_node("a", "b");
+            let text = format!("{format:?} {written} behind {after}: {done:?}");
+            let is_written = Array::open(&store, written).map(|array| write_all(&array, &mut [3, 4])).is_ok();
+            let again = store.rename_node("a", "b");
+            if let (Err(e), NodeKind::Array) = (&again, store.node_kind("a").unwrap()) {
+                assert_eq!(e.kind(), ErrorKind::Exists, "{text}");
+                assert!(is_written, "{text}");
+                assert_eq!(read_all(&Array::open(&store, written).unwrap()), [3, 4], "{text}");
+                refused += 1;
+                store.erase_node("a").unwrap();
+            } else {
+                assert_eq!(read_all(&Array::open(&store, "b").unwrap()), if is_written { [3, 4] } else { [1, 2] }, "{text}");
+            }
+            if done.is_ok() {
+                break;
+            }
+        }
+        assert!(refused > 0, "{format:?} {written}");
+    }
+}
+
 #[test]
 fn a_copy_of_which_a_request_failed_is_completed_by_the_same_call() {
     let whole: CopiesTo = |_, to, _| {
