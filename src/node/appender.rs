@@ -237,11 +237,8 @@ impl Appender {
     unsafe fn take_until(&mut self, count: u64, memory: &Memory, due: u64) -> Result<()> {
         let end = self.end_after(count)?;
         let slab = slab(&self.endless.shape, self.dim, self.position, count)?;
-        // Steps that only wait need not be looked after, once the array is claimed. Where a chunk begins, another one may have to make room; those
-        // without some fields do not wait.
-        let has_room = !self.position.is_multiple_of(self.depth) || self.kept.bytes() == 0;
-        let waits = end / self.depth == self.position / self.depth && has_room && !memory.is_partial(self.endless.data_type);
-        if waits && due <= self.published && !self.claim.is_due() {
+        // Steps that only wait need not be looked after, once the array is claimed.
+        if self.keeps(end, memory) && due <= self.published && !self.claim.is_due() {
             // SAFETY: forwarded from the caller. Nothing of these steps is stored: another one may have published others in their place.
             return unsafe { self.take(count, memory, &slab) }
                 .inspect_err(|_| self.kept.drop_from(&self.endless.grid, self.dim, self.position));
@@ -251,6 +248,18 @@ impl Appender {
             unsafe { this.take(count, memory, &slab) }.map_err(|e| this.undo(&slab, e))?;
             this.publish(due, fresh)
         })
+    }
+
+    /// Whether the steps before `end` that come next only wait. Where a chunk begins, another one may have to make room; those without some fields do not
+    /// wait.
+    fn keeps(&self, end: u64, memory: &Memory) -> bool {
+        let has_room = !self.position.is_multiple_of(self.depth) || self.kept.bytes() == 0;
+        end / self.depth == self.position / self.depth && has_room && !memory.is_partial(self.endless.data_type)
+    }
+
+    /// Whether one step at `position` only waits, so that nothing is asked of the store.
+    pub(super) fn keeps_step(&self, position: u64, memory: &Memory) -> bool {
+        self.position == position && self.keeps(position.saturating_add(1), memory)
     }
 
     /// Takes back what is stored of steps whose taking failed with `e`. Those before them wait on.

@@ -28,7 +28,9 @@ impl Series {
         let (position, any_thread) = (self.position, self.any_thread());
         let mut parts: Vec<Option<&mut SeriesArray>> = collect(self.parts.iter_mut().map(Some))?;
         let mut given = collect(given.into_iter().filter_map(|(index, memory, value)| Some((parts[index].take()?, memory, value))))?;
-        together::for_each(self.dataset.group().store(), any_thread, &mut given, |(part, memory, value)| {
+        // Threads take longer to start than values to wait.
+        let stores = given.iter().any(|(part, memory, _)| !part.appender.keeps_step(position, memory));
+        together::for_each(self.dataset.group().store(), any_thread && stores, &mut given, |(part, memory, value)| {
             // SAFETY: forwarded from the caller.
             unsafe { part.take(position, memory) }?;
             (part.kept, part.value) = (true, *value);
