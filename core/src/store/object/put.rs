@@ -168,11 +168,6 @@ impl Live {
         self.conditional.get_or_try_init(find_out).await.copied()
     }
 
-    /// Whether a server that answers `status` to a put on a condition refuses the condition alone: it takes the same put without one.
-    async fn refuses_conditions(&self, probe: &Path, value: Bytes, status: i32) -> bool {
-        matches!(status, 400 | 405 | 422) && self.put_as(probe, value, PutMode::Overwrite, None).await.is_ok()
-    }
-
     async fn probe(&self, path: &Path) -> Result<bool> {
         let _permit = self.permit().await?;
         let probe = question::beside(path.as_ref(), SystemTime::now(), &random_mark());
@@ -180,16 +175,15 @@ impl Live {
         let value = || Bytes::from_static(question::VALUE);
         let keeps = async {
             let first = self.put_while_it_stands(&probe, value(), PutMode::Create, Condition::Absent).await;
-            if let Err(e) = &first
-                && self.refuses_conditions(&probe, value(), e.http_status()).await
-            {
-                return Ok(false);
+            // Some servers refuse conditions as unknown: they take the same put without one.
+            let is_refused = first.as_ref().is_err_and(may_refuse_conditions);
+            if !is_refused || self.put_as(&probe, value(), PutMode::Overwrite, None).await.is_err() {
+                first.map_err(|e| match e.kind() {
+                    // Nobody else puts a key of this name.
+                    ErrorKind::Conflict if !e.is_unsure() => err!(Network, "the server refuses to store a new key: {}", e.message()),
+                    _ => e,
+                })?;
             }
-            first.map_err(|e| match e.kind() {
-                // Nobody else puts a key of this name.
-                ErrorKind::Conflict if !e.is_unsure() => err!(Network, "the server refuses to store a new key: {}", e.message()),
-                _ => e,
-            })?;
             let refused = |result: Result<()>| match result {
                 Ok(()) => Ok(false),
                 Err(e) if e.kind() == ErrorKind::Conflict => Ok(true),
@@ -197,8 +191,12 @@ impl Live {
             };
             let other = UpdateVersion { e_tag: Some("\"00000000000000000000000000000000\"".to_string()), version: None };
             let mark = random_mark();
-            Ok(refused(self.put_as(&probe, value(), PutMode::Create, Some(&mark)).await)?
-                && refused(self.put_as(&probe, value(), PutMode::Update(other), Some(&mark)).await)?)
+            let second = self.put_as(&probe, value(), PutMode::Create, Some(&mark)).await;
+            if is_refused && second.as_ref().is_err_and(may_refuse_conditions) {
+                // What is refused but once may have been damaged on the way.
+                return Ok(false);
+            }
+            Ok(refused(second)? && refused(self.put_as(&probe, value(), PutMode::Update(other), Some(&mark)).await)?)
         };
         let kept: Result<bool> = keeps.await;
         let result = match kept {
@@ -210,6 +208,11 @@ impl Live {
         let _ = self.erase(&probe).await;
         result
     }
+}
+
+/// Whether a put on a condition was refused as one may be whose condition the server does not know.
+fn may_refuse_conditions(e: &Error) -> bool {
+    e.kind() == ErrorKind::Network && matches!(e.http_status(), 400 | 405 | 422)
 }
 
 /// A text that no other put has.

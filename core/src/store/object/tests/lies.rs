@@ -293,6 +293,28 @@ fn a_server_that_refuses_conditions_as_unknown_gets_puts_without() {
 }
 
 #[test]
+fn a_request_that_was_refused_once_says_nothing_of_conditions() {
+    for status in ["400 Bad", "405 no", "422 no"] {
+        let (puts, there) = (AtomicUsize::new(0), Mutex::new(std::collections::HashSet::new()));
+        let (port, asked) = serve(move |head| {
+            let key = head.split(' ').nth(1).unwrap_or_default().to_string();
+            match head.split(' ').next().unwrap_or_default() {
+                "put" if puts.fetch_add(1, Relaxed) == 0 => said(status, "", "<Error><Code>IncompleteBody</Code></Error>"),
+                "put" if head.contains("\r\nif-match: ") => said("412 no", "", ""),
+                "put" if there.lock().unwrap().insert(key) || !head.contains("\r\nif-") => said("200 OK", "ETag: \"1\"\r\n", ""),
+                "put" => said("412 no", "", ""),
+                "delete" => said("204 gone", "", ""),
+                _ => said("404 none", "", ""),
+            }
+        });
+        let store = store_at(port, KEYS);
+        store.put("key", &[b"1"], Condition::Absent).unwrap_or_else(|e| panic!("{status}: {e}"));
+        let last = asked.lock().unwrap().pop().unwrap();
+        assert!(last.starts_with("put /bucket/key ") && last.contains("\r\nif-none-match: *"), "{status}: {last}");
+    }
+}
+
+#[test]
 fn a_put_or_an_erasure_that_is_sent_elsewhere_by_303_is_no_success() {
     let (port, _) = serve(|head| match head.split(' ').nth(1) {
         Some("/login") => said("200 OK", "ETag: \"1\"\r\n", "welcome"),
