@@ -19,6 +19,17 @@ pub(super) fn connected_account(env: Env<'_>) -> Option<String> {
     })
 }
 
+/// The host of the account's blobs that Azure's connection string names, or means.
+pub(super) fn connected_host(env: Env<'_>) -> Option<String> {
+    match of_connection("BlobEndpoint", env) {
+        Some(endpoint) => endpoint.split_once("://")?.1.split('/').next().map(str::to_string),
+        None => {
+            let suffix = of_connection("EndpointSuffix", env).unwrap_or_else(|| "core.windows.net".to_string());
+            Some(format!("{}.blob.{suffix}", connected_account(env)?))
+        }
+    }
+}
+
 /// What the environment's `Key=Value;Key=Value` says by this name; also of the service that runs on developers' machines.
 pub(super) fn of_connection(name: &str, env: Env<'_>) -> Option<String> {
     let text = env("AZURE_STORAGE_CONNECTION_STRING")?;

@@ -12,7 +12,7 @@
 //! of a URL are credentials: they are sent, and never told.
 
 pub use super::azure::Env;
-use super::azure::{connected_account, of_connection};
+use super::azure::{connected_account, connected_host, of_connection};
 use super::option_values::{auto_or_bool, seconds, whole};
 use crate::error::{Result, bail, err};
 use std::fmt;
@@ -430,12 +430,22 @@ impl RemoteOptions {
 
     /// Where Azure's connection string has the service of the account.
     fn connected_endpoint(&self, remote: &Remote, env: Env<'_>) -> Option<String> {
-        let endpoint = connected("BlobEndpoint", remote, env).map(|url| url.trim_end_matches('/').to_string());
+        let endpoint = self.connected("BlobEndpoint", remote, env).map(|url| url.trim_end_matches('/').to_string());
         endpoint.or_else(|| {
-            let suffix = connected("EndpointSuffix", remote, env).filter(|suffix| suffix != "core.windows.net")?;
-            let protocol = connected("DefaultEndpointsProtocol", remote, env);
+            let suffix = self.connected("EndpointSuffix", remote, env).filter(|suffix| suffix != "core.windows.net")?;
+            let protocol = self.connected("DefaultEndpointsProtocol", remote, env);
             Some(format!("{}://{}.blob.{suffix}", protocol.as_deref().unwrap_or("https"), self.account(remote, env)?))
         })
+    }
+
+    /// What Azure's connection string says by this name, where it is of the account and the host that the location or an option names: another
+    /// account may be somebody else's, who is to get no credentials.
+    pub fn connected(&self, name: &str, remote: &Remote, env: Env<'_>) -> Option<String> {
+        let is_one =
+            |named: Option<&str>, its: Option<String>| named.is_none_or(|named| its.is_some_and(|its| its.eq_ignore_ascii_case(named)));
+        let account = remote.account.as_deref().or(self.named("account_name"));
+        let is_its = is_one(account, connected_account(env)) && is_one(remote.host.as_deref(), connected_host(env));
+        of_connection(name, env).filter(|_| is_its)
     }
 
     /// The account of Azure.
@@ -460,12 +470,6 @@ impl RemoteOptions {
     pub fn named(&self, name: &str) -> Option<&str> {
         self.named.iter().find(|(other, _)| other == name).map(|(_, value)| value.expose())
     }
-}
-
-/// What Azure's connection string says by this name, where it is of the account that the location names, if that names any.
-pub fn connected(name: &str, remote: &Remote, env: Env<'_>) -> Option<String> {
-    let is_its = remote.account.is_none() || remote.account == connected_account(env);
-    of_connection(name, env).filter(|_| is_its)
 }
 
 /// Bytes of a path as a URL has them.
@@ -600,9 +604,33 @@ mod tests {
             assert_eq!(server("abfs://b@other/x", &[], &variables), ["", "other"], "{text}: of another account");
             assert_eq!(server("abfs://b@other.dfs.h.cn/x", &[], &variables), ["https://other.blob.h.cn", "other"], "{text}");
         }
+        let of_a = [("AZURE_STORAGE_CONNECTION_STRING", "AccountName=a;EndpointSuffix=core.chinacloudapi.cn")];
+        assert_eq!(server("az://b/x", &[("account_name", "other")], &of_a), ["", "other"], "an option names another account");
         assert_eq!(server("az://b/x", &[], &[("AZURE_STORAGE_CONNECTION_STRING", "x=y;accountname = a ;AccountKey=k=")]), others[2]);
         assert_eq!(server("s3://b/x", &[], &[("AWS_REGION", "eu-west-1")]), others[0]);
         assert_eq!(server("s3://b/x", &[], &[("AWS_REGION", "us-gov-east-1")]), others[4]);
+    }
+
+    #[test]
+    fn a_connection_string_is_for_its_own_account_at_its_own_host() {
+        for (text, location, account, is_its) in [
+            ("AccountName=a;AccountKey=k", "az://c/x", None, true),
+            ("AccountName=a;AccountKey=k", "az://c/x", Some("A"), true),
+            ("AccountName=a;AccountKey=k", "az://c/x", Some("other"), false),
+            ("AccountName=a;AccountKey=k", "abfs://c@a/x", None, true),
+            ("AccountName=a;AccountKey=k", "abfs://c@a.dfs.core.windows.net/x", None, true),
+            ("AccountName=a;AccountKey=k", "abfs://c@a.dfs.core.chinacloudapi.cn/x", None, false),
+            ("AccountName=a;AccountKey=k", "abfs://c@a.example.org/x", None, false),
+            ("AccountName=a;AccountKey=k;EndpointSuffix=core.chinacloudapi.cn", "abfs://c@a.dfs.core.chinacloudapi.cn/x", None, true),
+            ("AccountName=a;AccountKey=k;EndpointSuffix=core.usgovcloudapi.net", "abfs://c@a.dfs.core.chinacloudapi.cn/x", None, false),
+            ("BlobEndpoint=https://a.blob.core.chinacloudapi.cn/;AccountKey=k", "abfs://c@a.dfs.core.chinacloudapi.cn/x", None, true),
+        ] {
+            let mut options = RemoteOptions::default();
+            account.iter().for_each(|account| options.set_named("account_name", account));
+            let env = |key: &str| (key == "AZURE_STORAGE_CONNECTION_STRING").then(|| text.to_string());
+            let found = options.connected("AccountKey", &parse(location).unwrap(), &env);
+            assert_eq!(found.is_some(), is_its, "{text} {location} {account:?}");
+        }
     }
 
     #[test]

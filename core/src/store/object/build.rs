@@ -10,7 +10,7 @@ use super::kept;
 use super::profile::{self, Profile};
 use super::watch::Connector;
 use crate::error::{Error, ErrorKind, Result, bail, err};
-use crate::store::remote::{Conditional, Env, Remote, RemoteOptions, Service, connected, percent_decode};
+use crate::store::remote::{Conditional, Env, Remote, RemoteOptions, Service, percent_decode};
 use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
 use object_store::azure::{AzureConfigKey, MicrosoftAzureBuilder};
 use object_store::client::ClientConfigKey;
@@ -315,7 +315,7 @@ impl Maker<'_> {
         let has_own = self.has_option(is_azure_credential);
         let secret = |option: &str, variables: &[&str], name: &str| {
             let found = self.first(&[option], if has_own { &[] } else { variables });
-            found.or_else(|| if has_own { None } else { connected(name, self.remote, self.env) })
+            found.or_else(|| if has_own { None } else { self.options.connected(name, self.remote, self.env) })
         };
         let key = secret("account_key", &["AZURE_STORAGE_ACCOUNT_KEY", "AZURE_STORAGE_KEY"], "AccountKey");
         let sas = secret("sas_token", &["AZURE_STORAGE_SAS_TOKEN", "AZURE_STORAGE_SAS_KEY"], "SharedAccessSignature");
