@@ -151,7 +151,9 @@ impl Maker<'_> {
 
     /// Refuses sources of credentials that are named and cannot be used: requests would go out with others, or unsigned.
     fn check_s3_sources(&self, profile: &Profile, has_keys: bool) -> Result<()> {
-        use AmazonS3ConfigKey::{ContainerAuthorizationTokenFile, ContainerCredentialsFullUri, RoleArn, WebIdentityTokenFile};
+        use AmazonS3ConfigKey::{
+            ContainerAuthorizationTokenFile, ContainerCredentialsFullUri, ContainerCredentialsRelativeUri, RoleArn, WebIdentityTokenFile,
+        };
         let is_named = self.options.profile.is_some() || self.options.credentials_file.is_some();
         if self.options.anonymous == Some(true) {
             return Ok(());
@@ -168,12 +170,14 @@ impl Maker<'_> {
             return Ok(());
         }
         let has = |key: fn(&AmazonS3ConfigKey) -> bool| self.has_setting("AWS_", key);
+        let has_role = has(|key| *key == WebIdentityTokenFile) && has(|key| *key == RoleArn);
+        let is_last = !has_role && !has(|key| *key == ContainerCredentialsRelativeUri);
         for (one, other, of_one, of_other) in [
             ("AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_ROLE_ARN", has(|key| *key == WebIdentityTokenFile), has(|key| *key == RoleArn)),
             (
                 "AWS_CONTAINER_CREDENTIALS_FULL_URI",
                 "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE",
-                has(|key| *key == ContainerCredentialsFullUri),
+                is_last && has(|key| *key == ContainerCredentialsFullUri),
                 has(|key| *key == ContainerAuthorizationTokenFile),
             ),
         ] {
@@ -648,10 +652,14 @@ mod tests {
 
     #[test]
     fn sources_of_credentials_that_cannot_be_used_are_told() {
-        let cases: [(Pairs, Pairs, Option<&str>); 6] = [
+        const FULL: (&str, &str) = ("AWS_CONTAINER_CREDENTIALS_FULL_URI", "http://h");
+        let cases: [(Pairs, Pairs, Option<&str>); 8] = [
+            // Others go before it.
+            (&[], &[FULL, ("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "/r")], None),
+            (&[], &[FULL, ("AWS_WEB_IDENTITY_TOKEN_FILE", "f"), ("AWS_ROLE_ARN", "r")], None),
             (&[], &[("AWS_WEB_IDENTITY_TOKEN_FILE", "f")], Some("AWS_ROLE_ARN")),
             (&[], &[("AWS_WEB_IDENTITY_TOKEN_FILE", "f"), ("AWS_ROLE_ARN", "r")], None),
-            (&[], &[("AWS_CONTAINER_CREDENTIALS_FULL_URI", "http://h")], Some("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE")),
+            (&[], &[FULL], Some("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE")),
             (&[("container_credentials_full_uri", "http://h"), ("container_authorization_token_file", "f")], &[], None),
             (&[("access_key_id", "a"), ("secret_access_key", "b")], &[("AWS_WEB_IDENTITY_TOKEN_FILE", "f")], None),
             (&[("metadata_endpoint", "http://h")], &[], None),
