@@ -10,6 +10,7 @@ use super::kept;
 use super::profile::{self, Profile};
 use super::watch::Connector;
 use crate::error::{Error, ErrorKind, Result, bail, err};
+use crate::settings::truth;
 use crate::store::remote::{Conditional, Env, Remote, RemoteOptions, Service, percent_decode};
 use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
 use object_store::azure::{AzureConfigKey, MicrosoftAzureBuilder};
@@ -222,6 +223,13 @@ impl Maker<'_> {
         self.has_option(is_such) || self.settings(prefix).any(|(key, _)| is_such(&key))
     }
 
+    /// Whether such a setting is true in the options, or else in a variable with this prefix.
+    fn is_on<K: FromStr>(&self, prefix: &'static str, is_such: fn(&K) -> bool) -> bool {
+        let of_options = self.options.named.iter().filter_map(|(name, value)| Some((name.parse().ok()?, value.expose())));
+        let found = of_options.chain(self.settings(prefix)).find(|(key, _)| is_such(key));
+        found.is_some_and(|(_, value)| truth(value) == Some(true))
+    }
+
     /// Key, secret and token: of the options, of a profile that the options name, of the environment, of the usual profile. Options that name
     /// another source of credentials go before those that no option names.
     fn s3_keys(&self, profile: &Profile) -> Option<Keys> {
@@ -340,7 +348,8 @@ impl Maker<'_> {
             builder = builder.with_bearer_token_authorization(token);
         }
         let has_setting = self.has_setting("AZURE_", is_azure_credential) || (self.env)("IDENTITY_ENDPOINT").is_some();
-        let has_credentials = || has_key || has_setting || runs_on("Microsoft Corporation");
+        let asks_tool = || self.is_on("AZURE_", |key: &AzureConfigKey| *key == AzureConfigKey::UseAzureCli);
+        let has_credentials = || has_key || has_setting || asks_tool() || runs_on("Microsoft Corporation");
         let found_no_credentials = self.options.anonymous.is_none() && !has_credentials();
         builder = builder.with_skip_signature(self.options.anonymous == Some(true) || found_no_credentials);
         for (name, value) in self.others(&["endpoint", "account_name", "account_key", "sas_token", "bearer_token"]) {
@@ -669,6 +678,28 @@ mod tests {
                 (Ok(client), None) => assert!(format!("{:?}", client.store).contains("skip_signature: false"), "{named:?} {variables:?}"),
                 (Err(e), Some(text)) => assert!(e.to_string().contains(text), "{e}"),
                 (made, _) => panic!("{named:?} {variables:?}: {:?}", made.err()),
+            });
+        }
+    }
+
+    #[test]
+    fn what_the_tool_of_azure_gives_is_asked_for() {
+        const ACCOUNT: (&str, &str) = ("account_name", "a");
+        let cases: [(Pairs, Pairs, bool); 4] = [
+            (&[ACCOUNT, ("use_azure_cli", "true")], &[], true),
+            (&[ACCOUNT], &[("AZURE_USE_AZURE_CLI", "true")], true),
+            (&[ACCOUNT], &[("AZURE_USE_AZURE_CLI", "false")], false),
+            (&[ACCOUNT], &[], false),
+        ];
+        for (named, variables, is_signed) in cases.into_iter().filter(|_| !runs_on("Microsoft Corporation")) {
+            with_maker("az://c/x", named, variables, &|maker| {
+                let client = maker.azure().unwrap();
+                let told = format!("{:?}", client.store);
+                assert_eq!(
+                    (told.contains("skip_signature: false"), !client.found_no_credentials),
+                    (is_signed, is_signed),
+                    "{named:?} {variables:?}"
+                );
             });
         }
     }
