@@ -436,10 +436,11 @@ impl Maker<'_> {
         if endpoint.is_some_and(|url| url.starts_with("http://")) && !allowed && self.remote.service != Service::Http {
             bail!(Permission, "the endpoint speaks plain HTTP; allow it with the option \"cloud.allow_http\" \"true\"");
         }
-        // The service that gives out S3's credentials may be on this machine, too.
-        let tokens_near = || self.first(&["endpoint_url_sts"], &["AWS_ENDPOINT_URL_STS"]).is_some_and(|url| is_loopback(&url));
+        // The service that gives out S3's credentials may be on this machine, too. The crate would ask it by TLS only.
+        let of_tokens = || self.first(&["endpoint_url_sts", "aws_endpoint_url_sts"], &["AWS_ENDPOINT_URL_STS"]);
+        self.own.tokens_near = self.remote.service == Service::S3 && of_tokens().is_some_and(|url| is_loopback(&url));
         let mut options = ClientOptions::new()
-            .with_allow_http(allowed || self.remote.service == Service::S3 && tokens_near())
+            .with_allow_http(allowed || self.own.tokens_near)
             .with_connect_timeout(self.options.connect_timeout)
             .with_read_timeout(self.options.idle_timeout)
             .with_timeout_disabled();

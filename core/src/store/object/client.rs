@@ -32,6 +32,8 @@ pub(super) struct Own {
     pub is_web: bool,
     /// No request says who asks.
     pub is_unsigned: bool,
+    /// The service that gives out credentials is on this machine, and may speak plain HTTP.
+    pub tokens_near: bool,
 }
 
 tokio::task_local! {

@@ -104,6 +104,20 @@ fn a_server_that_ends_each_handshake_and_has_never_answered_is_tried_a_few_times
 }
 
 #[test]
+fn a_service_of_credentials_on_this_machine_is_asked_without_tls() {
+    let folder = crate::store::suite::TestFolder::new("web-identity");
+    std::fs::create_dir_all(&folder).unwrap();
+    let file = folder.join("token");
+    std::fs::write(&file, "t").unwrap();
+    let (port, asked) = serve(|_| said("403 no", "", ""));
+    let near = format!("http://127.0.0.1:{port}");
+    let options = [("endpoint", "https://127.0.0.1:1"), ("web_identity_token_file", &*file.display().to_string()), ("role_arn", "r")];
+    let e = get(&store_at(port, &[&options[..], &[("endpoint_url_sts", &near)]].concat()), "key", 100).unwrap_err();
+    assert!(asked.lock().unwrap().iter().any(|head| head.contains("action=assumerolewithwebidentity")), "{e}");
+    assert_eq!(e.kind(), ErrorKind::Permission, "{e}");
+}
+
+#[test]
 fn a_service_of_credentials_does_not_say_that_an_object_is_missing() {
     for (status, kind, requests) in
         [("404 none", ErrorKind::Permission, 2), ("410 gone", ErrorKind::Permission, 2), ("403 no", ErrorKind::Permission, 1)]

@@ -41,8 +41,12 @@ pub(super) struct Connector {
 
 impl HttpConnector for Connector {
     fn connect(&self, options: &ClientOptions) -> object_store::Result<HttpClient> {
-        let (usual, requests) = (Clients::new(options, &self.own)?, self.requests.clone());
-        let (anew, options, own) = (OnceLock::new(), options.clone().with_pool_max_idle_per_host(0), self.own.clone());
+        let mut options = options.clone();
+        if self.own.tokens_near {
+            options = options.with_allow_http(true);
+        }
+        let (usual, requests) = (Clients::new(&options, &self.own)?, self.requests.clone());
+        let (anew, options, own) = (OnceLock::new(), options.with_pool_max_idle_per_host(0), self.own.clone());
         let (made, number) = (self.made.clone(), self.made.fetch_add(1, Ordering::Relaxed) + 1);
         Ok(HttpClient::new(Watched { usual, anew, options, own, requests, made, number }))
     }
