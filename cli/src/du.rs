@@ -5,6 +5,7 @@ use crate::output::{line, object, print, progress};
 use crate::place::{Place, below};
 use clap::Args;
 use ozarr::error::{Error, Result};
+use ozarr::limits;
 use ozarr::node::{Context, Mode, Node, Store, Value, json};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -48,6 +49,7 @@ impl Du {
         let lengths = lengths(top.store(), &keys, &|| bar.inc(1))?;
         bar.finish_and_clear();
         for (key, bytes) in keys.iter().zip(lengths) {
+            limits::check_memory()?;
             let mut node = parts(key.strip_prefix(&prefix).unwrap_or(key));
             while !node.is_empty() && !sizes.contains_key(&node) {
                 node.pop();

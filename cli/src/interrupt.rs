@@ -4,6 +4,7 @@
 use crate::failure::{Failure, Outcome};
 use ozarr::error::{Error, ErrorKind, Result};
 use ozarr::node::Store;
+use ozarr::threads;
 use signal_hook::consts::SIGINT;
 use signal_hook::{flag, low_level::pipe};
 use std::fs::File;
@@ -119,7 +120,8 @@ fn when_asked(act: impl FnOnce() + Send + 'static) -> Outcome {
             act();
         }
     };
-    std::thread::Builder::new().spawn(wait).map_err(wrong)?;
+    // The standard library ends the process where a thread has no memory for a stack of signals.
+    threads::start(c"interrupt", Box::new(wait)).map_err(|code| wrong(io::Error::from_raw_os_error(code)))?;
     Ok(())
 }
 

@@ -56,6 +56,10 @@ use clap::{Parser, Subcommand};
 use failure::{Failure, Outcome};
 use std::process::ExitCode;
 
+/// What Rust code cannot refuse is served where memory ends, and the library's next look makes an error of it.
+#[global_allocator]
+static ALLOCATOR: ozarr::reserve::Allocator = ozarr::reserve::Allocator;
+
 /// Look into Zarr stores, read, create and write arrays (Zarr v2 and v3).
 ///
 /// LOCATION is a folder or zip archive, or a path into one: the store is the shortest beginning that ends in `.zarr`, `.zip` or

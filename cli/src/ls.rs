@@ -4,6 +4,8 @@ use crate::failure::{Outcome, one_line};
 use crate::output::{line, print};
 use crate::place::Place;
 use clap::Args;
+use ozarr::error::Result;
+use ozarr::limits;
 use ozarr::node::{Group, Mode, Node, Value, json};
 
 /// List the nodes directly below a group
@@ -28,7 +30,7 @@ impl Ls {
         let mut text = String::new();
         for child in &children {
             let what = match child.error() {
-                None => what(&group, &child.name),
+                None => what(&group, &child.name)?,
                 Some(e) => format!("unreadable: {}", one_line(&e.to_string())),
             };
             text.push_str(&format!("{:width$}  {what}\n", one_line(&child.name)));
@@ -37,10 +39,12 @@ impl Ls {
     }
 }
 
-fn what(group: &Group, name: &str) -> String {
-    match Node::open(group.store(), &format!("{}/{name}", group.path())) {
+/// What a node is; an error where memory has ended.
+fn what(group: &Group, name: &str) -> Result<String> {
+    limits::check_memory()?;
+    Ok(match limits::certain(Node::open(group.store(), &format!("{}/{name}", group.path())))? {
         Ok(Node::Array(array)) => array.describe(),
         Ok(Node::Group(_)) => "group".into(),
         Err(e) => format!("unreadable: {}", one_line(&e.to_string())),
-    }
+    })
 }

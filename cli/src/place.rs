@@ -3,6 +3,7 @@
 use crate::failure::{Failure, Outcome};
 use clap::Args;
 use ozarr::error::{Error, ErrorKind, Result};
+use ozarr::limits;
 use ozarr::node::{Array, Context, Group, Mode, Node, NodeKind, Store};
 
 /// The most arrays that an error names.
@@ -105,8 +106,9 @@ pub fn below(top: &Node, depth: usize) -> Outcome<Below> {
 }
 
 impl Below {
-    /// Opens one of them.
+    /// Opens one of them, unless memory has ended.
     pub fn open(&self, path: &str) -> Result<Node> {
+        limits::check_memory().and_then(|()| limits::check_reserve())?;
         Node::open(&self.store, &format!("{}/{path}", self.top))
     }
 

@@ -5,6 +5,7 @@ use crate::output::{line, object, print};
 use crate::place::{Place, below};
 use clap::Args;
 use ozarr::error::Result;
+use ozarr::limits;
 use ozarr::node::{Mode, Node, Value, json};
 
 /// Show a group with all below it
@@ -26,7 +27,8 @@ impl Tree {
         let node = self.place.node(Mode::Read)?;
         if self.json {
             let all = below(&node, self.depth.unwrap_or(usize::MAX))?;
-            return line(&json::to_text(&all.each().map(|(path, node)| describe(path, &node)).collect()));
+            let nodes: Result<Value> = all.each().map(|(path, node)| Ok(describe(path, &limits::certain(node)?))).collect();
+            return line(&json::to_text(&nodes?));
         }
         match node {
             Node::Array(array) => line(&format!("{}  {}", one_line(&name), array.describe())),
