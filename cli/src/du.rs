@@ -39,8 +39,9 @@ impl Du {
         let top = self.place.node(Mode::Read)?;
         let prefix = if top.path().is_empty() { String::new() } else { format!("{}/", top.path()) };
         let mut sizes: BTreeMap<Vec<String>, Size> = BTreeMap::new();
-        for (path, node) in below(&top, usize::MAX)?.each() {
-            // One that cannot be opened has a size all the same.
+        for found in below(&top, usize::MAX)?.each_readable() {
+            let (path, node) = found?;
+            // One that cannot be understood has a size all the same.
             let elements = if let Ok(Node::Array(array)) = node { array.element_bytes().unwrap_or(0) } else { 0 };
             sizes.insert(parts(path), Size { elements, ..Size::default() });
         }

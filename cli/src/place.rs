@@ -117,10 +117,25 @@ impl Below {
         self.paths.iter().map(|path| (path.as_str(), self.open(path)))
     }
 
+    /// All, with the errors of those whose documents cannot be understood; the others are errors by themselves.
+    pub fn each_readable(&self) -> impl Iterator<Item = Result<(&str, Result<Node>)>> {
+        self.each().map(|(path, node)| Ok((path, understood(node)?)))
+    }
+
     /// The bytes of all elements.
     pub fn element_bytes(&self) -> u64 {
         let bytes = |node| if let Ok(Node::Array(array)) = node { array.element_bytes().unwrap_or(0) } else { 0 };
         self.each().fold(0, |n: u64, (_, node)| n.saturating_add(bytes(node)))
+    }
+}
+
+/// What came of an opening, unless its error says nothing of what is stored: a file or a server that cannot be read, memory that ends.
+pub fn understood<T>(opened: Result<T>) -> Result<Result<T>> {
+    use ErrorKind::{Extension, Limit, Metadata, NodeKind, NotFound, Rank, Type, Unsupported};
+    let of_stored = |e: &Error| matches!(e.kind(), Extension | Limit | Metadata | NodeKind | NotFound | Rank | Type | Unsupported);
+    match opened {
+        Err(e) if e.os_errno() != 0 || !of_stored(&e) => Err(e),
+        opened => Ok(opened),
     }
 }
 

@@ -2,9 +2,11 @@
 //! Conventions: CF 1.2 and 4.4, coordinate variables with the name of their dimension.
 
 use crate::failure::{Failure, Outcome};
+use crate::place::understood;
 use crate::sample;
 use ozarr::dtype::Kind;
 use ozarr::engine::Selection;
+use ozarr::error::{ErrorKind, Result};
 use ozarr::node::{Array, Store, TimeUnits};
 
 /// Coordinates of longer dimensions are not read.
@@ -53,10 +55,10 @@ impl Variable {
         sample::check_numbers(&array)?;
         let (shape, names) = (array.shape(), array.dimension_names()?);
         let dim = |(d, name): (usize, &Option<String>)| {
-            let coordinate = name.as_ref().and_then(|name| coordinate(&array, name, shape[d]));
-            Dim { name: name.clone().unwrap_or_else(|| d.to_string()), length: shape[d], coordinate }
+            let coordinate = name.as_ref().map_or(Ok(None), |name| coordinate(&array, name, shape[d]))?;
+            Ok(Dim { name: name.clone().unwrap_or_else(|| d.to_string()), length: shape[d], coordinate })
         };
-        let dims = names.iter().enumerate().map(dim).collect();
+        let dims = names.iter().enumerate().map(dim).collect::<Result<_>>()?;
         Ok(Variable { array, dims })
     }
 
@@ -70,35 +72,42 @@ impl Variable {
     }
 }
 
-/// The coordinate variable of a dimension: in the array's group or in one above it. One that cannot be read, or does not rise or fall
-/// everywhere, is none.
-fn coordinate(array: &Array, name: &str, length: u64) -> Option<Coordinate> {
+/// The coordinate variable of a dimension: in the array's group or in one above it. One that is damaged, or does not rise or fall
+/// everywhere, is none; one whose document or chunks cannot be read is an error.
+fn coordinate(array: &Array, name: &str, length: u64) -> Result<Option<Coordinate>> {
     if length == 0 || length > LONGEST {
-        return None;
+        return Ok(None);
     }
-    let found = above(array.store(), array.path(), name).filter(|c| c.shape()[..] == [length] && c.path() != array.path())?;
-    sample::check_numbers(&found).ok()?;
+    let fits = |c: &Array| c.shape()[..] == [length] && c.path() != array.path() && sample::check_numbers(c).is_ok();
+    let Some(found) = above(array.store(), array.path(), name)?.filter(fits) else { return Ok(None) };
     let mut values = Vec::new();
-    sample::read(&found, &Selection::all(&[length]), &mut values).ok()?;
+    match sample::read(&found, &Selection::all(&[length]), &mut values) {
+        Err(e) if e.kind() == ErrorKind::Chunk => return Ok(None),
+        read => {
+            if understood(read)?.is_err() {
+                return Ok(None);
+            }
+        }
+    }
     let runs = |ordered: fn(&f64, &f64) -> bool| values.windows(2).all(|w| ordered(&w[0], &w[1]));
     if !values.iter().all(|v| v.is_finite()) || !(runs(f64::lt) || runs(f64::gt)) {
-        return None;
+        return Ok(None);
     }
     let is_time = matches!(found.data_type().kind(), Kind::Time) || text(&found, "units").is_some_and(|u| TimeUnits::is_one(&u));
     let times = if is_time { found.time_units().ok() } else { None };
-    Some(Coordinate { values, label: label(&found), times })
+    Ok(Some(Coordinate { values, label: label(&found), times }))
 }
 
 /// The array of that name beside a path, or beside one of the groups that it is in.
-fn above(store: &Store, path: &str, name: &str) -> Option<Array> {
+fn above(store: &Store, path: &str, name: &str) -> Result<Option<Array>> {
     let mut group = path.trim_matches('/');
     loop {
         group = group.rsplit_once('/').map_or("", |(above, _)| above);
-        if let Ok(array) = Array::open(store, &format!("{group}/{name}")) {
-            return Some(array);
+        if let Ok(array) = understood(Array::open(store, &format!("{group}/{name}")))? {
+            return Ok(Some(array));
         }
         if group.is_empty() {
-            return None;
+            return Ok(None);
         }
     }
 }

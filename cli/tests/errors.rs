@@ -289,3 +289,29 @@ fn a_dump_of_a_hierarchy_of_which_something_cannot_be_read_fails() {
         folder.ok(&format!("dump {store}"));
     }
 }
+
+/// What a command leaves out where it cannot be read would change what it prints of the rest.
+#[test]
+fn a_document_that_cannot_be_read_is_an_error_and_one_that_is_damaged_is_not() {
+    let folder = Folder::new("unread-document");
+    folder.ok("create a.zarr g/u --type uint8 --shape 3,4 --dims time,x --compressor none");
+    folder.ok("create a.zarr time --type float64 --shape 3 --dims time --compressor none");
+    folder.bytes("write a.zarr g/u --raw", &[1; 12]);
+    folder.bytes("write a.zarr time --raw", &[10f64, 20., 30.].map(f64::to_ne_bytes).concat());
+    let document = folder.0.join("a.zarr/time/zarr.json");
+    let commands = ["du a.zarr", "plot a.zarr g/u --terminal blocks --index time=1"].map(|line| (line, folder.run_with(line, &[])));
+    // A link to itself cannot be opened.
+    std::fs::remove_file(&document).unwrap();
+    std::os::unix::fs::symlink("zarr.json", &document).unwrap();
+    for (line, _) in &commands {
+        let ran = folder.run_with(line, &[]);
+        assert_eq!((ran.status, ran.err.lines().count()), (Some(1), 1), "ozarr {line}: {}", ran.err);
+        assert!(ran.err.contains("time/zarr.json"), "ozarr {line}: {}", ran.err);
+    }
+    std::fs::remove_file(&document).unwrap();
+    std::fs::write(&document, "{").unwrap();
+    for (line, whole) in &commands {
+        let ran = folder.run_with(line, &[]);
+        assert_eq!((ran.status, ran.err.as_str()), (whole.status, whole.err.as_str()), "ozarr {line}");
+    }
+}
