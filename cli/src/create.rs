@@ -10,7 +10,7 @@ use clap::Args;
 use ozarr::dtype::resolve::{self, Grammar};
 use ozarr::dtype::{ByteOrder, DataType, ElementType};
 use ozarr::error::{Error, ErrorKind};
-use ozarr::node::{Array, Create, Format, Group, Map, Mode, NodeKind, Spec, Value, json};
+use ozarr::node::{Array, Create, Format, Group, Map, Mode, NodeKind, OPEN_OR_OVERWRITE, Spec, Value, json};
 
 /// Create an array, or a group with --group, and the groups above it
 #[derive(Args)]
@@ -82,7 +82,7 @@ impl CreateNode {
             members.extend([("node_type", "array".into()), ("zarr_format", array.format().number().into())]);
             members.extend([("shape", array.shape().to_vec().into()), ("chunks", array.chunks_json())]);
         }
-        store.close(None)?;
+        store.close(None).map_err(|e| e.with_note(&format!(" (the node itself is there: {OPEN_OR_OVERWRITE})")))?;
         tell(self.json, members)
     }
 

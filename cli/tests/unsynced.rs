@@ -1,0 +1,54 @@
+//! Disks that fail at the last sync, where the node is gone or there already.
+#![cfg(target_os = "linux")]
+
+mod program;
+
+use program::{Folder, Ran};
+use std::os::unix::process::CommandExt;
+
+/// A step of a filter of system calls, as linux/filter.h has it.
+const fn step(code: u32, jt: u8, jf: u8, k: u32) -> libc::sock_filter {
+    libc::sock_filter { code: code as u16, jt, jf, k }
+}
+
+/// Runs the program where every sync of a file or a folder fails.
+fn without_sync(folder: &Folder, line: &str) -> Ran {
+    let is = |call: i64, jt| step(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, jt, 0, call as u32);
+    let filter = [
+        step(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0, 0),
+        is(libc::SYS_fsync, 2),
+        is(libc::SYS_fdatasync, 1),
+        step(libc::BPF_RET | libc::BPF_K, 0, 0, libc::SECCOMP_RET_ALLOW),
+        step(libc::BPF_RET | libc::BPF_K, 0, 0, libc::SECCOMP_RET_ERRNO | libc::EIO as u32),
+    ];
+    let mut command = folder.command(line);
+    // SAFETY: what is called there may be called between `fork` and `exec`; the filter lives until then.
+    unsafe {
+        command.pre_exec(move || {
+            let all = libc::sock_fprog { len: filter.len() as u16, filter: filter.as_ptr().cast_mut() };
+            let set = libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0
+                && libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &raw const all) == 0;
+            if set { Ok(()) } else { Err(std::io::Error::last_os_error()) }
+        });
+    }
+    let output = command.output().unwrap();
+    Ran { status: output.status.code(), out: output.stdout, err: String::from_utf8(output.stderr).unwrap() }
+}
+
+#[test]
+fn the_message_of_a_last_sync_says_what_became_of_the_node() {
+    let folder = Folder::new("unsynced");
+    folder.ok("create a.zarr h/old --type uint8 --shape 3");
+    folder.ok("create a.zarr g --group");
+    let there = |node: &str| folder.0.join("a.zarr").join(node).exists();
+    for (line, node, stays, note) in [
+        ("create a.zarr h/new --type uint8 --shape 3", "h/new", true, "(the node itself is there: "),
+        ("create a.zarr i --group", "i", true, "(the node itself is there: "),
+        ("rm a.zarr h/old", "h/old", false, "(the node itself is gone: not to be erased again)"),
+        ("rm a.zarr g -r", "g", false, "(the node itself is gone: not to be erased again)"),
+    ] {
+        let ran = without_sync(&folder, line);
+        assert_eq!((ran.status, there(node)), (Some(1), stays), "ozarr {line}: {}", ran.err);
+        assert!(ran.err.contains(note), "ozarr {line}: {}", ran.err);
+    }
+}
