@@ -5,9 +5,9 @@ use crate::info::text_for_non_finite;
 use crate::interrupt;
 use crate::layout::json_or_string;
 use crate::output::{line, tell};
-use crate::place::Place;
+use crate::place::{Place, context_with};
 use clap::{Args, Subcommand};
-use ozarr::node::{Attributes, Context, Mode, Node, Settings, Store, Value, json};
+use ozarr::node::{Attributes, Mode, Node, Store, Value, json};
 
 /// Show, set and remove attributes
 #[derive(Args)]
@@ -127,8 +127,7 @@ fn get(location: &str, words: &[String]) -> Outcome {
 
 /// Changes attributes, and gives the node that they are of.
 fn change(location: &str, path: &str, non_finite: bool, f: impl FnOnce(&Attributes) -> ozarr::error::Result<()>) -> Outcome<Place> {
-    let context = Context::default().with_settings(Settings { non_finite, ..Settings::default() });
-    let (store, above) = Store::locate(&context, location, Mode::ReadWrite)?;
+    let (store, above) = Store::locate(&context_with(non_finite), location, Mode::ReadWrite)?;
     let node = Node::open(&store, &format!("{above}/{path}"))?;
     let _held = interrupt::hold(&store)?;
     f(of(&node))?;

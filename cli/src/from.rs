@@ -17,7 +17,7 @@ use ozarr::dtype::DataType;
 use ozarr::engine::Selection;
 use ozarr::error::{Error, ErrorKind};
 use ozarr::node::path::{check_kept, check_new, normalize};
-use ozarr::node::{Array, Context, Create, Format, Grid, Group, Map, Mode, Settings, Spec, Store, Value, json};
+use ozarr::node::{Array, Create, Format, Grid, Group, Map, Mode, Spec, Store, Value, json};
 use std::path::PathBuf;
 
 /// Chunks of the file are kept if they have that many bytes; others become chunks of the usual size.
@@ -82,7 +82,7 @@ impl From {
         let mut left_out = LeftOut::new();
         let top = plan(&file, file.root(), String::new(), String::new(), &[], &mut left_out)?;
         // NaN in attributes is what the file says.
-        let context = Context::default().with_settings(Settings { non_finite: true, ..Settings::default() });
+        let context = place::context_with(true);
         let (store, path) = place::open(&context, &self.dest, Mode::ReadWrite)?;
         let how = if self.overwrite { Create::Overwrite } else { Create::New };
         let source = std::fs::canonicalize(&self.file).unwrap_or_else(|_| self.file.clone()).display().to_string();

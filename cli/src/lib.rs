@@ -54,6 +54,7 @@ mod zip_repair;
 use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
 use failure::{Failure, Outcome};
+use ozarr::node::{Context, Level, Log};
 use std::process::ExitCode;
 
 /// What Rust code cannot refuse is served where memory ends, and the library's next look makes an error of it.
@@ -167,6 +168,9 @@ fn parsed() -> Result<Cli, Failure> {
 
 /// Runs the subcommand that the arguments name, and returns the exit status.
 pub fn main() -> ExitCode {
+    if let (Some(log), Some(odd)) = (Log::of_environment(), Context::odd_environment()) {
+        (log.call)(Level::Warning, &odd);
+    }
     match parsed().and_then(|cli| run(cli.command)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.tell(),

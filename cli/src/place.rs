@@ -4,7 +4,7 @@ use crate::failure::{Failure, Outcome};
 use clap::Args;
 use ozarr::error::{Error, ErrorKind, Result};
 use ozarr::limits;
-use ozarr::node::{Array, Context, Group, Mode, Node, NodeKind, Store};
+use ozarr::node::{Array, Context, Group, Log, Mode, Node, NodeKind, Settings, Store};
 
 /// The most arrays that an error names.
 const NAMED: usize = 20;
@@ -19,9 +19,19 @@ pub struct Place {
     pub path: String,
 }
 
+/// The context of a command, with the log that `OZARR_LOG` asks for.
+pub fn context() -> Context {
+    context_with(false)
+}
+
+/// The same; with `non_finite` attributes may hold NaN and infinities.
+pub fn context_with(non_finite: bool) -> Context {
+    Context::default().with_settings(Settings { non_finite, log: Log::of_environment(), ..Settings::default() })
+}
+
 /// Opens the store of a location, and gives the path of the node in it that the location and `path` name together.
 pub fn locate(location: &str, path: &str, mode: Mode) -> Outcome<(Store, String)> {
-    let (store, node) = open(&Context::default(), location, mode)?;
+    let (store, node) = open(&context(), location, mode)?;
     Ok((store, format!("{node}/{path}")))
 }
 
@@ -72,7 +82,7 @@ impl Place {
 
     /// The same with the library's error.
     pub fn open_group(&self, mode: Mode) -> Result<Group> {
-        let (store, node) = Store::locate(&Context::default(), &self.location, mode)?;
+        let (store, node) = Store::locate(&context(), &self.location, mode)?;
         Group::open(&store, &format!("{node}/{}", self.path)).map_err(|e| match e.kind() {
             ErrorKind::NodeKind => {
                 Error::new(ErrorKind::NodeKind, format!("{} is an array, not a group; name the group that it is in", self.name()))

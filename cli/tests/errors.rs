@@ -315,3 +315,25 @@ fn a_document_that_cannot_be_read_is_an_error_and_one_that_is_damaged_is_not() {
         assert_eq!((ran.status, ran.err.as_str()), (whole.status, whole.err.as_str()), "ozarr {line}");
     }
 }
+
+/// As with programs in C.
+#[test]
+fn what_is_odd_is_told_where_the_environment_asks_for_it() {
+    let folder = Folder::new("log");
+    folder.ok("create a.zarr t --type uint8 --shape 3 --format 2");
+    let document = folder.0.join("a.zarr/t/.zarray");
+    let text = std::fs::read(&document).unwrap();
+    std::fs::write(&document, [b"\xEF\xBB\xBF".as_slice(), &text].concat()).unwrap();
+    for line in ["info a.zarr t", "attrs set a.zarr t k 1"] {
+        for (level, told) in [("warning", true), ("info", true), ("off", false)] {
+            let output = folder.command(line).env("OZARR_LOG", level).env("OZARR_NUM_THREADS", "many").output().unwrap();
+            let err = String::from_utf8(output.stderr).unwrap();
+            assert!(output.status.success(), "ozarr {line}: {err}");
+            for part in ["ozarr: HD-01: t/.zarray: ", "ozarr: OZARR_NUM_THREADS is \"many\""] {
+                assert_eq!(err.matches(part).count(), usize::from(told), "OZARR_LOG={level} ozarr {line}: {err}");
+            }
+        }
+        // Stored anew it has no mark.
+        std::fs::write(&document, [b"\xEF\xBB\xBF".as_slice(), &text].concat()).unwrap();
+    }
+}

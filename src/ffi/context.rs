@@ -11,13 +11,11 @@ use super::handle::Handle;
 use super::host::HostPointer;
 use super::settings::{bytes, text_of, truth};
 use super::status::ozarr_status;
-use super::strings::one_line;
 use super::types::{ContextObject, ozarr_context};
 use crate::error::{Result, bail};
 use crate::fork::{ForkPreserved, Lazy};
 use crate::node::{self, Context, Counters, Level, Log};
 use std::ffi::{c_char, c_void};
-use std::io::Write;
 use std::ptr::null;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -170,7 +168,7 @@ impl ContextObject {
             non_finite: AtomicBool::default(),
             huge_pages: AtomicBool::new(true),
             files: ForkPreserved::default(),
-            log: ForkPreserved::new(log_of_environment()),
+            log: ForkPreserved::new(Log::of_environment()),
             chunk_cache: ForkPreserved::default(),
             budget: Arc::default(),
             stats,
@@ -188,17 +186,6 @@ fn with<R>(context: *const ozarr_context, f: impl FnOnce(&ContextObject) -> Resu
         settings
     });
     if context.is_null() { f(DEFAULT.get()) } else { f(&*ozarr_context::get(context, "context")?) }
-}
-
-/// The log that `OZARR_LOG` asks for: `warning` or `info`, to standard error; none for anything else.
-fn log_of_environment() -> Option<Log> {
-    let level = match std::env::var("OZARR_LOG").ok()?.as_str() {
-        "warning" | "1" => Level::Warning,
-        "info" | "2" => Level::Info,
-        _ => return None,
-    };
-    // Nobody is left to be told if standard error is closed.
-    Some(Log { level, call: Arc::new(|_, text| drop(writeln!(std::io::stderr(), "ozarr: {}", one_line(text)))) })
 }
 
 /// Sets the function `fn` that is called for deviations in the nodes of stores that are opened with this

@@ -9,6 +9,7 @@ use crate::fork::Lazy;
 use crate::metadata::lint::{Finding, Severity};
 use crate::metadata::{Map, json};
 use crate::store::local::FileOptions;
+use std::io::Write;
 use std::sync::Arc;
 
 /// The threads that calls may use, the locks that keep writers of this process apart, and the settings. Clones share all of it.
@@ -57,6 +58,20 @@ pub struct Log {
     pub level: Level,
     /// Takes one message of one line.
     pub call: Listener,
+}
+
+impl Log {
+    /// The log that the variable `OZARR_LOG` asks for: `warning` or `info`, to standard error; none for anything else.
+    pub fn of_environment() -> Option<Log> {
+        let level = match std::env::var("OZARR_LOG").ok()?.as_str() {
+            "warning" | "1" => Level::Warning,
+            "info" | "2" => Level::Info,
+            _ => return None,
+        };
+        // Names come from files, and may hold anything. Nobody is left to be told if standard error is closed.
+        let line = |text: &str| text.replace(|c: char| c.is_control(), " ");
+        Some(Log { level, call: Arc::new(move |_, text| drop(writeln!(std::io::stderr(), "ozarr: {}", line(text)))) })
+    }
 }
 
 /// Takes a message and its level.
