@@ -1,7 +1,7 @@
 //! Makes the client of a service from a location, options, the environment and the files of the service's own tools, in that order.
 
 use super::certificates::certificates;
-use super::client::Own;
+use super::client::{Own, is_loopback};
 use super::credentials::{
     IN_HEADERS_OF_AZURE, IN_HEADERS_OF_S3, fit_headers, is_azure_credential, is_azure_secret, is_gcs_credential, is_s3_source, runs_on,
     secrets,
@@ -10,7 +10,6 @@ use super::kept;
 use super::profile::{self, Profile};
 use super::watch::Connector;
 use crate::error::{Error, ErrorKind, Result, bail, err};
-use crate::settings::truth;
 use crate::store::remote::{Conditional, Env, Remote, RemoteOptions, Service, percent_decode};
 use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
 use object_store::azure::{AzureConfigKey, MicrosoftAzureBuilder};
@@ -117,8 +116,9 @@ impl Maker<'_> {
             self.secrets.extend([Some(id), Some(secret), token.as_ref()].into_iter().flatten().filter(|text| text.len() >= 6).cloned());
         }
         let has_credentials = || explicit.is_some() || self.has_setting("AWS_", is_s3_source) || runs_on("Amazon EC2");
-        let found_no_credentials = self.options.anonymous.is_none() && !has_credentials();
-        builder = builder.with_skip_signature(self.options.anonymous == Some(true) || found_no_credentials);
+        let is_unsigned = self.is_unsigned("AWS_", |key: &AmazonS3ConfigKey| *key == AmazonS3ConfigKey::SkipSignature);
+        let found_no_credentials = self.options.anonymous.is_none() && !is_unsigned && !has_credentials();
+        builder = builder.with_skip_signature(is_unsigned || found_no_credentials);
         for (name, value) in self.others(&["endpoint", "region", "access_key_id", "secret_access_key", "session_token"]) {
             let key = name.parse::<AmazonS3ConfigKey>().map_err(|_| unknown(name, "s3"))?;
             if key == AmazonS3ConfigKey::Bucket {
@@ -156,7 +156,7 @@ impl Maker<'_> {
             ContainerAuthorizationTokenFile, ContainerCredentialsFullUri, ContainerCredentialsRelativeUri, RoleArn, WebIdentityTokenFile,
         };
         let is_named = self.options.profile.is_some() || self.options.credentials_file.is_some();
-        if self.options.anonymous == Some(true) {
+        if self.is_unsigned("AWS_", |key: &AmazonS3ConfigKey| *key == AmazonS3ConfigKey::SkipSignature) {
             return Ok(());
         }
         let has_own_keys = self.options.named("access_key_id").is_some();
@@ -223,11 +223,16 @@ impl Maker<'_> {
         self.has_option(is_such) || self.settings(prefix).any(|(key, _)| is_such(&key))
     }
 
-    /// Whether such a setting is true in the options, or else in a variable with this prefix.
+    /// Whether such a setting is true, as the crate reads it, in the options, or else in a variable with this prefix.
     fn is_on<K: FromStr>(&self, prefix: &'static str, is_such: fn(&K) -> bool) -> bool {
         let of_options = self.options.named.iter().filter_map(|(name, value)| Some((name.parse().ok()?, value.expose())));
         let found = of_options.chain(self.settings(prefix)).find(|(key, _)| is_such(key));
-        found.is_some_and(|(_, value)| truth(value) == Some(true))
+        found.is_some_and(|(_, value)| ["1", "true", "on", "yes", "y"].iter().any(|yes| yes.eq_ignore_ascii_case(value)))
+    }
+
+    /// Whether requests are to go out unsigned, by the option or by `is_such`, the crate's setting for it.
+    fn is_unsigned<K: FromStr>(&self, prefix: &'static str, is_such: fn(&K) -> bool) -> bool {
+        self.options.anonymous.unwrap_or_else(|| self.is_on(prefix, is_such))
     }
 
     /// Key, secret and token: of the options, of a profile that the options name, of the environment, of the usual profile. Options that name
@@ -282,8 +287,9 @@ impl Maker<'_> {
                 || file.as_deref().is_some_and(|file| std::path::Path::new(file).exists())
                 || runs_on("Google")
         };
-        let found_no_credentials = self.options.anonymous.is_none() && !has_credentials();
-        let is_unsigned = self.options.anonymous == Some(true) || found_no_credentials;
+        let is_wanted = self.is_unsigned("GOOGLE_", |key: &GoogleConfigKey| *key == GoogleConfigKey::SkipSignature);
+        let found_no_credentials = self.options.anonymous.is_none() && !is_wanted && !has_credentials();
+        let is_unsigned = is_wanted || found_no_credentials;
         builder = builder.with_skip_signature(is_unsigned);
         if is_unsigned {
             // The crate signs what changes objects all the same.
@@ -350,8 +356,9 @@ impl Maker<'_> {
         let has_setting = self.has_setting("AZURE_", is_azure_credential) || (self.env)("IDENTITY_ENDPOINT").is_some();
         let asks_tool = || self.is_on("AZURE_", |key: &AzureConfigKey| *key == AzureConfigKey::UseAzureCli);
         let has_credentials = || has_key || has_setting || asks_tool() || runs_on("Microsoft Corporation");
-        let found_no_credentials = self.options.anonymous.is_none() && !has_credentials();
-        builder = builder.with_skip_signature(self.options.anonymous == Some(true) || found_no_credentials);
+        let is_unsigned = self.is_unsigned("AZURE_", |key: &AzureConfigKey| *key == AzureConfigKey::SkipSignature);
+        let found_no_credentials = self.options.anonymous.is_none() && !is_unsigned && !has_credentials();
+        builder = builder.with_skip_signature(is_unsigned || found_no_credentials);
         for (name, value) in self.others(&["endpoint", "account_name", "account_key", "sas_token", "bearer_token"]) {
             let key = name.parse::<AzureConfigKey>().map_err(|_| unknown(name, "az"))?;
             if key == AzureConfigKey::ContainerName {
@@ -483,15 +490,6 @@ fn unknown(name: &str, scheme: &str) -> Error {
 
 fn of_location(name: &str) -> Error {
     err!(Argument, "the option {name:?} of \"cloud.options\": the location names the bucket or container")
-}
-
-/// Whether a URL leads to this machine.
-fn is_loopback(url: &str) -> bool {
-    let host = url.split_once("://").map_or(url, |(_, rest)| rest);
-    let host = host.split('/').next().unwrap_or_default();
-    ["127.0.0.1", "localhost", "[::1]"]
-        .iter()
-        .any(|near| host == *near || host.strip_prefix(near).is_some_and(|rest| rest.starts_with(':')))
 }
 
 #[cfg(test)]
@@ -679,6 +677,24 @@ mod tests {
                 (Ok(client), None) => assert!(format!("{:?}", client.store).contains("skip_signature: false"), "{named:?} {variables:?}"),
                 (Err(e), Some(text)) => assert!(e.to_string().contains(text), "{e}"),
                 (made, _) => panic!("{named:?} {variables:?}: {:?}", made.err()),
+            });
+        }
+    }
+
+    #[test]
+    fn who_wants_no_signature_needs_no_usable_credentials() {
+        let folder = crate::store::suite::TestFolder::new("skip-signature");
+        std::fs::create_dir_all(&*folder).unwrap();
+        let config = folder.join("config");
+        std::fs::write(&config, "[default]\nsso_session = s\n").unwrap();
+        let file = ("AWS_CONFIG_FILE", config.to_str().unwrap());
+        let keys = [("AWS_ACCESS_KEY_ID", "id"), ("AWS_SECRET_ACCESS_KEY", "secret")];
+        let (skip, of_env): (Pairs, _) = (&[("skip_signature", "True")], ("AWS_SKIP_SIGNATURE", "yes"));
+        for (named, variables) in [(skip, vec![file]), (&[], vec![file, of_env]), (&[], vec![keys[0], keys[1], of_env])] {
+            with_maker("s3://b/x", named, &variables, &|maker| {
+                let client = maker.s3(None).unwrap_or_else(|e| panic!("{named:?} {variables:?}: {e}"));
+                let told = format!("{:?}", client.store);
+                assert!(told.contains("skip_signature: true") && !client.found_no_credentials, "{named:?} {variables:?}");
             });
         }
     }

@@ -108,6 +108,15 @@ pub(super) fn proxy_hint(option: Option<&str>, env: &dyn Fn(&str) -> Option<Stri
     }
 }
 
+/// Whether a URL leads to this machine.
+pub(super) fn is_loopback(url: &str) -> bool {
+    let host = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let host = host.split('/').next().unwrap_or_default();
+    ["127.0.0.1", "localhost", "[::1]"]
+        .iter()
+        .any(|near| host == *near || host.strip_prefix(near).is_some_and(|rest| rest.starts_with(':')))
+}
+
 fn as_reqwest(certificates: &[CertificateDer<'static>]) -> reqwest::Result<Vec<Certificate>> {
     certificates.iter().map(|der| Certificate::from_der(der)).collect()
 }

@@ -473,14 +473,20 @@ fn azure_is_asked_for_a_key_as_it_is_signed() {
 
 #[test]
 fn an_anonymous_put_to_google_is_not_signed() {
-    let (port, asked) = serve(|_| said("200 OK", "ETag: \"1\"\r\n", ""));
-    let mut options = RemoteOptions::default();
-    options.set("endpoint", &format!("http://127.0.0.1:{port}")).unwrap();
-    options.set("anonymous", "true").unwrap();
-    let store = RemoteStore::open(&Remote::parse("gs", "//bucket/run").unwrap().unwrap(), &options).unwrap();
-    store.put("key", &[b"yes"], Condition::None).unwrap();
-    let asked = asked.lock().unwrap();
-    assert!(asked.len() == 1 && asked[0].starts_with("put ") && !asked[0].contains("authorization"), "{asked:?}");
+    for pairs in [&[("anonymous", "true")][..], &[("skip_signature", "true"), ("bearer_token", "planted")]] {
+        let (port, asked) = serve(|_| said("200 OK", "ETag: \"1\"\r\n", ""));
+        let mut options = RemoteOptions::default();
+        options.set("endpoint", &format!("http://127.0.0.1:{port}")).unwrap();
+        for (name, value) in pairs {
+            if !options.set(name, value).unwrap() {
+                options.set_named(name, value);
+            }
+        }
+        let store = RemoteStore::open(&Remote::parse("gs", "//bucket/run").unwrap().unwrap(), &options).unwrap();
+        store.put("key", &[b"yes"], Condition::None).unwrap();
+        let asked = asked.lock().unwrap();
+        assert!(asked.len() == 1 && asked[0].starts_with("put ") && !asked[0].contains("authorization"), "{asked:?}");
+    }
 }
 
 #[test]
