@@ -27,7 +27,13 @@ impl Store {
         let format = format.map_or_else(enclosing, Ok)?;
         self.settle(&path);
         let mut changed = groups_above::ensure(self, &path, format)?;
-        let complete = || Group::open(self, &path)?.erase_hidden(self, &path);
+        let complete = || {
+            let group = Group::open(self, &path)?;
+            group.erase_hidden(self, &path)?;
+            let below = group.nodes(usize::MAX)?;
+            below.iter().for_each(|child| self.note_named(&path::join(&path, &child.name), child.kind() == NodeKind::Array));
+            Ok(())
+        };
         let copied = place::Copied { source, state: &state_of(source), kind: NodeKind::Group, complete: &complete };
         let filled = place::fill(copied, (self, &path), how, &mut |store, place, ours| build_at((store, place, ours), format, build));
         filled.inspect_err(|_| upkeep::tell_made(self, &changed))?.end((self, &path), false, |below, replaced| {
@@ -39,7 +45,8 @@ impl Store {
                 push(&mut changed, node)?;
             }
             upkeep::after_change(self, &changed, replaced.then_some(path.as_str()))?;
-            self.flush()
+            // What closing the store would consolidate belongs to the copy.
+            self.consolidate_pending().and_then(|()| self.flush())
         })
     }
 }
