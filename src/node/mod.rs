@@ -75,6 +75,7 @@ pub mod spec;
 mod state;
 mod steps;
 pub mod store;
+mod store_changes;
 mod store_keys;
 mod store_log;
 mod store_options;

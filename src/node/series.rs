@@ -9,7 +9,7 @@ mod values;
 
 use super::appender::Appender;
 use super::claim::Claim;
-use super::conventions::Dataset;
+use super::conventions::{Dataset, Differing};
 use super::resize::slab;
 use super::steps::{cut, steps_kept};
 use super::told_length::ToldLength;
@@ -113,12 +113,7 @@ impl Series {
         if let Some(own) = along.iter().position(|(name, array, _)| name == dimension && array.rank() == 1) {
             along[own..].rotate_left(1);
         }
-        let seen = collect(along.iter().map(|(_, array, _)| array.state()))?;
-        let (differing, mut documents) = dataset.compare(Some(dimension))?;
-        let mut found = |array: &Array, seen| documents.remove(array.path()).map(|found| (seen, found));
-        let ready = along.iter().zip(seen).map(|((_, array, _), seen)| Appender::prepare(array, found(array, seen)));
-        let swaps = dataset.group().store().shared().capabilities().swaps;
-        let mut claims = try_collect(ready.map(|mark| Ok(Claim::new(swaps, mark?))))?;
+        let (mut claims, differing) = claims_of(dataset, dimension, &along)?;
         let mut position = steps_kept(&along, dimension, keep)?;
         if along.iter().any(|(_, array, d)| array.shape()[*d] != position) {
             // What cannot be opened stays as it is.
@@ -435,6 +430,16 @@ fn counted(step: u64) -> counting::Marked<'static> {
 fn is_of_store(e: &Error) -> bool {
     use ErrorKind::{Io, Network, NoMemory, NoSpace, Partial, Permission, Throttled, Timeout, TooManyFiles};
     matches!(e.kind(), Io | Network | NoMemory | NoSpace | Partial | Permission | Throttled | Timeout | TooManyFiles)
+}
+
+/// What claims the variables before their first step, and in what the group's consolidated metadata differ from their documents.
+fn claims_of(dataset: &Dataset, dimension: &str, along: &[(String, Array, usize)]) -> Result<(Vec<Claim>, Option<Differing>)> {
+    let seen = collect(along.iter().map(|(_, array, _)| array.state()))?;
+    let (differing, mut documents) = dataset.compare(Some(dimension))?;
+    let mut found = |array: &Array, seen| documents.remove(array.path()).map(|found| (seen, found));
+    let ready = along.iter().zip(seen).map(|((_, array, _), seen)| Appender::prepare(array, found(array, seen)));
+    let swaps = dataset.group().store().shared().capabilities().swaps;
+    Ok((try_collect(ready.map(|mark| Ok(Claim::new(swaps, mark?))))?, differing))
 }
 
 /// The depth of the chunks: the largest of variables that have further dimensions, else of all.

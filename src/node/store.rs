@@ -5,6 +5,7 @@ use super::behind::Behind;
 use super::checkpoint_mark::CheckpointMark;
 use super::known_groups::KnownGroups;
 use super::series_lengths::SeriesLengths;
+use super::store_changes::changes_of;
 use super::store_log::StoreLog;
 use super::store_options::{Consolidate, OPTIONS, Options, PlaceOf, REMOTE_OPTIONS, set_remote_json};
 use super::transformed::Transformed;
@@ -13,7 +14,7 @@ use super::waiting::WaitingArrays;
 use super::{Context, Mode, path};
 use crate::engine::stats::Counters;
 use crate::error::{Result, bail};
-use crate::fork::{ForkPreserved, Lazy, Once};
+use crate::fork::{ForkPreserved, Once};
 use crate::metadata::v2;
 use crate::store::cache::CacheStore;
 use crate::store::local::FileOptions;
@@ -24,13 +25,10 @@ use crate::store::prefix::{Links, PrefixStore};
 use crate::store::registered::{CallbackStore, Calls};
 use crate::store::remote::RemoteOptions;
 use crate::store::{Capabilities, SharedStore};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Weak};
-
-/// How often this process has changed metadata of each store that is open, by the stores' names.
-static CHANGES: Lazy<ForkPreserved<HashMap<String, Weak<AtomicU64>>>> = Lazy::new(ForkPreserved::default);
 
 /// An open store, as seen from a checkpoint in it, if from any. Clones share it.
 #[derive(Clone)]
@@ -482,20 +480,4 @@ impl Store {
     pub(super) fn v2_changed(&self) -> &ForkPreserved<V2Changes> {
         &self.0.v2_changed
     }
-}
-
-/// What counts the changes of stores of that name: one for all that are open.
-fn changes_of(name: String) -> Arc<AtomicU64> {
-    CHANGES.get().write(|all| {
-        if let Some(known) = all.get(&name).and_then(Weak::upgrade) {
-            return known;
-        }
-        // Now and then, so that opening many stores takes no longer for each.
-        if all.len().is_power_of_two() {
-            all.retain(|_, changes| changes.strong_count() > 0);
-        }
-        let new = Arc::default();
-        all.insert(name, Arc::downgrade(&new));
-        new
-    })
 }

@@ -2,8 +2,11 @@
 //! Convention: xarray, "Zarr Encoding Specification"; CF 5, "Coordinate Systems".
 
 mod close;
+mod coordinate;
 mod in_step;
 mod lengths;
+
+pub(in crate::node) use in_step::Differing;
 
 use super::coordinates;
 use super::open_variable::{OpenVariable, changed_dimensions};
@@ -328,12 +331,6 @@ impl Dataset {
         self.0.state.read(|state| state.variables.iter().map(|v| v.name.clone()).collect())
     }
 
-    /// Whether a variable is a coordinate: of its only dimension, whose name it has, or named in an attribute `coordinates`.
-    pub fn is_coordinate(&self, name: &str) -> Result<bool> {
-        let known = self.known(name)?;
-        Ok(known.is_index() || self.0.state.read(|state| state.coordinates.iter().any(|c| c == name)))
-    }
-
     /// A variable's array.
     pub fn variable(&self, name: &str) -> Result<Array> {
         let OpenVariable { array, dimensions, .. } = self.known(name)?;
@@ -470,26 +467,6 @@ impl Dataset {
         // The other one is dropped after the lock, which dropping an array takes, too; and this one, where memory ends.
         let _this = known.array.clone();
         let _gone = self.0.state.write(|state| state.insert(known))?;
-        Ok(())
-    }
-
-    /// Makes a variable a coordinate: when the dataset is closed, the variables along its dimensions name it in their attribute
-    /// `coordinates` (or the group, if no variable does). One that has the name of its only dimension is one anyway.
-    pub fn set_coordinate(&self, name: &str) -> Result<()> {
-        self.0.group.store().check_writable()?;
-        self.settle()?;
-        if self.known(name)?.is_index() {
-            return Ok(());
-        }
-        if name.contains(char::is_whitespace) {
-            bail!(Name, "the coordinate {name:?} has a blank in its name, which an attribute `coordinates` cannot tell");
-        }
-        self.0.state.write(|state| {
-            state.marked = true;
-            if !state.coordinates.iter().any(|c| c == name) {
-                state.coordinates.push(name.to_string());
-            }
-        });
         Ok(())
     }
 

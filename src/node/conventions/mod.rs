@@ -17,6 +17,7 @@ pub mod time;
 pub mod variable;
 
 pub use dataset::Dataset;
+pub(in crate::node) use dataset::Differing;
 pub use nczarr::{NcArray, NcDimension};
 pub use nczarr_type::NcType;
 pub use ome::{ImageAxis, ImageLevel, Multiscale};
