@@ -180,12 +180,29 @@ fn values_of_the_process_are_made_without_a_lock() {
     assert!(faults.is_empty(), "a child of fork may wait for them for ever (docs/design/fork.md):\n{}", faults.join("\n"));
 }
 
+/// What `tools/figures` prints.
+fn figures(options: &[&str]) -> String {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tools/figures");
+    let output = Command::new("python3").arg(script).args(options).output().expect("python3 runs tools/figures");
+    assert!(output.status.success(), "tools/figures: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn no_file_and_no_function_is_too_long() {
+    let found = figures(&[]);
+    for kind in ["files over 500 lines without their inline tests: ", "functions over 60 lines: "] {
+        let of_kind = |line: &&str| !line.starts_with(kind);
+        let mut lines = found.lines().skip_while(of_kind);
+        let count = lines.next().expect(kind);
+        let list: Vec<_> = lines.take_while(|line| line.starts_with(' ')).collect();
+        assert_eq!(count.strip_prefix(kind), Some("0"), "{}", list.join("\n"));
+    }
+}
+
 #[test]
 fn files_form_no_circles_but_those_with_a_reason() {
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tools/figures");
-    let output = Command::new("python3").arg(script).arg("--circles").output().expect("python3 runs tools/figures");
-    assert!(output.status.success(), "tools/figures: {}", String::from_utf8_lossy(&output.stderr));
-    let found = String::from_utf8(output.stdout).unwrap();
+    let found = figures(&["--circles"]);
     let mut allowed: Vec<_> = table("circle").into_iter().map(|(files, _)| files.join(" ")).collect();
     allowed.sort();
     assert_eq!(found.lines().collect::<Vec<_>>(), allowed, "circles of files that were found, and those of docs/architecture.md");
