@@ -10,7 +10,6 @@ use std::cell::Cell;
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError, Weak};
-use std::time::Duration;
 
 /// Work that a worker can help with.
 pub(super) trait Helpable: Send + Sync {
@@ -163,12 +162,8 @@ impl Drop for Ended {
     }
 }
 
-/// Workers that have had nothing to do for as long end: a process whose main thread has ended before stays until then.
-const PATIENCE: Duration = Duration::from_secs(3);
-
 fn work(shared: &PoolState) {
     IS_WORKER.set(true);
-    let mut waited_long = false;
     let mut queue = lock(&shared.queue);
     loop {
         if let Some(request) = queue.requests.pop_front() {
@@ -177,14 +172,12 @@ fn work(shared: &PoolState) {
             let _ = check_memory();
             request.help_along();
             queue = lock(&shared.queue);
-            waited_long = false;
-        } else if queue.closed || queue.resting || waited_long {
+        } else if queue.closed || queue.resting {
             queue.workers -= 1;
             return;
         } else {
             queue.idle += 1;
-            let (woken, waited) = shared.wake.wait_timeout(queue, PATIENCE).unwrap_or_else(PoisonError::into_inner);
-            (queue, waited_long) = (woken, waited.timed_out());
+            queue = shared.wake.wait(queue).unwrap_or_else(PoisonError::into_inner);
             queue.idle -= 1;
         }
     }
@@ -268,19 +261,6 @@ mod tests {
             std::thread::sleep(std::time::Duration::from_millis(30));
             busy.released.store(true, Ordering::SeqCst);
         });
-    }
-
-    #[test]
-    fn threads_without_work_end_and_are_started_again() {
-        let (pool, busy) = (Pool::new(2), Arc::new(Busy::default()));
-        busy.released.store(true, Ordering::SeqCst);
-        for _ in 0..2 {
-            pool.offer(&busy, 1);
-            assert!(pool.has_workers());
-            let rounds = (0..600).take_while(|_| pool.has_workers());
-            assert!(rounds.map(|_| std::thread::sleep(Duration::from_millis(100))).count() < 600, "a thread stays");
-            assert!(busy.begun.swap(false, Ordering::SeqCst));
-        }
     }
 
     #[test]
