@@ -3004,8 +3004,9 @@ OZARR_CHECKED ozarr_status ozarr_requests_wait_any(ozarr_request *const *request
 /**
  * Waits for all requests of the process, those whose handles are freed among them, and ends the threads
  * of the library: call it before `MPI_Finalize`, `dlclose` or the end of `main`, if the program must
- * not have other threads then. Later calls start threads again. Stores with threads of their own
- * (object stores, web servers) keep them until they are closed.
+ * not have other threads then: a process whose `main` ends by `pthread_exit` would stay with them.
+ * Later calls start threads again. Stores with threads of their own (object stores, web servers) keep
+ * them until they are closed.
  * `OZARR_ERR_STATE` from inside of a function that the library calls in one of its threads.
  *
  * Errors: none of its own.

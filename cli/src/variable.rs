@@ -6,7 +6,7 @@ use crate::place::understood;
 use crate::sample;
 use ozarr::dtype::Kind;
 use ozarr::engine::Selection;
-use ozarr::error::{ErrorKind, Result};
+use ozarr::error::{Error, ErrorKind, Result};
 use ozarr::node::{Array, Store, TimeUnits};
 
 /// Coordinates of longer dimensions are not read.
@@ -98,12 +98,20 @@ fn coordinate(array: &Array, name: &str, length: u64) -> Result<Option<Coordinat
     Ok(Some(Coordinate { values, label: label(&found), times }))
 }
 
+/// Whether an error says that nothing can have such a name, as dimensions may.
+fn is_no_name(e: &Error) -> bool {
+    e.kind() == ErrorKind::Name || matches!(e.os_errno(), libc::ENOTDIR | libc::ENAMETOOLONG | libc::ELOOP)
+}
+
 /// The array of that name beside a path, or beside one of the groups that it is in.
 fn above(store: &Store, path: &str, name: &str) -> Result<Option<Array>> {
     let mut group = path.trim_matches('/');
     loop {
         group = group.rsplit_once('/').map_or("", |(above, _)| above);
-        if let Ok(array) = understood(Array::open(store, &format!("{group}/{name}")))? {
+        let opened = Array::open(store, &format!("{group}/{name}"));
+        if !opened.as_ref().is_err_and(is_no_name)
+            && let Ok(array) = understood(opened)?
+        {
             return Ok(Some(array));
         }
         if group.is_empty() {

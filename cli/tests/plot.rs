@@ -185,6 +185,16 @@ fn values_whose_range_is_more_than_a_double_holds_are_drawn() {
 }
 
 #[test]
+fn a_dimension_whose_name_no_array_can_have_has_no_coordinate() {
+    let folder = Folder::new("plot-names");
+    for (i, dim) in ["..", "../x", "file", "file/x", &"d".repeat(256)].into_iter().enumerate() {
+        folder.ok(&format!("create run{i}.zarr/v --type float64 --shape 3 --chunks 3 --dims {dim}"));
+        std::fs::write(folder.0.join(format!("run{i}.zarr/file")), "a file").unwrap();
+        folder.ok(&format!("plot run{i}.zarr v -o p{i}.png"));
+    }
+}
+
+#[test]
 fn a_long_line_over_reduced_dimensions_is_of_the_results() {
     let folder = Folder::new("plot-reduced");
     folder.ok("create r.zarr t --type float64 --shape 4000,3 --chunks 1000,3 --dims r,y");

@@ -76,11 +76,17 @@ CLASSES = {raw.OZARR_ERR_NOT_FOUND: NotFoundError, raw.OZARR_ERR_BOUNDS: BoundsE
            raw.OZARR_ERR_TIMEOUT: StoreTimeoutError, raw.OZARR_ERR_NO_MEMORY: NoMemoryError}
 
 
+# As the package was imported: a program may change its folder before the first call.
+GIVEN = os.environ.get("OZARR_LIBRARY")
+if GIVEN and "/" in GIVEN:
+    GIVEN = os.path.abspath(GIVEN)
+
+
 def candidates():
     """Where the library may be: OZARR_LIBRARY, in the package (a wheel), beside an installed package, or where the system looks."""
     name = NAMES.get(sys.platform, "libozarr.so")
-    if given := os.environ.get("OZARR_LIBRARY"):
-        return [given]
+    if GIVEN:
+        return [GIVEN]
     inside = os.path.join(os.path.dirname(os.path.abspath(__file__)), name)
     return [inside] if os.path.exists(inside) else [f"{name}.{raw.OZARR_ABI_VERSION}" if name.endswith(".so") else name]
 

@@ -183,6 +183,11 @@ def errors(where):
     code = "import ozarr; ozarr.version()"
     bad = subprocess.run([sys.executable, "-c", code], env={"OZARR_LIBRARY": "/nowhere.so", "PYTHONPATH": ":".join(sys.path)}, capture_output=True, text=True)
     check("OZARR_LIBRARY" in bad.stderr and bad.returncode, bad.stderr)
+    if given := os.environ.get("OZARR_LIBRARY"):
+        code = "import ozarr, os; os.chdir('/'); ozarr.version()"
+        near = {"OZARR_LIBRARY": f"./{os.path.basename(given)}", "PYTHONPATH": ":".join(map(os.path.abspath, sys.path))}
+        ran = subprocess.run([sys.executable, "-c", code], env=near, cwd=os.path.dirname(given), capture_output=True, text=True)
+        check(ran.returncode == 0, ran.stderr)
 
 
 def groups(where):
