@@ -100,7 +100,7 @@ fn coordinate(array: &Array, name: &str, length: u64) -> Result<Option<Coordinat
 
 /// Whether an error says that nothing can have such a name, as dimensions may.
 fn is_no_name(e: &Error) -> bool {
-    e.kind() == ErrorKind::Name || matches!(e.os_errno(), libc::ENOTDIR | libc::ENAMETOOLONG | libc::ELOOP)
+    e.kind() == ErrorKind::Name || matches!(e.os_errno(), libc::ENOTDIR | libc::ENAMETOOLONG)
 }
 
 /// The array of that name beside a path, or beside one of the groups that it is in.
