@@ -200,6 +200,10 @@ fn begin(copied: Copied<'_>, (to, place): (&Store, &str), how: Create) -> Result
     let (capabilities, source) = (to.shared().capabilities(), copied.source);
     let interrupted = capabilities.erasable && was_interrupted(to, place, (source, how))?;
     let replaced = lookup::is_in_the_way(to, place)?;
+    if replaced && how == Create::New {
+        // Another process has made it since.
+        hierarchy::refuse_existing(to, place)?;
+    }
     if !replaced && !interrupted && capabilities.listable {
         refuse_files((to, place), "copy")?;
     }
@@ -211,6 +215,13 @@ fn begin(copied: Copied<'_>, (to, place): (&Store, &str), how: Create) -> Result
     }
     // Before anything is erased: what a kill leaves is completed by the same call.
     marker::put(to, place, marker::COPY, &[("from", source.into())])?;
+    // Where the store has no locks, a node may have come until then; from now on who makes one here sees the marker.
+    if how == Create::New
+        && capabilities.swaps
+        && let Err(e) = hierarchy::refuse_existing(to, place)
+    {
+        return marker::erase(to, place, marker::COPY).and(Err(e));
+    }
     if replaced || interrupted {
         hierarchy::erase_around(to, place, marker::COPY)?;
     }

@@ -3,7 +3,8 @@
 use super::tests::{far_from, faults, memory, read_all, spec, spec_as, view, write_all};
 use super::tests_growth::Folder;
 use super::tests_series::Meeting;
-use super::tests_store::{Next, on, told};
+use super::tests_store::{Next, before_call, on, told};
+use super::tests_swap::Overtaken;
 use super::*;
 use crate::engine::Selection;
 use crate::error::{Error, ErrorKind, Result, bail, err};
@@ -452,6 +453,38 @@ fn a_copy_or_a_reading_of_a_node_in_a_checkpoint_is_whole_or_told_however_far_an
 }
 
 /// A copy or a migration ends behind each of its changes, and somebody makes something else at its place.
+#[test]
+fn a_node_that_another_process_makes_before_a_copy_marks_its_place_stays_whole() {
+    for after in 0.. {
+        let from = Store::memory(&Context::with_threads(1));
+        write_all(&Array::create(&from, "a", &spec(&[2], &[1]), Create::New).unwrap(), &mut [1, 2]);
+        let shared: SharedStore = Arc::new(Overtaken::alone(Arc::new(MemoryStore::new()), false));
+        Group::create(&on(shared.clone()), "", Some(Format::V3), Create::New).unwrap();
+        let (other, made) = (on(shared.clone()), Arc::new(AtomicUsize::new(0)));
+        let (told_made, is_marked) = (made.clone(), || shared_has(&shared, "d/ozarr-copy.json"));
+        assert!(!is_marked());
+        let looked = shared.clone();
+        let copy_to = before_call(shared.clone(), after, move || {
+            if !shared_has(&looked, "d/ozarr-copy.json") && Array::create(&other, "d", &spec(&[2], &[1]), Create::New).is_ok() {
+                write_all(&Array::open(&other, "d").unwrap(), &mut [9, 9]);
+                told_made.store(1, Ordering::Relaxed);
+            }
+        });
+        let copied = from.copy_node("a", (&on(copy_to), "d"), Create::New, false, &mut |_, _| Ok(()));
+        if made.load(Ordering::Relaxed) == 0 {
+            assert!(copied.is_ok() && after > 3, "before call {after}: {copied:?}");
+            break;
+        }
+        let found = read_all(&Array::open(&on(shared.clone()), "d").unwrap());
+        assert!(copied.is_err_and(|e| e.kind() == ErrorKind::Exists) && found == [9, 9], "before call {after}: {found:?}");
+        assert!(!is_marked(), "before call {after}");
+    }
+}
+
+fn shared_has(shared: &SharedStore, key: &str) -> bool {
+    crate::store::get(&**shared, key, 1 << 20).unwrap().is_some()
+}
+
 #[test]
 fn what_is_made_where_a_copy_was_interrupted_is_not_taken_for_it() {
     let migrate: CopiesTo = |from, to, progress| from.migrate("g", Some((to, "d")), true, progress).map(drop);
