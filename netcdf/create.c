@@ -159,7 +159,15 @@ static ozarr_status set_fill_list(ozarr_spec *spec, const oz_var *var) {
     return status;
 }
 
-static ozarr_status set_fill(ozarr_spec *spec, const oz_var *var) {
+/* Whether the array is to have no fill value: readers of format 2 take each element that is equal to it for missing, also the NULs behind a text and the
+ * empty strings. What is not stored is read as these all the same. */
+static bool has_no_fill(const oz_var *var, int format) {
+    bool text = var->form == OZ_CHARS || var->form == OZ_STRINGS, numbers = var->form == OZ_NUMBERS;
+    return format == 2 && (text || (numbers && var->no_fill)) && !oz_list_find(&var->atts, OZ_FILL_VALUE);
+}
+
+static ozarr_status set_fill(ozarr_spec *spec, const oz_var *var, int format) {
+    if (has_no_fill(var, format)) return ozarr_spec_set_member_json(spec, "fill_value", "null");
     if (var->form == OZ_LISTS) return set_fill_list(spec, var);
     if (var->form == OZ_RECORDS) return ozarr_spec_set_fill_dtype(spec, var->dtype, var->fill, var->info->size);
     if (var->form == OZ_NUMBERS) return ozarr_spec_set_fill_value(spec, OZARR_AS_STORED, var->fill);
@@ -203,7 +211,7 @@ static ozarr_status describe(oz_var *var, int format, const char *attributes, oz
     if (!status) status = set_chunks(*spec, var);
     if (!status) status = set_compressor(*spec, var, format);
     if (!status) status = set_rest(*spec, var, format, attributes);
-    return status ? status : set_fill(*spec, var);
+    return status ? status : set_fill(*spec, var, format);
 }
 
 void oz_var_lengths(const oz_var *var, int64_t *shape) {

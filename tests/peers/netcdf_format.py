@@ -774,11 +774,23 @@ group: g { dimensions: x = 5 ; variables: int hides(x) ; data: hides = 1, 2, 3, 
 """
 
 
+FORMAT_2 = """netcdf nczarr {
+dimensions: x = 2 ; len = 2 ;
+variables:
+  int v(x) ; int i(x) ; i:_FillValue = -9 ; float f(x) ; f:_FillValue = 0.1f ; double n(x) ; n:_FillValue = NaN ;
+  double e(x) ; e:_FillValue = -Infinity ; ubyte b(x) ; b:_FillValue = 200UB ;
+  char c(x, len) ; string s(x) ; int z(x) ; z:_NoFill = "true" ; char u(x) ; string w(x) ;
+data: v = 1, 2 ; i = 1, -9 ; f = 1, 0.1f ; n = 1, NaN ; e = 1, -Infinity ; b = 1, 200UB ; c = "a", "bc" ; s = "a", "" ; z = 5, -2147483647 ;
+group: g { dimensions: y = 3 ; variables: short w(y) ; data: w = 3, 4, 5 ; }
+}
+"""
+
+
 def settings(build):
     """What the setting says is for the variables about which the program says nothing; both formats keep the fill value of text, and
     format 2 a dimension that hides another one; xarray reads all, NCZarr format 2."""
     (build / "settings.cdl").write_text(SETTINGS)
-    (build / "nczarr.cdl").write_text("netcdf nczarr { dimensions: x = 2 ; variables: int v(x) ; int i(x) ; i:_FillValue = -9 ; float f(x) ; f:_FillValue = 0.1f ; double n(x) ; n:_FillValue = NaN ; double e(x) ; e:_FillValue = -Infinity ; ubyte b(x) ; b:_FillValue = 200UB ; data: v = 1, 2 ; i = 1, -9 ; f = 1, 0.1f ; n = 1, NaN ; e = 1, -Infinity ; b = 1, 200UB ; group: g { dimensions: y = 3 ; variables: short w(y) ; data: w = 3, 4, 5 ; } }")
+    (build / "nczarr.cdl").write_text(FORMAT_2)
     check("ncgen settings.nc", run(["ncgen", "-4", "-o", "settings.nc", "settings.cdl"], build)[0] == 0)
     for number, spec in enumerate(("compressor=blosc:zstd,level=5,shuffle=bit", "compressor=blosc:lz4,shuffle=byte", "format=2", "compressor=pcodec,level=12")):
         code, _, err = run(["ncgen", "-4", "-o", f"settings{number}.zarr", "settings.cdl"], build, **PRELOAD, OZARR_NETCDF_SPEC=spec)
@@ -800,11 +812,16 @@ def settings(build):
     with netCDF4.Dataset(f"file://{build}/nczarr.zarr#mode=nczarr,file") as file:
         check("NCZarr reads format 2", (file["v"][...] == [1, 2]).all() and (file["g/w"][...] == [3, 4, 5]).all(), file)
         missing = {name: np.ma.getmaskarray(file[name][...]).tolist() for name in "vifb"}
+        text = [file[name][...].tolist() for name in "cu"]
+        check("NCZarr reads text of format 2", text == [[["a", ""], ["b", "c"]], ["", ""]], text)
         check("NCZarr reads fill values of format 2", missing == {name: [False, name != "v"] for name in "vifb"}, missing)
     odd = [path.name for path in [build / "nczarr.zarr/.zmetadata", *(build / "nczarr.zarr").rglob(".zattrs")] if re.search(r":\s*-?(NaN|Infinity)", path.read_text())]
     check("fill values of format 2 that JSON has no number for are in no attribute", not odd, odd)
     with xr.open_dataset(build / "nczarr.zarr", engine="zarr") as data:
         check("xarray reads fill values of format 2", all(np.isnan(data[name].values).tolist() == [False, True] for name in "ifneb"), data.load())
+        plain = {name: data[name].values.tolist() for name in "cszuw"}
+        right = {"c": [b"a", b"bc"], "s": ["a", ""], "z": [5, -2147483647], "u": [b"", b""], "w": ["", ""]}
+        check("xarray takes no element of format 2 for missing in text and where nothing is filled", plain == right, plain)
 
 
 def calls(build):
