@@ -38,8 +38,9 @@ static ozarr_status define_run(void *unused) {
     if (status == OZARR_OK) status = ozarr_dataset_define_dimension(ds, "x", N);
     if (status == OZARR_OK) status = ozarr_dataset_define_time(ds, "time", 0, 0, "seconds since 2026-01-01", NULL, NULL);
     if (status == OZARR_OK) status = ozarr_dataset_define_variable_ex(ds, "t", &t, OZARR_CREATE_NEW, NULL);
-    const ozarr_status closed = ozarr_dataset_close(ds);
-    return status == OZARR_OK ? closed : status;
+    if (status == OZARR_OK) return ozarr_dataset_close(ds);
+    ozarr_dataset_free(ds); /* closing could fail, too, and its message would be what all ranks are told */
+    return status;
 }
 
 /* The number of steps of the newest state. */
