@@ -298,7 +298,13 @@ def new_dtype(dtype):
         raise ValueTypeError(f"elements of the type {dtype} are arrays themselves: give {dtype.base}, and a shape that is longer by {dtype.shape}")
     if dtype.names is not None:
         return new_struct(dtype)
-    if dtype.kind == "V" and code_of(dtype) is None:
+    code = code_of(dtype)
+    if code in SMALL:
+        # numpy has no name of its own for it: "<V2" is that of two bytes.
+        return handle(lib.dtype_of, code)
+    if dtype.kind == "V":
+        if dtype.itemsize == 0:
+            raise ValueTypeError("elements of the type V0 have no bytes: give V and a length, V8 say")
         # By this name zarr-python writes and reads them in format 3: it does not know `r*`, the library's choice.
         document = {"name": "raw_bytes", "configuration": {"length_bytes": dtype.itemsize}}
         return handle(lib.dtype_parse, json.dumps(document).encode(), 3)

@@ -6,7 +6,7 @@
 import argparse, json, os, pickle, random, re, shutil, subprocess, sys, threading, tracemalloc, warnings
 from pathlib import Path
 from collections.abc import Mapping
-import numpy as np, xarray as xr, zarr
+import ml_dtypes, numpy as np, xarray as xr, zarr
 import ozarr
 import python_values
 from ozarr import _raw as raw
@@ -240,6 +240,22 @@ def groups(where):
     v = ozarr.create(where / "v.zarr", (3,), np.dtype([("x", "f8"), ("v", "f4", (2,))]), zarr_format=2)
     v[1] = (1.5, (2, 3))
     check(v[1]["x"] == 1.5 and v[...]["v"].tolist() == [[0, 0], [2, 3], [0, 0]], "structs with fields that have a shape")
+    for name in ("bfloat16", "float8_e5m2", "int4"):
+        # numpy says "<V2", "<f1" and "<V1" of them.
+        narrow = np.dtype([("x", "f4"), ("n", getattr(ml_dtypes, name))])
+        values = np.array([(1.5, 1), (2.5, -1)], narrow)
+        for version in (2, 3):
+            n = ozarr.create(where / "narrow.zarr", (3,), narrow, mode="overwrite", zarr_format=version, fill_value=values[1])
+            n[:2] = values
+            found = ozarr.open(where / "narrow.zarr")[...]
+            check(found.dtype == narrow and bool((found == values[[0, 1, 1]]).all()), f"structs with fields of {name}: {found!r}")
+            document = json.loads((where / "narrow.zarr" / ("zarr.json" if version == 3 else ".zarray")).read_text())
+            check(name in json.dumps(document.get("data_type", document.get("dtype"))), f"fields of {name}: {document}")
+    try:
+        ozarr.create(where / "nothing.zarr", (3,), "V0")
+        raise AssertionError("elements without bytes")
+    except ozarr.ValueTypeError as e:
+        check("V0" in str(e), str(e))
     closed = ozarr.create_group(where / "closed.zarr")
     closed.close()
     check("closed" in repr(closed), f"a closed group is {closed!r}")
