@@ -9,7 +9,7 @@ use object_store::client::{
     ClientConfigKey as Key, ClientOptions, HttpClient, HttpError, HttpErrorKind, HttpRequest, HttpResponse, HttpService,
 };
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
-use reqwest::{Certificate, NoProxy, Proxy, Request, redirect::Policy};
+use reqwest::{Certificate, Method, NoProxy, Proxy, Request, redirect::Policy};
 use rustls::pki_types::{CertificateDer, pem::PemObject};
 use std::error::Error;
 use std::future::Future;
@@ -37,16 +37,22 @@ pub(super) struct Own {
 }
 
 tokio::task_local! {
-    /// Whether the request of this task changes what is stored.
-    static CHANGES: bool;
+    /// The method of this task's request.
+    static METHOD: Method;
 }
 
-/// Makes a client that follows redirections as `redirect` says. One by 303 is followed by a GET, which stores and erases nothing: for a request
-/// that should have, it is the answer.
+/// Makes a client that follows redirections as `redirect` says. One by 303 is followed by a GET, and that of a POST by 301 and 302, too. A GET
+/// stores and erases nothing, and gets no token: for a request that should have, the redirection is the answer.
 pub(super) fn client(options: &ClientOptions, own: &Own, redirect: Policy) -> object_store::Result<HttpClient> {
     let accepts_all = flag(options, Key::AllowInvalidCertificates)?;
     let redirect = Policy::custom(move |attempt| {
-        let is_lost = attempt.status() == 303 && CHANGES.try_with(|changes| *changes).unwrap_or(false);
+        let status = attempt.status().as_u16();
+        let becomes_get = |method: &Method| match *method {
+            Method::GET | Method::HEAD => false,
+            Method::POST => matches!(status, 301..=303),
+            _ => status == 303,
+        };
+        let is_lost = METHOD.try_with(becomes_get).unwrap_or(false);
         if is_lost { attempt.stop() } else { redirect.redirect(attempt) }
     });
     let mut builder = reqwest::Client::builder()
@@ -180,15 +186,14 @@ impl HttpService for Plain {
             if self.is_web && url.path().contains('+') {
                 url.set_path(&url.path().replace('+', "%2B"));
             }
-            let changes = !matches!(parts.method.as_str(), "GET" | "HEAD");
-            let mut request = Request::new(parts.method, url);
+            let mut request = Request::new(parts.method.clone(), url);
             *request.headers_mut() = parts.headers;
             if self.is_unsigned {
                 request.headers_mut().remove("authorization");
             }
             let (sent, body) = Sent::of(body, self.idle).await;
             *request.body_mut() = Some(body);
-            let mut response = sent.wait_for(CHANGES.scope(changes, self.client.execute(request))).await?.map_err(failed)?;
+            let mut response = sent.wait_for(METHOD.scope(parts.method, self.client.execute(request))).await?.map_err(failed)?;
             let (status, headers) = (response.status(), std::mem::take(response.headers_mut()));
             let mut answer = HttpResponse::new(heard(response.into(), self.idle, failed));
             (*answer.status_mut(), *answer.headers_mut()) = (status, headers);

@@ -327,6 +327,27 @@ fn a_put_or_an_erasure_that_is_sent_elsewhere_by_303_is_no_success() {
 }
 
 #[test]
+fn a_post_that_is_sent_elsewhere_is_no_success() {
+    for status in ["301 Moved", "302 Found", "303 See"] {
+        let (port, asked) = serve(move |head| match head.split(' ').next().unwrap_or_default() {
+            "post" if head.contains("?uploads") => {
+                said("200 OK", "", "<InitiateMultipartUploadResult><UploadId>u</UploadId></InitiateMultipartUploadResult>")
+            }
+            "post" => said(status, "Location: /elsewhere\r\n", ""),
+            "put" => said("200 OK", "ETag: \"p\"\r\n", ""),
+            "get" => said("200 OK", "", "<CompleteMultipartUploadResult><ETag>e</ETag></CompleteMultipartUploadResult>"),
+            _ => said("204 gone", "", ""),
+        });
+        let store = store_at(port, &[KEYS, &[("part_size", "5242880")]].concat());
+        let mut staged = store.stage("key").unwrap();
+        staged.append(&vec![1; 6 << 20]).unwrap();
+        let e = (&store as &dyn Storage).publish("key", staged).expect_err(status);
+        assert!(e.kind() == ErrorKind::Network && e.message().contains(&status[..3]), "{status}: {e}");
+        assert!(!asked.lock().unwrap().iter().any(|head| head.contains("/elsewhere")), "{status}");
+    }
+}
+
+#[test]
 fn a_refused_request_that_nobody_signed_says_so() {
     let (port, _) = serve(|_| said("403 no", "", ""));
     let text = |pairs: &[(&str, &str)]| {
