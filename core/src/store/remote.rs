@@ -424,7 +424,8 @@ impl RemoteOptions {
         if let (None, Some(host)) = (self.named("endpoint"), &remote.host) {
             return Some(format!("https://{host}"));
         }
-        let said = self.first("endpoint", remote.service.endpoint_variables(), env);
+        let is_ignored = remote.service == Service::S3 && ignores_endpoints(env);
+        let said = self.first("endpoint", if is_ignored { &[] } else { remote.service.endpoint_variables() }, env);
         if remote.service != Service::Azure { said } else { said.or_else(|| self.connected_endpoint(remote, env)) }
     }
 
@@ -470,6 +471,11 @@ impl RemoteOptions {
     pub fn named(&self, name: &str) -> Option<&str> {
         self.named.iter().find(|(other, _)| other == name).map(|(_, value)| value.expose())
     }
+}
+
+/// Whether the environment's and the profile's endpoints of AWS's services are to be ignored.
+pub(super) fn ignores_endpoints(env: Env<'_>) -> bool {
+    env("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS").is_some_and(|said| said.eq_ignore_ascii_case("true"))
 }
 
 /// Bytes of a path as a URL has them.
@@ -578,6 +584,14 @@ mod tests {
             server("s3://b/x", &[("aws_endpoint", "https://h:9")], &[]),
         ];
         assert!(same.iter().all(|other| *other == same[0]), "{same:?}");
+        let ignored =
+            [("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS", "True"), ("AWS_ENDPOINT_URL_S3", "https://h:8"), ("AWS_ENDPOINT_URL", "https://h:8")];
+        assert_eq!(server("s3://b/x", &[("endpoint", "https://h:9")], &ignored), same[0], "an option");
+        assert_eq!(server("s3://b/x", &[], &ignored), ["", ""]);
+        assert_eq!(
+            server("s3://b/x", &[], &[("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS", "false"), ("AWS_ENDPOINT_URL", "https://h:9")]),
+            same[0]
+        );
         let others = [
             server("s3://b/x", &[], &[]),
             server("s3://b/x", &[("endpoint", "https://h:8")], &[]),

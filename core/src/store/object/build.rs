@@ -7,10 +7,11 @@ use super::credentials::{
     secrets,
 };
 use super::kept;
+use super::made::{Client, Keys};
 use super::profile::{self, Profile};
 use super::watch::Connector;
 use crate::error::{Error, ErrorKind, Result, bail, err};
-use crate::store::remote::{Conditional, Env, Remote, RemoteOptions, Service, percent_decode};
+use crate::store::remote::{Conditional, Env, Remote, RemoteOptions, Service, ignores_endpoints, percent_decode};
 use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
 use object_store::azure::{AzureConfigKey, MicrosoftAzureBuilder};
 use object_store::client::ClientConfigKey;
@@ -18,52 +19,11 @@ use object_store::gcp::{GcpCredential, GoogleCloudStorageBuilder, GoogleConfigKe
 use object_store::http::HttpBuilder;
 use object_store::list::PaginatedListStore;
 use object_store::multipart::MultipartStore;
-use object_store::{ClientOptions, ObjectStore, RetryConfig, StaticCredentialProvider};
+use object_store::{ClientOptions, RetryConfig, StaticCredentialProvider};
 use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
-
-/// A client and what is to be known of it.
-pub(super) struct Client {
-    pub store: Arc<dyn ObjectStore>,
-    /// For uploads in parts.
-    pub parts: Option<Arc<dyn MultipartStore>>,
-    /// For listings by pages.
-    pub pages: Option<Arc<dyn PaginatedListStore>>,
-    /// Tells servers apart that are known to keep conditions of puts.
-    pub server: u64,
-    /// Whether conditions of puts are kept, where that is known.
-    pub conditional: Option<bool>,
-    /// Nobody said which region the bucket is in.
-    pub region_is_guessed: bool,
-    /// The region that a server has named.
-    pub region: Option<String>,
-    /// The keys of S3 that requests are signed with, where they were given or stand in a file.
-    pub keys: Option<Keys>,
-    /// Texts that no message may hold.
-    pub secrets: Vec<String>,
-    /// Requests are not signed because no credentials were found.
-    pub found_no_credentials: bool,
-}
-
-impl Client {
-    /// That of another service than S3.
-    fn without_keys(
-        store: Arc<dyn ObjectStore>,
-        parts: Option<Arc<dyn MultipartStore>>,
-        pages: Option<Arc<dyn PaginatedListStore>>,
-        conditional: bool,
-        secrets: Vec<String>,
-    ) -> Client {
-        let (conditional, region, keys) = (Some(conditional), None, None);
-        let (region_is_guessed, found_no_credentials) = (false, false);
-        Client { store, parts, pages, server: 0, conditional, region_is_guessed, region, keys, secrets, found_no_credentials }
-    }
-}
-
-/// Key, secret and token of S3.
-pub(super) type Keys = (String, String, Option<String>);
 
 /// The client. `region` is what a server said, and goes before everything.
 pub(super) fn client(remote: &Remote, options: &RemoteOptions, region: Option<&str>, requests: &Arc<AtomicU64>) -> Result<Client> {
@@ -171,8 +131,7 @@ impl Maker<'_> {
             return Ok(());
         }
         let has = |key: fn(&AmazonS3ConfigKey) -> bool| self.has_setting("AWS_", key);
-        let has_role = has(|key| *key == WebIdentityTokenFile) && has(|key| *key == RoleArn);
-        let is_last = !has_role && !has(|key| *key == ContainerCredentialsRelativeUri);
+        let is_last = !self.has_role() && !has(|key| *key == ContainerCredentialsRelativeUri);
         for (one, other, of_one, of_other) in [
             ("AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_ROLE_ARN", has(|key| *key == WebIdentityTokenFile), has(|key| *key == RoleArn)),
             (
@@ -189,15 +148,23 @@ impl Maker<'_> {
         Ok(())
     }
 
+    /// Whether a web identity is named that credentials can be got for.
+    fn has_role(&self) -> bool {
+        use AmazonS3ConfigKey::{RoleArn, WebIdentityTokenFile};
+        let has = |is_such: fn(&AmazonS3ConfigKey) -> bool| self.has_setting("AWS_", is_such);
+        has(|key| *key == WebIdentityTokenFile) && has(|key| *key == RoleArn)
+    }
+
     /// What the environment says but the keys and the endpoint, and `keys`, which are of one source: a token of another would go with each request.
     /// Keys would go before another source that the options name.
     fn s3_builder(&self, keys: Option<&Keys>) -> AmazonS3Builder {
-        use AmazonS3ConfigKey::{AccessKeyId, Endpoint, S3Endpoint, SecretAccessKey, Token};
+        use AmazonS3ConfigKey::{AccessKeyId, Endpoint, S3Endpoint, SecretAccessKey, StsEndpoint, Token};
         let has_source = self.has_option(is_s3_source);
         let is_chosen = |key: &AmazonS3ConfigKey| match key {
             AccessKeyId | SecretAccessKey | Token => keys.is_some() || has_source,
             key if is_s3_source(key) => has_source,
             Endpoint | S3Endpoint => true,
+            StsEndpoint => ignores_endpoints(self.env),
             _ => false,
         };
         let settings = self.settings("AWS_").filter(|(key, _)| !is_chosen(key));
@@ -236,13 +203,13 @@ impl Maker<'_> {
     }
 
     /// Key, secret and token: of the options, of a profile that the options name, of the environment, of the usual profile. Options that name
-    /// another source of credentials go before those that no option names.
+    /// another source of credentials go before those that no option names; a web identity goes before the usual profile, as in AWS's own tools.
     fn s3_keys(&self, profile: &Profile) -> Option<Keys> {
         let option = |name: &str| self.options.named(name).map(str::to_string);
         let given = (option("access_key_id"), option("secret_access_key"), option("session_token"));
         let is_named = self.options.profile.is_some() || self.options.credentials_file.is_some();
         let has_source = self.has_option(is_s3_source);
-        let from_profile = match has_source && !is_named {
+        let from_profile = match (has_source || self.has_role()) && !is_named {
             true => (None, None, None),
             false => (profile.access_key_id.clone(), profile.secret_access_key.clone(), profile.session_token.clone()),
         };
@@ -444,7 +411,8 @@ impl Maker<'_> {
             bail!(Permission, "the endpoint speaks plain HTTP; allow it with the option \"cloud.allow_http\" \"true\"");
         }
         // The service that gives out S3's credentials may be on this machine, too. The crate would ask it by TLS only.
-        let of_tokens = || self.first(&["endpoint_url_sts", "aws_endpoint_url_sts"], &["AWS_ENDPOINT_URL_STS"]);
+        let variables: &[&str] = if ignores_endpoints(self.env) { &[] } else { &["AWS_ENDPOINT_URL_STS"] };
+        let of_tokens = || self.first(&["endpoint_url_sts", "aws_endpoint_url_sts"], variables);
         self.own.tokens_near = self.remote.service == Service::S3 && of_tokens().is_some_and(|url| is_loopback(&url));
         let mut options = ClientOptions::new()
             .with_allow_http(allowed || self.own.tokens_near)
@@ -566,7 +534,11 @@ mod tests {
         let (scheme, rest) = url.split_once(':').unwrap();
         let (remote, requests) = (Remote::parse(scheme, rest).unwrap().unwrap(), Arc::default());
         let mut options = RemoteOptions::default();
-        named.iter().for_each(|(name, value)| options.set_named(name, value));
+        for (name, value) in named {
+            if !options.set(name, value).unwrap() {
+                options.set_named(name, value);
+            }
+        }
         let options = options.spelled(remote.service);
         let env = |key: &str| variables.iter().find(|(name, _)| *name == key).map(|(_, value)| value.to_string());
         let variables = variables.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
@@ -695,6 +667,29 @@ mod tests {
                 let client = maker.s3(None).unwrap_or_else(|e| panic!("{named:?} {variables:?}: {e}"));
                 let told = format!("{:?}", client.store);
                 assert!(told.contains("skip_signature: true") && !client.found_no_credentials, "{named:?} {variables:?}");
+            });
+        }
+    }
+
+    #[test]
+    fn a_web_identity_of_the_environment_goes_before_the_keys_of_a_profile_that_no_option_names() {
+        let folder = crate::store::suite::TestFolder::new("web-identity-first");
+        std::fs::create_dir_all(&*folder).unwrap();
+        let config = folder.join("config");
+        std::fs::write(&config, "[default]\naws_access_key_id = of-file\naws_secret_access_key = of-file\n").unwrap();
+        let file = ("AWS_CONFIG_FILE", config.to_str().unwrap());
+        let identity = [("AWS_WEB_IDENTITY_TOKEN_FILE", "f"), ("AWS_ROLE_ARN", "r")];
+        let keys = [("AWS_ACCESS_KEY_ID", "of-env"), ("AWS_SECRET_ACCESS_KEY", "of-env")];
+        for (named, variables, expected) in [
+            (&[][..], vec![file], Some("of-file")),
+            (&[], vec![file, identity[0], identity[1]], None),
+            (&[], vec![file, identity[0]], Some("of-file")),
+            (&[], vec![file, identity[0], identity[1], keys[0], keys[1]], Some("of-env")),
+            (&[("profile", "default")], vec![file, identity[0], identity[1]], Some("of-file")),
+        ] {
+            with_maker("s3://b/x", named, &variables, &|maker| {
+                let found = maker.s3(None).unwrap().keys;
+                assert_eq!(found.as_ref().map(|(id, ..)| id.as_str()), expected, "{named:?} {variables:?}");
             });
         }
     }

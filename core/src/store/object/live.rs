@@ -1,8 +1,8 @@
 //! A service that is reached now: its client, how many requests are in flight, and when one is made again.
 
-use super::build::{self, Client};
+use super::build;
 use super::client::proxy_hint;
-
+use super::made::Client;
 use super::threads::{Threads, threads};
 use super::tries::{Failure, Patience, Tries};
 use crate::error::{Result, err};

@@ -15,6 +15,7 @@ mod kept;
 mod keys;
 mod listing;
 mod live;
+mod made;
 mod profile;
 mod put;
 #[cfg(all(unix, not(target_vendor = "apple")))]

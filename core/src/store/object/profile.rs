@@ -1,7 +1,7 @@
 //! The files of the AWS tools: credentials, region and endpoint of a profile.
 
 use crate::error::{Error, Result, bail, err};
-use crate::store::remote::RemoteOptions;
+use crate::store::remote::{RemoteOptions, ignores_endpoints};
 use std::path::{Path, PathBuf};
 
 /// What a profile says.
@@ -63,6 +63,7 @@ fn read(name: Option<&str>, file: Option<&str>, env: &dyn Fn(&str) -> Option<Str
     if !is_there && (named.is_some() || file.is_some()) {
         bail!(Location, "there is no profile {profile:?} in {} or {}", credentials.display(), config.display());
     }
+    found.endpoint = found.endpoint.filter(|_| !ignores_endpoints(env));
     if let Some((name, _)) = &mut found.other_source {
         *name = profile.to_string();
     }
@@ -204,6 +205,17 @@ mod tests {
         assert_eq!(found("", &[("anonymous", "true")]), None);
         assert_eq!(found("", &[("access_key_id", "a")]), None);
         assert_eq!(found("", &[]).as_deref(), Some("of-file"));
+        for (variable, pairs) in [("AWS_ACCESS_KEY_ID", &[][..]), ("", &[("profile", "default")])] {
+            let mut options = RemoteOptions::default();
+            pairs.iter().for_each(|(name, value)| assert!(options.set(name, value).unwrap()));
+            let env = |key: &str| match key {
+                "AWS_CONFIG_FILE" => Some(config.display().to_string()),
+                "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS" => Some("TRUE".to_string()),
+                key => (key == variable).then(|| "of-env".to_string()),
+            };
+            let found = of(&options, &env).unwrap();
+            assert_eq!((found.region.as_deref(), found.endpoint.as_deref()), (Some("r0"), None), "endpoints are to be ignored");
+        }
         std::fs::write(&config, [0xff, 0xfe]).unwrap();
         let env = |key: &str| matches!(key, "AWS_CONFIG_FILE" | "AWS_ACCESS_KEY_ID").then(|| config.display().to_string());
         assert!(of(&RemoteOptions::default(), &env).unwrap() == Profile::default());
