@@ -1,8 +1,8 @@
 //! `ozarr ls`: the nodes directly below a group.
 
-use crate::failure::{Outcome, one_line};
-use crate::output::{line, print};
-use crate::place::Place;
+use crate::failure::{Failure, Outcome, one_line};
+use crate::output::{line, or_unread, print};
+use crate::place::{Place, is_of_stored};
 use clap::Args;
 use ozarr::error::Result;
 use ozarr::limits;
@@ -27,24 +27,32 @@ impl Ls {
             return line(&json::to_text(&Value::Array(names)));
         }
         let width = children.iter().map(|child| one_line(&child.name).chars().count()).max().unwrap_or(0);
-        let mut text = String::new();
+        let (mut text, mut unread) = (String::new(), Vec::new());
         for child in &children {
-            let what = match child.error() {
+            let found = match child.error() {
                 None => what(&group, &child.name)?,
-                Some(e) => format!("unreadable: {}", one_line(&e.to_string())),
+                Some(e) => Err(e.clone()),
             };
+            let what = found.unwrap_or_else(|e| {
+                unread.extend((!is_of_stored(&e)).then_some(&child.name));
+                format!("unreadable: {}", one_line(&e.to_string()))
+            });
             text.push_str(&format!("{:width$}  {what}\n", one_line(&child.name)));
         }
-        print(&text)
+        or_unread(print(&text))?;
+        match unread.first() {
+            None => Ok(()),
+            Some(first) => Err(Failure::Error(format!("{} of {} nodes cannot be read, {first:?} first", unread.len(), children.len()))),
+        }
     }
 }
 
-/// What a node is; an error where memory has ended.
-fn what(group: &Group, name: &str) -> Result<String> {
+/// What a node is, or why it cannot be opened; an error where memory has ended.
+fn what(group: &Group, name: &str) -> Result<Result<String>> {
     limits::check_memory()?;
-    Ok(match limits::certain(Node::open(group.store(), &format!("{}/{name}", group.path())))? {
-        Ok(Node::Array(array)) => array.describe(),
-        Ok(Node::Group(_)) => "group".into(),
-        Err(e) => format!("unreadable: {}", one_line(&e.to_string())),
-    })
+    let node = limits::certain(Node::open(group.store(), &format!("{}/{name}", group.path())))?;
+    Ok(node.map(|node| match node {
+        Node::Array(array) => array.describe(),
+        Node::Group(_) => "group".into(),
+    }))
 }

@@ -141,12 +141,16 @@ impl Below {
 
 /// What came of an opening, unless its error says nothing of what is stored: a file or a server that cannot be read, memory that ends.
 pub fn understood<T>(opened: Result<T>) -> Result<Result<T>> {
-    use ErrorKind::{Extension, Limit, Metadata, NodeKind, NotFound, Rank, Type, Unsupported};
-    let of_stored = |e: &Error| matches!(e.kind(), Extension | Limit | Metadata | NodeKind | NotFound | Rank | Type | Unsupported);
     match opened {
-        Err(e) if e.os_errno() != 0 || !of_stored(&e) => Err(e),
+        Err(e) if !is_of_stored(&e) => Err(e),
         opened => Ok(opened),
     }
+}
+
+/// Whether an error says something of what is stored.
+pub fn is_of_stored(e: &Error) -> bool {
+    use ErrorKind::{Extension, Limit, Metadata, NodeKind, NotFound, Rank, Type, Unsupported};
+    e.os_errno() == 0 && matches!(e.kind(), Extension | Limit | Metadata | NodeKind | NotFound | Rank | Type | Unsupported)
 }
 
 /// Lengths that came from the command line, none less than `least`.

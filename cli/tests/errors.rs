@@ -308,8 +308,13 @@ fn a_document_that_cannot_be_read_is_an_error_and_one_that_is_damaged_is_not() {
         assert_eq!((ran.status, ran.err.lines().count()), (Some(1), 1), "ozarr {line}: {}", ran.err);
         assert!(ran.err.contains("time/zarr.json"), "ozarr {line}: {}", ran.err);
     }
+    let listed = folder.run_with("ls a.zarr", &[]);
+    assert_eq!((listed.status, listed.err.as_str()), (Some(1), "ozarr: 1 of 2 nodes cannot be read, \"time\" first\n"));
+    let out = String::from_utf8_lossy(&listed.out);
+    assert!(out.starts_with("g     group\n") && out.contains("time  unreadable: "), "{out}");
     std::fs::remove_file(&document).unwrap();
     std::fs::write(&document, "{").unwrap();
+    folder.ok("ls a.zarr");
     for (line, whole) in &commands {
         let ran = folder.run_with(line, &[]);
         assert_eq!((ran.status, ran.err.as_str()), (whole.status, whole.err.as_str()), "ozarr {line}");
