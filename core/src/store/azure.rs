@@ -1,7 +1,15 @@
-//! The connection string of Azure in the environment: `Key=Value;Key=Value`.
+//! What the environment says of Azure's accounts and hosts, in variables and in a connection string, `Key=Value;Key=Value`.
 
 /// Gives a variable of the environment.
 pub type Env<'a> = &'a dyn Fn(&str) -> Option<String>;
+
+/// The variables of the environment that name the account, and those that say where the service is; the first that is set counts.
+pub(super) const ACCOUNT_VARIABLES: &[&str] = &["AZURE_STORAGE_ACCOUNT_NAME", "AZURE_STORAGE_ACCOUNT"];
+pub(super) const ENDPOINT_VARIABLES: &[&str] = &["AZURE_STORAGE_ENDPOINT", "AZURE_ENDPOINT"];
+
+/// The domains of Azure's clouds. An account's name stands in front of the rest of its host.
+const DOMAINS: [&str; 5] =
+    [".core.windows.net", ".core.chinacloudapi.cn", ".core.usgovcloudapi.net", ".storage.azure.net", ".fabric.microsoft.com"];
 
 /// What `UseDevelopmentStorage=true` means in Azure's connection string; the key is no secret.
 const DEVELOPMENT: &str = concat!(
@@ -22,12 +30,34 @@ pub(super) fn connected_account(env: Env<'_>) -> Option<String> {
 /// The host of the account's blobs that Azure's connection string names, or means.
 pub(super) fn connected_host(env: Env<'_>) -> Option<String> {
     match of_connection("BlobEndpoint", env) {
-        Some(endpoint) => endpoint.split_once("://")?.1.split('/').next().map(str::to_string),
+        Some(endpoint) => host_of(&endpoint),
         None => {
             let suffix = of_connection("EndpointSuffix", env).unwrap_or_else(|| "core.windows.net".to_string());
             Some(format!("{}.blob.{suffix}", connected_account(env)?))
         }
     }
+}
+
+/// Whether a key or token of the environment is for the account and the host of blobs that a location or an option names, and whether a token that
+/// is got for a program or a machine, which is for all of Azure's accounts, is for that host. Where the environment names neither account nor
+/// host, they are.
+pub(super) fn is_of_env(account: Option<&str>, host: Option<&str>, env: Env<'_>) -> (bool, bool) {
+    let first = |names: &[&str]| names.iter().find_map(|name| env(name).filter(|value| !value.is_empty()));
+    let is_one = |named: &str, its: &str| its.eq_ignore_ascii_case(named);
+    let its_account = first(ACCOUNT_VARIABLES).or_else(|| connected_account(env));
+    let its_hosts: Vec<_> = [first(ENDPOINT_VARIABLES).and_then(|url| host_of(&url)), connected_host(env)].into_iter().flatten().collect();
+    let is_its_account = account.zip(its_account.as_deref()).is_none_or(|(named, its)| is_one(named, its));
+    let Some(host) = host else { return (is_its_account, true) };
+    if its_account.is_none() && its_hosts.is_empty() || its_hosts.iter().any(|its| is_one(host, its)) {
+        return (is_its_account, true);
+    }
+    let is_azure = DOMAINS.iter().any(|domain| host.ends_with(domain));
+    (is_its_account && its_account.is_some() && is_azure, is_azure)
+}
+
+/// The host of a URL, with its port.
+fn host_of(url: &str) -> Option<String> {
+    url.split_once("://")?.1.split('/').next().map(str::to_string)
 }
 
 /// What the environment's `Key=Value;Key=Value` says by this name; also of the service that runs on developers' machines.

@@ -12,7 +12,7 @@
 //! of a URL are credentials: they are sent, and never told.
 
 pub use super::azure::Env;
-use super::azure::{connected_account, connected_host, of_connection};
+use super::azure::{ACCOUNT_VARIABLES, ENDPOINT_VARIABLES, connected_account, connected_host, is_of_env, of_connection};
 use super::option_values::{auto_or_bool, seconds, whole};
 use crate::error::{Result, bail, err};
 use std::fmt;
@@ -53,14 +53,11 @@ impl Service {
     pub fn endpoint_variables(self) -> &'static [&'static str] {
         match self {
             Service::S3 => &["AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT"],
-            Service::Azure => &["AZURE_STORAGE_ENDPOINT", "AZURE_ENDPOINT"],
+            Service::Azure => ENDPOINT_VARIABLES,
             Service::Gcs | Service::Http => &[],
         }
     }
 }
-
-/// The variables of the environment that name the account of Azure.
-const ACCOUNT_VARIABLES: &[&str] = &["AZURE_STORAGE_ACCOUNT_NAME", "AZURE_STORAGE_ACCOUNT"];
 
 /// How the regions of AWS begin that are in a partition of their own.
 const PARTITIONS: &[&str] = &["us-gov-", "cn-", "us-iso"];
@@ -447,6 +444,12 @@ impl RemoteOptions {
         let account = remote.account.as_deref().or(self.named("account_name"));
         let is_its = is_one(account, connected_account(env)) && is_one(remote.host.as_deref(), connected_host(env));
         of_connection(name, env).filter(|_| is_its)
+    }
+
+    /// Whether the keys of Azure in the environment, and the tokens that it is a way to, are for whom the location or an option names.
+    pub fn is_of_env(&self, remote: &Remote, env: Env<'_>) -> (bool, bool) {
+        let host = remote.host.as_deref().filter(|_| self.named("endpoint").is_none());
+        is_of_env(remote.account.as_deref().or(self.named("account_name")), host, env)
     }
 
     /// The account of Azure.

@@ -3,8 +3,8 @@
 use super::certificates::certificates;
 use super::client::{Own, is_loopback};
 use super::credentials::{
-    IN_HEADERS_OF_AZURE, IN_HEADERS_OF_S3, fit_headers, is_azure_credential, is_azure_secret, is_gcs_credential, is_s3_source, runs_on,
-    secrets,
+    IN_HEADERS_OF_AZURE, IN_HEADERS_OF_S3, Withheld, fit_headers, is_azure_credential, is_azure_secret, is_gcs_credential, is_s3_source,
+    runs_on, secrets,
 };
 use super::kept;
 use super::made::{Client, Keys};
@@ -30,10 +30,14 @@ pub(super) fn client(remote: &Remote, options: &RemoteOptions, region: Option<&s
     // Another part of the program may have chosen one already.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let env = |key: &str| std::env::var(key).ok().filter(|value| !value.is_empty());
-    let variables = std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?))).collect();
+    let mut variables: Vec<_> =
+        std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?))).collect();
     let options = options.spelled(remote.service);
     let secrets = secrets(remote, &options, &env);
-    let maker = Maker { remote, options: &options, requests, env: &env, variables, secrets, own: Own::default() };
+    let withheld = Withheld::of(remote, &options, &variables, &env);
+    variables.retain(|(name, _)| !withheld.has(name));
+    let env = |key: &str| env(key).filter(|_| !withheld.has(key));
+    let maker = Maker { remote, options: &options, requests, env: &env, variables, secrets, own: Own::default(), withheld: &withheld };
     match remote.service {
         Service::S3 => maker.s3(region),
         Service::Gcs => maker.gcs(),
@@ -51,6 +55,8 @@ struct Maker<'a> {
     variables: Vec<(String, String)>,
     secrets: Vec<String>,
     own: Own,
+    /// What neither `env` nor `variables` have.
+    withheld: &'a Withheld,
 }
 
 impl Maker<'_> {
@@ -107,6 +113,7 @@ impl Maker<'_> {
             keys: explicit,
             secrets: self.secrets,
             found_no_credentials,
+            withholds: false,
         })
     }
 
@@ -322,7 +329,7 @@ impl Maker<'_> {
         }
         let has_setting = self.has_setting("AZURE_", is_azure_credential) || (self.env)("IDENTITY_ENDPOINT").is_some();
         let asks_tool = || self.is_on("AZURE_", |key: &AzureConfigKey| *key == AzureConfigKey::UseAzureCli);
-        let has_credentials = || has_key || has_setting || asks_tool() || runs_on("Microsoft Corporation");
+        let has_credentials = || has_key || has_setting || asks_tool() || !self.withheld.tokens && runs_on("Microsoft Corporation");
         let is_unsigned = self.is_unsigned("AZURE_", |key: &AzureConfigKey| *key == AzureConfigKey::SkipSignature);
         let found_no_credentials = self.options.anonymous.is_none() && !is_unsigned && !has_credentials();
         builder = builder.with_skip_signature(is_unsigned || found_no_credentials);
@@ -335,7 +342,8 @@ impl Maker<'_> {
         }
         fit_headers(&builder, MicrosoftAzureBuilder::get_config_value, &IN_HEADERS_OF_AZURE)?;
         let store = Arc::new(builder.build().map_err(|e| self.wrong(e))?);
-        Ok(Client { found_no_credentials, ..Client::without_keys(store.clone(), Some(store), None, true, self.secrets) })
+        let withholds = !self.withheld.names.is_empty();
+        Ok(Client { found_no_credentials, withholds, ..Client::without_keys(store.clone(), Some(store), None, true, self.secrets) })
     }
 
     /// What the environment says, without credentials where the options have some, or where a key or token `is_found`: the crate knows nothing of
@@ -518,7 +526,8 @@ mod tests {
             options.set("path_style", path_style).unwrap();
             let (env, own): (Env<'_>, _) = (&|_| None, Own::default());
             let (variables, secrets) = (Vec::new(), Vec::new());
-            let maker = Maker { remote: &remote, options: &options, requests: &requests, env, variables, secrets, own };
+            let withheld = &Withheld::default();
+            let maker = Maker { remote: &remote, options: &options, requests: &requests, env, variables, secrets, own, withheld };
             for endpoint in ["https://h:9", "https://h:9/"] {
                 assert_eq!(maker.s3_endpoint(endpoint).unwrap(), expected, "{path_style} {endpoint}");
             }
@@ -541,9 +550,12 @@ mod tests {
         }
         let options = options.spelled(remote.service);
         let env = |key: &str| variables.iter().find(|(name, _)| *name == key).map(|(_, value)| value.to_string());
-        let variables = variables.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
+        let variables: Vec<_> = variables.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
+        let withheld = Withheld::of(&remote, &options, &variables, &env);
+        let env = |key: &str| env(key).filter(|_| !withheld.has(key));
+        let variables = variables.into_iter().filter(|(name, _)| !withheld.has(name)).collect();
         let (secrets, own) = (Vec::new(), Own::default());
-        look(Maker { remote: &remote, options: &options, requests: &requests, env: &env, variables, secrets, own });
+        look(Maker { remote: &remote, options: &options, requests: &requests, env: &env, variables, secrets, own, withheld: &withheld });
     }
 
     #[test]
@@ -692,6 +704,66 @@ mod tests {
                 assert_eq!(found.as_ref().map(|(id, ..)| id.as_str()), expected, "{named:?} {variables:?}");
             });
         }
+    }
+
+    #[test]
+    fn keys_of_azure_in_the_environment_are_for_the_account_and_the_hosts_that_it_names() {
+        const ACCOUNT: (&str, &str) = ("AZURE_STORAGE_ACCOUNT_NAME", "a");
+        const SECRETS: [(&str, &str); 4] = [
+            ("AZURE_STORAGE_SAS_TOKEN", "sig=planted"),
+            ("AZURE_STORAGE_TOKEN", "planted"),
+            ("AZURE_STORAGE_KEY", "a2V5"),
+            ("AZURE_STORAGE_ACCOUNT_KEY", "a2V5"),
+        ];
+        const PROGRAM: [(&str, &str); 3] = [("AZURE_CLIENT_ID", "i"), ("AZURE_CLIENT_SECRET", "planted"), ("AZURE_TENANT_ID", "t")];
+        const ENDPOINT: (&str, &str) = ("AZURE_STORAGE_ENDPOINT", "https://a.blob.example.org");
+        // The location, the options, what the environment names, and whether it gives its keys, and tokens for a program.
+        let cases: [(&str, Pairs, Pairs, bool, bool); 16] = [
+            ("az://c/x", &[], &[ACCOUNT], true, true),
+            ("abfs://c@a/x", &[], &[ACCOUNT], true, true),
+            ("abfs://c@A.dfs.core.windows.net/x", &[], &[ACCOUNT], true, true),
+            ("abfs://c@a.dfs.core.chinacloudapi.cn/x", &[], &[ACCOUNT], true, true),
+            ("abfs://c@a.blob.example.org/x", &[], &[ACCOUNT, ENDPOINT], true, true),
+            ("abfs://c@a.blob.example.org/x", &[], &[ENDPOINT], true, true),
+            ("abfs://c@a.blob.example.org/x", &[("endpoint", "https://h")], &[ACCOUNT], true, true),
+            // Nobody says whose they are.
+            ("abfs://c@other.example.org/x", &[], &[], true, true),
+            ("abfs://c@other/x", &[], &[ACCOUNT], false, true),
+            ("abfs://c@other/x", &[], &[("AZURE_STORAGE_ACCOUNT", "a")], false, true),
+            ("abfs://c@other.dfs.core.windows.net/x", &[], &[ACCOUNT], false, true),
+            ("az://c/x", &[("account_name", "other")], &[ACCOUNT], false, true),
+            ("abfs://c@other.example.org/x", &[], &[ACCOUNT], false, false),
+            ("abfs://c@a.example.org/x", &[], &[ACCOUNT], false, false),
+            ("abfs://c@a.blob.core.windows.net.example.org/x", &[], &[ACCOUNT], false, false),
+            ("abfs://c@b.blob.example.org/x", &[], &[ENDPOINT], false, false),
+        ];
+        for ((url, named, names, gives_keys, gives_tokens), secret) in cases.iter().flat_map(|case| SECRETS.map(|secret| (case, secret))) {
+            with_maker(url, named, &[*names, &[secret]].concat(), &|maker| {
+                let client = maker.azure().unwrap();
+                let told = format!("{:?}", client.store);
+                let signs = told.contains("skip_signature: false");
+                let found = (signs || runs_on("Microsoft Corporation") && *gives_tokens, client.withholds);
+                assert_eq!(
+                    found,
+                    (*gives_keys || runs_on("Microsoft Corporation") && *gives_tokens, !gives_keys),
+                    "{url} {named:?} {names:?} {secret:?}"
+                );
+            });
+            with_maker(url, named, &[*names, &PROGRAM].concat(), &|maker| {
+                let client = maker.azure().unwrap();
+                let told = format!("{:?}", client.store);
+                assert_eq!(
+                    (told.contains("skip_signature: false"), client.withholds),
+                    (*gives_tokens, !gives_tokens),
+                    "{url} {named:?} {names:?}"
+                );
+            });
+        }
+        // What the options give is given to whom they name.
+        with_maker("abfs://c@other/x", &[("sas_token", "sig=mine")], &[ACCOUNT, SECRETS[0]], &|maker| {
+            let client = maker.azure().unwrap();
+            assert!(format!("{:?}", client.store).contains("skip_signature: false") && !client.withholds);
+        });
     }
 
     #[test]

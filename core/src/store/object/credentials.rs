@@ -1,7 +1,7 @@
 //! Which settings are credentials, which of them no message may hold, and which no header can.
 
 use crate::error::{Result, bail};
-use crate::store::remote::{Env, Remote, RemoteOptions, percent_decode};
+use crate::store::remote::{Env, Remote, RemoteOptions, Service, percent_decode};
 use object_store::aws::AmazonS3ConfigKey;
 use object_store::azure::AzureConfigKey;
 use object_store::gcp::GoogleConfigKey;
@@ -80,6 +80,38 @@ pub(super) fn is_azure_credential(key: &AzureConfigKey) -> bool {
     let is_of_machine = matches!(key, MsiEndpoint | ObjectId | MsiResourceId);
     let is_of_fabric = matches!(key, FabricTokenServiceUrl | FabricWorkloadHost | FabricSessionToken | FabricClusterIdentifier);
     is_azure_secret(key) || is_of_application || is_of_machine || is_of_fabric
+}
+
+/// What of the environment's credentials of Azure is for another account or host than the one that is asked, and not given to it.
+#[derive(Default)]
+pub(super) struct Withheld {
+    /// The variables that are taken as not set.
+    pub names: Vec<String>,
+    /// Nor is a token given that this machine would get.
+    pub tokens: bool,
+}
+
+impl Withheld {
+    pub fn of(remote: &Remote, options: &RemoteOptions, variables: &[(String, String)], env: Env<'_>) -> Withheld {
+        let has_own = options.named.iter().any(|(name, _)| name.parse().is_ok_and(|key| is_azure_credential(&key)));
+        if remote.service != Service::Azure || has_own || options.anonymous == Some(true) {
+            return Withheld::default();
+        }
+        let (gives_keys, gives_tokens) = options.is_of_env(remote, env);
+        let is_withheld = |name: &str| match name.to_ascii_lowercase().parse() {
+            _ if name == "AZURE_STORAGE_KEY" => !gives_keys,
+            _ if name == "IDENTITY_ENDPOINT" => !gives_tokens,
+            Ok(key) if name.starts_with("AZURE_") && is_azure_secret(&key) => !gives_keys,
+            Ok(key) if name.starts_with("AZURE_") => !gives_tokens && (is_azure_credential(&key) || key == AzureConfigKey::UseAzureCli),
+            _ => false,
+        };
+        let names = variables.iter().filter(|(name, value)| !value.is_empty() && is_withheld(name)).map(|(name, _)| name.clone());
+        Withheld { names: names.collect(), tokens: !gives_tokens }
+    }
+
+    pub fn has(&self, name: &str) -> bool {
+        self.names.iter().any(|withheld| withheld == name)
+    }
 }
 
 /// Whether this machine is one of that maker's, so that its instance's credentials can be asked for without a wait.

@@ -158,7 +158,8 @@ impl Live {
         match (sight.status, sight.code.as_str()) {
             _ if sight.credentials => {}
             (404, "NoSuchBucket" | "ContainerNotFound" | "ResourceNotFound" | "AccountNotFound") => {
-                bail!(NotFound, "there is no {}: the server answered 404 ({})", self.remote.at("").describe(), sight.code)
+                let why = tries.why_missing(&sight);
+                bail!(NotFound, "there is no {}: the server answered 404 ({}){why}", self.remote.at("").describe(), sight.code)
             }
             (404 | 410, _) if !sight.foreign => return Ok(true),
             // Other codes are of clocks, keys, encryption and archived objects.

@@ -174,7 +174,8 @@ impl Live {
         let sight = tries.sight();
         if sight.is_missing() {
             let code = if sight.code.is_empty() { String::new() } else { format!(" ({})", sight.code) };
-            bail!(NotFound, "there is no {}: the server answered 404{code}", self.remote.at("").describe());
+            let why = tries.why_missing(&sight);
+            bail!(NotFound, "there is no {}: the server answered 404{code}{why}", self.remote.at("").describe());
         }
         Ok(())
     }

@@ -22,6 +22,10 @@ const FORBIDDEN: &str =
 const UNSIGNED: &str =
     "; the request was not signed: no credentials were found in the options, the environment and the files of the service's tools";
 
+/// What is added to a refusal where the environment has credentials that are not for whom a location or an option names.
+const WITHHELD: &str = "; credentials of the environment were not sent: they are for the account of AZURE_STORAGE_ACCOUNT_NAME, \
+    AZURE_STORAGE_ACCOUNT or the connection string, at Azure's own hosts or AZURE_STORAGE_ENDPOINT";
+
 /// A service that is reached now. A child of `fork` has another.
 pub(super) struct Live {
     pub threads: Arc<Threads>,
@@ -95,7 +99,11 @@ impl Live {
 
     pub(super) fn tries(&self, reading: bool) -> Tries {
         let client = self.client();
-        let unsigned = if client.found_no_credentials { UNSIGNED } else { "" };
+        let unsigned = match client.found_no_credentials {
+            _ if client.withholds => WITHHELD,
+            true => UNSIGNED,
+            false => "",
+        };
         let hints = [unsigned, if reading && self.remote.service == Service::S3 { FORBIDDEN } else { "" }];
         let (deadline, retries) = (self.options.deadline, self.options.retries);
         let (secrets, answered) = (Arc::new(client.secrets.clone()), self.answered.clone());

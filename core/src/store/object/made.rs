@@ -26,6 +26,8 @@ pub(super) struct Client {
     pub secrets: Vec<String>,
     /// Requests are not signed because no credentials were found.
     pub found_no_credentials: bool,
+    /// Credentials of the environment are not used, as they are for another account or host.
+    pub withholds: bool,
 }
 
 impl Client {
@@ -38,8 +40,8 @@ impl Client {
         secrets: Vec<String>,
     ) -> Client {
         let (conditional, region, keys) = (Some(conditional), None, None);
-        let (region_is_guessed, found_no_credentials) = (false, false);
-        Client { store, parts, pages, server: 0, conditional, region_is_guessed, region, keys, secrets, found_no_credentials }
+        let (region_is_guessed, found_no_credentials, withholds) = (false, false, false);
+        Client { store, parts, pages, server: 0, conditional, region_is_guessed, region, keys, secrets, found_no_credentials, withholds }
     }
 }
 

@@ -113,6 +113,11 @@ impl Tries {
         self.seen.sight()
     }
 
+    /// What is said of a container that Azure denies to who shows no credentials.
+    pub(super) fn why_missing(&self, sight: &Sight) -> &'static str {
+        if sight.code == "ResourceNotFound" { self.patience.hints[0] } else { "" }
+    }
+
     /// Begins notes for another request, which those of the last one say nothing of.
     pub(super) fn note_anew(&mut self) {
         self.seen = Arc::new(Seen::new(self.untold, self.anew));
@@ -280,9 +285,15 @@ fn by_status(sight: &Sight, hints: [&str; 2]) -> Verdict {
             (ErrorKind::Permission, false)
         }
         (401 | 403 | 407, code) => {
-            if status == 403 && matches!(code, "" | "AccessDenied") {
-                text.extend(if sight.foreign { [FOREIGN, ""] } else { hints });
-            }
+            let may_be_missing = status == 403 && matches!(code, "" | "AccessDenied");
+            let [why, missing] = if sight.foreign { [FOREIGN, ""] } else { hints };
+            text.push_str(if may_be_missing || status != 407 && !sight.foreign { why } else { "" });
+            text.push_str(if may_be_missing { missing } else { "" });
+            (ErrorKind::Permission, false)
+        }
+        // Azure says so to who shows no credentials.
+        (409, "PublicAccessNotPermitted") => {
+            text.push_str(hints[0]);
             (ErrorKind::Permission, false)
         }
         (404 | 410, _) => (ErrorKind::NotFound, false),
@@ -360,6 +371,7 @@ mod tests {
             (409, "OperationAborted", Throttled, true),
             (409, "InvalidBucketState", Network, true),
             (409, "BlobImmutableDueToPolicy", Permission, false),
+            (409, "PublicAccessNotPermitted", Permission, false),
             (412, "LeaseIdMissing", Permission, false),
             (412, "", Conflict, false),
             (501, "NotImplemented", Unsupported, false),

@@ -349,14 +349,16 @@ fn a_post_that_is_sent_elsewhere_is_no_success() {
 
 #[test]
 fn a_refused_request_that_nobody_signed_says_so() {
-    let (port, _) = serve(|_| said("403 no", "", ""));
-    let text = |pairs: &[(&str, &str)]| {
-        let store = store_at(port, pairs);
-        [get(&store as &dyn Storage, "key", 100).unwrap_err(), store.put("key", &[b"1"], Condition::None).unwrap_err()]
-            .map(|e| e.to_string())
-    };
-    for (pairs, told) in [(&[][..], true), (&[("anonymous", "true")], false), (KEYS, false)] {
-        assert!(text(pairs).iter().all(|text| text.contains("not signed") == told), "{pairs:?}: {:?}", text(pairs));
+    for status in ["401 no", "403 no"] {
+        let (port, _) = serve(move |_| said(status, "", ""));
+        let text = |pairs: &[(&str, &str)]| {
+            let store = store_at(port, pairs);
+            [get(&store as &dyn Storage, "key", 100).unwrap_err(), store.put("key", &[b"1"], Condition::None).unwrap_err()]
+                .map(|e| e.to_string())
+        };
+        for (pairs, told) in [(&[][..], true), (&[("anonymous", "true")], false), (KEYS, false)] {
+            assert!(text(pairs).iter().all(|text| text.contains("not signed") == told), "{status} {pairs:?}: {:?}", text(pairs));
+        }
     }
 }
 
