@@ -57,7 +57,8 @@ impl Store {
         // What groups have consolidated is copied, too.
         upkeep::catch_up(self)?;
         let mut changed = groups_above::ensure(to, &to_path, found.format)?;
-        let copied = place::Copied { source, state: &place::state_of(&found.document)?, kind: found.kind, complete: &|| Ok(()) };
+        let copied =
+            place::Copied { source, state: &place::state_of(&found.document)?, kind: found.kind, tells_keys: true, complete: &|| Ok(()) };
         let filled = place::fill(copied, (to, &to_path), how, &mut |store, place, ours| {
             let made = self.keeping_above(path)?.copy_keys(path, (store, place, ours), verify, progress)?;
             collect(made.iter().map(|node| moved_path(node, place, &to_path)))
@@ -115,7 +116,7 @@ impl Store {
     fn copy_keys(
         &self,
         path: &str,
-        (to, to_path, ours): (&Store, &str, &dyn Fn() -> Result<()>),
+        (to, to_path, ours): (&Store, &str, &place::Ours<'_>),
         verify: bool,
         progress: &mut OnProgress<'_>,
     ) -> Result<Vec<String>> {
@@ -147,7 +148,7 @@ impl Store {
             }
         }
         // Nothing ends the copy once its own document is there: all is told ahead of that.
-        (done + 1..=total).try_for_each(|n| progress(n, total)).and_then(|()| ours())?;
+        (done + 1..=total).try_for_each(|n| progress(n, total)).and_then(|()| ours(&steps))?;
         copying.each(&steps[2], &|key, to_key| copying.bring(key, to_key), &mut |_| Ok(()))?;
         if verify {
             copying.each(&steps[2], &|key, to_key| copying.compare(key, to_key), &mut |_| Ok(()))?;

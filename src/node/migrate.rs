@@ -278,7 +278,7 @@ impl Job<'_> {
 
     /// Checks that the place is still as it was marked.
     fn check_ours(&self, made: bool) -> Result<()> {
-        place::check_ours((self.to, &self.to_path), (marker::MIGRATION, &self.source()), made)
+        place::check_ours((self.to, &self.to_path), (marker::MIGRATION, &self.source(), None), made.then_some(0))
     }
 
     fn write_marker(&mut self) -> Result<()> {

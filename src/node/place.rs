@@ -2,19 +2,27 @@
 //! and marked until the copy is whole, so that the same call completes one that was cut short, and nothing of what was there shows in it. Where the mark
 //! is gone when the copy's own document is to come, another process has erased or renamed what holds the place, with what was copied by then. From the
 //! moment on at which nothing but that document is missing the mark says so: where it is there, too, the same call does what comes behind it, and no more.
+//!
+//! Where a store has no locks the call that left a mark may still be going on. The mark is that of one call alone, and whoever goes on puts its own in the
+//! place of just that one: the other call finds it when all but the document is copied, and ends. Until then it may store what is in the source; and a call that
+//! has lost the place so erases nothing that is in the source: that may be the copy of the one that has it by then, and of a renamed node the only one.
 
 use super::document::DocumentLock;
 use super::{Create, NodeKind, Store, document, groups_above, hierarchy, in_use, lookup, marker, path, upkeep};
 use crate::error::{Error, ErrorKind, Result, bail, err};
-use crate::limits::MAX_DOCUMENT;
+use crate::limits::{MAX_DOCUMENT, add, push, try_collect};
 use crate::metadata::{Map, Value, json, v2, v3};
-use crate::store::StorageExt;
 use crate::store::os::hash;
 use crate::store::prefix::hidden;
+use crate::store::{Condition, StorageExt};
 use std::cell::Cell;
+use std::collections::HashSet;
+use std::hash::{BuildHasher, RandomState};
 
 /// The member of a marker that says what the source was like of which all was copied but the document.
 const WHOLE: &str = "whole";
+/// The member of a marker that tells the call which has put it from the same call of another process.
+const BY: &str = "by";
 
 /// What is said of an error behind a copy's own document.
 pub(super) const IS_THERE: &str = " (the copy itself is there: the same call completes it)";
@@ -38,6 +46,8 @@ pub(super) struct Copied<'a> {
     /// What it is like now.
     pub state: &'a str,
     pub kind: NodeKind,
+    /// Whether the copying tells all keys of the copy.
+    pub tells_keys: bool,
     /// Does for a copy that is there what comes behind its documents.
     pub complete: &'a dyn Fn() -> Result<()>,
 }
@@ -63,8 +73,11 @@ impl<T> Filled<T> {
     }
 }
 
-/// Is told the store and the path where a copy is to be made, and what it calls ahead of the copy's own document ([`say_whole`]).
-pub(super) type Make<'a, T> = dyn FnMut(&Store, &str, &dyn Fn() -> Result<()>) -> Result<T> + 'a;
+/// What the copying calls ahead of the copy's own document, with the keys of the copy, behind those of the source, if it tells them ([`say_whole`]).
+pub(super) type Ours<'a> = dyn Fn(&[Vec<(String, String)>]) -> Result<()> + 'a;
+
+/// Is told the store and the path where a copy is to be made.
+pub(super) type Make<'a, T> = dyn FnMut(&Store, &str, &Ours<'_>) -> Result<T> + 'a;
 
 /// Makes a copy of what `copied` names at `place` of `to` by `copy`, which is called again where what it made could not take the place. Errors:
 /// `Again` where another process has erased or renamed what holds the place.
@@ -72,30 +85,35 @@ pub(super) fn fill<T>(copied: Copied<'_>, (to, place): (&Store, &str), how: Crea
     let _lock = document::lock_place(to, place)?;
     if how == Create::Overwrite && lookup::is_in_the_way(to, place)? {
         in_use::refuse(to, place)?;
-        if let Some(made) = hierarchy::replace(to, place, |store, path| copy(store, path, &|| Ok(())))? {
+        if let Some(made) = hierarchy::replace(to, place, |store, path| copy(store, path, &|_| Ok(())))? {
             return Ok(Filled { made: Some(made), replaced: true, is_marked: false, _lock });
         }
     }
     let is_marked = to.shared().capabilities().erasable;
-    let Some(replaced) = begin(copied, (to, place), how)? else { return Ok(Filled { made: None, replaced: false, is_marked, _lock }) };
-    let said = Cell::new(false);
-    let made = copy(to, place, &|| {
+    let by = &format!("{:016x}", RandomState::new().hash_one(std::process::id()));
+    let Some(begun) = begin((copied, by), (to, place), how)? else { return Ok(Filled { made: None, replaced: false, is_marked, _lock }) };
+    let (said, told) = (Cell::new(false), Cell::new(0));
+    let made = copy(to, place, &|keys| {
         said.set(is_marked);
-        say_whole(copied, (to, place))
+        told.set(keys.iter().map(Vec::len).sum());
+        if begun.is_mixed {
+            erase_others((to, place), by, keys)?;
+        }
+        say_whole((copied, by), (to, place))
     });
     // What happened to the place is the error to tell. Again behind the document, for what came between.
-    let ours = check_ours((to, place), (marker::COPY, copied.source), made.is_ok());
+    let ours = check_ours((to, place), (marker::COPY, copied.source, Some(by)), made.is_ok().then_some(told.get()));
     let ours = ours.or_else(|e| if made.is_err() && e.kind() != ErrorKind::Again { Ok(()) } else { Err(e) });
-    let made = ours.and(made).map_err(|e| if said.get() { tell_whether_there(copied, (to, place), e) } else { e })?;
-    Ok(Filled { made: Some(made), replaced, is_marked, _lock })
+    let made = ours.and(made).map_err(|e| if said.get() { tell_whether_there((copied, by), (to, place), e) } else { e })?;
+    Ok(Filled { made: Some(made), replaced: begun.replaced, is_marked, _lock })
 }
 
 /// Says of an error whether the copy's own document is there by now.
-fn tell_whether_there(copied: Copied<'_>, (to, place): (&Store, &str), e: Error) -> Error {
+fn tell_whether_there((copied, by): (Copied<'_>, &str), (to, place): (&Store, &str), e: Error) -> Error {
     match e.kind() {
         ErrorKind::Again => return e,
         // It is no copy. The error is the one to tell.
-        ErrorKind::Checksum => drop(marker::put(to, place, marker::COPY, &[("from", copied.source.into())])),
+        ErrorKind::Checksum => drop(marker::put(to, place, marker::COPY, &[("from", copied.source.into()), (BY, by.into())])),
         _ => match lookup::is_there(to, place) {
             Ok(false) => {}
             Ok(true) => return e.with_note(IS_THERE),
@@ -106,22 +124,56 @@ fn tell_whether_there(copied: Copied<'_>, (to, place): (&Store, &str), e: Error)
 }
 
 /// Checks that a place is still as a call has marked it, and says there that nothing of the copy is missing but its own document.
-fn say_whole(copied: Copied<'_>, (to, place): (&Store, &str)) -> Result<()> {
+fn say_whole((copied, by): (Copied<'_>, &str), (to, place): (&Store, &str)) -> Result<()> {
     if !to.shared().capabilities().erasable {
         return Ok(());
     }
+    let (said, condition) = read(to, place)?;
+    if !said.is_some_and(|said| is_by(&said, by)) {
+        return Err(taken_from((to, place), marker::COPY));
+    }
+    put_own((to, place), by, &[("from", copied.source), (WHOLE, copied.state)], condition)
+}
+
+/// The marker of a copy, and the condition on which it is put anew.
+fn read(to: &Store, place: &str) -> Result<(Option<Map>, Condition)> {
     let key = path::join(place, marker::COPY);
     let (said, condition) = document::read(to, &key, MAX_DOCUMENT)?;
-    let said = said.map(|said| json::parse_object(&said, MAX_DOCUMENT).map_err(|e| e.at_key(&key))).transpose()?;
-    if !said.is_some_and(|said| is_of(&said, copied.source)) {
-        return Err(taken_away(place).at_key(key));
+    let said = said.map(|said| json::parse_object(&said, MAX_DOCUMENT).map_err(|e| e.at_key(key))).transpose()?;
+    Ok((said, condition))
+}
+
+/// Puts the marker of a call in place of the one that was read. Errors: `Again` if that is another one by now.
+fn put_own((to, place): (&Store, &str), by: &str, said: &[(&str, &str)], condition: Condition) -> Result<()> {
+    let members = said.iter().chain(&[(BY, by)]).map(|(name, value)| (name.to_string(), (*value).into())).collect();
+    match document::publish(to, &path::join(place, marker::COPY), &members, condition) {
+        // The answer to an earlier try may have been lost.
+        Err(e) if e.kind() == ErrorKind::Conflict => match marker::read(to, place, marker::COPY)? {
+            Some(said) if is_by(&said, by) => Ok(()),
+            _ => Err(taken_from((to, place), marker::COPY)),
+        },
+        put => put,
     }
-    let members = [("from", copied.source), (WHOLE, copied.state)].map(|(name, value)| (name.to_string(), value.into()));
-    match document::publish(to, &key, &members.into_iter().collect(), condition) {
-        Err(e) if e.kind() == ErrorKind::Conflict && says_whole(to, place, copied.source)?.is_none() => Err(taken_away(place).at_key(key)),
-        Err(e) if e.kind() == ErrorKind::Conflict => Ok(()),
-        said => said,
+}
+
+fn is_by(marker: &Map, by: &str) -> bool {
+    marker.get(BY).and_then(Value::as_str) == Some(by)
+}
+
+/// Erases what an interrupted call has left at a place that is none of the keys of the copy.
+fn erase_others((to, place): (&Store, &str), by: &str, keys: &[Vec<(String, String)>]) -> Result<()> {
+    let (own, mut kept, mut others) = (path::join(place, marker::COPY), HashSet::new(), Vec::new());
+    for (_, key) in keys.iter().flatten() {
+        add(&mut kept, key.as_str())?;
     }
+    to.shared().list(&path::prefix(place), &mut |key| {
+        if kept.contains(key) || key.starts_with(&own) { Ok(()) } else { push(&mut others, key.to_string()) }
+    })?;
+    // Else the node may have left its old place before its keys were listed there.
+    if !marker::read(to, place, marker::COPY)?.is_some_and(|said| is_by(&said, by)) {
+        return Err(taken_from((to, place), marker::COPY));
+    }
+    others.iter().try_for_each(|key| to.shared().erase(key).map(drop).map_err(|e| e.at_key(key)))
 }
 
 /// Whether a marker is that of a copy of this source.
@@ -157,24 +209,53 @@ pub(super) fn erase_left(store: &Store, key: &str) -> Result<()> {
 
 /// Checks that a place is still as a call has marked it: another process that erases or renames it, or a group above, takes what was made there by then
 /// with it, and what comes later is made in a new folder. That stays, as it may be another's
-/// by now, but for the document that the call `made`: chunks are missing. Errors: `Again`.
-pub(super) fn check_ours((to, place): (&Store, &str), (name, source): (&str, &str), made: bool) -> Result<()> {
+/// by now, but for the document that the call `made`, with as many keys as it says if it knows them: chunks are missing. Errors: `Again`.
+pub(super) fn check_ours((to, place): (&Store, &str), (name, source, by): (&str, &str, Option<&str>), made: Option<usize>) -> Result<()> {
     // What cannot be erased has no marker.
     if !to.shared().capabilities().erasable {
         return Ok(());
     }
     let marker = marker::read(to, place, name)?;
-    if marker.as_ref().is_some_and(|marker| is_of(marker, source)) {
+    if marker.as_ref().is_some_and(|marker| is_of(marker, source) && by.is_none_or(|by| is_by(marker, by))) {
         return Ok(());
     }
-    if made && marker.is_none() {
+    if let Some(keys) = made
+        && marker.is_none()
+        && !is_ended((to, place), keys)?
+    {
         for name in [v3::DOCUMENT, v2::ARRAY, v2::GROUP] {
             let key = path::join(place, name);
             to.shared().erase(&key).map_err(|e| e.at_key(&key))?;
             to.note_document(&key);
         }
     }
-    Err(taken_away(place).at_key(path::join(place, name)))
+    Err(taken_from((to, place), name))
+}
+
+/// Whether another process has ended a copy at a place without a marker, where the store has no locks: else what it has of keys was erased.
+fn is_ended((to, place): (&Store, &str), keys: usize) -> Result<bool> {
+    let capabilities = to.shared().capabilities();
+    if !capabilities.swaps || !capabilities.listable {
+        return Ok(false);
+    }
+    let (prefix, mut there, mut others) = (path::prefix(place), 0, 0);
+    to.shared().list(&prefix, &mut |key| {
+        there += 1;
+        others += usize::from(!key.strip_prefix(&prefix).is_some_and(|name| document::DOCUMENTS.contains(&name)));
+        Ok(())
+    })?;
+    Ok(if keys == 0 { others > 0 } else { there >= keys })
+}
+
+/// Says that a place does not have the marker of a call any more.
+fn taken_from((to, place): (&Store, &str), name: &str) -> Error {
+    let e = if to.shared().capabilities().swaps {
+        let what = "was erased or renamed, or a group above it, or made by another process, too, while it was made";
+        err!(Again, "{} {what}: see whether it is whole; else erase what is left there, and make it again", path::display(place))
+    } else {
+        taken_away(place)
+    };
+    e.at_key(path::join(place, name))
 }
 
 /// Says that another process has taken a place away, in which a node was being made.
@@ -184,9 +265,17 @@ pub(super) fn taken_away(place: &str) -> Error {
     err!(Again, "{} {what}", path::display(place))
 }
 
-/// Erases what is in the way as far as that was asked for, and what an interrupted copy left; refuses anything else. Returns whether a node
-/// was replaced; `None` where an interrupted call has made the copy.
-fn begin(copied: Copied<'_>, (to, place): (&Store, &str), how: Create) -> Result<Option<bool>> {
+/// A copy that was begun.
+struct Begun {
+    /// Whether a node was replaced.
+    replaced: bool,
+    /// Whether what an interrupted call left is still there.
+    is_mixed: bool,
+}
+
+/// Erases what is in the way as far as that was asked for, and what an interrupted copy left; refuses anything else. `None` where an interrupted call
+/// has made the copy.
+fn begin((copied, by): (Copied<'_>, &str), (to, place): (&Store, &str), how: Create) -> Result<Option<Begun>> {
     if how == Create::New
         && let Err(e) = hierarchy::refuse_existing(to, place)
     {
@@ -197,8 +286,9 @@ fn begin(copied: Copied<'_>, (to, place): (&Store, &str), how: Create) -> Result
         drop(finish(copied, (to, place)));
         return Err(e);
     }
-    let (capabilities, source) = (to.shared().capabilities(), copied.source);
-    let interrupted = capabilities.erasable && was_interrupted(to, place, (source, how))?;
+    let capabilities = to.shared().capabilities();
+    let (said, condition) = if capabilities.erasable { read(to, place)? } else { (None, Condition::None) };
+    let interrupted = capabilities.erasable && was_interrupted((to, place), said.as_ref(), (copied.source, how))?;
     let replaced = lookup::is_in_the_way(to, place)?;
     if replaced && how == Create::New {
         // Another process has made it since.
@@ -208,24 +298,38 @@ fn begin(copied: Copied<'_>, (to, place): (&Store, &str), how: Create) -> Result
         refuse_files((to, place), "copy")?;
     }
     if !capabilities.erasable {
-        return hierarchy::clear(to, place).map(Some);
+        return hierarchy::clear(to, place).map(|replaced| Some(Begun { replaced, is_mixed: false }));
     }
     if replaced || interrupted {
         to.shared().check_erase(&path::prefix(place))?;
     }
     // Before anything is erased: what a kill leaves is completed by the same call.
-    marker::put(to, place, marker::COPY, &[("from", source.into())])?;
+    put_own((to, place), by, &[("from", copied.source)], condition)?;
     // Where the store has no locks, a node may have come until then; from now on who makes one here sees the marker.
     if how == Create::New
         && capabilities.swaps
         && let Err(e) = hierarchy::refuse_existing(to, place)
     {
-        return marker::erase(to, place, marker::COPY).and(Err(e));
+        return give_back((to, place), by, said).and(Err(e));
     }
-    if replaced || interrupted {
+    let is_mixed = interrupted && how == Create::New && capabilities.swaps && copied.tells_keys;
+    if (replaced || interrupted) && !is_mixed {
         hierarchy::erase_around(to, place, marker::COPY)?;
     }
-    Ok(Some(replaced))
+    Ok(Some(Begun { replaced, is_mixed }))
+}
+
+/// Says at a place what was said there before a call took it, unless another one has taken it since.
+fn give_back((to, place): (&Store, &str), by: &str, before: Option<Map>) -> Result<()> {
+    let Some(before) = before else { return marker::erase(to, place, marker::COPY) };
+    let (said, condition) = read(to, place)?;
+    if !said.is_some_and(|said| is_by(&said, by)) {
+        return Ok(());
+    }
+    match document::publish(to, &path::join(place, marker::COPY), &before, condition) {
+        Err(e) if e.kind() == ErrorKind::Conflict => Ok(()),
+        put => put,
+    }
 }
 
 /// Whether what is at a place is a copy of the source as it is now, which an interrupted call has made.
@@ -255,27 +359,22 @@ pub(super) fn refuse_files((to, place): (&Store, &str), call: &str) -> Result<()
 
 /// Does what is left of a copy that an earlier version of the library has made, and a kill has ended behind its own document: all is there that is copied.
 fn finish(copied: Copied<'_>, (to, place): (&Store, &str)) -> Result<()> {
-    let is_marked = to.shared().capabilities().erasable && was_interrupted(to, place, (copied.source, Create::New))?;
-    if is_marked {
+    let said = if to.shared().capabilities().erasable { marker::read(to, place, marker::COPY)? } else { None };
+    if said.is_some_and(|said| is_of(&said, copied.source) && !said.contains_key(BY)) {
         (copied.complete)()?;
         marker::erase(to, place, marker::COPY)?;
     }
     upkeep::add_missed(to, place)
 }
 
-/// Whether a copy of the same source was interrupted at `place`; where it is to be overwritten, any copy, of a node above as well.
-fn was_interrupted(to: &Store, place: &str, (source, how): (&str, Create)) -> Result<bool> {
-    let above = if how == Create::Overwrite { path::ancestors(place) } else { Vec::new() };
-    for place in above.into_iter().chain([place]) {
-        let Some(marker) = marker::read(to, place, marker::COPY)? else { continue };
-        if how != Create::Overwrite && marker.get("from").and_then(Value::as_str) != Some(source) {
-            return Err(err!(
-                Exists,
-                "another copy, or the erasing of a node, was interrupted here; complete it, or overwrite what it left"
-            )
-            .at_key(path::join(place, marker::COPY)));
-        }
-        return Ok(true);
+/// Whether a copy of the same source was interrupted at `place`, where a marker has `said` so; where it is to be overwritten, any copy, of a node
+/// above as well.
+fn was_interrupted((to, place): (&Store, &str), said: Option<&Map>, (source, how): (&str, Create)) -> Result<bool> {
+    if how != Create::Overwrite && said.is_some_and(|said| !is_of(said, source)) {
+        let what = "another copy, or the erasing of a node, was interrupted here; complete it, or overwrite what it left";
+        return Err(err!(Exists, "{what}").at_key(path::join(place, marker::COPY)));
     }
-    Ok(false)
+    let above = if how == Create::Overwrite { path::ancestors(place) } else { Vec::new() };
+    let is_above = try_collect(above.into_iter().map(|group| marker::read(to, group, marker::COPY)))?;
+    Ok(said.is_some() || is_above.iter().any(Option::is_some))
 }

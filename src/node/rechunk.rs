@@ -97,7 +97,7 @@ struct NewArray {
 type At<'a> = (&'a Store, &'a str);
 
 /// What is checked ahead of a copy's own document: that the source is not cut, and that the place is still ours.
-type Last<'a> = (&'a CutWatch, &'a dyn Fn() -> Result<()>);
+type Last<'a> = (&'a CutWatch, &'a place::Ours<'a>);
 
 struct Job<'a> {
     way: Way<'a>,
@@ -262,7 +262,7 @@ impl Job<'_> {
         let (to, to_path, how) = (self.way.to, self.to_path.clone(), self.options.how);
         let complete = || consolidate_as((from, &from_path), nodes, (to, &to_path));
         let (source, state) = (place::source_of(from, &from_path), place::state_of(&found.document)?);
-        let copied = place::Copied { source: &source, state: &state, kind: found.kind, complete: &complete };
+        let copied = place::Copied { source: &source, state: &state, kind: found.kind, tells_keys: false, complete: &complete };
         let filled = place::fill(copied, (to, &to_path), how, &mut |to, place, ours| self.nodes(nodes, (watch, ours), (to, place)));
         self.report.nodes = nodes.len() as u64;
         filled.inspect_err(|_| upkeep::tell_made(to, &changed))?.end((to, &to_path), false, |_, replaced| {
@@ -298,7 +298,7 @@ impl Job<'_> {
         self.done += 1;
         (self.progress)(self.done, self.total.max(self.done))?;
         if target == at.1 {
-            ours()?;
+            ours(&[])?;
         }
         match new {
             New::Array(array) => write_documents(to, target, &array.new, &array.attributes)?,

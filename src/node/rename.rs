@@ -77,8 +77,8 @@ impl Store {
     fn copy_renamed(&self, path: &str, to_path: &str) -> Result<()> {
         let (new, source) = ((Create::New, false, true), renamed(self, path));
         self.copy_marked((path, &source), (self, to_path), new, &mut |_, _| Ok(())).map_err(|e| {
-            // The node stays where it was alone, or the same call goes on.
-            let is_ours = matches!(self.has_new_name(path, to_path), Ok(true));
+            // The node stays where it was alone, or the same call goes on: of another process it may be doing so, where the store has no locks.
+            let is_ours = !self.shared().capabilities().swaps && matches!(self.has_new_name(path, to_path), Ok(true));
             let back = || hierarchy::erase_around(self, to_path, marker::COPY).and_then(|()| marker::erase(self, to_path, marker::COPY));
             if !is_ours || back().is_err() {
                 return e;

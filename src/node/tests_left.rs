@@ -3,12 +3,13 @@
 use super::tests::{far_from, faults, memory, read_all, spec, spec_as, view, write_all};
 use super::tests_growth::Folder;
 use super::tests_series::Meeting;
-use super::tests_store::{Next, before_call, on, told};
+use super::tests_store::{Next, before_call, ended, on, told};
 use super::tests_swap::Overtaken;
 use super::*;
 use crate::engine::Selection;
 use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::platform::libc;
+use crate::settings::apart;
 use crate::store::SharedStore;
 use crate::store::fault;
 use crate::store::memory::MemoryStore;
@@ -478,6 +479,49 @@ fn a_node_that_another_process_makes_before_a_copy_marks_its_place_stays_whole()
         let found = read_all(&Array::open(&on(shared.clone()), "d").unwrap());
         assert!(copied.is_err_and(|e| e.kind() == ErrorKind::Exists) && found == [9, 9], "before call {after}: {found:?}");
         assert!(!is_marked(), "before call {after}");
+    }
+}
+
+/// Before each request of the first one the second one begins, which ends behind one of its changes, or before one of whose requests a third one begins.
+#[test]
+fn a_node_that_several_processes_rename_at_once_is_whole_at_its_old_place_or_its_new_one() {
+    let process = |shared: SharedStore| on(Arc::new(Overtaken::alone(shared, false)));
+    let rename = move |shared: SharedStore| drop(process(shared).rename_node("a", "b"));
+    for (format, ends) in [Format::V2, Format::V3].into_iter().flat_map(|format| [(format, false), (format, true)]) {
+        let mut most = 1;
+        for first in 0.. {
+            if first >= most {
+                break;
+            }
+            for second in (first % apart(7)..most).step_by(apart(7)) {
+                let shared: SharedStore = Arc::new(MemoryStore::new());
+                let array = Array::create(&process(shared.clone()), "a/u", &spec_as(format, &[2], &[1]), Create::New).unwrap();
+                write_all(&array, &mut [1, 2]);
+                let (others, is_met) = (shared.clone(), Arc::new(AtomicBool::new(false)));
+                let met = is_met.clone();
+                let begin_others = move || {
+                    met.store(true, Ordering::Relaxed);
+                    let third = others.clone();
+                    if ends {
+                        rename(ended(others, Arc::new(second.into())));
+                        rename(third);
+                    } else {
+                        rename(before_call(others, second, move || rename(third)));
+                    }
+                };
+                rename(before_call(shared.clone(), first, begin_others));
+                if is_met.load(Ordering::Relaxed) {
+                    most = most.max(first + 2);
+                }
+                for again in [false, true] {
+                    let found = ["a/u", "b/u"].map(|path| Array::open(&process(shared.clone()), path).ok().map(|array| read_all(&array)));
+                    let is_whole = found.iter().any(Option::is_some) && found.iter().flatten().all(|found| *found == [1, 2]);
+                    assert!(is_whole, "{format:?}, {first} {second}, ends: {ends}, again: {again}: {found:?}");
+                    rename(shared.clone());
+                }
+            }
+        }
+        assert!(most > 50, "{format:?}: {most}");
     }
 }
 

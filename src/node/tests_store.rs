@@ -105,13 +105,17 @@ pub(super) fn before_call(inner: SharedStore, after: usize, event: impl FnOnce()
 
 /// Takes `left` changes, and no more, as after a kill.
 pub(super) fn ending(inner: SharedStore, left: Arc<AtomicUsize>) -> Store {
-    on(told(inner, move |next| match next {
+    on(ended(inner, left))
+}
+
+pub(super) fn ended(inner: SharedStore, left: Arc<AtomicUsize>) -> SharedStore {
+    told(inner, move |next| match next {
         Next::Change(_) => {
             let counted = left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1));
             counted.map(drop).map_err(|_| err!(Io, "ended"))
         }
         _ => Ok(()),
-    }))
+    })
 }
 
 type Task = (&'static str, Box<dyn FnOnce() -> Result<()> + Send>);

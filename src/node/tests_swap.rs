@@ -68,8 +68,7 @@ impl crate::store::Storage for Overtaken {
             let left = self.erasures.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1));
             return if left.is_ok() { self.inner.erase_keys(keys) } else { bail!(Network, "the server is gone") };
         };
-        let keys: Vec<String> = all(&self.inner).into_iter().map(|(key, _)| key).filter(|key| key.starts_with(prefix)).collect();
-        keys.iter().try_for_each(|key| self.erase(key).map(drop)).map(|()| true)
+        self.inner.keys(prefix)?.iter().try_for_each(|key| self.erase(key).map(drop)).map(|()| true)
     }
 
     fn flush(&self) -> Result<()> {

@@ -34,7 +34,7 @@ impl Store {
             below.iter().for_each(|child| self.note_named(&path::join(&path, &child.name), child.kind() == NodeKind::Array));
             Ok(())
         };
-        let copied = place::Copied { source, state: &state_of(source), kind: NodeKind::Group, complete: &complete };
+        let copied = place::Copied { source, state: &state_of(source), kind: NodeKind::Group, tells_keys: false, complete: &complete };
         let filled = place::fill(copied, (self, &path), how, &mut |store, place, ours| build_at((store, place, ours), format, build));
         filled.inspect_err(|_| upkeep::tell_made(self, &changed))?.end((self, &path), false, |below, replaced| {
             groups_above::restore(self, &path, format, &mut changed)?;
@@ -59,7 +59,7 @@ fn state_of(source: &str) -> String {
 
 /// Makes the group at a place of a store, which `ours` says is still ours; gives the nodes below it.
 fn build_at(
-    (store, place, ours): (&Store, &str, &dyn Fn() -> Result<()>),
+    (store, place, ours): (&Store, &str, &place::Ours<'_>),
     format: Format,
     build: &mut dyn FnMut(&Group) -> Result<()>,
 ) -> Result<Vec<(String, NodeKind)>> {
@@ -69,7 +69,7 @@ fn build_at(
     if hidden.capabilities().listable {
         group.consolidate()?;
     }
-    ours()?;
+    ours(&[])?;
     group.reveal(store, place, None)?;
     store.flush()?;
     group.erase_hidden(store, place)?;
