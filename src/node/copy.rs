@@ -15,7 +15,7 @@ use crate::metadata::json::splice::TextObject;
 use crate::metadata::{Format, Map, v2, v3};
 use crate::store::local::path::followed;
 use crate::store::prefix::hidden_by;
-use crate::store::{Condition, StorageExt, get, zip};
+use crate::store::{Condition, StorageExt, get, question, zip};
 use std::path::Path;
 
 impl Store {
@@ -78,7 +78,7 @@ impl Store {
     pub(super) fn is_copied_to(&self, path: &str, to_path: &str) -> Result<bool> {
         let (prefix, to_prefix, mut keys) = (path::prefix(path), path::prefix(to_path), Vec::new());
         self.shared().list(&prefix, &mut |key| match key.strip_prefix(&prefix) {
-            Some(tail) if tail != marker::COPY => push(&mut keys, (key.to_string(), format!("{to_prefix}{tail}"))),
+            Some(tail) if !is_of_a_call(name_of(tail)) => push(&mut keys, (key.to_string(), format!("{to_prefix}{tail}"))),
             _ => Ok(()),
         })?;
         let way = Way { from: self, to: self, link: false };
@@ -157,6 +157,11 @@ impl Store {
     }
 }
 
+/// Whether a key with this name tells of a call that makes or erases something there, or has asked the server something: it is none of a copy.
+fn is_of_a_call(name: &str) -> bool {
+    name == marker::COPY || question::is_over(name).is_some()
+}
+
 /// A copy that is under way.
 struct Copying<'a> {
     way: Way<'a>,
@@ -183,8 +188,7 @@ impl Copying<'_> {
             }
             let to_key = format!("{to_prefix}{tail}");
             let is_of_macos = into_archive && zip::is_ignored(&to_key);
-            // What an interrupted copy of the node itself says is not of this one.
-            if !is_of_macos && !self.is_committed(key) && tail != marker::COPY {
+            if !is_of_macos && !self.is_committed(key) && !is_of_a_call(name) {
                 let step = if MAKES_A_NODE.contains(&tail) { 2 } else { usize::from(MAKES_A_NODE.contains(&name)) };
                 push(&mut steps[step], (key.to_string(), to_key))?;
             }

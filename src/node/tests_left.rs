@@ -183,6 +183,17 @@ fn the_same_call_does_what_a_copy_that_was_killed_at_its_end_had_still_to_do() {
     }
 }
 
+#[test]
+fn a_copy_of_a_group_takes_no_markers_of_calls_along() {
+    let (from, to) = (memory(), memory());
+    Group::create(&from, "g/b", None, Create::New).unwrap();
+    for name in ["ozarr-copy.json", "ozarr-copy.json.ozarr-asks-1795893826-bdee7b5825072885ada8959b36266219", "mine.json"] {
+        from.key_put(&format!("g/b/{name}"), b"{}").unwrap();
+    }
+    from.copy_node("g", (&to, ""), Create::New, true, &mut |_, _| Ok(())).unwrap();
+    assert_eq!(to.key_list("").unwrap(), ["b/mine.json", "b/zarr.json", "zarr.json"]);
+}
+
 /// A store of which one request fails, or all from that one on; the second one says whether it was met.
 fn failing(inner: &SharedStore, number: usize, once: bool) -> (Store, Arc<AtomicUsize>) {
     let asked = Arc::new(AtomicUsize::new(0));
