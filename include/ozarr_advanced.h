@@ -1379,7 +1379,7 @@ OZARR_CHECKED ozarr_status ozarr_array_copy_spec(const ozarr_array *array, int32
  * copied as they are. Nothing is written unless every node can be copied. A metadata document is written
  * after the data that it describes, that of `dest` last: an interrupted copy is not a node, and repeating
  * the call starts it anew. Where it was interrupted behind that document, as the message of an error
- * says, the same call completes it, unless the document of `source` is another one by then. An archive
+ * says, the same call completes it, unless that would make another copy of `source` by now. An archive
  * keeps what was put into it: remove the file before the call is repeated, after a kill, too. Files that
  * other programs keep beside the nodes, such as tables, are no part of Zarr: they are left out (`ozarr
  * copy` tells of them), unless by `OZARR_COPY_RAW`.

@@ -91,7 +91,8 @@ impl From {
         let interrupt = Interrupt::watch()?;
         let bar = progress(top.bytes(), None, true);
         let mut failed = None;
-        let done = store.build_group(&path, (self.format, how), &source, &mut |root| {
+        let layout = format!("{:?}", self.layout);
+        let done = store.build_group(&path, (self.format, how), (&source, &layout), &mut |root| {
             bar.set_position(0);
             let copying = Copying { from: self, file: &file, dest: &store, root, interrupt: &interrupt, bar: &bar };
             copying.group(&top).map_err(|failure| {

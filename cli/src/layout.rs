@@ -8,7 +8,7 @@ use ozarr::node::{Format, KeyEncoding, Map, Order, Separator, Spec, Value, json}
 use std::str::FromStr;
 
 /// How an array is stored.
-#[derive(Args, Default)]
+#[derive(Args, Debug, Default)]
 pub struct Layout {
     /// The shape of a chunk (one of about 1 MiB); with --inner-chunks that of a shard. Zarr 3: with extents listed, [count times]
     /// in pairs, for a dimension: [[8,8,4],[[16,10],7],32]
@@ -37,7 +37,7 @@ pub struct Layout {
 }
 
 /// Chunks of one shape, or extents as a rectilinear grid has them.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 enum Chunks {
     Shape(List),
     Json(String),
@@ -60,7 +60,7 @@ impl Chunks {
     }
 }
 
-#[derive(Clone, Copy, ValueEnum)]
+#[derive(Clone, Copy, Debug, ValueEnum)]
 enum OrderName {
     #[value(name = "C")]
     C,
@@ -68,7 +68,7 @@ enum OrderName {
     F,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
+#[derive(Clone, Copy, Debug, ValueEnum)]
 enum KeyName {
     Default,
     V2,

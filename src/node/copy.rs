@@ -10,7 +10,7 @@ use super::transfer::{Moves, OnProgress, READINGS, Way, moved_path};
 use super::{Array, Create, NodeKind, Store, draft, groups_above, hierarchy, marker, path, place, stored_chunks, upkeep};
 use crate::engine::tasks;
 use crate::error::{ErrorKind, Result, bail, err};
-use crate::limits::{MAX_CONSOLIDATED, collect, push, readable};
+use crate::limits::{MAX_CONSOLIDATED, collect, extend, push, readable};
 use crate::metadata::json::splice::TextObject;
 use crate::metadata::{Format, Map, v2, v3};
 use crate::store::local::path::followed;
@@ -57,8 +57,12 @@ impl Store {
         // What groups have consolidated is copied, too.
         upkeep::catch_up(self)?;
         let mut changed = groups_above::ensure(to, &to_path, found.format)?;
+        let check = || match self.keeping_above(path)?.is_copied_to(path, (to, &to_path))? {
+            true => Ok(()),
+            false => Err(place::differs((to, &to_path))),
+        };
         let copied =
-            place::Copied { source, state: &place::state_of(&found.document)?, kind: found.kind, tells_keys: true, complete: &|| Ok(()) };
+            place::Copied { source, state: &place::state_of(&found.document)?, kind: found.kind, tells_keys: true, complete: &check };
         let filled = place::fill(copied, (to, &to_path), how, &mut |store, place, ours| {
             let made = self.keeping_above(path)?.copy_keys(path, (store, place, ours), verify, progress)?;
             collect(made.iter().map(|node| moved_path(node, place, &to_path)))
@@ -74,23 +78,38 @@ impl Store {
         })
     }
 
-    /// Whether all that is stored of the node at `path` is below `to_path`, too: of a group that is being erased, what is left of it.
-    pub(super) fn is_copied_to(&self, path: &str, to_path: &str) -> Result<bool> {
-        let (prefix, to_prefix, mut keys) = (path::prefix(path), path::prefix(to_path), Vec::new());
-        self.shared().list(&prefix, &mut |key| match key.strip_prefix(&prefix) {
-            Some(tail) if !is_of_a_call(name_of(tail)) => push(&mut keys, (key.to_string(), format!("{to_prefix}{tail}"))),
-            _ => Ok(()),
-        })?;
-        let way = Way { from: self, to: self, link: false };
-        let task = |i: u64, _: &tasks::Running<'_>| match way.compare(&keys[i as usize].0, &keys[i as usize].1) {
-            Err(e) if e.kind() == ErrorKind::Checksum && hierarchy::is_emptied(self, path, &keys[i as usize].0)? => Ok(()),
-            compared => compared,
-        };
+    /// Whether at `to_path` is what a copy of the node at `path` has; of a group that is being erased, what is left of it.
+    pub(super) fn is_copied_to(&self, path: &str, (to, to_path): (&Store, &str)) -> Result<bool> {
+        let copying = self.copying(path, to)?;
+        let mut keys: Vec<(String, String)> = Vec::new();
+        for step in copying.steps(path, to_path)? {
+            extend(&mut keys, step)?;
+        }
+        if let Some(own) = hierarchy::emptied(self, path)? {
+            keys.retain(|(key, _)| *key != own);
+        } else {
+            let mut there = 0;
+            to.shared().list(&path::prefix(to_path), &mut |key| {
+                there += usize::from(!is_of_a_call(name_of(key)));
+                Ok(())
+            })?;
+            if there != keys.len() {
+                return Ok(false);
+            }
+        }
+        let way = copying.way;
+        let task = |i: u64, _: &tasks::Running<'_>| way.compare(&keys[i as usize].0, &keys[i as usize].1);
         let (pool, width) = way.threads();
         match tasks::run(&pool, keys.len() as u64, width, &task, &mut |_| Ok(())) {
             Err(e) if e.kind() == ErrorKind::Checksum => Ok(false),
             compared => compared.map(|()| true),
         }
+    }
+
+    /// Reads what is to be copied.
+    fn copying<'a>(&'a self, path: &str, to: &'a Store) -> Result<Copying<'a>> {
+        let documents = copied_documents::read(self, path, to.threads_with(self, true))?;
+        Ok(Copying { way: Way { from: self, to, link: false }, documents, moves: Moves::default() })
     }
 
     /// Refuses files and folders in each other's place among the chunks of the arrays whose documents are to be copied: a listing of keys
@@ -120,8 +139,7 @@ impl Store {
         verify: bool,
         progress: &mut OnProgress<'_>,
     ) -> Result<Vec<String>> {
-        let (way, documents) = (Way { from: self, to, link: false }, copied_documents::read(self, path, to.threads_with(self, true))?);
-        let copying = Copying { way, documents, moves: Moves::default() };
+        let copying = self.copying(path, to)?;
         if !copying.has_node(path) {
             return Err(kept::changed_meanwhile(path, "removed"));
         }

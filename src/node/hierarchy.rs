@@ -9,7 +9,7 @@ use super::stored::StoredDocument;
 use super::{Create, NodeKind, Store, above, document, draft, groups_above, in_use, marker, path, together, transfer, upkeep};
 use crate::error::{Error, ErrorKind, Result, err};
 use crate::limits::{MAX_CONSOLIDATED, MAX_DOCUMENT, push};
-use crate::metadata::{Format, Map, json, v2, v3};
+use crate::metadata::{Format, Map, v2, v3};
 use crate::sort::sort_by;
 use crate::store::{Condition, Keys, StorageExt, get};
 use std::cell::RefCell;
@@ -178,28 +178,38 @@ fn documents_below(store: &Store, prefix: &str) -> Result<Vec<String>> {
     Ok(found)
 }
 
+/// The end of the document that a group keeps while it is erased, of which another group's is another one.
+const EMPTIED: &str = "\n\n";
+
 /// Takes from a group what it says of the nodes below it, and gives the name of the document that it keeps.
 fn empty_group(store: &Store, path: &str) -> Result<&'static str> {
-    let shared = store.shared();
+    let (shared, mut own) = (store.shared(), v2::GROUP);
+    for (name, document) in [(v3::DOCUMENT, v3::write_group(Map::new())), (v2::GROUP, v2::write_group())] {
+        let key = path::join(path, name);
+        if shared.open(&key).map_err(|e| e.at_key(&key))?.is_none() {
+            continue;
+        }
+        let text = document::text_of(&key, &document)?;
+        let text = [text.trim_end(), EMPTIED].concat();
+        document::publish_text(store, &key, text.as_bytes(), MAX_DOCUMENT, Condition::None)?;
+        own = name;
+        break;
+    }
     for name in [v2::CONSOLIDATED, v2::ATTRIBUTES] {
         let key = path::join(path, name);
         shared.erase(&key).map_err(|e| e.at_key(key))?;
     }
-    let key = path::join(path, v3::DOCUMENT);
-    if shared.open(&key).map_err(|e| e.at_key(&key))?.is_none() {
-        return Ok(v2::GROUP);
-    }
-    document::publish(store, &key, &v3::write_group(Map::new()), Condition::None)?;
-    Ok(v3::DOCUMENT)
+    Ok(own)
 }
 
-/// Whether a key is the document that a group keeps while it is erased.
-pub(super) fn is_emptied(store: &Store, path: &str, key: &str) -> Result<bool> {
-    if key != path::join(path, v3::DOCUMENT) {
-        return Ok(false);
+/// The key of the document that a group keeps while it is erased, if that is there.
+pub(super) fn emptied(store: &Store, path: &str) -> Result<Option<String>> {
+    for key in [v3::DOCUMENT, v2::GROUP].map(|name| path::join(path, name)) {
+        if get(&**store.shared(), &key, MAX_CONSOLIDATED)?.is_some_and(|text| text.ends_with(EMPTIED.as_bytes())) {
+            return Ok(Some(key));
+        }
     }
-    let document = get(&**store.shared(), key, MAX_CONSOLIDATED)?;
-    Ok(document.is_some_and(|text| json::parse_object(&text, MAX_CONSOLIDATED).is_ok_and(|found| found == v3::write_group(Map::new()))))
+    Ok(None)
 }
 
 /// Removes a node and all below it, but for one key directly below: what that tells of the place is true whenever this ends.

@@ -35,7 +35,11 @@ pub(super) fn source_of(store: &Store, path: &str) -> String {
 /// What the marker of a copy says that the source is like: a copy that was cut short is not completed where that is another one by then.
 pub(super) fn state_of(document: &Map) -> Result<String> {
     let text = json::text_of_any(&Value::Object(document.clone()), 0)?;
-    Ok(format!("{:016x}", hash(text.as_bytes())))
+    Ok(state_of_text(&text))
+}
+
+pub(super) fn state_of_text(text: &str) -> String {
+    format!("{:016x}", hash(text.as_bytes()))
 }
 
 /// What is copied.
@@ -48,7 +52,7 @@ pub(super) struct Copied<'a> {
     pub kind: NodeKind,
     /// Whether the copying tells all keys of the copy.
     pub tells_keys: bool,
-    /// Does for a copy that is there what comes behind its documents.
+    /// Does for a copy that is there what comes behind its documents; `Exists` where the same call would make another one now.
     pub complete: &'a dyn Fn() -> Result<()>,
 }
 
@@ -279,8 +283,10 @@ fn begin((copied, by): (Copied<'_>, &str), (to, place): (&Store, &str), how: Cre
     if how == Create::New
         && let Err(e) = hierarchy::refuse_existing(to, place)
     {
-        if e.kind() == ErrorKind::Exists && is_made(copied, (to, place))? {
-            return complete(copied, (to, place)).map(|()| None).map_err(|e| e.with_note(IS_THERE));
+        if e.kind() == ErrorKind::Exists
+            && let Some(state) = says_whole(to, place, copied.source)?
+        {
+            return complete(copied, (to, place), &state).map(|()| None);
         }
         // The error is the one to tell.
         drop(finish(copied, (to, place)));
@@ -332,19 +338,28 @@ fn give_back((to, place): (&Store, &str), by: &str, before: Option<Map>) -> Resu
     }
 }
 
-/// Whether what is at a place is a copy of the source as it is now, which an interrupted call has made.
-fn is_made(copied: Copied<'_>, (to, place): (&Store, &str)) -> Result<bool> {
-    let is_whole = says_whole(to, place, copied.source)?.is_some_and(|state| state == copied.state);
-    Ok(is_whole && lookup::find_bare(to, place)?.is_some_and(|found| found.kind == copied.kind))
+/// Says that a copy which an interrupted call has made is not what the same call would make now.
+pub(super) fn differs((to, place): (&Store, &str)) -> Error {
+    let (store, place) = (to.shared().describe(), path::display(place));
+    err!(
+        Exists,
+        "{place} of {store} is a copy that an interrupted call has made, and its source or itself is another one by now; erase or overwrite it"
+    )
 }
 
-/// Does for a copy that an interrupted call has made what that had still to do.
-fn complete(copied: Copied<'_>, (to, place): (&Store, &str)) -> Result<()> {
-    (copied.complete)()?;
-    if let Some(found) = lookup::find_bare(to, place)? {
-        groups_above::restore(to, place, found.format, &mut Vec::new())?;
+/// Does for a copy that an interrupted call has made, of a source that was in this `state`, what that had still to do.
+fn complete(copied: Copied<'_>, (to, place): (&Store, &str), state: &str) -> Result<()> {
+    if state != copied.state || lookup::find_bare(to, place)?.is_none_or(|found| found.kind != copied.kind) {
+        return Err(differs((to, place)));
     }
-    upkeep::add_missed(to, place)
+    let rest = || {
+        (copied.complete)()?;
+        if let Some(found) = lookup::find_bare(to, place)? {
+            groups_above::restore(to, place, found.format, &mut Vec::new())?;
+        }
+        upkeep::add_missed(to, place)
+    };
+    rest().map_err(|e| if e.kind() == ErrorKind::Exists { e } else { e.with_note(IS_THERE) })
 }
 
 /// Refuses to make something, as `call` does, where there are files of whatever.

@@ -20,7 +20,7 @@ use crate::codec::complete::compared;
 use crate::dtype::fill::Fill;
 use crate::dtype::{Element, Overflow};
 use crate::error::{Result, bail, err};
-use crate::limits::{extend, push};
+use crate::limits::{extend, push, try_collect};
 use crate::metadata::extension::Extension;
 use crate::metadata::v3::Document;
 use crate::metadata::{ArrayMeta, Codecs, Dialect, Format, Map, Value, codecs_to_v3, json, upgrade, v2, v3};
@@ -81,6 +81,19 @@ pub type ChangeSpec<'a> = dyn FnMut(&str, &mut Spec) -> Result<()> + 'a;
 enum New {
     Group(Format, Map),
     Array(Box<NewArray>),
+}
+
+impl New {
+    fn kind(&self) -> NodeKind {
+        if matches!(self, New::Array(_)) { NodeKind::Array } else { NodeKind::Group }
+    }
+
+    fn format(&self) -> Format {
+        match self {
+            New::Group(format, _) => *format,
+            New::Array(array) => array.new.format,
+        }
+    }
 }
 
 struct NewArray {
@@ -260,8 +273,16 @@ impl Job<'_> {
     ) -> Result<()> {
         let (from, from_path) = (self.way.from, self.from_path.clone());
         let (to, to_path, how) = (self.way.to, self.to_path.clone(), self.options.how);
-        let complete = || consolidate_as((from, &from_path), nodes, (to, &to_path));
-        let (source, state) = (place::source_of(from, &from_path), place::state_of(&found.document)?);
+        let complete = || {
+            let is_there = |(node, new): &(String, New)| {
+                Ok(lookup::find_bare(to, &moved_path(node, &from_path, &to_path))?.is_some_and(|found| found.kind == new.kind()))
+            };
+            if !try_collect(nodes.iter().map(is_there))?.into_iter().all(|is_there: bool| is_there) {
+                return Err(place::differs((to, &to_path)));
+            }
+            consolidate_as((from, &from_path), nodes, (to, &to_path))
+        };
+        let (source, state) = (place::source_of(from, &from_path), self.state(nodes)?);
         let copied = place::Copied { source: &source, state: &state, kind: found.kind, tells_keys: false, complete: &complete };
         let filled = place::fill(copied, (to, &to_path), how, &mut |to, place, ours| self.nodes(nodes, (watch, ours), (to, place)));
         self.report.nodes = nodes.len() as u64;
@@ -271,6 +292,20 @@ impl Job<'_> {
             upkeep::after_change(to, &changed, replaced.then_some(to_path.as_str()))?;
             to.flush()
         })
+    }
+
+    /// What the marker says of the documents of the source and of those that the copy gets. What was written to chunks is not seen in it.
+    fn state(&self, nodes: &[(String, New)]) -> Result<String> {
+        let mut state = format!("{:?}", self.options.overflow);
+        for (node, new) in nodes {
+            let (mark, documents) = match new {
+                New::Group(_, document) => (&[][..], vec![document]),
+                New::Array(array) => (&array.mark[..], vec![&array.old.meta.document, &array.new.document, &array.attributes]),
+            };
+            let documents = try_collect(documents.into_iter().map(place::state_of))?.concat();
+            state = place::state_of_text(&format!("{state} {node} {mark:?} {} {documents}", new.format() as u8));
+        }
+        Ok(state)
     }
 
     /// Makes all nodes at a place of a store, children first.

@@ -94,7 +94,7 @@ impl Store {
         if e.kind() != ErrorKind::Exists || !self.has_new_name(path, to_path)? {
             return Err(hierarchy::advise(e, "erase it, or choose another path"));
         }
-        if !self.is_copied_to(path, to_path)? {
+        if !self.is_copied_to(path, (self, to_path))? {
             let place = self.shared().describe();
             bail!(Exists, "{path} and {to_path} of {place} differ since a renaming was interrupted; erase the one that is not wanted");
         }

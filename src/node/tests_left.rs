@@ -6,6 +6,7 @@ use super::tests_series::Meeting;
 use super::tests_store::{Next, before_call, ended, on, told};
 use super::tests_swap::Overtaken;
 use super::*;
+use crate::dtype::Overflow;
 use crate::engine::Selection;
 use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::platform::libc;
@@ -135,7 +136,7 @@ fn a_copy_that_its_progress_ends_where_all_is_done_is_no_node_and_is_made_by_the
 
 #[test]
 fn consolidated_metadata_tell_of_the_groups_above_a_copy_that_ends_early() {
-    let build: CopiesTo = |_, to, progress| to.build_group("new/deep/d", (None, Create::New), "a source", &mut |_| progress(1, 1));
+    let build: CopiesTo = |_, to, progress| to.build_group("new/deep/d", (None, Create::New), ("a source", ""), &mut |_| progress(1, 1));
     let migrate: CopiesTo = |from, to, progress| from.migrate("g", Some((to, "new/deep/d")), true, progress).map(drop);
     let anew: CopiesTo = |from, to, progress| {
         from.rechunk_node("g", (to, "new/deep/d"), RechunkOptions::default(), &mut |_, _| Ok(()), &mut *progress).map(drop)
@@ -180,6 +181,91 @@ fn the_same_call_does_what_a_copy_that_was_killed_at_its_end_had_still_to_do() {
             }
         }
         assert!(whole > 0, "{text}");
+    }
+}
+
+/// What stays of a copy whose marker could not be erased.
+fn left_whole(from: &Store, copy: CopiesTo) -> Store {
+    for after in 0.. {
+        let shared: SharedStore = Arc::new(MemoryStore::new());
+        let done = copy(from, &ending(&shared, after), &mut |_, _| Ok(()));
+        assert!(done.is_err());
+        if on(shared.clone()).node_kind("d").unwrap() == NodeKind::Group {
+            return on(shared);
+        }
+    }
+    unreachable!()
+}
+
+#[test]
+fn a_copy_that_was_killed_at_its_end_is_not_completed_where_its_source_or_itself_is_another_one_since() {
+    type Change = fn(&Store, &Store);
+    let chunk: Change = |from, _| write_all(&Array::open(from, "g/a").unwrap(), &mut [9, 9]);
+    let changes: [(&str, Change); 4] = [
+        ("a chunk", chunk),
+        ("an attribute below", |from, _| Array::open(from, "g/a").unwrap().attributes().set_json("x", "1").unwrap()),
+        ("a node that is new", |from, _| drop(Array::create(from, "g/b", &spec(&[2], &[1]), Create::New).unwrap())),
+        ("a node of the copy that is gone", |_, to| to.erase_node("d/a").unwrap()),
+    ];
+    for (text, copy) in copies() {
+        for (what, change) in changes {
+            let from = with_consolidated(&(Arc::new(MemoryStore::new()) as SharedStore));
+            let to = left_whole(&from, copy);
+            change(&from, &to);
+            if text == "anew" && what == "a chunk" {
+                // It would have to be read again.
+                continue;
+            }
+            let e = copy(&from, &to, &mut |_, _| Ok(())).unwrap_err();
+            assert!(e.kind() == ErrorKind::Exists && e.message().contains("overwrite"), "{text}, {what}: {e}");
+            assert!(!e.message().contains("the same call completes it"), "{text}, {what}: {e}");
+        }
+        let from = with_consolidated(&(Arc::new(MemoryStore::new()) as SharedStore));
+        copy(&from, &left_whole(&from, copy), &mut |_, _| Ok(())).unwrap();
+    }
+    let rechunked = |chunk: u64, overflow: Overflow| {
+        move |from: &Store, to: &Store| {
+            let options = RechunkOptions { overflow, ..RechunkOptions::default() };
+            from.rechunk_node("g", (to, "d"), options, &mut |_, spec| spec.set_chunks(&[chunk]), &mut |_, _| Ok(())).map(drop)
+        }
+    };
+    let from = with_consolidated(&(Arc::new(MemoryStore::new()) as SharedStore));
+    let copy: CopiesTo = |from, to, progress| {
+        let mut change = |_: &str, spec: &mut Spec| spec.set_chunks(&[2]);
+        from.rechunk_node("g", (to, "d"), RechunkOptions::default(), &mut change, &mut *progress).map(drop)
+    };
+    for (chunk, overflow) in [(1, Overflow::Error), (2, Overflow::Wrap)] {
+        let e = rechunked(chunk, overflow)(&from, &left_whole(&from, copy)).unwrap_err();
+        assert_eq!(e.kind(), ErrorKind::Exists, "{chunk}: {e}");
+    }
+    rechunked(2, Overflow::Error)(&from, &left_whole(&from, copy)).unwrap();
+}
+
+/// The renaming ends behind each of its changes.
+#[test]
+fn a_group_that_is_made_where_one_was_renamed_stays_when_the_renaming_is_repeated() {
+    for format in [Format::V2, Format::V3] {
+        let mut made = 0;
+        for after in 0.. {
+            let shared: SharedStore = Arc::new(MemoryStore::new());
+            let store = on(shared.clone());
+            Group::create(&store, "a", Some(format), Create::New).unwrap();
+            write_all(&Array::create(&store, "a/u", &spec_as(format, &[2], &[1]), Create::New).unwrap(), &mut [1, 2]);
+            let done = ending(&shared, after).rename_node("a", "b");
+            if store.node_kind("a").unwrap() == NodeKind::None {
+                Group::create(&store, "a", Some(format), Create::New).unwrap();
+                made += 1;
+                assert_eq!(store.rename_node("a", "b").unwrap_err().kind(), ErrorKind::Exists, "{format:?} behind {after}");
+                assert_eq!(store.node_kind("a").unwrap(), NodeKind::Group, "{format:?} behind {after}");
+            } else {
+                store.rename_node("a", "b").unwrap();
+            }
+            assert_eq!(read_all(&Array::open(&store, "b/u").unwrap()), [1, 2], "{format:?} behind {after}");
+            if done.is_ok() {
+                break;
+            }
+        }
+        assert!(made > 1, "{format:?}: {made}");
     }
 }
 
@@ -301,7 +387,7 @@ fn nothing_that_was_stored_since_a_renaming_was_interrupted_is_lost() {
 #[test]
 fn a_copy_of_which_a_request_failed_is_completed_by_the_same_call() {
     let whole: CopiesTo = |_, to, _| {
-        to.build_group("d", (None, Create::New), "a source", &mut |group| {
+        to.build_group("d", (None, Create::New), ("a source", ""), &mut |group| {
             let array = Array::create(group.store(), &path::join(group.path(), "a"), &spec(&[2], &[1]), Create::New)?;
             // SAFETY: the memory lives as long as the call.
             unsafe { array.write(&Selection::new(&[2], &[0], &[2], None)?, &view(&mut [1, 2], &[2])) }?;

@@ -73,7 +73,7 @@ const COPIES: [(&str, &str, Deed); 6] = [
         Array::create_with_values(store, ("g/y", None), &spec, Create::New, Some(&values)).map(drop)
     }),
     ("build", "/a", |store| {
-        store.build_group("g/y", (None, Create::New), "a file", &mut |group| {
+        store.build_group("g/y", (None, Create::New), ("a file", ""), &mut |group| {
             let spec = spec_as(group.format(), &[8], &[2]);
             let array = Array::create(group.store(), "a", &spec, Create::New)?;
             own!(array.write(&Selection::all(&[8]), &view(&mut VALUES.clone(), &[8])))

@@ -1000,7 +1000,7 @@ fn a_group_that_is_made_as_a_whole_is_there_with_all_of_it() {
             if how == Create::Overwrite {
                 Group::create(&store, place, Some(format), Create::New).unwrap().attributes().set("old", 1.into()).unwrap();
             }
-            let make = || store.build_group(place, (Some(format), how), "a source", &mut |root| build(root));
+            let make = || store.build_group(place, (Some(format), how), ("a source", ""), &mut |root| build(root));
             let done = fault::failing(call, after, libc::EIO, make);
             let text = format!("{kind} {format:?} {place:?} {how:?} {call:?} after {after}");
             assert!(is_built(&store, place) || done.is_err(), "{text}");
@@ -1018,7 +1018,7 @@ fn a_group_that_is_made_as_a_whole_is_there_with_all_of_it() {
     let store = Store::memory(&Context::with_threads(1));
     Group::create(&store, "g", None, Create::New).unwrap();
     for (how, kind) in [(Create::New, ErrorKind::Exists), (Create::OpenIfSame, ErrorKind::Argument)] {
-        assert_eq!(store.build_group("g", (None, how), "a source", &mut |root| build(root)).unwrap_err().kind(), kind);
+        assert_eq!(store.build_group("g", (None, how), ("a source", ""), &mut |root| build(root)).unwrap_err().kind(), kind);
     }
 }
 
@@ -1030,12 +1030,12 @@ fn a_group_does_not_take_the_place_of_the_file_that_it_is_made_of() {
     std::fs::write(&file, "a file").unwrap();
     for place in ["g", ""] {
         for how in [Create::Overwrite, Create::New] {
-            let e = store.build_group(place, (None, how), file.to_str().unwrap(), &mut |root| build(root)).unwrap_err();
+            let e = store.build_group(place, (None, how), (file.to_str().unwrap(), ""), &mut |root| build(root)).unwrap_err();
             assert_eq!(e.kind(), ErrorKind::Argument, "{e}");
         }
     }
     assert_eq!(std::fs::read(&file).unwrap(), b"a file");
-    store.build_group("g/new", (None, Create::New), file.to_str().unwrap(), &mut |root| build(root)).unwrap();
+    store.build_group("g/new", (None, Create::New), (file.to_str().unwrap(), ""), &mut |root| build(root)).unwrap();
 }
 
 #[test]

@@ -8,14 +8,14 @@ use crate::metadata::{Map, v2, v3};
 
 impl Store {
     /// Makes a group at `path`, and those above it that are missing, of what `build` puts into the group that it is told. Its document comes last,
-    /// with consolidated metadata: whatever ends the process, a group that is there is whole. `source` says what it is made of: after an interruption
+    /// with consolidated metadata: whatever ends the process, a group that is there is whole. `source` says what it is made of, and `options` how: after an interruption
     /// the same call begins anew in what it left (`place.rs`); a file at the place itself is an error of kind `Argument`. `how` is `New` or `Overwrite` (else `Argument`); what is overwritten stays until the
     /// new group is whole where folders can be replaced. `build` is called again where what it made could not take the place.
     pub fn build_group(
         &self,
         path: &str,
         (format, how): (Option<Format>, Create),
-        source: &str,
+        (source, options): (&str, &str),
         build: &mut dyn FnMut(&Group) -> Result<()>,
     ) -> Result<()> {
         let path = hierarchy::new_path(self, path)?;
@@ -34,7 +34,13 @@ impl Store {
             below.iter().for_each(|child| self.note_named(&path::join(&path, &child.name), child.kind() == NodeKind::Array));
             Ok(())
         };
-        let copied = place::Copied { source, state: &state_of(source), kind: NodeKind::Group, tells_keys: false, complete: &complete };
+        let copied = place::Copied {
+            source,
+            state: &format!("{}, {format:?}, {options}", state_of(source)),
+            kind: NodeKind::Group,
+            tells_keys: false,
+            complete: &complete,
+        };
         let filled = place::fill(copied, (self, &path), how, &mut |store, place, ours| build_at((store, place, ours), format, build));
         filled.inspect_err(|_| upkeep::tell_made(self, &changed))?.end((self, &path), false, |below, replaced| {
             groups_above::restore(self, &path, format, &mut changed)?;
