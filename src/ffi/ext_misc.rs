@@ -24,7 +24,7 @@ use super::types::ozarr_store;
 use super::user_store::{InnerStore, as_flagged, status_of, table_of};
 use crate::error::{ErrorKind, Result, bail, err};
 use crate::node::registered::Calls;
-use crate::node::{self, Member, Store, Transformer};
+use crate::node::{self, Member, Store};
 use std::ffi::{CString, c_char, c_void};
 use std::sync::Arc;
 
@@ -177,7 +177,8 @@ pub unsafe extern "C" fn ozarr_register_transformer(table: *const ozarr_transfor
         let life = Life::new(table.flags, OZARR_CALLBACK_ANY_THREAD, table.user, table.destroy)?;
         let armed = life.clone();
         let replace = table.flags & OZARR_REGISTER_REPLACE != 0;
-        node::register_transformer(name, Box::new(UserTransformer { table, name: name.to_string(), life }), replace)?;
+        let transformer = UserTransformer { table, name: name.to_string(), life };
+        node::register_transformer(name, Box::new(move |configuration, inner| transformer.open(configuration, inner)), replace)?;
         armed.arm();
         Ok(())
     })
@@ -307,7 +308,7 @@ unsafe impl Send for UserTransformer {}
 // SAFETY: as above.
 unsafe impl Sync for UserTransformer {}
 
-impl Transformer for UserTransformer {
+impl UserTransformer {
     fn open(&self, configuration: &str, inner: Store) -> Result<Arc<dyn Calls>> {
         let Some(open) = self.table.open else { bail!(Internal, "a transformer without `open`") };
         let (configuration, inner) = (c_text(configuration)?, InnerStore(ozarr_store::insert(inner)?));

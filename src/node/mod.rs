@@ -123,7 +123,7 @@ pub use series::Series;
 pub use spec::Spec;
 pub use store::Store;
 pub use store_options::{Consolidate, Nczarr, Options};
-pub use transform::{Member, Transformer, register_member, register_transformer, unregister_member, unregister_transformer};
+pub use transform::{Member, register_member, register_transformer, unregister_member, unregister_transformer};
 pub use usage::Usage;
 pub use verify::{Verified, VerifyOptions};
 

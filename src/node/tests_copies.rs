@@ -222,17 +222,13 @@ impl Calls for Behind {
     }
 }
 
-struct MakesBehind;
-
-impl Transformer for MakesBehind {
-    fn open(&self, _: &str, inner: Store) -> Result<Arc<dyn Calls>> {
-        Ok(Arc::new(Behind(inner)))
-    }
+fn behind(_: &str, inner: Store) -> Result<Arc<dyn Calls>> {
+    Ok(Arc::new(Behind(inner)))
 }
 
 #[test]
 fn chunks_that_transformers_keep_elsewhere_are_migrated() {
-    register_transformer("behind", Box::new(MakesBehind), true).unwrap();
+    register_transformer("behind", Box::new(behind), true).unwrap();
     let from = memory();
     Group::create(&from, "", None, Create::New).unwrap();
     let mut transformed = spec(&[4], &[2]);
@@ -249,7 +245,7 @@ fn chunks_that_transformers_keep_elsewhere_are_migrated() {
 /// Whatever is closed or flushed.
 #[test]
 fn stores_of_transformers_are_flushed_with_the_store() {
-    register_transformer("flushed-behind", Box::new(MakesBehind), true).unwrap();
+    register_transformer("flushed-behind", Box::new(behind), true).unwrap();
     let mut transformed = spec(&[4], &[2]);
     transformed.set_member_json("storage_transformers", r#"[{"name":"flushed-behind"}]"#).unwrap();
     type End = fn(&Store, &Array) -> Result<()>;
@@ -323,17 +319,13 @@ impl Calls for Keeps {
     }
 }
 
-struct MakesKeeps;
-
-impl Transformer for MakesKeeps {
-    fn open(&self, _: &str, inner: Store) -> Result<Arc<dyn Calls>> {
-        Ok(Arc::new(Keeps(inner, Mutex::default())))
-    }
+fn keeps(_: &str, inner: Store) -> Result<Arc<dyn Calls>> {
+    Ok(Arc::new(Keeps(inner, Mutex::default())))
 }
 
 #[test]
 fn what_a_transformer_keeps_is_flushed_when_no_state_of_an_array_uses_it_any_more() {
-    register_transformer("keeps", Box::new(MakesKeeps), true).unwrap();
+    register_transformer("keeps", Box::new(keeps), true).unwrap();
     let mut transformed = spec(&[4], &[2]);
     transformed.set_member_json("storage_transformers", r#"[{"name":"keeps"}]"#).unwrap();
     type Change = fn(&Store, &Array) -> Result<()>;
@@ -375,7 +367,7 @@ fn what_a_transformer_keeps_is_flushed_when_no_state_of_an_array_uses_it_any_mor
 /// Steps of which several share a chunk, which the next one finds where the one before it was put.
 #[test]
 fn an_array_that_gets_longer_goes_on_with_what_its_transformer_keeps() {
-    register_transformer("goes on", Box::new(MakesKeeps), true).unwrap();
+    register_transformer("goes on", Box::new(keeps), true).unwrap();
     for refreshes in [false, true] {
         let store = memory();
         let mut transformed = spec(&[0], &[4]);
@@ -397,7 +389,7 @@ fn an_array_that_gets_longer_goes_on_with_what_its_transformer_keeps() {
 
 #[test]
 fn what_requests_write_through_transformers_is_waited_for_by_its_store() {
-    register_transformer("behind requests", Box::new(MakesBehind), true).unwrap();
+    register_transformer("behind requests", Box::new(behind), true).unwrap();
     let mut transformed = spec(&[4], &[4]);
     transformed.set_member_json("storage_transformers", r#"[{"name":"behind requests"}]"#).unwrap();
     type Waits = fn(&Store) -> Result<()>;

@@ -15,17 +15,14 @@ use crate::store::prefix::PrefixStore;
 use crate::store::registered::{CallbackStore, Calls};
 use std::sync::Arc;
 
-/// What makes stores over stores.
-pub trait Transformer: Send + Sync {
-    /// The store for that configuration (an object of JSON) over `inner`.
-    fn open(&self, configuration: &str, inner: Store) -> Result<Arc<dyn Calls>>;
-}
+/// Makes the store for a configuration (an object of JSON) over another store.
+type Transformer = Box<dyn Fn(&str, Store) -> Result<Arc<dyn Calls>> + Send + Sync>;
 
 /// A transformer as the registry holds it.
-struct Registered(Box<dyn Transformer>);
+struct Registered(Transformer);
 
 /// Registers a transformer under its name.
-pub fn register_transformer(name: &str, transformer: Box<dyn Transformer>, replace: bool) -> Result<()> {
+pub fn register_transformer(name: &str, transformer: Transformer, replace: bool) -> Result<()> {
     TRANSFORMERS.get().add(&[("", name)], Arc::new(Registered(transformer)), |_, _| false, replace).map(drop)
 }
 
@@ -84,7 +81,7 @@ pub(super) fn chunk_store(store: &Store, array: &str, meta: &ArrayMeta) -> Resul
         let found = found.ok_or_else(|| at(err!(Extension, "unknown storage transformer {:?}", extension.name)))?;
         let mode = if store.capabilities().writable { Mode::ReadWrite } else { Mode::Read };
         let inner = Store::from_shared(store.context(), stack.clone(), mode);
-        let calls = found.0.open(&json::to_text(&Value::Object(extension.configuration.clone())), inner).map_err(at)?;
+        let calls = (found.0)(&json::to_text(&Value::Object(extension.configuration.clone())), inner).map_err(at)?;
         stack = Arc::new(CallbackStore::over(store.transformed().until_flushed(calls), &*stack));
         levels.push(stack.clone());
     }
