@@ -173,6 +173,27 @@ fn what_could_not_be_replaced_or_moved_in_a_folder_stays_in_consolidated_metadat
     }
 }
 
+/// The functions that stores of this file do not have.
+macro_rules! cannot {
+    () => {
+        fn get_ranges(&self, _: &str, _: &[ByteRange]) -> Result<Option<Answer>> {
+        bail!(Internal, "not among those it can")
+        }
+        fn start(&self, _: &str, _: &[ByteRange], done: AnswerDone) {
+        done(Ok(None));
+        }
+        fn put_if(&self, _: &str, _: &[u8], _: Option<&[u8]>) -> Result<()> {
+        bail!(Internal, "not among those it can")
+        }
+        fn erase_prefix(&self, _: &str) -> Result<()> {
+        bail!(Internal, "not among those it can")
+        }
+        fn list_dir(&self, _: &str) -> Result<Vec<String>> {
+        bail!(Internal, "not among those it can")
+        }
+    };
+}
+
 /// Keeps chunks under other keys than those of the chunks.
 struct Behind(Store);
 
@@ -183,6 +204,7 @@ impl Behind {
 }
 
 impl Calls for Behind {
+    cannot!();
     fn name(&self) -> &str {
         "behind"
     }
@@ -192,30 +214,15 @@ impl Calls for Behind {
     fn get(&self, key: &str) -> Result<Option<Answer>> {
         Ok(self.0.key_get(&Behind::key(key))?.map(|bytes| Answer { parts: vec![bytes], ..Answer::default() }))
     }
-    fn get_ranges(&self, _: &str, _: &[ByteRange]) -> Result<Option<Answer>> {
-        bail!(Internal, "not among those it can")
-    }
-    fn start(&self, _: &str, _: &[ByteRange], done: AnswerDone) {
-        done(Ok(None));
-    }
     fn put(&self, key: &str, bytes: &[u8]) -> Result<()> {
         self.0.key_put(&Behind::key(key), bytes)
-    }
-    fn put_if(&self, _: &str, _: &[u8], _: Option<&[u8]>) -> Result<()> {
-        bail!(Internal, "not among those it can")
     }
     fn erase(&self, key: &str) -> Result<bool> {
         self.0.key_erase(&Behind::key(key))
     }
-    fn erase_prefix(&self, _: &str) -> Result<()> {
-        bail!(Internal, "not among those it can")
-    }
     fn list(&self, prefix: &str) -> Result<Vec<String>> {
         let keys = self.0.key_list(&Behind::key(prefix))?;
         Ok(keys.iter().filter_map(|key| key.strip_prefix("behind/").map(String::from)).collect())
-    }
-    fn list_dir(&self, _: &str) -> Result<Vec<String>> {
-        bail!(Internal, "not among those it can")
     }
     fn flush(&self) -> Result<()> {
         self.0.key_put("flushed", b"")
@@ -278,6 +285,7 @@ fn stores_of_transformers_are_flushed_with_the_store() {
 struct Keeps(Store, Mutex<HashMap<String, Vec<u8>>>);
 
 impl Calls for Keeps {
+    cannot!();
     fn name(&self) -> &str {
         "keeps"
     }
@@ -289,29 +297,14 @@ impl Calls for Keeps {
         let found = kept.map_or_else(|| self.0.key_get(key), |bytes| Ok(Some(bytes)))?;
         Ok(found.map(|bytes| Answer { parts: vec![bytes], ..Answer::default() }))
     }
-    fn get_ranges(&self, _: &str, _: &[ByteRange]) -> Result<Option<Answer>> {
-        bail!(Internal, "not among those it can")
-    }
-    fn start(&self, _: &str, _: &[ByteRange], done: AnswerDone) {
-        done(Ok(None));
-    }
     fn put(&self, key: &str, bytes: &[u8]) -> Result<()> {
         self.1.lock().unwrap().insert(key.to_string(), bytes.to_vec());
         Ok(())
     }
-    fn put_if(&self, _: &str, _: &[u8], _: Option<&[u8]>) -> Result<()> {
-        bail!(Internal, "not among those it can")
-    }
     fn erase(&self, key: &str) -> Result<bool> {
         Ok(self.1.lock().unwrap().remove(key).is_some() | self.0.key_erase(key)?)
     }
-    fn erase_prefix(&self, _: &str) -> Result<()> {
-        bail!(Internal, "not among those it can")
-    }
     fn list(&self, _: &str) -> Result<Vec<String>> {
-        bail!(Internal, "not among those it can")
-    }
-    fn list_dir(&self, _: &str) -> Result<Vec<String>> {
         bail!(Internal, "not among those it can")
     }
     fn flush(&self) -> Result<()> {
