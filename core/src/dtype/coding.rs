@@ -49,8 +49,10 @@ pub enum Rule {
 
 /// Which way the elements go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Way {
+pub(super) enum Way {
+    /// From stored elements to memory, undoing the coding.
     Decode,
+    /// From memory to stored elements, doing the coding.
     Encode,
 }
 
@@ -73,36 +75,20 @@ pub(super) struct Coded {
 type Scratch = run::Scratch<{ BLOCK * 8 }>;
 
 impl Coded {
-    /// From stored elements to memory.
-    pub fn decoding(stored: ElementType, memory: ElementType, coding: &Coding, overflow: Overflow) -> Result<Coded> {
+    /// The conversion between stored elements and memory.
+    pub fn new(way: Way, stored: ElementType, memory: ElementType, coding: &Coding, overflow: Overflow) -> Result<Coded> {
         let stored = meant(stored, coding.other_sign);
         let native = ElementType::native(stored.data_type);
         let (middle, memory) = middle(native, memory, coding)?;
-        Ok(Coded {
-            coding: coding.clone(),
-            way: Way::Decode,
-            stored,
-            first: Transfer::new(stored, native)?,
-            // Real counts of time are computed with as doubles.
-            wide: Transfer::new(native, if is_real(native) { ElementType::native(DataType::Float64) } else { middle })?,
-            last: Transfer::new(middle, memory)?.with_overflow(overflow),
-        })
-    }
-
-    /// From memory to stored elements.
-    pub fn encoding(memory: ElementType, stored: ElementType, coding: &Coding, overflow: Overflow) -> Result<Coded> {
-        let stored = meant(stored, coding.other_sign);
-        let native = ElementType::native(stored.data_type);
-        let (middle, memory) = middle(native, memory, coding)?;
+        // Real counts of time are computed with as doubles.
         let wide = if is_real(native) { ElementType::native(DataType::Float64) } else { middle };
-        Ok(Coded {
-            coding: coding.clone(),
-            way: Way::Encode,
-            stored,
-            first: Transfer::new(memory, middle)?,
-            wide: Transfer::new(stored, wide)?,
-            last: Transfer::new(wide, stored)?.with_overflow(overflow),
-        })
+        let [first, widened, last] = match way {
+            Way::Decode => [(stored, native), (native, wide), (middle, memory)],
+            Way::Encode => [(memory, middle), (stored, wide), (wide, stored)],
+        };
+        let made = |(from, to)| Transfer::new(from, to);
+        let (first, wide, last) = (made(first)?, made(widened)?, made(last)?.with_overflow(overflow));
+        Ok(Coded { coding: coding.clone(), way, stored, first, wide, last })
     }
 
     /// Converts a run of elements.
@@ -387,7 +373,7 @@ mod tests {
     fn decode(stored: ElementType, coding: &Coding, bytes: &[u8], memory: DataType) -> std::result::Result<Vec<u64>, usize> {
         let n = bytes.len() / stored.size();
         let mut out = vec![0u64; n];
-        let coded = Coded::decoding(stored, ElementType::native(memory), coding, Overflow::Error).unwrap();
+        let coded = Coded::new(Way::Decode, stored, ElementType::native(memory), coding, Overflow::Error).unwrap();
         // SAFETY: both sides have n elements.
         unsafe {
             coded.run(Run { src: bytes.as_ptr(), src_stride: stored.size() as isize, dst: out.as_mut_ptr().cast(), dst_stride: 8, n })
@@ -409,7 +395,7 @@ mod tests {
                 let missing = [-99, 7].contains(v);
                 assert!(if missing { got.is_nan() } else { got == f64::from(*v) * 0.5 + 10.0 }, "{v}: {got}");
             }
-            let coded = Coded::encoding(ElementType::native(DataType::Float64), stored, &coding, Overflow::Error).unwrap();
+            let coded = Coded::new(Way::Encode, stored, ElementType::native(DataType::Float64), &coding, Overflow::Error).unwrap();
             let mut back = vec![0u8; bytes.len()];
             // SAFETY: both sides have as many elements.
             unsafe { coded.run(Run { src: got.as_ptr().cast(), src_stride: 8, dst: back.as_mut_ptr(), dst_stride: 2, n: values.len() }) }
@@ -425,7 +411,7 @@ mod tests {
     fn what_cannot_be_packed_is_named_by_its_place() {
         let stored = ElementType::native(DataType::Int8);
         let run = |coding: &Coding, values: &[f64]| {
-            let coded = Coded::encoding(ElementType::native(DataType::Float64), stored, coding, Overflow::Error).unwrap();
+            let coded = Coded::new(Way::Encode, stored, ElementType::native(DataType::Float64), coding, Overflow::Error).unwrap();
             let mut out = vec![0u8; values.len()];
             // SAFETY: both sides have as many elements.
             let done = unsafe {
@@ -488,7 +474,8 @@ mod tests {
     #[test]
     fn counts_that_the_stored_unit_does_not_have_are_refused() {
         let stored = ElementType::native(DataType::Int16);
-        let coded = Coded::encoding(ElementType::native(DataType::Int64), stored, &times(&[&[1, 2]], 3600, 1, 0), Overflow::Error).unwrap();
+        let coded =
+            Coded::new(Way::Encode, stored, ElementType::native(DataType::Int64), &times(&[&[1, 2]], 3600, 1, 0), Overflow::Error).unwrap();
         let run = |values: &[i64]| {
             let mut out = vec![0i16; values.len()];
             // SAFETY: both sides have as many elements.
@@ -521,7 +508,7 @@ mod tests {
         ] {
             for order in [ByteOrder::Little, ByteOrder::Big] {
                 let (stored, coding) = (ElementType::new(t, order), times(&[&missing], 3600, 1, 0));
-                let coded = Coded::encoding(ElementType::native(DataType::Int64), stored, &coding, Overflow::Error).unwrap();
+                let coded = Coded::new(Way::Encode, stored, ElementType::native(DataType::Int64), &coding, Overflow::Error).unwrap();
                 let run = |values: &[i64]| encoded(&coded, t, values);
                 let back = decode(stored, &coding, &run(good).unwrap(), DataType::Int64).unwrap();
                 assert_eq!(back.iter().map(|count| *count as i64).collect::<Vec<_>>(), good, "{t:?}");
@@ -546,7 +533,7 @@ mod tests {
             (DataType::Float32, ByteOrder::Little, days(86_400), &[43_200, NOT_A_TIME], &[1_700_000_001]),
         ] {
             let stored = ElementType::new(t, order);
-            let coded = Coded::encoding(ElementType::native(DataType::Int64), stored, &coding, Overflow::Error).unwrap();
+            let coded = Coded::new(Way::Encode, stored, ElementType::native(DataType::Int64), &coding, Overflow::Error).unwrap();
             let run = |values: &[i64]| encoded(&coded, t, values);
             let back = decode(stored, &coding, &run(good).unwrap(), DataType::Int64).unwrap();
             assert_eq!(back.iter().map(|count| *count as i64).collect::<Vec<_>>(), good, "{t:?}");

@@ -10,7 +10,7 @@
 //! for, element by element; what becomes of such numbers under other policies than an error is `number.rs`'s work.
 //! Elements may come from a [`Source`] that decodes them block by block, and go past the caches to a destination that would fill them.
 
-use super::coding::{Coded, Coding};
+use super::coding::{Coded, Coding, Way};
 use super::convert_element::{TypePair, convert_element, load, number_text};
 use super::fields::Fields;
 use super::kernels::{Kernel, Rows, halves_to_singles, kernel, pairs, singles_to_halves, truth};
@@ -125,14 +125,14 @@ impl Transfer {
     /// The conversion from stored elements to memory that undoes a coding.
     pub fn decoding(from: ElementType, to: ElementType, coding: &Coding, overflow: Overflow) -> Result<Transfer> {
         let (from, to) = (from.in_memory(), to.in_memory());
-        let path = Path::Coded(Arc::new(Coded::decoding(from, to, coding, overflow)?));
+        let path = Path::Coded(Arc::new(Coded::new(Way::Decode, from, to, coding, overflow)?));
         Ok(Transfer { from, to, path, overflow, streams: false, rows: None })
     }
 
     /// The conversion from memory to stored elements that does a coding.
     pub fn encoding(from: ElementType, to: ElementType, coding: &Coding, overflow: Overflow) -> Result<Transfer> {
         let (from, to) = (from.in_memory(), to.in_memory());
-        let path = Path::Coded(Arc::new(Coded::encoding(from, to, coding, overflow)?));
+        let path = Path::Coded(Arc::new(Coded::new(Way::Encode, to, from, coding, overflow)?));
         Ok(Transfer { from, to, path, overflow, streams: false, rows: None })
     }
 
