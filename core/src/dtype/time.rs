@@ -289,6 +289,16 @@ mod tests {
         results[0]
     }
 
+    /// A unit, another one, a number of the first, and what it is in the second.
+    type Case = ((&'static str, u64), (&'static str, u64), i64, std::result::Result<i64, usize>);
+
+    fn check(of_unit: fn(Unit) -> DataType, table: &[Case]) {
+        for (a, b, count, want) in table {
+            let (from, to) = (of_unit(unit(a.0, a.1)), of_unit(unit(b.0, b.1)));
+            assert_eq!(convert(from, to, *count), *want, "{count} of {a:?} in {b:?}");
+        }
+    }
+
     #[test]
     fn points_in_time_follow_the_calendar() {
         let table = [
@@ -313,10 +323,7 @@ mod tests {
             (("s", 1), ("ms", 1), i64::MIN, Ok(i64::MIN)),
             (("Y", 1), ("D", 1), i64::MIN, Ok(i64::MIN)),
         ];
-        for (a, b, count, want) in table {
-            let (from, to) = (DataType::DateTime(unit(a.0, a.1)), DataType::DateTime(unit(b.0, b.1)));
-            assert_eq!(convert(from, to, count), want, "{count} of {a:?} in {b:?}");
-        }
+        check(DataType::DateTime, &table);
     }
 
     #[test]
@@ -330,10 +337,7 @@ mod tests {
             (("Y", 1), ("s", 1), 1, Ok(31_556_952)),
             (("W", 1), ("as", 1), 1, Err(1)),
         ];
-        for (a, b, count, want) in table {
-            let (from, to) = (DataType::TimeDelta(unit(a.0, a.1)), DataType::TimeDelta(unit(b.0, b.1)));
-            assert_eq!(convert(from, to, count), want, "{count} of {a:?} in {b:?}");
-        }
+        check(DataType::TimeDelta, &table);
     }
 
     #[test]
