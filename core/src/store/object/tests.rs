@@ -9,7 +9,7 @@ use crate::store::remote::{Remote, RemoteOptions};
 use crate::store::suite::TestFolder;
 use crate::store::{Condition, SharedStore, Storage, StorageExt, get, start_and_wait};
 use std::io::{Read, Write};
-use std::net::TcpListener;
+use std::net::{TcpListener, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
@@ -26,24 +26,26 @@ pub(super) fn serve(answer: impl Fn(&str) -> String + Send + 'static) -> (u16, H
     let noted = heads.clone();
     std::thread::spawn(move || {
         for mut stream in listener.incoming().map_while(Result::ok) {
-            let mut head = Vec::new();
-            while !head.ends_with(b"\r\n\r\n") {
-                let mut byte = [0];
-                if stream.read(&mut byte).unwrap_or(0) == 0 {
-                    break;
-                }
-                head.extend(byte);
-            }
-            let head = String::from_utf8_lossy(&head).to_ascii_lowercase();
+            let (head, length) = read_head(&mut stream);
             // A connection that is closed with bytes unread is a broken one.
-            let length = head.split_once("\r\ncontent-length: ").and_then(|(_, rest)| rest.split("\r\n").next()?.parse().ok());
-            let _ = std::io::copy(&mut (&stream).take(length.unwrap_or(0)), &mut std::io::sink());
+            let _ = std::io::copy(&mut (&stream).take(length as u64), &mut std::io::sink());
             let answer = answer(&head);
             noted.lock().unwrap().push(head);
             let _ = stream.write_all(answer.as_bytes());
         }
     });
     (port, heads)
+}
+
+/// Reads the head of a request: in lower case, and how long the body is.
+fn read_head(stream: &mut TcpStream) -> (String, usize) {
+    let (mut head, mut byte) = (Vec::new(), [0]);
+    while !head.ends_with(b"\r\n\r\n") && stream.read(&mut byte).unwrap_or(0) > 0 {
+        head.extend(byte);
+    }
+    let head = String::from_utf8_lossy(&head).to_ascii_lowercase();
+    let length = head.split_once("\r\ncontent-length: ").and_then(|(_, rest)| rest.split("\r\n").next()?.parse().ok());
+    (head, length.unwrap_or(0))
 }
 
 /// An answer with a body.

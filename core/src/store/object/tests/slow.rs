@@ -1,6 +1,6 @@
 //! Servers that take their time: what is slow, what is silent, and what is waited for at the end.
 
-use super::{KEYS, said, serve, store_at};
+use super::{KEYS, read_head, said, serve, store_at};
 use crate::error::ErrorKind;
 use crate::store::{ByteRange, Condition, Storage, start_and_wait};
 use std::io::{Read, Write};
@@ -16,13 +16,8 @@ fn serve_slowly(rate: usize) -> u16 {
     std::thread::spawn(move || {
         for mut stream in listener.incoming().map_while(Result::ok) {
             std::thread::spawn(move || {
-                let (mut head, mut byte) = (Vec::new(), [0]);
-                while !head.ends_with(b"\r\n\r\n") && stream.read(&mut byte).unwrap_or(0) > 0 {
-                    head.extend(byte);
-                }
-                let head = String::from_utf8_lossy(&head).to_ascii_lowercase();
-                let length = head.split_once("\r\ncontent-length: ").and_then(|(_, rest)| rest.split("\r\n").next()?.parse().ok());
-                let (mut left, mut piece) = (length.unwrap_or(0), vec![0; rate]);
+                let (_, mut left) = read_head(&mut stream);
+                let mut piece = vec![0; rate];
                 while left > 0 {
                     let most = left.min(rate);
                     if stream.read_exact(&mut piece[..most]).is_err() {
