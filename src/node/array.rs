@@ -19,7 +19,7 @@ use crate::fork::Once;
 use crate::grid::Grid;
 use crate::limits::Dims;
 use crate::metadata::lint::{self, Finding, Severity};
-use crate::metadata::{ArrayMeta, Dialect, Format, Map, Value, json, v2, v3};
+use crate::metadata::{ArrayMeta, Dialect, Format, Map, v2, v3};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -173,11 +173,7 @@ impl Array {
 
     /// The document as JSON, with the attributes as this handle knows them.
     pub fn metadata_json(&self) -> Result<String> {
-        let mut document = self.state().meta.document.clone();
-        if let (Format::V3, Some(attributes)) = (self.format(), self.1.published()) {
-            document.insert("attributes".into(), Value::Object((*attributes).clone()));
-        }
-        json::text_of_any(&Value::Object(document), 0)
+        self.1.document_json(self.state().meta.document.clone())
     }
 
     /// What a copy of the array is, in `format` (`None`: the array's, of a draft 3): the same shape, chunks, codecs, fill value,

@@ -8,7 +8,7 @@ use crate::engine::Growths;
 use crate::error::{Error, Result, bail, err};
 use crate::fork::{ForkPreserved, Once};
 use crate::metadata::v3::Document;
-use crate::metadata::{Dialect, Format, GroupMeta, Map, Value, consolidated, json, v2, v3};
+use crate::metadata::{Dialect, Format, GroupMeta, Map, Value, consolidated, v2, v3};
 use crate::store::Condition;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -249,11 +249,7 @@ impl Group {
 
     /// The document as JSON, with the attributes as this handle knows them.
     pub fn metadata_json(&self) -> Result<String> {
-        let mut document = (*self.0.document.read(Arc::clone)).clone();
-        if let (Format::V3, Some(attributes)) = (self.0.format, self.1.published()) {
-            document.insert("attributes".into(), Value::Object((*attributes).clone()));
-        }
-        json::text_of_any(&Value::Object(document), 0)
+        self.1.document_json((*self.0.document.read(Arc::clone)).clone())
     }
 
     /// Reads the documents again: the attributes and all else of this handle are what they say now.
