@@ -185,14 +185,13 @@ const JULIAN_SHIFT: i64 = 719_470;
 
 /// Days from 1970-01-01 of the proleptic Gregorian calendar.
 fn gregorian_days(year: i64, month: i64, day: i64) -> i64 {
-    // Years that begin in March, so that the leap day is their last.
     let y = if month <= 2 { year - 1 } else { year };
-    let of_year = (153 * (if month > 2 { month - 3 } else { month + 9 }) + 2) / 5 + day - 1;
-    y * 365 + y.div_euclid(4) - y.div_euclid(100) + y.div_euclid(400) + of_year - 719_468
+    julian_days(year, month, day) - y.div_euclid(100) + y.div_euclid(400) - 719_468
 }
 
 /// Days from the Julian 0000-03-01.
 fn julian_days(year: i64, month: i64, day: i64) -> i64 {
+    // Years that begin in March, so that the leap day is their last.
     let y = if month <= 2 { year - 1 } else { year };
     let of_year = (153 * (if month > 2 { month - 3 } else { month + 9 }) + 2) / 5 + day - 1;
     y * 365 + y.div_euclid(4) + of_year
