@@ -6,12 +6,7 @@ use crate::error::Result;
 use crate::limits::collect;
 use std::sync::{Mutex, PoisonError};
 
-/// Whether several requests at the same time end earlier than one after the other.
-fn pays(store: &Store) -> bool {
-    store.shared().capabilities().latency && store.shared().any_thread()
-}
-
-/// Calls `work` for each item: several at the same time where that pays, else one after the other. None is begun after the first error. Functions
+/// Calls `work` for each item: several at the same time where each request takes its time, else one after the other. None is begun after the first error. Functions
 /// of the program that the items use and that may not run anywhere (not `any_thread`) keep all of them in the calling thread.
 pub(super) fn for_each<T: Send>(
     store: &Store,
@@ -19,7 +14,8 @@ pub(super) fn for_each<T: Send>(
     items: &mut [T],
     work: impl Fn(&mut T) -> Result<()> + Sync,
 ) -> Result<()> {
-    if items.len() < 2 || !any_thread || !pays(store) {
+    let shared = store.shared();
+    if items.len() < 2 || !any_thread || !shared.capabilities().latency || !shared.any_thread() {
         return items.iter_mut().try_for_each(work);
     }
     let items: Vec<Mutex<&mut T>> = collect(items.iter_mut().map(Mutex::new))?;

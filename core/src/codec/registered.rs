@@ -213,11 +213,6 @@ impl RegisteredStage {
     }
 }
 
-/// The first guess of a decoded size that nobody knows.
-fn first_guess(encoded: usize, max: usize) -> usize {
-    encoded.saturating_mul(4).max(64 << 10).min(max)
-}
-
 impl Stage for RegisteredStage {
     fn name(&self) -> &'static str {
         self.name
@@ -265,7 +260,8 @@ impl Stage for RegisteredStage {
                 n => Err(wrong_size(n, buf.len())),
             },
             Dest::AtMost(buf, max) | Dest::Checked(buf, max, _) => {
-                let mut room = first_guess(src.len(), max);
+                // The first guess of a size that nobody knows.
+                let mut room = src.len().saturating_mul(4).max(64 << 10).min(max);
                 loop {
                     buf.clear();
                     match self.decode_into(src, grow(buf, room)?) {

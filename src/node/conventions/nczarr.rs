@@ -83,7 +83,8 @@ impl KeyPart {
         if let Some(found) = readable(json::parse_object(node.document()?.as_bytes(), usize::MAX))?.and_then(|document| in_map(&document)) {
             return Ok(Some(found));
         }
-        if !has_objects(node.store())? {
+        // The root has this object of the oldest generation.
+        if object(node.store(), ".nczarr")?.is_none() {
             return Ok(None);
         }
         for name in self.keys() {
@@ -94,11 +95,6 @@ impl KeyPart {
         }
         Ok(None)
     }
-}
-
-/// Whether the root has the object of the oldest generation.
-fn has_objects(store: &Store) -> Result<bool> {
-    Ok(object(store, ".nczarr")?.is_some())
 }
 
 /// Reads an object; a folder, as that of a node which has the name, counts as no object.

@@ -80,7 +80,11 @@ impl Spec {
     /// Whether and how bytes are put together before compression; `None` leaves it to the compressor.
     pub fn set_shuffle(&mut self, shuffle: Option<Shuffle>) -> Result<()> {
         match self.loose_codecs() {
-            Some(list) => self.codecs = Some(codec_edit::with_shuffle(list, shuffle, self.stored_item())?),
+            Some(list) => {
+                // Bytes of an element as compressors see it.
+                let item = if self.data_type.is_variable() { 1 } else { self.data_type.size() };
+                self.codecs = Some(codec_edit::with_shuffle(list, shuffle, item)?);
+            }
             None => {
                 self.compression.shuffle = shuffle;
                 self.filters.iter_mut().for_each(|filters| filters.retain(|codec| codec.name != "shuffle"));
@@ -176,11 +180,6 @@ impl Spec {
         let compressor = rest.pop();
         filters.append(&mut rest);
         Ok(Codecs::V2 { order: self.order, element, filters, compressor })
-    }
-
-    /// Bytes of an element as compressors see it.
-    fn stored_item(&self) -> usize {
-        if self.data_type.is_variable() { 1 } else { self.data_type.size() }
     }
 
     /// The codec that makes bytes of elements of variable length, where they are.
