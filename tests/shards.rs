@@ -91,10 +91,11 @@ fn one_inner_chunk_written_is_one_inner_chunk_encoded_and_the_others_are_carried
         write(&array, &[0], &[64], &values).unwrap();
         let before = object(&shared, "a/c/0").unwrap();
         for (what, start, count, decoded) in [("whole", 8i64, extent, 0), ("a part", 8, 1, 1)] {
-            let (encoded, decoded_before) = (stats::snapshot().encoded_chunks, stats::snapshot().decoded_chunks);
+            let before = stats::Counters::process().snapshot();
             write(&array, &[start], &[count], &vec![-5; count as usize]).unwrap();
-            assert_eq!(stats::snapshot().encoded_chunks - encoded, 1, "{name}: {what}");
-            assert_eq!(stats::snapshot().decoded_chunks - decoded_before, decoded, "{name}: {what}");
+            let now = stats::Counters::process().snapshot();
+            assert_eq!(now.encoded_chunks - before.encoded_chunks, 1, "{name}: {what}");
+            assert_eq!(now.decoded_chunks - before.decoded_chunks, decoded, "{name}: {what}");
         }
         let mut want = values.clone();
         want[8..8 + extent as usize].fill(-5);
@@ -504,9 +505,9 @@ fn what_lies_between_the_inner_chunks_of_a_large_shard_is_not_read_when_a_part_c
     file.write_all_at(&[10i32, 11].map(i32::to_le_bytes).concat(), 0).unwrap();
     file.write_all_at(&[12i32, 13].map(i32::to_le_bytes).concat(), far).unwrap();
     file.write_all_at(&entries.map(u64::to_le_bytes).concat(), far + 8).unwrap();
-    let before = stats::snapshot().bytes_read;
+    let before = stats::Counters::process().snapshot().bytes_read;
     write(&array, &[4], &[1], &[14]).unwrap();
-    let found = stats::snapshot().bytes_read - before;
+    let found = stats::Counters::process().snapshot().bytes_read - before;
     assert!(found < 1 << 20, "{found} bytes were read");
     assert_eq!(read(&array, &[0], &[8]).unwrap(), [10, 11, 12, 13, 14, 0, 0, 0]);
     assert_eq!(object(&shared, "a/c/0").unwrap().len(), 3 * 8 + 64);

@@ -177,17 +177,6 @@ impl Array {
 }
 
 impl Group {
-    /// The dimensions of the arrays directly below the group, in the order in which the arrays, sorted by name, have them.
-    ///
-    /// Errors: `Metadata` where an array has a dimension without a name; the message names it.
-    pub fn dimensions(&self) -> Result<Vec<Dimension>> {
-        let mut all = Dimensions::default();
-        for (name, array) in self.arrays()? {
-            all.add_array(&name, &array.dimension_names()?, &array.shape())?;
-        }
-        all.all()
-    }
-
     /// The arrays directly below the group, by name. One that cannot be understood is an error.
     pub fn arrays(&self) -> Result<Vec<(String, Array)>> {
         let mut arrays = Vec::new();

@@ -80,7 +80,7 @@ fn each_chunk_is_read_once_whatever_the_order_of_the_points() {
     let array = Array::create(&store, "a", &spec, Create::New).unwrap();
     let mut values: Vec<i32> = (1..4097).collect();
     write_all(&array, &mut values);
-    array.stats().reset();
+    let array = Array::open(&store, "a").unwrap();
     // Back and forth between all four shards and eight inner chunks.
     let points: Vec<i64> = (0..800).flat_map(|i| [(i * 37) % 2 * 40 + i % 8, (i / 2) % 2 * 40 + i % 16]).collect();
     let mut data = vec![0; 800];
@@ -110,7 +110,7 @@ fn of_a_chunk_without_codecs_only_what_lies_between_the_elements_is_read() {
         ("points", CoordinateSelection::Points { count: 2, coordinates: &[40_000, 40_003] }),
         ("a mask", CoordinateSelection::Mask { region: &region, mask: &mask }),
     ] {
-        array.stats().reset();
+        let array = Array::open(&store, "a").unwrap();
         let mut data = [0; 2];
         own!(array.read_picks(&picks, &line(&mut data, &[4])).unwrap());
         assert_eq!((data, array.stats().snapshot().bytes_read), ([40_001, 40_004], 16), "{what}");

@@ -154,12 +154,6 @@ impl Counters {
         self.children.read(|children| children.iter().filter_map(Weak::upgrade).collect())
     }
 
-    /// Begins again at 0, with all that was opened from it.
-    pub fn reset(&self) {
-        self.lines.known().into_iter().flatten().flat_map(|line| &line.0).for_each(|n| n.store(0, Relaxed));
-        self.living().iter().for_each(|child| child.reset());
-    }
-
     /// Whether the time in codecs is measured from now on, here and by all that was opened from it.
     pub fn measure_time(&self, on: bool) {
         self.timed.store(on, Relaxed);
@@ -288,11 +282,6 @@ impl Drop for Scope<'_> {
     }
 }
 
-/// Returns the counts of this process since it started (or since they were reset).
-pub fn snapshot() -> Stats {
-    Counters::process().snapshot()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -315,8 +304,6 @@ mod tests {
         assert_eq!(root.snapshot().bytes_read, 108);
         drop(b);
         assert_eq!((root.snapshot().bytes_read, root.snapshot().reads), (108, 3));
-        root.reset();
-        assert_eq!((root.snapshot(), a.snapshot()), (Stats::default(), Stats::default()));
     }
 
     #[test]
