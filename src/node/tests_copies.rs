@@ -177,19 +177,19 @@ fn what_could_not_be_replaced_or_moved_in_a_folder_stays_in_consolidated_metadat
 macro_rules! cannot {
     () => {
         fn get_ranges(&self, _: &str, _: &[ByteRange]) -> Result<Option<Answer>> {
-        bail!(Internal, "not among those it can")
+            bail!(Internal, "not among those it can")
         }
         fn start(&self, _: &str, _: &[ByteRange], done: AnswerDone) {
-        done(Ok(None));
+            done(Ok(None));
         }
         fn put_if(&self, _: &str, _: &[u8], _: Option<&[u8]>) -> Result<()> {
-        bail!(Internal, "not among those it can")
+            bail!(Internal, "not among those it can")
         }
         fn erase_prefix(&self, _: &str) -> Result<()> {
-        bail!(Internal, "not among those it can")
+            bail!(Internal, "not among those it can")
         }
         fn list_dir(&self, _: &str) -> Result<Vec<String>> {
-        bail!(Internal, "not among those it can")
+            bail!(Internal, "not among those it can")
         }
     };
 }
