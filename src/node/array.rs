@@ -173,7 +173,7 @@ impl Array {
 
     /// The document as JSON, with the attributes as this handle knows them.
     pub fn metadata_json(&self) -> Result<String> {
-        self.1.document_json(self.state().meta.document.clone())
+        self.1.document_json(self.format(), self.state().meta.document.clone())
     }
 
     /// What a copy of the array is, in `format` (`None`: the array's, of a draft 3): the same shape, chunks, codecs, fill value,

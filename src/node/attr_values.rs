@@ -8,8 +8,8 @@ use crate::dtype::number::{self, Overflow};
 use crate::dtype::{DataType, Kind};
 use crate::error::{Error, Result, bail, err};
 use crate::limits::{filled, try_collect};
-use crate::metadata::Value;
 use crate::metadata::json::{self, List, Number, Text, brief};
+use crate::metadata::{Format, Map, Value};
 
 /// What kind of JSON value an attribute is. The discriminants are those of the C header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -180,6 +180,14 @@ impl Attributes {
         let value = json::parse_allowed(text, self.allows_non_finite()).map_err(|e| e.at_field(name))?;
         json::check_range(&value).map_err(|e| e.at_field(name))?;
         self.set(name, value)
+    }
+
+    /// The node's document as JSON, with the attributes as last read or published.
+    pub(super) fn document_json(&self, format: Format, mut document: Map) -> Result<String> {
+        if let (Format::V3, Some(attributes)) = (format, self.published()) {
+            document.insert("attributes".into(), Value::Object((*attributes).clone()));
+        }
+        json::text_of_any(&Value::Object(document), 0)
     }
 
     /// Converts an element to the value that represents it.

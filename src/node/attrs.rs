@@ -314,14 +314,6 @@ impl Attributes {
         self.known.current.read(Option::clone)
     }
 
-    /// The node's document as JSON, with the attributes as last read or published.
-    pub(super) fn document_json(&self, mut document: Map) -> Result<String> {
-        if let (Format::V3, Some(attributes)) = (self.known.format, self.published()) {
-            document.insert("attributes".into(), Value::Object((*attributes).clone()));
-        }
-        json::text_of_any(&Value::Object(document), 0)
-    }
-
     fn change(&self, change: AttributeChange) -> Result<()> {
         self.change_all(vec![change])
     }

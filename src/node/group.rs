@@ -249,7 +249,7 @@ impl Group {
 
     /// The document as JSON, with the attributes as this handle knows them.
     pub fn metadata_json(&self) -> Result<String> {
-        self.1.document_json((*self.0.document.read(Arc::clone)).clone())
+        self.1.document_json(self.0.format, (*self.0.document.read(Arc::clone)).clone())
     }
 
     /// Reads the documents again: the attributes and all else of this handle are what they say now.
