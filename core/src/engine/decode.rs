@@ -9,7 +9,7 @@ use super::chunk_cache::ArrayCache;
 use super::chunk_picks::ChunkPicks;
 use super::cost::Cost;
 use super::cut::Cut;
-use super::item::{Axes, Item};
+use super::item::{Axes, Axis, Item};
 use super::leaf::{first_byte, low_byte, reach};
 use super::part::{Part, PartKind, inner_name, sort_for_popping};
 use super::place::{self, PlaceAxis};
@@ -261,17 +261,17 @@ impl Machine<'_> {
         if let Some(picks) = &self.target.picks {
             return self.place_picks(picks, view, buf, first, part, transfer);
         }
-        let strides = &view.leaf.layout.strides;
-        let axes = part.axes.iter().zip(strides).map(|(a, stride)| PlaceAxis {
-            count: a.count,
-            src: view.bytes(*stride).wrapping_mul(a.step),
-            dst: a.memory,
-        });
+        let steps = part.axes.iter().zip(&view.leaf.layout.strides).map(|(a, stride)| view.bytes(*stride).wrapping_mul(a.step));
+        self.place_box(buf.as_ptr().wrapping_offset(first as isize), &part.axes, steps, part.memory, transfer)
+    }
+
+    /// Places the elements of `axes`, whose distances in the buffer are `steps`, from the first one on; that one is at `src`, and goes to `memory`.
+    pub fn place_box(&self, src: *const u8, axes: &[Axis], steps: impl Iterator<Item = i64>, memory: i64, way: &Transfer) -> Result<()> {
         let _inside = buffer_guard::enter(&self.target.revocable)?;
-        self.target.expect_box(&part.axes, part.memory);
+        self.target.expect_box(axes, memory);
+        let axes = axes.iter().zip(steps).map(|(a, src)| PlaceAxis { count: a.count, src, dst: a.memory });
         // SAFETY: the plan stays within the checked memory, and the axes within the leaf's buffer.
-        let placed =
-            unsafe { place::place(buf.as_ptr().offset(first as isize), self.target.base.offset(part.memory as isize), axes, transfer) };
+        let placed = unsafe { place::place(src, self.target.base.offset(memory as isize), axes, way) };
         placed.map_err(|m| {
             let memory = m.dst as isize - self.target.base as isize;
             m.at(memory)

@@ -51,6 +51,7 @@ mod raw_spans;
 mod read;
 mod read_job;
 mod read_local;
+mod read_pieces;
 pub mod rechunk;
 mod rechunk_plan;
 pub mod request;

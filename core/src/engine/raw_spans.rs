@@ -65,6 +65,13 @@ pub(super) fn cheapest_split(leaf: &Leaf, axes: &[Axis], order: &[usize], price:
     (best.1, best.2)
 }
 
+/// Returns whether no two spans of a split are near enough to be read as one.
+pub(super) fn are_apart(leaf: &Leaf, axes: &[Axis], order: &[usize], (outer, len): (usize, u64), price: Cost) -> bool {
+    let step = |d: usize| leaf.layout.strides[d] as u64 * axes[d].step.unsigned_abs();
+    let inside = |k: usize| order[k + 1..outer].iter().map(|&d| reach(leaf, axes, d)).sum::<u64>() + len;
+    (0..outer).filter(|&k| axes[order[k]].count > 1).all(|k| step(order[k]) > inside(k).saturating_add(price.gap()))
+}
+
 /// Cuts a part whose bytes reach over more than `most` along the dimension of the largest stride that has several elements: pieces of no more
 /// bytes, or of one element of that dimension.
 pub(super) fn cut_long(leaf: &Leaf, part: &Part, order: &[usize], most: u64) -> Result<Option<Vec<Part>>> {

@@ -7,13 +7,15 @@ use super::item::Item;
 use super::leaf::plain_shard;
 use super::lenient::reaches_out;
 use super::part::Part;
+use super::raw_spans::{are_apart, cheapest_split};
 use super::read_job::ReadJob;
+use super::read_pieces::{CHECK_LENGTH, Pieces, read_exactly};
 use super::scratch::{self, ChainScratch};
 use super::spans::PartGroup;
 use super::stats;
 use super::target::Target;
 use crate::codec::{BoundChain, Sharded};
-use crate::error::{Error, ErrorKind, Result, bail, err};
+use crate::error::{Result, bail, err};
 use crate::limits::{check_exact, grow, reserve};
 use crate::store::{ByteRange, Folder, Object};
 use std::sync::atomic::Ordering;
@@ -21,9 +23,6 @@ use std::sync::atomic::Ordering;
 /// From how many chunks on it pays to open their folder: two calls more, and each chunk's file is found with one name less to look up
 /// (measured: 70 ns).
 const SHARE_FOLDER: u64 = 32;
-
-/// Reads of at least this many bytes are checked against the object's length before memory is taken for them.
-const CHECK_LENGTH: u64 = 1 << 20;
 
 /// The buffers of the driver, borrowed from the thread's scratch.
 pub(super) struct ReadBuffers<'s> {
@@ -191,16 +190,27 @@ pub(super) fn read_object(
 
 /// Reads an item of a chunk that is taken for well-formed.
 fn read_whole_chunk(array: &BoundArray, object: &Object, machine: &Machine<'_>, item: &Item, buffers: &mut ReadBuffers<'_>) -> Result<()> {
+    let driver = LocalDriver { object, machine, inside: false };
+    let BoundChain::Leaf(leaf) = machine.root else { return driver.read(item, buffers) };
+    let (order, check_length) = (&machine.target.order, || {
+        if reaches_out(&array.grid, &array.shape, &item.chunk) { check_exact(object.len()?, leaf.layout.bytes) } else { Ok(()) }
+    });
+    if leaf.is_raw() && machine.target.picks.is_none() {
+        let (outer, len) = cheapest_split(leaf, &item.axes, order, machine.cost);
+        let pieces = Pieces { object, machine, leaf, item, outer, len };
+        if are_apart(leaf, &item.axes, order, (outer, len), machine.cost) {
+            if !pieces.are_whole() {
+                check_length()?;
+            }
+            return pieces.read(buffers.io);
+        }
+    }
     buffers.parts.clear();
     machine.start(item, buffers.parts)?;
-    if let BoundChain::Leaf(leaf) = machine.root
-        && leaf.is_raw()
-        && buffers.parts.iter().any(|part| !part.is_whole())
-        && reaches_out(&array.grid, &array.shape, &item.chunk)
-    {
-        check_exact(object.len()?, leaf.layout.bytes)?;
+    if leaf.is_raw() && buffers.parts.iter().any(|part| !part.is_whole()) {
+        check_length()?;
     }
-    LocalDriver { object, machine, inside: false }.run(buffers)
+    driver.run(buffers)
 }
 
 /// Runs the machine over one opened object.
@@ -259,26 +269,13 @@ impl LocalDriver<'_> {
     fn read_whole(&self, part: &Part, buffers: &mut ReadBuffers<'_>) -> Result<()> {
         let ReadBuffers { io, parts, chain } = buffers;
         let (object, machine) = (self.object, self.machine);
-        // What the buffer holds is overwritten; some stores need not zero their room for it.
-        let more = |io: &Vec<u8>, room: usize| room.saturating_sub(io.len());
         if let Some(exact) = machine.exact_bytes(part) {
-            // Room for one byte more: then one short read tells that there are not more.
-            let more = more(io, exact + 1);
-            reserve(io, more)?;
-            let too_long =
-                |e: Error| if e.kind() == ErrorKind::Limit { err!(Chunk, "found more than {exact} bytes, expected {exact}") } else { e };
-            object.read_encoded(io, exact).map_err(too_long)?;
-            if io.len() < exact {
-                // The read may have come back short before the end.
-                object.read_whole(io, exact)?;
-            }
-            stats::read(io.len() as u64);
-            check_exact(io.len() as u64, exact)?;
+            read_exactly(object, io, exact)?;
             return machine.advance(part, io, chain, parts);
         }
         let most = machine.most_bytes(part);
-        // Room for what our own encoders write: then one call reads it all.
-        let more = more(io, (most / 2).min(4 << 20));
+        // Room for what our own encoders write: then one call reads it all. What the buffer holds is overwritten.
+        let more = (most / 2).min(4 << 20).saturating_sub(io.len());
         reserve(io, more)?;
         object.read_encoded(io, most)?;
         stats::read(io.len() as u64);
