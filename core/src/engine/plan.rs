@@ -200,18 +200,18 @@ impl Plan {
 
     /// Item `n` of a plan that is no list, in C order of the chunks.
     pub fn region_item(&self, mut n: u64) -> Item {
-        let (step, stride) = (&self.step[..], &self.memory[..]);
-        let mut item = Item { chunk: Dims::new(), axes: Axes::new(), memory: 0 };
-        for (bounds, (&step, &memory)) in self.bounds.windows(2).zip(step.iter().zip(stride)).rev() {
+        let rank = self.memory.len();
+        let none = Axis { start: 0, count: 0, step: 0, memory: 0 };
+        let mut item = Item { chunk: Dims::from_elem(0, rank), axes: Axes::from_elem(none, rank), memory: 0 };
+        let each = item.chunk.iter_mut().zip(&mut item.axes).zip(self.step.iter().zip(&self.memory)).zip(self.bounds.windows(2));
+        for (((chunk, axis), (&step, &memory)), bounds) in each.rev() {
             let segments = &self.segments[bounds[0]..bounds[1]];
             let s = &segments[(n % segments.len() as u64) as usize];
             n /= segments.len() as u64;
-            item.chunk.push(s.chunk);
-            item.axes.push(Axis { start: s.start, count: s.count, step, memory });
+            *chunk = s.chunk;
+            *axis = Axis { start: s.start, count: s.count, step, memory };
             item.memory += s.position as i64 * memory;
         }
-        item.chunk.reverse();
-        item.axes.reverse();
         item
     }
 }

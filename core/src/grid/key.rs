@@ -180,21 +180,11 @@ impl KeyEncoding {
 }
 
 /// Decimal digits without the formatting machinery: a chunk's key is made for every chunk.
-fn push_number(mut n: u64, key: &mut String) {
-    if n < 10 {
-        return key.push((b'0' + n as u8) as char);
+fn push_number(n: u64, key: &mut String) {
+    if n >= 10 {
+        push_number(n / 10, key);
     }
-    let mut digits = [0u8; 20];
-    let mut at = digits.len();
-    loop {
-        at -= 1;
-        digits[at] = b'0' + (n % 10) as u8;
-        n /= 10;
-        if n == 0 {
-            break;
-        }
-    }
-    key.push_str(str::from_utf8(&digits[at..]).unwrap_or_default());
+    key.push((b'0' + (n % 10) as u8) as char);
 }
 
 #[cfg(test)]
