@@ -1,5 +1,6 @@
 //! A store with what a handle on it needs: the mode, the threads and the locks.
 
+use super::alike::Alike;
 use super::begun::Mark;
 use super::behind::Behind;
 use super::checkpoint_mark::CheckpointMark;
@@ -69,6 +70,7 @@ struct StoreInner {
     checkpoint: Option<Unfinished>,
     v2_changed: ForkPreserved<V2Changes>,
     known_groups: KnownGroups,
+    alike: Alike,
     stats: Arc<Counters>,
     log: StoreLog,
 }
@@ -205,6 +207,7 @@ impl Store {
             waiting: Arc::default(),
             v2_changed,
             known_groups: KnownGroups::default(),
+            alike: Alike::default(),
             stats,
             log: StoreLog::default(),
         };
@@ -368,6 +371,11 @@ impl Store {
     /// The groups that were found when something was created in them.
     pub(super) fn known_groups(&self) -> &KnownGroups {
         &self.0.known_groups
+    }
+
+    /// What its arrays have in common with the last one.
+    pub(super) fn alike(&self) -> &Alike {
+        &self.0.alike
     }
 
     /// The store itself.
