@@ -1,11 +1,15 @@
 //! What is known of the array of a store that was read last: the documents of a group's arrays mostly differ in their attributes only, and what they
 //! have in common is not read again, but shared.
 
+use crate::codec::BoundChain;
+use crate::codec::chain::Chain;
 use crate::fork::{ForkPreserved, Once};
 use crate::limits;
 use crate::metadata::json::{self, splice::TextObject};
-use crate::metadata::{Map, Value};
+use crate::metadata::{ArrayMeta, Dialect, Format, Map, Text, Value, v3};
+use crate::registry;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// Longer documents are not kept.
 const LONGEST: usize = 16 << 10;
@@ -18,6 +22,7 @@ const BRACKETS: usize = 64;
 #[derive(Default)]
 pub(super) struct Alike {
     document: ForkPreserved<Option<LastDocument>>,
+    array: ForkPreserved<Option<Arc<LastArray>>>,
 }
 
 impl Alike {
@@ -34,6 +39,55 @@ impl Alike {
             let last = text.map(|text| LastDocument { text, document: document.clone(), attributes: Once::new() });
             drop(self.document.replace(last));
         }
+    }
+
+    /// What was made of the last array's document, where one of version 3 differs from that in the attributes at most.
+    pub fn array(&self, document: &Map) -> Option<Arc<LastArray>> {
+        // What a program registers may mean something else from then on, and is let go when it is taken away.
+        self.array.read(|last| last.as_ref().filter(|last| registry::is_unused() && last.is_like(document)).cloned())
+    }
+
+    /// Keeps what was made of an array's document, but for drafts and grids that may be large.
+    pub fn keep_array(&self, meta: &ArrayMeta, chain: &Arc<Chain>, bound: &Arc<BoundChain>) {
+        if (meta.format, meta.dialect) == (Format::V3, Dialect::Final) && meta.grid.regular_shape().is_some() && registry::is_unused() {
+            let mut meta = meta.clone();
+            if v3::attributes(&meta.document).is_some_and(|attributes| !are_few(attributes)) {
+                meta.document.insert("attributes".into(), Value::Object(Map::new()));
+            }
+            let last = LastArray { meta, chain: chain.clone(), bound: bound.clone() };
+            drop(self.array.replace(Some(Arc::new(last))));
+        }
+    }
+}
+
+/// Whether attributes take little memory: to leave them out would take time.
+fn are_few(attributes: &Map) -> bool {
+    let is_short = |value: &Value| !value.is_array() && !value.is_object() && value.as_str().is_none_or(|text| text.len() <= 256);
+    attributes.len() <= 16 && attributes.values().all(is_short)
+}
+
+/// An array of version 3, whatever its attributes.
+pub(super) struct LastArray {
+    /// With some attributes, or none.
+    meta: ArrayMeta,
+    /// Its codecs, for chunks of any shape and bound to that of its chunks.
+    pub chain: Arc<Chain>,
+    pub bound: Arc<BoundChain>,
+}
+
+impl LastArray {
+    /// Whether a document has the same members, but for what is in the attributes.
+    fn is_like(&self, document: &Map) -> bool {
+        let own = &self.meta.document;
+        let is_same = |((name, value), (own_name, own)): ((&Text, &Value), (&Text, &Value))| {
+            name == own_name && (value == own || name == "attributes" && value.is_object() && own.is_object())
+        };
+        own.len() == document.len() && document.iter().zip(own).all(is_same)
+    }
+
+    /// The model of such a document.
+    pub fn meta_of(&self, document: &Map) -> ArrayMeta {
+        ArrayMeta { document: document.clone(), ..self.meta.clone() }
     }
 }
 
@@ -80,7 +134,10 @@ impl LastDocument {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::{memory, spec};
+    use super::super::{Array, Create, Group};
     use super::*;
+    use crate::store::Condition;
 
     const TEXT: &str =
         r#"{"zarr_format":3,"node_type":"array","shape":[7,150],"x":{"attributes":1}, "attributes" : {"a":[1.50]} ,"y":[{}]}"#;
@@ -149,5 +206,56 @@ mod tests {
             assert_eq!(kept(text).document(other.as_bytes()).unwrap(), read(&other).unwrap());
             assert!(kept(text).document(text.replace("\"a\":1", "\"a\":4").as_bytes()).is_none());
         }
+    }
+
+    /// What a handle says of its array.
+    fn said(array: &Array) -> (Vec<u64>, String, String, Vec<u64>, Map) {
+        let state = array.state();
+        let bound = state.bound.as_ref().map(|bound| bound.chain.shape().to_vec());
+        let codecs = format!("{:?} {:?} {:?}", state.meta.codecs, state.meta.fill, state.meta.dimension_names);
+        (array.shape().to_vec(), array.metadata_json().unwrap(), codecs, bound.unwrap(), array.attributes().all().unwrap())
+    }
+
+    #[test]
+    fn arrays_opened_one_after_the_other_are_as_they_are_alone() {
+        let store = memory();
+        Array::create(&store, "first", &spec(&[8, 6], &[4, 3]), Create::New).unwrap();
+        let document = store.shared().read_all("first/zarr.json", 1 << 20).unwrap().unwrap();
+        let document = json::parse_object(&document, 1 << 20).unwrap();
+        let changes = [
+            ("attributes", r#"{"a": 1}"#),
+            ("attributes", r#"{"a": 2, "attributes": {"shape": [1]}}"#),
+            ("attributes", "{}"),
+            ("shape", "[8, 7]"),
+            ("chunk_grid", r#"{"name": "regular", "configuration": {"chunk_shape": [2, 3]}}"#),
+            ("fill_value", "7"),
+            ("codecs", r#"[{"name": "bytes", "configuration": {"endian": "big"}}]"#),
+            ("dimension_names", r#"["y", null]"#),
+            ("attributes", r#"{"b": null}"#),
+        ];
+        let mut paths = vec!["first".to_string()];
+        for (i, (name, value)) in changes.iter().enumerate() {
+            let mut other = document.clone();
+            other.insert((*name).into(), json::parse_text(value).unwrap());
+            let text = json::text_of_any(&Value::Object(other), 0).unwrap();
+            store.shared().put(&format!("a{i}/zarr.json"), &[text.as_bytes()], Condition::None).unwrap();
+            paths.push(format!("a{i}"));
+        }
+        Group::open(&store, "").unwrap().consolidate().unwrap();
+        let fresh = || store.below("", super::super::Mode::Read).unwrap();
+        let alone: Vec<_> = paths.iter().map(|path| said(&Array::open(&fresh(), path).unwrap())).collect();
+        let (mut shared, all, root) = (0, fresh(), Group::open(&fresh(), "").unwrap());
+        let by_path = |path: &str| Array::open(&all, path).unwrap();
+        let listed = |path: &str| root.open_array(path).unwrap();
+        for open in [&by_path as &dyn Fn(&str) -> Array, &listed] {
+            for (one, next) in (0..paths.len()).flat_map(|one| (0..paths.len()).map(move |next| (one, next))) {
+                let opened = [one, next].map(|i| open(&paths[i]));
+                assert_eq!(opened.each_ref().map(said), [one, next].map(|i| alone[i].clone()), "{one} {next}");
+                let [first, second] = opened.map(|array| array.state().bound.as_ref().map(|bound| bound.chain.clone()).unwrap());
+                shared += usize::from(Arc::ptr_eq(&first, &second));
+            }
+        }
+        // The first array and those of other attributes, with each other and themselves, and each other one with itself.
+        assert!(shared >= 2 * (25 + 5) || !registry::is_unused(), "{shared}");
     }
 }

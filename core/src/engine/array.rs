@@ -123,9 +123,11 @@ impl BoundArray {
     }
 
     /// Returns whether an item of one of them may be done by the other: not where handles of one array know different documents of it, or
-    /// lengths, as one does whose array was made longer, or replaced, by another handle.
+    /// lengths, as one does whose array was made longer, or replaced, by another handle. Handles that were opened one after the other may
+    /// share their codecs, but not their counters.
     pub(super) fn is_same_as(&self, other: &BoundArray) -> bool {
         Arc::ptr_eq(&self.chain, &other.chain)
+            && Arc::ptr_eq(&self.stats, &other.stats)
             && self.keys_begin() == other.keys_begin()
             && self.shape == other.shape
             && self.grid == other.grid
