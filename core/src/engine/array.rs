@@ -434,3 +434,22 @@ impl Clone for Home {
         Home { store: self.store.clone(), hash: AtomicU64::new(self.hash.load(Ordering::Relaxed)) }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::codec::chain::Chain;
+    use crate::metadata::Codecs;
+    use crate::metadata::extension::Extension;
+    use crate::store::memory::MemoryStore;
+
+    #[test]
+    fn handles_that_share_their_codecs_do_not_do_each_others_items() {
+        let codecs = Codecs::V3(vec![Extension::new("bytes", crate::metadata::Map::new())]);
+        let chain = Chain::parse(&codecs, DataType::UInt8, 1).unwrap();
+        let array = BoundArray::plain((Arc::new(MemoryStore::new()), "a/"), (&[8], &[4]), DataType::UInt8, &chain);
+        let other = BoundArray { stats: Counters::below(&Counters::process()), ..array.clone() };
+        let changed = BoundArray { store_fill_chunks: true, ..array.clone() };
+        assert!(array.is_same_as(&changed) && Arc::ptr_eq(&array.chain, &other.chain) && !array.is_same_as(&other));
+    }
+}
