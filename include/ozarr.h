@@ -3079,7 +3079,8 @@ OZARR_CHECKED ozarr_status ozarr_store_open(const char *location, const char *mo
  *   after a kill when the same directory is made again; on a file system of a network (NFS, Lustre, FUSE,
  *   ...) only on the same machine (in the same container), and before that is started anew: else
  *   `ozarr verify` tells of it, and it can be removed by hand. If somebody else makes the directory
- *   meanwhile, the flush fails with `OZARR_ERR_EXISTS`. In the directory of a group, and where others are
+ *   meanwhile, the flush fails with `OZARR_ERR_EXISTS`; in a child of `fork` with `OZARR_ERR_FORKED`
+ *   until the parent has flushed. In the directory of a group, and where others are
  *   making the same one, it appears as with `"put"`. In an object store without a root the document of
  *   the root alone waits for that flush: nobody finds the root before all that was made until then, and
  *   what a kill leaves has none.

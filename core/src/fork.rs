@@ -338,13 +338,13 @@ impl<T: Send + Sync> Lazy<T> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use std::sync::atomic::AtomicU64;
     use std::time::{Duration, Instant};
 
     /// Forks, runs `child` (which must not panic) and gives its exit status; 99 if it did not end in time.
-    fn in_child(child: impl FnOnce() -> i32) -> i32 {
+    pub(crate) fn in_child(child: impl FnOnce() -> i32) -> i32 {
         // SAFETY: the child calls `child` and `_exit` only.
         match unsafe { libc::fork() } {
             // SAFETY: ends the child.

@@ -124,17 +124,20 @@ impl LocalStore {
     /// Makes the root under its hidden name; `false` if it is to be made under its own.
     #[cold]
     fn make_hidden(&self) -> Result<bool> {
-        let Some(mut state) = self.hidden.as_ref().map(Hidden::change) else { return Ok(false) };
+        let Some(hidden) = &self.hidden else { return Ok(false) };
+        let mut state = hidden.change();
         if let State::Due = *state {
             *state = match self.hidden_folder()? {
                 None => State::Named,
                 Some((path, fd)) => {
                     let own = fd.as_raw_fd();
+                    hidden.note(true);
                     if self.root_fd.set(fd).as_raw_fd() == own {
                         self.sweeper.note("", true);
                         State::At(path)
                     } else {
                         // Another thread has opened what somebody else made.
+                        hidden.note(false);
                         remove_tree(&path).map(|()| State::Named)?
                     }
                 }
@@ -157,9 +160,18 @@ impl LocalStore {
         }
     }
 
-    /// Gives a hidden root its name, which nobody else may have given to anything meanwhile but an empty folder, and makes the name durable.
+    /// Gives a hidden root its name, which nobody else may have given to anything meanwhile but an empty folder, and makes the name durable. A child of
+    /// `fork` cannot, and fails as long as its parent has not done it.
     pub(super) fn publish_hidden(&self) -> Result<()> {
-        let Some(mut state) = self.hidden.as_ref().map(Hidden::change) else { return Ok(()) };
+        let Some(hidden) = &self.hidden else { return Ok(()) };
+        if hidden.is_of_parent() && !self.has_name()? {
+            let root = self.root.display();
+            bail!(
+                Forked,
+                "{root} has no name yet (\"file.publish\"), which only the process that made it gives it, before fork: it flushes"
+            );
+        }
+        let mut state = hidden.change();
         match &*state {
             State::Named | State::Due => return Ok(()),
             State::Unsynced => {}
@@ -176,7 +188,15 @@ impl LocalStore {
             sync_parent(&self.root)?;
         }
         *state = State::Named;
+        hidden.note(false);
         Ok(())
+    }
+
+    /// Whether the root that is open has the store's name.
+    fn has_name(&self) -> Result<bool> {
+        let named = os::stat_at(CWD, &c_path(&self.root)?, true).ok();
+        let own = self.root_fd.get().map(os::stat).transpose().map_err(|e| e.error("look at the folder"))?;
+        Ok(named.zip(own).is_some_and(|(named, own)| os::is_same(&named, &own)))
     }
 
     /// Removes a root that never got its name.
@@ -423,6 +443,38 @@ mod tests {
             drop(store);
             assert_eq!(value(&other, "x/y/l").unwrap(), b"5");
         }
+    }
+
+    #[test]
+    fn a_child_of_fork_is_told_that_what_it_stored_has_no_name_until_its_parent_gives_it_one() {
+        let top = Top::new("forked");
+        let store = top.store(SyncMode::Batch);
+        let unused = hidden(&top.0.join("t"), SyncMode::Batch);
+        put(&store, "k", b"1");
+        let stored = |store: &LocalStore, key: &str| store.put(key, &[b"2"], Condition::None).is_ok();
+        let in_child = crate::fork::tests::in_child(|| {
+            let forked = |e: Error| e.kind() == ErrorKind::Forked && e.to_string().contains("/s has no name yet");
+            i32::from(!(stored(&store, "l") && store.flush().is_err_and(forked) && store.flush().is_err_and(forked)))
+                + 2 * i32::from(!(stored(&unused, "k") && unused.flush().is_ok()))
+        });
+        assert_eq!((in_child, top.names()), (0, vec![".".to_string(), "t".to_string()]));
+        // With its name it is as any other one.
+        let (read, write) = std::io::pipe().unwrap();
+        let in_child = std::thread::scope(|threads| {
+            let child = threads.spawn(|| {
+                crate::fork::tests::in_child(|| {
+                    let _ = std::io::Read::read(&mut &read, &mut [0]);
+                    i32::from(!(stored(&store, "m") && store.flush().is_ok()))
+                })
+            });
+            std::thread::sleep(std::time::Duration::from_millis(50));
+            store.flush().unwrap();
+            std::io::Write::write_all(&mut &write, b"1").unwrap();
+            child.join().unwrap()
+        });
+        assert_eq!(in_child, 0);
+        assert_eq!(crate::fork::tests::in_child(|| i32::from(!(stored(&store, "n") && store.flush().is_ok()))), 0);
+        assert!(["k", "l", "m", "n"].iter().all(|key| top.0.join("s").join(key).exists()));
     }
 
     #[test]
