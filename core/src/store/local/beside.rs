@@ -108,7 +108,8 @@ pub(super) fn claim(path: PathBuf, missing: impl Fn() -> Result<()>) -> Result<O
         }
         match remove_tree(CWD, &c) {
             Err(e) if e.kind() == ErrorKind::Permission => return Ok(None),
-            removed => removed.map_err(|e| e.with_note(&format!(" (in {})", path.display())))?,
+            Ok(false) => return Ok(None),
+            removed => drop(removed.map_err(|e| e.with_note(&format!(" (in {})", path.display())))?),
         }
     }
     Ok(None)

@@ -2,17 +2,16 @@
 //! that is erased leaves its name first.
 
 use super::beside::{Purpose, claim, place_of};
-use super::listing::{self, check_may_empty, empty_folder, remove_folder, visible};
+use super::listing::{self, check_may_empty, empty_folder, remove_emptied, visible};
 use super::lock::{ByteLock, LOCK_SPACE};
 use super::path::{KeyPath, Made, c_path, folder_of, make_parents, remove_made};
 use super::temporary::{TRIES, keep_readers};
 use super::{FileOptions, LocalStore, LockMode, SyncMode};
 use crate::error::{Error, ErrorKind, Result};
-use crate::platform::{AsFd, BorrowedFd, O_PATH, OwnedFd, is_for_all, libc, take_access};
+use crate::platform::{AsFd, BorrowedFd, O_PATH, is_for_all, libc, take_access};
 use crate::store::keys::MAKES_A_NODE;
 use crate::store::os::{self, CWD, EntryKind, Errno};
 use crate::store::{LockUse, SharedStore};
-use std::ffi::CStr;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -54,7 +53,7 @@ impl LocalStore {
         let made = self.build_beside(&there, beside, build);
         // The old one gets the name of a place: a sweep of the places of killed writers leaves it alone while it is locked.
         let own = if cfg!(windows) { None } else { os::open(CWD, &old, libc::O_RDONLY | libc::O_DIRECTORY | libc::O_NOFOLLOW, 0).ok() };
-        let locked = own.filter(|fd| os::lock_folder(fd.as_fd()).is_ok());
+        let _locked = own.filter(|fd| os::lock_folder(fd.as_fd()).is_ok());
         match made.map(|()| exchange(&old, &new)) {
             Ok(Ok(())) => done(),
             Ok(Err(e)) => return remove_tree(beside).and_then(|()| cannot(e.error("replace the folder"))),
@@ -71,7 +70,7 @@ impl LocalStore {
         if self.durability.mode != SyncMode::None {
             sync_parent(&there)?;
         }
-        remove_old(beside, &new, locked.as_ref()).map(|()| true)
+        remove_tree(beside).map(|()| true).map_err(|e| e.with_note(", what is left of the old one; the new one is in its place"))
     }
 
     /// Keeps others, of whichever user, from replacing a root until the lock is dropped; `None` where there are no locks.
@@ -149,8 +148,8 @@ impl LocalStore {
         let renamed = if folder.is_empty() { Err(Errno(libc::EBUSY)) } else { os::rename(root, path.as_c(), aside.as_c()) };
         match renamed {
             // What is open may be known by its former name there.
-            Ok(()) if cfg!(windows) => return listing::remove_tree(root, aside.as_c()).map(|()| true).map_err(told),
-            Ok(()) => return empty_folder(fd, 0).and_then(|()| remove_folder(root, aside.as_c())).map(|()| true).map_err(told),
+            Ok(()) if cfg!(windows) => return listing::remove_tree(root, aside.as_c()).map(|_| true).map_err(told),
+            Ok(()) => return empty_folder(fd, 0).and_then(|_| remove_emptied(root, aside.as_c())).map(|_| true).map_err(told),
             // Another process removes it; what gets its name from now on is not what was to go.
             Err(Errno(libc::ENOENT)) => return Ok(false),
             Err(_) => {}
@@ -177,21 +176,8 @@ impl LocalStore {
         for (name, _) in visible(listed.as_fd())?.into_iter().filter(|(_, kind)| *kind == EntryKind::Folder) {
             let _ = os::rename(listed.as_fd(), KeyPath::of_folder(name.trim_end_matches('/')).as_c(), self.temp_names.next("").as_c());
         }
-        empty_folder(fd, 0)
+        empty_folder(fd, 0).map(drop)
     }
-}
-
-/// Removes the folder that was replaced, which has the name `name` in `beside` now and is open in `locked`. A process that has it open may put something
-/// into it until it is gone; then another process may make its own folder of that name.
-fn remove_old(beside: &Path, name: &CStr, locked: Option<&OwnedFd>) -> Result<()> {
-    let is_old = |old: &OwnedFd| Some(os::is_same(&os::stat(old.as_fd()).ok()?, &os::stat_at(CWD, name, false).ok()?));
-    for _ in 0..TRIES {
-        remove_tree(beside).map_err(|e| e.with_note(", what is left of the old one; the new one is in its place"))?;
-        if !locked.map_or_else(|| beside.exists(), |old| is_old(old) == Some(true)) {
-            break;
-        }
-    }
-    Ok(())
 }
 
 /// Gives the documents of a new folder the rights to read of those of the old one.
@@ -239,7 +225,7 @@ fn exchange(old: &std::ffi::CStr, new: &std::ffi::CStr) -> os::Os<()> {
 
 /// Removes a folder, or a link, with all below it; one that is not there is no error.
 pub(super) fn remove_tree(path: &Path) -> Result<()> {
-    listing::remove_tree(CWD, &c_path(path)?).map_err(|e| e.with_note(&format!(" (in {})", path.display())))
+    listing::remove_tree(CWD, &c_path(path)?).map(drop).map_err(|e| e.with_note(&format!(" (in {})", path.display())))
 }
 
 /// Makes the names in the folder above durable.

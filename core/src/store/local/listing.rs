@@ -3,6 +3,7 @@
 #[cfg(target_os = "linux")]
 use super::listed_again::list_again;
 use super::path::{is_hidden, is_temporary};
+use super::temporary::TRIES;
 use crate::error::{Result, bail, err};
 use crate::limits::{MAX_KEY, make_room, push};
 use crate::platform::{AsFd, BorrowedFd, is_kept, is_mounted, is_sticky, libc, refuses_change};
@@ -16,6 +17,9 @@ use std::ffi::{CStr, CString};
 
 /// How deep folders are followed when listing or erasing.
 const MAX_DEPTH: usize = MAX_KEY / 2;
+
+/// How often a folder that is not empty may list nothing: somebody may put something into it behind the listing.
+const LISTS_NOTHING: usize = 3;
 
 /// All names of an open folder; none where another process has removed it since it was opened.
 fn entries(fd: BorrowedFd<'_>) -> Result<Entries> {
@@ -186,44 +190,87 @@ fn is_mounted_in(dir: BorrowedFd<'_>, name: &CStr, device: libc::dev_t) -> bool 
     is_mounted(dir, name).unwrap_or_else(|| os::stat_at(dir, name, false).is_ok_and(|st| st.st_dev != device))
 }
 
-/// Removes all that is in a folder, hidden files as well; links go, what they lead to stays.
-pub(super) fn empty_folder(fd: BorrowedFd<'_>, depth: usize) -> Result<()> {
+/// Removes all that is in a folder, hidden files as well; links go, what they lead to stays. Returns whether anything was removed but files that the file
+/// system keeps for who has them open.
+pub(super) fn empty_folder(fd: BorrowedFd<'_>, depth: usize) -> Result<bool> {
+    remove_listed(fd, entries(fd)?, depth)
+}
+
+fn remove_listed(fd: BorrowedFd<'_>, listed: Entries, depth: usize) -> Result<bool> {
     if depth >= MAX_DEPTH {
         bail!(Limit, "folders are nested deeper than {MAX_DEPTH}");
     }
-    for (name, kind) in entries(fd)? {
+    let mut removed = false;
+    for (name, kind) in listed {
         if kind != EntryKind::Folder {
             match os::unlink(fd, &name) {
-                Ok(()) | Err(Errno(libc::ENOENT)) => continue,
+                Ok(()) => {
+                    removed |= !is_kept_open(&name);
+                    continue;
+                }
+                Err(Errno(libc::ENOENT)) => continue,
+                Err(Errno(libc::EBUSY)) if is_kept_open(&name) => continue,
                 // A folder whose kind the listing did not tell.
                 Err(Errno(libc::EISDIR | libc::EPERM)) if kind == EntryKind::Unknown => {}
                 Err(e) => return Err(e.error("erase")),
             }
         }
         match os::open(fd, &name, libc::O_RDONLY | libc::O_DIRECTORY | libc::O_NOFOLLOW, 0) {
-            Ok(below) => empty_folder(below.as_fd(), depth + 1)?,
+            Ok(below) => removed |= empty_folder(below.as_fd(), depth + 1)?,
             Err(Errno(libc::ENOENT)) => continue,
             Err(e) => return Err(e.error("open the folder")),
         }
-        remove_folder(fd, &name)?;
+        removed |= remove_folder(fd, &name)?;
     }
-    Ok(())
+    Ok(removed)
 }
 
-/// Removes a folder, or a link or a file, with all below it; one that is not there is no error.
-pub(super) fn remove_tree(dir: BorrowedFd<'_>, path: &CStr) -> Result<()> {
+/// Whether a file system gave the name to a file that was removed while it was open: NFS, FUSE and SMB keep it until it is closed.
+fn is_kept_open(name: &CStr) -> bool {
+    [&b".nfs"[..], b".fuse_hidden", b".__smb"].iter().any(|prefix| name.to_bytes().starts_with(prefix))
+}
+
+/// Removes a folder, or a link or a file, with all below it; one that is not there is no error. Returns what [`remove_emptied`] does.
+pub(super) fn remove_tree(dir: BorrowedFd<'_>, path: &CStr) -> Result<bool> {
     match os::open(dir, path, libc::O_RDONLY | libc::O_DIRECTORY | libc::O_NOFOLLOW, 0) {
-        Ok(fd) => empty_folder(fd.as_fd(), 0).and_then(|()| remove_folder(dir, path)),
-        Err(Errno(libc::ENOENT)) => Ok(()),
-        Err(Errno(libc::ENOTDIR | libc::ELOOP)) => os::unlink(dir, path).map_err(|e| e.error("erase")),
+        Ok(fd) => empty_folder(fd.as_fd(), 0).and_then(|_| remove_emptied(dir, path)),
+        Err(Errno(libc::ENOENT)) => Ok(true),
+        Err(Errno(libc::ENOTDIR | libc::ELOOP)) => os::unlink(dir, path).map(|()| true).map_err(|e| e.error("erase")),
         Err(e) => Err(e.error("open the folder")),
     }
 }
 
-/// Removes a folder that was emptied; it stays if somebody puts something into it at the same time.
-pub(super) fn remove_folder(dir: BorrowedFd<'_>, path: &CStr) -> Result<()> {
+/// Removes a folder that was emptied, and what is in it still: file systems that list by path show nothing in a folder that has got another name since it
+/// was opened. `false` if it stays, because the file system keeps files in it that are open, or somebody puts something into it all the time. One that
+/// lists nothing and does not go is an error.
+pub(super) fn remove_emptied(dir: BorrowedFd<'_>, path: &CStr) -> Result<bool> {
+    let mut listed = false;
+    for tries in 0..TRIES {
+        if remove_folder(dir, path)? {
+            return Ok(true);
+        }
+        // Windows does not list what was removed and is open.
+        if tries == LISTS_NOTHING && !listed && !cfg!(windows) {
+            return Err(Errno(libc::ENOTEMPTY).error("erase the folder, which lists nothing"));
+        }
+        let fd = match os::open(dir, path, libc::O_RDONLY | libc::O_DIRECTORY | libc::O_NOFOLLOW, 0) {
+            Err(Errno(libc::ENOENT)) => return Ok(true),
+            opened => opened.map_err(|e| e.error("open the folder"))?,
+        };
+        let left = entries(fd.as_fd())?;
+        listed |= !left.is_empty();
+        if !remove_listed(fd.as_fd(), left, 0)? && listed {
+            return remove_folder(dir, path);
+        }
+    }
+    Ok(false)
+}
+
+/// Removes an empty folder; `false` if there is something in it.
+fn remove_folder(dir: BorrowedFd<'_>, path: &CStr) -> Result<bool> {
     match os::rmdir(dir, path) {
-        Ok(()) | Err(Errno(libc::ENOENT | libc::ENOTEMPTY | libc::EEXIST)) => Ok(()),
+        Ok(()) | Err(Errno(libc::ENOENT)) => Ok(true),
+        Err(Errno(libc::ENOTEMPTY | libc::EEXIST)) => Ok(false),
         Err(e) => Err(e.error("erase the folder")),
     }
 }

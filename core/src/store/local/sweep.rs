@@ -85,7 +85,7 @@ impl Sweeper {
             let is_left = |kind: EntryKind| matches!(kind, EntryKind::File | EntryKind::Folder | EntryKind::Unknown);
             for (name, _) in names.iter().filter(|(_, kind)| is_left(*kind)) {
                 let left = left_behind(fd.as_fd(), name, here);
-                let removed = left.is_some_and(|_held| remove_tree(fd.as_fd(), name).is_ok());
+                let removed = left.is_some_and(|_held| remove_tree(fd.as_fd(), name).unwrap_or(false));
                 self.removed.fetch_add(u64::from(removed), Ordering::Relaxed);
             }
         }
@@ -144,7 +144,8 @@ pub fn unlisted(folder: &Path) -> Result<Vec<(PathBuf, Unlisted)>> {
 pub fn remove_left(path: &Path) -> Result<()> {
     let c = c_path(path)?;
     match left_behind(CWD, &c, here()) {
-        Some(_held) => remove_tree(CWD, &c),
+        Some(_held) if remove_tree(CWD, &c)? => Ok(()),
+        Some(_held) => bail!(Conflict, "{} has files that a process has open", path.display()),
         None => bail!(Conflict, "{} is used again", path.display()),
     }
 }

@@ -930,6 +930,32 @@ fn a_folder_whose_erasing_fails_shows_none_of_its_keys() {
 }
 
 #[test]
+fn what_a_file_system_does_not_list_in_a_renamed_folder_is_removed_by_its_new_name_or_told() {
+    // A listing that fails so has no names.
+    let listing = |after, times| fault::Fault { after, times, ..fail(Call::List, libc::ENOENT) };
+    for times in [1, usize::MAX] {
+        let mut told = 0;
+        for after in 0.. {
+            let folder = Folder::new();
+            let store = folder.store(SyncMode::Batch);
+            ["g/x/c/0", "g/x/zarr.json", "g/zarr.json"].iter().for_each(|key| put(&store, key, b"1").unwrap());
+            let (erased, unused) = fault::with(&[listing(after, times)], || store.erase_prefix("g/"));
+            assert_eq!(store.keys("").unwrap(), [""; 0]);
+            let left = temporary_files(&folder.0).len();
+            match erased {
+                Ok(_) => assert_eq!(left, 0, "behind {after}"),
+                Err(e) => assert_eq!((e.os_errno(), left, times), (libc::ENOTEMPTY, 1, usize::MAX), "behind {after}: {e}"),
+            }
+            told += left;
+            if unused > 0 && times == 1 || after > 20 {
+                break;
+            }
+        }
+        assert_eq!(told > 0, times > 1);
+    }
+}
+
+#[test]
 fn a_folder_that_another_process_removes_meanwhile_is_erased() {
     let folder = Folder::new();
     let store = folder.store(SyncMode::Batch);
