@@ -25,6 +25,11 @@ impl DocumentLock {
     pub(super) fn keeps_processes_out(&self) -> bool {
         self.process.is_some()
     }
+
+    /// Gives back the part that keeps other processes out, where what it locks has another folder by now.
+    pub(super) fn let_processes_in(&mut self) {
+        self.process = None;
+    }
 }
 
 /// Takes the lock of the document `name` of the node at `path`.

@@ -1,6 +1,7 @@
 //! The tree around a node: creation, what is in the way there, and erasing.
 //! Specification: v2, "Groups"; v3 core, "Group metadata", "Operations".
 
+use super::document::DocumentLock;
 use super::groups_above::Enclosing;
 use super::listed_lengths::Lengths;
 use super::lookup::{self, find, find_bare, is_in_the_way};
@@ -326,7 +327,7 @@ fn create_below<T, M>(
     publish: impl Fn(&Store, &str, Format) -> Result<M>,
 ) -> Result<ControlFlow<T, M>> {
     store.settle(path);
-    let _lock = document::lock_place(store, path)?;
+    let mut lock = document::lock_place(store, path)?;
     // Where the store has no locks, what came since `existing` was asked makes the put of the document fail.
     let is_certain = format == Format::V3 && store.shared().capabilities().swaps;
     if !is_certain && let Some(node) = existing()? {
@@ -348,7 +349,7 @@ fn create_below<T, M>(
             }
             made => (false, made?),
         }
-    } else if let Some(made) = replace(store, path, |store, path| publish(store, path, format))? {
+    } else if let Some(made) = replace(store, path, &mut lock, |store, path| publish(store, path, format))? {
         (true, made)
     } else {
         erase_all(store, path)?;
@@ -435,8 +436,13 @@ pub(super) fn clear(store: &Store, path: &str) -> Result<bool> {
 
 /// Replaces the node at `path`, with all below it, by the one that `publish` makes at the root of another store: at once, or `None` where the
 /// store cannot do that. Consolidated metadata above it say nothing of either meanwhile: the old ones would make the new data look like
-/// the old.
-pub(super) fn replace<M>(store: &Store, path: &str, mut publish: impl FnMut(&Store, &str) -> Result<M>) -> Result<Option<M>> {
+/// the old. The `lock` is the place's: a root's is in the old folder, which network file systems keep as long as the lock's file is open.
+pub(super) fn replace<M>(
+    store: &Store,
+    path: &str,
+    lock: &mut DocumentLock,
+    mut publish: impl FnMut(&Store, &str) -> Result<M>,
+) -> Result<Option<M>> {
     let (mut made, leaving) = (None, RefCell::new(None));
     let mut build = |beside| {
         made = Some(publish(&store.beside(beside), "")?);
@@ -447,7 +453,12 @@ pub(super) fn replace<M>(store: &Store, path: &str, mut publish: impl FnMut(&Sto
         leaving.replace(Some(Leaving::new(store, path)));
         Ok(())
     };
-    let mut tell = || leaving.borrow().iter().for_each(Leaving::is_gone);
+    let mut tell = || {
+        leaving.borrow().iter().for_each(Leaving::is_gone);
+        if path.is_empty() {
+            lock.let_processes_in();
+        }
+    };
     let replaced = store.shared().replace_prefix(&path::prefix(path), &mut build, &mut tell);
     if let (Err(_), Some(leaving)) = (&replaced, leaving.take()) {
         leaving.end(false);

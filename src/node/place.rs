@@ -86,16 +86,18 @@ pub(super) type Make<'a, T> = dyn FnMut(&Store, &str, &Ours<'_>) -> Result<T> + 
 /// Makes a copy of what `copied` names at `place` of `to` by `copy`, which is called again where what it made could not take the place. Errors:
 /// `Again` where another process has erased or renamed what holds the place.
 pub(super) fn fill<T>(copied: Copied<'_>, (to, place): (&Store, &str), how: Create, copy: &mut Make<'_, T>) -> Result<Filled<T>> {
-    let _lock = document::lock_place(to, place)?;
+    let mut lock = document::lock_place(to, place)?;
     if how == Create::Overwrite && lookup::is_in_the_way(to, place)? {
         in_use::refuse(to, place)?;
-        if let Some(made) = hierarchy::replace(to, place, |store, path| copy(store, path, &|_| Ok(())))? {
-            return Ok(Filled { made: Some(made), replaced: true, is_marked: false, _lock });
+        if let Some(made) = hierarchy::replace(to, place, &mut lock, |store, path| copy(store, path, &|_| Ok(())))? {
+            return Ok(Filled { made: Some(made), replaced: true, is_marked: false, _lock: lock });
         }
     }
     let is_marked = to.shared().capabilities().erasable;
     let by = &format!("{:016x}", RandomState::new().hash_one(std::process::id()));
-    let Some(begun) = begin((copied, by), (to, place), how)? else { return Ok(Filled { made: None, replaced: false, is_marked, _lock }) };
+    let Some(begun) = begin((copied, by), (to, place), how)? else {
+        return Ok(Filled { made: None, replaced: false, is_marked, _lock: lock });
+    };
     let (said, told) = (Cell::new(false), Cell::new(0));
     let made = copy(to, place, &|keys| {
         said.set(is_marked);
@@ -109,7 +111,7 @@ pub(super) fn fill<T>(copied: Copied<'_>, (to, place): (&Store, &str), how: Crea
     let ours = check_ours((to, place), (marker::COPY, copied.source, Some(by)), made.is_ok().then_some(told.get()));
     let ours = ours.or_else(|e| if made.is_err() && e.kind() != ErrorKind::Again { Ok(()) } else { Err(e) });
     let made = ours.and(made).map_err(|e| if said.get() { tell_whether_there((copied, by), (to, place), e) } else { e })?;
-    Ok(Filled { made: Some(made), replaced: begun.replaced, is_marked, _lock })
+    Ok(Filled { made: Some(made), replaced: begun.replaced, is_marked, _lock: lock })
 }
 
 /// Says of an error whether the copy's own document is there by now.

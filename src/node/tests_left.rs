@@ -428,6 +428,19 @@ fn what_a_copy_that_is_whole_has_left_goes_when_the_folder_is_verified() {
     assert_eq!(verify(false), []);
 }
 
+/// Its file is in the old root, which network file systems keep as long as the file is open: it goes first, and what it leaves goes with the folder.
+#[test]
+fn the_lock_of_a_root_that_is_replaced_is_given_back_before_the_old_one_is_removed() {
+    let folder = Folder::new("root-lock");
+    Group::create(&folder.1, "", None, Create::New).unwrap();
+    let overwritten = |after| {
+        let refused = fault::Fault { after, ..fault::fail(Call::Unlink, libc::EIO) };
+        let (made, unused) = fault::with(&[refused], || Group::create(&folder.1, "", None, Create::Overwrite));
+        (made.is_ok(), unused)
+    };
+    assert_eq!((overwritten(0), overwritten(1)), ((true, 0), (false, 0)));
+}
+
 /// The erasing of an array ends behind each of its changes: in a folder that is the array's own store, and on a server. What it left is overwritten by a
 /// copy, or goes when it is erased again.
 #[test]
