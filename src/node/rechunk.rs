@@ -83,19 +83,6 @@ enum New {
     Array(Box<NewArray>),
 }
 
-impl New {
-    fn kind(&self) -> NodeKind {
-        if matches!(self, New::Array(_)) { NodeKind::Array } else { NodeKind::Group }
-    }
-
-    fn format(&self) -> Format {
-        match self {
-            New::Group(format, _) => *format,
-            New::Array(array) => array.new.format,
-        }
-    }
-}
-
 struct NewArray {
     old: ArrayState,
     /// That of an appender behind the old document.
@@ -274,11 +261,11 @@ impl Job<'_> {
         let (from, from_path) = (self.way.from, self.from_path.clone());
         let (to, to_path, how) = (self.way.to, self.to_path.clone(), self.options.how);
         let complete = || {
-            let is_there = |(node, new): &(String, New)| {
-                Ok(lookup::find_bare(to, &moved_path(node, &from_path, &to_path))?.is_some_and(|found| found.kind == new.kind()))
-            };
-            if !try_collect(nodes.iter().map(is_there))?.into_iter().all(|is_there: bool| is_there) {
-                return Err(place::differs((to, &to_path)));
+            for (node, new) in nodes {
+                let found = lookup::find_bare(to, &moved_path(node, &from_path, &to_path))?;
+                if found.is_none_or(|found| (found.kind == NodeKind::Array) != matches!(new, New::Array(_))) {
+                    return Err(place::differs((to, &to_path)));
+                }
             }
             consolidate_as((from, &from_path), nodes, (to, &to_path))
         };
@@ -296,14 +283,14 @@ impl Job<'_> {
 
     /// What the marker says of the documents of the source and of those that the copy gets. What was written to chunks is not seen in it.
     fn state(&self, nodes: &[(String, New)]) -> Result<String> {
-        let mut state = format!("{:?}", self.options.overflow);
+        let mut state = format!("{:?} {:?}", self.options.overflow, self.options.format);
         for (node, new) in nodes {
             let (mark, documents) = match new {
                 New::Group(_, document) => (&[][..], vec![document]),
                 New::Array(array) => (&array.mark[..], vec![&array.old.meta.document, &array.new.document, &array.attributes]),
             };
             let documents = try_collect(documents.into_iter().map(place::state_of))?.concat();
-            state = place::state_of_text(&format!("{state} {node} {mark:?} {} {documents}", new.format() as u8));
+            state = place::state_of_text(&format!("{state} {node} {mark:?} {documents}"));
         }
         Ok(state)
     }
