@@ -11,7 +11,7 @@ use super::{Array, Create, NodeKind, Store, draft, groups_above, hierarchy, mark
 use crate::engine::tasks;
 use crate::error::{ErrorKind, Result, bail, err};
 use crate::limits::{MAX_CONSOLIDATED, collect, extend, push, readable};
-use crate::metadata::json::splice::TextObject;
+use crate::metadata::json::{self, splice::TextObject};
 use crate::metadata::{Format, Map, v2, v3};
 use crate::store::local::path::followed;
 use crate::store::prefix::hidden_by;
@@ -98,7 +98,10 @@ impl Store {
             }
         }
         let way = copying.way;
-        let task = |i: u64, _: &tasks::Running<'_>| way.compare(&keys[i as usize].0, &keys[i as usize].1);
+        let task = |i: u64, _: &tasks::Running<'_>| {
+            let (key, to_key) = &keys[i as usize];
+            if differs_in_consolidated_metadata((self, key), (to, to_key))? { Ok(()) } else { way.compare(key, to_key) }
+        };
         let (pool, width) = way.threads();
         match tasks::run(&pool, keys.len() as u64, width, &task, &mut |_| Ok(())) {
             Err(e) if e.kind() == ErrorKind::Checksum => Ok(false),
@@ -304,6 +307,21 @@ impl Copying<'_> {
         }
         compared
     }
+}
+
+/// Whether a document and its copy differ in consolidated metadata at most, which were made anew behind the copy.
+fn differs_in_consolidated_metadata(from: (&Store, &str), to: (&Store, &str)) -> Result<bool> {
+    if name_of(from.1) != v3::DOCUMENT {
+        return Ok(name_of(from.1) == v2::CONSOLIDATED);
+    }
+    let [document, copy] = [from, to].map(|(store, key)| -> Result<Option<Map>> {
+        let text = get(&**store.shared(), key, MAX_CONSOLIDATED)?;
+        let mut document = text.and_then(|text| json::parse_object(&text, MAX_CONSOLIDATED).ok());
+        document.iter_mut().for_each(|members| members.retain(|name, _| **name != *v3::CONSOLIDATED));
+        Ok(document)
+    });
+    let document = document?;
+    Ok(document.is_some() && document == copy?)
 }
 
 /// Refuses to copy a node into itself, or over a node that holds it, by whichever links or handles it is named.

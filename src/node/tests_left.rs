@@ -241,6 +241,33 @@ fn a_copy_that_was_killed_at_its_end_is_not_completed_where_its_source_or_itself
     rechunked(2, Overflow::Error)(&from, &left_whole(&from, copy)).unwrap();
 }
 
+#[test]
+fn a_copy_of_what_another_program_consolidated_is_completed_wherever_it_ended() {
+    for format in [Format::V2, Format::V3] {
+        let from = memory();
+        let group = Group::create(&from, "g", Some(format), Create::New).unwrap();
+        let array = Array::create(&from, "g/a", &spec_as(format, &[2], &[1]), Create::New).unwrap();
+        write_all(&array, &mut [1, 2]);
+        group.consolidate().unwrap();
+        let key = if format == Format::V2 { "g/.zmetadata" } else { "g/zarr.json" };
+        // It tells of an older length, and is set out otherwise.
+        let text = String::from_utf8(from.key_get(key).unwrap().unwrap()).unwrap();
+        array.resize(&[3], true).unwrap();
+        from.key_put(key, text.replace('\n', " ").as_bytes()).unwrap();
+        for after in 0.. {
+            let shared: SharedStore = Arc::new(MemoryStore::new());
+            let copy = |to: &Store| from.copy_node("g", (to, "d"), Create::New, false, &mut |_, _| Ok(()));
+            let done = copy(&ending(&shared, after));
+            if done.is_ok() {
+                assert!(after > 3, "{format:?}");
+                break;
+            }
+            copy(&on(shared.clone())).unwrap_or_else(|e| panic!("{format:?} behind {after}: {e}"));
+            assert_eq!(on(shared).key_get("d/ozarr-copy.json").unwrap(), None, "{format:?} behind {after}");
+        }
+    }
+}
+
 /// The renaming ends behind each of its changes.
 #[test]
 fn a_group_that_is_made_where_one_was_renamed_stays_when_the_renaming_is_repeated() {
