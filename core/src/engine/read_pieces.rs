@@ -40,19 +40,19 @@ impl<'a> Pieces<'a> {
         let Some((&along, rows)) = stepped.split_last() else { return self.read_one(io) };
         let mut piece = Axes::from_slice(axes);
         stepped.iter().for_each(|&d| piece[d].count = 1);
-        let step = |d: usize| axes[d].step.wrapping_mul(strides[d]);
+        // From the lowest byte on, whichever way the selection goes: systems read ahead of reads that rise.
+        let moved = |d: usize, (offset, memory): (u64, i64), i: u64| {
+            let i = if axes[d].step < 0 { axes[d].count - 1 - i } else { i } as i64;
+            (offset.wrapping_add_signed(axes[d].step.wrapping_mul(strides[d]).wrapping_mul(i)), memory + axes[d].memory * i)
+        };
         let low = low_byte(self.leaf, &piece);
         let ahead = first_byte(self.leaf, &piece) - low;
         let is_direct = self.machine.target.in_place(self.leaf, &piece) == Some(self.len);
         let counts: Dims = rows.iter().map(|&d| axes[d].count).collect();
         let mut at = Dims::from_elem(0, rows.len());
         loop {
-            let (mut offset, mut memory) = (low, self.item.memory);
-            for (&d, &i) in rows.iter().zip(&at) {
-                offset = offset.wrapping_add_signed(step(d).wrapping_mul(i as i64));
-                memory += axes[d].memory * i as i64;
-            }
-            let place = |i: u64| (offset.wrapping_add_signed(step(along).wrapping_mul(i as i64)), memory + axes[along].memory * i as i64);
+            let row = rows.iter().zip(&at).fold((low, self.item.memory), |row, (&d, &i)| moved(d, row, i));
+            let place = |i: u64| moved(along, row, i);
             if is_direct {
                 (0..axes[along].count).map(place).try_for_each(|(offset, memory)| self.read_at(offset, self.memory(memory)))?;
             } else {
@@ -68,7 +68,10 @@ impl<'a> Pieces<'a> {
     /// `ahead` how far its first element is from its first byte.
     fn read_row(&self, (along, ahead): (usize, u64), place: &dyn Fn(u64) -> (u64, i64), piece: &mut Axes, io: &mut Vec<u8>) -> Result<()> {
         let (count, len) = (self.item.axes[along].count, self.len as usize);
-        let together = (TOGETHER / self.len).clamp(1, count);
+        let together = if self.is_outermost(along) { (TOGETHER / self.len).clamp(1, count) } else { 1 };
+        if self.item.axes[along].step < 0 {
+            piece[along].memory = -self.item.axes[along].memory;
+        }
         for i in (0..count).step_by(together as usize) {
             piece[along].count = together.min(count - i);
             self.check_length(place(i).0)?;
@@ -77,6 +80,14 @@ impl<'a> Pieces<'a> {
             self.place((bytes, ahead), piece, Some(along), place(i).1)?;
         }
         Ok(())
+    }
+
+    /// Returns whether the elements of a piece lie closer together in memory than pieces along that dimension do. Else a few pieces at once would be
+    /// transposed, a few elements at a time, which takes many times as long as to place one after the other.
+    fn is_outermost(&self, along: usize) -> bool {
+        let axes = &self.item.axes;
+        let inner = self.machine.target.order[self.outer..].iter();
+        inner.filter(|&&d| axes[d].count > 1).all(|&d| axes[d].memory.abs() <= axes[along].memory.abs())
     }
 
     /// Reads an item that is one piece, or a whole chunk.
@@ -229,6 +240,14 @@ mod tests {
             // SAFETY: as above.
             let e = unsafe { read(&array, &behind, &memory) }.unwrap_err();
             assert_eq!(e.kind(), ErrorKind::Truncated);
+        }
+        // All four are; the first one in the file is read first, whichever way the selection goes.
+        for (start, step) in [(0, 1), (3, -1)] {
+            std::fs::File::options().write(true).open(root.join("a/c.0.0.0")).unwrap().set_len(100_000).unwrap();
+            let behind = Selection::new(&SHAPE, &[start, 5, 0], &[4, 1, 10], Some(&[step, 1, 1])).unwrap();
+            // SAFETY: as above.
+            let e = unsafe { read(&array, &behind, &Memory::of(&mut wider, &shape, DataType::Float64)) }.unwrap_err();
+            assert!(e.message().contains("offset 100000"), "{e}");
         }
     }
 }
