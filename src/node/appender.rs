@@ -343,7 +343,8 @@ impl Appender {
             return Ok(());
         }
         self.store_chunks(end)?;
-        self.array.flush_store().and_then(|()| document::check_there(self.array.store(), &self.array.document_key()))?;
+        self.array.flush_store()?;
+        self.first.while_there(|| document::check_there(self.array.store(), &self.array.document_key()))?;
         self.folder.check(&self.array)?;
         self.publish_length(end, fresh)
     }
@@ -398,8 +399,8 @@ impl Appender {
 
     fn store_document(&mut self, end: u64, text: &[u8]) -> Result<()> {
         // Making steps durable takes time, in which this process may have put another array in the place.
-        self.first.check_there()?;
-        let stored = document::publish_text(self.array.store(), &self.array.document_key(), text, MAX_DOCUMENT, self.condition);
+        let publish = || document::publish_text(self.array.store(), &self.array.document_key(), text, MAX_DOCUMENT, self.condition);
+        let stored = self.first.while_there(|| Ok(publish()))?;
         let is_unsure = !swap::is_overtaken(&**self.array.store().shared(), &stored) || swap::is_unsure(&stored);
         self.doubtful = is_unsure.then_some(end);
         // Another process may have replaced the array just before.

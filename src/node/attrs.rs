@@ -446,7 +446,8 @@ impl Attributes {
             };
             edit(attributes)?;
             let changed = Arc::new(attributes.clone());
-            document::publish_over(&self.known.store, &key, &document, &before, condition)?;
+            let publish = || document::publish_over(&self.known.store, &key, &document, &before, condition);
+            growths.while_there(|| self.known.store.place(&self.known.path), publish)?;
             drop(self.known.current.write(|current| current.replace(changed)));
             Ok(())
         })

@@ -69,7 +69,7 @@ pub(super) fn erase_outside(array: &BoundArray, old: &[u64], progress: &mut OnPr
 fn erase_chunk(array: &BoundArray, key: &str) -> Result<()> {
     let _thread = array.locks.wait(array.lock_name(key));
     let locked = array.store.lock_key(&array.prefix, key, LockUse::Often);
-    let erased = locked.and_then(|_process| array.check_there().and_then(|()| array.store.erase(key)));
+    let erased = locked.and_then(|_process| array.while_there(|| array.store.erase(key)));
     if *erased.as_ref().unwrap_or(&true) {
         array.key_changed(key);
     }

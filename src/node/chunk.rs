@@ -185,7 +185,7 @@ impl Array {
         let bound = state.bound.as_ref().ok();
         // Without its codecs an array has nobody else here that changes chunks.
         let _guard = bound.map(|bound| bound.locks.wait(bound.lock_name(&key)));
-        let done = state.check_there().and_then(|()| change(&key));
+        let done = state.while_there(|| change(&key));
         if let Some(bound) = bound {
             bound.key_changed(&key);
         }

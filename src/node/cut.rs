@@ -16,14 +16,12 @@ const KEPT: &str = "kept";
 impl Array {
     /// Says, before a shorter shape than that of `fresh` is published, what is to be erased: elements of the shape `old`.
     pub(super) fn begin_cut(&self, fresh: &ArrayState, old: &[u64]) -> Result<()> {
-        fresh.check_there()?;
-        marker::put(self.store(), self.path(), marker::RESIZE, &[("shape", number_list(old))])
+        fresh.while_there(|| marker::put(self.store(), self.path(), marker::RESIZE, &[("shape", number_list(old))]))
     }
 
     /// Says, before a shorter shape than that of `fresh` is published, that elements of the shape `old` stay outside of it.
     pub(super) fn note_kept(&self, fresh: &ArrayState, old: &[u64]) -> Result<()> {
-        fresh.check_there()?;
-        marker::put(self.store(), self.path(), marker::RESIZE, &[(KEPT, number_list(old))])
+        fresh.while_there(|| marker::put(self.store(), self.path(), marker::RESIZE, &[(KEPT, number_list(old))]))
     }
 
     /// Uses the state of an array that has another shape, and gives it. Where it `is_cut` writes that began before are kept from what is behind its
@@ -54,8 +52,7 @@ impl Array {
 
     /// Says that all of it is erased, or that nothing is outside any more, of an array that was `fresh`.
     pub(super) fn end_cut(&self, fresh: &ArrayState) -> Result<()> {
-        fresh.check_there()?;
-        marker::erase(self.store(), self.path(), marker::RESIZE)
+        fresh.while_there(|| marker::erase(self.store(), self.path(), marker::RESIZE))
     }
 
     /// The shape of which a call that was interrupted left elements.

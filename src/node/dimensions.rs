@@ -150,7 +150,9 @@ impl Array {
                 false => drop(meta.document.shift_remove("dimension_names")),
             }
             meta.dimension_names = Some(names.to_vec());
-            document::publish_over(self.store(), &path::join(self.path(), v3::DOCUMENT), &meta.document, &before, condition)?;
+            let publish =
+                || document::publish_over(self.store(), &path::join(self.path(), v3::DOCUMENT), &meta.document, &before, condition);
+            fresh.while_there(publish)?;
             self.set_state(self.telling_of(self.state_of(meta, &Arc::new(fresh))?));
             Ok(())
         })?;

@@ -86,7 +86,7 @@ impl Drop for OpenArray {
 }
 
 /// The arrays at a node and below it, which a call of this process begins to take away: nothing is stored through their handles, so that writes under
-/// way end with the chunk that they are at. When this is dropped the arrays go on, but for those that were lost.
+/// way end with the chunk that they are at, for which this waits. When this is dropped the arrays go on, but for those that were lost.
 pub(super) struct Leaving<'a> {
     store: &'a Store,
     path: &'a str,
@@ -98,6 +98,7 @@ impl Leaving<'_> {
     pub fn new<'a>(store: &'a Store, path: &'a str) -> Leaving<'a> {
         let told = open_within(store, path);
         told.iter().for_each(|open| open.growths.leave());
+        told.iter().for_each(|open| open.growths.wait_for_changes());
         Leaving { store, path, told }
     }
 
@@ -359,6 +360,54 @@ mod tests {
         drop(leaving);
         assert_eq!([&new, &between].map(write_part).map(kind), [ErrorKind::State; 2]);
         write_part(&behind).unwrap();
+    }
+
+    /// A store of functions, or a server, takes its time: what is on its way there when the array goes must not be taken for the new one's.
+    #[test]
+    fn an_array_is_taken_away_behind_what_is_on_its_way_to_the_store() {
+        for (name, change) in CHANGES {
+            for (started, behind) in [(false, false), (false, true), (true, false)] {
+                let (told, heard) = std::sync::mpsc::channel();
+                let told = std::sync::Mutex::new(Some(told));
+                let slow = move |next: Next<'_>| {
+                    if matches!(next, Next::Change("g/a/c/0"))
+                        && let Some(told) = told.lock().unwrap().take()
+                    {
+                        told.send(()).unwrap();
+                        std::thread::sleep(std::time::Duration::from_millis(100));
+                    }
+                    Ok(())
+                };
+                let told = Told { inner: Arc::new(MemoryStore::new()), tell: slow, name: None };
+                let store = Store::from_shared(&Context::with_threads(1), Arc::new(told), Mode::ReadWrite);
+                write_all(&Array::create(&store, "other", &spec(&[8], &[4]), Create::New).unwrap(), &mut [5; 8]);
+                let array = Array::create(&store, "g/a", &spec(&[8], &[4]), Create::New).unwrap();
+                if behind {
+                    array.set_write_back(1 << 20).unwrap();
+                    write_part(&array).unwrap();
+                }
+                std::thread::scope(|scope| {
+                    let written = scope.spawn(|| match started {
+                        _ if behind => array.flush(),
+                        true => array.chunk_write(&[0], false, &[7; 16]),
+                        false => write_part(&array),
+                    });
+                    heard.recv().unwrap();
+                    change(&store);
+                    let left = keys(&store);
+                    written.join().unwrap().unwrap();
+                    assert_eq!(keys(&store), left, "{name}");
+                });
+                if store.node_kind("g/a").unwrap() == NodeKind::Array {
+                    let found = read_all(&Array::open(&store, "g/a").unwrap());
+                    assert!(found.iter().all(|&n| n == if name == "copy over it" { 5 } else { 0 }), "{name}: {found:?}");
+                }
+                if name == "rename" {
+                    let found = read_all(&Array::open(&store, "g/b").unwrap());
+                    assert!(found[2] != 0, "what was stored goes with the node: {found:?}");
+                }
+            }
+        }
     }
 
     #[test]

@@ -275,9 +275,10 @@ impl Array {
     ) -> Result<Arc<ArrayState>> {
         if next.meta.shape.as_slice() != old {
             let key = path::join(self.path(), array_document(next.meta.format));
-            document::check_there(self.store(), &key)?;
-            next.check_there()?;
-            document::publish_over(self.store(), &key, &next.meta.document, before, condition)?;
+            next.while_there(|| {
+                document::check_there(self.store(), &key)?;
+                document::publish_over(self.store(), &key, &next.meta.document, before, condition)
+            })?;
         }
         Ok(self.set_reshaped(next, is_cut))
     }

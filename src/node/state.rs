@@ -260,10 +260,20 @@ impl ArrayState {
 
     /// Refuses to change an array that this process has erased or replaced since its document was read. Errors: `State`.
     pub fn check_there(&self) -> Result<()> {
-        self.growths.check_there(|| match &self.bound {
+        self.growths.check_there(|| self.place())
+    }
+
+    /// Makes a change of what is stored of the array, which is not taken away meanwhile. Errors: `State` if it was before.
+    pub fn while_there<T>(&self, change: impl FnOnce() -> Result<T>) -> Result<T> {
+        self.growths.while_there(|| self.place(), change)
+    }
+
+    /// Where the array is, for messages.
+    fn place(&self) -> String {
+        match &self.bound {
             Ok(bound) => bound.place(),
             Err(_) => footprint::place(&self.chunk_store.describe(), &self.chunks.0),
-        })
+        }
     }
 
     /// What the extents of chunks must be multiples of.

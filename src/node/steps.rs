@@ -84,7 +84,7 @@ fn put_claim(claim: &mut Claim, array: &Array, over: bool) -> Result<()> {
         claim.check(&text).map_err(|e| e.at_key(key.clone()))?;
         if claim.is_due() {
             claim.mark(&mut text);
-            document::publish_text(store, &key, &text, MAX_DOCUMENT, condition)?;
+            fresh.while_there(|| document::publish_text(store, &key, &text, MAX_DOCUMENT, condition))?;
         }
         array.renew(fresh, None)
     })

@@ -126,8 +126,9 @@ type Task = (&'static str, Box<dyn FnOnce() -> Result<()> + Send>);
 pub(super) struct Due(Arc<Mutex<Option<Task>>>);
 
 impl Due {
-    /// Lets another thread do it.
+    /// Lets another thread do it, for which the call waits: so that thread does not wait for the change that the call may be in.
     pub fn set(&self, end: &'static str, task: impl FnOnce() + Send + 'static) {
+        let task = || crate::engine::inside_change(task);
         self.set_here(end, || std::thread::spawn(task).join().map_err(|_| err!(Internal, "failed")));
     }
 

@@ -11,6 +11,7 @@ use super::pool::Pool;
 use super::shapes::{ByShape, Chosen};
 use super::shard_open::OpenShards;
 use super::stats::Counters;
+use super::storing::{self, Storing, Underway};
 use super::write_back::WriteBack;
 use crate::codec::BoundChain;
 use crate::counting;
@@ -238,6 +239,11 @@ impl BoundArray {
         self.growths.check_there(|| self.place())
     }
 
+    /// Makes a change of what is stored of the array, which is not taken away meanwhile. Errors: `State` if it was before.
+    pub fn while_there<T>(&self, change: impl FnOnce() -> Result<T>) -> Result<T> {
+        self.growths.while_there(|| self.place(), change)
+    }
+
     /// Returns the array without a place where parts of chunks wait.
     pub(super) fn without_write_back(self: &Arc<Self>) -> Arc<BoundArray> {
         if self.write_back.is_none() { self.clone() } else { Arc::new(BoundArray { write_back: None, ..(**self).clone() }) }
@@ -273,6 +279,8 @@ struct GrowthCounts {
     losses: AtomicU64,
     /// How many calls are taking the array away.
     leaving: AtomicU64,
+    /// The changes of what it has stored that are under way.
+    underway: Underway,
     /// The lengths of the dimensions, once the array was cut.
     shape: ForkPreserved<Dims>,
 }
@@ -314,7 +322,12 @@ impl Growths {
 
     /// Notes that a call begins to take the array away: nothing is stored until it has lost it, or has failed and stays.
     pub fn leave(&self) {
-        self.by_now.leaving.fetch_add(1, Ordering::AcqRel);
+        self.by_now.leaving.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// Waits until the changes that began before a call noted that it takes the array away have ended.
+    pub fn wait_for_changes(&self) {
+        self.by_now.underway.wait();
     }
 
     /// Notes the end of a call that began to take the array away.
@@ -324,7 +337,7 @@ impl Growths {
 
     /// Returns whether a call is taking the array away.
     pub fn is_leaving(&self) -> bool {
-        self.by_now.leaving.load(Ordering::Acquire) > 0
+        self.by_now.leaving.load(Ordering::SeqCst) > 0
     }
 
     /// Returns whether the array was lost since its state was made.
@@ -341,9 +354,22 @@ impl Growths {
         let place = place();
         bail!(
             State,
-            "the array {} was erased, renamed or replaced since this handle was opened: open it again",
+            "the array {} was erased, renamed or replaced since this handle was opened: open it again, or the dataset that has it",
             place.trim_end_matches('/')
         )
+    }
+
+    /// Begins a change of what is stored of the array, at `place`: until the result is dropped nobody takes the array away. Errors: those of
+    /// [`Growths::check_there`].
+    pub(super) fn begin_change(&self, place: impl FnOnce() -> String) -> Result<Storing> {
+        let storing = self.by_now.underway.begin();
+        self.check_there(place).map(|()| storing)
+    }
+
+    /// Makes a change of what is stored of the array, at `place`, which is not taken away meanwhile. Errors: those of [`Growths::check_there`].
+    pub fn while_there<T>(&self, place: impl FnOnce() -> String, change: impl FnOnce() -> Result<T>) -> Result<T> {
+        let _storing = self.begin_change(place)?;
+        storing::inside(change)
     }
 
     /// Those of a state that is made now. It does not know of a growth that is under way.

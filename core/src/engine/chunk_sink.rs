@@ -8,24 +8,38 @@
 use super::array::BoundArray;
 use super::lock;
 use super::stats::{self, Counter};
+use super::storing;
 use crate::error::{ErrorKind, Result, bail};
 use crate::limits::reserve;
 use crate::store::{Change, Condition, Object, Staged, Stamp, StorageExt, os, swap};
 use std::sync::{Arc, Mutex};
 
-/// Starts the change of `key`. Calls `done` with its result, from any thread.
+/// Starts the change of `key`, while the array is there. Calls `done` with its result, from any thread.
 pub(super) fn start(change: Change, array: &Arc<BoundArray>, key: &str, done: impl FnOnce(Result<()>) + Send + 'static) {
+    let storing = match array.growths.begin_change(|| array.place()) {
+        Ok(storing) => storing,
+        Err(e) => return done(Err(e)),
+    };
     let (owner, name) = (array.clone(), key.to_string());
     let done = Box::new(move |result| {
         // A reader may have kept the old index while the change was under way.
         owner.key_changed(&name);
+        drop(storing);
         done(result);
     });
-    array.store.start_change(key, change, done);
+    storing::inside(|| array.store.start_change(key, change, done));
 }
 
-/// Makes a change of a chunk, from reading to putting, until no other process is faster.
-pub(super) fn make<T>(array: &BoundArray, mut change: impl FnMut() -> Result<T>) -> Result<T> {
+/// Makes a change of a chunk, from reading to putting, until no other process is faster. What fails because this process takes the array away meanwhile
+/// is an error of kind `State`.
+pub(super) fn make<T>(array: &BoundArray, change: impl FnMut() -> Result<T>) -> Result<T> {
+    make_again(array, change).map_err(|e| match e.kind() {
+        ErrorKind::Io | ErrorKind::NotFound => array.check_there().err().unwrap_or(e),
+        _ => e,
+    })
+}
+
+fn make_again<T>(array: &BoundArray, mut change: impl FnMut() -> Result<T>) -> Result<T> {
     if array.store.files().is_none() {
         return swap::make(&*array.store, change);
     }
@@ -91,9 +105,8 @@ impl<'a> ChunkSink<'a> {
         ChunkSink { old, ..self }
     }
 
-    /// Looks whether the chunk is there to be changed: still this array's, and the one that was read.
+    /// Looks whether the chunk is the one that was read.
     fn check(&self, key: &str) -> Result<()> {
-        self.array.check_there()?;
         let is_there = match (self.old, self.looked) {
             (Some(old), _) => self.array.store.holds(key, old)?,
             (None, Some(looked)) => self.array.store.stamp(key)? == Some(looked),
@@ -117,10 +130,19 @@ impl<'a> ChunkSink<'a> {
 
     /// Stores a value, given in parts.
     pub fn put(&self, key: &str, parts: &[&[u8]]) -> Result<()> {
-        self.check(key)?;
-        stats::count(Counter::Writes, 1);
-        stats::count(Counter::BytesWritten, parts.iter().map(|part| part.len() as u64).sum());
-        let Some(later) = self.later else { return self.changed(key, self.array.store.put(key, parts, self.condition)) };
+        let count = || {
+            stats::count(Counter::Writes, 1);
+            stats::count(Counter::BytesWritten, parts.iter().map(|part| part.len() as u64).sum());
+        };
+        let Some(later) = self.later else {
+            return self.array.while_there(|| {
+                self.check(key)?;
+                count();
+                self.changed(key, self.array.store.put(key, parts, self.condition))
+            });
+        };
+        self.array.check_there().and_then(|()| self.check(key))?;
+        count();
         let mut bytes = Vec::new();
         reserve(&mut bytes, parts.iter().map(|part| part.len()).sum())?;
         parts.iter().for_each(|part| bytes.extend_from_slice(part));
@@ -130,17 +152,25 @@ impl<'a> ChunkSink<'a> {
 
     /// Erases a key, where that can be done.
     pub fn erase(&self, key: &str) -> Result<()> {
-        self.check(key)?;
+        let Some(later) = self.later else {
+            return self.array.while_there(|| {
+                self.check(key)?;
+                stats::count(Counter::Erased, 1);
+                self.changed(key, self.array.store.erase(key).map(drop))
+            });
+        };
+        self.array.check_there().and_then(|()| self.check(key))?;
         stats::count(Counter::Erased, 1);
-        let Some(later) = self.later else { return self.changed(key, self.array.store.erase(key).map(drop)) };
         *lock::lock(later) = Some(Change::Erase);
         Ok(())
     }
 
     /// Makes what was staged the value of its key, at once.
     pub fn publish(&self, key: &str, staged: Staged) -> Result<()> {
-        self.check(key)?;
-        self.changed(key, self.array.store.publish(key, staged))
+        self.array.while_there(|| {
+            self.check(key)?;
+            self.changed(key, self.array.store.publish(key, staged))
+        })
     }
 
     /// Tells the array of a key that was just changed, or that may have been in spite of an error.

@@ -68,6 +68,7 @@ mod shard_stream;
 mod spans;
 mod stages;
 pub mod stats;
+mod storing;
 mod target;
 pub mod tasks;
 mod transpose;
@@ -91,6 +92,9 @@ pub use shapes::ByShape;
 pub use shard_open::OpenShards;
 pub use shard_stored::Stored;
 pub use shard_stream::ShardWriter;
+/// For tests in which a change waits for another thread.
+#[cfg(feature = "faults")]
+pub use storing::inside as inside_change;
 pub use write_back::WriteBack;
 
 use crate::dtype::coding::Coding;

@@ -87,7 +87,7 @@ impl Appender {
             return Err(err!(Conflict, "the document was replaced while it was read").at_key(key));
         }
         self.claim.mark(&mut text);
-        document::publish_text(self.array.store(), &key, &text, MAX_DOCUMENT, self.condition)?;
+        self.first.while_there(|| document::publish_text(self.array.store(), &key, &text, MAX_DOCUMENT, self.condition))?;
         self.claim.check(&text).map_err(|e| e.at_key(key))
     }
 

@@ -250,7 +250,7 @@ impl Array {
             let (fresh, before, condition) = self.read_to_change()?;
             let mut document = fresh.meta.document.clone();
             document.insert("fill_value".into(), text.clone());
-            document::publish_over(self.store(), &path::join(self.path(), v2::ARRAY), &document, &before, condition)
+            fresh.while_there(|| document::publish_over(self.store(), &path::join(self.path(), v2::ARRAY), &document, &before, condition))
         })?;
         upkeep::after_changes(self.store(), &[(self.path(), Lengths::NONE)])
     }
