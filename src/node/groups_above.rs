@@ -99,6 +99,14 @@ pub(super) fn ensure_with(store: &Store, path: &str, format: Format, known: Opti
     Ok(missing.into_iter().map(str::to_string).collect())
 }
 
+/// Refuses a node below an array, as far as the nodes above `path` can be read.
+pub(super) fn refuse_arrays(store: &Store, path: &str) -> Result<()> {
+    path::ancestors(path).into_iter().try_for_each(|above| match look(store, above) {
+        Ok(Some((kind, _))) => refuse_array(store, above, kind),
+        _ => Ok(()),
+    })
+}
+
 fn refuse_array(store: &Store, above: &str, kind: NodeKind) -> Result<()> {
     if kind == NodeKind::Array {
         bail!(

@@ -267,6 +267,8 @@ pub(super) fn note_documents(store: &Store, path: &str) {
 pub(super) fn found_on_create(store: &Store, path: &str) -> Result<Option<StoredDocument>> {
     match find(store, path) {
         Err(e) if lookup::is_misunderstood(&e) => Err(exists(store, path, NodeKind::Unknown, &format!(": {e}"))),
+        // The file that is in the way of the path may be a chunk.
+        Err(e) if e.kind() == ErrorKind::Location => Err(groups_above::refuse_arrays(store, path).err().unwrap_or(e)),
         other => other,
     }
 }

@@ -139,6 +139,26 @@ fn attributes_of_programs_are_hidden_unless_they_are_asked_for() {
     assert_eq!(array.attributes().names().unwrap(), ["_nc", "_ARRAY_DIMENSIONS"]);
 }
 
+/// In a folder the path of the new node leads through the file of a chunk.
+#[test]
+fn no_node_is_made_below_a_chunk_of_an_array() {
+    let folder = TestFolder::new("below-a-chunk");
+    let local = Store::open(&Context::default(), folder.to_str().unwrap(), Mode::ReadWrite, &[]).unwrap();
+    for store in [local, store()] {
+        let mut spec = Spec::new(DataType::Int8, &[2]).unwrap();
+        spec.set_format(crate::metadata::Format::V2).unwrap();
+        Group::create(&store, "", Some(crate::metadata::Format::V2), Create::New).unwrap();
+        let array = Array::create(&store, "c", &spec, Create::New).unwrap();
+        array.chunk_write(&[0], false, &[7; 2]).unwrap();
+        for path in ["c/0", "c/0/x", "c/1"] {
+            let e = Array::create(&store, path, &spec, Create::New).err().unwrap();
+            assert!(e.kind() == ErrorKind::NodeKind && e.message().contains("c of "), "{path}: {e}");
+            let e = Group::create(&store, path, None, Create::OpenIfSame).err().unwrap();
+            assert_eq!(e.kind(), ErrorKind::NodeKind, "{path}: {e}");
+        }
+    }
+}
+
 /// What is no JSON, or more than it should be: an error that says where, or a value that survives.
 #[test]
 fn documents_that_are_no_json_are_refused_and_odd_ones_survive() {
