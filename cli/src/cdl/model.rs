@@ -162,7 +162,8 @@ impl Model {
                 dims.push(self.resolve((into, outer, above as usize), &named, length, d == 0));
             }
         }
-        let types = |name: &str| recorded_type(record, name).or_else(|| of_nczarr(&array.nc_attribute_type(name).ok()??));
+        let recorded = |name: &str| recorded_type(record, name).or_else(|| is_of_enumeration(record, name).then_some(nc));
+        let types = |name: &str| recorded(name).or_else(|| of_nczarr(&array.nc_attribute_type(name).ok()??));
         let mut attributes = read(&array.attributes().shown()?, &types, Some(nc));
         add_fill(&array, nc, record, &mut attributes);
         add_meaning_of_times(array.data_type(), &mut attributes);
@@ -230,6 +231,13 @@ fn in_order<'a>(mut names: Vec<&'a str>, records: [Option<&Value>; 2]) -> Vec<&'
 
 fn recorded_type(record: &Value, name: &str) -> Option<NcType> {
     NcType::named(record.get("types")?.get(name)?.as_str()?)
+}
+
+/// Whether an attribute is of the enumeration that its variable is of, whose numbers it has then; `flag_values` are made of it.
+fn is_of_enumeration(record: &Value, name: &str) -> bool {
+    let own = record.get("type");
+    let is_flags = name == "flag_values" && record.get("flags").and_then(Value::as_bool) == Some(true);
+    is_flags || own.is_some() && record.get("types").and_then(|types| types.get(name)) == own
 }
 
 /// Whether a `_FillValue` is one value of the variable's type.
