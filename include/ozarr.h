@@ -2375,10 +2375,12 @@ OZARR_CHECKED ozarr_status ozarr_array_read_times(const ozarr_array *array, cons
 
 /**
  * Writes times to a region (NULL: the whole array), given as counts of `units` as for
- * `ozarr_array_read_times`; `INT64_MIN` is written as the missing value. A time that is not a whole
- * count of the array's own unit, or whose count means "missing" in the array, is `OZARR_ERR_RANGE`;
- * floating-point arrays hold fractions of the unit, and a time that their digits would change, counted
- * in `units`, is `OZARR_ERR_RANGE` there.
+ * `ozarr_array_read_times`; `INT64_MIN` is written as the missing value. Where the array names none,
+ * floating-point arrays hold NaN, and `int64` in the calendars `standard` and `proleptic_gregorian` the
+ * number as it is, which xarray reads as missing there; in others it is `OZARR_ERR_RANGE`. A time that is
+ * not a whole count of the array's own unit, or whose count means "missing" in the array, is
+ * `OZARR_ERR_RANGE`; floating-point arrays hold fractions of the unit, and a time that their digits would
+ * change, counted in `units`, is `OZARR_ERR_RANGE` there.
  *
  * Errors: `OZARR_ERR_READ_ONLY`; `OZARR_ERR_BOUNDS`, `OZARR_ERR_BUFFER_SIZE`; `OZARR_ERR_ARGUMENT` for
  * units that cannot be understood; `OZARR_ERR_TYPE` for elements that are no numbers;

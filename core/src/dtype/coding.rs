@@ -276,6 +276,9 @@ impl Coded {
             (Way::Encode, Rule::Scale { scale, offset }) => {
                 format!("{what}, which packed by scale_factor {scale} and add_offset {offset} does not fit into {stored}")
             }
+            (Way::Encode, Rule::Time { .. }) if self.coding.missing.is_empty() && what == NOT_A_TIME.to_string() => {
+                format!("{what}, a missing time, and the array has no missing value: give it the attribute _FillValue ({stored})")
+            }
             (Way::Encode, Rule::Time { .. }) => {
                 format!("{what}, no count of the array's unit that {stored} holds and that does not mean \"missing\"")
             }

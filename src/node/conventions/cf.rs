@@ -181,22 +181,25 @@ impl Array {
     /// # Safety
     /// As for [`engine::read`].
     pub unsafe fn read_times(&self, selection: &Selection, units: &str, memory: &Memory) -> Result<()> {
-        let (bound, coding) = (self.bound_for_reading(selection)?, self.time_coding(units)?);
+        let (bound, coding) = (self.bound_for_reading(selection)?, self.time_coding(units, |_| true)?);
         // SAFETY: the caller vouches for the memory.
         unsafe { engine::read_decoded(&bound, selection, memory, &coding) }
     }
 
-    /// Writes times that are given as counts of `units`, which are of the array's calendar.
+    /// Writes times that are given as counts of `units`, which are of the array's calendar. Errors: `Range` for a missing one in an array of integers
+    /// without a missing value, unless its calendar is a Gregorian one: with the least integer xarray opens no dataset of another.
     ///
     /// # Safety
     /// As for [`engine::write`].
     pub unsafe fn write_times(&self, selection: &Selection, units: &str, memory: &Memory) -> Result<()> {
-        let (bound, coding) = (self.bound_for_writing(selection)?, self.time_coding(units)?);
+        let is_gregorian = |calendar| matches!(calendar, Calendar::Standard | Calendar::ProlepticGregorian);
+        let (bound, coding) = (self.bound_for_writing(selection)?, self.time_coding(units, is_gregorian)?);
         // SAFETY: the caller vouches for the memory.
         unsafe { engine::write_encoded(&bound, selection, memory, &coding) }
     }
 
-    fn time_coding(&self, units: &str) -> Result<Coding> {
+    /// `has_least`: whether in that calendar the least integer is missing by itself.
+    fn time_coding(&self, units: &str, has_least: impl Fn(Calendar) -> bool) -> Result<Coding> {
         let stored = self.time_units()?;
         let wanted = TimeUnits::parse(units, stored.calendar)?;
         let stored = match (self.data_type().kind(), self.scale_and_offset()?) {
@@ -206,7 +209,7 @@ impl Array {
         let mut missing = self.missing_values()?;
         // xarray stores "not a time" as the least integer, and names it in no attribute.
         let not_a_time = Element::from_slice(&NOT_A_TIME.to_ne_bytes());
-        if self.data_type().in_memory() == DataType::Int64 && !missing.contains(&not_a_time) {
+        if has_least(stored.calendar) && self.data_type().in_memory() == DataType::Int64 && !missing.contains(&not_a_time) {
             missing.push(not_a_time);
         }
         Ok(Coding { missing, other_sign: self.has_other_sign()?, rule: stored.rule(&wanted) })

@@ -1007,9 +1007,14 @@ mod tests {
         let mut got = [0i64; 3];
         own!(time.read_times(&all, "milliseconds since 2000-03-01", &Memory::of(&mut got, &[3], DataType::Int64))).unwrap();
         assert_eq!(got, [0, 3_600_000, 86_400_000]);
+        // xarray opens no dataset with the least integer as a time of such a calendar.
+        let mut none = [3600i64, i64::MIN, 7200];
+        let e = own!(time.write_times(&all, "seconds since 2000-02-28", &Memory::of(&mut none, &[3], DataType::Int64))).unwrap_err();
+        assert_eq!(e.kind(), ErrorKind::Range);
+        assert!(e.message().contains("no missing value"), "{e}");
         // The least integer is no time, in the store, too, whether or not an attribute names another value for that.
-        for (name, more, stored) in [("time", "{}", i64::MIN), ("later", r#"{"_FillValue":-1}"#, -1)] {
-            let axis = ds.define_time(name, 3, None, "hours since 2000-02-28", "noleap", Create::OpenIfSame).unwrap();
+        for (name, calendar, more, stored) in [("standard", "standard", "{}", i64::MIN), ("later", "noleap", r#"{"_FillValue":-1}"#, -1)] {
+            let axis = ds.define_time(name, 3, None, "hours since 2000-02-28", calendar, Create::OpenIfSame).unwrap();
             for (name, value) in json::parse_text(more).unwrap().as_object().unwrap() {
                 axis.attributes().set_json(name, &value.to_string()).unwrap();
             }
