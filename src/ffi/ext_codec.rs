@@ -45,7 +45,7 @@ pub type ozarr_codec_open_fn = Option<
         encoded: *mut ozarr_type,
     ) -> ozarr_status,
 >;
-/// Frees what `open` has put into `*state`.
+/// Frees what `open` has put into `*state`. It is not called after an `open` that failed.
 pub type ozarr_codec_close_fn = Option<unsafe extern "C" fn(user: *mut c_void, state: *mut c_void)>;
 /// How many bytes `decoded` bytes are encoded to: at most, or, if it sets `*exact`, exactly.
 pub type ozarr_codec_size_fn =

@@ -14,7 +14,8 @@
 //! the calling thread alone. A function may call ozarr, on other stores; others have their turn until
 //! that call returns, but not in those that only give an answer or an error (`ozarr_answer_put`,
 //! `_room`, `_size`, `_version`, `ozarr_keys_add`, `ozarr_set_error`), which wait for nothing. It must
-//! not touch the array or the document that it is called for, nor let a C++ exception or `longjmp` out.
+//! not touch the array or the document that it is called for, nor wait for another thread that erases,
+//! renames or replaces that node, nor let a C++ exception or `longjmp` out.
 //! `errno` and the floating-point environment are the host's own in it.
 //!
 //! Such functions and flags are also in the tables by which codecs, data types and more are registered
