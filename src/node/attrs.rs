@@ -435,8 +435,7 @@ impl Attributes {
         let name = if self.known.format == Format::V3 { v3::DOCUMENT } else { v2::ATTRIBUTES };
         let key = path::join(&self.known.path, name);
         document::change(&self.known.store, &self.known.path, name, || {
-            let growths = self.known.growths.read(Growths::clone);
-            let read = self.read_fresh(&key);
+            let (growths, read) = (self.known.growths.read(Growths::clone), self.read_fresh(&key));
             growths.check_there(|| self.known.store.place(&self.known.path))?;
             let (mut document, before, condition) = read?;
             let attributes = match self.known.format {
