@@ -39,8 +39,8 @@ pub(super) fn connected_host(env: Env<'_>) -> Option<String> {
 }
 
 /// Whether a key or token of the environment is for the account and the host of blobs that a location or an option names, and whether a token that
-/// is got for a program or a machine, which is for all of Azure's accounts, is for that host. Where the environment names neither account nor
-/// host, they are.
+/// is got for a program or a machine, which is for all of Azure's accounts, is for that host. A host that the environment names is one, whatever
+/// the account: it may have a name of its own. Where the environment names neither account nor host, keys are.
 pub(super) fn is_of_env(account: Option<&str>, host: Option<&str>, env: Env<'_>) -> (bool, bool) {
     let first = |names: &[&str]| names.iter().find_map(|name| env(name).filter(|value| !value.is_empty()));
     let is_one = |named: &str, its: &str| its.eq_ignore_ascii_case(named);
@@ -48,16 +48,20 @@ pub(super) fn is_of_env(account: Option<&str>, host: Option<&str>, env: Env<'_>)
     let its_hosts: Vec<_> = [first(ENDPOINT_VARIABLES).and_then(|url| host_of(&url)), connected_host(env)].into_iter().flatten().collect();
     let is_its_account = account.zip(its_account.as_deref()).is_none_or(|(named, its)| is_one(named, its));
     let Some(host) = host else { return (is_its_account, true) };
-    if its_account.is_none() && its_hosts.is_empty() || its_hosts.iter().any(|its| is_one(host, its)) {
-        return (is_its_account, true);
+    if its_hosts.iter().any(|its| is_one(host, its)) {
+        return (true, true);
     }
+    let names_none = its_account.is_none() && its_hosts.is_empty();
     let is_azure = DOMAINS.iter().any(|domain| host.ends_with(domain));
-    (is_its_account && its_account.is_some() && is_azure, is_azure)
+    (names_none || is_its_account && its_account.is_some() && is_azure, is_azure)
 }
 
-/// The host of a URL, with its port.
+/// The host of a URL, with its port if that is not the usual one.
 fn host_of(url: &str) -> Option<String> {
-    url.split_once("://")?.1.split('/').next().map(str::to_string)
+    let (scheme, rest) = url.split_once("://")?;
+    let host = rest.split('/').next()?;
+    let usual = if scheme.eq_ignore_ascii_case("http") { ":80" } else { ":443" };
+    Some(host.strip_suffix(usual).unwrap_or(host).to_string())
 }
 
 /// What the environment's `Key=Value;Key=Value` says by this name; also of the service that runs on developers' machines.

@@ -329,9 +329,11 @@ impl Maker<'_> {
         }
         let has_setting = self.has_setting("AZURE_", is_azure_credential) || (self.env)("IDENTITY_ENDPOINT").is_some();
         let asks_tool = || self.is_on("AZURE_", |key: &AzureConfigKey| *key == AzureConfigKey::UseAzureCli);
-        let has_credentials = || has_key || has_setting || asks_tool() || !self.withheld.tokens && runs_on("Microsoft Corporation");
+        let has_credentials = || has_key || has_setting || asks_tool() || runs_on("Microsoft Corporation");
         let is_unsigned = self.is_unsigned("AZURE_", |key: &AzureConfigKey| *key == AzureConfigKey::SkipSignature);
         let found_no_credentials = self.options.anonymous.is_none() && !is_unsigned && !has_credentials();
+        // The crate, which then has no key, would ask for a token of this machine.
+        let is_withheld = self.withheld.tokens && !is_unsigned && !has_key && !self.has_setting("AZURE_", is_azure_secret);
         builder = builder.with_skip_signature(is_unsigned || found_no_credentials);
         for (name, value) in self.others(&["endpoint", "account_name", "account_key", "sas_token", "bearer_token"]) {
             let key = name.parse::<AzureConfigKey>().map_err(|_| unknown(name, "az"))?;
@@ -340,9 +342,12 @@ impl Maker<'_> {
             }
             builder = builder.with_config(key, value);
         }
+        if is_withheld {
+            builder = builder.with_skip_signature(true);
+        }
         fit_headers(&builder, MicrosoftAzureBuilder::get_config_value, &IN_HEADERS_OF_AZURE)?;
         let store = Arc::new(builder.build().map_err(|e| self.wrong(e))?);
-        let withholds = !self.withheld.names.is_empty();
+        let withholds = !self.withheld.names.is_empty() || is_withheld && !found_no_credentials;
         Ok(Client { found_no_credentials, withholds, ..Client::without_keys(store.clone(), Some(store), None, true, self.secrets) })
     }
 
@@ -718,7 +723,8 @@ mod tests {
         const PROGRAM: [(&str, &str); 3] = [("AZURE_CLIENT_ID", "i"), ("AZURE_CLIENT_SECRET", "planted"), ("AZURE_TENANT_ID", "t")];
         const ENDPOINT: (&str, &str) = ("AZURE_STORAGE_ENDPOINT", "https://a.blob.example.org");
         // The location, the options, what the environment names, and whether it gives its keys, and tokens for a program.
-        let cases: [(&str, Pairs, Pairs, bool, bool); 16] = [
+        const FRONT: (&str, &str) = ("AZURE_STORAGE_ENDPOINT", "https://data.example.org:443/");
+        let cases: [(&str, Pairs, Pairs, bool, bool); 21] = [
             ("az://c/x", &[], &[ACCOUNT], true, true),
             ("abfs://c@a/x", &[], &[ACCOUNT], true, true),
             ("abfs://c@A.dfs.core.windows.net/x", &[], &[ACCOUNT], true, true),
@@ -726,14 +732,20 @@ mod tests {
             ("abfs://c@a.blob.example.org/x", &[], &[ACCOUNT, ENDPOINT], true, true),
             ("abfs://c@a.blob.example.org/x", &[], &[ENDPOINT], true, true),
             ("abfs://c@a.blob.example.org/x", &[("endpoint", "https://h")], &[ACCOUNT], true, true),
-            // Nobody says whose they are.
-            ("abfs://c@other.example.org/x", &[], &[], true, true),
+            // The account has a name of its own for its host.
+            ("abfs://c@data.example.org/x", &[], &[ACCOUNT, FRONT], true, true),
+            ("abfs://c@data.example.org/x", &[], &[FRONT], true, true),
+            // Nobody says whose keys they are; tokens for a program are Azure's.
+            ("abfs://c@other.example.org/x", &[], &[], true, false),
+            ("abfs://c@other.example.org/x", &[("endpoint", "https://h")], &[], true, true),
+            ("abfs://c@other/x", &[], &[], true, true),
             ("abfs://c@other/x", &[], &[ACCOUNT], false, true),
             ("abfs://c@other/x", &[], &[("AZURE_STORAGE_ACCOUNT", "a")], false, true),
             ("abfs://c@other.dfs.core.windows.net/x", &[], &[ACCOUNT], false, true),
             ("az://c/x", &[("account_name", "other")], &[ACCOUNT], false, true),
             ("abfs://c@other.example.org/x", &[], &[ACCOUNT], false, false),
             ("abfs://c@a.example.org/x", &[], &[ACCOUNT], false, false),
+            ("abfs://c@a.example.org/x", &[("azure_client_id", "i")], &[ACCOUNT], false, false),
             ("abfs://c@a.blob.core.windows.net.example.org/x", &[], &[ACCOUNT], false, false),
             ("abfs://c@b.blob.example.org/x", &[], &[ENDPOINT], false, false),
         ];
@@ -763,6 +775,30 @@ mod tests {
         with_maker("abfs://c@other/x", &[("sas_token", "sig=mine")], &[ACCOUNT, SECRETS[0]], &|maker| {
             let client = maker.azure().unwrap();
             assert!(format!("{:?}", client.store).contains("skip_signature: false") && !client.withholds);
+        });
+    }
+
+    #[test]
+    fn another_host_gets_no_token_of_this_machine() {
+        const ASKED: [Pairs; 5] = [
+            &[("anonymous", "false")],
+            &[("skip_signature", "false")],
+            &[("azure_client_id", "i")],
+            &[("use_azure_cli", "true")],
+            &[("credential_type", "managed_identity")],
+        ];
+        for (named, names) in
+            ASKED.into_iter().flat_map(|named| [&[][..], &[("AZURE_STORAGE_ACCOUNT_NAME", "a")]].map(|names| (named, names)))
+        {
+            for key in [&[][..], &[("AZURE_MSI_ENDPOINT", "https://h")], &[("IDENTITY_ENDPOINT", "https://h")]] {
+                with_maker("abfs://c@a.example.org/x", named, &[names, key].concat(), &|maker| {
+                    let told = format!("{:?}", maker.azure().unwrap().store);
+                    assert!(told.contains("skip_signature: true"), "{named:?} {names:?} {key:?}");
+                });
+            }
+        }
+        with_maker("abfs://c@a/x", &[("anonymous", "false")], &[], &|maker| {
+            assert!(format!("{:?}", maker.azure().unwrap().store).contains("skip_signature: false"));
         });
     }
 

@@ -82,6 +82,11 @@ pub(super) fn is_azure_credential(key: &AzureConfigKey) -> bool {
     is_azure_secret(key) || is_of_application || is_of_machine || is_of_fabric
 }
 
+/// Whether a setting only chooses among the identities of a machine or the applications: it is no secret, and no source of one.
+fn is_azure_id(key: &AzureConfigKey) -> bool {
+    matches!(key, AzureConfigKey::ClientId | AzureConfigKey::ObjectId | AzureConfigKey::MsiResourceId)
+}
+
 /// What of the environment's credentials of Azure is for another account or host than the one that is asked, and not given to it.
 #[derive(Default)]
 pub(super) struct Withheld {
@@ -93,16 +98,17 @@ pub(super) struct Withheld {
 
 impl Withheld {
     pub fn of(remote: &Remote, options: &RemoteOptions, variables: &[(String, String)], env: Env<'_>) -> Withheld {
-        let has_own = options.named.iter().any(|(name, _)| name.parse().is_ok_and(|key| is_azure_credential(&key)));
+        let has_own = options.named.iter().any(|(name, _)| name.parse().is_ok_and(|key| is_azure_credential(&key) && !is_azure_id(&key)));
         if remote.service != Service::Azure || has_own || options.anonymous == Some(true) {
             return Withheld::default();
         }
         let (gives_keys, gives_tokens) = options.is_of_env(remote, env);
+        let is_azure_way = |key: &AzureConfigKey| matches!(key, AzureConfigKey::UseAzureCli | AzureConfigKey::CredentialType);
         let is_withheld = |name: &str| match name.to_ascii_lowercase().parse() {
             _ if name == "AZURE_STORAGE_KEY" => !gives_keys,
             _ if name == "IDENTITY_ENDPOINT" => !gives_tokens,
             Ok(key) if name.starts_with("AZURE_") && is_azure_secret(&key) => !gives_keys,
-            Ok(key) if name.starts_with("AZURE_") => !gives_tokens && (is_azure_credential(&key) || key == AzureConfigKey::UseAzureCli),
+            Ok(key) if name.starts_with("AZURE_") => !gives_tokens && (is_azure_credential(&key) || is_azure_way(&key)),
             _ => false,
         };
         let names = variables.iter().filter(|(name, value)| !value.is_empty() && is_withheld(name)).map(|(name, _)| name.clone());
