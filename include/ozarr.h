@@ -3038,15 +3038,17 @@ OZARR_CHECKED ozarr_status ozarr_shutdown(void);
  * An object store or web server is a location like any other: `s3://bucket/run.zarr`, `gs://`,
  * `az://container/run.zarr`, `abfs://container@account/run.zarr`, `https://host/run.zarr`. Credentials
  * are taken from the options below, else from the environment and the files of the service's own tools
- * (`AWS_...` and `~/.aws`, `GOOGLE_...`, `AZURE_...`); keys of the environment for an account of Azure that
- * it names, too, are sent to no other one. They are read when a handle's store is reached first; where
- * S3 says that they have expired, the AWS tools' files are read again, and what was renewed there is
- * used from then on. Without credentials requests are not signed, as public buckets need none.
+ * (`AWS_...` and `~/.aws`, `GOOGLE_...`, `AZURE_...`). Keys of `AZURE_...` for an account or an endpoint
+ * that the environment names, too, are sent to no other that a location names; its tokens, and those that
+ * are got by it or for a machine, only to Azure's own hosts, that endpoint and `"cloud.endpoint"`. They
+ * are read when a handle's store is reached first; where S3 says that they have expired, the AWS tools'
+ * files are read again, and what was renewed there is used from then on. Without credentials requests are
+ * not signed, as public buckets need none.
  * The variable `OZARR_CLOUD_OPTIONS` may hold options as JSON, for calls that take none; its endpoint,
- * region, account and keys are of no effect for web servers. These are read by keys and cannot list.
- * Only 404 means that a chunk is missing; every other failure is an error, after tries within the
- * deadline. A library that was built without the feature `cloud` answers such a location with
- * `OZARR_ERR_UNSUPPORTED`.
+ * region, account and keys are of no effect for web servers. Without an endpoint its keys go to any
+ * account and host that a location names. Web servers are read by keys and cannot list. Only 404 means
+ * that a chunk is missing; every other failure is an error, after tries within the deadline. A library
+ * that was built without the feature `cloud` answers such a location with `OZARR_ERR_UNSUPPORTED`.
  *
  * A path in a store is made of node names separated by `/`, without one in front (`"run/temperature"`);
  * the empty text is the root. */

@@ -38,8 +38,8 @@ pub(super) fn connected_host(env: Env<'_>) -> Option<String> {
     }
 }
 
-/// Whether a key or token of the environment is for the account and the host of blobs that a location or an option names, and whether a token that
-/// is got for a program or a machine, which is for all of Azure's accounts, is for that host. A host that the environment names is one, whatever
+/// Whether a key of the environment is for the account and the host of blobs that a location names, and whether a token is for that host: those that
+/// the environment has, or that are got for a program or a machine, are for all of Azure's accounts. A host that the environment names is one, whatever
 /// the account: it may have a name of its own. Where the environment names neither account nor host, keys are.
 pub(super) fn is_of_env(account: Option<&str>, host: Option<&str>, env: Env<'_>) -> (bool, bool) {
     let first = |names: &[&str]| names.iter().find_map(|name| env(name).filter(|value| !value.is_empty()));

@@ -446,10 +446,10 @@ impl RemoteOptions {
         of_connection(name, env).filter(|_| is_its)
     }
 
-    /// Whether the keys of Azure in the environment, and the tokens that it is a way to, are for whom the location or an option names.
+    /// Whether the keys of Azure in the environment, and the tokens that it is a way to, are for whom the location names, or an option does.
     pub fn is_of_env(&self, remote: &Remote, env: Env<'_>) -> (bool, bool) {
         let host = remote.host.as_deref().filter(|_| self.named("endpoint").is_none());
-        is_of_env(remote.account.as_deref().or(self.named("account_name")), host, env)
+        is_of_env(remote.account.as_deref(), host, env)
     }
 
     /// The account of Azure.

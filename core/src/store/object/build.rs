@@ -347,7 +347,7 @@ impl Maker<'_> {
         }
         fit_headers(&builder, MicrosoftAzureBuilder::get_config_value, &IN_HEADERS_OF_AZURE)?;
         let store = Arc::new(builder.build().map_err(|e| self.wrong(e))?);
-        let withholds = !self.withheld.names.is_empty() || is_withheld && !found_no_credentials;
+        let withholds = if found_no_credentials { !self.withheld.names.is_empty() } else { is_withheld };
         Ok(Client { found_no_credentials, withholds, ..Client::without_keys(store.clone(), Some(store), None, true, self.secrets) })
     }
 
@@ -724,7 +724,7 @@ mod tests {
         const ENDPOINT: (&str, &str) = ("AZURE_STORAGE_ENDPOINT", "https://a.blob.example.org");
         // The location, the options, what the environment names, and whether it gives its keys, and tokens for a program.
         const FRONT: (&str, &str) = ("AZURE_STORAGE_ENDPOINT", "https://data.example.org:443/");
-        let cases: [(&str, Pairs, Pairs, bool, bool); 21] = [
+        let cases: [(&str, Pairs, Pairs, bool, bool); 22] = [
             ("az://c/x", &[], &[ACCOUNT], true, true),
             ("abfs://c@a/x", &[], &[ACCOUNT], true, true),
             ("abfs://c@A.dfs.core.windows.net/x", &[], &[ACCOUNT], true, true),
@@ -742,7 +742,8 @@ mod tests {
             ("abfs://c@other/x", &[], &[ACCOUNT], false, true),
             ("abfs://c@other/x", &[], &[("AZURE_STORAGE_ACCOUNT", "a")], false, true),
             ("abfs://c@other.dfs.core.windows.net/x", &[], &[ACCOUNT], false, true),
-            ("az://c/x", &[("account_name", "other")], &[ACCOUNT], false, true),
+            ("az://c/x", &[("account_name", "other")], &[ACCOUNT], true, true),
+            ("abfs://c@other/x", &[("account_name", "other")], &[ACCOUNT], false, true),
             ("abfs://c@other.example.org/x", &[], &[ACCOUNT], false, false),
             ("abfs://c@a.example.org/x", &[], &[ACCOUNT], false, false),
             ("abfs://c@a.example.org/x", &[("azure_client_id", "i")], &[ACCOUNT], false, false),
@@ -750,18 +751,16 @@ mod tests {
             ("abfs://c@b.blob.example.org/x", &[], &[ENDPOINT], false, false),
         ];
         for ((url, named, names, gives_keys, gives_tokens), secret) in cases.iter().flat_map(|case| SECRETS.map(|secret| (case, secret))) {
+            // Who may have a token for all accounts is another question than who may have one account's key.
+            let gives = if secret.0 == "AZURE_STORAGE_TOKEN" { *gives_tokens } else { *gives_keys };
+            let is_signed = gives || runs_on("Microsoft Corporation") && *gives_tokens;
             with_maker(url, named, &[*names, &[secret]].concat(), &|maker| {
                 let client = maker.azure().unwrap();
                 let told = format!("{:?}", client.store);
-                let signs = told.contains("skip_signature: false");
-                let found = (signs || runs_on("Microsoft Corporation") && *gives_tokens, client.withholds);
-                assert_eq!(
-                    found,
-                    (*gives_keys || runs_on("Microsoft Corporation") && *gives_tokens, !gives_keys),
-                    "{url} {named:?} {names:?} {secret:?}"
-                );
+                let found = (told.contains("skip_signature: false"), client.withholds);
+                assert_eq!(found, (is_signed, !is_signed), "{url} {named:?} {names:?} {secret:?}");
             });
-            with_maker(url, named, &[*names, &PROGRAM].concat(), &|maker| {
+            with_maker(url, named, &[*names, &PROGRAM, &[SECRETS[2]][..if *gives_keys { 0 } else { 1 }]].concat(), &|maker| {
                 let client = maker.azure().unwrap();
                 let told = format!("{:?}", client.store);
                 assert_eq!(
@@ -771,6 +770,14 @@ mod tests {
                 );
             });
         }
+        // The setting that chooses a secret goes with it.
+        with_maker("abfs://c@other.example.org/x", &[], &[ACCOUNT, SECRETS[0], ("AZURE_CREDENTIAL_TYPE", "sas_token")], &|maker| {
+            let client = maker.azure().unwrap();
+            assert!(format!("{:?}", client.store).contains("skip_signature: true") && client.withholds);
+        });
+        with_maker("abfs://c@other/x", &[], &[ACCOUNT, SECRETS[0], ("AZURE_CREDENTIAL_TYPE", "sas_token")], &|maker| {
+            assert!(maker.azure().is_ok());
+        });
         // What the options give is given to whom they name.
         with_maker("abfs://c@other/x", &[("sas_token", "sig=mine")], &[ACCOUNT, SECRETS[0]], &|maker| {
             let client = maker.azure().unwrap();

@@ -103,15 +103,17 @@ impl Withheld {
             return Withheld::default();
         }
         let (gives_keys, gives_tokens) = options.is_of_env(remote, env);
-        let is_azure_way = |key: &AzureConfigKey| matches!(key, AzureConfigKey::UseAzureCli | AzureConfigKey::CredentialType);
-        let is_withheld = |name: &str| match name.to_ascii_lowercase().parse() {
+        let is_withheld = |name: &str, value: &str| match name.to_ascii_lowercase().parse() {
             _ if name == "AZURE_STORAGE_KEY" => !gives_keys,
             _ if name == "IDENTITY_ENDPOINT" => !gives_tokens,
-            Ok(key) if name.starts_with("AZURE_") && is_azure_secret(&key) => !gives_keys,
-            Ok(key) if name.starts_with("AZURE_") => !gives_tokens && (is_azure_credential(&key) || is_azure_way(&key)),
+            _ if !name.starts_with("AZURE_") => false,
+            Ok(AzureConfigKey::AccessKey | AzureConfigKey::SasKey) => !gives_keys,
+            Ok(AzureConfigKey::CredentialType) if matches!(value, "access_key" | "sas_token") => !gives_keys,
+            Ok(AzureConfigKey::UseAzureCli | AzureConfigKey::CredentialType) => !gives_tokens,
+            Ok(key) => !gives_tokens && is_azure_credential(&key),
             _ => false,
         };
-        let names = variables.iter().filter(|(name, value)| !value.is_empty() && is_withheld(name)).map(|(name, _)| name.clone());
+        let names = variables.iter().filter(|(name, value)| !value.is_empty() && is_withheld(name, value)).map(|(name, _)| name.clone());
         Withheld { names: names.collect(), tokens: !gives_tokens }
     }
 
