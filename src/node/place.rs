@@ -14,7 +14,7 @@ use crate::limits::{MAX_DOCUMENT, add, push, try_collect};
 use crate::metadata::{Map, Value, json, v2, v3};
 use crate::store::os::hash;
 use crate::store::prefix::hidden;
-use crate::store::{Condition, StorageExt};
+use crate::store::{Condition, StorageExt, question};
 use std::cell::Cell;
 use std::collections::HashSet;
 use std::hash::{BuildHasher, RandomState};
@@ -364,10 +364,10 @@ fn complete(copied: Copied<'_>, (to, place): (&Store, &str), state: &str) -> Res
     rest().map_err(|e| if e.kind() == ErrorKind::Exists { e } else { e.with_note(IS_THERE) })
 }
 
-/// Refuses to make something, as `call` does, where there are files of whatever.
+/// Refuses to make something, as `call` does, where there are files of whatever, but for a key by which a store was asked for what it can.
 pub(super) fn refuse_files((to, place): (&Store, &str), call: &str) -> Result<()> {
     let listing = to.shared().list_dir(&path::prefix(place))?;
-    if !listing.keys.is_empty() || !listing.prefixes.is_empty() {
+    if listing.keys.iter().any(|name| question::is_over(name).is_none()) || !listing.prefixes.is_empty() {
         let (store, path) = (to.shared().describe(), path::display(place));
         bail!(Exists, "{path} of {store} holds something already; {call} to where nothing is");
     }

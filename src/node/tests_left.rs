@@ -268,6 +268,28 @@ fn a_copy_of_what_another_program_consolidated_is_completed_wherever_it_ended() 
     }
 }
 
+#[test]
+fn a_key_by_which_a_store_was_asked_what_it_can_holds_no_place() {
+    let store = with_consolidated(&(Arc::new(MemoryStore::new()) as SharedStore));
+    store.key_put("d/ozarr-copy.json.ozarr-asks-1700000000-0123456789abcdef0123456789abcdef", b"").unwrap();
+    store.copy_node("g", (&store, "d"), Create::New, false, &mut |_, _| Ok(())).unwrap();
+    store.key_put("e/x", b"").unwrap();
+    let e = store.copy_node("g", (&store, "e"), Create::New, false, &mut |_, _| Ok(())).unwrap_err();
+    assert!(e.kind() == ErrorKind::Exists && e.message().contains("holds something already"), "{e}");
+}
+
+#[test]
+fn a_document_that_ends_in_an_empty_line_is_not_that_of_a_group_which_is_erased() {
+    let store = with_consolidated(&(Arc::new(MemoryStore::new()) as SharedStore));
+    for path in ["g", "g/a"] {
+        let key = format!("{path}/zarr.json");
+        let mut text = store.key_get(&key).unwrap().unwrap();
+        text.extend(b"\n\n");
+        store.key_put(&key, &text).unwrap();
+        assert_eq!(hierarchy::emptied(&store, path).unwrap(), None, "{path}");
+    }
+}
+
 /// The renaming ends behind each of its changes.
 #[test]
 fn a_group_that_is_made_where_one_was_renamed_stays_when_the_renaming_is_repeated() {
