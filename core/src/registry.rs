@@ -3,16 +3,8 @@
 
 use crate::error::{Result, bail};
 use crate::fork::ForkPreserved;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-
-/// Whether anything was ever registered in this process.
-static IS_USED: AtomicBool = AtomicBool::new(false);
-
-/// Whether nothing was registered in this process so far, so that all names mean what is built in.
-pub fn is_unused() -> bool {
-    !IS_USED.load(Ordering::Acquire)
-}
 
 /// A name, and what it is a name in ("v2", "v3"; empty where there is one kind of names only).
 type Name = (&'static str, String);
@@ -44,7 +36,6 @@ impl<T: ?Sized> Registry<T> {
         if !replace {
             self.check_free(names, is_built_in)?;
         }
-        IS_USED.store(true, Ordering::Release);
         let owned: Vec<Name> = names.iter().map(|(space, name)| (*space, name.to_string())).collect();
         self.all.write(|all| {
             let taken = |wanted: &&Name| !replace && all.iter().any(|(name, _)| name == *wanted);
@@ -137,7 +128,6 @@ mod tests {
         let named = |names: &[&'static str]| names.iter().map(|n| ("", *n)).collect::<Vec<_>>();
         let kind = |names: &[&'static str], replace| all.add(&named(names), Arc::new(9), built_in, replace).err().map(|e| e.kind());
         assert!(all.add(&named(&["a", "b"]), Arc::new(1), built_in, false).unwrap().is_empty());
-        assert!(!is_unused());
         assert_eq!(kind(&["c", "b"], false), Some(ErrorKind::Exists));
         assert!(all.find("", "c").is_none(), "all names or none");
         assert_eq!(kind(&["zstd"], false), Some(ErrorKind::Exists));

@@ -1,7 +1,6 @@
 //! Arrays: opening, creating, and reading and writing through the engine. Changes of the shape are in `resize`.
 //! Specification: v2, "Arrays"; v3 core, "Array metadata".
 
-use super::alike::LastArray;
 use super::current::{Current, Replaced};
 use super::document::array_document;
 use super::last_handle::{ArrayInner, ArrayUse};
@@ -68,28 +67,11 @@ impl Array {
         if found.kind != NodeKind::Array {
             return Err(err!(NodeKind, "found a group, expected an array").at_key(found.key));
         }
-        let is_final = (found.format, found.dialect) == (Format::V3, Dialect::Final);
-        let alike = if is_final { store.alike().array(&found.document) } else { None };
-        let meta = alike.as_ref().map_or_else(|| found.parse_array(store), |last| Ok(last.meta_of(&found.document)))?;
-        let array = Array::made(store, path, meta, (found.attributes, found.listed), alike.as_deref()).map_err(|e| e.at_key(found.key))?;
-        if is_final && alike.is_none() {
-            array.state().keep(store.alike());
-        }
-        Ok(array)
+        let meta = found.parse_array(store)?;
+        Array::new(store, path, meta, found.attributes, found.listed).map_err(|e| e.at_key(found.key))
     }
 
-    /// Makes the array of a document that was written.
-    pub(super) fn new(store: &Store, path: String, meta: ArrayMeta) -> Result<Array> {
-        Array::made(store, path, meta, (None, false), None)
-    }
-
-    fn made(
-        store: &Store,
-        path: String,
-        meta: ArrayMeta,
-        (attributes, listed): (Option<Map>, bool),
-        alike: Option<&LastArray>,
-    ) -> Result<Array> {
+    pub(super) fn new(store: &Store, path: String, meta: ArrayMeta, attributes: Option<Map>, listed: bool) -> Result<Array> {
         let known = match meta.format {
             Format::V2 => attributes,
             Format::V3 => Some(v3::attributes(&meta.document).cloned().unwrap_or_default()),
@@ -98,7 +80,7 @@ impl Array {
         let (version, element, growths) = ((meta.format, meta.dialect), Some(meta.data_type), handling.growths.clone());
         let attributes = Attributes::new((store, &path), version, element, known, growths);
         let stats = Counters::below(store.stats());
-        let state = ArrayState::counting(store, &path, meta, &handling, (&stats, alike))?;
+        let state = ArrayState::counting(store, &path, meta, &handling, &stats)?;
         let (_open, listed) = (OpenArray::new(store, &path, &handling.growths), AtomicBool::new(listed));
         let (store, now) = (store.clone(), Current::new(state, handling));
         let array = Arc::new(ArrayInner { store, path, now, listed, stats, _open, noted: Once::new() });
@@ -392,7 +374,7 @@ impl Array {
             return Err(e.at_key(path::display(self.path())));
         }
         let handling = Handling { before: Some(seen.clone()), ..self.0.now.handling(Handling::clone) };
-        let state = ArrayState::counting(&self.0.store, &self.0.path, meta, &handling, (&self.0.stats, None))?;
+        let state = ArrayState::counting(&self.0.store, &self.0.path, meta, &handling, &self.0.stats)?;
         Ok(state.at_home_of(seen))
     }
 

@@ -75,7 +75,7 @@ impl Array {
             let above = path::parent(path).filter(|_| write_values.is_some()).and_then(|group| NodeFolder::of(store, group));
             let is_away = || above.as_ref().is_some_and(|above| above.now(store) != Some(true));
             if let Some(write_values) = write_values {
-                let array = Array::new(store, path.to_string(), meta.clone())?;
+                let array = Array::new(store, path.to_string(), meta.clone(), None, false)?;
                 write_values(&array)?;
                 array.finish_writes()?;
                 // What storage transformers keep is stored before the array is there, too.
@@ -102,7 +102,7 @@ impl Array {
             return Ok(array);
         }
         store.note_named(&path, named);
-        Array::new(store, path, meta)
+        Array::new(store, path, meta, None, false)
     }
 }
 

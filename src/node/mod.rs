@@ -5,7 +5,6 @@
 //! create; the data themselves are the engine's.
 
 mod above;
-mod alike;
 mod appender;
 pub mod array;
 mod attr_values;

@@ -1,13 +1,12 @@
 //! What is known of an open array at one moment: its document, and what the engine needs to read and write its chunks.
 
-use super::alike::{Alike, LastArray};
 use super::document::array_document;
 use super::{Store, draft, path, transform};
 use crate::codec::BoundChain;
 use crate::codec::chain::Chain;
 use crate::dtype::registered::TypeCalls;
 use crate::dtype::variable::VarItem;
-use crate::dtype::{DataType, Element, SharedElement};
+use crate::dtype::{DataType, SharedElement};
 use crate::engine::pool::Pool;
 use crate::engine::stats::Counters;
 use crate::engine::{self, ArrayCache, BoundArray, ByShape, Changes, Growths, Home, Lenient, WriteBack, footprint};
@@ -61,7 +60,7 @@ pub(super) struct ArrayState {
     /// What was found of the chunks' keys that the document does not say: the id of its row in docs/formats.md, and the text for the log.
     pub guessed: Option<Guess>,
     /// The codecs for chunks of any shape, where all are known.
-    chain: Option<Arc<Chain>>,
+    chain: Option<Chain>,
     /// Which of its handle's settings it has: how often they had been changed.
     settings: u64,
     /// What tells that the array was erased or replaced since the document was read.
@@ -75,22 +74,23 @@ type Functions = (Option<Arc<dyn TypeCalls>>, Option<Arc<dyn KeyCalls>>);
 
 impl ArrayState {
     pub fn new(store: &Store, path: &str, meta: ArrayMeta, handling: &Handling) -> Result<ArrayState> {
-        ArrayState::counting(store, path, meta, handling, (store.stats(), None))
+        ArrayState::counting(store, path, meta, handling, store.stats())
     }
 
-    /// A state whose work is counted in `stats`; where the document is that of another array but for the attributes, with the codecs of that.
-    pub fn counting(
-        store: &Store,
-        path: &str,
-        mut meta: ArrayMeta,
-        handling: &Handling,
-        (stats, alike): (&Arc<Counters>, Option<&LastArray>),
-    ) -> Result<ArrayState> {
+    /// A state whose work is counted in `stats`.
+    pub fn counting(store: &Store, path: &str, mut meta: ArrayMeta, handling: &Handling, stats: &Arc<Counters>) -> Result<ArrayState> {
         let (chunks, guessed) = find_chunks(store, path, &mut meta)?;
-        let fill = meta.fill.try_element(meta.data_type)?;
-        let chain = chain_of(store, &meta, &handling.before, alike, &fill);
-        let (fill, fill_bytes) = in_memory(&meta, fill)?;
-        let inner_chunk = chain.as_ref().ok().and_then(|chain| chain.inner_shape()).unwrap_or_else(|| meta.grid.largest(&meta.shape));
+        let known = handling.before.as_ref().and_then(|before| before.chain_of(&meta)).map(Ok);
+        let chain = known.unwrap_or_else(|| Chain::parse(&meta.codecs, meta.data_type, meta.shape.len()));
+        let mut fill = meta.fill.try_element(meta.data_type)?;
+        let chain = chain.and_then(|chain| chain.check_missing(&fill).map(|()| chain));
+        let mut fill_bytes: Arc<[u8]> = Arc::default();
+        if meta.data_type.is_variable() {
+            fill_bytes = with_spare(fill.len() + size_of::<[usize; 2]>(), || fill.as_slice().into())?;
+            fill = VarItem::new(&fill_bytes).to_element();
+        }
+        let inner_chunk = chain.as_ref().ok().and_then(Chain::inner_shape).unwrap_or_else(|| meta.grid.largest(&meta.shape));
+        let chain = if store.options().verify { chain } else { chain.map(|chain| chain.unverified()) };
         let functions = functions_of(&meta)?;
         let chunk_store = match &handling.before {
             Some(before) if transform::are_same(&before.meta, &meta)? => before.chunk_store.clone(),
@@ -102,8 +102,7 @@ impl ArrayState {
             && chain.as_ref().map_or(true, |chain| chain.any_thread());
         let growths = handling.growths_of_new();
         let known = chain.as_ref().map_err(Error::clone);
-        let bind = |chain| alike.map_or_else(|| bind_largest(chain, &meta.grid, &meta.shape).map(Arc::new), |last| Ok(last.bound.clone()));
-        let bound = match known.and_then(|chain| Ok((bind(chain)?, chain))) {
+        let bound = match known.and_then(|chain| Ok((bind_largest(chain, &meta.grid, &meta.shape)?, chain))) {
             Ok((bound, chain)) => Ok(Arc::new(BoundArray {
                 store: chunk_store.clone(),
                 prefix: chunks.0.clone(),
@@ -113,10 +112,10 @@ impl ArrayState {
                 grid: meta.grid.clone(),
                 keys: chunks.1,
                 data_type: meta.data_type.in_memory(),
-                chain: bound,
+                chain: Arc::new(bound),
                 fill: SharedElement::new(&fill)?,
                 fill_bytes,
-                by_shape: meta.grid.regular_shape().is_none().then(|| ByShape::new((**chain).clone())),
+                by_shape: meta.grid.regular_shape().is_none().then(|| ByShape::new(chain.clone())),
                 store_fill_chunks: handling.write_fill_chunks || !meta.fill.defined,
                 pool: if any_thread { store.context().pool.clone() } else { Pool::new(1) },
                 any_thread,
@@ -124,7 +123,7 @@ impl ArrayState {
                 open_shards: Arc::default(),
                 lenient: Lenient {
                     empty_is_missing: store.options().empty_is_missing,
-                    clipped: store.options().clipped.then(|| chain.clone()),
+                    clipped: store.options().clipped.then(|| Arc::new(chain.clone())),
                 },
                 stats: stats.clone(),
                 cache: handling.cache.clone(),
@@ -140,16 +139,9 @@ impl ArrayState {
     }
 
     /// The codecs of this array where those of another document of it are the same: an array keeps what it was opened with.
-    fn chain_of(&self, meta: &ArrayMeta) -> Option<Arc<Chain>> {
+    fn chain_of(&self, meta: &ArrayMeta) -> Option<Chain> {
         let is_same = self.meta.codecs == meta.codecs && self.meta.data_type == meta.data_type && self.meta.shape.len() == meta.shape.len();
         self.chain.clone().filter(|_| is_same)
-    }
-
-    /// Keeps what was made of the document for arrays of other documents like it.
-    pub fn keep(&self, alike: &Alike) {
-        if let (Some(chain), Ok(bound)) = (&self.chain, &self.bound) {
-            alike.keep_array(&self.meta, chain, &bound.chain);
-        }
     }
 
     /// Gives this state the settings of its handle, unless it has them, and returns those that it had, to be dropped where that may take time.
@@ -283,32 +275,6 @@ impl ArrayState {
             _ => Dims::from_elem(1, self.meta.shape.len()),
         }
     }
-}
-
-/// The codecs of an array for chunks of any shape: those with which it or one like it was opened, or those that its document says.
-fn chain_of(
-    store: &Store,
-    meta: &ArrayMeta,
-    before: &Option<Arc<ArrayState>>,
-    alike: Option<&LastArray>,
-    fill: &[u8],
-) -> Result<Arc<Chain>> {
-    let before = || before.as_ref().and_then(|before| before.chain_of(meta));
-    let chain = match alike.map(|last| last.chain.clone()).or_else(before) {
-        Some(known) => known,
-        None => Arc::new(Chain::parse(&meta.codecs, meta.data_type, meta.shape.len())?),
-    };
-    chain.check_missing(fill)?;
-    Ok(if store.options().verify { chain } else { Arc::new(Arc::unwrap_or_clone(chain).unverified()) })
-}
-
-/// One element of the fill value as it is in memory, and the bytes of one of variable length, to which that points.
-fn in_memory(meta: &ArrayMeta, fill: Element) -> Result<(Element, Arc<[u8]>)> {
-    if !meta.data_type.is_variable() {
-        return Ok((fill, Arc::default()));
-    }
-    let bytes: Arc<[u8]> = with_spare(fill.len() + size_of::<[usize; 2]>(), || fill.as_slice().into())?;
-    Ok((VarItem::new(&bytes).to_element(), bytes))
 }
 
 /// Stores what waits to be written.

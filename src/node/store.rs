@@ -1,6 +1,5 @@
 //! A store with what a handle on it needs: the mode, the threads and the locks.
 
-use super::alike::Alike;
 use super::begun::Mark;
 use super::behind::Behind;
 use super::checkpoint_mark::CheckpointMark;
@@ -70,7 +69,6 @@ struct StoreInner {
     checkpoint: Option<Unfinished>,
     v2_changed: ForkPreserved<V2Changes>,
     known_groups: KnownGroups,
-    alike: Alike,
     stats: Arc<Counters>,
     log: StoreLog,
 }
@@ -207,7 +205,6 @@ impl Store {
             waiting: Arc::default(),
             v2_changed,
             known_groups: KnownGroups::default(),
-            alike: Alike::default(),
             stats,
             log: StoreLog::default(),
         };
@@ -371,11 +368,6 @@ impl Store {
     /// The groups that were found when something was created in them.
     pub(super) fn known_groups(&self) -> &KnownGroups {
         &self.0.known_groups
-    }
-
-    /// What its arrays have in common with the last one.
-    pub(super) fn alike(&self) -> &Alike {
-        &self.0.alike
     }
 
     /// The store itself.

@@ -47,7 +47,7 @@ impl StoredDocument {
     /// Reads the document `name` from the bytes under its key.
     pub fn from_bytes(store: &Store, name: &str, key: String, bytes: &[u8], as_of: u64) -> Result<StoredDocument> {
         let read = || match name {
-            v3::DOCUMENT => read_v3(store, bytes).map(|(document, kind)| (document, kind, Format::V3)),
+            v3::DOCUMENT => read_v3(bytes).map(|(document, kind)| (document, kind, Format::V3)),
             v2::ARRAY => Ok((json::parse_object(bytes, MAX_DOCUMENT)?, NodeKind::Array, Format::V2)),
             _ => Ok((v2::parse_group(bytes)?.document, NodeKind::Group, Format::V2)),
         };
@@ -143,20 +143,15 @@ fn findings(store: &Store, bytes: &[u8]) -> Vec<Finding> {
     if store.context().watches() { lint::in_text(bytes) } else { Vec::new() }
 }
 
-fn read_v3(store: &Store, bytes: &[u8]) -> Result<(Map, NodeKind)> {
-    if let Some(document) = store.alike().document(bytes) {
-        return Ok((document, NodeKind::Array));
-    }
+fn read_v3(bytes: &[u8]) -> Result<(Map, NodeKind)> {
     let document = json::parse_object(bytes, MAX_CONSOLIDATED)?;
     if drafts::is_entry(&document) {
         drafts::EntryPoint::from_document(&document)?;
         bail!(Unsupported, "the root of a hierarchy in a draft of Zarr v3 (d0); open the store there");
     }
-    match v3::node_type(&document)? {
-        NodeType::Array => {
-            store.alike().keep_document(bytes, &document);
-            Ok((document, NodeKind::Array))
-        }
-        NodeType::Group => Ok((document, NodeKind::Group)),
-    }
+    let kind = match v3::node_type(&document)? {
+        NodeType::Array => NodeKind::Array,
+        NodeType::Group => NodeKind::Group,
+    };
+    Ok((document, kind))
 }

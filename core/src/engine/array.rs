@@ -124,11 +124,9 @@ impl BoundArray {
     }
 
     /// Returns whether an item of one of them may be done by the other: not where handles of one array know different documents of it, or
-    /// lengths, as one does whose array was made longer, or replaced, by another handle. Handles that were opened one after the other may
-    /// share their codecs, but not their counters.
+    /// lengths, as one does whose array was made longer, or replaced, by another handle.
     pub(super) fn is_same_as(&self, other: &BoundArray) -> bool {
         Arc::ptr_eq(&self.chain, &other.chain)
-            && Arc::ptr_eq(&self.stats, &other.stats)
             && self.keys_begin() == other.keys_begin()
             && self.shape == other.shape
             && self.grid == other.grid
@@ -458,24 +456,5 @@ impl Home {
 impl Clone for Home {
     fn clone(&self) -> Home {
         Home { store: self.store.clone(), hash: AtomicU64::new(self.hash.load(Ordering::Relaxed)) }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::codec::chain::Chain;
-    use crate::metadata::Codecs;
-    use crate::metadata::extension::Extension;
-    use crate::store::memory::MemoryStore;
-
-    #[test]
-    fn handles_that_share_their_codecs_do_not_do_each_others_items() {
-        let codecs = Codecs::V3(vec![Extension::new("bytes", crate::metadata::Map::new())]);
-        let chain = Chain::parse(&codecs, DataType::UInt8, 1).unwrap();
-        let array = BoundArray::plain((Arc::new(MemoryStore::new()), "a/"), (&[8], &[4]), DataType::UInt8, &chain);
-        let other = BoundArray { stats: Counters::below(&Counters::process()), ..array.clone() };
-        let changed = BoundArray { store_fill_chunks: true, ..array.clone() };
-        assert!(array.is_same_as(&changed) && Arc::ptr_eq(&array.chain, &other.chain) && !array.is_same_as(&other));
     }
 }
