@@ -192,8 +192,8 @@ struct Copying<'a> {
 
 impl Copying<'_> {
     /// The keys below `path` and those of their copies: what holds the data, the documents of the nodes below, and those of the node itself. What
-    /// came since the documents were read is left out, with all below it where that is a node; so are files that macOS adds on the way into an
-    /// archive, which ignores them.
+    /// came since the documents were read is left out, with all below it where that is a node, or where a call was interrupted; so are files that
+    /// macOS adds on the way into an archive, which ignores them.
     fn steps(&self, path: &str, to_path: &str) -> Result<[Vec<(String, String)>; 3]> {
         let (from_prefix, to_prefix) = (path::prefix(path), path::prefix(to_path));
         let (mut steps, mut late): ([Vec<(String, String)>; 3], Vec<String>) = Default::default();
@@ -206,6 +206,10 @@ impl Copying<'_> {
                     push(&mut late, folder_of(key).to_string())?;
                 }
                 return Ok(());
+            }
+            // What an interrupted call has made there is no node, and would not be known for what it is without the marker.
+            if name == marker::COPY && name != tail && !self.has_node(folder_of(key)) {
+                return push(&mut late, folder_of(key).to_string());
             }
             let to_key = format!("{to_prefix}{tail}");
             let is_of_macos = into_archive && zip::is_ignored(&to_key);

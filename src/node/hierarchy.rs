@@ -185,12 +185,10 @@ const EMPTIED: &str = "\n\n";
 /// Takes from a group what it says of the nodes below it, and gives the name of the document that it keeps.
 fn empty_group(store: &Store, path: &str) -> Result<&'static str> {
     let (shared, mut own) = (store.shared(), v2::GROUP);
-    for (name, document) in empty_documents() {
-        let key = path::join(path, name);
+    for (name, key, text) in emptied_documents(path)? {
         if shared.open(&key).map_err(|e| e.at_key(&key))?.is_none() {
             continue;
         }
-        let text = emptied_text(&key, &document)?;
         document::publish_text(store, &key, text.as_bytes(), MAX_DOCUMENT, Condition::None)?;
         own = name;
         break;
@@ -204,24 +202,21 @@ fn empty_group(store: &Store, path: &str) -> Result<&'static str> {
 
 /// The key of the document that a group keeps while it is erased, if that is there.
 pub(super) fn emptied(store: &Store, path: &str) -> Result<Option<String>> {
-    for (name, document) in empty_documents() {
-        let key = path::join(path, name);
-        if let Some(text) = get(&**store.shared(), &key, MAX_CONSOLIDATED)?
-            && *text == *emptied_text(&key, &document)?.as_bytes()
-        {
+    for (_, key, text) in emptied_documents(path)? {
+        if get(&**store.shared(), &key, MAX_CONSOLIDATED)?.is_some_and(|found| *found == *text.as_bytes()) {
             return Ok(Some(key));
         }
     }
     Ok(None)
 }
 
-fn empty_documents() -> [(&'static str, Map); 2] {
-    [(v3::DOCUMENT, v3::write_group(Map::new())), (v2::GROUP, v2::write_group())]
-}
-
-/// The text that the document of an empty group has while its node is erased.
-fn emptied_text(key: &str, document: &Map) -> Result<String> {
-    Ok([document::text_of(key, document)?.trim_end(), EMPTIED].concat())
+/// The names, the keys and the texts of the documents that a group may have while it is erased.
+fn emptied_documents(path: &str) -> Result<[(&'static str, String, String); 2]> {
+    let written = |name, document: Map| {
+        let key = path::join(path, name);
+        document::text_of(&key, &document).map(|text| (name, key, [text.trim_end(), EMPTIED].concat()))
+    };
+    Ok([written(v3::DOCUMENT, v3::write_group(Map::new()))?, written(v2::GROUP, v2::write_group())?])
 }
 
 /// Removes a node and all below it, but for one key directly below: what that tells of the place is true whenever this ends.

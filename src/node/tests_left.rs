@@ -319,11 +319,14 @@ fn a_group_that_is_made_where_one_was_renamed_stays_when_the_renaming_is_repeate
 }
 
 #[test]
-fn a_copy_of_a_group_takes_no_markers_of_calls_along() {
+fn a_copy_of_a_group_takes_no_markers_of_calls_along_and_nothing_of_what_they_did_not_end() {
     let (from, to) = (memory(), memory());
     Group::create(&from, "g/b", None, Create::New).unwrap();
     for name in ["ozarr-copy.json", "ozarr-copy.json.ozarr-asks-1795893826-bdee7b5825072885ada8959b36266219", "mine.json"] {
         from.key_put(&format!("g/b/{name}"), b"{}").unwrap();
+    }
+    for name in ["ozarr-copy.json", "c/0", "d/zarr.json"] {
+        from.key_put(&format!("g/e/{name}"), br#"{"zarr_format":3,"node_type":"group"}"#).unwrap();
     }
     from.copy_node("g", (&to, ""), Create::New, true, &mut |_, _| Ok(())).unwrap();
     assert_eq!(to.key_list("").unwrap(), ["b/mine.json", "b/zarr.json", "zarr.json"]);
