@@ -435,6 +435,8 @@ static void set_buffer(const oz_var *var, ozarr_array *array) {
     if (oz_threads() > 1) all *= 2;
     double most = (double)oz_get_defaults()->buffer_bytes, bytes = all < most ? all : most;
     if (bytes < one) bytes = one;
+    /* And a bit for each element of chunks whose parts come in any order. */
+    bytes += bytes / (double)var->info->size / 8;
     snprintf(number, sizeof number, "%.0f", bytes + 65536);
     if (ozarr_node_set(ozarr_array_node(array), "write_back", number)) oz_log("%s", ozarr_last_error());
 }

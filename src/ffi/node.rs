@@ -134,8 +134,9 @@ pub unsafe extern "C" fn ozarr_node_zarr_format(node: *const ozarr_node, format:
 ///   reliable times. It is for programs that read element by element, and of no use for remote stores
 ///   (`ozarr_store_cached` is for them). Less than one chunk is `OZARR_ERR_LIMIT`. Chunks of elements of
 ///   variable length are not kept: each read of a part decodes the chunk.
-/// - `"write_back"`: the bytes of memory in which parts of chunks that are written wait until their
-///   chunks are whole, so that each is encoded once; `"0"`, the default: nothing waits. Where the
+/// - `"write_back"`: the bytes of memory in which parts of chunks that are written, in any order, wait
+///   until their chunks are whole, so that each is encoded once; `"0"`, the default: nothing waits. A
+///   part takes the memory of its chunk, and a bit for each element where parts make no box. Where the
 ///   context has threads for it, one of them stores a chunk of 256 KiB and more that became whole while
 ///   the program goes on. Calls of this process that touch such a chunk wait for that, whatever handle
 ///   they use; other processes see it soon after, or after a flush. Reading by this handle stores what

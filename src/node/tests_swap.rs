@@ -702,7 +702,7 @@ fn what_another_thread_lets_wait_while_a_chunk_is_stored_again_is_kept() {
         write(array, 0, &mut [10]);
         array.flush().unwrap();
     };
-    // Elements that are apart do not wait.
+    // Elements that are apart do not wait where there is room for one chunk and no bits.
     let through: &dyn Fn(&Array) = &|array| {
         let apart = Selection::new(&[8], &[0], &[2], Some(&[2])).unwrap();
         own!(array.write(&apart, &view(&mut [10, 3], &[2])).unwrap());
@@ -716,7 +716,7 @@ fn what_another_thread_lets_wait_while_a_chunk_is_stored_again_is_kept() {
         write(&open(&on(twin.clone())), 3, &mut [40]);
         let interrupted = Arc::new(Interrupted { inner: inner.clone(), others: Mutex::default() });
         let array = open(&on(interrupted.clone()));
-        array.set_write_back(1 << 10).unwrap();
+        array.set_write_back(16).unwrap();
         let (theirs, mine) = (inner.clone(), array.clone());
         let process = move || theirs.put("a/c/0", &[&get(&*twin, "a/c/0", 1 << 10).unwrap().unwrap()], Condition::None).unwrap();
         let thread = move || {

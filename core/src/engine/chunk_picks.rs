@@ -214,6 +214,20 @@ impl ChunkPicks {
                 let memory = p.position as i64 * result[0];
                 each(Piece { buffer: at(index), buffer_step: step, memory, memory_step: result[0], count: 1 })
             }),
+            PickKind::Mask(bits) if bits.is_in_place => {
+                let (mut going, along) = (true, result.last().copied().unwrap_or(0));
+                rows(bits, &w, &mut |row, from, n| {
+                    let memory: i64 = row.iter().zip(&bits.start).zip(result).map(|((&i, &start), &s)| (i - start) as i64 * s).sum();
+                    bits.runs(from, from + n, &mut |first, count| {
+                        let far = (first - from) as i64;
+                        let buffer = at(row) + far * step;
+                        let piece = Piece { buffer, buffer_step: step, memory: memory + far * along, memory_step: along, count };
+                        going = going && each(piece);
+                        going
+                    });
+                });
+                going
+            }
             PickKind::Mask(bits) => {
                 let mut going = true;
                 rows(bits, &w, &mut |row, from, n| {

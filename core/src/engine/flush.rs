@@ -10,6 +10,7 @@ use super::request::{self, About, Outcome, Request, Work};
 use super::under_lock;
 use super::write::StoreWaiting;
 use super::write_back::WriteBack;
+use super::written_bits::WrittenBits;
 use crate::error::{ErrorKind, Result};
 use crate::limits::{Dims, Strides, chunk_bytes};
 use std::sync::Arc;
@@ -52,10 +53,11 @@ pub fn drop_beyond(array: &BoundArray, kept: &WriteBack) -> Result<()> {
 pub(super) fn make_room(array: &Arc<BoundArray>, kept: &Arc<WriteBack>, selection: &Selection) -> Result<()> {
     let each = chunk_bytes(array.chain.shape(), array.data_type.size())? as u64;
     let plan = Plan::new(&array.grid, selection, &Strides::from_elem(0, array.shape.len()), 1)?;
-    if kept.has_room(plan.items(), each) {
+    let bits = WrittenBits::bytes_of(each / array.data_type.size().max(1) as u64) as u64;
+    if kept.has_room(plan.items(), each, bits) {
         return Ok(());
     }
-    match store(array, kept, &|| kept.oldest_for(&plan, each)) {
+    match store(array, kept, &|| kept.oldest_for(&plan, each, bits)) {
         Err(e) if e.kind() != ErrorKind::State => Ok(()),
         stored => stored,
     }

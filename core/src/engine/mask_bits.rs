@@ -11,6 +11,8 @@ pub(super) struct MaskBits {
     pub shape: Dims,
     words: Vec<u64>,
     before: Vec<u64>,
+    /// The elements are in memory where they are in the mask's box; else those that are picked follow one another.
+    pub is_in_place: bool,
 }
 
 /// Words of a block.
@@ -35,18 +37,27 @@ impl MaskBits {
                 counting::shape(region.shape())
             );
         }
-        let mut bits = MaskBits { start: region.start().into(), shape: region.shape().into(), words: Vec::new(), before: Vec::new() };
-        let count = mask.len().div_ceil(64) + 1;
-        make_room(&mut bits.words, count)?;
-        make_room(&mut bits.before, count / BLOCK + 2)?;
-        bits.words.extend(mask.chunks(64).map(|c| c.iter().enumerate().fold(0, |word, (i, &b)| word | u64::from(b != 0) << i)));
-        bits.words.push(0);
+        let mut words = Vec::new();
+        make_room(&mut words, mask.len().div_ceil(64) + 1)?;
+        words.extend(mask.chunks(64).map(|c| c.iter().enumerate().fold(0, |word, (i, &b)| word | u64::from(b != 0) << i)));
+        MaskBits { start: region.start().into(), shape: region.shape().into(), words, before: Vec::new(), is_in_place: false }.counted()
+    }
+
+    /// Returns the mask of a box whose elements are in memory as in the box; `words` are its bits.
+    pub fn in_place(start: &[u64], shape: &[u64], words: Vec<u64>) -> Result<MaskBits> {
+        MaskBits { start: start.into(), shape: shape.into(), words, before: Vec::new(), is_in_place: true }.counted()
+    }
+
+    fn counted(mut self) -> Result<MaskBits> {
+        make_room(&mut self.words, 1)?;
+        self.words.push(0);
+        make_room(&mut self.before, self.words.len() / BLOCK + 2)?;
         let mut sum = 0;
-        for block in bits.words.chunks(BLOCK) {
-            bits.before.push(sum);
+        for block in self.words.chunks(BLOCK) {
+            self.before.push(sum);
             sum += block.iter().map(|w| u64::from(w.count_ones())).sum::<u64>();
         }
-        Ok(bits)
+        Ok(self)
     }
 
     /// Returns how many bits are set before bit `i`.
@@ -69,6 +80,18 @@ impl MaskBits {
             at = (at / 64 + 1) * 64;
         }
         end
+    }
+
+    /// Gives the runs of bits that are set between `from` and `end` to `each`, by the first one and their count, until it returns false.
+    pub fn runs(&self, from: u64, end: u64, each: &mut dyn FnMut(u64, u64) -> bool) {
+        let mut first = self.next(from, end, true);
+        while first < end {
+            let after = self.next(first, end, false);
+            if !each(first, after - first) {
+                return;
+            }
+            first = self.next(after, end, true);
+        }
     }
 
     /// Returns the last bit that is set between `i`, which is, and `end`.

@@ -74,8 +74,10 @@ pub mod tasks;
 mod transpose;
 mod under_lock;
 mod waiting_box;
+mod waiting_part;
 mod write;
 mod write_back;
+mod written_bits;
 
 pub use array::{BoundArray, Growing, Growths, Home};
 pub use batch::{BatchEntry, read_many, start_read_many, start_write_many, write_many};

@@ -98,6 +98,19 @@ impl PickList {
         Ok(list)
     }
 
+    /// Returns the picks of a mask whose elements are in memory where they are in its box, with the strides `memory`.
+    pub fn in_place(grid: &Grid, chain: &BoundChain, extents: &[u64], mask: MaskBits, memory: &[i64]) -> PickList {
+        PickList {
+            counts: grid.counts(extents),
+            grid: grid.clone(),
+            cells: cells_of(chain),
+            memory: memory.into(),
+            shape: mask.shape.clone(),
+            bands: None,
+            kind: PickKind::Mask(mask),
+        }
+    }
+
     /// Cuts the chunks that hold points into at most `pieces` items each, between inner chunks of `extent` along dimension `d`. Only on a
     /// regular grid.
     pub fn cut(&mut self, d: usize, extent: u64, pieces: u64) {

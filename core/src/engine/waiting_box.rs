@@ -1,7 +1,7 @@
 //! Boxes of elements in a chunk, which wait in write-back.
 
 use super::Selection;
-use super::item::Axis;
+use super::item::{Axes, Axis};
 use crate::grid::Grid;
 use crate::limits::Dims;
 
@@ -41,6 +41,23 @@ impl Span {
             }
             chunk
         }))
+    }
+
+    /// Returns the axes that select all of it.
+    pub fn axes(&self) -> Axes {
+        self.start.iter().zip(&self.count).map(|(&start, &count)| Axis { start, count, step: 1, memory: 0 }).collect()
+    }
+
+    /// Returns the number of its elements.
+    pub fn volume(&self) -> u64 {
+        self.count.iter().product()
+    }
+
+    /// Returns the smallest box around both.
+    pub fn around_both(&self, other: &Span) -> Span {
+        let start: Dims = self.start.iter().zip(&other.start).map(|(a, b)| *a.min(b)).collect();
+        let count = (0..start.len()).map(|d| self.end(d).max(other.end(d)) - start[d]).collect();
+        Span { start, count }
     }
 
     pub fn end(&self, d: usize) -> u64 {

@@ -159,13 +159,15 @@ impl ChunkTask for ChunkWrites {
 }
 
 impl WriteJob {
-    /// Returns the job of storing what waits in `kept` of a chunk, which is locked, or `None` if nothing does of what is known here.
-    pub fn of_waiting(array: &Arc<BoundArray>, kept: &Arc<WriteBack>, chunk: &Dims) -> Result<Option<WriteJob>> {
+    /// Returns the job of storing what waits in `kept` of a chunk, which is locked, and its item, or `None` if nothing does of what is known here.
+    pub fn of_waiting(array: &Arc<BoundArray>, kept: &Arc<WriteBack>, chunk: &Dims) -> Result<Option<(WriteJob, Item)>> {
         let Some(array) = array.reaching(chunk) else { return Ok(None) };
-        let Some((selection, memory)) = kept.region(&array.grid, &array.shape, array.data_type, chunk)? else { return Ok(None) };
+        let Some(region) = kept.region(&array.grid, &array.shape, array.data_type, chunk)? else { return Ok(None) };
         array.check_there()?;
-        let job = job(&Admitted::from_write_back(&array), &selection, (&memory).into())?;
-        Ok(Some(WriteJob { settles: Some((kept.clone(), chunk.clone())), is_earlier: true, ..job }))
+        let (plan, memory) = region.plan(&array.grid, &array.chain, &array.shape)?;
+        let job = job_of(&Admitted::from_write_back(&array), plan, (&memory).into())?;
+        let job = WriteJob { settles: Some((kept.clone(), chunk.clone())), is_earlier: true, ..job };
+        Ok(job.plan.item(0).map(|item| (job, item)))
     }
 
     /// Gives it the number that an entry of a batch has in messages.
@@ -203,9 +205,8 @@ impl WriteJob {
             return Ok(Outcome::Done(Ok(())));
         }
         // Of what is stored so this call made the chunk whole: its errors are this call's.
-        let Some(job) = WriteJob::of_waiting(&self.array, kept, &item.chunk)? else { return Ok(Outcome::Done(Ok(()))) };
-        let (item, job) = (job.plan.region_item(0), WriteJob { is_earlier: false, ..job });
-        Ok(Arc::new(job).store(&item, None, request, guard, s))
+        let Some((job, item)) = WriteJob::of_waiting(&self.array, kept, &item.chunk)? else { return Ok(Outcome::Done(Ok(()))) };
+        Ok(Arc::new(WriteJob { is_earlier: false, ..job }).store(&item, None, request, guard, s))
     }
 
     /// Stores what waits of a chunk that is locked, if something does.
@@ -217,15 +218,13 @@ impl WriteJob {
         guard: ChunkGuard,
         s: &mut Scratch,
     ) -> Result<Outcome> {
-        let Some(job) = WriteJob::of_waiting(array, kept, chunk)? else { return Ok(Outcome::Done(Ok(()))) };
-        let item = job.plan.region_item(0);
+        let Some((job, item)) = WriteJob::of_waiting(array, kept, chunk)? else { return Ok(Outcome::Done(Ok(()))) };
         Ok(Arc::new(job).store(&item, None, request, guard, s))
     }
 
     /// Stores what waits of a chunk that is locked, if something does, and returns when that is done.
     fn store_waiting_now(array: &Arc<BoundArray>, kept: &Arc<WriteBack>, chunk: &Dims, s: &mut Scratch) -> Result<()> {
-        let Some(job) = WriteJob::of_waiting(array, kept, chunk)? else { return Ok(()) };
-        job.write_now(&job.plan.region_item(0), s)
+        WriteJob::of_waiting(array, kept, chunk)?.map_or(Ok(()), |(job, item)| job.write_now(&item, s))
     }
 
     /// Adds an item, whose chunk is locked, to the parts of that chunk that wait to be stored, if it may wait.

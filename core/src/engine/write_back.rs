@@ -1,8 +1,8 @@
 //! Parts of chunks that wait in memory until their chunk is whole, so that each chunk is encoded once however many writes it takes.
 //!
-//! What waits of a chunk is a box of elements in a dense buffer of the chunk's shape. A write that makes the box a larger box, or
-//! changes elements inside of it, is only a copy; with another one the box is stored first, as any part of a chunk is. A box that
-//! covers its chunk is stored at once. What is not whole is stored by `flush`: before it is read, when memory is short, and when
+//! What waits of a chunk are elements in a dense buffer of the chunk's shape: those of a box or, once others come than make it a larger
+//! box, those that bits say. Where these have no room what waits is stored first, as any part of a chunk is. A chunk of which all
+//! elements wait is stored at once. What is not whole is stored by `flush`: before it is read, when memory is short, and when
 //! the program wants it. What cannot be stored goes on waiting. The box of a chunk is touched by the holder of the chunk's lock only.
 //!
 //! A large box that covers its chunk may be stored by another thread (`engine/behind.rs`), and waits until it is.
@@ -11,15 +11,22 @@
 
 mod choice;
 
+pub(super) use super::waiting_part::Arrival;
+
 use super::held_room::HeldRoom;
 use super::huge_pages::Pages;
-use super::item::Axis;
 use super::lock::lock;
+use super::mask_bits::MaskBits;
+use super::pick_list::PickList;
+use super::plan::Plan;
 use super::waiting_box::Span;
+use super::waiting_part::{Buffer, WaitingPart, replaced};
+use super::written_bits::WrittenBits;
 use super::{Memory, Overflow, Selection};
+use crate::codec::BoundChain;
 use crate::dtype::DataType;
 use crate::dtype::stream::LINE;
-use crate::error::{Error, ErrorKind, Result, bail, err};
+use crate::error::{ErrorKind, Result, bail};
 use crate::fork::ForkReset;
 use crate::grid::Grid;
 use crate::limits::{Dims, c_strides, chunk_bytes};
@@ -39,6 +46,8 @@ struct WaitingParts {
     parts: HashMap<Dims, Waiting>,
     /// Of the buffers of all parts.
     bytes: usize,
+    /// Something that waits, or should have, is not all of a box.
+    has_bits: bool,
     clock: u64,
     /// Buffers that are used again: fresh memory costs more than to copy into it.
     spare: Vec<Buffer>,
@@ -83,89 +92,30 @@ const BLOCK: usize = 16 << 20;
 struct Waiting {
     part: Arc<Mutex<WaitingPart>>,
     used: u64,
+    /// Its buffer has bits.
+    has_bits: bool,
 }
 
-/// Room for a chunk, at the beginning of a line of the cache.
-struct Buffer {
-    first: *mut u8,
-    size: usize,
-    /// What it is a piece of.
-    _block: Arc<Pages>,
+/// What waits of a chunk.
+pub(super) struct WaitingRegion {
+    /// The box around it.
+    selection: Selection,
+    /// Which elements of the box it is; `None`: all.
+    mask: Option<MaskBits>,
+    /// Where the box is.
+    memory: Memory,
 }
 
-// SAFETY: the bytes are its owner's alone, like a vector's.
-unsafe impl Send for Buffer {}
-
-/// The part of one chunk that waits.
-pub(super) struct WaitingPart {
-    /// The whole chunk in C order; only the box means something. `None` once the chunk is stored.
-    buffer: Option<Buffer>,
-    span: Span,
-    /// The shape of the chunk and the type of the elements.
-    shape: Dims,
-    data_type: DataType,
-    /// Its array was erased or replaced since.
-    is_lost: bool,
-}
-
-impl WaitingPart {
-    /// Returns the first byte of the buffer.
-    fn first(&self) -> Result<*mut u8> {
-        match &self.buffer {
-            Some(buffer) => Ok(buffer.first),
-            None => bail!(Internal, "a part of a chunk that was stored is used again"),
-        }
-    }
-
-    /// Keeps what is beyond the extents `inside` along one dimension; `false` if nothing does.
-    fn keep_beyond(&mut self, inside: &dyn Fn(usize) -> u64) -> bool {
-        let span = &mut self.span;
-        let mut beyond = (0..span.start.len()).filter(|&d| span.end(d) > inside(d));
-        let (Some(d), None) = (beyond.next(), beyond.next()) else { return false };
-        let (start, end) = (inside(d), span.end(d));
-        (span.start[d], span.count[d]) = (start, end - start);
-        true
-    }
-
-    /// The document may have been replaced by that of another array.
-    fn check(&self, shape: &[u64], data_type: DataType) -> Result<()> {
-        if !self.is_lost && (self.shape.as_slice(), self.data_type) != (shape, data_type) {
-            return Err(replaced());
-        }
-        Ok(())
-    }
-}
-
-/// The error of a part that waits for an array that is not there any more.
-fn replaced() -> Error {
-    err!(State, "the array was erased or replaced since a part of a chunk was written, which waits still")
-}
-
-/// Elements of a chunk that may wait.
-pub(super) struct Arrival<'a> {
-    /// The chunk's index.
-    pub chunk: &'a Dims,
-    /// The chunk's shape.
-    pub shape: &'a Dims,
-    /// The extents of the chunk inside the array.
-    pub inside: &'a [u64],
-    pub data_type: DataType,
-    /// The selected elements.
-    pub axes: &'a [Axis],
-    /// Bytes of the elements are left alone.
-    pub is_partial: bool,
-    /// An element may not fit.
-    pub may_fail: bool,
-    /// Brings the elements into a buffer of the chunk with those strides.
-    pub place: &'a dyn Fn(*mut u8, &[i64]) -> Result<()>,
-    /// Refuses them where the array was cut before them.
-    pub check: &'a dyn Fn() -> Result<()>,
-}
-
-impl Arrival<'_> {
-    /// Whether the elements are all of a box, and whole.
-    fn is_box(&self) -> bool {
-        self.axes.iter().all(|axis| axis.count == 1 || axis.step.unsigned_abs() == 1) && !self.is_partial
+impl WaitingRegion {
+    /// Plans to store it in an array of the lengths `length`, whose chunks have `chain`.
+    pub(super) fn plan(self, grid: &Grid, chain: &BoundChain, length: &[u64]) -> Result<(Plan, Memory)> {
+        let WaitingRegion { selection, mask, memory } = self;
+        let (strides, size) = (&memory.strides, memory.data_type.size());
+        let plan = match mask {
+            None => Plan::new(grid, &selection, strides, size)?,
+            Some(mask) => Plan::listed(PickList::in_place(grid, chain, length, mask, strides), length.len(), size)?,
+        };
+        Ok((plan, memory))
     }
 }
 
@@ -196,7 +146,7 @@ impl WaitingParts {
         let Some((block, used)) = &mut self.block else { bail!(Internal, "no block to cut a buffer from") };
         let first = block.first().wrapping_add(*used);
         *used += size;
-        Ok(Buffer { first, size: bytes, _block: block.clone() })
+        Ok(Buffer { first, size: bytes, bits: None, _block: block.clone() })
     }
 }
 
@@ -277,9 +227,31 @@ impl WriteBack {
         Ok(Some(buffer))
     }
 
-    fn give_back(&self, buffer: Buffer) {
+    /// Gives a buffer of a chunk bits, in which a box is set; `false` where there is no room within `limit`, or no memory.
+    fn give_bits(&self, buffer: &mut Buffer, (chunk, shape): (&Dims, &Dims), written: Option<&Span>, limit: usize) -> bool {
+        if buffer.bits.is_some() {
+            return true;
+        }
         let mut state = lock(self.state.get());
-        state.bytes -= buffer.size;
+        state.has_bits = true;
+        let bytes = WrittenBits::bytes_of(shape.iter().product());
+        // Storing what is not all of a box takes a mask of it, too.
+        let room = buffer.size.saturating_add(bytes);
+        if state.closed > 0 || state.bytes.saturating_add(bytes) > limit || !state.room.get_or_insert_with(HeldRoom::new).holds(room) {
+            return false;
+        }
+        let Some(mut bits) = WrittenBits::new(shape) else { return false };
+        written.into_iter().for_each(|span| bits.set(&span.axes()));
+        state.bytes += bits.bytes();
+        state.parts.get_mut(chunk).into_iter().for_each(|waiting| waiting.has_bits = true);
+        buffer.bits = Some(bits);
+        true
+    }
+
+    fn give_back(&self, mut buffer: Buffer) {
+        let mut state = lock(self.state.get());
+        state.bytes -= buffer.bytes();
+        buffer.bits = None;
         let spare: usize = state.spare.iter().map(|spare| spare.size).sum();
         // Where there is no memory for the list it is freed.
         if state.bytes.saturating_add(spare).saturating_add(buffer.size) <= self.limit && state.spare.try_reserve(1).is_ok() {
@@ -328,7 +300,7 @@ impl WriteBack {
             };
             let is_left = stays(chunk, &mut part);
             if !is_left {
-                state.bytes -= part.buffer.take().map_or(0, |buffer| buffer.size);
+                state.bytes -= part.buffer.take().map_or(0, |buffer| buffer.bytes());
             }
             is_left
         });
@@ -350,7 +322,7 @@ impl WriteBack {
 
     /// Drops what waits at and behind the index `end` along dimension `dim`.
     pub fn drop_from(&self, grid: &Grid, dim: usize, end: u64) {
-        self.retain(|chunk, part| part.span.end_at(dim, end.saturating_sub(grid.origin(dim, chunk[dim]))));
+        self.retain(|chunk, part| part.end_at(dim, end.saturating_sub(grid.origin(dim, chunk[dim]))));
     }
 
     /// Returns the chunks of which something waits at or behind the lengths `shape`.
@@ -365,8 +337,8 @@ impl WriteBack {
     pub(super) fn drop_beyond(&self, grid: &Grid, shape: &[u64], chunk: &[u64]) {
         let Some(part) = self.find(chunk) else { return };
         let is_left = {
-            let span = &mut lock(&part).span;
-            shape.iter().enumerate().all(|(d, length)| span.end_at(d, length.saturating_sub(grid.origin(d, chunk[d]))))
+            let part = &mut *lock(&part);
+            shape.iter().enumerate().all(|(d, length)| part.end_at(d, length.saturating_sub(grid.origin(d, chunk[d]))))
         };
         if !is_left {
             self.forget(chunk);
@@ -390,77 +362,96 @@ impl WriteBack {
     }
 
     /// Takes elements of a chunk, which is locked, into a copy of what waits of the chunk and cannot be stored; the copy takes its place once all
-    /// fit, and may be beyond the limit until then. `None` where they do not make a larger box with it.
+    /// fit, and may be beyond the limit until then. `None` where they may not wait with it.
     pub(super) fn overwrite(&self, new: &Arrival<'_>) -> Result<Option<Admission>> {
-        let span = Span::around(new.axes);
         let Some(part) = self.find(new.chunk) else { return Ok(None) };
-        let mut part = lock(&part);
+        let part = &mut *lock(&part);
         part.check(new.shape, new.data_type)?;
-        let is_taken = !part.is_lost && (new.is_box() || part.span.holds(&span));
-        let Some(both) = part.span.joined(&span).filter(|_| is_taken) else { return Ok(None) };
+        let Some((both, has_bits)) = part.joined(new) else { return Ok(None) };
         let bytes = chunk_bytes(new.shape, new.data_type.size())?;
-        let (old, Some(copy)) = (part.first()?, self.buffer(bytes, usize::MAX)?) else { return Ok(None) };
+        let Some(mut copy) = self.buffer(bytes, usize::MAX)? else { return Ok(None) };
+        let WaitingPart { buffer: Some(old), span, .. } = &*part else {
+            bail!(Internal, "a part of a chunk that was stored is used again")
+        };
         // SAFETY: two buffers of a chunk; nobody else uses that of a chunk that is locked.
-        unsafe { std::ptr::copy_nonoverlapping(old, copy.first, bytes) };
+        unsafe { std::ptr::copy_nonoverlapping(old.first, copy.first, bytes) };
+        if has_bits && !self.give_bits(&mut copy, (new.chunk, new.shape), old.bits.is_none().then_some(span), usize::MAX) {
+            self.give_back(copy);
+            return Ok(None);
+        }
+        if let (Some(to), Some(from)) = (&mut copy.bits, &old.bits) {
+            to.copy_from(from);
+        }
         if let Err(e) = (new.place)(copy.first, &c_strides(new.shape, new.data_type.size())) {
             self.give_back(copy);
             return Err(e);
         }
         part.buffer.replace(copy).into_iter().for_each(|old| self.give_back(old));
-        part.span = both;
-        Ok(Some(if part.span.covers(new.inside) { Admission::Whole } else { Admission::Waits }))
+        part.add(both, new.axes);
+        Ok(Some(if part.covers(new.inside) { Admission::Whole } else { Admission::Waits }))
     }
 
     /// Takes elements of a chunk, which is locked, into what waits of the chunk.
     pub(super) fn take(&self, new: &Arrival<'_>) -> Result<Admission> {
         let strides = c_strides(new.shape, new.data_type.size());
-        let span = Span::around(new.axes);
-        let is_box = new.is_box();
         if let Some(part) = self.find(new.chunk) {
-            let mut part = lock(&part);
+            let part = &mut *lock(&part);
             part.check(new.shape, new.data_type)?;
-            // What is lost is told of where it is to be stored.
-            let both = if !part.is_lost && (is_box || part.span.holds(&span)) { part.span.joined(&span) } else { None };
             // Elements that wait must stay whole if one of the new ones does not fit.
-            let Some(both) = both.filter(|_| !(new.may_fail && part.span.meets(&span))) else { return Ok(Admission::StoreFirst) };
-            (new.place)(part.first()?, &strides)?;
-            part.span = both;
-            return Ok(if part.span.covers(new.inside) { Admission::Whole } else { Admission::Waits });
+            let both = part.joined(new).filter(|_| !(new.may_fail && part.meets(new)));
+            let Some((both, has_bits)) = both else { return Ok(Admission::StoreFirst) };
+            let WaitingPart { buffer: Some(buffer), span, .. } = part else {
+                bail!(Internal, "a part of a chunk that was stored is used again")
+            };
+            if has_bits && !self.give_bits(buffer, (new.chunk, new.shape), Some(span), self.limit) {
+                return Ok(Admission::StoreFirst);
+            }
+            (new.place)(buffer.first, &strides)?;
+            part.add(both, new.axes);
+            return Ok(if part.covers(new.inside) { Admission::Whole } else { Admission::Waits });
         }
         let bytes = chunk_bytes(new.shape, new.data_type.size())?;
-        let Some(buffer) = (if is_box { self.buffer(bytes, self.limit)? } else { None }) else { return Ok(Admission::Through) };
+        let Some(mut buffer) = (if new.is_partial { None } else { self.buffer(bytes, self.limit)? }) else { return Ok(Admission::Through) };
+        let span = Span::around(new.axes);
+        if !new.is_box() && !self.give_bits(&mut buffer, (new.chunk, new.shape), None, self.limit) {
+            self.give_back(buffer);
+            return Ok(Admission::Through);
+        }
+        if let Some(bits) = &mut buffer.bits {
+            bits.set(new.axes);
+        }
         if let Err(e) = (new.place)(buffer.first, &strides) {
             self.give_back(buffer);
             return Err(e);
         }
         // A write that covers its chunk needs no other part to wait for, unless it leaves some bytes of each element as they are.
-        let whole = span.covers(new.inside);
+        let part = WaitingPart { buffer: Some(buffer), span, shape: new.shape.clone(), data_type: new.data_type, is_lost: false };
+        let whole = part.covers(new.inside);
         let mut state = lock(self.state.get());
         // A cut looks for what waits once it is told of: it finds these elements, or they find it.
         let refused = (new.check)().err();
         if state.closed > 0 || refused.is_some() {
             drop(state);
-            self.give_back(buffer);
+            part.buffer.into_iter().for_each(|buffer| self.give_back(buffer));
             return refused.map_or(Ok(Admission::Through), Err);
         }
         if state.parts.try_reserve(1).is_err() {
             let count = state.parts.len();
             drop(state);
-            self.give_back(buffer);
+            part.buffer.into_iter().for_each(|buffer| self.give_back(buffer));
             bail!(NoMemory, "no memory for a table of more than {count} chunks that wait");
         }
-        let part = WaitingPart { buffer: Some(buffer), span, shape: new.shape.clone(), data_type: new.data_type, is_lost: false };
         state.clock += 1;
-        let used = state.clock;
-        state.parts.insert(new.chunk.clone(), Waiting { part: Arc::new(Mutex::new(part)), used });
+        let (used, has_bits) = (state.clock, !new.is_box());
+        state.parts.insert(new.chunk.clone(), Waiting { part: Arc::new(Mutex::new(part)), used, has_bits });
         Ok(if whole { Admission::Whole } else { Admission::Waits })
     }
 
     /// Returns which elements of a chunk, which is locked, wait to be stored, and where they are, as far as they are inside the array;
     /// `None` if nothing of the chunk waits. What was lost with its array is told of once, and waits no more. Errors: `State`.
-    pub(super) fn region(&self, grid: &Grid, length: &[u64], data_type: DataType, chunk: &Dims) -> Result<Option<(Selection, Memory)>> {
+    pub(super) fn region(&self, grid: &Grid, length: &[u64], data_type: DataType, chunk: &Dims) -> Result<Option<WaitingRegion>> {
         let Some(part) = self.find(chunk) else { return Ok(None) };
-        let part = lock(&part);
+        let mut part = lock(&part);
         if part.is_lost {
             drop(part);
             self.forget(chunk);
@@ -472,20 +463,223 @@ impl WriteBack {
         let shape = grid.shape_of(chunk);
         part.check(&shape, data_type)?;
         let (strides, mut offset) = (c_strides(&shape, data_type.size()), 0);
-        let (mut start, mut count) = (Vec::with_capacity(shape.len()), Vec::with_capacity(shape.len()));
+        let (mut start, mut inside) = (Dims::new(), part.span.clone());
         for d in 0..shape.len() {
-            let first = grid.origin(d, chunk[d]) + part.span.start[d];
-            start.push(first.min(length[d]) as i64);
-            count.push(part.span.count[d].min(length[d].saturating_sub(first)) as i64);
-            offset += part.span.start[d] as usize * strides[d] as usize;
+            let first = grid.origin(d, chunk[d]) + inside.start[d];
+            start.push(first.min(length[d]));
+            inside.count[d] = inside.count[d].min(length[d].saturating_sub(first));
+            offset += inside.start[d] as usize * strides[d] as usize;
         }
-        if count.contains(&0) {
+        let mut is_empty = inside.count.contains(&0);
+        let mask = match part.bits() {
+            Some(bits) if !is_empty => {
+                let mask = bits.mask(&inside, &start)?;
+                is_empty = mask.is_none();
+                mask
+            }
+            _ => None,
+        };
+        if is_empty {
             drop(part);
             self.forget(chunk);
             return Ok(None);
         }
-        let selection = Selection::new(length, &start, &count, None)?;
-        let (data, size) = (part.first()?, part.buffer.as_ref().map_or(0, |buffer| buffer.size));
-        Ok(Some((selection, Memory { data, size, offset, strides, data_type, overflow: Overflow::Error, arena: None })))
+        let signed = |dims: &Dims| dims.iter().map(|&n| n as i64).collect::<Vec<_>>();
+        let selection = Selection::new(length, &signed(&start), &signed(&inside.count), None)?;
+        let Buffer { first: data, size, .. } = *part.buffer()?;
+        let memory = Memory { data, size, offset, strides, data_type, overflow: Overflow::Error, arena: None };
+        Ok(Some(WaitingRegion { selection, mask, memory }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::WriteBack;
+    use crate::codec::chain::Chain;
+    use crate::dtype::DataType;
+    use crate::engine::{BoundArray, Memory, Selection, flush, read, write};
+    use crate::metadata::{Codecs, extension::Extension};
+    use crate::store::fault;
+    use crate::store::local::{LocalStore, SyncMode};
+    use crate::store::os::Call;
+    use crate::store::suite::TestFolder;
+    use std::sync::Arc;
+
+    const SHAPE: [u64; 2] = [20, 26];
+    const ELEMENTS: usize = 20 * 26;
+    const CODECS: [&str; 3] = [
+        r#"[{"name":"bytes","configuration":{"endian":"little"}}]"#,
+        r#"[{"name":"transpose","configuration":{"order":[1,0]}},{"name":"bytes","configuration":{"endian":"big"}},{"name":"crc32c"}]"#,
+        r#"[{"name":"sharding_indexed","configuration":{"chunk_shape":[4,5],"codecs":[{"name":"bytes","configuration":{"endian":"little"}}],
+        "index_codecs":[{"name":"bytes","configuration":{"endian":"little"}}]}}]"#,
+    ];
+
+    /// Returns an array of 20 x 26, and a handle on it by which up to `limit` bytes of parts of chunks wait.
+    fn open(root: &TestFolder, codecs: &str, chunk: [u64; 2], limit: usize) -> (Arc<BoundArray>, Arc<BoundArray>) {
+        let list = crate::json::parse_text(codecs).unwrap();
+        let codecs = Codecs::V3(list.as_array().unwrap().iter().map(|c| Extension::from_v3(c).unwrap()).collect());
+        let chain = Chain::parse(&codecs, DataType::Int32, 2).unwrap();
+        let handle = || {
+            let store = Arc::new(LocalStore::open(root, true, SyncMode::None).unwrap());
+            BoundArray::plain((store, "a/"), (&SHAPE, &chunk), DataType::Int32, &chain)
+        };
+        (Arc::new(handle()), Arc::new(BoundArray { write_back: Some(WriteBack::new(limit)), ..handle() }))
+    }
+
+    /// A region: where it begins, and the count and the step along each dimension.
+    type Region = [(i64, i64, i64); 2];
+
+    fn selection(of: &Region) -> Selection {
+        Selection::new(&SHAPE, &of.map(|(start, ..)| start), &of.map(|(_, count, _)| count), Some(&of.map(|(.., step)| step))).unwrap()
+    }
+
+    /// Returns the numbers of the elements of a region.
+    fn elements(of: &Region) -> Vec<usize> {
+        let [rows, columns] = of.map(|(start, count, step)| (0..count).map(move |k| start + k * step));
+        rows.flat_map(|i| columns.clone().map(move |j| (i * 26 + j) as usize)).collect()
+    }
+
+    fn put(array: &Arc<BoundArray>, of: &Region, value: impl Fn(usize) -> i32, converts: bool) {
+        let mut values: Vec<i32> = elements(of).into_iter().map(value).collect();
+        let mut wide: Vec<i64> = values.iter().map(|&value| value.into()).collect();
+        let shape = of.map(|(_, count, _)| count as u64);
+        let memory =
+            if converts { Memory::of(&mut wide, &shape, DataType::Int64) } else { Memory::of(&mut values, &shape, DataType::Int32) };
+        // SAFETY: the memory lives as long as the call.
+        unsafe { write(array, &selection(of), &memory).unwrap() };
+    }
+
+    fn get(array: &Arc<BoundArray>, of: &Region) -> Vec<i32> {
+        let mut values = vec![-1; elements(of).len()];
+        let memory = Memory::of(&mut values, &of.map(|(_, count, _)| count as u64), DataType::Int32);
+        // SAFETY: as above.
+        unsafe { read(array, &selection(of), &memory).unwrap() };
+        values
+    }
+
+    const ALL: Region = [(0, 20, 1), (0, 26, 1)];
+
+    fn random(mut seed: u64) -> impl FnMut(i64) -> i64 {
+        move |n| {
+            seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            (seed >> 33) as i64 % n
+        }
+    }
+
+    /// Returns a point, rows, or a box, with any steps.
+    fn any_region(next: &mut impl FnMut(i64) -> i64) -> Region {
+        let kind = next(4);
+        let mut along = |length: i64, is_whole: bool| match kind {
+            0 => (next(length), 1, 1),
+            1 if is_whole => (0, length, 1),
+            _ => {
+                let (a, b, step) = (next(length), next(length), next(3) + 1);
+                let step = if kind == 3 { step } else { 1 };
+                let count = (a - b).abs() / step + 1;
+                if kind == 3 && next(2) == 0 { (a.min(b) + (count - 1) * step, count, -step) } else { (a.min(b), count, step) }
+            }
+        };
+        [along(20, false), along(26, true)]
+    }
+
+    #[test]
+    fn parts_in_any_order_are_as_a_model_has_them_and_keep_what_others_write() {
+        for (number, codecs) in CODECS.iter().enumerate() {
+            // Room for one chunk, for one with its bits, for few, and for all.
+            for limit in [320, 340, 1000, 1 << 20] {
+                let root = TestFolder::new("write-back-model");
+                let (other, array) = open(&root, codecs, [8, 10], limit);
+                let (kept, mut next) = (array.write_back.clone().unwrap(), random((number + limit) as u64));
+                let (mut model, mut is_ours) = ([0; ELEMENTS], [false; ELEMENTS]);
+                for turn in 1..250 {
+                    let region = any_region(&mut next);
+                    let value = |i: usize| turn * 1000 + i as i32;
+                    match next(12) {
+                        0 => {
+                            let want = elements(&region).into_iter().map(|i| model[i]).collect::<Vec<_>>();
+                            assert_eq!(get(&array, &region), want, "{number} {limit} {turn}: {region:?}");
+                        }
+                        1 => {
+                            flush(&array, &kept, None).unwrap();
+                            is_ours = [false; ELEMENTS];
+                            assert_eq!((get(&other, &ALL), kept.bytes()), (model.to_vec(), 0), "{number} {limit} {turn}");
+                        }
+                        2 | 3 if elements(&region).iter().all(|&i| !is_ours[i]) => {
+                            put(&other, &region, value, false);
+                            elements(&region).into_iter().for_each(|i| model[i] = value(i));
+                        }
+                        n => {
+                            put(&array, &region, value, n == 4);
+                            elements(&region).into_iter().for_each(|i| (model[i], is_ours[i]) = (value(i), true));
+                            assert!(kept.bytes() <= limit, "{number} {limit} {turn}");
+                        }
+                    }
+                }
+                flush(&array, &kept, None).unwrap();
+                assert_eq!(get(&other, &ALL), model, "{number} {limit}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_chunk_is_stored_once_in_whatever_order_its_parts_are_written() {
+        let mut next = random(3);
+        let mut points: Vec<Region> = (0..ELEMENTS as i64).map(|i| [(i / 26, 1, 1), (i % 26, 1, 1)]).collect();
+        (0..points.len()).for_each(|i| points.swap(i, next(ELEMENTS as i64) as usize));
+        let row = |i: i64| [(i, 1, 1), (0, 26, 1)];
+        let tiles = (0..20).map(|n| [(n / 4 * 4, 4, 1), (n % 4 * 7, if n % 4 == 3 { 5 } else { 7 }, 1)]);
+        let orders: [(&str, Vec<Region>); 6] = [
+            ("points", points),
+            ("even rows, then odd ones", (0..20).step_by(2).chain((1..20).step_by(2)).map(row).collect()),
+            ("two halves", (0..10).flat_map(|i| [row(i), row(19 - i)]).collect()),
+            ("tiles", tiles.collect()),
+            ("every third column", (0..3).map(|j| [(0, 20, 1), (j, (28 - j) / 3, 3)]).collect()),
+            ("points twice, then rows", (0..40).map(|i| [(i % 20, 1, 1), (i * 7 % 26, 1, 1)]).chain((0..20).map(row)).collect()),
+        ];
+        for codecs in CODECS {
+            for (name, parts) in &orders {
+                for converts in [false, true] {
+                    if converts && *name == "points twice, then rows" {
+                        continue; // What may not fit is not put over what waits.
+                    }
+                    let root = TestFolder::new("write-back-orders");
+                    let (other, array) = open(&root, codecs, [20, 30], 1 << 20);
+                    let kept = array.write_back.clone().unwrap();
+                    let last = |i: usize| parts.iter().rposition(|part| elements(part).contains(&i)).unwrap() as i32 + 1;
+                    let stored = fault::count(Call::Rename, || {
+                        parts.iter().enumerate().for_each(|(n, part)| put(&array, part, |_| n as i32 + 1, converts));
+                        flush(&array, &kept, None).unwrap();
+                    });
+                    assert_eq!((stored, kept.bytes()), (1, 0), "{name}");
+                    assert_eq!(get(&other, &ALL), (0..ELEMENTS).map(last).collect::<Vec<_>>(), "{name}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_waits_and_is_no_box_is_stored_once_by_a_flush_and_dropped_by_a_cut() {
+        for codecs in CODECS {
+            let root = TestFolder::new("write-back-points");
+            let (other, array) = open(&root, codecs, [20, 30], 1 << 20);
+            let kept = array.write_back.clone().unwrap();
+            put(&other, &ALL, |_| 7, false);
+            let mut want = [7; ELEMENTS];
+            let at = |n: usize| n * 37 % ELEMENTS;
+            let stored = fault::count(Call::Rename, || {
+                (0..50).for_each(|n| put(&array, &[((at(n) / 26) as i64, 1, 1), ((at(n) % 26) as i64, 1, 1)], |_| 9, false));
+            });
+            assert_eq!((stored, kept.bytes()), (0, 20 * 30 * 4 + 600usize.div_ceil(64) * 8));
+            // Reading what does not wait stores nothing, and another one's changes are kept.
+            let free = (0..ELEMENTS as i64).find(|&i| (0..50).all(|n| at(n) != i as usize)).unwrap();
+            let one = [(free / 26, 1, 1), (free % 26, 1, 1)];
+            assert_eq!(fault::count(Call::Rename, || assert_eq!(get(&array, &one), [7])), 0);
+            put(&other, &one, |_| 8, false);
+            kept.drop_from(&array.grid, 0, 15);
+            (0..50).map(at).filter(|i| i / 26 < 15).for_each(|i| want[i] = 9);
+            want[free as usize] = 8;
+            assert_eq!(fault::count(Call::Rename, || flush(&array, &kept, None).unwrap()), 1);
+            assert_eq!((get(&other, &ALL), kept.bytes()), (want.to_vec(), 0));
+        }
     }
 }

@@ -28,9 +28,7 @@ impl WriteBack {
             if selected.start.len() != chunk.len() {
                 return false;
             }
-            let mut part = lock(part).span.clone();
-            (0..chunk.len()).for_each(|d| part.start[d] += grid.origin(d, chunk[d]));
-            part.meets(&selected)
+            lock(part).touches(&selected, |d| grid.origin(d, chunk[d]))
         };
         match self.parts_in(grid, &selected)? {
             Some(few) => chosen(few, is_touched),
@@ -56,19 +54,26 @@ impl WriteBack {
         chosen(parts, is_wanted)
     }
 
-    /// Returns whether `chunks` more chunks of `each` bytes have room.
-    pub(in crate::engine) fn has_room(&self, chunks: u64, each: u64) -> bool {
-        (self.bytes() as u64).saturating_add(chunks.saturating_mul(each)) <= self.limit as u64
+    /// Returns whether `chunks` more chunks of `each` bytes have room, and their bits of `bits` bytes where some have any.
+    pub(in crate::engine) fn has_room(&self, chunks: u64, each: u64, bits: u64) -> bool {
+        let state = lock(self.state.get());
+        let each = if state.has_bits { each.saturating_add(bits) } else { each };
+        (state.bytes as u64).saturating_add(chunks.saturating_mul(each)) <= self.limit as u64
     }
 
     /// Returns the chunks to be stored so that those of `plan`, of `each` bytes, have room: those that were not used for the longest time. Of
     /// many more are stored than have to be, so that the next calls find room.
-    pub(in crate::engine) fn oldest_for(&self, plan: &Plan, each: u64) -> Result<Vec<Dims>> {
+    pub(in crate::engine) fn oldest_for(&self, plan: &Plan, each: u64, bits: u64) -> Result<Vec<Dims>> {
         // In more chunks than have room at all, none of the others need wait.
         let most = (self.limit as u64 / each.max(1)).min(plan.items());
         let state = lock(self.state.get());
-        let new = |n: &u64| !state.parts.contains_key(&plan.region_item(*n).chunk);
-        let needed = (0..most).filter(new).count() * each as usize;
+        let bits = if state.has_bits { bits } else { 0 };
+        let needed = |n: u64| match state.parts.get(&plan.region_item(n).chunk) {
+            None => each + bits,
+            Some(waiting) if waiting.has_bits => 0,
+            Some(_) => bits,
+        };
+        let needed = (0..most).map(needed).sum::<u64>() as usize;
         let surplus = state.bytes.saturating_add(needed).saturating_sub(self.limit);
         if surplus == 0 {
             return Ok(Vec::new());
@@ -146,7 +151,7 @@ mod tests {
             waiting(&kept, count as u64);
             let selection = Selection::new(&[400, 20], &[399, 0], &[1, 1], None).unwrap();
             let plan = Plan::new(&grid(), &selection, &Strides::from_elem(0, 2), 1).unwrap();
-            let oldest = kept.oldest_for(&plan, 4).unwrap();
+            let oldest = kept.oldest_for(&plan, 4, 8).unwrap();
             assert_eq!(oldest.len(), want, "{count}");
             let first = (0..want as u64).map(|n| Dims::from_slice(&[n / 10, n % 10]));
             assert!(first.eq(oldest), "{count}");
