@@ -433,6 +433,8 @@ static void set_buffer(const oz_var *var, ozarr_array *array) {
         all *= (double)chunk[d] * (across < 1 ? 1 : across);
     }
     if (oz_threads() > 1) all *= 2;
+    /* Records that come in any order: as much as netCDF-C keeps of a variable's chunks in its files. */
+    if (all < (double)(16 << 20)) all = (double)(16 << 20);
     double most = (double)oz_get_defaults()->buffer_bytes, bytes = all < most ? all : most;
     if (bytes < one) bytes = one;
     /* And a bit for each element of chunks whose parts come in any order. */
