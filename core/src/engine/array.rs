@@ -16,7 +16,7 @@ use super::write_back::WriteBack;
 use crate::codec::BoundChain;
 use crate::counting;
 use crate::dtype::{DataType, SharedElement};
-use crate::error::{Result, bail};
+use crate::error::{Error, Result, bail, err};
 use crate::fork::ForkPreserved;
 use crate::grid::Grid;
 use crate::grid::key::KeyEncoding;
@@ -345,23 +345,25 @@ impl Growths {
 
     /// Refuses what would change an array, at `place`, that was lost since its state was made, or is being taken away. Errors: `State`.
     pub fn check_there(&self, place: impl FnOnce() -> String) -> Result<()> {
+        if self.is_there() { Ok(()) } else { Err(not_there(&place())) }
+    }
+
+    fn is_there(&self) -> bool {
         // In this order: a call that takes it away notes the loss first.
-        if !self.is_leaving() && !self.is_lost() {
-            return Ok(());
-        }
-        let place = place();
-        bail!(
-            State,
-            "the array {} was erased, renamed or replaced since this handle was opened: open it again, or the dataset that has it",
-            place.trim_end_matches('/')
-        )
+        !self.is_leaving() && !self.is_lost()
     }
 
     /// Begins a change of what is stored of the array, at `place`: until the result is dropped nobody takes the array away. Errors: those of
     /// [`Growths::check_there`].
     pub(super) fn begin_change(&self, place: impl FnOnce() -> String) -> Result<Storing> {
-        let storing = self.by_now.underway.begin();
-        self.check_there(place).map(|()| storing)
+        // What is refused is not counted: threads that try again and again would have who takes the array away wait for ever.
+        while self.is_there() {
+            let storing = self.by_now.underway.begin();
+            if self.is_there() {
+                return Ok(storing);
+            }
+        }
+        Err(not_there(&place()))
     }
 
     /// Makes a change of what is stored of the array, at `place`, which is not taken away meanwhile. Errors: those of [`Growths::check_there`].
@@ -421,6 +423,11 @@ impl Growths {
     fn is_longer_by_now(&self) -> bool {
         !self.is_endless && self.by_now.begun.load(Ordering::Acquire) != self.known
     }
+}
+
+fn not_there(place: &str) -> Error {
+    let text = "was erased, renamed or replaced since this handle was opened: open it again, or the dataset that has it";
+    err!(State, "the array {} {text}", place.trim_end_matches('/'))
 }
 
 /// The store of an array's node, and the hash of what the array is known by to locks, found when it is first asked for: 0 until then. A lock could be

@@ -90,6 +90,23 @@ mod tests {
         underway.wait();
     }
 
+    #[test]
+    fn what_is_refused_keeps_nobody_waiting() {
+        let growths = crate::engine::Growths::default();
+        growths.leave();
+        let (other, (ends, ended)) = (growths.clone(), std::sync::mpsc::channel());
+        // Asked for the place, which the message of the refusal names.
+        let begun = growths.while_there(
+            || {
+                std::thread::spawn(move || (other.wait_for_changes(), ends.send(())));
+                ended.recv_timeout(Duration::from_secs(20)).unwrap();
+                "a/".to_string()
+            },
+            || Ok(()),
+        );
+        assert!(begun.unwrap_err().message().contains("the array a was erased"));
+    }
+
     /// What was under way in the parent is not in its child, and ends there for the parent alone.
     #[cfg(unix)]
     #[test]
