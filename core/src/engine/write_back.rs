@@ -347,7 +347,11 @@ impl WriteBack {
 
     /// The chunk is stored: nothing of it waits any more.
     pub(super) fn forget(&self, chunk: &[u64]) {
-        let gone = lock(self.state.get()).parts.remove(chunk);
+        let mut state = lock(self.state.get());
+        let gone = state.parts.remove(chunk);
+        // What comes next may be boxes alone, which need no room for bits.
+        state.has_bits &= !state.parts.is_empty();
+        drop(state);
         let buffer = gone.and_then(|waiting| lock(&waiting.part).buffer.take());
         buffer.into_iter().for_each(|buffer| self.give_back(buffer));
     }

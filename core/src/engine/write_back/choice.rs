@@ -104,18 +104,20 @@ mod tests {
     use crate::limits::Strides;
     use smallvec::smallvec;
 
+    /// Lets an element of a chunk of 2 x 2 bytes wait.
+    fn wait(kept: &WriteBack, chunk: &Dims, [i, j]: [u64; 2]) {
+        let shape: Dims = smallvec![2, 2];
+        let axes = [Axis { start: i, count: 1, step: 1, memory: 0 }, Axis { start: j, count: 1, step: 1, memory: 0 }];
+        let (place, check) = (&|_: *mut u8, _: &[i64]| Ok(()), &|| Ok(()));
+        let inside = &[2, 2];
+        let (shape, axes, data_type) = (&shape, &axes, DataType::UInt8);
+        let new = Arrival { chunk, shape, inside, data_type, axes, is_partial: false, may_fail: false, place, check };
+        kept.take(&new).unwrap();
+    }
+
     /// Lets one element of each of `count` chunks of a grid of 2 x 2 bytes wait, in rows of 10 chunks.
     fn waiting(kept: &WriteBack, count: u64) {
-        let shape: Dims = smallvec![2, 2];
-        let axes = [Axis { start: 1, count: 1, step: 1, memory: 0 }, Axis { start: 0, count: 1, step: 1, memory: 0 }];
-        for n in 0..count {
-            let chunk = smallvec![n / 10, n % 10];
-            let (place, check) = (&|_: *mut u8, _: &[i64]| Ok(()), &|| Ok(()));
-            let inside = &[2, 2];
-            let (shape, axes, data_type) = (&shape, &axes, DataType::UInt8);
-            let new = Arrival { chunk: &chunk, shape, inside, data_type, axes, is_partial: false, may_fail: false, place, check };
-            kept.take(&new).unwrap();
-        }
+        (0..count).for_each(|n| wait(kept, &smallvec![n / 10, n % 10], [1, 0]));
     }
 
     fn grid() -> Grid {
@@ -156,5 +158,17 @@ mod tests {
             let first = (0..want as u64).map(|n| Dims::from_slice(&[n / 10, n % 10]));
             assert!(first.eq(oldest), "{count}");
         }
+    }
+
+    #[test]
+    fn boxes_need_no_room_for_bits_once_all_that_had_some_are_stored() {
+        let kept = WriteBack::new(4 * 4);
+        let corner: Dims = smallvec![0, 0];
+        [[0, 0], [1, 1]].iter().for_each(|&at| wait(&kept, &corner, at));
+        kept.forget(&corner);
+        waiting(&kept, 4);
+        let first = Selection::new(&[2, 20], &[0, 0], &[1, 1], None).unwrap();
+        let plan = Plan::new(&grid(), &first, &Strides::from_elem(0, 2), 1).unwrap();
+        assert_eq!(kept.oldest_for(&plan, 4, 8).unwrap(), [] as [Dims; 0]);
     }
 }
