@@ -23,6 +23,9 @@ use crate::metadata::{ArrayMeta, Dialect, Format, Map, v2, v3};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+/// How often an array is looked for again while other threads take nodes away.
+const LOOKS: usize = 8;
+
 /// An open array. Clones share it, with what is being collected of its attributes; see [`Array::for_another_handle`].
 #[derive(Clone)]
 pub struct Array(Arc<ArrayInner>, Arc<Attributes>, ArrayUse);
@@ -63,15 +66,38 @@ impl Array {
     }
 
     /// Makes the array of a document that was found, without a report to the context: a lock may be held.
-    pub(super) fn quietly(store: &Store, path: String, found: StoredDocument) -> Result<Array> {
-        if found.kind != NodeKind::Array {
-            return Err(err!(NodeKind, "found a group, expected an array").at_key(found.key));
+    pub(super) fn quietly(store: &Store, path: String, mut found: StoredDocument) -> Result<Array> {
+        let mut array = Array::of_document(store, path, &mut found)?;
+        // Where a call of this process has taken nodes away since the document was read, what is there now may be another array.
+        for _ in 0..LOOKS {
+            if found.listed || !found.as_of.is_before_a_departure() {
+                return Ok(array);
+            }
+            match lookup::find_bare(store, array.path()) {
+                Ok(Some(now)) if now.kind == NodeKind::Array => found = now,
+                _ => break,
+            }
+            array = Array::of_document(store, array.path().to_string(), &mut found)?;
         }
-        let meta = found.parse_array(store)?;
-        Array::new(store, path, meta, found.attributes, found.listed).map_err(|e| e.at_key(found.key))
+        array.lose();
+        Ok(array)
     }
 
-    pub(super) fn new(store: &Store, path: String, meta: ArrayMeta, attributes: Option<Map>, listed: bool) -> Result<Array> {
+    fn of_document(store: &Store, path: String, found: &mut StoredDocument) -> Result<Array> {
+        if found.kind != NodeKind::Array {
+            return Err(err!(NodeKind, "found a group, expected an array").at_key(&found.key));
+        }
+        let meta = found.parse_array(store)?;
+        Array::new(store, path, meta, found.attributes.take(), (found.listed, false)).map_err(|e| e.at_key(&found.key))
+    }
+
+    pub(super) fn new(
+        store: &Store,
+        path: String,
+        meta: ArrayMeta,
+        attributes: Option<Map>,
+        (listed, is_made): (bool, bool),
+    ) -> Result<Array> {
         let known = match meta.format {
             Format::V2 => attributes,
             Format::V3 => Some(v3::attributes(&meta.document).cloned().unwrap_or_default()),
@@ -81,7 +107,7 @@ impl Array {
         let attributes = Attributes::new((store, &path), version, element, known, growths);
         let stats = Counters::below(store.stats());
         let state = ArrayState::counting(store, &path, meta, &handling, &stats)?;
-        let (_open, listed) = (OpenArray::new(store, &path, &handling.growths), AtomicBool::new(listed));
+        let (_open, listed) = (OpenArray::new(store, &path, &handling.growths, is_made), AtomicBool::new(listed));
         let (store, now) = (store.clone(), Current::new(state, handling));
         let array = Arc::new(ArrayInner { store, path, now, listed, stats, _open, noted: Once::new() });
         let user = ArrayUse::first(&array);

@@ -4,7 +4,7 @@
 use super::context::not_finite;
 use super::hidden::{CHECKPOINT, is_hidden};
 use super::listed_lengths::Lengths;
-use super::{NodeKind, Store, document, lines, lookup, path, upkeep};
+use super::{NodeKind, Store, document, lines, lookup, lost, path, upkeep};
 use crate::dtype::{DataType, Kind};
 use crate::engine::Growths;
 use crate::error::{Error, ErrorKind, Result, bail, err};
@@ -435,38 +435,45 @@ impl Attributes {
         let name = if self.known.format == Format::V3 { v3::DOCUMENT } else { v2::ATTRIBUTES };
         let key = path::join(&self.known.path, name);
         document::change(&self.known.store, &self.known.path, name, || {
-            let (growths, read) = (self.known.growths.read(Growths::clone), self.read_fresh(&key));
-            growths.check_there(|| self.known.store.place(&self.known.path))?;
-            let (mut document, before, condition) = read?;
-            let attributes = match self.known.format {
-                Format::V2 => &mut document,
-                Format::V3 => attributes_member(&mut document)
-                    .ok_or_else(|| err!(Metadata, "expected an object").at_field("attributes").at_key(&key))?,
-            };
-            edit(attributes)?;
-            let changed = Arc::new(attributes.clone());
-            let publish = || document::publish_over(&self.known.store, &key, &document, &before, condition);
-            growths.while_there(|| self.known.store.place(&self.known.path), publish)?;
-            drop(self.known.current.write(|current| current.replace(changed)));
-            Ok(())
+            let change = || self.change_document(&key, edit);
+            // Handles of groups are not noted.
+            let is_noted = self.known.kind == NodeKind::Array;
+            if is_noted { change() } else { lost::while_there(&self.known.store, &self.known.path, change)?.ok_or_else(|| self.gone()) }
         })
+    }
+
+    /// Makes a change under the lock of the document.
+    fn change_document(&self, key: &str, edit: &dyn Fn(&mut Map) -> Result<()>) -> Result<()> {
+        let (known, growths, read) = (&self.known, self.known.growths.read(Growths::clone), self.read_fresh(key));
+        growths.check_there(|| known.store.place(&known.path))?;
+        let (mut document, before, condition) = read?;
+        let attributes = if known.format == Format::V2 { Some(&mut document) } else { document::attributes_member(&mut document) };
+        let attributes = attributes.ok_or_else(|| err!(Metadata, "expected an object").at_field("attributes").at_key(key))?;
+        edit(attributes)?;
+        let changed = Arc::new(attributes.clone());
+        let publish = || document::publish_over(&known.store, key, &document, &before, condition);
+        growths.while_there(|| known.store.place(&known.path), publish)?;
+        drop(known.current.write(|current| current.replace(changed)));
+        Ok(())
+    }
+
+    fn gone(&self) -> Error {
+        lookup::not_found(&self.known.store, &self.known.path, if self.known.kind == NodeKind::Array { "array" } else { "group" })
     }
 
     /// Reads what is stored now, as a text, too, and the condition on which it may be replaced.
     fn read_fresh(&self, key: &str) -> Result<(Map, Vec<u8>, Condition)> {
-        let gone =
-            || lookup::not_found(&self.known.store, &self.known.path, if self.known.kind == NodeKind::Array { "array" } else { "group" });
         let shared = &**self.known.store.shared();
         match self.known.format {
             Format::V3 => {
                 let (bytes, condition) = document::read(&self.known.store, key, MAX_CONSOLIDATED)?;
-                let bytes = bytes.ok_or_else(gone)?;
+                let bytes = bytes.ok_or_else(|| self.gone())?;
                 let document = json::parse_object(&bytes, MAX_CONSOLIDATED).map_err(|e| e.at_key(key))?;
                 Ok((document, bytes, condition))
             }
             Format::V2 => {
                 let own = path::join(&self.known.path, if self.known.kind == NodeKind::Array { v2::ARRAY } else { v2::GROUP });
-                shared.open(&own).map_err(|e| e.at_key(&own))?.ok_or_else(gone)?;
+                shared.open(&own).map_err(|e| e.at_key(&own))?.ok_or_else(|| self.gone())?;
                 let (bytes, condition) = document::read(&self.known.store, key, MAX_DOCUMENT)?;
                 let attributes = bytes.as_deref().map(v2::parse_attributes).transpose().map_err(|e| e.at_key(key))?;
                 Ok((attributes.unwrap_or_default(), bytes.unwrap_or_default(), condition))
@@ -488,14 +495,6 @@ impl Attributes {
     pub(super) fn name(&self) -> &str {
         path::display(&self.known.path)
     }
-}
-
-/// The member `attributes` of a document, made if it is missing or null.
-fn attributes_member(document: &mut Map) -> Option<&mut Map> {
-    if document.get("attributes").is_none_or(Value::is_null) {
-        document.insert("attributes".into(), Map::new().into());
-    }
-    document.get_mut("attributes")?.as_object_mut()
 }
 
 #[cfg(test)]

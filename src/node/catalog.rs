@@ -3,6 +3,7 @@
 //! They are as they were when the group was opened, and are believed for finding, opening and reading. As soon as this process
 //! changes a node of the same store they are not used any more, and whatever changes something reads the documents themselves.
 
+use super::store_changes::AsOf;
 use super::stored::StoredDocument;
 use super::{NodeKind, Store, path};
 use crate::error::{ErrorKind, Result};
@@ -18,24 +19,24 @@ pub(super) struct Catalog {
     format: Format,
     /// The `zarr.json` of the group, or its `.zmetadata`.
     document: Arc<Map>,
-    as_of: u64,
+    as_of: AsOf,
 }
 
 impl Catalog {
     /// That of a v3 group with that document; `None` if it has none.
-    pub fn of_v3(group: &str, document: &Arc<Map>, as_of: u64) -> Option<Arc<Catalog>> {
+    pub fn of_v3(group: &str, document: &Arc<Map>, as_of: AsOf) -> Option<Arc<Catalog>> {
         consolidated::entries_v3(document)?;
         Some(Arc::new(Catalog { group: group.to_string(), format: Format::V3, document: document.clone(), as_of }))
     }
 
     /// That of a group with that `zarr.json` or `.zmetadata`.
-    pub fn of(group: &str, format: Format, document: Arc<Map>, as_of: u64) -> Catalog {
+    pub fn of(group: &str, format: Format, document: Arc<Map>, as_of: AsOf) -> Catalog {
         Catalog { group: group.to_string(), format, document, as_of }
     }
 
     /// Reads the consolidated metadata of a v2 group, or `None` if they are missing or cannot be understood.
     pub fn read_v2(store: &Store, group: &str) -> Result<Option<Arc<Catalog>>> {
-        let as_of = store.changes();
+        let as_of = store.as_of();
         let key = path::join(group, v2::CONSOLIDATED);
         let Some(bytes) = get(&**store.shared(), &key, MAX_CONSOLIDATED)? else { return Ok(None) };
         let document = match consolidated::parse_v2(&bytes) {
@@ -48,7 +49,7 @@ impl Catalog {
 
     /// Whether this process has changed nothing since.
     pub fn is_current(&self, store: &Store) -> bool {
-        store.changes() == self.as_of
+        !store.as_of().has_changed_since(self.as_of)
     }
 
     /// The document of the node at a path below the group; `None` if it is not here.

@@ -6,7 +6,7 @@ use super::growing::{self, Cuts, cut_shape};
 use super::listed_lengths::{plain, shape_of};
 use super::stored::StoredDocument;
 use super::walk::{self, Found, ListedGroup, Wanted};
-use super::{Group, NodeKind, Store, document, draft, lookup, path, upkeep};
+use super::{Group, NodeKind, Store, document, draft, lookup, lost, path, upkeep};
 use crate::error::{Result, bail};
 use crate::limits::{MAX_CONSOLIDATED, MAX_KEY, check_memory, collect as collect_list, collect_table, push};
 use crate::metadata::consolidated::Listed;
@@ -41,7 +41,7 @@ impl Group {
     /// Writes consolidated metadata of all nodes below, `again` if they are other ones by now; says whether there were some before.
     fn write_entries(&self, again: bool, cuts: &mut CutsOf<'_>) -> Result<bool> {
         let (store, path) = (self.store(), self.path());
-        let as_of = store.changes();
+        let as_of = store.as_of();
         match self.format() {
             Format::V2 => {
                 self.forget_catalog();
@@ -197,8 +197,9 @@ fn publish_if_new(store: &Store, (key, now, there): (&str, &[u8], &str), documen
     if document::text_of(key, document)?.as_bytes() == now {
         return Ok(());
     }
-    document::check_there(store, there)?;
-    document::publish(store, key, document, condition)
+    let group = path::parent(key).unwrap_or_default();
+    let publish = || document::check_there(store, there).and_then(|()| document::publish(store, key, document, condition));
+    lost::while_there(store, group, publish)?.ok_or_else(|| lookup::not_found(store, group, "group"))
 }
 
 /// A consolidated entry, or one that should be there, and in what it differs from the document.

@@ -271,9 +271,8 @@ impl Copying<'_> {
         let (node, from, nothing) = (folder_of(key), self.way.from, Map::new());
         let Some(text) = self.text(key) else { return Ok(()) };
         let bare = TextObject::document(text, &[]).map(|document| document.without(v3::CONSOLIDATED)).transpose()?;
-        let Ok(then) = StoredDocument::from_bytes(from, name_of(key), key.to_string(), bare.as_deref().unwrap_or(text), 0) else {
-            return Ok(());
-        };
+        let text = bare.as_deref().unwrap_or(text);
+        let Ok(then) = StoredDocument::from_bytes(from, name_of(key), key.to_string(), text, from.as_of()) else { return Ok(()) };
         let beside = self.text(&path::join(node, v2::ATTRIBUTES)).map(|text| readable(v2::parse_attributes(text))).transpose()?.flatten();
         let attributes = if then.format == Format::V3 { v3::attributes(&then.document) } else { beside.as_ref() };
         match then.kind {

@@ -4,7 +4,7 @@ use super::conventions::time::Calendar;
 use super::cut_watch::NodeFolder;
 use super::document::array_document;
 use super::listed_lengths::names_of;
-use super::{Array, Create, Group, NodeKind, Spec, Store, groups_above, hierarchy, marker, path, place, transform};
+use super::{Array, Create, Group, NodeKind, Spec, Store, groups_above, hierarchy, lookup, marker, path, place, transform};
 use crate::codec::complete::compared;
 use crate::dtype::DataType;
 use crate::engine::{Memory, Selection};
@@ -13,6 +13,7 @@ use crate::grid::key::KeyEncoding;
 use crate::limits::{Dims, MAX_DOCUMENT, push};
 use crate::metadata::{ArrayMeta, Format, Map, Value, json, v2};
 use crate::store::{SharedStore, StorageExt, get};
+use std::cell::Cell;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -66,6 +67,7 @@ impl Array {
         let enclosing = if group.is_none() && spec.needs_format() { groups_above::enclosing(store, &path)? } else { group };
         let (meta, attributes) = spec.resolve(enclosing.map(|found| found.format))?;
         store.context().check_new_attributes(&attributes)?;
+        let as_of = Cell::new(store.as_of());
         let publish = |store: &Store, path: &str, _| {
             if write_values.is_some() && store.shared().capabilities().swaps {
                 // The put of the document would fail only after the values have replaced those of an array that has come since.
@@ -75,7 +77,7 @@ impl Array {
             let above = path::parent(path).filter(|_| write_values.is_some()).and_then(|group| NodeFolder::of(store, group));
             let is_away = || above.as_ref().is_some_and(|above| above.now(store) != Some(true));
             if let Some(write_values) = write_values {
-                let array = Array::new(store, path.to_string(), meta.clone(), None, false)?;
+                let array = Array::new(store, path.to_string(), meta.clone(), None, (false, true))?;
                 write_values(&array)?;
                 array.finish_writes()?;
                 // What storage transformers keep is stored before the array is there, too.
@@ -85,6 +87,7 @@ impl Array {
                     return Err(place::taken_away(path));
                 }
             }
+            as_of.set(store.as_of());
             write_documents(store, path, &meta, &attributes)?;
             // It may have gone between that look and the document, which is in a new folder then, without the values.
             if is_away() && is_alone(store, path, &meta)? {
@@ -102,7 +105,12 @@ impl Array {
             return Ok(array);
         }
         store.note_named(&path, named);
-        Array::new(store, path, meta, None, false)
+        let array = Array::new(store, path, meta, None, (false, true))?;
+        // Another thread may have erased it with the group that it is in.
+        if as_of.get().is_before_a_departure() && !lookup::is_there(store, array.path())? {
+            array.lose();
+        }
+        Ok(array)
     }
 }
 

@@ -120,6 +120,14 @@ pub(super) fn depth(value: &Value) -> usize {
     }
 }
 
+/// The member `attributes` of a document, made if it is missing or null.
+pub(super) fn attributes_member(document: &mut Map) -> Option<&mut Map> {
+    if document.get("attributes").is_none_or(Value::is_null) {
+        document.insert("attributes".into(), Map::new().into());
+    }
+    document.get_mut("attributes")?.as_object_mut()
+}
+
 /// Stores a document, atomically. One that could not be read again is refused.
 pub(super) fn publish(store: &Store, key: &str, document: &Map, condition: Condition) -> Result<()> {
     publish_over(store, key, document, &[], condition)
@@ -143,12 +151,16 @@ pub(super) fn text_of(key: &str, document: &Map) -> Result<String> {
 }
 
 /// Refuses to replace a document whose node was renamed or erased, in its folder, since it was read: another one would come in its place, without
-/// what the node had. What is renamed between this look and the put is not seen. Errors: `NotFound`.
+/// what the node had. What another process renames between this look and the put is not seen. A store that puts on a condition needs no look. Errors:
+/// `NotFound`.
 pub(super) fn check_there(store: &Store, key: &str) -> Result<()> {
-    match store.shared().files().map(|files| files.stamp(key)) {
-        Some(Ok(None)) => Err(err!(NotFound, "the node was renamed or erased meanwhile").at_key(key)),
-        Some(Err(e)) => Err(e.at_key(key)),
-        _ => Ok(()),
+    let shared = store.shared();
+    if shared.files().is_none() && shared.capabilities().swaps {
+        return Ok(());
+    }
+    match shared.stamp(key).map_err(|e| e.at_key(key))? {
+        None => Err(err!(NotFound, "the node was renamed or erased meanwhile").at_key(key)),
+        Some(_) => Ok(()),
     }
 }
 

@@ -71,7 +71,7 @@ pub(super) fn find(store: &Store, path: &str) -> Result<Option<StoredDocument>> 
 }
 
 fn find_in(store: &Store, entry: &EntryPoint, path: &str) -> Result<Option<StoredDocument>> {
-    let as_of = store.changes();
+    let as_of = store.as_of();
     let stored = |kind, key, document| StoredDocument {
         format: Format::V3,
         dialect: Dialect::D0,

@@ -124,7 +124,7 @@ fn read(store: &Store, bytes: &[u8]) -> Result<Exported> {
     let mut document = take(&mut all, "document")?;
     let attributes = if format == Format::V2 { Some(take(&mut all, "attributes")?) } else { None };
     let below = if all.contains_key("below") { Some(take(&mut all, "below")?) } else { None };
-    let as_of = store.changes();
+    let as_of = store.as_of();
     let catalog = below.map(|entries| {
         let whole = match format {
             Format::V2 => consolidated::write_v2(entries),

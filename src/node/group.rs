@@ -2,6 +2,7 @@
 //! Specification: v2, "Groups"; v3 core, "Group metadata".
 
 use super::catalog::Catalog;
+use super::store_changes::AsOf;
 use super::stored::StoredDocument;
 use super::{Array, Attributes, Create, NodeKind, Store, document, groups_above, hierarchy, lookup, path};
 use crate::engine::Growths;
@@ -128,7 +129,7 @@ impl Group {
         Ok(group)
     }
 
-    fn new(store: &Store, path: String, meta: GroupMeta, as_of: u64, attributes: Option<Map>) -> Group {
+    fn new(store: &Store, path: String, meta: GroupMeta, as_of: AsOf, attributes: Option<Map>) -> Group {
         let GroupMeta { format, dialect, document } = meta;
         let document = Arc::new(document);
         let (known, catalog) = match format {
@@ -194,7 +195,7 @@ impl Group {
         };
         store.note_named(&path, false);
         let meta = GroupMeta { format, dialect: Dialect::Final, document };
-        Ok(Group::new(store, path, meta, store.changes(), None))
+        Ok(Group::new(store, path, meta, store.as_of(), None))
     }
 
     /// Looks for a node at `path`: returns the group to use instead of a new one, or `None` if nothing is in the way, or an error.
@@ -330,7 +331,7 @@ impl Group {
     }
 
     /// Takes the `zarr.json` that was just stored, and the consolidated metadata in it.
-    pub(super) fn set_document(&self, document: Map, as_of: u64) {
+    pub(super) fn set_document(&self, document: Map, as_of: AsOf) {
         let document = Arc::new(document);
         self.0.catalog.replace(CatalogState::All(Catalog::of_v3(&self.0.path, &document, as_of)));
         drop(self.0.document.replace(document));

@@ -112,7 +112,7 @@ pub(super) fn erase_folder(store: &Store, path: &str) -> Result<()> {
 }
 
 /// `leaving` is set before the first change that takes something away.
-fn erase_keys<'a>(store: &'a Store, path: &'a str, leaving: &mut Option<Leaving<'a>>) -> Result<bool> {
+fn erase_keys(store: &Store, path: &str, leaving: &mut Option<Leaving>) -> Result<bool> {
     store.check_erasable()?;
     let (shared, prefix) = (store.shared(), path::prefix(path));
     let has_names = shared.files().is_some();
@@ -462,7 +462,7 @@ pub(super) fn replace<M>(
         Ok(())
     };
     let mut tell = || {
-        leaving.borrow().iter().for_each(Leaving::is_gone);
+        leaving.take().into_iter().for_each(|leaving: Leaving| leaving.end(true));
         if path.is_empty() {
             lock.let_processes_in();
         }

@@ -1,6 +1,7 @@
 //! Finding the documents of nodes: of one, or of many at once, side by side over a store with latency; and what is there instead of one.
 
 use super::catalog::Catalog;
+use super::store_changes::AsOf;
 use super::stored::StoredDocument;
 use super::{NodeKind, Store, draft, path};
 use crate::error::{Error, ErrorKind, Result, bail, err};
@@ -100,7 +101,7 @@ pub(super) fn find_v3(store: &Store, path: &str) -> Result<Option<StoredDocument
 /// Reads the `zarr.json` at a path like [`find_v3`]; with `bare`, without the consolidated metadata in it.
 #[inline(always)]
 fn find_v3_with(store: &Store, path: &str, bare: bool) -> Result<Option<StoredDocument>> {
-    let (key, as_of) = (path::join(path, v3::DOCUMENT), store.changes());
+    let (key, as_of) = (path::join(path, v3::DOCUMENT), store.as_of());
     let Some(bytes) = get(&**store.shared(), &key, MAX_CONSOLIDATED)? else { return Ok(None) };
     let text = if bare { TextObject::document(&bytes, &[]).map(|document| document.without(v3::CONSOLIDATED)).transpose()? } else { None };
     StoredDocument::from_bytes(store, v3::DOCUMENT, key, text.as_deref().unwrap_or(&bytes), as_of).map(Some)
@@ -109,7 +110,7 @@ fn find_v3_with(store: &Store, path: &str, bare: bool) -> Result<Option<StoredDo
 /// Reads the `.zarray` or `.zgroup` at a path, or `None` if there is neither.
 pub(super) fn find_v2(store: &Store, path: &str) -> Result<Option<StoredDocument>> {
     for name in [v2::ARRAY, v2::GROUP] {
-        let (key, as_of) = (path::join(path, name), store.changes());
+        let (key, as_of) = (path::join(path, name), store.as_of());
         if let Some(bytes) = get(&**store.shared(), &key, MAX_DOCUMENT)? {
             return StoredDocument::from_bytes(store, name, key, &bytes, as_of).map(Some);
         }
@@ -133,7 +134,7 @@ pub(super) fn find_many(
         };
         return try_collect(paths.iter().map(|path| certain(with_attributes(store, path, find(path), attributes))));
     }
-    let as_of = store.changes();
+    let as_of = store.as_of();
     let names: &[&str] = match format {
         Some(Format::V3) => &[v3::DOCUMENT],
         Some(Format::V2) => &[v2::ARRAY, v2::GROUP, v2::ATTRIBUTES],
@@ -168,7 +169,7 @@ pub(super) fn find_many(
 }
 
 /// The node that documents make: `zarr.json` before `.zarray` before `.zgroup`.
-fn choose(store: &Store, path: &str, found: Vec<(&str, Result<Option<Vec<u8>>>)>, as_of: u64) -> Result<Option<StoredDocument>> {
+fn choose(store: &Store, path: &str, found: Vec<(&str, Result<Option<Vec<u8>>>)>, as_of: AsOf) -> Result<Option<StoredDocument>> {
     let (mut node, mut attributes) = (None, None);
     for (name, bytes) in found {
         if name == v2::ATTRIBUTES {

@@ -1,13 +1,13 @@
 //! Arrays that are open while this process erases them, renames them, or puts another node in their place: what is stored later through the handles
 //! of before would be left behind, or be taken for the new node's. Other processes are not told; a program that finds out calls its handles lost.
 
-use super::{Store, lookup, path};
+use super::{Store, lookup, path, store_changes};
 use crate::engine::Growths;
 use crate::error::Result;
-use crate::fork::{ForkPreserved, Lazy};
+use crate::fork::{ForkPreserved, ForkReset, Lazy};
 use std::cell::Cell;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 /// The arrays that are open.
 static OPEN: Lazy<ForkPreserved<OpenArrays>> = Lazy::new(ForkPreserved::default);
@@ -67,10 +67,14 @@ pub(super) struct OpenArray {
 }
 
 impl OpenArray {
-    /// Notes that the array at `path` is open until the result is dropped.
-    pub fn new(store: &Store, path: &str, growths: &Growths) -> Arc<OpenArray> {
+    /// Notes that the array at `path` is open until the result is dropped. While a call takes it away it begins as one that nothing is stored in;
+    /// `is_made`: by a call that made it, perhaps behind what the other one took away.
+    pub fn new(store: &Store, path: &str, growths: &Growths, is_made: bool) -> Arc<OpenArray> {
         let open = Arc::new(OpenArray { store: store.clone(), prefix: path::prefix(path), growths: growths.clone() });
         OPEN.get().write(|all| all.add(&open));
+        // In this order: a call that begins to take nodes away behind this look finds the array.
+        let leaving = leaving().clone();
+        leaving.iter().filter(|departure| departure.takes(&open)).for_each(|departure| departure.tell(&open, is_made));
         open
     }
 
@@ -85,21 +89,86 @@ impl Drop for OpenArray {
     }
 }
 
-/// The arrays at a node and below it, which a call of this process begins to take away: nothing is stored through their handles, so that writes under
-/// way end with the chunk that they are at, for which this waits. When this is dropped the arrays go on, but for those that were lost.
-pub(super) struct Leaving<'a> {
-    store: &'a Store,
-    path: &'a str,
-    told: Vec<Arc<OpenArray>>,
+/// Makes a change of a node for which nothing is noted, such as a group: no call of this process takes the node away meanwhile. `None` while one does.
+pub(super) fn while_there<T>(store: &Store, path: &str, change: impl FnOnce() -> Result<T>) -> Result<Option<T>> {
+    let growths = Growths::default();
+    let _open = OpenArray::new(store, path, &growths, false);
+    let mut change = Some(change);
+    let made = growths.while_there(String::new, || change.take().map(|change| change()).transpose());
+    if change.is_some() { Ok(None) } else { made }
 }
 
-impl Leaving<'_> {
+/// The calls of this process that are taking nodes away. A child of `fork` has none: their threads are the parent's.
+static LEAVING: Lazy<ForkReset<Mutex<Vec<Arc<Departure>>>>> = Lazy::new(|| ForkReset::new(Mutex::default));
+
+fn leaving() -> MutexGuard<'static, Vec<Arc<Departure>>> {
+    LEAVING.get().get().lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A place that a call begins to take away.
+struct Departure {
+    store: Store,
+    path: String,
+    /// The arrays that were told, and whether they were made meanwhile; `None` when it has ended.
+    told: Mutex<Option<ToldOf>>,
+}
+
+type ToldOf = Vec<(Arc<OpenArray>, bool)>;
+
+impl Departure {
+    fn told(&self) -> MutexGuard<'_, Option<ToldOf>> {
+        self.told.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Tells an open array that it is being taken away, if it is not over.
+    fn tell(&self, open: &Arc<OpenArray>, is_made: bool) {
+        if let Some(told) = &mut *self.told() {
+            open.growths.leave();
+            told.push((open.clone(), is_made));
+        }
+    }
+
+    /// Whether an array is at the place or below it.
+    fn takes(&self, open: &OpenArray) -> bool {
+        open.store.place_of().is_one_with(&self.store.place_of())
+            && self.beginnings(&open.store).iter().flatten().any(|beginning| open.prefix.starts_with(beginning))
+    }
+
+    /// What the prefixes of the nodes of a store begin with that are at the place or below it: by its name, and by the folders that links lead to.
+    fn beginnings(&self, other: &Store) -> [Option<String>; 2] {
+        let is_same = other.number() == self.store.number();
+        let real = if is_same { None } else { other.real_place("").zip(self.store.real_place(&self.path)) };
+        let by_links = real.and_then(|(root, place)| beginning_below(&root, &place));
+        [beginning_below(&other.place(""), &self.store.place(&self.path)), by_links]
+    }
+
+    /// The arrays that are open at the place and below it, by whichever links their stores or this one were opened.
+    fn open_within(&self) -> Vec<Arc<OpenArray>> {
+        let of = self.store.place_of();
+        let mut of_stores = OPEN.get().read(OpenArrays::of_each_store);
+        of_stores.retain(|open| open.store.place_of().is_one_with(&of));
+        let found = of_stores.iter().flat_map(|open| {
+            let [by_name, by_links] = self.beginnings(&open.store);
+            OPEN.get().read(|all| all.of(&open.store, [by_name.as_deref(), by_links.as_deref()]))
+        });
+        found.collect()
+    }
+}
+
+/// The arrays at a node and below it, which a call of this process begins to take away: nothing is stored through their handles, nor through those that
+/// are opened until this ends, so that writes under way end with the chunk that they are at, for which this waits. When it ends the arrays go on, but for
+/// those that were lost.
+pub(super) struct Leaving(Arc<Departure>);
+
+impl Leaving {
     /// Begins before the change that takes the node away.
-    pub fn new<'a>(store: &'a Store, path: &'a str) -> Leaving<'a> {
-        let told = open_within(store, path);
-        told.iter().for_each(|open| open.growths.leave());
-        told.iter().for_each(|open| open.growths.wait_for_changes());
-        Leaving { store, path, told }
+    pub fn new(store: &Store, path: &str) -> Leaving {
+        let departure = Arc::new(Departure { store: store.clone(), path: path.to_string(), told: Mutex::new(Some(Vec::new())) });
+        leaving().push(departure.clone());
+        let there = departure.open_within();
+        there.iter().for_each(|open| departure.tell(open, false));
+        there.iter().for_each(|open| open.growths.wait_for_changes());
+        Leaving(departure)
     }
 
     /// Does `work`, which takes the node away.
@@ -110,13 +179,8 @@ impl Leaving<'_> {
         done
     }
 
-    /// Says at the very moment that all of it has left its place: what was opened meanwhile was of it.
-    pub fn is_gone(&self) {
-        self.told.iter().chain(&open_within(self.store, self.path)).for_each(|open| open.growths.lose());
-    }
-
-    /// Ends with a call that is done, or has failed: then arrays that are still there stay. What was opened meanwhile may have been made meanwhile.
-    pub fn end(self, is_done: bool) {
+    /// Ends with a call that is done, or has failed: then arrays that are still there stay, as do those that were made behind what was taken away.
+    pub fn end(mut self, is_done: bool) {
         // Where the store does not answer it is not asked again for each: an array that may be gone is lost.
         let answers = Cell::new(true);
         let is_there = |open: &OpenArray| {
@@ -124,32 +188,23 @@ impl Leaving<'_> {
             answers.set(matches!(found, Some(Ok(_))));
             matches!(found, Some(Ok(true)))
         };
-        let told = self.told.iter().filter(|open| is_done || !is_there(open));
-        told.for_each(|open| open.growths.lose());
-        let others = open_within(self.store, self.path).into_iter().filter(|open| !open.growths.is_leaving() && !is_there(open));
-        others.for_each(|open| open.growths.lose());
+        self.finish(|open, is_made| (is_done && !is_made) || !is_there(open));
+    }
+
+    fn finish(&mut self, is_lost: impl Fn(&OpenArray, bool) -> bool) {
+        // In this order: what is opened meanwhile is told, or finds by the count that it has to look again.
+        store_changes::count_departure();
+        let Some(told) = self.0.told().take() else { return };
+        told.iter().filter(|(open, is_made)| is_lost(open, *is_made)).for_each(|(open, _)| open.growths.lose());
+        told.iter().for_each(|(open, _)| open.growths.stay());
+        leaving().retain(|departure| !Arc::ptr_eq(departure, &self.0));
     }
 }
 
-impl Drop for Leaving<'_> {
+impl Drop for Leaving {
     fn drop(&mut self) {
-        self.told.iter().for_each(|open| open.growths.stay());
+        self.finish(|_, _| false);
     }
-}
-
-/// The arrays that are open at `path` and below it, by whichever links their stores or this one were opened.
-fn open_within(store: &Store, path: &str) -> Vec<Arc<OpenArray>> {
-    let (place, of) = (store.place(path), store.place_of());
-    let mut of_stores = OPEN.get().read(OpenArrays::of_each_store);
-    of_stores.retain(|open| open.store.place_of().is_one_with(&of));
-    let found = of_stores.iter().flat_map(|open| {
-        let other = &open.store;
-        let by_name = beginning_below(&other.place(""), &place);
-        let real = if other.number() == store.number() { None } else { other.real_place("").zip(store.real_place(path)) };
-        let by_links = real.and_then(|(root, place)| beginning_below(&root, &place));
-        OPEN.get().read(|all| all.of(other, [by_name.as_deref(), by_links.as_deref()]))
-    });
-    found.collect()
 }
 
 /// What the prefixes of nodes of a store with that root begin with which are at a place or below it; `None` where there is no such node.
@@ -161,7 +216,7 @@ fn beginning_below(root: &str, place: &str) -> Option<String> {
 mod tests {
     use super::super::tests::{keys, kind, memory, message, own, read_all, spec, spec_v2, text, view, write_all};
     use super::super::tests_growth::Folder;
-    use super::super::tests_store::{Next, Told, ending};
+    use super::super::tests_store::{Next, Told, anew, ending, on, told};
     use super::Leaving;
     use crate::dtype::DataType;
     use crate::engine::Selection;
@@ -169,13 +224,14 @@ mod tests {
     use crate::metadata::Format;
     use crate::node::conventions::{Dataset, VariableSpec};
     use crate::node::{Appender, Array, Context, Create, Group, Mode, NodeKind, Series, Store};
-    use crate::store::Condition;
     use crate::store::fault;
     use crate::store::local::{LocalStore, SyncMode};
     use crate::store::memory::MemoryStore;
     use crate::store::os::Call;
-    use std::sync::Arc;
-    use std::sync::atomic::{AtomicUsize, Ordering};
+    use crate::store::{Condition, SharedStore, StorageExt};
+    use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+    use std::sync::{Arc, Mutex, OnceLock};
+    use std::time::Duration;
 
     /// Writes elements 2 and 3 of 8, half of a chunk of 4.
     fn write_part(array: &Array) -> Result<()> {
@@ -343,23 +399,147 @@ mod tests {
     }
 
     #[test]
-    fn an_array_that_is_made_while_the_one_before_is_being_removed_is_not_lost() {
+    fn an_array_that_is_made_behind_the_one_that_is_being_removed_is_not_lost() {
         let store = memory();
         let array = Array::create(&store, "g/a", &spec(&[8], &[4]), Create::New).unwrap();
         let leaving = Leaving::new(&store, "g");
-        let new = Array::open(&store, "g/a").unwrap();
-        assert_eq!(kind(write_part(&array)), ErrorKind::State);
+        store.shared().erase_prefix("g/a/").unwrap();
+        let new = Array::create(&store, "g/a", &spec(&[8], &[4]), Create::New).unwrap();
+        assert_eq!([&array, &new].map(write_part).map(kind), [ErrorKind::State; 2]);
         leaving.end(true);
         assert_eq!(kind(write_part(&array)), ErrorKind::State);
         write_part(&new).unwrap();
-        // What was opened before an exchange is of the array before.
-        let leaving = Leaving::new(&store, "g");
-        let between = Array::open(&store, "g/a").unwrap();
-        leaving.is_gone();
-        let behind = Array::open(&store, "g/a").unwrap();
-        drop(leaving);
-        assert_eq!([&new, &between].map(write_part).map(kind), [ErrorKind::State; 2]);
-        write_part(&behind).unwrap();
+    }
+
+    /// Does `event`, with the store, before the call that follows `after` others of the store that this gives, from when `begin` is set.
+    fn with_event(inner: SharedStore, after: usize, event: impl FnOnce(&Store) + Send + 'static) -> (Store, Arc<AtomicBool>) {
+        let (begun, own) = (Arc::new(AtomicBool::new(false)), Arc::new(OnceLock::<Store>::new()));
+        let (left, event) = (AtomicUsize::new(after), Mutex::new(Some(event)));
+        let (is_begun, given) = (begun.clone(), own.clone());
+        let store = on(told(inner, move |_| {
+            if is_begun.load(Ordering::SeqCst) && left.fetch_sub(1, Ordering::SeqCst) == 0 {
+                let event = event.lock().unwrap().take();
+                event.into_iter().for_each(|event| event(given.get().unwrap()));
+            }
+            Ok(())
+        }));
+        drop(own.set(store.clone()));
+        (store, begun)
+    }
+
+    /// All keys below `g` but those of a whole array at `g/a` or `g/b`, of which no element was written.
+    fn assert_nothing_is_left(store: &Store, text: &str) {
+        for path in ["g/a", "g/b"] {
+            let left: Vec<String> = keys(store).into_iter().filter(|key| key.starts_with(path)).collect();
+            match Array::open(&anew(store), path) {
+                Ok(array) => assert!(path == "g/b" || read_all(&array) == [0; 8] || read_all(&array) == [5; 8], "{text}: {left:?}"),
+                Err(_) => assert!(left.is_empty(), "{text}: {left:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn an_array_that_is_opened_while_it_is_taken_away_stores_nothing_in_what_comes_behind_it() {
+        for (name, change) in CHANGES {
+            for in_folder in [false, true] {
+                let mut after = 0;
+                loop {
+                    let folder = Folder::new("lost-late");
+                    let inner: SharedStore = if in_folder { folder.1.shared().clone() } else { Arc::new(MemoryStore::new()) };
+                    let opened = Arc::new(Mutex::new(None));
+                    let late = opened.clone();
+                    let (store, begun) = with_event(inner, after, move |store| {
+                        let array = Array::open(store, "g/a").ok();
+                        let written = array.as_ref().map(|array| (read_all(array)[0], write_part(array)));
+                        *late.lock().unwrap() = Some((array, written));
+                    });
+                    write_all(&Array::create(&store, "other", &spec(&[8], &[4]), Create::New).unwrap(), &mut [5; 8]);
+                    write_all(&Array::create(&store, "g/a", &spec(&[8], &[4]), Create::New).unwrap(), &mut [7; 8]);
+                    begun.store(true, Ordering::SeqCst);
+                    change(&store);
+                    begun.store(false, Ordering::SeqCst);
+                    let Some((array, written)) = opened.lock().unwrap().take() else { break };
+                    let text = format!("{name}, call {after}: {written:?}");
+                    if let (Some(array), Some((7, _))) = (&array, &written) {
+                        assert_eq!(kind(write_part(array)), ErrorKind::State, "{text}");
+                    }
+                    if written.is_some_and(|(before, _)| before == 7) {
+                        assert_nothing_is_left(&store, &text);
+                    }
+                    after += 1;
+                }
+                assert!(after > 0);
+            }
+        }
+    }
+
+    #[test]
+    fn an_array_that_is_taken_away_while_it_is_opened_is_what_is_there_or_lost() {
+        for (name, change) in CHANGES {
+            for after in 0..6 {
+                let (store, begun) = with_event(Arc::new(MemoryStore::new()), after, change);
+                write_all(&Array::create(&store, "other", &spec(&[8], &[4]), Create::New).unwrap(), &mut [5; 8]);
+                write_all(&Array::create(&store, "g/a", &spec(&[8], &[8]), Create::New).unwrap(), &mut [7; 8]);
+                begun.store(true, Ordering::SeqCst);
+                let opened = Array::open(&store, "g/a");
+                begun.store(false, Ordering::SeqCst);
+                let Ok(array) = opened else { continue };
+                match Array::open(&store, "g/a") {
+                    Ok(now) => {
+                        assert_eq!(array.chunk_shape(), now.chunk_shape(), "{name} {after}");
+                        write_part(&array).unwrap();
+                        assert_eq!(read_all(&now)[2], 9, "{name} {after}");
+                    }
+                    Err(_) => assert_eq!(kind(write_part(&array)), ErrorKind::State, "{name} {after}"),
+                }
+            }
+        }
+    }
+
+    /// Does `work` on a store in which another thread erases `g` at the call that follows `after` others, as far as it gets in a moment.
+    fn beside_an_erasing(after: usize, work: impl FnOnce(&Store)) -> Option<Store> {
+        let (done, erased) = std::sync::mpsc::channel();
+        let (store, begun) = with_event(Arc::new(MemoryStore::new()), after, move |store| {
+            let (store, (ended, end)) = (store.clone(), std::sync::mpsc::channel());
+            let eraser = std::thread::spawn(move || {
+                store.erase_node("g").unwrap();
+                let _ = ended.send(());
+            });
+            let _ = end.recv_timeout(Duration::from_millis(30));
+            done.send(eraser).unwrap();
+        });
+        Group::create(&store, "", None, Create::New).and_then(|root| root.consolidate()).unwrap();
+        Group::create(&store, "g", None, Create::New).and_then(|group| group.consolidate()).unwrap();
+        begun.store(true, Ordering::SeqCst);
+        work(&store);
+        begun.store(false, Ordering::SeqCst);
+        erased.try_recv().ok()?.join().unwrap();
+        Some(store)
+    }
+
+    #[test]
+    fn a_group_that_is_erased_while_it_is_changed_does_not_come_again() {
+        let works: [(&str, Change); 3] = [
+            ("attribute", |store| {
+                let set = Group::open(store, "g").and_then(|group| group.attributes().set("a", 1.into()));
+                assert!(set.map_or_else(|e| e.kind() == ErrorKind::NotFound, |()| true));
+            }),
+            ("consolidate", |store| drop(Group::open(store, "g").and_then(|group| group.consolidate()))),
+            ("array", |store| {
+                if let Ok(array) = Array::create(store, "g/a", &spec(&[8], &[4]), Create::New) {
+                    drop(write_part(&array));
+                }
+            }),
+        ];
+        for (name, work) in works {
+            for after in 0.. {
+                let Some(store) = beside_an_erasing(after, work) else { break };
+                let left: Vec<String> = keys(&store).into_iter().filter(|key| key.starts_with("g/")).collect();
+                // An array makes the groups above it, before the erasing has begun or behind it.
+                let is_whole = name == "array" && left.contains(&"g/zarr.json".into()) && left.contains(&"g/a/zarr.json".into());
+                assert!(left.is_empty() || is_whole, "{name}, call {after}: {left:?}");
+            }
+        }
     }
 
     /// A store of functions, or a server, takes its time: what is on its way there when the array goes must not be taken for the new one's.

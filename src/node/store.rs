@@ -5,7 +5,7 @@ use super::behind::Behind;
 use super::checkpoint_mark::CheckpointMark;
 use super::known_groups::KnownGroups;
 use super::series_lengths::SeriesLengths;
-use super::store_changes::changes_of;
+use super::store_changes::{AsOf, changes_of};
 use super::store_log::StoreLog;
 use super::store_options::{Consolidate, OPTIONS, Options, PlaceOf, REMOTE_OPTIONS, set_remote_json};
 use super::transformed::Transformed;
@@ -395,9 +395,9 @@ impl Store {
         self.0.no_draft.store(true, Ordering::Release);
     }
 
-    /// How often this process has changed metadata of the store. To be asked before a document is read.
-    pub(super) fn changes(&self) -> u64 {
-        self.0.changes.load(Ordering::Acquire)
+    /// The counts of this moment, to be asked before a document is read.
+    pub(super) fn as_of(&self) -> AsOf {
+        AsOf::now(self.0.changes.load(Ordering::Acquire))
     }
 
     /// Counts a change of metadata: what handles know from consolidated metadata is out of date.

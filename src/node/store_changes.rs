@@ -1,9 +1,43 @@
-//! Counts changes of metadata by this process in stores of one name, which may be open several times.
+//! Counts changes of metadata by this process in stores of one name, which may be open several times, and its calls that took nodes away anywhere.
 
 use crate::fork::{ForkPreserved, Lazy};
 use std::collections::HashMap;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
+
+/// The counts of a moment before a document was read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct AsOf {
+    /// Changes of metadata in stores of the name.
+    changes: u64,
+    /// Calls that have taken nodes away.
+    departures: u64,
+}
+
+impl AsOf {
+    /// That count of changes, now.
+    pub fn now(changes: u64) -> AsOf {
+        AsOf { changes, departures: DEPARTURES.load(Ordering::SeqCst) }
+    }
+
+    /// Returns whether this process has changed metadata of the store since those counts.
+    pub fn has_changed_since(self, before: AsOf) -> bool {
+        self.changes != before.changes
+    }
+
+    /// Returns whether a call has taken a node away, wherever, since these counts.
+    pub fn is_before_a_departure(self) -> bool {
+        DEPARTURES.load(Ordering::SeqCst) != self.departures
+    }
+}
+
+/// How many calls have taken nodes away, or tried.
+static DEPARTURES: AtomicU64 = AtomicU64::new(0);
+
+/// Counts a call that took a node away, or tried, when the place is as it leaves it.
+pub(super) fn count_departure() {
+    DEPARTURES.fetch_add(1, Ordering::SeqCst);
+}
 
 /// How often this process has changed metadata of each store that is open, by the stores' names.
 static CHANGES: Lazy<ForkPreserved<HashMap<String, Weak<AtomicU64>>>> = Lazy::new(ForkPreserved::default);

@@ -1,6 +1,7 @@
 //! A node's document as it is stored, and its reading into the model.
 
 use super::listed_lengths::{NamedLengths, named_lengths};
+use super::store_changes::AsOf;
 use super::{NodeKind, Store, claim};
 use crate::dtype::base64_text::is_padded_base64;
 use crate::error::{Error, Result, bail};
@@ -20,8 +21,8 @@ pub(super) struct StoredDocument {
     pub kind: NodeKind,
     pub key: String,
     pub document: Map,
-    /// The count of changes (see `catalog`) before it was read.
-    pub as_of: u64,
+    /// The counts before it was read.
+    pub as_of: AsOf,
     /// Whether it comes from consolidated metadata, which may be out of date.
     pub listed: bool,
     /// v2: the `.zattrs`, where they are known without reading it.
@@ -45,7 +46,7 @@ impl StoredDocument {
     }
 
     /// Reads the document `name` from the bytes under its key.
-    pub fn from_bytes(store: &Store, name: &str, key: String, bytes: &[u8], as_of: u64) -> Result<StoredDocument> {
+    pub fn from_bytes(store: &Store, name: &str, key: String, bytes: &[u8], as_of: AsOf) -> Result<StoredDocument> {
         let read = || match name {
             v3::DOCUMENT => read_v3(bytes).map(|(document, kind)| (document, kind, Format::V3)),
             v2::ARRAY => Ok((json::parse_object(bytes, MAX_DOCUMENT)?, NodeKind::Array, Format::V2)),

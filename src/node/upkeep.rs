@@ -4,7 +4,7 @@ use super::listed_lengths::{Lengths, ListedLengths, published};
 use super::store::Above;
 use super::store_options::Consolidate;
 use super::stored::StoredDocument;
-use super::{NodeKind, Store, above, document, lookup, path, transfer};
+use super::{NodeKind, Store, above, document, lookup, lost, path, transfer};
 use crate::error::{ErrorKind, Result};
 use crate::limits::{MAX_CONSOLIDATED, check_memory, collect, collect_table, extend, make_table_room, memory_ended, push, put, readable};
 use crate::metadata::consolidated::Listed;
@@ -474,11 +474,12 @@ fn publish_changed(
     if text == now {
         return Ok(());
     }
-    match document::check_there(store, key) {
+    let publish = || match document::check_there(store, key) {
         // A group that is gone by now has nothing to be told, and does not come again.
         Err(e) if e.kind() == ErrorKind::NotFound => Ok(()),
         there => there.and_then(|()| document::publish_text(store, key, &text, MAX_CONSOLIDATED, condition)),
-    }
+    };
+    lost::while_there(store, path::parent(key).unwrap_or_default(), publish).map(drop)
 }
 
 /// Adds the documents of one v2 node to consolidated entries.

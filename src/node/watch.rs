@@ -91,7 +91,7 @@ impl Array {
     /// Reads the array like [`Array::read_fresh`], and gives the text of its document and the condition on which that may be replaced.
     pub(super) fn read_with_text(&self, format: Format) -> Result<(ArrayState, Vec<u8>, Condition)> {
         let seen = self.state();
-        let (name, as_of) = (array_document(format), self.store().changes());
+        let (name, as_of) = (array_document(format), self.store().as_of());
         let key = path::join(self.path(), name);
         let (bytes, condition) = document::read(self.store(), &key, MAX_CONSOLIDATED)?;
         let found = match &bytes {
