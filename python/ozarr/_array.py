@@ -366,7 +366,7 @@ class Outer:
 
     def _lists(self, key):
         for entry in key if isinstance(key, tuple) else (key,):
-            if isinstance(entry, (list, np.ndarray)) and np.ndim(entry) > 1:
+            if _index.is_array(entry) and np.ndim(entry) > 1:
                 raise IndexError(f"an outer index has the shape {np.shape(entry)}, expected a list for one dimension")
         entries = [entry for entry in _index.full(key, self.array.shape) if entry is not Ellipsis]
         lists, dropped = [], []

@@ -44,6 +44,11 @@ class Points:
         self.points, self.shape = points, shape
 
 
+def is_array(entry):
+    """Whether an entry of an index is a list, or makes an array of itself, as those of numpy, pandas, xarray and dask do."""
+    return isinstance(entry, list) or hasattr(entry, "__array__") and not isinstance(entry, np.generic)
+
+
 def full(key, shape):
     """The index as a list: an entry for each dimension, and None for each new one. An ellipsis of no dimensions stays, as it parts lists."""
     key = list(key) if isinstance(key, tuple) else [key]
@@ -51,7 +56,7 @@ def full(key, shape):
     for entry in key:
         if isinstance(entry, (bool, np.bool_)):
             raise IndexError("a single True or False is no index of an array")
-        if isinstance(entry, (list, np.ndarray)):
+        if is_array(entry):
             entry = np.asarray(entry)
             if entry.dtype == bool and entry.ndim > 1:
                 masks.append((len(out), entry.shape))
@@ -79,7 +84,7 @@ def integer(entry, length, dim):
     try:
         value = operator.index(entry)
     except TypeError:
-        raise IndexError(f"dimension {dim}: {entry!r} is no index: integers, slices, '...', None and arrays of integers or bools are") from None
+        raise IndexError(f"dimension {dim}: {entry!r:.80} is no index: integers, slices, '...', None and arrays of integers or bools are") from None
     if not -length <= value < length:
         raise IndexError(f"dimension {dim}: index {value} is out of bounds for the length {length}")
     return value + length if value < 0 else value

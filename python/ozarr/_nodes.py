@@ -22,9 +22,11 @@ def where(location):
 def lasting(location):
     """A location as text: a path from the root, which means the same when the program has changed its folder; so it is behind `zip:` and `file:`."""
     scheme, path = re.fullmatch(r"([A-Za-z][A-Za-z0-9+.-]+:)?(.*)", os.fsdecode(location), re.DOTALL).groups("")
-    kind, here = scheme.lower(), os.getcwd()
-    if kind not in ("", "zip:", "file:"):
+    kind = scheme.lower()
+    # The folder is not asked for where it is not needed: it may be gone.
+    if kind not in ("", "zip:", "file:") or os.path.isabs(path):
         return scheme + path
+    here = os.getcwd()
     return scheme + os.path.join(quote(os.fsencode(here)) if kind == "file:" else here, path)
 
 

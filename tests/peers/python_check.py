@@ -379,6 +379,40 @@ def lists_written(where):
         check((found == line[:, None]).all() and peak < 8, f"lists along each other take {peak} MiB")
 
 
+def arrays_of_others(where):
+    """What other packages' arrays select: the same elements as numpy's."""
+    import pandas as pd
+
+    model = np.arange(24.0).reshape(4, 6)
+    with ozarr.create(where / "arrays_of_others.zarr", model.shape, "f8", chunks=(2, 4)) as z:
+        z[...] = model
+        rows = model[:, 0] > 6
+        for name, key in {"index": pd.Index([0, 2]), "series": pd.Series([3, 1]), "series of bools": pd.Series(rows), "DataArray": xr.DataArray([2, 0], dims="x"),
+                          "DataArray of bools": xr.DataArray(rows, dims="y"), "one": xr.DataArray(model[:, 1], dims="y").argmax(), "mask": xr.DataArray(model > 7)}.items():
+            same(z[key], model[np.asarray(key)], name)
+            if np.ndim(key) < 2:
+                same(z.oindex[key, 1:3], model[np.asarray(key), 1:3], f"{name}, outer")
+            z[key] = z[key] + 0
+        same(z[...], model, "written by arrays of others")
+        try:
+            z[pd.Series(["a"] * 10000)]
+        except IndexError as e:
+            check(len(str(e)) < 200, f"a message of {len(str(e))} characters")
+
+
+def folder_gone(where):
+    """A program whose folder was removed works with paths from the root."""
+    code = f"""
+import os, ozarr
+os.mkdir("gone"), os.chdir("gone"), os.rmdir("../gone")
+for location in ({str(where / "gone.zarr")!r}, "file://" + {str(where / "gone2.zarr")!r}):
+    ozarr.create(location, (3,), "i4").close()
+    assert ozarr.open(location).shape == (3,) and ozarr.Store(location).open().shape == (3,)
+"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=where, env=os.environ | {"PYTHONPATH": ":".join(sys.path)}, capture_output=True, text=True)
+    check(done.returncode == 0, f"a program whose folder is gone: {done.stderr}")
+
+
 def texts_written(where, r):
     """Texts and bytes of any length by lists, masks and outer indices, as numpy assigns them: of an element that is given twice the last one."""
     rng = np.random.default_rng(r.randrange(1 << 30))
@@ -752,6 +786,8 @@ def main():
     values_of_json(where)
     far_apart(where, random.Random(given.seed))
     lists_written(where)
+    arrays_of_others(where)
+    folder_gone(where)
     texts_written(where, random.Random(given.seed))
     handles(where)
     xarrays(where, random.Random(given.seed))
