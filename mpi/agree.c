@@ -173,12 +173,18 @@ ozarr_status om_enter(ozarr_mpi *m, ozarr_status status, om_compared compared[2]
         if (compared[i].mine == OM_ANY) continue;
         mine[3 + 2 * i] = compared[i].mine, mine[4 + 2 * i] = -compared[i].mine;
     }
-    if (status == OZARR_OK) mine[7] = -om_count_lost(m);
+    mine[7] = -om_count_lost(m);
     ozarr_status agreed = least(m, status, mine, all);
+    const bool answered = agreed == OZARR_OK;
     if (agreed == OZARR_OK && all[1] != -all[2]) agreed = tell_difference(m, status, call);
     else if (agreed == OZARR_OK && all[0] != INT64_MAX) agreed = spread_failure(m, status, (int)all[0]);
     /* What rank 0 has erased or replaced by itself. */
-    if (agreed == OZARR_OK && all[7] < 0) agreed = om_tell_lost(m, -all[7]);
+    if (answered && all[7] < 0) {
+        om_failure failed;
+        if (agreed != OZARR_OK) om_failure_last(&failed, agreed);
+        const ozarr_status told = om_tell_lost(m, -all[7]);
+        agreed = agreed == OZARR_OK ? told : om_failure_set(&failed);
+    }
     for (int i = 0; i < 2 && compared != NULL && agreed == OZARR_OK; i++) {
         compared[i].least = all[3 + 2 * i];
         compared[i].most = all[4 + 2 * i] == OM_ANY ? OM_ANY : -all[4 + 2 * i];

@@ -56,19 +56,26 @@ void om_drop(ozarr_mpi *m, const void *handle) {
         }
 }
 
+/* Each export of a group reads the documents below it anew, which another program may change: the room is made by guess, and again where it is too small. */
 ozarr_status om_pack(const ozarr_node *node, const char *root, size_t root_size, char **bytes, size_t *size) {
-    size_t exported = 0;
+    enum { FIRST_ROOM = 16384, TRIES = 16 };
+    size_t room = FIRST_ROOM, exported = 0;
+    ozarr_status status = OZARR_ERR_BUFFER_SIZE;
     *bytes = NULL;
-    ozarr_status status = ozarr_node_export(node, NULL, 0, &exported);
-    if (status != OZARR_OK) return status;
-    *size = root_size + 1 + exported;
-    *bytes = malloc(*size);
-    if (*bytes == NULL) return om_error(OZARR_ERR_NO_MEMORY, "%zu bytes of metadata", *size);
+    for (int i = 0; i < TRIES && status == OZARR_ERR_BUFFER_SIZE; i++, room = exported + exported / 4) {
+        free(*bytes);
+        *bytes = malloc(root_size + 1 + room);
+        if (*bytes == NULL) return om_error(OZARR_ERR_NO_MEMORY, "%zu bytes of metadata", root_size + 1 + room);
+        status = ozarr_node_export(node, *bytes + root_size + 1, room, &exported);
+    }
+    if (status != OZARR_OK) {
+        free(*bytes), *bytes = NULL;
+        return status;
+    }
     memcpy(*bytes, root, root_size);
     (*bytes)[root_size] = 0;
-    status = ozarr_node_export(node, *bytes + root_size + 1, exported, NULL);
-    if (status != OZARR_OK) free(*bytes), *bytes = NULL;
-    return status;
+    *size = root_size + 1 + exported;
+    return OZARR_OK;
 }
 
 /* The location of the node's store, to be freed: other ranks open the node in it. */
@@ -156,6 +163,12 @@ static void discard(ozarr_array **array, ozarr_group **group) {
 bool om_is_lost(const ozarr_node *array) {
     char lost[8] = "";
     return ozarr_node_get(array, "lost", lost, sizeof lost, NULL) == OZARR_OK && strcmp(lost, "1") == 0;
+}
+
+ozarr_status om_check_there(const ozarr_mpi *m, const ozarr_array *array) {
+    const ozarr_status valid = om_valid(m, "ozarr_mpi");
+    if (valid != OZARR_OK || !om_is_lost(ozarr_array_node(array))) return valid;
+    return om_error(OZARR_ERR_STATE, "the array %.1000s was erased, renamed or replaced since this handle was opened: open it again", om_name(m, array));
 }
 
 /* Whether nothing is stored any more by a handle that is open for that. */

@@ -141,6 +141,9 @@ ozarr_status om_share_found(ozarr_mpi *m, ozarr_status status, ozarr_node *node)
 
 /* Whether nothing is stored by a handle any more, because its array was erased or replaced. */
 bool om_is_lost(const ozarr_node *array);
+
+/* Refuses what would change an array that is lost to this rank's handle, though the others may not know it. Errors: OZARR_ERR_STATE. */
+ozarr_status om_check_there(const ozarr_mpi *m, const ozarr_array *array);
 /* Gives a handle what was exported of its node. One that has lost its array stays without it. */
 ozarr_status om_take(ozarr_node *node, const char *bytes, size_t size);
 

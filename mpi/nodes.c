@@ -181,6 +181,7 @@ ozarr_status ozarr_mpi_array_resize(ozarr_mpi *m, ozarr_array *array, const int6
     int32_t rank = 0;
     ozarr_status status = array == NULL ? not_null(array, "array") : ozarr_array_rank(array, &rank);
     if (status == OZARR_OK && rank > 0) status = not_null(shape, "shape");
+    if (status == OZARR_OK) status = om_check_there(m, array);
     if (status == OZARR_OK) status = om_settle(array);
     snprintf(call, sizeof call, "ozarr_mpi_array_resize, flags %u, to ", (unsigned)flags);
     add_numbers(call, status == OZARR_OK ? shape : NULL, rank);
@@ -192,23 +193,23 @@ ozarr_status ozarr_mpi_array_resize(ozarr_mpi *m, ozarr_array *array, const int6
 }
 
 /* Begins to set an attribute. */
-static ozarr_status enter_attr(ozarr_mpi *m, const void *handle, const char *name, const char *json) {
+static ozarr_status enter_attr(ozarr_mpi *m, ozarr_status status, const void *handle, const char *name, const char *json) {
     char call[OM_MESSAGE];
-    ozarr_status status = not_null(name, "name");
+    if (status == OZARR_OK) status = not_null(name, "name");
     if (status == OZARR_OK) status = not_null(json, "json");
     snprintf(call, sizeof call, "setting attribute %.200s to %.1000s", name ? name : "NULL", json ? json : "NULL");
     return enter_change(m, call, handle, status);
 }
 
 ozarr_status ozarr_mpi_array_set_attr(ozarr_mpi *m, ozarr_array *array, const char *name, const char *json) {
-    ozarr_status status = enter_attr(m, array, name, json);
+    ozarr_status status = enter_attr(m, array == NULL ? OZARR_OK : om_check_there(m, array), array, name, json);
     if (status != OZARR_OK) return status;
     if (m->rank == 0) status = ozarr_attr_set_json(ozarr_array_node(array), name, json);
     return om_leave(m, om_share_again(m, status, ozarr_array_node(array)));
 }
 
 ozarr_status ozarr_mpi_group_set_attr(ozarr_mpi *m, ozarr_group *group, const char *name, const char *json) {
-    ozarr_status status = enter_attr(m, group, name, json);
+    ozarr_status status = enter_attr(m, OZARR_OK, group, name, json);
     if (status != OZARR_OK) return status;
     if (m->rank == 0) status = ozarr_attr_set_json(ozarr_group_node(group), name, json);
     return om_leave(m, om_share_again(m, status, ozarr_group_node(group)));
@@ -269,10 +270,8 @@ static ozarr_status check_known_shape(ozarr_mpi *m, ozarr_array *array, const in
     ozarr_node *node = ozarr_array_node(array);
     ozarr_status status = OZARR_OK;
     /* Refreshed it would be that of the array which is there now. */
-    if (m->rank == 0 && om_is_lost(node))
-        status = om_error(OZARR_ERR_STATE, "the array %.1000s was erased, renamed or replaced since this handle was opened: open it again",
-                          om_name(m, array));
-    else if (m->rank == 0) status = ozarr_node_refresh(node, NULL, 0);
+    if (m->rank == 0) status = om_check_there(m, array);
+    if (m->rank == 0 && status == OZARR_OK) status = ozarr_node_refresh(node, NULL, 0);
     status = om_share_again(m, status, node);
     if (status == OZARR_OK) status = ozarr_array_rank(array, &rank);
     if (status == OZARR_OK) status = ozarr_array_shape(array, now);
@@ -288,6 +287,7 @@ ozarr_status ozarr_mpi_array_append(ozarr_mpi *m, ozarr_array *array, int32_t di
     char call[OM_MESSAGE];
     int64_t extents[PLAN_MAX_RANK];
     ozarr_status status = check_append(array, dim, length, extents);
+    if (status == OZARR_OK) status = om_check_there(m, array);
     if (status == OZARR_OK) status = om_settle(array);
     snprintf(call, sizeof call, "ozarr_mpi_array_append of %" PRId64 " along dimension %d", length, (int)dim);
     status = enter_change(m, call, array, status);

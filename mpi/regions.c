@@ -339,6 +339,8 @@ static ozarr_status begin(ozarr_mpi *m, const arguments *a, ozarr_status status,
     om_compared compared[2] = {{OM_ANY, 0, 0}, {-1, 0, 0}};
     if (a->count > 0) compared[0].mine = type_number(&type, item);
     if (status == OZARR_OK) status = om_valid(m, "ozarr_mpi");
+    /* Another rank may not know it: what that wrote would be taken for the array's that is there now. */
+    if (status == OZARR_OK && a->write) status = om_check_there(m, a->array);
     if (status == OZARR_OK && !a->own) status = om_settle(a->array);
     if (status == OZARR_OK) status = om_plan_key(m, a->array, a->write, a->count, a->regions, &key, &compared[1].mine);
     describe(m, a, call);

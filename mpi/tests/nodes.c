@@ -1033,6 +1033,14 @@ static void lose(ozarr_group *g, const ozarr_spec *spec, int how, ozarr_array **
     if (how == 2) OK(ozarr_mpi_once(m, erase_lost, g));
     if (how == 3 && rank == 0) OK(ozarr_group_erase(g, "t"));
     if (how == 4) OK(ozarr_mpi_group_create(m, "lost.zarr", OZARR_CREATE_OVERWRITE, &g)), OK(ozarr_mpi_group_close(m, g));
+    if (how == 5 && rank == ranks - 1) {
+        ozarr_mpi *alone = NULL;
+        OK(ozarr_mpi_new(MPI_COMM_SELF, &alone));
+        OK(ozarr_mpi_array_create_ex(alone, "lost.zarr/t", spec, OZARR_CREATE_OVERWRITE, b));
+        OK(ozarr_mpi_array_close(alone, *b));
+        OK(ozarr_mpi_close(alone));
+        *b = NULL;
+    }
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
@@ -1054,8 +1062,11 @@ static void lost(void) {
     for (int i = 0; i < 10; i++) u[i] = 77;
     OK(ozarr_spec_new(OZARR_INT32, 1, shape, &spec));
     OK(ozarr_spec_set_chunks(spec, chunks));
-    for (int how = 0; how < 5; how++)
+    for (int how = 0; how < 6; how++)
         for (int what = 0; what < 7; what++) {
+            /* What one rank alone has replaced the others know by what is refused. */
+            const bool known = how < 5;
+            if (!known && (what == 2 || what == 3 || what == 6)) continue;
             ozarr_group *g = NULL;
             ozarr_array *a = NULL, *b = NULL;
             const int64_t none = 0, two = 2, *some = rank == ranks - 1 || what == 1 ? &two : &none, start = 2 * rank;
@@ -1074,12 +1085,11 @@ static void lost(void) {
             if (what == 5) ERR(OZARR_ERR_STATE, "erased, renamed or replaced", ozarr_mpi_array_set_attr(m, a, "x", "1"));
             if (what == 5) ERR(OZARR_ERR_STATE, "erased, renamed or replaced", ozarr_mpi_array_resize(m, a, &longer, 0));
             if (what == 6) refresh_lost(a, b != NULL, start);
-            else if (what >= 3) CHECK(ozarr_array_write_region(a, &start, &two, OZARR_INT32, u, sizeof u) == OZARR_ERR_STATE);
+            else if (what >= 3 && known) CHECK(ozarr_array_write_region(a, &start, &two, OZARR_INT32, u, sizeof u) == OZARR_ERR_STATE);
             const ozarr_status closed = ozarr_mpi_array_close(m, a);
             CHECK(closed == (what == 2 ? OZARR_ERR_STATE : OZARR_OK));
-            if (b == NULL) {
-                OK(ozarr_mpi_group_create_array(m, g, "t", spec, OZARR_CREATE_NEW, &b));
-            }
+            if (!known) OK(ozarr_mpi_array_open(m, "lost.zarr/t", "r+", &b));
+            else if (b == NULL) OK(ozarr_mpi_group_create_array(m, g, "t", spec, OZARR_CREATE_NEW, &b));
             OK(ozarr_mpi_array_read_all(m, b, &none, shape, OZARR_INT32, all, sizeof all));
             for (int i = 0; i < 10; i++)
                 if (all[i] != 0) FAIL("way %d, %d: element %d is %d", how, what, i, (int)all[i]);
@@ -1088,6 +1098,23 @@ static void lost(void) {
             OK(ozarr_mpi_group_close(m, g));
         }
     ozarr_spec_free(spec);
+}
+
+/* Rank 0 tells the others of a group whose document is long. */
+static void long_document(void) {
+    enum { LONG = 100000 };
+    ozarr_group *g = NULL;
+    char *json = malloc(LONG + 3);
+    CHECK(json != NULL);
+    memset(json, 'x', LONG + 2), json[0] = json[LONG + 1] = '"', json[LONG + 2] = 0;
+    OK(ozarr_mpi_group_create(m, "long.zarr", OZARR_CREATE_OVERWRITE, &g));
+    OK(ozarr_mpi_group_set_attr(m, g, "text", json));
+    OK(ozarr_mpi_group_close(m, g));
+    OK(ozarr_mpi_group_open(m, "long.zarr", "r", &g));
+    size_t length = 0;
+    CHECK(ozarr_attr_get_string(ozarr_group_node(g), "text", NULL, 0, &length) != OZARR_ERR_NOT_FOUND && length == LONG);
+    OK(ozarr_mpi_group_close(m, g));
+    free(json);
 }
 
 int main(int argc, char **argv) {
@@ -1120,6 +1147,7 @@ int main(int argc, char **argv) {
     places();
     other_folders();
     lost();
+    long_document();
     OK(ozarr_mpi_close(m));
     return end_ranks();
 }
