@@ -17,6 +17,7 @@
 use super::SharedStore;
 use super::file_options::{FileOptions, Publish};
 use super::local::LocalStore;
+use super::local::path::not_absolute;
 use super::memory::MemoryStore;
 use super::remote::{Remote, RemoteOptions, percent_decode, percent_encode};
 use super::root_last::RootLast;
@@ -62,8 +63,7 @@ impl Root {
 
     /// This root as an absolute one, wherever the current folder of the program is later, or that of another one is.
     pub fn absolute(&self) -> Result<Root> {
-        let absolute =
-            |path: &PathBuf| std::path::absolute(path).map_err(|e| err!(Location, "the path {:?}: {e}", path.display().to_string()));
+        let absolute = |path: &PathBuf| std::path::absolute(path).map_err(|e| not_absolute(path, &e));
         Ok(match self {
             Root::Folder(path) => Root::Folder(absolute(path)?),
             Root::Zip(path) => Root::Zip(absolute(path)?),
@@ -355,11 +355,35 @@ fn file_path(location: &str, rest: &str) -> Result<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::ErrorKind;
+    use crate::error::{Error, ErrorKind};
     use crate::store::{Condition, get};
 
     fn folder(path: &str) -> Root {
         Root::Folder(PathBuf::from(path))
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_path_that_counts_from_a_current_folder_that_is_gone_is_told_as_that() {
+        use crate::store::local::{LocalStore, SyncMode};
+        let gone = crate::store::suite::TestFolder::made("gone");
+        let is_told = |e: Error| {
+            let (kind, errno, text) = (e.kind(), e.os_errno(), e.to_string());
+            (kind, errno) == (ErrorKind::Location, libc::ENOENT)
+                && text.contains("\"x/a.zarr\" counts from the current folder, which cannot")
+        };
+        let path = std::path::Path::new("x/a.zarr");
+        let ended = crate::fork::tests::in_child(|| {
+            if std::env::set_current_dir(&*gone).and_then(|()| std::fs::remove_dir_all(&*gone)).is_err() {
+                return 1;
+            }
+            let roots = [folder("x/a.zarr"), Root::Zip(path.into())].map(|root| root.absolute());
+            2 * i32::from(!roots.into_iter().all(|root| root.is_err_and(is_told)))
+                + 4 * i32::from(!LocalStore::open(path, true, SyncMode::None).is_err_and(is_told))
+                + 8 * i32::from(!ZipStore::open(path, true, SyncMode::None).is_err_and(is_told))
+                + 16 * i32::from(!zip::open_shared(path, true, SyncMode::None).is_err_and(is_told))
+        });
+        assert_eq!(ended, 0);
     }
 
     #[test]

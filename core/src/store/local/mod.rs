@@ -35,7 +35,7 @@ use self::known_root::KnownRoot;
 use self::listing::{list_folder, names_in};
 use self::lock::{LOCK_SPACE, Locks};
 use self::once_fd::OnceFd;
-use self::path::{KeyPath, Made, absolute, c_path, check_name, check_prefix, file_instead_of, folder_of, remove_made};
+use self::path::{KeyPath, Made, absolute, c_path, check_name, check_prefix, file_instead_of, folder_of, not_absolute, remove_made};
 use self::staged_file::StagedFile;
 use self::sweep::Sweeper;
 pub use self::sweep::{Unlisted, remove_left, unlisted};
@@ -47,7 +47,7 @@ use super::stamp::nanos_now;
 use super::{
     Capabilities, Condition, CutMark, Folder, Keys, ListInto, LocalFiles, LockUse, Object, ProcessLock, SharedStore, Staged, Stamp, Storage,
 };
-use crate::error::{Result, bail, err};
+use crate::error::{Result, bail};
 use crate::fork::ForkReset;
 use crate::limits::check_memory;
 use crate::platform::{AsFd, BorrowedFd, O_PATH, OwnedFd, errno_of, libc};
@@ -83,7 +83,7 @@ impl LocalStore {
             bail!(Location, "the path {} contains a NUL", root.display());
         }
         let options = options.into();
-        let root = absolute(root).map_err(|e| err!(Location, "the path {:?}: {e}", root.display().to_string()))?;
+        let root = absolute(root).map_err(|e| not_absolute(root, &e))?;
         Ok(LocalStore {
             root,
             root_fd: OnceFd::new(),

@@ -1,7 +1,7 @@
 //! Paths below the root of a folder, and the folders on the way to them.
 
 use crate::error::{Error, Result, bail, err};
-use crate::platform::{AsFd, BorrowedFd, can_name, libc};
+use crate::platform::{AsFd, BorrowedFd, can_name, errno_of, libc};
 use crate::store::keys::{self, check_key};
 use crate::store::os::{self, CWD, Errno};
 use smallvec::SmallVec;
@@ -134,6 +134,16 @@ pub(super) fn absolute(path: &Path) -> std::io::Result<PathBuf> {
     // Most are so already; the standard library would put them together again, name by name.
     let is_plain = bytes.starts_with(b"/") && !bytes.windows(2).any(|two| matches!(two, b"//" | b"/."));
     if cfg!(unix) && is_plain { Ok(path.to_path_buf()) } else { std::path::absolute(path) }
+}
+
+/// The error of a path that cannot be made absolute: of most there is no current folder that it could count from.
+#[cold]
+pub(crate) fn not_absolute(path: &Path, e: &std::io::Error) -> Error {
+    let path = path.display().to_string();
+    match errno_of(e) {
+        Some(errno) => err!(Location, "the path {path:?} counts from the current folder, which cannot be found: {e}").with_errno(errno),
+        None => err!(Location, "the path {path:?}: {e}"),
+    }
 }
 
 pub(crate) fn c_path(path: &Path) -> Result<CString> {

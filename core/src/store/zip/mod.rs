@@ -30,7 +30,7 @@ pub use shared::open_shared;
 use super::file_object::FileObject;
 use super::file_options::FileOptions;
 use super::keys::{MAKES_A_NODE, check_key, check_prefix};
-use super::local::path::{c_path, shown};
+use super::local::path::{c_path, not_absolute, shown};
 use super::memory::{keys_of, listing_of};
 use super::os::{self, CWD, Errno};
 use super::stamp::Stamp;
@@ -140,7 +140,7 @@ impl ZipStore {
     /// The archive in the file at `path`. Reading needs the file; for writing it is made by the first put.
     pub fn open(path: &Path, writable: bool, files: impl Into<FileOptions>) -> Result<ZipStore> {
         let files = files.into();
-        let path = std::path::absolute(path).map_err(|e| err!(Location, "the path {:?}: {e}", path.display().to_string()))?;
+        let path = std::path::absolute(path).map_err(|e| not_absolute(path, &e))?;
         let shown = shown(&path);
         let mut store = match os::open(CWD, &c_path(&path)?, libc::O_RDONLY | libc::O_NOCTTY | libc::O_NONBLOCK, 0) {
             Ok(fd) => {

@@ -4,10 +4,11 @@ use super::closing::Closing;
 use super::read::ArchiveBytes;
 use super::write::look_at;
 use super::{Append, ZipStore};
-use crate::error::{Result, err};
+use crate::error::Result;
 use crate::fork::{self, ForkReset, Lazy};
 use crate::store::Object;
 use crate::store::file_options::{FileOptions, SyncMode};
+use crate::store::local::path::not_absolute;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
@@ -152,7 +153,7 @@ fn in_written<T>(f: impl FnOnce(&mut Vec<Written>) -> T) -> T {
 
 /// The path without links and `..`, also where it is not there yet: what is made has that path then.
 fn resolved(path: &Path) -> Result<PathBuf> {
-    let whole = std::path::absolute(path).map_err(|e| err!(Location, "the path {:?}: {e}", path.display().to_string()))?;
+    let whole = std::path::absolute(path).map_err(|e| not_absolute(path, &e))?;
     // What the system cannot open anyway is not taken apart.
     if whole.as_os_str().len() > MOST_OF_PATH {
         return Ok(whole);
