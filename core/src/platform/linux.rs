@@ -92,14 +92,31 @@ fn file_system(fd: BorrowedFd<'_>) -> Option<u32> {
 pub fn is_mounted(dir: BorrowedFd<'_>, name: &CStr) -> Option<bool> {
     /// `STATX_ATTR_MOUNT_ROOT`, which musl's C library may lack with the function.
     const MOUNT_ROOT: u64 = 0x2000;
-    /// Where `struct statx` has the attributes, and which of them are told, in words of 8 bytes.
+    /// Where the attributes are, and which of them are told.
     const ATTRIBUTES: usize = 1;
     const TOLD: usize = 7;
+    let words = statx(dir, name, libc::AT_SYMLINK_NOFOLLOW | libc::AT_NO_AUTOMOUNT)?;
+    (words[TOLD] & MOUNT_ROOT != 0).then(|| words[ATTRIBUTES] & MOUNT_ROOT != 0)
+}
+
+/// The numbers of the device and of the file that a descriptor is of, as they are known here: no server is asked, nor given first what was written. `None`
+/// where the system does not tell.
+pub fn numbers_known(fd: BorrowedFd<'_>) -> Option<[u64; 2]> {
+    /// `AT_EMPTY_PATH` and `AT_STATX_DONT_SYNC`.
+    const OF_FD_AS_KNOWN: i32 = 0x1000 | 0x4000;
+    const INODE: usize = 4;
+    const DEVICE: usize = 17;
+    let words = statx(fd, c"", OF_FD_AS_KNOWN)?;
+    let [a, b, c, d, rest @ ..] = words[DEVICE].to_ne_bytes();
+    Some([libc::makedev(u32::from_ne_bytes([a, b, c, d]), u32::from_ne_bytes(rest)), words[INODE]])
+}
+
+/// What `struct statx` has of a name in `dir`, in words of 8 bytes, where nothing is asked for but what is there anyway.
+fn statx(dir: BorrowedFd<'_>, name: &CStr, flags: i32) -> Option<[u64; 32]> {
     let mut words = [0u64; 32];
-    let flags = libc::AT_SYMLINK_NOFOLLOW | libc::AT_NO_AUTOMOUNT;
-    // SAFETY: the name ends in NUL, and `words` has the 256 bytes of the struct. Nothing but attributes is asked for.
+    // SAFETY: the name ends in NUL, and `words` has the 256 bytes of the struct.
     let done = unsafe { libc::syscall(libc::SYS_statx, dir.as_raw_fd(), name.as_ptr(), flags, 0, words.as_mut_ptr()) };
-    (done == 0 && words[TOLD] & MOUNT_ROOT != 0).then(|| words[ATTRIBUTES] & MOUNT_ROOT != 0)
+    (done == 0).then_some(words)
 }
 
 /// Copies the access list of an open file or folder, or of a folder the one that what is made in it begins with; `None` without one, `false`

@@ -235,6 +235,15 @@ pub fn stat(fd: BorrowedFd<'_>) -> Os<libc::stat> {
     Ok(unsafe { st.assume_init() })
 }
 
+/// The [`numbers`] of an open file as they are known without asking a server; `None` where the system does not tell.
+pub fn numbers_known(fd: BorrowedFd<'_>) -> Option<[u64; 2]> {
+    #[cfg(target_os = "linux")]
+    let known = platform::numbers_known(fd);
+    #[cfg(not(target_os = "linux"))]
+    let known = stat(fd).ok().map(|st| numbers(&st));
+    known
+}
+
 /// What is known of `path` below `dir`; of a link itself unless `follow`.
 pub fn stat_at(dir: BorrowedFd<'_>, path: &CStr, follow: bool) -> Os<libc::stat> {
     let mut st = MaybeUninit::<libc::stat>::zeroed();

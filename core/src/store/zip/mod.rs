@@ -23,6 +23,7 @@ mod tests;
 #[cfg(test)]
 mod tests_damage;
 mod write;
+mod written_file;
 
 pub use directory::is_ignored;
 pub use shared::open_shared;

@@ -936,7 +936,36 @@ fn the_lock_goes_with_the_writer() {
     put(&store, "k", b"1");
     drop(store);
     let fd = os::open(CWD, &c_path(&path).unwrap(), libc::O_RDWR, 0).unwrap();
-    os::try_lock_byte(fd.as_fd(), super::write::LOCK_BYTE).unwrap();
+    os::try_lock_byte(fd.as_fd(), super::written_file::LOCK_BYTE).unwrap();
+}
+
+/// As where a program closes all descriptors (`closefrom`) and opens files of its own, which get their numbers.
+#[cfg(target_os = "linux")]
+#[test]
+fn nothing_is_written_to_a_file_of_the_program_s_that_has_got_the_descriptor_s_number() {
+    for is_flushed in [false, true] {
+        let (folder, path, store) = new_archive();
+        put(&store, "k", b"1");
+        if is_flushed {
+            store.flush().unwrap();
+        }
+        // Its length tells nothing.
+        let theirs = vec![7; std::fs::metadata(&path).unwrap().len() as usize];
+        let own = os::open(CWD, &c_path(&folder.with("own", &theirs)).unwrap(), libc::O_RDWR, 0).unwrap();
+        for entry in std::fs::read_dir("/proc/self/fd").unwrap().map(|entry| entry.unwrap().path()) {
+            if std::fs::read_link(&entry).is_ok_and(|to| to == path) {
+                let number = entry.file_name().unwrap().to_str().unwrap().parse().unwrap();
+                // SAFETY: the store's descriptors become others of the file.
+                assert_eq!(unsafe { libc::dup2(std::os::fd::AsRawFd::as_raw_fd(&own), number) }, number);
+            }
+        }
+        let is_told =
+            |e: Error| e.kind() == ErrorKind::Io && e.os_errno() == libc::EBADF && e.message().contains("was closed by the program");
+        assert!(store.put("l", &[b"2"], Condition::None).is_err_and(is_told), "{is_flushed}");
+        assert!(store.flush().is_err_and(is_told), "{is_flushed}");
+        drop(store);
+        assert_eq!(std::fs::read(folder.file("own")).unwrap(), theirs, "{is_flushed}");
+    }
 }
 
 #[test]

@@ -9,27 +9,26 @@
 use super::directory::*;
 use super::read::Slot;
 use super::records::{Old, appended, central_record, end_records, is_told_by_entries, local_header, with_comment};
+use super::written_file::{WrittenFile, sync_folder};
 use crate::error::{Error, ErrorKind, Result, bail, err};
-use crate::fork::{self, ForkPreserved, OwnFile};
+use crate::fork::{self, ForkPreserved};
 use crate::limits::reserve;
 use crate::platform::{AsFd, BorrowedFd, libc};
 use crate::store::file_object::{FileObject, stamp_of};
 use crate::store::file_options::{FileOptions, LockMode, SyncMode};
-use crate::store::local::path::{c_path, make_folder};
+use crate::store::local::path::c_path;
 use crate::store::os::{self, CWD, Errno};
 use crate::store::stamp::{Stamp, nanos_now};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
-/// The byte of the file that a writer locks against others.
-pub(super) const LOCK_BYTE: i64 = 1 << 62;
 /// How much of a directory is written at once.
 const PIECE: usize = 1 << 20;
 
 /// The end of an archive's file. Used by the process that made it only: its locks are never touched in a child of `fork`.
 pub(super) struct Writer {
-    file: OwnFile,
+    file: WrittenFile,
     path: PathBuf,
     /// The strictest that the handles on it ask for.
     files: Arc<ForkPreserved<FileOptions>>,
@@ -99,8 +98,8 @@ impl Writer {
     /// Opens the archive at `path` for appending, or makes it. `as_read` is the file that the directory was read from, and what it was like;
     /// `None` if there was none, or an empty one.
     pub fn open(path: &Path, files: Arc<ForkPreserved<FileOptions>>, as_read: Option<(&FileObject, &Old)>) -> Result<Writer> {
-        let file = open_to_write(path, as_read.is_none(), files.read(|files| files.sync))?;
-        let lock_refused = lock(path, file.as_fd())?;
+        let file = WrittenFile::open(path, as_read.is_none(), files.read(|files| files.sync))?;
+        let lock_refused = file.lock(path)?;
         let now = os::stat(file.as_fd()).map_err(|e| e.error("stat"))?;
         let none = Old::default();
         let old = as_read.map_or(&none, |(_, old)| old);
@@ -189,7 +188,9 @@ impl Writer {
         let _turn = self.turns.read().unwrap_or_else(PoisonError::into_inner);
         let (header_at, header) = {
             let mut end = self.end();
-            if !end.overwritten {
+            if end.overwritten {
+                self.file.check_own(&self.path)?;
+            } else {
                 self.check_unchanged(&mut end)?;
                 self.replace_directory(&mut end)?;
             }
@@ -226,6 +227,9 @@ impl Writer {
     /// Makes an entry that nobody is told of one that a repair drops: else it would stand there for an older value of its key.
     fn disown(&self, entry: &Entry) {
         let mut end = self.end();
+        if !self.file.is_own() {
+            return;
+        }
         // Of its checksum, where it is in the header.
         let spoilt = os::pwrite_all(self.file.as_fd(), &[&(!entry.crc).to_le_bytes()], entry.header + 14);
         end.keeps_directory |= spoilt.is_err();
@@ -323,6 +327,9 @@ impl Writer {
     /// Refuses to write over what another program has appended since this writer's last directory, or behind what it has cut off, and keeps that as
     /// a failure.
     fn check_unchanged(&self, end: &mut End) -> Result<()> {
+        if let Err(e) = self.file.check_own(&self.path) {
+            return Err(end.failure.get_or_insert(e).clone());
+        }
         if !self.is_unchanged(end) {
             end.failure.get_or_insert_with(|| changed(&self.path));
             return Err(changed(&self.path));
@@ -336,7 +343,7 @@ impl Writer {
         let is_own = |own: libc::stat| (end.kept()..=end.reach).contains(&(own.st_size as u64));
         if !end.changed && !os::stat(self.file.as_fd()).map_or(true, is_own) {
             end.changed = true;
-            let _ = os::unlock_all(self.file.as_fd());
+            self.file.unlock();
         }
         !end.changed
     }
@@ -391,7 +398,7 @@ impl Drop for Writer {
                 let _ = self.cut_back(&mut end);
             }
             drop(end);
-            let _ = os::unlock_all(self.file.as_fd());
+            self.file.unlock();
         }
     }
 }
@@ -446,18 +453,6 @@ pub(super) fn while_written(e: Error, path: &Path, seen: &Stamp) -> Error {
     err!(Truncated, "the zip archive {} was changed while it was read: {UNFINISHED}", path.display())
 }
 
-/// Keeps other writers of the archive out as long as the file is open. Gives the error with which the file system refused that, or 0.
-fn lock(path: &Path, file: BorrowedFd<'_>) -> Result<i32> {
-    match os::try_lock_byte(file, LOCK_BYTE) {
-        Ok(()) => Ok(0),
-        Err(Errno(libc::EAGAIN)) => {
-            bail!(Again, "{} is open for writing already, in another program or under another name", path.display())
-        }
-        Err(Errno(refusal @ (libc::ENOLCK | libc::ENOTSUP | libc::ENOSYS | libc::EINVAL))) => Ok(refusal),
-        Err(e) => Err(e.error("lock")),
-    }
-}
-
 /// Opens a file that is locked once more, for reading: a child of `fork` has what it reads by, and would keep the lock by a duplicate.
 pub(super) fn open_to_read(path: &Path, locked: BorrowedFd<'_>) -> Result<FileObject> {
     let opened = os::open(CWD, &c_path(path)?, libc::O_RDONLY | libc::O_NOCTTY | libc::O_NONBLOCK, 0);
@@ -466,26 +461,4 @@ pub(super) fn open_to_read(path: &Path, locked: BorrowedFd<'_>) -> Result<FileOb
         bail!(Conflict, "{} was replaced by another program just now", path.display());
     }
     Ok(reader)
-}
-
-fn open_to_write(path: &Path, make: bool, sync: SyncMode) -> Result<OwnFile> {
-    let c = c_path(path)?;
-    let open = || os::open(CWD, &c, libc::O_RDWR | if make { libc::O_CREAT } else { 0 }, 0o666);
-    let file = match open() {
-        Err(Errno(libc::ENOENT)) if make => {
-            make_folder(path.parent().unwrap_or(Path::new("/")), sync != SyncMode::None)?;
-            open()
-        }
-        other => other,
-    };
-    let file = file.map(OwnFile::new).map_err(|e| e.error(&format!("open {}", path.display())))?;
-    if make && sync != SyncMode::None {
-        sync_folder(path)?;
-    }
-    Ok(file)
-}
-
-fn sync_folder(path: &Path) -> Result<()> {
-    let folder = os::open(CWD, &c_path(path.parent().unwrap_or(Path::new("/")))?, libc::O_RDONLY | libc::O_DIRECTORY, 0);
-    folder.and_then(|folder| os::fsync_folder(folder.as_fd())).map_err(|e| e.error("sync the folder"))
 }
