@@ -277,7 +277,9 @@ impl LocalStore {
             return Err(self.lost());
         }
         let (Some(fd), Some(named)) = (self.root_fd.get(), if has_put { self.named_root() } else { None }) else { return Ok(()) };
-        if number_of(&named) == self.known.kept.load(Ordering::Relaxed) {
+        // A program that closes all descriptors gives the number of this one to a folder of its own.
+        let is_own = || os::numbers_known(fd).is_none_or(|own| own == os::numbers(&named));
+        if number_of(&named) == self.known.kept.load(Ordering::Relaxed) && is_own() {
             return Ok(());
         }
         let own = os::stat(fd).map_err(|e| e.error("look at the folder"))?;
@@ -417,6 +419,28 @@ mod tests {
             assert_eq!(std::fs::read(path.join("c/0")).unwrap(), b"3", "the new one is used");
             reader.flush().unwrap();
         }
+    }
+
+    /// As where a program closes all descriptors (`closefrom`) and opens folders of its own, which get their numbers.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_flush_tells_that_values_went_to_a_folder_that_has_got_the_descriptor_s_number() {
+        let top = Top::new("number");
+        let store = top.store(SyncMode::None);
+        put(&store, "k", b"1");
+        store.flush().unwrap();
+        put(&store, "k", b"2");
+        store.flush().unwrap();
+        std::fs::create_dir(top.0.join("own")).unwrap();
+        let own = os::open(CWD, &c_path(&top.0.join("own")).unwrap(), O_PATH | libc::O_DIRECTORY, 0).unwrap();
+        let number = store.root_fd.get().unwrap().as_raw_fd();
+        // SAFETY: the store's descriptor becomes another one of the folder.
+        assert_eq!(unsafe { libc::dup2(own.as_raw_fd(), number) }, number);
+        put(&store, "k", b"3");
+        assert!(store.flush().is_err());
+        put(&store, "k", b"4");
+        store.flush().unwrap();
+        assert_eq!(std::fs::read(top.0.join("s/k")).unwrap(), b"4");
     }
 
     #[test]
