@@ -120,7 +120,8 @@ impl Locks {
                     return Ok(Some(held));
                 }
                 Err(Errno(libc::EAGAIN)) if often == LockUse::Alone => bail!(Again, "another one has the lock"),
-                Err(refusal @ Errno(libc::ENOLCK | libc::ENOTSUP | libc::ENOSYS | libc::EINVAL)) => {
+                // EPERM: a filter of system calls does not let it through.
+                Err(refusal @ Errno(libc::ENOLCK | libc::ENOTSUP | libc::ENOSYS | libc::EINVAL | libc::EPERM)) => {
                     self.refuse(root, path, refusal)?;
                     return Ok(None);
                 }

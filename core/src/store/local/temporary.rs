@@ -135,7 +135,8 @@ impl Temp<'_> {
                     return Ok(true);
                 }
                 Err(Errno(libc::EEXIST)) => return Ok(false),
-                Err(Errno(libc::EINVAL | libc::ENOSYS | libc::ENOTSUP)) => unsupported.store(true, Ordering::Relaxed),
+                // EPERM: a filter of system calls does not let it through.
+                Err(Errno(libc::EINVAL | libc::ENOSYS | libc::ENOTSUP | libc::EPERM)) => unsupported.store(true, Ordering::Relaxed),
                 Err(e) => return Err(self.not_named(to, e.error("rename"))),
             }
         }

@@ -1284,11 +1284,11 @@ fn a_file_that_was_replaced_is_known_where_removed_files_keep_a_name_while_they_
 
 #[test]
 fn without_exclusive_rename_a_link_or_a_look_takes_its_place() {
-    for mode in MODES {
+    for (mode, refusal) in MODES.into_iter().flat_map(|mode| [(mode, libc::EINVAL), (mode, libc::EPERM)]) {
         for no_link in [false, true] {
             let folder = Folder::new();
             let store = folder.store(mode);
-            let mut faults = vec![fail(Call::RenameNew, libc::EINVAL)];
+            let mut faults = vec![fail(Call::RenameNew, refusal)];
             if no_link {
                 faults.push(fail(Call::Rename, libc::EPERM));
             }
@@ -1349,7 +1349,7 @@ fn refused(errno: i32) -> [Fault; 1] {
 #[test]
 fn without_locks_of_the_file_system_a_lock_is_none_or_an_error_as_the_mode_says() {
     for use_of in [LockUse::Rare, LockUse::Often] {
-        for errno in [libc::ENOLCK, libc::ENOTSUP, libc::ENOSYS] {
+        for errno in [libc::ENOLCK, libc::ENOTSUP, libc::ENOSYS, libc::EPERM] {
             let folder = Folder::new();
             // That of a node, which no lock makes that is taken often.
             std::fs::create_dir_all(folder.file("d")).unwrap();
@@ -1359,7 +1359,8 @@ fn without_locks_of_the_file_system_a_lock_is_none_or_an_error_as_the_mode_says(
             assert_eq!(store.capabilities().lock_refused, errno, "the refusal can be told");
             let store = locking(&folder, LockMode::Require);
             let e = fault::with(&refused(errno), || store.lock_key("d/", "d/k", use_of)).0.err().unwrap();
-            assert_eq!((e.kind(), e.os_errno()), (ErrorKind::Io, errno));
+            let kind = if errno == libc::EPERM { ErrorKind::Permission } else { ErrorKind::Io };
+            assert_eq!((e.kind(), e.os_errno()), (kind, errno));
             assert!(e.message().contains("\"file.lock\""), "{e}");
             assert_eq!(errno == libc::ENOLCK, !folder.names("d").is_empty(), "where no file can be locked none stays");
         }

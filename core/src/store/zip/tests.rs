@@ -972,11 +972,12 @@ fn nothing_is_written_to_a_file_of_the_program_s_that_has_got_the_descriptor_s_n
 fn without_locks_of_the_file_system_an_archive_is_written_or_not_as_the_mode_says() {
     /// The mode, the error of the lock, and what a put gives: the errno that is told then, or its error's kind.
     type Row = (LockMode, i32, std::result::Result<i32, ErrorKind>);
-    let cases: [Row; 6] = [
+    let cases: [Row; 7] = [
         (LockMode::Require, libc::ENOLCK, Err(ErrorKind::Io)),
         (LockMode::Require, libc::ENOTSUP, Err(ErrorKind::Io)),
         (LockMode::Try, libc::ENOLCK, Ok(libc::ENOLCK)),
         (LockMode::Try, libc::EINVAL, Ok(libc::EINVAL)),
+        (LockMode::Try, libc::EPERM, Ok(libc::EPERM)),
         (LockMode::None, libc::ENOSYS, Ok(0)),
         (LockMode::None, libc::EAGAIN, Err(ErrorKind::Again)),
     ];

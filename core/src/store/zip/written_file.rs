@@ -50,7 +50,8 @@ impl WrittenFile {
             Err(Errno(libc::EAGAIN)) => {
                 bail!(Again, "{} is open for writing already, in another program or under another name", path.display())
             }
-            Err(Errno(refusal @ (libc::ENOLCK | libc::ENOTSUP | libc::ENOSYS | libc::EINVAL))) => Ok(refusal),
+            // EPERM: a filter of system calls does not let it through.
+            Err(Errno(refusal @ (libc::ENOLCK | libc::ENOTSUP | libc::ENOSYS | libc::EINVAL | libc::EPERM))) => Ok(refusal),
             Err(e) => Err(e.error("lock")),
         }
     }
