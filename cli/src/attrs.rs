@@ -5,8 +5,9 @@ use crate::info::text_for_non_finite;
 use crate::interrupt;
 use crate::layout::json_or_string;
 use crate::output::{line, tell};
-use crate::place::{Place, context_with};
+use crate::place::{Place, context_with, locate};
 use clap::{Args, Subcommand};
+use ozarr::error::ErrorKind;
 use ozarr::node::{Attributes, Mode, Node, Store, Value, json};
 
 /// Show, set and remove attributes
@@ -112,10 +113,16 @@ fn open(location: &str, path: &str, mode: Mode) -> Outcome<Node> {
 fn get(location: &str, words: &[String]) -> Outcome {
     let (node, name) = match words {
         [] => (open(location, "/", Mode::Read)?, None),
-        [word] => match open(location, word, Mode::Read) {
-            Ok(node) => (node, None),
-            Err(_) => (open(location, "/", Mode::Read)?, Some(word)),
-        },
+        [word] => {
+            let (store, above) = locate(location, "/", Mode::Read)?;
+            match Node::open(&store, &format!("{above}/{word}")) {
+                // There is none, or none can have such a name.
+                Err(e) if matches!(e.kind(), ErrorKind::Name | ErrorKind::NotFound | ErrorKind::Location | ErrorKind::Limit) => {
+                    (Node::open(&store, &above)?, Some(word))
+                }
+                node => (node?, None),
+            }
+        }
         [path, name, ..] => (open(location, path, Mode::Read)?, Some(name)),
     };
     let value = match name {

@@ -5,7 +5,7 @@ use crate::failure::{Failure, Outcome};
 use crate::interrupt::{Interrupt, copied_in_part};
 use crate::layout::{Layout, format, json_or_string};
 use crate::output::{notes, progress};
-use crate::place::locate;
+use crate::place::{locate, understood};
 use clap::{Args, ValueEnum};
 use ozarr::dtype::DataType;
 use ozarr::engine::Overflow;
@@ -131,9 +131,10 @@ fn check_ranks(store: &Store, path: &str, ranks: &[usize]) -> Result<bool, Failu
     let Node::Group(group) = Node::open(store, path)? else { return Ok(false) };
     let mut found = Vec::new();
     for child in group.nodes(usize::MAX)? {
-        // An array that cannot be opened is told when it is copied.
+        // What cannot be understood is told when it is copied.
+        understood(child.error().map_or(Ok(()), |e| Err(e.clone())))?.ok();
         if child.kind() == NodeKind::Array
-            && let Ok(array) = group.open_array(&child.name)
+            && let Ok(array) = understood(group.open_array(&child.name))?
         {
             found.push(array.rank());
         }

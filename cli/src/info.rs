@@ -2,7 +2,7 @@
 
 use crate::failure::{Failure, Outcome, one_line};
 use crate::output::{line, object, print};
-use crate::place::Place;
+use crate::place::{Place, understood};
 use clap::Args;
 use ozarr::node::{Array, Attributes, Dialect, Format, Group, ImageAxis, Map, Mode, NcDimension, Node, Value, json};
 
@@ -31,7 +31,7 @@ impl Info {
                 members.insert("node_type".into(), "group".into());
                 members.insert("zarr_format".into(), group.format().number().into());
                 members.extend(draft(group.dialect()));
-                images(&group, &mut members);
+                images(&group, &mut members)?;
                 netcdf(&group, &mut members)?;
                 members.insert("attributes".into(), attributes(group.attributes())?);
                 members
@@ -47,21 +47,21 @@ fn draft(dialect: Dialect) -> Option<(String, Value)> {
 }
 
 /// The images of OME-Zarr that a group holds.
-fn images(group: &Group, members: &mut Map) {
+fn images(group: &Group, members: &mut Map) -> Outcome {
     let mut all = Vec::new();
     let found = match group.multiscales() {
         Ok(found) => found,
         Err(e) => {
             // The rest is told all the same.
             members.insert("images".into(), e.to_string().into());
-            return;
+            return Ok(());
         }
     };
     for image in found {
         let axis = |a: &ImageAxis| [a.name.as_str(), a.kind.as_str(), a.unit.as_str()].map(Value::from).to_vec();
         let mut levels = Vec::new();
         for level in &image.levels {
-            let shape = group.open_array(&level.path).map(|array| Value::from(array.shape().to_vec())).unwrap_or_default();
+            let shape = understood(group.open_array(&level.path))?.map(|array| Value::from(array.shape().to_vec())).unwrap_or_default();
             let scale = level.unplaced.as_ref().map_or_else(|| level.scale.clone().into(), |e| e.to_string().into());
             levels.push(object([("path", level.path.as_str().into()), ("shape", shape), ("scale", scale)]));
         }
@@ -72,6 +72,7 @@ fn images(group: &Group, members: &mut Map) {
     if !all.is_empty() {
         members.insert("images".into(), all.into());
     }
+    Ok(())
 }
 
 /// The dimensions that netCDF-C defined.

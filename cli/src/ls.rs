@@ -1,8 +1,8 @@
 //! `ozarr ls`: the nodes directly below a group.
 
-use crate::failure::{Failure, Outcome, one_line};
-use crate::output::{line, or_unread, print};
-use crate::place::{Place, is_of_stored};
+use crate::failure::{Outcome, one_line};
+use crate::output::{or_unread, print};
+use crate::place::{Place, Unread};
 use clap::Args;
 use ozarr::error::Result;
 use ozarr::limits;
@@ -22,28 +22,26 @@ impl Ls {
     pub fn run(&self) -> Outcome {
         let group = self.place.group(Mode::Read)?;
         let children = group.children()?;
-        if self.json {
-            let names = children.into_iter().map(|child| Value::from(child.name)).collect();
-            return line(&json::to_text(&Value::Array(names)));
-        }
         let width = children.iter().map(|child| one_line(&child.name).chars().count()).max().unwrap_or(0);
-        let (mut text, mut unread) = (String::new(), Vec::new());
+        let (mut text, mut unread) = (String::new(), Unread::default());
         for child in &children {
             let found = match child.error() {
                 None => what(&group, &child.name)?,
                 Some(e) => Err(e.clone()),
             };
             let what = found.unwrap_or_else(|e| {
-                unread.extend((!is_of_stored(&e)).then_some(&child.name));
+                unread.count(&child.name, &e);
                 format!("unreadable: {}", one_line(&e.to_string()))
             });
             text.push_str(&format!("{:width$}  {what}\n", one_line(&child.name)));
         }
-        or_unread(print(&text))?;
-        match unread.first() {
-            None => Ok(()),
-            Some(first) => Err(Failure::Error(format!("{} of {} nodes cannot be read, {first:?} first", unread.len(), children.len()))),
+        let all = children.len();
+        if self.json {
+            let names = children.into_iter().map(|child| Value::from(child.name)).collect();
+            text = format!("{}\n", json::to_text(&Value::Array(names)));
         }
+        or_unread(print(&text))?;
+        unread.end(all)
     }
 }
 

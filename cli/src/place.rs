@@ -147,8 +147,33 @@ pub fn understood<T>(opened: Result<T>) -> Result<Result<T>> {
     }
 }
 
+/// The nodes that a command shows without having read them.
+#[derive(Default)]
+pub struct Unread {
+    first: Option<String>,
+    count: usize,
+}
+
+impl Unread {
+    /// Counts a node that could not be opened, unless that says something of what is stored.
+    pub fn count(&mut self, name: &str, e: &Error) {
+        if !is_of_stored(e) {
+            self.first.get_or_insert_with(|| name.to_string());
+            self.count += 1;
+        }
+    }
+
+    /// Ends a command that has shown so many nodes.
+    pub fn end(self, all: usize) -> Outcome {
+        match self.first {
+            None => Ok(()),
+            Some(first) => Err(Failure::Error(format!("{} of {all} nodes cannot be read, {first:?} first", self.count))),
+        }
+    }
+}
+
 /// Whether an error says something of what is stored.
-pub fn is_of_stored(e: &Error) -> bool {
+fn is_of_stored(e: &Error) -> bool {
     use ErrorKind::{Extension, Limit, Metadata, NodeKind, NotFound, Rank, Type, Unsupported};
     e.os_errno() == 0 && matches!(e.kind(), Extension | Limit | Metadata | NodeKind | NotFound | Rank | Type | Unsupported)
 }

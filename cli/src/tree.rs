@@ -1,8 +1,8 @@
 //! `ozarr tree`: a group and all below it.
 
 use crate::failure::{Outcome, one_line};
-use crate::output::{line, object, print};
-use crate::place::{Place, below};
+use crate::output::{line, object, or_unread, print};
+use crate::place::{Place, Unread, below};
 use clap::Args;
 use ozarr::error::Result;
 use ozarr::limits;
@@ -23,17 +23,27 @@ pub struct Tree {
 
 impl Tree {
     pub fn run(&self) -> Outcome {
-        let name = self.place.name();
+        let (name, depth, mut unread) = (self.place.name(), self.depth.unwrap_or(usize::MAX), Unread::default());
         let node = self.place.node(Mode::Read)?;
         if self.json {
-            let all = below(&node, self.depth.unwrap_or(usize::MAX))?;
-            let nodes: Result<Value> = all.each().map(|(path, node)| Ok(describe(path, &limits::certain(node)?))).collect();
-            return line(&json::to_text(&nodes?));
+            let all = below(&node, depth)?;
+            let mut nodes = Vec::new();
+            for (path, node) in all.each() {
+                let node = limits::certain(node)?.inspect_err(|e| unread.count(path, e));
+                nodes.push(describe(path, &node));
+            }
+            let shown = nodes.len();
+            or_unread(line(&json::to_text(&nodes.into())))?;
+            return unread.end(shown);
         }
-        match node {
-            Node::Array(array) => line(&format!("{}  {}", one_line(&name), array.describe())),
-            Node::Group(group) => print(&format!("{}\n{}", one_line(&name), group.tree(self.depth.unwrap_or(usize::MAX))?)),
-        }
+        let group = match node {
+            Node::Array(array) => return line(&format!("{}  {}", one_line(&name), array.describe())),
+            Node::Group(group) => group,
+        };
+        let tree = group.tree_telling(depth, &mut |path, e| unread.count(path, e))?;
+        or_unread(print(&format!("{}\n{tree}", one_line(&name))))?;
+        // With the group itself.
+        unread.end(1 + tree.lines().count())
     }
 }
 

@@ -321,6 +321,62 @@ fn a_document_that_cannot_be_read_is_an_error_and_one_that_is_damaged_is_not() {
     }
 }
 
+/// The status says it where a command shows all the others, and what it prints does not depend on that.
+#[cfg(target_os = "linux")]
+#[test]
+fn each_command_ends_with_an_error_where_one_node_of_several_cannot_be_read() {
+    let folder = Folder::new("one-unread");
+    for (name, shape, dims) in [("a", "2,3", "time,x"), ("g/b", "2,3,1", "time,x,y"), ("g/c", "2,3", "time,x")] {
+        folder.ok(&format!("create s.zarr {name} --type uint8 --shape {shape} --chunks {shape} --dims {dims} --compressor none"));
+        folder.bytes(&format!("write s.zarr {name} --raw"), &[1; 6]);
+    }
+    // Consolidated metadata would tell of it.
+    let image =
+        r#"{"axes":[{"name":"y"},{"name":"x"}],"datasets":[{"path":"b","coordinateTransformations":[{"type":"scale","scale":[1,1]}]}]}"#;
+    for (group, attributes) in [("", String::new()), ("g/", format!(r#""b":1,"multiscales":[{image}]"#))] {
+        let text = format!(r#"{{"zarr_format":3,"node_type":"group","attributes":{{{attributes}}}}}"#);
+        std::fs::write(folder.0.join(format!("s.zarr/{group}zarr.json")), text).unwrap();
+    }
+    folder.ok("cp s.zarr whole.zarr");
+    let lines = "ls s.zarr/g|tree s.zarr|info s.zarr/g|dump s.zarr|diff s.zarr whole.zarr|diff whole.zarr s.zarr|digest s.zarr|du s.zarr|\
+        consolidate s.zarr|verify s.zarr|cp s.zarr new.zarr|copy s.zarr new.zarr --chunks 1,3,1|copy s.zarr/g new.zarr --format 2|\
+        migrate s.zarr new.zarr|attrs get s.zarr/g b|stats s.zarr/g/b|explain s.zarr/g/b|read s.zarr/g/b|resize s.zarr/g/b --shape 3,3|\
+        tail s.zarr/g --timeout 0 --dim time|plot s.zarr g/c g/b --terminal blocks|tune s.zarr/g/b --access whole";
+    let lines = lines.split('|').map(|line| if line.starts_with("read ") { format!("{line} --csv") } else { line.to_string() });
+    let lines: Vec<String> = lines.collect();
+    let of = |line: &str| {
+        let _ = std::fs::remove_dir_all(folder.0.join("new.zarr"));
+        folder.run_with(line, &[])
+    };
+    // The memory of whoever reads it has nothing at 0: as a broken disk, it is a file that cannot be read.
+    let document = folder.0.join("s.zarr/g/b/zarr.json");
+    std::fs::remove_file(&document).unwrap();
+    std::os::unix::fs::symlink("/proc/self/mem", &document).unwrap();
+    for line in lines.iter().flat_map(|line| [line.clone(), line.replace("--csv", "") + " --json"]) {
+        let ran = of(&line);
+        let status = if line.starts_with("diff") { 2 } else { 1 };
+        assert_eq!(
+            (ran.status, ran.err.lines().count()),
+            (Some(status), 1),
+            "ozarr {line}: {}{}",
+            String::from_utf8_lossy(&ran.out),
+            ran.err
+        );
+    }
+    for (line, told, out) in [
+        ("ls s.zarr/g", "1 of 2 nodes cannot be read, \"b\" first", "c  uint8"),
+        ("ls s.zarr/g --json", "1 of 2 nodes cannot be read, \"b\" first", "[\"b\", \"c\"]"),
+        ("tree s.zarr", "1 of 5 nodes cannot be read, \"g/b\" first", "├── b  unreadable: "),
+        ("tree s.zarr --json", "1 of 5 nodes cannot be read, \"g/b\" first", "\"path\": \"g/c\""),
+        ("tree s.zarr --depth 1", "", "└── g"),
+    ] {
+        let ran = of(line);
+        let printed = String::from_utf8(ran.out).unwrap();
+        let err = if told.is_empty() { String::new() } else { format!("ozarr: {told}\n") };
+        assert!(ran.err == err && printed.contains(out), "ozarr {line}: {printed}{}", ran.err);
+    }
+}
+
 /// As with programs in C.
 #[test]
 fn what_is_odd_is_told_where_the_environment_asks_for_it() {

@@ -5,7 +5,7 @@ use super::info::describe;
 use super::stored::StoredDocument;
 use super::trail::Trail;
 use super::{Child, Group, NodeKind, Store, draft, lookup, path};
-use crate::error::{Result, bail, err};
+use crate::error::{Error, Result, bail, err};
 use crate::limits::{
     MAX_KEY, certain, check_memory, collect, collect_table, extend, filled, make_text_room, push, try_collect, with_spare,
 };
@@ -300,12 +300,21 @@ impl Group {
 
     /// The tree below the group as text, a line for each node down to `depth` levels.
     pub fn tree(&self, depth: usize) -> Result<String> {
+        self.tree_telling(depth, &mut |_, _| ())
+    }
+
+    /// The tree below the group as [`Group::tree`] gives it. `unreadable` is called with the path of each node that cannot be read, relative to the group, and
+    /// why.
+    pub fn tree_telling(&self, depth: usize, unreadable: &mut dyn FnMut(&str, &Error)) -> Result<String> {
         let mut nodes: Vec<(String, String)> = Vec::new();
         self.each_node(Wanted::all(depth), &mut |Found { path, node, .. }| {
             let about = match node.and_then(|found| found.parse(self.store())) {
                 Ok(v3::Document::Array(meta)) => format!("  {}", describe(&meta)),
                 Ok(v3::Document::Group(_)) => String::new(),
-                Err(e) => format!("  unreadable: {}", one_line(&e.to_string())),
+                Err(e) => {
+                    unreadable(&path, &e);
+                    format!("  unreadable: {}", one_line(&e.to_string()))
+                }
             };
             push(&mut nodes, (path, about))
         })?;
