@@ -5,7 +5,7 @@ use crate::failure::{Failure, Outcome};
 use crate::interrupt::{Interrupt, copied_in_part};
 use crate::layout::{Layout, format, json_or_string};
 use crate::output::{notes, progress};
-use crate::place::{locate, understood};
+use crate::place::{locate, named_in_group, understood};
 use clap::{Args, ValueEnum};
 use ozarr::dtype::DataType;
 use ozarr::engine::Overflow;
@@ -103,6 +103,7 @@ impl Copy {
         match usage {
             Some(text) => Err(Failure::Usage(text)),
             None => {
+                let done = done.map_err(|e| named_in_group(e, &path, (&self.dest, &to, &to_path)));
                 let done = done.map_err(|e| interrupt.failure(e, &copied_in_part(&to, "source", "the same command")))?;
                 to.close(None)?;
                 notes(kept.iter().chain(&done.notes), self.json)

@@ -3,7 +3,7 @@
 use crate::failure::Outcome;
 use crate::interrupt::{Interrupt, copied_in_part};
 use crate::output::{progress, tell};
-use crate::place::locate;
+use crate::place::{locate, named_in_group};
 use clap::Args;
 use ozarr::node::{Create, Mode};
 
@@ -43,6 +43,7 @@ impl Cp {
             interrupt.check()
         });
         bar.finish_and_clear();
+        let copied = copied.map_err(|e| named_in_group(e, &path, (&self.dest, &to, &to_path)));
         copied.map_err(|e| interrupt.failure(e, &copied_in_part(&to, "source", "the same command with --overwrite")))?;
         to.close(None)?;
         let objects = if self.verify { steps / 2 } else { steps };

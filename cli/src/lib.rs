@@ -137,6 +137,17 @@ fn run(command: Command) -> Outcome {
     }
 }
 
+/// What does what other programs have commands for.
+const OTHER_NAMES: &[(&str, &str)] = &[
+    ("cat", "`ozarr read` and `ozarr dump` print elements"),
+    ("convert", "`ozarr from` makes Zarr of netCDF and HDF5, `ozarr copy` of Zarr"),
+    ("delete", "`ozarr rm` erases a node"),
+    ("import", "`ozarr from` makes Zarr of netCDF and HDF5"),
+    ("move", "`ozarr cp` and then `ozarr rm` move a node"),
+    ("mv", "`ozarr cp` and then `ozarr rm` move a node"),
+    ("rename", "`ozarr cp` and then `ozarr rm` move a node"),
+];
+
 /// What the argument parser says: help and version on standard output, anything else as a failure of usage.
 fn parsed() -> Result<Cli, Failure> {
     let e = match Cli::try_parse() {
@@ -154,14 +165,20 @@ fn parsed() -> Result<Cli, Failure> {
     // The first paragraph says what is wrong, the rest is the usage.
     let wrong: Vec<&str> = text.lines().take_while(|l| !l.trim().is_empty()).map(str::trim).collect();
     let mut message = wrong.join(" ").trim_start_matches("error: ").to_string();
+    let usage = text.lines().find_map(|line| line.strip_prefix("Usage: ")).unwrap_or_default();
+    let command: Vec<&str> = usage.split(' ').take_while(|word| !word.starts_with(['[', '<', '-'])).collect();
+    let command = command.join(" ");
+    let is_named = |(name, _): &&(&str, &str)| command == "ozarr" && message.ends_with(&format!(" subcommand '{name}'"));
     // Names that are like the wrong one are in a paragraph of their own, the most alike last.
-    if let Some(tip) = text.lines().find_map(|line| line.trim().strip_prefix("tip: ")?.split_once("similar ")) {
-        let name = tip.1.split('\'').skip(1).step_by(2).last().unwrap_or_default();
+    let tip = text.lines().find_map(|line| line.trim().strip_prefix("tip: ")?.split_once("similar "));
+    if let Some((_, does)) = OTHER_NAMES.iter().find(is_named) {
+        message.push_str(&format!("; {does}"));
+    } else if let Some((_, names)) = tip {
+        let name = names.split('\'').skip(1).step_by(2).last().unwrap_or_default();
         message.push_str(&format!("; did you mean `{name}`?"));
-    } else if e.kind() == ErrorKind::InvalidSubcommand {
-        let usage = text.lines().find_map(|line| line.strip_prefix("Usage: ")).unwrap_or_default();
-        let command: Vec<&str> = usage.split(' ').take_while(|word| !word.starts_with(['[', '<', '-'])).collect();
-        message.push_str(&format!("; `{} --help` lists them", command.join(" ")));
+    } else if matches!(e.kind(), ErrorKind::InvalidSubcommand | ErrorKind::UnknownArgument) {
+        let what = if e.kind() == ErrorKind::InvalidSubcommand { "them" } else { "those that there are" };
+        message.push_str(&format!("; `{command} --help` lists {what}"));
     }
     Err(Failure::Usage(message))
 }

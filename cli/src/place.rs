@@ -147,6 +147,15 @@ pub fn understood<T>(opened: Result<T>) -> Result<Result<T>> {
     }
 }
 
+/// Says in the error of a copy to the place of a group what its name is in the group.
+pub fn named_in_group(e: Error, source: &str, (dest, to, path): (&str, &Store, &str)) -> Error {
+    let name = source.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+    match e.kind() == ErrorKind::Exists && !name.is_empty() && to.node_kind(path).is_ok_and(|kind| kind == NodeKind::Group) {
+        true => e.with_note(&format!(", and {}/{name} is a place in it", dest.trim_end_matches('/'))),
+        false => e,
+    }
+}
+
 /// The nodes that a command shows without having read them.
 #[derive(Default)]
 pub struct Unread {

@@ -26,7 +26,8 @@ impl Rm {
         let (store, path) = locate(&self.place.location, &self.place.path, Mode::ReadWrite)?;
         let found = store.node_kind(&path)?;
         let below = match found {
-            _ if self.recursive => 0,
+            // What cannot erase says so.
+            _ if self.recursive || !store.capabilities().erasable => 0,
             NodeKind::Group => Group::open(&store, &path)?.children()?.len(),
             // It may be a group that cannot be understood.
             NodeKind::Unknown => nodes_below(&store, &path)?,

@@ -13,6 +13,7 @@ fn store(name: &str) -> Folder {
     folder.ok("create run.zarr odd/v/w --type uint8 --shape 3 --format 2");
     std::fs::write(folder.0.join("run.zarr/odd/zarr.json"), r#"{"zarr_format":3,"node_type":"group","newthing":{"a":1}}"#).unwrap();
     std::fs::write(folder.0.join("bytes"), [0; 7]).unwrap();
+    folder.ok("create z.zip t --type uint8 --shape 3");
     folder
 }
 
@@ -29,7 +30,12 @@ fn each_error_has_its_status_and_says_what_is_wrong() {
         ("crate run.zarr x", 2, &["unrecognized subcommand 'crate'", "did you mean `create`?"]),
         ("info", 2, &["<LOCATION>"]),
         ("info run.zarr --jsno", 2, &["unexpected argument '--jsno'", "did you mean `--json`?"]),
-        ("info run.zarr t extra", 2, &["unexpected argument 'extra'"]),
+        ("info run.zarr t extra", 2, &["unexpected argument 'extra' found; `ozarr info --help` lists those that there are"]),
+        ("cp -r run.zarr x.zarr", 2, &["unexpected argument '-r' found; `ozarr cp --help` lists"]),
+        ("attrs set run.zarr t a 1 --x", 2, &["unexpected argument '--x' found; `ozarr attrs set --help` lists"]),
+        ("mv run.zarr/t run.zarr/u", 2, &["unrecognized subcommand 'mv'; `ozarr cp` and then `ozarr rm` move a node"]),
+        ("rename run.zarr t u", 2, &["unrecognized subcommand 'rename'; `ozarr cp` and then"]),
+        ("attrs delete run.zarr t", 2, &["unrecognized subcommand 'delete'", "`ozarr attrs --help` lists them"]),
         ("read run.zarr t", 2, &["--csv", "--json", "--npy", "--raw"]),
         ("read run.zarr t --raw --json", 2, &["'--raw' cannot be used with"]),
         ("read run.zarr t --raw --start 1;2", 2, &["is not an integer", "such as 100,64,64"]),
@@ -76,7 +82,11 @@ fn each_error_has_its_status_and_says_what_is_wrong() {
         ("rm run.zarr odd", 1, &["run.zarr/odd cannot be understood and has 3 nodes in it", "-r"]),
         ("cp nothing.zarr x.zarr", 1, &["no node in"]),
         ("cp run.zarr/t run.zarr/g/u", 1, &["g/u"]),
-        ("cp run.zarr run.zarr/g/v", 1, &["lies inside of"]),
+        ("cp run.zarr run.zarr/g/v", 1, &["lies inside of", "; expected a place apart from what is copied"]),
+        ("cp run.zarr run.zarr", 1, &["is the same as", "; expected a place apart from what is copied"]),
+        ("cp run.zarr/t run.zarr/g", 1, &["a group is already at g of", "; --overwrite replaces it, and run.zarr/g/t is a place in it"]),
+        ("copy run.zarr/t run.zarr/g/", 1, &["a group is already at g of", "; --overwrite replaces it, and run.zarr/g/t is a place in it"]),
+        ("rm z.zip", 1, &["z.zip cannot erase what it holds"]),
         ("cp run.zarr/g run.zarr --overwrite", 1, &["holds"]),
         ("copy run.zarr", 2, &["<DEST>"]),
         ("copy run.zarr x.zarr --memory lots", 2, &["--memory", "\"lots\" is no size", "512M"]),

@@ -343,7 +343,8 @@ pub(super) fn refuse_overlap(from: (&Store, &str), to: (&Store, &str)) -> Result
         (true, false) => "lies inside of",
         (false, true) => "holds",
     };
-    bail!(Argument, "{} {what} {}", b.trim_end_matches('/'), a.trim_end_matches('/'))
+    let (b, a) = (b.trim_end_matches('/'), a.trim_end_matches('/'));
+    bail!(Argument, "{b} {what} {a}; expected a place apart from what is copied")
 }
 
 /// Refuses to make a node of a file that is at its place: it would be erased with what is there.
