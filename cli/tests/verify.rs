@@ -195,6 +195,7 @@ fn only_what_is_certainly_safe_is_mended() {
     let json = String::from_utf8(folder.run_with("verify run.zarr/g/plain --json", &[]).out).unwrap();
     assert!(json.contains("\"kind\":\"damaged\",\"key\":\"g/plain/c/0/1\""), "{json}");
     assert!(json.contains("\"bytes\":9,\"repaired\":false}"), "{json}");
+    assert!(json.contains("started; where none writes any more, erase it\",\"bytes\":1,\"repaired\":false}"), "{json}");
     // Nobody here can tell whether a process of another machine is gone; damage stays.
     let (left, status) = faults(&folder, "run.zarr");
     assert_eq!((left, status), (vec!["damaged  g/plain/c/0/1".to_string(), "temporary  g/plain/c/0/.ozarr-7-1-1-1.tmp".into()], Some(1)));

@@ -329,7 +329,12 @@ impl Verification<'_> {
 
     /// A temporary file, or what is left of a folder, which is removed if that is wanted and certainly safe.
     fn temporary(&self, key: &str, file: &Path, is_gone: bool) -> Result<Fault> {
-        let whose = if is_gone { "whose process is gone" } else { "whose process may be alive, or is on another machine" };
+        let whose = match is_gone {
+            true => "whose process is gone",
+            false => {
+                "whose process may be alive, on another machine, or from before this one was started; where none writes any more, erase it"
+            }
+        };
         let what = if file.is_dir() { "the rest of what was erased or replaced by a writer" } else { "a temporary file of a writer" };
         let mut fault = Fault::new(FaultKind::Temporary, key, &format!("{what} {whose}"));
         fault.bytes = file.symlink_metadata().ok().filter(|file| file.is_file()).map(|file| file.len());
