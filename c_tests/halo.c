@@ -1,14 +1,12 @@
 /* Blocks with ghost cells: parts of larger arrays in memory, and periodic dimensions, against plain loops over random cases. */
+#include "random.h"
 #include "table.h"
 
 enum { MOST = 4, LONG = 9, CELLS = 4096 };
 
-static uint64_t seed = 7;
+static numbers any = {7};
 
-static int64_t below(int64_t n) {
-    seed = seed * 6364136223846793005u + 1442695040888963407u;
-    return (int64_t)((seed >> 33) % (uint64_t)n);
-}
+static int64_t below(int64_t n) { return pick(&any, 0, n - 1); }
 
 struct block {
     int rank;

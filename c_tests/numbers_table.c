@@ -1,5 +1,6 @@
 /* The whole table of conversions: see numbers.h. */
 #include "numbers.h"
+#include "random.h"
 #include "table.h"
 
 enum { N = 1500, CHUNK = 400 };
@@ -30,8 +31,8 @@ static void in_threads(void) {
     int64_t shape[] = {MANY}, chunk[] = {MANY / 16};
     unsigned char *values = malloc((size_t)MANY * 8), *found = malloc((size_t)MANY * 8);
     ozarr_array *a = NULL;
-    uint64_t state = 1;
-    for (size_t i = 0; i < (size_t)MANY * 8; i++) state = state * 6364136223846793005u + 1442695040888963407u, values[i] = (unsigned char)(state >> 56);
+    numbers n = {1};
+    for (size_t i = 0; i < (size_t)MANY * 8; i++) values[i] = (unsigned char)next_number(&n);
     if (OK(ozarr_array_create("numbers.zarr/many", OZARR_FLOAT64, 1, shape, chunk, OZARR_CREATE_NEW, &a))) {
         OK(ozarr_array_write(a, OZARR_FLOAT64, values, (size_t)MANY * 8));
         for (ozarr_type type = OZARR_BOOL; type <= OZARR_FLOAT64; type++) {

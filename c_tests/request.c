@@ -1,5 +1,6 @@
 /* Requests and batches: reads and writes that go on by themselves; how they end, in which order, and how much of them there may be. */
 #include "own.h"
+#include "random.h"
 #include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -524,18 +525,17 @@ static ozarr_request *shared_request;
 
 static void *storm(void *argument) {
     int64_t number = *(const int64_t *)argument;
-    unsigned random = (unsigned)number * 2654435761u + 1;
+    numbers n = {(uint64_t)number};
     int64_t start[] = {number * 8, 0}, shape[] = {8, COLUMNS};
     enum { BYTES = 8 * COLUMNS * 4 };
     for (int i = 0; i < 150; i++) {
-        random = random * 1103515245u + 12345u;
         int32_t *mine = (int32_t *)malloc(BYTES);
         ozarr_request *r[2] = {0};
         int64_t index = -1;
         bool done = false;
         for (int k = 0; k < 8 * COLUMNS; k++) mine[k] = (int32_t)(number * 1000 + i);
         OK(ozarr_array_iwrite_region(shared_array, start, shape, OZARR_INT32, mine, BYTES, 0, &r[0]));
-        switch (random >> 16 & 7) {
+        switch (pick(&n, 0, 7)) {
         case 0: OK(ozarr_request_cancel(r[0])); break;
         case 1: OK(ozarr_request_test(r[0], &done)); break;
         case 2: OK(ozarr_requests_wait_any(r, 2, -1, &index)); break;
@@ -707,12 +707,11 @@ static void batches(const char *threads, int delay, bool sharded) {
         for (int i = 0; i < CELLS; i++) model[k][i] = i * (k + 1);
         OK(ozarr_array_write(a[k], OZARR_INT32, model[k], SIZE));
     }
-    unsigned random = 12345;
+    numbers n = {12345};
     for (int round = 0; round < 6; round++) {
         /* Written: where they overlap, the last one wins. */
         for (int i = 0; i < MANY; i++) {
-            random = random * 1103515245u + 12345u;
-            int64_t row = random >> 8 & 31, column = random >> 16 & 63;
+            int64_t row = pick(&n, 0, 31), column = pick(&n, 0, 63);
             for (int k = 0; k < BOX; k++) data[i][k] = round * 100000 + i * 1000 + k;
             entry(i, a[i % 2], row, column, 6, 20, data[i]);
             for (int k = 0; k < BOX; k++) model[i % 2][(row + k / 20) * COLUMNS + column + k % 20] = data[i][k];

@@ -1,15 +1,13 @@
 /* Lists of elements - orthogonal, points, masks - and filling: against a model in plain memory, over arrays of every kind. */
+#include "random.h"
 #include "table.h"
 
 enum { A = 11, B = 9, C = 14, N = A * B * C };
 
-static uint64_t seed = 11;
+static numbers any = {11};
 static int64_t model[N];
 
-static int64_t below(int64_t n) {
-    seed = seed * 6364136223846793005u + 1442695040888963407u;
-    return (int64_t)((seed >> 33) % (uint64_t)n);
-}
+static int64_t below(int64_t n) { return pick(&any, 0, n - 1); }
 
 static const int64_t LENGTHS[] = {A, B, C};
 

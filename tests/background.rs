@@ -4,17 +4,7 @@
 use ozarr::dtype::DataType;
 use ozarr::engine::{Memory, Selection};
 use ozarr::node::{Array, Context, Create, Format, Mode, Pending, RechunkOptions, RequestOptions, Spec, Store, VerifyOptions};
-use ozarr::store::suite::TestFolder;
-
-/// A small generator with a fixed seed: failures can be repeated.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, n: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        (self.0 >> 33) % n
-    }
-}
+use ozarr::store::suite::{Random, TestFolder};
 
 const FILL: i32 = -1;
 

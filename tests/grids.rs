@@ -6,6 +6,7 @@ use ozarr::error::{ErrorKind, Result};
 use ozarr::metadata::{Format, Value, json};
 use ozarr::node::{Array, Context, Create, Mode, Spec, Store};
 use ozarr::store::memory::MemoryStore;
+use ozarr::store::suite::Random;
 use ozarr::store::{Condition, SharedStore, StorageExt, get};
 use std::sync::Arc;
 
@@ -181,11 +182,7 @@ fn extents_are_checked_and_equal_ones_are_a_regular_grid() {
 /// Random boxes and shapes against a model that is an array without chunks.
 #[test]
 fn resizing_keeps_what_is_inside_and_moves_no_chunk() {
-    let mut random = 7u64;
-    let mut below = |n: u64| {
-        random = random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        (random >> 33) % n
-    };
+    let mut random = Random(7);
     for round in 0..30 {
         let store = memory();
         let codecs = if round % 3 == 0 { sharded("[2,1]") } else { RAW.to_string() };
@@ -194,7 +191,7 @@ fn resizing_keeps_what_is_inside_and_moves_no_chunk() {
         let mut model = std::collections::HashMap::new();
         for step in 0..12 {
             if step % 3 == 2 {
-                let shape = [below(14), below(13)];
+                let shape = [random.below(14), random.below(13)];
                 array.resize(&shape, false).unwrap();
                 let now = array.shape();
                 model.retain(|i: &Vec<u64>, _| i.iter().zip(&now).all(|(i, n)| i < n));
@@ -203,9 +200,9 @@ fn resizing_keeps_what_is_inside_and_moves_no_chunk() {
                 if shape.contains(&0) {
                     continue;
                 }
-                let start: Vec<i64> = shape.iter().map(|&n| below(n) as i64).collect();
-                let count: Vec<i64> = shape.iter().zip(&start).map(|(&n, &s)| 1 + below(n - s as u64) as i64).collect();
-                let add = below(1000) as i32;
+                let start: Vec<i64> = shape.iter().map(|&n| random.below(n) as i64).collect();
+                let count: Vec<i64> = shape.iter().zip(&start).map(|(&n, &s)| 1 + random.below(n - s as u64) as i64).collect();
+                let add = random.below(1000) as i32;
                 write(&array, &start, &count, &|i| value(i) + add);
                 let all = indices(&count.iter().map(|&n| n as u64).collect::<Vec<_>>());
                 model.extend(all.map(|i| shifted(&i, &start)).map(|i| (i.clone(), value(&i) + add)));

@@ -14,20 +14,10 @@ use ozarr::metadata::{Codecs, Order};
 use ozarr::store::latency::LatencyStore;
 use ozarr::store::local::{LocalStore, SyncMode};
 use ozarr::store::memory::MemoryStore;
-use ozarr::store::suite::TestFolder;
+use ozarr::store::suite::{Random, TestFolder};
 use ozarr::store::{SharedStore, StorageExt};
 use std::sync::Arc;
 use std::time::Duration;
-
-/// A small generator with a fixed seed: failures can be repeated.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, n: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        (self.0 >> 33) % n
-    }
-}
 
 fn v3(json: &str) -> Codecs {
     let list = ozarr::metadata::json::parse_text(json).unwrap();

@@ -23,34 +23,27 @@ mod shard_writes;
 #[path = "../fuzz/targets/zip.rs"]
 mod zip;
 
+use ozarr::store::suite::Random;
 use std::panic::catch_unwind;
 use std::path::Path;
 
 /// Damaged inputs made of each that is kept; and of those that are programs of many calls.
 const DAMAGED: [u64; 2] = [60, 8];
 
-/// The next of a row of numbers that look random and are the same in every run (splitmix64).
-fn next(state: &mut u64) -> u64 {
-    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let z = (*state ^ (*state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
-}
-
 /// The input with some bytes changed, a piece cut out, or its end cut off.
-fn damaged(input: &[u8], state: &mut u64) -> Vec<u8> {
+fn damaged(input: &[u8], random: &mut Random) -> Vec<u8> {
     let mut bytes = input.to_vec();
-    let at = |state: &mut u64, len: usize| if len == 0 { 0 } else { next(state) as usize % len };
-    match next(state) % 4 {
-        0 => bytes.truncate(at(state, input.len())),
+    let at = |random: &mut Random, len: usize| random.below(len.max(1) as u64) as usize;
+    match random.below(4) {
+        0 => bytes.truncate(at(random, input.len())),
         1 => {
-            let (a, b) = (at(state, input.len()), at(state, input.len()));
+            let (a, b) = (at(random, input.len()), at(random, input.len()));
             bytes.drain(a.min(b)..a.max(b));
         }
         _ => {
-            for _ in 0..=next(state) % 4 {
-                let i = at(state, bytes.len());
-                let byte = next(state);
+            for _ in 0..=random.below(4) {
+                let i = at(random, bytes.len());
+                let byte = random.number();
                 if let Some(b) = bytes.get_mut(i) {
                     *b = [byte as u8, 0, 0xff, *b ^ (1 << (byte % 8))][(byte >> 8) as usize % 4];
                 }
@@ -84,9 +77,9 @@ fn kept_inputs_and_damaged_ones_end_with_an_error_or_a_result() {
         for file in files {
             let input = std::fs::read(&file).unwrap();
             assert!(catch_unwind(|| run(&input)).is_ok(), "{}", file.display());
-            let mut state = 1;
+            let mut random = Random(1);
             for n in 0..*damaged_inputs {
-                let bytes = damaged(&input, &mut state);
+                let bytes = damaged(&input, &mut random);
                 assert!(catch_unwind(|| run(&bytes)).is_ok(), "{}, damaged input {n}: {bytes:?}", file.display());
                 runs += 1;
             }

@@ -6,7 +6,7 @@ use ozarr::engine::{Memory, Selection};
 use ozarr::limits;
 use ozarr::node::{Array, Context, Create, Mode, Spec, Store};
 use ozarr::reserve;
-use ozarr::store::suite::TestFolder;
+use ozarr::store::suite::{Random, TestFolder};
 use std::process::Command;
 
 #[global_allocator]
@@ -72,10 +72,9 @@ fn take_all() {
 
 /// Half of a record are numbers that cannot be compressed.
 fn fill(values: &mut [f32], record: u64) {
-    let mut state = record + 1;
+    let mut random = Random(record);
     for (i, value) in values.iter_mut().enumerate() {
-        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        *value = if i % 2 == 0 { (state >> 40) as f32 } else { record as f32 };
+        *value = if i % 2 == 0 { random.below(1 << 24) as f32 } else { record as f32 };
     }
 }
 

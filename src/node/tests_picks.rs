@@ -4,15 +4,10 @@ use super::tests::{far_from, memory, own, spec, view, write_all};
 use super::*;
 use crate::engine::{CoordinateSelection, Memory, Selection};
 use crate::error::ErrorKind;
+use crate::store::suite::Random;
 use std::time::Duration;
 
 const SHAPE: [u64; 2] = [24, 18];
-
-/// Any number below `n`.
-fn below(seed: &mut u64, n: u64) -> u64 {
-    *seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-    (*seed >> 33) % n
-}
 
 fn line(data: &mut [i32], strides: &[i64]) -> Memory {
     Memory { strides: strides.into(), ..Memory::of(data, &[], crate::dtype::DataType::Int32) }
@@ -20,7 +15,7 @@ fn line(data: &mut [i32], strides: &[i64]) -> Memory {
 
 #[test]
 fn lists_are_read_and_written_over_stores_with_latency() {
-    let mut seed = 5;
+    let mut random = Random(5);
     for (compressor, inner) in [("none", None), ("zstd", None), ("zstd", Some([4, 3])), ("none", Some([2, 9]))] {
         let near = memory();
         let mut spec = spec(&SHAPE, &[8, 9]);
@@ -34,12 +29,12 @@ fn lists_are_read_and_written_over_stores_with_latency() {
         let mut model: Vec<i32> = (0..432).collect();
         write_all(&array, &mut model);
         for round in 0..30 {
-            let (rows, columns) = (below(&mut seed, 9), below(&mut seed, 9));
-            let rows: Vec<i64> = (0..rows).map(|_| below(&mut seed, 24) as i64).collect();
-            let columns: Vec<i64> = (0..columns).map(|_| below(&mut seed, 18) as i64).collect();
+            let (rows, columns) = (random.below(9), random.below(9));
+            let rows: Vec<i64> = (0..rows).map(|_| random.below(24) as i64).collect();
+            let columns: Vec<i64> = (0..columns).map(|_| random.below(18) as i64).collect();
             let points: Vec<i64> = rows.iter().zip(&columns).flat_map(|(&r, &c)| [r, c]).collect();
             let n = points.len() / 2;
-            let mask: Vec<u8> = (0..432).map(|_| u8::from(below(&mut seed, 5) == 0)).collect();
+            let mask: Vec<u8> = (0..432).map(|_| u8::from(random.below(5) == 0)).collect();
             let region = Selection::all(&SHAPE);
             let chosen: Vec<usize> = (0..432).filter(|&i| mask[i] != 0).collect();
             let at = |r: i64, c: i64| (r * 18 + c) as usize;
@@ -53,7 +48,7 @@ fn lists_are_read_and_written_over_stores_with_latency() {
                 _ => (CoordinateSelection::Mask { region: &region, mask: &mask }, chosen),
             };
             let strides: &[i64] = if round % 3 == 0 { &[columns.len() as i64 * 4, 4] } else { &[4] };
-            let mut data: Vec<i32> = places.iter().map(|_| below(&mut seed, 1000) as i32).collect();
+            let mut data: Vec<i32> = places.iter().map(|_| random.below(1000) as i32).collect();
             // SAFETY: the memory lives as long as the calls.
             unsafe {
                 if round % 2 == 0 {
@@ -189,9 +184,9 @@ fn many_points_are_where_they_should_be_with_any_threads_and_shapes() {
             inner.iter().for_each(|inner| spec.set_inner_chunks(inner).unwrap());
             let array = Array::create(&store, "a", &spec, Create::Overwrite).unwrap();
             write_all(&array, &mut (0..4096).collect::<Vec<_>>());
-            let mut seed = 3;
+            let mut random = Random(3);
             for n in [1usize, 40, 3000] {
-                let points: Vec<i64> = (0..2 * n).map(|_| below(&mut seed, 64) as i64).collect();
+                let points: Vec<i64> = (0..2 * n).map(|_| random.below(64) as i64).collect();
                 let picks = CoordinateSelection::Points { count: n as u64, coordinates: &points };
                 let mut out = vec![-1; n];
                 own!(array.read_picks(&picks, &line(&mut out, &[4])).unwrap());

@@ -192,6 +192,7 @@ mod tests {
     use super::*;
     use crate::node::tests_growth::Folder;
     use crate::node::{Context, Create, Spec, Store};
+    use crate::store::suite::Random;
 
     fn store() -> Store {
         Store::memory(&Context::default())
@@ -223,24 +224,22 @@ mod tests {
     #[test]
     fn every_region_holds_what_was_written_last() {
         for document in documents() {
-            let (store, mut state) = (store(), 7u64);
-            let mut below = |n: u64| {
-                state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-                (state >> 33) % n
-            };
+            let (store, mut random) = (store(), Random(7));
             let array = Array::create(&store, "a", &spec(&document), Create::New).unwrap();
             let mut model = vec!["füll".to_string(); 35];
             for round in 0..60u64 {
-                let start: Vec<i64> = [7, 5].iter().map(|&n| below(n) as i64).collect();
-                let count: Vec<i64> = [7, 5].iter().zip(&start).map(|(&n, &s)| 1 + below((n - s) as u64) as i64).collect();
+                let start: Vec<i64> = [7, 5].iter().map(|&n| random.below(n) as i64).collect();
+                let count: Vec<i64> = [7, 5].iter().zip(&start).map(|(&n, &s)| 1 + random.below((n - s) as u64) as i64).collect();
                 let selection = Selection::new(&[7, 5], &start, &count, None).unwrap();
                 let places: Vec<usize> = (0..count[0])
                     .flat_map(|i| (0..count[1]).map(move |j| (i, j)))
                     .map(|(i, j)| ((start[0] + i) * 5 + start[1] + j) as usize)
                     .collect();
                 if round % 2 == 0 {
-                    let texts: Vec<String> =
-                        places.iter().map(|_| if below(4) == 0 { "füll".into() } else { "é".repeat(below(9) as usize) + "x" }).collect();
+                    let texts: Vec<String> = places
+                        .iter()
+                        .map(|_| if random.below(4) == 0 { "füll".into() } else { "é".repeat(random.below(9) as usize) + "x" })
+                        .collect();
                     array.write_pieces(&selection, texts.iter().map(|t| Ok(t.as_bytes()))).unwrap();
                     places.iter().zip(texts).for_each(|(&p, t)| model[p] = t);
                 } else {

@@ -279,6 +279,7 @@ impl Encoder {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::store::suite::Random;
 
     /// What the C library makes of it.
     fn by_the_library(encoder: &Encoder, name: &std::ffi::CStr, src: &[u8]) -> Vec<u8> {
@@ -312,12 +313,11 @@ mod tests {
 
     /// Numbers that compress well, then less and less, then not at all.
     fn sample(size: usize) -> Vec<u8> {
-        let mut seed = 1u64;
-        let mut noise = || {
-            seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            seed >> 40
-        };
-        (0..size.div_ceil(4)).flat_map(|i| ((i as u32 / 5) ^ (noise() as u32 & (i as u32 >> 12))).to_le_bytes()).take(size).collect()
+        let mut random = Random(1);
+        (0..size.div_ceil(4))
+            .flat_map(|i| ((i as u32 / 5) ^ (random.number() as u32 & (i as u32 >> 12))).to_le_bytes())
+            .take(size)
+            .collect()
     }
 
     #[test]

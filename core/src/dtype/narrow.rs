@@ -387,6 +387,7 @@ unsafe fn encode_any(narrow: Narrow, src: *const u8, dst: *mut u8, n: usize) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::store::suite::Random;
 
     /// The value of a code, calculated as the registry describes it.
     fn value(narrow: Narrow, code: u16) -> f64 {
@@ -492,13 +493,8 @@ mod tests {
 
     #[test]
     fn loops_do_as_single_numbers_do() {
-        let mut bits = 1u32;
-        let values: Vec<f32> = (0..4000)
-            .map(|_| {
-                bits = bits.wrapping_mul(0x9e37_79b1).wrapping_add(12345);
-                f32::from_bits(bits)
-            })
-            .collect();
+        let mut random = Random(1);
+        let values: Vec<f32> = (0..4000).map(|_| f32::from_bits(random.number() as u32)).collect();
         for &narrow in Narrow::ALL {
             for n in [1, 31, 33, 4000] {
                 let mut out = vec![0u8; n * narrow.size()];

@@ -141,12 +141,7 @@ impl<'a> CellBlock<'a> {
 mod tests {
     use super::*;
     use crate::grid::rectilinear::{Extents, Runs};
-
-    /// A simple generator of numbers.
-    fn next(state: &mut u64, below: u64) -> u64 {
-        *state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        (*state >> 33) % below
-    }
+    use crate::store::suite::Random;
 
     fn elements(shape: &[u64]) -> u64 {
         shape.iter().product()
@@ -154,26 +149,26 @@ mod tests {
 
     #[test]
     fn the_parts_are_disjoint_cover_the_region_and_end_where_chunks_end() {
-        let mut seed = 7;
+        let mut random = Random(7);
         for _ in 0..400 {
-            let rank = 1 + next(&mut seed, 3) as usize;
-            let shape: Vec<u64> = (0..rank).map(|_| 1 + next(&mut seed, 12)).collect();
-            let listed = next(&mut seed, 3) == 0;
-            let extents = |seed: &mut u64, n: u64| {
+            let rank = 1 + random.below(3) as usize;
+            let shape: Vec<u64> = (0..rank).map(|_| 1 + random.below(12)).collect();
+            let listed = random.below(3) == 0;
+            let extents = |random: &mut Random, n: u64| {
                 if !listed {
-                    return Extents::Repeat(1 + next(seed, 5));
+                    return Extents::Repeat(1 + random.below(5));
                 }
                 let mut runs = Runs::new();
                 while runs.end() < n {
-                    runs.push(1 + next(seed, 4), 1).unwrap();
+                    runs.push(1 + random.below(4), 1).unwrap();
                 }
                 Extents::Listed(runs)
             };
-            let grid = Grid::rectilinear(shape.iter().map(|&n| extents(&mut seed, n)).collect()).unwrap();
-            let start: Vec<i64> = shape.iter().map(|&n| next(&mut seed, n) as i64).collect();
-            let count: Vec<i64> = shape.iter().zip(&start).map(|(&n, &s)| next(&mut seed, n - s as u64 + 1) as i64).collect();
+            let grid = Grid::rectilinear(shape.iter().map(|&n| extents(&mut random, n)).collect()).unwrap();
+            let start: Vec<i64> = shape.iter().map(|&n| random.below(n) as i64).collect();
+            let count: Vec<i64> = shape.iter().zip(&start).map(|(&n, &s)| random.below(n - s as u64 + 1) as i64).collect();
             let region = Selection::new(&shape, &start, &count, None).unwrap();
-            let workers = 1 + next(&mut seed, 20);
+            let workers = 1 + random.below(20);
             let parts: Vec<_> = (0..workers).map(|i| partition(&grid, &region, workers, i).unwrap()).collect();
             assert_eq!(parts.iter().map(|p| elements(&p.1)).sum::<u64>(), elements(region.shape()), "they cover it");
             for (k, (a, n)) in parts.iter().enumerate().filter(|(_, p)| elements(&p.1) > 0) {

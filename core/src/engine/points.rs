@@ -221,17 +221,13 @@ pub(super) fn sorted_points(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::store::suite::Random;
 
     #[test]
     fn keys_are_sorted_and_those_of_one_key_stay_in_order() {
-        let mut seed = 7u64;
+        let mut random = Random(7);
         for (count, most) in [(0, 1), (FEW, 50), (FEW + 1, 1), (5000, 300), (5000, 1 << 30), (5000, u64::MAX)] {
-            let mut keys: Vec<Keyed> = (0..count as u64)
-                .map(|position| {
-                    seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-                    Keyed { key: (seed ^ seed >> 29) % most, position }
-                })
-                .collect();
+            let mut keys: Vec<Keyed> = (0..count as u64).map(|position| Keyed { key: random.below(most), position }).collect();
             let mut wanted = keys.clone();
             wanted.sort();
             sort(&mut keys).unwrap();

@@ -506,7 +506,7 @@ mod tests {
     use crate::store::fault;
     use crate::store::local::{LocalStore, SyncMode};
     use crate::store::os::Call;
-    use crate::store::suite::TestFolder;
+    use crate::store::suite::{Random, TestFolder};
     use std::sync::Arc;
 
     const SHAPE: [u64; 2] = [20, 26];
@@ -563,15 +563,9 @@ mod tests {
 
     const ALL: Region = [(0, 20, 1), (0, 26, 1)];
 
-    fn random(mut seed: u64) -> impl FnMut(i64) -> i64 {
-        move |n| {
-            seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            (seed >> 33) as i64 % n
-        }
-    }
-
     /// Returns a point, rows, or a box, with any steps.
-    fn any_region(next: &mut impl FnMut(i64) -> i64) -> Region {
+    fn any_region(random: &mut Random) -> Region {
+        let mut next = |n: i64| random.below(n as u64) as i64;
         let kind = next(4);
         let mut along = |length: i64, is_whole: bool| match kind {
             0 => (next(length), 1, 1),
@@ -593,12 +587,12 @@ mod tests {
             for limit in [320, 340, 1000, 1 << 20] {
                 let root = TestFolder::new("write-back-model");
                 let (other, array) = open(&root, codecs, [8, 10], limit);
-                let (kept, mut next) = (array.write_back.clone().unwrap(), random((number + limit) as u64));
+                let (kept, mut random) = (array.write_back.clone().unwrap(), Random((number + limit) as u64));
                 let (mut model, mut is_ours) = ([0; ELEMENTS], [false; ELEMENTS]);
                 for turn in 1..250 {
-                    let region = any_region(&mut next);
+                    let region = any_region(&mut random);
                     let value = |i: usize| turn * 1000 + i as i32;
-                    match next(12) {
+                    match random.below(12) {
                         0 => {
                             let want = elements(&region).into_iter().map(|i| model[i]).collect::<Vec<_>>();
                             assert_eq!(get(&array, &region), want, "{number} {limit} {turn}: {region:?}");
@@ -627,9 +621,9 @@ mod tests {
 
     #[test]
     fn a_chunk_is_stored_once_in_whatever_order_its_parts_are_written() {
-        let mut next = random(3);
+        let mut random = Random(3);
         let mut points: Vec<Region> = (0..ELEMENTS as i64).map(|i| [(i / 26, 1, 1), (i % 26, 1, 1)]).collect();
-        (0..points.len()).for_each(|i| points.swap(i, next(ELEMENTS as i64) as usize));
+        (0..points.len()).for_each(|i| points.swap(i, random.below(ELEMENTS as u64) as usize));
         let row = |i: i64| [(i, 1, 1), (0, 26, 1)];
         let tiles = (0..20).map(|n| [(n / 4 * 4, 4, 1), (n % 4 * 7, if n % 4 == 3 { 5 } else { 7 }, 1)]);
         let orders: [(&str, Vec<Region>); 6] = [

@@ -141,14 +141,11 @@ fn masks(first: u64, n: u64) -> impl Iterator<Item = (usize, u64)> {
 mod tests {
     use super::*;
     use crate::engine::item::Axes;
+    use crate::store::suite::Random;
 
     #[test]
     fn bits_are_those_of_the_elements_that_were_written() {
-        let mut seed = 5u64;
-        let mut next = |n: u64| {
-            seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            (seed >> 33) % n
-        };
+        let mut random = Random(5);
         for shape in [&[1][..], &[200], &[7, 70], &[3, 5, 64], &[4, 1, 65], &[130, 3]] {
             let shape = Dims::from_slice(shape);
             let number = |at: &[u64]| at.iter().zip(&shape).fold(0, |n, (i, length)| n * length + i) as usize;
@@ -165,7 +162,7 @@ mod tests {
                 let axes: Axes = shape
                     .iter()
                     .map(|&length| {
-                        let (a, b, step) = (next(length), next(length), next(3) as i64 + 1);
+                        let (a, b, step) = (random.below(length), random.below(length), random.below(3) as i64 + 1);
                         let count = (a.max(b) - a.min(b)) / step as u64 + 1;
                         if turn % 2 == 0 {
                             Axis { start: a.min(b), count, step, memory: 0 }

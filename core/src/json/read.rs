@@ -264,6 +264,7 @@ impl<'de> Visitor<'de> for NameVisitor<'_, '_> {
 mod tests {
     use super::*;
     use crate::json::spellings::TOKENS;
+    use crate::store::suite::Random;
 
     fn text_of(text: &str, tokens: bool) -> Option<String> {
         value(text.as_bytes(), tokens).ok().map(|value| value.to_string())
@@ -427,18 +428,15 @@ mod tests {
 
     #[test]
     fn what_a_damaged_text_says_is_read_in_the_same_way_with_and_without_tokens() {
-        let mut seed = 1u64;
-        let mut random = |below: usize| {
-            seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            (seed >> 33) as usize % below
-        };
+        let mut random = Random(1);
+        let mut below = |n: usize| random.below(n as u64) as usize;
         let letters = b"\"\\{}[],:0123456789-+.eEutrfalsn NI\n";
         let mut read = 0;
         for round in 0..20_000 {
             let mut bytes = WHOLE[round % WHOLE.len()].as_bytes().to_vec();
-            for _ in 0..=random(3) {
-                let (place, letter) = (random(bytes.len()), letters[random(letters.len())]);
-                match random(3) {
+            for _ in 0..=below(3) {
+                let (place, letter) = (below(bytes.len()), letters[below(letters.len())]);
+                match below(3) {
                     0 => bytes[place] = letter,
                     1 => bytes.insert(place, letter),
                     _ if bytes.len() > 1 => drop(bytes.remove(place)),

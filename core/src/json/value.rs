@@ -462,6 +462,7 @@ impl Index<usize> for Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::store::suite::Random;
 
     /// The members that a simple list would have.
     fn plain(map: &Map) -> Vec<(String, u64)> {
@@ -470,19 +471,15 @@ mod tests {
 
     #[test]
     fn members_are_found_set_and_removed_as_in_a_list_of_any_length() {
-        let mut seed = 7u64;
-        let mut random = |below: u64| {
-            seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            (seed >> 33) % below
-        };
+        let mut random = Random(7);
         for names in [3, 20, 24, 25, 26, 60] {
             let (mut map, mut list) = (Map::new(), Vec::<(String, u64)>::new());
             for step in 0..2000 {
-                let name = format!("a{}z", random(names));
+                let name = format!("a{}z", random.below(names));
                 let at = list.iter().position(|(own, _)| *own == name);
                 assert_eq!(map.get(&name).and_then(Value::as_u64), at.map(|i| list[i].1));
                 let before = map.clone();
-                match random(5) {
+                match random.below(5) {
                     0 => {
                         assert_eq!(map.shift_remove(&name).is_some(), at.is_some());
                         list.retain(|(own, _)| *own != name);

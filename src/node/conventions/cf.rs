@@ -252,6 +252,7 @@ mod tests {
     use crate::node::{Context, Create, Mode, Options, Spec, Store};
     use crate::store::latency::LatencyStore;
     use crate::store::memory::MemoryStore;
+    use crate::store::suite::Random;
     use std::sync::Arc;
     use std::time::Duration;
 
@@ -322,20 +323,16 @@ mod tests {
             let slow = Store::new(&Context::default(), Arc::new(LatencyStore::new(inner, Duration::ZERO)), Mode::Read, Options::default());
             let array = Array::create(&store, "a", &spec, Create::New).unwrap();
             let far = Array::open(&slow, "a").unwrap();
-            let (mut model, mut state) = (vec![f64::NAN; 63], 5u64 + i as u64);
-            let mut below = |n: u64| {
-                state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-                (state >> 33) % n
-            };
+            let (mut model, mut random) = (vec![f64::NAN; 63], Random(5 + i as u64));
             for round in 0..60 {
-                let start = [below(7), below(9)];
-                let count = [1 + below(7 - start[0]), 1 + below(9 - start[1])];
+                let start = [random.below(7), random.below(9)];
+                let count = [1 + random.below(7 - start[0]), 1 + random.below(9 - start[1])];
                 let places: Vec<usize> =
                     (0..count[0]).flat_map(|y| (0..count[1]).map(move |x| ((start[0] + y) * 9 + start[1] + x) as usize)).collect();
                 let signed = |v: [u64; 2]| [v[0] as i64, v[1] as i64];
                 let region = Selection::new(&[7, 9], &signed(start), &signed(count), None).unwrap();
                 let mut values: Vec<f64> =
-                    places.iter().map(|_| if below(4) == 0 { f64::NAN } else { below(4000) as f64 * 0.25 - 3.0 }).collect();
+                    places.iter().map(|_| if random.below(4) == 0 { f64::NAN } else { random.below(4000) as f64 * 0.25 - 3.0 }).collect();
                 if round % 2 == 0 {
                     own!(array.write_packed(&region, &memory(&mut values, &count))).unwrap();
                     places.iter().zip(&values).for_each(|(&p, v)| model[p] = *v);

@@ -4,12 +4,14 @@
 
 mod folder;
 mod names;
+mod random;
 mod threads;
 mod tools;
 mod values;
 
 pub use self::folder::{TestFolder, names_in};
 use self::names::*;
+pub use self::random::Random;
 use self::threads::*;
 use self::tools::*;
 use self::values::*;
