@@ -51,17 +51,45 @@ def calls(log, marked, wanted=lambda name, line: True):
 
 
 def sample(found, most=MOST):
-    return found if len(found) <= most else [found[i * len(found) // most] for i in range(most)]
+    """So many of them, evenly chosen; 0: all."""
+    return found if not most or len(found) <= most else [found[i * len(found) // most] for i in range(most)]
 
 
-class Sweep:
-    def __init__(self, bin, build):
-        self.bin, self.build, self.passed, self.failed = bin, build, 0, 0
+def expect(right, what):
+    if not right:
+        raise AssertionError(what)
+
+
+class Results:
+    """What came of each check, told and counted, and the folder for what is stored, which is new."""
+
+    def __init__(self, build):
+        self.build, self.passed, self.failed = Path(build).resolve(), 0, 0
+        shutil.rmtree(self.build, ignore_errors=True)
+        self.build.mkdir(parents=True)
 
     def result(self, name, wrong, ok=""):
         self.failed += bool(wrong)
         self.passed += not wrong
         print(f"FAIL {name}: {wrong}" if wrong else f"ok   {name}: {ok}", flush=True)
+
+    def attempt(self, name, check):
+        """A check that gives what it has to tell, or raises."""
+        try:
+            wrong, ok = "", check()
+        except Exception as e:
+            wrong, ok = f"{type(e).__name__}: {e}", ""
+        self.result(name, wrong, ok)
+
+    def finish(self):
+        print(f"{self.passed} passed, {self.failed} failed")
+        return 1 if self.failed or not self.passed else 0
+
+
+class Sweep(Results):
+    def __init__(self, bin, build):
+        super().__init__(build)
+        self.bin = bin
 
     def operation(self, what, form):
         target, ready, store, log = self.bin / "kill_target", self.build / f"ready{form}", self.build / "store", self.build / "trace"
@@ -252,10 +280,7 @@ def main():
     ap.add_argument("--program", help="the program ozarr")
     ap.add_argument("--build", default="build/kill", help="folder for the stores")
     a = ap.parse_args()
-    build = Path(a.build).resolve()
-    shutil.rmtree(build, ignore_errors=True)
-    build.mkdir(parents=True)
-    s = Sweep(Path(a.bin).resolve(), build)
+    s = Sweep(Path(a.bin).resolve(), a.build)
     for what in ("chunk", "partial", "attribute", "over-array", "over-group", "over-root"):
         for form in (2, 3):
             s.operation(what, form)
@@ -271,8 +296,7 @@ def main():
         s.copy(Path(a.program).resolve())
         for again in (False, True):
             s.archive(Path(a.program).resolve(), again)
-    print(f"{s.passed} passed, {s.failed} failed")
-    return 1 if s.failed or not s.passed else 0
+    return s.finish()
 
 
 if __name__ == "__main__":

@@ -15,13 +15,10 @@ import numpy as np
 import xarray as xr
 import zarr
 
+from kill import Results, expect
+
 STEPS, EVERY = 80, 10
 ROOT = Path(__file__).resolve().parent.parent
-
-
-def expect(right, what):
-    if not right:
-        raise AssertionError(what)
 
 
 def content(file):
@@ -201,31 +198,23 @@ def main():
     ap.add_argument("--seed", type=int, default=os.getpid(), help="of the random moments")
     a = ap.parse_args()
     print(f"seed {a.seed}")
-    chance, passed, failed, all_numbers = random.Random(a.seed), 0, 0, None
+    chance, results, all_numbers = random.Random(a.seed), Results(a.build), {}
     for name, program in (x.split("=", 1) for x in a.programs):
         command = command_of(program)
         if not command:
             print(f"{name}: SKIPPED, there is no Julia here")
             continue
-        try:
-            found, told = Example(command, Path(a.build).resolve() / name, a.kills, chance).run()
-            all_numbers = all_numbers or found
-            expect(all(np.array_equal(all_numbers[k], found[k], equal_nan=True) for k in all_numbers), "other numbers than the first program")
-        except Exception as e:
-            failed += 1
-            print(f"FAIL {name}: {type(e).__name__}: {e}", flush=True)
-        else:
-            passed += 1
-            print(f"ok   {name}: {told}", flush=True)
+
+        def check():
+            found, told = Example(command, results.build / name, a.kills, chance).run()
+            expect(all(np.array_equal(v, found[k], equal_nan=True) for k, v in all_numbers.items()), "other numbers than the first program")
+            all_numbers.update(found)
+            return told
+
+        results.attempt(name, check)
     if a.series:
-        try:
-            print(f"ok   series: {Series([str(Path(a.series).resolve()), 'write'], Path(a.build).resolve() / 'series', 10 * a.kills, chance).run()}")
-            passed += 1
-        except Exception as e:
-            failed += 1
-            print(f"FAIL series: {type(e).__name__}: {e}", flush=True)
-    print(f"{passed} passed, {failed} failed")
-    return 1 if failed or not passed else 0
+        results.attempt("series", Series([str(Path(a.series).resolve()), "write"], results.build / "series", 10 * a.kills, chance).run)
+    return results.finish()
 
 
 if __name__ == "__main__":

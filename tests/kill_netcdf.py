@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import xarray as xr
 
-from kill import calls, run, sample, strace, why
+from kill import Results, calls, expect, run, sample, strace, why
 
 STEPS, BEFORE = 11, 5
 WANTED = {"time": 60.0 * np.arange(STEPS), "mean": np.arange(STEPS, dtype="f4")}
@@ -25,11 +25,6 @@ FORMS = {"version 3": ("", []), "version 2": ("format=2", []), "shards": ("shard
 
 def set_wanted(rows, columns):
     WANTED["t"] = 100 * np.arange(STEPS)[:, None, None] + np.arange(rows * columns).reshape(1, rows, columns) + 1
-
-
-def expect(right, what):
-    if not right:
-        raise AssertionError(what)
 
 
 def steps_in(store):
@@ -46,9 +41,10 @@ def steps_in(store):
     return steps.popitem()[1]
 
 
-class Sweep:
+class Sweep(Results):
     def __init__(self, preload, build, most):
-        self.target, self.preload, self.build, self.most, self.passed, self.failed = build / "netcdf_target", preload, build, most, 0, 0
+        super().__init__(build)
+        self.target, self.preload, self.most = self.build / "netcdf_target", preload, most
 
     def compile(self, macros):
         source = Path(__file__).resolve().parent / "kill/netcdf_target.c"
@@ -90,11 +86,6 @@ class Sweep:
                 return self.result(name, f"{inject[2]} at {inject[0]} number {inject[1]}: {type(e).__name__}: {e}")
         self.result(name, "" if came["stopped"] else f"the sweep shows nothing: {dict(came)}", f"{len(injections)} cases: {dict(came)}")
 
-    def result(self, name, wrong, ok=""):
-        self.failed += bool(wrong)
-        self.passed += not wrong
-        print(f"FAIL {name}: {wrong}" if wrong else f"ok   {name}: {ok}", flush=True)
-
     def form(self, name, goes_on):
         """The sweeps of one form, of a run that begins or of one that goes on with an older file."""
         (spec, macros), log, ready = FORMS[name], self.build / "trace", self.build / f"ready {name}.zarr" if goes_on else None
@@ -107,11 +98,9 @@ class Sweep:
         if p.returncode or steps_in(store) != STEPS:
             return self.result(name, f"the undisturbed run: {why(p)}")
         changes = calls(log, True, lambda call, line: call in CHANGES and (call != "openat" or "O_CREAT" in line))
-        few = changes if not self.most else sample(changes, self.most)
-        self.sweep(f"{name}, killed", spec, ready, [(*c, "signal=KILL") for c in few])
+        self.sweep(f"{name}, killed", spec, ready, [(*c, "signal=KILL") for c in sample(changes, self.most)])
         fails = [(call, n, f"error={error}") for error in ("ENOSPC", "EIO") for call, n in changes if not call.startswith("unlink")]
-        self.sweep(f"{name}, calls that fail", spec, ready, fails if not self.most else sample(fails, self.most))
-
+        self.sweep(f"{name}, calls that fail", spec, ready, sample(fails, self.most))
 
     def definitions(self, what, version, tool, *arguments):
         """A file is defined on: whatever it has after a kill, or a call that fails, has the types that it was given."""
@@ -134,7 +123,7 @@ class Sweep:
             return self.result(name, why(p))
         changes = calls(log, False, lambda call, line: call in CHANGES and (call != "openat" or "O_CREAT" in line) and "/dev/" not in line)
         came = collections.Counter()
-        for inject in [(*c, how) for how in ("signal=KILL", "error=ENOSPC") for c in (changes if not self.most else sample(changes, 3 * self.most))]:
+        for inject in [(*c, how) for how in ("signal=KILL", "error=ENOSPC") for c in sample(changes, 3 * self.most)]:
             fresh()
             strace(*command, inject=inject)
             # Consolidated metadata list what is renamed by one name or by none; the next writer mends them.
@@ -160,18 +149,14 @@ def main():
     ap.add_argument("--build", default="build/kill-netcdf", help="folder for the stores")
     ap.add_argument("--most", type=int, default=12, help="the most cases for each sweep; 0: all")
     a = ap.parse_args()
-    build = Path(a.build).resolve()
-    shutil.rmtree(build, ignore_errors=True)
-    build.mkdir(parents=True)
-    s = Sweep(next(a.prefix.resolve().rglob("libozarr_netcdf.so")), build, a.most)
+    s = Sweep(next(a.prefix.resolve().rglob("libozarr_netcdf.so")), a.build, a.most)
     for form in FORMS:
         s.form(form, False)
         s.form(form, True)
     for version in 3, 2:
         s.definitions("renaming", version, "ncrename", "-O", "-v", "v,renamed", "-g", "g,h")
         s.definitions("definition", version, "ncks", "-A", "--no_tmp_fl")
-    print(f"{s.passed} passed, {s.failed} failed")
-    return 1 if s.failed or not s.passed else 0
+    return s.finish()
 
 
 if __name__ == "__main__":

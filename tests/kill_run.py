@@ -16,7 +16,7 @@ import tensorstore as ts
 import xarray as xr
 import zarr
 
-from kill import calls, run, sample, strace, why
+from kill import Results, calls, expect, run, sample, strace, why
 
 BEFORE, END, EVERY, WIDTH = 7, 16, 3, 6
 KEPT, WHOLE = BEFORE - BEFORE % EVERY, END - END % EVERY
@@ -39,11 +39,6 @@ def states(count):
 STATES = states(END + 1)
 SUMS = np.array([s[0] + s[1] if i % 2 == 0 else np.nan for i, s in enumerate(STATES)])
 WANTED = {"u": STATES, "sum": SUMS, "time": 60 * np.arange(END + 1)}
-
-
-def expect(right, what):
-    if not right:
-        raise AssertionError(what)
 
 
 def right_steps(values, name, who):
@@ -94,17 +89,10 @@ def check_points(path):
     return newest
 
 
-class Sweep:
+class Sweep(Results):
     def __init__(self, bin, build, most):
-        self.target, self.build, self.most, self.passed, self.failed = bin / "run_target", build, most, 0, 0
-
-    def result(self, name, wrong, ok=""):
-        self.failed += bool(wrong)
-        self.passed += not wrong
-        print(f"FAIL {name}: {wrong}" if wrong else f"ok   {name}: {ok}", flush=True)
-
-    def chosen(self, found):
-        return sample(found, self.most) if self.most else found
+        super().__init__(build)
+        self.target, self.most = bin / "run_target", most
 
     def prepare(self, form):
         """A run with steps and checkpoints; what it holds at the end; and the system calls of the way there."""
@@ -173,12 +161,12 @@ class Sweep:
             return self.result(FORMS[form], f"{type(e).__name__}: {e}")
         # A kill before any other call leaves what a kill before the next one of these leaves.
         changes = calls(prepared[2], True, lambda name, line: name in CHANGES and (name != "openat" or "O_CREAT" in line))
-        self.sweep(f"{FORMS[form]}, killed", form, [(*c, "signal=KILL") for c in self.chosen(changes)], prepared)
+        self.sweep(f"{FORMS[form]}, killed", form, [(*c, "signal=KILL") for c in sample(changes, self.most)], prepared)
         others = calls(prepared[2], True, lambda name, line: name in OTHERS or name == "openat")
         fails = [(name, n, f"error={error}") for error in ("ENOSPC", "EDQUOT", "EIO") for name, n in changes]
         fails += [(name, n, "error=EIO") for name, n in others]
         fails += [(name, f"{n}+", "error=ENOSPC") for name, n in changes if not name.startswith("unlink")]
-        self.sweep(f"{FORMS[form]}, calls that fail", form, self.chosen(fails), prepared)
+        self.sweep(f"{FORMS[form]}, calls that fail", form, sample(fails, self.most), prepared)
 
 
 def main():
@@ -189,14 +177,10 @@ def main():
     ap.add_argument("--most", type=int, default=12, help="the most cases for each sweep; 0: all")
     ap.add_argument("--forms", default="".join(FORMS), help="letters of the forms")
     a = ap.parse_args()
-    build = Path(a.build).resolve()
-    shutil.rmtree(build, ignore_errors=True)
-    build.mkdir(parents=True)
-    s = Sweep(Path(a.bin).resolve(), build, a.most)
+    s = Sweep(Path(a.bin).resolve(), a.build, a.most)
     for form in a.forms:
         s.form(form)
-    print(f"{s.passed} passed, {s.failed} failed")
-    return 1 if s.failed or not s.passed else 0
+    return s.finish()
 
 
 if __name__ == "__main__":

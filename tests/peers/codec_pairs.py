@@ -18,7 +18,7 @@ import zarr
 from zarr.codecs import BytesCodec
 from zarr.registry import get_codec_class
 
-from product import TYPES, Plan, chunk_variants, commas, same_bits
+from product import TYPES, Failures, Plan, chunk_variants, commas, same_bits
 
 INTS = [t for t in TYPES if "int" in t]
 FLOATS = ["float16", "float32", "float64"]
@@ -204,23 +204,17 @@ def main():
     build = Path(args.build).resolve()
     shutil.rmtree(build, ignore_errors=True)
     build.mkdir(parents=True)
-    rng, failures = random.Random(4), {}
+    rng, failures = random.Random(4), Failures()
     all_arrays = list(cases())
     arrays = [a for a in all_arrays if args.only in a["id"] and a["number"] % args.every == 0]
     for n, a in enumerate(arrays):
         a["id"], a["fill"] = f"{n:04}-{a['id']}", kept_fill(a)
         a["values"] = values(rng, a)
 
-    def attempt(a, what, f, *x):
-        try:
-            return f(*x)
-        except Exception as e:  # noqa: BLE001
-            failures[f"{what} {a['id']} {a['what']}"] = f"{type(e).__name__}: {str(e).splitlines()[0][:300] if str(e) else ''}"
-
     store_in, store_out, reading, writing = build / "in.zarr", build / "out.zarr", Plan(), Plan()
     store_in.mkdir()
     for a in arrays:
-        got = attempt(a, "zarr-python writes:", write_zarr, store_in, a)
+        got = failures.attempt(f"zarr-python writes: {a['id']} {a['what']}", write_zarr, store_in, a)
         if got is None:
             continue
         a["want"] = np.asarray(got).astype(np.dtype(a["type"]))
@@ -237,17 +231,14 @@ def main():
         if "want" not in a or a["id"] in bad_in | bad_out:
             continue
         k = len(failures)
-        attempt(a, "zarr-python reads:", lambda a=a: same_bits(zarr.open_array(store_out / a["id"], mode="r")[...], a["want"]))
+        failures.attempt(f"zarr-python reads: {a['id']} {a['what']}", lambda a=a: same_bits(zarr.open_array(store_out / a["id"], mode="r")[...], a["want"]))
         same = files(store_in / a["id"]) == files(store_out / a["id"])
         equal += same
         if a["exact"] and not same:
             failures[f"files {a['id']} {a['what']}"] = "differ"
         passed += len(failures) == k
-    for k, v in failures.items():
-        print(f"FAIL {k}: {v}")
     print(f"{len(arrays)} of {len(all_arrays)} arrays, of {equal} the files are equal byte for byte")
-    print(f"{passed} passed, {len(failures)} failed")
-    return 1 if failures or not passed else 0
+    return failures.finish(passed)
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ from zarr.core.dtype import data_type_registry
 from zarr.core.dtype.common import DataTypeValidationError, HasEndianness, HasItemSize
 from zarr.core.dtype.wrapper import ZDType
 
-from product import Plan, commas
+from product import Failures, Plan, commas
 
 INTS = ["int2", "int4", "uint2", "uint4"]
 FLOATS = ["bfloat16", "float8_e3m4", "float8_e4m3", "float8_e4m3b11fnuz", "float8_e4m3fnuz", "float8_e4m3fn", "float8_e5m2", "float8_e5m2fnuz",
@@ -240,11 +240,12 @@ def write_peer(store, a):
         z = open_ts(store, a, spec={"metadata": metadata(a)}, create=True, open=False)
         where = tuple(slice(0, n) for n in a["written"])
         z[where].write(v[where]).result() if a["shape"] else z.write(v).result()
-        return
+        return True
     compressor = {2: numcodecs.Zstd(level=1), 3: zarr.codecs.ZstdCodec(level=1)}[a["format"]] if a["codec"] == "zstd" else None
     z = zarr.create_array(store=store, name=a["id"], shape=a["shape"], chunks=a["chunks"], dtype=dtype(a["type"]), zarr_format=a["format"],
                           compressors=compressor, fill_value=a["fill"].reshape(1).view(dtype(a["type"]))[0])
     z[tuple(slice(0, n) for n in a["written"])] = v[tuple(slice(0, n) for n in a["written"])]
+    return True
 
 
 def read_peer(store, a):
@@ -256,6 +257,7 @@ def read_peer(store, a):
     values = np.ascontiguousarray(z).reshape(-1).astype(np.float64), want.view(dtype(a["type"])).astype(np.float64)
     bad = np.flatnonzero((got != want) | ~((values[0] == values[1]) | np.isnan(values[1])))
     assert z.shape == a["shape"] and not bad.size, f"{bad.size} of {want.size} differ, the first at {bad[:1]}: {got[bad[:1]]}, expected {want[bad[:1]]}"
+    return True
 
 
 def main():
@@ -267,7 +269,7 @@ def main():
     build = Path(args.build).resolve()
     shutil.rmtree(build, ignore_errors=True)
     build.mkdir(parents=True)
-    failures, passed, rng = {}, 0, random.Random(6)
+    failures, passed, rng = Failures(), 0, random.Random(6)
     for t in TYPES:
         data_type_registry.register(t, registered(t))
 
@@ -291,14 +293,6 @@ def main():
         where = tuple(slice(0, n) for n in a["written"])
         a["want"][where] = a["values"][where]
 
-    def attempt(a, what, f, *x):
-        try:
-            f(*x)
-            return True
-        except Exception as e:  # noqa: BLE001
-            failures[f"{what} {a['id']}"] = f"{type(e).__name__}: {str(e).splitlines()[0][:300] if str(e) else ''}"
-            return False
-
     store_in, store_out, reading, writing = build / "in.zarr", build / "out.zarr", Plan(), Plan()
     store_in.mkdir()
     for a in arrays:
@@ -318,7 +312,7 @@ def main():
         writing.whole("check", a["want"], a["type"])
         # numcodecs cannot compress what is not NumPy's own.
         a["out"] = a["peer"] == "zarr-python" and a["format"] == 2 and a["codec"] != "none"
-        if not a["out"] and attempt(a, "the peer writes:", write_peer, store_in, a):
+        if not a["out"] and failures.attempt(f"the peer writes: {a['id']}", write_peer, store_in, a):
             a["in"] = True
             reading("array", a["id"])
             reading("open", a["id"])
@@ -330,14 +324,11 @@ def main():
     bad_out = writing.run(args.tool, store_out, "r+", build, "out")
     failures |= {f"in {k}": v for k, v in bad_in.items()} | {f"out {k}": v for k, v in bad_out.items()}
     for a in arrays:
-        if a["id"] in bad_out or "(run)" in bad_out or not attempt(a, "the peer reads:", read_peer, store_out, a):
+        if a["id"] in bad_out or "(run)" in bad_out or not failures.attempt(f"the peer reads: {a['id']}", read_peer, store_out, a):
             continue
         passed += a["out"] or a["id"] not in bad_in and "in" in a
     print(f"{len(arrays)} arrays both ways with tensorstore and zarr-python")
-    for k, v in failures.items():
-        print(f"FAIL {k}: {v}")
-    print(f"{passed} passed, {len(failures)} failed")
-    return 1 if failures or not passed else 0
+    return failures.finish(passed)
 
 
 if __name__ == "__main__":

@@ -116,6 +116,23 @@ def commas(v):
     return ",".join(map(str, v))
 
 
+class Failures(dict):
+    """What failed, and why."""
+
+    def attempt(self, name, f, *given):
+        """What `f` gives; None where it fails."""
+        try:
+            return f(*given)
+        except Exception as e:  # noqa: BLE001
+            self[name] = f"{type(e).__name__}: {str(e).splitlines()[0][:300] if str(e) else ''}"
+
+    def finish(self, passed):
+        for k, v in self.items():
+            print(f"FAIL {k}: {v}")
+        print(f"{passed} passed, {len(self)} failed")
+        return 1 if self or not passed else 0
+
+
 class Plan:
     """The lines and the data of one run of ozprod."""
 
@@ -431,13 +448,7 @@ def main():
     build = Path(a0.build).resolve()
     shutil.rmtree(build, ignore_errors=True)
     build.mkdir(parents=True)
-    passed, failures = 0, {}
-
-    def attempt(a, what, f, *x):
-        try:
-            return f(*x)
-        except Exception as e:  # noqa: BLE001
-            failures[f"{what} {a['id']}"] = f"{type(e).__name__}: {str(e).splitlines()[0][:300] if str(e) else ''}"
+    passed, failures = 0, Failures()
 
     # out
     rng, plan = random.Random(1), Plan()
@@ -454,9 +465,9 @@ def main():
         if a["id"] in bad or "(run)" in bad:
             continue
         n = len(failures)
-        attempt(a, "out, read by zarr-python:", by_zarr, store, a)
-        by_ts += bool(attempt(a, "out, read by tensorstore:", by_tensorstore, store, a))
-        by_zs += bool(attempt(a, "out, read by zarrs:", by_zarrs, store, a))
+        failures.attempt(f"out, read by zarr-python: {a['id']}", by_zarr, store, a)
+        by_ts += bool(failures.attempt(f"out, read by tensorstore: {a['id']}", by_tensorstore, store, a))
+        by_zs += bool(failures.attempt(f"out, read by zarrs: {a['id']}", by_zarrs, store, a))
         passed += len(failures) == n
     print(f"written by the library: {len(arrays)} arrays, read by zarr-python, {by_ts} of them by tensorstore, {by_zs} by zarrs too")
 
@@ -470,7 +481,7 @@ def main():
         a["values"] = values(rng, a["type"], a["shape"], a["fill"], a["kind"])
         a["writer"] = writer_of(a, n)
         k = len(failures)
-        attempt(a, f"in, {a['writer'].__name__}:", a["writer"], store, a)
+        failures.attempt(f"in, {a['writer'].__name__}: {a['id']}", a["writer"], store, a)
         if len(failures) == k:
             count[a["writer"]] += 1
             plan_in(plan, a, rng)
@@ -478,11 +489,7 @@ def main():
     failures |= {f"in {k}": v for k, v in bad.items()}
     passed += 0 if "(run)" in bad else sum(count.values()) - len(bad)
     print(f"read by the library: {count[write_zarr]} arrays of zarr-python, {count[write_tensorstore]} of tensorstore, {count[write_zarrs]} of zarrs")
-
-    for k, v in failures.items():
-        print(f"FAIL {k}: {v}")
-    print(f"{passed} passed, {len(failures)} failed")
-    return 1 if failures or not passed else 0
+    return failures.finish(passed)
 
 
 if __name__ == "__main__":
