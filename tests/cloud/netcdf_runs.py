@@ -7,21 +7,15 @@ which requests are under way at the same time.
 The program is killed before changes that it makes of the bucket (with OZARR_DEEP=1 before each): its file is there with all its variables or not at all, and
 the same program, started again, ends well. The last line is `N passed, N failed`.
 """
-import argparse, collections, errno, http.client, http.server, json, os, subprocess, sys, threading, traceback
+import argparse, collections, errno, http.client, http.server, json, os, subprocess, sys, threading
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from obstore.store import S3Store
+from cases import KEYS, S3, bucket, expect, run_cases
 
-S3 = os.environ["OZARR_TEST_S3"]
 DEFINED = {"time/zarr.json", "u/zarr.json", "more/zarr.json", "more/v/zarr.json"}
 VARIABLES = {"time", "u"}
 REFUSED = b"<Error><Code>InvalidAccessKeyId</Code><Message>no such key</Message></Error>"
-
-
-def expect(right, what):
-    if not right:
-        raise AssertionError(what)
 
 
 class Between(http.server.BaseHTTPRequestHandler):
@@ -88,8 +82,7 @@ class Runs:
     def __init__(self, program, library, endpoint):
         # A program that does not know a name as Zarr's leaves it to netCDF-C, which then takes all memory.
         self.command = ["sh", "-c", 'ulimit -v 8000000; exec "$0" "$1"', program]
-        self.env = dict(os.environ, LD_PRELOAD=str(library), AWS_ACCESS_KEY_ID="planted-id", AWS_SECRET_ACCESS_KEY="planted-secret", AWS_REGION="us-east-1",
-                        AWS_ENDPOINT_URL=endpoint)
+        self.env = os.environ | KEYS | {"LD_PRELOAD": str(library), "AWS_ENDPOINT_URL": endpoint}
 
     def run(self, url, kills=None, refuses=False):
         """What the program says, and how many changes it made."""
@@ -104,12 +97,8 @@ class Runs:
         return told.strip(), Between.changes
 
 
-def below(prefix):
-    return S3Store("bucket", prefix=prefix, endpoint=S3, access_key_id="a", secret_access_key="b", region="us-east-1", client_options={"allow_http": True})
-
-
 def keys(prefix):
-    return {key["path"] for page in below(prefix).list() for key in page}
+    return {key["path"] for page in bucket(prefix).list() for key in page}
 
 
 def names(runs):
@@ -142,9 +131,9 @@ def together(runs):
         Between.came, Between.alone = collections.Counter(), None
         if records == "3":
             # Without consolidated metadata each array is opened.
-            root = json.loads(bytes(below("together.zarr").get("zarr.json").bytes()))
+            root = json.loads(bytes(bucket("together.zarr").get("zarr.json").bytes()))
             del root["consolidated_metadata"]
-            below("together.zarr").put("zarr.json", json.dumps(root).encode())
+            bucket("together.zarr").put("zarr.json", json.dumps(root).encode())
         told, _ = runs.run("s3://bucket/together.zarr")
         came, Between.came = Between.came, None
         expect(not Between.alone, f"{Between.alone} was made before those of other variables")
@@ -164,17 +153,8 @@ def main():
     subprocess.run(["cc", "-std=c11", "-Wall", "-Wextra", "-Werror", source, "-o", program, "-lnetcdf"], check=True)
     between = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Between)
     threading.Thread(target=between.serve_forever, daemon=True).start()
-    runs, failed, cases = Runs(program, Path(a.library).resolve(), f"http://127.0.0.1:{between.server_port}"), 0, (names, refused, killed, together)
-    for case in cases:
-        try:
-            case(runs)
-            print(f"ok      {case.__name__}", flush=True)
-        except Exception:
-            failed += 1
-            print(f"FAILED  {case.__name__}")
-            traceback.print_exc(file=sys.stdout)
-    print(f"{len(cases) - failed} passed, {failed} failed")
-    return bool(failed)
+    runs = Runs(program, Path(a.library).resolve(), f"http://127.0.0.1:{between.server_port}")
+    return run_cases({case.__name__: lambda case=case: case(runs) for case in (names, refused, killed, together)})
 
 
 if __name__ == "__main__":

@@ -6,20 +6,21 @@ they put is read by ozarr.
 
 The last line is `N passed, N failed`.
 """
-import argparse, os, subprocess, sys, traceback
+import argparse, os, subprocess, sys
 from pathlib import Path
 
 import numpy as np
 import obstore
 import tensorstore as ts
 import zarr
-from obstore.store import AzureStore, HTTPStore, S3Store
+from obstore.store import AzureStore, HTTPStore
 from zarr.storage import ObjectStore
 
+from cases import KEYS, S3, bucket, run_cases
+
 VALUES = np.arange(13 * 17, dtype="<i4").reshape(13, 17)
-S3, AZURE, AZURE_KEY = (os.environ[f"OZARR_TEST_{n}"] for n in ("S3", "AZURE", "AZURE_KEY"))
+AZURE, AZURE_KEY = os.environ["OZARR_TEST_AZURE"], os.environ["OZARR_TEST_AZURE_KEY"]
 HTTP, WWW = os.environ["OZARR_TEST_HTTP"], Path(os.environ["OZARR_TEST_HTTP_ROOT"])
-KEYS = {"AWS_ACCESS_KEY_ID": "planted-id", "AWS_SECRET_ACCESS_KEY": "planted-secret", "AWS_REGION": "us-east-1", "AWS_ENDPOINT_URL": S3}
 ACCOUNT = {"AZURE_STORAGE_ACCOUNT": "devstoreaccount1", "AZURE_STORAGE_KEY": AZURE_KEY, "AZURE_STORAGE_ENDPOINT": AZURE}
 LAYOUTS = {"plain-3": ["--chunks", "6,8"], "sharded-3": ["--chunks", "12,16", "--inner-chunks", "3,4"], "plain-2": ["--chunks", "6,8", "--format", "2"]}
 
@@ -46,11 +47,6 @@ def fill(store, fmt):
     root = zarr.create_group(store, zarr_format=fmt)
     more = {"shards": (12, 16), "chunks": (3, 4)} if fmt == 3 else {"chunks": (6, 8)}
     root.create_array("deep/a", shape=VALUES.shape, dtype="i4", **more)[:] = VALUES
-
-
-def s3_store(prefix):
-    return ObjectStore(S3Store("bucket", prefix=prefix, endpoint=S3, access_key_id="a", secret_access_key="b", region="us-east-1",
-                               client_options={"allow_http": True}))
 
 
 def azure_store(prefix):
@@ -102,7 +98,7 @@ def archive(program):
     place = WWW / "x.zip"
     program.write(f"{place}/g/a", "--chunks", "6,8")
     program.same(f"{HTTP}/x.zip/g/a")
-    obstore.put(s3_store("peers").store, "x.zip", place.read_bytes())
+    obstore.put(bucket("peers"), "x.zip", place.read_bytes())
     program.same("s3://bucket/peers/x.zip/g/a")
     failed = program.run("create", "s3://bucket/peers/x.zip/g/b", "--type", "<i4", "--shape", "3", ok=False)
     assert failed.returncode and b"reading only" in failed.stderr, failed
@@ -112,24 +108,13 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--program", required=True)
     program = Program(parser.parse_args().program)
-    cases = [
-        ("s3 and zarr-python", lambda: both_ways(program, "s3", "s3", s3_store)),
-        ("azure and zarr-python", lambda: both_ways(program, "azure", "az", azure_store)),
-        ("tensorstore", lambda: tensorstore_s3(program)),
-        ("http", lambda: http(program)),
-        ("zip", lambda: archive(program)),
-    ]
-    failed = 0
-    for name, case in cases:
-        try:
-            case()
-            print(f"ok      {name}")
-        except Exception:
-            failed += 1
-            print(f"FAILED  {name}")
-            traceback.print_exc(file=sys.stdout)
-    print(f"{len(cases) - failed} passed, {failed} failed")
-    return bool(failed)
+    return run_cases({
+        "s3 and zarr-python": lambda: both_ways(program, "s3", "s3", lambda prefix: ObjectStore(bucket(prefix))),
+        "azure and zarr-python": lambda: both_ways(program, "azure", "az", azure_store),
+        "tensorstore": lambda: tensorstore_s3(program),
+        "http": lambda: http(program),
+        "zip": lambda: archive(program),
+    })
 
 
 if __name__ == "__main__":

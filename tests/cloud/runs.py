@@ -5,26 +5,16 @@
 
 Of two runs at once each ends well or says that another one is at work. The last line is `N passed, N failed`.
 """
-import argparse, os, shutil, subprocess, sys, time, traceback
+import argparse, os, shutil, subprocess, sys, time
 from pathlib import Path
 
 import numpy as np
 import zarr
-from obstore.store import S3Store
 from zarr.storage import ObjectStore
 
+from cases import KEYS, bucket, expect, run_cases
+
 STEPS, WAIT = 80, 240
-S3 = os.environ["OZARR_TEST_S3"]
-KEYS = {"AWS_ACCESS_KEY_ID": "planted-id", "AWS_SECRET_ACCESS_KEY": "planted-secret", "AWS_REGION": "us-east-1", "AWS_ENDPOINT_URL": S3}
-
-
-def expect(right, what):
-    if not right:
-        raise AssertionError(what)
-
-
-def server(prefix):
-    return S3Store("bucket", prefix=prefix, endpoint=S3, access_key_id="a", secret_access_key="b", region="us-east-1", client_options={"allow_http": True})
 
 
 def numbers(store):
@@ -43,7 +33,7 @@ class Run:
 
     def steps(self):
         """How many steps readers see: those of the undisturbed run, as many of each variable."""
-        found = numbers(ObjectStore(server(f"{self.name}/run.zarr")))
+        found = numbers(ObjectStore(bucket(f"{self.name}/run.zarr")))
         lengths = {len(values) for values in found.values()}
         expect(len(lengths) == 1, f"the variables have {lengths} steps")
         expect(all(np.array_equal(v, self.wanted[k][: len(v)], equal_nan=True) for k, v in found.items()), "other numbers than in a folder")
@@ -51,7 +41,7 @@ class Run:
 
     def wait_for_checkpoint(self, program):
         """Waits for the first checkpoint: a run that is started then goes on from there."""
-        checkpoints, until = server(f"{self.name}/restart.zarr"), time.monotonic() + WAIT
+        checkpoints, until = bucket(f"{self.name}/restart.zarr"), time.monotonic() + WAIT
         while not any(key["path"].endswith("/zarr.json") and key["path"].count("/") == 1 for page in checkpoints.list() for key in page):
             expect(program.poll() is None, "the run ended before its first checkpoint")
             expect(time.monotonic() < until, "there is no checkpoint")
@@ -96,16 +86,8 @@ def main():
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     subprocess.run([program, folder], check=True, stdout=subprocess.DEVNULL)
-    wanted, failed = numbers(str(folder / "run.zarr")), 0
-    for case in (twice, killed):
-        try:
-            print(f"ok      {case.__name__}: {case(Run(program, wanted, f'runs/{case.__name__}'))}", flush=True)
-        except Exception:
-            failed += 1
-            print(f"FAILED  {case.__name__}")
-            traceback.print_exc(file=sys.stdout)
-    print(f"{2 - failed} passed, {failed} failed")
-    return bool(failed)
+    wanted = numbers(str(folder / "run.zarr"))
+    return run_cases({case.__name__: lambda case=case: case(Run(program, wanted, f"runs/{case.__name__}")) for case in (twice, killed)})
 
 
 if __name__ == "__main__":
