@@ -216,7 +216,7 @@ mod tests {
     use crate::codec::testing::*;
     use crate::dtype::variable::VarItem;
     use crate::metadata::Codecs;
-    use crate::metadata::extension::Extension;
+    use crate::metadata::v3::codec_list;
 
     fn stage(id: &str, json: &str) -> StageRef {
         stage_v2(id, json, DataType::UInt8)
@@ -337,8 +337,7 @@ mod tests {
             (DataType::VarText, vlen(&format!(r#""data_codecs": ["bytes"], "index_codecs": [{little}, "crc32c"], "index_location": "end""#)), 9),
         ];
         for (data_type, list, from_end) in cases {
-            let list_of = crate::json::parse_text(&list).unwrap();
-            let codecs = Codecs::V3(list_of.as_array().unwrap().iter().map(|v| Extension::from_v3(v).unwrap()).collect());
+            let codecs = Codecs::V3(codec_list(&crate::json::parse_text(&list).unwrap()).unwrap());
             let chain = Chain::parse(&codecs, data_type, 1).unwrap();
             let (leaf, unverified) = (chain.bind_leaf(&[1]).unwrap(), chain.unverified().bind_leaf(&[1]).unwrap());
             let mut stored = b"a".to_vec();

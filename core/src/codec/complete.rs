@@ -246,10 +246,11 @@ mod tests {
     use super::*;
     use crate::codec::testing::{encoded, stage_v2, stage_v3};
     use crate::dtype::ByteOrder;
-    use crate::json::json;
+    use crate::json::{json, parse_text};
+    use crate::metadata::v3::codec_list;
 
     fn v3(list: &str) -> Codecs {
-        Codecs::V3(crate::json::parse_text(list).unwrap().as_array().unwrap().iter().map(|v| Extension::from_v3(v).unwrap()).collect())
+        Codecs::V3(codec_list(&parse_text(list).unwrap()).unwrap())
     }
 
     #[test]

@@ -290,7 +290,7 @@ mod tests {
     use super::*;
     use crate::codec::BoundChain;
     use crate::codec::chain::Chain;
-    use crate::metadata::extension::Extension;
+    use crate::metadata::v3::codec_list;
     use crate::metadata::{Codecs, Order};
 
     /// Adds one to every byte; says what it is told to.
@@ -336,9 +336,7 @@ mod tests {
     }
 
     fn v3(list: &str) -> Codecs {
-        let list = crate::json::parse_text(list).unwrap();
-        let list = list.as_array().unwrap();
-        Codecs::V3(list.iter().map(|v| Extension::from_v3(v).unwrap()).collect())
+        Codecs::V3(codec_list(&crate::json::parse_text(list).unwrap()).unwrap())
     }
 
     fn encoded(codecs: &Codecs) -> Result<Vec<u8>> {
@@ -387,7 +385,7 @@ mod tests {
             assert!(!Chain::parse(&v3(&list), DataType::VarText, 1).unwrap().any_thread(), "{list}");
         }
         for id in ["test.bytes", "test.array", "test.serial"] {
-            let filter = Extension::from_v2(&crate::json::json!({"id": id, "level": 3})).unwrap();
+            let filter = crate::metadata::extension::Extension::from_v2(&crate::json::json!({"id": id, "level": 3})).unwrap();
             let element = ElementType::new(DataType::UInt16, ByteOrder::Big);
             let codecs = Codecs::V2 { order: Order::C, element, filters: vec![filter], compressor: None };
             encoded(&codecs).unwrap();

@@ -166,7 +166,7 @@ mod tests {
     use crate::dtype::DataType;
     use crate::engine::{BoundArray, Memory, Selection, read, write};
     use crate::error::ErrorKind;
-    use crate::metadata::{Codecs, extension::Extension};
+    use crate::metadata::{Codecs, v3::codec_list};
     use crate::store::fault;
     use crate::store::local::{LocalStore, SyncMode};
     use crate::store::os::Call;
@@ -178,7 +178,7 @@ mod tests {
     /// One chunk, stored as it is, whose elements are the numbers from 0 on.
     fn numbers(root: &TestFolder) -> Arc<BoundArray> {
         let list = crate::json::parse_text(r#"[{"name":"bytes","configuration":{"endian":"little"}}]"#).unwrap();
-        let codecs = Codecs::V3(list.as_array().unwrap().iter().map(|c| Extension::from_v3(c).unwrap()).collect());
+        let codecs = Codecs::V3(codec_list(&list).unwrap());
         let chain = Chain::parse(&codecs, DataType::Int32, 3).unwrap();
         let store = Arc::new(LocalStore::open(root, true, SyncMode::None).unwrap());
         let array = Arc::new(BoundArray::plain((store, "a/"), (&SHAPE, &SHAPE), DataType::Int32, &chain));

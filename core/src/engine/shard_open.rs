@@ -285,7 +285,7 @@ pub(super) mod tests {
     use crate::codec::chain::Chain;
     use crate::dtype::DataType;
     use crate::engine::{BoundArray, Memory, Selection, read, write};
-    use crate::metadata::{Codecs, extension::Extension};
+    use crate::metadata::{Codecs, v3::codec_list};
     use crate::store::SharedStore;
     use crate::store::fault;
     use crate::store::local::{LocalStore, SyncMode};
@@ -293,9 +293,7 @@ pub(super) mod tests {
     use crate::store::suite::TestFolder;
 
     pub fn array(root: &std::path::Path, codecs: &str) -> Arc<BoundArray> {
-        let list = crate::json::parse_text(codecs).unwrap();
-        let list = list.as_array().unwrap();
-        let codecs = Codecs::V3(list.iter().map(|c| Extension::from_v3(c).unwrap()).collect());
+        let codecs = Codecs::V3(codec_list(&crate::json::parse_text(codecs).unwrap()).unwrap());
         let store: SharedStore = Arc::new(LocalStore::open(root, true, SyncMode::None).unwrap());
         let chain = Chain::parse(&codecs, DataType::Int32, 1).unwrap();
         Arc::new(BoundArray::plain((store, "a/"), (&[64], &[16]), DataType::Int32, &chain))

@@ -502,7 +502,7 @@ mod tests {
     use crate::codec::chain::Chain;
     use crate::dtype::DataType;
     use crate::engine::{BoundArray, Memory, Selection, flush, read, write};
-    use crate::metadata::{Codecs, extension::Extension};
+    use crate::metadata::{Codecs, v3::codec_list};
     use crate::store::fault;
     use crate::store::local::{LocalStore, SyncMode};
     use crate::store::os::Call;
@@ -520,8 +520,7 @@ mod tests {
 
     /// Returns an array of 20 x 26, and a handle on it by which up to `limit` bytes of parts of chunks wait.
     fn open(root: &TestFolder, codecs: &str, chunk: [u64; 2], limit: usize) -> (Arc<BoundArray>, Arc<BoundArray>) {
-        let list = crate::json::parse_text(codecs).unwrap();
-        let codecs = Codecs::V3(list.as_array().unwrap().iter().map(|c| Extension::from_v3(c).unwrap()).collect());
+        let codecs = Codecs::V3(codec_list(&crate::json::parse_text(codecs).unwrap()).unwrap());
         let chain = Chain::parse(&codecs, DataType::Int32, 2).unwrap();
         let handle = || {
             let store = Arc::new(LocalStore::open(root, true, SyncMode::None).unwrap());
