@@ -1,63 +1,46 @@
 //! Reading local chunks allocates nothing for each chunk: the count is the same for 100 chunks and for 1,000. Nor does it allocate memory for the
 //! elements of the array, in whatever order they are in the caller's. Nor does what is open count where a node is erased.
 
+#[path = "support/watched_allocator.rs"]
+mod watched_allocator;
+
 use ozarr::codec::chain::Chain;
 use ozarr::dtype::DataType;
 use ozarr::engine::{self, BoundArray, ByShape, Memory, Selection};
 use ozarr::grid::Grid;
 use ozarr::grid::rectilinear::{Extents, Runs};
 use ozarr::metadata::Codecs;
-use ozarr::metadata::extension::Extension;
+use ozarr::metadata::v3::codec_list;
 use ozarr::node::{Array, Context, Create, Mode, Spec, Store};
 use ozarr::store::SharedStore;
 use ozarr::store::local::{LocalStore, SyncMode};
 use ozarr::store::suite::TestFolder;
-use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::sync::Arc;
-
-struct Counting;
+use watched_allocator::WatchedAllocator;
 
 thread_local! {
     static COUNT: Cell<u64> = const { Cell::new(0) };
     static LARGEST: Cell<usize> = const { Cell::new(0) };
 }
 
-fn count(size: usize) {
+fn count(size: usize) -> bool {
     let _ = COUNT.try_with(|c| c.set(c.get() + 1));
     let _ = LARGEST.try_with(|c| c.set(c.get().max(size)));
-}
-
-// SAFETY: forwards to the system's allocator.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        count(layout.size());
-        // SAFETY: forwarded.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, p: *mut u8, layout: Layout) {
-        // SAFETY: forwarded.
-        unsafe { System.dealloc(p, layout) }
-    }
-
-    unsafe fn realloc(&self, p: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        count(size);
-        // SAFETY: forwarded.
-        unsafe { System.realloc(p, layout, size) }
-    }
+    true
 }
 
 #[global_allocator]
-static ALLOCATOR: Counting = Counting;
+static ALLOCATOR: WatchedAllocator = WatchedAllocator { may_be: count, given_back: |_| {} };
+
+fn chain(codecs: &str) -> Chain {
+    let codecs = Codecs::V3(codec_list(&ozarr::metadata::json::parse_text(codecs).unwrap()).unwrap());
+    Chain::parse(&codecs, DataType::Float64, 2).unwrap()
+}
 
 fn array(root: &std::path::Path, codecs: &str, chunks: u64) -> Arc<BoundArray> {
-    let list = ozarr::metadata::json::parse_text(codecs).unwrap();
-    let list = list.as_array().unwrap();
-    let codecs = Codecs::V3(list.iter().map(|c| Extension::from_v3(c).unwrap()).collect());
     let store: SharedStore = Arc::new(LocalStore::open(root, true, SyncMode::None).unwrap());
-    let chain = Chain::parse(&codecs, DataType::Float64, 2).unwrap();
-    Arc::new(BoundArray::plain((store, &format!("a{chunks}/")), (&[16 * chunks, 8], &[16, 8]), DataType::Float64, &chain))
+    Arc::new(BoundArray::plain((store, &format!("a{chunks}/")), (&[16 * chunks, 8], &[16, 8]), DataType::Float64, &chain(codecs)))
 }
 
 /// The same in chunks of 16 and 15 rows by turns.
@@ -65,10 +48,7 @@ fn uneven(array: &BoundArray, codecs: &str, chunks: u64) -> Arc<BoundArray> {
     let mut rows = Runs::new();
     (0..chunks + chunks / 15).for_each(|i| rows.push(16 - i % 2, 1).unwrap());
     let grid = Grid::rectilinear(vec![Extents::Listed(rows), Extents::Repeat(8)]).unwrap();
-    let list = ozarr::metadata::json::parse_text(codecs).unwrap();
-    let list = list.as_array().unwrap();
-    let codecs = Codecs::V3(list.iter().map(|c| Extension::from_v3(c).unwrap()).collect());
-    let by_shape = Some(ByShape::new(Chain::parse(&codecs, DataType::Float64, 2).unwrap()));
+    let by_shape = Some(ByShape::new(chain(codecs)));
     Arc::new(BoundArray { grid, by_shape, prefix: format!("uneven{chunks}/"), ..array.clone() })
 }
 

@@ -10,6 +10,8 @@ mod checkpoints;
 mod faults;
 #[path = "cloud/forward.rs"]
 mod forward;
+#[path = "support/int32.rs"]
+mod int32;
 #[path = "cloud/manners.rs"]
 mod manners;
 #[path = "cloud/proxy.rs"]

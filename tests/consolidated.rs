@@ -2,26 +2,19 @@
 //!
 //! One test at a time: a change of any store of the same name in this process ends the use of consolidated metadata.
 
+#[path = "support/int32.rs"]
+mod int32;
+
+use int32::{alone, line, memory, read_all, write_all};
 use ozarr::dtype::DataType;
-use ozarr::engine::{Memory, Selection};
 use ozarr::error::{ErrorKind, Result};
 use ozarr::metadata::Format;
 use ozarr::node::{Array, Context, Create, Group, Level, Log, Mode, Node, NodeKind, Options, Settings, Spec, Store};
 use ozarr::store::latency::LatencyStore;
 use ozarr::store::memory::MemoryStore;
 use ozarr::store::{Condition, SharedStore, StorageExt, get};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
-
-fn alone() -> MutexGuard<'static, ()> {
-    static TESTS: Mutex<()> = Mutex::new(());
-    TESTS.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn memory() -> (Store, SharedStore) {
-    let shared: SharedStore = Arc::new(MemoryStore::new());
-    (Store::from_shared(&Context::default(), shared.clone(), Mode::ReadWrite), shared)
-}
 
 fn put(store: &SharedStore, key: &str, text: &str) {
     store.put(key, &[text.as_bytes()], Condition::None).unwrap();
@@ -38,26 +31,9 @@ fn spec(format: Format) -> Spec {
     spec
 }
 
-fn view(data: &mut [i32]) -> Memory {
-    let shape = [data.len() as u64];
-    Memory::of(data, &shape, DataType::Int32)
-}
-
-fn write(array: &Array, values: &mut [i32]) -> Result<()> {
-    // SAFETY: the memory lives as long as the call.
-    unsafe { array.write(&Selection::all(&[values.len() as u64]), &view(values)) }
-}
-
 fn append(array: &Array, values: &mut [i32]) -> Result<()> {
     // SAFETY: the memory lives as long as the call.
-    unsafe { array.append(0, values.len() as u64, &view(values)) }
-}
-
-fn read(array: &Array) -> Vec<i32> {
-    let mut values = vec![-7; array.shape()[0] as usize];
-    // SAFETY: the memory lives as long as the call.
-    unsafe { array.read(&Selection::all(&array.shape()), &view(&mut values)).unwrap() };
-    values
+    unsafe { array.append(0, values.len() as u64, &line(values)) }
 }
 
 fn kind<T>(result: Result<T>) -> ErrorKind {
@@ -196,17 +172,17 @@ fn an_array_from_stale_consolidated_metadata_is_looked_at_again_before_it_is_cha
         let open = || Group::open(&store, "g").unwrap().open_array("a").unwrap();
         let array = open();
         assert_eq!(array.chunk_shape().as_slice(), [2], "from the consolidated metadata");
-        write(&array, &mut [1, 2, 3, 4]).unwrap();
+        write_all(&array, &[1, 2, 3, 4]).unwrap();
         assert_eq!(array.chunk_shape().as_slice(), [4]);
-        assert_eq!(read(&Array::open(&store, "g/a").unwrap()), [1, 2, 3, 4]);
+        assert_eq!(read_all(&Array::open(&store, "g/a").unwrap()), [1, 2, 3, 4]);
         let array = open();
         edit("\"shape\": [4]", "\"shape\": [3]");
         append(&array, &mut [9]).unwrap();
-        assert_eq!((array.shape().as_slice(), read(&array)), (&[4][..], vec![1, 2, 3, 9]));
+        assert_eq!((array.shape().as_slice(), read_all(&array)), (&[4][..], vec![1, 2, 3, 9]));
         Group::open(&store, "g").unwrap().consolidate().unwrap();
         let (changed, gone) = (open(), open());
         edit("\"shape\": [4]", "\"shape\": [3]");
-        assert_eq!(kind(write(&changed, &mut [1, 2, 3, 4])), ErrorKind::Bounds);
+        assert_eq!(kind(write_all(&changed, &[1, 2, 3, 4])), ErrorKind::Bounds);
         // Whole chunks, too, are those of the document.
         let listed = || Group::open(&store, "g").unwrap().open_array("a").unwrap();
         let missing = |array: &Array| array.chunk_write(&[1], false, b"x");
@@ -214,7 +190,7 @@ fn an_array_from_stale_consolidated_metadata_is_looked_at_again_before_it_is_cha
         assert_eq!(kind(missing(&listed())), ErrorKind::NotFound);
         assert_eq!(kind(listed().chunk_erase(&[0], false)), ErrorKind::NotFound);
         assert_eq!(kind(listed().shard_writer(&[0]).map(drop)), ErrorKind::NotFound);
-        assert_eq!(kind(write(&gone, &mut [1, 2, 3, 4])), ErrorKind::NotFound);
+        assert_eq!(kind(write_all(&gone, &[1, 2, 3, 4])), ErrorKind::NotFound);
     }
 }
 
@@ -309,8 +285,7 @@ fn what_was_exported_opens_without_a_request() {
         spec.set_dimension_names(vec![Some("x".into())]).unwrap();
         spec.set_attributes_json("{\"units\":\"m\"}").unwrap();
         let array = Array::create(&store, "g/a", &spec, Create::New).unwrap();
-        let mut data = [1, 2, 3, 4];
-        write(&array, &mut data).unwrap();
+        write_all(&array, &[1, 2, 3, 4]).unwrap();
         let (one, all) = (array.export().unwrap(), root.export().unwrap());
 
         let slow = Arc::new(LatencyStore::new(inner, Duration::ZERO));
@@ -324,10 +299,10 @@ fn what_was_exported_opens_without_a_request() {
         assert_eq!(g.attributes().get_json("big").unwrap(), "18446744073709551615");
         let b = g.open_group("g").unwrap().open_array("a").unwrap();
         assert_eq!(slow.stats().requests, 0, "{format:?}");
-        assert_eq!((read(&b), slow.stats().requests), (vec![1, 2, 3, 4], 1));
+        assert_eq!((read_all(&b), slow.stats().requests), (vec![1, 2, 3, 4], 1));
         // An array that was exported itself is written to at once: a whole chunk is one request.
-        write(&a, &mut [5, 6, 7, 8]).unwrap();
-        assert_eq!((slow.stats().requests, read(&b)), (2, vec![5, 6, 7, 8]), "{format:?}");
+        write_all(&a, &[5, 6, 7, 8]).unwrap();
+        assert_eq!((slow.stats().requests, read_all(&b)), (2, vec![5, 6, 7, 8]), "{format:?}");
         // What others changed it is told without a request.
         array.resize(&[6], false).unwrap();
         array.attributes().set_json("units", "\"km\"").unwrap();
@@ -338,6 +313,6 @@ fn what_was_exported_opens_without_a_request() {
         assert_eq!(slow.stats().requests, before, "{format:?}");
         // One that is known from the group's metadata looks at the document before it writes.
         array.resize(&[2], false).unwrap();
-        assert!(write(&b, &mut [0; 4]).is_err());
+        assert!(write_all(&b, &[0; 4]).is_err());
     }
 }

@@ -1,39 +1,29 @@
 //! The memory that a copy uses is bounded: by what was asked for, not by the array.
 
+#[path = "support/watched_allocator.rs"]
+mod watched_allocator;
+
 use ozarr::dtype::DataType;
 use ozarr::engine::{Memory, Selection};
 use ozarr::node::{Array, Context, Create, Mode, RechunkOptions, Spec, Store};
 use ozarr::store::SharedStore;
 use ozarr::store::local::{LocalStore, SyncMode};
 use ozarr::store::suite::TestFolder;
-use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use watched_allocator::WatchedAllocator;
 
 /// Bytes that are allocated now, and the most there ever were.
 static NOW: AtomicUsize = AtomicUsize::new(0);
 static MOST: AtomicUsize = AtomicUsize::new(0);
 
-struct Counting;
-
-// SAFETY: forwards to the system's allocator.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        let now = NOW.fetch_add(layout.size(), Ordering::Relaxed) + layout.size();
-        MOST.fetch_max(now, Ordering::Relaxed);
-        // SAFETY: forwarded.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, p: *mut u8, layout: Layout) {
-        NOW.fetch_sub(layout.size(), Ordering::Relaxed);
-        // SAFETY: forwarded.
-        unsafe { System.dealloc(p, layout) }
-    }
+fn add(size: usize) -> bool {
+    MOST.fetch_max(NOW.fetch_add(size, Relaxed) + size, Relaxed);
+    true
 }
 
 #[global_allocator]
-static ALLOCATOR: Counting = Counting;
+static ALLOCATOR: WatchedAllocator = WatchedAllocator { may_be: add, given_back: |size| _ = NOW.fetch_sub(size, Relaxed) };
 
 const SHAPE: [u64; 2] = [4096, 2048];
 const ROWS: u64 = 64;
@@ -77,11 +67,11 @@ fn the_peak_is_what_was_asked_for_whatever_becomes_of_the_chunks() {
         ("the same", 12, |_| Ok(())),
     ];
     for (name, mib, change) in cases {
-        let before = NOW.load(Ordering::Relaxed);
-        MOST.store(before, Ordering::Relaxed);
+        let before = NOW.load(Relaxed);
+        MOST.store(before, Relaxed);
         let options = RechunkOptions { memory: mib << 20, how: Create::Overwrite, ..RechunkOptions::default() };
         store.rechunk_node("a", (&store, "b"), options, &mut |_, spec| change(spec), &mut |_, _| Ok(())).unwrap();
-        let used = MOST.load(Ordering::Relaxed) - before;
+        let used = MOST.load(Relaxed) - before;
         assert!(used <= (*mib as usize) << 20, "{name}: {used} bytes, {mib} MiB were asked for");
         let copy = Array::open(&store, "b").unwrap();
         let mut buffer = vec![0f64; (ROWS * SHAPE[1]) as usize];

@@ -1,19 +1,16 @@
 //! Grids of uneven chunks through the facade: creating, writing in part and whole, resizing, shards, and what other writers made.
 
+#[path = "support/int32.rs"]
+mod int32;
+
+use int32::{memory, read_all, view};
 use ozarr::dtype::DataType;
-use ozarr::engine::{Memory, Selection};
+use ozarr::engine::Selection;
 use ozarr::error::{ErrorKind, Result};
 use ozarr::metadata::{Format, Value, json};
-use ozarr::node::{Array, Context, Create, Mode, Spec, Store};
-use ozarr::store::memory::MemoryStore;
+use ozarr::node::{Array, Create, Spec, Store};
 use ozarr::store::suite::Random;
 use ozarr::store::{Condition, SharedStore, StorageExt, get};
-use std::sync::Arc;
-
-fn memory() -> (Store, SharedStore) {
-    let shared: SharedStore = Arc::new(MemoryStore::new());
-    (Store::from_shared(&Context::default(), shared.clone(), Mode::ReadWrite), shared)
-}
 
 /// An array of int32 with that grid, keys and further codecs.
 fn document(shape: &str, grid: &str, keys: &str, codecs: &str) -> String {
@@ -64,10 +61,6 @@ fn shapes_in_document(store: &SharedStore) -> String {
     grid["configuration"]["chunk_shapes"].to_string()
 }
 
-fn view(data: &mut [i32], shape: &[u64]) -> Memory {
-    Memory::of(data, shape, DataType::Int32)
-}
-
 /// Writes a box; `value` gives each element by its index.
 fn write(array: &Array, start: &[i64], count: &[i64], value: &dyn Fn(&[u64]) -> i32) {
     let selection = Selection::new(&array.shape(), start, count, None).unwrap();
@@ -75,15 +68,6 @@ fn write(array: &Array, start: &[i64], count: &[i64], value: &dyn Fn(&[u64]) -> 
     let memory = view(&mut data, selection.shape());
     // SAFETY: the memory lives as long as the call.
     unsafe { array.write(&selection, &memory).unwrap() };
-}
-
-fn read(array: &Array) -> Vec<i32> {
-    let shape = array.shape();
-    let mut data = vec![-7; shape.iter().product::<u64>() as usize];
-    let memory = view(&mut data, &shape);
-    // SAFETY: the memory lives as long as the call.
-    unsafe { array.read(&Selection::all(&shape), &memory).unwrap() };
-    data
 }
 
 fn shifted(index: &[u64], start: &[i64]) -> Vec<u64> {
@@ -129,7 +113,7 @@ fn uneven_domains_are_written_as_one_object_each() {
     let want = [("c/0/0", 80), ("c/0/1", 32), ("c/1/0", 60), ("c/1/1", 24), ("c/2/0", 60), ("c/2/1", 24)];
     assert_eq!(sizes(&store.1), want.map(|(key, size)| (key.to_string(), size)));
     let again = Array::open(&store.0, "a").unwrap();
-    assert_eq!(read(&again), indices(&[10, 7]).map(|i| value(&i)).collect::<Vec<_>>());
+    assert_eq!(read_all(&again), indices(&[10, 7]).map(|i| value(&i)).collect::<Vec<_>>());
     assert_eq!(again.chunks_json().to_string(), "[[4,3,3],[5,2]]");
     assert_eq!(again.usage().unwrap().chunks, 6);
     assert_eq!(again.usage().unwrap().possible_chunks, 6);
@@ -208,8 +192,8 @@ fn resizing_keeps_what_is_inside_and_moves_no_chunk() {
                 model.extend(all.map(|i| shifted(&i, &start)).map(|i| (i.clone(), value(&i) + add)));
             }
             let want: Vec<i32> = indices(&array.shape()).map(|i| model.get(&i).copied().unwrap_or(-1)).collect();
-            assert_eq!(read(&array), want, "round {round}, step {step}");
-            assert_eq!(read(&Array::open(&store.0, "a").unwrap()), want);
+            assert_eq!(read_all(&array), want, "round {round}, step {step}");
+            assert_eq!(read_all(&Array::open(&store.0, "a").unwrap()), want);
         }
     }
 }
@@ -223,7 +207,7 @@ fn growing_beyond_the_extents_adds_one_chunk_and_shrinking_changes_the_shape_onl
     assert_eq!(shapes_in_document(&store.1), "[[4,3,3]]");
     array.resize(&[10], false).unwrap();
     assert_eq!(shapes_in_document(&store.1), "[[4,3,3]]");
-    assert_eq!(read(&array), [100, 101, 102, 103, 104, -1, -1, -1, -1, -1]);
+    assert_eq!(read_all(&array), [100, 101, 102, 103, 104, -1, -1, -1, -1, -1]);
     array.resize(&[12], false).unwrap();
     assert_eq!(shapes_in_document(&store.1), "[[4,3,3,2]]");
     let mut slab: Vec<i32> = (0..3).collect();
@@ -231,7 +215,7 @@ fn growing_beyond_the_extents_adds_one_chunk_and_shrinking_changes_the_shape_onl
     unsafe { array.append(0, 3, &view(&mut slab, &[3])).unwrap() };
     assert_eq!(shapes_in_document(&store.1), "[[4,3,3,2,3]]");
     assert_eq!(sizes(&store.1), [("c/0".to_string(), 16), ("c/1".to_string(), 12), ("c/4".to_string(), 12)]);
-    assert_eq!(read(&Array::open(&store.0, "a").unwrap())[12..], [0, 1, 2]);
+    assert_eq!(read_all(&Array::open(&store.0, "a").unwrap())[12..], [0, 1, 2]);
 }
 
 #[test]
@@ -241,7 +225,7 @@ fn what_is_kept_outside_comes_back() {
         write(&array, &[0], &[7], &value);
         array.resize(&[3], keep).unwrap();
         array.resize(&[7], keep).unwrap();
-        assert_eq!(read(&array), want);
+        assert_eq!(read_all(&array), want);
     }
 }
 
@@ -253,13 +237,13 @@ fn extents_beyond_the_end_are_grown_into() {
     assert_eq!((array.grid_shape().as_slice(), array.chunk_shape().as_slice()), (&[2][..], &[4][..]));
     array.resize(&[9], false).unwrap();
     write(&array, &[6], &[3], &value);
-    assert_eq!(read(&array), [100, 101, 102, 103, 104, -1, 106, 107, 108]);
+    assert_eq!(read_all(&array), [100, 101, 102, 103, 104, -1, 106, 107, 108]);
     assert_eq!(shapes_in_document(&store.1), "[[4,3,[2,100],1000000000000000]]");
     // The next chunk is larger than any memory: refused before anything changes.
     let e = array.resize(&[208], false).unwrap_err();
     assert_eq!(e.kind(), ErrorKind::Limit);
     assert_eq!(Array::open(&store.0, "a").unwrap().shape().as_slice(), [9]);
-    assert_eq!(read(&array).len(), 9);
+    assert_eq!(read_all(&array).len(), 9);
 }
 
 #[test]
@@ -277,11 +261,11 @@ fn inner_chunks_divide_every_chunk_of_the_array() {
     let array = stored(&store, &document("[10,4]", &rectilinear("[[4,2,[4,2]],[[2,2]]]"), KEYS, &sharded("[2,2]"))).unwrap();
     write(&array, &[0, 0], &[10, 4], &value);
     assert_eq!(array.inner_chunk_shape().as_slice(), [2, 2]);
-    assert_eq!(read(&array), indices(&[10, 4]).map(|i| value(&i)).collect::<Vec<_>>());
+    assert_eq!(read_all(&array), indices(&[10, 4]).map(|i| value(&i)).collect::<Vec<_>>());
     write(&array, &[3, 1], &[5, 2], &|_| 5);
     let inside = |i: &[u64]| (3..8).contains(&i[0]) && (1..3).contains(&i[1]);
     let want: Vec<i32> = indices(&[10, 4]).map(|i| if inside(&i) { 5 } else { value(&i) }).collect();
-    assert_eq!(read(&Array::open(&store.0, "a").unwrap()), want);
+    assert_eq!(read_all(&Array::open(&store.0, "a").unwrap()), want);
     // A chunk that is added can be cut, too.
     array.resize(&[17, 4], false).unwrap();
     assert_eq!(shapes_in_document(&store.1), "[[4,2,[4,3]],[2,2]]");
@@ -344,7 +328,7 @@ fn one_writers_own_grid_and_keys_work() {
     assert_eq!(shapes_in_document(&store.1), "[[4,4,2,3]]");
     write(&array, &[12], &[1], &value);
     let array = Array::open(&store.0, "a").unwrap();
-    assert_eq!(read(&array), [100, 101, 102, 103, 104, 105, 106, 107, 108, 109, -1, -1, 112]);
+    assert_eq!(read_all(&array), [100, 101, 102, 103, 104, 105, 106, 107, 108, 109, -1, -1, 112]);
     array.resize(&[4], false).unwrap();
     assert_eq!(sizes(&store.1), want(&[("c/0.bin", 16)]));
     let copy = Spec::from_json(&document("[10]", grid, keys, RAW)).unwrap().to_json().unwrap();

@@ -1,5 +1,8 @@
 //! Documents that are made to hurt: time and memory stay bounded, and the answer is an error or an array that can be asked.
 
+#[path = "support/watched_allocator.rs"]
+mod watched_allocator;
+
 use ozarr::dtype::DataType;
 use ozarr::engine::{Memory, Selection};
 use ozarr::error::{ErrorKind, Result};
@@ -8,46 +11,23 @@ use ozarr::settings::apart;
 use ozarr::store::memory::MemoryStore;
 use ozarr::store::suite::TestFolder;
 use ozarr::store::{Condition, SharedStore};
-use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
+use watched_allocator::WatchedAllocator;
 
 /// Bytes in use, and the most that ever were, of the whole process: who measures holds `ALONE`.
 static USED: AtomicUsize = AtomicUsize::new(0);
 static PEAK: AtomicUsize = AtomicUsize::new(0);
 static ALONE: Mutex<()> = Mutex::new(());
 
-struct Measuring;
-
-fn add(size: usize) {
+fn add(size: usize) -> bool {
     PEAK.fetch_max(USED.fetch_add(size, Relaxed) + size, Relaxed);
-}
-
-// SAFETY: forwards to the system's allocator.
-unsafe impl GlobalAlloc for Measuring {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        add(layout.size());
-        // SAFETY: forwarded.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, p: *mut u8, layout: Layout) {
-        USED.fetch_sub(layout.size(), Relaxed);
-        // SAFETY: forwarded.
-        unsafe { System.dealloc(p, layout) }
-    }
-
-    unsafe fn realloc(&self, p: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        add(size);
-        USED.fetch_sub(layout.size(), Relaxed);
-        // SAFETY: forwarded.
-        unsafe { System.realloc(p, layout, size) }
-    }
+    true
 }
 
 #[global_allocator]
-static ALLOCATOR: Measuring = Measuring;
+static ALLOCATOR: WatchedAllocator = WatchedAllocator { may_be: add, given_back: |size| _ = USED.fetch_sub(size, Relaxed) };
 
 fn v3(shape: &str, chunks: &str, more: &str) -> String {
     format!(

@@ -1,46 +1,28 @@
 //! Large pieces of memory are refusable: where the system has none, the call ends with `NoMemory`, and the process lives.
 
+#[path = "support/watched_allocator.rs"]
+mod watched_allocator;
+
 use ozarr::analysis::digest::digest;
 use ozarr::dtype::DataType;
 use ozarr::engine::{Memory, Selection};
 use ozarr::error::{ErrorKind, Result};
 use ozarr::node::requests::{read_many, write_many};
 use ozarr::node::{Array, Context, Create, Spec, Store};
-use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
-use std::ptr::null_mut;
-
-struct Refusing;
+use watched_allocator::WatchedAllocator;
 
 thread_local! {
     /// The most bytes that this thread gets at once.
     static MOST: Cell<usize> = const { Cell::new(usize::MAX) };
 }
 
-fn is_refused(size: usize) -> bool {
-    MOST.try_with(Cell::get).is_ok_and(|most| size > most)
-}
-
-// SAFETY: forwards to the system's allocator, or gives nothing.
-unsafe impl GlobalAlloc for Refusing {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: forwarded.
-        if is_refused(layout.size()) { null_mut() } else { unsafe { System.alloc(layout) } }
-    }
-
-    unsafe fn dealloc(&self, p: *mut u8, layout: Layout) {
-        // SAFETY: forwarded.
-        unsafe { System.dealloc(p, layout) }
-    }
-
-    unsafe fn realloc(&self, p: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        // SAFETY: forwarded.
-        if is_refused(size) { null_mut() } else { unsafe { System.realloc(p, layout, size) } }
-    }
+fn may_be(size: usize) -> bool {
+    !MOST.try_with(Cell::get).is_ok_and(|most| size > most)
 }
 
 #[global_allocator]
-static ALLOCATOR: Refusing = Refusing;
+static ALLOCATOR: WatchedAllocator = WatchedAllocator { may_be, given_back: |_| {} };
 
 /// What the reserve serves, `docs/design/memory-end.md`: what has more must be refusable.
 const SERVED: usize = 2 << 20;

@@ -10,6 +10,7 @@ use ozarr::grid::key::{KeyEncoding, Separator};
 use ozarr::grid::rectilinear::{Extents, Runs};
 use ozarr::limits::Dims;
 use ozarr::metadata::extension::Extension;
+use ozarr::metadata::v3::codec_list;
 use ozarr::metadata::{Codecs, Order};
 use ozarr::store::latency::LatencyStore;
 use ozarr::store::local::{LocalStore, SyncMode};
@@ -20,9 +21,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 fn v3(json: &str) -> Codecs {
-    let list = ozarr::metadata::json::parse_text(json).unwrap();
-    let list = list.as_array().unwrap();
-    Codecs::V3(list.iter().map(|c| Extension::from_v3(c).unwrap()).collect())
+    Codecs::V3(codec_list(&ozarr::metadata::json::parse_text(json).unwrap()).unwrap())
 }
 
 fn v2(order: Order, byte_order: ByteOrder, filters: &str, compressor: &str) -> Codecs {

@@ -1,6 +1,10 @@
 //! Shards: what a partial write encodes and what it carries over, damaged indexes, shards that are kept open, chunks as they are,
 //! shards that are written piece by piece.
 
+#[path = "support/int32.rs"]
+mod int32;
+
+use int32::{alone, read, view, write};
 use ozarr::dtype::DataType;
 use ozarr::engine::{Memory, Selection, stats};
 use ozarr::error::{ErrorKind, Result};
@@ -11,14 +15,8 @@ use ozarr::store::memory::MemoryStore;
 use ozarr::store::suite::TestFolder;
 use ozarr::store::{Condition, SharedStore, get};
 use std::os::unix::fs::FileExt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
-
-/// The counters are the process's: one test at a time.
-fn alone() -> MutexGuard<'static, ()> {
-    static ONE: Mutex<()> = Mutex::new(());
-    ONE.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 const LITTLE: &str = r#"{"name":"bytes","configuration":{"endian":"little"}}"#;
 const ZSTD: &str = r#"{"name":"zstd","configuration":{"level":1,"checksum":false}}"#;
@@ -36,25 +34,6 @@ fn create(shared: &SharedStore, codecs: &str, shape: &[u64], chunk: &[u64], thre
     spec.set_chunks(chunk).unwrap();
     spec.set_codecs_json(&format!("[{codecs}]")).unwrap();
     Array::create(&store, "a", &spec, Create::Overwrite).unwrap()
-}
-
-fn view(data: &mut [i32], shape: &[u64]) -> Memory {
-    Memory::of(data, shape, DataType::Int32)
-}
-
-fn write(array: &Array, start: &[i64], count: &[i64], values: &[i32]) -> Result<()> {
-    let selection = Selection::new(&array.shape(), start, count, None).unwrap();
-    let mut values = values.to_vec();
-    // SAFETY: the memory lives as long as the call.
-    unsafe { array.write(&selection, &view(&mut values, selection.shape())) }
-}
-
-fn read(array: &Array, start: &[i64], count: &[i64]) -> Result<Vec<i32>> {
-    let selection = Selection::new(&array.shape(), start, count, None).unwrap();
-    let mut values = vec![-7; count.iter().product::<i64>() as usize];
-    // SAFETY: the memory lives as long as the call.
-    unsafe { array.read(&selection, &view(&mut values, selection.shape()))? };
-    Ok(values)
 }
 
 fn memory() -> SharedStore {

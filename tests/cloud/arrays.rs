@@ -1,9 +1,9 @@
 //! Arrays in object stores: what an access costs in requests, how many are on their way at once, and that an error is no fill value.
 
+use crate::int32::{read, write_all};
 use crate::proxy::{Action, Fault, Proxy};
 use crate::suite::{KEYS, azure, s3, s3s, store, var};
 use ozarr::dtype::DataType;
-use ozarr::engine::{Memory, Selection};
 use ozarr::error::{ErrorKind, Result};
 use ozarr::node::{Array, Context, Create, Mode, Spec, Store};
 use ozarr::store::SharedStore;
@@ -24,24 +24,6 @@ fn create(shared: &SharedStore, shape: &[u64], chunks: &[u64], inner: Option<&[u
 
 fn open(shared: &SharedStore) -> Result<Array> {
     Array::open(&Store::from_shared(&Context::with_threads(2), shared.clone(), Mode::ReadWrite), "a")
-}
-
-fn view(data: &mut [i32], shape: &[u64]) -> Memory {
-    Memory::of(data, shape, DataType::Int32)
-}
-
-fn write(array: &Array, values: &mut [i32]) -> Result<()> {
-    let all = Selection::all(&array.shape());
-    // SAFETY: the memory lives as long as the call.
-    unsafe { array.write(&all, &view(values, all.shape())) }
-}
-
-fn read(array: &Array, start: &[i64], count: &[i64]) -> Result<Vec<i32>> {
-    let selection = Selection::new(&array.shape(), start, count, None).unwrap();
-    let mut values = vec![-7; count.iter().product::<i64>() as usize];
-    // SAFETY: the memory lives as long as the call.
-    unsafe { array.read(&selection, &view(&mut values, selection.shape()))? };
-    Ok(values)
 }
 
 /// A store on the S3 server behind a proxy.
@@ -69,9 +51,9 @@ fn cost_of_arrays(stores: Vec<(&str, RemoteStore, u64)>) {
         let remote = Arc::new(remote);
         let shared: SharedStore = remote.clone();
         for inner in [None, Some(&[5u64, 10][..])] {
-            let mut values: Vec<i32> = (0..40 * 60).collect();
+            let values: Vec<i32> = (0..40 * 60).collect();
             let array = create(&shared, &[40, 60], &[20, 20], inner);
-            write(&array, &mut values).unwrap();
+            write_all(&array, &values).unwrap();
             assert_eq!(read(&array, &[0, 0], &[40, 60]).unwrap(), values, "{name}");
             let before = remote.requests();
             let array = open(&shared).unwrap();
@@ -112,7 +94,7 @@ fn opening_takes_one_round_trip_and_reads_and_writes_are_in_flight_together() {
     let proxy = Proxy::new(&var("OZARR_TEST_S3"), move |_, _| Fault::After(slowly.clone()));
     let shared: SharedStore = behind("flight", &proxy, &[]);
     let array = create(&shared, &[64], &[1], None);
-    let mut values: Vec<i32> = (1..65).collect();
+    let values: Vec<i32> = (1..65).collect();
     // How many were on their way at the same time; time itself is the machine's.
     let together = |what: &str, least: usize, f: &mut dyn FnMut()| {
         most.store(0, Ordering::SeqCst);
@@ -122,12 +104,12 @@ fn opening_takes_one_round_trip_and_reads_and_writes_are_in_flight_together() {
         let found = most.load(Ordering::SeqCst);
         assert!(found >= least && found <= 64, "{what}: {found}");
     };
-    together("writing", 16, &mut || write(&array, &mut values).unwrap());
+    together("writing", 16, &mut || write_all(&array, &values).unwrap());
     together("opening", 3, &mut || drop(open(&shared).unwrap()));
     together("reading", 16, &mut || assert_eq!(read(&array, &[0], &[64]).unwrap(), values));
-    together("clearing", 16, &mut || write(&array, &mut [0; 64]).unwrap());
+    together("clearing", 16, &mut || write_all(&array, &[0; 64]).unwrap());
     assert_eq!(read(&array, &[0], &[64]).unwrap(), [0; 64]);
-    write(&array, &mut values).unwrap();
+    write_all(&array, &values).unwrap();
     let few = behind("flight", &proxy, &[("requests", "5")]);
     let array = open(&(few as SharedStore)).unwrap();
     most.store(0, Ordering::SeqCst);
@@ -145,8 +127,8 @@ fn an_error_is_never_a_fill_value() {
     const NO_BUCKET: &str = "<Error><Code>NoSuchBucket</Code></Error>";
     let direct: SharedStore = Arc::new(s3("arrays/errors", &[]));
     for inner in [None, Some(&[2u64][..])] {
-        let mut values: Vec<i32> = (1..9).collect();
-        write(&create(&direct, &[8], &[4], inner), &mut values).unwrap();
+        let values: Vec<i32> = (1..9).collect();
+        write_all(&create(&direct, &[8], &[4], inner), &values).unwrap();
         for (fault, kind) in [
             (Fault::Answer(403, "", ""), ErrorKind::Permission),
             (Fault::Answer(500, "", ""), ErrorKind::Network),
@@ -180,7 +162,7 @@ fn a_write_that_fails_in_part_says_so_and_stores_the_rest() {
     });
     let shared: SharedStore = behind("partial", &proxy, &[]);
     let array = create(&shared, &[8], &[2], None);
-    let e = write(&array, &mut (1..9).collect::<Vec<_>>()).unwrap_err();
+    let e = write_all(&array, &(1..9).collect::<Vec<_>>()).unwrap_err();
     assert_eq!((e.kind(), e.key(), e.http_status()), (ErrorKind::Permission, Some("a/c/2"), 403));
     assert!(e.message().contains("1 of 4 chunks"), "{e}");
     assert_eq!(read(&array, &[0], &[8]).unwrap(), [1, 2, 3, 4, 0, 0, 7, 8]);
@@ -193,7 +175,7 @@ fn a_host_with_a_runtime_of_its_own_may_call_from_inside_it() {
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     runtime.block_on(async {
         let array = create(&shared, &[4], &[2], None);
-        write(&array, &mut [1, 2, 3, 4]).unwrap();
+        write_all(&array, &[1, 2, 3, 4]).unwrap();
         assert_eq!(read(&array, &[1], &[2]).unwrap(), [2, 3]);
         drop((array, shared));
     });
@@ -210,7 +192,7 @@ fn locations_and_options_open_what_they_name() {
     let mut spec = Spec::new(DataType::Int32, &[4]).unwrap();
     spec.set_chunks(&[2]).unwrap();
     let array = Array::create(&store, "run/t", &spec, Create::Overwrite).unwrap();
-    write(&array, &mut [1, 2, 3, 4]).unwrap();
+    write_all(&array, &[1, 2, 3, 4]).unwrap();
     assert_eq!(read(&Array::open(&store, "run/t").unwrap(), &[0], &[4]).unwrap(), [1, 2, 3, 4]);
     assert_eq!(store.key_list("run/t/c/").unwrap(), ["run/t/c/0", "run/t/c/1"]);
     for (name, value) in [
@@ -241,8 +223,8 @@ fn a_public_web_server_is_one_call() {
     let mut spec = Spec::new(DataType::Int32, &[40]).unwrap();
     spec.set_chunks(&[20]).unwrap();
     spec.set_inner_chunks(&[5]).unwrap();
-    let mut values: Vec<i32> = (0..40).collect();
-    write(&Array::create(&local, "g/a", &spec, Create::Overwrite).unwrap(), &mut values).unwrap();
+    let values: Vec<i32> = (0..40).collect();
+    write_all(&Array::create(&local, "g/a", &spec, Create::Overwrite).unwrap(), &values).unwrap();
     for place in ["", "/norange"] {
         let (store, path) =
             Store::locate(&context, &format!("{}{place}/web.zarr/g/a?token=planted", var("OZARR_TEST_HTTP")), Mode::Read).unwrap();

@@ -1,10 +1,11 @@
 //! Processes that change the same attributes, shape, chunk and shard of a bucket at the same time: nothing is lost where the server keeps
 //! conditions of puts, and where it does not it is told or refused.
 
+use crate::int32::{line, read_all, write};
 use crate::proxy::{Fault, Proxy};
 use crate::suite::var;
 use ozarr::dtype::DataType;
-use ozarr::engine::{Memory, Selection};
+use ozarr::engine::Selection;
 use ozarr::error::{ErrorKind, Result};
 use ozarr::node::{Appender, Array, Context, Create, Group, Level, Log, Mode, Settings, Spec, Store};
 use ozarr::settings::apart;
@@ -32,24 +33,6 @@ fn open(context: &Context, place: &str, conditional: &str) -> Result<Store> {
     Store::open(context, &format!("s3://bucket/swap/{place}.zarr"), Mode::ReadWrite, &options)
 }
 
-fn view(data: &mut [i32]) -> Memory {
-    let shape = [data.len() as u64];
-    Memory::of(data, &shape, DataType::Int32)
-}
-
-fn write_one(array: &Array, at: usize, value: i32) -> Result<()> {
-    let one = Selection::new(&array.shape(), &[at as i64], &[1], None)?;
-    // SAFETY: the memory lives as long as the call.
-    unsafe { array.write(&one, &view(&mut [value])) }
-}
-
-fn read_all(array: &Array) -> Vec<i32> {
-    let mut values = vec![-7; array.shape()[0] as usize];
-    // SAFETY: the memory lives as long as the call.
-    unsafe { array.read(&Selection::all(&array.shape()), &view(&mut values)).unwrap() };
-    values
-}
-
 fn create(store: &Store, path: &str, length: u64, chunk: u64, inner: Option<u64>) {
     let mut spec = Spec::new(DataType::Int32, &[length]).unwrap();
     spec.set_chunks(&[chunk]).unwrap();
@@ -65,9 +48,9 @@ fn change(process: usize) -> Result<()> {
         let number = process * changes() + turn;
         log.attributes().set(&format!("n{number}"), (number as i64).into())?;
         // SAFETY: the memory lives as long as the call.
-        unsafe { log.append(0, 1, &view(&mut [1 + number as i32]))? };
-        write_one(&chunk, number, 1 + number as i32)?;
-        write_one(&shard, number, 1 + number as i32)?;
+        unsafe { log.append(0, 1, &line(&mut [1 + number as i32]))? };
+        write(&chunk, &[number as i64], &[1], &[1 + number as i32])?;
+        write(&shard, &[number as i64], &[1], &[1 + number as i32])?;
     }
     store.flush()
 }
@@ -112,7 +95,7 @@ fn eight_processes_lose_no_change() {
 
 fn append(appender: &mut Appender, values: &mut [i32]) -> Result<()> {
     // SAFETY: the memory lives as long as the call.
-    unsafe { appender.append(values.len() as u64, &view(values)) }
+    unsafe { appender.append(values.len() as u64, &line(values)) }
 }
 
 #[test]
@@ -163,7 +146,7 @@ fn a_server_without_conditions_is_told_of_once_or_refused() {
     let array = Array::open(&store, "a").unwrap();
     for value in 0..3 {
         array.attributes().set("n", value.into()).unwrap();
-        write_one(&array, 1, value).unwrap();
+        write(&array, &[1], &[1], &[value]).unwrap();
     }
     store.flush().unwrap();
     let texts = told.lock().unwrap().clone();
@@ -171,13 +154,13 @@ fn a_server_without_conditions_is_told_of_once_or_refused() {
     let array = Array::open(&with("require"), "a").unwrap();
     let e = array.attributes().set("n", 9.into()).unwrap_err();
     assert!(e.kind() == ErrorKind::Unsupported && e.message().contains("cloud.conditional_put"), "{e}");
-    assert_eq!(write_one(&array, 1, 9).unwrap_err().kind(), ErrorKind::Unsupported);
+    assert_eq!(write(&array, &[1], &[1], &[9]).unwrap_err().kind(), ErrorKind::Unsupported);
     let mut appender = Appender::open(&array, 0, 0, 0).unwrap();
     assert_eq!(append(&mut appender, &mut [7; 8]).unwrap_err().kind(), ErrorKind::Unsupported);
     drop(appender);
     assert_eq!(store.key_list("a/").unwrap(), ["a/c/0", "a/zarr.json"]);
     // A whole chunk needs no condition.
     // SAFETY: the memory lives as long as the call.
-    unsafe { array.write(&Selection::all(&[4]), &view(&mut [1, 2, 3, 4])).unwrap() };
+    unsafe { array.write(&Selection::all(&[4]), &line(&mut [1, 2, 3, 4])).unwrap() };
     assert_eq!(read_all(&Array::open(&with("never"), "a").unwrap()), [1, 2, 3, 4]);
 }
