@@ -139,20 +139,16 @@ static void show(nc_type t, const void *memory, size_t n) {
 /* Another type that the elements may have in memory. */
 static nc_type memory_type(nc_type t) { return t == NC_CHAR || t >= NC_STRING || pick(&state, 0, 1) ? t : TYPES[pick(&state, 0, 9)]; }
 
+/* The types, as functions of netCDF name them and as C does. */
+#define CASES(X) \
+    X(NC_BYTE, schar, signed char) X(NC_UBYTE, uchar, unsigned char) X(NC_SHORT, short, short) X(NC_USHORT, ushort, unsigned short) X(NC_INT, int, int) \
+    X(NC_UINT, uint, unsigned) X(NC_INT64, longlong, long long) X(NC_UINT64, ulonglong, unsigned long long) X(NC_FLOAT, float, float) \
+    X(NC_DOUBLE, double, double) X(NC_CHAR, text, char)
+
 static int put(int g, int v, nc_type t, const size_t *start, const size_t *count, const ptrdiff_t *stride, const void *data) {
-#define CASE(TYPE, NAME, C) case TYPE: return stride ? nc_put_vars_##NAME(g, v, start, count, stride, (const C *)data) : nc_put_vara_##NAME(g, v, start, count, (const C *)data)
+#define CASE(TYPE, NAME, C) case TYPE: return stride ? nc_put_vars_##NAME(g, v, start, count, stride, (const C *)data) : nc_put_vara_##NAME(g, v, start, count, (const C *)data);
     switch (t) {
-        CASE(NC_BYTE, schar, signed char);
-        CASE(NC_UBYTE, uchar, unsigned char);
-        CASE(NC_SHORT, short, short);
-        CASE(NC_USHORT, ushort, unsigned short);
-        CASE(NC_INT, int, int);
-        CASE(NC_UINT, uint, unsigned);
-        CASE(NC_INT64, longlong, long long);
-        CASE(NC_UINT64, ulonglong, unsigned long long);
-        CASE(NC_FLOAT, float, float);
-        CASE(NC_DOUBLE, double, double);
-        CASE(NC_CHAR, text, char);
+        CASES(CASE)
     case NC_STRING: return stride ? nc_put_vars_string(g, v, start, count, stride, (const char **)data) : nc_put_vara_string(g, v, start, count, (const char **)data);
     default: return stride ? nc_put_vars(g, v, start, count, stride, data) : nc_put_vara(g, v, start, count, data);
     }
@@ -160,19 +156,9 @@ static int put(int g, int v, nc_type t, const size_t *start, const size_t *count
 }
 
 static int get(int g, int v, nc_type t, const size_t *start, const size_t *count, const ptrdiff_t *stride, void *data) {
-#define CASE(TYPE, NAME, C) case TYPE: return stride ? nc_get_vars_##NAME(g, v, start, count, stride, (C *)data) : nc_get_vara_##NAME(g, v, start, count, (C *)data)
+#define CASE(TYPE, NAME, C) case TYPE: return stride ? nc_get_vars_##NAME(g, v, start, count, stride, (C *)data) : nc_get_vara_##NAME(g, v, start, count, (C *)data);
     switch (t) {
-        CASE(NC_BYTE, schar, signed char);
-        CASE(NC_UBYTE, uchar, unsigned char);
-        CASE(NC_SHORT, short, short);
-        CASE(NC_USHORT, ushort, unsigned short);
-        CASE(NC_INT, int, int);
-        CASE(NC_UINT, uint, unsigned);
-        CASE(NC_INT64, longlong, long long);
-        CASE(NC_UINT64, ulonglong, unsigned long long);
-        CASE(NC_FLOAT, float, float);
-        CASE(NC_DOUBLE, double, double);
-        CASE(NC_CHAR, text, char);
+        CASES(CASE)
     case NC_STRING: return stride ? nc_get_vars_string(g, v, start, count, stride, (char **)data) : nc_get_vara_string(g, v, start, count, (char **)data);
     default: return stride ? nc_get_vars(g, v, start, count, stride, data) : nc_get_vara(g, v, start, count, data);
     }
