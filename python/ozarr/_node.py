@@ -80,10 +80,31 @@ def plain(value):
     raise TypeError(f"an attribute cannot be {value!r}: JSON has numbers, strings, booleans, null, lists and objects")
 
 
-class Node:
-    """What arrays and groups have in common. A node is closed by `close`, by `with`, or when it is collected."""
+class Closable:
+    """What is closed by `close`, by `with`, or when it is collected."""
 
     _kind = None
+
+    def close(self):
+        """Stores what waits and frees the handle; an error of storing is raised."""
+        if self._handle is not None:
+            found, self._handle = self._handle, None
+            getattr(lib, f"{self._kind}_close")(found)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self.close()
+
+    def __del__(self):
+        found, self._handle = getattr(self, "_handle", None), None
+        if found is not None:
+            getattr(lib, f"{self._kind}_free")(found)
+
+
+class Node(Closable):
+    """What arrays and groups have in common."""
 
     def __init__(self, found, location=None, mode="r", store=None, inside=""):
         # `inside` is the path from the node at `location`: behind a fragment, a query or a percent code it could not be a part of that.
@@ -125,23 +146,6 @@ class Node:
 
     def flush(self):
         lib.node_flush(self._as_node())
-
-    def close(self):
-        """Stores what waits and frees the handle; an error of storing is raised."""
-        if self._handle is not None:
-            found, self._handle = self._handle, None
-            getattr(lib, f"{self._kind}_close")(found)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *error):
-        self.close()
-
-    def __del__(self):
-        found, self._handle = getattr(self, "_handle", None), None
-        if found is not None:
-            getattr(lib, f"{self._kind}_free")(found)
 
     def __reduce__(self):
         if self._store is not None and self._store._location is not None:

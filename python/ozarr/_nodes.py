@@ -10,7 +10,7 @@ import numpy as np
 from . import _raw as raw
 from ._array import Array
 from ._library import ArgumentError, Error, NotFoundError, ValueTypeError, handle, integers, lib, setting, text, texts, utf8
-from ._node import Attributes, Node
+from ._node import Attributes, Closable, Node
 from ._spec import CREATE, Spec, choice
 from ._types import address, code_of, unmasked
 
@@ -137,8 +137,10 @@ class Group(Node, Mapping):
         return f"<ozarr.Group {self.path!r}: {', '.join(self.list())}>" if self._handle is not None else "<closed ozarr.Group>"
 
 
-class Store:
+class Store(Closable):
     """An open store: a folder, an archive, a bucket (`Store(location, mode, **options)`), or memory (`Store.memory()`)."""
+
+    _kind = "store"
 
     def __init__(self, location=None, mode="r", **options):
         self._handle, self._location, self._mode, self._options = None, None, mode, options
@@ -184,22 +186,6 @@ class Store:
 
     def flush(self):
         lib.store_flush(self._living())
-
-    def close(self):
-        if self._handle is not None:
-            found, self._handle = self._handle, None
-            lib.store_close(found)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *error):
-        self.close()
-
-    def __del__(self):
-        found, self._handle = getattr(self, "_handle", None), None
-        if found is not None:
-            lib.store_free(found)
 
 
 def reopen_store(location, mode, options):
