@@ -94,11 +94,7 @@ impl Copy {
                 Failure::Quiet | Failure::Different | Failure::Interrupted(_) => Error::new(ErrorKind::Cancelled, String::new()),
             })
         };
-        let done = from.rechunk_node(&path, (&to, &to_path), options, &mut change, &mut |done, all| {
-            bar.set_length(all);
-            bar.set_position(done);
-            interrupt.check()
-        });
+        let done = from.rechunk_node(&path, (&to, &to_path), options, &mut change, &mut bar.until(&interrupt));
         bar.finish_and_clear();
         match usage {
             Some(text) => Err(Failure::Usage(text)),

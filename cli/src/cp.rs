@@ -38,9 +38,7 @@ impl Cp {
         let mut steps = 0;
         let copied = from.copy_node(&path, (&to, &to_path), how, self.verify, &mut |done, all| {
             steps = all;
-            bar.set_length(all);
-            bar.set_position(done);
-            interrupt.check()
+            bar.until(&interrupt)(done, all)
         });
         bar.finish_and_clear();
         let copied = copied.map_err(|e| named_in_group(e, &path, (&self.dest, &to, &to_path)));

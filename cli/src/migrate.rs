@@ -47,11 +47,7 @@ impl Migrate {
         let interrupt = Interrupt::watch()?;
         let bar = progress(0, Some("objects"), true);
         let to = dest.as_ref().map(|(store, path)| (store, path.as_str()));
-        let done = from.migrate(&path, to, !self.link && !self.in_place, &mut |done, all| {
-            bar.set_length(all);
-            bar.set_position(done);
-            interrupt.check()
-        });
+        let done = from.migrate(&path, to, !self.link && !self.in_place, &mut bar.until(&interrupt));
         bar.finish_and_clear();
         let next = match &dest {
             Some((to, _)) => copied_in_part(to, "source", "the same command"),

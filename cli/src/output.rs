@@ -1,6 +1,7 @@
 //! Standard output, and what a terminal gets besides: progress. Never a colour.
 
 use crate::failure::{Failure, Outcome, one_line};
+use crate::interrupt::Interrupt;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use ozarr::node::{Array, Value, json};
 use std::io::{self, IsTerminal, Write};
@@ -147,6 +148,15 @@ impl Progress {
     pub fn told(&self, more: u64) -> ozarr::error::Result<()> {
         self.inc(more);
         Ok(())
+    }
+
+    /// What a function of the library tells how much is done of all, and which ends it when Ctrl-C was pressed.
+    pub fn until(&self, interrupt: &Interrupt) -> impl FnMut(u64, u64) -> ozarr::error::Result<()> {
+        move |done, all| {
+            self.set_length(all);
+            self.set_position(done);
+            interrupt.check()
+        }
     }
 
     /// Prints something while it is shown.

@@ -30,11 +30,7 @@ impl Resize {
         let before = array.shape();
         let interrupt = Interrupt::watch()?;
         let bar = progress(0, Some("chunks"), false);
-        let resized = array.resize_telling(&lengths("shape", &self.shape.0, 0)?, self.keep_outside, &mut |done, all| {
-            bar.set_length(all);
-            bar.set_position(done);
-            interrupt.check()
-        });
+        let resized = array.resize_telling(&lengths("shape", &self.shape.0, 0)?, self.keep_outside, &mut bar.until(&interrupt));
         bar.finish_and_clear();
         let next = "the shape is changed, chunks outside of it are left; the same command erases them";
         resized.map_err(|e| interrupt.failure(e, next))?;

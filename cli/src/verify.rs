@@ -46,11 +46,7 @@ impl Verify {
                 }
                 interrupt.check()
             },
-            &mut |done, all| {
-                bar.set_length(all);
-                bar.set_position(done);
-                interrupt.check()
-            },
+            &mut bar.until(&interrupt),
         );
         bar.finish_and_clear();
         let (done, ()) = (told.map_err(|e| interrupt.failure(e, next))?, printed?);
