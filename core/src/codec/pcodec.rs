@@ -58,10 +58,7 @@ pub(super) fn build(config: &Config<'_>, item: ElementType) -> Result<Built> {
 
 /// numcodecs' names; and, as other writers of v3 have them, attempts with a parameter: `{"try_int_mult": 10}`.
 fn mode(config: &Config<'_>) -> Result<ModeSpec> {
-    let value = match config.get("mode_spec") {
-        None => return Ok(ModeSpec::Auto),
-        Some(value) => value,
-    };
+    let Some(value) = config.get("mode_spec") else { return Ok(ModeSpec::Auto) };
     let attempt = value.as_object().filter(|o| o.len() == 1).and_then(|o| o.iter().next());
     let parameter = match (value, attempt) {
         (Value::String(s), _) if s == "auto" => Some(ModeSpec::Auto),

@@ -98,8 +98,7 @@ fn store(e: ElementType, value: Scalar, bytes: &mut [u8]) {
     use DataType::*;
     let (word, second) = match e.data_type {
         Bool => (u64::from(value.is_true()), 0),
-        Int8 | Int16 | Int32 | Int64 | UInt8 | UInt16 | UInt32 | UInt64 => (value.bits(), 0),
-        DateTime(_) | TimeDelta(_) => (value.bits(), 0),
+        Int8 | Int16 | Int32 | Int64 | UInt8 | UInt16 | UInt32 | UInt64 | DateTime(_) | TimeDelta(_) => (value.bits(), 0),
         Float16 => (u64::from(binary16(value.f64()).to_bits()), 0),
         Float32 => (u64::from(value.f32().to_bits()), 0),
         Float64 => (value.f64().to_bits(), 0),
