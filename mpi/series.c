@@ -44,15 +44,9 @@ static ozarr_status store(ozarr_mpi *m, ozarr_mpi_series *s, const variable *v, 
     return status == OZARR_OK && first < end ? om_waiting_write(m, &v->waiting, v->array, v->dim, end) : status;
 }
 
-static variable *find(const ozarr_mpi_series *s, const char *name) {
-    for (size_t i = 0; i < s->count; i++)
-        if (strcmp(s->variables[i].name, name) == 0) return &s->variables[i];
-    return NULL;
-}
-
 /* The coordinate, if it was put in a step: then all its values are among those of the variables. */
 static variable *coordinate_of(const ozarr_mpi_series *s) {
-    variable *v = find(s, s->dimension);
+    variable *v = om_series_find(s, s->dimension);
     return v != NULL && v->rank == 1 ? v : NULL;
 }
 
@@ -97,8 +91,7 @@ static ozarr_status keep_box(ozarr_mpi *m, ozarr_mpi_series *s, variable *v, con
                              ozarr_status status) {
     if (status == OZARR_OK) status = check_box(v, region, memory);
     if (status == OZARR_OK) status = om_waiting_add(&v->waiting, v->array, v->rank, region->start, region->shape, memory);
-    om_compared bytes[2] = {{0, 0, 0}, {status == OZARR_OK && is_another(v, region), 0, 0}};
-    for (size_t i = 0; i < s->count; i++) bytes[0].mine += s->variables[i].waiting.bytes;
+    om_compared bytes[2] = {{s->waiting_bytes, 0, 0}, {status == OZARR_OK && is_another(v, region), 0, 0}};
     status = om_enter(m, status, bytes, "giving a variable of a series its values");
     if (status == OZARR_OK) {
         status = om_leave(m, bytes[1].most > 0 ? compare(m, v, region) : OZARR_OK);
@@ -136,7 +129,7 @@ static ozarr_status keep_value(const ozarr_mpi *m, variable *coordinate, int64_t
 /* Opens a variable that is put for the first time. If it is the coordinate, it takes its values of the steps that are not published. */
 static ozarr_status add_late(ozarr_mpi *m, ozarr_mpi_series *s, const char *name) {
     ozarr_status status = om_series_add(m, s, name);
-    if (status != OZARR_OK || coordinate_of(s) != find(s, name)) return status;
+    if (status != OZARR_OK || coordinate_of(s) != om_series_find(s, name)) return status;
     for (int64_t at = s->published; at < s->position && status == OZARR_OK; at++)
         status = keep_value(m, coordinate_of(s), at, s->values[at - s->published]);
     if (status == OZARR_OK && m->rank == 0 && s->coordinate.array == NULL) {
@@ -159,8 +152,11 @@ static ozarr_status find_for_step(ozarr_mpi *m, ozarr_mpi_series *s, const char 
     describe(s, what, call);
     status = om_enter(m, status, NULL, call);
     if (status != OZARR_OK) return status;
-    if (find(s, name) == NULL) status = add_late(m, s, name);
-    *v = find(s, name);
+    *v = om_series_find(s, name);
+    if (*v == NULL) {
+        status = add_late(m, s, name);
+        *v = om_series_find(s, name);
+    }
     if (status == OZARR_OK && (*v)->given)
         status = om_agree(m, om_error(OZARR_ERR_STATE, "variable %.200s has its values of step %" PRId64 " already", name, s->position), NULL);
     if (status == OZARR_OK) status = om_agree(m, om_grow((*v)->array, (*v)->dim, s->position + 1), NULL);

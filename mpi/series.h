@@ -33,7 +33,9 @@ struct ozarr_mpi_series {
     int64_t memory;              /* the most bytes that wait on a rank; 0: no limit */
     double *values;              /* of the coordinate, for the steps that are not published */
     variable *variables;
+    size_t *sorted; /* their numbers, in the order of their names */
     size_t count;
+    int64_t waiting_bytes; /* of all of them, on this rank */
 };
 
 /* Opens the variable of the dimension's name, if it is a coordinate: that has no other dimension. It has the values of `steps`. */
@@ -41,6 +43,9 @@ ozarr_status om_series_open_coordinate(ozarr_mpi_series *s, int64_t steps);
 
 /* Opens a variable on all ranks. Collective, within a call. */
 ozarr_status om_series_add(ozarr_mpi *m, ozarr_mpi_series *s, const char *name);
+
+/* The variable of that name; NULL if there is none. */
+variable *om_series_find(const ozarr_mpi_series *s, const char *name);
 
 /* Frees the variable that was added last. */
 void om_series_drop_last(ozarr_mpi *m, ozarr_mpi_series *s);

@@ -19,7 +19,37 @@ static void free_variable(ozarr_mpi *m, variable *v) {
     free(v->name);
 }
 
-void om_series_drop_last(ozarr_mpi *m, ozarr_mpi_series *s) { free_variable(m, &s->variables[--s->count]); }
+/* Where the number of a variable of that name is among the sorted ones, or would be. */
+static size_t place_of(const ozarr_mpi_series *s, const char *name) {
+    size_t low = 0, high = s->count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (strcmp(s->variables[s->sorted[middle]].name, name) < 0) low = middle + 1;
+        else high = middle;
+    }
+    return low;
+}
+
+variable *om_series_find(const ozarr_mpi_series *s, const char *name) {
+    const size_t at = place_of(s, name);
+    variable *v = at < s->count ? &s->variables[s->sorted[at]] : NULL;
+    return v != NULL && strcmp(v->name, name) == 0 ? v : NULL;
+}
+
+/* Adds a variable, for which there is room. */
+static void add(ozarr_mpi_series *s, const variable *v) {
+    size_t *place = s->sorted + place_of(s, v->name);
+    memmove(place + 1, place, (size_t)(s->sorted + s->count - place) * sizeof *place);
+    *place = s->count;
+    s->variables[s->count++] = *v;
+}
+
+void om_series_drop_last(ozarr_mpi *m, ozarr_mpi_series *s) {
+    size_t *place = s->sorted + place_of(s, s->variables[s->count - 1].name);
+    s->count--;
+    memmove(place, place + 1, (size_t)(s->sorted + s->count - place) * sizeof *place);
+    free_variable(m, &s->variables[s->count]);
+}
 
 void om_series_free(ozarr_mpi *m, ozarr_mpi_series *s) {
     for (size_t i = 0; i < s->count; i++) free_variable(m, &s->variables[i]);
@@ -27,7 +57,7 @@ void om_series_free(ozarr_mpi *m, ozarr_mpi_series *s) {
     ozarr_group_free(s->group);
     ozarr_series_free(s->own);
     ozarr_dataset_free(s->dataset);
-    free(s->variables), free(s->values), free(s->location), free(s->dimension);
+    free(s->variables), free(s->sorted), free(s->values), free(s->location), free(s->dimension);
     free(s);
 }
 
@@ -95,9 +125,12 @@ static ozarr_status open_variable(const ozarr_mpi_series *s, const char *name, o
 }
 
 ozarr_status om_series_add(ozarr_mpi *m, ozarr_mpi_series *s, const char *name) {
-    variable v = {.name = copy_of(name)}, *more = realloc(s->variables, (s->count + 1) * sizeof *more);
+    variable v = {.name = copy_of(name), .waiting = {.bytes = &s->waiting_bytes}}, *more = realloc(s->variables, (s->count + 1) * sizeof *more);
+    size_t *numbers = realloc(s->sorted, (s->count + 1) * sizeof *numbers);
     if (more != NULL) s->variables = more;
-    ozarr_status status = om_agree(m, more != NULL && v.name != NULL ? OZARR_OK : om_error(OZARR_ERR_NO_MEMORY, "a variable"), NULL);
+    if (numbers != NULL) s->sorted = numbers;
+    const bool room = more != NULL && numbers != NULL && v.name != NULL;
+    ozarr_status status = om_agree(m, room ? OZARR_OK : om_error(OZARR_ERR_NO_MEMORY, "a variable"), NULL);
     if (status == OZARR_OK) {
         if (m->rank == 0) status = open_variable(s, name, &v.array);
         status = om_share(m, status, "r+", &v.array, NULL);
@@ -106,7 +139,7 @@ ozarr_status om_series_add(ozarr_mpi *m, ozarr_mpi_series *s, const char *name) 
         status = om_agree(m, find_dimension(s, &v), NULL);
         if (status != OZARR_OK) om_drop(m, v.array), ozarr_array_free(v.array);
     }
-    if (status == OZARR_OK) s->variables[s->count++] = v;
+    if (status == OZARR_OK) add(s, &v);
     else free(v.name);
     return status;
 }

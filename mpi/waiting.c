@@ -97,7 +97,7 @@ ozarr_status om_waiting_add(om_waiting *w, const ozarr_array *array, int32_t ran
         return status;
     }
     w->boxes[w->count++] = box;
-    w->bytes += (int64_t)box.size;
+    *w->bytes += (int64_t)box.size;
     return OZARR_OK;
 }
 
@@ -129,7 +129,7 @@ void om_waiting_drop(om_waiting *w, int32_t dim, int64_t begin, int64_t end) {
         if (w->boxes[i].start[dim] < begin || w->boxes[i].start[dim] >= end) {
             w->boxes[kept++] = w->boxes[i];
         } else {
-            w->bytes -= (int64_t)w->boxes[i].size;
+            *w->bytes -= (int64_t)w->boxes[i].size;
             free(w->boxes[i].data);
         }
     }

@@ -14,7 +14,7 @@ typedef struct om_waiting_box {
 typedef struct om_waiting {
     om_waiting_box *boxes;
     size_t count;
-    int64_t bytes;
+    int64_t *bytes; /* of all that waits beside these, too */
 } om_waiting;
 
 /* Whether the elements of an array can wait: numbers, whose type has a constant. */

@@ -93,6 +93,34 @@ static ozarr_status save_under_way(void) {
     return status;
 }
 
+/* Rank 0 makes a dataset, or (`late`) defines variables in it. */
+static ozarr_status define(void *late) {
+    static const char *const dims[] = {"time", "x"};
+    ozarr_dataset *ds = NULL;
+    ozarr_status status = late != NULL ? ozarr_dataset_open("series.zarr", "r+", &ds) : ozarr_dataset_create("series.zarr", 0, OZARR_CREATE_OVERWRITE, &ds);
+    if (status == OZARR_OK && late == NULL) status = ozarr_dataset_define_dimension(ds, "time", 0);
+    if (status == OZARR_OK && late == NULL) status = ozarr_dataset_define_dimension(ds, "x", WIDTH);
+    if (status == OZARR_OK) status = ozarr_dataset_define_variable(ds, late != NULL ? "a" : "u", OZARR_INT32, 2, dims, NULL);
+    if (status == OZARR_OK) status = ozarr_dataset_define_variable(ds, late != NULL ? "time" : "v", OZARR_INT32, late != NULL ? 1 : 2, dims, NULL);
+    const ozarr_status closed = ds != NULL ? ozarr_dataset_close(ds) : OZARR_OK;
+    return status == OZARR_OK ? closed : status;
+}
+
+/* A step with variables that were there when the series was opened, and with ones that were not. */
+static ozarr_status step(void) {
+    static const char *const names[] = {"u", "a", "v", "time"};
+    const int64_t from = rank, elements = 1;
+    ozarr_mpi_series *s = NULL;
+    ozarr_status status = ozarr_mpi_once(m, define, NULL);
+    if (status == OZARR_OK) status = ozarr_mpi_series_open(m, "series.zarr", "time", -1, 0, 0, &s);
+    if (status != OZARR_OK) return status;
+    status = ozarr_mpi_once(m, define, "late");
+    for (int i = 0; i < 4 && status == OZARR_OK; i++) status = ozarr_mpi_series_put(m, s, names[i], &from, &elements, OZARR_INT32, u, sizeof *u);
+    if (status == OZARR_OK) status = ozarr_mpi_series_step(m, s, 1);
+    const ozarr_status closed = ozarr_mpi_series_close(m, s);
+    return status != OZARR_OK ? status : closed;
+}
+
 static void sweep(const char *name, ozarr_status (*call)(void)) {
     for (int more = 1, k = 0; more; k++) {
         failed = 0;
@@ -153,6 +181,7 @@ int main(int argc, char **argv) {
     sweep("put", put);
     OK(ozarr_mpi_group_close(m, group));
     no_room_for_shards();
+    sweep("a step of a series", step);
     sweep("a checkpoint with a write under way", save_under_way);
     OK(ozarr_mpi_close(m));
     return end_ranks();
