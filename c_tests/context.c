@@ -40,6 +40,12 @@ static void settings(ozarr_context *c) {
     ERR(OZARR_ERR_BUFFER_SIZE, ozarr_context_get(c, "when_full", buf, 4, NULL));
 }
 
+/* How often arrays were lost. */
+static long losses(void) {
+    OK(ozarr_context_get(NULL, "lost", buf, sizeof buf, NULL));
+    return strtol(buf, NULL, 10);
+}
+
 /* Settings of nodes take the same values, and give them back. */
 static void of_nodes(void) {
     const int64_t shape[] = {4};
@@ -79,7 +85,11 @@ static void of_nodes(void) {
     TEXT(buf, "0");
     OK(ozarr_node_get(ozarr_array_node(a), "lost", buf, sizeof buf, NULL));
     TEXT(buf, "0");
+    const long before = losses();
+    ERR_SAYS(OZARR_ERR_ARGUMENT, "lost", "only be asked for", ozarr_context_set(NULL, "lost", "1"));
+    CHECK(losses() == before);
     OK(ozarr_node_set(ozarr_array_node(a), "lost", "1"));
+    CHECK(losses() > before);
     OK(ozarr_node_get(ozarr_array_node(a), "lost", buf, sizeof buf, NULL));
     TEXT(buf, "1");
     OK(ozarr_node_set(ozarr_array_node(a), "lost", "0"));

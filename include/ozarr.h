@@ -533,7 +533,9 @@ OZARR_CHECKED ozarr_status ozarr_context_set(ozarr_context *context, const char 
 
 /**
  * Gets a setting of a context (NULL: the default one), in the form in which it can be set again. If
- * `"threads"` was never set it is the number that calls use.
+ * `"threads"` was never set it is the number that calls use. `"lost"` can only be asked for: how often
+ * an open array of this process has become `"lost"` (`ozarr_node_set`) so far, whatever its context. While
+ * it stays the same, no handle becomes so.
  *
  * Errors: `OZARR_ERR_ARGUMENT` for an unknown setting.
  *

@@ -31,6 +31,14 @@ ozarr_status om_path_of(const ozarr_node *node, char **path) {
     return status;
 }
 
+bool om_is_lost(const ozarr_node *array) {
+    char lost[8] = "";
+    return ozarr_node_get(array, "lost", lost, sizeof lost, NULL) == OZARR_OK && strcmp(lost, "1") == 0;
+}
+
+/* Whether nothing is stored any more by a handle that is open for that. */
+static bool is_lost(const om_handle *known) { return known->array != NULL && strcmp(known->mode, "r+") == 0 && om_is_lost(known->array); }
+
 /* Remembers a node of this rank, whose handle is `handle`. */
 static ozarr_status remember(ozarr_mpi *m, const void *handle, ozarr_node *node, bool is_array, const char *name, const char *mode) {
     om_handle *more = realloc(m->handles, (m->handle_count + 1) * sizeof *more);
@@ -44,6 +52,7 @@ static ozarr_status remember(ozarr_mpi *m, const void *handle, ozarr_node *node,
     om_handle *new = &m->handles[m->handle_count++];
     *new = (om_handle){.handle = handle, .name = copy, .array = is_array ? node : NULL, .number = m->shared};
     snprintf(new->mode, sizeof new->mode, "%s", mode);
+    if (m->rank == 0 && is_lost(new)) m->none_lost_at = -1;
     return OZARR_OK;
 }
 
@@ -160,19 +169,11 @@ static void discard(ozarr_array **array, ozarr_group **group) {
     else ozarr_group_free(*group), *group = NULL;
 }
 
-bool om_is_lost(const ozarr_node *array) {
-    char lost[8] = "";
-    return ozarr_node_get(array, "lost", lost, sizeof lost, NULL) == OZARR_OK && strcmp(lost, "1") == 0;
-}
-
 ozarr_status om_check_there(const ozarr_mpi *m, const ozarr_array *array) {
     const ozarr_status valid = om_valid(m, "ozarr_mpi");
     if (valid != OZARR_OK || !om_is_lost(ozarr_array_node(array))) return valid;
     return om_error(OZARR_ERR_STATE, "the array %.1000s was erased, renamed or replaced since this handle was opened: open it again", om_name(m, array));
 }
-
-/* Whether nothing is stored any more by a handle that is open for that. */
-static bool is_lost(const om_handle *known) { return known->array != NULL && strcmp(known->mode, "r+") == 0 && om_is_lost(known->array); }
 
 ozarr_status om_take(ozarr_node *node, const char *bytes, size_t size) {
     const bool lost = om_is_lost(node);
@@ -181,9 +182,20 @@ ozarr_status om_take(ozarr_node *node, const char *bytes, size_t size) {
     return status;
 }
 
-int64_t om_count_lost(const ozarr_mpi *m) {
+/* How often an array of this process was lost so far; -1 where that cannot be told. */
+static int64_t count_losses(void) {
+    char text[24] = "";
+    return ozarr_context_get(NULL, "lost", text, sizeof text, NULL) == OZARR_OK ? strtoll(text, NULL, 10) : -1;
+}
+
+int64_t om_count_lost(ozarr_mpi *m) {
     int64_t count = 0;
-    for (size_t i = 0; i < m->handle_count && m->rank == 0; i++) count += is_lost(&m->handles[i]);
+    if (m->rank != 0) return 0;
+    /* Before the handles are looked at: what is lost meanwhile is found by the next call. Each call looks at all of them only while one is lost. */
+    const int64_t losses = count_losses();
+    if (losses >= 0 && losses == m->none_lost_at) return 0;
+    for (size_t i = 0; i < m->handle_count; i++) count += is_lost(&m->handles[i]);
+    m->none_lost_at = count == 0 ? losses : -1;
     return count;
 }
 

@@ -43,6 +43,7 @@ struct ozarr_mpi {
     bool last_wins, check_writes;
     om_handle *handles;
     size_t handle_count;
+    int64_t none_lost_at; /* rank 0: how many losses there were in the process when none of the handles was lost; -1: one may be */
     int64_t shared; /* nodes that all ranks were given so far */
     om_cached *plans[OM_PLANS];
     int64_t plan_count; /* made so far */
@@ -148,7 +149,7 @@ ozarr_status om_check_there(const ozarr_mpi *m, const ozarr_array *array);
 ozarr_status om_take(ozarr_node *node, const char *bytes, size_t size);
 
 /* How many of rank 0's handles are of arrays that it erased or replaced since; 0 on other ranks. */
-int64_t om_count_lost(const ozarr_mpi *m);
+int64_t om_count_lost(ozarr_mpi *m);
 /* Tells the other ranks' handles of these arrays, so that nothing is stored by them. Collective, within a call. */
 ozarr_status om_tell_lost(ozarr_mpi *m, int64_t count);
 /* Does both, after rank 0 may have erased or replaced something, with `status` and its message; that is the result, unless MPI fails. */

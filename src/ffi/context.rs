@@ -88,7 +88,9 @@ pub unsafe extern "C" fn ozarr_context_set(context: *mut ozarr_context, key: *co
 }
 
 /// Gets a setting of a context (NULL: the default one), in the form in which it can be set again. If
-/// `"threads"` was never set it is the number that calls use.
+/// `"threads"` was never set it is the number that calls use. `"lost"` can only be asked for: how often
+/// an open array of this process has become `"lost"` (`ozarr_node_set`) so far, whatever its context. While
+/// it stays the same, no handle becomes so.
 ///
 /// Errors: `OZARR_ERR_ARGUMENT` for an unknown setting.
 ///
@@ -105,7 +107,7 @@ pub unsafe extern "C" fn ozarr_context_get(
 }
 
 /// The names of all settings, for messages.
-const SETTINGS: &str = "\"threads\", \"strict\", \"chunk_cache\", \"file.sync\", \"file.lock\", \"non_finite\", \"huge_pages\", \"measure_time\", \"bytes_in_flight\", \"when_full\"";
+const SETTINGS: &str = "\"threads\", \"strict\", \"chunk_cache\", \"file.sync\", \"file.lock\", \"non_finite\", \"huge_pages\", \"measure_time\", \"bytes_in_flight\", \"when_full\"; \"lost\" can only be asked for";
 
 fn set(settings: &ContextObject, key: &str, value: &str) -> Result<()> {
     match key {
@@ -154,6 +156,7 @@ fn get(settings: &ContextObject, key: &str) -> Result<String> {
         "bytes_in_flight" => settings.budget.limit().to_string(),
         "when_full" => if settings.budget.is_again() { "again" } else { "wait" }.into(),
         "measure_time" => text_of(settings.stats.measures_time()),
+        "lost" => node::losses().to_string(),
         _ => bail!(Argument, "found the setting {key:?}, expected one of: {SETTINGS}"),
     })
 }

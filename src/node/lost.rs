@@ -58,6 +58,11 @@ impl OpenArrays {
     }
 }
 
+/// How often arrays that are open in this process were lost so far.
+pub fn losses() -> u64 {
+    Growths::losses()
+}
+
 /// What an array is found by as long as it is open.
 pub(super) struct OpenArray {
     store: Store,

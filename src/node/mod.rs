@@ -117,6 +117,7 @@ pub use fault::{Fault, FaultKind, Repaired, repair_zip};
 pub use group::{Child, Group};
 pub use hierarchy::OPEN_OR_OVERWRITE;
 pub use kinds::{Create, Mode, NodeKind, OPEN_FOR_READING};
+pub use lost::losses;
 pub use migrate::Migrated;
 pub use rechunk::{RechunkOptions, RechunkReport};
 pub use series::Series;

@@ -269,6 +269,9 @@ pub struct Growths {
     is_endless: bool,
 }
 
+/// How often arrays were lost, all of them together.
+static LOSSES: AtomicU64 = AtomicU64::new(0);
+
 #[derive(Default)]
 struct GrowthCounts {
     begun: AtomicU64,
@@ -316,6 +319,13 @@ impl Growths {
     /// Notes that the array was erased, or another node put in its place. A state that is made from now on is of what is there then.
     pub fn lose(&self) {
         self.by_now.losses.fetch_add(1, Ordering::AcqRel);
+        // Behind it: who finds the same number of all has not missed this one.
+        LOSSES.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// Returns how often arrays of this process were lost so far.
+    pub fn losses() -> u64 {
+        LOSSES.load(Ordering::Acquire)
     }
 
     /// Notes that a call begins to take the array away: nothing is stored until it has lost it, or has failed and stays.
