@@ -52,9 +52,8 @@ static void write_dim(text *t, const oz_dim *dim) {
     text_put(t, size);
 }
 
-/* What the record says of a variable; `stored` is the record that is in the store. */
-static void write_var(text *t, oz_var *var, const oz_stored *stored) {
-    const json *there = json_member(json_member(stored->object, "variables"), var->name);
+/* What the record says of a variable; `stored` is the record that is in the store, and `there` what that says of it (or NULL). */
+static void write_var(text *t, oz_var *var, const oz_stored *stored, const json *there) {
     const oz_stored types = {json_member(there, "types"), stored->source, &var->gone};
     text_member(t, var->name);
     text_put(t, "{");
@@ -81,9 +80,8 @@ ozarr_node_kind oz_kind_at(const oz_group *group, const char *name) {
     return failed ? OZARR_NODE_KIND_UNKNOWN : kind;
 }
 
-/* What the record says by the name of a variable of this process: where another program has an array by it, what that says. */
-static void write_own(text *t, oz_var *var, const oz_stored *stored) {
-    const json *there = json_member(json_member(stored->object, "variables"), var->name);
+/* What the record says by the name of a variable of this process: where another program has an array by it, what that says (`there`, or NULL). */
+static void write_own(text *t, oz_var *var, const oz_stored *stored, const json *there) {
     bool own = oz_file_alone(var->group->file);
     if (!own && !oz_var_made(var)) {
         ozarr_node_kind kind = oz_kind_at(var->group, var->name);
@@ -91,7 +89,7 @@ static void write_own(text *t, oz_var *var, const oz_stored *stored) {
     }
     /* In a store that is no folder one request for each would take long. */
     else if (!own) own = var->folder.inode ? oz_var_is_there(var, NULL) : !var->lost;
-    if (own) write_var(t, var, stored);
+    if (own) write_var(t, var, stored, there);
     else if (there) oz_stored_copy(t, stored, there);
 }
 
@@ -140,7 +138,14 @@ static void write_record(text *t, const oz_group *group, const oz_stored *stored
     text_put(t, "}");
     text_member(t, "variables");
     text_put(t, "{");
-    for (int i = 0; i < group->vars.count; i++) write_own(t, group->vars.items[i], stored);
+    const json *all = json_member(stored->object, "variables"), *next = all ? all->first : NULL;
+    for (int i = 0; i < group->vars.count; i++) {
+        oz_var *var = group->vars.items[i];
+        /* The record has them in this order, so that most are the next one. */
+        const json *there = next && next->name && strcmp(next->name, var->name) == 0 ? next : json_member(all, var->name);
+        if (there) next = there->next;
+        write_own(t, var, stored, there);
+    }
     keep_others(t, group, stored, "variables", &group->vars);
     text_put(t, "}");
     text_member(t, "groups");
