@@ -254,25 +254,26 @@ static ozarr_status set_changed(ozarr_node *node, const oz_stored *stored, const
     return status;
 }
 
-/* Stores attributes (NULL: those that are there), and the record of a group. Programs that set others at the same time may know no lock: those that do not
- * change are not stored again. */
-static int store_atts(ozarr_node *node, const oz_stored *stored, const oz_list *atts, const char *attributes, const char *record) {
+/* Stores attributes (NULL: those that are there), and the record of a group, which the store may have already (`known`). Programs that set others at the same
+ * time may know no lock: those that do not change are not stored again; nor is a document in which none does. */
+static int store_atts(ozarr_node *node, const oz_stored *stored, const oz_list *atts, const char *attributes, const char *record, bool known) {
     json *wanted = attributes && stored->object ? json_read(attributes) : NULL;
     ozarr_status status = ozarr_attrs_begin(node);
     /* After a commit that failed the handle of a new file still collects; what follows replaces that. */
     bool again = status == OZARR_ERR_STATE, whole = again || !wanted || !keeps_order(stored, wanted, atts);
     if (again) status = OZARR_OK;
     if (!status && attributes) status = whole ? ozarr_attrs_set(node, attributes) : set_changed(node, stored, attributes, wanted);
-    if (!status && record) status = ozarr_attr_set_json(node, OZ_RECORD, record);
+    if (!status && record && (whole || !known)) status = ozarr_attr_set_json(node, OZ_RECORD, record);
     if (!status) status = ozarr_attrs_commit(node);
     json_free(wanted);
     return oz_error(status);
 }
 
-/* Stores the record of a group with all its attributes, or (`attributes` NULL) with those that it has. */
-static int store_record(const oz_group *group, ozarr_node *node, const oz_stored *stored, const text *attributes, text *record) {
+/* Stores the record of a group with all its attributes, or (`attributes` NULL) with those that it has; `there` is the text of the one that is stored, or NULL. */
+static int store_record(const oz_group *group, ozarr_node *node, const oz_stored *stored, const text *attributes, text *record, const char *there) {
     int32_t format = 3;
     if (record->failed || (attributes && attributes->failed)) return NC_ENOMEM;
+    const bool known = there && strcmp(there, record->bytes) == 0;
     ozarr_status status = ozarr_node_zarr_format(node, &format);
     if (!status && format == 2) {
         /* NCZarr opens no file with an attribute that is an object. */
@@ -282,7 +283,7 @@ static int store_record(const oz_group *group, ozarr_node *node, const oz_stored
         *record = quoted;
         if (quoted.failed) status = OZARR_ERR_NO_MEMORY;
     }
-    return status ? oz_error(status) : store_atts(node, stored, &group->atts, attributes ? attributes->bytes : NULL, record->bytes);
+    return status ? oz_error(status) : store_atts(node, stored, &group->atts, attributes ? attributes->bytes : NULL, record->bytes, known);
 }
 
 int oz_group_store_atts(oz_group *group) {
@@ -293,7 +294,7 @@ int oz_group_store_atts(oz_group *group) {
     if (!status) {
         oz_atts_write(&attributes, group->file, &group->atts, NULL, 3, &stored);
         write_record(&record, group, &old);
-        status = store_record(group, f.node, &stored, &attributes, &record);
+        status = store_record(group, f.node, &stored, &attributes, &record, old.source);
     }
     fresh_free(&f);
     oz_stored_free(&stored);
@@ -374,7 +375,7 @@ int oz_record_restore(const oz_group *group, const char *former) {
     oz_stored stored = {0};
     text_put(&record, former);
     oz_lock(group->file);
-    int status = store_record(group, ozarr_group_node(group->handle), &stored, NULL, &record);
+    int status = store_record(group, ozarr_group_node(group->handle), &stored, NULL, &record, NULL);
     oz_unlock(group->file);
     free(record.bytes);
     return status;
@@ -390,7 +391,7 @@ int oz_record_rename(const oz_group *group, const oz_renaming *renaming, char **
     if (!status && oz_file_alone(group->file)) status = oz_stored_read(ozarr_group_node(group->handle), &record);
     if (!status && record.object) {
         copy_renamed(&renamed, &record, record.object, nodes, renaming);
-        status = store_record(group, f.node, &stored, NULL, &renamed);
+        status = store_record(group, f.node, &stored, NULL, &renamed, NULL);
         if (former) *former = record.source, record.source = NULL;
     }
     oz_unlock(group->file);
@@ -413,7 +414,7 @@ int oz_var_store_atts(oz_var *var, ozarr_array *array) {
         status = oz_error(ozarr_node_zarr_format(f.node, &format));
         oz_atts_write(&attributes, var->group->file, &var->atts, var, format, &stored);
     }
-    if (!status) status = attributes.failed ? NC_ENOMEM : store_atts(f.node, &stored, &var->atts, attributes.bytes, NULL);
+    if (!status) status = attributes.failed ? NC_ENOMEM : store_atts(f.node, &stored, &var->atts, attributes.bytes, NULL, false);
     fresh_free(&f);
     oz_stored_free(&stored);
     free(attributes.bytes);

@@ -949,6 +949,30 @@ b.close(), a.close()
 """
 
 
+SAME_RECORD = """
+import netCDF4, numpy as np, os, sys
+path, kind, value = sys.argv[1:]
+with netCDF4.Dataset(path, "w") as d:
+    d.createDimension("x", 4)
+    d.createVariable("v", "f4", ("x",)).units = "K"
+with netCDF4.Dataset(path, "a") as d:
+    seen = lambda: (lambda found: (found.st_ino, found.st_mtime_ns))(os.stat(os.path.join(path, ".zattrs")))
+    before = seen()
+    d["v"].units = value if kind == "str" else np.dtype(kind).type(value)
+    d.sync()
+    print(seen() == before)
+with netCDF4.Dataset(path) as d:
+    assert str(d["v"].units) == value, d["v"].units
+"""
+
+
+def same_record(build):
+    """A group's record is not stored again where it says what it said before: an attribute whose type JSON tells is not in it. (In format 2 it has a document of its own.)"""
+    for kind, stays in ("str", "True"), ("i2", "False"):
+        code, out, err = run([sys.executable, "-c", SAME_RECORD, f"same_{kind}.zarr", kind, "7"], build, **PRELOAD, OZARR_NETCDF_SPEC="format=2")
+        check(f"a record that stays as it was: attribute of {kind}", code == 0 and out.split() == [stays], out + err[-500:])
+
+
 TWO_DEFINERS = """
 import netCDF4, numpy as np, sys
 with netCDF4.Dataset(sys.argv[1], "w") as d:
@@ -1496,6 +1520,7 @@ def main():
     told_of_servers(build)
     calls(build)
     late_text(build)
+    same_record(build)
     two_writers(build)
     two_definers(build)
     late_definer(build)
