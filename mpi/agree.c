@@ -173,7 +173,10 @@ ozarr_status om_enter(ozarr_mpi *m, ozarr_status status, om_compared compared[2]
         if (compared[i].mine == OM_ANY) continue;
         mine[3 + 2 * i] = compared[i].mine, mine[4 + 2 * i] = -compared[i].mine;
     }
+    om_failure own;
+    if (status != OZARR_OK) om_failure_last(&own, status);
     mine[7] = -om_count_lost(m);
+    if (status != OZARR_OK) status = om_failure_set(&own);
     ozarr_status agreed = least(m, status, mine, all);
     const bool answered = agreed == OZARR_OK;
     if (agreed == OZARR_OK && all[1] != -all[2]) agreed = tell_difference(m, status, call);
