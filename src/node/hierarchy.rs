@@ -146,7 +146,7 @@ fn erase_keys(store: &Store, path: &str, leaving: &mut Option<Leaving>) -> Resul
     } else {
         marker::put(store, path, marker::COPY, &[("from", "".into())])?;
         *leaving = Some(Leaving::new(store, path));
-        // One by one in a folder, whose order is any; elsewhere keys go in their order, chunks before the marker.
+        // One by one in a folder, whose order is any; elsewhere the marker goes when all other keys are gone.
         if has_names { erase_around(store, path, marker::COPY)? } else { erase_documents(store, path)? }
     }
     if below.is_empty() {

@@ -4,10 +4,10 @@ use super::{Store, document, path};
 use crate::error::{Result, err};
 use crate::limits::MAX_DOCUMENT;
 use crate::metadata::{Map, Value, json};
-use crate::store::{Condition, StorageExt, get};
+use crate::store::{Condition, GOES_LAST, StorageExt, get};
 
 /// A copy was begun, or the erasing of an array.
-pub(super) const COPY: &str = "ozarr-copy.json";
+pub(super) const COPY: &str = GOES_LAST;
 /// An array became shorter, and is to be rid of what is beyond its shape.
 pub(super) const RESIZE: &str = "ozarr-resize.json";
 /// From where a migration in place is.

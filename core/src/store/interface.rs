@@ -265,7 +265,7 @@ pub trait Storage: Send + Sync {
         Ok(Staged::Memory(Vec::new()))
     }
 
-    /// Removes keys; `false` if the one key held nothing, or the folder of a prefix was not there, or was taken away by another process first.
+    /// Removes keys, of those below a prefix [`GOES_LAST`](super::GOES_LAST) behind all others; `false` if the one key held nothing, or the folder of a prefix was not there, or was taken away by another process first.
     fn erase_keys(&self, keys: Keys<'_>) -> Result<bool>;
 
     /// Lists keys that start with `prefix` (empty, or ending in `/`).

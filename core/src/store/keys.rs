@@ -6,6 +6,9 @@ use crate::limits::MAX_KEY;
 /// The names of the documents that make a folder a node.
 pub(crate) const MAKES_A_NODE: &[&str] = &["zarr.json", ".zarray", ".zgroup", ".zmetadata"];
 
+/// The key directly below a prefix that goes last of all keys with it, and only when all others are gone: it says that they are to go.
+pub const GOES_LAST: &str = "ozarr-copy.json";
+
 /// Checks that a key is a relative path of at most [`MAX_KEY`] bytes without empty, `.` or `..` parts.
 pub(crate) fn check_key(key: &str) -> Result<()> {
     if key.len() > MAX_KEY {

@@ -6,7 +6,7 @@
 //! of that version; where they cannot, a key is read whole when it is opened, once, and an object is the bytes of that moment.
 
 pub use super::ByteRange;
-use super::keys::{check_key, check_prefix};
+use super::keys::{GOES_LAST, check_key, check_prefix};
 use super::snapshot::Snapshot;
 use super::token::{digest_of, short_token, version_of_token};
 use super::{Capabilities, Condition, Fetched, Keys, ListInto, Listing, Object, ReadObject, Started, Storage, Version};
@@ -422,7 +422,11 @@ impl Storage for CallbackStore {
         match keys {
             Keys::One(key) => return self.calls.erase(key),
             Keys::Below(prefix) if self.can.erase_prefix => self.calls.erase_prefix(prefix)?,
-            Keys::Below(prefix) => self.keys(prefix)?.iter().try_for_each(|key| self.calls.erase(key).map(drop))?,
+            Keys::Below(prefix) => {
+                let (last, others): (Vec<_>, Vec<_>) =
+                    self.keys(prefix)?.into_iter().partition(|key| key.strip_prefix(prefix) == Some(GOES_LAST));
+                others.iter().chain(&last).try_for_each(|key| self.calls.erase(key).map(drop))?;
+            }
         }
         Ok(true)
     }
@@ -465,6 +469,7 @@ mod tests {
     use super::*;
     use crate::store::memory::MemoryStore;
     use crate::store::{StorageExt, read_now, suite};
+    use std::sync::Mutex;
     use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
     /// Functions over a store in memory. Tokens are as long as asked for.
@@ -476,6 +481,7 @@ mod tests {
         sized: bool,
         calls: AtomicU64,
         bytes: AtomicU64,
+        erased: Mutex<Vec<String>>,
     }
 
     impl Honest {
@@ -524,6 +530,7 @@ mod tests {
             self.inner.put(key, &[bytes], condition)
         }
         fn erase(&self, key: &str) -> Result<bool> {
+            self.erased.lock().unwrap().push(key.to_string());
             self.inner.erase(key)
         }
         fn erase_prefix(&self, prefix: &str) -> Result<()> {
@@ -557,7 +564,8 @@ mod tests {
     };
 
     fn honest(can: Can, token: usize, sized: bool) -> Arc<Honest> {
-        Arc::new(Honest { inner: MemoryStore::new(), can, token, sized, calls: AtomicU64::new(0), bytes: AtomicU64::new(0) })
+        let (calls, bytes, erased) = (AtomicU64::new(0), AtomicU64::new(0), Mutex::default());
+        Arc::new(Honest { inner: MemoryStore::new(), can, token, sized, calls, bytes, erased })
     }
 
     fn store(can: Can, token: usize) -> CallbackStore {
@@ -570,6 +578,17 @@ mod tests {
         suite::check(&store(Can { start: false, ..ALL }, 31));
         suite::check(&store(Can { start: false, erase_prefix: false, list_dir: false, ..ALL }, 40));
         suite::check(&CallbackStore::new(honest(ALL, 8, true)));
+    }
+
+    #[test]
+    fn a_key_that_tells_of_the_others_is_erased_behind_them() {
+        let honest = honest(Can { erase_prefix: false, ..ALL }, 1, false);
+        let store = CallbackStore::new(honest.clone());
+        for key in ["a/0", "a/ozarr-copy.json", "a/z/ozarr-copy.json"] {
+            store.put(key, &[b""], Condition::None).unwrap();
+        }
+        store.erase_prefix("a/").unwrap();
+        assert_eq!(*honest.erased.lock().unwrap(), ["a/0", "a/z/ozarr-copy.json", "a/ozarr-copy.json"]);
     }
 
     #[test]

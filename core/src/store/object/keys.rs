@@ -5,13 +5,15 @@ use super::live::Live;
 use super::tries::{Failure, Tries};
 use crate::error::{ErrorKind, Result, bail, err};
 use crate::limits::{add, collect, push, text_of};
-use crate::store::Listing;
 use crate::store::remote::Service;
+use crate::store::{GOES_LAST, Listing};
 use futures_util::StreamExt;
 use object_store::list::{PaginatedListOptions, PaginatedListResult};
 use object_store::path::Path;
-use object_store::{ListResult, ObjectStore};
+use object_store::{ListResult, ObjectMeta, ObjectStore};
 use std::collections::HashSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 impl Live {
     /// Erases a key.
@@ -51,14 +53,26 @@ impl Live {
         Ok(false)
     }
 
-    /// Erases all keys below a prefix.
+    /// Erases all keys below a prefix, several at a time, and then the one that is to go last, if it is there.
     pub(super) async fn erase_below(&self, prefix: &Path) -> Result<()> {
         let _permit = self.permit().await?;
-        let mut tries = self.tries(false);
+        let last = prefix.clone().join(GOES_LAST);
+        if self.erase_all_but(prefix, &last).await? { self.erase(&last).await } else { Ok(()) }
+    }
+
+    /// Erases all keys below a prefix but one; whether that is there.
+    async fn erase_all_but(&self, prefix: &Path, kept: &Path) -> Result<bool> {
+        let (mut tries, is_kept) = (self.tries(false), Arc::new(AtomicBool::new(false)));
         loop {
             let (store, root) = (self.store(), prefix.as_ref().to_string());
-            let listed = store.list((!root.is_empty()).then_some(prefix)).map(|found| found.map(|meta| meta.location)).boxed();
-            let mut erased = store.delete_stream(listed);
+            let (kept, found_kept) = (kept.clone(), is_kept.clone());
+            let is_to_go = move |found: &object_store::Result<ObjectMeta>| {
+                let is_kept = found.as_ref().is_ok_and(|meta| meta.location == kept);
+                found_kept.fetch_or(is_kept, Ordering::Relaxed);
+                std::future::ready(!is_kept)
+            };
+            let listed = store.list((!root.is_empty()).then_some(prefix)).filter(is_to_go).map(|found| found.map(|meta| meta.location));
+            let mut erased = store.delete_stream(listed.boxed());
             let (mut circle, mut failed) = (Circle::default(), None);
             loop {
                 let gone = match tries.run(async { erased.next().await.transpose() }).await {
@@ -80,7 +94,7 @@ impl Live {
                 }
                 tries.begin_part();
             }
-            let Some(fault) = failed else { return Ok(()) };
+            let Some(fault) = failed else { return Ok(is_kept.load(Ordering::Relaxed)) };
             self.again(&mut tries, fault).await?;
         }
     }

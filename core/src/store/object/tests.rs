@@ -459,6 +459,40 @@ fn keys_that_are_listed_again_and_again_are_not_erased_for_ever() {
     assert!(e.kind() == ErrorKind::Network && e.message().contains("again and again"), "{e}");
 }
 
+/// Else what is left of a node, without the key that says so, would be anything.
+#[test]
+fn a_key_that_tells_of_the_others_is_erased_behind_them_and_not_where_one_of_them_stays() {
+    let refused = Arc::new(AtomicUsize::new(0));
+    let is_refused = refused.clone();
+    let (port, heads) = serve(move |head| match head.split(' ').nth(1) {
+        Some("/bucket/b/s/2") if is_refused.load(Relaxed) > 0 => said("403 no", "", "<Error><Code>AccessDenied</Code></Error>"),
+        Some(path) if path.contains('?') => {
+            let key = |key: &&str| {
+                format!("<Contents><Key>{key}</Key><Size>1</Size><LastModified>2026-11-21T00:00:00Z</LastModified></Contents>")
+            };
+            let keys: String = ["b/0.0", "b/ozarr-copy.json", "b/s/1", "b/s/2", "b/s/ozarr-copy.json"].iter().map(key).collect();
+            said("200 OK", "", &format!("<ListBucketResult><IsTruncated>false</IsTruncated>{keys}</ListBucketResult>"))
+        }
+        _ => said("204 gone", "", ""),
+    });
+    let store = store_at(port, KEYS);
+    let erase = |refuse: usize| {
+        refused.store(refuse, Relaxed);
+        heads.lock().unwrap().clear();
+        let erased = store.erase_prefix("b/").map_err(|e| e.kind());
+        let heads = heads.lock().unwrap();
+        let mut keys: Vec<_> =
+            heads.iter().filter_map(|head| head.strip_prefix("delete /bucket/b/")?.split(' ').next().map(str::to_string)).collect();
+        let last = keys.pop();
+        keys.sort();
+        (erased, keys, last)
+    };
+    let (erased, keys, last) = erase(1);
+    assert_eq!((erased, keys.iter().chain(&last).any(|key| key == "ozarr-copy.json")), (Err(ErrorKind::Permission), false), "{keys:?}");
+    let all = ["0.0", "s/1", "s/2", "s/ozarr-copy.json"].map(str::to_string);
+    assert_eq!(erase(0), (Ok(()), all.to_vec(), Some("ozarr-copy.json".to_string())));
+}
+
 #[test]
 fn azure_is_asked_for_a_key_as_it_is_signed() {
     let (port, asked) = serve(|_| yes());
