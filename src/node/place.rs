@@ -196,6 +196,21 @@ pub(super) fn says_whole(to: &Store, place: &str, source: &str) -> Result<Option
     Ok(said.and_then(|said| said.get(WHOLE)?.as_str().map(str::to_string)))
 }
 
+/// Whether a marker says at a place that a copy of this source was begun, and not that all was copied.
+pub(super) fn is_begun_by(to: &Store, place: &str, source: &str) -> Result<bool> {
+    let said = if to.shared().capabilities().erasable { marker::read(to, place, marker::COPY)? } else { None };
+    Ok(said.is_some_and(|said| is_of(&said, source) && !said.contains_key(WHOLE)))
+}
+
+/// Whether a key is the marker of one call that has begun a copy, which may be over, beside the document of a node: where no lock tells.
+pub(super) fn is_beside_node(store: &Store, key: &str) -> bool {
+    let Some(place) = key.strip_suffix(marker::COPY).map(|prefix| prefix.trim_end_matches('/')) else { return false };
+    let is_begun = |said: Map| said.contains_key(BY) && !said.contains_key(WHOLE);
+    store.shared().files().is_none()
+        && marker::read(store, place, marker::COPY).is_ok_and(|said| said.is_some_and(is_begun))
+        && lookup::is_there(store, place).unwrap_or_default()
+}
+
 /// Whether a key is the marker of a copy that a call which is over has made whole, and not ended: not where no lock tells whether it is over.
 pub(super) fn is_left_whole(store: &Store, key: &str) -> bool {
     let Some(place) = key.strip_suffix(marker::COPY).map(|prefix| prefix.trim_end_matches('/')) else { return false };
@@ -374,10 +389,10 @@ pub(super) fn refuse_files((to, place): (&Store, &str), call: &str) -> Result<()
     Ok(())
 }
 
-/// Does what is left of a copy that an earlier version of the library has made, and a kill has ended behind its own document: all is there that is copied.
+/// Does what is left of a copy whose marker does not say that all was copied: an earlier version of the library has made it, and a kill has ended it behind
+/// its own document, or the marker of a call that was killed came when the same call had ended.
 fn finish(copied: Copied<'_>, (to, place): (&Store, &str)) -> Result<()> {
-    let said = if to.shared().capabilities().erasable { marker::read(to, place, marker::COPY)? } else { None };
-    if said.is_some_and(|said| is_of(&said, copied.source) && !said.contains_key(BY)) {
+    if is_begun_by(to, place, copied.source)? {
         (copied.complete)()?;
         marker::erase(to, place, marker::COPY)?;
     }

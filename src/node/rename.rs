@@ -4,7 +4,7 @@ use super::lookup::{self, require};
 use super::lost::Leaving;
 use super::walk::{self, ListedGroup, Wanted};
 use super::{Create, NodeKind, Store, copy, document, groups_above, hierarchy, in_use, marker, path, place, upkeep};
-use crate::error::{Error, ErrorKind, Result, bail};
+use crate::error::{Error, ErrorKind, Result, err};
 use crate::limits::extend;
 use crate::metadata::{Format, Map, Value};
 
@@ -26,7 +26,7 @@ impl Store {
         let found = match require(self, &path, NodeKind::None) {
             Err(e) if e.kind() == ErrorKind::NotFound && self.has_new_name(&path, &to_path)? => return self.leave_old(&path, &to_path),
             // After a kill behind the move the node is where it was to go. The error is the one to tell.
-            found => found.inspect_err(|_| drop(upkeep::add_missed(self, &to_path)))?,
+            found => found.inspect_err(|_| drop(self.forget_begun(&path, &to_path).and_then(|()| upkeep::add_missed(self, &to_path))))?,
         };
         copy::refuse_overlap((self, &path), (self, &to_path))?;
         self.check_erasable()?;
@@ -44,7 +44,7 @@ impl Store {
             upkeep::tell_later(self, &changed);
             let _ = upkeep::catch_up(self);
         });
-        let copied = !moved?;
+        let copied = !moved.map_err(|e| self.or_renamed((&path, &to_path), e))?;
         if !copied {
             return Ok(());
         }
@@ -54,6 +54,33 @@ impl Store {
     /// Whether the node at `to_path` is the copy that a renaming which was interrupted has made of the one that was at `path` then.
     fn has_new_name(&self, path: &str, to_path: &str) -> Result<bool> {
         Ok(place::says_whole(self, to_path, &renamed(self, path))?.is_some() && lookup::is_there(self, to_path)?)
+    }
+
+    /// Erases the marker of a renaming that has ended, which came late from a process that was killed.
+    fn forget_begun(&self, path: &str, to_path: &str) -> Result<()> {
+        let is_late = place::is_begun_by(self, to_path, &renamed(self, path))? && lookup::is_there(self, to_path)?;
+        if is_late { marker::erase(self, to_path, marker::COPY) } else { Ok(()) }
+    }
+
+    /// Says of an error because of what is at the new path where the node has left its old one: it may be the node itself, and is to be kept.
+    fn or_renamed(&self, (path, to_path): (&str, &str), e: Error) -> Error {
+        if e.kind() != ErrorKind::Exists || !matches!(lookup::is_there(self, path), Ok(false)) {
+            return e;
+        }
+        let place = self.shared().describe();
+        err!(
+            Again,
+            "{path} of {place} was renamed or erased by another process meanwhile: see what is at {to_path}, which may be that node"
+        )
+    }
+
+    /// Says that what is at the new path is not what is at the old one.
+    fn differ(&self, path: &str, to_path: &str) -> Error {
+        let place = self.shared().describe();
+        err!(
+            Exists,
+            "{path} and {to_path} of {place} differ since a renaming was interrupted, or another process renames it now: see which of them is whole before the other one is erased"
+        )
     }
 
     /// Ends the renaming of a node that was copied. What fails or is killed on the way is completed by the same call, which the marker tells of the copy.
@@ -78,10 +105,13 @@ impl Store {
         let (new, source) = ((Create::New, false, true), renamed(self, path));
         self.copy_marked((path, &source), (self, to_path), new, &mut |_, _| Ok(())).map_err(|e| {
             // The node stays where it was alone, or the same call goes on: of another process it may be doing so, where the store has no locks.
-            let is_ours = !self.shared().capabilities().swaps && matches!(self.has_new_name(path, to_path), Ok(true));
+            let (swaps, is_copied) = (self.shared().capabilities().swaps, matches!(self.has_new_name(path, to_path), Ok(true)));
+            if swaps && is_copied && e.kind() == ErrorKind::Exists {
+                return self.differ(path, to_path);
+            }
             let back = || hierarchy::erase_around(self, to_path, marker::COPY).and_then(|()| marker::erase(self, to_path, marker::COPY));
-            if !is_ours || back().is_err() {
-                return e;
+            if swaps || !is_copied || back().is_err() {
+                return hierarchy::advise(e, "erase it, or choose another path");
             }
             let message = e.message().replace(place::IS_THERE, "");
             e.with_message(message)
@@ -95,8 +125,7 @@ impl Store {
             return Err(hierarchy::advise(e, "erase it, or choose another path"));
         }
         if !self.is_copied_to(path, (self, to_path))? {
-            let place = self.shared().describe();
-            bail!(Exists, "{path} and {to_path} of {place} differ since a renaming was interrupted; erase the one that is not wanted");
+            return Err(self.differ(path, to_path));
         }
         Ok(true)
     }

@@ -644,6 +644,62 @@ fn a_node_that_another_process_makes_before_a_copy_marks_its_place_stays_whole()
     }
 }
 
+/// A put that was under way when its process was killed may come when the same call has long ended.
+#[test]
+fn a_marker_that_comes_late_to_a_node_that_is_whole_is_told_of_and_goes_with_the_same_call() {
+    let shared: SharedStore = Arc::new(Overtaken::alone(Arc::new(MemoryStore::new()), false));
+    let (store, key) = (with_consolidated(&shared), "d/ozarr-copy.json");
+    let late =
+        |what: &str| store.key_put(key, format!(r#"{{"from": "overtaken: g{what}", "by": "0123456789abcdef"}}"#).as_bytes()).unwrap();
+    let is_there = || store.key_get(key).unwrap().is_some();
+    Group::create(&store, "", None, Create::OpenIfSame).unwrap();
+    for (text, copy) in copies() {
+        copy(&store, &store, &mut |_, _| Ok(())).unwrap();
+        late("");
+        let found = faults(&store, VerifyOptions { quick: true, repair: true });
+        assert!(found.iter().any(|fault| fault.key == key && fault.message.contains("erase this key")), "{text}: {found:?}");
+        for (value, stays) in [(&mut [3, 2], text != "anew"), (&mut [1, 2], false)] {
+            write_all(&Array::open(&store, "d/a").unwrap(), value);
+            late("");
+            assert_eq!(copy(&store, &store, &mut |_, _| Ok(())).unwrap_err().kind(), ErrorKind::Exists, "{text}");
+            assert_eq!(is_there(), stays, "{text}");
+        }
+        store.erase_node("d").unwrap();
+    }
+    store.rename_node("g", "d").unwrap();
+    late(", renamed");
+    assert_eq!(store.rename_node("g", "d").unwrap_err().kind(), ErrorKind::NotFound);
+    assert!(!is_there());
+}
+
+/// Who erases then what is at the new path loses the node.
+#[test]
+fn who_renames_what_another_process_has_renamed_meanwhile_is_not_told_to_erase_anything() {
+    let process = |shared: SharedStore| on(Arc::new(Overtaken::alone(shared, false)));
+    let (mut kinds, mut first) = (Vec::new(), 0);
+    loop {
+        let shared: SharedStore = Arc::new(MemoryStore::new());
+        write_all(&Array::create(&process(shared.clone()), "a/u", &spec(&[2], &[1]), Create::New).unwrap(), &mut [1, 2]);
+        let (other, is_met) = (shared.clone(), Arc::new(AtomicBool::new(false)));
+        let met = is_met.clone();
+        let renamed = process(before_call(shared.clone(), first, move || {
+            met.store(true, Ordering::Relaxed);
+            let _ = process(other).rename_node("a", "b");
+        }))
+        .rename_node("a", "b");
+        let store = process(shared);
+        if let (Err(e), NodeKind::None) = (&renamed, store.node_kind("a").unwrap()) {
+            assert!(e.kind() != ErrorKind::Exists && !e.message().contains("erase it"), "before call {first}: {e}");
+            kinds.push(e.kind());
+        }
+        if !is_met.load(Ordering::Relaxed) {
+            break;
+        }
+        first += 1;
+    }
+    assert!(first > 50 && kinds.contains(&ErrorKind::Again), "{first}: {kinds:?}");
+}
+
 /// Before each request of the first one the second one begins, which ends behind one of its changes, or before one of whose requests a third one begins.
 #[test]
 fn a_node_that_several_processes_rename_at_once_is_whole_at_its_old_place_or_its_new_one() {

@@ -474,6 +474,10 @@ fn is_begun(name: &str) -> bool {
 /// The fault of a key that belongs to no node.
 fn of_no_node(store: &Store, key: &str) -> Fault {
     let name = key.rsplit_once('/').map_or(key, |(_, name)| name);
+    if place::is_beside_node(store, key) {
+        let what = "left at a node by a call that was interrupted, or goes on; where none goes on and the node is whole, erase this key";
+        return Fault::new(FaultKind::Temporary, key, what);
+    }
     if marker::ALL.contains(&name) {
         return Fault::new(FaultKind::Temporary, key, "left by a call that was interrupted; done again, it goes on");
     }
