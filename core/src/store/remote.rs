@@ -476,9 +476,11 @@ impl RemoteOptions {
     }
 }
 
-/// Whether the environment's and the profile's endpoints of AWS's services are to be ignored.
+/// The variable that says whether the environment's and the profile's endpoints of AWS's services are to be ignored.
+pub(super) const IGNORES_ENDPOINTS: &str = "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS";
+
 pub(super) fn ignores_endpoints(env: Env<'_>) -> bool {
-    env("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS").is_some_and(|said| said.eq_ignore_ascii_case("true"))
+    env(IGNORES_ENDPOINTS).is_some_and(|said| said.eq_ignore_ascii_case("true"))
 }
 
 /// Bytes of a path as a URL has them.

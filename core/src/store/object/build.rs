@@ -11,7 +11,7 @@ use super::made::{Client, Keys};
 use super::profile::{self, Profile};
 use super::watch::Connector;
 use crate::error::{Error, ErrorKind, Result, bail, err};
-use crate::store::remote::{Conditional, Env, Remote, RemoteOptions, Service, ignores_endpoints, percent_decode};
+use crate::store::remote::{Conditional, Env, IGNORES_ENDPOINTS, Remote, RemoteOptions, Service, ignores_endpoints, percent_decode};
 use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
 use object_store::azure::{AzureConfigKey, MicrosoftAzureBuilder};
 use object_store::client::ClientConfigKey;
@@ -36,7 +36,9 @@ pub(super) fn client(remote: &Remote, options: &RemoteOptions, region: Option<&s
     let secrets = secrets(remote, &options, &env);
     let withheld = Withheld::of(remote, &options, &variables, &env);
     variables.retain(|(name, _)| !withheld.has(name));
-    let env = |key: &str| env(key).filter(|_| !withheld.has(key));
+    let ignores = remote.service == Service::S3 && profile::says_to_ignore_endpoints(&options, &env);
+    let env =
+        |key: &str| if ignores && key == IGNORES_ENDPOINTS { Some("true".to_string()) } else { env(key).filter(|_| !withheld.has(key)) };
     let maker = Maker { remote, options: &options, requests, env: &env, variables, secrets, own: Own::default(), withheld: &withheld };
     match remote.service {
         Service::S3 => maker.s3(region),

@@ -1,7 +1,7 @@
 //! The files of the AWS tools: credentials, region and endpoint of a profile.
 
 use crate::error::{Error, Result, bail, err};
-use crate::store::remote::{RemoteOptions, ignores_endpoints};
+use crate::store::remote::{IGNORES_ENDPOINTS, RemoteOptions, ignores_endpoints};
 use std::path::{Path, PathBuf};
 
 /// What a profile says.
@@ -16,6 +16,8 @@ pub(super) struct Profile {
     other_source: Option<(String, String)>,
     /// The section of the endpoints of services.
     services: Option<String>,
+    /// Whether endpoints of files and variables are to be ignored.
+    ignores_endpoints: Option<String>,
 }
 
 /// The profile's part, where it has a say.
@@ -24,8 +26,8 @@ pub(super) fn of(options: &RemoteOptions, env: &dyn Fn(&str) -> Option<String>) 
     let has_keys = options.named("access_key_id").is_some() || env("AWS_ACCESS_KEY_ID").is_some();
     if !is_named && (has_keys || options.anonymous == Some(true)) {
         // Keys that are given otherwise need no file, which may be a broken one. Where the server is, it says all the same.
-        let Profile { region, endpoint, .. } = read(None, None, env).unwrap_or_default();
-        return Ok(Profile { region, endpoint, ..Profile::default() });
+        let Profile { region, endpoint, ignores_endpoints, .. } = read(None, None, env).unwrap_or_default();
+        return Ok(Profile { region, endpoint, ignores_endpoints, ..Profile::default() });
     }
     read(options.profile.as_deref(), options.credentials_file.as_deref(), env)
 }
@@ -63,14 +65,25 @@ fn read(name: Option<&str>, file: Option<&str>, env: &dyn Fn(&str) -> Option<Str
     if !is_there && (named.is_some() || file.is_some()) {
         bail!(Location, "there is no profile {profile:?} in {} or {}", credentials.display(), config.display());
     }
-    found.endpoint = found.endpoint.filter(|_| !ignores_endpoints(env));
+    if ignores_endpoints(env) || found.ignores_endpoints() {
+        found.endpoint = None;
+    }
     if let Some((name, _)) = &mut found.other_source {
         *name = profile.to_string();
     }
     Ok(found)
 }
 
+/// Whether the profile says that endpoints are to be ignored, where no variable says anything of it.
+pub(super) fn says_to_ignore_endpoints(options: &RemoteOptions, env: &dyn Fn(&str) -> Option<String>) -> bool {
+    env(IGNORES_ENDPOINTS).is_none() && of(options, env).is_ok_and(|profile| profile.ignores_endpoints())
+}
+
 impl Profile {
+    fn ignores_endpoints(&self) -> bool {
+        self.ignores_endpoints.as_deref().is_some_and(|said| said.eq_ignore_ascii_case("true"))
+    }
+
     /// The error of a profile whose credentials only the AWS tools can get; `None` if it has keys, or nothing of the kind.
     pub fn unusable(&self) -> Option<Error> {
         let (profile, entry) = self.other_source.as_ref().filter(|_| self.access_key_id.is_none())?;
@@ -111,6 +124,7 @@ impl Profile {
             "region" => &mut self.region,
             "endpoint_url" => &mut self.endpoint,
             "services" => &mut self.services,
+            "ignore_configured_endpoint_urls" => &mut self.ignores_endpoints,
             "role_arn" | "credential_process" | "credential_source" | "sso_session" | "sso_account_id" | "login_session" => {
                 self.other_source.get_or_insert_with(|| (String::new(), key.to_string()));
                 return;
@@ -215,6 +229,16 @@ mod tests {
             };
             let found = of(&options, &env).unwrap();
             assert_eq!((found.region.as_deref(), found.endpoint.as_deref()), (Some("r0"), None), "endpoints are to be ignored");
+        }
+        std::fs::write(&config, text.replace("region", "ignore_configured_endpoint_urls = True\nregion")).unwrap();
+        for variable in ["AWS_ACCESS_KEY_ID", ""] {
+            let env = |key: &str| match key {
+                "AWS_CONFIG_FILE" => Some(config.display().to_string()),
+                key => (key == variable).then(|| "of-env".to_string()),
+            };
+            let found = of(&RemoteOptions::default(), &env).unwrap();
+            assert_eq!((found.region.as_deref(), found.endpoint.as_deref()), (Some("r0"), None), "{variable}: endpoints are to be ignored");
+            assert!(says_to_ignore_endpoints(&RemoteOptions::default(), &env));
         }
         std::fs::write(&config, [0xff, 0xfe]).unwrap();
         let env = |key: &str| matches!(key, "AWS_CONFIG_FILE" | "AWS_ACCESS_KEY_ID").then(|| config.display().to_string());
