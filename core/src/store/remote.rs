@@ -267,6 +267,8 @@ pub struct RemoteOptions {
     pub conditional: Conditional,
     /// Whether 403 on reading a key means that it is missing.
     pub forbidden_is_missing: bool,
+    /// Whether credentials were left out, which are not for whom the location names.
+    pub withheld: bool,
 }
 
 impl Default for RemoteOptions {
@@ -288,6 +290,7 @@ impl Default for RemoteOptions {
             part: 16 << 20,
             conditional: Conditional::Auto,
             forbidden_is_missing: false,
+            withheld: false,
         }
     }
 }

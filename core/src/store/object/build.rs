@@ -3,8 +3,8 @@
 use super::certificates::certificates;
 use super::client::{Own, is_loopback};
 use super::credentials::{
-    IN_HEADERS_OF_AZURE, IN_HEADERS_OF_S3, Withheld, fit_headers, is_azure_credential, is_azure_secret, is_gcs_credential, is_s3_source,
-    runs_on, secrets,
+    IN_HEADERS_OF_AZURE, IN_HEADERS_OF_S3, Withheld, fit_headers, has_connected_secret, is_azure_credential, is_azure_secret,
+    is_gcs_credential, is_s3_source, redacted, runs_on, secrets,
 };
 use super::kept;
 use super::made::{Client, Keys};
@@ -33,7 +33,7 @@ pub(super) fn client(remote: &Remote, options: &RemoteOptions, region: Option<&s
     let mut variables: Vec<_> =
         std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?))).collect();
     let options = options.spelled(remote.service);
-    let secrets = secrets(remote, &options, &env);
+    let secrets = secrets(remote, &options, &variables, &env);
     let withheld = Withheld::of(remote, &options, &variables, &env);
     variables.retain(|(name, _)| !withheld.has(name));
     let ignores = remote.service == Service::S3 && profile::says_to_ignore_endpoints(&options, &env);
@@ -349,7 +349,9 @@ impl Maker<'_> {
         }
         fit_headers(&builder, MicrosoftAzureBuilder::get_config_value, &IN_HEADERS_OF_AZURE)?;
         let store = Arc::new(builder.build().map_err(|e| self.wrong(e))?);
-        let withholds = if found_no_credentials { !self.withheld.names.is_empty() } else { is_withheld };
+        // A connection string of another account is not used.
+        let has_withheld = || !self.withheld.names.is_empty() || self.options.withheld || has_connected_secret(self.env);
+        let withholds = if found_no_credentials { has_withheld() } else { is_withheld };
         Ok(Client { found_no_credentials, withholds, ..Client::without_keys(store.clone(), Some(store), None, true, self.secrets) })
     }
 
@@ -454,10 +456,7 @@ impl Maker<'_> {
         while let Some(deeper) = cause.source() {
             cause = deeper;
         }
-        let mut text = cause.to_string();
-        for secret in &self.secrets {
-            text = text.replace(secret.as_str(), "***");
-        }
+        let text = redacted(cause.to_string(), &self.secrets);
         Error::new(ErrorKind::Argument, format!("{} cannot be reached with these options: {text}", self.remote.describe()))
     }
 }
@@ -559,9 +558,10 @@ mod tests {
         let env = |key: &str| variables.iter().find(|(name, _)| *name == key).map(|(_, value)| value.to_string());
         let variables: Vec<_> = variables.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
         let withheld = Withheld::of(&remote, &options, &variables, &env);
+        let all = variables.clone();
         let env = |key: &str| env(key).filter(|_| !withheld.has(key));
         let variables = variables.into_iter().filter(|(name, _)| !withheld.has(name)).collect();
-        let (secrets, own) = (Vec::new(), Own::default());
+        let (secrets, own) = (secrets(&remote, &options, &all, &env), Own::default());
         look(Maker { remote: &remote, options: &options, requests: &requests, env: &env, variables, secrets, own, withheld: &withheld });
     }
 
@@ -788,6 +788,41 @@ mod tests {
     }
 
     #[test]
+    #[test]
+    fn what_a_server_tells_shows_no_secret_of_the_environment() {
+        let rows: [(&str, &str, &str, &str); 10] = [
+            ("abfs://c@a/x", "AZURE_STORAGE_TOKEN", "planted-token", "bad header Bearer planted-token"),
+            ("abfs://c@a/x", "AZURE_CLIENT_SECRET", "planted-word", "client_secret=planted-word"),
+            ("abfs://c@a/x", "AZURE_STORAGE_KEY", "planted-key", "planted-key"),
+            ("abfs://c@a/x", "AZURE_STORAGE_SAS_TOKEN", "sv=1&sig=planted%2Fsig", "https://h/?sv=1&amp;sig=planted%2Fsig"),
+            ("abfs://c@a/x", "AZURE_STORAGE_SAS_TOKEN", "sv=1&sig=planted%2Fsig", "the signature planted/sig"),
+            ("abfs://c@a/x", "AZURE_STORAGE_CONNECTION_STRING", "AccountName=a;SharedAccessSignature=sv=1&sig=planted", "sig=planted"),
+            ("gs://b/x", "GOOGLE_BEARER_TOKEN", "planted-token", "bad header Bearer planted-token"),
+            ("s3://b/x", "AWS_TOKEN", "planted-token", "planted-token"),
+            ("s3://b/x", "AWS_SECRET_ACCESS_KEY", "planted-key", "planted-key"),
+            // The text of an answer is cut.
+            ("s3://b/x", "AWS_SESSION_TOKEN", "planted-token-that-is-rather-long", "the token planted-token-that-is-ra"),
+        ];
+        for (url, name, value, text) in rows {
+            with_maker(url, &[], &[(name, value)], &|maker| {
+                let told = redacted(text.to_string(), &maker.secrets);
+                assert!(told.contains("***") && !told.contains("planted"), "{name}: {told}");
+            });
+        }
+    }
+
+    #[test]
+    fn a_connection_string_of_another_account_is_told_to_be_kept_back() {
+        const STRING: &[(&str, &str)] = &[("AZURE_STORAGE_CONNECTION_STRING", "AccountName=a;AccountKey=a2V5")];
+        for (url, variables, withholds) in [
+            ("abfs://c@a/x", STRING, false),
+            ("abfs://c@other/x", STRING, !runs_on("Microsoft Corporation")),
+            ("abfs://c@other/x", &[], false),
+        ] {
+            with_maker(url, &[], variables, &|maker| assert_eq!(maker.azure().unwrap().withholds, withholds, "{url} {variables:?}"));
+        }
+    }
+
     fn another_host_gets_no_token_of_this_machine() {
         const ASKED: [Pairs; 5] = [
             &[("anonymous", "false")],

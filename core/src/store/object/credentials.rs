@@ -1,6 +1,7 @@
 //! Which settings are credentials, which of them no message may hold, and which no header can.
 
 use crate::error::{Result, bail};
+use crate::store::azure::of_connection;
 use crate::store::remote::{Env, Remote, RemoteOptions, Service, percent_decode};
 use object_store::aws::AmazonS3ConfigKey;
 use object_store::azure::AzureConfigKey;
@@ -16,8 +17,13 @@ pub(super) const IN_HEADERS_OF_S3: [(AmazonS3ConfigKey, &str); 3] = [
 pub(super) const IN_HEADERS_OF_AZURE: [(AzureConfigKey, &str); 2] =
     [(AzureConfigKey::Token, "the bearer token"), (AzureConfigKey::AccountName, "the account")];
 
-/// Credentials of the options, the location and the environment. Short texts could not be told from words.
-pub(super) fn secrets(remote: &Remote, options: &RemoteOptions, env: Env<'_>) -> Vec<String> {
+/// The least length of a secret: shorter texts could not be told from words.
+const LEAST: usize = 6;
+/// So much of the beginning of a secret is one, where the text of a server is cut.
+const BEGINNING: usize = 16;
+
+/// Credentials of the options, the location and the environment, of which `variables` are all.
+pub(super) fn secrets(remote: &Remote, options: &RemoteOptions, variables: &[(String, String)], env: Env<'_>) -> Vec<String> {
     const PUBLIC: &[&str] = &["endpoint", "region", "account_name", "service_account", "ca_file", "user_agent"];
     const PROXIES: &[&str] = &["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"];
     let mut all: Vec<String> =
@@ -26,14 +32,53 @@ pub(super) fn secrets(remote: &Remote, options: &RemoteOptions, env: Env<'_>) ->
         all.push(secret.expose().to_string());
         all.extend(secret.expose().split([':', '&', '=']).map(str::to_string));
     }
-    for name in ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AZURE_STORAGE_ACCOUNT_KEY", "AZURE_STORAGE_SAS_TOKEN"]
-    {
-        all.extend(env(name));
-    }
+    all.extend(variables.iter().filter(|(name, _)| is_secret_variable(name)).map(|(_, value)| value.clone()));
+    all.extend(["AccountKey", "SharedAccessSignature"].iter().filter_map(|name| of_connection(name, env)));
+    let signatures: Vec<String> = all.iter().flat_map(|text| signature_of(text)).collect();
+    all.extend(signatures);
     let proxies = PROXIES.iter().filter_map(|name| env(name)).chain(options.named("proxy").map(str::to_string));
     all.extend(proxies.flat_map(|proxy| user_of(&proxy)));
-    all.retain(|text| text.len() >= 6);
+    all.retain(|text| text.len() >= LEAST);
     all
+}
+
+/// Whether Azure's connection string has a credential.
+pub(super) fn has_connected_secret(env: Env<'_>) -> bool {
+    ["AccountKey", "SharedAccessSignature"].iter().any(|name| of_connection(name, env).is_some())
+}
+
+/// Whether a variable of the environment holds a credential.
+fn is_secret_variable(name: &str) -> bool {
+    let lower = name.to_ascii_lowercase();
+    let is_of_s3 = |key| matches!(key, AmazonS3ConfigKey::AccessKeyId | AmazonS3ConfigKey::SecretAccessKey | AmazonS3ConfigKey::Token);
+    let is_of_azure = |key| is_azure_secret(&key) || matches!(key, AzureConfigKey::ClientSecret | AzureConfigKey::FabricSessionToken);
+    let is_of_gcs = |key| matches!(key, GoogleConfigKey::BearerToken | GoogleConfigKey::ServiceAccountKey);
+    match name.split_once('_').map(|(service, _)| service) {
+        Some("AWS") => name == "AWS_CONTAINER_AUTHORIZATION_TOKEN" || lower.parse().is_ok_and(is_of_s3),
+        Some("AZURE") => name == "AZURE_STORAGE_KEY" || lower.parse().is_ok_and(is_of_azure),
+        Some("GOOGLE") => lower.parse().is_ok_and(is_of_gcs),
+        _ => name == "IDENTITY_HEADER",
+    }
+}
+
+/// The signature of a query that is one of Azure's, as it stands there and as it is meant: a server may tell it without the rest.
+fn signature_of(query: &str) -> Vec<String> {
+    let Some(value) = query.split(['?', '&']).find_map(|part| part.strip_prefix("sig=")) else { return Vec::new() };
+    let meant = percent_decode(value).and_then(|bytes| String::from_utf8(bytes).ok());
+    [Some(value.to_string()), meant].into_iter().flatten().collect()
+}
+
+/// A text of a server without secrets, which may be cut at its end.
+pub(super) fn redacted(mut text: String, secrets: &[String]) -> String {
+    for secret in secrets {
+        text = text.replace(secret.as_str(), "***");
+        let Some(beginning) = secret.get(..BEGINNING) else { continue };
+        while let Some(at) = text.find(beginning) {
+            let same = text[at..].chars().zip(secret.chars()).take_while(|(a, b)| a == b).map(|(a, _)| a.len_utf8()).sum::<usize>();
+            text.replace_range(at..at + same, "***");
+        }
+    }
+    text
 }
 
 /// Refuses settings that no header can have: the crate would panic when it makes a request.

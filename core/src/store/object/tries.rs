@@ -4,6 +4,7 @@
 //! A host that cannot be reached is a server that is started anew if it has answered before; if it has not, it is rather a wrong name
 //! or port, and a few tries are enough.
 
+use super::credentials::redacted;
 use super::sight::{SEEN, Seen, Sight, Trouble};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::MAX_UNTOLD;
@@ -187,10 +188,7 @@ impl Tries {
         if self.done > 1 {
             text.push_str(&format!(" (tried {} times in {:.1} s)", self.done, self.started.elapsed().as_secs_f64()));
         }
-        for secret in self.patience.secrets.iter() {
-            text = text.replace(secret.as_str(), "***");
-        }
-        Error::new(verdict.kind, text).with_http_status(i32::from(sight.status))
+        Error::new(verdict.kind, redacted(text, &self.patience.secrets)).with_http_status(i32::from(sight.status))
     }
 }
 
