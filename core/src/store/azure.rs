@@ -38,6 +38,16 @@ pub(super) fn connected_host(env: Env<'_>) -> Option<String> {
     }
 }
 
+/// Whether an account is that of another name of it: the second place of an account, from which others may only read, is the same account.
+pub(super) fn is_account(named: &str, its: &str) -> bool {
+    named.strip_suffix("-secondary").unwrap_or(named).eq_ignore_ascii_case(its)
+}
+
+/// Whether a host is one of Azure's.
+pub(super) fn is_azure(host: &str) -> bool {
+    DOMAINS.iter().any(|domain| host.ends_with(domain))
+}
+
 /// Whether a key of the environment is for the account and the host of blobs that a location names, and whether a token is for that host: those that
 /// the environment has, or that are got for a program or a machine, are for all of Azure's accounts. A host that the environment names is one, whatever
 /// the account: it may have a name of its own. Where the environment names neither account nor host, keys are.
@@ -46,14 +56,13 @@ pub(super) fn is_of_env(account: Option<&str>, host: Option<&str>, env: Env<'_>)
     let is_one = |named: &str, its: &str| its.eq_ignore_ascii_case(named);
     let its_account = first(ACCOUNT_VARIABLES).or_else(|| connected_account(env));
     let its_hosts: Vec<_> = [first(ENDPOINT_VARIABLES).and_then(|url| host_of(&url)), connected_host(env)].into_iter().flatten().collect();
-    let is_its_account = account.zip(its_account.as_deref()).is_none_or(|(named, its)| is_one(named, its));
+    let is_its_account = account.zip(its_account.as_deref()).is_none_or(|(named, its)| is_account(named, its));
     let Some(host) = host else { return (is_its_account, true) };
     if its_hosts.iter().any(|its| is_one(host, its)) {
         return (true, true);
     }
     let names_none = its_account.is_none() && its_hosts.is_empty();
-    let is_azure = DOMAINS.iter().any(|domain| host.ends_with(domain));
-    (names_none || is_its_account && its_account.is_some() && is_azure, is_azure)
+    (names_none || is_its_account && its_account.is_some() && is_azure(host), is_azure(host))
 }
 
 /// The host of a URL, with its port if that is not the usual one.

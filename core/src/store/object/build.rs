@@ -726,10 +726,11 @@ mod tests {
         const ENDPOINT: (&str, &str) = ("AZURE_STORAGE_ENDPOINT", "https://a.blob.example.org");
         // The location, the options, what the environment names, and whether it gives its keys, and tokens for a program.
         const FRONT: (&str, &str) = ("AZURE_STORAGE_ENDPOINT", "https://data.example.org:443/");
-        let cases: [(&str, Pairs, Pairs, bool, bool); 22] = [
+        let cases: [(&str, Pairs, Pairs, bool, bool); 23] = [
             ("az://c/x", &[], &[ACCOUNT], true, true),
             ("abfs://c@a/x", &[], &[ACCOUNT], true, true),
             ("abfs://c@A.dfs.core.windows.net/x", &[], &[ACCOUNT], true, true),
+            ("abfs://c@a-secondary.blob.core.windows.net/x", &[], &[ACCOUNT], true, true),
             ("abfs://c@a.dfs.core.chinacloudapi.cn/x", &[], &[ACCOUNT], true, true),
             ("abfs://c@a.blob.example.org/x", &[], &[ACCOUNT, ENDPOINT], true, true),
             ("abfs://c@a.blob.example.org/x", &[], &[ENDPOINT], true, true),
