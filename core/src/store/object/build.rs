@@ -789,7 +789,6 @@ mod tests {
     }
 
     #[test]
-    #[test]
     fn what_a_server_tells_shows_no_secret_of_the_environment() {
         let rows: [(&str, &str, &str, &str); 10] = [
             ("abfs://c@a/x", "AZURE_STORAGE_TOKEN", "planted-token", "bad header Bearer planted-token"),
@@ -824,6 +823,7 @@ mod tests {
         }
     }
 
+    #[test]
     fn another_host_gets_no_token_of_this_machine() {
         const ASKED: [Pairs; 5] = [
             &[("anonymous", "false")],
