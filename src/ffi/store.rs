@@ -26,10 +26,12 @@
 //! files are read again, and what was renewed there is used from then on. Without credentials requests are
 //! not signed, as public buckets need none.
 //! The variable `OZARR_CLOUD_OPTIONS` may hold options as JSON, for calls that take none; its endpoint,
-//! region, account and keys are of no effect for web servers. Without an endpoint its keys go to any
-//! account and host that a location names. Web servers are read by keys and cannot list. Only 404 means
-//! that a chunk is missing; every other failure is an error, after tries within the deadline. A library
-//! that was built without the feature `cloud` answers such a location with `OZARR_ERR_UNSUPPORTED`.
+//! region, account and keys are of no effect for web servers. Where it names an account of Azure and no
+//! endpoint, its keys go to that account only, and keys and tokens to Azure's own hosts only; else to
+//! any account and host that a location names. Web servers are read by keys and cannot list.
+//! Only 404 means that a chunk is missing; every other failure is an error, after tries within the
+//! deadline. A library that was built without the feature `cloud` answers such a location with
+//! `OZARR_ERR_UNSUPPORTED`.
 //!
 //! A path in a store is made of node names separated by `/`, without one in front (`"run/temperature"`);
 //! the empty text is the root.

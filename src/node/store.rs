@@ -24,6 +24,7 @@ use crate::store::memory::MemoryStore;
 use crate::store::prefix::{Links, PrefixStore};
 use crate::store::registered::{CallbackStore, Calls};
 use crate::store::remote::RemoteOptions;
+use crate::store::withhold::withhold;
 use crate::store::{Capabilities, SharedStore};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -237,6 +238,7 @@ impl Store {
             set_remote_json(&mut remote, &json).map_err(|e| e.at_field(REMOTE_OPTIONS))?;
             remote.keep_for(place.service);
         }
+        let of_variable = remote.clone();
         for (name, value) in options {
             if *name == "cloud.options" {
                 set_remote_json(&mut remote, value).map_err(|e| e.at_field(name))?;
@@ -247,6 +249,9 @@ impl Store {
             } else if !files.set(name, value)? && !chosen.set(name, value)? {
                 bail!(Argument, "unknown option {name:?} of a store, expected {OPTIONS}");
             }
+        }
+        if let Root::Remote(place, _) = root {
+            withhold(&mut remote, &of_variable, place);
         }
         chosen.server = root.server(&remote);
         let root = root.absolute()?;

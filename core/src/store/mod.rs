@@ -41,6 +41,7 @@ pub mod swap;
 mod tests_wrappers;
 mod token;
 mod tuning;
+pub mod withhold;
 pub mod zip;
 
 pub use crate::forward;

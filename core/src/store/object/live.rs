@@ -24,7 +24,7 @@ const UNSIGNED: &str =
 
 /// What is added to a refusal where the environment has credentials that are not for whom a location or an option names.
 const WITHHELD: &str = "; credentials of the environment were not sent: they are for the account of AZURE_STORAGE_ACCOUNT_NAME, \
-    AZURE_STORAGE_ACCOUNT or the connection string, at Azure's own hosts, or for AZURE_STORAGE_ENDPOINT or an option's endpoint";
+    AZURE_STORAGE_ACCOUNT, OZARR_CLOUD_OPTIONS or the connection string, at Azure's own hosts, or for AZURE_STORAGE_ENDPOINT or an option's endpoint";
 
 /// A service that is reached now. A child of `fork` has another.
 pub(super) struct Live {
