@@ -1,5 +1,6 @@
 //! Reads the values of options of object stores.
 
+use super::azure::Env;
 use crate::error::{Result, bail};
 use crate::settings::{TRUTHS, truth};
 use std::time::Duration;
@@ -12,6 +13,14 @@ pub(super) fn auto_or_bool(name: &str, value: &str) -> Result<Option<bool>> {
             None => bail!(Argument, "the option \"cloud.{name}\" is {other:?}, expected \"auto\", {TRUTHS}"),
         },
     }
+}
+
+/// The variable that says whether the environment's and the profile's endpoints of AWS's services are to be ignored.
+pub(super) const IGNORES_ENDPOINTS: &str = "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS";
+
+/// Whether that is so.
+pub(super) fn ignores_endpoints(env: Env<'_>) -> bool {
+    env(IGNORES_ENDPOINTS).is_some_and(|said| said.eq_ignore_ascii_case("true"))
 }
 
 /// A time in seconds, such as `"0.5"`.

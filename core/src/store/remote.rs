@@ -13,7 +13,7 @@
 
 pub use super::azure::Env;
 use super::azure::{ACCOUNT_VARIABLES, ENDPOINT_VARIABLES, connected_account, connected_host, is_of_env, of_connection};
-use super::option_values::{auto_or_bool, seconds, whole};
+use super::option_values::{auto_or_bool, ignores_endpoints, seconds, whole};
 use crate::error::{Result, bail, err};
 use std::fmt;
 use std::time::Duration;
@@ -477,13 +477,6 @@ impl RemoteOptions {
     pub fn named(&self, name: &str) -> Option<&str> {
         self.named.iter().find(|(other, _)| other == name).map(|(_, value)| value.expose())
     }
-}
-
-/// The variable that says whether the environment's and the profile's endpoints of AWS's services are to be ignored.
-pub(super) const IGNORES_ENDPOINTS: &str = "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS";
-
-pub(super) fn ignores_endpoints(env: Env<'_>) -> bool {
-    env(IGNORES_ENDPOINTS).is_some_and(|said| said.eq_ignore_ascii_case("true"))
 }
 
 /// Bytes of a path as a URL has them.

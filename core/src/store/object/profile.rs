@@ -1,7 +1,8 @@
 //! The files of the AWS tools: credentials, region and endpoint of a profile.
 
 use crate::error::{Error, Result, bail, err};
-use crate::store::remote::{IGNORES_ENDPOINTS, RemoteOptions, ignores_endpoints};
+use crate::store::option_values::{IGNORES_ENDPOINTS, ignores_endpoints};
+use crate::store::remote::RemoteOptions;
 use std::path::{Path, PathBuf};
 
 /// What a profile says.
