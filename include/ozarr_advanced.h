@@ -163,7 +163,8 @@ OZARR_CHECKED ozarr_status ozarr_series_declare(ozarr_series *series, int64_t po
  *
  * Errors: `OZARR_ERR_NAME`; `OZARR_ERR_NOT_FOUND` if there is no node at `path`; `OZARR_ERR_ARGUMENT`
  * for a path below itself; `OZARR_ERR_AGAIN` while a series is open in it (see
- * `OZARR_CREATE_OVERWRITE`); `OZARR_ERR_READ_ONLY`; those of documents and stores.
+ * `OZARR_CREATE_OVERWRITE`), and where another process has renamed it meanwhile; `OZARR_ERR_READ_ONLY`;
+ * those of documents and stores.
  */
 OZARR_CHECKED ozarr_status ozarr_group_rename(ozarr_group *group, const char *path, const char *to_path);
 

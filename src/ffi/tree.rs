@@ -16,7 +16,8 @@ use std::ffi::c_char;
 ///
 /// Errors: `OZARR_ERR_NAME`; `OZARR_ERR_NOT_FOUND` if there is no node at `path`; `OZARR_ERR_ARGUMENT`
 /// for a path below itself; `OZARR_ERR_AGAIN` while a series is open in it (see
-/// `OZARR_CREATE_OVERWRITE`); `OZARR_ERR_READ_ONLY`; those of documents and stores.
+/// `OZARR_CREATE_OVERWRITE`), and where another process has renamed it meanwhile; `OZARR_ERR_READ_ONLY`;
+/// those of documents and stores.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_group_rename(group: *mut ozarr_group, path: *const c_char, to_path: *const c_char) -> ozarr_status {
     entry!("ozarr_group_rename", handles(group), texts(path, to_path), {
