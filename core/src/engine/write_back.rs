@@ -51,6 +51,8 @@ struct WaitingParts {
     clock: u64,
     /// Buffers that are used again: fresh memory costs more than to copy into it.
     spare: Vec<Buffer>,
+    /// The bytes of these buffers: there may be one for each chunk that waited.
+    spare_bytes: usize,
     /// Where the next buffers come from, and how much of it is given away.
     block: Option<(Arc<Pages>, usize)>,
     /// Holds memory for storing what waits.
@@ -137,8 +139,8 @@ impl WaitingParts {
         let size = bytes.max(1).next_multiple_of(LINE);
         if self.block.as_ref().is_none_or(|(block, used)| block.size() - used < size) {
             // Those that were too small stand in the way of larger ones.
+            (self.spare_bytes, self.block) = (0, None);
             self.spare.clear();
-            self.block = None;
             let most = limit.saturating_sub(self.bytes).min(self.bytes.min(BLOCK)).max(size);
             let pages = Pages::new(most, false).or_else(|_| Pages::new(size, false))?;
             self.block = Some((Arc::new(pages), 0));
@@ -215,9 +217,10 @@ impl WriteBack {
         if !state.room.get_or_insert_with(HeldRoom::new).holds(bytes) {
             return Ok(None);
         }
-        let spare = state.spare.iter().rposition(|spare| spare.size >= bytes);
+        let spare = state.spare.iter().rposition(|spare| spare.size >= bytes).map(|i| state.spare.swap_remove(i));
+        state.spare_bytes -= spare.as_ref().map_or(0, |spare| spare.size);
         let buffer = match spare {
-            Some(i) => state.spare.swap_remove(i),
+            Some(spare) => spare,
             None => match state.cut(bytes, self.limit) {
                 Err(e) if e.kind() == ErrorKind::NoMemory => return Ok(None),
                 cut => cut?,
@@ -252,9 +255,9 @@ impl WriteBack {
         let mut state = lock(self.state.get());
         state.bytes -= buffer.bytes();
         buffer.bits = None;
-        let spare: usize = state.spare.iter().map(|spare| spare.size).sum();
         // Where there is no memory for the list it is freed.
-        if state.bytes.saturating_add(spare).saturating_add(buffer.size) <= self.limit && state.spare.try_reserve(1).is_ok() {
+        if state.bytes.saturating_add(state.spare_bytes).saturating_add(buffer.size) <= self.limit && state.spare.try_reserve(1).is_ok() {
+            state.spare_bytes += buffer.size;
             state.spare.push(buffer);
         }
     }
@@ -262,7 +265,7 @@ impl WriteBack {
     /// Frees the buffers that nothing waits in.
     pub(super) fn free_spare(&self) {
         let mut state = lock(self.state.get());
-        (state.spare, state.block) = (Vec::new(), None);
+        (state.spare, state.spare_bytes, state.block) = (Vec::new(), 0, None);
     }
 
     /// What waited of a chunk is stored as far as it is inside an array of the lengths `length`. What is beyond along one dimension waits on: an
