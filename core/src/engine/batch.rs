@@ -61,7 +61,7 @@ impl BatchEntry {
 /// As for [`super::read()`], for each entry; the memories must not overlap.
 pub unsafe fn read_many(entries: &[BatchEntry]) -> Result<()> {
     let calls = check(entries, Use::Destination, CheckedCall::entry)?;
-    request::run(Box::new(plan_read(entries, &admit(entries, &calls)?, &None)?))
+    request::run(Arc::new(plan_read(entries, &admit(entries, &calls)?, &None)?))
 }
 
 /// Writes many regions, each from its memory; where they overlap, the last entry wins.
@@ -70,7 +70,7 @@ pub unsafe fn read_many(entries: &[BatchEntry]) -> Result<()> {
 /// As for [`super::write()`], for each entry.
 pub unsafe fn write_many(entries: &[BatchEntry]) -> Result<()> {
     let calls = check(entries, Use::Source, CheckedCall::entry)?;
-    request::run(Box::new(plan_write(entries, &admit(entries, &calls)?, &None)?))
+    request::run(Arc::new(plan_write(entries, &admit(entries, &calls)?, &None)?))
 }
 
 /// Starts to read many regions.
@@ -81,7 +81,7 @@ pub unsafe fn start_read_many(entries: &[BatchEntry], options: RequestOptions) -
     let calls = check(entries, Use::Destination, CheckedCall::detached)?;
     pending::submit(bytes(entries)?, options, || {
         let revocable = Some(Arc::default());
-        let work = Box::new(plan_read(entries, &admit(entries, &calls)?, &revocable)?);
+        let work = Arc::new(plan_read(entries, &admit(entries, &calls)?, &revocable)?);
         Ok(Parts { work, footprints: footprints(entries, false)?, revocable, copied: Vec::new() })
     })
 }
@@ -97,7 +97,7 @@ pub unsafe fn start_write_many(entries: &[BatchEntry], options: RequestOptions) 
         let (admitted, footprints) = (admit(entries, &calls)?, footprints(entries, true)?);
         if !copy {
             let revocable = Some(Arc::default());
-            return Ok(Parts { work: Box::new(plan_write(entries, &admitted, &revocable)?), footprints, revocable, copied: Vec::new() });
+            return Ok(Parts { work: Arc::new(plan_write(entries, &admitted, &revocable)?), footprints, revocable, copied: Vec::new() });
         }
         let (mut copied, mut own) = (Vec::new(), Vec::new());
         for (i, e) in entries.iter().enumerate() {
@@ -107,7 +107,7 @@ pub unsafe fn start_write_many(entries: &[BatchEntry], options: RequestOptions) 
             limits::push(&mut own, BatchEntry { array: e.array.clone(), selection: e.selection.clone(), memory })?;
             limits::push(&mut copied, bytes)?;
         }
-        Ok(Parts { work: Box::new(plan_write(&own, &admitted, &None)?), footprints, revocable: None, copied })
+        Ok(Parts { work: Arc::new(plan_write(&own, &admitted, &None)?), footprints, revocable: None, copied })
     })
 }
 
@@ -183,7 +183,7 @@ impl Work for Batch {
         About { items: self.ends.last().copied().unwrap_or(0), bytes: self.bytes, finish_others: self.writes, tuning: self.tuning }
     }
 
-    fn pool(&self) -> &Pool {
+    fn pool(&self) -> &Arc<Pool> {
         &self.pool
     }
 

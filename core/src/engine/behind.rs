@@ -30,7 +30,7 @@ where
     let work = Behind { pool: array.pool.clone(), task: Arc::downgrade(&task), tuning: array.store.tuning(), bytes: bytes as u64 };
     // The request lives a moment longer than its work; the array need not.
     let options = RequestOptions { keeps: Some(Box::new((task, room))), ..RequestOptions::default() };
-    let parts = || Ok(Parts { work: Box::new(work), footprints: vec![footprint], revocable: None, copied: Vec::new() });
+    let parts = || Ok(Parts { work: Arc::new(work), footprints: vec![footprint], revocable: None, copied: Vec::new() });
     pending::submit(0, options, parts).is_ok()
 }
 
@@ -47,7 +47,7 @@ impl<T: ChunkTask + Sync> Work for Behind<T> {
         About { items: 1, bytes: self.bytes, finish_others: true, tuning: self.tuning }
     }
 
-    fn pool(&self) -> &Pool {
+    fn pool(&self) -> &Arc<Pool> {
         &self.pool
     }
 

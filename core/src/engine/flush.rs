@@ -71,7 +71,7 @@ fn store(array: &Arc<BoundArray>, kept: &Arc<WriteBack>, chunks: &dyn Fn() -> Re
             return Ok(());
         }
         let array = if one_by_one { array.alone() } else { array.without_write_back() };
-        request::run(Box::new(Flush { array, kept: kept.clone(), chunks, one_by_one }))
+        request::run(Arc::new(Flush { array, kept: kept.clone(), chunks, one_by_one }))
     };
     match run(false) {
         Err(e) if e.kind() == ErrorKind::NoMemory => {
@@ -117,7 +117,7 @@ impl Work for Flush {
         About { items: self.chunks.len() as u64, bytes: self.kept.bytes() as u64, finish_others: true, tuning }
     }
 
-    fn pool(&self) -> &Pool {
+    fn pool(&self) -> &Arc<Pool> {
         &self.array.pool
     }
 

@@ -159,7 +159,7 @@ fn take_if<T>(place: &Mutex<Option<T>>, wanted: impl FnOnce(&T) -> bool) -> Opti
 
 /// What a request is made of.
 pub(super) struct Parts {
-    pub work: Box<dyn Work>,
+    pub work: Arc<dyn Work>,
     pub footprints: Vec<Footprint>,
     pub revocable: Option<Arc<RevocableBuffer>>,
     pub copied: Vec<Vec<u8>>,
@@ -365,12 +365,13 @@ pub fn wait_any(requests: &[&Pending], until: Option<Instant>) -> Result<Option<
 mod tests {
     use super::super::buffer_guard;
     use super::super::lock::{ChunkLocks, KeyLocks};
-    use super::super::pool::Pool;
-    use super::super::request::{About, Outcome};
+    use super::super::pool::{Pool, is_worker};
+    use super::super::request::{self, About, Outcome};
     use super::*;
     use crate::error::ErrorKind;
     use crate::limits::Dims;
     use crate::store::Tuning;
+    use std::sync::atomic::AtomicBool;
     use std::time::Duration;
 
     /// Work that notes when its items run; or one that waits for an answer that never comes.
@@ -387,7 +388,7 @@ mod tests {
             About { items: self.items, bytes: u64::MAX, finish_others: true, tuning: Tuning::default() }
         }
 
-        fn pool(&self) -> &Pool {
+        fn pool(&self) -> &Arc<Pool> {
             &self.pool
         }
 
@@ -417,7 +418,7 @@ mod tests {
             let work = Steps { pool: self.pool.clone(), items, name, log: self.log.clone(), parks: name >= 1000 };
             submit(10, options, || {
                 let footprints = vec![Footprint { place, low, high, writes }];
-                Ok(Parts { work: Box::new(work), footprints, revocable: Some(Arc::default()), copied: Vec::new() })
+                Ok(Parts { work: Arc::new(work), footprints, revocable: Some(Arc::default()), copied: Vec::new() })
             })
         }
     }
@@ -647,6 +648,59 @@ mod tests {
         let _place = KeyLocks::new().lock_place("a");
         request_queue::settle(|| "in a place".into());
         assert_eq!(called.load(Ordering::SeqCst), 1);
+    }
+
+    /// A thread of the pool is still at an item whose end is told already, as by a thread of a store.
+    struct Lingers {
+        pool: Arc<Pool>,
+        items: u64,
+        told: AtomicBool,
+        left: Arc<AtomicBool>,
+    }
+
+    impl Work for Lingers {
+        fn about(&self) -> About {
+            About { items: self.items, bytes: u64::MAX, finish_others: true, tuning: Tuning::default() }
+        }
+
+        fn pool(&self) -> &Arc<Pool> {
+            &self.pool
+        }
+
+        fn run(&self, request: &Arc<Request>, _: u64) -> Outcome {
+            if is_worker() && !self.told.swap(true, Ordering::SeqCst) {
+                request.finish(Ok(()));
+                std::thread::sleep(Duration::from_millis(30));
+                self.left.store(true, Ordering::SeqCst);
+                return Outcome::Parked;
+            }
+            while !self.told.load(Ordering::SeqCst) {
+                std::thread::yield_now();
+            }
+            Outcome::Done(Ok(()))
+        }
+    }
+
+    #[test]
+    fn nothing_of_a_requests_work_is_left_when_whoever_waits_for_it_goes_on() {
+        for case in 0..3 {
+            let left = Arc::new(AtomicBool::new(false));
+            let (pool, items) = (Pool::new(2), if case == 2 { 1 } else { 2 });
+            let work = Arc::new(Lingers { pool: pool.clone(), items, told: AtomicBool::new(false), left: left.clone() });
+            let kept = Arc::downgrade(&work);
+            let _pending = match case {
+                0 => request::run(work).map(|()| None).unwrap(),
+                1 => request::run_and_tell(work, 2, &mut |_| Ok(())).map(|()| None).unwrap(),
+                _ => {
+                    let parts = Parts { work, footprints: Vec::new(), revocable: None, copied: Vec::new() };
+                    let pending = submit(1, RequestOptions::default(), || Ok(parts)).unwrap();
+                    assert!(pending.wait(soon(60_000)).unwrap());
+                    Some(pending)
+                }
+            };
+            assert!(left.load(Ordering::SeqCst), "case {case}: a thread was still at work");
+            assert!(kept.upgrade().is_none(), "case {case}");
+        }
     }
 
     #[test]

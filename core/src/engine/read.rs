@@ -36,8 +36,8 @@ pub(super) fn run(admitted: &Admitted, selection: &Selection, of: JobMemory<'_>)
 }
 
 /// Makes a job the work of a request.
-pub(super) fn work(job: ReadJob) -> Box<dyn Work> {
-    Box::new(Read(Arc::new(job)))
+pub(super) fn work(job: ReadJob) -> Arc<dyn Work> {
+    Arc::new(Read(Arc::new(job)))
 }
 
 /// Plans the read of one region.
@@ -52,7 +52,7 @@ pub(super) fn job(admitted: &Admitted, selection: &Selection, of: JobMemory<'_>)
 }
 
 /// Plans the read of what a list picks.
-pub(super) fn plan_picks(admitted: &Admitted, picks: &CoordinateSelection<'_>, memory: &Memory) -> Result<Box<dyn Work>> {
+pub(super) fn plan_picks(admitted: &Admitted, picks: &CoordinateSelection<'_>, memory: &Memory) -> Result<Arc<dyn Work>> {
     let array = &admitted.array;
     let list = PickList::new(&array.grid, &array.chain, &array.shape, picks, &memory.strides, Repeats::All)?;
     let mut plan = Plan::listed(list, array.shape.len(), memory.data_type.size())?;
@@ -123,7 +123,7 @@ impl Work for Read {
         About { items: self.0.plan.items(), bytes: self.0.plan.bytes(), finish_others: false, tuning: self.0.array.store.tuning() }
     }
 
-    fn pool(&self) -> &Pool {
+    fn pool(&self) -> &Arc<Pool> {
         &self.0.array.pool
     }
 

@@ -37,7 +37,7 @@ pub(super) trait Work: Send + Sync {
     /// Returns its size, and how it is to be done.
     fn about(&self) -> About;
     /// Returns the threads to use.
-    fn pool(&self) -> &Pool;
+    fn pool(&self) -> &Arc<Pool>;
     /// Carries out one item.
     fn run(&self, request: &Arc<Request>, item: u64) -> Outcome;
 }
@@ -60,7 +60,7 @@ pub(super) trait After: Send + Sync {
     fn enter(&self, request: &Arc<Request>) -> InsideRequest;
     /// Is called when a parked item can go on.
     fn resumed(&self);
-    /// Is called when all items have ended.
+    /// Is called when all items have ended, and nothing of the work is left.
     fn finished(&self, request: &Arc<Request>);
 }
 
@@ -68,8 +68,8 @@ type Task = Box<dyn FnOnce(&Arc<Request>) + Send>;
 
 /// See the module.
 pub struct Request {
-    work: Box<dyn Work>,
     about: About,
+    pool: Arc<Pool>,
     /// Each item that is done wakes the thread that waits.
     reports_progress: bool,
     next: AtomicU64,
@@ -91,6 +91,10 @@ pub struct Request {
 
 #[derive(Default)]
 struct Backlog {
+    /// Until all items have ended.
+    work: Option<Arc<dyn Work>>,
+    /// How many threads help and may hold what belongs to the work. The caller of one that blocks does not count.
+    inside: usize,
     ready: VecDeque<Task>,
     error: Option<Error>,
     failures: u64,
@@ -111,42 +115,44 @@ impl Drop for FlightBytes<'_> {
 }
 
 /// Carries out `work`, with the help of its pool where that gains, and returns when all of it is done.
-pub(super) fn run(work: Box<dyn Work>) -> Result<()> {
-    let request = Request::new(work, false, None);
+pub(super) fn run(work: Arc<dyn Work>) -> Result<()> {
+    let request = Request::new(work.clone(), false, None);
     let About { items, bytes, .. } = request.about;
     if items == 0 {
         return Ok(());
     }
     if items > 1 && (bytes > INLINE_BYTES || items > INLINE_ITEMS) {
-        request.work.pool().offer(&request, (items - 1).min(1024) as usize);
+        request.pool.offer(&request, (items - 1).min(1024) as usize);
     }
-    request.help();
-    request.wait();
+    request.help(&*work);
+    request.wait(&*work);
+    request.let_go();
     request.result()
 }
 
 /// Carries out `work` with up to `width` threads, and calls `told` in this thread with the number of items that are done, whenever
 /// it grew. An error of it ends the request before the next item.
-pub(super) fn run_and_tell(work: Box<dyn Work>, width: usize, told: &mut dyn FnMut(u64) -> Result<()>) -> Result<()> {
-    let request = Request::new(work, true, None);
+pub(super) fn run_and_tell(work: Arc<dyn Work>, width: usize, told: &mut dyn FnMut(u64) -> Result<()>) -> Result<()> {
+    let request = Request::new(work.clone(), true, None);
     let Some(others) = request.about.items.checked_sub(1) else { return Ok(()) };
     let helpers = usize::try_from(others).unwrap_or(usize::MAX).min(width.saturating_sub(1));
-    request.work.pool().offer(&request, helpers);
-    request.help_and_tell(told);
+    request.pool.offer(&request, helpers);
+    request.help_and_tell(&*work, told);
+    request.let_go();
     request.result()
 }
 
 impl Helpable for Request {
     fn help_along(self: Arc<Self>) {
-        self.help();
+        self.inside(|work| self.help(work));
     }
 }
 
 impl Request {
-    pub(super) fn new(work: Box<dyn Work>, reports_progress: bool, after: Option<Arc<dyn After>>) -> Arc<Request> {
+    pub(super) fn new(work: Arc<dyn Work>, reports_progress: bool, after: Option<Arc<dyn After>>) -> Arc<Request> {
         Arc::new(Request {
             about: work.about(),
-            work,
+            pool: work.pool().clone(),
             reports_progress,
             after,
             stopped: AtomicBool::new(false),
@@ -157,14 +163,14 @@ impl Request {
             bytes: AtomicU64::new(0),
             held: AtomicUsize::new(0),
             ready: AtomicUsize::new(0),
-            state: Mutex::default(),
+            state: Mutex::new(Backlog { work: Some(work), ..Backlog::default() }),
             wake: LazyCondvar::default(),
         })
     }
 
     /// Helps until every item is done, and reports how many are. Returns in any case, so that what the items use may go
     /// afterwards.
-    fn help_and_tell(self: &Arc<Self>, told: &mut dyn FnMut(u64) -> Result<()>) {
+    fn help_and_tell(self: &Arc<Self>, work: &dyn Work, told: &mut dyn FnMut(u64) -> Result<()>) {
         let (total, mut before) = (self.about.items, 0);
         loop {
             let done = self.finished.load(Ordering::Acquire);
@@ -184,7 +190,7 @@ impl Request {
             if self.next.load(Ordering::Relaxed) < total {
                 let item = self.next.fetch_add(1, Ordering::Relaxed);
                 if item < total {
-                    self.run_item(item);
+                    self.run_item(work, item);
                     continue;
                 }
             }
@@ -220,7 +226,7 @@ impl Request {
     pub(super) fn call_for_help(self: &Arc<Self>) {
         match self.about.items {
             0 => self.all_done(),
-            items => self.work.pool().offer(self, items.min(1024) as usize),
+            items => self.pool.offer(self, items.min(1024) as usize),
         }
     }
 
@@ -243,10 +249,46 @@ impl Request {
     }
 
     fn all_done(self: &Arc<Self>) {
-        self.notify();
-        if let Some(after) = &self.after {
+        self.leave(0);
+    }
+
+    /// Has this thread help by `go_on`, unless all items have ended and the work is gone. What it holds of the work is gone as well before whoever
+    /// waits is told of the end.
+    fn inside<T>(self: &Arc<Self>, go_on: impl FnOnce(&dyn Work) -> T) -> Option<T> {
+        let mut state = lock(&self.state);
+        let work = state.work.clone()?;
+        state.inside += 1;
+        drop(state);
+        let _inside = self.after.as_ref().map(|_| InsideRequest::new());
+        let result = go_on(&*work);
+        drop(work);
+        self.leave(1);
+        Some(result)
+    }
+
+    /// Counts threads that do not help any more. The last one ends a request that has left its caller, if all items have ended.
+    fn leave(self: &Arc<Self>, threads: usize) {
+        let mut state = lock(&self.state);
+        state.inside -= threads;
+        let is_over = state.inside == 0 && self.finished.load(Ordering::Acquire) >= self.about.items;
+        let ended = self.after.as_ref().filter(|_| is_over).and_then(|after| Some((after, state.work.take()?)));
+        // The lock orders this after the waiter's check and before its sleep.
+        drop(state);
+        self.wake.notify_all();
+        if let Some((after, work)) = ended {
+            drop(work);
             after.finished(self);
         }
+    }
+
+    /// Waits until no other thread holds anything of the work, all items of which have ended.
+    fn let_go(&self) {
+        let mut state = lock(&self.state);
+        let _work = state.work.take();
+        while state.inside > 0 {
+            state = self.wake.wait(state);
+        }
+        drop(state);
     }
 
     fn notify(&self) {
@@ -271,12 +313,16 @@ impl Request {
     }
 
     /// Runs ready continuations and unclaimed items until all are taken.
-    pub(super) fn help(self: &Arc<Self>) {
-        while self.help_once() {}
+    fn help(self: &Arc<Self>, work: &dyn Work) {
+        while self.step(work) {}
     }
 
     /// Runs a ready continuation or an unclaimed item, or returns false if all are taken.
     pub(super) fn help_once(self: &Arc<Self>) -> bool {
+        self.inside(|work| self.step(work)).unwrap_or(false)
+    }
+
+    fn step(self: &Arc<Self>, work: &dyn Work) -> bool {
         if self.ready.load(Ordering::Acquire) > 0 && self.run_ready() {
             return true;
         }
@@ -288,11 +334,11 @@ impl Request {
         if item >= total {
             return false;
         }
-        self.run_item(item);
+        self.run_item(work, item);
         true
     }
 
-    fn run_item(self: &Arc<Self>, item: u64) {
+    fn run_item(self: &Arc<Self>, work: &dyn Work, item: u64) {
         let _inside = self.after.as_ref().map(|after| after.enter(self));
         if self.is_stopped() || (self.failed.load(Ordering::Relaxed) && !self.about.finish_others) {
             return self.finish(Ok(()));
@@ -300,7 +346,7 @@ impl Request {
         if let Err(e) = limits::check_memory() {
             return self.finish(Err(e));
         }
-        match catch_unwind(AssertUnwindSafe(|| self.work.run(self, item))) {
+        match catch_unwind(AssertUnwindSafe(|| work.run(self, item))) {
             Ok(Outcome::Done(result)) => self.finish(result),
             Ok(Outcome::Parked) => {}
             Err(panic) => self.finish(Err(panicked(&*panic))),
@@ -326,7 +372,7 @@ impl Request {
         let mut state = lock(&self.state);
         state.ready.push_back(task);
         self.ready.fetch_add(1, Ordering::AcqRel);
-        self.work.pool().offer(self, 1);
+        self.pool.offer(self, 1);
         drop(state);
         self.wake.notify_all();
         if let Some(after) = &self.after {
@@ -336,12 +382,12 @@ impl Request {
 
     /// Returns whether other threads surely go on with it.
     pub(super) fn has_workers(&self) -> bool {
-        self.work.pool().has_workers()
+        self.pool.has_workers()
     }
 
     /// Returns the threads that this request may use.
     pub(super) fn threads(&self) -> usize {
-        self.work.pool().threads()
+        self.pool.threads()
     }
 
     /// Returns whether fewer items are left to be begun than other threads could begin.
@@ -370,7 +416,7 @@ impl Request {
             self.ready.fetch_add(helpers, Ordering::AcqRel);
             drop(state);
             self.wake.notify_all();
-            self.work.pool().offer(self, helpers);
+            self.pool.offer(self, helpers);
         }
         fork_join.help();
         if let Some(panic) = fork_join.wait() {
@@ -446,7 +492,7 @@ impl Request {
     }
 
     /// Helps until every item is done.
-    fn wait(self: &Arc<Self>) {
+    fn wait(self: &Arc<Self>, work: &dyn Work) {
         let total = self.about.items;
         while self.finished.load(Ordering::Acquire) < total {
             let mut state = lock(&self.state);
@@ -454,7 +500,7 @@ impl Request {
                 state = self.wake.wait(state);
             }
             drop(state);
-            self.help();
+            self.help(work);
         }
     }
 
@@ -515,7 +561,7 @@ mod tests {
             About { items: self.plan.items(), bytes: self.plan.bytes(), finish_others: true, tuning: Tuning::default() }
         }
 
-        fn pool(&self) -> &Pool {
+        fn pool(&self) -> &Arc<Pool> {
             &self.pool
         }
 
@@ -542,7 +588,7 @@ mod tests {
             About { items: 1, bytes: 8, finish_others: true, tuning: Tuning::default() }
         }
 
-        fn pool(&self) -> &Pool {
+        fn pool(&self) -> &Arc<Pool> {
             &self.0
         }
 
@@ -557,7 +603,7 @@ mod tests {
         let (pool, ended) = (Pool::new(2), AtomicBool::new(false));
         let (sender, parked) = std::sync::mpsc::channel();
         std::thread::scope(|scope| {
-            let work = Box::new(Parks(pool.clone(), sender));
+            let work = Arc::new(Parks(pool.clone(), sender));
             scope.spawn(|| {
                 run(work).unwrap();
                 ended.store(true, Ordering::SeqCst);
@@ -579,7 +625,7 @@ mod tests {
                 let grid = Grid::regular(Dims::from_slice(&[1])).unwrap();
                 let plan = Plan::new(&grid, &Selection::all(&[3]), &[8], 8).unwrap();
                 let done = Arc::new(AtomicUsize::new(0));
-                let result = run(Box::new(Pieces { plan, pool: Pool::new(threads), bad, done: done.clone() }));
+                let result = run(Arc::new(Pieces { plan, pool: Pool::new(threads), bad, done: done.clone() }));
                 match bad {
                     None => assert_eq!((result.is_ok(), done.load(Ordering::Relaxed)), (true, 150)),
                     Some(_) => {
@@ -605,7 +651,7 @@ mod tests {
             About { items: self.plan.items(), bytes: self.plan.bytes(), finish_others: true, tuning: Tuning::default() }
         }
 
-        fn pool(&self) -> &Pool {
+        fn pool(&self) -> &Arc<Pool> {
             &self.pool
         }
 
@@ -624,7 +670,7 @@ mod tests {
         for (failing, expected) in (1..).zip(expected) {
             let grid = Grid::regular(Dims::from_slice(&[1])).unwrap();
             let plan = Plan::new(&grid, &Selection::all(&[3]), &[8], 8).unwrap();
-            let e = run(Box::new(Failing { plan, pool: Pool::new(1), failing })).unwrap_err();
+            let e = run(Arc::new(Failing { plan, pool: Pool::new(1), failing })).unwrap_err();
             assert_eq!(e.message(), expected);
         }
     }
@@ -637,7 +683,7 @@ mod tests {
             About { items: self.0.len() as u64, bytes: 8, finish_others: true, tuning: Tuning::default() }
         }
 
-        fn pool(&self) -> &Pool {
+        fn pool(&self) -> &Arc<Pool> {
             &self.1
         }
 
@@ -657,7 +703,7 @@ mod tests {
             (vec![State, Io], "item 0 "),
             (vec![Range, State, State], "item 1 "),
         ] {
-            let e = run(Box::new(FailingAs(kinds.clone(), Pool::new(1)))).unwrap_err();
+            let e = run(Arc::new(FailingAs(kinds.clone(), Pool::new(1)))).unwrap_err();
             assert!(e.message().starts_with(told), "{kinds:?}: {e}");
         }
     }

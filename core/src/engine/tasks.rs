@@ -33,7 +33,7 @@ impl Work for Tasks {
         About { items: self.count, bytes: u64::MAX, finish_others: false, tuning: Tuning::default() }
     }
 
-    fn pool(&self) -> &Pool {
+    fn pool(&self) -> &Arc<Pool> {
         &self.pool
     }
 
@@ -47,7 +47,7 @@ impl Work for Tasks {
 pub fn run(pool: &Arc<Pool>, count: u64, width: usize, task: &Task<'_>, told: &mut dyn FnMut(u64) -> Result<()>) -> Result<()> {
     // SAFETY: the task is called for numbers below `count` only, and all these calls have returned before `run_and_tell` does.
     let task = unsafe { std::mem::transmute::<&Task<'_>, &'static Task<'static>>(task) };
-    request::run_and_tell(Box::new(Tasks { count, pool: pool.clone(), task }), width, told)
+    request::run_and_tell(Arc::new(Tasks { count, pool: pool.clone(), task }), width, told)
 }
 
 #[cfg(test)]

@@ -34,8 +34,8 @@ use crate::store::{Change, LockUse, Object};
 use std::sync::{Arc, Mutex, OnceLock};
 
 /// Makes a job the work of a request.
-pub(super) fn work(job: WriteJob) -> Box<dyn Work> {
-    Box::new(Write(Arc::new(job)))
+pub(super) fn work(job: WriteJob) -> Arc<dyn Work> {
+    Arc::new(Write(Arc::new(job)))
 }
 
 /// Plans the write of one region.
@@ -48,7 +48,7 @@ pub(super) fn job(admitted: &Admitted, selection: &Selection, of: JobMemory<'_>)
 }
 
 /// Plans the write of what a list picks. Of elements that it picks several times the last one counts.
-pub(super) fn plan_picks(admitted: &Admitted, picks: &CoordinateSelection<'_>, memory: &Memory) -> Result<Box<dyn Work>> {
+pub(super) fn plan_picks(admitted: &Admitted, picks: &CoordinateSelection<'_>, memory: &Memory) -> Result<Arc<dyn Work>> {
     let array = &admitted.array;
     let list = PickList::new(&array.grid, &array.chain, &array.shape, picks, &memory.strides, Repeats::Last)?;
     Ok(work(job_of(admitted, Plan::listed(list, array.shape.len(), memory.data_type.size())?, memory.into())?))
@@ -109,7 +109,7 @@ impl Work for Write {
         About { items: self.0.plan.items(), bytes: self.0.plan.bytes(), finish_others: true, tuning: self.0.array.store.tuning() }
     }
 
-    fn pool(&self) -> &Pool {
+    fn pool(&self) -> &Arc<Pool> {
         &self.0.array.pool
     }
 

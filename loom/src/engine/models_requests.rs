@@ -51,7 +51,7 @@ impl Work for Steps {
         About { items: self.items, bytes: u64::MAX, finish_others: self.finish_others, tuning: self.tuning }
     }
 
-    fn pool(&self) -> &Pool {
+    fn pool(&self) -> &Arc<Pool> {
         &self.pool
     }
 
@@ -60,8 +60,12 @@ impl Work for Steps {
     }
 }
 
-fn work(pool: &Arc<Pool>, items: u64, item: impl Fn(&Arc<Request>, u64) -> Outcome + Send + Sync + 'static) -> Box<Steps> {
-    Box::new(Steps { pool: pool.clone(), items, finish_others: true, tuning: Tuning::default(), item: Box::new(item) })
+fn steps(pool: &Arc<Pool>, items: u64, item: impl Fn(&Arc<Request>, u64) -> Outcome + Send + Sync + 'static) -> Steps {
+    Steps { pool: pool.clone(), items, finish_others: true, tuning: Tuning::default(), item: Box::new(item) }
+}
+
+fn work(pool: &Arc<Pool>, items: u64, item: impl Fn(&Arc<Request>, u64) -> Outcome + Send + Sync + 'static) -> Arc<Steps> {
+    Arc::new(steps(pool, items, item))
 }
 
 /// The one chunk of all models.
@@ -109,8 +113,8 @@ fn telling() {
 fn failing() {
     let pool = Pool::new(2);
     let item = |_: &Arc<Request>, item| Outcome::Done(if item == 0 { Err(err!(Io, "planted")) } else { Ok(()) });
-    let steps = Steps { finish_others: false, ..*work(&pool, 3, item) };
-    assert_eq!(run(Box::new(steps)).unwrap_err().kind(), ErrorKind::Io);
+    let steps = Steps { finish_others: false, ..steps(&pool, 3, item) };
+    assert_eq!(run(Arc::new(steps)).unwrap_err().kind(), ErrorKind::Io);
 }
 
 fn parked() {
@@ -135,8 +139,8 @@ fn parked() {
 fn held() {
     let (pool, started) = (Pool::new(1), Arc::new(AtomicUsize::new(0)));
     let tuning = Tuning { bytes: 1, ..Tuning::default() };
-    let steps = Steps { tuning, ..*work(&pool, 2, |_, _| Outcome::Parked) };
-    let request = Request::new(Box::new(steps), false, None);
+    let steps = Steps { tuning, ..steps(&pool, 2, |_, _| Outcome::Parked) };
+    let request = Request::new(Arc::new(steps), false, None);
     let read = |request: Arc<Request>, started: Arc<AtomicUsize>| {
         move || {
             request.start_flight(
