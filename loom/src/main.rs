@@ -49,6 +49,8 @@ mod engine {
     mod request;
     #[path = "../../../core/src/engine/request_queue.rs"]
     mod request_queue;
+    #[path = "../../../core/src/engine/turns.rs"]
+    mod turns;
 
     pub mod models_locks;
     pub mod models_requests;

@@ -72,6 +72,7 @@ mod storing;
 mod target;
 pub mod tasks;
 mod transpose;
+mod turns;
 mod under_lock;
 mod waiting_box;
 mod waiting_part;

@@ -4,12 +4,16 @@
 //! in the order of their submission, and a read sees the writes submitted before it; a blocking call waits in the same way for those before
 //! it. Waiting goes only ever to earlier requests, so it ends. A request leaves the queue when all of its items have ended, wherever they
 //! were.
+//!
+//! A few requests are compared with all others. Where there are more, those on few chunks stand in a line for each chunk instead (`turns`): how
+//! long it takes to submit one does not depend on how many there are.
 
 use super::footprint::Footprint;
 use super::inside_request::is_inside;
 use super::lock::{end_below, has_put_off, holds_chunk, lock};
 use super::pool;
 use super::request::Request;
+use super::turns::{Line, Turns};
 use crate::error::{Result, bail};
 use crate::fork::{ForkReset, Lazy};
 use crate::limits::make_room;
@@ -20,12 +24,18 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
+/// With fewer requests than these in the queue a new one is compared with all.
+const FEW: usize = 16;
+
+/// Requests on more chunks of an array than these are compared with all others.
+const FEW_CHUNKS: u64 = 64;
+
 /// What the queue knows of a request.
 pub(super) struct QueuePlace {
     pub footprints: Vec<Footprint>,
     /// The place in the order of submission.
     number: AtomicU64,
-    /// How many earlier requests it waits for; changed under the queue's lock.
+    /// How many earlier requests it waits for that it was compared with, and in how many lines for its turn; changed under the queue's lock.
     blockers: AtomicUsize,
 }
 
@@ -35,7 +45,7 @@ impl QueuePlace {
         QueuePlace { footprints, number: AtomicU64::new(0), blockers: AtomicUsize::new(0) }
     }
 
-    /// Returns how many earlier requests it waits for.
+    /// Returns 0 where it waits for no earlier request.
     pub fn blockers(&self) -> usize {
         self.blockers.load(Ordering::Relaxed)
     }
@@ -43,6 +53,10 @@ impl QueuePlace {
     /// Whether it touches an array at a place or below it.
     pub fn is_below(&self, place: &str) -> bool {
         self.footprints.iter().any(|footprint| footprint.place.starts_with(place))
+    }
+
+    fn number(&self) -> u64 {
+        self.number.load(Ordering::Relaxed)
     }
 
     fn overlaps(&self, other: &QueuePlace) -> bool {
@@ -72,7 +86,11 @@ struct RequestQueue {
 /// See [`RequestQueue`].
 #[derive(Default)]
 pub(super) struct QueueState {
-    all: Vec<Queued>,
+    all: Line<Queued>,
+    /// The numbers of those that are compared with all others.
+    compared: Vec<u64>,
+    /// All others.
+    turns: Turns,
     next: u64,
     /// Counts the changes that waiting threads may wait for.
     epoch: u64,
@@ -88,18 +106,80 @@ impl RequestQueue {
 impl QueueState {
     /// Returns the requests that may go on.
     pub fn begun(&self) -> Vec<Arc<Request>> {
-        some(self.all.iter().filter(|queued| queued.place.blockers() == 0).map(|queued| queued.request.clone()))
+        some(self.all.iter().map(|(_, queued)| queued).filter(|queued| queued.place.blockers() == 0).map(|queued| queued.request.clone()))
     }
 
-    /// Returns the request that has to go on so that this one can: itself, or the first that it waits for.
+    /// Returns the request that has to go on so that this one can: itself, or one that it waits for.
     pub fn in_front(&self, queued: &Queued) -> Arc<Request> {
         let mut at = queued;
         while at.place.blockers() > 0 {
-            let earlier = self.all.iter().take_while(|other| !Arc::ptr_eq(&other.place, &at.place));
-            let Some(found) = earlier.into_iter().find(|other| other.place.overlaps(&at.place)) else { break };
+            let number = at.place.number();
+            let is_compared = self.compared.binary_search(&number).is_ok();
+            let Some(found) = self.conflict(&at.place.footprints, number, is_compared) else { break };
             at = found;
         }
         at.request.clone()
+    }
+
+    /// Returns one of the requests with lower numbers that have to go on before one with these footprints may begin.
+    fn conflict(&self, footprints: &[Footprint], number: u64, is_compared: bool) -> Option<&Queued> {
+        let is_in_the_way = |other: &&Queued| footprints.iter().any(|footprint| other.place.overlaps_footprint(footprint));
+        if is_compared {
+            return self.all.before(number).map(|(_, other)| other).find(is_in_the_way);
+        }
+        let compared = self.compared.iter().take_while(|n| **n < number).filter_map(|n| self.all.get(*n));
+        compared.into_iter().find(is_in_the_way).or_else(|| self.all.get(self.turns.in_front(footprints, number)?))
+    }
+
+    /// Returns whether a request is to be compared with all others.
+    fn is_compared(&self, footprints: &[Footprint]) -> bool {
+        self.all.len() < FEW || footprints.iter().any(|footprint| footprint.chunk_count() > FEW_CHUNKS)
+    }
+
+    /// Puts a request at the end, and says whether it may begin.
+    fn add(&mut self, queued: &Queued) -> Result<bool> {
+        let (place, number) = (&queued.place, self.next);
+        self.next += 1;
+        make_room(&mut self.compared, 1)?;
+        self.all.push(number, queued.clone())?;
+        place.number.store(number, Ordering::Relaxed);
+        let overlaps = |other: &&Queued| other.place.overlaps(place);
+        let blockers = if self.is_compared(&place.footprints) {
+            self.compared.push(number);
+            self.all.before(number).map(|(_, other)| other).filter(overlaps).count()
+        } else {
+            let compared = self.compared.iter().filter_map(|n| self.all.get(*n)).filter(overlaps).count();
+            let waits = self.turns.add(&place.footprints, number).inspect_err(|_| drop(self.all.take(number)))?;
+            compared + waits
+        };
+        place.blockers.store(blockers, Ordering::Relaxed);
+        Ok(blockers == 0)
+    }
+
+    /// Takes a request off. Returns those that waited for it alone, or `None` if it was not in the queue.
+    fn remove(&mut self, place: &QueuePlace) -> Option<Vec<Arc<Request>>> {
+        let number = place.number();
+        self.all.get(number).filter(|queued| std::ptr::eq(&*queued.place, place))?;
+        self.all.take(number);
+        let mut begin = Vec::new();
+        let mut unblock = |later: &Queued| {
+            // What is not listed is unblocked all the same.
+            let is_free = later.place.blockers.fetch_sub(1, Ordering::Relaxed) == 1;
+            if is_free && make_room(&mut begin, 1).is_ok() {
+                begin.push(later.request.clone());
+            }
+        };
+        if let Ok(at) = self.compared.binary_search(&number) {
+            self.compared.remove(at);
+            self.all.after(number).map(|(_, later)| later).filter(|later| later.place.overlaps(place)).for_each(unblock);
+        } else {
+            let compared = &self.compared[self.compared.partition_point(|n| *n < number)..];
+            let compared = compared.iter().filter_map(|n| self.all.get(*n));
+            compared.filter(|later| later.place.overlaps(place)).for_each(&mut unblock);
+            let all = &self.all;
+            self.turns.remove(&place.footprints, number, &mut |n| all.get(n).into_iter().for_each(&mut unblock));
+        }
+        Some(begin)
     }
 }
 
@@ -111,18 +191,13 @@ pub(super) fn in_front(queued: &Queued) -> Arc<Request> {
 /// Puts a request at the end of the queue, and calls for help where it waits for none before it.
 pub(super) fn submit(queued: &Queued) -> Result<()> {
     let queue = RequestQueue::of_process();
-    let before = {
+    let begins = {
         let mut list = lock(&queue.list);
-        make_room(&mut list.all, 1)?;
-        let before = list.all.iter().filter(|other| other.place.overlaps(&queued.place)).count();
-        queued.place.number.store(list.next, Ordering::Relaxed);
-        queued.place.blockers.store(before, Ordering::Relaxed);
-        list.next += 1;
-        list.all.push(queued.clone());
+        let begins = list.add(queued)?;
         queue.count.fetch_add(1, Ordering::AcqRel);
-        before
+        begins
     };
-    if before == 0 {
+    if begins {
         queued.request.call_for_help();
     }
     Ok(())
@@ -144,13 +219,7 @@ pub(super) fn some(requests: impl Iterator<Item = Arc<Request>>) -> Vec<Arc<Requ
 pub(super) fn leave(place: &QueuePlace) -> Option<Vec<Arc<Request>>> {
     let queue = RequestQueue::of_process();
     let mut list = lock(&queue.list);
-    let at = list.all.iter().position(|other| std::ptr::eq(&*other.place, place))?;
-    list.all.remove(at);
-    let is_first = |later: &&Queued| later.place.overlaps(place) && later.place.blockers.fetch_sub(1, Ordering::Relaxed) == 1;
-    let mut first = list.all[at..].iter().filter(is_first);
-    let begin = some(first.by_ref().map(|later| later.request.clone()));
-    // What is not listed is unblocked all the same.
-    first.for_each(|_| {});
+    let begin = list.remove(place)?;
     list.epoch += 1;
     queue.count.fetch_sub(1, Ordering::AcqRel);
     queue.changed.notify_all();
@@ -203,16 +272,15 @@ pub(super) fn go_on(until: Option<Instant>, next: &mut dyn FnMut(&QueueState) ->
     }
 }
 
-/// Waits until none of the requests that were submitted before now is as `wanted` says. Returns at once inside a request, or under a chunk's lock, as
-/// a function does that the work calls: the request may be its own, or wait for the lock.
-fn settle_those(wanted: impl Fn(&QueuePlace) -> bool) {
+/// Waits until `find` finds none of the requests that were submitted before now: those with numbers below the one that it is given. Returns at once
+/// inside a request, or under a chunk's lock, as a function does that the work calls: the request may be its own, or wait for the lock.
+fn settle_those(find: impl Fn(&QueueState, u64) -> Option<&Queued>) {
     let queue = RequestQueue::of_process();
     if queue.count.load(Ordering::Acquire) == 0 || is_inside() || holds_chunk() {
         return;
     }
     let end = lock(&queue.list).next;
-    let is_one = |queued: &&Queued| queued.place.number.load(Ordering::Relaxed) < end && wanted(&queued.place);
-    go_on(None, &mut |list| match list.all.iter().find(is_one) {
+    go_on(None, &mut |list| match find(list, end) {
         None => Next::Over,
         Some(queued) => Next::Help(vec![list.in_front(queued)]),
     });
@@ -224,7 +292,8 @@ pub(super) fn wait_for_conflicts(footprint: impl FnOnce() -> Option<Footprint>) 
         return;
     }
     if let Some(footprint) = footprint() {
-        settle_those(|place| place.overlaps_footprint(&footprint));
+        let footprints = std::slice::from_ref(&footprint);
+        settle_those(|list, end| list.conflict(footprints, end, list.is_compared(footprints)));
     }
 }
 
@@ -232,7 +301,7 @@ pub(super) fn wait_for_conflicts(footprint: impl FnOnce() -> Option<Footprint>) 
 pub fn settle(place: impl FnOnce() -> String) {
     if RequestQueue::of_process().count.load(Ordering::Acquire) > 0 || has_put_off() {
         let place = place();
-        settle_those(|queued| queued.is_below(&place));
+        settle_those(|list, end| list.all.before(end).map(|(_, queued)| queued).find(|queued| queued.place.is_below(&place)));
         end_below(&place);
     }
 }
@@ -242,7 +311,7 @@ pub fn shutdown() -> Result<()> {
     if is_inside() || pool::is_worker() {
         bail!(State, "the call comes from inside of a request's work: its own thread would have to end first");
     }
-    settle_those(|_| true);
+    settle_those(|list, end| list.all.before(end).map(|(_, queued)| queued).next());
     end_below("");
     pool::join_all();
     // A request that another thread submitted meanwhile has found no thread to go on with it.
@@ -250,4 +319,124 @@ pub fn shutdown() -> Result<()> {
     begun.iter().for_each(Request::call_for_help);
     per_thread::give_back();
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::footprint::COMPARED;
+    use super::super::pool::Pool;
+    use super::super::request::{About, Outcome, Work};
+    use super::*;
+    use crate::limits::Dims;
+    use crate::store::Tuning;
+
+    struct Nothing(Arc<Pool>);
+
+    impl Work for Nothing {
+        fn about(&self) -> About {
+            About { items: 1, bytes: 1, finish_others: true, tuning: Tuning::default() }
+        }
+
+        fn pool(&self) -> &Arc<Pool> {
+            &self.0
+        }
+
+        fn run(&self, _: &Arc<Request>, _: u64) -> Outcome {
+            Outcome::Done(Ok(()))
+        }
+    }
+
+    fn queued(footprints: Vec<Footprint>) -> Queued {
+        let request = Request::new(Arc::new(Nothing(Pool::new(1))), false, None);
+        Queued { request, place: Arc::new(QueuePlace::new(footprints)) }
+    }
+
+    fn footprint(place: u64, low: &[u64], high: &[u64], writes: bool) -> Footprint {
+        Footprint { place: format!("/{place}"), low: Dims::from_slice(low), high: Dims::from_slice(high), writes }
+    }
+
+    /// Numbers below `bound`.
+    fn random(seed: &mut u64, bound: u64) -> u64 {
+        *seed ^= *seed << 13;
+        *seed ^= *seed >> 7;
+        *seed ^= *seed << 17;
+        (*seed >> 11) % bound
+    }
+
+    /// On two arrays, one or two boxes, some of many chunks; now and then of another rank, as of an array that was replaced.
+    fn any_footprints(seed: &mut u64, writes: bool) -> Vec<Footprint> {
+        let boxes = 1 + random(seed, 8) / 7;
+        let any = |seed: &mut u64| {
+            let (rank, most) = (2 - random(seed, 8) / 7, [1, 3, 12][random(seed, 3) as usize]);
+            let low: Vec<u64> = (0..rank).map(|_| random(seed, 6)).collect();
+            let high: Vec<u64> = low.iter().map(|low| low + random(seed, most)).collect();
+            footprint(random(seed, 2), &low, &high, writes)
+        };
+        (0..boxes).map(|_| any(seed)).collect()
+    }
+
+    fn waits(queue: &[Queued], at: usize) -> bool {
+        queue[..at].iter().any(|earlier| earlier.place.overlaps(&queue[at].place))
+    }
+
+    fn check(state: &QueueState, queue: &[Queued], seed: &mut u64) {
+        for (i, queued) in queue.iter().enumerate() {
+            assert_eq!(queued.place.blockers() > 0, waits(queue, i), "{i}");
+            let front = state.in_front(queued);
+            let at = queue.iter().position(|other| Arc::ptr_eq(&other.request, &front)).unwrap();
+            assert!(at <= i && (at < i) == waits(queue, i) && !waits(queue, at), "{at} before {i}");
+        }
+        let writes = random(seed, 2) > 0;
+        let (footprints, end) = (any_footprints(seed, writes), random(seed, 1 + queue.len() as u64) as usize);
+        let end_number = queue.get(end).map_or(state.next, |queued| queued.place.number());
+        let is_blocked = queue[..end].iter().any(|earlier| footprints.iter().any(|own| earlier.place.overlaps_footprint(own)));
+        assert_eq!(state.conflict(&footprints, end_number, state.is_compared(&footprints)).is_some(), is_blocked);
+    }
+
+    #[test]
+    fn each_request_waits_for_the_earlier_ones_in_its_way_and_for_no_other() {
+        for seed in 1..if cfg!(miri) { 2 } else { 30 } {
+            let (mut state, mut queue, mut seed) = (QueueState::default(), Vec::new(), 0x9e37_79b9_7f4a_7c15u64.wrapping_mul(seed));
+            for _ in 0..250 {
+                // Also one that has not begun leaves, where it is cancelled.
+                if random(&mut seed, 50) >= queue.len() as u64 {
+                    let writes = random(&mut seed, 2) > 0;
+                    let new = queued(any_footprints(&mut seed, writes));
+                    queue.push(new.clone());
+                    assert_eq!(state.add(&new).unwrap(), !waits(&queue, queue.len() - 1));
+                } else {
+                    let at = random(&mut seed, queue.len() as u64) as usize;
+                    let waited: Vec<bool> = (0..queue.len()).map(|i| waits(&queue, i)).collect();
+                    let gone = queue.remove(at);
+                    let begin = state.remove(&gone.place).unwrap();
+                    let is_new = |(i, queued): &(usize, &Queued)| {
+                        !waits(&queue, *i) && waited[i + usize::from(*i >= at)] && begin.iter().any(|b| Arc::ptr_eq(b, &queued.request))
+                    };
+                    let expected = (0..queue.len()).filter(|&i| !waits(&queue, i) && waited[i + usize::from(i >= at)]).count();
+                    assert_eq!((queue.iter().enumerate().filter(is_new).count(), begin.len()), (expected, expected));
+                    assert!(state.remove(&gone.place).is_none());
+                }
+                check(&state, &queue, &mut seed);
+            }
+            queue.drain(..).for_each(|queued| drop(state.remove(&queued.place).unwrap()));
+            assert!(state.all.len() == 0 && state.compared.is_empty() && state.turns.is_empty());
+        }
+    }
+
+    #[test]
+    fn many_requests_on_few_chunks_are_not_compared_with_each_other() {
+        const MANY: u64 = if cfg!(miri) { 200 } else { 4000 };
+        for writes in [false, true] {
+            let mut state = QueueState::default();
+            let all: Vec<Queued> = (0..MANY).map(|i| queued(vec![footprint(0, &[i / 10], &[i / 10], writes)])).collect();
+            COMPARED.set(0);
+            for queued in &all {
+                state.add(queued).unwrap();
+            }
+            assert!(Arc::ptr_eq(&state.in_front(&all[MANY as usize - 1]), &all[MANY as usize - if writes { 10 } else { 1 }].request));
+            let begun = all.iter().map(|queued| state.remove(&queued.place).unwrap().len()).sum::<usize>() as u64;
+            assert_eq!(begun, if writes { MANY / 10 * 9 } else { 0 });
+            assert!(COMPARED.get() <= 3 * FEW as u64 * MANY, "{} comparisons", COMPARED.get());
+        }
+    }
 }
