@@ -33,6 +33,8 @@ mod engine {
     mod budget;
     #[path = "../../../core/src/engine/buffer_guard.rs"]
     mod buffer_guard;
+    #[path = "../../../core/src/engine/flight_room.rs"]
+    mod flight_room;
     #[path = "../../../core/src/engine/footprint.rs"]
     mod footprint;
     #[path = "../../../core/src/engine/fork_join.rs"]

@@ -25,6 +25,7 @@ mod encode;
 pub mod explain;
 mod fill_probe;
 mod flight;
+mod flight_room;
 mod flush;
 pub mod footprint;
 mod fork_join;

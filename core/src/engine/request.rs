@@ -64,11 +64,11 @@ pub(super) trait After: Send + Sync {
     fn finished(&self, request: &Arc<Request>);
 }
 
-type Task = Box<dyn FnOnce(&Arc<Request>) + Send>;
+pub(super) type Task = Box<dyn FnOnce(&Arc<Request>) + Send>;
 
 /// See the module.
 pub struct Request {
-    about: About,
+    pub(super) about: About,
     pool: Arc<Pool>,
     /// Each item that is done wakes the thread that waits.
     reports_progress: bool,
@@ -79,18 +79,18 @@ pub struct Request {
     stopped: AtomicBool,
     /// What hears of a request that has left its caller.
     after: Option<Arc<dyn After>>,
-    in_flight: AtomicUsize,
+    pub(super) in_flight: AtomicUsize,
     /// Bytes that are waited for, or have come and are not used yet.
-    bytes: AtomicU64,
+    pub(super) bytes: AtomicU64,
     /// How many reads wait for room.
-    held: AtomicUsize,
+    pub(super) held: AtomicUsize,
     ready: AtomicUsize,
-    state: Mutex<Backlog>,
+    pub(super) state: Mutex<Backlog>,
     wake: LazyCondvar,
 }
 
 #[derive(Default)]
-struct Backlog {
+pub(super) struct Backlog {
     /// Until all items have ended.
     work: Option<Arc<dyn Work>>,
     /// How many threads help and may hold what belongs to the work. The caller of one that blocks does not count.
@@ -99,19 +99,7 @@ struct Backlog {
     error: Option<Error>,
     failures: u64,
     /// Reads that are started when there is room for their bytes.
-    held: VecDeque<(u64, Task)>,
-}
-
-/// Bytes of a request that are in flight, or have come and are not used yet, until this is dropped.
-pub(super) struct FlightBytes<'a> {
-    request: &'a Arc<Request>,
-    bytes: u64,
-}
-
-impl Drop for FlightBytes<'_> {
-    fn drop(&mut self) {
-        self.request.bytes_used(self.bytes);
-    }
+    pub(super) held: VecDeque<(u64, Task)>,
 }
 
 /// Carries out `work`, with the help of its pool where that gains, and returns when all of it is done.
@@ -422,62 +410,6 @@ impl Request {
         if let Some(panic) = fork_join.wait() {
             std::panic::resume_unwind(panic);
         }
-    }
-
-    /// Starts a read of about `bytes` by `start`: now, or when the bytes of others are used. One is started whatever it needs.
-    pub(super) fn start_flight(self: &Arc<Self>, bytes: u64, start: Task) {
-        {
-            // Under the lock, which `bytes_used` takes after it has counted: no room is overlooked.
-            let mut state = lock(&self.state);
-            if !state.held.is_empty() || !self.has_room(bytes) {
-                state.held.push_back((bytes, start));
-                self.held.fetch_add(1, Ordering::Relaxed);
-                return;
-            }
-            self.flight_started(bytes);
-        }
-        start(self);
-    }
-
-    fn has_room(&self, bytes: u64) -> bool {
-        let used = self.bytes.load(Ordering::Acquire);
-        used == 0 || used.saturating_add(bytes) <= self.about.tuning.bytes
-    }
-
-    /// Starts the next of the reads that wait, if there is room for its bytes; false if not.
-    fn start_held(self: &Arc<Self>) -> bool {
-        let mut state = lock(&self.state);
-        if !state.held.front().is_some_and(|(bytes, _)| self.has_room(*bytes)) {
-            return false;
-        }
-        let Some((bytes, start)) = state.held.pop_front() else { return false };
-        self.held.fetch_sub(1, Ordering::Relaxed);
-        self.flight_started(bytes);
-        drop(state);
-        start(self);
-        true
-    }
-
-    /// Counts bytes that have come until the result is dropped.
-    pub(super) fn flight_bytes(self: &Arc<Self>, bytes: u64) -> FlightBytes<'_> {
-        FlightBytes { request: self, bytes }
-    }
-
-    /// Counts a read or put that was started, of about `bytes`.
-    pub(super) fn flight_started(&self, bytes: u64) {
-        self.in_flight.fetch_add(1, Ordering::Relaxed);
-        self.bytes.fetch_add(bytes, Ordering::Relaxed);
-    }
-
-    /// Counts one that came back. Its bytes count until they are used.
-    pub(super) fn flight_landed(&self) {
-        self.in_flight.fetch_sub(1, Ordering::Relaxed);
-    }
-
-    /// Its bytes are used.
-    pub(super) fn bytes_used(self: &Arc<Self>, bytes: u64) {
-        self.bytes.fetch_sub(bytes, Ordering::AcqRel);
-        while self.start_held() {}
     }
 
     /// Completes one item.
