@@ -15,13 +15,20 @@ from ._spec import CREATE, Spec, choice
 from ._types import address, code_of, unmasked
 
 
+def given(location):
+    """A location as text or bytes. What else names a path is no URL: with a colon before its first slash it begins with `./`."""
+    path = os.fspath(location)
+    is_like_url = not isinstance(location, (str, bytes)) and ":" in os.fsdecode(path).split("/")[0]
+    return "./" + os.fsdecode(path) if is_like_url else path
+
+
 def where(location):
-    return os.fsencode(location)
+    return os.fsencode(given(location))
 
 
 def lasting(location):
     """A location as text: a path from the root, which means the same when the program has changed its folder; so it is behind `zip:` and `file:`."""
-    scheme, path = re.fullmatch(r"([A-Za-z][A-Za-z0-9+.-]+:)?(.*)", os.fsdecode(location), re.DOTALL).groups("")
+    scheme, path = re.fullmatch(r"([A-Za-z][A-Za-z0-9+.-]+:)?(.*)", os.fsdecode(given(location)), re.DOTALL).groups("")
     kind = scheme.lower()
     # The folder is not asked for where it is not needed: it may be gone.
     if kind not in ("", "zip:", "file:") or os.path.isabs(path):

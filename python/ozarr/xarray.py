@@ -12,7 +12,7 @@ from xarray.core import indexing
 
 from ._array import Array
 from ._library import NotFoundError
-from ._nodes import Group, Store, open as open_node
+from ._nodes import Group, Store, given, open as open_node
 
 
 class LazyArray(BackendArray):
@@ -142,7 +142,7 @@ def opened(location, group, options, consolidated):
     """The group at a path in a location, with the options of a store. Consolidated metadata are used where they are, unless that is False."""
     path = (group or "").strip("/")
     # As xarray's own engines take it; a URL begins with no `~`.
-    location = os.path.expanduser(os.fspath(location))
+    location = os.path.expanduser(given(location))
     if consolidated is not None and not consolidated:
         options = {"consolidated": "never"} | (options or {})
     try:

@@ -413,6 +413,35 @@ for location in ({str(where / "gone.zarr")!r}, "file://" + {str(where / "gone2.z
     check(done.returncode == 0, f"a program whose folder is gone: {done.stderr}")
 
 
+def paths(where):
+    """A path object is never a URL, whatever it looks like."""
+    here = os.getcwd()
+    os.makedirs(where / "paths")
+    os.chdir(where / "paths")
+    try:
+        names = ["run:1.zarr", "memory:q", "file:x.zarr", "zip:x", "s3:b", "a:b/c.zarr", "plain.zarr"]
+        for name in map(Path, names):
+            ozarr.create(name, (2,), "i4", fill_value=3).close()
+            z, store = ozarr.open(name), ozarr.Store(name)
+            check(name.is_dir() and z[0] == 3, f"an array at the path {name}")
+            os.chdir("/")
+            same(pickle.loads(pickle.dumps(z))[...], [3, 3], f"the pickled array at the path {name}")
+            same(pickle.loads(pickle.dumps(store)).open()[...], [3, 3], f"the pickled store at the path {name}")
+            os.chdir(where / "paths")
+            ozarr.erase(name)
+            check(not any(name.iterdir()), f"erased at the path {name}")
+            with ozarr.create_group(name) as g:
+                g.create("v", (2,), "i4", dimension_names=("x",), attributes={"a": 1}).close()
+            for options in ({}, {"storage_options": {"consolidated": "never"}}):
+                check(xr.open_dataset(name, engine="ozarr", **options)["v"].attrs == {"a": 1}, f"xarray at the path {name}")
+        check({path.name for path in Path().iterdir()} == {Path(name).parts[0] for name in names}, f"paths: {list(Path().iterdir())}")
+        ozarr.create("memory:as_text", (2,)).close()
+        ozarr.create(b"memory:as_bytes", (2,)).close()
+        check(not list(Path().glob("memory:as*")), "a text is a URL")
+    finally:
+        os.chdir(here)
+
+
 def texts_written(where, r):
     """Texts and bytes of any length by lists, masks and outer indices, as numpy assigns them: of an element that is given twice the last one."""
     rng = np.random.default_rng(r.randrange(1 << 30))
@@ -788,6 +817,7 @@ def main():
     lists_written(where)
     arrays_of_others(where)
     folder_gone(where)
+    paths(where)
     texts_written(where, random.Random(given.seed))
     handles(where)
     xarrays(where, random.Random(given.seed))
