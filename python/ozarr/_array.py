@@ -339,6 +339,7 @@ class Array(Node):
 
     def resize(self, shape, keep=False):
         """Changes the shape. Elements beyond it are erased, unless `keep`."""
+        shape = tuple(shape) if np.iterable(shape) else (shape,)
         if len(shape) != self.ndim:
             raise ArgumentError(f"{len(shape)} lengths are given, expected {self.ndim}, one for each dimension")
         lib.array_resize(self._handle, integers(shape), raw.OZARR_RESIZE_KEEP if keep else 0)

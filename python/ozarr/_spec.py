@@ -7,7 +7,7 @@ import numpy as np
 
 from . import _types
 from . import _raw as raw
-from ._library import ArgumentError, handle, integers, lib, texts, utf8
+from ._library import ArgumentError, ValueTypeError, handle, integers, lib, texts, utf8
 from ._node import as_json
 
 CREATE = {"new": raw.OZARR_CREATE_NEW, "overwrite": raw.OZARR_CREATE_OVERWRITE, "open": raw.OZARR_CREATE_OPEN_IF_SAME}
@@ -18,6 +18,13 @@ def choice(table, name, what):
     if name not in table:
         raise ArgumentError(f"{what} is {name!r}, expected one of {', '.join(repr(x) for x in table)}")
     return table[name]
+
+
+def several(values, what):
+    """A list, and no text, which Python takes for the list of its characters."""
+    if isinstance(values, (str, bytes)):
+        raise ValueTypeError(f"{what} is {values!r}, expected a list, not a text")
+    return list(values)
 
 
 class Spec:
@@ -70,19 +77,22 @@ class Spec:
             raise e if e.status else ArgumentError(f"{name}: {e}") from None
 
     def names(self, values):
+        values = several(values, "dimension_names")
         if len(values) != len(self.shape):
             raise ArgumentError(f"{len(values)} names of dimensions are given, expected {len(self.shape)}")
         lib.spec_set_dimension_names(self.spec, texts(values))
 
     def chunks(self, values):
-        # As h5py and zarr-python have it: True is a choice of the library's, which it makes anyway, False one chunk of all.
+        # As h5py and zarr-python have it: True and "auto" are a choice of the library's, which it makes anyway, False one chunk of all.
+        if isinstance(values, str) and values == "auto":
+            return
         if not isinstance(values, (bool, np.bool_)):
-            self.lengths(lib.spec_set_chunks, values)
+            self.lengths("chunks", lib.spec_set_chunks, values)
         elif not values:
-            self.lengths(lib.spec_set_chunks, [max(1, n) for n in self.shape])
+            self.lengths("chunks", lib.spec_set_chunks, [max(1, n) for n in self.shape])
 
-    def lengths(self, function, values):
-        values = list(values) if np.iterable(values) else [values] * len(self.shape)
+    def lengths(self, name, function, values):
+        values = several(values, name) if np.iterable(values) else [values] * len(self.shape)
         if any(isinstance(n, (bool, np.bool_)) for n in values):
             raise ArgumentError("found a truth value, expected lengths of chunks")
         if len(values) != len(self.shape):
@@ -91,6 +101,8 @@ class Spec:
 
     def fill(self, value):
         _types.unmasked(value)
+        if isinstance(value, {raw.OZARR_BYTES: str, raw.OZARR_STRING: bytes}.get(self.code, ())):
+            raise ValueTypeError(f"fill_value is {value!r}, expected {'bytes' if self.code == raw.OZARR_BYTES else 'a text'}")
         if value is None or self.code in _types.VARIABLE:
             given = base64.b64encode(value).decode() if isinstance(value, bytes) else value
             return lib.spec_set_member_json(self.spec, b"fill_value", json.dumps(given).encode())
@@ -118,9 +130,9 @@ class Spec:
 SETTERS = {
     "zarr_format": lambda s, v: lib.spec_set_zarr_format(s.spec, v),
     "chunks": lambda s, v: s.chunks(v),
-    "inner_chunks": lambda s, v: s.lengths(lib.spec_set_inner_chunks, v),
+    "inner_chunks": lambda s, v: s.lengths("inner_chunks", lib.spec_set_inner_chunks, v),
     "fill_value": None,
-    "dimension_names": lambda s, v: s.names(list(v)),
+    "dimension_names": lambda s, v: s.names(v),
     "attributes": lambda s, v: lib.spec_set_member_json(s.spec, b"attributes", as_json(v)),
     "compressor": lambda s, v: lib.spec_set_compressor(s.spec, utf8(v, "the name"), -1 if s.choices.get("level") is None else s.choices["level"]),
     "level": None,

@@ -151,10 +151,19 @@ def errors(where):
     raises(ValueError, lambda: ozarr.create(where / "f.zarr", (4,), "i1", chunks=(3, 3)), ["2", "1"])
     for name, value in {"chunks": (True, 3), "inner_chunks": True}.items():
         raises(ozarr.ArgumentError, lambda: ozarr.create(where / "f.zarr", (4, 4), "i1", **{name: value}), [name, "truth value"])
-    for value, expected in ((True, ozarr.create(where / "chosen.zarr", (0, 5000), "f8").chunks), (False, (1, 5000)), (np.True_, None)):
+    for value, expected in ((True, ozarr.create(where / "chosen.zarr", (0, 5000), "f8").chunks), (False, (1, 5000)), (np.True_, None), ("auto", None)):
         found = ozarr.create(where / "chosen.zarr", (0, 5000), "f8", mode="overwrite", chunks=value).chunks
         check(found == expected or expected is None and found != (1, 1), f"chunks={value}: {found}")
     raises(TypeError, lambda: ozarr.create(where / "f.zarr", (4,), "O"), ["object"])
+    for name, value in (("chunks", "22"), ("chunks", b"22"), ("inner_chunks", "auto"), ("dimension_names", "xy")):
+        raises(ozarr.ValueTypeError, lambda: ozarr.create(where / "f.zarr", (4, 4), "i1", **{name: value}), [name, repr(value), "expected a list"])
+    raises(ozarr.ValueTypeError, lambda: ozarr.create(where / "f.zarr", (4,), bytes, fill_value="YQ=="), ["fill_value", "YQ==", "expected bytes"])
+    raises(ozarr.ValueTypeError, lambda: ozarr.create(where / "f.zarr", (4,), str, fill_value=b"a"), ["fill_value", "b'a'", "expected a text"])
+    with ozarr.create(where / "line.zarr", 4, "i1") as line, ozarr.create(where / "plane.zarr", (4, 4), "i1") as plane:
+        line.resize(6)
+        line.resize(np.int64(7))
+        check(line.shape == (7,), f"an array of rank 1 of a length that is a number: {line.shape}")
+        raises(ozarr.ArgumentError, lambda: plane.resize(4), ["1", "expected 2"])
     for name, value in {"zarr_format": "3", "dimension_names": (1,), "compressor": 5, "separator": 5, "order": "Z"}.items():
         raises(ozarr.ArgumentError, lambda: ozarr.create(where / "f.zarr", (4,), "i1", **{name: value}), [name, "Z" if name == "order" else str(value if name != "dimension_names" else 1)])
     raises(ozarr.ArgumentError, lambda: ozarr.open(where / "e.zarr", 5), ["mode", "5"])
