@@ -1470,6 +1470,10 @@ OZARR_CHECKED ozarr_status ozarr_node_zarr_format(const ozarr_node *node, int32_
  *   are kept in the attribute `run_parameters`. Each call adds a line to what is stored by then; this is
  *   stored at once. In a list of texts, as netCDF-4 has it, the line becomes the first one.
  *
+ * - `"attributes"`: sets the attributes that are the members of a JSON object, in one write; all others
+ *   stay as they are stored by then. After an error none of them is set. What is asked for is
+ *   `ozarr_attrs_get`.
+ *
  * Of groups:
  *
  * - `"link_unchanged"`: for a group of `ozarr_checkpoint_begin`, before arrays are written: `"1"` makes
@@ -1508,8 +1512,8 @@ OZARR_CHECKED ozarr_status ozarr_node_zarr_format(const ozarr_node *node, int32_
  *   and is gone. `"0"` changes nothing.
  *
  * Errors: `OZARR_ERR_ARGUMENT` for an unknown setting or value; `OZARR_ERR_TYPE` for `"history"` where
- * the attribute is neither a text nor a list of texts; `OZARR_ERR_READ_ONLY`; those of documents, chunks
- * and stores.
+ * the attribute is neither a text nor a list of texts; those of `ozarr_attrs_set` for `"attributes"`;
+ * `OZARR_ERR_READ_ONLY`; those of documents, chunks and stores.
  */
 OZARR_CHECKED ozarr_status ozarr_node_set(ozarr_node *node, const char *key, const char *value);
 

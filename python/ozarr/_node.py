@@ -5,7 +5,7 @@ from collections.abc import MutableMapping
 
 import numpy as np
 
-from ._library import Error, StoreError, handle, lib, setting, text, utf8
+from ._library import Error, StoreError, Text, handle, lib, setting, text, utf8
 
 
 NAME = "the name of an attribute"
@@ -49,19 +49,12 @@ class Attributes(MutableMapping):
         self.put({})
 
     def update(self, /, *values, **more):
-        """Sets several attributes, in one write. Those that other handles and programs have set meanwhile stay."""
+        """Sets several attributes, in one write, or none of them. Those that other handles and programs have set meanwhile stay."""
         given = dict(*values, **more)
-        if self._node._kind == "array" and self._node.get_setting("lost") == "1":
-            # Another handle would be one of what has taken the array's place: this one says that it is gone.
-            for name in given:
-                self[name] = given[name]
-        # Collected by a handle of their own: after an error it ends, and they with it.
-        again = self._node._again()
-        lib.attrs_begin(again._as_node())
-        for name, value in given.items():
-            again.attrs[name] = value
-        lib.attrs_commit(again._as_node())
-        self._node.refresh()
+        # JSON would take other names, and any character in them.
+        for name in given:
+            Text.from_param(utf8(name, NAME))
+        lib.node_set(self._node._as_node(), b"attributes", as_json(given))
 
     def __repr__(self):
         return repr(self.asdict())
@@ -156,11 +149,6 @@ class Node(Closable):
         # The store's own root, which may be above that location, and has metadata of all nodes to be kept in step.
         root = (self.get_setting("location"), self.path) if self._kind == "array" and self._inside and self._handle is not None else ("", "")
         return reopen, (self._location, mode, self._inside, *root)
-
-    def _again(self):
-        """Another handle of this node."""
-        function, arguments = (reopen_in, (self._store, self.path)) if self._store is not None else self.__reduce__()
-        return function(*arguments)
 
     def _child(self, kind, found, path, mode):
         """A node below, of a class and a handle."""

@@ -118,6 +118,10 @@ pub unsafe extern "C" fn ozarr_node_zarr_format(node: *const ozarr_node, format:
 ///   are kept in the attribute `run_parameters`. Each call adds a line to what is stored by then; this is
 ///   stored at once. In a list of texts, as netCDF-4 has it, the line becomes the first one.
 ///
+/// - `"attributes"`: sets the attributes that are the members of a JSON object, in one write; all others
+///   stay as they are stored by then. After an error none of them is set. What is asked for is
+///   `ozarr_attrs_get`.
+///
 /// Of groups:
 ///
 /// - `"link_unchanged"`: for a group of `ozarr_checkpoint_begin`, before arrays are written: `"1"` makes
@@ -156,8 +160,8 @@ pub unsafe extern "C" fn ozarr_node_zarr_format(node: *const ozarr_node, format:
 ///   and is gone. `"0"` changes nothing.
 ///
 /// Errors: `OZARR_ERR_ARGUMENT` for an unknown setting or value; `OZARR_ERR_TYPE` for `"history"` where
-/// the attribute is neither a text nor a list of texts; `OZARR_ERR_READ_ONLY`; those of documents, chunks
-/// and stores.
+/// the attribute is neither a text nor a list of texts; those of `ozarr_attrs_set` for `"attributes"`;
+/// `OZARR_ERR_READ_ONLY`; those of documents, chunks and stores.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_node_set(node: *mut ozarr_node, key: *const c_char, value: *const c_char) -> ozarr_status {
     entry!("ozarr_node_set", nodes(node), {

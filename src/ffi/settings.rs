@@ -6,8 +6,9 @@ use crate::node::{Array, Node};
 use crate::settings::TRUTHS;
 
 /// The settings of an array, for messages; those of a group are [`GROUP`].
-const ARRAY: &str = "\"write_fill_chunks\", \"chunk_cache\", \"write_back\", \"raw_attributes\", \"history\", \"measure_time\", \"list_changes\", \"lost\"; \"mode\", \"draft\", \"location\" and \"changes\" can only be asked for";
-const GROUP: &str = "\"raw_attributes\", \"history\", \"link_unchanged\"; \"mode\", \"draft\" and \"location\" can only be asked for";
+const ARRAY: &str = "\"write_fill_chunks\", \"chunk_cache\", \"write_back\", \"raw_attributes\", \"history\", \"attributes\", \"measure_time\", \"list_changes\", \"lost\"; \"mode\", \"draft\", \"location\" and \"changes\" can only be asked for";
+const GROUP: &str =
+    "\"raw_attributes\", \"history\", \"attributes\", \"link_unchanged\"; \"mode\", \"draft\" and \"location\" can only be asked for";
 
 /// Whether the setting `key` of `value` is true or false.
 pub(super) fn truth(key: &str, value: &str) -> Result<bool> {
@@ -36,6 +37,7 @@ pub(super) fn set(node: &Node, key: &str, value: &str) -> Result<()> {
     match (node, key) {
         (_, "raw_attributes") => node.attributes().set_raw(truth(key, value)?),
         (_, "history") => node.attributes().add_history(value)?,
+        (_, "attributes") => node.attributes().update_json(value)?,
         (Node::Group(group), "link_unchanged") => group.set_link_unchanged(truth(key, value)?)?,
         (Node::Array(array), "write_fill_chunks") => array.set_write_fill_chunks(truth(key, value)?),
         (Node::Array(array), "chunk_cache") => array.set_chunk_cache(bytes(key, value)?)?,
@@ -58,6 +60,7 @@ pub(super) fn get(node: &Node, key: &str) -> Result<String> {
         (_, "draft") => node.dialect().draft().unwrap_or("").into(),
         (_, "raw_attributes") => text_of(node.attributes().is_raw()),
         (_, "history") => node.attributes().history()?,
+        (_, "attributes") => node.attributes().to_json()?,
         (Node::Group(group), "link_unchanged") => text_of(group.links_unchanged()),
         (Node::Array(array), _) => return of_array(array, key)?.map_or_else(|| unknown(node, key), Ok),
         _ => return unknown(node, key),

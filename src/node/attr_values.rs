@@ -2,12 +2,13 @@
 //! Conventions: xarray, "Zarr Encoding Specification", for `_FillValue` in version 3.
 
 use super::Attributes;
+use super::attrs::AttributeChange;
 use super::conventions::missing::FILL;
 use crate::dtype::base64_text::{double_from_base64, double_to_base64};
 use crate::dtype::number::{self, Overflow};
 use crate::dtype::{DataType, Kind};
 use crate::error::{Error, Result, bail, err};
-use crate::limits::{filled, try_collect};
+use crate::limits::{collect, filled, try_collect};
 use crate::metadata::json::{self, List, Number, Text, brief};
 use crate::metadata::{Format, Map, Value};
 
@@ -180,6 +181,17 @@ impl Attributes {
         let value = json::parse_allowed(text, self.allows_non_finite()).map_err(|e| e.at_field(name))?;
         json::check_range(&value).map_err(|e| e.at_field(name))?;
         self.set(name, value)
+    }
+
+    /// Sets those of a JSON object in one write, or none of them. The others stay.
+    pub fn update_json(&self, text: &str) -> Result<()> {
+        let given = match json::parse_allowed(text, self.allows_non_finite())? {
+            Value::Object(given) if given.contains_key("") => return Err(self.unnamed()),
+            Value::Object(given) => given,
+            other => bail!(Type, "found {}, expected an object of attributes", brief(&other)),
+        };
+        given.iter().try_for_each(|(name, value)| json::check_range(value).map_err(|e| e.at_field(name)))?;
+        self.change_all(collect(given.into_iter().map(|(name, value)| AttributeChange::Set(name, value)))?)
     }
 
     /// The node's document as JSON, with the attributes as last read or published.

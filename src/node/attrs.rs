@@ -183,7 +183,7 @@ impl Attributes {
         self.change(AttributeChange::Set(json::text(name)?, value))
     }
 
-    fn unnamed(&self) -> Error {
+    pub(super) fn unnamed(&self) -> Error {
         err!(Name, "the name of an attribute of {} is empty, expected at least one character", self.name())
     }
 

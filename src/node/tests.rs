@@ -702,6 +702,31 @@ fn each_handle_of_a_node_collects_its_own_changes() {
 }
 
 #[test]
+fn several_attributes_are_set_at_once_or_none() {
+    for format in [Format::V2, Format::V3] {
+        let store = memory();
+        let (one, other) = (Group::create(&store, "", Some(format), Create::New).unwrap(), Group::open(&store, "").unwrap());
+        let stored = || Group::open(&store, "").unwrap().attributes().to_json().unwrap().split_whitespace().collect::<String>();
+        other.attributes().set_i64("theirs", 1).unwrap();
+        one.attributes().update_json(r#"{"a": 1, "b": [2]}"#).unwrap();
+        for (bad, kind) in [
+            ("{\"c\": 3, \"\": 4}", ErrorKind::Name),
+            ("{\"c\": 3, \"d\": 1e999}", ErrorKind::Range),
+            ("[1]", ErrorKind::Type),
+            ("{", ErrorKind::Argument),
+        ] {
+            assert_eq!(one.attributes().update_json(bad).unwrap_err().kind(), kind, "{bad}");
+        }
+        assert_eq!(stored(), r#"{"theirs":1,"a":1,"b":[2]}"#);
+        one.attributes().begin().unwrap();
+        one.attributes().update_json(r#"{"a": 5, "c": 6}"#).unwrap();
+        assert_eq!(stored(), r#"{"theirs":1,"a":1,"b":[2]}"#);
+        one.attributes().commit().unwrap();
+        assert_eq!(stored(), r#"{"theirs":1,"a":5,"b":[2],"c":6}"#);
+    }
+}
+
+#[test]
 fn setters_of_many_threads_and_handles_lose_nothing() {
     for format in [Format::V2, Format::V3] {
         let store = memory();

@@ -173,8 +173,7 @@ def errors(where):
     for value in (np.longdouble(1), np.ones(2, "g"), np.clongdouble(1)):
         raises(TypeError, lambda: z.attrs.update(x=value), ["an attribute cannot be", "1"])
     with ozarr.Store(where / "e.zarr", "r+") as store:
-        node = store.open()
-    raises(ValueError, lambda: node.attrs.update(x=1), ["e.zarr", "is closed"])
+        pass
     raises(ValueError, store.flush, ["e.zarr", "is closed"])
     check(5 not in z.attrs and "x" not in z.attrs, "what is no name of an attribute")
     g = ozarr.create_group(where / "given.zarr")
@@ -600,6 +599,61 @@ last = Last()
         check(sorted(found) == sorted(["first"] + [letter + str(i) for letter in "pqr" + "xy"[:len(others)] for i in range(30)]), f"texts that several append at a time: {len(found)} in {location}")
 
 
+def updates(where):
+    """`attrs.update` is of the handle's own node, in one write, whatever is at its path by now."""
+    code = """
+import ozarr, sys
+g = ozarr.create_group(sys.argv[1])
+g.create("t", (1,), "i4"), g.create_group("g")
+"""
+    make = lambda at: subprocess.run([sys.executable, "-c", code, at], check=True, env=os.environ | {"PYTHONPATH": ":".join(sys.path)})
+    make(where / "run.zarr")
+    (where / "current").symlink_to("run.zarr")
+    run, current = (ozarr.open(where / name, "r+") for name in ("run.zarr", "current"))
+    nodes = [run, run["t"], run["g"], current, current["t"], current["g"], ozarr.open(where / "run.zarr/t", "r+"), ozarr.open(where / "current/g", "r+")]
+    with ozarr.Store(where / "run.zarr", "r+") as store, ozarr.Store.memory() as memory:
+        nodes += [store.open(path) for path in ("", "t", "g")]
+        kept = [memory.create_group(), memory.create("t", (1,))]
+    (where / "current").unlink()
+    for number in range(2):
+        for each, node in enumerate([*nodes, *kept]):
+            node.attrs[f"one{number}/{each}"] = 1
+            node.attrs.update({f"many{number}/{each}": 2}, last=number)
+            check(node.attrs[f"many{number}/{each}"] == 2 and node.attrs["last"] == number, f"attributes of node {each}, where what is at its path is another one")
+        os.rename(where / "run.zarr", where / f"moved{number}.zarr")
+        if number == 0:
+            make(where / "run.zarr")
+            (where / "current").symlink_to("run.zarr")
+    for path in ("", "t", "g"):
+        ours, theirs = (ozarr.open(where / name / path) for name in ("moved0.zarr", "moved1.zarr"))
+        check(theirs.attrs == {}, f"attributes of another program's {path!r}: {theirs.attrs}")
+        found = [sum(name.startswith(kind) for name in ours.attrs) for kind in ("one0", "one1", "many0", "many1")]
+        check(found == [4 if path else 3] * 4, f"attributes of {path!r}: {found}")
+    z = ozarr.create(where / "refused.zarr", (1,), mode="overwrite", attributes={"kept": 1})
+    for bad in ({"c": 3, "d": float("nan")}, {"c": 3, "": 4}, {"c": 3, "d": object()}, {"c": 3, 4: 4}, {"c": 3, "d\0": 4}, {"c": 3, "d": "\ud800"}):
+        try:
+            z.attrs.update(bad)
+        except (ValueError, TypeError, ozarr.Error):
+            check(z.attrs == {"kept": 1}, f"attributes after {bad}: {z.attrs}")
+        else:
+            raise AssertionError(f"{bad} was taken")
+    (where / "refused.zarr" / "zarr.json").rename(where / "document")
+    try:
+        z.attrs.update(lost=1, c=3)
+    except ozarr.NotFoundError:
+        (where / "document").rename(where / "refused.zarr" / "zarr.json")
+    z.attrs["d"] = 4
+    check(z.attrs == ozarr.open(where / "refused.zarr").attrs == {"kept": 1, "d": 4}, f"attributes after an update that could not be stored: {z.attrs}")
+    shared = ozarr.create_group(where / "shared.zarr")
+    handles = [shared, shared, shared, ozarr.open(where / "shared.zarr", "r+")]
+    def set_some(me, handle):
+        for number in range(30):
+            handle.attrs.update({f"{me}/{number}/{part}": part for part in "ab"}) if me % 2 else handle.attrs.__setitem__(f"{me}/{number}", 1)
+    threads = [threading.Thread(target=set_some, args=given) for given in enumerate(handles)]
+    [thread.start() for thread in threads], [thread.join() for thread in threads]
+    check(len(ozarr.open(where / "shared.zarr").attrs) == len(shared.attrs) == 180, f"attributes that threads set by one handle and two: {len(shared.attrs)}")
+
+
 def xarrays(where, r):
     rng = np.random.default_rng(r.randrange(1 << 30))
     ds = xr.Dataset({"t": (("time", "y", "x"), rng.random((4, 5, 6)), {"units": "K"}), "packed": (("y", "x"), np.round(rng.random((5, 6)), 2)),
@@ -829,6 +883,7 @@ def main():
     paths(where)
     texts_written(where, random.Random(given.seed))
     handles(where)
+    updates(where)
     xarrays(where, random.Random(given.seed))
     trees(where)
     elsewhere(where)
