@@ -39,14 +39,13 @@ pub(super) fn is_begun(store: &Store, place: &str) -> Result<bool> {
     Ok(said.iter().flatten().any(|said| said.get("from").and_then(Value::as_str) != Some(HERE)))
 }
 
-/// What a migration `from` there says; that of another one is an error.
-pub(super) fn read_from(store: &Store, place: &str, name: &str, from: &str) -> Result<Option<Map>> {
-    let said = read(store, place, name)?;
-    if said.as_ref().is_some_and(|said| said.get("from").and_then(Value::as_str) != Some(from)) {
-        let e = err!(Exists, "a migration of something else was interrupted here; complete it, or erase what it left");
-        return Err(e.at_key(path::join(place, name)));
+/// Checks that what a migration has `said` at a place is that of one `from` there.
+pub(super) fn check_from(said: &Map, (place, name): (&str, &str), from: &str) -> Result<()> {
+    if said.get("from").and_then(Value::as_str) == Some(from) {
+        return Ok(());
     }
-    Ok(said)
+    let e = err!(Exists, "a migration of something else was interrupted here; complete it, or erase what it left");
+    Err(e.at_key(path::join(place, name)))
 }
 
 /// Says that all is done.

@@ -5,6 +5,7 @@
 //! whole; the root's is the last one. In place, old documents go after that, and a marker tells a second run what is left to do.
 
 mod convert;
+mod owned;
 
 use super::converted::{self, Converted};
 use super::cut_watch::CutWatch;
@@ -18,8 +19,8 @@ use super::stored::StoredDocument;
 use super::stored_chunks::each_chunk;
 use super::transfer::{self, Elements, Moves, OnProgress, Way, at_node};
 use super::{
-    Group, NodeKind, Store, boundary, consolidate, copy, create_array, cut, document, draft, groups_above, growing, hierarchy, in_use,
-    kept, marker, path, place, spec, upkeep,
+    Group, NodeKind, Store, boundary, consolidate, copy, create_array, cut, document, draft, groups_above, growing, in_use, kept, marker,
+    path, place, spec, upkeep,
 };
 use crate::counting::{self, Counting};
 use crate::dtype::Overflow;
@@ -72,6 +73,8 @@ struct Job<'a> {
     cuts: Cuts,
     /// In place, the documents of version 2 as they were converted.
     converted: Option<Converted<'a>>,
+    /// Elsewhere, what tells this call from the same one of another process.
+    by: String,
 }
 
 /// What a node becomes.
@@ -118,9 +121,26 @@ impl Store {
         }
         let (d0, done) = (found.dialect == Dialect::D0, 0);
         let (report, read, uncut, watch, cuts, converted) = (Migrated::default(), HashMap::new(), HashMap::new(), None, Cuts::new(), None);
-        let from = &self.keeping_above(&from_path)?;
-        let mut job =
-            Job { from, from_path, to, to_path, in_place, d0, copy, done, total: 0, report, progress, read, watch, uncut, cuts, converted };
+        let (from, by) = (&self.keeping_above(&from_path)?, place::new_call());
+        let mut job = Job {
+            from,
+            from_path,
+            to,
+            to_path,
+            in_place,
+            d0,
+            copy,
+            done,
+            total: 0,
+            report,
+            progress,
+            read,
+            watch,
+            uncut,
+            cuts,
+            converted,
+            by,
+        };
         job.run()?;
         Ok(job.report)
     }
@@ -131,14 +151,14 @@ impl Job<'_> {
         let mut nodes = None;
         if !self.in_place {
             // What is refused makes nothing, not even a folder for the lock.
-            nodes = self.read_marker()?.is_none().then(|| self.check()).transpose()?;
+            nodes = self.read_marker()?.0.is_none().then(|| self.check()).transpose()?;
             upkeep::after_change(self.to, &groups_above::ensure(self.to, &self.to_path, Format::V3)?, None)?;
         }
         let _lock = document::lock_place(self.to, &self.to_path)?;
         if self.in_place {
             in_use::refuse(self.to, &self.to_path)?;
         }
-        let marker = self.read_marker()?;
+        let (marker, condition) = self.read_marker()?;
         let begun = !self.in_place && marker.is_some();
         if begun && lookup::find_bare(self.to, &self.to_path)?.is_some() {
             return self.end_whole();
@@ -147,17 +167,16 @@ impl Job<'_> {
         self.d0 |= marker.as_ref().is_some_and(|marker| marker.get("draft").and_then(Value::as_str) == Dialect::D0.draft());
         self.converted = (self.in_place && !self.d0).then(|| Converted::new(self.from, marker.as_ref())).transpose()?;
         let nodes = nodes.map_or_else(|| self.check(), Ok)?;
-        if begun {
-            hierarchy::erase_begun((self.to, &self.to_path), marker::MIGRATION)?;
-        }
         // Without erasing, the marker could not be taken away; nor would a second run find anything to complete.
         let marked = self.to.shared().capabilities().erasable;
-        if marker.is_none() && marked {
+        if !self.in_place && (marked || begun) {
+            self.take((marker, condition))?;
+        } else if marker.is_none() && marked {
             self.write_marker()?;
         }
         let made = self.nodes(&nodes, marked);
         // What another process does to the place meanwhile is the error to tell.
-        self.check_ours(made.is_ok() && !self.in_place).and(made)?;
+        self.check_ours((made.is_ok() && !self.in_place).then(|| self.keys_made(&nodes))).and(made)?;
         if self.in_place {
             self.to.flush()?;
             // That may have taken hours.
@@ -263,12 +282,14 @@ impl Job<'_> {
         transfer::moved_path(node, &self.from_path, &self.to_path)
     }
 
-    /// What an interrupted run left. A place that holds anything else is refused.
-    fn read_marker(&self) -> Result<Option<Map>> {
-        if let Some(marker) = marker::read_from(self.to, &self.to_path, marker::MIGRATION, &self.source())? {
-            return Ok(Some(marker));
+    /// What an interrupted run left, and the condition on which that is replaced. A place that holds anything else is refused.
+    fn read_marker(&self) -> Result<(Option<Map>, Condition)> {
+        let (marker, condition) = place::read(self.to, &self.to_path, marker::MIGRATION)?;
+        marker.as_ref().map_or(Ok(()), |marker| marker::check_from(marker, (&self.to_path, marker::MIGRATION), &self.source()))?;
+        if marker.is_none() && !self.in_place {
+            place::refuse_files((self.to, &self.to_path), "migrate")?;
         }
-        if self.in_place { Ok(None) } else { place::refuse_files((self.to, &self.to_path), "migrate").map(|()| None) }
+        Ok((marker, condition))
     }
 
     /// Returns the source of the migration as the marker names it.
@@ -277,13 +298,16 @@ impl Job<'_> {
     }
 
     /// Checks that the place is still as it was marked.
-    fn check_ours(&self, made: bool) -> Result<()> {
-        place::check_ours((self.to, &self.to_path), (marker::MIGRATION, &self.source(), None), made.then_some(0))
+    fn check_ours(&self, made: Option<usize>) -> Result<()> {
+        let by = (!self.in_place).then_some(self.by.as_str());
+        place::check_ours((self.to, &self.to_path), (marker::MIGRATION, &self.source(), by), made)
     }
 
     fn write_marker(&mut self) -> Result<()> {
-        let draft = Dialect::D0.draft().filter(|_| self.d0).unwrap_or_default();
-        let mut members = vec![("from", self.source().into()), ("draft", draft.into())];
+        let mut members = vec![("from", self.source().into()), ("draft", self.draft().into())];
+        if !self.in_place {
+            members.push((place::BY, self.by.as_str().into()));
+        }
         if let Some(converted) = self.converted.as_mut() {
             members.push((converted::MEMBER, converted.marked()?));
         }
@@ -343,7 +367,7 @@ impl Job<'_> {
         if target == self.to_path {
             self.watch.as_ref().map_or(Ok(()), CutWatch::check)?;
             self.to.flush()?;
-            self.check_ours(false)?;
+            if self.in_place { self.check_ours(None)? } else { self.check_own()? }
         }
         document::publish(self.to, &path::join(&target, v3::DOCUMENT), &document, Condition::None)?;
         self.report.nodes += 1;

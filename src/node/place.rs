@@ -20,9 +20,9 @@ use std::collections::HashSet;
 use std::hash::{BuildHasher, RandomState};
 
 /// The member of a marker that says what the source was like of which all was copied but the document.
-const WHOLE: &str = "whole";
+pub(super) const WHOLE: &str = "whole";
 /// The member of a marker that tells the call which has put it from the same call of another process.
-const BY: &str = "by";
+pub(super) const BY: &str = "by";
 
 /// What is said of an error behind a copy's own document.
 pub(super) const IS_THERE: &str = " (the copy itself is there: the same call completes it)";
@@ -40,6 +40,11 @@ pub(super) fn state_of(document: &Map) -> Result<String> {
 
 pub(super) fn state_of_text(text: &str) -> String {
     format!("{:016x}", hash(text.as_bytes()))
+}
+
+/// What tells one call from all others.
+pub(super) fn new_call() -> String {
+    format!("{:016x}", RandomState::new().hash_one(std::process::id()))
 }
 
 /// What is copied.
@@ -94,7 +99,7 @@ pub(super) fn fill<T>(copied: Copied<'_>, (to, place): (&Store, &str), how: Crea
         }
     }
     let is_marked = to.shared().capabilities().erasable;
-    let by = &format!("{:016x}", RandomState::new().hash_one(std::process::id()));
+    let by = &new_call();
     let Some(begun) = begin((copied, by), (to, place), how)? else {
         return Ok(Filled { made: None, replaced: false, is_marked, _lock: lock });
     };
@@ -130,33 +135,38 @@ fn tell_whether_there((copied, by): (Copied<'_>, &str), (to, place): (&Store, &s
 }
 
 /// Checks that a place is still as a call has marked it, and says there that nothing of the copy is missing but its own document.
-fn say_whole((copied, by): (Copied<'_>, &str), (to, place): (&Store, &str)) -> Result<()> {
+fn say_whole((copied, by): (Copied<'_>, &str), at: (&Store, &str)) -> Result<()> {
+    say_again(at, (marker::COPY, by), &[("from", copied.source), (WHOLE, copied.state)])
+}
+
+/// Checks that a place is still as a call has marked it, and says something else there. Errors: `Again`.
+pub(super) fn say_again((to, place): (&Store, &str), (name, by): (&str, &str), said: &[(&str, &str)]) -> Result<()> {
     if !to.shared().capabilities().erasable {
         return Ok(());
     }
-    let (said, condition) = read(to, place)?;
-    if !said.is_some_and(|said| is_by(&said, by)) {
-        return Err(taken_from((to, place), marker::COPY));
+    let (before, condition) = read(to, place, name)?;
+    if !before.is_some_and(|before| is_by(&before, by)) {
+        return Err(taken_from((to, place), name));
     }
-    put_own((to, place), by, &[("from", copied.source), (WHOLE, copied.state)], condition)
+    put_own((to, place), (name, by), said, condition)
 }
 
-/// The marker of a copy, and the condition on which it is put anew.
-fn read(to: &Store, place: &str) -> Result<(Option<Map>, Condition)> {
-    let key = path::join(place, marker::COPY);
+/// The marker with a name, and the condition on which it is put anew.
+pub(super) fn read(to: &Store, place: &str, name: &str) -> Result<(Option<Map>, Condition)> {
+    let key = path::join(place, name);
     let (said, condition) = document::read(to, &key, MAX_DOCUMENT)?;
     let said = said.map(|said| json::parse_object(&said, MAX_DOCUMENT).map_err(|e| e.at_key(key))).transpose()?;
     Ok((said, condition))
 }
 
 /// Puts the marker of a call in place of the one that was read. Errors: `Again` if that is another one by now.
-fn put_own((to, place): (&Store, &str), by: &str, said: &[(&str, &str)], condition: Condition) -> Result<()> {
+pub(super) fn put_own((to, place): (&Store, &str), (name, by): (&str, &str), said: &[(&str, &str)], condition: Condition) -> Result<()> {
     let members = said.iter().chain(&[(BY, by)]).map(|(name, value)| (name.to_string(), (*value).into())).collect();
-    match document::publish(to, &path::join(place, marker::COPY), &members, condition) {
+    match document::publish(to, &path::join(place, name), &members, condition) {
         // The answer to an earlier try may have been lost.
-        Err(e) if e.kind() == ErrorKind::Conflict => match marker::read(to, place, marker::COPY)? {
+        Err(e) if e.kind() == ErrorKind::Conflict => match marker::read(to, place, name)? {
             Some(said) if is_by(&said, by) => Ok(()),
-            _ => Err(taken_from((to, place), marker::COPY)),
+            _ => Err(taken_from((to, place), name)),
         },
         put => put,
     }
@@ -310,7 +320,7 @@ fn begin((copied, by): (Copied<'_>, &str), (to, place): (&Store, &str), how: Cre
         return Err(e);
     }
     let capabilities = to.shared().capabilities();
-    let (said, condition) = if capabilities.erasable { read(to, place)? } else { (None, Condition::None) };
+    let (said, condition) = if capabilities.erasable { read(to, place, marker::COPY)? } else { (None, Condition::None) };
     let interrupted = capabilities.erasable && was_interrupted((to, place), said.as_ref(), (copied.source, how))?;
     let replaced = lookup::is_in_the_way(to, place)?;
     if replaced && how == Create::New {
@@ -327,13 +337,13 @@ fn begin((copied, by): (Copied<'_>, &str), (to, place): (&Store, &str), how: Cre
         to.shared().check_erase(&path::prefix(place))?;
     }
     // Before anything is erased: what a kill leaves is completed by the same call.
-    put_own((to, place), by, &[("from", copied.source)], condition)?;
+    put_own((to, place), (marker::COPY, by), &[("from", copied.source)], condition)?;
     // Where the store has no locks, a node may have come until then; from now on who makes one here sees the marker.
     if how == Create::New
         && capabilities.swaps
         && let Err(e) = hierarchy::refuse_existing(to, place)
     {
-        return give_back((to, place), by, said).and(Err(e));
+        return give_back((to, place), (marker::COPY, by), said).and(Err(e));
     }
     let is_mixed = interrupted && how == Create::New && capabilities.swaps && copied.tells_keys;
     if (replaced || interrupted) && !is_mixed {
@@ -343,13 +353,13 @@ fn begin((copied, by): (Copied<'_>, &str), (to, place): (&Store, &str), how: Cre
 }
 
 /// Says at a place what was said there before a call took it, unless another one has taken it since.
-fn give_back((to, place): (&Store, &str), by: &str, before: Option<Map>) -> Result<()> {
-    let Some(before) = before else { return marker::erase(to, place, marker::COPY) };
-    let (said, condition) = read(to, place)?;
+pub(super) fn give_back((to, place): (&Store, &str), (name, by): (&str, &str), before: Option<Map>) -> Result<()> {
+    let Some(before) = before else { return marker::erase(to, place, name) };
+    let (said, condition) = read(to, place, name)?;
     if !said.is_some_and(|said| is_by(&said, by)) {
         return Ok(());
     }
-    match document::publish(to, &path::join(place, marker::COPY), &before, condition) {
+    match document::publish(to, &path::join(place, name), &before, condition) {
         Err(e) if e.kind() == ErrorKind::Conflict => Ok(()),
         put => put,
     }

@@ -12,6 +12,7 @@ use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::platform::libc;
 use crate::settings::apart;
 use crate::store::SharedStore;
+use crate::store::StorageExt;
 use crate::store::fault;
 use crate::store::memory::MemoryStore;
 use crate::store::os::Call;
@@ -778,6 +779,51 @@ fn what_is_made_where_a_copy_was_interrupted_is_not_taken_for_it() {
             }
         }
     }
+}
+
+/// The second one ends behind one of its changes, or with all of them, before a request of the first one.
+#[test]
+fn a_migration_that_two_processes_make_at_once_is_whole_where_one_says_so() {
+    let from = Store::memory(&Context::with_threads(1));
+    Group::create(&from, "", Some(Format::V2), Create::New).unwrap();
+    for path in ["a", "g/b"] {
+        write_all(&Array::create(&from, path, &spec_as(Format::V2, &[2], &[1]), Create::New).unwrap(), &mut [1, 2]);
+    }
+    let process = |shared: &SharedStore| on(Arc::new(Overtaken::alone(shared.clone(), false)));
+    let migrate = |from: &Store, to: &Store| from.migrate("", Some((to, "d")), true, &mut |_, _| Ok(())).map(drop);
+    let is_whole = move |shared: &SharedStore| {
+        let to = process(shared);
+        let values = |path| Array::open(&to, path).map(|array| read_all(&array)).ok();
+        Group::open(&to, "d").is_ok() && [values("d/a"), values("d/g/b")] == [Some(vec![1, 2]), Some(vec![1, 2])]
+    };
+    let (mut first_made, mut most) = (0, 1);
+    for first in 0.. {
+        if first >= most {
+            break;
+        }
+        for second in (first % apart(7)..most).step_by(apart(7)).chain([usize::MAX]) {
+            let shared: SharedStore = Arc::new(MemoryStore::new());
+            let (others, other_from, other) = (shared.clone(), from.clone(), Arc::new(Mutex::new(None)));
+            let told_other = other.clone();
+            let begin = move || {
+                let ended = ended(others.clone(), Arc::new(second.into()));
+                let made = migrate(&other_from, &on(Arc::new(Overtaken::alone(ended, false)))).is_ok();
+                assert!(!made || is_whole(&others), "{first} {second}: the second one says that it is whole");
+                *told_other.lock().unwrap() = Some(made);
+            };
+            let done = migrate(&from, &on(before_call(Arc::new(Overtaken::alone(shared.clone(), false)), first, begin)));
+            let other = other.lock().unwrap().take();
+            if other.is_some() {
+                most = most.max(first + 2);
+            }
+            first_made += usize::from(done.is_ok() && other.is_some());
+            let made = done.is_ok() || other == Some(true);
+            assert!(!made || is_whole(&shared), "{first} {second}: {done:?} {other:?} {:?}", shared.keys("").unwrap());
+            let again = migrate(&from, &process(&shared));
+            assert!(again.is_err() && !made || is_whole(&shared), "{first} {second}, again: {done:?} {other:?} {again:?}");
+        }
+    }
+    assert!(first_made > 5 && most > 30, "{first_made} of {most}");
 }
 
 /// Each key that is erased waits for one of another node: a document for a document, a chunk for a chunk.
