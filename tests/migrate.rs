@@ -182,7 +182,7 @@ fn after_a_kill_at_any_change_all_is_readable_and_a_second_run_completes_it() {
 }
 
 #[test]
-fn a_second_run_to_another_place_has_what_the_source_is_by_then_unless_all_was_made() {
+fn a_second_run_to_another_place_has_what_the_source_is_by_then_or_is_refused_where_all_was_made() {
     let whole = mortal(&BTreeMap::new(), i64::MAX);
     go(&handle(&mortal(&v2_keys(), 0)), Some(&handle(&whole))).unwrap();
     let changes = i64::MAX - whole.left.load(Ordering::Relaxed);
@@ -207,9 +207,11 @@ fn a_second_run_to_another_place_has_what_the_source_is_by_then_unless_all_was_m
         }
         v2_keys().keys().filter(|key| !now.contains_key(*key)).for_each(|key| assert!(from.store.erase(key).unwrap()));
         now.iter().for_each(|(key, bytes)| from.store.put(key, &[bytes], Condition::None).unwrap());
-        go(&handle(&from), Some(&handle(&killed))).unwrap();
-        let want = if is_whole { &whole } else { &want };
-        assert_eq!(keys(&handle(&killed)), keys(&handle(want)), "after {left} of {changes} changes");
+        let before = keys(&handle(&killed));
+        let again = go(&handle(&from), Some(&handle(&killed)));
+        assert_eq!(again.as_ref().err().map(Error::kind), is_whole.then_some(ErrorKind::Exists), "after {left} of {changes}: {again:?}");
+        let want = if is_whole { before } else { keys(&handle(&want)) };
+        assert_eq!(keys(&handle(&killed)), want, "after {left} of {changes} changes");
         wholes += usize::from(is_whole);
     }
     assert!(wholes > 1, "{wholes}");

@@ -11,9 +11,9 @@ use ozarr::node::{Mode, Store};
 ///
 /// Documents are written anew, chunks are copied (or linked), and encoded anew only where v3 has no form for their codecs; each such
 /// array is told. Nothing is written unless everything can be migrated. After an interruption the same command begins anew, but in an
-/// archive, which cannot erase what it holds; in place it completes the migration. Of a run that goes on the copy has the steps that all
-/// variables have; in place nobody may write meanwhile. Files and folders beside the nodes that are no part of Zarr are left out, and told;
-/// in place they stay.
+/// archive, which cannot erase what it holds; where all nodes were made it completes that, unless the source has changed since; in place it
+/// completes the migration. Of a run that goes on the copy has the steps that all variables have; in place nobody may write meanwhile. Files
+/// and folders beside the nodes that are no part of Zarr are left out, and told; in place they stay.
 #[derive(Args)]
 pub struct Migrate {
     /// The store or node to migrate; it is not changed unless --in-place is given

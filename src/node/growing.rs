@@ -155,6 +155,7 @@ mod tests {
     use crate::dtype::DataType;
     use crate::engine::Selection;
     use crate::node::tests::{faults, view};
+    use crate::node::tests_store::left_whole;
     use crate::node::{
         Array, Context, Create, Dataset, FaultKind, Mode, RechunkOptions, RechunkReport, VariableSpec, VerifyOptions, consolidate,
     };
@@ -249,8 +250,7 @@ mod tests {
         };
         consolidate("");
         assert_eq!(above(), [5; 3]);
-        let marker = format!(r#"{{"from":"{} run","draft":""}}"#, from.shared().describe());
-        to.key_put("run/ozarr-migration.json", marker.as_bytes()).unwrap();
+        to.key_put("run/ozarr-migration.json", &left_whole(&from, "run")).unwrap();
         from.migrate("run", Some((&to, "run")), true, &mut |_, _| Ok(())).unwrap();
         assert_eq!((told(&to), above(), lengths(&to, "run")), ([5; 3], [5; 3], [5, 7, 7]));
         assert!(to.key_get("run/ozarr-migration.json").unwrap().is_none());

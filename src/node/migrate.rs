@@ -6,6 +6,7 @@
 
 mod convert;
 mod owned;
+mod whole;
 
 use super::converted::{self, Converted};
 use super::cut_watch::CutWatch;
@@ -24,11 +25,11 @@ use super::{
 };
 use crate::counting::{self, Counting};
 use crate::dtype::Overflow;
-use crate::error::{Error, Result, err};
+use crate::error::{Error, Result};
 use crate::limits::{collect, collect_table, push, put};
 use crate::metadata::{ArrayMeta, Dialect, Format, Map, Value, number_list, v3};
 use crate::store::{Condition, StorageExt};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
 /// The maximum number of notes that are kept.
 const NOTES: usize = 1000;
@@ -75,6 +76,8 @@ struct Job<'a> {
     converted: Option<Converted<'a>>,
     /// Elsewhere, what tells this call from the same one of another process.
     by: String,
+    /// Elsewhere, what the marker says of the source.
+    state: String,
 }
 
 /// What a node becomes.
@@ -93,8 +96,8 @@ struct NewArray {
 impl Store {
     /// Makes version 3 of the node at `path` with all below it: in `to`, or in place where that is `None`. Nothing is written unless
     /// every node has a form in version 3; the error names the node that has none. `to` holds nothing at that path, or what an
-    /// interrupted migration of the same node left there, in which the same call begins anew, unless all nodes were made: the source may be another
-    /// one by now. In place the same call completes it.
+    /// interrupted migration of the same node left there, in which the same call begins anew, unless all nodes were made. Those it completes if the
+    /// source is still as it was, as far as that is seen (`migrate/whole.rs`). In place the same call completes it.
     ///
     /// Chunks are linked where the stores can (so that no program may change them in place), unless `copy`. `progress` is told after each
     /// object how many are done of how many; its error ends the migration. In place, what another program changes meanwhile is not lost: that is an
@@ -121,7 +124,7 @@ impl Store {
         }
         let (d0, done) = (found.dialect == Dialect::D0, 0);
         let (report, read, uncut, watch, cuts, converted) = (Migrated::default(), HashMap::new(), HashMap::new(), None, Cuts::new(), None);
-        let (from, by) = (&self.keeping_above(&from_path)?, place::new_call());
+        let (from, by, state) = (&self.keeping_above(&from_path)?, place::new_call(), String::new());
         let mut job = Job {
             from,
             from_path,
@@ -140,6 +143,7 @@ impl Store {
             cuts,
             converted,
             by,
+            state,
         };
         job.run()?;
         Ok(job.report)
@@ -160,13 +164,15 @@ impl Job<'_> {
         }
         let (marker, condition) = self.read_marker()?;
         let begun = !self.in_place && marker.is_some();
-        if begun && lookup::find_bare(self.to, &self.to_path)?.is_some() {
-            return self.end_whole();
-        }
         // What an interrupted run in place began with may be replaced by now.
         self.d0 |= marker.as_ref().is_some_and(|marker| marker.get("draft").and_then(Value::as_str) == Dialect::D0.draft());
         self.converted = (self.in_place && !self.d0).then(|| Converted::new(self.from, marker.as_ref())).transpose()?;
         let nodes = nodes.map_or_else(|| self.check(), Ok)?;
+        if let Some(said) = marker.as_ref().filter(|_| begun)
+            && lookup::find_bare(self.to, &self.to_path)?.is_some()
+        {
+            return self.end_whole(said, &nodes);
+        }
         // Without erasing, the marker could not be taken away; nor would a second run find anything to complete.
         let marked = self.to.shared().capabilities().erasable;
         if !self.in_place && (marked || begun) {
@@ -196,26 +202,6 @@ impl Job<'_> {
         }
         self.to.note_change();
         consolidated.iter().try_for_each(|group| Group::open(self.to, group)?.consolidate_cut(&mut |_| Ok(self.cuts.clone())))
-    }
-
-    /// Does what is left of an interrupted migration to another place that made all documents: programs may use what is there already.
-    fn end_whole(&mut self) -> Result<()> {
-        let nodes = transfer::nodes_below(self.from, &self.from_path)?.nodes;
-        for node in &nodes {
-            let kind = |store: &Store, node: &str| lookup::find_bare(store, node).map(|found| found.map(|found| found.kind));
-            let made = kind(self.to, &self.target(node))?;
-            if made.is_none() || made != kind(self.from, node)? {
-                let e = err!(Exists, "an interrupted migration made this without all nodes of the source; erase it to migrate anew");
-                return Err(e.at_key(path::join(&self.to_path, marker::MIGRATION)));
-            }
-        }
-        for node in nodes.iter().rev() {
-            if consolidate::is_wanted(self.from, node, self.d0)? {
-                let target = self.target(node);
-                consolidate::consolidate_unless(self.to, &target, require(self.to, &target, NodeKind::Group)?, &BTreeMap::new())?;
-            }
-        }
-        self.end(&nodes, true)
     }
 
     /// Ends the migration: all documents are there.
@@ -306,7 +292,7 @@ impl Job<'_> {
     fn write_marker(&mut self) -> Result<()> {
         let mut members = vec![("from", self.source().into()), ("draft", self.draft().into())];
         if !self.in_place {
-            members.push((place::BY, self.by.as_str().into()));
+            members.extend([(place::WHOLE, self.state.as_str().into()), (place::BY, self.by.as_str().into())]);
         }
         if let Some(converted) = self.converted.as_mut() {
             members.push((converted::MEMBER, converted.marked()?));
@@ -318,20 +304,27 @@ impl Job<'_> {
     /// Finds the nodes, everything that can be wrong, before anything is written, and how many objects there are.
     fn check(&mut self) -> Result<Vec<String>> {
         let nodes = self.read_nodes()?;
+        let (from, in_place, mut chunks) = (self.from, self.in_place, 0_u64);
         for node in &nodes {
             self.note_converted(node)?;
             let new = self.convert(node).map_err(|e| at_node(e, node))?;
             self.total += 1;
             if let Some(New::Array(array)) = new {
                 self.note(node, &array);
-                let store = if array.recode.is_some() { &array.old.chunk_store } else { self.from.shared() };
-                each_chunk(store, &array.old, &mut |_, _| {
+                let store = if array.recode.is_some() { &array.old.chunk_store } else { from.shared() };
+                each_chunk(store, &array.old, &mut |key, _| {
                     self.total += 1;
+                    chunks = chunks.wrapping_add(if in_place { 0 } else { Self::chunk_state(store, key) });
                     Ok(())
                 })?;
             }
         }
-        if self.in_place && self.d0 { draft::check_place(&self.from_path, &nodes).map(|()| nodes) } else { Ok(nodes) }
+        if !in_place {
+            self.note_state(&nodes, chunks)?;
+        } else if self.d0 {
+            draft::check_place(&self.from_path, &nodes)?;
+        }
+        Ok(nodes)
     }
 
     fn note(&mut self, node: &str, array: &NewArray) {
@@ -367,7 +360,7 @@ impl Job<'_> {
         if target == self.to_path {
             self.watch.as_ref().map_or(Ok(()), CutWatch::check)?;
             self.to.flush()?;
-            if self.in_place { self.check_ours(None)? } else { self.check_own()? }
+            if self.in_place { self.check_ours(None)? } else { self.say_whole()? }
         }
         document::publish(self.to, &path::join(&target, v3::DOCUMENT), &document, Condition::None)?;
         self.report.nodes += 1;

@@ -3,7 +3,7 @@
 use super::tests::{far_from, faults, memory, read_all, spec, spec_as, view, write_all};
 use super::tests_growth::Folder;
 use super::tests_series::Meeting;
-use super::tests_store::{Next, before_call, ended, on, told};
+use super::tests_store::{Next, anew, before_call, ended, on, told};
 use super::tests_swap::Overtaken;
 use super::*;
 use crate::dtype::Overflow;
@@ -16,6 +16,7 @@ use crate::store::StorageExt;
 use crate::store::fault;
 use crate::store::memory::MemoryStore;
 use crate::store::os::Call;
+use crate::store::suite::TestFolder;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
@@ -824,6 +825,52 @@ fn a_migration_that_two_processes_make_at_once_is_whole_where_one_says_so() {
         }
     }
     assert!(first_made > 5 && most > 30, "{first_made} of {most}");
+}
+
+/// The migration ends behind each of its changes; what changes then is one thing alone.
+#[test]
+fn a_migration_that_was_interrupted_is_completed_only_where_its_source_is_as_it_was() {
+    let chunk = |root: &TestFolder, seconds| {
+        std::fs::write(root.join("g/a/0"), i32::to_le_bytes(seconds)).unwrap();
+        let file = std::fs::File::options().write(true).open(root.join("g/a/0")).unwrap();
+        file.set_modified(std::time::UNIX_EPOCH + Duration::from_secs(seconds as u64)).unwrap();
+    };
+    type Change<'a> = &'a dyn Fn(&TestFolder, &Store);
+    let changes: [(&str, Change<'_>); 5] = [
+        ("nothing", &|_, _| ()),
+        ("a chunk", &|root, _| chunk(root, 2)),
+        ("a chunk that is gone", &|_, from| assert!(from.shared().erase("g/a/1").unwrap())),
+        ("an attribute", &|_, from| Array::open(from, "g/a").unwrap().attributes().set_json("v", "2").unwrap()),
+        ("a node", &|_, from| drop(Group::create(from, "g/b", Some(Format::V2), Create::New).unwrap())),
+    ];
+    for (what, change) in changes {
+        let mut kinds = std::collections::BTreeSet::new();
+        for after in 0.. {
+            let Folder(root, from) = Folder::new("state");
+            Group::create(&from, "g", Some(Format::V2), Create::New).unwrap();
+            let array = Array::create(&from, "g/a", &spec_as(Format::V2, &[2], &[1]), Create::New).unwrap();
+            write_all(&array, &mut [1, 7]);
+            chunk(&root, 1);
+            let shared: SharedStore = Arc::new(MemoryStore::new());
+            let migrate = |to: &Store| from.migrate("g", Some((to, "d")), true, &mut |_, _| Ok(())).map(drop);
+            let done = migrate(&ending(&shared, after));
+            change(&root, &anew(&from));
+            let to = on(shared.clone());
+            let is_whole = to.node_kind("d").unwrap() == NodeKind::Group;
+            let again = migrate(&to);
+            if done.is_ok() {
+                break;
+            }
+            let kind = again.as_ref().err().map(Error::kind);
+            let wanted = (is_whole && what != "nothing").then_some(ErrorKind::Exists);
+            assert!(
+                kind == wanted || is_whole && what == "nothing" && !shared_has(&shared, "d/ozarr-migration.json"),
+                "{what} {after}: {again:?}"
+            );
+            kinds.insert(is_whole);
+        }
+        assert_eq!(kinds.len(), 2, "{what}");
+    }
 }
 
 /// Each key that is erased waits for one of another node: a document for a document, a chunk for a chunk.

@@ -2,7 +2,7 @@
 
 use super::tests::{far_from, new_dataset, own, read_all, view};
 use super::tests_growth::Folder;
-use super::tests_store::{Next, Told, anew, on, told};
+use super::tests_store::{Next, Told, anew, left_whole, on, told};
 use super::tests_swap::Overtaken;
 use super::tests_together::failing_once;
 use super::*;
@@ -1129,7 +1129,7 @@ fn what_a_series_is_open_in_stays_below_folders_without_documents() {
     run(&mut series, 3).unwrap();
     let migrate = |store: &Store| from.migrate("m", Some((store, "m")), true, &mut |_, _| Ok(())).map(drop);
     let group = br#"{"zarr_format":3,"node_type":"group"}"#.to_vec();
-    let marker = format!(r#"{{"from":"{} m","draft":""}}"#, from.shared().describe()).into_bytes();
+    let marker = left_whole(&from, "m");
     let cases: [(&str, &[u8], Replace); 5] = [
         ("m/zarr.json", &group, &|store| store.erase_node("m")),
         ("m/zarr.json", &group, &|store| store.rename_node("m", "n")),

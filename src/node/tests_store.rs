@@ -1,6 +1,6 @@
 //! A store for tests that tells of each call before it is done, and refuses those of which that fails.
 
-use super::{Context, Mode, Store};
+use super::{Context, Mode, Store, path};
 use crate::error::{Result, err};
 use crate::store::memory::MemoryStore;
 use crate::store::{Capabilities, Condition, Keys, ListInto, Object, SharedStore, Storage, StorageExt};
@@ -116,6 +116,17 @@ pub(super) fn ended(inner: SharedStore, left: Arc<AtomicUsize>) -> SharedStore {
         }
         _ => Ok(()),
     })
+}
+
+/// The marker of a migration of the node at `path` to there that ended behind its last document.
+pub(super) fn left_whole(from: &Store, path: &str) -> Vec<u8> {
+    let left_after = |left: usize| {
+        let to: SharedStore = Arc::new(MemoryStore::new());
+        let _ = from.migrate(path, Some((&ending(to.clone(), Arc::new(left.into())), path)), true, &mut |_, _| Ok(()));
+        let key = |name: &str| on(to.clone()).key_get(&path::join(path, name)).unwrap();
+        key("ozarr-migration.json").filter(|_| key("zarr.json").is_some())
+    };
+    (0..1000).find_map(left_after).unwrap()
 }
 
 type Task = (&'static str, Box<dyn FnOnce() -> Result<()> + Send>);

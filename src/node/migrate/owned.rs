@@ -25,9 +25,12 @@ impl Job<'_> {
         if begun { hierarchy::erase_around(self.to, &self.to_path, marker::MIGRATION) } else { Ok(()) }
     }
 
-    /// Checks, before the root's document is published, that the place is still this call's own.
-    pub(super) fn check_own(&self) -> Result<()> {
-        place::say_again((self.to, &self.to_path), (marker::MIGRATION, &self.by), &[("from", &self.source()), ("draft", self.draft())])
+    /// Checks, before the root's document is published, that the place is still this call's own, and says there that nothing else is missing, and of
+    /// what source.
+    pub(super) fn say_whole(&self) -> Result<()> {
+        let said = [("from", self.source()), ("draft", self.draft().to_string()), (place::WHOLE, self.state.clone())];
+        let said: Vec<_> = said.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        place::say_again((self.to, &self.to_path), (marker::MIGRATION, &self.by), &said)
     }
 
     /// The draft that the source is of, as the marker names it.
