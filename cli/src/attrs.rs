@@ -115,12 +115,19 @@ fn get(location: &str, words: &[String]) -> Outcome {
         [] => (open(location, "/", Mode::Read)?, None),
         [word] => {
             let (store, above) = locate(location, "/", Mode::Read)?;
-            match Node::open(&store, &format!("{above}/{word}")) {
+            let node = Node::open(&store, &above);
+            let below = if matches!(node, Ok(Node::Array(_))) { None } else { Some(Node::open(&store, &format!("{above}/{word}"))) };
+            match below {
+                None => (node?, Some(word)),
                 // There is none, or none can have such a name.
-                Err(e) if matches!(e.kind(), ErrorKind::Name | ErrorKind::NotFound | ErrorKind::Location | ErrorKind::Limit) => {
-                    (Node::open(&store, &above)?, Some(word))
+                Some(Err(e)) if matches!(e.kind(), ErrorKind::Name | ErrorKind::NotFound | ErrorKind::Location | ErrorKind::Limit) => {
+                    (node?, Some(word))
                 }
-                node => (node?, None),
+                // Servers that list nothing for others say so of keys that are missing, too.
+                Some(Err(e)) if e.kind() == ErrorKind::Permission && node.as_ref().is_ok_and(|node| of(node).get(word).is_ok()) => {
+                    (node?, Some(word))
+                }
+                Some(below) => (below?, None),
             }
         }
         [path, name, ..] => (open(location, path, Mode::Read)?, Some(name)),

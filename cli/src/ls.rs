@@ -26,6 +26,8 @@ impl Ls {
         let (mut text, mut unread) = (String::new(), Unread::default());
         for child in &children {
             let found = match child.error() {
+                // Names alone are printed: no other request is made for them.
+                None if self.json => Ok(String::new()),
                 None => what(&group, &child.name)?,
                 Some(e) => Err(e.clone()),
             };

@@ -68,15 +68,14 @@ impl Array {
     /// Makes the array of a document that was found, without a report to the context: a lock may be held.
     pub(super) fn quietly(store: &Store, path: String, mut found: StoredDocument) -> Result<Array> {
         let mut array = Array::of_document(store, path, &mut found)?;
-        // Where a call of this process has taken nodes away since the document was read, what is there now may be another array.
+        // Where a call of this process has taken it away since the document was read, what is there now may be another array.
         for _ in 0..LOOKS {
-            if found.listed || !found.as_of.is_before_a_departure() {
+            if found.listed || !array.0.open.was_taken_since(found.as_of) {
                 return Ok(array);
             }
-            match lookup::find_bare(store, array.path()) {
-                Ok(Some(now)) if now.kind == NodeKind::Array => found = now,
-                _ => break,
-            }
+            let now = lookup::find_bare(store, array.path()).ok().flatten().filter(|now| now.kind == NodeKind::Array);
+            let Some(now) = now else { break };
+            found = now;
             array = Array::of_document(store, array.path().to_string(), &mut found)?;
         }
         array.lose();
@@ -87,29 +86,42 @@ impl Array {
         if found.kind != NodeKind::Array {
             return Err(err!(NodeKind, "found a group, expected an array").at_key(&found.key));
         }
-        let meta = found.parse_array(store)?;
-        Array::new(store, path, meta, found.attributes.take(), (found.listed, false)).map_err(|e| e.at_key(&found.key))
+        let (meta, growths) = (found.parse_array(store)?, Growths::default());
+        let open = || OpenArray::new(store, &path, &growths, false);
+        Array::with(store, &path, meta, found.attributes.take(), (found.listed, &growths), open).map_err(|e| e.at_key(&found.key))
     }
 
-    pub(super) fn new(
+    /// Makes the array of a call that creates it, which has noted it as open with those `growths`.
+    pub(super) fn made(store: &Store, path: &str, meta: ArrayMeta, growths: &Growths, open: Arc<OpenArray>) -> Result<Array> {
+        let array = Array::with(store, path, meta, None, (false, growths), || open)?;
+        // What was lost before its state was made.
+        if growths.is_lost() {
+            array.lose();
+        }
+        Ok(array)
+    }
+
+    fn with(
         store: &Store,
-        path: String,
+        path: &str,
         meta: ArrayMeta,
         attributes: Option<Map>,
-        (listed, is_made): (bool, bool),
+        (listed, growths): (bool, &Growths),
+        open: impl FnOnce() -> Arc<OpenArray>,
     ) -> Result<Array> {
         let known = match meta.format {
             Format::V2 => attributes,
             Format::V3 => Some(v3::attributes(&meta.document).cloned().unwrap_or_default()),
         };
-        let handling = Handling { cache: store.context().chunk_cache().map(ChunkCache::for_array), ..Handling::default() };
-        let (version, element, growths) = ((meta.format, meta.dialect), Some(meta.data_type), handling.growths.clone());
-        let attributes = Attributes::new((store, &path), version, element, known, growths);
+        let (cache, growths) = (store.context().chunk_cache().map(ChunkCache::for_array), growths.clone());
+        let handling = Handling { cache, growths: growths.clone(), ..Handling::default() };
+        let (version, element) = ((meta.format, meta.dialect), Some(meta.data_type));
+        let attributes = Attributes::new((store, path), version, element, known, growths);
         let stats = Counters::below(store.stats());
-        let state = ArrayState::counting(store, &path, meta, &handling, &stats)?;
-        let (_open, listed) = (OpenArray::new(store, &path, &handling.growths, is_made), AtomicBool::new(listed));
-        let (store, now) = (store.clone(), Current::new(state, handling));
-        let array = Arc::new(ArrayInner { store, path, now, listed, stats, _open, noted: Once::new() });
+        let state = ArrayState::counting(store, path, meta, &handling, &stats)?;
+        let (open, listed) = (open(), AtomicBool::new(listed));
+        let (store, path, now) = (store.clone(), path.to_string(), Current::new(state, handling));
+        let array = Arc::new(ArrayInner { store, path, now, listed, stats, open, noted: Once::new() });
         let user = ArrayUse::first(&array);
         Ok(Array(array, Arc::new(attributes), user))
     }

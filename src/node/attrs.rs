@@ -438,7 +438,11 @@ impl Attributes {
             let change = || self.change_document(&key, edit);
             // Handles of groups are not noted.
             let is_noted = self.known.kind == NodeKind::Array;
-            if is_noted { change() } else { lost::while_there(&self.known.store, &self.known.path, change)?.ok_or_else(|| self.gone()) }
+            if is_noted {
+                change()
+            } else {
+                lost::while_there(&self.known.store, &self.known.path, change)?.ok_or_else(|| lost::is_taken(&self.known.path))
+            }
         })
     }
 

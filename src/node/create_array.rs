@@ -4,16 +4,17 @@ use super::conventions::time::Calendar;
 use super::cut_watch::NodeFolder;
 use super::document::array_document;
 use super::listed_lengths::names_of;
+use super::lost::OpenArray;
 use super::{Array, Create, Group, NodeKind, Spec, Store, groups_above, hierarchy, lookup, marker, path, place, transform};
 use crate::codec::complete::compared;
 use crate::dtype::DataType;
-use crate::engine::{Memory, Selection};
-use crate::error::Result;
+use crate::engine::{Growths, Memory, Selection};
+use crate::error::{Result, err};
 use crate::grid::key::KeyEncoding;
 use crate::limits::{Dims, MAX_DOCUMENT, push};
 use crate::metadata::{ArrayMeta, Format, Map, Value, json, v2};
 use crate::store::{SharedStore, StorageExt, get};
-use std::cell::Cell;
+use std::cell::{Cell, OnceCell};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -77,7 +78,8 @@ impl Array {
             let above = path::parent(path).filter(|_| write_values.is_some()).and_then(|group| NodeFolder::of(store, group));
             let is_away = || above.as_ref().is_some_and(|above| above.now(store) != Some(true));
             if let Some(write_values) = write_values {
-                let array = Array::new(store, path.to_string(), meta.clone(), None, (false, true))?;
+                let growths = Growths::default();
+                let array = Array::made(store, path, meta.clone(), &growths, OpenArray::new(store, path, &growths, true))?;
                 write_values(&array)?;
                 array.finish_writes()?;
                 // What storage transformers keep is stored before the array is there, too.
@@ -98,16 +100,21 @@ impl Array {
             Ok(())
         };
         let found = || existing(store, &path, (&meta, &attributes, spec.leaves_fill()), how);
-        let made = hierarchy::create(store, (&path, how), || Ok((meta.format, enclosing)), found, publish)?;
+        let (growths, open) = (Growths::default(), OnceCell::new());
+        // Under the lock of the place: whoever takes it away from now on finds the array.
+        let behind = || drop(open.set(OpenArray::new(store, &path, &growths, true)));
+        let made = hierarchy::create(store, (&path, how), || Ok((meta.format, enclosing)), found, (publish, behind))?;
         let named = meta.dimension_names.iter().flatten().any(Option::is_some) || attributes.contains_key(v2::DIMENSIONS);
         if let ControlFlow::Break(array) = made {
             store.note_there(&path, named);
             return Ok(array);
         }
         store.note_named(&path, named);
-        let array = Array::new(store, path, meta, None, (false, true))?;
-        // Another thread may have erased it with the group that it is in.
-        if as_of.get().is_before_a_departure() && !lookup::is_there(store, array.path())? {
+        let open = open.into_inner().ok_or_else(|| err!(Internal, "an array was made and not noted"))?;
+        let was_taken = open.was_taken_since(as_of.get());
+        let array = Array::made(store, &path, meta, &growths, open)?;
+        // With the group that it is in.
+        if was_taken && !lookup::is_there(store, &path)? {
             array.lose();
         }
         Ok(array)

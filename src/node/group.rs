@@ -189,7 +189,7 @@ impl Group {
             Ok((format, document))
         };
         let found = || Group::existing(store, &path, format, how);
-        let (format, document) = match hierarchy::create(store, (&path, how), chosen, found, publish)? {
+        let (format, document) = match hierarchy::create(store, (&path, how), chosen, found, (publish, || ()))? {
             ControlFlow::Break(group) => return Ok(group),
             ControlFlow::Continue(made) => made,
         };

@@ -297,14 +297,14 @@ pub(super) fn kept_path(store: &Store, path: &str) -> Result<String> {
 
 /// Creates a node, and the groups above it that are missing, in the format that `format` gives with the node above that it found for that: `publish`
 /// stores its documents at a path of a store once nothing is in the way, and its result is returned as `Continue`. What is overwritten stays until the
-/// new node takes its place, where the store can do that. If `existing`, which is asked again under the lock, returns a node to use instead, that is
+/// new node takes its place, where the store can do that; `behind` is called when it has it, under the lock of the place. If `existing`, which is asked again under the lock, returns a node to use instead, that is
 /// returned as `Break`.
 pub(super) fn create<'a, T, M>(
     store: &Store,
     (path, how): (&str, Create),
     format: impl FnOnce() -> Result<(Format, Option<Enclosing<'a>>)>,
     existing: impl Fn() -> Result<Option<T>>,
-    publish: impl Fn(&Store, &str, Format) -> Result<M>,
+    (publish, behind): (impl Fn(&Store, &str, Format) -> Result<M>, impl FnOnce()),
 ) -> Result<ControlFlow<T, M>> {
     let found = existing().inspect_err(|e| {
         // A program that begins again goes on with what it made before it was killed. The error is the one to tell.
@@ -318,7 +318,7 @@ pub(super) fn create<'a, T, M>(
     }
     let (format, enclosing) = format()?;
     let mut above = groups_above::ensure_with(store, path, format, enclosing)?;
-    let created = create_below(store, (path, how), (format, &mut above), existing, publish);
+    let created = create_below(store, (path, how), (format, &mut above), existing, (publish, behind));
     if created.is_err() {
         // They are there: the next flush or close tells of them.
         upkeep::tell_later(store, &above);
@@ -332,7 +332,7 @@ fn create_below<T, M>(
     (path, how): (&str, Create),
     (format, above): (Format, &mut Vec<String>),
     existing: impl Fn() -> Result<Option<T>>,
-    publish: impl Fn(&Store, &str, Format) -> Result<M>,
+    (publish, behind): (impl Fn(&Store, &str, Format) -> Result<M>, impl FnOnce()),
 ) -> Result<ControlFlow<T, M>> {
     store.settle(path);
     let mut lock = document::lock_place(store, path)?;
@@ -360,9 +360,9 @@ fn create_below<T, M>(
     } else if let Some(made) = replace(store, path, &mut lock, |store, path| publish(store, path, format))? {
         (true, made)
     } else {
-        erase_all(store, path)?;
-        (true, publish(store, path, format)?)
+        (true, erase_all(store, path).and_then(|_| publish(store, path, format))?)
     };
+    behind();
     tell_new(store, path, format, (above, replaced)).map_err(|e| if replaced { e } else { take_back(store, path, format, e) })?;
     Ok(ControlFlow::Continue(made))
 }

@@ -20,7 +20,7 @@ pub(super) struct ArrayInner {
     /// by another process is the document itself.
     pub listed: AtomicBool,
     pub stats: Arc<Counters>,
-    pub _open: Arc<OpenArray>,
+    pub open: Arc<OpenArray>,
     /// The store knows that parts of chunks may wait.
     pub noted: Once<()>,
 }

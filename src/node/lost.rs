@@ -1,12 +1,14 @@
 //! Arrays that are open while this process erases them, renames them, or puts another node in their place: what is stored later through the handles
 //! of before would be left behind, or be taken for the new node's. Other processes are not told; a program that finds out calls its handles lost.
 
-use super::{Store, lookup, path, store_changes};
+use super::store_changes::{self, AsOf};
+use super::store_options::PlaceOf;
+use super::{Store, lookup, path};
 use crate::engine::Growths;
-use crate::error::Result;
+use crate::error::{Error, Result, err};
 use crate::fork::{ForkPreserved, ForkReset, Lazy};
 use std::cell::Cell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 /// The arrays that are open.
@@ -78,9 +80,14 @@ impl OpenArray {
         let open = Arc::new(OpenArray { store: store.clone(), prefix: path::prefix(path), growths: growths.clone() });
         OPEN.get().write(|all| all.add(&open));
         // In this order: a call that begins to take nodes away behind this look finds the array.
-        let leaving = leaving().clone();
-        leaving.iter().filter(|departure| departure.takes(&open)).for_each(|departure| departure.tell(&open, is_made));
+        let under_way = departures().under_way.clone();
+        under_way.iter().filter(|departure| departure.takes(&open)).for_each(|departure| departure.tell(&open, is_made));
         open
+    }
+
+    /// Returns whether a call that took it away, or tried, has ended since the counts `as_of`.
+    pub fn was_taken_since(&self, as_of: AsOf) -> bool {
+        as_of.is_before_a_departure() && departures().has_ended_since(as_of.departures, self)
     }
 
     fn path(&self) -> &str {
@@ -103,22 +110,56 @@ pub(super) fn while_there<T>(store: &Store, path: &str, change: impl FnOnce() ->
     if change.is_some() { Ok(None) } else { made }
 }
 
-/// The calls of this process that are taking nodes away. A child of `fork` has none: their threads are the parent's.
-static LEAVING: Lazy<ForkReset<Mutex<Vec<Arc<Departure>>>>> = Lazy::new(|| ForkReset::new(Mutex::default));
+/// The error of a change of a group that is being taken away.
+pub(super) fn is_taken(path: &str) -> Error {
+    err!(NotFound, "the group {} is erased, renamed or replaced by another thread at this moment", path::display(path))
+}
 
-fn leaving() -> MutexGuard<'static, Vec<Arc<Departure>>> {
-    LEAVING.get().get().lock().unwrap_or_else(PoisonError::into_inner)
+/// The calls of this process that take nodes away. A child of `fork` has none: their threads are the parent's.
+static DEPARTURES: Lazy<ForkReset<Mutex<Departures>>> = Lazy::new(|| ForkReset::new(Mutex::default));
+
+fn departures() -> MutexGuard<'static, Departures> {
+    DEPARTURES.get().get().lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[derive(Default)]
+struct Departures {
+    under_way: Vec<Arc<Departure>>,
+    /// The last ones that have ended, with their numbers, for arrays whose documents were read before.
+    ended: VecDeque<(u64, Arc<Departure>)>,
+}
+
+impl Departures {
+    /// How many are kept: an opening takes a round trip or two.
+    const KEPT: usize = 1000;
+
+    fn end(&mut self, departure: &Arc<Departure>) {
+        self.under_way.retain(|other| !Arc::ptr_eq(other, departure));
+        if self.ended.len() >= Departures::KEPT {
+            self.ended.pop_front();
+        }
+        self.ended.push_back((store_changes::count_departure(), departure.clone()));
+    }
+
+    /// Whether one that takes `open` has ended behind that number, as far as that is still known.
+    fn has_ended_since(&self, number: u64, open: &OpenArray) -> bool {
+        let is_forgotten = self.ended.len() >= Departures::KEPT && self.ended.front().is_some_and(|(first, _)| *first > number + 1);
+        is_forgotten || self.ended.iter().rev().take_while(|(other, _)| *other > number).any(|(_, departure)| departure.takes(open))
+    }
 }
 
 /// A place that a call begins to take away.
 struct Departure {
-    store: Store,
-    path: String,
+    of: PlaceOf,
+    /// By the name of its store.
+    place: String,
+    /// By the folders that links lead to.
+    real: Option<String>,
     /// The arrays that were told, and whether they were made meanwhile; `None` when it has ended.
     told: Mutex<Option<ToldOf>>,
 }
 
-type ToldOf = Vec<(Arc<OpenArray>, bool)>;
+type ToldOf = Vec<(Weak<OpenArray>, bool)>;
 
 impl Departure {
     fn told(&self) -> MutexGuard<'_, Option<ToldOf>> {
@@ -129,29 +170,31 @@ impl Departure {
     fn tell(&self, open: &Arc<OpenArray>, is_made: bool) {
         if let Some(told) = &mut *self.told() {
             open.growths.leave();
-            told.push((open.clone(), is_made));
+            // Now and then, so that what is opened and closed meanwhile takes no memory.
+            if told.len().is_power_of_two() {
+                told.retain(|(open, _)| open.strong_count() > 0);
+            }
+            told.push((Arc::downgrade(open), is_made));
         }
     }
 
     /// Whether an array is at the place or below it.
     fn takes(&self, open: &OpenArray) -> bool {
-        open.store.place_of().is_one_with(&self.store.place_of())
-            && self.beginnings(&open.store).iter().flatten().any(|beginning| open.prefix.starts_with(beginning))
+        let is_below = |beginnings: [Option<String>; 2]| beginnings.iter().flatten().any(|beginning| open.prefix.starts_with(beginning));
+        open.store.place_of().is_one_with(&self.of) && is_below(self.beginnings(&open.store))
     }
 
     /// What the prefixes of the nodes of a store begin with that are at the place or below it: by its name, and by the folders that links lead to.
     fn beginnings(&self, other: &Store) -> [Option<String>; 2] {
-        let is_same = other.number() == self.store.number();
-        let real = if is_same { None } else { other.real_place("").zip(self.store.real_place(&self.path)) };
-        let by_links = real.and_then(|(root, place)| beginning_below(&root, &place));
-        [beginning_below(&other.place(""), &self.store.place(&self.path)), by_links]
+        let real = other.real_place("").zip(self.real.as_ref());
+        let by_links = real.and_then(|(root, place)| beginning_below(&root, place));
+        [beginning_below(&other.place(""), &self.place), by_links]
     }
 
     /// The arrays that are open at the place and below it, by whichever links their stores or this one were opened.
     fn open_within(&self) -> Vec<Arc<OpenArray>> {
-        let of = self.store.place_of();
         let mut of_stores = OPEN.get().read(OpenArrays::of_each_store);
-        of_stores.retain(|open| open.store.place_of().is_one_with(&of));
+        of_stores.retain(|open| open.store.place_of().is_one_with(&self.of));
         let found = of_stores.iter().flat_map(|open| {
             let [by_name, by_links] = self.beginnings(&open.store);
             OPEN.get().read(|all| all.of(&open.store, [by_name.as_deref(), by_links.as_deref()]))
@@ -168,8 +211,9 @@ pub(super) struct Leaving(Arc<Departure>);
 impl Leaving {
     /// Begins before the change that takes the node away.
     pub fn new(store: &Store, path: &str) -> Leaving {
-        let departure = Arc::new(Departure { store: store.clone(), path: path.to_string(), told: Mutex::new(Some(Vec::new())) });
-        leaving().push(departure.clone());
+        let (of, place, real, told) = (store.place_of(), store.place(path), store.real_place(path), Mutex::new(Some(Vec::new())));
+        let departure = Arc::new(Departure { of, place, real, told });
+        departures().under_way.push(departure.clone());
         let there = departure.open_within();
         there.iter().for_each(|open| departure.tell(open, false));
         there.iter().for_each(|open| open.growths.wait_for_changes());
@@ -197,12 +241,15 @@ impl Leaving {
     }
 
     fn finish(&mut self, is_lost: impl Fn(&OpenArray, bool) -> bool) {
-        // In this order: what is opened meanwhile is told, or finds by the count that it has to look again.
-        store_changes::count_departure();
-        let Some(told) = self.0.told().take() else { return };
+        if self.0.told().is_none() {
+            return;
+        }
+        // In this order: what is opened meanwhile is told, or finds that it has to look again.
+        departures().end(&self.0);
+        let told = self.0.told().take().unwrap_or_default();
+        let told: Vec<(Arc<OpenArray>, bool)> = told.iter().filter_map(|(open, is_made)| Some((open.upgrade()?, *is_made))).collect();
         told.iter().filter(|(open, is_made)| is_lost(open, *is_made)).for_each(|(open, _)| open.growths.lose());
         told.iter().for_each(|(open, _)| open.growths.stay());
-        leaving().retain(|departure| !Arc::ptr_eq(departure, &self.0));
     }
 }
 
@@ -474,6 +521,58 @@ mod tests {
                     after += 1;
                 }
                 assert!(after > 0);
+            }
+        }
+    }
+
+    /// A server takes its time, in which other threads erase other nodes.
+    #[test]
+    fn what_is_taken_away_elsewhere_is_nothing_to_an_array_that_is_opened() {
+        let scratch = memory();
+        for in_one_store in [false, true] {
+            let scratch = scratch.clone();
+            let (store, begun) = with_event(Arc::new(MemoryStore::new()), usize::MAX, |_| ());
+            let opened = Arc::new(AtomicUsize::new(0));
+            let (asked, store_of) = (opened.clone(), store.clone());
+            let slow = on(told(store.shared().clone(), move |next| {
+                if matches!(next, Next::Opened("a/zarr.json")) {
+                    asked.fetch_add(1, Ordering::SeqCst);
+                    let other = if in_one_store { &store_of } else { &scratch };
+                    Array::create(other, "b", &spec(&[8], &[4]), Create::New).and_then(|_| other.erase_node("b")).unwrap();
+                }
+                Ok(())
+            }));
+            drop(begun);
+            Array::create(&store, "a", &spec(&[8], &[4]), Create::New).unwrap();
+            let array = Array::open(&slow, "a").unwrap();
+            write_part(&array).unwrap();
+            assert_eq!(opened.load(Ordering::SeqCst), 1, "{in_one_store}");
+        }
+    }
+
+    #[test]
+    fn of_arrays_that_overwrite_each_other_only_the_last_one_is_written_to() {
+        let folder = Folder::new("lost-overwritten");
+        for store in [memory(), folder.1.clone()] {
+            for round in 0..60 {
+                let made = std::sync::Barrier::new(4);
+                std::thread::scope(|scope| {
+                    for n in 1..=4u64 {
+                        let (store, made) = (&store, &made);
+                        scope.spawn(move || {
+                            made.wait();
+                            let array = Array::create(store, "a", &spec(&[8 * n], &[8 * n]), Create::Overwrite).unwrap();
+                            let all = Selection::all(&[8 * n]);
+                            let mut values = vec![n as i32; 8 * n as usize];
+                            // SAFETY: the memory lives as long as the call.
+                            let written = unsafe { array.write(&all, &view(&mut values, &[8 * n])) };
+                            assert!(matches!(written.map_err(|e| e.kind()), Ok(()) | Err(ErrorKind::State)));
+                        });
+                    }
+                });
+                let last = Array::open(&store, "a").unwrap();
+                let n = (last.shape()[0] / 8) as i32;
+                assert!(read_all(&last).iter().all(|value| *value == n || *value == 0), "round {round}: {n}: {:?}", read_all(&last));
             }
         }
     }

@@ -11,7 +11,7 @@ pub(super) struct AsOf {
     /// Changes of metadata in stores of the name.
     changes: u64,
     /// Calls that have taken nodes away.
-    departures: u64,
+    pub departures: u64,
 }
 
 impl AsOf {
@@ -34,9 +34,9 @@ impl AsOf {
 /// How many calls have taken nodes away, or tried.
 static DEPARTURES: AtomicU64 = AtomicU64::new(0);
 
-/// Counts a call that took a node away, or tried, when the place is as it leaves it.
-pub(super) fn count_departure() {
-    DEPARTURES.fetch_add(1, Ordering::SeqCst);
+/// Counts a call that took a node away, or tried, when the place is as it leaves it, and gives the number of it.
+pub(super) fn count_departure() -> u64 {
+    DEPARTURES.fetch_add(1, Ordering::SeqCst) + 1
 }
 
 /// How often this process has changed metadata of each store that is open, by the stores' names.

@@ -139,8 +139,7 @@ impl WaitingParts {
         let size = bytes.max(1).next_multiple_of(LINE);
         if self.block.as_ref().is_none_or(|(block, used)| block.size() - used < size) {
             // Those that were too small stand in the way of larger ones.
-            (self.spare_bytes, self.block) = (0, None);
-            self.spare.clear();
+            (self.spare, self.spare_bytes, self.block) = (Vec::new(), 0, None);
             let most = limit.saturating_sub(self.bytes).min(self.bytes.min(BLOCK)).max(size);
             let pages = Pages::new(most, false).or_else(|_| Pages::new(size, false))?;
             self.block = Some((Arc::new(pages), 0));

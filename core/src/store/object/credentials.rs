@@ -26,8 +26,11 @@ const BEGINNING: usize = 16;
 pub(super) fn secrets(remote: &Remote, options: &RemoteOptions, variables: &[(String, String)], env: Env<'_>) -> Vec<String> {
     const PUBLIC: &[&str] = &["endpoint", "region", "account_name", "service_account", "ca_file", "user_agent"];
     const PROXIES: &[&str] = &["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"];
-    let mut all: Vec<String> =
-        options.named.iter().filter(|(name, _)| !PUBLIC.contains(&name.as_str())).map(|(_, value)| value.expose().to_string()).collect();
+    // Places, of which user and password are looked for below.
+    const PLACES: &[&str] = &["endpoint", "proxy", "_file", "host", "tenant"];
+    let is_public = |name: &str| PUBLIC.contains(&name) || PLACES.iter().any(|part| name.contains(part));
+    let named = options.named.iter().filter(|(name, _)| !is_public(name));
+    let mut all: Vec<String> = named.map(|(_, value)| value.expose().to_string()).collect();
     for secret in [&remote.user, &remote.query].into_iter().flatten() {
         all.push(secret.expose().to_string());
         all.extend(secret.expose().split([':', '&', '=']).map(str::to_string));
@@ -70,6 +73,9 @@ fn signature_of(query: &str) -> Vec<String> {
 
 /// A text of a server without secrets, which may be cut at its end.
 pub(super) fn redacted(mut text: String, secrets: &[String]) -> String {
+    let mut secrets: Vec<&String> = secrets.iter().collect();
+    // A shorter one may be a part of a longer one.
+    secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
     for secret in secrets {
         text = text.replace(secret.as_str(), "***");
         let Some(beginning) = secret.get(..BEGINNING) else { continue };
