@@ -437,12 +437,7 @@ impl Attributes {
         document::change(&self.known.store, &self.known.path, name, || {
             let change = || self.change_document(&key, edit);
             // Handles of groups are not noted.
-            let is_noted = self.known.kind == NodeKind::Array;
-            if is_noted {
-                change()
-            } else {
-                lost::while_there(&self.known.store, &self.known.path, change)?.ok_or_else(|| lost::is_taken(&self.known.path))
-            }
+            if self.known.kind == NodeKind::Array { change() } else { lost::change_there(&self.known.store, &self.known.path, change) }
         })
     }
 

@@ -199,7 +199,7 @@ fn publish_if_new(store: &Store, (key, now, there): (&str, &[u8], &str), documen
     }
     let group = path::parent(key).unwrap_or_default();
     let publish = || document::check_there(store, there).and_then(|()| document::publish(store, key, document, condition));
-    lost::while_there(store, group, publish)?.ok_or_else(|| lost::is_taken(group))
+    lost::change_there(store, group, publish)
 }
 
 /// A consolidated entry, or one that should be there, and in what it differs from the document.

@@ -5,7 +5,7 @@ use super::store_changes::{self, AsOf};
 use super::store_options::PlaceOf;
 use super::{Store, lookup, path};
 use crate::engine::Growths;
-use crate::error::{Error, Result, err};
+use crate::error::{Result, err};
 use crate::fork::{ForkPreserved, ForkReset, Lazy};
 use std::cell::Cell;
 use std::collections::{BTreeMap, VecDeque};
@@ -110,9 +110,10 @@ pub(super) fn while_there<T>(store: &Store, path: &str, change: impl FnOnce() ->
     if change.is_some() { Ok(None) } else { made }
 }
 
-/// The error of a change of a group that is being taken away.
-pub(super) fn is_taken(path: &str) -> Error {
-    err!(NotFound, "the group {} is erased, renamed or replaced by another thread at this moment", path::display(path))
+/// Makes a change of a group like [`while_there`]. Errors: `NotFound` while a call takes it away.
+pub(super) fn change_there<T>(store: &Store, path: &str, change: impl FnOnce() -> Result<T>) -> Result<T> {
+    let taken = || err!(NotFound, "the group {} is erased, renamed or replaced by another thread at this moment", path::display(path));
+    while_there(store, path, change)?.ok_or_else(taken)
 }
 
 /// The calls of this process that take nodes away. A child of `fork` has none: their threads are the parent's.
