@@ -5,6 +5,7 @@ use super::cut_watch::NodeFolder;
 use super::document::array_document;
 use super::listed_lengths::names_of;
 use super::lost::OpenArray;
+use super::store_changes::AsOf;
 use super::{Array, Create, Group, NodeKind, Spec, Store, groups_above, hierarchy, lookup, marker, path, place, transform};
 use crate::codec::complete::compared;
 use crate::dtype::DataType;
@@ -111,10 +112,15 @@ impl Array {
         }
         store.note_named(&path, named);
         let open = open.into_inner().ok_or_else(|| err!(Internal, "an array was made and not noted"))?;
-        let was_taken = open.was_taken_since(as_of.get());
-        let array = Array::made(store, &path, meta, &growths, open)?;
+        Array::created((store, &path), meta, (&growths, open), as_of.get())
+    }
+
+    /// The array that a call has made at a path since the counts `as_of`, and noted as open.
+    fn created((store, path): (&Store, &str), meta: ArrayMeta, (growths, open): (&Growths, Arc<OpenArray>), as_of: AsOf) -> Result<Array> {
+        let was_taken = open.was_taken_since(as_of);
+        let array = Array::made(store, path, meta, growths, open)?;
         // With the group that it is in.
-        if was_taken && !lookup::is_there(store, &path)? {
+        if was_taken && !lookup::is_there(store, path)? {
             array.lose();
         }
         Ok(array)
