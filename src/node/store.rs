@@ -238,12 +238,12 @@ impl Store {
             set_remote_json(&mut remote, &json).map_err(|e| e.at_field(REMOTE_OPTIONS))?;
             remote.keep_for(place.service);
         }
-        let of_variable = remote.clone();
+        let (of_variable, mut given) = (remote.clone(), RemoteOptions::default());
         for (name, value) in options {
             if *name == "cloud.options" {
-                set_remote_json(&mut remote, value).map_err(|e| e.at_field(name))?;
+                [&mut remote, &mut given].into_iter().try_for_each(|to| set_remote_json(to, value)).map_err(|e| e.at_field(name))?;
             } else if let Some(short) = name.strip_prefix("cloud.") {
-                if !remote.set(short, value)? {
+                if !(remote.set(short, value)? && given.set(short, value)?) {
                     bail!(Argument, "unknown option {name:?} of a store");
                 }
             } else if !files.set(name, value)? && !chosen.set(name, value)? {
@@ -251,7 +251,7 @@ impl Store {
             }
         }
         if let Root::Remote(place, _) = root {
-            withhold(&mut remote, &of_variable, place);
+            withhold(&mut remote, (&of_variable, &given), place, &|name| std::env::var(name).ok());
         }
         chosen.server = root.server(&remote);
         let root = root.absolute()?;

@@ -53,16 +53,21 @@ pub(super) fn is_azure(host: &str) -> bool {
 /// the account: it may have a name of its own. Where the environment names neither account nor host, keys are.
 pub(super) fn is_of_env(account: Option<&str>, host: Option<&str>, env: Env<'_>) -> (bool, bool) {
     let first = |names: &[&str]| names.iter().find_map(|name| env(name).filter(|value| !value.is_empty()));
-    let is_one = |named: &str, its: &str| its.eq_ignore_ascii_case(named);
     let its_account = first(ACCOUNT_VARIABLES).or_else(|| connected_account(env));
-    let its_hosts: Vec<_> = [first(ENDPOINT_VARIABLES).and_then(|url| host_of(&url)), connected_host(env)].into_iter().flatten().collect();
+    let its_hosts = hosts_of_env(env);
     let is_its_account = account.zip(its_account.as_deref()).is_none_or(|(named, its)| is_account(named, its));
     let Some(host) = host else { return (is_its_account, true) };
-    if its_hosts.iter().any(|its| is_one(host, its)) {
+    if its_hosts.iter().any(|its| its.eq_ignore_ascii_case(host)) {
         return (true, true);
     }
     let names_none = its_account.is_none() && its_hosts.is_empty();
     (names_none || is_its_account && its_account.is_some() && is_azure(host), is_azure(host))
+}
+
+/// The hosts of blobs that the environment names.
+pub(super) fn hosts_of_env(env: Env<'_>) -> Vec<String> {
+    let named = ENDPOINT_VARIABLES.iter().find_map(|name| env(name).filter(|value| !value.is_empty()));
+    [named.and_then(|url| host_of(&url)), connected_host(env)].into_iter().flatten().collect()
 }
 
 /// The host of a URL, with its port if that is not the usual one.
