@@ -23,6 +23,8 @@ use std::hash::{BuildHasher, RandomState};
 pub(super) const WHOLE: &str = "whole";
 /// The member of a marker that tells the call which has put it from the same call of another process.
 pub(super) const BY: &str = "by";
+/// The member of a marker that says that a node is overwritten, which may still be there.
+const OVER: &str = "over";
 
 /// What is said of an error behind a copy's own document.
 pub(super) const IS_THERE: &str = " (the copy itself is there: the same call completes it)";
@@ -206,10 +208,10 @@ pub(super) fn says_whole(to: &Store, place: &str, source: &str) -> Result<Option
     Ok(said.and_then(|said| said.get(WHOLE)?.as_str().map(str::to_string)))
 }
 
-/// Whether a marker says at a place that a copy of this source was begun, and not that all was copied.
+/// Whether a marker says at a place that a copy of this source was begun where nothing was, and not that all was copied.
 pub(super) fn is_begun_by(to: &Store, place: &str, source: &str) -> Result<bool> {
     let said = if to.shared().capabilities().erasable { marker::read(to, place, marker::COPY)? } else { None };
-    Ok(said.is_some_and(|said| is_of(&said, source) && !said.contains_key(WHOLE)))
+    Ok(said.is_some_and(|said| is_of(&said, source) && !said.contains_key(WHOLE) && !said.contains_key(OVER)))
 }
 
 /// Whether a key is the marker of one call that has begun a copy, which may be over, beside the document of a node: where no lock tells.
@@ -337,7 +339,8 @@ fn begin((copied, by): (Copied<'_>, &str), (to, place): (&Store, &str), how: Cre
         to.shared().check_erase(&path::prefix(place))?;
     }
     // Before anything is erased: what a kill leaves is completed by the same call.
-    put_own((to, place), (marker::COPY, by), &[("from", copied.source)], condition)?;
+    let members = [("from", copied.source), (OVER, "what was there")];
+    put_own((to, place), (marker::COPY, by), &members[..if how == Create::Overwrite { 2 } else { 1 }], condition)?;
     // Where the store has no locks, a node may have come until then; from now on who makes one here sees the marker.
     if how == Create::New
         && capabilities.swaps
