@@ -500,12 +500,13 @@ mod tests {
     use crate::codec::bound::{BoundChain, Leaf, Sharded};
     use crate::codec::stage::{Dest, Size};
     use crate::error::ErrorKind;
-    use crate::metadata::v3::codec_list;
 
     const I32: ElementType = ElementType { data_type: DataType::Int32, order: ByteOrder::Little };
 
     fn v3(json: &str) -> Codecs {
-        Codecs::V3(codec_list(&crate::json::parse_text(json).unwrap()).unwrap())
+        let list = crate::json::parse_text(json).unwrap();
+        let list = list.as_array().unwrap();
+        Codecs::V3(list.iter().map(|v| Extension::from_v3(v).unwrap()).collect())
     }
 
     fn v2(order: Order, element: ElementType, filters: &str, compressor: Option<&str>) -> Codecs {
