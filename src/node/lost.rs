@@ -128,24 +128,27 @@ struct Departures {
     under_way: Vec<Arc<Departure>>,
     /// The last ones that have ended, with their numbers, for arrays whose documents were read before.
     ended: VecDeque<(u64, Arc<Departure>)>,
+    /// The number of the last one that is not kept any more.
+    forgotten: u64,
 }
 
 impl Departures {
-    /// How many are kept: an opening takes a round trip or two.
-    const KEPT: usize = 1000;
+    /// How many are kept, each place once: an opening takes a round trip or two.
+    const KEPT: usize = 256;
 
     fn end(&mut self, departure: &Arc<Departure>) {
         self.under_way.retain(|other| !Arc::ptr_eq(other, departure));
+        self.ended.retain(|(_, other)| other.place != departure.place || !other.of.is_one_with(&departure.of));
         if self.ended.len() >= Departures::KEPT {
-            self.ended.pop_front();
+            self.forgotten = self.ended.pop_front().map_or(0, |(number, _)| number);
         }
         self.ended.push_back((store_changes::count_departure(), departure.clone()));
     }
 
     /// Whether one that takes `open` has ended behind that number, as far as that is still known.
     fn has_ended_since(&self, number: u64, open: &OpenArray) -> bool {
-        let is_forgotten = self.ended.len() >= Departures::KEPT && self.ended.front().is_some_and(|(first, _)| *first > number + 1);
-        is_forgotten || self.ended.iter().rev().take_while(|(other, _)| *other > number).any(|(_, departure)| departure.takes(open))
+        self.forgotten > number
+            || self.ended.iter().rev().take_while(|(other, _)| *other > number).any(|(_, departure)| departure.takes(open))
     }
 }
 
