@@ -1,14 +1,15 @@
 //! Arrays that are open while this process erases them, renames them, or puts another node in their place: what is stored later through the handles
 //! of before would be left behind, or be taken for the new node's. Other processes are not told; a program that finds out calls its handles lost.
 
-use super::store_changes::{self, AsOf};
+use super::departures::DEPARTURES;
+use super::store_changes::AsOf;
 use super::store_options::PlaceOf;
 use super::{Store, lookup, path};
 use crate::engine::Growths;
 use crate::error::{Result, err};
 use crate::fork::{ForkPreserved, ForkReset, Lazy};
 use std::cell::Cell;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 /// The arrays that are open.
@@ -80,14 +81,18 @@ impl OpenArray {
         let open = Arc::new(OpenArray { store: store.clone(), prefix: path::prefix(path), growths: growths.clone() });
         OPEN.get().write(|all| all.add(&open));
         // In this order: a call that begins to take nodes away behind this look finds the array.
-        let under_way = departures().under_way.clone();
-        under_way.iter().filter(|departure| departure.takes(&open)).for_each(|departure| departure.tell(&open, is_made));
+        let leaving = leaving().clone();
+        leaving.iter().filter(|departure| departure.takes(&open)).for_each(|departure| departure.tell(&open, is_made));
         open
     }
 
     /// Returns whether a call that took it away, or tried, has ended since the counts `as_of`.
     pub fn was_taken_since(&self, as_of: AsOf) -> bool {
-        as_of.is_before_a_departure() && departures().has_ended_since(as_of.departures, self)
+        if !as_of.is_before_a_departure() {
+            return false;
+        }
+        let (place, real) = (self.store.place(self.path()), self.store.real_place(self.path()));
+        DEPARTURES.have_taken([Some(&place), real.as_deref()], as_of.departures)
     }
 
     fn path(&self) -> &str {
@@ -116,40 +121,11 @@ pub(super) fn change_there<T>(store: &Store, path: &str, change: impl FnOnce() -
     while_there(store, path, change)?.ok_or_else(taken)
 }
 
-/// The calls of this process that take nodes away. A child of `fork` has none: their threads are the parent's.
-static DEPARTURES: Lazy<ForkReset<Mutex<Departures>>> = Lazy::new(|| ForkReset::new(Mutex::default));
+/// The calls of this process that are taking nodes away. A child of `fork` has none: their threads are the parent's.
+static LEAVING: Lazy<ForkReset<Mutex<Vec<Arc<Departure>>>>> = Lazy::new(|| ForkReset::new(Mutex::default));
 
-fn departures() -> MutexGuard<'static, Departures> {
-    DEPARTURES.get().get().lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-#[derive(Default)]
-struct Departures {
-    under_way: Vec<Arc<Departure>>,
-    /// The last ones that have ended, with their numbers, for arrays whose documents were read before.
-    ended: VecDeque<(u64, Arc<Departure>)>,
-    /// The number of the last one that is not kept any more.
-    forgotten: u64,
-}
-
-impl Departures {
-    /// How many are kept, each place once: an opening takes a round trip or two.
-    const KEPT: usize = 256;
-
-    fn end(&mut self, departure: &Arc<Departure>) {
-        self.under_way.retain(|other| !Arc::ptr_eq(other, departure));
-        self.ended.retain(|(_, other)| other.place != departure.place || !other.of.is_one_with(&departure.of));
-        if self.ended.len() >= Departures::KEPT {
-            self.forgotten = self.ended.pop_front().map_or(0, |(number, _)| number);
-        }
-        self.ended.push_back((store_changes::count_departure(), departure.clone()));
-    }
-
-    /// Whether one that takes `open` has ended behind that number, as far as that is still known.
-    fn has_ended_since(&self, number: u64, open: &OpenArray) -> bool {
-        self.forgotten > number
-            || self.ended.iter().rev().take_while(|(other, _)| *other > number).any(|(_, departure)| departure.takes(open))
-    }
+fn leaving() -> MutexGuard<'static, Vec<Arc<Departure>>> {
+    LEAVING.get().get().lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A place that a call begins to take away.
@@ -217,7 +193,7 @@ impl Leaving {
     pub fn new(store: &Store, path: &str) -> Leaving {
         let (of, place, real, told) = (store.place_of(), store.place(path), store.real_place(path), Mutex::new(Some(Vec::new())));
         let departure = Arc::new(Departure { of, place, real, told });
-        departures().under_way.push(departure.clone());
+        leaving().push(departure.clone());
         let there = departure.open_within();
         there.iter().for_each(|open| departure.tell(open, false));
         there.iter().for_each(|open| open.growths.wait_for_changes());
@@ -249,7 +225,10 @@ impl Leaving {
             return;
         }
         // In this order: what is opened meanwhile is told, or finds that it has to look again.
-        departures().end(&self.0);
+        let mut all = leaving();
+        all.retain(|departure| !Arc::ptr_eq(departure, &self.0));
+        DEPARTURES.end(&self.0.place, self.0.real.as_deref());
+        drop(all);
         let told = self.0.told().take().unwrap_or_default();
         let told: Vec<(Arc<OpenArray>, bool)> = told.iter().filter_map(|(open, is_made)| Some((open.upgrade()?, *is_made))).collect();
         told.iter().filter(|(open, is_made)| is_lost(open, *is_made)).for_each(|(open, _)| open.growths.lose());

@@ -33,6 +33,7 @@ mod create_array;
 mod current;
 mod cut;
 mod cut_watch;
+mod departures;
 mod dimensions;
 mod document;
 mod draft;

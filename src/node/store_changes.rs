@@ -1,8 +1,9 @@
 //! Counts changes of metadata by this process in stores of one name, which may be open several times, and its calls that took nodes away anywhere.
 
+use super::departures::DEPARTURES;
 use crate::fork::{ForkPreserved, Lazy};
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Weak};
 
 /// The counts of a moment before a document was read.
@@ -17,7 +18,7 @@ pub(super) struct AsOf {
 impl AsOf {
     /// That count of changes, now.
     pub fn now(changes: u64) -> AsOf {
-        AsOf { changes, departures: DEPARTURES.load(Ordering::SeqCst) }
+        AsOf { changes, departures: DEPARTURES.count() }
     }
 
     /// Returns whether this process has changed metadata of the store since those counts.
@@ -27,16 +28,8 @@ impl AsOf {
 
     /// Returns whether a call has taken a node away, wherever, since these counts.
     pub fn is_before_a_departure(self) -> bool {
-        DEPARTURES.load(Ordering::SeqCst) != self.departures
+        DEPARTURES.count() != self.departures
     }
-}
-
-/// How many calls have taken nodes away, or tried.
-static DEPARTURES: AtomicU64 = AtomicU64::new(0);
-
-/// Counts a call that took a node away, or tried, when the place is as it leaves it, and gives the number of it.
-pub(super) fn count_departure() -> u64 {
-    DEPARTURES.fetch_add(1, Ordering::SeqCst) + 1
 }
 
 /// How often this process has changed metadata of each store that is open, by the stores' names.
