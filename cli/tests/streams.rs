@@ -132,7 +132,9 @@ fn ctrl_c_in_a_write_says_how_to_go_on() {
     feeder.join().unwrap();
     let err = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.signal(), Some(2), "{err}");
-    assert!(err.starts_with("ozarr: interrupted; the first ") && err.contains("--start") && err.lines().count() == 1, "{err}");
+    // Where what is under way takes long, that is said first.
+    let last = err.lines().last().unwrap_or_default();
+    assert!(last.starts_with("ozarr: interrupted; the first ") && last.contains("--start") && err.lines().count() <= 2, "{err}");
     let bytes = folder.bytes("read a.zarr t --raw --shape 8,1048576", &[]);
     assert!(bytes.chunks(1 << 20).all(|chunk| chunk.iter().all(|b| *b == chunk[0])));
     std::fs::remove_dir_all(&folder.0).unwrap();
