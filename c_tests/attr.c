@@ -160,6 +160,14 @@ static void batches(ozarr_node *x, ozarr_node *other) {
     OK(ozarr_node_refresh(x, NULL, 0));
     OK(ozarr_attr_get_int64(x, "c", &i));
     EQUAL(i, 5);
+    /* Several at once, beside what the other has set since; all or none. */
+    OK(ozarr_attr_set_int64(other, "d", 6));
+    OK(ozarr_node_set(x, "attributes", "{\"a\": 2, \"e\": [7]}"));
+    OK(ozarr_attr_get_int64(x, "d", &i));
+    EQUAL(i, 6);
+    ERR_SAYS(OZARR_ERR_TYPE, "[1]", "object", ozarr_node_set(x, "attributes", "[1]"));
+    ERR_SAYS(OZARR_ERR_NAME, "empty", "", ozarr_node_set(x, "attributes", "{\"f\": 1, \"\": 2}"));
+    ERR(OZARR_ERR_NOT_FOUND, ozarr_attr_get_int64(x, "f", &i));
     OK(ozarr_attrs_begin(other));
     OK(ozarr_attr_set_int64(other, "a", 3));
 }
