@@ -87,13 +87,13 @@ impl Array {
             return Err(err!(NodeKind, "found a group, expected an array").at_key(&found.key));
         }
         let (meta, growths) = (found.parse_array(store)?, Growths::default());
-        let open = || OpenArray::new(store, &path, &growths, false);
-        Array::with(store, &path, meta, found.attributes.take(), (found.listed, &growths), open).map_err(|e| e.at_key(&found.key))
+        let open = |path: &str| OpenArray::new(store, path, &growths, false);
+        Array::with(store, path, meta, found.attributes.take(), (found.listed, &growths), open).map_err(|e| e.at_key(&found.key))
     }
 
     /// Makes the array of a call that creates it, which has noted it as open with those `growths`.
     pub(super) fn made(store: &Store, path: &str, meta: ArrayMeta, growths: &Growths, open: Arc<OpenArray>) -> Result<Array> {
-        let array = Array::with(store, path, meta, None, (false, growths), || open)?;
+        let array = Array::with(store, path.to_string(), meta, None, (false, growths), |_| open)?;
         // What was lost before its state was made.
         if growths.is_lost() {
             array.lose();
@@ -103,11 +103,11 @@ impl Array {
 
     fn with(
         store: &Store,
-        path: &str,
+        path: String,
         meta: ArrayMeta,
         attributes: Option<Map>,
         (listed, growths): (bool, &Growths),
-        open: impl FnOnce() -> Arc<OpenArray>,
+        open: impl FnOnce(&str) -> Arc<OpenArray>,
     ) -> Result<Array> {
         let known = match meta.format {
             Format::V2 => attributes,
@@ -116,11 +116,11 @@ impl Array {
         let (cache, growths) = (store.context().chunk_cache().map(ChunkCache::for_array), growths.clone());
         let handling = Handling { cache, growths: growths.clone(), ..Handling::default() };
         let (version, element) = ((meta.format, meta.dialect), Some(meta.data_type));
-        let attributes = Attributes::new((store, path), version, element, known, growths);
+        let attributes = Attributes::new((store, &path), version, element, known, growths);
         let stats = Counters::below(store.stats());
-        let state = ArrayState::counting(store, path, meta, &handling, &stats)?;
-        let (open, listed) = (open(), AtomicBool::new(listed));
-        let (store, path, now) = (store.clone(), path.to_string(), Current::new(state, handling));
+        let state = ArrayState::counting(store, &path, meta, &handling, &stats)?;
+        let (open, listed) = (open(&path), AtomicBool::new(listed));
+        let (store, now) = (store.clone(), Current::new(state, handling));
         let array = Arc::new(ArrayInner { store, path, now, listed, stats, open, noted: Once::new() });
         let user = ArrayUse::first(&array);
         Ok(Array(array, Arc::new(attributes), user))

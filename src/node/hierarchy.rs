@@ -297,8 +297,8 @@ pub(super) fn kept_path(store: &Store, path: &str) -> Result<String> {
 
 /// Creates a node, and the groups above it that are missing, in the format that `format` gives with the node above that it found for that: `publish`
 /// stores its documents at a path of a store once nothing is in the way, and its result is returned as `Continue`. What is overwritten stays until the
-/// new node takes its place, where the store can do that; `behind` is called when it has it, under the lock of the place. If `existing`, which is asked again under the lock, returns a node to use instead, that is
-/// returned as `Break`.
+/// new node takes its place, where the store can do that; `behind` is called when it has it, under the lock of the place. If `existing`, which is asked
+/// again under the lock, returns a node to use instead, that is returned as `Break`.
 pub(super) fn create<'a, T, M>(
     store: &Store,
     (path, how): (&str, Create),
