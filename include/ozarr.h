@@ -1512,8 +1512,9 @@ OZARR_CHECKED ozarr_status ozarr_node_zarr_format(const ozarr_node *node, int32_
  *   and is gone. `"0"` changes nothing.
  *
  * Errors: `OZARR_ERR_ARGUMENT` for an unknown setting or value; `OZARR_ERR_TYPE` for `"history"` where
- * the attribute is neither a text nor a list of texts; those of `ozarr_attrs_set` for `"attributes"`;
- * `OZARR_ERR_READ_ONLY`; those of documents, chunks and stores.
+ * the attribute is neither a text nor a list of texts; `OZARR_ERR_NAME`, `OZARR_ERR_RANGE` and
+ * `OZARR_ERR_TYPE` for `"attributes"` as `ozarr_attrs_set` says; `OZARR_ERR_READ_ONLY`; those of
+ * documents, chunks and stores.
  */
 OZARR_CHECKED ozarr_status ozarr_node_set(ozarr_node *node, const char *key, const char *value);
 

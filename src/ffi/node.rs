@@ -160,8 +160,9 @@ pub unsafe extern "C" fn ozarr_node_zarr_format(node: *const ozarr_node, format:
 ///   and is gone. `"0"` changes nothing.
 ///
 /// Errors: `OZARR_ERR_ARGUMENT` for an unknown setting or value; `OZARR_ERR_TYPE` for `"history"` where
-/// the attribute is neither a text nor a list of texts; those of `ozarr_attrs_set` for `"attributes"`;
-/// `OZARR_ERR_READ_ONLY`; those of documents, chunks and stores.
+/// the attribute is neither a text nor a list of texts; `OZARR_ERR_NAME`, `OZARR_ERR_RANGE` and
+/// `OZARR_ERR_TYPE` for `"attributes"` as `ozarr_attrs_set` says; `OZARR_ERR_READ_ONLY`; those of
+/// documents, chunks and stores.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_node_set(node: *mut ozarr_node, key: *const c_char, value: *const c_char) -> ozarr_status {
     entry!("ozarr_node_set", nodes(node), {
