@@ -383,10 +383,15 @@ static ozarr_status clear_unpublished(ozarr_mpi *m, ozarr_mpi_series *s) {
     return om_agree(m, status, NULL);
 }
 
-/* Rank 0's part of closing: cuts off what is not published. */
-static ozarr_status close_dataset(ozarr_mpi_series *s, bool cut) {
+/* Rank 0's part of closing: cuts off what is not published, and gives variables that came meanwhile and were not put the steps of the others. */
+static ozarr_status close_dataset(ozarr_mpi_series *s, bool cut, ozarr_status cleared) {
     ozarr_status status = OZARR_OK;
-    if (cut) status = ozarr_dataset_resize_dimension(s->dataset, s->dimension, s->published);
+    if (!cut) {
+        status = ozarr_series_close(s->own);
+        s->own = NULL;
+    } else if (cleared == OZARR_OK) {
+        status = ozarr_dataset_resize_dimension(s->dataset, s->dimension, s->published);
+    }
     const ozarr_status closed = ozarr_dataset_close(s->dataset);
     s->dataset = NULL;
     return status == OZARR_OK ? closed : status;
@@ -411,7 +416,7 @@ ozarr_status ozarr_mpi_series_close(ozarr_mpi *m, ozarr_mpi_series *series) {
         const ozarr_status cleared = cut ? clear_unpublished(m, series) : OZARR_OK;
         om_failure failure;
         if (cleared != OZARR_OK) om_failure_last(&failure, cleared);
-        if (m->rank == 0) status = close_dataset(series, cut && cleared == OZARR_OK);
+        if (m->rank == 0) status = close_dataset(series, cut, cleared);
         if (cleared != OZARR_OK) status = om_failure_set(&failure);
         status = om_leave(m, om_agree(m, status, NULL));
     }

@@ -33,8 +33,10 @@ use std::ffi::{c_char, c_void};
 /// coordinate has, else as the shortest variable that has any. What some variables have beyond that,
 /// after a kill, is cut off. Variables are defined before, with a length of 0 in a new run; one that is
 /// defined later, by `dataset`, or by another program and then put, has the fill value in the steps before.
-/// One of another program that is not put stays as long as it was made until a series is opened again:
-/// xarray refuses to open the dataset meanwhile. The dataset may be closed after or before the series.
+/// One of another program that is not put stays as long as it was made until the series is closed, or one is
+/// opened again, which gives it the fill value: xarray refuses to open the dataset meanwhile. Where
+/// consolidated metadata tell more steps of others, no step is cut off for such a variable, nor for a
+/// coordinate without values. The dataset may be closed after or before the series.
 ///
 /// `keep`: how many steps stay, as the checkpoint of a restart tells; those beyond are cut off, for all
 /// readers at once, and come again. Negative: all that are published. An archive, or a store of functions
@@ -190,7 +192,9 @@ pub unsafe extern "C" fn ozarr_series_flush(series: *mut ozarr_series) -> ozarr_
 }
 
 /// Flushes and frees. The handle is gone, whatever the status says; steps that could not be stored are
-/// lost, and so are values of a step that was not ended. Where the dataset was closed before, what its
+/// lost, and so are values of a step that was not ended. Variables that another program has defined
+/// meanwhile get the steps of the others, with the fill value; an error of one that no series can write is
+/// told when all steps are published. Where the dataset was closed before, what its
 /// closing brings up to date is once more (`"consolidate"`, `"nczarr"`). In a child of `fork` nothing is
 /// flushed (`OZARR_ERR_FORKED`).
 ///

@@ -101,8 +101,8 @@ impl Group {
     /// none. All documents are read for it. Consolidated metadata that cannot be understood are an error of kind `Metadata`.
     pub fn consolidated_differences(&self) -> Result<Option<Vec<String>>> {
         self.check_consolidated()?;
-        let (differences, _) = self.compare()?;
-        differences.map(|all| collect_list(all.into_iter().map(|(entry, what)| format!("{entry} {what}")))).transpose()
+        let (compared, _) = self.compare()?;
+        compared.map(|all| collect_list(all.differences.into_iter().map(|(entry, what)| format!("{entry} {what}")))).transpose()
     }
 
     /// Checks that the group's consolidated metadata can be understood, if it has any.
@@ -125,7 +125,7 @@ impl Group {
     }
 
     /// Gives [`Group::consolidated_differences`], but `None` for metadata that cannot be understood, too, and the nodes below, whose documents were read for that.
-    pub(in crate::node) fn compare(&self) -> Result<(Option<Vec<Difference>>, Vec<Found>)> {
+    pub(in crate::node) fn compare(&self) -> Result<(Option<Compared>, Vec<Found>)> {
         let (store, path, format) = (self.store(), self.path(), self.format());
         store.check_listable()?;
         let listed = match format {
@@ -135,7 +135,7 @@ impl Group {
         let Some(listed) = listed else { return Ok((None, Vec::new())) };
         let below = walk_fresh(store, path, format)?;
         let fresh = entries_of(store, path, format, below.len(), below.iter().cloned())?;
-        Ok((Some(differences(&listed, &fresh)?), below))
+        Ok((Some(Compared { differences: differences(&listed, &fresh)?, listed }), below))
     }
 }
 
@@ -200,6 +200,12 @@ fn publish_if_new(store: &Store, (key, now, there): (&str, &[u8], &str), documen
     let group = path::parent(key).unwrap_or_default();
     let publish = || document::check_there(store, there).and_then(|()| document::publish(store, key, document, condition));
     lost::change_there(store, group, publish)
+}
+
+/// Consolidated entries, and in what they differ from the documents.
+pub(in crate::node) struct Compared {
+    pub differences: Vec<Difference>,
+    pub listed: Map,
 }
 
 /// A consolidated entry, or one that should be there, and in what it differs from the document.

@@ -9,9 +9,10 @@ mod values;
 
 use super::appender::Appender;
 use super::claim::Claim;
-use super::conventions::{Dataset, Differing};
+use super::conventions::{Compared, Dataset};
 use super::resize::slab;
-use super::steps::{cut, steps_kept};
+use super::state::ArrayState;
+use super::steps::{came_late, cut, steps_kept};
 use super::told_length::ToldLength;
 use super::{Array, document, path, together};
 use crate::counting;
@@ -20,6 +21,7 @@ use crate::engine::Memory;
 use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::limits::{collect, make_room, push, try_collect};
 use crate::store::ProcessLock;
+use std::sync::Arc;
 
 /// A dataset that grows step by step along one dimension. Used by one thread at a time, and the only one that changes this length.
 pub struct Series {
@@ -113,14 +115,17 @@ impl Series {
         if let Some(own) = along.iter().position(|(name, array, _)| name == dimension && array.rank() == 1) {
             along[own..].rotate_left(1);
         }
-        let (mut claims, differing) = claims_of(dataset, dimension, &along)?;
-        let mut position = steps_kept(&along, dimension, keep)?;
+        let seen = collect(along.iter().map(|(_, array, _)| array.state()))?;
+        let mut compared = dataset.compare(Some(dimension))?;
+        let mut claims = claims_of(&along, seen, &mut compared)?;
+        let late = came_late(&along, dimension, &compared)?;
+        let mut position = steps_kept(&along, dimension, &late, keep)?;
         if along.iter().any(|(_, array, d)| array.shape()[*d] != position) {
             // What cannot be opened stays as it is.
             let unclaimed = || Claim::new(false, Vec::new());
             let parts = along.iter().map(|(name, array, d)| SeriesArray::new(name.clone(), array, *d, (unclaimed(), memory)));
             check_memory(&try_collect(parts)?, memory)?;
-            position = cut(dataset, dimension, &along, &mut claims, keep)?;
+            position = cut(dataset, dimension, (&along, &late), &mut claims, keep)?;
         }
         let mut parts = Vec::new();
         for ((name, array, d), claim) in along.into_iter().zip(claims) {
@@ -147,7 +152,7 @@ impl Series {
             values,
             _alone,
         };
-        series.dataset.consolidate_for_growth(differing)?;
+        series.dataset.consolidate_for_growth(compared.differing)?;
         // Consolidated metadata say the lengths of all variables by now.
         let (store, any_thread) = (series.dataset.group().store(), series.any_thread());
         together::for_each(store, any_thread, &mut series.parts, |part| part.appender.array().finish_cut())?;
@@ -350,8 +355,10 @@ impl Series {
     /// Flushes like [`Series::flush`], as the last call; what closing the dataset brings up to date is by this call where the dataset is closed.
     pub fn close(&mut self) -> Result<()> {
         self.publish_or("are lost")?;
+        let late = self.publish_late();
         let group = self.dataset.group();
-        if self.dataset.is_shared() { group.flush() } else { group.close() }
+        let flushed = if self.dataset.is_shared() { group.flush() } else { group.close() };
+        late.and(flushed)
     }
 
     fn publish(&mut self) -> Result<()> {
@@ -374,6 +381,7 @@ impl Series {
         done.and(late)
     }
 
+    /// Publishes the steps before `end` of all variables that have fewer.
     fn publish_until(&mut self, end: u64) -> Result<()> {
         self.claim()?;
         let any_thread = self.any_thread();
@@ -432,14 +440,13 @@ fn is_of_store(e: &Error) -> bool {
     matches!(e.kind(), Io | Network | NoMemory | NoSpace | Partial | Permission | Throttled | Timeout | TooManyFiles)
 }
 
-/// What claims the variables before their first step, and in what the group's consolidated metadata differ from their documents.
-fn claims_of(dataset: &Dataset, dimension: &str, along: &[(String, Array, usize)]) -> Result<(Vec<Claim>, Option<Differing>)> {
-    let seen = collect(along.iter().map(|(_, array, _)| array.state()))?;
-    let (differing, mut documents) = dataset.compare(Some(dimension))?;
-    let mut found = |array: &Array, seen| documents.remove(array.path()).map(|found| (seen, found));
-    let ready = along.iter().zip(seen).map(|((_, array, _), seen)| Appender::prepare(array, found(array, seen)));
-    let swaps = dataset.group().store().shared().capabilities().swaps;
-    Ok((try_collect(ready.map(|mark| Ok(Claim::new(swaps, mark?))))?, differing))
+/// What claims the variables, whose documents were read while they had the states `seen`, before their first step.
+fn claims_of(along: &[(String, Array, usize)], seen: Vec<Arc<ArrayState>>, compared: &mut Compared) -> Result<Vec<Claim>> {
+    let mut found = |array: &Array, seen| compared.documents.remove(array.path()).map(|found| (seen, found));
+    try_collect(along.iter().zip(seen).map(|((_, array, _), seen)| {
+        let mark = Appender::prepare(array, found(array, seen))?;
+        Ok(Claim::new(array.store().shared().capabilities().swaps, mark))
+    }))
 }
 
 /// The depth of the chunks: the largest of variables that have further dimensions, else of all.

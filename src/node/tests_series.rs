@@ -622,7 +622,7 @@ fn who_opens_a_dataset_beside_a_publication_tells_equal_lengths() {
         series.close().unwrap();
         lengthen(&store, "t", 0, 10);
         let ds = dataset(&anew(&store));
-        let (differing, _) = ds.compare(None).unwrap();
+        let differing = ds.compare(None).unwrap().differing;
         lengthen(&store, "p", 1, 10);
         ds.consolidate_for_growth(differing).unwrap();
         let lengths = [("t", 0), ("p", 1), ("mean", 0), ("time", 0)].map(|(name, d)| listed(&store, format, name)[d]);
@@ -1716,7 +1716,7 @@ fn steps_that_are_published_while_a_run_is_migrated_in_place_are_kept() {
 #[test]
 fn a_variable_of_another_program_cuts_nothing_off() {
     for format in [Format::V2, Format::V3] {
-        for (has_coordinate, at) in [(true, 0), (true, 4), (false, 0)] {
+        for (has_coordinate, at) in [(true, 0), (true, 4), (false, 0), (false, 4)] {
             let (store, _, mut series) = begun(format);
             run(&mut series, at).unwrap();
             let others = dataset(&anew(&store));
@@ -1945,4 +1945,185 @@ fn a_series_is_opened_while_another_program_looks_for_one() {
     });
     drop(take().unwrap());
     looks.join().unwrap();
+}
+
+/// A run without a coordinate.
+fn define_without_coordinate(store: &Store, format: Format) {
+    let ds = Dataset::create(store, "", Some(format), Create::New).unwrap();
+    ds.define_dimension("time", 0).unwrap();
+    for name in ["u", "w"] {
+        define_along_time(&ds, name);
+    }
+    ds.close().unwrap();
+}
+
+fn define_along_time(ds: &Dataset, name: &str) {
+    let variable = VariableSpec { chunks: Some(vec![4]), ..VariableSpec::new(DataType::Int32, &["time"]) };
+    ds.define_variable(name, &variable, Create::New).unwrap();
+}
+
+fn run_without_coordinate(series: &mut Series, to: u64) -> Result<()> {
+    for step in series.position().0..to {
+        ["u", "w"].iter().try_for_each(|name| put(series, name, &mut [value(step, 0)]))?;
+        series.step(step as f64)?;
+    }
+    Ok(())
+}
+
+/// Another handle defines `late` variables behind three of five steps, which are never put; the series is closed, or killed.
+fn run_with_late(store: &Store, format: Format, late: &[&str], closed: bool) {
+    define_without_coordinate(store, format);
+    let mut series = Series::open(&dataset(store), "time", None, 1, 0).unwrap();
+    run_without_coordinate(&mut series, 3).unwrap();
+    let other = dataset(&anew(store));
+    for name in late {
+        match *name {
+            "time" => drop(other.define_time("time", 3, Some(5), "days since 2026-01-01", "standard", Create::New).unwrap()),
+            name => define_along_time(&other, name),
+        }
+    }
+    other.close().unwrap();
+    run_without_coordinate(&mut series, 5).unwrap();
+    if closed {
+        series.close().unwrap();
+    }
+}
+
+fn values_to(end: u64) -> Vec<i32> {
+    (0..end).map(|step| value(step, 0)).collect()
+}
+
+fn read(store: &Store, name: &str) -> Vec<i32> {
+    read_all(&Group::open(&anew(store), "").unwrap().open_array(name).unwrap())
+}
+
+#[test]
+fn a_variable_that_is_defined_meanwhile_and_never_put_cuts_nothing_off() {
+    let lates: [&[&str]; 3] = [&["b"], &["time"], &["b", "time"]];
+    let cases = [Format::V2, Format::V3].into_iter().flat_map(|format| lates.map(|late| (format, late)));
+    for (format, late, closed) in cases.flat_map(|(format, late)| [(format, late, false), (format, late, true)]) {
+        let what = format!("{format:?} {late:?} {closed}");
+        let store = Store::memory(&Context::with_threads(1));
+        run_with_late(&store, format, late, closed);
+        for name in late {
+            let length = if closed { 5 } else { 3 };
+            assert_eq!((read(&store, name).len(), listed(&store, format, name)), (length, vec![length as u64]), "{what}");
+        }
+        // The documents have a step that was not published when a kill came.
+        for kill in [false, true] {
+            if kill {
+                lengthen(&store, "u", 0, 6);
+            }
+            let series = Series::open(&dataset(&anew(&store)), "time", None, 1, 0).unwrap();
+            assert_eq!(series.position(), (5, 5), "{what}");
+            assert_eq!((read(&store, "u"), read(&store, "w")), (values_to(5), values_to(5)), "{what}");
+            late.iter().for_each(|name| assert_eq!(listed(&store, format, name), [5], "{what}"));
+            drop(series);
+        }
+        let mut series = Series::open(&dataset(&anew(&store)), "time", Some(4), 1, 0).unwrap();
+        run_without_coordinate(&mut series, 7).unwrap();
+        series.close().unwrap();
+        assert_eq!((read(&store, "u"), read(&store, "w")), (values_to(7), values_to(7)), "{what}");
+        late.iter().for_each(|name| assert_eq!(read(&store, name).len(), 7, "{what}"));
+        assert_eq!(Group::open(&anew(&store), "").unwrap().consolidated_differences().unwrap(), Some(vec![]), "{what}");
+    }
+}
+
+#[test]
+fn closing_a_series_gives_variables_that_came_meanwhile_the_steps_of_the_others() {
+    for format in [Format::V2, Format::V3] {
+        let (store, _, mut series) = begun(format);
+        run(&mut series, 3).unwrap();
+        let other = dataset(&anew(&store));
+        ["never", "open"].iter().for_each(|name| define_along_time(&other, name));
+        other.close().unwrap();
+        run(&mut series, 5).unwrap();
+        // A value of a step that is not ended.
+        put(&mut series, "open", &mut [7]).unwrap();
+        series.close().unwrap();
+        for name in ["never", "open"] {
+            assert_eq!((read(&store, name), listed(&store, format, name)), (vec![0; 5], vec![5]), "{format:?} {name}");
+        }
+        assert_eq!(Group::open(&anew(&store), "").unwrap().consolidated_differences().unwrap(), Some(vec![]), "{format:?}");
+        assert_eq!(check(&store), 5);
+    }
+}
+
+/// A series that another one has taken over from makes nothing longer when it is closed.
+#[test]
+fn closing_a_series_that_another_one_took_over_from_leaves_variables_as_they_are() {
+    let store = on(Arc::new(Overtaken::alone(defined(Format::V3).shared().clone(), false)));
+    let mut first = Series::open(&dataset(&store), "time", None, 1, 0).unwrap();
+    run(&mut first, 5).unwrap();
+    let other = dataset(&anew(&store));
+    define_along_time(&other, "late");
+    other.close().unwrap();
+    let mut second = Series::open(&dataset(&anew(&store)), "time", Some(2), 1, 0).unwrap();
+    assert_eq!(first.close().unwrap_err().kind(), ErrorKind::State);
+    drop(first);
+    assert_eq!(check(&store), 2);
+    run(&mut second, 4).unwrap();
+    second.close().unwrap();
+    assert_eq!((check(&store), read(&store, "late").len()), (4, 4));
+}
+
+/// A cut ends as a cut, and what is published stays, whatever write fails where a variable came late.
+#[test]
+fn a_variable_that_came_late_neither_ends_nor_begins_a_cut() {
+    let mut lengths = std::collections::BTreeSet::new();
+    for (late, keep) in [(&["b"][..], Some(4)), (&["time"], Some(4)), (&["b", "time"], None)] {
+        for after in (0..).step_by(apart(2)) {
+            let Folder(_root, store) = Folder::new("late");
+            run_with_late(&store, Format::V3, late, false);
+            let ds = dataset(&anew(&store));
+            let done = fault::failing(Call::Rename, after, libc::EIO, || Series::open(&ds, "time", keep, 1, 0).map(drop));
+            drop(ds);
+            let mut series = Series::open(&dataset(&anew(&store)), "time", None, 1, 0).unwrap();
+            let position = series.position().0;
+            assert!(position == 5 || Some(position) == keep, "{late:?} {keep:?} {after}: {position}");
+            assert_eq!((read(&store, "u"), read(&store, "w")), (values_to(position), values_to(position)), "{late:?} {keep:?} {after}");
+            lengths.insert(position);
+            run_without_coordinate(&mut series, 7).unwrap();
+            series.close().unwrap();
+            assert_eq!((read(&store, "u"), read(&store, "w")), (values_to(7), values_to(7)), "{late:?} {keep:?} {after}");
+            if done.is_ok() {
+                break;
+            }
+        }
+    }
+    assert_eq!(lengths.into_iter().collect::<Vec<_>>(), [4, 5]);
+}
+
+/// Consolidated metadata that another program left out of date: where they say more than a document, its program has cut it, and where they say less, the
+/// documents count.
+#[test]
+fn consolidated_metadata_that_are_out_of_date_add_no_steps_and_cut_none_off() {
+    // The documents of u and w, what is listed of them, and the steps.
+    for (documents, listed, steps) in [
+        ([5, 5], [3, 3], 5),
+        ([6, 5], [5, 5], 5),
+        ([3, 5], [5, 5], 3),
+        ([3, 3], [5, 5], 3),
+        ([5, 3], [5, 5], 3),
+        ([0, 4], [9, 4], 4),
+        ([4, 6], [9, 6], 4),
+        ([6, 4], [6, 4], 6),
+        ([6, 4], [4, 4], 4),
+    ] {
+        let store = Store::memory(&Context::with_threads(1));
+        define_without_coordinate(&store, Format::V3);
+        for (lengths, tells) in [(listed, true), (documents, false)] {
+            for (name, length) in ["u", "w"].into_iter().zip(lengths) {
+                let key = format!("{name}/zarr.json");
+                let mut document = crate::metadata::json::parse_object(&store.key_get(&key).unwrap().unwrap(), usize::MAX).unwrap();
+                document.insert("shape".into(), crate::metadata::number_list(&[length]));
+                super::tests::put(&store, &key, &crate::metadata::Value::Object(document).to_string());
+            }
+            if tells {
+                Group::open(&anew(&store), "").unwrap().consolidate().unwrap();
+            }
+        }
+        let series = Series::open(&dataset(&anew(&store)), "time", None, 1, 0).unwrap();
+        assert_eq!(series.position().0, steps, "{documents:?} {listed:?}");
+    }
 }

@@ -8,7 +8,7 @@ use super::trail::Trail;
 use super::transfer::OnProgress;
 use super::verify_chunks::{Chosen, Work};
 use super::walk::Found;
-use super::{Array, Format, Group, NodeKind, Store, cut, document, draft, growing, marker, path, place};
+use super::{Array, Format, Group, NodeKind, Store, consolidate, cut, document, draft, growing, marker, path, place};
 use crate::engine::tasks;
 use crate::error::{Error, Result};
 use crate::limits::{add, collect_table, make_text_room, push, readable};
@@ -214,7 +214,7 @@ impl Verification<'_> {
         let checked = group.check_consolidated().map(|()| group.compare());
         let mut fault = match checked {
             Err(e) => Fault::of(e, &key)?,
-            Ok(Ok((Some(found), _))) if !found.is_empty() => {
+            Ok(Ok((Some(consolidate::Compared { differences: found, .. }), _))) if !found.is_empty() => {
                 let mut what = String::from("the consolidated metadata differ from the documents: ");
                 for (number, (entry, differs)) in found.iter().enumerate() {
                     let line = format!("{}{entry} {differs}", if number == 0 { "" } else { "; " });

@@ -6,7 +6,7 @@ mod coordinate;
 mod in_step;
 mod lengths;
 
-pub(in crate::node) use in_step::Differing;
+pub(in crate::node) use in_step::Compared;
 
 use super::coordinates;
 use super::open_variable::{OpenVariable, changed_dimensions};

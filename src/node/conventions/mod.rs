@@ -16,8 +16,8 @@ mod open_variable;
 pub mod time;
 pub mod variable;
 
+pub(in crate::node) use dataset::Compared;
 pub use dataset::Dataset;
-pub(in crate::node) use dataset::Differing;
 pub use nczarr::{NcArray, NcDimension};
 pub use nczarr_type::NcType;
 pub use ome::{ImageAxis, ImageLevel, Multiscale};

@@ -21,6 +21,21 @@ impl Series {
         self.tell(end)
     }
 
+    /// Gives the variables that other programs have defined meanwhile, and those that were put and not published, the length that the others have:
+    /// readers and the next series find all of one length.
+    pub(super) fn publish_late(&mut self) -> Result<()> {
+        self.dataset.find_new()?;
+        self.dataset.renew_names()?;
+        self.take_late()?;
+        let end = self.published;
+        if self.parts.iter().all(|part| part.appender.position().1 >= end) {
+            return Ok(());
+        }
+        // Where another series goes on with the run, it is for that one to say how long they are.
+        self.claim_by(|appender| appender.look_again(end))?;
+        self.publish_until(end)
+    }
+
     /// The longest length that a document may have by this series: longer ones are somebody else's.
     pub(super) fn longest(&self) -> u64 {
         let of = |part: &SeriesArray| [Some(part.appender.position().1), part.appender.doubtful];

@@ -3,10 +3,10 @@
 use super::Dataset;
 use crate::error::{ErrorKind, Result};
 use crate::limits::{check_memory, collect, extend, push, put, readable};
-use crate::metadata::Format;
+use crate::metadata::{Format, Map, v2};
 use crate::node::conventions::open_variable::{OpenVariable, changed_dimensions};
 use crate::node::dimensions::Dimension;
-use crate::node::listed_lengths::{Lengths, published};
+use crate::node::listed_lengths::{Lengths, published, shape_of};
 use crate::node::store_options::Consolidate;
 use crate::node::stored::StoredDocument;
 use crate::node::{consolidate, path, upkeep};
@@ -19,6 +19,23 @@ pub(in crate::node) type Documents = HashMap<String, StoredDocument>;
 /// The nodes of which consolidated metadata say something else than the documents, with the lengths that may be told; where there are some, those
 /// of which some lengths may not be told, too.
 pub(in crate::node) type Differing = BTreeMap<String, Lengths>;
+
+/// Where consolidated metadata differ from the documents, `None` without any or in a store that lists nothing; the documents, each of which was read
+/// once for that; and the consolidated entries.
+#[derive(Default)]
+pub(in crate::node) struct Compared {
+    pub differing: Option<Differing>,
+    pub documents: Documents,
+    listed: Map,
+}
+
+impl Compared {
+    /// The shape that consolidated metadata say of a variable.
+    pub fn listed_shape(&self, name: &str) -> Option<Vec<u64>> {
+        let entry = self.listed.get(name).or_else(|| self.listed.get(path::join(name, v2::ARRAY).as_str()));
+        shape_of(entry?.as_object()?)
+    }
+}
 
 /// Whether all lengths may be told.
 fn is_whole(differing: &Differing) -> bool {
@@ -61,7 +78,7 @@ impl Dataset {
         }
         let variables = self.known_variables()?;
         let seen = collect(variables.iter().map(|v| v.array.state()))?;
-        let (differing, mut documents) = self.compare(None)?;
+        let Compared { differing, mut documents, .. } = self.compare(None)?;
         if differing.is_none() {
             variables.iter().for_each(|v| self.group().store().note_named(v.array.path(), true));
         }
@@ -115,21 +132,23 @@ impl Dataset {
         self.0.state.write(|state| extend(&mut state.found_differences, found))
     }
 
-    /// Where consolidated metadata differ from the documents, `None` without any or in a store that lists nothing; and the documents, each of
-    /// which was read once for that. Lengths of the dimension `mine` may be told in any case.
-    pub(in crate::node) fn compare(&self, mine: Option<&str>) -> Result<(Option<Differing>, Documents)> {
+    /// Compares consolidated metadata with the documents. Lengths of the dimension `mine` may be told in any case.
+    pub(in crate::node) fn compare(&self, mine: Option<&str>) -> Result<Compared> {
         let group = self.group();
         if !group.store().capabilities().listable {
-            return Ok((None, HashMap::new()));
+            return Ok(Compared::default());
         }
-        let (differences, below) = group.compare()?;
+        let (compared, below) = group.compare()?;
         let mut documents = Documents::new();
         for found in below {
             if let Some(node) = readable(found.node)? {
                 put(&mut documents, found.path, node)?;
             }
         }
-        let differing = differences.map(|differences| -> Result<Differing> {
+        let Some(consolidate::Compared { differences, listed }) = compared else {
+            return Ok(Compared { documents, ..Compared::default() });
+        };
+        let differing = || -> Result<Differing> {
             let named = || collect(documents.iter().filter_map(|(path, found)| Some((path.as_str(), found.named_lengths()?))));
             let published =
                 if differences.is_empty() { HashMap::new() } else { published(&named()?, mine.map(|mine| (group.path(), mine)))? };
@@ -147,8 +166,8 @@ impl Dataset {
                 differing.insert(node, told);
             }
             Ok(differing)
-        });
-        Ok((differing.transpose()?, documents))
+        };
+        Ok(Compared { differing: Some(differing()?), documents, listed })
     }
 
     /// Makes consolidated metadata that are right where [`Dataset::compare`] found others, and where the store's options do not forbid it:
