@@ -78,10 +78,16 @@ impl Budget {
     /// Takes `bytes`, when there is room for them.
     pub(super) fn take(self: &Arc<Self>, bytes: u64, until: Option<Instant>) -> Result<Charge> {
         let mut too_low = self.limit_below(bytes);
-        let mut fits = |list: &QueueState| {
+        let mut fits = |list: &QueueState, at: &mut u64| {
             // The limit may be made lower meanwhile.
             too_low = self.limit_below(bytes);
-            if too_low.is_some() || self.try_add(bytes) { Next::Over } else { Next::Help(list.begun()) }
+            if too_low.is_some() || self.try_add(bytes) {
+                return Next::Over;
+            }
+            Next::help(list.begun_from(*at).map(|(number, begun)| {
+                *at = number + 1;
+                begun
+            }))
         };
         if self.again.load(Ordering::Relaxed) || is_inside() || holds_chunk() {
             if too_low.is_none() && !self.try_add(bytes) {

@@ -9,7 +9,7 @@ use super::footprint::Footprint;
 use super::inside_request::{InsideRequest, is_inside};
 use super::lock::{PutOff, holds_document, lock, put_off};
 use super::request::{After, Request, Work};
-use super::request_queue::{self, Next, QueuePlace, Queued, go_on, in_front, wake_waiters};
+use super::request_queue::{self, Next, QueuePlace, Queued, Trail, go_on, in_front, wake_waiters};
 use crate::error::{Error, Result, bail, err};
 use crate::fork::forks;
 use crate::limits::make_room;
@@ -283,7 +283,7 @@ impl Pending {
                 d.revocable.iter().for_each(|revocable| revocable.close());
                 break;
             }
-            go_on(None, &mut |_| if d.is_ready() { Next::Over } else { Next::Help(Vec::new()) });
+            go_on(None, &mut |_, _| if d.is_ready() { Next::Over } else { Next::Sleep });
             d.end();
         }
         self.found_done(d);
@@ -331,6 +331,7 @@ pub fn wait_any(requests: &[&Pending], until: Option<Instant>) -> Result<Option<
     let first_done = || all.iter().position(|d| d.is_done());
     // Where a thread of the library goes on with it, one that has little time does not take up a piece of work.
     let helps = |r: &Request| until.is_none() || !r.has_workers();
+    let mut trail = Trail::default();
     while first_done().is_none() {
         if is_inside() {
             bail!(State, "a function that is called by a request's work waits for a request, which may be its own");
@@ -344,11 +345,18 @@ pub fn wait_any(requests: &[&Pending], until: Option<Instant>) -> Result<Option<
             abandon(&r.queued.request, d, too_late());
         });
         let deadline = all.iter().filter(|d| d.state.load(Ordering::Acquire) == ACTIVE).filter_map(|d| d.deadline).min();
-        let over = go_on(until.into_iter().chain(deadline).min(), &mut |list| {
-            if all.iter().any(|d| d.is_ready()) {
+        let over = go_on(until.into_iter().chain(deadline).min(), &mut |list, at| {
+            if *at == 0 && all.iter().any(|d| d.is_ready()) {
                 return Next::Over;
             }
-            Next::Help(request_queue::some(requests.iter().map(|r| list.in_front(&r.queued)).filter(|r| helps(r))))
+            // First those that may go on themselves, and then, each at its place in the list again, those that wait for others.
+            let count = requests.len() as u64;
+            Next::help((*at..2 * count).find_map(|place| {
+                *at = place + 1;
+                let queued = &requests[(place % count) as usize].queued;
+                let is_its_turn = (queued.place.blockers() > 0) == (place >= count);
+                if is_its_turn { trail.front(list, queued).filter(|r| helps(r)) } else { None }
+            }))
         });
         if !over && until.is_some_and(|until| Instant::now() >= until) {
             break;
@@ -367,6 +375,7 @@ mod tests {
     use super::super::lock::{ChunkLocks, KeyLocks};
     use super::super::pool::{Pool, is_worker};
     use super::super::request::{self, About, Outcome};
+    use super::super::request_queue::LOOKS;
     use super::*;
     use crate::error::ErrorKind;
     use crate::limits::Dims;
@@ -438,6 +447,57 @@ mod tests {
             let log = lock(&bench.log).clone();
             assert!(log.is_sorted() && log.len() == 100, "{log:?}");
         }
+    }
+
+    #[test]
+    fn whoever_waits_for_a_chain_of_requests_does_not_go_along_it_again_and_again() {
+        const MANY: u64 = if cfg!(miri) { 60 } else { 1000 };
+        /// Until all are done.
+        fn any(mut list: Vec<&Pending>) {
+            while !list.is_empty() {
+                let done = wait_any(&list, None).unwrap().unwrap();
+                list.remove(done);
+            }
+        }
+        let reads =
+            || Some(Footprint { place: "chain 2".into(), low: Dims::from_elem(MANY, 1), high: Dims::from_elem(MANY, 1), writes: false });
+        type Wait<'a> = &'a dyn Fn(&[Pending]);
+        let waits: [Wait; 6] = [
+            &|all| assert!(all[all.len() - 1].wait(None).unwrap()),
+            &|all| request_queue::settle(|| all[0].queued.place.footprints[0].place.clone()),
+            &|_| request_queue::wait_for_conflicts(reads),
+            &|all| any(all.iter().collect()),
+            &|all| any(all.iter().rev().collect()),
+            &|all| any(all.iter().rev().take(3).collect()),
+        ];
+        let places = ["chain 0", "chain 1", "chain 2", "chain 3", "chain 4", "chain 5"];
+        for (wait, place) in waits.iter().zip(places) {
+            let bench = Bench::new(1, place);
+            let all: Vec<Pending> = (0..MANY).map(|i| bench.submit(1, (i, i + 1), true, 1, RequestOptions::default()).unwrap()).collect();
+            LOOKS.set(0);
+            wait(&all);
+            assert!(LOOKS.get() <= 4 * MANY, "{place}: {} looks", LOOKS.get());
+            assert!(all.iter().all(|r| r.test().unwrap() && r.outcome().unwrap().is_ok()));
+        }
+    }
+
+    #[test]
+    fn whoever_waits_behind_what_never_ends_goes_on_when_one_between_is_cancelled() {
+        let bench = Bench::new(1, "between");
+        let stuck = bench.submit(1000, (0, 0), true, 1, RequestOptions::default()).unwrap();
+        let between = bench.submit(1, (0, 1), true, 1, RequestOptions::default()).unwrap();
+        let behind = bench.submit(2, (1, 2), true, 1, RequestOptions::default()).unwrap();
+        let last = bench.submit(3, (2, 2), true, 1, RequestOptions::default()).unwrap();
+        assert!(!stuck.test().unwrap());
+        std::thread::scope(|scope| {
+            let waits = scope.spawn(|| last.wait(soon(10_000)).unwrap());
+            // It most likely sleeps by then.
+            std::thread::sleep(Duration::from_millis(30));
+            between.cancel().unwrap();
+            assert!(waits.join().unwrap() && behind.test().unwrap());
+        });
+        stuck.cancel().unwrap();
+        stuck.queued.request.finish(Ok(()));
     }
 
     #[test]

@@ -7,6 +7,11 @@
 //!
 //! A few requests are compared with all others. Where there are more, those on few chunks stand in a line for each chunk instead (`turns`): how
 //! long it takes to submit one does not depend on how many there are.
+//!
+//! A thread that waits for a request helps one that has to go on first. It goes from request to request to find that, and remembers the way
+//! (`Trail`): all in all it makes about one step for each request in front of its own. So does one that tests the same request again and again. Where
+//! one is cancelled that waited for others, or another one is tested meanwhile, the way is gone anew. Of several requests a thread helps first those
+//! that may go on themselves.
 
 use super::footprint::Footprint;
 use super::inside_request::is_inside;
@@ -16,10 +21,11 @@ use super::request::Request;
 use super::turns::{Line, Turns};
 use crate::error::{Result, bail};
 use crate::fork::{ForkReset, Lazy};
-use crate::limits::make_room;
+use crate::limits::{make_room, reserve_one};
 use crate::per_thread;
 use crate::sync::atomic::{AtomicU64, AtomicUsize};
 use crate::sync::{Condvar, Mutex};
+use std::collections::HashMap;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
@@ -29,6 +35,12 @@ const FEW: usize = 16;
 
 /// Requests on more chunks of an array than these are compared with all others.
 const FEW_CHUNKS: u64 = 64;
+
+#[cfg(test)]
+thread_local! {
+    /// How often this thread has looked for what is in the way of a request.
+    pub(super) static LOOKS: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
+}
 
 /// What the queue knows of a request.
 pub(super) struct QueuePlace {
@@ -94,6 +106,68 @@ pub(super) struct QueueState {
     next: u64,
     /// Counts the changes that waiting threads may wait for.
     epoch: u64,
+    /// Counts those that were taken off while they waited for others.
+    cuts: u64,
+    /// That of the request that was tested last.
+    tested: Trail,
+}
+
+/// Where a thread has gone from requests that it waits for to those that have to go on first, each time to one that the last one waits for.
+/// When one has left, that is after all that it waited for, it goes on from where it came to that.
+#[derive(Default)]
+pub(super) struct Trail {
+    /// The number of each request that it came to, and of the one from which.
+    from: HashMap<u64, u64>,
+    /// The number of each request from which it set out, and of that to which it came.
+    ends: HashMap<u64, u64>,
+    cuts: u64,
+}
+
+impl Trail {
+    /// Returns the request that has to go on so that this one can: itself, or one that it waits for; `None` where that is the one of another
+    /// request from which it set out, or behind that. All of those are asked for again in turn, until they have left.
+    pub fn front(&mut self, list: &QueueState, queued: &Queued) -> Option<Arc<Request>> {
+        if queued.place.blockers() == 0 {
+            return Some(queued.request.clone());
+        }
+        if self.cuts != list.cuts {
+            *self = Trail { cuts: list.cuts, ..Trail::default() };
+        }
+        let start = queued.place.number();
+        let mut end = self.ends.get(&start).copied().unwrap_or(start);
+        while end != start && list.all.get(end).is_none() {
+            end = self.from.remove(&end).unwrap_or(start);
+        }
+        let (mut at, mut met) = (list.all.get(end).unwrap_or(queued), false);
+        let mut keeps = reserve_one(&mut self.ends).is_ok();
+        while at.place.blockers() > 0
+            && let Some(next) = list.conflict_of(at)
+        {
+            met = keeps && self.from.contains_key(&next.place.number());
+            if met {
+                break;
+            }
+            keeps = keeps && reserve_one(&mut self.from).is_ok();
+            if keeps {
+                self.from.insert(next.place.number(), at.place.number());
+            }
+            at = next;
+        }
+        if keeps {
+            self.ends.insert(start, at.place.number());
+        } else {
+            *self = Trail { cuts: self.cuts, ..Trail::default() };
+        }
+        (!met).then(|| at.request.clone())
+    }
+
+    /// As [`Trail::front`], of this request and no other.
+    fn front_of_one(&mut self, list: &QueueState, queued: &Queued) -> Arc<Request> {
+        if queued.place.blockers() > 0 && !self.ends.contains_key(&queued.place.number()) {
+            *self = Trail::default();
+        }
+        self.front(list, queued).unwrap_or_else(|| queued.request.clone())
+    }
 }
 
 impl RequestQueue {
@@ -104,25 +178,29 @@ impl RequestQueue {
 }
 
 impl QueueState {
-    /// Returns the requests that may go on.
-    pub fn begun(&self) -> Vec<Arc<Request>> {
-        some(self.all.iter().map(|(_, queued)| queued).filter(|queued| queued.place.blockers() == 0).map(|queued| queued.request.clone()))
+    /// Returns the first request from that number on that may go on, and its number.
+    pub fn begun_from(&self, number: u64) -> Option<(u64, Arc<Request>)> {
+        self.all.from(number).find(|(_, queued)| queued.place.blockers() == 0).map(|(n, queued)| (n, queued.request.clone()))
     }
 
-    /// Returns the request that has to go on so that this one can: itself, or one that it waits for.
-    pub fn in_front(&self, queued: &Queued) -> Arc<Request> {
-        let mut at = queued;
-        while at.place.blockers() > 0 {
-            let number = at.place.number();
-            let is_compared = self.compared.binary_search(&number).is_ok();
-            let Some(found) = self.conflict(&at.place.footprints, number, is_compared) else { break };
-            at = found;
-        }
-        at.request.clone()
+    /// Returns the request that has to go on so that one that is tested, perhaps again and again, can.
+    fn front_of_tested(&mut self, queued: &Queued) -> Arc<Request> {
+        let mut trail = std::mem::take(&mut self.tested);
+        let front = trail.front_of_one(self, queued);
+        self.tested = trail;
+        front
+    }
+
+    /// Returns one of those that have to go on before a request of the queue may begin.
+    fn conflict_of(&self, queued: &Queued) -> Option<&Queued> {
+        let number = queued.place.number();
+        self.conflict(&queued.place.footprints, number, self.compared.binary_search(&number).is_ok())
     }
 
     /// Returns one of the requests with lower numbers that have to go on before one with these footprints may begin.
     fn conflict(&self, footprints: &[Footprint], number: u64, is_compared: bool) -> Option<&Queued> {
+        #[cfg(test)]
+        LOOKS.set(LOOKS.get() + 1);
         let is_in_the_way = |other: &&Queued| footprints.iter().any(|footprint| other.place.overlaps_footprint(footprint));
         if is_compared {
             return self.all.before(number).map(|(_, other)| other).find(is_in_the_way);
@@ -161,6 +239,10 @@ impl QueueState {
         let number = place.number();
         self.all.get(number).filter(|queued| std::ptr::eq(&*queued.place, place))?;
         self.all.take(number);
+        self.cuts += u64::from(place.blockers() > 0);
+        if self.all.len() == 0 {
+            self.tested = Trail::default();
+        }
         let mut begin = Vec::new();
         let mut unblock = |later: &Queued| {
             // What is not listed is unblocked all the same.
@@ -171,7 +253,7 @@ impl QueueState {
         };
         if let Ok(at) = self.compared.binary_search(&number) {
             self.compared.remove(at);
-            self.all.after(number).map(|(_, later)| later).filter(|later| later.place.overlaps(place)).for_each(unblock);
+            self.all.from(number).map(|(_, later)| later).filter(|later| later.place.overlaps(place)).for_each(unblock);
         } else {
             let compared = &self.compared[self.compared.partition_point(|n| *n < number)..];
             let compared = compared.iter().filter_map(|n| self.all.get(*n));
@@ -183,9 +265,9 @@ impl QueueState {
     }
 }
 
-/// Returns the request that has to go on so that this one can.
+/// Returns the request that has to go on so that this one, which is tested, can.
 pub(super) fn in_front(queued: &Queued) -> Arc<Request> {
-    lock(&RequestQueue::of_process().list).in_front(queued)
+    lock(&RequestQueue::of_process().list).front_of_tested(queued)
 }
 
 /// Puts a request at the end of the queue, and calls for help where it waits for none before it.
@@ -201,18 +283,6 @@ pub(super) fn submit(queued: &Queued) -> Result<()> {
         queued.request.call_for_help();
     }
     Ok(())
-}
-
-/// The requests of a list that may be long, or as many of the first as there is memory for: those that wait for others are helped sooner or later.
-pub(super) fn some(requests: impl Iterator<Item = Arc<Request>>) -> Vec<Arc<Request>> {
-    let mut list = Vec::new();
-    for request in requests {
-        if list.len() == list.capacity() && make_room(&mut list, 1).is_err() {
-            break;
-        }
-        list.push(request);
-    }
-    list
 }
 
 /// Takes a request off the queue. Returns those that waited for it alone, or `None` if it was not in the queue.
@@ -237,27 +307,28 @@ pub(super) fn wake_waiters() {
 pub(super) enum Next {
     /// What it waits for has happened.
     Over,
-    /// It goes on with one of these, or sleeps until something happens.
-    Help(Vec<Arc<Request>>),
+    /// It goes on with this one. Where nothing of it can be begun, it asks for another.
+    Help(Arc<Request>),
+    /// It sleeps until something happens.
+    Sleep,
 }
 
-/// Helps and sleeps until `next` says that it is over, or until that time: then returns false.
-pub(super) fn go_on(until: Option<Instant>, next: &mut dyn FnMut(&QueueState) -> Next) -> bool {
+impl Next {
+    pub fn help(request: Option<Arc<Request>>) -> Next {
+        request.map_or(Next::Sleep, Next::Help)
+    }
+}
+
+/// Helps and sleeps until `next` says that it is over, or until that time: then returns false. The number that `next` is given is 0, and then what it
+/// makes of it, until it is asked anew: when one could be helped, or something has happened.
+pub(super) fn go_on(until: Option<Instant>, next: &mut dyn FnMut(&QueueState, &mut u64) -> Next) -> bool {
     let queue = RequestQueue::of_process();
     loop {
-        let (epoch, helped) = {
-            let list = lock(&queue.list);
-            match next(&list) {
-                Next::Over => return true,
-                Next::Help(requests) => (list.epoch, requests),
-            }
-        };
-        let ran = helped.iter().any(Request::help_once);
-        drop(helped);
+        let Some((ran, epoch)) = help_one(queue, next) else { return true };
         let left = until.map(|until| until.saturating_duration_since(Instant::now()));
         if left == Some(Duration::ZERO) {
             // It may be over by now.
-            return matches!(next(&lock(&queue.list)), Next::Over);
+            return matches!(next(&lock(&queue.list), &mut 0), Next::Over);
         }
         if ran {
             continue;
@@ -272,6 +343,24 @@ pub(super) fn go_on(until: Option<Instant>, next: &mut dyn FnMut(&QueueState) ->
     }
 }
 
+/// Helps the first of those that `next` names that can be helped. Returns whether there is one, and the epoch before they were named; `None` where
+/// it is over.
+fn help_one(queue: &RequestQueue, next: &mut dyn FnMut(&QueueState, &mut u64) -> Next) -> Option<(bool, u64)> {
+    let (mut at, mut epoch) = (0, None);
+    loop {
+        let (before, found) = {
+            let list = lock(&queue.list);
+            (*epoch.get_or_insert(list.epoch), next(&list, &mut at))
+        };
+        match found {
+            Next::Over => return None,
+            Next::Help(request) if request.help_once() => return Some((true, before)),
+            Next::Help(_) => {}
+            Next::Sleep => return Some((false, before)),
+        }
+    }
+}
+
 /// Waits until `find` finds none of the requests that were submitted before now: those with numbers below the one that it is given. Returns at once
 /// inside a request, or under a chunk's lock, as a function does that the work calls: the request may be its own, or wait for the lock.
 fn settle_those(find: impl Fn(&QueueState, u64) -> Option<&Queued>) {
@@ -279,10 +368,14 @@ fn settle_those(find: impl Fn(&QueueState, u64) -> Option<&Queued>) {
     if queue.count.load(Ordering::Acquire) == 0 || is_inside() || holds_chunk() {
         return;
     }
-    let end = lock(&queue.list).next;
-    go_on(None, &mut |list| match find(list, end) {
+    let (end, mut trail) = (lock(&queue.list).next, Trail::default());
+    go_on(None, &mut |list, at| match find(list, end) {
         None => Next::Over,
-        Some(queued) => Next::Help(vec![list.in_front(queued)]),
+        Some(_) if *at > 0 => Next::Sleep,
+        Some(queued) => {
+            *at = 1;
+            Next::Help(trail.front_of_one(list, queued))
+        }
     });
 }
 
@@ -315,8 +408,12 @@ pub fn shutdown() -> Result<()> {
     end_below("");
     pool::join_all();
     // A request that another thread submitted meanwhile has found no thread to go on with it.
-    let begun = lock(&RequestQueue::of_process().list).begun();
-    begun.iter().for_each(Request::call_for_help);
+    let queue = RequestQueue::of_process();
+    let (mut at, end) = (0, lock(&queue.list).next);
+    while let Some((number, begun)) = { lock(&queue.list).begun_from(at).filter(|(number, _)| *number < end) } {
+        begun.call_for_help();
+        at = number + 1;
+    }
     per_thread::give_back();
     Ok(())
 }
@@ -379,12 +476,44 @@ mod tests {
         queue[..at].iter().any(|earlier| earlier.place.overlaps(&queue[at].place))
     }
 
-    fn check(state: &QueueState, queue: &[Queued], seed: &mut u64) {
+    /// Returns, of each request, the bits of itself and of those that it waits for, and of those that they wait for.
+    fn awaited(queue: &[Queued]) -> Vec<u64> {
+        let mut all: Vec<u64> = Vec::new();
+        for (i, queued) in queue.iter().enumerate() {
+            let earlier = (0..i).filter(|&j| queue[j].place.overlaps(&queued.place));
+            all.push(earlier.fold(1 << i, |bits, j| bits | all[j]));
+        }
+        all
+    }
+
+    /// Checks that each of those from which `trail` sets out has one in front that may go on.
+    fn check_fronts(state: &QueueState, queue: &[Queued], starts: &[usize], trail: &mut Trail, awaited: &[u64]) {
+        let mut fronts = 0u64;
+        for &i in starts {
+            let Some(front) = trail.front(state, &queue[i]) else { continue };
+            let at = queue.iter().position(|other| Arc::ptr_eq(&other.request, &front)).unwrap();
+            assert!(awaited[i] >> at & 1 == 1 && !waits(queue, at), "{at} before {i}");
+            fronts |= 1 << at;
+        }
+        assert!(starts.iter().all(|&i| awaited[i] & fronts != 0), "{starts:?}");
+    }
+
+    fn check(state: &mut QueueState, queue: &[Queued], trail: &mut Trail, seed: &mut u64) {
+        let (awaited, count) = (awaited(queue), queue.len());
         for (i, queued) in queue.iter().enumerate() {
             assert_eq!(queued.place.blockers() > 0, waits(queue, i), "{i}");
-            let front = state.in_front(queued);
+            check_fronts(state, queue, &[i], &mut Trail::default(), &awaited);
+        }
+        // The same ones each time, from either end.
+        let mut starts: Vec<usize> = (0..count).filter(|&i| !queue[i].place.number().is_multiple_of(3)).collect();
+        if random(seed, 2) > 0 {
+            starts.reverse();
+        }
+        check_fronts(state, queue, &starts, trail, &awaited);
+        if let Some(last) = queue.last() {
+            let front = state.front_of_tested(last);
             let at = queue.iter().position(|other| Arc::ptr_eq(&other.request, &front)).unwrap();
-            assert!(at <= i && (at < i) == waits(queue, i) && !waits(queue, at), "{at} before {i}");
+            assert!(awaited[count - 1] >> at & 1 == 1 && !waits(queue, at), "{at} before the last");
         }
         let writes = random(seed, 2) > 0;
         let (footprints, end) = (any_footprints(seed, writes), random(seed, 1 + queue.len() as u64) as usize);
@@ -397,6 +526,7 @@ mod tests {
     fn each_request_waits_for_the_earlier_ones_in_its_way_and_for_no_other() {
         for seed in 1..if cfg!(miri) { 2 } else { 30 } {
             let (mut state, mut queue, mut seed) = (QueueState::default(), Vec::new(), 0x9e37_79b9_7f4a_7c15u64.wrapping_mul(seed));
+            let mut trail = Trail::default();
             for _ in 0..250 {
                 // Also one that has not begun leaves, where it is cancelled.
                 if random(&mut seed, 50) >= queue.len() as u64 {
@@ -416,7 +546,7 @@ mod tests {
                     assert_eq!((queue.iter().enumerate().filter(is_new).count(), begin.len()), (expected, expected));
                     assert!(state.remove(&gone.place).is_none());
                 }
-                check(&state, &queue, &mut seed);
+                check(&mut state, &queue, &mut trail, &mut seed);
             }
             queue.drain(..).for_each(|queued| drop(state.remove(&queued.place).unwrap()));
             assert!(state.all.len() == 0 && state.compared.is_empty() && state.turns.is_empty());
@@ -433,10 +563,29 @@ mod tests {
             for queued in &all {
                 state.add(queued).unwrap();
             }
-            assert!(Arc::ptr_eq(&state.in_front(&all[MANY as usize - 1]), &all[MANY as usize - if writes { 10 } else { 1 }].request));
+            assert!(Arc::ptr_eq(
+                &state.front_of_tested(&all[MANY as usize - 1]),
+                &all[MANY as usize - if writes { 10 } else { 1 }].request
+            ));
             let begun = all.iter().map(|queued| state.remove(&queued.place).unwrap().len()).sum::<usize>() as u64;
             assert_eq!(begun, if writes { MANY / 10 * 9 } else { 0 });
             assert!(COMPARED.get() <= 3 * FEW as u64 * MANY, "{} comparisons", COMPARED.get());
         }
+    }
+
+    #[test]
+    fn one_that_is_tested_again_and_again_is_not_left_for_the_first_of_a_chain_each_time_anew() {
+        const MANY: u64 = if cfg!(miri) { 60 } else { 1000 };
+        let mut state = QueueState::default();
+        let all: Vec<Queued> = (0..MANY).map(|i| queued(vec![footprint(0, &[i], &[i + 1], true)])).collect();
+        for queued in &all {
+            state.add(queued).unwrap();
+        }
+        LOOKS.set(0);
+        for queued in &all {
+            assert!(Arc::ptr_eq(&state.front_of_tested(&all[MANY as usize - 1]), &queued.request));
+            state.remove(&queued.place).unwrap();
+        }
+        assert!(LOOKS.get() <= 2 * MANY && state.tested.from.capacity() == 0, "{} looks", LOOKS.get());
     }
 }

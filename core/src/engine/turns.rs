@@ -44,9 +44,9 @@ impl<T> Line<T> {
         self.iter().take_while(move |(n, _)| *n < number)
     }
 
-    /// Returns those with higher numbers.
-    pub fn after(&self, number: u64) -> impl Iterator<Item = (u64, &T)> {
-        Self::there(&self.slots[self.slots.partition_point(|(n, _)| *n <= number)..])
+    /// Returns those from that number on.
+    pub fn from(&self, number: u64) -> impl Iterator<Item = (u64, &T)> {
+        Self::there(&self.slots[self.slots.partition_point(|(n, _)| *n < number)..])
     }
 
     fn there(slots: &[(u64, Option<T>)]) -> impl Iterator<Item = (u64, &T)> {
@@ -166,7 +166,7 @@ impl Turn {
             turn(next);
         }
         if wrote && !self.line.before(number).any(|(_, writes)| *writes) {
-            self.line.after(number).take_while(|(_, writes)| !**writes).for_each(|(next, _)| turn(next));
+            self.line.from(number).take_while(|(_, writes)| !**writes).for_each(|(next, _)| turn(next));
         }
     }
 
