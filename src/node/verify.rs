@@ -11,14 +11,14 @@ use super::walk::Found;
 use super::{Array, Format, Group, NodeKind, Store, consolidate, cut, document, draft, growing, marker, path, place};
 use crate::engine::tasks;
 use crate::error::{Error, Result};
-use crate::limits::{add, collect_table, make_text_room, push, readable};
+use crate::limits::{Dims, add, collect_table, filled, make_text_room, push, readable};
 use crate::metadata::{Map, v2, v3};
 use crate::store::local::{Unlisted, remove_left, unlisted};
 use crate::store::prefix::hidden_by;
 use crate::store::{SharedStore, StorageExt, get, question};
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// The most arrays that are open at the same time.
 const BATCH: usize = 1024;
@@ -65,10 +65,10 @@ impl Store {
         let (unread, groups, unlisted) = (HashSet::new(), HashSet::new(), HashSet::new());
         let mut run = Verification { store: self, options, each, done: Verified::default(), unread, groups, unlisted };
         let arrays = run.documents(&path)?;
-        let places = collect_table(arrays.iter().map(|array| (array.node.as_str(), &array.places)))?;
-        run.keys(&path, &places)?;
-        run.unlisted(&path, &places)?;
-        let chunks = run.listed(&arrays)?;
+        let numbers = collect_table(arrays.iter().enumerate().map(|(number, array)| (array.node.as_str(), number)))?;
+        let listed = run.keys(&path, (&arrays, &numbers))?;
+        run.unlisted(&path, (&arrays, &numbers))?;
+        let chunks = run.listed(&arrays, listed)?;
         run.chunks(&arrays, chunks, progress)?;
         Ok(run.done)
     }
@@ -84,14 +84,17 @@ struct FoundArray {
     is_supported: bool,
 }
 
+/// The arrays that were found, and their numbers by their paths.
+type Arrays<'a> = (&'a [FoundArray], &'a HashMap<&'a str, usize>);
+
 /// Where a key is in the hierarchy.
-enum KeyPlace<'a> {
+enum KeyPlace {
     /// It is a document's.
     Document,
-    /// It is below an array, maybe one of its chunks.
-    Array(&'a Places),
-    /// It is below a node that cannot be read.
-    Unknown,
+    /// It is below the array of this number, maybe one of its chunks.
+    Array(usize),
+    /// It is below a node that cannot be read, maybe a chunk of the array of this number.
+    Unknown(Option<usize>),
     Elsewhere,
 }
 
@@ -240,19 +243,27 @@ impl Verification<'_> {
         self.tell(fault)
     }
 
-    /// Tells of keys that belong to no node.
-    fn keys(&mut self, top: &str, places: &HashMap<&str, &Places>) -> Result<()> {
+    /// Tells of keys that belong to no node. Gives the chunks of each array that are listed with them, where that shows all of them (not what is in
+    /// their way in a folder).
+    fn keys(&mut self, top: &str, (arrays, numbers): Arrays<'_>) -> Result<Option<Vec<Vec<Dims>>>> {
         // In the first draft documents and chunks are in places of their own.
         if !self.store.capabilities().listable || draft::entry(self.store)?.is_some() {
-            return Ok(());
+            return Ok(None);
         }
         let (mut faults, mut begun) = (Vec::new(), HashSet::new());
+        let mut chunks = if self.store.shared().files().is_none() { Some(filled(Vec::new(), arrays.len())?) } else { None };
         let listed = self.store.shared().list(&path::prefix(top), &mut |key| {
-            match self.place_of(key, places) {
-                KeyPlace::Document | KeyPlace::Unknown => {}
+            let place = self.place_of(key, numbers);
+            if let (KeyPlace::Array(number) | KeyPlace::Unknown(Some(number)), Some(chunks)) = (&place, &mut chunks)
+                && let Some(index) = arrays[*number].places.chunk(key)?
+            {
+                return push(&mut chunks[*number], index);
+            }
+            match place {
+                KeyPlace::Document | KeyPlace::Unknown(_) => {}
                 // What is in the way of chunks is told of with the chunks.
-                KeyPlace::Array(array) if array.is_among_chunks(key)? => {}
-                KeyPlace::Array(array) if array.is_outside(key)? => {
+                KeyPlace::Array(number) if arrays[number].places.is_among_chunks(key)? => {}
+                KeyPlace::Array(number) if arrays[number].places.is_outside(key)? => {
                     let what = "a chunk beyond the array's shape, which shows when the array grows";
                     push(&mut faults, Fault::new(FaultKind::Outside, key, what))?;
                 }
@@ -266,7 +277,10 @@ impl Verification<'_> {
             }
             Ok(())
         });
-        listed.or_else(|e| self.tell_unlisted(e, top))?;
+        if let Err(e) = listed {
+            chunks = None;
+            self.tell_unlisted(e, top)?;
+        }
         for fault in faults.iter_mut().filter(|fault| fault.kind == FaultKind::Foreign) {
             if fault.key.match_indices('/').any(|(end, _)| begun.contains(&fault.key[..end])) {
                 *fault = Fault::new(FaultKind::Temporary, &fault.key, begun_in(self.store));
@@ -280,11 +294,12 @@ impl Verification<'_> {
                 fault.mend(|| place::erase_left(self.store, &key))?;
             }
         }
-        faults.into_iter().try_for_each(|fault| self.tell(fault))
+        faults.into_iter().try_for_each(|fault| self.tell(fault))?;
+        Ok(chunks)
     }
 
     /// Where a key is in the hierarchy.
-    fn place_of<'p>(&self, key: &str, places: &HashMap<&str, &'p Places>) -> KeyPlace<'p> {
+    fn place_of(&self, key: &str, numbers: &HashMap<&str, usize>) -> KeyPlace {
         let (folder, name) = key.rsplit_once('/').unwrap_or(("", key));
         // A checkpoint's document from before it was committed stays where nothing can be erased, or after a kill just then.
         if document::DOCUMENTS.contains(&name) || (is_begun(name) && self.groups.contains(folder)) {
@@ -292,11 +307,12 @@ impl Verification<'_> {
         }
         let mut above = Some(folder);
         while let Some(node) = above {
+            let number = numbers.get(node).copied();
             if self.unread.contains(node) {
-                return KeyPlace::Unknown;
+                return KeyPlace::Unknown(number);
             }
-            if let Some(array) = places.get(node) {
-                return KeyPlace::Array(array);
+            if let Some(number) = number {
+                return KeyPlace::Array(number);
             }
             above = (!node.is_empty()).then(|| node.rsplit_once('/').map_or("", |(up, _)| up));
         }
@@ -304,7 +320,7 @@ impl Verification<'_> {
     }
 
     /// Tells of what listings leave out in folders: temporary files, and what can be no key.
-    fn unlisted(&mut self, top: &str, places: &HashMap<&str, &Places>) -> Result<()> {
+    fn unlisted(&mut self, top: &str, (arrays, numbers): Arrays<'_>) -> Result<()> {
         let shared = self.store.shared();
         let document = document::DOCUMENTS.iter().find_map(|name| shared.file(&path::join(top, name)).filter(|file| file.is_file()));
         let Some(folder) = document.as_deref().and_then(Path::parent) else { return Ok(()) };
@@ -315,10 +331,10 @@ impl Verification<'_> {
                 Unlisted::OfProcessGone | Unlisted::OfProcess => self.temporary(&key, &file, what == Unlisted::OfProcessGone)?,
                 Unlisted::NoText => Fault::new(FaultKind::Foreign, &key, "its name is no UTF-8, so that it is no key"),
                 Unlisted::DeadLink => Fault::new(FaultKind::Unreadable, &key, "a link to nothing: it reads as if it were not stored"),
-                Unlisted::NoFile => match self.place_of(&key, places) {
+                Unlisted::NoFile => match self.place_of(&key, numbers) {
                     // These were told, or are with the chunks.
                     KeyPlace::Document => continue,
-                    KeyPlace::Array(array) if array.is_among_chunks(&key)? => continue,
+                    KeyPlace::Array(number) if arrays[number].places.is_among_chunks(&key)? => continue,
                     _ => Fault::new(FaultKind::Foreign, &key, "a pipe, a socket or a device, which is no key"),
                 },
             };
@@ -360,13 +376,15 @@ impl Verification<'_> {
         Ok(())
     }
 
-    /// The chunks of all arrays that can be decoded, by the number of the array.
-    fn listed(&mut self, arrays: &[FoundArray]) -> Result<Vec<(usize, Chosen)>> {
-        let is_listable = self.store.capabilities().listable;
+    /// The chunks of all arrays that can be decoded, by the number of the array. Those that were listed are listed again only where they are
+    /// not what is stored under the keys.
+    fn listed(&mut self, arrays: &[FoundArray], listed: Option<Vec<Vec<Dims>>>) -> Result<Vec<(usize, Chosen)>> {
+        let (is_listable, mut listed) = (self.store.capabilities().listable, listed.unwrap_or_default());
         let mut work = Vec::new();
         for (number, array) in arrays.iter().enumerate() {
-            let mut chunks = Vec::new();
-            if is_listable {
+            let known = listed.get_mut(number).filter(|_| Arc::ptr_eq(&array.chunk_store, self.store.shared())).map(std::mem::take);
+            let (is_known, mut chunks) = (known.is_some(), known.unwrap_or_default());
+            if is_listable && !is_known {
                 let mut misplaced = Vec::new();
                 let listed = each_place(&array.chunk_store, &array.places, &mut |place| {
                     match place {
@@ -491,7 +509,10 @@ fn of_no_node(store: &Store, key: &str) -> Fault {
 mod tests {
     use super::*;
     use crate::node::Context;
-    use crate::node::tests::faults;
+    use crate::node::tests::{faults, spec_as, write_all};
+    use crate::node::tests_store::{Next, on, told};
+    use crate::store::memory::MemoryStore;
+    use std::sync::atomic::{AtomicUsize, Ordering};
 
     #[test]
     fn consolidated_metadata_that_are_not_understood_are_damaged_and_written_anew() {
@@ -550,5 +571,35 @@ mod tests {
             assert_eq!(verify(repair), expected.map(|(key, kind, repaired)| (key.clone(), kind, repaired)).collect::<Vec<_>>());
         }
         assert_eq!(verify(true).len(), 4, "the old one is gone");
+    }
+
+    #[test]
+    fn keys_are_listed_once_for_all_arrays_and_their_chunks() {
+        let listed = |count: usize| {
+            let lists = Arc::new(AtomicUsize::new(0));
+            let counted = lists.clone();
+            let store = on(told(Arc::new(MemoryStore::new()), move |next| {
+                counted.fetch_add(usize::from(matches!(next, Next::List)), Ordering::Relaxed);
+                Ok(())
+            }));
+            Group::create(&store, "", Some(Format::V2), crate::node::Create::New).unwrap();
+            for i in 0..count {
+                let array = Array::create(&store, &format!("a{i}"), &spec_as(Format::V2, &[4], &[2]), crate::node::Create::New).unwrap();
+                write_all(&array, &mut [1, 2, 3, 4]);
+            }
+            store.key_put("a0/1", b"damaged").unwrap();
+            store.key_put("a1/2", b"outside").unwrap();
+            store.key_put("a1/x", b"foreign").unwrap();
+            lists.store(0, Ordering::Relaxed);
+            let mut faults = Vec::new();
+            let mut each = |fault: &Fault| push(&mut faults, (fault.key.clone(), fault.kind));
+            let done = store.verify("", VerifyOptions::default(), &mut each, &mut |_, _| Ok(())).unwrap();
+            assert_eq!(done.chunks, 2 * count as u64);
+            faults.sort_unstable_by(|a, b| a.0.cmp(&b.0));
+            let keys: Vec<_> = faults.iter().map(|(key, _)| key.as_str()).collect();
+            assert_eq!(keys, ["a0/1", "a1/2", "a1/x"]);
+            lists.load(Ordering::Relaxed)
+        };
+        assert_eq!(listed(20), listed(2));
     }
 }
