@@ -3,6 +3,7 @@
 
 use crate::error::{Result, bail};
 use crate::limits::MAX_KEY;
+use std::path::Path;
 
 /// The bytes of a key that are reserved for what follows a node's path: its documents and chunks.
 const KEY_TAIL: usize = 64;
@@ -156,6 +157,19 @@ fn distance(a: &str, b: &str) -> usize {
         }
     }
     row[b.len()]
+}
+
+/// The text of a path below a folder, as a key has it, with escapes for bytes that are no UTF-8.
+pub(super) fn with_escapes(path: &Path) -> String {
+    let mut text = String::new();
+    for name in path {
+        text.push_str(if text.is_empty() { "" } else { "/" });
+        for part in name.as_encoded_bytes().utf8_chunks() {
+            text.push_str(part.valid());
+            text.extend(part.invalid().iter().map(|b| format!("\\x{b:02x}")));
+        }
+    }
+    text
 }
 
 #[cfg(test)]

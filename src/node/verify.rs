@@ -98,19 +98,6 @@ enum KeyPlace {
     Elsewhere,
 }
 
-/// The text of a path below a folder, as a key has it, with escapes for bytes that are no UTF-8.
-fn with_escapes(path: &Path) -> String {
-    let mut text = String::new();
-    for name in path {
-        text.push_str(if text.is_empty() { "" } else { "/" });
-        for part in name.as_encoded_bytes().utf8_chunks() {
-            text.push_str(part.valid());
-            text.extend(part.invalid().iter().map(|b| format!("\\x{b:02x}")));
-        }
-    }
-    text
-}
-
 struct Verification<'a> {
     store: &'a Store,
     options: VerifyOptions,
@@ -326,7 +313,7 @@ impl Verification<'_> {
         let Some(folder) = document.as_deref().and_then(Path::parent) else { return Ok(()) };
         let files = unlisted(folder).or_else(|e| self.tell_unlisted(e, top).map(|()| Vec::new()))?;
         for (file, what) in files {
-            let key = path::join(top, &with_escapes(file.strip_prefix(folder).unwrap_or(&file)));
+            let key = path::join(top, &path::with_escapes(file.strip_prefix(folder).unwrap_or(&file)));
             let fault = match what {
                 Unlisted::OfProcessGone | Unlisted::OfProcess => self.temporary(&key, &file, what == Unlisted::OfProcessGone)?,
                 Unlisted::NoText => Fault::new(FaultKind::Foreign, &key, "its name is no UTF-8, so that it is no key"),
