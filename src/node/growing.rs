@@ -6,7 +6,7 @@ use super::cut_watch::CutWatch;
 use super::kept::changed_meanwhile;
 use super::left_out::LeftOut;
 use super::listed_lengths::{names_of, shape_of};
-use super::lookup::{attributes_v2, find};
+use super::lookup::{at_once, attributes_v2, find, find_many};
 use super::stored::StoredDocument;
 use super::transfer::{NodesBelow, nodes_and_others};
 use super::walk::Found;
@@ -46,13 +46,16 @@ pub(super) fn read_nodes(store: &Store, root: &str, others: Option<&mut LeftOut>
     let (mut growing, mut nodes) = (GrowingArrays::default(), Vec::new());
     let NodesBelow { nodes: paths, links_back } = nodes_and_others(store, root, others)?;
     let watch = CutWatch::begin(store, paths.iter().map(String::as_str))?;
-    for path in paths {
-        let Some(mut found) = find(store, &path)? else { continue };
-        growing.see(store, &path, &found)?;
-        if found.format == Format::V2 && found.attributes.is_none() {
-            found.attributes = Some(attributes_v2(store, &path)?);
+    for paths in paths.chunks(at_once(store)) {
+        let all = find_many(store, paths, true, store.options().format)?;
+        for (path, found) in paths.iter().zip(all) {
+            let Some(mut found) = found? else { continue };
+            growing.see(store, path, &found)?;
+            if found.format == Format::V2 && found.attributes.is_none() {
+                found.attributes = Some(attributes_v2(store, path)?);
+            }
+            push(&mut nodes, (path.clone(), found))?;
         }
-        push(&mut nodes, (path, found))?;
     }
     if nodes.is_empty() {
         return Err(changed_meanwhile(root, "removed"));

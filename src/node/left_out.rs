@@ -25,6 +25,16 @@ impl LeftOut {
         self.first.get_or_insert(key);
     }
 
+    pub fn holds_any(&self) -> bool {
+        self.count > 0
+    }
+
+    /// Takes what another one has.
+    pub fn add_all(&mut self, other: LeftOut) {
+        self.count += other.count;
+        self.first = self.first.take().or(other.first);
+    }
+
     /// Takes what is listed in the folder of a group.
     pub fn see_keys(&mut self, group: &str, names: &[String]) {
         names.iter().for_each(|name| self.see_key(path::join(group, name)));
@@ -37,14 +47,19 @@ impl LeftOut {
         }
     }
 
-    /// Takes what is in the folder of an array. What storage transformers keep there is theirs.
-    pub fn see_array(&mut self, store: &Store, node: &str, found: &StoredDocument) -> Result<()> {
-        let Document::Array(meta) = found.parse(store)? else { return Ok(()) };
+    /// The array whose folder [`LeftOut::see_array`] looks into. What storage transformers keep there is theirs.
+    pub fn array(store: &Store, node: &str, found: &StoredDocument) -> Result<Option<ArrayState>> {
+        let Document::Array(meta) = found.parse(store)? else { return Ok(None) };
         if !store.shared().capabilities().listable || transforms(&meta)? {
-            return Ok(());
+            return Ok(None);
         }
-        let (array, mut others) = (ArrayState::new(store, node, *meta, &Handling::default())?, Vec::new());
-        each_place(store.shared(), &Places::new(&array), &mut |place| match place {
+        ArrayState::new(store, node, *meta, &Handling::default()).map(Some)
+    }
+
+    /// Takes what is in the folder of an array.
+    pub fn see_array(&mut self, store: &Store, array: &ArrayState) -> Result<()> {
+        let mut others = Vec::new();
+        each_place(store.shared(), &Places::new(array), &mut |place| match place {
             ListedKey::Other(key) if others.last() != Some(&key) => push(&mut others, key),
             _ => Ok(()),
         })?;

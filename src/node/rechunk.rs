@@ -4,23 +4,23 @@
 //! leaves to the root, whose document comes last: a copy that was cut short is no node. A marker tells a second run that what it finds is
 //! left from the first ([`super::place`]). Chunks whose bytes would be the same are moved as they are, others go through `engine::rechunk`.
 
+mod nodes;
+
 use super::conventions::missing::missing_of;
-use super::create_array::write_documents;
 use super::cut_watch::CutWatch;
 use super::growing::{ReadNodes, cut_shape, read_nodes};
-use super::kept::{self, CopiedNode};
 use super::left_out::LeftOut;
 use super::lookup::{self, find, require};
 use super::state::{ArrayState, Handling};
 use super::stored::StoredDocument;
 use super::stored_chunks::each_chunk;
-use super::transfer::{Elements, Moves, OnProgress, Way, at_node, moved_path};
-use super::{Create, Group, NodeKind, Spec, Store, copy, cut, groups_above, hierarchy, path, place, spec, transform, upkeep};
+use super::transfer::{OnProgress, Way, at_node, moved_path};
+use super::{Create, Group, NodeKind, Spec, Store, copy, groups_above, hierarchy, path, place, spec, together, transform, upkeep};
 use crate::codec::complete::compared;
 use crate::dtype::fill::Fill;
 use crate::dtype::{Element, Overflow};
 use crate::error::{Result, bail, err};
-use crate::limits::{extend, push, try_collect};
+use crate::limits::{collect, extend, push, try_collect};
 use crate::metadata::extension::Extension;
 use crate::metadata::v3::Document;
 use crate::metadata::{ArrayMeta, Codecs, Dialect, Format, Map, Value, codecs_to_v3, json, upgrade, v2, v3};
@@ -91,6 +91,10 @@ struct NewArray {
     attributes: Map,
     /// Chunks keep their bytes.
     same_bytes: bool,
+    /// How many objects are copied.
+    objects: u64,
+    /// The memory with which its elements are copied as with any more.
+    memory: u64,
 }
 
 /// A store, and the path in it where the copy is made.
@@ -99,11 +103,16 @@ type At<'a> = (&'a Store, &'a str);
 /// What is checked ahead of a copy's own document: that the source is not cut, and that the place is still ours.
 type Last<'a> = (&'a CutWatch, &'a place::Ours<'a>);
 
-struct Job<'a> {
+/// From where to where nodes are copied, and how.
+struct Copier<'a> {
     way: Way<'a>,
     from_path: String,
     to_path: String,
     options: RechunkOptions,
+}
+
+struct Job<'a> {
+    copier: Copier<'a>,
     done: u64,
     total: u64,
     report: RechunkReport,
@@ -139,9 +148,10 @@ impl Store {
         let format = options.format_of(&found);
         let from = &self.keeping_above(&from_path)?;
         let way = Way { from, to, link: options.link };
-        let mut job = Job { way, from_path, to_path, options, done: 0, total: 0, report: RechunkReport::default(), progress };
+        let copier = Copier { way, from_path, to_path, options };
+        let mut job = Job { copier, done: 0, total: 0, report: RechunkReport::default(), progress };
         let (nodes, watch) = job.plan(change)?;
-        let changed = groups_above::ensure(to, &job.to_path, format)?;
+        let changed = groups_above::ensure(to, &job.copier.to_path, format)?;
         job.run(&nodes, &watch, (&found, format, changed))?;
         Ok(job.report)
     }
@@ -152,27 +162,24 @@ impl Job<'_> {
     fn plan(&mut self, change: &mut ChangeSpec<'_>) -> Result<(Vec<(String, New)>, CutWatch)> {
         let mut plan = Vec::new();
         let mut left_out = LeftOut::default();
-        let ReadNodes { nodes, cuts, notes, watch } = read_nodes(self.way.from, &self.from_path, Some(&mut left_out))?;
+        let ReadNodes { nodes, cuts, notes, watch } = read_nodes(self.copier.way.from, &self.copier.from_path, Some(&mut left_out))?;
         self.report.notes.extend(left_out.note().into_iter().chain(notes).take(NOTES));
         for (node, found) in nodes {
-            let target = moved_path(&node, &self.from_path, &self.to_path);
-            let check = if self.options.format_of(&found) == found.format { path::check_kept } else { path::check_new };
+            let target = moved_path(&node, &self.copier.from_path, &self.copier.to_path);
+            let check = if self.copier.options.format_of(&found) == found.format { path::check_kept } else { path::check_new };
             check(&target).map_err(|e| at_node(e, &node))?;
             let cuts = cuts.get(&node).map(Vec::as_slice).unwrap_or_default();
             let new = self.convert(&node, (found, cuts), change).map_err(|e| at_node(e, &node))?;
-            self.total += 1;
-            if let New::Array(array) = &new {
-                self.total += self.count(&node, array).map_err(|e| at_node(e, &node))?;
-            }
             push(&mut plan, (node, new))?;
         }
+        self.total = self.copier.count(&mut plan)?;
         Ok((plan, watch))
     }
 
     /// What a node becomes; of an array with the lengths in `cuts`.
     fn convert(&mut self, node: &str, (found, cuts): (StoredDocument, &[(usize, u64)]), change: &mut ChangeSpec<'_>) -> Result<New> {
-        let from = self.way.from;
-        let (to, format, dialect, document) = (self.options.format_of(&found), found.format, found.dialect, found.document.clone());
+        let from = self.copier.way.from;
+        let (to, format, dialect, document) = (self.copier.options.format_of(&found), found.format, found.dialect, found.document.clone());
         let attributes = match format {
             Format::V2 => found.attributes.clone().map_or_else(|| lookup::attributes_v2(from, node), Ok)?,
             Format::V3 => v3::attributes(&document).cloned().unwrap_or_default(),
@@ -225,31 +232,9 @@ impl Job<'_> {
                 }
                 let room = NOTES.saturating_sub(self.report.notes.len());
                 self.report.notes.extend(notes.into_iter().take(room).map(|note| format!("{}: {note}", path::display(node))));
-                Ok(New::Array(Box::new(NewArray { old, mark, new, attributes, same_bytes })))
+                Ok(New::Array(Box::new(NewArray { old, mark, new, attributes, same_bytes, objects: 0, memory: 0 })))
             }
         }
-    }
-
-    /// The number of objects of an array.
-    fn count(&self, node: &str, array: &NewArray) -> Result<u64> {
-        if !array.same_bytes {
-            return Ok(self.elements(node, array, (self.way.to, &self.to_path))?.chunks());
-        }
-        let mut count = 0;
-        each_chunk(&array.old.chunk_store, &array.old, &mut |_, _| {
-            count += 1;
-            Ok(())
-        })?;
-        Ok(count)
-    }
-
-    fn elements(&self, node: &str, array: &NewArray, (to, place): At<'_>) -> Result<Elements> {
-        let target = moved_path(node, &self.from_path, place);
-        let source = array.old.bound(node)?;
-        let dest = ArrayState::new(to, &target, array.new.clone(), &Handling::default())?.bound(&target)?;
-        let same_fill = same_fill(&array.old.meta, &array.new)?;
-        let how = (self.options.memory, self.options.overflow);
-        Elements::new((&array.old, &source), &dest, same_fill, how)
     }
 
     fn run(
@@ -258,12 +243,12 @@ impl Job<'_> {
         watch: &CutWatch,
         (found, format, mut changed): (&StoredDocument, Format, Vec<String>),
     ) -> Result<()> {
-        let (from, from_path) = (self.way.from, self.from_path.clone());
-        let (to, to_path, how) = (self.way.to, self.to_path.clone(), self.options.how);
+        let (from, from_path) = (self.copier.way.from, self.copier.from_path.clone());
+        let (to, to_path, how) = (self.copier.way.to, self.copier.to_path.clone(), self.copier.options.how);
         let complete = || {
-            for (node, new) in nodes {
-                let found = lookup::find_bare(to, &moved_path(node, &from_path, &to_path))?;
-                if found.is_none_or(|found| (found.kind == NodeKind::Array) != matches!(new, New::Array(_))) {
+            let targets: Vec<String> = collect(nodes.iter().map(|(node, _)| moved_path(node, &from_path, &to_path)))?;
+            for ((_, new), found) in nodes.iter().zip(lookup::find_each_bare(to, &targets)?) {
+                if found?.is_none_or(|found| (found.kind == NodeKind::Array) != matches!(new, New::Array(_))) {
                     return Err(place::differs((to, &to_path)));
                 }
             }
@@ -283,7 +268,7 @@ impl Job<'_> {
 
     /// What the marker says of the documents of the source and of those that the copy gets. What was written to chunks is not seen in it.
     fn state(&self, nodes: &[(String, New)]) -> Result<String> {
-        let mut state = format!("{:?} {:?}", self.options.overflow, self.options.format);
+        let mut state = format!("{:?} {:?}", self.copier.options.overflow, self.copier.options.format);
         for (node, new) in nodes {
             let (mark, documents) = match new {
                 New::Group(_, document) => (&[][..], vec![document]),
@@ -293,89 +278,6 @@ impl Job<'_> {
             state = place::state_of_text(&format!("{state} {node} {mark:?} {documents}"));
         }
         Ok(state)
-    }
-
-    /// Makes all nodes at a place of a store, children first.
-    fn nodes(&mut self, nodes: &[(String, New)], last: Last<'_>, at: At<'_>) -> Result<()> {
-        let notes = std::mem::take(&mut self.report.notes);
-        (self.done, self.report) = (0, RechunkReport { notes, ..RechunkReport::default() });
-        for (node, new) in nodes.iter().rev() {
-            self.node(node, (new, last), at).map_err(|e| if e.key().is_some() { e } else { at_node(e, node) })?;
-        }
-        at.0.flush()?;
-        at.0.note_change();
-        consolidate_as((self.way.from, &self.from_path), nodes, at)
-    }
-
-    fn node(&mut self, node: &str, (new, (watch, ours)): (&New, Last<'_>), at: At<'_>) -> Result<()> {
-        let (to, target) = (at.0, &moved_path(node, &self.from_path, at.1));
-        let gone = if let New::Array(array) = new { self.chunks(node, array, at)? } else { Vec::new() };
-        self.check_copied(node, new, &gone)?;
-        // What the document speaks of is durable before it is there.
-        if target == at.1 {
-            watch.check()?;
-            to.flush()?;
-        }
-        // Nothing ends the copy once its own document is there.
-        self.done += 1;
-        (self.progress)(self.done, self.total.max(self.done))?;
-        if target == at.1 {
-            ours(&[])?;
-        }
-        match new {
-            New::Array(array) => write_documents(to, target, &array.new, &array.attributes)?,
-            New::Group(Format::V3, document) => hierarchy::publish_new(to, target, v3::DOCUMENT, document)?,
-            New::Group(Format::V2, attributes) => {
-                if !attributes.is_empty() {
-                    hierarchy::publish_attributes(to, target, attributes)?;
-                }
-                hierarchy::publish_new(to, target, v2::GROUP, &v2::write_group())?;
-            }
-        }
-        self.report.nodes += 1;
-        Ok(())
-    }
-
-    /// Checks that what was copied of a node was all there.
-    fn check_copied(&self, node: &str, new: &New, gone: &[String]) -> Result<()> {
-        let nothing = Map::new();
-        let then = match new {
-            New::Group(Format::V3, document) => CopiedNode::Group(v3::attributes(document).unwrap_or(&nothing)),
-            New::Group(Format::V2, attributes) => CopiedNode::Group(attributes),
-            New::Array(array) => {
-                let meta = &array.old.meta;
-                CopiedNode::Array { text: &[], document: &meta.document, mark: &array.mark, shape: &meta.shape, gone }
-            }
-        };
-        kept::check_copied(self.way.from, node, None, then)
-    }
-
-    /// Makes the chunks of an array. Gives keys of those that are copied as they are, and were gone by then.
-    fn chunks(&mut self, node: &str, array: &NewArray, at: At<'_>) -> Result<Vec<String>> {
-        let (before, total) = (self.done, self.total);
-        if !array.same_bytes {
-            let elements = self.elements(node, array, at)?;
-            let (chunks, progress) = (elements.chunks(), &mut self.progress);
-            elements.run(&mut |done| progress(before + done, total.max(before + done)))?;
-            self.report.encoded += chunks;
-            self.done += chunks;
-            return Ok(Vec::new());
-        }
-        let target = moved_path(node, &self.from_path, at.1);
-        cut::copy_marker((self.way.from, node), (at.0, &target))?;
-        let (prefix, mut keys) = (path::prefix(&target), Vec::new());
-        each_chunk(&array.old.chunk_store, &array.old, &mut |key, index| {
-            let mut to_key = prefix.clone();
-            array.new.keys.push(index.iter().copied(), &mut to_key)?;
-            push(&mut keys, (key.to_string(), to_key))
-        })?;
-        let (moves, progress) = (Moves::default(), &mut self.progress);
-        Way { to: at.0, ..self.way }.move_all(&keys, &moves, &mut |done| progress(before + done, total.max(before + done)))?;
-        let gone = moves.gone_below(node);
-        self.report.linked += moves.linked.into_inner();
-        self.report.copied += moves.copied.into_inner();
-        self.done += keys.len() as u64;
-        Ok(gone)
     }
 }
 
@@ -407,12 +309,13 @@ fn record_as_text(attributes: &mut Map) {
 /// Consolidates what is consolidated in the source of a copy, children first.
 fn consolidate_as((from, from_path): At<'_>, nodes: &[(String, New)], (to, place): At<'_>) -> Result<()> {
     let groups = nodes.iter().rev().filter(|(_, new)| matches!(new, New::Group(..)));
-    for (group, _) in groups {
-        if is_consolidated(from, group)? {
-            Group::open(to, &moved_path(group, from_path, place))?.consolidate()?;
-        }
-    }
-    Ok(())
+    let mut groups: Vec<(&str, bool)> = collect(groups.map(|(group, _)| (group.as_str(), false)))?;
+    together::for_each(from, true, &mut groups, |(group, is_wanted)| {
+        *is_wanted = is_consolidated(from, group)?;
+        Ok(())
+    })?;
+    let mut wanted = groups.iter().filter(|(_, is_wanted)| *is_wanted);
+    wanted.try_for_each(|(group, _)| Group::open(to, &moved_path(group, from_path, place))?.consolidate())
 }
 
 /// Whether a group has consolidated metadata, which the copy gets, too.

@@ -245,6 +245,11 @@ impl ArrayState {
         })
     }
 
+    /// Whether the keys of chunks are told by functions of the program.
+    pub fn has_registered_keys(&self) -> bool {
+        matches!(self.chunks.1, KeyEncoding::Registered(_))
+    }
+
     /// Whether the array was lost since the state was made.
     pub fn is_lost(&self) -> bool {
         self.growths.is_lost()

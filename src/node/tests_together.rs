@@ -3,6 +3,7 @@
 use super::tests::{kind, memory, object, own, put, read_all, spec, spec_as, spec_v2, view, write_all};
 use super::tests_checkpoint::{fill, make, names, newest};
 use super::tests_growth::Folder;
+use super::tests_series::Meeting;
 use super::tests_store::{Next, Told, told};
 use super::*;
 use crate::dtype::DataType;
@@ -436,4 +437,47 @@ fn checkpoints_are_in_the_order_of_their_commits() {
     assert_eq!(names(&all), ["step-1000", "a", "step-900"]);
     all.prune(1).unwrap();
     assert_eq!((names(&all), newest(&store, "")), (vec!["step-900".to_string()], 1));
+}
+
+/// The arrays of a group that is copied, and then its document.
+#[test]
+fn arrays_of_a_group_are_copied_at_the_same_time_in_stores_with_latency() {
+    for (chunks, memory) in [(2, 0), (4, 0), (4, 1)] {
+        let near = self::memory();
+        Group::create(&near, "g", None, Create::New).unwrap();
+        for (path, value) in [("g/a", 1), ("g/b", 3)] {
+            write_all(&Array::create(&near, path, &spec(&[4], &[2]), Create::New).unwrap(), &mut [value, 2, 3, value]);
+        }
+        // What would not have enough memory beside others is copied alone.
+        let far_and_meeting = if memory == 0 {
+            Meeting::at(&near, |key| match key.strip_prefix("copy/")?.split_once('/')? {
+                (path, "c/0") => Some(("chunks", path)),
+                (path, "zarr.json") => Some(("documents", path)),
+                _ => None,
+            })
+        } else {
+            Meeting::at(&near, |_| None)
+        };
+        let (far, meeting) = far_and_meeting;
+        let (caller, mut told) = (std::thread::current().id(), Vec::new());
+        let mut asked = meeting.during(|| {
+            let options = RechunkOptions { memory, ..RechunkOptions::default() };
+            let mut progress = |done, total| {
+                assert_eq!(std::thread::current().id(), caller);
+                told.push((done, total));
+                Ok(())
+            };
+            let mut change = |_: &str, spec: &mut Spec| spec.set_chunks(&[chunks]);
+            far.rechunk_node("g", (&far, "copy"), options, &mut change, &mut progress).unwrap();
+        });
+        let total = if chunks == 2 { 7 } else { 5 };
+        assert!(told.is_sorted() && told.last() == Some(&(total, total)) && told.iter().all(|told| told.1 == total), "{told:?}");
+        assert_eq!(read_all(&Array::open(&near, "copy/a").unwrap()), [1, 2, 3, 1]);
+        assert_eq!(read_all(&Array::open(&near, "copy/b").unwrap()), [3, 2, 3, 3]);
+        asked.retain(|key| key.starts_with("copy/") && !key.contains("ozarr"));
+        let documents = asked.iter().position(|key| key.ends_with("zarr.json") && key.starts_with("copy/")).unwrap();
+        let is_document = |key: &String| key.ends_with("zarr.json");
+        assert!(asked[documents..].iter().all(is_document) || memory > 0, "{asked:?}");
+        assert_eq!(asked.last().map(String::as_str), Some("copy/zarr.json"), "{asked:?}");
+    }
 }

@@ -2,11 +2,11 @@
 //! bytes or as elements.
 
 use super::left_out::LeftOut;
-use super::lookup::find;
+use super::lookup;
 use super::state::ArrayState;
 use super::stored_chunks::each_chunk;
 use super::trail::Trail;
-use super::{NodeKind, Store, draft, path};
+use super::{NodeKind, Store, draft, path, together};
 use crate::dtype::Overflow;
 use crate::engine::pool::Pool;
 use crate::engine::rechunk::{self, Rechunk};
@@ -14,6 +14,7 @@ use crate::engine::{BoundArray, tasks};
 use crate::error::{Error, ErrorKind, Result, err};
 use crate::limits::{self, Dims, extend, push};
 use crate::metadata::Dialect;
+use crate::sort::sort_by;
 use crate::store::{ByteRange, Condition, Object, StorageExt, start_and_wait};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -44,42 +45,94 @@ pub(super) fn nodes_below(store: &Store, root: &str) -> Result<NodesBelow> {
 
 /// The node at `root` and all below it; `others` takes what else is in the folders of nodes, but in a hierarchy of the first draft.
 pub(super) fn nodes_and_others(store: &Store, root: &str, others: Option<&mut LeftOut>) -> Result<NodesBelow> {
-    let mut others = if others.is_some() && draft::entry(store)?.is_none() { others } else { None };
-    let (mut nodes, mut links_back, mut todo) = (Vec::new(), Vec::new(), vec![(root.to_string(), Trail::default())]);
-    while let Some((node, above)) = todo.pop() {
-        let Some(found) = find(store, &node)? else {
-            if let Some(others) = &mut others {
-                others.see_folder(store, &node);
-            }
-            continue;
-        };
-        if let Some(others) = others.as_mut().filter(|_| found.kind == NodeKind::Array) {
-            // What cannot be understood or listed is told by what copies the array.
-            let _ = others.see_array(store, &node, &found);
-        }
-        if found.kind == NodeKind::Group {
+    let others = if others.is_some() && draft::entry(store)?.is_none() { others } else { None };
+    let (mut nodes, mut links_back, mut left_out) = (Vec::new(), Vec::new(), Vec::new());
+    let mut todo = vec![(root.to_string(), Trail::default())];
+    while !todo.is_empty() {
+        let (paths, trails): (Vec<_>, Vec<_>) = todo.split_off(todo.len().saturating_sub(lookup::at_once(store))).into_iter().unzip();
+        let (mut places, found) = (Vec::new(), lookup::find_many(store, &paths, false, store.options().format)?);
+        for ((path, above), found) in paths.into_iter().zip(trails).zip(found) {
             // Groups of the first draft have no folders of their own.
-            let trail = if found.dialect == Dialect::D0 { Some(above) } else { above.to(store, &node, &found.key) };
-            let Some(trail) = trail else {
-                push(&mut links_back, node)?;
-                continue;
+            let below = match found? {
+                Some(found) if found.kind == NodeKind::Group && found.dialect == Dialect::D0 => Below::Nodes(above, true),
+                Some(found) if found.kind == NodeKind::Group => match above.to(store, &path, &found.key) {
+                    Some(trail) => Below::Nodes(trail, false),
+                    None => {
+                        push(&mut links_back, path)?;
+                        continue;
+                    }
+                },
+                // What cannot be understood or listed is told by what copies the array.
+                Some(found) if others.is_some() => Below::Chunks(LeftOut::array(store, &path, &found).unwrap_or_default().map(Box::new)),
+                Some(_) => Below::Chunks(None),
+                None => Below::Unknown,
             };
-            let mut names = match &mut others {
-                Some(others) => {
-                    let listing = store.shared().list_dir(&path::prefix(&node))?;
-                    others.see_keys(&node, &listing.keys);
-                    listing.prefixes
-                }
-                None => draft::names_below(store, &node)?,
-            };
-            if found.dialect == Dialect::D0 && node.is_empty() && draft::is_consolidated_only(store)? {
-                names.retain(|name| name != draft::CONSOLIDATED_GROUP);
-            }
-            extend(&mut todo, names.iter().rev().map(|name| (path::join(&node, name), trail.clone())))?;
+            push(&mut places, LookedAt { path, below, names: Vec::new(), left_out: LeftOut::default() })?;
         }
-        push(&mut nodes, node)?;
+        let any_thread = places.iter().all(|place| !matches!(&place.below, Below::Chunks(Some(array)) if array.has_registered_keys()));
+        together::for_each(store, any_thread, &mut places, |place| place.list(store, others.is_some()))?;
+        for LookedAt { path, below, names, left_out: beside } in places {
+            if let Below::Nodes(trail, _) = &below {
+                extend(&mut todo, names.iter().rev().map(|name| (path::join(&path, name), trail.clone())))?;
+            }
+            if beside.holds_any() {
+                push(&mut left_out, (path.clone(), beside))?;
+            }
+            if !matches!(below, Below::Unknown) {
+                push(&mut nodes, path)?;
+            }
+        }
+    }
+    // Each is followed by those below it.
+    sort_by(&mut nodes, |a, b| a.split('/').cmp(b.split('/')));
+    sort_by(&mut left_out, |a, b| a.0.split('/').cmp(b.0.split('/')));
+    if let Some(others) = others {
+        left_out.into_iter().for_each(|(_, beside)| others.add_all(beside));
     }
     Ok(NodesBelow { nodes, links_back })
+}
+
+/// What may be below a place.
+enum Below {
+    /// Nodes, by the way to there; whether they are of the first draft.
+    Nodes(Trail, bool),
+    /// Chunks of an array, which is there if what is beside them is asked for.
+    Chunks(Option<Box<ArrayState>>),
+    /// No node is there.
+    Unknown,
+}
+
+/// A place of a hierarchy that is looked at.
+struct LookedAt {
+    path: String,
+    below: Below,
+    /// Under which nodes may be below it.
+    names: Vec<String>,
+    left_out: LeftOut,
+}
+
+impl LookedAt {
+    /// Lists what is there, `with_others` that are no part of Zarr.
+    fn list(&mut self, store: &Store, with_others: bool) -> Result<()> {
+        match &self.below {
+            Below::Nodes(_, is_d0) => {
+                if with_others {
+                    let listing = store.shared().list_dir(&path::prefix(&self.path))?;
+                    self.left_out.see_keys(&self.path, &listing.keys);
+                    self.names = listing.prefixes;
+                } else {
+                    self.names = draft::names_below(store, &self.path)?;
+                }
+                if *is_d0 && self.path.is_empty() && draft::is_consolidated_only(store)? {
+                    self.names.retain(|name| name != draft::CONSOLIDATED_GROUP);
+                }
+            }
+            Below::Chunks(Some(array)) => drop(self.left_out.see_array(store, array)),
+            Below::Unknown if with_others => self.left_out.see_folder(store, &self.path),
+            Below::Chunks(None) | Below::Unknown => {}
+        }
+        Ok(())
+    }
 }
 
 /// The path below `to_root` of the node that is at `node`, below `root`.
@@ -296,6 +349,11 @@ impl Elements {
             Some(boxes) => boxes.iter().map(|&b| of(b)).fold(0, u64::saturating_add),
             None => (0..self.rechunk.boxes()).map(of).fold(0, u64::saturating_add),
         }
+    }
+
+    /// The bytes of memory with which they are copied as with any more.
+    pub fn enough_memory(&self) -> u64 {
+        self.rechunk.enough_memory()
     }
 
     /// Copies them; `told` gets the number of chunks that are done.

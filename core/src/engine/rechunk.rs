@@ -40,6 +40,8 @@ pub struct Rechunk {
     /// What a box may have; larger ones go piece by piece where that is possible.
     room: u64,
     width: usize,
+    /// What the whole array takes, with what one thread needs.
+    enough: u64,
     overflow: Overflow,
     /// Buffers of boxes that are done.
     spare: Mutex<Vec<Vec<u8>>>,
@@ -59,7 +61,8 @@ impl Rechunk {
         let from = Grid::regular(unit(&source.chain).iter().map(|&n| n.max(1)).collect())?;
         let (read, write) = (bytes(&unit(&source.chain), item), bytes(&unit(&dest.chain), stored));
         // A thread has a chunk as it is read and decoded, one as it is encoded, and a shard that is put together.
-        let whole = if dest.is_sharded() { bytes(dest.chain.shape(), stored).min(memory / 4) } else { 0 };
+        let shard = if dest.is_sharded() { bytes(dest.chain.shape(), stored) } else { 0 };
+        let whole = shard.min(memory / 4);
         let each = THREAD + 2 * read.saturating_add(write).min(memory) + whole;
         let threads = usize::try_from(memory / 2 / each).unwrap_or(usize::MAX).clamp(1, source.pool.threads().min(dest.pool.threads()));
         let room = (memory.saturating_sub(each.saturating_mul(threads as u64))).max(memory / 4);
@@ -72,7 +75,16 @@ impl Rechunk {
         let on = |array: &Arc<BoundArray>, pool: &Arc<Pool>| Arc::new(BoundArray { pool: pool.clone(), ..(**array).clone() });
         let pool = if threads < source.pool.threads() { Pool::new(threads) } else { source.pool.clone() };
         let (source, dest) = (on(source, &pool), on(dest, &pool));
-        Ok(Rechunk { source, dest, boxes, item, room, width, overflow, spare: Mutex::default() })
+        // Of a quarter, at least, half is the room of a box.
+        let all = bytes(&dest.shape, stored).saturating_mul(8);
+        let one = (read.saturating_add(write).saturating_mul(2)).saturating_add(shard).saturating_add(THREAD).saturating_mul(2);
+        let enough = all.max(one);
+        Ok(Rechunk { source, dest, boxes, item, room, width, enough, overflow, spare: Mutex::default() })
+    }
+
+    /// Returns the bytes of memory with which the array is copied as with any more: all of it is one box.
+    pub fn enough_memory(&self) -> u64 {
+        self.enough
     }
 
     /// Returns the number of boxes.
