@@ -72,6 +72,7 @@ pub mod requests;
 mod resize;
 mod series;
 mod series_lengths;
+mod source_state;
 pub mod spec;
 mod state;
 mod steps;

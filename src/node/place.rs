@@ -373,7 +373,7 @@ pub(super) fn differs((to, place): (&Store, &str)) -> Error {
     let (store, place) = (to.shared().describe(), path::display(place));
     err!(
         Exists,
-        "{place} of {store} is a copy that an interrupted call has made, and its source or itself is another one by now; see that it is not wanted, then erase or overwrite it"
+        "{place} of {store} is a copy that an interrupted call has made, and its source or itself is another one by now, or may be; see that it is not wanted, then erase or overwrite it"
     )
 }
 

@@ -15,7 +15,9 @@ use super::state::{ArrayState, Handling};
 use super::stored::StoredDocument;
 use super::stored_chunks::each_chunk;
 use super::transfer::{OnProgress, Way, at_node, moved_path};
-use super::{Create, Group, NodeKind, Spec, Store, copy, groups_above, hierarchy, path, place, spec, together, transform, upkeep};
+use super::{
+    Create, Group, NodeKind, Spec, Store, copy, groups_above, hierarchy, path, place, source_state, spec, together, transform, upkeep,
+};
 use crate::codec::complete::compared;
 use crate::dtype::fill::Fill;
 use crate::dtype::{Element, Overflow};
@@ -266,9 +268,10 @@ impl Job<'_> {
         })
     }
 
-    /// What the marker says of the documents of the source and of those that the copy gets. What was written to chunks is not seen in it.
+    /// What the marker says of the documents and chunks of the source, and of the documents that the copy gets.
     fn state(&self, nodes: &[(String, New)]) -> Result<String> {
-        let mut state = format!("{:?} {:?}", self.copier.options.overflow, self.copier.options.format);
+        let chunks = source_state::of_chunks(self.copier.way.from, &self.copier.from_path)?;
+        let mut state = format!("{:?} {:?} {chunks}", self.copier.options.overflow, self.copier.options.format);
         for (node, new) in nodes {
             let (mark, documents) = match new {
                 New::Group(_, document) => (&[][..], vec![document]),

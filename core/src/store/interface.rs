@@ -135,6 +135,8 @@ pub enum Keys<'a> {
 pub enum ListInto<'a> {
     /// Every key that starts with the prefix, sorted, is given to this function.
     Each(&'a mut dyn FnMut(&str) -> Result<()>),
+    /// Every key, too, with a number that is another one where the key holds another value than before, as far as a listing tells: `None` where it does not.
+    Told(&'a mut dyn FnMut(&str, Option<u64>) -> Result<()>),
     /// The keys and sub-prefixes directly under the prefix are put here.
     Folder(&'a mut Listing),
 }

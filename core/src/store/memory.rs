@@ -106,6 +106,10 @@ impl Storage for MemoryStore {
         match into {
             // `each` may use the store: no lock is held meanwhile.
             ListInto::Each(each) => return self.keys(prefix)?.iter().try_for_each(|key| each(key)),
+            ListInto::Told(each) => {
+                let version = |key: &String| self.map.read(|map| map.get(key).map(|stored| stored.version));
+                return self.keys(prefix)?.iter().try_for_each(|key| each(key, version(key)));
+            }
             ListInto::Folder(listing) => *listing = self.map.read(|map| listing_of(map, prefix))?,
         }
         Ok(())

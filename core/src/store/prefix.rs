@@ -164,12 +164,15 @@ impl Storage for PrefixStore {
 
     fn list_keys(&self, prefix: &str, into: ListInto<'_>) -> Result<()> {
         let inside = self.prefix_inside(prefix)?;
-        let ListInto::Each(each) = into else { return self.inner.list_keys(&inside, into) };
-        let mut rename = |key: &str| match self.adds {
-            true => each(key.strip_prefix(&self.prefix).unwrap_or(key)),
-            false => each(&format!("{}{key}", self.prefix)),
+        let renamed = |key: &str| match self.adds {
+            true => key.strip_prefix(&self.prefix).unwrap_or(key).to_string(),
+            false => format!("{}{key}", self.prefix),
         };
-        self.inner.list_keys(&inside, ListInto::Each(&mut rename))
+        match into {
+            ListInto::Each(each) => self.inner.list_keys(&inside, ListInto::Each(&mut |key| each(&renamed(key)))),
+            ListInto::Told(each) => self.inner.list_keys(&inside, ListInto::Told(&mut |key, told| each(&renamed(key), told))),
+            ListInto::Folder(_) => self.inner.list_keys(&inside, into),
+        }
     }
 
     fn lock_key(&self, prefix: &str, key: &str, often: LockUse) -> Result<Option<ProcessLock>> {

@@ -434,6 +434,7 @@ impl Storage for CallbackStore {
     fn list_keys(&self, prefix: &str, into: ListInto<'_>) -> Result<()> {
         match into {
             ListInto::Each(each) => self.keys(prefix)?.iter().try_for_each(|key| each(key)),
+            ListInto::Told(each) => self.keys(prefix)?.iter().try_for_each(|key| each(key, None)),
             ListInto::Folder(listing) => self.list_folder(prefix, listing),
         }
     }

@@ -1,5 +1,6 @@
 //! Which bytes an object is, and what a look at it told: how a later change is noticed.
 
+use super::os::hash;
 use std::time::{Duration, SystemTime};
 
 /// An opaque token of what a key held when it was looked at; equal tokens mean equal bytes.
@@ -62,6 +63,12 @@ impl Version {
         Version([TIMED, seconds, len, u64::from(weak)])
     }
 
+    /// Returns a number that is another one for another version.
+    #[cfg(feature = "cloud")]
+    pub(super) fn told(&self) -> u64 {
+        hash(&self.0.map(u64::to_le_bytes).concat())
+    }
+
     /// What [`Version::timed`] was given, if this is one of those.
     pub fn as_timed(&self) -> Option<(u64, u64, bool)> {
         let Version([kind, seconds, len, weak]) = *self;
@@ -97,6 +104,12 @@ impl Stamp {
     /// Returns whether the other stamp is of the same file.
     pub(super) fn is_of_same_file(&self, other: &Stamp) -> bool {
         self.state[2..] == other.state[2..]
+    }
+
+    /// Returns a number that is another one where the file was written anew: of its length, inode and time of writing, which no second name changes.
+    pub(super) fn told(&self) -> u64 {
+        let [_, written, inode, _] = self.state;
+        hash(format!("{} {written} {inode}", self.len).as_bytes())
     }
 
     /// Returns whether every change since the look gives another stamp. It does not where the file had been changed less than one step of its

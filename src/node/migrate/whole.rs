@@ -1,27 +1,16 @@
 //! A migration to elsewhere that was interrupted behind its last document: the same call ends it where it would make the same now. Programs may use
 //! what is there already.
 
-use super::super::{NodeKind, Store, consolidate, lookup, marker, path, place};
+use super::super::{NodeKind, Store, consolidate, lookup, marker, path, place, source_state};
 use super::Job;
 use crate::error::{Error, Result, err};
 use crate::metadata::{Map, Value};
-use crate::store::SharedStore;
-use crate::store::os::hash;
 use std::collections::BTreeMap;
-use std::time::UNIX_EPOCH;
 
 impl Job<'_> {
-    /// What a chunk of the source is like: of a file its size and when it was written, else its key alone. What is written anew under the same key is
-    /// so not seen but in folders, and there where the file has another size or time.
-    pub(super) fn chunk_state(store: &SharedStore, key: &str) -> u64 {
-        let file = store.file(key).and_then(|file| std::fs::metadata(file).ok());
-        let file = file.map(|file| (file.len(), file.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok())));
-        hash(format!("{key} {file:?}").as_bytes())
-    }
-
     /// Notes what the marker says of the source: of its documents, as far as they are copied, and of its chunks.
-    pub(super) fn note_state(&mut self, nodes: &[String], chunks: u64) -> Result<()> {
-        let mut state = format!("{chunks:016x}");
+    pub(super) fn note_state(&mut self, nodes: &[String]) -> Result<()> {
+        let mut state = source_state::of_chunks(self.from, &self.from_path)?;
         for (node, found) in nodes.iter().filter_map(|node| Some((node, self.read.get(node)?))) {
             let attributes = found.attributes.as_ref().map(place::state_of).transpose()?;
             let (document, mark) = (place::state_of(&found.document)?, &found.mark);
@@ -56,6 +45,6 @@ impl Job<'_> {
 /// Says that what an interrupted migration has made is not what the same call would make now.
 fn differs((to, place): (&Store, &str)) -> Error {
     let (store, key, place) = (to.shared().describe(), path::join(place, marker::MIGRATION), path::display(place));
-    let what = "was made by an interrupted migration, and its source or itself is another one by now";
+    let what = "was made by an interrupted migration, and its source or itself is another one by now, or may be";
     err!(Exists, "{place} of {store} {what}; see that it is not wanted, then erase it, and migrate anew").at_key(key)
 }

@@ -249,6 +249,10 @@ impl Storage for LocalStore {
         let Some(fd) = self.open_folder(folder, 0).map_err(|e| self.placed(e))? else { return Ok(()) };
         match into {
             ListInto::Each(each) => list_folder((fd.as_fd(), moment), &mut prefix.to_string(), &mut Vec::new(), each),
+            ListInto::Told(each) => {
+                let mut each = |key: &str| each(key, Some(self.stamp(key)?.map_or(0, |stamp| stamp.told())));
+                list_folder((fd.as_fd(), moment), &mut prefix.to_string(), &mut Vec::new(), &mut each)
+            }
             ListInto::Folder(listing) => {
                 let has_temporary = names_in(fd.as_fd(), moment, listing).map_err(|e| self.placed(e.at_key(prefix)))?;
                 if has_temporary && self.writable {

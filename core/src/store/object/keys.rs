@@ -3,6 +3,7 @@
 use super::get::Want;
 use super::live::Live;
 use super::tries::{Failure, Tries};
+use super::version::version_of;
 use crate::error::{ErrorKind, Result, bail, err};
 use crate::limits::{add, collect, push, text_of};
 use crate::store::remote::Service;
@@ -99,17 +100,17 @@ impl Live {
         }
     }
 
-    /// All keys below a prefix, sorted.
-    pub(super) async fn list(&self, prefix: &Path) -> Result<Vec<String>> {
+    /// All keys below a prefix, sorted, each with what tells its value from others.
+    pub(super) async fn list(&self, prefix: &Path) -> Result<Vec<(String, u64)>> {
         let _permit = self.permit().await?;
         let mut tries = self.tries(false);
-        let (mut keys, mut empty) = (Vec::<String>::new(), Vec::new());
+        let (mut keys, mut empty) = (Vec::<(String, u64)>::new(), Vec::new());
         loop {
             let root = (!prefix.as_ref().is_empty()).then_some(prefix);
             let store = self.store();
             let mut found = match keys.last() {
                 None => store.list(root),
-                Some(last) => store.list_with_offset(root, &Path::parse(last).map_err(|e| err!(Name, "{e}"))?),
+                Some((last, _)) => store.list_with_offset(root, &Path::parse(last).map_err(|e| err!(Name, "{e}"))?),
             };
             let mut circle = Circle::default();
             let fault = loop {
@@ -123,11 +124,11 @@ impl Live {
                         if meta.size == 0 {
                             push(&mut empty, key.clone())?;
                         }
-                        push(&mut keys, key)?;
+                        push(&mut keys, (key, version_of(&meta).told()))?;
                     }
                     Ok(None) => {
                         keys.sort_unstable();
-                        keys.dedup();
+                        keys.dedup_by(|next, key| next.0 == key.0);
                         without_marks(&mut keys, &empty);
                         return Ok(keys);
                     }
@@ -136,7 +137,7 @@ impl Live {
             };
             self.again_listing(&mut tries, fault, prefix).await?;
             // What comes next begins behind the last key only if keys came in order.
-            if !keys.is_sorted() {
+            if !keys.is_sorted_by_key(|(key, _)| key) {
                 keys.clear();
             }
         }
@@ -233,13 +234,13 @@ impl ListedFolder {
 }
 
 /// Leaves out empty objects with the name of a folder, which are how some tools mark one. `keys` are sorted.
-fn without_marks(keys: &mut Vec<String>, empty: &[String]) {
+fn without_marks(keys: &mut Vec<(String, u64)>, empty: &[String]) {
     let is_folder = |key: &String| {
         let below = format!("{key}/");
-        keys.get(keys.partition_point(|other| *other < below)).is_some_and(|next| next.starts_with(&below))
+        keys.get(keys.partition_point(|(other, _)| *other < below)).is_some_and(|(next, _)| next.starts_with(&below))
     };
     let marks: Vec<&String> = empty.iter().filter(|key| is_folder(key)).collect();
-    marks.iter().for_each(|mark| drop(keys.binary_search(mark).map(|at| keys.remove(at))));
+    marks.iter().for_each(|mark| drop(keys.binary_search_by(|(key, _)| key.cmp(mark)).map(|at| keys.remove(at))));
 }
 
 /// Finds out that a list goes around in a circle: one key of every power of two is compared with those that follow.

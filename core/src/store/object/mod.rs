@@ -249,11 +249,12 @@ impl Storage for RemoteStore {
         self.0.check_listable()?;
         let (path, live) = (self.0.below(prefix)?, self.0.live()?);
         match into {
-            ListInto::Each(each) => {
+            ListInto::Each(each) => self.list_keys(prefix, ListInto::Told(&mut |key, _| each(key))),
+            ListInto::Told(each) => {
                 let found = live.clone().threads.wait(async move { live.list(&path).await })?;
-                let keys = found.iter().filter_map(|location| self.0.key_of(location));
+                let mut keys = found.iter().filter_map(|(location, told)| Some((self.0.key_of(location)?, *told)));
                 // Marks of folders have the prefix itself as their key.
-                keys.filter(|key| key.starts_with(prefix) && !key.is_empty()).try_for_each(each)
+                keys.try_for_each(|(key, told)| if key.starts_with(prefix) && !key.is_empty() { each(key, Some(told)) } else { Ok(()) })
             }
             ListInto::Folder(listing) => {
                 *listing = live.clone().threads.wait(async move { live.list_dir(&path).await })?;

@@ -29,6 +29,7 @@ const PARTS: &[Part] = &[
     ("keys may be as long as they get", longest_key),
     ("keys are refused that are no keys", refused_keys),
     ("listings are sorted and complete", listings),
+    ("listings tell values apart, or not at all", told_values),
     ("prefixes are erased and no more", erased_prefixes),
     ("a started read ends once", started_reads),
     ("no change is lost under a lock", locked_changes),

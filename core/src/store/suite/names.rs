@@ -2,7 +2,7 @@
 
 use super::tools::*;
 use crate::error::ErrorKind;
-use crate::store::{Condition, Storage, StorageExt};
+use crate::store::{Condition, ListInto, Storage, StorageExt};
 
 pub(super) fn odd_keys(store: &dyn Storage) {
     let deep = vec!["d"; 60].join("/");
@@ -109,6 +109,26 @@ pub(super) fn listings(store: &dyn Storage) {
     };
     store.list(&at("foo/"), erasing).unwrap();
     assert_eq!((erased, below("foo/").len()), (below_foo.len(), 0), "what is listed may be erased meanwhile");
+}
+
+pub(super) fn told_values(store: &dyn Storage) {
+    let told = || {
+        let mut told = Vec::new();
+        let each = &mut |key: &str, value: Option<u64>| {
+            told.push((key.to_string(), value));
+            Ok(())
+        };
+        store.list_keys(&at("foo/"), ListInto::Told(each)).unwrap();
+        told
+    };
+    ["foo/a", "foo/b"].iter().for_each(|key| put(store, key, b"1"));
+    let before = told();
+    assert_eq!(before.iter().map(|(key, _)| key.clone()).collect::<Vec<_>>(), keys(store, &at("foo/")), "the keys are listed");
+    assert_eq!(told(), before, "what stays is told as the same");
+    put(store, "foo/b", b"2");
+    let after = told();
+    assert_eq!(after[0], before[0], "what stays is told as the same");
+    assert!(after[1].1.is_none() || after[1] != before[1], "another value is told as another one");
 }
 
 pub(super) fn erased_prefixes(store: &dyn Storage) {

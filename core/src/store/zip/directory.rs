@@ -8,6 +8,7 @@ use crate::codec::Packing;
 use crate::error::{Error, Result, bail, err};
 use crate::limits::grow;
 use crate::store::keys::check_key;
+use crate::store::os::hash;
 
 /// How a local header begins.
 pub(super) const LOCAL: &[u8; 4] = b"PK\x03\x04";
@@ -75,6 +76,11 @@ pub(super) struct Entry {
 }
 
 impl Entry {
+    /// A number that is another one for another value under the same name.
+    pub fn told(&self) -> u64 {
+        hash(format!("{} {} {}", self.header, self.size, self.crc).as_bytes())
+    }
+
     /// How it is compressed, if that is neither deflated nor unknown.
     pub fn packing(&self) -> Option<Packing> {
         match self.method {

@@ -38,7 +38,7 @@ use super::stamp::Stamp;
 use super::{Capabilities, Condition, Keys, ListInto, Object, SharedStore, Started, Storage, StorageExt};
 use crate::error::{Result, bail, err};
 use crate::fork::{self, ForkPreserved};
-use crate::limits::{check_memory, grow, make_room};
+use crate::limits::{check_memory, collect, grow, make_room};
 use crate::platform::libc;
 use closing::ClosesLast;
 use directory::Directory;
@@ -419,6 +419,16 @@ impl Storage for ZipStore {
                 // `each` may use the store: no lock is held meanwhile.
                 let keys = self.content.read(|content| keys_of(&content.map, &here))?;
                 keys.iter().try_for_each(|key| each(&key[self.top.len()..]))
+            }
+            ListInto::Told(each) => {
+                let told = |content: &Content| -> Result<Vec<(String, Option<u64>)>> {
+                    let keys = keys_of(&content.map, &here)?.into_iter();
+                    collect(keys.map(|key| {
+                        let told = content.map.get(key.as_str()).map(|slot| slot.entry.told());
+                        (key, told)
+                    }))
+                };
+                self.content.read(told)?.iter().try_for_each(|(key, told)| each(&key[self.top.len()..], *told))
             }
             ListInto::Folder(listing) => {
                 *listing = self.content.read(|content| listing_of(&content.map, &here))?;
