@@ -95,6 +95,7 @@ mod v2_changes;
 pub mod variable;
 mod verify;
 mod verify_chunks;
+mod verify_left;
 mod waiting;
 mod walk;
 mod watch;

@@ -848,6 +848,49 @@ fn a_migration_that_two_processes_make_at_once_is_whole_where_one_says_so() {
     assert!(first_made > 5 && most > 30, "{first_made} of {most}");
 }
 
+/// The calls end behind each of their changes.
+#[test]
+fn what_interrupted_calls_have_left_is_temporary_to_who_verifies_the_store_and_what_is_the_users_is_not() {
+    type Call = fn(&Store) -> Result<()>;
+    let calls: [(&str, Call); 6] = [
+        ("copy", |store| store.copy_node("g", (store, "n/d"), Create::New, false, &mut |_, _| Ok(()))),
+        ("copy anew", |store| {
+            let options = RechunkOptions::default();
+            store.rechunk_node("g", (store, "d"), options, &mut |_, _| Ok(()), &mut |_, _| Ok(())).map(drop)
+        }),
+        ("migrate", |store| store.migrate("old", Some((store, "d")), true, &mut |_, _| Ok(())).map(drop)),
+        ("migrate in place", |store| store.migrate("old", None, true, &mut |_, _| Ok(())).map(drop)),
+        ("erase", |store| store.erase_node("g")),
+        ("make shorter", |store| Array::open(store, "g/a")?.resize(&[1], false)),
+    ];
+    for (text, call) in calls {
+        let mut temporary = 0;
+        for after in 0.. {
+            let shared: SharedStore = Arc::new(MemoryStore::new());
+            let store = on(shared.clone());
+            Group::create(&store, "", None, Create::New).unwrap();
+            drop(with_consolidated(&shared));
+            Group::create(&store, "old", Some(Format::V2), Create::New).unwrap();
+            write_all(&Array::create(&store, "old/a", &spec_as(Format::V2, &[2], &[1]), Create::New).unwrap(), &mut [1, 2]);
+            store.key_put("mine.csv", b"1,2").unwrap();
+            let done = call(&ending(&shared, after));
+            let mut foreign = Vec::new();
+            for fault in faults(&on(shared), VerifyOptions { quick: true, repair: false }) {
+                match fault.kind {
+                    FaultKind::Temporary => temporary += 1,
+                    FaultKind::Stale => {}
+                    _ => foreign.push(fault.key),
+                }
+            }
+            assert_eq!(foreign, ["mine.csv"], "{text} behind {after}");
+            if done.is_ok() {
+                break;
+            }
+        }
+        assert!(temporary > 0, "{text}");
+    }
+}
+
 /// The migration ends behind each of its changes; what changes then is one thing alone.
 #[test]
 fn a_migration_that_was_interrupted_is_completed_only_where_its_source_is_as_it_was() {

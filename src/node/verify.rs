@@ -7,6 +7,7 @@ use super::stored_chunks::{ListedKey, Places, each_place};
 use super::trail::Trail;
 use super::transfer::OnProgress;
 use super::verify_chunks::{Chosen, Work};
+use super::verify_left::{GOES_ON, Left, begun_in, is_begun};
 use super::walk::Found;
 use super::{Array, Format, Group, NodeKind, Store, consolidate, cut, document, draft, growing, marker, path, place};
 use crate::engine::tasks;
@@ -14,7 +15,6 @@ use crate::error::{Error, Result};
 use crate::limits::{Dims, add, collect_table, filled, make_text_room, push, readable};
 use crate::metadata::{Map, v2, v3};
 use crate::store::local::{Unlisted, remove_left, unlisted};
-use crate::store::prefix::hidden_by;
 use crate::store::{SharedStore, StorageExt, get, question};
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -237,7 +237,7 @@ impl Verification<'_> {
         if !self.store.capabilities().listable || draft::entry(self.store)?.is_some() {
             return Ok(None);
         }
-        let (mut faults, mut begun) = (Vec::new(), HashSet::new());
+        let (mut faults, mut left) = (Vec::new(), Left::default());
         let mut chunks = if self.store.shared().files().is_none() { Some(filled(Vec::new(), arrays.len())?) } else { None };
         let listed = self.store.shared().list(&path::prefix(top), &mut |key| {
             let place = self.place_of(key, numbers);
@@ -256,9 +256,7 @@ impl Verification<'_> {
                 }
                 _ if cut::says_kept(self.store, key)? => {}
                 _ => {
-                    if let Some((place, _)) = key.rsplit_once('/').filter(|(_, name)| is_begun(name)) {
-                        add(&mut begun, place.to_string())?;
-                    }
+                    left.note(self.store, key)?;
                     push(&mut faults, of_no_node(self.store, key))?;
                 }
             }
@@ -268,11 +266,17 @@ impl Verification<'_> {
             chunks = None;
             self.tell_unlisted(e, top)?;
         }
-        for fault in faults.iter_mut().filter(|fault| fault.kind == FaultKind::Foreign) {
-            if fault.key.match_indices('/').any(|(end, _)| begun.contains(&fault.key[..end])) {
-                *fault = Fault::new(FaultKind::Temporary, &fault.key, begun_in(self.store));
-            } else if let Some(is_over) = question::is_over(&fault.key) {
-                self.asked(fault, is_over)?;
+        for fault in &mut faults {
+            let is_in_array = matches!(self.place_of(&fault.key, numbers), KeyPlace::Array(_));
+            let what = match fault.kind {
+                FaultKind::Foreign => left.tells_of(self.store, &fault.key, is_in_array)?,
+                FaultKind::Outside if left.has_cut(&fault.key) => Some(GOES_ON),
+                _ => continue,
+            };
+            match (what, question::is_over(&fault.key)) {
+                (Some(what), _) => *fault = Fault::new(FaultKind::Temporary, &fault.key, what),
+                (None, Some(is_over)) => self.asked(fault, is_over)?,
+                (None, None) => {}
             }
         }
         if self.options.repair {
@@ -463,19 +467,6 @@ impl Verification<'_> {
     }
 }
 
-/// What is said of each key of a checkpoint that was not committed, in a store that can erase it or not.
-fn begun_in(store: &Store) -> &'static str {
-    match store.capabilities().archive {
-        false => "of a checkpoint that was begun and is not committed; pruning removes it",
-        true => "of a checkpoint that was begun and is not committed; it stays in this store, which erases nothing",
-    }
-}
-
-/// Whether it is the name of a document of a checkpoint that was begun.
-fn is_begun(name: &str) -> bool {
-    hidden_by(name).is_some_and(|name| document::DOCUMENTS.contains(&name))
-}
-
 /// The fault of a key that belongs to no node.
 fn of_no_node(store: &Store, key: &str) -> Fault {
     let name = key.rsplit_once('/').map_or(key, |(_, name)| name);
@@ -484,7 +475,7 @@ fn of_no_node(store: &Store, key: &str) -> Fault {
         return Fault::new(FaultKind::Temporary, key, what);
     }
     if marker::ALL.contains(&name) {
-        return Fault::new(FaultKind::Temporary, key, "left by a call that was interrupted; done again, it goes on");
+        return Fault::new(FaultKind::Temporary, key, GOES_ON);
     }
     if is_begun(name) {
         return Fault::new(FaultKind::Temporary, key, begun_in(store));

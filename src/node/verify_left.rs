@@ -1,0 +1,97 @@
+//! What verifying takes for what calls have left that were interrupted, or go on, by the keys that tell of them: all that belongs to no node at their places.
+
+use super::{Store, document, hierarchy, lookup, marker};
+use crate::error::Result;
+use crate::limits::add;
+use crate::store::prefix::hidden_by;
+use std::collections::{HashMap, HashSet};
+
+/// What is said of a key of a call that was interrupted.
+pub(super) const GOES_ON: &str = "left by a call that was interrupted; done again, it goes on";
+
+/// The places that keys tell of.
+#[derive(Default)]
+pub(super) struct Left {
+    /// Where a checkpoint was begun.
+    checkpoints: HashSet<String>,
+    /// Where a node is copied, migrated or erased: nothing there is another's.
+    calls: HashSet<String>,
+    /// Nodes that are migrated in place.
+    in_place: HashSet<String>,
+    /// Arrays that become shorter.
+    cut: HashSet<String>,
+    /// Whether groups are erased, as far as they were asked for.
+    erased: HashMap<String, bool>,
+}
+
+impl Left {
+    /// Notes the place that a key which is no node's tells of, if it tells of one.
+    pub fn note(&mut self, store: &Store, key: &str) -> Result<()> {
+        let (place, name) = key.rsplit_once('/').unwrap_or(("", key));
+        let places = match name {
+            marker::RESIZE => &mut self.cut,
+            marker::MIGRATION if is_in_place(store, place) => &mut self.in_place,
+            // What is beside a node that is there may be anybody's.
+            marker::COPY | marker::MIGRATION if !lookup::is_there(store, place)? => &mut self.calls,
+            _ if is_begun(name) => &mut self.checkpoints,
+            _ => return Ok(()),
+        };
+        add(places, place.to_string()).map(drop)
+    }
+
+    /// What is to be said of a key that belongs to no node, below an array or not, if a call has left it.
+    pub fn tells_of(&mut self, store: &Store, key: &str, is_in_array: bool) -> Result<Option<&'static str>> {
+        if is_below(&self.checkpoints, key) {
+            return Ok(Some(begun_in(store)));
+        }
+        let is_left = is_below(&self.calls, key) || is_in_array && is_below(&self.in_place, key) || self.is_erased_above(store, key)?;
+        Ok(is_left.then_some(GOES_ON))
+    }
+
+    /// Whether a chunk beyond its array's shape is there because a call that made the array shorter was interrupted.
+    pub fn has_cut(&self, key: &str) -> bool {
+        is_below(&self.cut, key)
+    }
+
+    /// Whether a group above a key is being erased.
+    fn is_erased_above(&mut self, store: &Store, key: &str) -> Result<bool> {
+        for place in places_above(key) {
+            let is_erased = match self.erased.get(place) {
+                Some(is_erased) => *is_erased,
+                None => hierarchy::emptied(store, place)?.is_some(),
+            };
+            self.erased.insert(place.to_string(), is_erased);
+            if is_erased {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
+
+/// The folders that a key is in, the root first.
+fn places_above(key: &str) -> impl Iterator<Item = &str> {
+    std::iter::once("").chain(key.match_indices('/').map(|(end, _)| &key[..end]))
+}
+
+fn is_below(places: &HashSet<String>, key: &str) -> bool {
+    !places.is_empty() && places_above(key).any(|place| places.contains(place))
+}
+
+fn is_in_place(store: &Store, place: &str) -> bool {
+    let said = marker::read(store, place, marker::MIGRATION).ok().flatten();
+    said.is_some_and(|said| said.get("from").and_then(crate::metadata::Value::as_str) == Some(marker::HERE))
+}
+
+/// What is said of each key of a checkpoint that was not committed, in a store that can erase it or not.
+pub(super) fn begun_in(store: &Store) -> &'static str {
+    match store.capabilities().archive {
+        false => "of a checkpoint that was begun and is not committed; pruning removes it",
+        true => "of a checkpoint that was begun and is not committed; it stays in this store, which erases nothing",
+    }
+}
+
+/// Whether it is the name of a document of a checkpoint that was begun.
+pub(super) fn is_begun(name: &str) -> bool {
+    hidden_by(name).is_some_and(|name| document::DOCUMENTS.contains(&name))
+}
