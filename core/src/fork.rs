@@ -102,6 +102,7 @@ pub struct OwnFile {
     fd: ManuallyDrop<OwnedFd>,
     /// How often this process had been forked by then; `None` where no memory was left to know of the file: then a child has it, too.
     forks: Option<u32>,
+    is_another: bool,
 }
 
 impl OwnFile {
@@ -115,7 +116,15 @@ impl OwnFile {
             // SAFETY: only a child closes this one, where the other one is not used.
             own.push(ManuallyDrop::new(unsafe { OwnedFd::from_raw_fd(fd.as_raw_fd()) }));
         }
-        OwnFile { fd: ManuallyDrop::new(fd), forks: known.then_some(forks) }
+        OwnFile { fd: ManuallyDrop::new(fd), forks: known.then_some(forks), is_another: false }
+    }
+}
+
+impl OwnFile {
+    /// Leaves the descriptor open, here and in children: it is another file's by now, as the program has closed this one.
+    pub fn forget(mut self) {
+        own_files().retain(|file| file.as_raw_fd() != self.fd.as_raw_fd());
+        self.is_another = true;
     }
 }
 
@@ -127,6 +136,9 @@ impl AsFd for OwnFile {
 
 impl Drop for OwnFile {
     fn drop(&mut self) {
+        if self.is_another {
+            return;
+        }
         if let Some(then) = self.forks {
             if then != forks() {
                 // It is closed here.

@@ -5,7 +5,7 @@ use super::stamp::{Stamp, Version, is_settled_at, nanos_now};
 use crate::error::{Result, bail};
 use crate::limits::{check_exact, reserve};
 use crate::platform::{AsFd, OwnedFd, libc};
-use std::mem::MaybeUninit;
+use std::mem::{ManuallyDrop, MaybeUninit};
 use std::sync::OnceLock;
 
 /// The least room that a whole read offers at first.
@@ -30,17 +30,36 @@ pub(super) fn check_is_file(st: &libc::stat) -> Result<()> {
     }
 }
 
+impl Drop for FileObject {
+    #[inline]
+    fn drop(&mut self) {
+        if !self.is_another {
+            // SAFETY: the descriptor is used no more.
+            unsafe { ManuallyDrop::drop(&mut self.fd) };
+        }
+    }
+}
+
 /// An open file: one value of a key, which later puts do not change (they make new files).
 pub struct FileObject {
-    fd: OwnedFd,
+    fd: ManuallyDrop<OwnedFd>,
     version: OnceLock<Version>,
+    /// The program has closed the descriptor, and opened another file by its number.
+    is_another: bool,
 }
 
 #[allow(clippy::len_without_is_empty)] // emptiness is no question here
 impl FileObject {
     /// An open file as one value.
     pub(super) fn new(fd: OwnedFd) -> FileObject {
-        FileObject { fd, version: OnceLock::new() }
+        FileObject { fd: ManuallyDrop::new(fd), version: OnceLock::new(), is_another: false }
+    }
+
+    /// Leaves the descriptor open if it is another file's by now, as far as that can be told: that of one that is kept open long may be, in a program
+    /// that closes all descriptors.
+    pub(super) fn forget_another(&mut self) {
+        let now = os::numbers_known(self.fd.as_fd());
+        self.is_another = self.version.get().zip(now).is_some_and(|(Version([_, inode, ..]), [_, now])| *inode != now);
     }
 
     /// Says whether it is the file that `st` tells of.

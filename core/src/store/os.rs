@@ -244,6 +244,19 @@ pub fn numbers_known(fd: BorrowedFd<'_>) -> Option<[u64; 2]> {
     known
 }
 
+/// Whether a descriptor that was opened for looking below a folder alone (`O_PATH`) is another file's by now, as a program has closed it, and opened that
+/// by its number; as far as the system tells.
+pub fn is_no_path(fd: BorrowedFd<'_>) -> bool {
+    #[cfg(target_os = "linux")]
+    let is_none = platform::is_no_path(fd);
+    #[cfg(not(target_os = "linux"))]
+    let is_none = {
+        let _ = fd;
+        false
+    };
+    is_none
+}
+
 /// What is known of `path` below `dir`; of a link itself unless `follow`.
 pub fn stat_at(dir: BorrowedFd<'_>, path: &CStr, follow: bool) -> Os<libc::stat> {
     let mut st = MaybeUninit::<libc::stat>::zeroed();

@@ -443,6 +443,29 @@ mod tests {
         assert_eq!(std::fs::read(top.0.join("s/k")).unwrap(), b"4");
     }
 
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_file_of_the_program_s_that_has_got_the_descriptor_s_number_is_not_closed() {
+        for is_flushed in [false, true] {
+            let top = Top::new("closed");
+            let store = top.store(SyncMode::None);
+            put(&store, "k", b"1");
+            std::fs::write(top.0.join("own"), b"mine").unwrap();
+            let own = os::open(CWD, &c_path(&top.0.join("own")).unwrap(), libc::O_RDWR, 0).unwrap();
+            let number = store.root_fd.get().unwrap().as_raw_fd();
+            // SAFETY: the store's descriptor becomes another one of the file.
+            assert_eq!(unsafe { libc::dup2(own.as_raw_fd(), number) }, number);
+            if is_flushed {
+                drop(store.flush());
+            }
+            drop(store);
+            let mut byte = [0_u8];
+            // SAFETY: reads and closes the program's descriptor, which is still open.
+            assert_eq!(unsafe { (libc::pread(number, byte.as_mut_ptr().cast(), 1, 0), libc::close(number)) }, (1, 0), "{is_flushed}");
+            assert_eq!(&byte, b"m");
+        }
+    }
+
     #[test]
     fn a_hidden_root_behaves_as_a_store_in_each_sync_mode() {
         for mode in [SyncMode::None, SyncMode::Batch, SyncMode::Each] {

@@ -49,6 +49,14 @@ impl ArchiveBytes {
     }
 }
 
+impl Drop for ArchiveBytes {
+    fn drop(&mut self) {
+        if let ArchiveBytes::Near(Object::File(file)) = self {
+            file.forget_another();
+        }
+    }
+}
+
 fn gone() -> Error {
     err!(Conflict, "the zip archive was erased while it was open")
 }

@@ -952,11 +952,13 @@ fn nothing_is_written_to_a_file_of_the_program_s_that_has_got_the_descriptor_s_n
         // Its length tells nothing.
         let theirs = vec![7; std::fs::metadata(&path).unwrap().len() as usize];
         let own = os::open(CWD, &c_path(&folder.with("own", &theirs)).unwrap(), libc::O_RDWR, 0).unwrap();
+        let mut numbers: Vec<i32> = Vec::new();
         for entry in std::fs::read_dir("/proc/self/fd").unwrap().map(|entry| entry.unwrap().path()) {
             if std::fs::read_link(&entry).is_ok_and(|to| to == path) {
                 let number = entry.file_name().unwrap().to_str().unwrap().parse().unwrap();
                 // SAFETY: the store's descriptors become others of the file.
                 assert_eq!(unsafe { libc::dup2(std::os::fd::AsRawFd::as_raw_fd(&own), number) }, number);
+                numbers.push(number);
             }
         }
         let is_told =
@@ -965,6 +967,11 @@ fn nothing_is_written_to_a_file_of_the_program_s_that_has_got_the_descriptor_s_n
         assert!(store.flush().is_err_and(is_told), "{is_flushed}");
         drop(store);
         assert_eq!(std::fs::read(folder.file("own")).unwrap(), theirs, "{is_flushed}");
+        assert!(!numbers.is_empty());
+        for number in numbers {
+            // SAFETY: the program's descriptors are still open.
+            assert_eq!(unsafe { libc::close(number) }, 0, "{is_flushed}");
+        }
     }
 }
 

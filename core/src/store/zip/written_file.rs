@@ -6,6 +6,7 @@ use crate::platform::{AsFd, BorrowedFd, libc};
 use crate::store::file_options::SyncMode;
 use crate::store::local::path::{c_path, make_folder};
 use crate::store::os::{self, CWD, Errno};
+use std::mem::ManuallyDrop;
 use std::path::Path;
 
 /// The byte of the file that a writer locks against others.
@@ -13,7 +14,7 @@ pub(super) const LOCK_BYTE: i64 = 1 << 62;
 
 /// An archive's file. A program that closes all descriptors gives the number of this one to a file of its own: nothing is written to that.
 pub(super) struct WrittenFile {
-    file: OwnFile,
+    file: ManuallyDrop<OwnFile>,
     /// Those of its device and its own, where the system tells them.
     numbers: Option<[u64; 2]>,
 }
@@ -40,7 +41,7 @@ impl WrittenFile {
         if make && sync != SyncMode::None {
             sync_folder(path)?;
         }
-        Ok(WrittenFile { numbers: os::numbers_known(file.as_fd()), file })
+        Ok(WrittenFile { numbers: os::numbers_known(file.as_fd()), file: ManuallyDrop::new(file) })
     }
 
     /// Keeps other writers of the archive out as long as the file is open. Gives the error with which the file system refused that, or 0.
@@ -77,6 +78,15 @@ impl WrittenFile {
     pub fn is_own(&self) -> bool {
         let now = self.numbers.and_then(|_| os::numbers_known(self.as_fd()));
         now.is_none() || now == self.numbers
+    }
+}
+
+impl Drop for WrittenFile {
+    fn drop(&mut self) {
+        let is_own = self.is_own();
+        // SAFETY: it is used no more.
+        let file = unsafe { ManuallyDrop::take(&mut self.file) };
+        if is_own { drop(file) } else { file.forget() }
     }
 }
 
