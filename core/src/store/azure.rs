@@ -38,9 +38,31 @@ pub(super) fn connected_host(env: Env<'_>) -> Option<String> {
     }
 }
 
+/// Whether the connection string is of the account and of the host that are named.
+pub(super) fn is_connected(account: Option<&str>, host: Option<&str>, env: Env<'_>) -> bool {
+    account.is_none_or(|named| connected_account(env).is_some_and(|its| is_account(named, &its)))
+        && host.is_none_or(|named| connected_host(env).is_some_and(|its| is_host(named, &its)))
+}
+
 /// Whether an account is that of another name of it: the second place of an account, from which others may only read, is the same account.
 pub(super) fn is_account(named: &str, its: &str) -> bool {
-    named.strip_suffix("-secondary").unwrap_or(named).eq_ignore_ascii_case(its)
+    without_place(named).eq_ignore_ascii_case(its)
+}
+
+/// The name of an account, whichever of its places is named.
+pub(super) fn without_place(account: &str) -> &str {
+    account.strip_suffix("-secondary").unwrap_or(account)
+}
+
+/// Whether a name is that of the second place of an account.
+pub(super) fn is_second(account: &str) -> bool {
+    without_place(account) != account
+}
+
+/// Whether a host is that of an account's blobs, or of their second place.
+fn is_host(named: &str, its: &str) -> bool {
+    let first = named.split_once('.').map(|(account, rest)| format!("{}.{rest}", without_place(account)));
+    named.eq_ignore_ascii_case(its) || first.is_some_and(|first| first.eq_ignore_ascii_case(its))
 }
 
 /// Whether a host is one of Azure's.

@@ -12,7 +12,7 @@
 //! of a URL are credentials: they are sent, and never told.
 
 pub use super::azure::Env;
-use super::azure::{ACCOUNT_VARIABLES, ENDPOINT_VARIABLES, connected_account, connected_host, is_of_env, of_connection};
+use super::azure::{self, ACCOUNT_VARIABLES, ENDPOINT_VARIABLES, connected_account, is_of_env, is_second, of_connection};
 use super::option_values::{auto_or_bool, ignores_endpoints, seconds, whole};
 use crate::error::{Result, bail, err};
 use std::fmt;
@@ -431,22 +431,21 @@ impl RemoteOptions {
 
     /// Where Azure's connection string has the service of the account.
     fn connected_endpoint(&self, remote: &Remote, env: Env<'_>) -> Option<String> {
-        let endpoint = self.connected("BlobEndpoint", remote, env).map(|url| url.trim_end_matches('/').to_string());
+        let account = self.account(remote, env);
+        let name = if account.as_deref().is_some_and(is_second) { "BlobSecondaryEndpoint" } else { "BlobEndpoint" };
+        let endpoint = self.connected(name, remote, env).map(|url| url.trim_end_matches('/').to_string());
         endpoint.or_else(|| {
             let suffix = self.connected("EndpointSuffix", remote, env).filter(|suffix| suffix != "core.windows.net")?;
-            let protocol = self.connected("DefaultEndpointsProtocol", remote, env);
-            Some(format!("{}://{}.blob.{suffix}", protocol.as_deref().unwrap_or("https"), self.account(remote, env)?))
+            let protocol = self.connected("DefaultEndpointsProtocol", remote, env).unwrap_or_else(|| "https".to_string());
+            Some(format!("{protocol}://{}.blob.{suffix}", account?))
         })
     }
 
     /// What Azure's connection string says by this name, where it is of the account and the host that the location or an option names: another
     /// account may be somebody else's, who is to get no credentials.
     pub fn connected(&self, name: &str, remote: &Remote, env: Env<'_>) -> Option<String> {
-        let is_one =
-            |named: Option<&str>, its: Option<String>| named.is_none_or(|named| its.is_some_and(|its| its.eq_ignore_ascii_case(named)));
         let account = remote.account.as_deref().or(self.named("account_name"));
-        let is_its = is_one(account, connected_account(env)) && is_one(remote.host.as_deref(), connected_host(env));
-        of_connection(name, env).filter(|_| is_its)
+        of_connection(name, env).filter(|_| azure::is_connected(account, remote.host.as_deref(), env))
     }
 
     /// Whether the keys of Azure in the environment, and the tokens that it is a way to, are for whom the location names, or an option does.
@@ -617,6 +616,8 @@ mod tests {
             let variables = [("AZURE_STORAGE_CONNECTION_STRING", text)];
             assert_eq!(server("az://b/x", &[], &variables), expected, "{text}");
             assert_eq!(server("abfs://b@other/x", &[], &variables), ["", "other"], "{text}: of another account");
+            let second = if text.contains("Suffix=core.china") { "https://a-secondary.blob.core.chinacloudapi.cn" } else { "" };
+            assert_eq!(server("abfs://b@a-secondary/x", &[], &variables), [second, "a-secondary"], "{text}: the second place");
             assert_eq!(server("abfs://b@other.dfs.h.cn/x", &[], &variables), ["https://other.blob.h.cn", "other"], "{text}");
         }
         let of_a = [("AZURE_STORAGE_CONNECTION_STRING", "AccountName=a;EndpointSuffix=core.chinacloudapi.cn")];
@@ -639,6 +640,10 @@ mod tests {
             ("AccountName=a;AccountKey=k;EndpointSuffix=core.chinacloudapi.cn", "abfs://c@a.dfs.core.chinacloudapi.cn/x", None, true),
             ("AccountName=a;AccountKey=k;EndpointSuffix=core.usgovcloudapi.net", "abfs://c@a.dfs.core.chinacloudapi.cn/x", None, false),
             ("BlobEndpoint=https://a.blob.core.chinacloudapi.cn/;AccountKey=k", "abfs://c@a.dfs.core.chinacloudapi.cn/x", None, true),
+            ("AccountName=a;AccountKey=k", "abfs://c@a-secondary/x", None, true),
+            ("AccountName=a;AccountKey=k", "abfs://c@a-secondary.blob.core.windows.net/x", None, true),
+            ("AccountName=a;AccountKey=k", "abfs://c@a-secondary.blob.core.chinacloudapi.cn/x", None, false),
+            ("AccountName=a;AccountKey=k", "abfs://c@b-secondary/x", None, false),
         ] {
             let mut options = RemoteOptions::default();
             account.iter().for_each(|account| options.set_named("account_name", account));

@@ -11,6 +11,7 @@ use super::made::{Client, Keys};
 use super::profile::{self, Profile};
 use super::watch::Connector;
 use crate::error::{Error, ErrorKind, Result, bail, err};
+use crate::store::azure::without_place;
 use crate::store::option_values::{IGNORES_ENDPOINTS, ignores_endpoints};
 use crate::store::remote::{Conditional, Env, Remote, RemoteOptions, Service, percent_decode};
 use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
@@ -315,10 +316,15 @@ impl Maker<'_> {
         let key = secret("account_key", &["AZURE_STORAGE_ACCOUNT_KEY", "AZURE_STORAGE_KEY"], "AccountKey");
         let sas = secret("sas_token", &["AZURE_STORAGE_SAS_TOKEN", "AZURE_STORAGE_SAS_KEY"], "SharedAccessSignature");
         self.secrets.extend([&key, &sas].into_iter().flatten().filter(|text| text.len() >= 6).cloned());
+        // What is signed by a key has the name of the account alone.
+        let (account, host) = match without_place(&account) {
+            own if own == account || key.is_none() => (account, None),
+            own => (own.to_string(), Some(format!("https://{account}.blob.core.windows.net"))),
+        };
         let mut builder = self.azure_builder(key.is_some() || sas.is_some()).with_container_name(&self.remote.base).with_account(account);
         builder = builder.with_client_options(self.client_options(endpoint.as_deref(), "AZURE_ALLOW_HTTP")?).with_retry(no_retries());
         builder = builder.with_http_connector(self.connector());
-        if let Some(endpoint) = endpoint {
+        if let Some(endpoint) = endpoint.or(host) {
             builder = builder.with_endpoint(endpoint);
         }
         let has_key = key.is_some() || sas.is_some();
@@ -808,6 +814,21 @@ mod tests {
             with_maker(url, &[], &[(name, value)], &|maker| {
                 let told = redacted(text.to_string(), &maker.secrets);
                 assert!(told.contains("***") && !told.contains("planted"), "{name}: {told}");
+            });
+        }
+    }
+
+    #[test]
+    fn a_key_signs_for_the_account_whichever_of_its_places_is_named() {
+        const KEY: Pairs = &[("AZURE_STORAGE_ACCOUNT_NAME", "acct"), ("AZURE_STORAGE_ACCOUNT_KEY", "a2V5")];
+        const STRING: Pairs = &[("AZURE_STORAGE_CONNECTION_STRING", "AccountName=acct;AccountKey=a2V5;EndpointSuffix=core.windows.net")];
+        let cases = ["abfs://c@acct-secondary/x", "abfs://c@acct-secondary.dfs.core.windows.net/x", "abfs://c@acct/x"];
+        for (url, variables) in cases.iter().flat_map(|url| [KEY, STRING].map(|variables| (url, variables))) {
+            with_maker(url, &[], variables, &|maker| {
+                let told = format!("{:?}", maker.azure().unwrap().store);
+                let host = if url.contains("secondary") { "acct-secondary.blob" } else { "acct.blob" };
+                assert!(told.contains("account: \"acct\"") && told.contains(host), "{url} {variables:?}: {told}");
+                assert!(told.contains("skip_signature: false"), "{url} {variables:?}: {told}");
             });
         }
     }
