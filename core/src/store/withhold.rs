@@ -14,7 +14,8 @@ pub fn withhold(options: &mut RemoteOptions, (variable, given): (&RemoteOptions,
     let Some(own) = spelled.named("account_name") else { return };
     let is_named = |host: &str| hosts_of_env(env).iter().any(|its| its.eq_ignore_ascii_case(host));
     let is_at_azure = remote.host.as_deref().is_none_or(|host| is_azure(host) || is_named(host));
-    let is_its = remote.account.as_deref().is_none_or(|named| is_account(named, own));
+    let spelled = options.spelled(remote.service);
+    let is_its = remote.account.as_deref().or(spelled.named("account_name")).is_none_or(|named| is_account(named, own));
     let is_foreign = |name: &str| is_key(name) && !(is_its && is_at_azure) || is_token(name) && !is_at_azure;
     let before = options.named.len();
     options.named.retain(|option| !is_foreign(&option.0) || !variable.named.contains(option) || given.named.contains(option));
@@ -42,7 +43,7 @@ mod tests {
         const KEY: Pairs = &[("account_name", "a"), ("account_key", "k")];
         const SAS: Pairs = &[("azure_storage_account_name", "A"), ("azure_storage_sas_token", "sig=1")];
         const TOKEN: Pairs = &[("account_name", "a"), ("bearer_token", "t"), ("timeout", "9")];
-        let cases: [(&str, Pairs, Pairs, &[&str]); 16] = [
+        let cases: [(&str, Pairs, Pairs, &[&str]); 18] = [
             ("az://c/x", KEY, &[], &["account_key"]),
             ("abfs://c@a/x", KEY, &[], &["account_key"]),
             ("abfs://c@a-secondary.blob.core.windows.net/x", SAS, &[], &["azure_storage_sas_token"]),
@@ -57,6 +58,8 @@ mod tests {
             ("abfs://c@b/x", KEY, &[("account_key", "k")], &["account_key"]),
             ("abfs://c@a.of-the-environment.org/x", KEY, &[], &["account_key"]),
             ("abfs://c@a.example.org/x", KEY, &[("endpoint", "https://h")], &["account_key", "endpoint"]),
+            ("az://c/x", KEY, &[("account_name", "other")], &[]),
+            ("az://c/x", TOKEN, &[("account_name", "other")], &["bearer_token", "timeout"]),
             // Nobody says whose it is.
             ("abfs://c@b/x", &[("account_key", "k")], &[], &["account_key"]),
             ("s3://b/x", KEY, &[], &["account_key"]),
