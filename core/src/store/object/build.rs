@@ -316,11 +316,7 @@ impl Maker<'_> {
         let key = secret("account_key", &["AZURE_STORAGE_ACCOUNT_KEY", "AZURE_STORAGE_KEY"], "AccountKey");
         let sas = secret("sas_token", &["AZURE_STORAGE_SAS_TOKEN", "AZURE_STORAGE_SAS_KEY"], "SharedAccessSignature");
         self.secrets.extend([&key, &sas].into_iter().flatten().filter(|text| text.len() >= 6).cloned());
-        // What is signed by a key has the name of the account alone.
-        let (account, host) = match without_place(&account) {
-            own if own == account || key.is_none() => (account, None),
-            own => (own.to_string(), Some(format!("https://{account}.blob.core.windows.net"))),
-        };
+        let (account, host) = signer(account, key.is_some());
         let mut builder = self.azure_builder(key.is_some() || sas.is_some()).with_container_name(&self.remote.base).with_account(account);
         builder = builder.with_client_options(self.client_options(endpoint.as_deref(), "AZURE_ALLOW_HTTP")?).with_retry(no_retries());
         builder = builder.with_http_connector(self.connector());
@@ -479,6 +475,15 @@ fn unknown(name: &str, scheme: &str) -> Error {
 
 fn of_location(name: &str) -> Error {
     err!(Argument, "the option {name:?} of \"cloud.options\": the location names the bucket or container")
+}
+
+/// The account that requests are signed for, and its server if that does not follow from it: what is signed by a key has the name of the account, whichever of
+/// its places is asked.
+fn signer(account: String, has_key: bool) -> (String, Option<String>) {
+    match without_place(&account) {
+        own if has_key && own != account => (own.to_string(), Some(format!("https://{account}.blob.core.windows.net"))),
+        _ => (account, None),
+    }
 }
 
 #[cfg(test)]
