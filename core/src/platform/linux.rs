@@ -111,11 +111,11 @@ pub fn numbers_known(fd: BorrowedFd<'_>) -> Option<[u64; 2]> {
     Some([libc::makedev(u32::from_ne_bytes([a, b, c, d]), u32::from_ne_bytes(rest)), words[INODE]])
 }
 
-/// Whether a descriptor is none that was opened with `O_PATH`.
-pub fn is_no_path(fd: BorrowedFd<'_>) -> bool {
+/// Whether a descriptor is none that was opened with `O_DIRECTORY`.
+pub fn is_no_folder(fd: BorrowedFd<'_>) -> bool {
     // SAFETY: asks for flags only.
     let flags = unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_GETFL) };
-    flags < 0 || flags & libc::O_PATH == 0
+    flags < 0 || flags & libc::O_DIRECTORY == 0
 }
 
 /// What `struct statx` has of a name in `dir`, in words of 8 bytes, where nothing is asked for but what is there anyway.

@@ -244,11 +244,11 @@ pub fn numbers_known(fd: BorrowedFd<'_>) -> Option<[u64; 2]> {
     known
 }
 
-/// Whether a descriptor that was opened for looking below a folder alone (`O_PATH`) is another file's by now, as a program has closed it, and opened that
-/// by its number; as far as the system tells.
-pub fn is_no_path(fd: BorrowedFd<'_>) -> bool {
+/// Whether a descriptor that was opened for a folder (`O_DIRECTORY`) is another file's by now, as a program has closed it, and opened that by its number;
+/// as far as the system tells.
+pub fn is_no_folder(fd: BorrowedFd<'_>) -> bool {
     #[cfg(target_os = "linux")]
-    let is_none = platform::is_no_path(fd);
+    let is_none = platform::is_no_folder(fd);
     #[cfg(not(target_os = "linux"))]
     let is_none = {
         let _ = fd;

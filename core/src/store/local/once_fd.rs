@@ -4,7 +4,7 @@ use crate::platform::{AsFd, AsRawFd, AtomicFd, BorrowedFd, FromRawFd, IntoRawFd,
 use crate::store::os::{self, Os};
 use std::sync::atomic::Ordering;
 
-/// A descriptor of a folder (`O_PATH`) that is opened once and closed with its owner. Setting it takes no lock, which a fork might leave taken.
+/// A descriptor of a folder (`O_DIRECTORY`) that is opened once and closed with its owner. Setting it takes no lock, which a fork might leave taken.
 pub struct OnceFd(AtomicFd);
 
 impl OnceFd {
@@ -27,7 +27,7 @@ impl OnceFd {
     pub fn replace(&self, fd: OwnedFd) -> Os<()> {
         match self.get() {
             None => drop(self.set(fd)),
-            Some(old) if os::is_no_path(old) => self.0.store(fd.into_raw_fd(), Ordering::Release),
+            Some(old) if os::is_no_folder(old) => self.0.store(fd.into_raw_fd(), Ordering::Release),
             Some(_) => os::replace(fd.as_fd(), &self.0)?,
         }
         Ok(())
@@ -48,7 +48,7 @@ impl Drop for OnceFd {
     fn drop(&mut self) {
         let fd = *self.0.get_mut();
         // SAFETY: it is open, or closed by the program, and then only looked at.
-        if fd != -1 && !os::is_no_path(unsafe { BorrowedFd::borrow_raw(fd) }) {
+        if fd != -1 && !os::is_no_folder(unsafe { BorrowedFd::borrow_raw(fd) }) {
             // SAFETY: owned by `self`, used by nobody any more.
             drop(unsafe { OwnedFd::from_raw_fd(fd) });
         }

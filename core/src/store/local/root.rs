@@ -487,7 +487,9 @@ mod tests {
             assert_eq!(std::fs::read_dir(top.0.join("a/b")).unwrap().count(), 1);
             assert_eq!((value(&other, "k").unwrap(), value(&other, "x/y/k").unwrap()), (b"3".to_vec(), b"2".to_vec()));
             put(&store, "x/y/l", b"5");
+            let number = store.root_fd.get().unwrap().as_raw_fd();
             drop(store);
+            assert!(!std::fs::read_link(format!("/proc/self/fd/{number}")).is_ok_and(|to| to == top.0.join("a/b/s")), "it is open");
             assert_eq!(value(&other, "x/y/l").unwrap(), b"5");
         }
     }
