@@ -115,6 +115,19 @@ pub(super) fn claim(path: PathBuf, missing: impl Fn() -> Result<()>) -> Result<O
     Ok(None)
 }
 
+/// Locks a folder that is to get the name of a place, once a sweep has let go of it that looked at it when it had one; `None` where another process uses it.
+/// What is locked is `None` where folders cannot be locked.
+pub(super) fn lock_for_place(path: &CStr) -> Option<Option<OwnedFd>> {
+    let Ok(fd) = os::open(CWD, path, libc::O_RDONLY | libc::O_DIRECTORY | libc::O_NOFOLLOW, 0) else { return Some(None) };
+    for _ in 0..LOOKS {
+        match os::lock_folder(fd.as_fd()) {
+            Err(Errno(libc::EWOULDBLOCK)) => std::thread::sleep(std::time::Duration::from_millis(1)),
+            locked => return Some(locked.is_ok().then_some(fd)),
+        }
+    }
+    None
+}
+
 /// Locks the folder of a place; `None` where another process uses it, or it has got its own name meanwhile. What is locked is `None` where folders
 /// cannot be locked.
 fn lock(path: &CStr) -> os::Os<Option<Option<OwnedFd>>> {

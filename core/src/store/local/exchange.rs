@@ -1,7 +1,7 @@
 //! Folders that are replaced, renamed or erased as a whole: a new one is made beside the old one, and the two change their names in one call; one
 //! that is erased leaves its name first.
 
-use super::beside::{Purpose, claim, place_of};
+use super::beside::{Purpose, claim, lock_for_place, place_of};
 use super::listing::{self, check_may_empty, empty_folder, remove_emptied, visible};
 use super::lock::{ByteLock, LOCK_SPACE};
 use super::path::{KeyPath, Made, c_path, folder_of, make_parents, remove_made};
@@ -51,9 +51,12 @@ impl LocalStore {
             return remove_tree(beside).map(|()| false);
         }
         let made = self.build_beside(&there, beside, build);
-        // The old one gets the name of a place: a sweep of the places of killed writers leaves it alone while it is locked.
-        let own = if cfg!(windows) { None } else { os::open(CWD, &old, libc::O_RDONLY | libc::O_DIRECTORY | libc::O_NOFOLLOW, 0).ok() };
-        let _locked = own.filter(|fd| os::lock_folder(fd.as_fd()).is_ok());
+        // The old one gets the name of a place: a sweep of the places of killed writers leaves it alone while it is locked. One that had it locked would
+        // sweep what is made next by that name.
+        let Some(_locked) = (if cfg!(windows) { Some(None) } else { lock_for_place(&old) }) else {
+            let _ = remove_tree(beside);
+            return made.map(|()| false);
+        };
         match made.map(|()| exchange(&old, &new)) {
             Ok(Ok(())) => done(),
             Ok(Err(e)) => return remove_tree(beside).and_then(|()| cannot(e.error("replace the folder"))),
@@ -445,6 +448,29 @@ mod tests {
             let failed: Vec<_> = (0..2000).map(|_| replace(&store, "a/")).filter(|done| !matches!(done, Ok(true))).collect();
             ends.store(true, std::sync::atomic::Ordering::Relaxed);
             assert!(failed.is_empty(), "{failed:?}");
+        });
+    }
+
+    #[test]
+    fn a_folder_is_replaced_once_a_sweep_has_let_go_of_the_old_one() {
+        let top = TestFolder::new("exchange-held");
+        let store = local(&top.join("s"));
+        store.put("a/old", &[b"1"], Condition::None).unwrap();
+        let open = |path: &Path| os::open(CWD, &c_path(path).unwrap(), libc::O_RDONLY | libc::O_DIRECTORY, 0).unwrap();
+        let swept = open(&top.join("s/a"));
+        os::lock_folder(swept.as_fd()).unwrap();
+        std::thread::scope(|threads| {
+            threads.spawn(|| {
+                std::thread::sleep(std::time::Duration::from_millis(10));
+                drop(swept);
+            });
+            let mut held = Vec::new();
+            let put = &mut |new: SharedStore| new.put("new", &[b"2"], Condition::Absent);
+            let replaced = store.replace_folder("a", put, &mut || {
+                let places = names_in(&top.join("s")).into_iter().filter(|name| name.starts_with(".ozarr-"));
+                held.extend(places.map(|name| os::lock_folder(open(&top.join("s").join(name)).as_fd())));
+            });
+            assert_eq!((replaced.unwrap(), held), (true, vec![Err(Errno(libc::EWOULDBLOCK))]));
         });
     }
 
