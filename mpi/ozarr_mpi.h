@@ -274,12 +274,14 @@ OZARR_CHECKED ozarr_status ozarr_mpi_checkpoint_latest(ozarr_mpi *m, const char 
  * The steps of a dataset's variables along one dimension. The variables of a step are stored first, its coordinate last: a step counts when
  * all variables have it (`ozarr_dataset_dimension_length`), and what a killed run has of further ones is cut off when the series is opened
  * again. Where another program has made a variable longer, or opened a series in a store without locks, calls that would store something are
- * OZARR_ERR_STATE: what it has published stays as it is. Steps of a variable whose chunks are deeper than one step wait on each rank until the chunks are whole, so that each chunk is
+ * OZARR_ERR_STATE, and what was published until then stays as it is. In a store without locks the chunks whose puts are under way on any rank when
+ * another series stores its first step may still be stored over steps that this one publishes: do not start a job twice at once there. Steps of a variable whose chunks are deeper than one step wait on each rank until the chunks are whole, so that each chunk is
  * encoded and stored once. */
 
 /**
- * Opens the steps of the dataset at `location` along `dimension`, behind the last step that all its variables have; what some have beyond it,
- * after a kill, is cut off. Make the dataset in `ozarr_mpi_once`. `keep`, `publish_every` and OZARR_ERR_AGAIN, while another series of the
+ * Opens the steps of the dataset at `location` along `dimension`, behind the last step that is published: as many as the coordinate has, else
+ * as the shortest variable that has any, but for those that came late (see `ozarr_series_open`). What some variables have beyond it, after a kill,
+ * is cut off; shorter ones have the fill value in the steps that they lack. Make the dataset in `ozarr_mpi_once`. `keep`, `publish_every` and OZARR_ERR_AGAIN, while another series of the
  * dimension is open, are as for `ozarr_series_open`. `memory`: the most bytes that steps may wait in on a rank, 0: no limit; where they would
  * be more, steps that were taken are published earlier. The series is freed by `ozarr_mpi_series_close`, without which `m` cannot be closed.
  *

@@ -6,7 +6,7 @@
 //! the document says changes. Of two appenders that begin at once only one can store its mark; an appender that is opened after a kill takes
 //! the mark of the dead one away, and the dead one, if it only slept, finds that when it looks before the next thing that it stores. Between
 //! that look and the put of a chunk nothing holds it back: the chunks of steps that were stored and not published are there after a kill, too,
-//! so their puts have no condition.
+//! so their puts have no condition. Where one publishes some arrays of a series while the next takes over the first of them, neither can go on.
 //!
 //! The last blanks of a mark are those of the mark before it, unless the array was cut: a copy that ends finds them changed.
 
@@ -82,8 +82,8 @@ impl Claim {
             _ if !is_mark(now) => ClaimState::Due,
             _ => bail!(
                 State,
-                "another appender or series has begun to store steps of the array since this one was opened: close this one, which has \
-                 written over nothing that is published"
+                "another appender or series has begun to store steps of the array since this one was opened: close this one: what was \
+                 published until then stays; a chunk that this one was storing just then may be among the steps of the other"
             ),
         };
         Ok(())
