@@ -488,6 +488,7 @@ mod tests {
     use super::*;
     use crate::node::Context;
     use crate::node::tests::{faults, spec_as, write_all};
+    use crate::node::tests_growth::Folder;
     use crate::node::tests_store::{Next, on, told};
     use crate::store::memory::MemoryStore;
     use std::sync::atomic::{AtomicUsize, Ordering};
@@ -549,6 +550,18 @@ mod tests {
             assert_eq!(verify(repair), expected.map(|(key, kind, repaired)| (key.clone(), kind, repaired)).collect::<Vec<_>>());
         }
         assert_eq!(verify(true).len(), 4, "the old one is gone");
+    }
+
+    #[test]
+    fn documents_of_no_node_that_cannot_be_read_end_no_look_through_the_others() {
+        let Folder(_root, store) = Folder::new("unread");
+        Group::create(&store, "", None, crate::node::Create::New).unwrap();
+        store.key_put("x/y/zarr.json/z", b"1").unwrap();
+        store.key_put("x/y/ozarr-copy.json", b"{}").unwrap();
+        store.key_put("z", b"1").unwrap();
+        let found: Vec<_> = faults(&store, VerifyOptions::default()).into_iter().map(|fault| (fault.key, fault.kind)).collect();
+        let expected = [("x/y/ozarr-copy.json", FaultKind::Temporary), ("x/y/zarr.json/z", FaultKind::Foreign), ("z", FaultKind::Foreign)];
+        assert_eq!(found, expected.map(|(key, kind)| (key.to_string(), kind)));
     }
 
     #[test]

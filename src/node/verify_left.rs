@@ -2,7 +2,7 @@
 
 use super::{Store, document, hierarchy, lookup, marker};
 use crate::error::Result;
-use crate::limits::add;
+use crate::limits::{add, readable};
 use crate::store::prefix::hidden_by;
 use std::collections::{HashMap, HashSet};
 
@@ -31,8 +31,8 @@ impl Left {
         let places = match name {
             marker::RESIZE => &mut self.cut,
             marker::MIGRATION if is_in_place(store, place) => &mut self.in_place,
-            // What is beside a node that is there may be anybody's.
-            marker::COPY | marker::MIGRATION if !lookup::is_there(store, place)? => &mut self.calls,
+            // What is beside a node that is there, or may be, may be anybody's.
+            marker::COPY | marker::MIGRATION if readable(lookup::is_there(store, place))? == Some(false) => &mut self.calls,
             _ if is_begun(name) => &mut self.checkpoints,
             _ => return Ok(()),
         };
@@ -58,7 +58,8 @@ impl Left {
         for place in places_above(key) {
             let is_erased = match self.erased.get(place) {
                 Some(is_erased) => *is_erased,
-                None => hierarchy::emptied(store, place)?.is_some(),
+                // What cannot be read is no document of a group that is being erased.
+                None => readable(hierarchy::emptied(store, place))?.flatten().is_some(),
             };
             self.erased.insert(place.to_string(), is_erased);
             if is_erased {
