@@ -97,6 +97,8 @@ struct NewArray {
     objects: u64,
     /// The memory with which its elements are copied as with any more.
     memory: u64,
+    /// Functions of the program that it or its copy uses may run anywhere.
+    any_thread: bool,
 }
 
 /// A store, and the path in it where the copy is made.
@@ -234,7 +236,7 @@ impl Job<'_> {
                 }
                 let room = NOTES.saturating_sub(self.report.notes.len());
                 self.report.notes.extend(notes.into_iter().take(room).map(|note| format!("{}: {note}", path::display(node))));
-                Ok(New::Array(Box::new(NewArray { old, mark, new, attributes, same_bytes, objects: 0, memory: 0 })))
+                Ok(New::Array(Box::new(NewArray { old, mark, new, attributes, same_bytes, objects: 0, memory: 0, any_thread: false })))
             }
         }
     }

@@ -313,6 +313,24 @@ fn codecs_that_stay_in_the_thread_of_the_call_do_where_variables_are_published_a
 }
 
 #[test]
+fn codecs_that_stay_in_the_thread_of_the_call_do_where_arrays_get_them_that_are_copied_at_the_same_time() {
+    let elsewhere = Arc::new(Mutex::new(Vec::new()));
+    registered::register(Some("test.here.copied"), None, Arc::new(Here(thread::current().id(), elsewhere.clone())), false).unwrap();
+    let near = Store::memory(&Context::default());
+    Group::create(&near, "g", None, Create::New).unwrap();
+    for path in ["g/a", "g/b", "g/c"] {
+        super::tests::write_all(&Array::create(&near, path, &super::tests::spec(&[4], &[2]), Create::New).unwrap(), &mut [1, 2, 3, 4]);
+    }
+    let far = far_from(&near, Duration::from_millis(2));
+    let codecs = r#"[{"name": "bytes", "configuration": {"endian": "little"}}, "test.here.copied"]"#;
+    let mut change = |_: &str, spec: &mut Spec| spec.set_codecs_json(codecs);
+    far.rechunk_node("g", (&far, "copy"), RechunkOptions::default(), &mut change, &mut |_, _| Ok(())).unwrap();
+    assert_eq!(read_all(&Array::open(&near, "copy/b").unwrap()), [1, 2, 3, 4]);
+    assert!(registered::unregister("test.here.copied"));
+    assert_eq!(*elsewhere.lock().unwrap(), [""; 0]);
+}
+
+#[test]
 fn what_was_put_of_a_step_is_kept_when_the_steps_before_it_are_flushed() {
     for format in [Format::V2, Format::V3] {
         // Where a chunk begins, and in the midst of one.

@@ -39,14 +39,8 @@ impl New {
     fn any_thread(&self) -> bool {
         match self {
             New::Group(..) => true,
-            New::Array(array) => array.any_thread(),
+            New::Array(array) => array.any_thread,
         }
-    }
-}
-
-impl NewArray {
-    fn any_thread(&self) -> bool {
-        self.old.bound.as_ref().is_ok_and(|old| old.any_thread)
     }
 }
 
@@ -168,6 +162,11 @@ impl Job<'_> {
 impl Copier<'_> {
     /// Counts what is copied: the nodes, and the objects of each array, with the memory that these take.
     pub(super) fn count(&self, nodes: &mut [(String, New)]) -> Result<u64> {
+        for (node, new) in nodes.iter_mut() {
+            if let New::Array(array) = new {
+                array.any_thread = self.any_thread(node, array);
+            }
+        }
         let any_thread = nodes.iter().all(|(_, new)| new.any_thread());
         let count = |(node, new): &mut (String, New)| match new {
             New::Array(array) => self.count_array(node, array).map_err(|e| at_node(e, node)),
@@ -176,6 +175,14 @@ impl Copier<'_> {
         together::for_each_in((self.way.from, self.way.to), any_thread, nodes, count, &mut || Ok(()))?;
         let objects = |new: &New| if let New::Array(array) = new { array.objects } else { 0 };
         Ok(nodes.iter().fold(nodes.len() as u64, |total, (_, new)| total.saturating_add(objects(new))))
+    }
+
+    /// Whether functions of the program that an array or its copy uses may run anywhere.
+    fn any_thread(&self, node: &str, array: &NewArray) -> bool {
+        let may = |state: &ArrayState| state.bound.as_ref().is_ok_and(|bound| bound.any_thread);
+        let target = moved_path(node, &self.from_path, &self.to_path);
+        let copy = || ArrayState::new(self.way.to, &target, array.new.clone(), &Handling::default());
+        may(&array.old) && (array.same_bytes || copy().is_ok_and(|copy| may(&copy)))
     }
 
     fn count_array(&self, node: &str, array: &mut NewArray) -> Result<()> {
