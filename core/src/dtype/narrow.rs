@@ -133,6 +133,14 @@ impl Narrow {
         }
     }
 
+    /// The code of minus zero, where the format has one.
+    pub const fn minus_zero(self) -> Option<u16> {
+        match self.format().special {
+            Special::Fnuz | Special::Scale => None,
+            _ => Some(self.sign()),
+        }
+    }
+
     /// The number of a code; bits above those that count are ignored.
     pub fn to_f32(self, code: u16) -> f32 {
         self.format().decode(code as u32)

@@ -121,13 +121,8 @@ impl Array {
                 missing.extend(element.filter(|e| !missing.contains(e)));
             }
         }
-        // Zero has two forms.
-        if data_type.kind() == Kind::Float {
+        if let Some(minus) = minus_zero(data_type) {
             let zero = Element::from_elem(0, data_type.size());
-            let mut minus = zero.clone();
-            if let Some(last) = minus.last_mut() {
-                *last = 0x80;
-            }
             let other = if missing.contains(&zero) { Some(minus) } else { missing.contains(&minus).then_some(zero) };
             missing.extend(other);
         }
@@ -216,6 +211,21 @@ impl Array {
     }
 }
 
+/// The other form of zero, of real types that have two.
+fn minus_zero(data_type: DataType) -> Option<Element> {
+    let code = |code: u16, size: usize| match u8::try_from(code) {
+        Ok(byte) if size == 1 => Element::from_slice(&[byte]),
+        _ => Element::from_slice(&code.to_ne_bytes()),
+    };
+    match data_type.in_memory() {
+        DataType::Float16 => Some(code(0x8000, 2)),
+        DataType::Float32 => Some(Element::from_slice(&(-0.0_f32).to_ne_bytes())),
+        DataType::Float64 => Some(Element::from_slice(&(-0.0_f64).to_ne_bytes())),
+        DataType::Narrow(narrow) => narrow.minus_zero().map(|minus| code(minus, narrow.size())),
+        _ => None,
+    }
+}
+
 /// A number that an attribute holds, alone or in a list of one.
 fn real(value: &Value) -> Result<f64> {
     let one = match value {
@@ -246,6 +256,7 @@ pub(super) fn packing_attributes(attributes: &mut Map, scale: Option<f64>, offse
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::dtype::Narrow;
     use crate::node::tests::own;
 
     use crate::limits::c_strides;
@@ -288,6 +299,33 @@ mod tests {
 
     fn memory(data: &mut [f64], shape: &[u64]) -> Memory {
         Memory::of(data, shape, DataType::Float64)
+    }
+
+    #[test]
+    fn what_is_missing_has_the_forms_that_its_type_has() {
+        let missing = |data_type, text: &str| {
+            let array = Array::create(&Store::memory(&Context::default()), "a", &Spec::new(data_type, &[1]).unwrap(), Create::New).unwrap();
+            array.attributes().set("_FillValue", json::parse_given(text).unwrap()).unwrap();
+            array.missing_values().unwrap()
+        };
+        for narrow in Narrow::ALL.iter().copied().filter(|narrow| *narrow != Narrow::Float16) {
+            let element = |code: u16| Element::from_slice(&code.to_ne_bytes()[..narrow.size()]);
+            let least = narrow.to_f32(0);
+            let mut got = missing(DataType::Narrow(narrow), &format!("{least:e}"));
+            got.sort_by_key(|e| e.to_vec());
+            let want: Vec<_> = (0..=u16::MAX >> (16 - narrow.bits())).filter(|code| narrow.to_f32(*code) == least).map(element).collect();
+            assert_eq!(got, want, "{narrow:?}");
+            if let Some(minus) = narrow.minus_zero() {
+                assert_eq!(missing(DataType::Narrow(narrow), "-0.0"), [element(minus), element(0)], "{narrow:?}");
+            }
+            if let Some(nan) = narrow.nan() {
+                assert_eq!(missing(DataType::Narrow(narrow), "\"NaN\""), [element(nan)], "{narrow:?}");
+            }
+        }
+        assert_eq!(missing(DataType::Float16, "0"), [[0, 0], 0x8000u16.to_ne_bytes()].map(|e| Element::from_slice(&e)));
+        for (data_type, minus) in [(DataType::Float32, &(-0.0f32).to_ne_bytes()[..]), (DataType::Float64, &(-0.0f64).to_ne_bytes()[..])] {
+            assert_eq!(missing(data_type, "-0.0"), [Element::from_slice(minus), Element::from_elem(0, minus.len())], "{data_type:?}");
+        }
     }
 
     #[test]
