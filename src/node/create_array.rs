@@ -77,7 +77,7 @@ impl Array {
             }
             erase_leftovers(store, path, &meta, write_values.is_some())?;
             let above = path::parent(path).filter(|_| write_values.is_some()).and_then(|group| NodeFolder::of(store, group));
-            let is_away = || above.as_ref().is_some_and(|above| above.now(store) != Some(true));
+            let is_away = || above.as_ref().map_or(Ok(false), |above| above.is_away(store));
             if let Some(write_values) = write_values {
                 let growths = Growths::default();
                 let array = Array::made(store, path, meta.clone(), &growths, OpenArray::new(store, path, &growths, true))?;
@@ -86,14 +86,14 @@ impl Array {
                 // What storage transformers keep is stored before the array is there, too.
                 store.transformed().flush()?;
                 // Where the group went with values that were stored by then, the later ones are in a new folder.
-                if is_away() {
+                if is_away()? {
                     return Err(place::taken_away(path));
                 }
             }
             as_of.set(store.as_of());
             write_documents(store, path, &meta, &attributes)?;
             // It may have gone between that look and the document, which is in a new folder then, without the values.
-            if is_away() && is_alone(store, path, &meta)? {
+            if is_away()? && is_alone(store, path, &meta)? {
                 let prefix = path::prefix(path);
                 store.shared().erase_prefix(&prefix).map_err(|e| e.at_key(prefix))?;
                 return Err(place::taken_away(path));

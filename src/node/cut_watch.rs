@@ -75,6 +75,11 @@ impl NodeFolder {
         store.shared().folder_numbers(&path::prefix(&self.node)).ok().flatten().map(|now| now == self.numbers)
     }
 
+    /// Whether the node has that folder no more.
+    pub fn is_away(&self, store: &Store) -> Result<bool> {
+        Ok(store.shared().folder_numbers(&path::prefix(&self.node))? != Some(self.numbers))
+    }
+
     /// That of a node now, where there are folders.
     pub fn of(store: &Store, node: &str) -> Option<NodeFolder> {
         let (shared, prefix) = (store.shared(), path::prefix(node));

@@ -434,6 +434,26 @@ mod tests {
     }
 
     #[test]
+    fn a_folder_that_cannot_be_looked_at_while_an_array_is_made_in_it_was_not_taken_away() {
+        let mut told = 0;
+        for after in 0.. {
+            let folder = Folder::new("unseen");
+            Group::create(&folder.1, "g", None, Create::New).unwrap();
+            let fails = fault::Fault { after, ..fault::fail(Call::Stat, libc::ESTALE) };
+            let make = || own!(Array::create_from(&folder.1, "g/a", &spec(&[8], &[4]), &view(&mut [5; 8], &[8])));
+            let (made, unused) = fault::with(&[fails], make);
+            if unused > 0 {
+                break;
+            }
+            if let Err(e) = made {
+                assert_eq!((e.kind(), e.os_errno()), (ErrorKind::Io, libc::ESTALE), "{after}: {e}");
+                told += 1;
+            }
+        }
+        assert!(told > 0);
+    }
+
+    #[test]
     fn an_array_that_is_made_behind_the_one_that_is_being_removed_is_not_lost() {
         let store = memory();
         let array = Array::create(&store, "g/a", &spec(&[8], &[4]), Create::New).unwrap();
