@@ -1,7 +1,9 @@
 //! Groups whose consolidated metadata are behind, with the changed nodes below, until the program flushes the store.
 
 use super::listed_lengths::Lengths;
+use super::path;
 use crate::fork::ForkPreserved;
+use crate::metadata::v2;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
@@ -22,6 +24,14 @@ impl Behind {
             let told = behind.entry(group.to_string()).or_default().entry(path.to_string()).or_insert(lengths);
             *told = told.and(lengths);
         });
+    }
+
+    /// Notes what a group cannot be told of now: changed nodes, and those that are gone, by the names of their entries.
+    pub fn note_untold<'a>(&self, group: &str, changed: &[(&str, Lengths)], gone: impl Iterator<Item = &'a str>) {
+        changed.iter().for_each(|(path, lengths)| self.note(group, path, *lengths));
+        let is_v2 = |document: &str| [v2::ARRAY, v2::GROUP, v2::ATTRIBUTES].contains(&document);
+        let node = |entry: &'a str| entry.rsplit_once('/').filter(|(_, last)| is_v2(last)).map_or(entry, |(node, _)| node);
+        gone.for_each(|entry| self.note(group, &path::join(group, node(entry)), Lengths::ALL));
     }
 
     /// Whether a node may be noted where memory has ended: it is noted already, or counts as such from now on.

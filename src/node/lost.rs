@@ -846,6 +846,26 @@ mod tests {
     }
 
     #[test]
+    fn what_is_made_in_a_group_that_could_not_be_taken_away_is_told_of_when_the_store_is_flushed() {
+        for format in [Format::V2, Format::V3] {
+            let store = memory();
+            let root = Group::create(&store, "", Some(format), Create::New).unwrap();
+            let group = Group::create(&store, "g", Some(format), Create::New).unwrap();
+            let new = || if format == Format::V2 { spec_v2(&[8], &[4]) } else { spec(&[8], &[4]) };
+            Array::create(&store, "g/old/a", &new(), Create::New).unwrap();
+            group.consolidate().and_then(|()| root.consolidate()).unwrap();
+            let leaving = Leaving::new(&store, "g");
+            Array::create(&store, "g/a", &new(), Create::New).unwrap();
+            store.erase_node("g/old").unwrap();
+            leaving.end(false);
+            store.flush_all().unwrap();
+            for path in ["", "g"] {
+                assert_eq!(Group::open(&store, path).unwrap().consolidated_differences().unwrap(), Some(vec![]), "{format:?} {path:?}");
+            }
+        }
+    }
+
+    #[test]
     fn stores_of_one_name_are_not_told_of_each_other() {
         let named = || {
             let told = Told { inner: Arc::new(MemoryStore::new()), tell: |_: Next<'_>| Ok(()), name: Some("s3://bucket/run.zarr") };

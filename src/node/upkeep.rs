@@ -287,7 +287,7 @@ fn refresh_v3(store: &Store, group: &str, changed: &[Change<'_>], erased: Option
             });
             put(&mut changes, name.to_string(), entry_text(&listed, entry.transpose()?, &key)?).map(drop)
         })?;
-        publish_changed(store, (&key, text), &listed, &changes, erased.map(|erased| path::relative(group, erased)), condition)?;
+        publish_changed(store, (&key, text), &listed, &changes, (group, &changed, erased), condition)?;
         Ok(true)
     })
 }
@@ -332,7 +332,7 @@ fn refresh_v2(store: &Store, group: &str, changed: &[Change<'_>], erased: Option
             }
             Ok(())
         })?;
-        publish_changed(store, (&key, &bytes), &listed, &changes, erased.map(|erased| path::relative(group, erased)), condition)
+        publish_changed(store, (&key, &bytes), &listed, &changes, (group, changed, erased), condition)
     })
 }
 
@@ -461,16 +461,17 @@ fn entry_text(listed: &Listed<'_>, value: Option<Value>, key: &str) -> Result<Op
 }
 
 /// Stores a document, `now` as it was read, with other consolidated entries: without those of a node that was erased and of all below it, and
-/// with `changes`. It is not stored where nothing changes.
+/// with `changes`. It is not stored where nothing changes, nor while a call takes the group away, which may fail: the next flush or close tells of them then.
 fn publish_changed(
     store: &Store,
     (key, now): (&str, &[u8]),
     listed: &Listed<'_>,
     changes: &HashMap<String, Option<String>>,
-    erased: Option<&str>,
+    (group, changed, erased): (&str, &[Change<'_>], Option<&str>),
     condition: Condition,
 ) -> Result<()> {
-    let text = listed.changed(changes, |name| erased.is_some_and(|erased| path::is_within(name, erased)))?;
+    let is_gone = |name: &str| erased.is_some_and(|erased| path::is_within(name, path::relative(group, erased)));
+    let text = listed.changed(changes, is_gone)?;
     if text == now {
         return Ok(());
     }
@@ -479,7 +480,9 @@ fn publish_changed(
         Err(e) if e.kind() == ErrorKind::NotFound => Ok(()),
         there => there.and_then(|()| document::publish_text(store, key, &text, MAX_CONSOLIDATED, condition)),
     };
-    lost::while_there(store, path::parent(key).unwrap_or_default(), publish).map(drop)
+    let told = lost::while_there(store, group, publish)?;
+    told.unwrap_or_else(|| store.behind().note_untold(group, changed, listed.names().filter(|name| is_gone(name))));
+    Ok(())
 }
 
 /// Adds the documents of one v2 node to consolidated entries.
