@@ -127,6 +127,11 @@ contains
     call node%set_attr("steps", 13)
     call node%commit_attrs()
     call node%get_attr("steps", i4); call check(i4 == 13 .and. .not. node%has_attr("text"), "set together")
+    call node%set("attributes", '{"steps": 14, "levels": [1, 2]}')
+    call node%get_attr("steps", i4); call node%get_attr("dt", r4)
+    call check(i4 == 14 .and. r4 == 0.25 .and. node%has_attr("levels"), "several at once beside the others")
+    call node%set("attributes", "[1]", stat=stat, errmsg=message)
+    call failed(stat, OZARR_ERR_TYPE, message, "object", "attributes that are no object")
     call node%flush()
   end subroutine attributes
 
