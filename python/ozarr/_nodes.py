@@ -53,6 +53,23 @@ class Group(Node, Mapping):
     __eq__, __hash__ = object.__eq__, object.__hash__
 
     def __getitem__(self, path):
+        found = self._opened(path)
+        # A group that is refreshed goes by consolidated metadata no more.
+        look = found if isinstance(found, Array) else self._opened(path)
+        try:
+            look.refresh()
+        except NotFoundError:
+            # Consolidated metadata may be out of date. Of a store that cannot be listed they are believed, as `list` does.
+            inside = path.strip("/")
+            if inside not in self.list(depth=inside.count("/") + 1):
+                raise
+        except Error:
+            # What cannot be understood there says so where it is used.
+            pass
+        return found
+
+    def _opened(self, path):
+        """A node below that is listed, or was: consolidated metadata may name it."""
         try:
             return self._child(Array, handle(lib.group_open_array, self._handle, utf8(path, "the path")), path, self._mode)
         except Error as e:
@@ -121,10 +138,10 @@ class Group(Node, Mapping):
         return len(self.list())
 
     def items(self):
-        return [(name, self[name]) for name in self.list()]
+        return [(name, self._opened(name)) for name in self.list()]
 
     def values(self):
-        return [self[name] for name in self.list()]
+        return [self._opened(name) for name in self.list()]
 
     def create(self, path, shape, dtype="f8", mode="new", **choices):
         """Creates an array below: `choices` as for `ozarr.create`."""

@@ -56,7 +56,7 @@ class OzarrDataStore(AbstractDataStore):
 
     def load(self):
         # What cannot be understood raises its error here, rather than be missing without a word.
-        arrays = [(name, self.group[name]) for name, kind in self.group.list().items() if kind != "group" and name not in self.left_out]
+        arrays = [(name, self.group._opened(name)) for name, kind in self.group.list().items() if kind != "group" and name not in self.left_out]
         return {name: self.variable(name, array) for name, array in arrays}, self.group.attrs.asdict()
 
     def variable(self, name, array):
@@ -114,7 +114,7 @@ class OzarrBackendEntrypoint(BackendEntrypoint):
         paths = ["", *(path for path, kind in root.list(depth=-1).items() if kind == "group")]
         # As xarray's own engines name them: below a group that was asked for by their paths from there.
         names = [path or "." if group else f"/{path}" for path in paths]
-        return {name: decoded(root[path] if path else root, drop_variables, use_zarr_fill_value_as_mask, **options) for name, path in zip(names, paths)}
+        return {name: decoded(root._opened(path) if path else root, drop_variables, use_zarr_fill_value_as_mask, **options) for name, path in zip(names, paths)}
 
     def open_datatree(self, filename_or_obj, **options):
         from xarray import DataTree

@@ -780,6 +780,24 @@ def grown(where):
     same(pickle.loads(sent).t.isel(time=slice(2, 0, -1)).values, expected[2:0:-1], "steps that are still there")
 
 
+def erased_by_others(where):
+    """A group says the same of a node by `in`, by its name and by its list, also where consolidated metadata are out of date."""
+    location = where / "erased.zarr"
+    for version in (2, 3):
+        with ozarr.Store(location, "r+").create_group(mode="overwrite", zarr_format=version) as g:
+            for path in ("x", "y", "below/x", "below/y"):
+                g.create(path, (2,), "i4")
+            g.create_group("empty")
+            g.consolidate()
+        for path in ("y", "below/y", "empty"):
+            shutil.rmtree(location / path)
+        with ozarr.open(location) as g:
+            for group, gone in ((g, ["y", "below/y", "empty"]), (g["below"], ["y"])):
+                check(not any(path in group or group.get(path) is not None for path in gone), f"what is gone from a group of format {version}")
+                check(set(group) == {path for path in ("x", "y", "below", "empty") if path in group}, f"the names of format {version}")
+                check(dict(group).keys() == dict(group.items()).keys() == set(group) and len(group) == len(list(group)), f"a mapping of format {version}")
+
+
 def sent(where):
     """A pickled array is opened by its own document, where it has one; consolidated metadata stay in step with what it changes."""
     location = where / "sent.zarr"
@@ -890,6 +908,7 @@ def main():
     engines(where)
     uneven(where)
     grown(where)
+    erased_by_others(where)
     sent(where)
     unreadable(where)
     page(where)
