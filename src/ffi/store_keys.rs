@@ -35,6 +35,11 @@ pub unsafe extern "C" fn ozarr_store_below(
 /// while the key's version in the store has not changed. Each use asks the store for the version only. A
 /// single read of more than a quarter of `bytes` is not kept. `mode` is `"r"` or `"r+"`.
 ///
+/// The version of a web server's file is its ETag. Where the server tells none, or one that is made of
+/// time and length as nginx does, it is `Last-Modified` and the length: values are kept if the answer's
+/// `Date` is more than 10 s later, and one that is replaced by another of the same length and with the
+/// same time is not seen.
+///
 /// Errors: `OZARR_ERR_ARGUMENT` for another `mode`; `OZARR_ERR_READ_ONLY` where the store cannot be
 /// written; those of stores.
 #[unsafe(no_mangle)]

@@ -322,7 +322,9 @@ pub(super) mod tests {
     #[test]
     fn an_index_is_kept_by_a_version_that_tells_every_later_change() {
         let shards = OpenShards::default();
-        for (version, kept) in [(Version::untagged(1, 9), true), (Version::untagged(0, 9), false), (Version([1, 2, 3, 4]), true)] {
+        for (version, kept) in
+            [(Version::untagged(1, 9).seen_at(Some(60)), true), (Version::untagged(1, 9), false), (Version([1, 2, 3, 4]), true)]
+        {
             shards.keep_version("a", version, b"index");
             assert_eq!(shards.version("a").map(|(found, _)| found), kept.then_some(version));
         }

@@ -307,7 +307,7 @@ mod tests {
         fn open(&self, key: &str) -> Result<Option<Object>> {
             let bytes = self.0.read_all(key, usize::MAX)?;
             Ok(bytes.map(|bytes| {
-                let version = Version::untagged(self.1, bytes.len() as u64);
+                let version = Version::untagged(self.1, bytes.len() as u64).seen_at(Some(1_700_000_000));
                 Object::Other(Box::new(Snapshot { bytes, version, now: move || Ok(Some(version)) }))
             }))
         }

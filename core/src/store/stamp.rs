@@ -1,6 +1,7 @@
 //! Which bytes an object is, and what a look at it told: how a later change is noticed.
 
 use super::os::hash;
+use std::hash::{Hash, Hasher};
 use std::time::{Duration, SystemTime};
 
 /// An opaque token of what a key held when it was looked at; equal tokens mean equal bytes.
@@ -11,8 +12,20 @@ use std::time::{Duration, SystemTime};
 /// | a file's is made of | device, inode, generation, size, times | number of names, time of writing, inode, device; length and time of change |
 /// | used for | conditions of puts, one version for all reads of an item | telling whether what is kept of an object still counts |
 /// | a later change | gives another version, if the version is settled ([`Version::is_settled`]) | gives another stamp, if that is settled ([`Stamp::is_settled`]) |
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Eq)]
 pub struct Version(pub [u64; 4]);
+
+impl PartialEq for Version {
+    fn eq(&self, other: &Version) -> bool {
+        self.words() == other.words()
+    }
+}
+
+impl Hash for Version {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.words().hash(state);
+    }
+}
 
 /// What an opened object was like at one moment: while a later look gives the same, its key holds it still, and its bytes are
 /// those that were there.
@@ -52,6 +65,10 @@ const TIMED: u64 = u64::from_le_bytes(*b"\x06timetag");
 /// How long ago an object was changed, in seconds, of which no later change has the same second: one more, and what reading it takes.
 const SETTLED: u64 = 10;
 
+/// In the last word of a version that is made of a time and a length: the look that told it came when that time was over. Versions that
+/// differ in nothing else are equal.
+const SEEN_SETTLED: u64 = 1 << 63;
+
 impl Version {
     /// The version of an object of which its server tells no more than when it was changed, in seconds since 1970 (0: not even that), and its length.
     pub fn untagged(seconds: u64, len: u64) -> Version {
@@ -63,24 +80,42 @@ impl Version {
         Version([TIMED, seconds, len, u64::from(weak)])
     }
 
+    /// The version as an answer told it, at a moment of the server's clock in seconds since 1970, if the answer tells that. The clock of this machine
+    /// may be another one.
+    pub fn seen_at(self, moment: Option<u64>) -> Version {
+        let Version([kind, seconds, len, rest]) = self;
+        let is_settled = seconds != 0 && moment.is_some_and(|moment| moment.saturating_sub(seconds) > SETTLED);
+        if is_settled && self.is_timed() { Version([kind, seconds, len, rest | SEEN_SETTLED]) } else { self }
+    }
+
+    /// Whether it tells no more than a time and a length.
+    fn is_timed(&self) -> bool {
+        matches!(self.0[0], UNTAGGED | TIMED)
+    }
+
+    /// What equal versions have in common.
+    fn words(&self) -> [u64; 4] {
+        let [kind, second, third, last] = self.0;
+        [kind, second, third, if self.is_timed() { last & !SEEN_SETTLED } else { last }]
+    }
+
     /// Returns a number that is another one for another version.
     #[cfg(feature = "cloud")]
     pub(super) fn told(&self) -> u64 {
-        hash(&self.0.map(u64::to_le_bytes).concat())
+        hash(&self.words().map(u64::to_le_bytes).concat())
     }
 
     /// What [`Version::timed`] was given, if this is one of those.
     pub fn as_timed(&self) -> Option<(u64, u64, bool)> {
-        let Version([kind, seconds, len, weak]) = *self;
+        let [kind, seconds, len, weak] = self.words();
         (kind == TIMED).then_some((seconds, len, weak != 0))
     }
 
     /// Returns whether every later change gives another version, so that what was read may be kept by it. Without an ETag, or with one that says
-    /// no more, it does not where the object was changed just now, for a second change may have the same time and length, or where the server
-    /// does not say when.
+    /// no more, it does not where the object was changed just before it was looked at, for a second change may have the same time and length, or
+    /// where the server does not say when, or what time it is ([`Version::seen_at`]).
     pub fn is_settled(&self) -> bool {
-        let Version([kind, seconds, ..]) = *self;
-        !matches!(kind, UNTAGGED | TIMED) || (seconds != 0 && now().as_secs().saturating_sub(seconds) > SETTLED)
+        !self.is_timed() || self.0[3] & SEEN_SETTLED != 0
     }
 }
 
@@ -91,7 +126,7 @@ fn now() -> Duration {
 impl Stamp {
     /// Returns the stamp of an object that is no file.
     pub(super) fn of_version(version: Version, len: u64, current: bool) -> Stamp {
-        Stamp { len, current, state: version.0, changed: 0, settled: version.is_settled() }
+        Stamp { len, current, state: version.words(), changed: 0, settled: version.is_settled() }
     }
 
     /// Says that the file was changed at another time.
@@ -135,20 +170,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_no_etag_tells_apart_is_settled_when_its_second_is_over() {
-        let now = now().as_secs();
-        for (version, settled) in [
-            (Version([5, now, 1, 0]), true),
-            (Version::untagged(0, 1), false),
-            (Version::untagged(now + 3600, 1), false),
-            (Version::untagged(now, 1), false),
-            (Version::untagged(now - 2, 1), false),
-            (Version::untagged(now - 60, 1), true),
-            (Version::timed(now - 2, 1, false), false),
-            (Version::timed(now - 60, 1, true), true),
+    fn what_no_etag_tells_apart_is_settled_when_its_second_was_over_at_the_server() {
+        const NOW: u64 = 1_700_000_000;
+        for (version, moment, settled) in [
+            (Version([5, NOW, 1, 0]), None, true),
+            (Version::untagged(0, 1), Some(NOW), false),
+            (Version::untagged(NOW + 3600, 1), Some(NOW), false),
+            (Version::untagged(NOW, 1), Some(NOW), false),
+            (Version::untagged(NOW - 2, 1), Some(NOW), false),
+            (Version::untagged(NOW - 60, 1), Some(NOW), true),
+            (Version::untagged(NOW - 60, 1), None, false),
+            (Version::timed(NOW - 2, 1, false), Some(NOW), false),
+            (Version::timed(NOW - 60, 1, true), Some(NOW), true),
+            (Version::timed(NOW - 60, 1, true), None, false),
         ] {
-            assert_eq!(version.is_settled(), settled, "{version:?}");
-            assert_eq!(Stamp::of_version(version, 1, true).is_settled(), settled, "{version:?}");
+            let seen = version.seen_at(moment);
+            assert_eq!(seen.is_settled(), settled, "{version:?}");
+            let [stamp, other] = [seen, version].map(|version| Stamp::of_version(version, 1, true));
+            assert_eq!((stamp.is_settled(), seen, stamp, seen.as_timed()), (settled, version, other, version.as_timed()));
         }
     }
 }

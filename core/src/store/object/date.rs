@@ -18,6 +18,11 @@ fn parse(text: &str) -> Option<SystemTime> {
     UNIX_EPOCH.checked_add(Duration::from_secs(seconds))
 }
 
+/// The second since 1970 that a text names.
+pub(super) fn seconds(text: &str) -> Option<u64> {
+    parse(text)?.duration_since(UNIX_EPOCH).ok().map(|since| since.as_secs())
+}
+
 /// When to come again, as `Retry-After` says it: in seconds, or by a date, which is of the server's clock.
 pub(super) fn wait(retry_after: &str, date: Option<&str>) -> Option<Duration> {
     if let Ok(seconds) = retry_after.trim().parse() {
@@ -33,7 +38,7 @@ mod tests {
 
     #[test]
     fn dates_of_http_are_understood() {
-        for (text, seconds) in [
+        for (text, expected) in [
             ("Thu, 01 Jan 1970 00:00:00 GMT", Some(0)),
             ("Tue, 29 Feb 2000 23:59:59 GMT", Some(951_868_799)),
             ("Wed, 01 Mar 2000 00:00:00 GMT", Some(951_868_800)),
@@ -45,7 +50,7 @@ mod tests {
             ("soon", None),
             ("", None),
         ] {
-            assert_eq!(parse(text).map(|at| at.duration_since(UNIX_EPOCH).unwrap().as_secs()), seconds, "{text}");
+            assert_eq!(super::seconds(text), expected, "{text}");
         }
         let date = Some("Sat, 28 Nov 2026 11:40:00 GMT");
         for (text, seconds) in

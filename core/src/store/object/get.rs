@@ -89,7 +89,7 @@ impl Live {
                 },
             };
             self.no_head.fetch_or(want == Want::Nothing && !head && self.remote.service == Service::Http, Ordering::Relaxed);
-            let version = version_of(&got.meta);
+            let version = version_of(&got.meta).seen_at(tries.sight().date);
             if expected.is_some_and(|expected| expected != version) {
                 bail!(Conflict, "the object was replaced while it was read");
             }

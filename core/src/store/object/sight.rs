@@ -26,6 +26,8 @@ pub(super) struct Sight {
     pub status: u16,
     /// The status that an error means which came in an answer that had begun as a good one, else 0.
     pub inside: u16,
+    /// What time it was at the server, in seconds since 1970.
+    pub date: Option<u64>,
     /// When to come again.
     pub retry_after: Option<Duration>,
     /// The error's code as the service names it.

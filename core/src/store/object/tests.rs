@@ -85,6 +85,26 @@ fn a_list_that_fails_says_of_what_it_was_to_be() {
     }
 }
 
+#[test]
+fn what_changed_just_now_by_the_clock_of_the_server_is_not_kept() {
+    const WRITTEN: &str = "Sat, 21 Nov 2020 00:00:00 GMT";
+    for (date, kept) in [("Date: Sat, 21 Nov 2020 00:00:01 GMT\r\n", false), ("", false), ("Date: Sat, 21 Nov 2020 01:00:00 GMT\r\n", true)]
+    {
+        for tag in ["", "ETag: \"5fb85c00-3\"\r\n"] {
+            let gets = AtomicUsize::new(0);
+            let (port, _) = serve(move |head| {
+                let number = if head.starts_with("get") { gets.fetch_add(1, Relaxed) } else { 0 };
+                let told = said("200 OK", &format!("Last-Modified: {WRITTEN}\r\n{date}{tag}"), &format!("no{number}"));
+                if head.starts_with("head") { told[..told.len() - 3].to_string() } else { told }
+            });
+            let remote = Remote::parse("http", &format!("//127.0.0.1:{port}/")).unwrap().unwrap();
+            let cached = CacheStore::new(Arc::new(RemoteStore::open(&remote, &RemoteOptions::default()).unwrap()), 1 << 20);
+            let found = [(); 2].map(|()| String::from_utf8(get(&cached, "key", 9).unwrap().unwrap()).unwrap());
+            assert_eq!(found, ["no0", if kept { "no0" } else { "no1" }], "{date}{tag}");
+        }
+    }
+}
+
 /// A server that speaks no TLS, and says so to nobody.
 #[test]
 fn a_server_that_ends_each_handshake_and_has_never_answered_is_tried_a_few_times() {

@@ -134,7 +134,7 @@ mod tests {
             ("\"F0000000-1\"", true),
             ("\"f0000000-1-2\"", true),
         ] {
-            let found = version(Some(tag), 1);
+            let found = version(Some(tag), 1).seen_at(Some(0x7000_0000));
             assert_eq!((found.is_settled(), tag_of(found).as_deref()), (settled, Some(tag)), "what is made of a time and a length: {tag}");
         }
         let long = format!("\"{}\"", "t".repeat(60));

@@ -183,6 +183,7 @@ async fn watch(response: HttpResponse, asked: &Asked) -> Result<HttpResponse, Ht
         }
         *seen = Sight { status, host: asked.host.clone(), credentials: asked.credentials, ..Sight::default() };
         seen.retry_after = text_of("retry-after").and_then(|value| date::wait(&value, text_of("date").as_deref()));
+        seen.date = text_of("date").and_then(|value| date::seconds(&value));
         seen.region = text_of("x-amz-bucket-region");
         seen.code = text_of("x-ms-error-code").unwrap_or_default();
     });
