@@ -3,6 +3,7 @@
 
 #[cfg(all(unix, not(target_vendor = "apple")))]
 use super::roots::trust;
+use super::sight::note;
 use super::silence::{Sent, heard};
 use object_store::HeaderMap;
 use object_store::client::{
@@ -45,18 +46,8 @@ tokio::task_local! {
 /// stores and erases nothing, and gets no token: for a request that should have, the redirection is the answer.
 pub(super) fn client(options: &ClientOptions, own: &Own, redirect: Policy) -> object_store::Result<HttpClient> {
     let accepts_all = flag(options, Key::AllowInvalidCertificates)?;
-    let redirect = Policy::custom(move |attempt| {
-        let status = attempt.status().as_u16();
-        let becomes_get = |method: &Method| match *method {
-            Method::GET | Method::HEAD => false,
-            Method::POST => matches!(status, 301..=303),
-            _ => status == 303,
-        };
-        let is_lost = METHOD.try_with(becomes_get).unwrap_or(false);
-        if is_lost { attempt.stop() } else { redirect.redirect(attempt) }
-    });
     let mut builder = reqwest::Client::builder()
-        .redirect(redirect)
+        .redirect(reading(redirect))
         .default_headers(own.headers.clone())
         .tls_danger_accept_invalid_certs(accepts_all)
         .https_only(!flag(options, Key::AllowHttp)?);
@@ -97,6 +88,27 @@ pub(super) fn client(options: &ClientOptions, own: &Own, redirect: Policy) -> ob
     }
     let idle = duration(options, Key::ReadTimeout)?.unwrap_or(IDLE);
     builder.build().map(|client| HttpClient::new(Plain { client, idle, is_web: own.is_web, is_unsigned: own.is_unsigned })).map_err(wrong)
+}
+
+/// Follows redirections as `redirect` says where the method stays.
+fn reading(redirect: Policy) -> Policy {
+    Policy::custom(move |attempt| {
+        let status = attempt.status().as_u16();
+        let becomes_get = |method: &Method| match *method {
+            Method::GET | Method::HEAD => false,
+            Method::POST => matches!(status, 301..=303),
+            _ => status == 303,
+        };
+        let (host, port) = (attempt.url().host_str().unwrap_or_default(), attempt.url().port());
+        let host = port.map_or_else(|| host.to_string(), |port| format!("{host}:{port}"));
+        let is_lost = METHOD.try_with(becomes_get).unwrap_or(false);
+        if is_lost {
+            return attempt.stop();
+        }
+        // It is the one to name if the request fails.
+        note(|seen| seen.host = host);
+        redirect.redirect(attempt)
+    })
 }
 
 /// What is said of a server that cannot be reached where a proxy may be asked for it.

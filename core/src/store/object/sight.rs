@@ -40,7 +40,7 @@ pub(super) struct Sight {
     pub transport: Option<String>,
     /// Of what kind that is.
     pub trouble: Trouble,
-    /// The host and port that were asked.
+    /// The host and port that were asked, or those that the last redirection named.
     pub host: String,
     /// A service that gives out credentials was asked, not yet the store itself.
     pub credentials: bool,
@@ -116,6 +116,10 @@ pub(super) enum Trouble {
     Proxy,
     /// A proxy speaks SOCKS, which the library does not.
     Socks,
+    /// A redirection that is not followed: one of too many, or to what is no web server.
+    Redirection,
+    /// The head of an answer contradicts itself.
+    Answer,
     /// The system has no memory for what comes.
     Memory,
 }
@@ -169,6 +173,8 @@ fn trouble_of(cause: &(dyn std::error::Error + 'static), text: &str) -> Option<T
     match text {
         "tunnel error: proxy authorization required" => return Some(Trouble::Proxy),
         _ if text.starts_with("unsupported scheme socks") => return Some(Trouble::Socks),
+        "too many redirects" | "URL scheme is not allowed" => return Some(Trouble::Redirection),
+        "invalid content-length parsed" => return Some(Trouble::Answer),
         _ if text == "dns error" || text.starts_with("tunnel error") => return Some(Trouble::Unreached),
         _ => {}
     }

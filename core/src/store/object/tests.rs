@@ -105,6 +105,28 @@ fn what_changed_just_now_by_the_clock_of_the_server_is_not_kept() {
     }
 }
 
+#[test]
+fn what_no_other_try_changes_is_tried_once_and_names_the_host_that_failed() {
+    let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let there = format!("http://127.0.0.1:{closed}/x");
+    let lengths = "HTTP/1.1 200 OK\r\nContent-Length: 3\r\nContent-Length: 4\r\nConnection: close\r\n\r\nyes";
+    for (place, requests, text) in [
+        ("/key", 11, "is not followed: too many redirects"),
+        ("ftp://127.0.0.1/x", 1, "a redirection to the server 127.0.0.1 is not followed: URL scheme is not allowed"),
+        (there.as_str(), 2, &format!("the server 127.0.0.1:{closed} cannot be reached")),
+        ("", 1, "cannot be understood: invalid content-length parsed"),
+    ] {
+        let moved = said("302 there", &format!("Location: {place}\r\n"), "");
+        let (port, asked) = serve(move |_| if moved.contains("Location: \r") { lengths.to_string() } else { moved.clone() });
+        let remote = Remote::parse("http", &format!("//127.0.0.1:{port}/")).unwrap().unwrap();
+        let mut options = RemoteOptions::default();
+        options.set("retries", "1").unwrap();
+        let e = get(&RemoteStore::open(&remote, &options).unwrap(), "key", 9).unwrap_err();
+        assert_eq!((e.kind(), asked.lock().unwrap().len()), (ErrorKind::Network, requests), "{place}: {e}");
+        assert!(e.message().contains(text), "{place}: {e}");
+    }
+}
+
 /// A server that speaks no TLS, and says so to nobody.
 #[test]
 fn a_server_that_ends_each_handshake_and_has_never_answered_is_tried_a_few_times() {

@@ -238,16 +238,7 @@ fn judge(fault: &Failure, sight: &Sight, hints: [&str; 2]) -> Verdict {
         return if sight.credentials { by_credentials(sight) } else { by_status(sight, hints) };
     }
     if let Some(text) = &sight.transport {
-        let unreached = |more: &str| format!("the server {} cannot be reached: {text}{more}", sight.host);
-        return match sight.trouble {
-            Trouble::Memory => verdict(ErrorKind::NoMemory, format!("no memory for what the server {} sends", sight.host), false),
-            Trouble::Silence => verdict(ErrorKind::Timeout, format!("the server {} was silent for too long", sight.host), true),
-            Trouble::Certificate => verdict(ErrorKind::Network, unreached(CERTIFICATE), false),
-            Trouble::Encryption => verdict(ErrorKind::Network, unreached(" (does it speak TLS?)"), false),
-            Trouble::Proxy => verdict(ErrorKind::Permission, unreached(" (by the proxy)"), false),
-            Trouble::Socks => verdict(ErrorKind::Argument, unreached(", expected a proxy of http:// or https://"), false),
-            Trouble::Unreached | Trouble::Other => verdict(ErrorKind::Network, unreached(""), true),
-        };
+        return by_trouble(sight, text);
     }
     match (fault, sight.status) {
         // Such an answer came whole; its headers contradict the request or each other.
@@ -257,6 +248,27 @@ fn judge(fault: &Failure, sight: &Sight, hints: [&str; 2]) -> Verdict {
         (Failure::Store(e), 0) => verdict(ErrorKind::Permission, format!("no request could be made: {}", innermost(e)), false),
         (Failure::Store(e), _) => verdict(ErrorKind::Network, format!("the server's answer cannot be understood: {}", innermost(e)), false),
         _ => verdict(ErrorKind::Internal, "a failure without a reason".to_string(), false),
+    }
+}
+
+/// What it means that no answer came, or not all of one: `text` says why.
+fn by_trouble(sight: &Sight, text: &str) -> Verdict {
+    let verdict = |kind, text: String, again| Verdict { kind, text, again, after: sight.retry_after };
+    let unreached = |more: &str| format!("the server {} cannot be reached: {text}{more}", sight.host);
+    match sight.trouble {
+        Trouble::Memory => verdict(ErrorKind::NoMemory, format!("no memory for what the server {} sends", sight.host), false),
+        Trouble::Silence => verdict(ErrorKind::Timeout, format!("the server {} was silent for too long", sight.host), true),
+        Trouble::Certificate => verdict(ErrorKind::Network, unreached(CERTIFICATE), false),
+        Trouble::Encryption => verdict(ErrorKind::Network, unreached(" (does it speak TLS?)"), false),
+        Trouble::Proxy => verdict(ErrorKind::Permission, unreached(" (by the proxy)"), false),
+        Trouble::Socks => verdict(ErrorKind::Argument, unreached(", expected a proxy of http:// or https://"), false),
+        Trouble::Redirection => {
+            verdict(ErrorKind::Network, format!("a redirection to the server {} is not followed: {text}", sight.host), false)
+        }
+        Trouble::Answer => {
+            verdict(ErrorKind::Network, format!("the answer of the server {} cannot be understood: {text}", sight.host), false)
+        }
+        Trouble::Unreached | Trouble::Other => verdict(ErrorKind::Network, unreached(""), true),
     }
 }
 
