@@ -15,8 +15,9 @@ use object_store::client::{
 };
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
 
 /// The bytes that are read of an error's text.
 const MOST_OF_ERROR: usize = 16 << 10;
@@ -45,10 +46,10 @@ impl HttpConnector for Connector {
         if self.own.tokens_near {
             options = options.with_allow_http(true);
         }
-        let (usual, requests) = (Clients::new(&options, &self.own)?, self.requests.clone());
-        let (anew, options, own) = (OnceLock::new(), options.with_pool_max_idle_per_host(0), self.own.clone());
+        let (usual, requests) = (Mutex::new(Arc::new(Clients::new(&options, &self.own)?)), self.requests.clone());
+        let (anew, is_silent, own) = (OnceLock::new(), AtomicBool::new(false), self.own.clone());
         let (made, number) = (self.made.clone(), self.made.fetch_add(1, Ordering::Relaxed) + 1);
-        Ok(HttpClient::new(Watched { usual, anew, options, own, requests, made, number }))
+        Ok(HttpClient::new(Watched { usual, is_silent, anew, options, own, requests, made, number }))
     }
 }
 
@@ -66,11 +67,17 @@ impl Clients {
     }
 }
 
+/// How long a connection to a server that was silent once is kept for the next request.
+const SHORT_IDLE: Duration = Duration::from_secs(1);
+
 #[derive(Debug)]
 struct Watched {
-    usual: Clients,
-    /// Those that keep no connections, once they are needed, and what they are made of.
-    anew: OnceLock<Clients>,
+    usual: Mutex<Arc<Clients>>,
+    /// The server was silent: connections are kept for [`SHORT_IDLE`] only.
+    is_silent: AtomicBool,
+    /// Those that keep no connections, once they are needed.
+    anew: OnceLock<Arc<Clients>>,
+    /// What clients are made of.
     options: ClientOptions,
     own: Own,
     requests: Arc<AtomicU64>,
@@ -88,16 +95,28 @@ impl Watched {
 
     /// The clients of this try. Where a connection broke, or was silent, others that are kept since then may be as dead: a try for each of
     /// them would be too many.
-    fn clients(&self) -> &Clients {
+    fn clients(&self) -> Arc<Clients> {
+        let usual = || self.usual.lock().unwrap_or_else(PoisonError::into_inner).clone();
         if !SEEN.try_with(|seen| seen.anew).unwrap_or(false) {
-            return &self.usual;
+            return usual();
         }
         if self.anew.get().is_none()
-            && let Ok(made) = Clients::new(&self.options, &self.own)
+            && let Ok(made) = Clients::new(&self.options.clone().with_pool_max_idle_per_host(0), &self.own)
         {
-            let _ = self.anew.set(made);
+            let _ = self.anew.set(Arc::new(made));
         }
-        self.anew.get().unwrap_or(&self.usual)
+        self.anew.get().cloned().unwrap_or_else(usual)
+    }
+
+    /// Ends the connections that lie idle after a silence, and lets later ones lie for a short time only: a server of one thread hears no other
+    /// connection while one is open.
+    fn end_idle(&self, e: &HttpError) {
+        if e.kind() != HttpErrorKind::Timeout || self.is_silent.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        if let Ok(made) = Clients::new(&self.options.clone().with_pool_idle_timeout(SHORT_IDLE), &self.own) {
+            *self.usual.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(made);
+        }
     }
 }
 
@@ -131,6 +150,7 @@ impl HttpService for Watched {
             match answer {
                 Ok(response) => watch(response, &asked).await,
                 Err(e) => {
+                    self.end_idle(&e);
                     note_transport(&e);
                     Err(e)
                 }

@@ -5,6 +5,8 @@ use crate::error::ErrorKind;
 use crate::store::{ByteRange, Condition, Storage, start_and_wait};
 use std::io::{Read, Write};
 use std::net::TcpListener;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 const TAG: &str = "ETag: \"1\"\r\nLast-Modified: Sat, 21 Nov 2026 00:00:00 GMT\r\n";
@@ -109,4 +111,35 @@ fn an_upload_in_parts_that_fails_is_ended_when_its_error_is_told() {
     assert_eq!(e.kind(), ErrorKind::Permission, "{e}");
     let ended = asked.lock().unwrap().iter().filter(|head| head.starts_with("delete /bucket/key?uploadid=u")).count();
     assert_eq!(ended, 1);
+}
+
+#[test]
+fn a_server_of_one_thread_is_heard_once_its_idle_connection_is_ended() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let count = Arc::new(AtomicUsize::new(0));
+    let counted = count.clone();
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().map_while(Result::ok) {
+            counted.fetch_add(1, Relaxed);
+            while read_head(&mut stream).0.ends_with("\r\n\r\n") {
+                let answer = format!("HTTP/1.1 206 Partial\r\n{TAG}Content-Range: bytes 0-2/3\r\nContent-Length: 3\r\n\r\nyes");
+                if stream.write_all(answer.as_bytes()).is_err() {
+                    break;
+                }
+            }
+        }
+    });
+    let store = store_at(port, &[KEYS, &[("idle_timeout", "1"), ("retries", "2")]].concat());
+    let read = |ranges: usize| {
+        start_and_wait(&store, "key", &vec![ByteRange::Span { offset: 0, len: 3 }; ranges], None).unwrap().unwrap().parts.len()
+    };
+    for _ in 0..20 {
+        assert_eq!(read(1), 1);
+    }
+    assert_eq!(count.load(Relaxed), 1, "a connection is kept between reads");
+    assert_eq!(read(5), 5);
+    let started = Instant::now();
+    assert_eq!(read(5), 5);
+    assert!(started.elapsed() < Duration::from_secs(20), "{:?}", started.elapsed());
 }
