@@ -47,18 +47,23 @@ public:
     };
     struct mapping_type {
         std::size_t size;
+        std::array<std::size_t, Rank> strides;
         std::size_t required_span_size() const { return size; }
+        template <std::size_t R = Rank, class = std::enable_if_t<(R > 0)>>
+        std::size_t stride(std::size_t d) const {
+            return strides[d];
+        }
     };
     using element_type = T;
     using reference = T &;
     plain_mdspan(T *data, std::array<std::size_t, Rank> extents, std::array<std::size_t, Rank> strides) : data_(data), extents_{extents}, strides_(strides) {}
     T *data_handle() const { return data_; }
     const extents_type &extents() const { return extents_; }
-    std::size_t stride(std::size_t d) const { return strides_[d]; }
+    std::size_t stride(std::size_t d) const { return mapping().stride(d); }
     mapping_type mapping() const {
         std::size_t size = 1;
         for (std::size_t d = 0; d < Rank; d++) size += (extents_.all[d] - 1) * strides_[d];
-        return {size};
+        return {size, strides_};
     }
 
 private:

@@ -281,9 +281,12 @@ view<typename M::element_type> view_of(const M &m) {
     view<typename M::element_type> v{m.data_handle(), static_cast<std::size_t>(m.mapping().required_span_size())};
     v.contiguous = false;
     v.strides = v.extents = index::zeros(M::extents_type::rank());
-    for (std::size_t d = 0; d < v.strides.size(); d++) {
-        v.strides[d] = static_cast<std::int64_t>(m.stride(d));
-        v.extents[d] = static_cast<std::int64_t>(m.extents().extent(d));
+    // Those of rank 0 have no strides.
+    if constexpr (M::extents_type::rank() > 0) {
+        for (std::size_t d = 0; d < v.strides.size(); d++) {
+            v.strides[d] = static_cast<std::int64_t>(m.stride(d));
+            v.extents[d] = static_cast<std::int64_t>(m.extents().extent(d));
+        }
     }
     return v;
 }
