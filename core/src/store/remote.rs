@@ -129,10 +129,15 @@ impl Remote {
         self.base = name.to_string();
         // How netCDF-C is told of a Zarr hierarchy.
         self.path = clean(path.split_once("#mode=").map_or(path, |(path, _)| path));
-        if let Some(part) = self.path.split('/').find(|part| matches!(*part, "." | "..")) {
-            bail!(Location, "{}: found the name {part:?}, which no part of a key is", self.describe());
+        self.check_parts()
+    }
+
+    /// Checks that no part of the path leads elsewhere.
+    fn check_parts(&self) -> Result<()> {
+        match self.path.split('/').find(|part| matches!(*part, "." | "..")) {
+            Some(part) => bail!(Location, "{}: found the name {part:?}, which no part of a key is", self.describe()),
+            None => Ok(()),
         }
-        Ok(())
     }
 
     /// Takes what stands behind the container: an account, or a host of files (`dfs`) or blobs, whose first name is the account's.
@@ -178,7 +183,7 @@ impl Remote {
         self.path = clean(&path);
         self.user = user.map(|text| Secret(text.to_string()));
         self.query = query.filter(|text| !text.is_empty()).map(|text| Secret(text.to_string()));
-        Ok(())
+        self.check_parts()
     }
 
     /// The last name of what stays of a URL as it is written, because a slash is written as `%2F` in it.
@@ -540,6 +545,8 @@ mod tests {
             "gs://",
             "az://",
             "s3://b/x/../y",
+            "http://h/n/../a.zarr",
+            "http://h/./a.zarr",
             "gs://b/./x",
             "abfs://c@/x",
             "abfs://c@a:9/x",
