@@ -134,10 +134,8 @@ impl Remote {
 
     /// Checks that no part of the path leads elsewhere.
     fn check_parts(&self) -> Result<()> {
-        match self.path.split('/').find(|part| matches!(*part, "." | "..")) {
-            Some(part) => bail!(Location, "{}: found the name {part:?}, which no part of a key is", self.describe()),
-            None => Ok(()),
-        }
+        let Some(part) = self.path.split('/').find(|part| matches!(*part, "." | "..")) else { return Ok(()) };
+        bail!(Location, "{}: found the name {part:?}, which no part of a key is", self.describe())
     }
 
     /// Takes what stands behind the container: an account, or a host of files (`dfs`) or blobs, whose first name is the account's.
