@@ -651,6 +651,8 @@ g.create("t", (1,), "i4"), g.create_group("g")
             handle.attrs.update({f"{me}/{number}/{part}": part for part in "ab"}) if me % 2 else handle.attrs.__setitem__(f"{me}/{number}", 1)
     threads = [threading.Thread(target=set_some, args=given) for given in enumerate(handles)]
     [thread.start() for thread in threads], [thread.join() for thread in threads]
+    # What the other handle has set last is not in this one yet.
+    shared.refresh()
     check(len(ozarr.open(where / "shared.zarr").attrs) == len(shared.attrs) == 180, f"attributes that threads set by one handle and two: {len(shared.attrs)}")
 
 
