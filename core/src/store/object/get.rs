@@ -3,7 +3,7 @@
 use super::live::Live;
 use super::sight::Sight;
 use super::tries::{Failure, Tries};
-use super::version::{strong_tag_of, version_of};
+use super::version::{are_of_one, strong_tag_of, version_of};
 use crate::error::{ErrorKind, Result, bail};
 use crate::limits::{MAX_UNTOLD, reserve};
 use crate::store::remote::Service;
@@ -90,7 +90,7 @@ impl Live {
             };
             self.no_head.fetch_or(want == Want::Nothing && !head && self.remote.service == Service::Http, Ordering::Relaxed);
             let version = version_of(&got.meta).seen_at(tries.sight().date);
-            if expected.is_some_and(|expected| expected != version) {
+            if expected.is_some_and(|expected| !are_of_one(expected, version)) {
                 bail!(Conflict, "the object was replaced while it was read");
             }
             let (start, end) = (got.range.start, got.range.end);

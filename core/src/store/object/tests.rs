@@ -13,6 +13,7 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
+mod answers;
 mod batch;
 mod lies;
 mod slow;

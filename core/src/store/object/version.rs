@@ -8,19 +8,42 @@ const MD5: u8 = 1;
 const MD5_OF_PARTS: u8 = 2;
 const SHORT: u8 = 3;
 const HASHED: u8 = 4;
+/// In the first word of a version by hash: the tag is weak. The hash is of the strong one.
+const HASHED_WEAK: u64 = 1 << 8;
 
 /// The version of what a server told. An object without an ETag is known by its time and length.
 pub(super) fn version_of(meta: &ObjectMeta) -> Version {
-    let mut bytes = [0; 32];
     match &meta.e_tag {
-        Some(tag) => match timed(tag) {
-            Some(version) => return version,
-            None => pack(tag, &mut bytes),
-        },
-        None => return Version::untagged(u64::try_from(meta.last_modified.timestamp()).unwrap_or(0), meta.size),
+        Some(tag) => version_of_tag(tag),
+        None => Version::untagged(u64::try_from(meta.last_modified.timestamp()).unwrap_or(0), meta.size),
     }
+}
+
+fn version_of_tag(tag: &str) -> Version {
+    if let Some(version) = timed(tag) {
+        return version;
+    }
+    let mut bytes = [0; 32];
+    pack(tag, &mut bytes);
     let word = |i: usize| bytes[8 * i..8 * i + 8].iter().rev().fold(0, |all, &b| all << 8 | u64::from(b));
     Version([word(0), word(1), word(2), word(3)])
+}
+
+/// Whether two versions are of one object by the weak comparison of RFC 9110, 8.8.3.2: servers make the tag of a file weak while it is young,
+/// and proxies that of what they pack. This is enough for a read, not for a put on a condition, nor for a body of two answers.
+pub(super) fn are_of_one(a: Version, b: Version) -> bool {
+    a == b || weakened(a) == weakened(b)
+}
+
+/// The version that the weak tag of the same characters gives.
+fn weakened(version: Version) -> Version {
+    let Version([first, b, c, d]) = version;
+    match tag_of(version) {
+        Some(tag) if tag.starts_with("W/") => version,
+        Some(tag) => version_of_tag(&format!("W/{tag}")),
+        None if first == u64::from(HASHED) => Version([first | HASHED_WEAK, b, c, d]),
+        None => version,
+    }
 }
 
 /// The version of an ETag as nginx makes it, of a time and a length: it tells no more than these do.
@@ -70,9 +93,10 @@ fn pack(tag: &str, bytes: &mut [u8; 32]) {
         (bytes[0], bytes[1]) = (SHORT, tag.len() as u8);
         return;
     }
-    bytes[0] = HASHED;
+    let (strong, is_weak) = tag.strip_prefix("W/").map_or((tag, false), |strong| (strong, true));
+    bytes[..8].copy_from_slice(&(u64::from(HASHED) | if is_weak { HASHED_WEAK } else { 0 }).to_le_bytes());
     for (i, room) in bytes[8..].chunks_mut(8).enumerate() {
-        room.copy_from_slice(&hash(format!("{i}{tag}").as_bytes()).to_le_bytes());
+        room.copy_from_slice(&hash(format!("{i}{strong}").as_bytes()).to_le_bytes());
     }
 }
 
