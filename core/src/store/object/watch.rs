@@ -225,6 +225,9 @@ async fn watch(response: HttpResponse, asked: &Asked) -> Result<HttpResponse, Ht
     if is_coded_on_the_way(&response, status, length, asked.range.is_some()) {
         return Err(odd("a body that was compressed on the way (Content-Encoding)"));
     }
+    if asked.range.is_none() && status == 206 && !text_of("content-range").is_some_and(|range| is_all(&range)) {
+        return Err(odd("a part of an object that was asked for as a whole"));
+    }
     let response = measured(response, asked.range.as_deref());
     match (&asked.range, status, length) {
         (Some(range), 200, length) => cut(response, range, length).await,
@@ -253,6 +256,15 @@ fn is_coded_on_the_way(response: &HttpResponse, status: u16, length: Option<u64>
         206 => told() != Some(length),
         _ => is_part,
     }
+}
+
+/// Whether a `Content-Range` is of all bytes of an object.
+fn is_all(range: &str) -> bool {
+    let told = || {
+        let (last, size) = range.trim().strip_prefix("bytes 0-")?.split_once('/')?;
+        Some(last.parse::<u64>().ok()?.checked_add(1)? == size.parse::<u64>().ok()?)
+    };
+    told().unwrap_or(false)
 }
 
 /// A part of an object whose length its server does not tell (`bytes 0-9/*`), with the length: where the part ends if the object ends

@@ -39,3 +39,24 @@ fn an_object_stays_the_same_where_its_etag_becomes_weak_or_strong() {
         assert_eq!(read(Some(version)).err().unwrap().kind(), ErrorKind::Conflict, "{first} {then}");
     }
 }
+
+#[test]
+fn a_part_that_nobody_asked_for_is_no_whole_object() {
+    for (range, expected) in [
+        ("Content-Range: bytes 0-2/3\r\n", Some("yes")),
+        ("Content-Range: bytes 0-2/570\r\n", None),
+        ("Content-Range: bytes 3-5/6\r\n", None),
+        ("Content-Range: bytes 0-2/*\r\n", None),
+        ("", None),
+    ] {
+        let (port, _) = serve(move |_| said("206 Partial", &format!("ETag: \"1\"\r\n{DATE}{range}"), "yes"));
+        match start_and_wait(&store_at(port, KEYS), "key", &[ByteRange::WHOLE], None) {
+            Ok(found) => assert_eq!(
+                Some(found.unwrap().parts.as_slice()),
+                expected.map(|text| [text.as_bytes().to_vec()]).as_ref().map(|v| &v[..]),
+                "{range}"
+            ),
+            Err(e) => assert_eq!((e.kind(), expected), (ErrorKind::Ranges, None), "{range}: {e}"),
+        }
+    }
+}
