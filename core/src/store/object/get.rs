@@ -4,7 +4,7 @@ use super::live::Live;
 use super::sight::Sight;
 use super::tries::{Failure, Tries};
 use super::version::{are_of_one, strong_tag_of, version_of};
-use crate::error::{ErrorKind, Result, bail};
+use crate::error::{Error, ErrorKind, Result, bail};
 use crate::limits::{MAX_UNTOLD, reserve};
 use crate::store::remote::Service;
 use crate::store::{ByteRange, Fetched, Version};
@@ -225,25 +225,38 @@ impl Live {
 
     /// The end of an object; where servers do not know such ranges its length is asked for first.
     async fn suffix(&self, path: &Path, len: u64, if_match: Option<Version>) -> Result<Option<(Vec<u8>, Version)>> {
+        let mut refusal = None;
         if !self.no_suffix.load(Ordering::Relaxed) {
             match self.get(path, Want::Suffix(len), if_match).await {
                 Ok(None) => return Ok(None),
                 Ok(Some(got)) if got.bytes.len() as u64 == len => return Ok(Some((got.bytes, got.version))),
                 Ok(Some(got)) if got.size < len => bail!(Truncated, "found {} bytes, expected at least {len}", got.size),
+                // An empty object has no such range either.
+                Err(e) if refuses_ranges(&e) => refusal = Some(e),
                 Err(e) if !matches!(e.kind(), ErrorKind::Ranges | ErrorKind::Unsupported) => return Err(e),
                 _ => self.no_suffix.store(true, Ordering::Relaxed),
             }
         }
-        let Some(head) = self.get(path, Want::Nothing, if_match).await? else { return Ok(None) };
+        let head = self.get(path, Want::Nothing, if_match).await;
+        let was_refused = refusal.is_some();
+        let Some(head) = head.map_err(|e| refusal.unwrap_or(e))? else { return Ok(None) };
         if head.size < len {
             bail!(Truncated, "found {} bytes, expected at least {len}", head.size);
         }
         match self.get(path, Want::Span(head.size - len, len), Some(head.version)).await? {
-            Some(got) if got.bytes.len() as u64 == len => Ok(Some((got.bytes, got.version))),
+            Some(got) if got.bytes.len() as u64 == len => {
+                self.no_suffix.fetch_or(was_refused, Ordering::Relaxed);
+                Ok(Some((got.bytes, got.version)))
+            }
             Some(got) => bail!(Truncated, "found {} bytes, expected {len}", got.bytes.len()),
             None => bail!(Conflict, "the object was erased while it was read"),
         }
     }
+}
+
+/// Whether an error may say that a server does not know ranges of the form that was asked for.
+fn refuses_ranges(e: &Error) -> bool {
+    matches!((e.http_status(), e.kind()), (416, _) | (400, ErrorKind::Network))
 }
 
 /// How an object is asked for first.

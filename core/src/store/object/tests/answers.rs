@@ -60,3 +60,27 @@ fn a_part_that_nobody_asked_for_is_no_whole_object() {
         }
     }
 }
+
+#[test]
+fn a_server_that_refuses_ranges_from_the_end_is_asked_for_others() {
+    for status in ["416 no", "400 bad", "501 no"] {
+        let (port, heads) = serve(move |head| {
+            let tag = format!("ETag: \"1\"\r\n{DATE}");
+            match head.split_once("\r\nrange: bytes=").map(|(_, range)| range.starts_with('-')) {
+                Some(true) => said(status, "", ""),
+                Some(false) => said("206 Partial", &format!("{tag}Content-Range: bytes 1-2/3\r\n"), "es"),
+                None => format!("HTTP/1.1 200 OK\r\n{tag}Content-Length: 3\r\nConnection: close\r\n\r\n"),
+            }
+        });
+        let store = store_at(port, KEYS);
+        for _ in 0..2 {
+            let read = start_and_wait(&store, "key", &[ByteRange::Suffix { len: 2 }], None);
+            assert_eq!(read.unwrap().unwrap().parts, [b"es"], "{status}");
+        }
+        let refused = heads.lock().unwrap().iter().filter(|head| head.contains("\r\nrange: bytes=-")).count();
+        assert_eq!(refused, 1, "{status}: it is not asked again once it is known");
+    }
+    let (port, _) = serve(|_| said("400 bad", "", "<Error><Code>Odd</Code><Message>no</Message></Error>"));
+    let e = start_and_wait(&store_at(port, KEYS), "key", &[ByteRange::Suffix { len: 2 }], None).err().unwrap();
+    assert!(e.to_string().contains("400 (Odd: no)"), "the first answer says why: {e}");
+}
