@@ -29,8 +29,8 @@
 //! region, account and keys are of no effect for web servers. Where it names an account of Azure and no
 //! endpoint, its keys go to that account only, and keys and tokens to Azure's own hosts only; else to
 //! any account and host that a location names. Web servers are read by keys and cannot list.
-//! Only 404 means that a chunk is missing; every other failure is an error, after tries within the
-//! deadline. A library that was built without the feature `cloud` answers such a location with
+//! Only 404 and 410 mean that a chunk is missing; every other failure is an error, after tries within
+//! the deadline. A library that was built without the feature `cloud` answers such a location with
 //! `OZARR_ERR_UNSUPPORTED`.
 //!
 //! A path in a store is made of node names separated by `/`, without one in front (`"run/temperature"`);
