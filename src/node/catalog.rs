@@ -9,7 +9,7 @@ use super::{NodeKind, Store, path};
 use crate::error::{ErrorKind, Result};
 use crate::limits::{MAX_CONSOLIDATED, collect};
 use crate::metadata::v3::NodeType;
-use crate::metadata::{Dialect, Format, Map, Value, consolidated, v2, v3};
+use crate::metadata::{Dialect, Format, Map, consolidated, v2, v3};
 use crate::store::get;
 use std::sync::Arc;
 
@@ -17,21 +17,24 @@ use std::sync::Arc;
 pub(super) struct Catalog {
     group: String,
     format: Format,
-    /// The `zarr.json` of the group, or its `.zmetadata`.
-    document: Arc<Map>,
+    /// Those of the `zarr.json` of the group, or of its `.zmetadata`, by their keys relative to the group.
+    entries: Map,
     as_of: AsOf,
 }
 
+/// What an entry says a node is: the kind, the name of its document, the document, and of version 2 the attributes.
+type Entry<'a> = (NodeKind, &'static str, &'a Map, Option<Map>);
+
 impl Catalog {
     /// That of a v3 group with that document; `None` if it has none.
-    pub fn of_v3(group: &str, document: &Arc<Map>, as_of: AsOf) -> Option<Arc<Catalog>> {
-        consolidated::entries_v3(document)?;
-        Some(Arc::new(Catalog { group: group.to_string(), format: Format::V3, document: document.clone(), as_of }))
+    pub fn of_v3(group: &str, document: &Map, as_of: AsOf) -> Option<Arc<Catalog>> {
+        let entries = consolidated::entries_v3(document)?.clone();
+        Some(Arc::new(Catalog::of(group, Format::V3, entries, as_of)))
     }
 
-    /// That of a group with that `zarr.json` or `.zmetadata`.
-    pub fn of(group: &str, format: Format, document: Arc<Map>, as_of: AsOf) -> Catalog {
-        Catalog { group: group.to_string(), format, document, as_of }
+    /// That of a group with those entries.
+    pub fn of(group: &str, format: Format, entries: Map, as_of: AsOf) -> Catalog {
+        Catalog { group: group.to_string(), format, entries, as_of }
     }
 
     /// Reads the consolidated metadata of a v2 group, or `None` if they are missing or cannot be understood.
@@ -39,12 +42,12 @@ impl Catalog {
         let as_of = store.as_of();
         let key = path::join(group, v2::CONSOLIDATED);
         let Some(bytes) = get(&**store.shared(), &key, MAX_CONSOLIDATED)? else { return Ok(None) };
-        let document = match consolidated::parse_v2(&bytes) {
+        let entries = match consolidated::parse_v2(&bytes) {
             Err(e) if e.kind() == ErrorKind::NoMemory => return Err(e),
             Err(_) => return Ok(None),
-            Ok(document) => document,
+            Ok(entries) => entries,
         };
-        Ok(Some(Arc::new(Catalog { group: group.to_string(), format: Format::V2, document: Arc::new(document), as_of })))
+        Ok(Some(Arc::new(Catalog::of(group, Format::V2, entries, as_of))))
     }
 
     /// Whether this process has changed nothing since.
@@ -52,26 +55,33 @@ impl Catalog {
         !store.as_of().has_changed_since(self.as_of)
     }
 
+    /// Whether a node is here, so that [`Catalog::find`] gives its document.
+    pub fn has(&self, path: &str) -> bool {
+        self.entry(path).is_some()
+    }
+
     /// The document of the node at a path below the group; `None` if it is not here.
     pub fn find(&self, path: &str) -> Option<StoredDocument> {
-        let (entries, name) = (self.entries()?, path::relative(&self.group, path));
-        let stored = |kind, document_name, document: &Value, attributes| {
-            let document = document.as_object()?.clone();
-            let key = path::join(path, document_name);
-            let (format, dialect, as_of, mark, findings) = (self.format, Dialect::Final, self.as_of, Vec::new(), Vec::new());
-            Some(StoredDocument { format, dialect, kind, key, document, as_of, listed: true, attributes, mark, findings })
-        };
+        let (kind, document_name, document, attributes) = self.entry(path)?;
+        let (key, mut document) = (path::join(path, document_name), document.clone());
+        if self.format == Format::V3 {
+            // Some writers leave an empty one there.
+            document.shift_remove(v3::CONSOLIDATED);
+        }
+        let (format, dialect, as_of, mark, findings) = (self.format, Dialect::Final, self.as_of, Vec::new(), Vec::new());
+        Some(StoredDocument { format, dialect, kind, key, document, as_of, listed: true, attributes, mark, findings })
+    }
+
+    fn entry(&self, path: &str) -> Option<Entry<'_>> {
+        let (entries, name) = (&self.entries, path::relative(&self.group, path));
         match self.format {
             Format::V3 => {
-                let entry = entries.get(name)?;
-                let kind = match v3::node_type(entry.as_object()?).ok()? {
+                let document = entries.get(name)?.as_object()?;
+                let kind = match v3::node_type(document).ok()? {
                     NodeType::Array => NodeKind::Array,
                     NodeType::Group => NodeKind::Group,
                 };
-                let mut found = stored(kind, v3::DOCUMENT, entry, None)?;
-                // Some writers leave an empty one there.
-                found.document.shift_remove(v3::CONSOLIDATED);
-                Some(found)
+                Some((kind, v3::DOCUMENT, document, None))
             }
             Format::V2 => {
                 let own = |document_name| entries.get(&path::join(name, document_name));
@@ -81,8 +91,8 @@ impl Catalog {
                     Some(entry) => entry.as_object()?.clone(),
                 };
                 match (own(v2::ARRAY), own(v2::GROUP)) {
-                    (Some(entry), _) => stored(NodeKind::Array, v2::ARRAY, entry, Some(attributes)),
-                    (None, Some(entry)) => stored(NodeKind::Group, v2::GROUP, entry, Some(attributes)),
+                    (Some(entry), _) => Some((NodeKind::Array, v2::ARRAY, entry.as_object()?, Some(attributes))),
+                    (None, Some(entry)) => Some((NodeKind::Group, v2::GROUP, entry.as_object()?, Some(attributes))),
                     (None, None) => None,
                 }
             }
@@ -92,7 +102,7 @@ impl Catalog {
     /// The names of the nodes directly below a path, sorted.
     pub fn names(&self, above: &str) -> Result<Vec<String>> {
         let prefix = path::prefix(path::relative(&self.group, above));
-        let below = self.entries().into_iter().flat_map(Map::keys).filter_map(|key| key.strip_prefix(&prefix));
+        let below = self.entries.keys().filter_map(|key| key.strip_prefix(&prefix));
         let mut names: Vec<&str> = match self.format {
             Format::V3 => collect(below.filter(|name| !name.contains('/') && !name.is_empty()))?,
             Format::V2 => collect(
@@ -108,10 +118,7 @@ impl Catalog {
     }
 
     /// All entries, by their keys relative to the group.
-    pub fn entries(&self) -> Option<&Map> {
-        match self.format {
-            Format::V3 => consolidated::entries_v3(&self.document),
-            Format::V2 => self.document.get("metadata")?.as_object(),
-        }
+    pub fn entries(&self) -> &Map {
+        &self.entries
     }
 }

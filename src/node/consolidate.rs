@@ -129,7 +129,7 @@ impl Group {
         let (store, path, format) = (self.store(), self.path(), self.format());
         store.check_listable()?;
         let listed = match format {
-            Format::V2 => Catalog::read_v2(store, path)?.and_then(|catalog| catalog.entries().cloned()),
+            Format::V2 => Catalog::read_v2(store, path)?.map(|catalog| catalog.entries().clone()),
             Format::V3 => lookup::find_v3(store, path)?.and_then(|found| consolidated::entries_v3(&found.document).cloned()),
         };
         let Some(listed) = listed else { return Ok((None, Vec::new())) };

@@ -10,7 +10,7 @@ use super::{Array, Group, Node, NodeKind, Store, consolidate, path};
 use crate::error::{Result, bail, err};
 use crate::limits::MAX_CONSOLIDATED;
 use crate::metadata::json::{self, member};
-use crate::metadata::{Dialect, Format, Map, Value, consolidated, v2, v3};
+use crate::metadata::{Dialect, Format, Map, Value, v2, v3};
 use std::sync::Arc;
 
 /// The version of these bytes.
@@ -125,13 +125,7 @@ fn read(store: &Store, bytes: &[u8]) -> Result<Exported> {
     let attributes = if format == Format::V2 { Some(take(&mut all, "attributes")?) } else { None };
     let below = if all.contains_key("below") { Some(take(&mut all, "below")?) } else { None };
     let as_of = store.as_of();
-    let catalog = below.map(|entries| {
-        let whole = match format {
-            Format::V2 => consolidated::write_v2(entries),
-            Format::V3 => Map::from_iter([(v3::CONSOLIDATED.to_string(), consolidated::write_v3(entries))]),
-        };
-        Arc::new(Catalog::of(&path, format, Arc::new(whole), as_of))
-    });
+    let catalog = below.map(|entries| Arc::new(Catalog::of(&path, format, entries, as_of)));
     document.shift_remove(v3::CONSOLIDATED);
     let name = match (format, kind) {
         (Format::V3, _) => v3::DOCUMENT,

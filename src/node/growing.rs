@@ -92,7 +92,7 @@ impl GrowingArrays {
     fn see(&mut self, store: &Store, node: &str, found: &StoredDocument) -> Result<()> {
         if found.kind == NodeKind::Group {
             let catalog = match found.format {
-                Format::V3 => Catalog::of_v3(node, &Arc::new(found.document.clone()), found.as_of),
+                Format::V3 => Catalog::of_v3(node, &found.document, found.as_of),
                 Format::V2 => Catalog::read_v2(store, node)?,
             };
             return extend(&mut self.catalogs, catalog.map(|catalog| (node.to_string(), catalog)));

@@ -12,7 +12,6 @@ use crate::metadata::{Dialect, Format, Map, json, v2, v3};
 use crate::store::{Folder, StorageExt, get, get_many};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 /// The document at a path: `zarr.json` before `.zarray` before `.zgroup`, unless the store's options want one version (V2-33),
 /// before those of a draft of version 3. Malformed JSON is an error.
@@ -309,7 +308,7 @@ fn version_1(store: &Store, path: &str) -> Option<String> {
 
 /// Says which nodes a group has by its consolidated metadata, if it has any: listing very many names of a store with latency takes many requests.
 fn listed_children(group: StoredDocument, path: &str, wanted: &str) -> Option<String> {
-    let mut names = Catalog::of_v3(path, &Arc::new(group.document), group.as_of)?.names(path).ok()?;
+    let mut names = Catalog::of_v3(path, &group.document, group.as_of)?.names(path).ok()?;
     names.retain(|name| name != wanted);
     (!names.is_empty()).then(|| path::near(names.iter().map(String::as_str), wanted))
 }

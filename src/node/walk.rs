@@ -112,7 +112,7 @@ fn below(store: &Store, above: &ListedGroup, node: &StoredDocument, path: &str) 
     if node.kind != NodeKind::Group {
         return None;
     }
-    let own = || (node.format == Format::V3).then(|| Catalog::of_v3(path, &Arc::new(node.document.clone()), node.as_of)).flatten();
+    let own = || (node.format == Format::V3).then(|| Catalog::of_v3(path, &node.document, node.as_of)).flatten();
     let catalog = above.catalog.clone().or_else(|| if store.uses_consolidated() && !above.is_fresh { own() } else { None });
     let trail = above.trail.to(store, path, &node.key)?;
     let is_fresh = above.is_fresh;
@@ -275,7 +275,7 @@ impl Group {
             return Ok(None);
         }
         let names = list(store, &place)?;
-        let is_listed = |path: &str| place.catalog.as_ref().is_some_and(|catalog| catalog.find(path).is_some());
+        let is_listed = |path: &str| place.catalog.as_ref().is_some_and(|catalog| catalog.has(path));
         let mut children = Vec::new();
         for name in names {
             let path = path::join(&place.path, &name);

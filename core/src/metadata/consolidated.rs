@@ -116,7 +116,7 @@ pub fn entry_v3(mut document: Map) -> Value {
     Value::Object(document)
 }
 
-/// The whole `.zmetadata`, checked: `metadata` is an object and the format is 1.
+/// The entries of a `.zmetadata`, checked: `metadata` is an object and the format is 1.
 pub fn parse_v2(bytes: &[u8]) -> Result<Map> {
     let document = json::parse_object(bytes, limits::MAX_CONSOLIDATED)?;
     let format = member(&document, "zarr_consolidated_format")?;
@@ -124,10 +124,7 @@ pub fn parse_v2(bytes: &[u8]) -> Result<Map> {
         return Err(err!(Metadata, "found {}, expected 1", json::brief(format)).at_field("zarr_consolidated_format"));
     }
     let metadata = member(&document, "metadata")?;
-    if !metadata.is_object() {
-        return Err(no_object(metadata).at_field("metadata"));
-    }
-    Ok(document)
+    metadata.as_object().cloned().ok_or_else(|| no_object(metadata).at_field("metadata"))
 }
 
 /// A `.zmetadata` of those entries.
