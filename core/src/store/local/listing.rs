@@ -68,7 +68,7 @@ fn visible_of(entries: Entries, fd: BorrowedFd<'_>) -> Result<Vec<(String, Entry
             kind => kind,
         };
         match kind {
-            EntryKind::Folder => push(&mut names, (format!("{text}/"), kind))?,
+            EntryKind::Folder => push(&mut names, ([text, "/"].concat(), kind))?,
             kind => push(&mut names, (text.to_string(), kind))?,
         }
     }
