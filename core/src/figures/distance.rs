@@ -18,9 +18,7 @@ pub fn distance(tolerance: Tolerance, (of_a, x): (DataType, &[u8]), (of_b, y): (
     let mut found: Option<(f64, f64)> = None;
     let part = |data_type: DataType| if parts == 2 { data_type.part().unwrap_or(data_type) } else { data_type };
     for (u, v) in x.chunks_exact(x.len() / parts).zip(y.chunks_exact(y.len() / parts)) {
-        let (distance, size) = apart(wide(part(of_a), u), wide(part(of_b), v));
-        // An infinite size would allow any distance, and a NaN has no size: such numbers are never near another.
-        let is_near = size.is_finite() && distance <= tolerance.absolute + tolerance.relative * size;
+        let (distance, size, is_near) = apart(tolerance, wide(part(of_a), u), wide(part(of_b), v));
         if distance > 0.0 && !is_near {
             let (absolute, relative) = found.unwrap_or_default();
             let share = if size.is_finite() { distance / size } else { f64::INFINITY };
@@ -39,17 +37,47 @@ pub fn each_differing(a: (&[u8], usize), b: (&[u8], usize), same: bool, each: &m
     pairs.filter(|(_, (x, y))| !same || x != y).try_for_each(|(i, (x, y))| each(i, x, y))
 }
 
-/// How far two numbers are from one another, and the size of the larger one: infinite where only one is NaN, or one is infinite.
-fn apart(x: Wide, y: Wide) -> (f64, f64) {
+impl Tolerance {
+    /// Returns the largest distance that it allows two integers, the larger one of that size.
+    fn between_integers(self, size: u128) -> i128 {
+        let large = size as f64;
+        let share = self.relative * large;
+        if self.absolute + share > 1e35 {
+            return i128::MAX;
+        }
+        // What the double of a large size, and its product, have no digits for.
+        let rest =
+            if size < WHOLE { 0.0 } else { self.relative.mul_add(large, -share) + self.relative * (size as i128 - large as i128) as f64 };
+        let fraction = (self.absolute.fract() + share.fract() + rest).floor();
+        self.absolute as i128 + share as i128 + fraction as i128
+    }
+}
+
+/// Up to this one a double has room for all integers.
+const WHOLE: u128 = 1 << 53;
+
+/// How far two numbers are from one another, and the size of the larger one: infinite where only one is NaN, or one is infinite; and whether the tolerance
+/// allows that.
+fn apart(tolerance: Tolerance, x: Wide, y: Wide) -> (f64, f64, bool) {
     match (x, y) {
-        (Wide::Integer(x), Wide::Integer(y)) => ((x - y).unsigned_abs() as f64, x.unsigned_abs().max(y.unsigned_abs()) as f64),
-        (Wide::Float(x), Wide::Float(y)) if x.is_nan() && y.is_nan() || x == y => (0.0, 0.0),
-        (Wide::Float(x), Wide::Float(y)) if x.is_nan() || y.is_nan() => (f64::INFINITY, f64::INFINITY),
-        (Wide::Float(x), Wide::Float(y)) => ((x - y).abs(), x.abs().max(y.abs())),
-        // A float without a fraction that an i128 has room for is compared as exactly as integers are.
-        (Wide::Integer(_), Wide::Float(y)) if y.fract() == 0.0 && y.abs() < 1e30 => apart(x, Wide::Integer(y as i128)),
-        (Wide::Integer(x), Wide::Float(_)) => apart(Wide::Float(x as f64), y),
-        (Wide::Float(_), Wide::Integer(_)) => apart(y, x),
+        (Wide::Integer(x), Wide::Integer(y)) => {
+            let (distance, size) = ((x - y).unsigned_abs(), x.unsigned_abs().max(y.unsigned_abs()));
+            (distance as f64, size as f64, distance as i128 <= tolerance.between_integers(size))
+        }
+        (Wide::Float(x), Wide::Float(y)) if x.is_nan() && y.is_nan() || x == y => (0.0, 0.0, true),
+        // An infinite size would allow any distance, and a NaN has no size: such numbers are never near another.
+        (Wide::Float(x), Wide::Float(y)) if !(x.is_finite() && y.is_finite()) => (f64::INFINITY, f64::INFINITY, false),
+        (Wide::Float(x), Wide::Float(y)) => {
+            let (distance, size) = ((x - y).abs(), x.abs().max(y.abs()));
+            (distance, size, distance <= tolerance.absolute + tolerance.relative * size)
+        }
+        // A float without a fraction that an i128 has room for is compared as exactly as integers are. Beside an integer that a double has no room for, a
+        // fraction counts as a whole: no distance becomes smaller.
+        (Wide::Integer(i), Wide::Float(y)) if y.abs() < 1e30 && (y.fract() == 0.0 || i.unsigned_abs() > WHOLE) => {
+            apart(tolerance, x, Wide::Integer(if i > 0 { y.floor() } else { y.ceil() } as i128))
+        }
+        (Wide::Integer(x), Wide::Float(_)) => apart(tolerance, Wide::Float(x as f64), y),
+        (Wide::Float(_), Wide::Integer(_)) => apart(tolerance, y, x),
     }
 }
 
@@ -71,6 +99,55 @@ fn wide(data_type: DataType, bytes: &[u8]) -> Wide {
             let mut all = [if negative { 255 } else { 0 }; 16];
             all[..bytes.len().min(16)].copy_from_slice(&bytes[..bytes.len().min(16)]);
             Wide::Integer(i128::from_le_bytes(all))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn integers_that_doubles_have_no_room_for_are_not_nearer_than_they_are() {
+        const BIG: i64 = 1 << 53;
+        let near = |x: i64, y: i64, absolute, relative| {
+            let of = |n: i64| (DataType::Int64, n.to_ne_bytes());
+            let ((of_x, x), (of_y, y)) = (of(x), of(y));
+            let tolerance = Tolerance { absolute, relative };
+            let both = [distance(tolerance, (of_x, &x), (of_y, &y), 1), distance(tolerance, (of_y, &y), (of_x, &x), 1)];
+            assert_eq!(both[0], both[1]);
+            both[0].is_none()
+        };
+        for (x, y, absolute, relative, expected) in [
+            (0, BIG + 1, BIG as f64, 0.0, false),
+            (0, BIG, BIG as f64, 0.0, true),
+            (1, BIG + 1, BIG as f64, 0.0, true),
+            (i64::MIN, 101, 2.0, 1.0, false),
+            (i64::MIN, 2, 2.0, 1.0, true),
+            (i64::MIN, 3, 2.5, 1.0, false),
+            (0, BIG + 1, 0.0, 1.0, true),
+            (-1, BIG + 1, 0.0, 1.0, false),
+            (0, i64::MAX, 0.0, 1.0, true),
+            (-1, i64::MAX, 1.0, 1.0, true),
+            (-2, i64::MAX, 1.0, 1.0, false),
+            // Half of the larger one is 2^52 + 1.5.
+            (BIG / 2 + 1, BIG + 3, 0.0, 0.5, false),
+            (BIG / 2 + 2, BIG + 3, 0.0, 0.5, true),
+            (i64::MIN, i64::MAX, f64::INFINITY, 0.0, true),
+            (i64::MIN, i64::MAX, 0.0, f64::MAX, true),
+            // As doubles have it, seven tenths of 100 are 70.
+            (30, 100, 0.0, 0.7, true),
+            (29, 100, 0.0, 0.7, false),
+            (29, 100, 0.5, 0.705, true),
+        ] {
+            assert_eq!(near(x, y, absolute, relative), expected, "{x} and {y}, {absolute} and {relative}");
+        }
+        for (x, y, absolute, expected) in
+            [(BIG + 1, 0.0, BIG, false), (BIG + 3, 0.5, BIG + 2, false), (BIG + 3, 0.5, BIG + 4, true), (-BIG - 3, -0.5, BIG + 2, false)]
+        {
+            let tolerance = Tolerance { absolute: absolute as f64, relative: 0.0 };
+            let found = distance(tolerance, (DataType::Int64, &x.to_ne_bytes()), (DataType::Float64, &f64::to_ne_bytes(y)), 1);
+            assert_eq!(found.is_none(), expected, "{x} and {y}, {absolute}");
         }
     }
 }
