@@ -120,7 +120,8 @@ impl Diff {
                     tell("shape", Some(a.shape().to_vec().into()), Some(b.shape().to_vec().into()));
                 }
                 if types.is_none() && self.elements {
-                    tell("dtype", Some(a.data_type().name().into()), Some(b.data_type().name().into()));
+                    let dtype = |array: &Array| Ok::<_, Failure>(of_array(array, false)?.get("dtype").cloned());
+                    tell("dtype", dtype(a)?, dtype(b)?);
                 }
                 if let (Some(types), true) = (types, a.shape() == b.shape())
                     && let differences = self.elements(a, b, bar)?
