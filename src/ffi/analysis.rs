@@ -140,10 +140,10 @@ pub unsafe extern "C" fn ozarr_array_digest(
 
 /// Fills `comparison` with what differs between a region of `a` (`region_a` NULL: all of it) and one
 /// of `b`, which have one shape. Numbers of all real types are compared with one another by value, as
-/// exactly as integers are; other elements with those of the same type, byte by byte. Numbers that
-/// differ by no more than `absolute` plus `relative` times the larger one are equal. NaN is equal to
-/// NaN, and no tolerance makes it, or an infinity, equal to another value. What is missing is a value
-/// like any other.
+/// exactly as integers are, and those of all complex types part by part as doubles; other elements with
+/// those of the same type, byte by byte. Numbers, or parts, that differ by no more than `absolute` plus
+/// `relative` times the larger one are equal. NaN is equal to NaN, and no tolerance makes it, or an
+/// infinity, equal to another value. What is missing is a value like any other.
 ///
 /// `first` becomes the index of the first element that differs, in the region (from 0), one number for
 /// each dimension; it is left alone where none does.
