@@ -59,7 +59,7 @@ static void lists_of_elements() {
     CHECK((t.read_points<double>({2, 2, 2}) == std::vector<double>{2.5}));
     THROWS(OZARR_ERR_BOUNDS, "point 0, dimension 1", t.read_points<double>({0, 3, 0}));
     THROWS(OZARR_ERR_ARGUMENT, "multiple", t.read_points<double>({0, 3}));
-    THROWS(OZARR_ERR_RANK, "lists", t.read_orthogonal<double>({{{0}}}));
+    THROWS(OZARR_ERR_RANK, "the selection has 1 lists, expected 3", t.read_orthogonal<double>({{{0}}}));
     THROWS(OZARR_ERR_ARGUMENT, "mask of 3 bytes", t.read_mask<double>({0, 1, 1}));
     THROWS(OZARR_ERR_ARGUMENT, "steps", t.read_mask<double>({1}, {{0, 0, 0}, {1, 1, 1}, {1, 1, 2}}));
     THROWS(OZARR_ERR_BUFFER_SIZE, "", t.write_points({0, 0, 1, 0, 0, 2}, std::vector<double>{1}));

@@ -92,7 +92,7 @@ public:
     }
     /// Changes the names of the dimensions, one for each; an empty one is none.
     returned<void> set_dimension_names(const std::vector<std::string> &names) {
-        OZARR_HPP_CHECK(detail::same_rank("list of names", names.size(), rank_));
+        OZARR_HPP_CHECK(detail::same_rank("list of dimensions", names.size(), rank_, "names"));
         return detail::checked(ozarr_array_set_dimension_names(h_, detail::dimension_names(names, true).list));
     }
     /// What parts that were never written read as. T has to be the array's type.

@@ -196,7 +196,7 @@ protected:
     problem take_apart(const lists &indices, std::vector<const std::int64_t *> &given, std::vector<std::int64_t> &counts, std::size_t size, std::size_t &n) const {
         static const std::int64_t none = 0;
         index shape;
-        if (problem p = same_rank("lists", indices.size(), rank_)) return p;
+        if (problem p = same_rank("selection", indices.size(), rank_, "lists")) return p;
         if (problem p = whole_shape(shape)) return p;
         for (std::size_t d = 0; d < indices.size(); d++) {
             const auto &list = indices[d];

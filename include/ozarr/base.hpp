@@ -177,9 +177,9 @@ returned<std::string> text_of(F get) {
     return out;
 }
 
-inline problem same_rank(const char *what, std::size_t found, std::int32_t rank) {
+inline problem same_rank(const char *what, std::size_t found, std::int32_t rank, const char *parts = "numbers") {
     if (found == static_cast<std::size_t>(rank)) return {};
-    return error(OZARR_ERR_RANK, std::string("the ") + what + " has " + std::to_string(found) + " numbers, expected " + std::to_string(rank) +
+    return error(OZARR_ERR_RANK, std::string("the ") + what + " has " + std::to_string(found) + " " + parts + ", expected " + std::to_string(rank) +
                                      ", the rank of the array");
 }
 
