@@ -9,9 +9,9 @@
 //! long it takes to submit one does not depend on how many there are.
 //!
 //! A thread that waits for a request helps one that has to go on first. It goes from request to request to find that, and remembers the way
-//! (`Trail`): all in all it makes about one step for each request in front of its own. So does one that tests the same request again and again. Where
-//! one is cancelled that waited for others, or another one is tested meanwhile, the way is gone anew. Of several requests a thread helps first those
-//! that may go on themselves.
+//! (`Trail`): all in all it makes about one step for each request in front of its own. So do those that test the same requests of a chain again and
+//! again (`Way`). Where one is cancelled that waited for others, or one of another chain is tested meanwhile, the way is gone anew. Of several requests a
+//! thread helps first those that may go on themselves.
 
 use super::footprint::Footprint;
 use super::inside_request::is_inside;
@@ -25,7 +25,7 @@ use crate::limits::{make_room, reserve_one};
 use crate::per_thread;
 use crate::sync::atomic::{AtomicU64, AtomicUsize};
 use crate::sync::{Condvar, Mutex};
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
@@ -109,7 +109,7 @@ pub(super) struct QueueState {
     /// Counts those that were taken off while they waited for others.
     cuts: u64,
     /// That of the request that was tested last.
-    tested: Trail,
+    tested: Way,
 }
 
 /// Where a thread has gone from requests that it waits for to those that have to go on first, each time to one that the last one waits for.
@@ -160,13 +160,66 @@ impl Trail {
         }
         (!met).then(|| at.request.clone())
     }
+}
 
-    /// As [`Trail::front`], of this request and no other.
-    fn front_of_one(&mut self, list: &QueueState, queued: &Queued) -> Arc<Request> {
-        if queued.place.blockers() > 0 && !self.ends.contains_key(&queued.place.number()) {
-            *self = Trail::default();
+/// Where a thread has gone from one request that it waits for to the one that has to go on first.
+#[derive(Default)]
+struct Way {
+    /// Numbers of requests, from the last to the first: each waits for those before it.
+    numbers: VecDeque<u64>,
+    cuts: u64,
+}
+
+impl Way {
+    /// Returns the request that has to go on so that this one can: itself, or one that it waits for. What is known of the way is not gone again.
+    fn front(&mut self, list: &QueueState, queued: &Queued) -> Arc<Request> {
+        if queued.place.blockers() == 0 {
+            return queued.request.clone();
         }
-        self.front(list, queued).unwrap_or_else(|| queued.request.clone())
+        if self.cuts != list.cuts {
+            *self = Way { cuts: list.cuts, ..Way::default() };
+        }
+        while self.numbers.front().is_some_and(|&end| list.all.get(end).is_none()) {
+            self.numbers.pop_front();
+        }
+        if self.numbers.binary_search(&queued.place.number()).is_err() {
+            self.set_out(list, queued);
+        }
+        let mut at = self.numbers.front().and_then(|&end| list.all.get(end)).unwrap_or(queued);
+        while at.place.blockers() > 0
+            && let Some(next) = list.conflict_of(at)
+        {
+            put_first(&mut self.numbers, next.place.number());
+            at = next;
+        }
+        at.request.clone()
+    }
+
+    /// Goes from a request to where it comes to this way, or to the end of its own, and makes that the way.
+    fn set_out(&mut self, list: &QueueState, queued: &Queued) {
+        let (mut own, mut at, mut common) = (VecDeque::new(), queued, 0);
+        put_first(&mut own, queued.place.number());
+        while at.place.blockers() > 0
+            && let Some(next) = list.conflict_of(at)
+        {
+            if let Ok(met) = self.numbers.binary_search(&next.place.number()) {
+                common = met + 1;
+                break;
+            }
+            put_first(&mut own, next.place.number());
+            at = next;
+        }
+        self.numbers.truncate(common);
+        if self.numbers.try_reserve(own.len()).is_ok() {
+            self.numbers.append(&mut own);
+        }
+    }
+}
+
+/// Notes a number before the others. Where there is no memory for that, the way from there is gone again.
+fn put_first(numbers: &mut VecDeque<u64>, number: u64) {
+    if numbers.try_reserve(1).is_ok() {
+        numbers.push_front(number);
     }
 }
 
@@ -185,9 +238,9 @@ impl QueueState {
 
     /// Returns the request that has to go on so that one that is tested, perhaps again and again, can.
     fn front_of_tested(&mut self, queued: &Queued) -> Arc<Request> {
-        let mut trail = std::mem::take(&mut self.tested);
-        let front = trail.front_of_one(self, queued);
-        self.tested = trail;
+        let mut way = std::mem::take(&mut self.tested);
+        let front = way.front(self, queued);
+        self.tested = way;
         front
     }
 
@@ -241,7 +294,7 @@ impl QueueState {
         self.all.take(number);
         self.cuts += u64::from(place.blockers() > 0);
         if self.all.len() == 0 {
-            self.tested = Trail::default();
+            self.tested = Way::default();
         }
         let mut begin = Vec::new();
         let mut unblock = |later: &Queued| {
@@ -368,13 +421,13 @@ fn settle_those(find: impl Fn(&QueueState, u64) -> Option<&Queued>) {
     if queue.count.load(Ordering::Acquire) == 0 || is_inside() || holds_chunk() {
         return;
     }
-    let (end, mut trail) = (lock(&queue.list).next, Trail::default());
+    let (end, mut way) = (lock(&queue.list).next, Way::default());
     go_on(None, &mut |list, at| match find(list, end) {
         None => Next::Over,
         Some(_) if *at > 0 => Next::Sleep,
         Some(queued) => {
             *at = 1;
-            Next::Help(trail.front_of_one(list, queued))
+            Next::Help(way.front(list, queued))
         }
     });
 }
@@ -510,10 +563,11 @@ mod tests {
             starts.reverse();
         }
         check_fronts(state, queue, &starts, trail, &awaited);
-        if let Some(last) = queue.last() {
-            let front = state.front_of_tested(last);
+        // The last one, and any others.
+        for i in [1, 1 + random(seed, 64), 1 + random(seed, 64)].into_iter().filter_map(|back| count.checked_sub(back as usize)) {
+            let front = state.front_of_tested(&queue[i]);
             let at = queue.iter().position(|other| Arc::ptr_eq(&other.request, &front)).unwrap();
-            assert!(awaited[count - 1] >> at & 1 == 1 && !waits(queue, at), "{at} before the last");
+            assert!(awaited[i] >> at & 1 == 1 && !waits(queue, at), "{at} before {i}");
         }
         let writes = random(seed, 2) > 0;
         let (footprints, end) = (any_footprints(seed, writes), random(seed, 1 + queue.len() as u64) as usize);
@@ -586,6 +640,30 @@ mod tests {
             assert!(Arc::ptr_eq(&state.front_of_tested(&all[MANY as usize - 1]), &queued.request));
             state.remove(&queued.place).unwrap();
         }
-        assert!(LOOKS.get() <= 2 * MANY && state.tested.from.capacity() == 0, "{} looks", LOOKS.get());
+        assert!(LOOKS.get() <= 2 * MANY && state.tested.numbers.capacity() == 0, "{} looks", LOOKS.get());
+    }
+
+    #[test]
+    fn those_of_a_chain_that_are_tested_in_turn_do_not_each_go_all_of_the_way() {
+        const MANY: usize = if cfg!(miri) { 60 } else { 1000 };
+        let last_two = (0..MANY).map(|i| MANY - 1 - i % 2);
+        for picks in [(0..MANY).collect::<Vec<_>>(), (0..MANY).rev().collect(), last_two.collect()] {
+            let mut state = QueueState::default();
+            let all: Vec<Queued> = (0..MANY as u64).map(|i| queued(vec![footprint(0, &[i], &[i + 1], true)])).collect();
+            for queued in &all {
+                state.add(queued).unwrap();
+            }
+            LOOKS.set(0);
+            for &i in &picks {
+                assert!(Arc::ptr_eq(&state.front_of_tested(&all[i]), &all[0].request));
+            }
+            for (first, queued) in all.iter().enumerate() {
+                for i in [MANY - 1, MANY - 2] {
+                    assert!(i < first || Arc::ptr_eq(&state.front_of_tested(&all[i]), &queued.request));
+                }
+                state.remove(&queued.place).unwrap();
+            }
+            assert!(LOOKS.get() <= 3 * MANY as u64, "{} looks", LOOKS.get());
+        }
     }
 }
