@@ -84,7 +84,7 @@ pub(super) struct Place {
 pub(super) fn claim(path: PathBuf, missing: impl Fn() -> Result<()>) -> Result<Option<Place>> {
     let failed = |e: Errno| -> Error { e.error(&format!("make the folder {}", path.display())) };
     let c = c_path(&path)?;
-    for _ in 0..LOOKS {
+    for look in 0..LOOKS {
         let made = match os::mkdir(CWD, &c) {
             Err(Errno(libc::ENOENT)) => missing().map(|()| os::mkdir(CWD, &c))?,
             made => made,
@@ -100,7 +100,7 @@ pub(super) fn claim(path: PathBuf, missing: impl Fn() -> Result<()>) -> Result<O
         }
         let Some(lock) = locked.map_err(failed)? else {
             // A sweep of what killed writers have left has it for a moment, and may have taken it for that before it was locked.
-            std::thread::sleep(std::time::Duration::from_millis(1));
+            wait(look);
             continue;
         };
         if !is_left {
@@ -119,13 +119,18 @@ pub(super) fn claim(path: PathBuf, missing: impl Fn() -> Result<()>) -> Result<O
 /// What is locked is `None` where folders cannot be locked.
 pub(super) fn lock_for_place(path: &CStr) -> Option<Option<OwnedFd>> {
     let Ok(fd) = os::open(CWD, path, libc::O_RDONLY | libc::O_DIRECTORY | libc::O_NOFOLLOW, 0) else { return Some(None) };
-    for _ in 0..LOOKS {
+    for look in 0..LOOKS {
         match os::lock_folder(fd.as_fd()) {
-            Err(Errno(libc::EWOULDBLOCK)) => std::thread::sleep(std::time::Duration::from_millis(1)),
+            Err(Errno(libc::EWOULDBLOCK)) => wait(look),
             locked => return Some(locked.is_ok().then_some(fd)),
         }
     }
     None
+}
+
+/// Waits before the next look, about a second over all: on a busy machine a sweep may be at rest for long.
+fn wait(look: usize) {
+    std::thread::sleep(std::time::Duration::from_millis(1 + look as u64 / 2));
 }
 
 /// Locks the folder of a place; `None` where another process uses it, or it has got its own name meanwhile. What is locked is `None` where folders
