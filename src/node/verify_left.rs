@@ -2,7 +2,7 @@
 
 use super::{Store, document, hierarchy, lookup, marker};
 use crate::error::Result;
-use crate::limits::{add, readable};
+use crate::limits::{add, put, readable};
 use crate::store::prefix::hidden_by;
 use std::collections::{HashMap, HashSet};
 
@@ -58,10 +58,13 @@ impl Left {
         for place in places_above(key) {
             let is_erased = match self.erased.get(place) {
                 Some(is_erased) => *is_erased,
-                // What cannot be read is no document of a group that is being erased.
-                None => readable(hierarchy::emptied(store, place))?.flatten().is_some(),
+                None => {
+                    // What cannot be read is no document of a group that is being erased.
+                    let is_erased = readable(hierarchy::emptied(store, place))?.flatten().is_some();
+                    put(&mut self.erased, place.to_string(), is_erased)?;
+                    is_erased
+                }
             };
-            self.erased.insert(place.to_string(), is_erased);
             if is_erased {
                 return Ok(true);
             }
