@@ -894,7 +894,7 @@ impl crate::store::ReadObject for Old {
     }
 
     fn version(&self) -> Result<crate::store::Version> {
-        Ok(crate::store::Version([7; 4]))
+        Ok(crate::store::Version::new([7; 4]))
     }
 
     fn still_current(&self) -> Result<bool> {

@@ -323,7 +323,7 @@ pub(super) mod tests {
     fn an_index_is_kept_by_a_version_that_tells_every_later_change() {
         let shards = OpenShards::default();
         for (version, kept) in
-            [(Version::untagged(1, 9).seen_at(Some(60)), true), (Version::untagged(1, 9), false), (Version([1, 2, 3, 4]), true)]
+            [(Version::untagged(1, 9).seen_at(Some(60)), true), (Version::untagged(1, 9), false), (Version::new([1, 2, 3, 4]), true)]
         {
             shards.keep_version("a", version, b"index");
             assert_eq!(shards.version("a").map(|(found, _)| found), kept.then_some(version));

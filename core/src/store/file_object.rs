@@ -59,7 +59,7 @@ impl FileObject {
     /// that closes all descriptors.
     pub(super) fn forget_another(&mut self) {
         let now = os::numbers_known(self.fd.as_fd());
-        self.is_another = self.version.get().zip(now).is_some_and(|(Version([_, inode, ..]), [_, now])| *inode != now);
+        self.is_another = self.version.get().zip(now).is_some_and(|(version, [_, now])| version.words[1] != now);
     }
 
     /// Says whether it is the file that `st` tells of.
@@ -170,7 +170,7 @@ impl FileObject {
         #[allow(clippy::unnecessary_cast)] // It has 32 bits elsewhere.
         let device = st.st_dev as u64;
         let file = device.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ os::generation(self.fd.as_fd());
-        Ok(*self.version.get_or_init(|| Version([file, st.st_ino, st.st_size as u64, times])))
+        Ok(*self.version.get_or_init(|| Version::new([file, st.st_ino, st.st_size as u64, times])))
     }
 
     /// What it is like now (one `fstat`).

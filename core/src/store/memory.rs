@@ -76,7 +76,7 @@ impl Storage for MemoryStore {
             let old = map.get_mut(key);
             match (condition, &old) {
                 (Condition::None, _) | (Condition::Absent, None) => {}
-                (Condition::Match(Version([v, 0, 0, 0])), Some(old)) if old.version == v => {}
+                (Condition::Match(Version { words: [v, 0, 0, 0], .. }), Some(old)) if old.version == v => {}
                 (Condition::Absent, Some(_)) => bail!(Conflict, "the key holds a value already"),
                 (Condition::Match(_), _) => bail!(Conflict, "the key holds another value by now"),
             }

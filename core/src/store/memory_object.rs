@@ -62,7 +62,7 @@ impl MemoryObject {
 
     /// The version that this object is.
     pub fn version(&self) -> Version {
-        Version([self.stored.version, 0, 0, 0])
+        Version::new([self.stored.version, 0, 0, 0])
     }
 
     /// Whether the key still holds this value.

@@ -217,7 +217,7 @@ fn whole(calls: &dyn Calls, can: Can, key: &str) -> Result<Option<(Vec<u8>, Vers
     }
     let version = match (&answer.token, answer.parts.first()) {
         (None, Some(bytes)) if !can.versions => digest_of(bytes),
-        _ => Version([0; 4]),
+        _ => Version::new([0; 4]),
     };
     let fetched = if can.versions {
         checked(calls.name(), "get", answer, &[ByteRange::WHOLE])?
@@ -499,7 +499,7 @@ mod tests {
         }
 
         fn token(&self, version: Version) -> Vec<u8> {
-            format!("{:0>width$}", version.0[0], width = self.token).into_bytes()
+            format!("{:0>width$}", version.words[0], width = self.token).into_bytes()
         }
     }
 
@@ -526,7 +526,7 @@ mod tests {
         fn put_if(&self, key: &str, bytes: &[u8], token: Option<&[u8]>) -> Result<()> {
             let condition = match token {
                 None => Condition::Absent,
-                Some(token) => Condition::Match(Version([String::from_utf8_lossy(token).parse().unwrap_or(0), 0, 0, 0])),
+                Some(token) => Condition::Match(Version::new([String::from_utf8_lossy(token).parse().unwrap_or(0), 0, 0, 0])),
             };
             self.inner.put(key, &[bytes], condition)
         }

@@ -13,17 +13,22 @@ use std::time::{Duration, SystemTime};
 /// | used for | conditions of puts, one version for all reads of an item | telling whether what is kept of an object still counts |
 /// | a later change | gives another version, if the version is settled ([`Version::is_settled`]) | gives another stamp, if that is settled ([`Stamp::is_settled`]) |
 #[derive(Clone, Copy, Debug, Eq)]
-pub struct Version(pub [u64; 4]);
+pub struct Version {
+    /// What equal versions have in common.
+    pub words: [u64; 4],
+    /// Whether every later change gives another version, as far as the look could tell that told this one.
+    is_settled: bool,
+}
 
 impl PartialEq for Version {
     fn eq(&self, other: &Version) -> bool {
-        self.words() == other.words()
+        self.words == other.words
     }
 }
 
 impl Hash for Version {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        self.words().hash(state);
+        self.words.hash(state);
     }
 }
 
@@ -65,49 +70,39 @@ const TIMED: u64 = u64::from_le_bytes(*b"\x06timetag");
 /// How long ago an object was changed, in seconds, of which no later change has the same second: one more, and what reading it takes.
 const SETTLED: u64 = 10;
 
-/// In the last word of a version that is made of a time and a length: the look that told it came when that time was over. Versions that
-/// differ in nothing else are equal.
-const SEEN_SETTLED: u64 = 1 << 63;
-
 impl Version {
+    /// The version of these words, of which no other value of the key has the same.
+    pub fn new(words: [u64; 4]) -> Version {
+        Version { words, is_settled: true }
+    }
+
     /// The version of an object of which its server tells no more than when it was changed, in seconds since 1970 (0: not even that), and its length.
     pub fn untagged(seconds: u64, len: u64) -> Version {
-        Version([UNTAGGED, seconds, len, 0])
+        Version { words: [UNTAGGED, seconds, len, 0], is_settled: false }
     }
 
     /// The version of an object whose ETag is `"SECONDS-LENGTH"` in hexadecimal digits, weak or not.
     pub fn timed(seconds: u64, len: u64, weak: bool) -> Version {
-        Version([TIMED, seconds, len, u64::from(weak)])
+        Version { words: [TIMED, seconds, len, u64::from(weak)], is_settled: false }
     }
 
     /// The version as an answer told it, at a moment of the server's clock in seconds since 1970, if the answer tells that. The clock of this machine
     /// may be another one.
     pub fn seen_at(self, moment: Option<u64>) -> Version {
-        let Version([kind, seconds, len, rest]) = self;
-        let is_settled = seconds != 0 && moment.is_some_and(|moment| moment.saturating_sub(seconds) > SETTLED);
-        if is_settled && self.is_timed() { Version([kind, seconds, len, rest | SEEN_SETTLED]) } else { self }
-    }
-
-    /// Whether it tells no more than a time and a length.
-    fn is_timed(&self) -> bool {
-        matches!(self.0[0], UNTAGGED | TIMED)
-    }
-
-    /// What equal versions have in common.
-    fn words(&self) -> [u64; 4] {
-        let [kind, second, third, last] = self.0;
-        [kind, second, third, if self.is_timed() { last & !SEEN_SETTLED } else { last }]
+        let seconds = self.words[1];
+        let is_over = seconds != 0 && moment.is_some_and(|moment| moment.saturating_sub(seconds) > SETTLED);
+        Version { is_settled: self.is_settled || is_over, ..self }
     }
 
     /// Returns a number that is another one for another version.
     #[cfg(feature = "cloud")]
     pub(super) fn told(&self) -> u64 {
-        hash(&self.words().map(u64::to_le_bytes).concat())
+        hash(&self.words.map(u64::to_le_bytes).concat())
     }
 
     /// What [`Version::timed`] was given, if this is one of those.
     pub fn as_timed(&self) -> Option<(u64, u64, bool)> {
-        let [kind, seconds, len, weak] = self.words();
+        let [kind, seconds, len, weak] = self.words;
         (kind == TIMED).then_some((seconds, len, weak != 0))
     }
 
@@ -115,7 +110,7 @@ impl Version {
     /// no more, it does not where the object was changed just before it was looked at, for a second change may have the same time and length, or
     /// where the server does not say when, or what time it is ([`Version::seen_at`]).
     pub fn is_settled(&self) -> bool {
-        !self.is_timed() || self.0[3] & SEEN_SETTLED != 0
+        self.is_settled
     }
 }
 
@@ -126,7 +121,7 @@ fn now() -> Duration {
 impl Stamp {
     /// Returns the stamp of an object that is no file.
     pub(super) fn of_version(version: Version, len: u64, current: bool) -> Stamp {
-        Stamp { len, current, state: version.words(), changed: 0, settled: version.is_settled() }
+        Stamp { len, current, state: version.words, changed: 0, settled: version.is_settled() }
     }
 
     /// Says that the file was changed at another time.
@@ -173,7 +168,7 @@ mod tests {
     fn what_no_etag_tells_apart_is_settled_when_its_second_was_over_at_the_server() {
         const NOW: u64 = 1_700_000_000;
         for (version, moment, settled) in [
-            (Version([5, NOW, 1, 0]), None, true),
+            (Version::new([5, NOW, 1, 0]), None, true),
             (Version::untagged(0, 1), Some(NOW), false),
             (Version::untagged(NOW + 3600, 1), Some(NOW), false),
             (Version::untagged(NOW, 1), Some(NOW), false),

@@ -26,7 +26,7 @@ pub(super) fn version_of_token(token: &[u8]) -> Version {
 /// Returns the token of a version that is one.
 pub(super) fn short_token(version: &Version) -> Option<Vec<u8>> {
     let mut bytes = [0; 32];
-    for (to, word) in bytes.chunks_exact_mut(8).zip(version.0) {
+    for (to, word) in bytes.chunks_exact_mut(8).zip(version.words) {
         to.copy_from_slice(&word.to_ne_bytes());
     }
     bytes.get(..usize::from(bytes[31])).filter(|_| bytes[31] < 32).map(<[u8]>::to_vec)
@@ -40,7 +40,7 @@ fn digest(bytes: &[u8], kind: u8) -> Version {
     };
     let mut version = [hash(1), hash(2), bytes.len() as u64, 0];
     version[3] = u64::from_ne_bytes([0, 0, 0, 0, 0, 0, 0, kind]);
-    Version(version)
+    Version::new(version)
 }
 
 fn from_bytes(bytes: [u8; 32]) -> Version {
@@ -50,5 +50,5 @@ fn from_bytes(bytes: [u8; 32]) -> Version {
         eight.copy_from_slice(from);
         *word = u64::from_ne_bytes(eight);
     }
-    Version(words)
+    Version::new(words)
 }

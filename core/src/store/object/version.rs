@@ -26,7 +26,7 @@ fn version_of_tag(tag: &str) -> Version {
     let mut bytes = [0; 32];
     pack(tag, &mut bytes);
     let word = |i: usize| bytes[8 * i..8 * i + 8].iter().rev().fold(0, |all, &b| all << 8 | u64::from(b));
-    Version([word(0), word(1), word(2), word(3)])
+    Version::new([word(0), word(1), word(2), word(3)])
 }
 
 /// Whether two versions are of one object by the weak comparison of RFC 9110, 8.8.3.2: servers make the tag of a file weak while it is young,
@@ -37,11 +37,11 @@ pub(super) fn are_of_one(a: Version, b: Version) -> bool {
 
 /// The version that the weak tag of the same characters gives.
 fn weakened(version: Version) -> Version {
-    let Version([first, b, c, d]) = version;
+    let [first, b, c, d] = version.words;
     match tag_of(version) {
         Some(tag) if tag.starts_with("W/") => version,
         Some(tag) => version_of_tag(&format!("W/{tag}")),
-        None if first == u64::from(HASHED) => Version([first | HASHED_WEAK, b, c, d]),
+        None if first == u64::from(HASHED) => Version::new([first | HASHED_WEAK, b, c, d]),
         None => version,
     }
 }
@@ -66,7 +66,7 @@ pub(super) fn tag_of(version: Version) -> Option<String> {
         return Some(timed_tag(seconds, len, weak));
     }
     let mut bytes = [0; 32];
-    for (i, word) in version.0.iter().enumerate() {
+    for (i, word) in version.words.iter().enumerate() {
         bytes[8 * i..8 * i + 8].copy_from_slice(&word.to_le_bytes());
     }
     let hex = || bytes[1..17].iter().map(|b| format!("{b:02x}")).collect::<String>();

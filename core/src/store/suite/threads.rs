@@ -15,7 +15,7 @@ pub(super) fn started_reads(store: &dyn Storage) {
         let sender = sender.clone();
         store.start_read(&at(key), ranges, if_match, Box::new(move |r| drop(sender.send((tag, r)))));
     };
-    let other = Version([u64::MAX; 4]);
+    let other = Version::new([u64::MAX; 4]);
     start("k", &[ByteRange::Span { offset: 2, len: 3 }, ByteRange::Suffix { len: 1 }], Some(version), 0);
     start("none", &[ByteRange::WHOLE], None, 1);
     start("k", &[ByteRange::WHOLE], Some(other), 2);

@@ -41,11 +41,11 @@ impl ArchiveBytes {
 
     /// A number that tells this archive's state from others.
     pub fn token(&self) -> Result<u64> {
-        let Version(words) = match self {
+        let version = match self {
             ArchiveBytes::Near(object) => object.version()?,
             ArchiveBytes::Far { version, .. } => *version,
         };
-        Ok(os::hash(&words.map(u64::to_le_bytes).concat()))
+        Ok(os::hash(&version.words.map(u64::to_le_bytes).concat()))
     }
 }
 
@@ -236,7 +236,7 @@ impl ZipObject {
 
 /// The version of an entry's value in an archive with that token.
 pub(super) fn version_of(token: u64, entry: &Entry) -> Version {
-    Version([token, entry.header, entry.size, u64::from(entry.crc) | u64::from(entry.method) << 32])
+    Version::new([token, entry.header, entry.size, u64::from(entry.crc) | u64::from(entry.method) << 32])
 }
 
 impl ReadObject for ZipObject {
