@@ -18,8 +18,7 @@ pub fn distance(tolerance: Tolerance, (of_a, x): (DataType, &[u8]), (of_b, y): (
     let mut found: Option<(f64, f64)> = None;
     let part = |data_type: DataType| if parts == 2 { data_type.part().unwrap_or(data_type) } else { data_type };
     for (u, v) in x.chunks_exact(x.len() / parts).zip(y.chunks_exact(y.len() / parts)) {
-        let (distance, size, is_near) = apart(tolerance, wide(part(of_a), u), wide(part(of_b), v));
-        if distance > 0.0 && !is_near {
+        if let Some((distance, size)) = apart(tolerance, wide(part(of_a), u), wide(part(of_b), v)) {
             let (absolute, relative) = found.unwrap_or_default();
             let share = if size.is_finite() { distance / size } else { f64::INFINITY };
             found = Some((absolute.max(distance), relative.max(share)));
@@ -56,20 +55,20 @@ impl Tolerance {
 /// Up to this one a double has room for all integers.
 const WHOLE: u128 = 1 << 53;
 
-/// How far two numbers are from one another, and the size of the larger one: infinite where only one is NaN, or one is infinite; and whether the tolerance
+/// How far two numbers are from one another, and the size of the larger one: infinite where only one is NaN, or one is infinite; `None` where the tolerance
 /// allows that.
-fn apart(tolerance: Tolerance, x: Wide, y: Wide) -> (f64, f64, bool) {
+fn apart(tolerance: Tolerance, x: Wide, y: Wide) -> Option<(f64, f64)> {
     match (x, y) {
         (Wide::Integer(x), Wide::Integer(y)) => {
             let (distance, size) = ((x - y).unsigned_abs(), x.unsigned_abs().max(y.unsigned_abs()));
-            (distance as f64, size as f64, distance as i128 <= tolerance.between_integers(size))
+            (distance > 0 && distance as i128 > tolerance.between_integers(size)).then_some((distance as f64, size as f64))
         }
-        (Wide::Float(x), Wide::Float(y)) if x.is_nan() && y.is_nan() || x == y => (0.0, 0.0, true),
+        (Wide::Float(x), Wide::Float(y)) if x.is_nan() && y.is_nan() || x == y => None,
         // An infinite size would allow any distance, and a NaN has no size: such numbers are never near another.
-        (Wide::Float(x), Wide::Float(y)) if !(x.is_finite() && y.is_finite()) => (f64::INFINITY, f64::INFINITY, false),
+        (Wide::Float(x), Wide::Float(y)) if !(x.is_finite() && y.is_finite()) => Some((f64::INFINITY, f64::INFINITY)),
         (Wide::Float(x), Wide::Float(y)) => {
             let (distance, size) = ((x - y).abs(), x.abs().max(y.abs()));
-            (distance, size, distance <= tolerance.absolute + tolerance.relative * size)
+            (distance > tolerance.absolute + tolerance.relative * size).then_some((distance, size))
         }
         // A float without a fraction that an i128 has room for is compared as exactly as integers are. Beside an integer that a double has no room for, a
         // fraction counts as a whole: no distance becomes smaller.
