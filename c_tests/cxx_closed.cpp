@@ -38,7 +38,18 @@ static void arrays() {
     WRONG(OZARR_ERR_BOUNDS, "array::append, dim", a.append(four, 1));
     WRONG(OZARR_ERR_RANK, "spec::chunks, rank", ozarr::spec::of<int>({4}).chunks({2, 2}).to_json());
     int to[4];
+    ozarr::array closed = root.open_array("a"), none;
+    closed.close();
     moved_away(a);
+    for (ozarr::array *empty : {&a, &closed, &none}) {
+        CHECK(!*empty && empty->rank() == 0);
+        REFUSES("array::read, region", empty->read<int>({{0, 0}, {1, 1}}));
+        REFUSES("array::read_orthogonal", empty->read_orthogonal<int>({{}, {}}));
+        REFUSES("array::read_points", empty->read_points<int>({1, 2, 3}));
+        REFUSES("array::resize", empty->resize({4, 4}));
+        REFUSES("array::set_dimension_names", empty->set_dimension_names({"x", "y"}));
+        REFUSES("array::partition", empty->partition(2, 0, {{0, 0}, {1, 1}}));
+    }
     REFUSES("array::read", a.read<int>());
     REFUSES("array::read", a.read(to, 4));
     REFUSES("array::write", a.write(four));

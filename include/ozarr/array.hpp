@@ -53,8 +53,8 @@ public:
         return adopt(h);
     }
 
-    /// The number of dimensions.
-    int rank() const noexcept { return rank_; }
+    /// The number of dimensions; 0 of an array that is empty, closed or moved away.
+    int rank() const noexcept { return h_ != nullptr ? rank_ : 0; }
     returned<index> shape() const { return numbers(ozarr_array_shape); }
     /// The shape of the pieces that are stored as one object each; of the largest one where their extents differ.
     returned<index> chunk_shape() const { return numbers(ozarr_array_chunk_shape); }
@@ -92,7 +92,7 @@ public:
     }
     /// Changes the names of the dimensions, one for each; an empty one is none.
     returned<void> set_dimension_names(const std::vector<std::string> &names) {
-        OZARR_HPP_CHECK(detail::same_rank("list of dimensions", names.size(), rank_, "names"));
+        OZARR_HPP_CHECK(misranked("list of dimensions", names.size(), "names"));
         return detail::checked(ozarr_array_set_dimension_names(h_, detail::dimension_names(names, true).list));
     }
     /// What parts that were never written read as. T has to be the array's type.
@@ -425,7 +425,7 @@ public:
 
     /// Changes the shape; `flags`: 0 or OZARR_RESIZE_KEEP.
     returned<void> resize(const index &shape, std::uint32_t flags = 0) {
-        OZARR_HPP_CHECK(detail::same_rank("shape", shape.size(), rank_));
+        OZARR_HPP_CHECK(misranked("shape", shape.size()));
         return detail::checked(ozarr_array_resize(h_, shape.data(), flags));
     }
     /// Makes dimension `dim` longer by `count` and writes the new slab from `size` elements at `data`.

@@ -99,14 +99,18 @@ protected:
         const ozarr_region *pointer;
     };
 
+    /// A list that has not one entry for each dimension. Of an array without a handle the call itself says that.
+    problem misranked(const char *what, std::size_t found, const char *unit = "numbers") const {
+        return h_ == nullptr ? problem{} : same_rank(what, found, rank_, unit);
+    }
     /// The wrong rank of a region's list, if one is.
     problem misfit(const region &r) const {
         if (r.whole) return {};
-        if (auto wrong = same_rank("region's start", r.start.size(), rank_)) return wrong;
-        if (auto wrong = same_rank("region's shape", r.shape.size(), rank_)) return wrong;
+        if (auto wrong = misranked("region's start", r.start.size())) return wrong;
+        if (auto wrong = misranked("region's shape", r.shape.size())) return wrong;
         if (!r.step.empty())
-            if (auto wrong = same_rank("region's step", r.step.size(), rank_)) return wrong;
-        return r.periodic_rank == 0 ? problem{} : same_rank("region's list of periodic dimensions", r.periodic_rank, rank_);
+            if (auto wrong = misranked("region's step", r.step.size())) return wrong;
+        return r.periodic_rank == 0 ? problem{} : misranked("region's list of periodic dimensions", r.periodic_rank);
     }
 
     /// Calls `call(handle, region, memory)` with contiguous memory.
@@ -196,7 +200,7 @@ protected:
     problem take_apart(const lists &indices, std::vector<const std::int64_t *> &given, std::vector<std::int64_t> &counts, std::size_t size, std::size_t &n) const {
         static const std::int64_t none = 0;
         index shape;
-        if (problem p = same_rank("selection", indices.size(), rank_, "lists")) return p;
+        if (problem p = misranked("selection", indices.size(), "lists")) return p;
         if (problem p = whole_shape(shape)) return p;
         for (std::size_t d = 0; d < indices.size(); d++) {
             const auto &list = indices[d];
@@ -208,6 +212,8 @@ protected:
         return count_of(shape, size, n);
     }
     problem whole_points(const std::vector<std::int64_t> &points) const {
+        index shape;
+        if (problem p = whole_shape(shape)) return p;
         if (rank_ > 0 && points.size() % static_cast<std::size_t>(rank_) == 0) return problem();
         return problem(error(OZARR_ERR_ARGUMENT, "found " + std::to_string(points.size()) + " coordinates, expected a multiple of the array's rank " +
                                                              std::to_string(rank_)));
@@ -312,6 +318,7 @@ protected:
         return transfer(call, out.data(), out.size(), r);
     }
 
+    /// Of the handle, while it is here.
     std::int32_t rank_ = 0;
 };
 
