@@ -78,7 +78,7 @@ impl Budget {
     /// Takes `bytes`, when there is room for them.
     pub(super) fn take(self: &Arc<Self>, bytes: u64, until: Option<Instant>) -> Result<Charge> {
         let mut too_low = self.limit_below(bytes);
-        let mut fits = |list: &QueueState, at: &mut u64| {
+        let mut fits = |list: &mut QueueState, at: &mut u64| {
             // The limit may be made lower meanwhile.
             too_low = self.limit_below(bytes);
             if too_low.is_some() || self.try_add(bytes) {

@@ -9,7 +9,7 @@ use super::footprint::Footprint;
 use super::inside_request::{InsideRequest, is_inside};
 use super::lock::{PutOff, holds_document, lock, put_off};
 use super::request::{After, Request, Work};
-use super::request_queue::{self, Next, QueuePlace, Queued, Trail, go_on, in_front, wake_waiters};
+use super::request_queue::{self, Next, QueuePlace, Queued, go_on, in_front, wake_waiters};
 use crate::error::{Error, Result, bail, err};
 use crate::fork::forks;
 use crate::limits::make_room;
@@ -331,7 +331,7 @@ pub fn wait_any(requests: &[&Pending], until: Option<Instant>) -> Result<Option<
     let first_done = || all.iter().position(|d| d.is_done());
     // Where a thread of the library goes on with it, one that has little time does not take up a piece of work.
     let helps = |r: &Request| until.is_none() || !r.has_workers();
-    let mut trail = Trail::default();
+    let mut named = None;
     while first_done().is_none() {
         if is_inside() {
             bail!(State, "a function that is called by a request's work waits for a request, which may be its own");
@@ -346,8 +346,11 @@ pub fn wait_any(requests: &[&Pending], until: Option<Instant>) -> Result<Option<
         });
         let deadline = all.iter().filter(|d| d.state.load(Ordering::Acquire) == ACTIVE).filter_map(|d| d.deadline).min();
         let over = go_on(until.into_iter().chain(deadline).min(), &mut |list, at| {
-            if *at == 0 && all.iter().any(|d| d.is_ready()) {
-                return Next::Over;
+            if *at == 0 {
+                named = None;
+                if all.iter().any(|d| d.is_ready()) {
+                    return Next::Over;
+                }
             }
             // First those that may go on themselves, and then, each at its place in the list again, those that wait for others.
             let count = requests.len() as u64;
@@ -355,7 +358,11 @@ pub fn wait_any(requests: &[&Pending], until: Option<Instant>) -> Result<Option<
                 *at = place + 1;
                 let queued = &requests[(place % count) as usize].queued;
                 let is_its_turn = (queued.place.blockers() > 0) == (place >= count);
-                if is_its_turn { trail.front(list, queued).filter(|r| helps(r)) } else { None }
+                let front = if is_its_turn { list.front(queued) } else { return None };
+                // Several of a chain have the same one in front.
+                let is_new = named.as_ref().is_none_or(|named| !Arc::ptr_eq(named, &front));
+                named = Some(front.clone());
+                Some(front).filter(|r| is_new && helps(r))
             }))
         });
         if !over && until.is_some_and(|until| Instant::now() >= until) {
@@ -479,6 +486,24 @@ mod tests {
             assert!(LOOKS.get() <= 4 * MANY, "{place}: {} looks", LOOKS.get());
             assert!(all.iter().all(|r| r.test().unwrap() && r.outcome().unwrap().is_ok()));
         }
+    }
+
+    #[test]
+    fn whoever_waits_a_little_for_a_chain_of_requests_again_and_again_does_not_go_along_it_each_time() {
+        const MANY: u64 = if cfg!(miri) { 60 } else { 1000 };
+        let bench = Bench::new(1, "polled");
+        let stuck = bench.submit(1000, (0, 0), true, 1, RequestOptions::default()).unwrap();
+        let all: Vec<Pending> = (0..MANY).map(|i| bench.submit(1, (i, i + 1), true, 1, RequestOptions::default()).unwrap()).collect();
+        assert!(!stuck.test().unwrap());
+        let (last, three) = (&all[MANY as usize - 1], all.iter().rev().step_by(7).take(3).collect::<Vec<_>>());
+        LOOKS.set(0);
+        for _ in 0..MANY {
+            assert!(!last.wait(soon(0)).unwrap());
+            assert_eq!(wait_any(&three, soon(0)).unwrap(), None);
+        }
+        stuck.queued.request.finish(Ok(()));
+        let waits = (0..2 * MANY).take_while(|_| !last.wait(soon(0)).unwrap()).count() as u64;
+        assert!(waits <= MANY && LOOKS.get() <= 4 * MANY, "{waits} waits, {} looks", LOOKS.get());
     }
 
     #[test]

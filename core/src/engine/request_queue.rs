@@ -8,10 +8,9 @@
 //! A few requests are compared with all others. Where there are more, those on few chunks stand in a line for each chunk instead (`turns`): how
 //! long it takes to submit one does not depend on how many there are.
 //!
-//! A thread that waits for a request helps one that has to go on first. It goes from request to request to find that, and remembers the way
-//! (`Trail`): all in all it makes about one step for each request in front of its own. So do those that test the same requests of a chain again and
-//! again (`Way`). Where one is cancelled that waited for others, or one of another chain is tested meanwhile, the way is gone anew. Of several requests a
-//! thread helps first those that may go on themselves.
+//! A thread that waits for a request, or tests it, helps one that has to go on first. It goes from request to request to find that, and the queue remembers
+//! the way for all threads (`Trail`): all in all they make about one step for each request in front of theirs, however often they wait or test. Where a request
+//! is cancelled that waited for others, all ways are gone anew. Of several requests a thread helps first those that may go on themselves.
 
 use super::footprint::Footprint;
 use super::inside_request::is_inside;
@@ -21,10 +20,11 @@ use super::request::Request;
 use super::turns::{Line, Turns};
 use crate::error::{Result, bail};
 use crate::fork::{ForkReset, Lazy};
-use crate::limits::{make_room, reserve_one};
+use crate::limits::{make_room, put};
 use crate::per_thread;
 use crate::sync::atomic::{AtomicU64, AtomicUsize};
 use crate::sync::{Condvar, Mutex};
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
@@ -106,120 +106,64 @@ pub(super) struct QueueState {
     next: u64,
     /// Counts the changes that waiting threads may wait for.
     epoch: u64,
-    /// Counts those that were taken off while they waited for others.
-    cuts: u64,
-    /// That of the request that was tested last.
-    tested: Way,
+    trail: Trail,
 }
 
-/// Where a thread has gone from requests that it waits for to those that have to go on first, each time to one that the last one waits for.
-/// When one has left, that is after all that it waited for, it goes on from where it came to that.
+/// Where threads have gone from requests that wait to those that have to go on first.
 #[derive(Default)]
-pub(super) struct Trail {
-    /// The number of each request that it came to, and of the one from which.
-    from: HashMap<u64, u64>,
-    /// The number of each request from which it set out, and of that to which it came.
-    ends: HashMap<u64, u64>,
-    cuts: u64,
+struct Trail {
+    /// Numbers of requests of the queue, the first one first: each other one waits for the one before it.
+    ways: HashMap<u64, VecDeque<u64>>,
+    /// On which way a request is. It is on one at most.
+    way_of: HashMap<u64, u64>,
 }
 
 impl Trail {
-    /// Returns the request that has to go on so that this one can: itself, or one that it waits for; `None` where that is the one of another
-    /// request from which it set out, or behind that. All of those are asked for again in turn, until they have left.
-    pub fn front(&mut self, list: &QueueState, queued: &Queued) -> Option<Arc<Request>> {
-        if queued.place.blockers() == 0 {
-            return Some(queued.request.clone());
-        }
-        if self.cuts != list.cuts {
-            *self = Trail { cuts: list.cuts, ..Trail::default() };
-        }
-        let start = queued.place.number();
-        let mut end = self.ends.get(&start).copied().unwrap_or(start);
-        while end != start && list.all.get(end).is_none() {
-            end = self.from.remove(&end).unwrap_or(start);
-        }
-        let (mut at, mut met) = (list.all.get(end).unwrap_or(queued), false);
-        let mut keeps = reserve_one(&mut self.ends).is_ok();
-        while at.place.blockers() > 0
-            && let Some(next) = list.conflict_of(at)
-        {
-            met = keeps && self.from.contains_key(&next.place.number());
-            if met {
-                break;
+    /// Returns the first request on the way of another, which waits for it.
+    fn first(&self, number: u64) -> Option<u64> {
+        self.ways.get(self.way_of.get(&number)?)?.front().copied()
+    }
+
+    /// Notes that a request, the first on its way or on none, waits for another. Where that is the last on its way, the two ways become one: the shorter is
+    /// added to the longer. `None` where there is no memory.
+    fn note(&mut self, number: u64, next: u64) -> Option<()> {
+        for new in [number, next] {
+            if self.way_of.contains_key(&new) {
+                continue;
             }
-            keeps = keeps && reserve_one(&mut self.from).is_ok();
-            if keeps {
-                self.from.insert(next.place.number(), at.place.number());
-            }
-            at = next;
+            let mut way = VecDeque::new();
+            way.try_reserve(1).ok()?;
+            way.push_back(new);
+            put(&mut self.ways, new, way).ok()?;
+            put(&mut self.way_of, new, new).ok()?;
         }
-        if keeps {
-            self.ends.insert(start, at.place.number());
+        let (own, other) = (*self.way_of.get(&number)?, *self.way_of.get(&next)?);
+        if self.ways.get(&other)?.back() != Some(&next) {
+            return Some(());
+        }
+        let is_longer = self.ways.get(&own)?.len() > self.ways.get(&other)?.len();
+        let (added, to) = if is_longer { (other, own) } else { (own, other) };
+        let added = self.ways.remove(&added)?;
+        let way = self.ways.get_mut(&to)?;
+        way.try_reserve(added.len()).ok()?;
+        for number in &added {
+            self.way_of.insert(*number, to);
+        }
+        if is_longer {
+            added.into_iter().rev().for_each(|number| way.push_front(number))
         } else {
-            *self = Trail { cuts: self.cuts, ..Trail::default() };
+            way.extend(added)
         }
-        (!met).then(|| at.request.clone())
-    }
-}
-
-/// Where a thread has gone from one request that it waits for to the one that has to go on first.
-#[derive(Default)]
-struct Way {
-    /// Numbers of requests, from the last to the first: each waits for those before it.
-    numbers: VecDeque<u64>,
-    cuts: u64,
-}
-
-impl Way {
-    /// Returns the request that has to go on so that this one can: itself, or one that it waits for. What is known of the way is not gone again.
-    fn front(&mut self, list: &QueueState, queued: &Queued) -> Arc<Request> {
-        if queued.place.blockers() == 0 {
-            return queued.request.clone();
-        }
-        if self.cuts != list.cuts {
-            *self = Way { cuts: list.cuts, ..Way::default() };
-        }
-        while self.numbers.front().is_some_and(|&end| list.all.get(end).is_none()) {
-            self.numbers.pop_front();
-        }
-        if self.numbers.binary_search(&queued.place.number()).is_err() {
-            self.set_out(list, queued);
-        }
-        let mut at = self.numbers.front().and_then(|&end| list.all.get(end)).unwrap_or(queued);
-        while at.place.blockers() > 0
-            && let Some(next) = list.conflict_of(at)
-        {
-            put_first(&mut self.numbers, next.place.number());
-            at = next;
-        }
-        at.request.clone()
+        Some(())
     }
 
-    /// Goes from a request to where it comes to this way, or to the end of its own, and makes that the way.
-    fn set_out(&mut self, list: &QueueState, queued: &Queued) {
-        let (mut own, mut at, mut common) = (VecDeque::new(), queued, 0);
-        put_first(&mut own, queued.place.number());
-        while at.place.blockers() > 0
-            && let Some(next) = list.conflict_of(at)
-        {
-            if let Ok(met) = self.numbers.binary_search(&next.place.number()) {
-                common = met + 1;
-                break;
-            }
-            put_first(&mut own, next.place.number());
-            at = next;
+    /// Forgets a request that waited for none.
+    fn leave(&mut self, number: u64) {
+        let Some(Entry::Occupied(mut way)) = self.way_of.remove(&number).map(|way| self.ways.entry(way)) else { return };
+        way.get_mut().pop_front();
+        if way.get().is_empty() {
+            way.remove();
         }
-        self.numbers.truncate(common);
-        if self.numbers.try_reserve(own.len()).is_ok() {
-            self.numbers.append(&mut own);
-        }
-    }
-}
-
-/// Notes a number before the others. Where there is no memory for that, the way from there is gone again.
-fn put_first(numbers: &mut VecDeque<u64>, number: u64) {
-    if numbers.try_reserve(1).is_ok() {
-        numbers.push_front(number);
     }
 }
 
@@ -236,11 +180,23 @@ impl QueueState {
         self.all.from(number).find(|(_, queued)| queued.place.blockers() == 0).map(|(n, queued)| (n, queued.request.clone()))
     }
 
-    /// Returns the request that has to go on so that one that is tested, perhaps again and again, can.
-    fn front_of_tested(&mut self, queued: &Queued) -> Arc<Request> {
-        let mut way = std::mem::take(&mut self.tested);
-        let front = way.front(self, queued);
-        self.tested = way;
+    /// Returns the request that has to go on so that this one can: itself, or one that it waits for.
+    pub fn front(&mut self, queued: &Queued) -> Arc<Request> {
+        if queued.place.blockers() == 0 {
+            return queued.request.clone();
+        }
+        let (mut trail, mut at) = (std::mem::take(&mut self.trail), queued);
+        loop {
+            at = trail.first(at.place.number()).and_then(|first| self.all.get(first)).unwrap_or(at);
+            let next = if at.place.blockers() > 0 { self.conflict_of(at) } else { None };
+            let Some(next) = next else { break };
+            if trail.note(at.place.number(), next.place.number()).is_none() {
+                trail = Trail::default();
+            }
+            at = next;
+        }
+        let front = at.request.clone();
+        self.trail = trail;
         front
     }
 
@@ -292,9 +248,10 @@ impl QueueState {
         let number = place.number();
         self.all.get(number).filter(|queued| std::ptr::eq(&*queued.place, place))?;
         self.all.take(number);
-        self.cuts += u64::from(place.blockers() > 0);
-        if self.all.len() == 0 {
-            self.tested = Way::default();
+        if place.blockers() > 0 || self.all.len() == 0 {
+            self.trail = Trail::default();
+        } else {
+            self.trail.leave(number);
         }
         let mut begin = Vec::new();
         let mut unblock = |later: &Queued| {
@@ -320,7 +277,7 @@ impl QueueState {
 
 /// Returns the request that has to go on so that this one, which is tested, can.
 pub(super) fn in_front(queued: &Queued) -> Arc<Request> {
-    lock(&RequestQueue::of_process().list).front_of_tested(queued)
+    lock(&RequestQueue::of_process().list).front(queued)
 }
 
 /// Puts a request at the end of the queue, and calls for help where it waits for none before it.
@@ -374,14 +331,14 @@ impl Next {
 
 /// Helps and sleeps until `next` says that it is over, or until that time: then returns false. The number that `next` is given is 0, and then what it
 /// makes of it, until it is asked anew: when one could be helped, or something has happened.
-pub(super) fn go_on(until: Option<Instant>, next: &mut dyn FnMut(&QueueState, &mut u64) -> Next) -> bool {
+pub(super) fn go_on(until: Option<Instant>, next: &mut dyn FnMut(&mut QueueState, &mut u64) -> Next) -> bool {
     let queue = RequestQueue::of_process();
     loop {
         let Some((ran, epoch)) = help_one(queue, next) else { return true };
         let left = until.map(|until| until.saturating_duration_since(Instant::now()));
         if left == Some(Duration::ZERO) {
             // It may be over by now.
-            return matches!(next(&lock(&queue.list), &mut 0), Next::Over);
+            return matches!(next(&mut lock(&queue.list), &mut 0), Next::Over);
         }
         if ran {
             continue;
@@ -398,12 +355,12 @@ pub(super) fn go_on(until: Option<Instant>, next: &mut dyn FnMut(&QueueState, &m
 
 /// Helps the first of those that `next` names that can be helped. Returns whether there is one, and the epoch before they were named; `None` where
 /// it is over.
-fn help_one(queue: &RequestQueue, next: &mut dyn FnMut(&QueueState, &mut u64) -> Next) -> Option<(bool, u64)> {
+fn help_one(queue: &RequestQueue, next: &mut dyn FnMut(&mut QueueState, &mut u64) -> Next) -> Option<(bool, u64)> {
     let (mut at, mut epoch) = (0, None);
     loop {
         let (before, found) = {
-            let list = lock(&queue.list);
-            (*epoch.get_or_insert(list.epoch), next(&list, &mut at))
+            let mut list = lock(&queue.list);
+            (*epoch.get_or_insert(list.epoch), next(&mut list, &mut at))
         };
         match found {
             Next::Over => return None,
@@ -421,13 +378,13 @@ fn settle_those(find: impl Fn(&QueueState, u64) -> Option<&Queued>) {
     if queue.count.load(Ordering::Acquire) == 0 || is_inside() || holds_chunk() {
         return;
     }
-    let (end, mut way) = (lock(&queue.list).next, Way::default());
-    go_on(None, &mut |list, at| match find(list, end) {
+    let end = lock(&queue.list).next;
+    go_on(None, &mut |list, at| match find(list, end).cloned() {
         None => Next::Over,
         Some(_) if *at > 0 => Next::Sleep,
         Some(queued) => {
             *at = 1;
-            Next::Help(way.front(list, queued))
+            Next::Help(list.front(&queued))
         }
     });
 }
@@ -539,36 +496,30 @@ mod tests {
         all
     }
 
-    /// Checks that each of those from which `trail` sets out has one in front that may go on.
-    fn check_fronts(state: &QueueState, queue: &[Queued], starts: &[usize], trail: &mut Trail, awaited: &[u64]) {
-        let mut fronts = 0u64;
-        for &i in starts {
-            let Some(front) = trail.front(state, &queue[i]) else { continue };
-            let at = queue.iter().position(|other| Arc::ptr_eq(&other.request, &front)).unwrap();
-            assert!(awaited[i] >> at & 1 == 1 && !waits(queue, at), "{at} before {i}");
-            fronts |= 1 << at;
-        }
-        assert!(starts.iter().all(|&i| awaited[i] & fronts != 0), "{starts:?}");
+    /// Checks that one is named for a request that it waits for, and that may go on.
+    fn check_front(state: &mut QueueState, queue: &[Queued], i: usize, awaited: &[u64]) {
+        let front = state.front(&queue[i]);
+        let at = queue.iter().position(|other| Arc::ptr_eq(&other.request, &front)).unwrap();
+        assert!(awaited[i] >> at & 1 == 1 && !waits(queue, at), "{at} before {i}");
     }
 
-    fn check(state: &mut QueueState, queue: &[Queued], trail: &mut Trail, seed: &mut u64) {
+    fn check(state: &mut QueueState, queue: &[Queued], seed: &mut u64) {
         let (awaited, count) = (awaited(queue), queue.len());
         for (i, queued) in queue.iter().enumerate() {
             assert_eq!(queued.place.blockers() > 0, waits(queue, i), "{i}");
-            check_fronts(state, queue, &[i], &mut Trail::default(), &awaited);
         }
-        // The same ones each time, from either end.
+        // With no way that is known; the same ones each time, from either end; the last one, and any others.
         let mut starts: Vec<usize> = (0..count).filter(|&i| !queue[i].place.number().is_multiple_of(3)).collect();
-        if random(seed, 2) > 0 {
-            starts.reverse();
+        match random(seed, 4) {
+            0 => {
+                state.trail = Trail::default();
+                starts = (0..count).collect();
+            }
+            1 => starts.reverse(),
+            _ => {}
         }
-        check_fronts(state, queue, &starts, trail, &awaited);
-        // The last one, and any others.
-        for i in [1, 1 + random(seed, 64), 1 + random(seed, 64)].into_iter().filter_map(|back| count.checked_sub(back as usize)) {
-            let front = state.front_of_tested(&queue[i]);
-            let at = queue.iter().position(|other| Arc::ptr_eq(&other.request, &front)).unwrap();
-            assert!(awaited[i] >> at & 1 == 1 && !waits(queue, at), "{at} before {i}");
-        }
+        starts.extend([1, 1 + random(seed, 64), 1 + random(seed, 64)].into_iter().filter_map(|back| count.checked_sub(back as usize)));
+        starts.into_iter().for_each(|i| check_front(state, queue, i, &awaited));
         let writes = random(seed, 2) > 0;
         let (footprints, end) = (any_footprints(seed, writes), random(seed, 1 + queue.len() as u64) as usize);
         let end_number = queue.get(end).map_or(state.next, |queued| queued.place.number());
@@ -578,18 +529,19 @@ mod tests {
 
     #[test]
     fn each_request_waits_for_the_earlier_ones_in_its_way_and_for_no_other() {
-        for seed in 1..if cfg!(miri) { 2 } else { 30 } {
+        for seed in 1..if cfg!(miri) { 3 } else { 30 } {
+            let cancels = seed % 2 > 0;
             let (mut state, mut queue, mut seed) = (QueueState::default(), Vec::new(), 0x9e37_79b9_7f4a_7c15u64.wrapping_mul(seed));
-            let mut trail = Trail::default();
             for _ in 0..250 {
-                // Also one that has not begun leaves, where it is cancelled.
+                // In each second run also one leaves that has not begun: it was cancelled.
                 if random(&mut seed, 50) >= queue.len() as u64 {
                     let writes = random(&mut seed, 2) > 0;
                     let new = queued(any_footprints(&mut seed, writes));
                     queue.push(new.clone());
                     assert_eq!(state.add(&new).unwrap(), !waits(&queue, queue.len() - 1));
                 } else {
-                    let at = random(&mut seed, queue.len() as u64) as usize;
+                    let any = random(&mut seed, queue.len() as u64) as usize;
+                    let at = (0..=any).rev().find(|&i| cancels || !waits(&queue, i)).unwrap();
                     let waited: Vec<bool> = (0..queue.len()).map(|i| waits(&queue, i)).collect();
                     let gone = queue.remove(at);
                     let begin = state.remove(&gone.place).unwrap();
@@ -600,7 +552,7 @@ mod tests {
                     assert_eq!((queue.iter().enumerate().filter(is_new).count(), begin.len()), (expected, expected));
                     assert!(state.remove(&gone.place).is_none());
                 }
-                check(&mut state, &queue, &mut trail, &mut seed);
+                check(&mut state, &queue, &mut seed);
             }
             queue.drain(..).for_each(|queued| drop(state.remove(&queued.place).unwrap()));
             assert!(state.all.len() == 0 && state.compared.is_empty() && state.turns.is_empty());
@@ -617,10 +569,7 @@ mod tests {
             for queued in &all {
                 state.add(queued).unwrap();
             }
-            assert!(Arc::ptr_eq(
-                &state.front_of_tested(&all[MANY as usize - 1]),
-                &all[MANY as usize - if writes { 10 } else { 1 }].request
-            ));
+            assert!(Arc::ptr_eq(&state.front(&all[MANY as usize - 1]), &all[MANY as usize - if writes { 10 } else { 1 }].request));
             let begun = all.iter().map(|queued| state.remove(&queued.place).unwrap().len()).sum::<usize>() as u64;
             assert_eq!(begun, if writes { MANY / 10 * 9 } else { 0 });
             assert!(COMPARED.get() <= 3 * FEW as u64 * MANY, "{} comparisons", COMPARED.get());
@@ -637,10 +586,10 @@ mod tests {
         }
         LOOKS.set(0);
         for queued in &all {
-            assert!(Arc::ptr_eq(&state.front_of_tested(&all[MANY as usize - 1]), &queued.request));
+            assert!(Arc::ptr_eq(&state.front(&all[MANY as usize - 1]), &queued.request));
             state.remove(&queued.place).unwrap();
         }
-        assert!(LOOKS.get() <= 2 * MANY && state.tested.numbers.capacity() == 0, "{} looks", LOOKS.get());
+        assert!(LOOKS.get() <= 2 * MANY && state.trail.ways.capacity() == 0, "{} looks", LOOKS.get());
     }
 
     #[test]
@@ -655,15 +604,39 @@ mod tests {
             }
             LOOKS.set(0);
             for &i in &picks {
-                assert!(Arc::ptr_eq(&state.front_of_tested(&all[i]), &all[0].request));
+                assert!(Arc::ptr_eq(&state.front(&all[i]), &all[0].request));
             }
             for (first, queued) in all.iter().enumerate() {
                 for i in [MANY - 1, MANY - 2] {
-                    assert!(i < first || Arc::ptr_eq(&state.front_of_tested(&all[i]), &queued.request));
+                    assert!(i < first || Arc::ptr_eq(&state.front(&all[i]), &queued.request));
                 }
                 state.remove(&queued.place).unwrap();
             }
             assert!(LOOKS.get() <= 3 * MANY as u64, "{} looks", LOOKS.get());
         }
+    }
+
+    #[test]
+    fn those_of_several_chains_that_are_tested_in_turn_do_not_go_their_ways_anew() {
+        const MANY: usize = if cfg!(miri) { 60 } else { 900 };
+        // Three chains; the first in front of all of them.
+        let (mut state, all): (_, Vec<Queued>) = (
+            QueueState::default(),
+            (0..MANY as u64)
+                .map(|i| queued(vec![footprint(0, &[i % 3, i / 3], &[if i == 0 { 2 } else { i % 3 }, i / 3 + 1], true)]))
+                .collect(),
+        );
+        for queued in &all {
+            state.add(queued).unwrap();
+        }
+        LOOKS.set(0);
+        for first in 0..MANY {
+            for last in [MANY - 3, MANY - 2, MANY - 1] {
+                let front = state.front(&all[last]);
+                assert!(last < first || (first..first + 3).any(|i| Arc::ptr_eq(&front, &all[i].request)), "{first} {last}");
+            }
+            state.remove(&all[first].place).unwrap();
+        }
+        assert!(LOOKS.get() <= 2 * MANY as u64, "{} looks", LOOKS.get());
     }
 }
