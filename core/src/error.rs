@@ -245,6 +245,12 @@ impl Error {
         self
     }
 
+    /// Puts a prefix before the key, which is that of something below it; without a key the error is about all of the prefix.
+    pub fn below(mut self, prefix: &str) -> Error {
+        self.0.key.get_or_insert_default().insert_str(0, prefix);
+        self
+    }
+
     /// Adds the metadata field or codec (a JSON path such as `codecs[0].configuration.level`); an outer
     /// field is put in front of an inner one.
     pub fn at_field(mut self, field: impl AsRef<str>) -> Error {

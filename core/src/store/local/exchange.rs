@@ -142,8 +142,10 @@ impl LocalStore {
     /// Removes an open folder with all below it; of the root what is in it. It leaves its name first for one that listings hide: nothing below
     /// opens any more by its own path, however much can be removed. `false` if another process has taken it away.
     pub(super) fn erase_folder(&self, root: BorrowedFd<'_>, folder: &str, fd: BorrowedFd<'_>) -> Result<bool> {
+        let prefix = if folder.is_empty() { String::new() } else { format!("{folder}/") };
         let told = |e: Error| {
-            e.with_note("; what is left of it has no name in the hierarchy any more, and goes with a later flush by another process")
+            e.below(&prefix)
+                .with_note("; what is left of it has no name in the hierarchy any more, and goes with a later flush by another process")
         };
         let (path, aside) = (KeyPath::of_folder(folder), self.temp_names.next(folder_of(folder)));
         // What could not be emptied keeps its name: it would be lost to readers, and stay.
@@ -157,7 +159,7 @@ impl LocalStore {
             Err(Errno(libc::ENOENT)) => return Ok(false),
             Err(_) => {}
         }
-        self.empty_in_place(folder, fd)?;
+        self.empty_in_place(folder, &prefix, fd)?;
         match if folder.is_empty() { Ok(()) } else { os::rmdir(root, path.as_c()) } {
             // An empty folder is no node. It may not go, or is a mount point, or somebody puts something into it at the same time.
             Ok(()) | Err(Errno(libc::ENOENT | libc::ENOTEMPTY | libc::EEXIST | libc::EACCES | libc::EPERM | libc::EBUSY)) => Ok(true),
@@ -167,11 +169,11 @@ impl LocalStore {
 
     /// Empties a folder that keeps its name, as the root does, or a mount point: what makes it a node goes first, then the folders in it leave
     /// their names. What cannot be renamed is emptied where it is.
-    fn empty_in_place(&self, folder: &str, fd: BorrowedFd<'_>) -> Result<()> {
+    fn empty_in_place(&self, folder: &str, prefix: &str, fd: BorrowedFd<'_>) -> Result<()> {
         for name in MAKES_A_NODE {
             match os::unlink(fd, KeyPath::of_folder(name).as_c()) {
                 Ok(()) | Err(Errno(libc::ENOENT | libc::EISDIR)) => {}
-                Err(e) => return Err(e.error("erase")),
+                Err(e) => return Err(e.error("erase").at_key(name).below(prefix)),
             }
         }
         // Listing moves a folder's place, from which it is emptied.
@@ -179,7 +181,7 @@ impl LocalStore {
         for (name, _) in visible(listed.as_fd())?.into_iter().filter(|(_, kind)| *kind == EntryKind::Folder) {
             let _ = os::rename(listed.as_fd(), KeyPath::of_folder(name.trim_end_matches('/')).as_c(), self.temp_names.next("").as_c());
         }
-        empty_folder(fd, 0).map(drop)
+        empty_folder(fd, 0).map(drop).map_err(|e| e.below(prefix))
     }
 }
 

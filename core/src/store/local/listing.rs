@@ -191,7 +191,7 @@ fn is_mounted_in(dir: BorrowedFd<'_>, name: &CStr, device: libc::dev_t) -> bool 
 }
 
 /// Removes all that is in a folder, hidden files as well; links go, what they lead to stays. Returns whether anything was removed but files that the file
-/// system keeps for who has them open.
+/// system keeps for who has them open. An error has the key of what failed in the folder.
 pub(super) fn empty_folder(fd: BorrowedFd<'_>, depth: usize) -> Result<bool> {
     remove_listed(fd, entries(fd)?, depth)
 }
@@ -202,27 +202,32 @@ fn remove_listed(fd: BorrowedFd<'_>, listed: Entries, depth: usize) -> Result<bo
     }
     let mut removed = false;
     for (name, kind) in listed {
-        if kind != EntryKind::Folder {
-            match os::unlink(fd, &name) {
-                Ok(()) => {
-                    removed |= !is_kept_open(&name);
-                    continue;
-                }
-                Err(Errno(libc::ENOENT)) => continue,
-                Err(Errno(libc::EBUSY)) if is_kept_open(&name) => continue,
-                // A folder whose kind the listing did not tell.
-                Err(Errno(libc::EISDIR | libc::EPERM)) if kind == EntryKind::Unknown => {}
-                Err(e) => return Err(e.error("erase")),
-            }
-        }
-        match os::open(fd, &name, libc::O_RDONLY | libc::O_DIRECTORY | libc::O_NOFOLLOW, 0) {
-            Ok(below) => removed |= empty_folder(below.as_fd(), depth + 1)?,
-            Err(Errno(libc::ENOENT)) => continue,
-            Err(e) => return Err(e.error("open the folder")),
-        }
-        removed |= remove_folder(fd, &name)?;
+        removed |= remove_entry(fd, &name, kind, depth).map_err(|e| {
+            let below = if e.key().is_some() { "/" } else { "" };
+            e.below(&format!("{}{below}", name.to_string_lossy()))
+        })?;
     }
     Ok(removed)
+}
+
+/// Removes what a folder lists as [`empty_folder`] does.
+fn remove_entry(fd: BorrowedFd<'_>, name: &CStr, kind: EntryKind, depth: usize) -> Result<bool> {
+    if kind != EntryKind::Folder {
+        match os::unlink(fd, name) {
+            Ok(()) => return Ok(!is_kept_open(name)),
+            Err(Errno(libc::ENOENT)) => return Ok(false),
+            Err(Errno(libc::EBUSY)) if is_kept_open(name) => return Ok(false),
+            // A folder whose kind the listing did not tell.
+            Err(Errno(libc::EISDIR | libc::EPERM)) if kind == EntryKind::Unknown => {}
+            Err(e) => return Err(e.error("erase")),
+        }
+    }
+    let removed = match os::open(fd, name, libc::O_RDONLY | libc::O_DIRECTORY | libc::O_NOFOLLOW, 0) {
+        Ok(below) => empty_folder(below.as_fd(), depth + 1)?,
+        Err(Errno(libc::ENOENT)) => return Ok(false),
+        Err(e) => return Err(e.error("open the folder")),
+    };
+    Ok(remove_folder(fd, name)? || removed)
 }
 
 /// Whether a file system gave the name to a file that was removed while it was open: NFS, FUSE and SMB keep it until it is closed.

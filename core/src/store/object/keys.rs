@@ -4,7 +4,7 @@ use super::get::Want;
 use super::live::Live;
 use super::tries::{Failure, Tries};
 use super::version::version_of;
-use crate::error::{ErrorKind, Result, bail, err};
+use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::limits::{add, collect, push, text_of};
 use crate::store::remote::Service;
 use crate::store::{GOES_LAST, Listing};
@@ -12,9 +12,9 @@ use futures_util::StreamExt;
 use object_store::list::{PaginatedListOptions, PaginatedListResult};
 use object_store::path::Path;
 use object_store::{ListResult, ObjectMeta, ObjectStore};
-use std::collections::HashSet;
-use std::sync::Arc;
+use std::collections::{HashSet, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 impl Live {
     /// Erases a key.
@@ -58,10 +58,18 @@ impl Live {
     pub(super) async fn erase_below(&self, prefix: &Path) -> Result<()> {
         let _permit = self.permit().await?;
         let last = prefix.clone().join(GOES_LAST);
-        if self.erase_all_but(prefix, &last).await? { self.erase(&last).await } else { Ok(()) }
+        if self.erase_all_but(prefix, &last).await? { self.erase(&last).await.map_err(|e| self.at_location(e, &last)) } else { Ok(()) }
     }
 
-    /// Erases all keys below a prefix but one; whether that is there.
+    /// Names the key of a location in an error.
+    fn at_location(&self, e: Error, location: &Path) -> Error {
+        match self.remote.key_of(location.as_ref()) {
+            Some(key) => e.at_key(key),
+            None => e,
+        }
+    }
+
+    /// Erases all keys below a prefix but one; whether that is there. An error names the first key that was not erased.
     async fn erase_all_but(&self, prefix: &Path, kept: &Path) -> Result<bool> {
         let (mut tries, is_kept) = (self.tries(false), Arc::new(AtomicBool::new(false)));
         loop {
@@ -72,21 +80,31 @@ impl Live {
                 found_kept.fetch_or(is_kept, Ordering::Relaxed);
                 std::future::ready(!is_kept)
             };
-            let listed = store.list((!root.is_empty()).then_some(prefix)).filter(is_to_go).map(|found| found.map(|meta| meta.location));
+            // The answers come in the order of the keys.
+            let asked = Arc::new(Mutex::new(VecDeque::new()));
+            let asks = asked.clone();
+            let ask = move |found: object_store::Result<ObjectMeta>| {
+                found
+                    .inspect(|meta| asks.lock().unwrap_or_else(PoisonError::into_inner).push_back(meta.location.clone()))
+                    .map(|meta| meta.location)
+            };
+            let listed = store.list((!root.is_empty()).then_some(prefix)).filter(is_to_go).map(ask);
             let mut erased = store.delete_stream(listed.boxed());
-            let (mut circle, mut failed) = (Circle::default(), None);
+            let (mut circle, mut failed, mut failed_at) = (Circle::default(), None, None);
             loop {
-                let gone = match tries.run(async { erased.next().await.transpose() }).await {
+                let answer = tries.run(async { erased.next().await.transpose() }).await;
+                let key = asked.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
+                let gone = match answer {
                     Ok(Some(key)) => key.to_string(),
                     Ok(None) => break,
                     Err(Failure::Store(object_store::Error::NotFound { path, .. })) if !tries.sight().foreign => path,
-                    Err(Failure::Deadline) => {
-                        failed = Some(Failure::Deadline);
-                        break;
-                    }
                     // The others go all the same: then less is left for the next try.
                     Err(fault) => {
-                        failed = Some(fault);
+                        let is_over = matches!(fault, Failure::Deadline);
+                        (failed, failed_at) = (Some(fault), failed_at.or(key));
+                        if is_over {
+                            break;
+                        }
                         continue;
                     }
                 };
@@ -96,7 +114,7 @@ impl Live {
                 tries.begin_part();
             }
             let Some(fault) = failed else { return Ok(is_kept.load(Ordering::Relaxed)) };
-            self.again(&mut tries, fault).await?;
+            self.again(&mut tries, fault).await.map_err(|e| failed_at.iter().fold(e, |e, key| self.at_location(e, key)))?;
         }
     }
 
