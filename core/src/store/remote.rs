@@ -87,14 +87,6 @@ pub struct Remote {
 }
 
 impl Remote {
-    /// The key of an object below the root.
-    pub fn key_of<'a>(&self, location: &'a str) -> Option<&'a str> {
-        match self.path.as_str() {
-            "" => Some(location),
-            root => location.strip_prefix(root)?.strip_prefix('/'),
-        }
-    }
-
     /// Understands `rest`, what follows the colon of `scheme`; `None` if the scheme is of another kind.
     pub fn parse(scheme: &str, rest: &str) -> Result<Option<Remote>> {
         let lower = scheme.to_ascii_lowercase();

@@ -1,6 +1,7 @@
 //! Keys of a service: erased, and listed.
 
 use super::get::Want;
+use super::key_of;
 use super::live::Live;
 use super::tries::{Failure, Tries};
 use super::version::version_of;
@@ -58,12 +59,16 @@ impl Live {
     pub(super) async fn erase_below(&self, prefix: &Path) -> Result<()> {
         let _permit = self.permit().await?;
         let last = prefix.clone().join(GOES_LAST);
-        if self.erase_all_but(prefix, &last).await? { self.erase(&last).await.map_err(|e| self.at_location(e, &last)) } else { Ok(()) }
+        if self.erase_all_but(prefix, &last).await? {
+            self.erase(&last).await.map_err(|e| self.at_location(e, Some(&last)))
+        } else {
+            Ok(())
+        }
     }
 
-    /// Names the key of a location in an error.
-    fn at_location(&self, e: Error, location: &Path) -> Error {
-        match self.remote.key_of(location.as_ref()) {
+    /// Names the key of a location, where that is known, in an error.
+    fn at_location(&self, e: Error, location: Option<&Path>) -> Error {
+        match location.and_then(|location| key_of(&self.remote, location.as_ref())) {
             Some(key) => e.at_key(key),
             None => e,
         }
@@ -114,7 +119,7 @@ impl Live {
                 tries.begin_part();
             }
             let Some(fault) = failed else { return Ok(is_kept.load(Ordering::Relaxed)) };
-            self.again(&mut tries, fault).await.map_err(|e| failed_at.iter().fold(e, |e, key| self.at_location(e, key)))?;
+            self.again(&mut tries, fault).await.map_err(|e| self.at_location(e, failed_at.as_ref()))?;
         }
     }
 

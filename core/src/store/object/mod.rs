@@ -163,6 +163,14 @@ impl Inner {
     }
 }
 
+/// The key of an object below the root.
+fn key_of<'a>(remote: &Remote, location: &'a str) -> Option<&'a str> {
+    match remote.path.as_str() {
+        "" => Some(location),
+        root => location.strip_prefix(root)?.strip_prefix('/'),
+    }
+}
+
 impl Storage for RemoteStore {
     fn capabilities(&self) -> Capabilities {
         let (whole, options) = (self.0.remote.service != Service::Http, &self.0.options);
@@ -244,7 +252,7 @@ impl Storage for RemoteStore {
             ListInto::Each(each) => self.list_keys(prefix, ListInto::Told(&mut |key, _| each(key))),
             ListInto::Told(each) => {
                 let found = live.clone().threads.wait(async move { live.list(&path).await })?;
-                let mut keys = found.iter().filter_map(|(location, told)| Some((self.0.remote.key_of(location)?, *told)));
+                let mut keys = found.iter().filter_map(|(location, told)| Some((key_of(&self.0.remote, location)?, *told)));
                 // Marks of folders have the prefix itself as their key.
                 keys.try_for_each(|(key, told)| if key.starts_with(prefix) && !key.is_empty() { each(key, Some(told)) } else { Ok(()) })
             }
