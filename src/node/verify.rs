@@ -14,7 +14,7 @@ use crate::engine::tasks;
 use crate::error::{Error, Result};
 use crate::limits::{Dims, add, collect_table, filled, make_text_room, push, readable};
 use crate::metadata::{Map, v2, v3};
-use crate::store::local::{Unlisted, remove_left, unlisted};
+use crate::store::local::{Unlisted, remove_left, remove_unheld, unlisted};
 use crate::store::{SharedStore, StorageExt, get, question};
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -320,6 +320,12 @@ impl Verification<'_> {
             let key = path::join(top, &path::with_escapes(file.strip_prefix(folder).unwrap_or(&file)));
             let fault = match what {
                 Unlisted::OfProcessGone | Unlisted::OfProcess => self.temporary(&key, &file, what == Unlisted::OfProcessGone)?,
+                // One that stays may be a writer's that goes on.
+                Unlisted::Lock if !(self.options.repair && remove_unheld(&file)) => continue,
+                Unlisted::Lock => {
+                    let what = "the lock file of a writer that was killed; no process holds a lock in it";
+                    Fault { repaired: true, ..Fault::new(FaultKind::Temporary, &key, what) }
+                }
                 Unlisted::NoText => Fault::new(FaultKind::Foreign, &key, "its name is no UTF-8, so that it is no key"),
                 Unlisted::DeadLink => Fault::new(FaultKind::Unreadable, &key, "a link to nothing: it reads as if it were not stored"),
                 Unlisted::NoFile => match self.place_of(&key, numbers) {
@@ -490,6 +496,7 @@ mod tests {
     use crate::node::tests::{faults, spec_as, write_all};
     use crate::node::tests_growth::Folder;
     use crate::node::tests_store::{Next, on, told};
+    use crate::store::LockUse;
     use crate::store::memory::MemoryStore;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -550,6 +557,26 @@ mod tests {
             assert_eq!(verify(repair), expected.map(|(key, kind, repaired)| (key.clone(), kind, repaired)).collect::<Vec<_>>());
         }
         assert_eq!(verify(true).len(), 4, "the old one is gone");
+    }
+
+    #[test]
+    fn a_lock_file_goes_when_nobody_holds_a_lock_in_it() {
+        let Folder(root, store) = Folder::new("locks");
+        Group::create(&store, "", None, crate::node::Create::New).unwrap();
+        Group::create(&store, "a", None, crate::node::Create::New).unwrap();
+        let verify = |repair: bool| -> Vec<_> {
+            let faults = faults(&store, VerifyOptions { quick: true, repair });
+            faults.into_iter().map(|fault| (fault.key, fault.kind, fault.repaired)).collect()
+        };
+        let file = root.join("a/.ozarr.lock");
+        let held = store.shared().lock_key("a/", "a/zarr.json", LockUse::Alone).unwrap();
+        assert!(verify(true).is_empty() && file.exists());
+        drop(held);
+        // As a kill leaves it.
+        std::fs::write(&file, "").unwrap();
+        assert!(verify(false).is_empty() && file.exists());
+        assert_eq!(verify(true), [("a/.ozarr.lock".to_string(), FaultKind::Temporary, true)]);
+        assert!(!file.exists() && verify(true).is_empty());
     }
 
     #[test]

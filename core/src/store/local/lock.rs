@@ -8,17 +8,19 @@
 //! the next lock.
 
 use super::durable::Durability;
-use super::path::{KeyPath, LOCK_NAME, Made, make_parents, remove_made, renamed_folder};
+use super::path::{KeyPath, LOCK_NAME, Made, c_path, make_parents, remove_made, renamed_folder};
 use super::temporary::{TRIES, Temp, TempNames};
 use crate::error::{Result, bail};
 use crate::fork::{ForkReset, OwnFile, forks};
 use crate::platform::{AsFd, BorrowedFd, OwnedFd, is_shared, libc, refuses_change, share_writing};
 use crate::store::file_options::LockMode;
-use crate::store::os::{self, Errno, Os};
+use crate::store::os::{self, CWD, Errno, Os};
 use crate::store::{CutMark, LockUse};
 use std::collections::BTreeSet;
+use std::ffi::CStr;
 use std::hash::{BuildHasher, RandomState};
 use std::mem::MaybeUninit;
+use std::path::Path;
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -189,7 +191,7 @@ impl Locks {
             if os::share_byte(held.fd.as_fd(), PRESENCE as i64).is_err() {
                 break;
             }
-            if let Ok(Some(own)) = look_at_current(root, &path, held.fd.as_fd()) {
+            if let Ok(Some(own)) = look_at_current(root, path.as_c(), held.fd.as_fd()) {
                 return Ok(Some(CutMark { file: own.st_ino, cut: cut_in(held.fd.as_fd()), kept: Some(Box::new(held)) }));
             }
         }
@@ -207,7 +209,7 @@ impl Locks {
         for folder in kept {
             let path = KeyPath::join(&folder, LOCK_NAME);
             if let Ok(fd) = open_known(root, &path).map(OwnFile::new) {
-                remove_unused(root, &path, fd.as_fd());
+                remove_unused(root, path.as_c(), fd.as_fd());
             }
         }
     }
@@ -312,9 +314,9 @@ fn look_at(file: BorrowedFd<'_>) -> Os<Option<libc::stat>> {
 
 /// Gives what is known of an open lock file if it is the one that its path names: network file systems keep a removed file that is open under
 /// another name.
-fn look_at_current(root: BorrowedFd<'_>, path: &KeyPath, file: BorrowedFd<'_>) -> Os<Option<libc::stat>> {
+fn look_at_current(root: BorrowedFd<'_>, path: &CStr, file: BorrowedFd<'_>) -> Os<Option<libc::stat>> {
     let Some(own) = look_at(file)? else { return Ok(None) };
-    match os::stat_at(root, path.as_c(), false) {
+    match os::stat_at(root, path, false) {
         Ok(named) => Ok(os::is_same(&named, &own).then_some(own)),
         Err(Errno(libc::ENOENT | libc::ENOTDIR | libc::ESTALE)) => Ok(None),
         Err(e) => Err(e),
@@ -322,7 +324,7 @@ fn look_at_current(root: BorrowedFd<'_>, path: &KeyPath, file: BorrowedFd<'_>) -
 }
 
 /// Removes a lock file if nobody else holds a part of it or waits for one; `false` if somebody does.
-fn remove_unused(root: BorrowedFd<'_>, path: &KeyPath, file: BorrowedFd<'_>) -> bool {
+fn remove_unused(root: BorrowedFd<'_>, path: &CStr, file: BorrowedFd<'_>) -> bool {
     if os::try_lock_all(file).is_err() {
         return false;
     }
@@ -330,11 +332,18 @@ fn remove_unused(root: BorrowedFd<'_>, path: &KeyPath, file: BorrowedFd<'_>) -> 
     // nobody could use the copy's once it is marked, and without the mark nobody could tell that this one is gone.
     if let Ok(Some(own)) = look_at_current(root, path, file)
         && own.st_nlink == 1
-        && os::unlink(root, path.as_c()).is_ok()
+        && os::unlink(root, path).is_ok()
     {
         let _ = os::truncate(file, REMOVED_LEN);
     }
     true
+}
+
+/// Removes the lock file of a run that was killed. `false` where somebody holds a lock in it, or it stays for another reason.
+pub fn remove_unheld(path: &Path) -> bool {
+    let Ok(path) = c_path(path) else { return false };
+    let Ok(file) = os::open(CWD, &path, libc::O_RDWR | libc::O_NOFOLLOW, 0).map(OwnFile::new) else { return false };
+    remove_unused(CWD, &path, file.as_fd()) && os::stat_at(CWD, &path, false).is_err()
 }
 
 /// A lock on one byte of a lock file.
@@ -358,7 +367,7 @@ impl ByteLock {
     fn take(&self, root: BorrowedFd<'_>, path: &KeyPath, byte: u64, often: LockUse) -> Os<bool> {
         if self.removal.is_some() {
             os::share_byte(self.fd.as_fd(), PRESENCE as i64)?;
-            if look_at_current(root, path, self.fd.as_fd())?.is_none() {
+            if look_at_current(root, path.as_c(), self.fd.as_fd())?.is_none() {
                 return Ok(false);
             }
         }
@@ -379,11 +388,11 @@ impl Drop for ByteLock {
         }
         let file = self.fd.as_fd();
         if let Some(removal) = &self.removal
-            && !remove_unused(removal.root.as_fd(), &removal.path, file)
+            && !remove_unused(removal.root.as_fd(), removal.path.as_c(), file)
         {
             // Others use the file. Of several that are done at the same time, one comes last and finds itself alone.
             let _ = os::unlock_all(file);
-            remove_unused(removal.root.as_fd(), &removal.path, file);
+            remove_unused(removal.root.as_fd(), removal.path.as_c(), file);
         }
         let _ = os::unlock_all(file);
         if let Some(removal) = self.removal.as_ref().filter(|removal| !removal.made.is_empty()) {

@@ -33,6 +33,7 @@ use self::durable::Durability;
 use self::hidden::Hidden;
 use self::known_root::KnownRoot;
 use self::listing::{list_folder, names_in};
+pub use self::lock::remove_unheld;
 use self::lock::{LOCK_SPACE, Locks};
 use self::once_fd::OnceFd;
 use self::path::{KeyPath, Made, absolute, c_path, check_name, check_prefix, file_instead_of, folder_of, not_absolute, remove_made};

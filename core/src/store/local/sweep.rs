@@ -105,6 +105,8 @@ pub enum Unlisted {
     NoFile,
     /// A link to nothing.
     DeadLink,
+    /// A lock file.
+    Lock,
 }
 
 /// What listings leave out in a folder and those below it, in order. Links are not followed.
@@ -122,7 +124,8 @@ pub fn unlisted(folder: &Path) -> Result<Vec<(PathBuf, Unlisted)>> {
             let name = entry.file_name();
             let is_plain = kind.is_file() || kind.is_dir();
             let what = match entry.path() {
-                _ if name == LOCK_NAME || name == NETCDF_LOCK_NAME => continue,
+                _ if name == NETCDF_LOCK_NAME => continue,
+                _ if name == LOCK_NAME => Unlisted::Lock,
                 path if is_plain && c_path(&path).is_ok_and(|path| left_behind(CWD, &path, here).is_some()) => Unlisted::OfProcessGone,
                 _ if is_plain && is_hidden(name.as_encoded_bytes()) => Unlisted::OfProcess,
                 _ if name.to_str().is_none() => Unlisted::NoText,
