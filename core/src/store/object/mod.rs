@@ -4,6 +4,7 @@
 //! What an answer means is decided in `tries.rs`: only 404 and 410 of an object are "missing", and not those with a text that a service does not
 //! send; everything else is an error, perhaps after further tries within a deadline. All bytes that one read gives are of one version, told by ETag.
 
+mod bodies;
 mod build;
 mod certificates;
 mod client;
@@ -31,10 +32,10 @@ mod version;
 mod watch;
 mod within;
 
+use self::bodies::UNTOLD_SIZE;
 use self::get::{Got, Want};
 use self::live::Live;
 use self::upload::Upload;
-use self::watch::UNTOLD_SIZE;
 use super::keys::{check_key, check_prefix};
 use super::remote::{Conditional, Remote, RemoteOptions, Service};
 use super::{
