@@ -22,7 +22,7 @@ pub(super) async fn read(body: HttpResponseBody, most: usize) -> Result<(Vec<u8>
     use futures_util::StreamExt;
     let (mut bytes, mut stream) = (Vec::new(), body.bytes_stream());
     while let Some(piece) = stream.next().await {
-        let piece = piece.inspect_err(note_transport)?;
+        let piece = piece.inspect_err(note_transport).inspect_err(|_| note(|seen| seen.broke_off = Some(bytes.len() as u64)))?;
         let fits = piece.len().min(most - bytes.len());
         let reserved = crate::limits::reserve(&mut bytes, fits);
         reserved
@@ -36,11 +36,12 @@ pub(super) async fn read(body: HttpResponseBody, most: usize) -> Result<(Vec<u8>
     Ok((bytes, true))
 }
 
-/// Whether a `Content-Range` is of all bytes of an object.
-pub(super) fn is_all(range: &str) -> bool {
+/// Whether a `Content-Range` is of all bytes of an object, and a body of `length` bytes has them.
+pub(super) fn is_all(range: &str, length: Option<u64>) -> bool {
     let told = || {
         let (last, size) = range.trim().strip_prefix("bytes 0-")?.split_once('/')?;
-        Some(last.parse::<u64>().ok()?.checked_add(1)? == size.parse::<u64>().ok()?)
+        let (end, size) = (last.parse::<u64>().ok()?.checked_add(1)?, size.parse::<u64>().ok()?);
+        Some(end == size && length.is_none_or(|length| length == size))
     };
     told().unwrap_or(false)
 }
@@ -66,7 +67,7 @@ pub(super) async fn cut(response: HttpResponse, range: &str, length: Option<u64>
     let wanted = parse_range(range);
     let most = wanted.map_or(0, |(_, len)| len.saturating_add(len.min(MAX_UNTOLD))).max(MOST_TO_CUT);
     if wanted.is_none() || length.is_some_and(|length| length > most) {
-        note(|seen| seen.no_ranges = true);
+        note(|seen| seen.no_ranges = Some(most));
         return Ok(response);
     }
     let (mut parts, body) = response.into_parts();
@@ -74,7 +75,7 @@ pub(super) async fn cut(response: HttpResponse, range: &str, length: Option<u64>
     let total = bytes.len() as u64;
     let too_short = length.is_some_and(|length| length != total);
     if !all || too_short {
-        note(|seen| seen.no_ranges = !all);
+        note(|seen| seen.no_ranges = if all { None } else { Some(most) });
         return Err(odd(if all { "an object that ended too early" } else { "a whole object instead of a range" }));
     }
     let (start, end) = match wanted {
@@ -84,7 +85,7 @@ pub(super) async fn cut(response: HttpResponse, range: &str, length: Option<u64>
     };
     if start >= total || start >= end {
         parts.status = 416.try_into().unwrap_or(parts.status);
-        note(|seen| seen.status = 416);
+        note(|seen| (seen.status, seen.ends_at) = (416, Some(total)));
         return Ok(HttpResponse::from_parts(parts, Vec::new().into()));
     }
     parts.status = 206.try_into().unwrap_or(parts.status);

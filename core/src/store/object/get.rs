@@ -115,8 +115,8 @@ impl Live {
                 let left = reading.end - reading.start - reading.bytes.len() as u64;
                 tries.allow(left);
                 if let Err(fault) = tries.run(collect(got, reading)).await {
-                    // Without a version the pieces could be of two objects.
-                    if strong_tag_of(version).is_none() {
+                    // Without a version the pieces could be of two objects; nor is a body gone on with that has too much.
+                    if strong_tag_of(version).is_none() || matches!(fault, Failure::Long { .. }) {
                         body = None;
                     }
                     self.again(&mut tries, fault).await?;
@@ -130,7 +130,7 @@ impl Live {
 
     /// Whether the object is to be asked for in another way, which is `ask` from then on.
     fn ask_otherwise(&self, want: Want, ask: &mut Ask, sight: &Sight) -> bool {
-        let has_no_range = !sight.credentials && (sight.status == 416 || sight.no_ranges);
+        let has_no_range = !sight.credentials && (sight.status == 416 || sight.no_ranges.is_some());
         *ask = match ask {
             Ask::Head if self.may_get_all_the_same(sight) => Ask::Range(range_of(want)),
             // An empty object has no range.
@@ -155,6 +155,11 @@ impl Live {
     /// Whether a failure says that there is no object; otherwise waits for the next try.
     async fn missing(&self, tries: &mut Tries, fault: Failure, body: &mut Option<Body>) -> Result<bool> {
         let sight = tries.sight();
+        if self.refuses_the_rest(&sight)
+            && let Some(begun) = body.take()
+        {
+            return self.begin_anew(tries, &sight, &begun).await.map(|()| false);
+        }
         match (sight.status, sight.code.as_str()) {
             _ if sight.credentials => {}
             (404, "NoSuchBucket" | "ContainerNotFound" | "ResourceNotFound" | "AccountNotFound") => {
@@ -164,21 +169,33 @@ impl Live {
             (404 | 410, _) if !sight.foreign => return Ok(true),
             // Other codes are of clocks, keys, encryption and archived objects.
             (403, "" | "AccessDenied") if self.options.forbidden_is_missing && !sight.foreign => return Ok(true),
-            // What was replaced in the middle is begun anew.
-            (412 | 416, _) if body.is_some() && tries.once() => {
-                *body = None;
-                return Ok(false);
-            }
-            // What cannot be gone on with without ranges is begun anew, too.
-            _ if sight.no_ranges && body.is_some() && tries.once() => {
-                *body = None;
-                tries.note_anew();
-                return Ok(false);
-            }
             (412, _) => bail!(Conflict, "the object was replaced while it was read"),
             _ => {}
         }
         self.again(tries, fault).await.map(|()| false)
+    }
+
+    /// Whether a server says that a download cannot go on where it broke off.
+    fn refuses_the_rest(&self, sight: &Sight) -> bool {
+        let is_such = match sight.status {
+            412 | 416 => true,
+            400 | 501 => self.remote.service == Service::Http,
+            _ => false,
+        };
+        !sight.credentials && (is_such || sight.no_ranges.is_some())
+    }
+
+    /// Lets a download that broke off begin anew: at once the first time, when the object may have been replaced. After that it was cut again.
+    async fn begin_anew(&self, tries: &mut Tries, sight: &Sight, begun: &Body) -> Result<()> {
+        tries.note_anew();
+        match (tries.once(), sight.status) {
+            (true, _) => Ok(()),
+            (false, 412) => bail!(Conflict, "the object was replaced while it was read"),
+            (false, _) => {
+                let (found, expected) = (begun.bytes.len() as u64, begun.end - begun.start);
+                self.again(tries, Failure::Short { found, expected }).await
+            }
+        }
     }
 
     /// Ranges of an object, all of one version.
@@ -326,7 +343,7 @@ async fn collect(got: object_store::GetResult, body: &mut Body) -> std::result::
             Err(_) => return Err(Failure::Short { found, expected }),
         };
         if found + piece.len() as u64 > expected {
-            return Err(Failure::Long { expected });
+            return Err(Failure::Long { found: found + piece.len() as u64, expected });
         }
         reserve(&mut body.bytes, piece.len()).map_err(Failure::Own)?;
         body.bytes.extend_from_slice(&piece);

@@ -52,8 +52,16 @@ pub(super) struct Sight {
     pub no_length: bool,
     /// An HTML page came instead of an object.
     pub html: bool,
-    /// A large object came instead of a range of it.
-    pub no_ranges: bool,
+    /// A coding that the body has, and the object has not.
+    pub coding: Option<String>,
+    /// The length of the answer's body, as it says.
+    pub length: Option<u64>,
+    /// How many bytes of the body came where it broke off, as far as that is known.
+    pub broke_off: Option<u64>,
+    /// The length of the object, where a range of it begins behind its end.
+    pub ends_at: Option<u64>,
+    /// An object came instead of a range of it that has more bytes than these, which are read for a range.
+    pub no_ranges: Option<u64>,
     /// What came is no listing, or none that can be gone on with.
     pub no_list: Option<(ErrorKind, &'static str)>,
     /// More than this number of bytes came in an answer whose length nobody told.

@@ -30,8 +30,8 @@ pub(super) enum Failure {
     Store(object_store::Error),
     /// The body ended early, or in an error.
     Short { found: u64, expected: u64 },
-    /// More came than was asked for.
-    Long { expected: u64 },
+    /// More came than was asked for: `found` bytes at least.
+    Long { found: u64, expected: u64 },
     /// The deadline.
     Deadline,
     /// Nothing that another try could change.
@@ -207,8 +207,9 @@ fn judge(fault: &Failure, sight: &Sight, hints: [&str; 2]) -> Verdict {
             let kind = if sight.trouble == Trouble::Silence { ErrorKind::Timeout } else { ErrorKind::Network };
             return verdict(kind, format!("the answer ended after {found} of {expected} bytes{why}"), true);
         }
-        Failure::Long { expected } => {
-            return verdict(ErrorKind::Network, format!("the answer has more than the {expected} bytes that it announced"), false);
+        Failure::Long { found, expected } => {
+            let text = format!("the answer has more than the {expected} bytes that were asked for: {found} at least");
+            return verdict(ErrorKind::Network, text, true);
         }
         Failure::Deadline => return verdict(ErrorKind::Timeout, "the server did not answer before the deadline".to_string(), false),
         Failure::Store(_) | Failure::Own(_) => {}
@@ -223,12 +224,15 @@ fn judge(fault: &Failure, sight: &Sight, hints: [&str; 2]) -> Verdict {
         let text = format!("found more than {most} bytes in an answer that does not tell its length, expected at most {most}");
         return verdict(if sight.status == 206 { ErrorKind::Ranges } else { ErrorKind::Limit }, text, false);
     }
-    if sight.no_ranges {
-        return verdict(
-            ErrorKind::Ranges,
-            "the server ignores ranges, and the object is too large to be read as a whole for one".to_string(),
-            false,
-        );
+    if let Some(coding) = &sight.coding {
+        let text = format!("the server sent it with Content-Encoding {coding}, though it was asked for the bytes as they are");
+        return verdict(ErrorKind::Network, text, false);
+    }
+    if let Some(most) = sight.no_ranges {
+        let size = sight.length.map(|length| format!(" of {length} bytes")).unwrap_or_default();
+        let text =
+            format!("the server has no ranges, and the object{size} is larger than the {most} bytes that are read as a whole for one");
+        return verdict(ErrorKind::Ranges, text, false);
     }
     if sight.foreign && sight.status != 403 {
         let text = format!("the server answered {}{FOREIGN}", sight.status);
@@ -268,7 +272,16 @@ fn by_trouble(sight: &Sight, text: &str) -> Verdict {
         Trouble::Answer => {
             verdict(ErrorKind::Network, format!("the answer of the server {} cannot be understood: {text}", sight.host), false)
         }
-        Trouble::Unreached | Trouble::Other => verdict(ErrorKind::Network, unreached(""), true),
+        Trouble::Unreached => verdict(ErrorKind::Network, unreached(""), true),
+        Trouble::Other => {
+            let what = match (sight.status, sight.broke_off, sight.length) {
+                (0, ..) => format!("the server {} did not answer", sight.host),
+                (_, Some(found), Some(length)) => format!("the answer ended after {found} of {length} bytes"),
+                (_, Some(found), None) => format!("the answer ended after {found} bytes, before its end"),
+                (_, None, _) => "the answer ended before its end".to_string(),
+            };
+            verdict(ErrorKind::Network, format!("{what}: {text}"), true)
+        }
     }
 }
 
@@ -315,7 +328,12 @@ fn by_status(sight: &Sight, hints: [&str; 2]) -> Verdict {
         }
         (409, "OperationAborted") => (ErrorKind::Throttled, true),
         (409, _) => (ErrorKind::Network, true),
-        (416, _) => (ErrorKind::Truncated, false),
+        (416, _) => {
+            if let Some(len) = sight.ends_at {
+                text = format!("the object ends after {len} bytes, before what was asked for");
+            }
+            (ErrorKind::Truncated, false)
+        }
         (429, _) | (503, _) => (ErrorKind::Throttled, true),
         (408, _) => (ErrorKind::Timeout, true),
         (501 | 505, _) => (ErrorKind::Unsupported, false),

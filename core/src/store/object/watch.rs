@@ -123,7 +123,7 @@ impl HttpService for Watched {
         Box::pin(async move {
             self.requests.fetch_add(1, Ordering::Relaxed);
             let (asked, clients) = (self.asked(&request), self.clients());
-            if asked.get {
+            if asked.get || asked.head {
                 // Without this a server may choose any coding for what it sends.
                 request.headers_mut().insert("accept-encoding", HeaderValue::from_static("identity"));
             }
@@ -187,6 +187,7 @@ impl Asked {
 async fn watch(response: HttpResponse, asked: &Asked) -> Result<HttpResponse, HttpError> {
     let status = response.status().as_u16();
     let text_of = |name: &str| response.headers().get(name).and_then(|value| value.to_str().ok()).map(str::to_string);
+    let length = text_of("content-length").and_then(|value| value.parse::<u64>().ok());
     note(|seen| {
         // Of several requests in one try the one that failed counts, whether it was answered or not.
         if seen.has_failed() && status < 300 {
@@ -197,12 +198,18 @@ async fn watch(response: HttpResponse, asked: &Asked) -> Result<HttpResponse, Ht
         seen.date = text_of("date").and_then(|value| date::seconds(&value));
         seen.region = text_of("x-amz-bucket-region");
         seen.code = text_of("x-ms-error-code").unwrap_or_default();
+        seen.length = length;
+        seen.ends_at = text_of("content-range").and_then(|range| range.trim().strip_prefix("bytes */")?.parse().ok());
     });
     if status >= 300 {
         return explained(response, asked).await;
     }
     if !asked.get || asked.credentials {
-        note(|seen| seen.no_length = asked.head && !response.headers().contains_key("content-length"));
+        let is_its_own = length.is_some() && !(asked.web && coding_of(&response).is_some());
+        note(|seen| seen.no_length = asked.head && !is_its_own);
+        if asked.head && !is_its_own {
+            return Err(odd("no length of the object"));
+        }
         return if asked.head { Ok(response) } else { replied(response, asked.batch).await };
     }
     if text_of("content-type").is_some_and(|kind| kind.starts_with("text/html")) && !asked.page {
@@ -212,11 +219,11 @@ async fn watch(response: HttpResponse, asked: &Asked) -> Result<HttpResponse, Ht
     if asked.list {
         return listed(response).await;
     }
-    let length = text_of("content-length").and_then(|value| value.parse::<u64>().ok());
-    if is_coded_on_the_way(&response, status, length, asked.range.is_some()) {
-        return Err(odd("a body that was compressed on the way (Content-Encoding)"));
+    if let Some(coding) = foreign_coding(&response, asked) {
+        note(|seen| seen.coding = Some(coding));
+        return Err(odd("a body with a coding"));
     }
-    if asked.range.is_none() && status == 206 && !text_of("content-range").is_some_and(|range| is_all(&range)) {
+    if asked.range.is_none() && status == 206 && !text_of("content-range").is_some_and(|range| is_all(&range, length)) {
         return Err(odd("a part of an object that was asked for as a whole"));
     }
     let response = measured(response, asked.range.as_deref());
@@ -227,26 +234,30 @@ async fn watch(response: HttpResponse, asked: &Asked) -> Result<HttpResponse, Ht
     }
 }
 
-/// Whether a body has a coding that the object itself has not, so that its bytes are not those that were asked for. A stored object may have a
-/// `Content-Encoding` of its own, as uploads set it: then the answer has the lengths of the object.
-fn is_coded_on_the_way(response: &HttpResponse, status: u16, length: Option<u64>, is_part: bool) -> bool {
+/// The coding that a body has by its header, of those that make other bytes.
+fn coding_of(response: &HttpResponse) -> Option<String> {
+    const KNOWN: [&str; 7] = ["gzip", "x-gzip", "deflate", "br", "zstd", "compress", "x-compress"];
+    let codings = response.headers().get("content-encoding")?.to_str().ok()?;
+    let found = codings.split(',').map(str::trim).find(|coding| KNOWN.iter().any(|known| coding.eq_ignore_ascii_case(known)));
+    found.map(str::to_string)
+}
+
+/// The coding of a body whose bytes are not those of the object. In a service of objects one may be stored with a `Content-Encoding` of its own, as
+/// uploads set it: then the answer has the lengths of the object. To readers of web servers what is meant are the bytes without it.
+fn foreign_coding(response: &HttpResponse, asked: &Asked) -> Option<String> {
+    let coding = coding_of(response)?;
     let text_of = |name: &str| response.headers().get(name).and_then(|value| value.to_str().ok());
-    let codings = text_of("content-encoding").unwrap_or_default().split(',').map(str::trim);
-    let is_coded = codings
-        .into_iter()
-        .any(|c| ["gzip", "x-gzip", "deflate", "br", "zstd", "compress"].iter().any(|known| c.eq_ignore_ascii_case(known)));
-    if !is_coded {
-        return false;
-    }
-    let Some(length) = length else { return true };
+    let Some(length) = text_of("content-length").and_then(|value| value.parse::<u64>().ok()) else { return Some(coding) };
     let told = || {
         let (first, last) = text_of("content-range")?.trim().strip_prefix("bytes ")?.split_once('/')?.0.split_once('-')?;
         last.parse::<u64>().ok()?.checked_sub(first.parse().ok()?)?.checked_add(1)
     };
-    match status {
+    let is_foreign = match response.status().as_u16() {
+        _ if asked.web => true,
         206 => told() != Some(length),
-        _ => is_part,
-    }
+        _ => asked.range.is_some(),
+    };
+    is_foreign.then_some(coding)
 }
 
 /// A page of a listing.
