@@ -175,6 +175,21 @@ impl ByteRange {
         ByteRange::Whole { most, untold: most.min(MAX_UNTOLD) }
     }
 
+    /// The offset and the number of these bytes in an object of `size` bytes.
+    pub(super) fn within(self, size: u64) -> Result<(u64, u64)> {
+        let (offset, len) = match self {
+            ByteRange::Whole { most, .. } if size > most => bail!(Limit, "found {size} bytes, expected at most {most}"),
+            ByteRange::Whole { .. } => (0, size),
+            ByteRange::Span { offset, len } => (offset, len),
+            ByteRange::Suffix { len } if len <= size => (size - len, len),
+            ByteRange::Suffix { len } => bail!(Truncated, "found {size} bytes, expected at least {len}"),
+        };
+        if offset.checked_add(len).is_none_or(|end| end > size) {
+            bail!(Truncated, "found {size} bytes, expected at least {offset} + {len}");
+        }
+        Ok((offset, len))
+    }
+
     /// All bytes of a chunk of at most `most` bytes, for a result of `result` bytes in memory.
     pub fn chunk(most: u64, result: u64) -> ByteRange {
         ByteRange::Whole { most, untold: most.min(result.saturating_add(MAX_UNTOLD)) }

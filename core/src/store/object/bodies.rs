@@ -1,6 +1,6 @@
 //! Bodies of answers, read within bounds: a whole object that came for a range is cut, and lengths that nobody told are put in.
 
-use super::sight::{SEEN, note, note_transport};
+use super::sight::{keep_whole, note, note_transport, purpose};
 use crate::limits::MAX_UNTOLD;
 use bytes::Bytes;
 use object_store::HeaderValue;
@@ -8,7 +8,7 @@ use object_store::client::{HttpError, HttpErrorKind, HttpResponse, HttpResponseB
 
 /// A whole object that came instead of a range is cut where it has at most this number of bytes, or twice the range's, of which
 /// [`MAX_UNTOLD`] may be for nothing.
-const MOST_TO_CUT: u64 = 16 << 20;
+pub(super) const MOST_TO_CUT: u64 = 16 << 20;
 
 /// The length of an object of which the server sent a part without telling it.
 pub(super) const UNTOLD_SIZE: u64 = u64::MAX;
@@ -62,13 +62,17 @@ pub(super) fn measured(mut response: HttpResponse, range: Option<&str>) -> HttpR
     response
 }
 
-/// The whole object as the range of it that was asked for.
+/// The whole object as the range of it that was asked for. Of what is asked for its headers no more is read.
 pub(super) async fn cut(response: HttpResponse, range: &str, length: Option<u64>) -> Result<HttpResponse, HttpError> {
     let wanted = parse_range(range);
     let most = wanted.map_or(0, |(_, len)| len.saturating_add(len.min(MAX_UNTOLD))).max(MOST_TO_CUT);
     if wanted.is_none() || length.is_some_and(|length| length > most) {
         note(|seen| seen.no_ranges = Some(most));
         return Ok(response);
+    }
+    if let (Some(length @ 1..), true) = (length, purpose().headers) {
+        let (parts, _) = response.into_parts();
+        return Ok(as_range(HttpResponse::from_parts(parts, Vec::new().into()), (0, 1), length));
     }
     let (mut parts, body) = response.into_parts();
     let (bytes, all) = read(body, most as usize).await?;
@@ -88,14 +92,21 @@ pub(super) async fn cut(response: HttpResponse, range: &str, length: Option<u64>
         note(|seen| (seen.status, seen.ends_at) = (416, Some(total)));
         return Ok(HttpResponse::from_parts(parts, Vec::new().into()));
     }
-    parts.status = 206.try_into().unwrap_or(parts.status);
+    let whole = Bytes::from(bytes);
+    keep_whole(whole.clone());
+    Ok(as_range(HttpResponse::from_parts(parts, whole.slice(start as usize..end as usize).into()), (start, end), total))
+}
+
+/// An answer with a range of an object of `total` bytes.
+fn as_range(mut response: HttpResponse, (start, end): (u64, u64), total: u64) -> HttpResponse {
+    *response.status_mut() = 206.try_into().unwrap_or(response.status());
     for (name, value) in [("content-range", format!("bytes {start}-{}/{total}", end - 1)), ("content-length", (end - start).to_string())] {
         if let Ok(value) = HeaderValue::from_str(&value) {
-            parts.headers.insert(name, value);
+            response.headers_mut().insert(name, value);
         }
     }
     note(|seen| seen.status = 206);
-    Ok(HttpResponse::from_parts(parts, Bytes::from(bytes).slice(start as usize..end as usize).into()))
+    response
 }
 
 /// The first byte (`None`: counted from the end) and the number of bytes that a `Range` header asks for.
@@ -119,7 +130,7 @@ pub(super) fn most_of(range: &str) -> Option<u64> {
 /// An answer whose length nobody told, with its length: at most `most` bytes, or what the try has a use for.
 pub(super) async fn counted(response: HttpResponse, most: Option<u64>) -> Result<HttpResponse, HttpError> {
     let (mut parts, body) = response.into_parts();
-    let most = most.unwrap_or_else(|| SEEN.try_with(|seen| seen.untold).unwrap_or(MAX_UNTOLD));
+    let most = most.unwrap_or_else(|| purpose().untold);
     let (bytes, all) = read(body, usize::try_from(most).unwrap_or(usize::MAX)).await?;
     if !all {
         note(|seen| seen.too_long = Some(most));

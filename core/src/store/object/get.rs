@@ -1,13 +1,15 @@
 //! Gets of objects and of ranges of them, each of one version: a download that breaks off goes on where it ended.
 
+use super::bodies::{MOST_TO_CUT, UNTOLD_SIZE};
 use super::live::Live;
-use super::sight::Sight;
+use super::sight::{Purpose, Sight, Trouble};
 use super::tries::{Failure, Tries};
 use super::version::{are_of_one, strong_tag_of, version_of};
 use crate::error::{Error, ErrorKind, Result, bail};
-use crate::limits::{MAX_UNTOLD, reserve};
+use crate::limits::{MAX_UNTOLD, grow, reserve};
 use crate::store::remote::Service;
 use crate::store::{ByteRange, Fetched, Version};
+use bytes::Bytes;
 use futures_util::StreamExt;
 use object_store::path::Path;
 use object_store::{Attribute, GetOptions, GetRange, UpdateVersion};
@@ -15,6 +17,8 @@ use std::sync::atomic::Ordering;
 
 /// Where a conditional put leaves its mark, so that one whose answer was lost is known again.
 pub(super) const MARK: &str = "ozarrput";
+/// So much of an object comes with its opening: about what a network carries in the time of one more request.
+const HEAD: u64 = 256 << 10;
 /// Memory for a body is taken in steps, so that a false length costs nothing.
 const FIRST_ROOM: u64 = 64 << 20;
 
@@ -29,6 +33,10 @@ pub(super) enum Want {
     },
     Span(u64, u64),
     Suffix(u64),
+    /// The first bytes of an object, or all where the server sends them.
+    Opening,
+    /// All bytes of an object that the server sends as a whole only, none of one with more than [`MOST_TO_CUT`].
+    AllOrNone,
 }
 
 impl Want {
@@ -37,12 +45,22 @@ impl Want {
         Want::Whole { most: most as u64, untold: MAX_UNTOLD.min(most as u64) }
     }
 
-    /// The most bytes of an answer whose length nobody tells.
-    fn untold(self) -> u64 {
-        match self {
-            Want::Nothing => MAX_UNTOLD,
+    fn purpose(self) -> Purpose {
+        let untold = match self {
+            Want::Nothing | Want::AllOrNone => MAX_UNTOLD,
             Want::Whole { untold, .. } => untold,
             Want::Span(_, len) | Want::Suffix(len) => len,
+            Want::Opening => HEAD,
+        };
+        Purpose { untold, headers: self == Want::Nothing, without_range: false }
+    }
+
+    /// Whether the bytes of an object of that size are read.
+    fn reads(self, size: u64) -> bool {
+        match self {
+            Want::Nothing => false,
+            Want::AllOrNone => size <= MOST_TO_CUT,
+            _ => true,
         }
     }
 }
@@ -50,6 +68,8 @@ impl Want {
 /// What was got.
 pub(super) struct Got {
     pub bytes: Vec<u8>,
+    /// The whole object, where it came for a range of it.
+    pub whole: Option<Bytes>,
     /// Of the object.
     pub size: u64,
     pub version: Version,
@@ -68,9 +88,8 @@ impl Live {
     }
 
     pub(super) async fn get_unlimited(&self, path: &Path, want: Want, expected: Option<Version>) -> Result<Option<Got>> {
-        let mut tries = self.tries(true).with_untold(want.untold());
-        let head = want == Want::Nothing && !self.no_head.load(Ordering::Relaxed);
-        let (mut body, mut ask) = (None::<Body>, if head { Ask::Head } else { Ask::Range(range_of(want)) });
+        let mut tries = self.tries(true).with_purpose(want.purpose());
+        let (mut body, mut ask) = (None::<Body>, self.first_ask(want));
         loop {
             let (range, if_match) = match &body {
                 Some(body) => (Some(GetRange::Bounded(body.start + body.bytes.len() as u64..body.end)), strong_tag_of(body.version)),
@@ -79,20 +98,23 @@ impl Live {
             let (store, head) = (self.store(), matches!(ask, Ask::Head));
             let got = match tries.run(store.get_opts(path, GetOptions { range, if_match, head, ..GetOptions::default() })).await {
                 Ok(got) => got,
-                Err(_) if self.ask_otherwise(want, &mut ask, &tries.sight()) => {
-                    tries.note_anew();
-                    continue;
-                }
+                Err(_) if body.is_none() && self.ask_otherwise(want, &mut ask, &mut tries) => continue,
                 Err(fault) => match self.missing(&mut tries, fault, &mut body).await? {
                     true => return Ok(None),
                     false => continue,
                 },
             };
-            self.no_head.fetch_or(want == Want::Nothing && !head && self.remote.service == Service::Http, Ordering::Relaxed);
             let version = version_of(&got.meta).seen_at(tries.sight().date);
             if expected.is_some_and(|expected| !are_of_one(expected, version)) {
+                // A GET may tell what a HEAD does not.
+                if head && self.is_web() {
+                    ask = Ask::Range(range_of(want));
+                    tries.note_anew();
+                    continue;
+                }
                 bail!(Conflict, "the object was replaced while it was read");
             }
+            self.no_head.fetch_or(want == Want::Nothing && !head && self.is_web(), Ordering::Relaxed);
             let (start, end) = (got.range.start, got.range.end);
             match &body {
                 Some(known) if known.version == version && start == known.start + known.bytes.len() as u64 && end == known.end => {}
@@ -111,7 +133,7 @@ impl Live {
             let update = UpdateVersion { e_tag: got.meta.e_tag.clone(), version: got.meta.version.clone() };
             let size = got.meta.size;
             let Some(reading) = &mut body else { bail!(Internal, "a body that is not read") };
-            if want != Want::Nothing {
+            if want.reads(size) {
                 let left = reading.end - reading.start - reading.bytes.len() as u64;
                 tries.allow(left);
                 if let Err(fault) = tries.run(collect(got, reading)).await {
@@ -124,30 +146,63 @@ impl Live {
                 }
             }
             let bytes = std::mem::take(&mut reading.bytes);
-            return Ok(Some(Got { bytes, size, version, mark, update }));
+            return Ok(Some(Got { bytes, whole: tries.take_whole(), size, version, mark, update }));
         }
     }
 
-    /// Whether the object is to be asked for in another way, which is `ask` from then on.
-    fn ask_otherwise(&self, want: Want, ask: &mut Ask, sight: &Sight) -> bool {
-        let has_no_range = !sight.credentials && (sight.status == 416 || sight.no_ranges.is_some());
-        *ask = match ask {
-            Ask::Head if self.may_get_all_the_same(sight) => Ask::Range(range_of(want)),
+    fn is_web(&self) -> bool {
+        self.remote.service == Service::Http
+    }
+
+    fn first_ask(&self, want: Want) -> Ask {
+        let head = want == Want::Nothing && !self.no_head.load(Ordering::Relaxed);
+        if head { Ask::Head } else { Ask::Range(range_of(want)) }
+    }
+
+    /// Whether the object is to be asked for in another way, as `ask` and `tries` say from then on.
+    fn ask_otherwise(&self, want: Want, ask: &mut Ask, tries: &mut Tries) -> bool {
+        let sight = tries.sight();
+        match (&ask, want) {
+            (Ask::Head, _) if self.may_get_all_the_same(&sight) => *ask = Ask::Range(range_of(want)),
             // An empty object has no range.
-            Ask::Range(Some(_)) if want == Want::Nothing && has_no_range => Ask::Range(None),
+            (Ask::Range(Some(_)), Want::Nothing) if sight.no_ranges.is_some() || self.refuses_range(&sight) => *ask = Ask::Range(None),
+            // What begins behind the end has no bytes, however it is asked for.
+            (Ask::Range(Some(GetRange::Bounded(range))), Want::Span(..) | Want::Opening)
+                if self.is_web() && self.refuses_range(&sight) && sight.ends_at.is_none_or(|end| range.start < end) =>
+            {
+                if !tries.leave_out_range() {
+                    return false;
+                }
+            }
             _ => return false,
-        };
+        }
+        tries.note_anew();
         true
     }
 
-    /// Whether a GET may find what a HEAD did not. Web servers, and proxies before them, may know no HEAD, and answer as if there were nothing.
+    /// Whether an answer may be that of a server which does not know ranges.
+    fn refuses_range(&self, sight: &Sight) -> bool {
+        match sight.status {
+            _ if sight.credentials || sight.transport.is_some() => false,
+            416 => true,
+            400 | 501 => self.is_web(),
+            // Another range than was asked for.
+            206 => self.is_web() && !sight.html && sight.coding.is_none() && sight.too_long.is_none(),
+            _ => false,
+        }
+    }
+
+    /// Whether a GET may find what a HEAD did not. Web servers, and proxies before them, may know no HEAD, and answer anything or nothing.
     /// Its answer has no code, which says whether the key may be missing, and no text, which tells a service from a proxy before it.
     fn may_get_all_the_same(&self, sight: &Sight) -> bool {
         match sight.status {
             _ if sight.credentials => false,
             _ if sight.may_be_foreign || sight.no_length => true,
-            403 => self.remote.service == Service::Http || self.options.forbidden_is_missing,
-            400 | 404 | 405 | 410 | 501 => self.remote.service == Service::Http,
+            0 => self.is_web() && sight.transport.is_some() && matches!(sight.trouble, Trouble::Other | Trouble::Silence),
+            // It says when to come again.
+            429 | 503 if sight.retry_after.is_some() => false,
+            403 => self.is_web() || self.options.forbidden_is_missing,
+            300.. => self.is_web(),
             _ => false,
         }
     }
@@ -179,7 +234,7 @@ impl Live {
     fn refuses_the_rest(&self, sight: &Sight) -> bool {
         let is_such = match sight.status {
             412 | 416 => true,
-            400 | 501 => self.remote.service == Service::Http,
+            400 | 501 => self.is_web(),
             _ => false,
         };
         !sight.credentials && (is_such || sight.no_ranges.is_some())
@@ -200,26 +255,34 @@ impl Live {
 
     /// Ranges of an object, all of one version.
     pub(super) async fn fetch(&self, path: &Path, ranges: &[ByteRange], if_match: Option<Version>) -> Result<Option<Fetched>> {
-        let first = match ranges.first() {
-            Some(range) => self.fetch_one(path, *range, if_match).await?,
-            None => self.get(path, Want::Nothing, if_match).await?.map(|got| (Vec::new(), got.version)),
+        let Some((first, others)) = ranges.split_first() else {
+            let got = self.get(path, Want::Nothing, if_match).await?;
+            return Ok(got.map(|got| Fetched { parts: Vec::new(), version: got.version }));
         };
-        let Some((part, version)) = first else { return Ok(None) };
+        let Some((part, version, whole)) = self.fetch_one(path, *first, if_match).await? else { return Ok(None) };
         let mut parts = Vec::with_capacity(ranges.len());
-        if !ranges.is_empty() {
-            parts.push(part);
+        parts.push(part);
+        if let Some(whole) = whole {
+            // Each of the others would come as a whole, too.
+            for range in others {
+                let (offset, len) = range.within(whole.len() as u64)?;
+                let mut part = Vec::new();
+                grow(&mut part, len as usize)?.copy_from_slice(&whole[offset as usize..][..len as usize]);
+                parts.push(part);
+            }
+            return Ok(Some(Fetched { parts, version }));
         }
-        let others = ranges.iter().skip(1).map(|range| self.fetch_one(path, *range, Some(version)));
+        let others = others.iter().map(|range| self.fetch_one(path, *range, Some(version)));
         for other in futures_util::future::join_all(others).await {
             match other? {
-                Some((part, _)) => parts.push(part),
+                Some((part, ..)) => parts.push(part),
                 None => bail!(Conflict, "the object was erased while it was read"),
             }
         }
         Ok(Some(Fetched { parts, version }))
     }
 
-    async fn fetch_one(&self, path: &Path, range: ByteRange, if_match: Option<Version>) -> Result<Option<(Vec<u8>, Version)>> {
+    async fn fetch_one(&self, path: &Path, range: ByteRange, if_match: Option<Version>) -> Result<Option<Part>> {
         let (want, len) = match range {
             ByteRange::Whole { most, untold } => (Want::Whole { most, untold }, None),
             ByteRange::Span { offset, len: 0 } => (Want::Nothing, Some(offset)),
@@ -236,17 +299,17 @@ impl Live {
             (Want::Span(offset, len), _) if (got.bytes.len() as u64) < len => {
                 bail!(Truncated, "found {} bytes, expected at least {offset} + {len}", got.size)
             }
-            _ => Ok(Some((got.bytes, got.version))),
+            _ => Ok(Some((got.bytes, got.version, got.whole))),
         }
     }
 
     /// The end of an object; where servers do not know such ranges its length is asked for first.
-    async fn suffix(&self, path: &Path, len: u64, if_match: Option<Version>) -> Result<Option<(Vec<u8>, Version)>> {
+    async fn suffix(&self, path: &Path, len: u64, if_match: Option<Version>) -> Result<Option<Part>> {
         let mut refusal = None;
         if !self.no_suffix.load(Ordering::Relaxed) {
             match self.get(path, Want::Suffix(len), if_match).await {
                 Ok(None) => return Ok(None),
-                Ok(Some(got)) if got.bytes.len() as u64 == len => return Ok(Some((got.bytes, got.version))),
+                Ok(Some(got)) if got.bytes.len() as u64 == len => return Ok(Some((got.bytes, got.version, got.whole))),
                 Ok(Some(got)) if got.size < len => bail!(Truncated, "found {} bytes, expected at least {len}", got.size),
                 // An empty object has no such range either.
                 Err(e) if refuses_ranges(&e) => refusal = Some(e),
@@ -257,17 +320,23 @@ impl Live {
         let head = self.get(path, Want::Nothing, if_match).await;
         let was_refused = refusal.is_some();
         let Some(head) = head.map_err(|e| refusal.unwrap_or(e))? else { return Ok(None) };
-        if head.size < len {
-            bail!(Truncated, "found {} bytes, expected at least {len}", head.size);
-        }
-        match self.get(path, Want::Span(head.size - len, len), Some(head.version)).await? {
-            Some(got) if got.bytes.len() as u64 == len => {
-                self.no_suffix.fetch_or(was_refused, Ordering::Relaxed);
-                Ok(Some((got.bytes, got.version)))
+        let mut size = head.size;
+        // A HEAD may tell the length of something else.
+        for _ in 0..2 {
+            if size < len {
+                bail!(Truncated, "found {size} bytes, expected at least {len}");
             }
-            Some(got) => bail!(Truncated, "found {} bytes, expected {len}", got.bytes.len()),
-            None => bail!(Conflict, "the object was erased while it was read"),
+            match self.get(path, Want::Span(size - len, len), Some(head.version)).await? {
+                Some(got) if got.size != size && got.size != UNTOLD_SIZE => size = got.size,
+                Some(got) if got.bytes.len() as u64 == len => {
+                    self.no_suffix.fetch_or(was_refused, Ordering::Relaxed);
+                    return Ok(Some((got.bytes, got.version, got.whole)));
+                }
+                Some(got) => bail!(Truncated, "found {} bytes, expected {len}", got.bytes.len()),
+                None => bail!(Conflict, "the object was erased while it was read"),
+            }
         }
+        bail!(Conflict, "the object had another length at each look")
     }
 }
 
@@ -275,6 +344,9 @@ impl Live {
 fn refuses_ranges(e: &Error) -> bool {
     matches!((e.http_status(), e.kind()), (416, _) | (400, ErrorKind::Network))
 }
+
+/// The bytes of a range, what they are of, and the whole object where it came.
+type Part = (Vec<u8>, Version, Option<Bytes>);
 
 /// How an object is asked for first.
 enum Ask {
@@ -300,9 +372,10 @@ struct Body {
 fn range_of(want: Want) -> Option<GetRange> {
     match want {
         Want::Nothing => Some(GetRange::Bounded(0..1)),
-        Want::Whole { .. } => None,
+        Want::Whole { .. } | Want::AllOrNone => None,
         Want::Span(offset, len) => Some(GetRange::Bounded(offset..offset + len)),
         Want::Suffix(len) => Some(GetRange::Suffix(len)),
+        Want::Opening => Some(GetRange::Bounded(0..HEAD)),
     }
 }
 
@@ -318,7 +391,8 @@ fn check_length(want: Want, size: u64) -> Result<()> {
 fn check_range(want: Want, start: u64, end: u64, size: u64) -> Result<()> {
     let expected = match want {
         Want::Nothing => return Ok(()),
-        Want::Whole { .. } => (0, size),
+        Want::Whole { .. } | Want::AllOrNone => (0, size),
+        Want::Opening => (0, HEAD.min(size)),
         Want::Span(offset, len) => (offset, offset.saturating_add(len).min(size)),
         Want::Suffix(len) => (size.saturating_sub(len), size),
     };

@@ -49,8 +49,6 @@ use object_store::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// So much of an object comes with its opening: about what a network carries in the time of one more request.
-const HEAD: u64 = 256 << 10;
 /// How often a value is read that others replace meanwhile.
 const READINGS: usize = 5;
 
@@ -83,7 +81,7 @@ impl RemoteStore {
         let (path, live) = (self.0.path(key)?, self.0.live()?);
         let asked = path.clone();
         let got = live.clone().threads.wait(async move {
-            match live.get(&asked, Want::Span(0, HEAD), None).await {
+            match live.get(&asked, Want::Opening, None).await {
                 // An empty object has no range; a server without ranges has whole objects only.
                 Err(e) if matches!(e.kind(), ErrorKind::Truncated | ErrorKind::Ranges) => live.get(&asked, whole, None).await,
                 Ok(Some(got)) if got.size == UNTOLD_SIZE => {
@@ -97,7 +95,10 @@ impl RemoteStore {
             }
         })?;
         let store = self.0.clone();
-        Ok(got.map(|got| Object::Other(Box::new(RemoteObject { store, path, head: got.bytes, len: got.size, version: got.version }))))
+        Ok(got.map(|got| {
+            let head = got.whole.unwrap_or_else(|| got.bytes.into());
+            Object::Other(Box::new(RemoteObject { store, path, head, len: got.size, version: got.version }))
+        }))
     }
 
     /// How many requests went out so far.
@@ -194,7 +195,7 @@ impl Storage for RemoteStore {
 
     /// One request, which brings the bytes of small objects with it.
     fn open(&self, key: &str) -> Result<Option<Object>> {
-        self.open_as(key, Want::up_to(usize::MAX))
+        self.open_as(key, Want::AllOrNone)
     }
 
     /// An object that is replaced while it is read is read again.
@@ -322,7 +323,7 @@ impl<T> Drop for CalledOnce<T> {
 struct RemoteObject {
     store: Arc<Inner>,
     path: Path,
-    head: Vec<u8>,
+    head: Bytes,
     len: u64,
     version: Version,
 }
@@ -349,13 +350,15 @@ impl ReadObject for RemoteObject {
             return Ok(());
         }
         let (offset, len) = (offset + near as u64, len - near as u64);
-        let fetched = self.fetch(&[ByteRange::Span { offset, len }])?;
+        // All of an object can be had where there are no ranges, too.
+        let range = if len == self.len { ByteRange::Whole { most: len, untold: len } } else { ByteRange::Span { offset, len } };
+        let fetched = self.fetch(&[range])?;
         match fetched.parts.first() {
             Some(part) if part.len() == buf.len() - near => {
                 buf[near..].copy_from_slice(part);
                 Ok(())
             }
-            _ => bail!(Internal, "a range of another length"),
+            found => bail!(Truncated, "found {} bytes, expected {len}", found.map_or(0, Vec::len)),
         }
     }
 
@@ -369,7 +372,10 @@ impl ReadObject for RemoteObject {
 
     fn still_current(&self) -> Result<bool> {
         let (live, path) = (self.store.live()?, self.path.clone());
-        let found = live.clone().threads.wait(async move { live.get(&path, Want::Nothing, None).await })?;
-        Ok(found.is_some_and(|found| found.version == self.version))
+        let version = Some(self.version);
+        match live.clone().threads.wait(async move { live.get(&path, Want::Nothing, version).await }) {
+            Err(e) if e.kind() == ErrorKind::Conflict => Ok(false),
+            found => Ok(found?.is_some()),
+        }
     }
 }

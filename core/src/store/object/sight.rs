@@ -1,6 +1,8 @@
 //! Notes of what servers say, and of what goes wrong on the way, in one try of an operation.
 
 use crate::error::ErrorKind;
+use crate::limits::MAX_UNTOLD;
+use bytes::Bytes;
 use object_store::client::{HttpError, HttpErrorKind};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -10,11 +12,29 @@ tokio::task_local! {
     pub(super) static SEEN: Arc<Seen>;
 }
 
+/// What an answer is for.
+#[derive(Clone, Copy)]
+pub(super) struct Purpose {
+    /// The most bytes of an answer whose length nobody tells.
+    pub untold: u64,
+    /// What the headers say is all that is wanted.
+    pub headers: bool,
+    /// The server refuses ranges: they are cut out of the whole, which is asked for.
+    pub without_range: bool,
+}
+
+impl Default for Purpose {
+    fn default() -> Purpose {
+        Purpose { untold: MAX_UNTOLD, headers: false, without_range: false }
+    }
+}
+
 /// Notes of one try.
 pub(super) struct Seen {
     sight: Mutex<Sight>,
-    /// The most bytes of an answer whose length nobody tells.
-    pub(super) untold: u64,
+    pub(super) purpose: Purpose,
+    /// The whole object, where it came for a range of it.
+    whole: Mutex<Option<Bytes>>,
     /// Requests go out by connections of their own.
     pub(super) anew: bool,
 }
@@ -133,8 +153,13 @@ pub(super) enum Trouble {
 }
 
 impl Seen {
-    pub(super) fn new(untold: u64, anew: bool) -> Seen {
-        Seen { sight: Mutex::default(), untold, anew }
+    pub(super) fn new(purpose: Purpose, anew: bool) -> Seen {
+        Seen { sight: Mutex::default(), purpose, whole: Mutex::default(), anew }
+    }
+
+    /// The whole object, where it came for a range of it.
+    pub(super) fn take_whole(&self) -> Option<Bytes> {
+        self.whole.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
     /// Whether the store's server answered.
@@ -151,6 +176,16 @@ impl Seen {
     pub(super) fn sight(&self) -> Sight {
         self.sight.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
+}
+
+/// What the answer is for that is under way.
+pub(super) fn purpose() -> Purpose {
+    SEEN.try_with(|seen| seen.purpose).unwrap_or_default()
+}
+
+/// Keeps the whole object that came for a range of it.
+pub(super) fn keep_whole(whole: Bytes) {
+    let _ = SEEN.try_with(|seen| *seen.whole.lock().unwrap_or_else(PoisonError::into_inner) = Some(whole));
 }
 
 pub(super) fn note(f: impl FnOnce(&mut Sight)) {

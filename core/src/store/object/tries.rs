@@ -5,9 +5,9 @@
 //! or port, and a few tries are enough.
 
 use super::credentials::redacted;
-use super::sight::{SEEN, Seen, Sight, Trouble};
+use super::sight::{Purpose, SEEN, Seen, Sight, Trouble};
 use crate::error::{Error, ErrorKind, Result};
-use crate::limits::MAX_UNTOLD;
+use bytes::Bytes;
 use std::future::Future;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
@@ -68,8 +68,7 @@ pub(super) struct Tries {
     until: Instant,
     done: u32,
     seen: Arc<Seen>,
-    /// The most bytes of an answer whose length nobody tells.
-    untold: u64,
+    purpose: Purpose,
     /// A connection broke: requests go out by new ones.
     anew: bool,
     /// Something was tried that is tried once.
@@ -89,14 +88,24 @@ struct Verdict {
 impl Tries {
     pub(super) fn new(patience: &Patience) -> Tries {
         let started = Instant::now();
-        let (patience, until, seen) = (patience.clone(), started + patience.deadline, Arc::new(Seen::new(MAX_UNTOLD, false)));
-        Tries { patience, started, until, done: 0, seen, untold: MAX_UNTOLD, anew: false, once: false, renewals: 0 }
+        let (patience, until, seen) = (patience.clone(), started + patience.deadline, Arc::new(Seen::new(Purpose::default(), false)));
+        Tries { patience, started, until, done: 0, seen, purpose: Purpose::default(), anew: false, once: false, renewals: 0 }
     }
 
-    /// Takes at most `untold` bytes of an answer whose length nobody tells.
-    pub(super) fn with_untold(mut self, untold: u64) -> Tries {
-        (self.untold, self.seen) = (untold, Arc::new(Seen::new(untold, self.anew)));
+    /// Notes what answers are for.
+    pub(super) fn with_purpose(mut self, purpose: Purpose) -> Tries {
+        (self.purpose, self.seen) = (purpose, Arc::new(Seen::new(purpose, self.anew)));
         self
+    }
+
+    /// Asks for the whole object from now on where a range is wanted; false if that is done already.
+    pub(super) fn leave_out_range(&mut self) -> bool {
+        !std::mem::replace(&mut self.purpose.without_range, true)
+    }
+
+    /// The whole object, where it came for a range of it in the last try.
+    pub(super) fn take_whole(&self) -> Option<Bytes> {
+        self.seen.take_whole()
     }
 
     /// Gives time for a body of `bytes` bytes.
@@ -121,7 +130,7 @@ impl Tries {
 
     /// Begins notes for another request, which those of the last one say nothing of.
     pub(super) fn note_anew(&mut self) {
-        self.seen = Arc::new(Seen::new(self.untold, self.anew));
+        self.seen = Arc::new(Seen::new(self.purpose, self.anew));
     }
 
     /// True the first time that it is asked.

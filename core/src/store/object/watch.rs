@@ -6,7 +6,7 @@ use super::client::{Own, client};
 use super::date;
 use super::error_text::{element, error_inside, is_error, parts_of_batch};
 use super::listing;
-use super::sight::{SEEN, Sight, note, note_transport};
+use super::sight::{SEEN, Sight, note, note_transport, purpose};
 use super::within;
 use object_store::HeaderValue;
 use object_store::client::{ClientOptions, HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpResponse, HttpService};
@@ -126,6 +126,9 @@ impl HttpService for Watched {
             if asked.get || asked.head {
                 // Without this a server may choose any coding for what it sends.
                 request.headers_mut().insert("accept-encoding", HeaderValue::from_static("identity"));
+            }
+            if asked.web && purpose().without_range {
+                request.headers_mut().remove("range");
             }
             note(|seen| {
                 // The credentials were had, however often they were asked for.

@@ -374,21 +374,3 @@ impl EntryRead {
         self.wanted.iter().map(|&(offset, len)| super::directory::read_slice(&value, offset, len as usize)).collect()
     }
 }
-
-/// Ranges of a value of `size` bytes, as offsets and lengths.
-pub(super) fn resolve(ranges: &[ByteRange], size: u64) -> Result<Vec<(u64, u64)>> {
-    let resolve = |range: &ByteRange| {
-        let (offset, len) = match *range {
-            ByteRange::Whole { most, .. } if size > most => bail!(Limit, "found {size} bytes, expected at most {most}"),
-            ByteRange::Whole { .. } => (0, size),
-            ByteRange::Span { offset, len } => (offset, len),
-            ByteRange::Suffix { len } if len <= size => (size - len, len),
-            ByteRange::Suffix { len } => bail!(Truncated, "found {size} bytes, expected at least {len}"),
-        };
-        if offset.checked_add(len).is_none_or(|end| end > size) {
-            bail!(Truncated, "found {size} bytes, expected at least {offset} + {len}");
-        }
-        Ok((offset, len))
-    };
-    ranges.iter().map(resolve).collect()
-}

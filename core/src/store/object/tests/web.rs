@@ -1,14 +1,21 @@
 //! Web servers that know little of HTTP: no ranges, no HEAD, codings that nobody asked for, lengths that are not so.
 
-use super::serve;
+use super::{Heads, serve};
 use crate::error::ErrorKind;
+use crate::store::cache::CacheStore;
+use crate::store::local::{FileOptions, SyncMode};
 use crate::store::object::RemoteStore;
 use crate::store::remote::{Remote, RemoteOptions};
-use crate::store::{ByteRange, get, start_and_wait};
+use crate::store::suite::TestFolder;
+use crate::store::zip::ZipStore;
+use crate::store::{ByteRange, Condition, SharedStore, Storage, get, location, start_and_wait};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 const DATE: &str = "Last-Modified: Sat, 21 Nov 2020 00:00:00 GMT\r\n";
+
+/// What is to be served, and its number, which its ETag has.
+type Served = Arc<Mutex<(usize, Vec<u8>)>>;
 
 fn answer(status: &str, headers: &str, body: &[u8]) -> Vec<u8> {
     let head = format!("HTTP/1.1 {status}\r\n{headers}Content-Length: {}\r\nConnection: close\r\n\r\n", body.len());
@@ -21,11 +28,105 @@ fn range_in(head: &str) -> Option<(usize, usize)> {
     Some((first.parse().ok()?, last.parse().ok()?))
 }
 
+/// A server of one object, which answers requests for ranges by `refusal`, or serves them if that is "206", and HEADs by `head`.
+fn web(served: &Served, refusal: &'static str, head: &'static str) -> (u16, Heads) {
+    let served = served.clone();
+    serve(move |asked| {
+        let (number, bytes) = &*served.lock().unwrap();
+        let told = format!("ETag: \"v{number}\"\r\n{DATE}");
+        match (asked.split(' ').next(), range_in(asked), refusal) {
+            (Some("head"), ..) if head == "closed" => Vec::new(),
+            (Some("head"), ..) if head == "200 OK" => {
+                format!("HTTP/1.1 200 OK\r\n{told}Content-Length: {}\r\nConnection: close\r\n\r\n", bytes.len()).into_bytes()
+            }
+            (Some("head"), ..) => answer(head, "", b""),
+            (_, Some((first, last)), "206") if first < bytes.len() => {
+                let last = last.min(bytes.len() - 1);
+                answer("206 Partial", &format!("{told}Content-Range: bytes {first}-{last}/{}\r\n", bytes.len()), &bytes[first..=last])
+            }
+            // All bytes, as a range.
+            (_, Some(_), "206 all") => {
+                let range = format!("{told}Content-Range: bytes 0-{}/{}\r\n", bytes.len() - 1, bytes.len());
+                answer("206 Partial", &range, bytes)
+            }
+            (_, None, _) if asked.contains("\r\nrange:") && refusal != "200 OK" => answer("416 no", "", b""),
+            (_, None, _) | (_, _, "200 OK") => answer("200 OK", &told, bytes),
+            (_, Some(_), refusal) => answer(refusal, "", b""),
+        }
+    })
+}
+
 fn store_at(port: u16, options: &[(&str, &str)]) -> RemoteStore {
     let remote = Remote::parse("http", &format!("//127.0.0.1:{port}/")).unwrap().unwrap();
     let mut all = RemoteOptions::default();
     options.iter().for_each(|(name, value)| assert!(all.set(name, value).unwrap()));
     RemoteStore::open(&remote, &all).unwrap()
+}
+
+fn archive_at(port: u16) -> crate::error::Result<SharedStore> {
+    let root = location::parse(&format!("http://127.0.0.1:{port}/x.zip")).unwrap();
+    root.open("", false, FileOptions::default(), &RemoteOptions::default()).map(|opened| opened.0)
+}
+
+/// An archive of three chunks of `len` bytes and a document.
+fn archive_of(fill: u8, len: usize) -> Vec<u8> {
+    let folder = TestFolder::new("web-archive");
+    std::fs::create_dir_all(&folder).unwrap();
+    let path = folder.join("x.zip");
+    let store = ZipStore::open(&path, true, SyncMode::None).unwrap();
+    for (i, key) in ["c/0", "c/1", "c/2"].into_iter().enumerate() {
+        store.put(key, &[&vec![fill + i as u8; len]], Condition::None).unwrap();
+    }
+    store.put("zarr.json", &[b"{}"], Condition::None).unwrap();
+    store.flush().unwrap();
+    std::fs::read(path).unwrap()
+}
+
+/// How many GETs had answers with all bytes.
+fn downloads(heads: &Heads, refusal: &str) -> usize {
+    let all = heads.lock().unwrap();
+    all.iter().filter(|head| head.starts_with("get") && (refusal == "200 OK" || !head.contains("\r\nrange:"))).count()
+}
+
+#[test]
+fn an_archive_that_is_too_large_for_a_server_without_ranges_is_refused_with_the_reason() {
+    for refusal in ["200 OK", "416 no", "400 bad"] {
+        let served: Served = Arc::new(Mutex::new((0, archive_of(1, 6 << 20))));
+        let (port, heads) = web(&served, refusal, "200 OK");
+        let e = archive_at(port).err().unwrap();
+        assert_eq!(e.kind(), ErrorKind::Ranges, "{refusal}: {e}");
+        let size = served.lock().unwrap().1.len();
+        assert!(e.message().contains("has no ranges") && e.message().contains(&format!("{size} bytes")), "{refusal}: {e}");
+        let count = heads.lock().unwrap().len();
+        assert!(count <= 6, "{refusal}: {count} requests");
+    }
+}
+
+#[test]
+fn parts_of_an_object_on_a_server_without_ranges_are_cut_out_of_the_whole() {
+    let bytes: Vec<u8> = (0..400_000u32).map(|i| (i / 7) as u8).collect();
+    for refusal in ["200 OK", "416 no", "400 bad", "501 no", "206 all"] {
+        let served: Served = Arc::new(Mutex::new((0, bytes.clone())));
+        for head in ["200 OK", "405 no"] {
+            let (port, heads) = web(&served, refusal, head);
+            let store = store_at(port, &[]);
+            let spans = [(10, 20), (300_000, 70_000), (5, 1), (399_990, 10)].map(|(offset, len)| ByteRange::Span { offset, len });
+            let found = start_and_wait(&store, "key", &spans, None).unwrap_or_else(|e| panic!("{refusal} {head}: {e}")).unwrap();
+            let expected = [&bytes[10..30], &bytes[300_000..370_000], &bytes[5..6], &bytes[399_990..]];
+            assert!(found.parts.iter().zip(expected).all(|(part, expected)| part == expected), "{refusal} {head}");
+            assert_eq!(downloads(&heads, refusal), 1, "{refusal} {head}: {:?}", heads.lock().unwrap());
+            let end =
+                start_and_wait(&store, "key", &[ByteRange::Suffix { len: 100 }], None).unwrap_or_else(|e| panic!("{refusal} {head}: {e}"));
+            assert!(end.unwrap().parts[0] == bytes[399_900..], "{refusal} {head}");
+            assert!(get(&store, "key", 1 << 20).unwrap().unwrap() == bytes, "{refusal} {head}");
+            let short = start_and_wait(&store, "key", &[ByteRange::Span { offset: 399_990, len: 11 }], None).map(drop).unwrap_err();
+            assert_eq!(short.kind(), ErrorKind::Truncated, "{refusal} {head}: {short}");
+            let behind = start_and_wait(&store, "key", &[ByteRange::Span { offset: 400_001, len: 1 }], None).map(drop).unwrap_err();
+            assert_eq!(behind.kind(), ErrorKind::Truncated, "{refusal} {head}: {behind}");
+            let count = heads.lock().unwrap().len();
+            assert!(count <= 16, "{refusal} {head}: {count} requests");
+        }
+    }
 }
 
 #[test]
@@ -63,6 +164,26 @@ fn a_coding_of_a_web_server_is_named_and_its_bytes_are_taken_for_nothing_else() 
             assert!(heads.len() <= 10, "{coding} {status}: {} requests", heads.len());
         }
     }
+}
+
+#[test]
+fn the_end_of_an_object_is_not_looked_for_by_a_length_that_is_not_its_own() {
+    let bytes: Vec<u8> = (0..100).collect();
+    let sent = bytes.clone();
+    let (port, _) = serve(move |asked| {
+        let told = format!("ETag: W/\"1\"\r\n{DATE}");
+        match range_in(asked) {
+            // That of what it would send in some coding.
+            None if asked.starts_with("head") => format!("HTTP/1.1 200 OK\r\n{told}Content-Length: 50\r\nConnection: close\r\n\r\n").into(),
+            None => answer("416 no", "", b""),
+            Some((first, last)) => {
+                let last = last.min(99);
+                answer("206 Partial", &format!("{told}Content-Range: bytes {first}-{last}/100\r\n"), &sent[first..=last])
+            }
+        }
+    });
+    let found = start_and_wait(&store_at(port, &[]), "key", &[ByteRange::Suffix { len: 10 }], None);
+    assert_eq!(found.map(|found| found.unwrap().parts).map_err(|e| e.to_string()), Ok(vec![bytes[90..].to_vec()]));
 }
 
 #[test]
@@ -119,6 +240,25 @@ fn a_body_that_ends_early_or_late_is_a_broken_transfer_and_tried_again() {
                 }
                 assert!(requests <= 10, "{text} {heals} {later}: {requests} requests");
             }
+        }
+    }
+}
+
+#[test]
+fn what_is_kept_is_given_again_whatever_a_head_is_answered() {
+    for refusal in ["206", "200 OK", "416 no"] {
+        for head in ["200 OK", "500 broken", "405 no", "501 no", "304 same", "404 none", "503 busy", "302 there", "closed"] {
+            let served: Served = Arc::new(Mutex::new((0, vec![7; 300_000])));
+            let (port, heads) = web(&served, refusal, head);
+            let cached = CacheStore::new(Arc::new(store_at(port, &[("retries", "2")])), 4 << 20);
+            for _ in 0..3 {
+                let found = get(&cached, "key", 1 << 20).unwrap_or_else(|e| panic!("{refusal} {head}: {e}"));
+                assert!(found.unwrap() == vec![7; 300_000], "{refusal} {head}");
+            }
+            *served.lock().unwrap() = (1, vec![8; 300_000]);
+            assert!(get(&cached, "key", 1 << 20).unwrap().unwrap() == vec![8; 300_000], "{refusal} {head}");
+            let count = heads.lock().unwrap().len();
+            assert!(count <= 14, "{refusal} {head}: {count} requests");
         }
     }
 }
