@@ -39,6 +39,10 @@ pub trait ReadObject: Send + Sync {
     fn crc32(&self) -> Option<u32> {
         None
     }
+    /// Whether all bytes are in memory, though the store has latency.
+    fn is_at_hand(&self) -> bool {
+        false
+    }
 }
 
 #[allow(clippy::len_without_is_empty)]
@@ -86,6 +90,11 @@ impl Object {
     /// The CRC-32 that the store keeps of the whole, where reads of parts are not checked.
     pub fn crc32(&self) -> Option<u32> {
         if let Object::Other(o) = self { o.crc32() } else { None }
+    }
+
+    /// Whether all bytes are in memory, though the store has latency.
+    pub fn is_at_hand(&self) -> bool {
+        matches!(self, Object::Other(o) if o.is_at_hand())
     }
 
     /// Reads the whole object in pieces that are given to `each` with the place where each begins. That they are what the store has a checksum of is

@@ -370,6 +370,10 @@ impl ReadObject for RemoteObject {
         Ok(self.version)
     }
 
+    fn is_at_hand(&self) -> bool {
+        self.head.len() as u64 == self.len
+    }
+
     fn still_current(&self) -> Result<bool> {
         let (live, path) = (self.store.live()?, self.path.clone());
         let version = Some(self.version);

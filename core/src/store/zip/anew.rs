@@ -23,6 +23,9 @@ impl ZipStore {
     pub(super) fn slot_now(&self, key: &str) -> Result<Option<SlotInBytes>> {
         let name = key.rsplit('/').next().unwrap_or(key);
         let is_document = name == ATTRIBUTES || MAKES_A_NODE.contains(&name);
+        if is_document {
+            self.check_kept()?;
+        }
         let known = if is_document { None } else { self.slot(key) };
         match known {
             None => self.look_again().map(|()| self.slot(key)),

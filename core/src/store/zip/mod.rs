@@ -14,6 +14,7 @@
 mod anew;
 mod closing;
 mod directory;
+mod far;
 mod read;
 mod records;
 pub mod repair;
@@ -35,13 +36,14 @@ use super::local::path::{c_path, not_absolute, shown};
 use super::memory::{keys_of, listing_of};
 use super::os::{self, CWD, Errno};
 use super::stamp::Stamp;
-use super::{Capabilities, Condition, Keys, ListInto, Object, SharedStore, Started, Storage, StorageExt};
+use super::{Capabilities, Condition, Keys, ListInto, Object, Started, Storage, StorageExt};
 use crate::error::{Result, bail, err};
 use crate::fork::{self, ForkPreserved};
 use crate::limits::{check_memory, collect, grow, make_room};
 use crate::platform::libc;
 use closing::ClosesLast;
 use directory::Directory;
+use far::Far;
 use read::{ArchiveBytes, EntryRead, Slot, SlotInBytes, ZipObject};
 use records::Old;
 use std::borrow::Cow;
@@ -54,8 +56,8 @@ use write::Writer;
 /// A zip archive. Thread-safe.
 pub struct ZipStore {
     shown: String,
-    /// The store with latency that it is read from.
-    far: Option<SharedStore>,
+    /// The store with latency that it is in.
+    far: Option<Far>,
     /// The folder that is the root, with a slash; empty if it is the archive's own.
     top: String,
     content: Arc<ForkPreserved<Content>>,
@@ -171,18 +173,6 @@ impl ZipStore {
         Ok(store)
     }
 
-    /// The archive in an object of another store, for reading only.
-    pub fn over(store: SharedStore, key: &str) -> Result<ZipStore> {
-        let shown = format!("{}/{key}", store.describe().trim_end_matches('/')).trim_end_matches('/').to_string();
-        let Some(object) = store.open(key).map_err(|e| e.at_key(key))? else { bail!(NotFound, "there is no zip archive {shown}") };
-        let len = object.len()?;
-        let source = match store.capabilities().latency {
-            true => ArchiveBytes::Far { version: object.version()?, store, key: key.to_string() },
-            false => ArchiveBytes::Near(object),
-        };
-        ZipStore::read(shown, source, len, None, false)
-    }
-
     fn empty(shown: String) -> ZipStore {
         ZipStore {
             shown,
@@ -217,10 +207,9 @@ impl ZipStore {
         let (map, listed, old) = found.map_err(|e| e.at_key(&shown))?;
         let top = top_of(&map);
         let token = source.token()?;
-        let far = if let ArchiveBytes::Far { store, .. } = &source { Some(store.clone()) } else { None };
         let append = writable.then(|| Append::new(Some(old)));
         let content = Arc::new(ForkPreserved::new(Content { map, source: Some(Arc::new(source)), seen, unread: None, token, listed }));
-        Ok(ZipStore { shown, far, top, content, read_from: None, written_by: Weak::new(), append, process: fork::forks() })
+        Ok(ZipStore { shown, far: None, top, content, read_from: None, written_by: Weak::new(), append, process: fork::forks() })
     }
 
     /// What an opened key needs.
@@ -350,8 +339,7 @@ impl Storage for ZipStore {
             lock_refused: self.append.as_ref().map_or(0, |append| append.lock_refused.load(Ordering::Relaxed)),
             ..Capabilities::local(self.append.is_some(), false)
         };
-        let Some(far) = self.far.as_ref().map(|store| store.capabilities()) else { return local };
-        Capabilities { latency: true, any_thread: far.any_thread, tuning: far.tuning, retries: far.retries, ..local }
+        self.far.as_ref().map_or(local, |far| far.capabilities(local))
     }
 
     fn open(&self, key: &str) -> Result<Option<Object>> {
@@ -455,7 +443,7 @@ impl Storage for ZipStore {
 
     fn start(&self, key: &str, what: Started<'_>) {
         let Started::Read { ranges, if_match, done } = what else { return what.run(self, key) };
-        if self.far.is_none() {
+        if self.far.as_ref().is_none_or(|far| far.is_kept) {
             return done(super::read_now(self, key, ranges, if_match));
         }
         let object = match self.open_slot(key) {

@@ -89,6 +89,32 @@ fn downloads(heads: &Heads, refusal: &str) -> usize {
 }
 
 #[test]
+fn an_archive_on_a_server_without_ranges_is_one_download() {
+    for refusal in ["200 OK", "416 no", "400 bad", "501 no", "206 all"] {
+        let served: Served = Arc::new(Mutex::new((0, archive_of(1, 200_000))));
+        let (port, heads) = web(&served, refusal, "200 OK");
+        let store = archive_at(port).unwrap_or_else(|e| panic!("{refusal}: {e}"));
+        for i in [0, 1, 2, 0] {
+            let key = format!("c/{i}");
+            assert!(get(&*store, &key, 1 << 20).unwrap().unwrap() == vec![1 + i; 200_000], "{refusal}");
+            let part = start_and_wait(&*store, &key, &[ByteRange::Span { offset: 5, len: 9 }], None).unwrap().unwrap();
+            assert_eq!(part.parts, [vec![1 + i; 9]], "{refusal}");
+            assert_eq!(get(&*store, "zarr.json", 9).unwrap().unwrap(), b"{}", "{refusal}");
+        }
+        assert_eq!(downloads(&heads, refusal), 1, "{refusal}: {:?}", heads.lock().unwrap());
+        let count = heads.lock().unwrap().len();
+        assert!(count <= 8, "{refusal}: {count} requests");
+        *served.lock().unwrap() = (1, archive_of(7, 200_000));
+        assert!(get(&*store, "c/1", 1 << 20).unwrap().unwrap() == vec![2; 200_000], "{refusal}: of the version that was opened");
+        assert_eq!(get(&*store, "zarr.json", 9).unwrap_err().kind(), ErrorKind::Conflict, "{refusal}: it is told that there is another");
+        let before = downloads(&heads, refusal);
+        let anew = archive_at(port).unwrap();
+        assert!(get(&*anew, "c/1", 1 << 20).unwrap().unwrap() == vec![8; 200_000], "{refusal}");
+        assert_eq!(downloads(&heads, refusal), before + 1, "{refusal}");
+    }
+}
+
+#[test]
 fn an_archive_that_is_too_large_for_a_server_without_ranges_is_refused_with_the_reason() {
     for refusal in ["200 OK", "416 no", "400 bad"] {
         let served: Served = Arc::new(Mutex::new((0, archive_of(1, 6 << 20))));
