@@ -12,7 +12,7 @@ use crate::store::{ByteRange, Fetched, Version};
 use bytes::Bytes;
 use futures_util::StreamExt;
 use object_store::path::Path;
-use object_store::{Attribute, GetOptions, GetRange, UpdateVersion};
+use object_store::{Attribute, GetOptions, GetRange, GetResult, UpdateVersion};
 use std::sync::atomic::Ordering;
 
 /// Where a conditional put leaves its mark, so that one whose answer was lost is known again.
@@ -129,9 +129,7 @@ impl Live {
                     body = Some(Body { bytes: Vec::new(), start, end, version });
                 }
             }
-            let mark = got.attributes.get(&Attribute::Metadata(MARK.into())).map(|value| value.to_string());
-            let update = UpdateVersion { e_tag: got.meta.e_tag.clone(), version: got.meta.version.clone() };
-            let size = got.meta.size;
+            let (size, (mark, update)) = (got.meta.size, of_put(&got));
             let Some(reading) = &mut body else { bail!(Internal, "a body that is not read") };
             if want.reads(size) {
                 let left = reading.end - reading.start - reading.bytes.len() as u64;
@@ -379,6 +377,12 @@ fn range_of(want: Want) -> Option<GetRange> {
     }
 }
 
+/// What an object keeps of the put that stored it: its mark, and what the service's own conditions want.
+fn of_put(got: &GetResult) -> (Option<String>, UpdateVersion) {
+    let mark = got.attributes.get(&Attribute::Metadata(MARK.into())).map(|value| value.to_string());
+    (mark, UpdateVersion { e_tag: got.meta.e_tag.clone(), version: got.meta.version.clone() })
+}
+
 /// That a whole object is no longer than it may be.
 fn check_length(want: Want, size: u64) -> Result<()> {
     match want {
@@ -403,7 +407,7 @@ fn check_range(want: Want, start: u64, end: u64, size: u64) -> Result<()> {
 }
 
 /// Adds what comes to a body.
-async fn collect(got: object_store::GetResult, body: &mut Body) -> std::result::Result<(), Failure> {
+async fn collect(got: GetResult, body: &mut Body) -> std::result::Result<(), Failure> {
     let expected = body.end - body.start;
     let room = (expected - body.bytes.len() as u64).min(FIRST_ROOM);
     reserve(&mut body.bytes, room as usize).map_err(Failure::Own)?;
