@@ -33,6 +33,19 @@ impl ZipStore {
         }
     }
 
+    /// Fails where an archive that is read from memory was replaced since: its documents are read to learn what has changed.
+    pub(super) fn check_kept(&self) -> Result<()> {
+        if !self.far.as_ref().is_some_and(|far| far.is_kept) {
+            return Ok(());
+        }
+        match self.content.read(|content| content.source.clone()).as_deref() {
+            Some(ArchiveBytes::Near(object)) if !object.still_current()? => {
+                bail!(Conflict, "the zip archive was replaced while it was open; open it again")
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Looks at the file again, if it is only read: what was flushed into it since is read from now on. While a writer has not flushed, what was
     /// there before is.
     pub(super) fn look_again(&self) -> Result<()> {

@@ -36,7 +36,7 @@ use super::local::path::{c_path, not_absolute, shown};
 use super::memory::{keys_of, listing_of};
 use super::os::{self, CWD, Errno};
 use super::stamp::Stamp;
-use super::{Capabilities, Condition, Keys, ListInto, Object, Started, Storage, StorageExt};
+use super::{Capabilities, Condition, Keys, ListInto, Object, SharedStore, Started, Storage, StorageExt};
 use crate::error::{Result, bail, err};
 use crate::fork::{self, ForkPreserved};
 use crate::limits::{check_memory, collect, grow, make_room};
@@ -171,6 +171,17 @@ impl ZipStore {
             store.read_from = Some(path);
         }
         Ok(store)
+    }
+
+    /// The archive in an object of another store, for reading only.
+    pub fn over(store: SharedStore, key: &str) -> Result<ZipStore> {
+        let shown = format!("{}/{key}", store.describe().trim_end_matches('/')).trim_end_matches('/').to_string();
+        let Some(object) = store.open(key).map_err(|e| e.at_key(key))? else { bail!(NotFound, "there is no zip archive {shown}") };
+        let len = object.len()?;
+        let (source, far) = Far::source(store, key, object)?;
+        let mut archive = ZipStore::read(shown, source, len, None, false)?;
+        archive.far = far;
+        Ok(archive)
     }
 
     fn empty(shown: String) -> ZipStore {

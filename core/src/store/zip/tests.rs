@@ -12,7 +12,7 @@ use crate::store::latency::LatencyStore;
 use crate::store::memory::MemoryStore;
 use crate::store::os::Call;
 use crate::store::suite::{self, TestFolder};
-use crate::store::{ByteRange, Listing, SharedStore, get};
+use crate::store::{ByteRange, Listing, get};
 use std::os::fd::AsFd;
 use std::time::Duration;
 
