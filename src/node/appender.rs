@@ -127,7 +127,8 @@ impl Appender {
         let mut shape = bound.shape.clone();
         shape[dim] = i64::MAX as u64;
         // Nobody else is behind the end.
-        let endless = Arc::new(BoundArray { shape, growths: bound.growths.endless(), write_back: Some(kept.clone()), ..(*bound).clone() });
+        let (growths, write_back, fence) = (bound.growths.endless(), Some(kept.clone()), claiming::fence_of(array, &claim));
+        let endless = Arc::new(BoundArray { shape, growths, write_back, fence, ..(*bound).clone() });
         Ok(Appender {
             array: array.for_work(),
             dim,

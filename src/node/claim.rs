@@ -10,7 +10,7 @@
 //!
 //! The last blanks of a mark are those of the mark before it, unless the array was cut: a copy that ends finds them changed.
 
-use crate::error::{Result, bail};
+use crate::error::{Error, Result, err};
 use std::hash::{BuildHasher, RandomState};
 
 /// The number of blanks of a mark, one for each bit of a random number.
@@ -80,13 +80,18 @@ impl Claim {
             _ if now == self.mine => ClaimState::Held,
             ClaimState::Due if now == self.found => ClaimState::Due,
             _ if !is_mark(now) => ClaimState::Due,
-            _ => bail!(
-                State,
-                "another appender or series has begun to store steps of the array since this one was opened: close this one: what was \
-                 published until then stays; a chunk that this one was storing just then may be among the steps of the other"
-            ),
+            _ => return Err(lost()),
         };
         Ok(())
+    }
+
+    /// What tells of the text of the document, from now on, whether another one has claimed the array (`State`); `None` where claims are not needed.
+    pub fn watch(&self) -> Option<impl Fn(&[u8]) -> Result<()> + Send + Sync + use<>> {
+        let mine = Some(self.mine.clone()).filter(|_| self.state != ClaimState::Unneeded)?;
+        Some(move |text: &[u8]| {
+            let now = mark_of(text);
+            if is_mark(now) && now != mine { Err(lost()) } else { Ok(()) }
+        })
     }
 
     /// Takes the array over from whoever has claimed it by the mark behind `text`.
@@ -100,6 +105,14 @@ impl Claim {
             carry(&self.mine, text);
         }
     }
+}
+
+fn lost() -> Error {
+    err!(
+        State,
+        "another appender or series has begun to store steps of the array since this one was opened: close this one: what was published until \
+         then stays"
+    )
 }
 
 /// A mark that no other appender has.

@@ -164,6 +164,8 @@ mod tests_growth;
 #[cfg(test)]
 mod tests_hier;
 #[cfg(test)]
+mod tests_late;
+#[cfg(test)]
 mod tests_left;
 #[cfg(test)]
 mod tests_lint;

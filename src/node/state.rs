@@ -130,6 +130,7 @@ impl ArrayState {
                 write_back: handling.write_back.clone(),
                 huge_pages: store.context().huge_pages(),
                 changes: handling.changes.clone(),
+                fence: None,
             })),
             Err(e) if matches!(e.kind(), ErrorKind::Unsupported | ErrorKind::Extension | ErrorKind::Limit) => Err(e),
             Err(e) => return Err(e),

@@ -3,6 +3,7 @@
 use super::Selection;
 use super::changes::Changes;
 use super::chunk_cache::ArrayCache;
+use super::fence::Fence;
 use super::footprint::{self, Footprint};
 use super::item::Item;
 use super::lenient::Lenient;
@@ -76,6 +77,8 @@ pub struct BoundArray {
     pub huge_pages: bool,
     /// The keys that were changed, where they are listed.
     pub changes: Option<Arc<Changes>>,
+    /// What keeps the chunks of another writer, where one may take the array over.
+    pub fence: Option<Arc<Fence>>,
 }
 
 /// Makes the array of a test: its fill value is zeros, it has a thread, and its handle keeps nothing.
@@ -113,6 +116,7 @@ impl BoundArray {
             write_back: None,
             huge_pages: false,
             changes: None,
+            fence: None,
         }
     }
 }

@@ -6,12 +6,13 @@
 //! time.
 
 use super::array::BoundArray;
+use super::fence::Fence;
 use super::lock;
 use super::stats::{self, Counter};
 use super::storing;
 use crate::error::{ErrorKind, Result, bail};
 use crate::limits::reserve;
-use crate::store::{Change, Condition, Object, Staged, Stamp, StorageExt, os, swap};
+use crate::store::{Change, Condition, Object, Staged, Stamp, StorageExt, os, start_and_wait, swap};
 use std::sync::{Arc, Mutex};
 
 /// Starts the change of `key`, while the array is there. Calls `done` with its result, from any thread.
@@ -93,6 +94,10 @@ impl<'a> ChunkSink<'a> {
             (Some(_), None) => Condition::Absent,
             (Some(_), Some(_)) => Condition::None,
         };
+        // In this order: what was found is nothing of another writer's if the array is the own one after that.
+        if let (Condition::Match(_), Some(fence)) = (condition, self.array.fence()) {
+            fence.check()?;
+        }
         let looked = match found {
             Some(Object::File(file)) if !os::keeps_files_open() => Some(file.stamp()?),
             _ => None,
@@ -120,7 +125,7 @@ impl<'a> ChunkSink<'a> {
 
     /// Returns whether keys can be erased, for which stores have no conditions.
     pub fn can_erase(&self) -> bool {
-        self.condition == Condition::None && self.array.store.capabilities().erasable
+        self.condition == Condition::None && self.array.can_erase()
     }
 
     /// Returns the array.
@@ -138,7 +143,7 @@ impl<'a> ChunkSink<'a> {
             return self.array.while_there(|| {
                 self.check(key)?;
                 count();
-                self.changed(key, self.array.store.put(key, parts, self.condition))
+                self.changed(key, self.put_now(key, parts))
             });
         };
         self.array.check_there().and_then(|()| self.check(key))?;
@@ -146,8 +151,25 @@ impl<'a> ChunkSink<'a> {
         let mut bytes = Vec::new();
         reserve(&mut bytes, parts.iter().map(|part| part.len()).sum())?;
         parts.iter().for_each(|part| bytes.extend_from_slice(part));
-        *lock::lock(later) = Some(Change::Put(bytes, self.condition));
+        *lock::lock(later) = Some(Change::Put(bytes, self.first_condition()));
         Ok(())
+    }
+
+    fn put_now(&self, key: &str, parts: &[&[u8]]) -> Result<()> {
+        let (store, condition) = (&*self.array.store, self.first_condition());
+        let stored = store.put(key, parts, condition);
+        if condition == self.condition || !swap::is_overtaken(store, &stored) {
+            return stored;
+        }
+        let found = start_and_wait(store, key, &[], None)?;
+        let Some(fetched) = found else { return stored };
+        self.array.fence().map_or(Ok(()), Fence::check)?;
+        store.put(key, parts, Condition::Match(fetched.version))
+    }
+
+    /// The condition of the first try: of what nobody has looked at yet, that nothing is there, where another writer may take the array over.
+    fn first_condition(&self) -> Condition {
+        if self.condition == Condition::None && self.array.fence().is_some() { Condition::Absent } else { self.condition }
     }
 
     /// Erases a key, where that can be done.
@@ -181,6 +203,16 @@ impl<'a> ChunkSink<'a> {
 }
 
 impl BoundArray {
+    /// What a put goes by where another writer may take the array over, and the server keeps conditions.
+    fn fence(&self) -> Option<&Fence> {
+        self.fence.as_deref().filter(|_| !self.store.capabilities().unconditional)
+    }
+
+    /// Returns whether keys may be erased: not where another writer may take the array over, whose chunk it could be by then.
+    pub(super) fn can_erase(&self) -> bool {
+        self.store.capabilities().erasable && self.fence().is_none()
+    }
+
     /// Keeps nothing open of a key any more, and lists it where changes are listed. For changes that are made by other means than the
     /// engine's, too.
     pub fn key_changed(&self, key: &str) {

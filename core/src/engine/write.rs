@@ -42,7 +42,7 @@ pub(super) fn work(job: WriteJob) -> Arc<dyn Work> {
 pub(super) fn job(admitted: &Admitted, selection: &Selection, of: JobMemory<'_>) -> Result<WriteJob> {
     let (array, memory) = (&admitted.array, of.memory);
     let plan = Plan::new(&array.grid, selection, &memory.strides, memory.data_type.size())?;
-    let probe = (plan.items() > 1 && !array.data_type.is_variable() && array.store.capabilities().erasable)
+    let probe = (plan.items() > 1 && !array.data_type.is_variable() && array.can_erase())
         .then(|| FillProbe::new(selection.shape(), &memory.strides));
     Ok(WriteJob { probe, ..job_of(admitted, plan, of)? })
 }

@@ -1,0 +1,171 @@
+//! Writers in stores without locks whose puts come late: by then another one has taken the array over, and published what it stored in their place.
+
+use super::tests::{own, read_all, spec, view, write_all};
+use super::tests_store::{Next, Told, on, told};
+use super::tests_swap::Overtaken;
+use super::*;
+use crate::dtype::DataType;
+use crate::error::{ErrorKind, Result};
+use crate::settings::apart;
+use crate::store::SharedStore;
+use crate::store::memory::MemoryStore;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Mutex};
+
+/// An array of four elements in chunks of four, or in shards of four with inner chunks of two.
+fn numbers(sharded: bool) -> SharedStore {
+    let (inner, mut spec): (SharedStore, _) = (Arc::new(MemoryStore::new()), spec(&[4], &[4]));
+    if sharded {
+        spec.set_inner_chunks(&[2]).unwrap();
+    }
+    write_all(&Array::create(&on(inner.clone()), "a", &spec, Create::New).unwrap(), &mut [1, 2, 3, 4]);
+    inner
+}
+
+fn array(shared: SharedStore) -> Array {
+    Array::open(&on(shared), "a").unwrap()
+}
+
+/// The store as another process has it.
+fn other(inner: &SharedStore) -> SharedStore {
+    Arc::new(Told { inner: Arc::new(Overtaken::alone(inner.clone(), false)), tell: |_: Next<'_>| Ok(()), name: Some("another process:") })
+}
+
+/// An appender that publishes every hundred steps, or when it is flushed.
+fn appender(array: &Array) -> Appender {
+    Appender::open(array, 0, 100, 0).unwrap()
+}
+
+fn append(appender: &mut Appender, values: &[i32]) -> Result<()> {
+    let mut values = values.to_vec();
+    let shape = [values.len() as u64];
+    own!(appender.append(shape[0], &view(&mut values, &shape)))
+}
+
+/// What the next appender stores and publishes while a call of the one before it is under way; what that one has published by then stays.
+#[test]
+fn a_put_of_an_appender_that_another_one_has_taken_over_from_replaces_nothing_of_it() {
+    // What the first one has published before, what it stores then, and what the other one stores and publishes at one of its calls.
+    let cases: [(&[i32], &[i32], &[i32]); 5] = [
+        (&[], &[5, 6, 7, 8], &[50, 60, 70, 80]),
+        // Chunks that are read, and changed in part.
+        (&[5], &[6, 7], &[60, 70]),
+        (&[5], &[6, 7, 8, 9], &[60, 70, 80]),
+        // The fill value, which is not stored.
+        (&[], &[0, 0, 0, 0], &[50, 60, 70, 80]),
+        (&[5], &[0, 0, 0, 0, 0, 0, 0], &[60, 70, 80, 90, 91, 92, 93]),
+    ];
+    for (latency, sharded) in [(false, false), (true, false), (false, true), (true, true)] {
+        for (before, ours, theirs) in cases {
+            for after in 0.. {
+                let (inner, left) = (numbers(sharded), Arc::new(AtomicUsize::new(usize::MAX)));
+                let (store, calls, published) = (inner.clone(), left.clone(), Arc::new(Mutex::new(None)));
+                let done = published.clone();
+                let tell = move |next: Next<'_>| {
+                    if !matches!(next, Next::Opened(_)) && calls.fetch_sub(1, Relaxed) == 0 {
+                        let mut second = appender(&array(other(&store)));
+                        append(&mut second, theirs).and_then(|()| second.close()).unwrap();
+                        *done.lock().unwrap() = Some(read_all(&array(store.clone())));
+                    }
+                    Ok(())
+                };
+                let mut first = appender(&array(told(Arc::new(Overtaken::alone(inner.clone(), latency)), tell)));
+                append(&mut first, before).and_then(|()| first.flush()).unwrap();
+                left.store(after, Relaxed);
+                let ended = append(&mut first, ours).and_then(|()| first.flush());
+                drop(first);
+                let case = format!("{latency} {sharded} {before:?} {ours:?} {theirs:?} after {after}");
+                let Some(published) = published.lock().unwrap().take() else {
+                    assert!(ended.is_ok() && after > 3, "{case}: {ended:?}");
+                    break;
+                };
+                let found = read_all(&array(inner));
+                assert_eq!(found, published, "{case}: {ended:?}");
+                assert!(ended.is_ok() || ended.as_ref().is_err_and(|e| e.kind() == ErrorKind::State), "{case}: {ended:?}");
+                let own = [&[1, 2, 3, 4], before].concat();
+                let after_all = if ended.is_ok() { [&own, ours, theirs].concat() } else { [&own, theirs].concat() };
+                assert_eq!(found, after_all, "{case}: {ended:?}");
+            }
+        }
+    }
+}
+
+/// A run with a field in chunks of four steps, one in shards, and one whose steps are the second dimension.
+fn define(inner: &SharedStore) {
+    let ds = Dataset::create(&on(inner.clone()), "", Some(Format::V3), Create::New).unwrap();
+    ds.define_time("time", 0, Some(5), "days since 2026-01-01", "standard", Create::New).unwrap();
+    ds.define_dimension("x", 3).unwrap();
+    for (name, dimensions, chunks) in [("t", ["time", "x"], vec![4, 2]), ("p", ["x", "time"], vec![3, 3])] {
+        let variable = VariableSpec { chunks: Some(chunks), ..VariableSpec::new(DataType::Int32, &dimensions) };
+        ds.define_variable(name, &variable, Create::New).unwrap();
+    }
+    let mut sharded = spec(&[0, 3], &[4, 3]);
+    sharded.set_inner_chunks(&[2, 3]).unwrap();
+    let variable = VariableSpec { spec: Some(sharded), ..VariableSpec::new(DataType::Int32, &["time", "x"]) };
+    ds.define_variable("s", &variable, Create::New).unwrap();
+    ds.close().unwrap();
+}
+
+fn series(shared: SharedStore, every: u64) -> Result<Series> {
+    Series::open(&Dataset::open(Group::open(&on(shared), "")?)?, "time", None, every, 0)
+}
+
+/// Steps of a job from where its series is.
+fn steps(series: &mut Series, job: i32, to: u64) -> Result<()> {
+    for step in series.position().0..to {
+        for name in ["t", "p", "s"] {
+            let mut values = [100 * job + step as i32; 3];
+            own!(series.put(name, |_, shape| Ok(view(&mut values[..], shape))))?;
+        }
+        series.step(step as f64)?;
+    }
+    Ok(())
+}
+
+/// The job of each step that readers see; each is whole, and of one job.
+fn jobs(inner: &SharedStore) -> Vec<i32> {
+    let group = Group::open(&on(inner.clone()), "").unwrap();
+    let of = |name: &str| read_all(&group.open_array(name).unwrap());
+    let (time, t, p, s) = (of("time"), of("t"), of("p"), of("s"));
+    let count = time.len();
+    let job = |step: usize| {
+        let of_p = (0..3).map(|x| p[x * count + step]);
+        let all: Vec<i32> = [&t, &s].into_iter().flat_map(|all| all[3 * step..3 * step + 3].to_vec()).chain(of_p).collect();
+        assert!(all.iter().all(|value| *value == all[0] && value % 100 == step as i32), "step {step}: {all:?}");
+        all[0] / 100
+    };
+    (0..count).map(job).collect()
+}
+
+/// The second one comes at each call of the first one in turn, and publishes what it stores before that call is done.
+#[test]
+fn each_step_of_two_series_of_a_run_is_whole_and_of_one_of_them_however_late_a_put_comes() {
+    for (latency, every) in [(false, 4), (true, 4), (false, 1)] {
+        for after in (0..).step_by(apart(2)) {
+            let (inner, left): (SharedStore, _) = (Arc::new(MemoryStore::new()), Arc::new(AtomicUsize::new(usize::MAX)));
+            define(&inner);
+            let (store, calls, second) = (inner.clone(), left.clone(), Arc::new(Mutex::new(None)));
+            let done = second.clone();
+            let tell = move |next: Next<'_>| {
+                if !matches!(next, Next::Opened(_)) && calls.fetch_sub(1, Relaxed) == 0 {
+                    let went_on = series(other(&store), 2).and_then(|mut second| steps(&mut second, 2, 10).and_then(|()| second.close()));
+                    *done.lock().unwrap() = Some((went_on, jobs(&store)));
+                }
+                Ok(())
+            };
+            let mut first = series(told(Arc::new(Overtaken::alone(inner.clone(), latency)), tell), every).unwrap();
+            steps(&mut first, 1, 2).and_then(|()| first.flush()).unwrap();
+            left.store(after, Relaxed);
+            let ended = steps(&mut first, 1, 10).and_then(|()| first.flush());
+            drop(first);
+            let case = format!("{latency} {every} after {after}: {ended:?}");
+            let (found, second) = (jobs(&inner), second.lock().unwrap().take());
+            let Some((went_on, published)) = second else {
+                assert!(ended.is_ok() && after > 20, "{case}");
+                break;
+            };
+            assert!(found.starts_with(&published), "{case}: {found:?} was {published:?}, {went_on:?}");
+            assert!(ended.is_ok() || went_on.is_ok(), "{case}, {went_on:?}");
+        }
+    }
+}
