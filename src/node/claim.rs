@@ -4,9 +4,9 @@
 //! replace those of the first. Before its first chunk an appender therefore stores the array's document with a mark of its own, on the
 //! condition that nobody changed the document since. The mark is blanks behind the JSON text: every reader passes over them, and nothing that
 //! the document says changes. Of two appenders that begin at once only one can store its mark; an appender that is opened after a kill takes
-//! the mark of the dead one away, and the dead one, if it only slept, finds that when it looks before the next thing that it stores. Between
-//! that look and the put of a chunk nothing holds it back: the chunks of steps that were stored and not published are there after a kill, too,
-//! so their puts have no condition. Where one publishes some arrays of a series while the next takes over the first of them, neither can go on.
+//! the mark of the dead one away, and the dead one, if it only slept, finds that when it looks before the next thing that it stores. What it puts
+//! between that look and this one replaces no chunk of the other: see `engine/fence.rs`. A series claims the first of its arrays before the others: whoever
+//! has that one has the run, and takes back what the one before it has just published of some of the others.
 //!
 //! The last blanks of a mark are those of the mark before it, unless the array was cut: a copy that ends finds them changed.
 

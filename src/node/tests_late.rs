@@ -9,8 +9,10 @@ use crate::error::{ErrorKind, Result};
 use crate::settings::apart;
 use crate::store::SharedStore;
 use crate::store::memory::MemoryStore;
+use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 /// An array of four elements in chunks of four, or in shards of four with inner chunks of two.
 fn numbers(sharded: bool) -> SharedStore {
@@ -28,7 +30,16 @@ fn array(shared: SharedStore) -> Array {
 
 /// The store as another process has it.
 fn other(inner: &SharedStore) -> SharedStore {
-    Arc::new(Told { inner: Arc::new(Overtaken::alone(inner.clone(), false)), tell: |_: Next<'_>| Ok(()), name: Some("another process:") })
+    process(inner, false, "another process:", |_| Ok(()))
+}
+
+fn process(
+    inner: &SharedStore,
+    latency: bool,
+    name: &'static str,
+    tell: impl Fn(Next<'_>) -> Result<()> + Send + Sync + 'static,
+) -> SharedStore {
+    Arc::new(Told { inner: Arc::new(Overtaken::alone(inner.clone(), latency)), tell, name: Some(name) })
 }
 
 /// An appender that publishes every hundred steps, or when it is flushed.
@@ -167,5 +178,58 @@ fn each_step_of_two_series_of_a_run_is_whole_and_of_one_of_them_however_late_a_p
             assert!(found.starts_with(&published), "{case}: {found:?} was {published:?}, {went_on:?}");
             assert!(ended.is_ok() || went_on.is_ok(), "{case}, {went_on:?}");
         }
+    }
+}
+
+/// Each is opened again when it has lost the run, or is given up as if it was killed. Some of its requests are late.
+#[test]
+fn eight_jobs_that_take_a_run_from_each_other_lose_no_step_that_was_published() {
+    let names = ["1:", "2:", "3:", "4:", "5:", "6:", "7:", "8:"];
+    for latency in [false, true] {
+        let inner: SharedStore = Arc::new(MemoryStore::new());
+        define(&inner);
+        let all = 24 / apart(2) as u64;
+        let work = &|name: &'static str| {
+            for turn in 0.. {
+                let late = move |next: Next<'_>| {
+                    let random = RandomState::new().hash_one(turn);
+                    let most = if matches!(next, Next::Change(_)) && random % 4 == 0 { 8000 } else { 300 };
+                    std::thread::sleep(Duration::from_micros(random / 4 % most));
+                    Ok(())
+                };
+                let (shared, random) = (process(&inner, latency, name, late), RandomState::new().hash_one(turn));
+                let began = series(shared, 1 + random % 4);
+                let ended = began.and_then(|mut series| {
+                    let (to, job) = ((series.position().0 + 1 + random / 4 % 6).min(all), 100 * name.as_bytes()[0] as i32 + turn);
+                    let done = steps(&mut series, job, to);
+                    if random % 3 == 0 {
+                        std::mem::forget(series);
+                        return done.map(|()| false);
+                    }
+                    done.and_then(|()| series.close()).map(|()| to == all)
+                });
+                match ended {
+                    Ok(true) => return,
+                    Ok(false) => {}
+                    Err(e) => assert!(e.kind() == ErrorKind::State, "{e}"),
+                }
+                std::thread::sleep(Duration::from_millis(random % 100));
+            }
+        };
+        let published = std::thread::scope(|scope| {
+            let workers = names.map(|name| scope.spawn(move || work(name)));
+            let mut published = Vec::new();
+            while workers.iter().any(|worker| !worker.is_finished()) {
+                let found = jobs(&inner);
+                assert!(found.starts_with(&published), "{found:?} was {published:?}");
+                published = found;
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            published
+        });
+        let mut found = jobs(&inner);
+        assert!(found.starts_with(&published) && found.len() as u64 == all, "{found:?} was {published:?}");
+        found.dedup();
+        assert!(found.len() > 2, "{found:?}");
     }
 }
