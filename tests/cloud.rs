@@ -18,6 +18,8 @@ mod manners;
 mod proxy;
 #[path = "cloud/reach.rs"]
 mod reach;
+#[path = "cloud/series.rs"]
+mod series;
 #[path = "cloud/suite.rs"]
 mod suite;
 #[path = "cloud/swap.rs"]
