@@ -569,7 +569,8 @@ fn a_group_whose_erasing_fails_shows_nothing_half_and_is_erased_by_the_same_call
 }
 
 /// Of each variable whose chunks are stored when a step is published, the document is read once to see that no other writer is at work, and once
-/// for the consolidated metadata; one whose chunks were stored before is read no more often.
+/// for the consolidated metadata; one whose chunks were stored before is read no more often. Where a chunk is changed in part, it is read once more, to see
+/// that what was read is the series' own.
 #[test]
 fn publishing_a_step_reads_each_document_twice() {
     let inner: SharedStore = Arc::new(MemoryStore::new());
@@ -593,7 +594,9 @@ fn publishing_a_step_reads_each_document_twice() {
         // With the first step the arrays are claimed.
         let names: &[&str] = if step == 0 { &[] } else { &["t/zarr.json", "p/zarr.json", "time/zarr.json"] };
         for name in names {
-            assert_eq!(opened.iter().filter(|key| key == name).count(), 2, "{name} in step {step}: {opened:?}");
+            // Step 0 is the fill value, which is not stored, and step 4 begins a chunk.
+            let looks = if step == 1 || step == 4 && *name != "time/zarr.json" { 2 } else { 3 };
+            assert_eq!(opened.iter().filter(|key| key == name).count(), looks, "{name} in step {step}: {opened:?}");
         }
     }
     drop(series);
