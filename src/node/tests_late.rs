@@ -193,7 +193,7 @@ fn eight_jobs_that_take_a_run_from_each_other_lose_no_step_that_was_published() 
             for turn in 0.. {
                 let late = move |next: Next<'_>| {
                     let random = RandomState::new().hash_one(turn);
-                    let most = if matches!(next, Next::Change(_)) && random % 4 == 0 { 8000 } else { 300 };
+                    let most = if matches!(next, Next::Change(_)) && random.is_multiple_of(4) { 8000 } else { 300 };
                     std::thread::sleep(Duration::from_micros(random / 4 % most));
                     Ok(())
                 };
@@ -202,7 +202,7 @@ fn eight_jobs_that_take_a_run_from_each_other_lose_no_step_that_was_published() 
                 let ended = began.and_then(|mut series| {
                     let (to, job) = ((series.position().0 + 1 + random / 4 % 6).min(all), 100 * name.as_bytes()[0] as i32 + turn);
                     let done = steps(&mut series, job, to);
-                    if random % 3 == 0 {
+                    if random.is_multiple_of(3) {
                         std::mem::forget(series);
                         return done.map(|()| false);
                     }

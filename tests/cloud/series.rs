@@ -155,7 +155,7 @@ fn eight_jobs_that_take_a_run_from_each_other_lose_no_step_that_was_published() 
     define(&store);
     let slow = |share: u64| {
         let random = RandomState::new().hash_one(share);
-        if random % share == 0 { Fault::Late(Duration::from_millis(random / share % 200)) } else { Fault::None }
+        if random.is_multiple_of(share) { Fault::Late(Duration::from_millis(random / share % 200)) } else { Fault::None }
     };
     let proxy = Proxy::new(&endpoint, move |_, seen| slow(if seen.target.contains("/c/") { 3 } else { 9 }));
     let mut children: Vec<_> = (1..=PROCESSES).map(|job| start(job, &proxy.url())).collect();
