@@ -2,6 +2,7 @@
 //! so that readers see whole steps only.
 
 mod claiming;
+mod fencing;
 
 use super::claim::{self, Claim};
 use super::fill::repeated;
@@ -129,7 +130,7 @@ impl Appender {
         let mut shape = bound.shape.clone();
         shape[dim] = i64::MAX as u64;
         // Nobody else is behind the end.
-        let (growths, write_back, fence) = (bound.growths.endless(), Some(kept.clone()), claiming::fence_of(array, &claim));
+        let (growths, write_back, fence) = (bound.growths.endless(), Some(kept.clone()), fencing::of(array, &claim));
         let endless = Arc::new(BoundArray { shape, growths, write_back, fence, ..(*bound).clone() });
         Ok(Appender {
             array: array.for_work(),

@@ -2,26 +2,14 @@
 
 use super::Appender;
 use crate::counting;
-use crate::engine::Fence;
 use crate::error::{ErrorKind, Result, bail, err};
 use crate::limits::{MAX_CONSOLIDATED, MAX_DOCUMENT};
 use crate::metadata::ArrayMeta;
-use crate::node::claim::{self, Claim};
+use crate::node::claim;
+use crate::node::document;
 use crate::node::state::ArrayState;
-use crate::node::{Array, document};
 use crate::store::swap;
 use std::sync::Arc;
-
-/// What keeps this appender from replacing chunks of one that has claimed the array since; `None` where locks keep others out.
-pub(super) fn fence_of(array: &Array, claim: &Claim) -> Option<Arc<Fence>> {
-    let (watch, array) = (claim.watch()?, array.for_work());
-    Some(Fence::new(move || {
-        let key = array.document_key();
-        let (text, _) = document::read(array.store(), &key, MAX_CONSOLIDATED)?;
-        let Some(text) = text else { return Err(err!(NotFound, "the array was renamed or erased meanwhile").at_key(key)) };
-        watch(&text).map_err(|e| e.at_key(key))
-    }))
-}
 
 impl Appender {
     /// Whether the array is to be claimed before anything of it is stored.
