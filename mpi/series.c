@@ -32,13 +32,16 @@ static ozarr_status fill_left_out(ozarr_mpi *m, ozarr_mpi_series *s) {
     return any ? om_agree(m, status, NULL) : OZARR_OK;
 }
 
-/* Stores the boxes of a variable that wait in steps before `end`. Collective. */
+/* Stores the boxes of a variable that wait in steps before `end`. A rank that failed in a step may have a shorter handle than the others: it makes
+ * its handle as long as theirs. Collective. */
 static ozarr_status store(ozarr_mpi *m, ozarr_mpi_series *s, const variable *v, int64_t end) {
-    int64_t first = INT64_MAX;
+    int64_t first = INT64_MAX, shape[PLAN_MAX_RANK] = {0};
     if (v->waiting.count > 0) first = v->waiting.boxes[0].start[v->dim];
-    ozarr_status status = om_enter(m, om_grow(v->array, v->dim, end), NULL, "storing the steps of a series");
+    ozarr_status status = ozarr_array_shape(v->array, shape);
+    om_compared length[2] = {{shape[v->dim] > end ? shape[v->dim] : end, 0, 0}, {OM_ANY, 0, 0}};
+    status = om_enter(m, status, length, "storing the steps of a series");
     if (status != OZARR_OK) return status;
-    status = om_agree(m, OZARR_OK, &first);
+    status = om_agree(m, om_grow(v->array, v->dim, length[0].most), &first);
     if (status == OZARR_OK && first < end) status = look(m, s);
     om_leave(m, status);
     return status == OZARR_OK && first < end ? om_waiting_write(m, &v->waiting, v->array, v->dim, end) : status;

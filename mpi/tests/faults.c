@@ -179,19 +179,19 @@ static void provoke(const struct fault *f, const struct call *c, int who) {
     OK(ozarr_mpi_array_close(m, a));
 }
 
-/* Rank 0 makes a dataset of which a chunk has two steps. */
-static ozarr_status define(void *unused) {
+/* Rank 0 makes a dataset of which a chunk has so many steps (`user`), two where it is NULL. With so many there is a second field. */
+static ozarr_status define(void *user) {
     const char *const dims[] = {"time", "y", "x"};
-    const int64_t deep[] = {2, CHUNK, CHUNK};
+    const int64_t deep[] = {user != NULL ? *(const int64_t *)user : 2, CHUNK, CHUNK};
     ozarr_dataset *ds = NULL;
     ozarr_variable v = OZARR_VARIABLE_INIT;
-    (void)unused;
     v.type = OZARR_INT32, v.rank = 3, v.dimensions = dims, v.chunks = deep;
     ozarr_status status = ozarr_dataset_create("steps.zarr", 0, OZARR_CREATE_OVERWRITE, &ds);
     if (status == OZARR_OK) status = ozarr_dataset_define_dimension(ds, "y", SIDE);
     if (status == OZARR_OK) status = ozarr_dataset_define_dimension(ds, "x", SIDE);
     if (status == OZARR_OK) status = ozarr_dataset_define_time(ds, "time", 0, 0, "seconds since 2026-01-01", NULL, NULL);
     if (status == OZARR_OK) status = ozarr_dataset_define_variable_ex(ds, "u", &v, OZARR_CREATE_NEW, NULL);
+    if (status == OZARR_OK && user != NULL) status = ozarr_dataset_define_variable_ex(ds, "w", &v, OZARR_CREATE_NEW, NULL);
     return status == OZARR_OK ? ozarr_dataset_close(ds) : status;
 }
 
@@ -246,6 +246,30 @@ static ozarr_status take_step(ozarr_mpi_series *s, int k) {
     fill((uint64_t)k + 1);
     OK(ozarr_mpi_series_put(m, s, "u", start, count, OZARR_INT32, u, sizeof u));
     return ozarr_mpi_series_step(m, s, k);
+}
+
+/* A step leaves both variables out, and one of them cannot be filled because of a fault: the steps that were taken before are published by the
+ * next flush, or by the close. */
+static void leave_out(const struct fault *f, int who, bool flush) {
+    int64_t depth = 4, position = 0, published = -1;
+    ozarr_mpi_series *s = NULL;
+    OK(ozarr_mpi_once(m, define, &depth));
+    OK(ozarr_mpi_series_open(m, "steps.zarr", "time", -1, 0, 0, &s));
+    for (int k = 0; k < 3; k++) {
+        OK(ozarr_mpi_series_put(m, s, "w", start, count, OZARR_INT32, u, sizeof u));
+        OK(take_step(s, k));
+        if (k == 1) OK(ozarr_mpi_series_flush(m, s));
+    }
+    if (rank == who) f->set(true);
+    const ozarr_status status = ozarr_mpi_series_step(m, s, 3);
+    if (rank == who) f->set(false);
+    if (status != f->status) FAIL("%s, a step of nothing: %s: %s", f->name, ozarr_status_name(status), ozarr_last_error());
+    CHECK(same_everywhere(ozarr_last_error()));
+    OK(ozarr_mpi_series_position(s, &position, &published));
+    CHECK(position == 3 && published == 2);
+    if (flush) OK(ozarr_mpi_series_flush(m, s));
+    OK(ozarr_mpi_series_close(m, s));
+    if (rank == 0) CHECK(steps_seen() == 3);
 }
 
 /* Whichever file rank 0 cannot give its name while steps are published, also the document of one variable behind that of another one: the next
@@ -347,7 +371,10 @@ int main(int argc, char **argv) {
             provoke(&faults[f], &calls[c], ranks - 1);
         }
     for (size_t f = 0; f < sizeof faults / sizeof *faults; f++)
-        if (!faults[f].root || geteuid() == 0) provoke_in_series(&faults[f], ranks - 1);
+        if (!faults[f].root || geteuid() == 0) {
+            provoke_in_series(&faults[f], ranks - 1);
+            for (int k = 0; k < 4; k++) leave_out(&faults[f], k % 2 == 0 ? 0 : ranks - 1, k < 2);
+        }
     for (int next = 0; next < 3; next++) {
         int number = 0;
         while (number < 99 && refuse_rename(number, next)) number++;
