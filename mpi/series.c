@@ -148,7 +148,8 @@ static ozarr_status add_late(ozarr_mpi *m, ozarr_mpi_series *s, const char *name
 /* Whether the boxes of a variable wait in this series. */
 static bool is_kept(const ozarr_mpi_series *s, const variable *v) { return v->last || (v->waits && s->publish_every != 1); }
 
-/* Finds a variable, which must not have its values of this step, and makes room for them. Collective. */
+/* Finds a variable, which must not have its values of this step, and makes room for them: what a put that failed has stored of the step is given
+ * the fill value. Collective. */
 static ozarr_status find_for_step(ozarr_mpi *m, ozarr_mpi_series *s, const char *name, ozarr_status status, variable **v) {
     char what[600], call[OM_MESSAGE];
     snprintf(what, sizeof what, "ozarr_mpi_series_put of %.500s", name ? name : "NULL");
@@ -164,6 +165,7 @@ static ozarr_status find_for_step(ozarr_mpi *m, ozarr_mpi_series *s, const char 
         status = om_agree(m, om_error(OZARR_ERR_STATE, "variable %.200s has its values of step %" PRId64 " already", name, s->position), NULL);
     if (status == OZARR_OK) status = om_agree(m, om_grow((*v)->array, (*v)->dim, s->position + 1), NULL);
     if (status == OZARR_OK && !is_kept(s, *v)) status = look(m, s);
+    if (status == OZARR_OK && (*v)->touched) status = om_agree(m, om_fill_slab(m, (*v)->array, (*v)->dim, s->position), NULL);
     return om_leave(m, status);
 }
 

@@ -390,6 +390,28 @@ static void unpublished_by_a_put_that_failed(void) {
     check_field(4, 1, 5);
 }
 
+/* Nor does it where the step is given other values, and a rank gives none of those: that has the fill value. */
+static void less_than_a_put_that_failed(void) {
+    for (int64_t depth = 1; depth < 4; depth++) {
+        const int64_t start = 12 * rank / ranks, count = 12 * (rank + 1) / ranks - start, none = 0;
+        ozarr_mpi_series *s = NULL;
+        double u[12];
+        OK(ozarr_mpi_once(m, define_field, &depth));
+        OK(ozarr_mpi_series_open(m, "field.zarr", "time", -1, 1, 0, &s));
+        for (int k = 0; k < 3; k++) {
+            OK(put_part(s, 5));
+            OK(ozarr_mpi_series_step(m, s, k));
+        }
+        for (int i = 0; i < 12; i++) u[i] = rank == 0 && i == 0 ? 1e12 : 77;
+        ERR(OZARR_ERR_RANGE, "", ozarr_mpi_series_put(m, s, "u", &start, &count, OZARR_FLOAT64, u, sizeof u));
+        u[0] = 0;
+        OK(ozarr_mpi_series_put(m, s, "u", &none, &none, OZARR_FLOAT64, u, sizeof u));
+        OK(ozarr_mpi_series_step(m, s, 3));
+        OK(ozarr_mpi_series_close(m, s));
+        check_field(4, 3, 5);
+    }
+}
+
 /* Boxes of two ranks that overlap are refused when they are given, also where they wait; the steps before and behind are published. */
 static void overlapping_boxes(void) {
     int64_t depth = 4;
@@ -480,6 +502,7 @@ int main(int argc, char **argv) {
     another_program();
     unpublished();
     unpublished_by_a_put_that_failed();
+    less_than_a_put_that_failed();
     overlapping_boxes();
     closed_before_the_series();
     of_others();
