@@ -226,12 +226,20 @@ ozarr_status om_broadcast(ozarr_mpi *m, ozarr_status status, char **bytes, size_
     return status == OZARR_OK ? broadcast_bytes(m, *bytes, *size) : status;
 }
 
+/* A status that the program, or a function of it, made: where it is not that of the last failure, it gets a message that is not that one's. */
+static ozarr_status given(ozarr_status status, const char *who) {
+    ozarr_error_info info = OZARR_ERROR_INFO_INIT;
+    if (status == OZARR_OK || (ozarr_last_error_info(&info) == OZARR_OK && info.status == status)) return status;
+    return om_error(status, "%s gave this status, and the last call of ozarr that failed had another one", who);
+}
+
 ozarr_status ozarr_mpi_once(ozarr_mpi *m, ozarr_mpi_once_fn fn, void *user) {
     ozarr_status status = om_enter(m, fn != NULL ? OZARR_OK : om_error(OZARR_ERR_NULL, "fn is NULL"), NULL, "ozarr_mpi_once");
     if (status != OZARR_OK) return status;
     if (m->rank == 0) status = fn(user);
     if (status != OZARR_OK && strcmp(ozarr_status_name(status), "OZARR_ERR_UNKNOWN") == 0)
         status = om_error(OZARR_ERR_CALLBACK, "fn returned %d, which is no status", (int)status);
+    status = given(status, "fn");
     status = om_share_lost(m, status);
     int32_t agreed = status;
     const ozarr_status failed = om_check("MPI_Bcast", MPI_Bcast(&agreed, 1, MPI_INT32_T, 0, m->comm));
@@ -242,6 +250,7 @@ ozarr_status ozarr_mpi_once(ozarr_mpi *m, ozarr_mpi_once_fn fn, void *user) {
 ozarr_status ozarr_mpi_agree(ozarr_mpi *m, ozarr_status status) {
     if (status != OZARR_OK && strcmp(ozarr_status_name(status), "OZARR_ERR_UNKNOWN") == 0)
         status = om_error(OZARR_ERR_ARGUMENT, "status is %d, which is no status", (int)status);
+    status = given(status, "the program");
     const ozarr_status agreed = om_enter(m, status, NULL, "ozarr_mpi_agree");
     return agreed == OZARR_OK ? om_leave(m, OZARR_OK) : agreed;
 }

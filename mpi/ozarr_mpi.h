@@ -98,10 +98,16 @@ OZARR_CHECKED ozarr_status ozarr_mpi_close(ozarr_mpi *m);
 /** Runs on rank 0 what is to be done once; its status, and the message of `ozarr_last_error`, become those of all ranks. */
 typedef ozarr_status (*ozarr_mpi_once_fn)(void *user);
 
-/** Calls `fn` with `user` on rank 0 only: to define datasets and their variables, to copy, to consolidate. */
+/**
+ * Calls `fn` with `user` on rank 0 only: to define datasets and their variables, to copy, to consolidate. A status that is not that of its last
+ * failure has a message that says so.
+ */
 OZARR_CHECKED ozarr_status ozarr_mpi_once(ozarr_mpi *m, ozarr_mpi_once_fn fn, void *user);
 
-/** Makes the status of calls that ranks made by themselves the same on all: that of the first rank that failed, with its message. */
+/**
+ * Makes the status of calls that ranks made by themselves the same on all: that of the first rank that failed, with its message. A status that
+ * is not that of the rank's last failure has a message that says so.
+ */
 OZARR_CHECKED ozarr_status ozarr_mpi_agree(ozarr_mpi *m, ozarr_status status);
 
 /* ========================================================================================================

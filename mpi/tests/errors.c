@@ -525,6 +525,11 @@ static ozarr_status once(void *user) {
     return *(int *)user == 1 ? OZARR_OK : ozarr_set_error(OZARR_ERR_LIMIT, "enough", NULL);
 }
 
+static ozarr_status made_status(void *unused) {
+    (void)unused;
+    return OZARR_ERR_STATE;
+}
+
 static void agreement(void) {
     int calls = 0;
     OK(ozarr_mpi_once(m, once, &calls));
@@ -534,6 +539,11 @@ static void agreement(void) {
     snprintf(who, sizeof who, "rank %d: torn", ranks - 1);
     ERR(OZARR_ERR_IO, who, ozarr_mpi_agree(m, rank == ranks - 1 ? ozarr_set_error(OZARR_ERR_IO, "torn", NULL) : OZARR_OK));
     OK(ozarr_mpi_agree(m, OZARR_OK));
+    /* A status that the program made itself has not the message of another failure. */
+    snprintf(who, sizeof who, "rank %d: the program", ranks - 1);
+    ERR(OZARR_ERR_LIMIT, who, ozarr_mpi_agree(m, rank == ranks - 1 ? OZARR_ERR_LIMIT : OZARR_OK));
+    CHECK(strstr(ozarr_last_error(), "torn") == NULL);
+    ERR(OZARR_ERR_STATE, "rank 0: fn gave this status", ozarr_mpi_once(m, made_status, NULL));
 }
 
 int main(int argc, char **argv) {
