@@ -14,6 +14,7 @@
 ! The steps of a dataset that rank 0 has made:
 !
 !     type(ozarr_ranks_series) :: series
+!     status = OZARR_OK
 !     if (rank == 0) call define("run.zarr", status)
 !     call ranks%agree(status)
 !     call series%open(ranks, "run.zarr", "time")
