@@ -73,16 +73,16 @@ class Engine:
         self.metadata, self.store, self.lock = metadata, store, threading.Lock()
         ENGINES.add(self)
         self.arrays, self.local, self.problem, self.paths = {}, None, None, {""}
-        document = metadata.to_dict()
-        self.shape = list(document["shape"])
-        document.pop("attributes", None), document.pop("consolidated_metadata", None)
-        self.document = document
-        self.v2 = metadata.zarr_format == 2
+        self.shape, self.v2 = list(metadata.shape), metadata.zarr_format == 2
         self.dtype = native((metadata.dtype if self.v2 else metadata.data_type).to_native_dtype())
         self.code = _types.code_of(self.dtype)
         if self.code is None:
+            # zarr-python would warn of some of these types if it were asked for the document.
             self.problem = f"elements of the type {self.dtype}"
-        elif not self.v2 and document["chunk_grid"]["name"] != "regular":
+            return
+        self.document = document = metadata.to_dict()
+        document.pop("attributes", None), document.pop("consolidated_metadata", None)
+        if not self.v2 and document["chunk_grid"]["name"] != "regular":
             self.problem = "a chunk grid that is not regular"
         elif self.v2 and metadata.fill_value is None:
             self.problem = "an undefined fill value"

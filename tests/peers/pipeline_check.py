@@ -154,6 +154,19 @@ def masked(where):
             same(z[...], np.arange(6), "an array of numpy.ma without masked elements")
 
 
+def quiet(where):
+    """An array is opened without a warning that zarr-python's own pipeline does not give: of a type without a specification, say."""
+    for dtype in ("S5", "U4", "V4", [("a", "i4"), ("b", "f8")], "M8[s]", str, "f4"):
+        zarr.create_array(LocalStore(where / "quiet"), shape=(3,), dtype=dtype, overwrite=True)
+        said = []
+        for path in (THEIRS, OURS):
+            with pipeline(path), warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                zarr.open_array(LocalStore(where / "quiet"), mode="r")[...]
+                said.append([str(one.message) for one in caught])
+        check(said[0] == said[1], f"{dtype}: {said}")
+
+
 def named(where):
     """Names that the library gives to no new array are read and written all the same."""
     for name in ("__xarray_dataarray_variable__", "g/__x", ".ozarr-x", "a\tb"):
@@ -472,6 +485,7 @@ def main():
     wide(where)
     used(where)
     masked(where)
+    quiet(where)
     named(where)
     resized(where)
     opened(where)
