@@ -14,10 +14,22 @@ static_assert(!std::is_copy_constructible_v<ozarr::spec> && std::is_nothrow_move
 static_assert(ozarr::type_of<long>::value == ozarr::type::int64 && ozarr::type_of<unsigned char>::value == ozarr::type::uint8);
 static_assert(ozarr::type_of<short>::value == ozarr::type::int16 && ozarr::type_of<unsigned>::value == ozarr::type::uint32);
 
+enum { ROWS = 6, COLUMNS = 4 };
+enum class strict { one = 1 };
+static_assert(!std::is_constructible_v<ozarr::index, strict> && !std::is_constructible_v<ozarr::index, double>);
+
 static std::vector<double> counted(std::size_t n) {
     std::vector<double> v(n);
     std::iota(v.begin(), v.end(), 0.0);
     return v;
+}
+
+static void enumerators_are_lengths() {
+    auto t = ozarr::array::create<double>("memory:", {ROWS, COLUMNS}, {ROWS / 2, COLUMNS});
+    t.write(counted(COLUMNS), {{3, 0}, {1, COLUMNS}});
+    CHECK(t.read<double>({{3, 0}, {1, COLUMNS}}) == counted(COLUMNS));
+    const decltype(ROWS) list[] = {ROWS, COLUMNS};
+    CHECK((t.shape() == ozarr::index(list, 2)) && (t.shape() == ozarr::index{ROWS, 4L}) && (t.shape() == std::vector{ROWS, COLUMNS}));
 }
 
 static void vectors_go_in_and_out() {
@@ -462,6 +474,7 @@ int main() {
     arrays_in_structs();
     types_that_failed();
     elements_of_another_size();
+    enumerators_are_lengths();
     vectors_go_in_and_out();
     lists_of_elements();
     longer_vectors_are_refused();

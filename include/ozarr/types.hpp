@@ -119,22 +119,28 @@ template <>
 struct type_of<std::bfloat16_t> { static constexpr type value = type::bfloat16; };
 #endif
 
+namespace detail {
+/// Integers, and enumerators without a class, by which many programs name lengths.
+template <class T>
+inline constexpr bool is_length = std::is_integral_v<T> || (std::is_enum_v<T> && std::is_convertible_v<T, std::int64_t>);
+}  // namespace detail
+
 /// One number for each dimension: a start, a shape, steps, strides. Made from a list, `{10, 0, 0}`, or anything with data() and
 /// size(). Needs no memory from the heap.
 class index {
 public:
     static constexpr std::size_t max_rank = 64;
     index() noexcept : size_(0) {}
-    template <class... Int, class = std::enable_if_t<(sizeof...(Int) > 0 && sizeof...(Int) <= max_rank && (std::is_integral_v<Int> && ...))>>
+    template <class... Int, class = std::enable_if_t<(sizeof...(Int) > 0 && sizeof...(Int) <= max_rank && (detail::is_length<Int> && ...))>>
     index(Int... values) noexcept : size_(sizeof...(Int)) {
         std::size_t d = 0;
         ((values_[d++] = static_cast<std::int64_t>(values)), ...);
     }
     /// A list with more than 64 numbers keeps its length, which no array has: its use is an error.
-    template <class List, class = std::enable_if_t<std::is_integral_v<std::decay_t<decltype(*std::declval<const List &>().data())>>>,
+    template <class List, class = std::enable_if_t<detail::is_length<std::decay_t<decltype(*std::declval<const List &>().data())>>>,
               class = decltype(std::declval<const List &>().size()), class = std::enable_if_t<!std::is_same_v<List, index>>>
     index(const List &list) noexcept : index(list.data(), list.size()) {}
-    template <class Int, class = std::enable_if_t<std::is_integral_v<Int>>>
+    template <class Int, class = std::enable_if_t<detail::is_length<Int>>>
     index(const Int *values, std::size_t rank) noexcept : size_(rank) {
         for (std::size_t d = 0; d < rank && d < max_rank; d++) values_[d] = static_cast<std::int64_t>(values[d]);
     }
