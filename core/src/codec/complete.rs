@@ -10,7 +10,7 @@ use super::{registered, registry, transpose};
 use crate::dtype::{DataType, ElementType};
 use crate::limits;
 use crate::metadata::codecs_to_v3::INTEGERS;
-use crate::metadata::extension::Extension;
+use crate::metadata::extension::{Extension, is_bare};
 use crate::metadata::{Codecs, Map, Value};
 
 /// What a missing parameter means.
@@ -134,6 +134,9 @@ fn complete(list: &mut [Extension], data_type: DataType, rank: usize, depth: usi
 fn complete_one(codec: &mut Extension, (data_type, item): (DataType, ElementType), rank: usize, depth: usize) {
     if registered::find_v3(&codec.name).is_some() || depth > limits::MAX_SHARD_NESTING {
         return;
+    }
+    if is_bare(&codec.name) {
+        codec.name = format!("numcodecs.{}", codec.name).into();
     }
     let name = registry::canonical(&codec.name);
     let configuration = &mut codec.configuration;
@@ -311,6 +314,12 @@ mod tests {
                 DataType::Int32,
                 r#"["numcodecs.delta",BYTES,"numcodecs.zlib"]"#,
                 r#"[{"name":"numcodecs.delta","configuration":{"dtype":"<i4"}},BYTES,{"name":"numcodecs.zlib","configuration":{"level":1}}]"#,
+            ),
+            // Others read the registered names only.
+            (
+                DataType::Int32,
+                r#"[{SHARDS:[BYTES,"lz4"],"index_codecs":[BYTES,"crc32"]}},"zlib"]"#,
+                r#"[{SHARDS:[BYTES,{"name":"numcodecs.lz4","configuration":{"acceleration":1}}],"index_codecs":[BYTES,{"name":"numcodecs.crc32","configuration":{}}]}},{"name":"numcodecs.zlib","configuration":{"level":1}}]"#,
             ),
             (
                 DataType::Int32,

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::dtype::{DataType, ElementType};
 use crate::error::{Error, Result, bail, err};
-use crate::metadata::extension::Extension;
+use crate::metadata::extension::{Extension, is_bare};
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -114,11 +114,14 @@ fn pickle() -> Error {
 /// The v3 names that [`super::parse`] handles itself.
 const SHAPES: &[&str] = &["bytes", "endian", "n5_default", "reshape", "sharding_indexed", "transpose", "zarrs.squeeze", "zarrs.vlen"];
 
-/// Returns the name that a v3 codec has here, which may be written as a URL. Those of zarrs are of codecs that have since been registered, or
+/// Returns the name that a v3 codec has here, which may be written as a URL, or without its "numcodecs.". Those of zarrs are of codecs that have since been registered, or
 /// got a name with that of their project before it.
 pub(super) fn canonical(name: &str) -> Cow<'_, str> {
     if let Some(id) = name.strip_prefix("https://zarr.dev/numcodecs/") {
         return format!("numcodecs.{id}").into();
+    }
+    if is_bare(name) {
+        return format!("numcodecs.{name}").into();
     }
     let Some((_kind, id)) = name.strip_prefix("https://codec.zarrs.dev/").and_then(|rest| rest.split_once('/')) else {
         return name.into();

@@ -1,7 +1,7 @@
 //! What a v3 list of codecs says, said in version 2: the same elements in the same bytes. The way back of `codecs_to_v3`.
 //! Specification: v2, "Arrays"; codecs by numcodecs' ids.
 
-use super::extension::Extension;
+use super::extension::{Extension, is_bare};
 use super::json::{brief, u64_list};
 use super::{Map, Order, Value, v3};
 use crate::dtype::ByteOrder;
@@ -120,6 +120,7 @@ pub fn plain(codec: &Extension) -> Result<Extension> {
         }
         name => match name.strip_prefix("numcodecs.") {
             Some(id) => id,
+            None if is_bare(name) => name,
             None => bail!(Unsupported, "the codec {name:?} has no form in Zarr v2"),
         },
     };
@@ -193,6 +194,12 @@ mod tests {
             let down = Codecs::V2 { order: members.order(), element, filters: members.filters, compressor: members.compressor };
             assert_eq!(codecs_to_v3::codecs(&down, DataType::Int32, 2).unwrap(), from, "{text}");
         }
+    }
+
+    #[test]
+    fn bare_names_are_ids() {
+        let members = codecs(&list(r#"["bytes",{"name":"zlib","configuration":{"level":2}}]"#), 1).unwrap();
+        assert_eq!(members.compressor.unwrap().name, "zlib");
     }
 
     #[test]

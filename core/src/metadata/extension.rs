@@ -115,6 +115,14 @@ impl Extension {
     }
 }
 
+/// Ids of numcodecs that some writers (simplezarr, zarrita.js) have as names in v3. No codec is registered by one of these.
+const BARE: &[&str] = &["adler32", "bz2", "crc32", "fletcher32", "jenkins_lookup3", "lz4", "lzma", "zlib"];
+
+/// Whether a v3 name lacks the "numcodecs." that belongs before it.
+pub fn is_bare(name: &str) -> bool {
+    BARE.contains(&name)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

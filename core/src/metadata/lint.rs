@@ -3,6 +3,7 @@
 //!
 //! The parsers are lenient and silent; this second look is taken only for a context with a log or in strict mode.
 
+use super::extension::is_bare;
 use super::json::{self, brief, has_non_finite};
 use super::v2::{self, said_separator};
 use super::v3::CONSOLIDATED;
@@ -419,7 +420,7 @@ fn codec_v3(codec: &Value, findings: &mut Findings) {
     if name == "endian" {
         findings.deviation("HD-35", "the codec \"endian\" is \"bytes\" by now");
     }
-    if name.starts_with("numcodecs.") || name.starts_with("https://") || name.starts_with("zarrs.") {
+    if is_bare(name) || name.starts_with("numcodecs.") || name.starts_with("https://") || name.starts_with("zarrs.") {
         findings.0.push(Finding::new(Severity::Warning, "HD-37", format!("the codec {name:?} has a name of one writer's own")));
     }
     let missing = |members: &[&str]| members.iter().any(|m| member(m).is_none());
@@ -575,6 +576,7 @@ mod tests {
             ("codecs", r#"[{"name":"endian","configuration":{"endian":"little"}}]"#, &["HD-35"]),
             ("codecs", r#"[{"name":"bytes","configuration":null}]"#, &["HD-33"]),
             ("codecs", r#"["bytes",{"name":"numcodecs.zlib","configuration":{"level":1}}]"#, &["HD-37"]),
+            ("codecs", r#"["bytes","lz4"]"#, &["HD-37"]),
             ("codecs", r#"["bytes",{"name":"zstd"}]"#, &["HD-39"]),
             ("codecs", r#"["bytes",{"name":"gzip","configuration":{"level":1}}]"#, &[]),
             ("codecs", r#"["bytes",{"name":"blosc","configuration":{"cname":"lz4","clevel":1,"shuffle":"shuffle"}}]"#, &["HD-38"]),
