@@ -61,6 +61,9 @@ void oz_share_processors(void);
 /* Reads the whole hierarchy into the model. */
 int oz_hierarchy_read(oz_file *file);
 
+/* Lets the time axis of other programs grow, once all variables are read. */
+void oz_dims_of_time(oz_file *file);
+
 /* Reads a variable's codecs into `filters`, once. */
 int oz_var_read_codecs(oz_var *var);
 

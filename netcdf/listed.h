@@ -38,6 +38,9 @@ int oz_listed_var(const oz_listed *listed, oz_group *group, const char *name, co
 bool oz_listed_refresh(const oz_listed *listed, oz_var *var);
 int oz_listed_open(const oz_listed *listed, const oz_group *group, const char *name, ozarr_array **array);
 
+/* Makes the dimensions of a group that are recorded: by this library, or else by NCZarr. `record` may be NULL. */
+int oz_dims_recorded(oz_group *group, const json *record);
+
 /* What is the same where the array is opened: a variable's dimension of a name (or NULL) and length; the enumeration that a variable was defined
  * with, if that is one of netCDF's type `own`, else that. */
 int oz_var_place_dim(oz_var *var, const json *mine, int d, const char *name, int64_t len);

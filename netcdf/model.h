@@ -63,6 +63,8 @@ typedef struct oz_dim {
     char *name;
     size_t len;
     bool unlimited;
+    /* A record in the store told of it when it was read. */
+    bool told;
     /* By this process, so that arrays may have another name for it. */
     bool renamed;
     /* The bytes of the longest name that it had, which a classic file has room for in data mode. */

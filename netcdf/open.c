@@ -64,72 +64,6 @@ static int add_nczarr_types(const oz_group *group, oz_list *atts, const ozarr_no
     return NC_NOERR;
 }
 
-static int read_recorded_dims(oz_group *group, const json *record) {
-    const json *dims = json_member(record, "dimensions");
-    if (dims && dims->kind != JSON_OBJECT) dims = NULL;
-    for (const json *item = dims ? dims->first : NULL; item; item = item->next) {
-        const json *size = json_member(item, "size");
-        bool unlimited = json_true(item, "unlimited");
-        size_t len = size && size->kind == JSON_INTEGER && !unlimited ? (size_t)strtoull(size->text, NULL, 10) : 0;
-        if (oz_list_find(&group->dims, item->name)) continue;
-        oz_dim *dim = oz_dim_new(group, item->name, len, unlimited);
-        if (!dim) return NC_ENOMEM;
-        dim->published = unlimited && group->file->consolidates;
-    }
-    int64_t count = 0;
-    ozarr_status counted = dims || !group->handle ? OZARR_OK : ozarr_group_nc_dimension_count(group->handle, &count);
-    if (counted == OZARR_ERR_NO_MEMORY) return NC_ENOMEM;
-    for (int64_t i = 0; i < count && !counted; i++) {
-        char name[NC_MAX_NAME + 1];
-        int64_t extent;
-        bool unlimited;
-        if (ozarr_group_nc_dimension(group->handle, i, name, sizeof name, NULL, &extent, &unlimited)) continue;
-        if (!oz_dim_new(group, name, (size_t)extent, unlimited)) return NC_ENOMEM;
-    }
-    return NC_NOERR;
-}
-
-/* The dimension of that name and length which the group sees, or a new one. One along which arrays differ may grow, unless there is one above it of
- * that very length. */
-static oz_dim *resolve_dim(oz_group *group, const char *name, size_t len, bool first) {
-    char other[NC_MAX_NAME + 32];
-    oz_dim *own = oz_list_find(&group->dims, name), *found = NULL;
-    for (const oz_group *g = group; g && !found; g = g->parent) {
-        found = oz_list_find(&g->dims, name);
-        if (found && found->len != len && !found->unlimited) found = NULL;
-    }
-    if (!found && first) found = own;
-    if (found) {
-        if (found->len != len) found->unlimited = true;
-        if (len > found->len) found->len = len;
-        return found;
-    }
-    if (!own) return oz_dim_new(group, name, len, len == 0);
-    snprintf(other, sizeof other, "%s_%zu", name, len);
-    oz_dim *dim = oz_list_find(&group->dims, other);
-    return dim ? dim : oz_dim_new(group, other, len, len == 0);
-}
-
-/* The group in or above which a dimension is: that of the variable, but where our record says that another dimension of the name is in between. */
-static oz_group *group_of_dim(const oz_var *var, const json *mine, int d) {
-    const json *above = json_member(mine, "above"), *levels = above && above->kind == JSON_ARRAY ? above->first : NULL;
-    oz_group *group = var->group;
-    while (levels && d-- > 0) levels = levels->next;
-    for (long n = levels && levels->kind == JSON_INTEGER ? strtol(levels->text, NULL, 10) : 0; n > 0 && group->parent; n--) group = group->parent;
-    return group;
-}
-
-int oz_var_place_dim(oz_var *var, const json *mine, int d, const char *name, int64_t len) {
-    char unnamed[64];
-    if (!name || !*name) {
-        snprintf(unnamed, sizeof unnamed, "_Anonymous_Dim_%lld", (long long)len);
-        name = unnamed;
-    }
-    var->shape[d] = len;
-    var->dims[d] = resolve_dim(group_of_dim(var, mine, d), name, (size_t)len, d == 0);
-    return var->dims[d] ? NC_NOERR : NC_ENOMEM;
-}
-
 static int read_dims(oz_var *var, const json *mine) {
     int64_t shape[64];
     int status = NC_NOERR;
@@ -473,7 +407,7 @@ static int read_contents(oz_group *group, const oz_listed *listed) {
     oz_reading *reading = group->reading;
     const json *record = reading->record;
     reading->opened = calloc((size_t)reading->found.count + 1, sizeof *reading->opened);
-    int status = reading->opened ? read_recorded_dims(group, record) : NC_ENOMEM;
+    int status = reading->opened ? oz_dims_recorded(group, record) : NC_ENOMEM;
     if (!status && !listed) oz_group_open_arrays(group, &reading->found, reading->opened);
     if (!status) status = oz_atts_read(group, &group->atts, reading->attributes, reading->source, json_member(record, "types"), NULL);
     if (!status && !record && group->handle) status = add_nczarr_types(group, &group->atts, ozarr_group_node(group->handle));
@@ -494,6 +428,7 @@ int oz_hierarchy_read(oz_file *file) {
     int status = read_group(file->groups[0], listed);
     if (!status) status = oz_user_types_complete(file);
     for (int i = 0; i < file->group_count && !status; i++) status = read_contents(file->groups[i], listed);
+    if (!status) oz_dims_of_time(file);
     for (int i = 0; i < file->group_count; i++) free_reading(file->groups[i]);
     oz_listed_free(listed);
     return status;

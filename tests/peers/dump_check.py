@@ -151,17 +151,19 @@ def others():
         {"T": (("time", "lat", "lon"), np.arange(24, dtype="f4").reshape(2, 3, 4), {"units": "K", "range": [0, 100], "x": 1.5}), "n": ((), np.int32(7)),
          "s": (("lat",), np.array(["a", "bc", "déf"], dtype=object)), "w": (("lon",), np.array([1, 2, 3, 4], dtype="i2"), {"_FillValue": -1}),
          "day": (("time",), np.array(["2026-03-01", "2026-03-02"], "M8[ns]")), "flag": (("lon",), np.array([True, False] * 2))},
-        coords={"time": [0, 1], "lat": [1.0, 2.0, 3.0]}, attrs={"title": "x", "k": 3, "l": ["a", "b"], "no": []})
+        coords={"time": ("time", [0, 1], {"standard_name": "time", "units": "days since 2026-03-01"}), "lat": [1.0, 2.0, 3.0]}, attrs={"title": "x", "k": 3, "l": ["a", "b"], "no": []})
     for version in 2, 3:
         data.to_zarr(BUILD / f"xarray{version}.zarr", zarr_format=version)
+        data.transpose("lat", "lon", "time").to_zarr(BUILD / f"turned{version}.zarr", zarr_format=version)
     root = zarr.create_group(BUILD / "zp.zarr", attributes={"flags": [True, False], "one": True, "many": 123456789012345678901234567890, "some": [1, 2**70], "most": 2**64 - 1})
     for name, value in {"half": np.arange(4, dtype="f2") / 3, "bool": np.array([True, False]), "text": np.array(["a", "größe"]), "fixed": np.array([b"ab", b""], "S3"), "none": np.zeros((0, 4)), "time": np.arange(3).astype("M8[s]")}.items():
         made = root.create_array(name, shape=value.shape, dtype=value.dtype, chunks=tuple(max(1, n) for n in value.shape), fill_value=0 if value.dtype.kind in "fiub" else None)
         made[...] = value
     ts.open({"driver": "zarr3", "kvstore": {"driver": "file", "path": str(BUILD / "ts.zarr" / "a")}, "metadata": {"shape": [3, 2], "data_type": "uint16", "dimension_names": ["y", None]}}, create=True).result()[...] = [[1, 2], [3, 4], [5, 65535]]
     (BUILD / "ts.zarr/zarr.json").write_text('{"zarr_format": 3, "node_type": "group"}')
-    for name in "xarray2", "xarray3", "zp", "ts":
+    for name in "xarray2", "xarray3", "turned2", "turned3", "zp", "ts":
         same(name, dump(f"{name}.zarr"), run(FORMAT, "ncdump", f"{name}.zarr"))
+        same(f"{name}: a time axis that grows", b"time = UNLIMITED ; // (2 currently)" in dump(f"{name}.zarr"), name.startswith("xarray"))
 
 
 def what_netcdf_lacks():

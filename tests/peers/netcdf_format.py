@@ -91,7 +91,7 @@ def everything(path):
 def climate(path, seed, plain=False):
     """Five days of two fields, as climate models write them; `plain`: with nothing that only netCDF has, as programs of Zarr write them."""
     with netCDF4.Dataset(path, "w") as d:
-        for name, length in ("time", 5 if plain else None), ("lat", 18), ("lon", 36):
+        for name, length in ("time", None), ("lat", 18), ("lon", 36):
             d.createDimension(name, length)
         axes = {"time": (np.arange(5.0) + 5 * seed, "days since 2000-01-01 00:00:00", "time"), "lat": (np.linspace(-85, 85, 18), "degrees_north", "latitude"),
                 "lon": (np.arange(36) * 10.0, "degrees_east", "longitude")}
@@ -160,8 +160,8 @@ def by_old_nczarr(source, target):
     check(f"nccopy to NCZarr, {target.name}", code == 0, err)
 
 
-# Who writes the stores, and the files of netCDF-4 that hold the same; NCO's records want a dimension that may grow, which only the first
-# kind of file has.
+# Who writes the stores, and the files of netCDF-4 that hold the same; NCO's records want a dimension that may grow, as the time axis may in
+# all but one, which records that it does not.
 WRITERS = {"zarr": ("in", by_nccopy), "ozarr": ("in", by_ozarr), "nczarr": ("in", by_netcdf4), "nczarr_old": ("fixed", by_old_nczarr),
            "xarray2": ("xarray", by_xarray(2)), "xarray3": ("xarray", by_xarray(3)), "python2": ("plain", by_zarr_python(2)), "python3": ("plain", by_zarr_python(3))}
 # The kinds whose stores have no order of dimensions and variables but that of their names.
@@ -199,7 +199,7 @@ def prepare(build):
         climate(build / f"plain{i}.nc", i, plain=True)
         run(["ncks", "-O", "-h", "--fix_rec_dmn", "time", f"in{i}.nc", f"fixed{i}.nc"], build)
         with xr.open_dataset(build / f"in{i}.nc", decode_cf=False) as data:
-            data.to_netcdf(build / f"xarray{i}.nc", unlimited_dims=())
+            data.to_netcdf(build / f"xarray{i}.nc", unlimited_dims=("time",))
         for writer, (kind, write) in WRITERS.items():
             target = store_of(writer, i)
             write(build / f"{kind}{i}.nc", build / target)
@@ -235,7 +235,7 @@ def programs(build, deep):
             if kind not in done:
                 done[kind] = attempt(build, line, name, [f"{kind}{i}.nc" for i in (0, 1)])
             wanted, said, file = done[kind]
-            check(f"{name} on {kind}0.nc", (wanted == 0) == (kind == "in" or not records), said[-300:])
+            check(f"{name} on {kind}0.nc", (wanted == 0) == (kind != "fixed" or not records), said[-300:])
             code, err, store = attempt(build, line, name, [store_of(writer, i) for i in (0, 1)])
             check(f"{name} on the store of {writer}", code == wanted, err[-300:])
             if not code:
@@ -622,6 +622,42 @@ def theirs(build):
     session(build, "pyramid.zarr", 1, 'assert nc.nc_rename_att(id, -1, b"a", b"c") == 0', 'assert nc.nc_rename_att(id, -1, b"yes", b"no") == 0')
     attributes = dict(zarr.open_group(build / "pyramid.zarr", mode="r").attrs)
     check("attributes that are renamed", attributes["c"] == {"b": 1} and attributes["no"] is True, attributes)
+
+
+BY_API = """
+import ctypes, sys
+oz, ds, t, steps = ctypes.CDLL(sys.argv[1]), ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p()
+oz.ozarr_last_error.restype, oz.ozarr_array_node.restype = ctypes.c_char_p, ctypes.c_void_p
+def call(name, *given):
+    assert getattr(oz, "ozarr_" + name)(*given) == 0, oz.ozarr_last_error()
+call("dataset_create", b"api.zarr", 3, 0, ctypes.byref(ds))
+for time, x, name in (b"time", b"x", b"a"), (b"later", b"y", b"b"):
+    call("dataset_define_time", ds, time, ctypes.c_int64(0), ctypes.c_int64(0), b"hours since 2026-01-01", None, None)
+    call("dataset_define_dimension", ds, x, ctypes.c_int64(3))
+    call("dataset_define_variable", ds, name, 11, 2, (ctypes.c_char_p * 2)(*((time, x) if name == b"a" else (x, time))), None)
+call("dataset_define_time", ds, b"fixed", ctypes.c_int64(2), ctypes.c_int64(0), b"days since 2026-01-01", None, ctypes.byref(t))
+call("attr_set_string", ctypes.c_void_p(oz.ozarr_array_node(t)), b"units", b"days")
+for time in b"time", b"later":
+    call("series_open", ds, time, ctypes.c_int64(-1), ctypes.c_int64(0), ctypes.c_size_t(0), ctypes.byref(steps))
+    for i in range(4):
+        call("series_step", steps, ctypes.c_double(i), ctypes.c_int64(0), None, None)
+    call("series_close", steps)
+call("dataset_close", ds)
+"""
+
+
+def continued(build, prefix):
+    """A program of netCDF adds records to the dataset of a program of ozarr: its time axis may grow where it is the first dimension of all variables."""
+    library = next(path for path in prefix.glob("lib*/libozarr.so"))
+    code, _, err = run([sys.executable, "-c", BY_API, library], build)
+    check("a dataset by ozarr's own functions", code == 0, err[-500:])
+    grows = [line.strip() for line in dump("api.zarr", build, "-h") if "UNLIMITED" in line]
+    check("time axes that may grow", grows == ["time = UNLIMITED ; // (4 currently)"], grows)
+    one = "(ctypes.c_size_t * 2)(4, 0), (ctypes.c_size_t * 2)(1, 3), (ctypes.c_float * 3)(1, 2, 3)"
+    session(build, "api.zarr", 1, f'assert nc.nc_put_vara_float(id, var(b"a"), {one}) == 0', 'assert nc.nc_put_vara_longlong(id, var(b"time"), (ctypes.c_size_t * 1)(4), (ctypes.c_size_t * 1)(1), (ctypes.c_longlong * 1)(4)) == 0',
+            f'assert nc.nc_put_vara_float(id, var(b"b"), {one}) != 0')
+    with xr.open_dataset(build / "api.zarr", engine="zarr", decode_times=False) as data:
+        check("records behind those of ozarr", data["a"].values[4:].tolist() == [[1, 2, 3]] and data["time"].values.tolist() == [0, 1, 2, 3, 4] and data["b"].shape == (3, 4), data)
 
 
 def their_names(build):
@@ -1511,6 +1547,7 @@ def main():
     unlisted(build)
     hostile(build)
     theirs(build)
+    continued(build, given.prefix.resolve())
     their_names(build)
     deep_attributes(build)
     alike(build)

@@ -17,6 +17,8 @@ pub struct Dim {
     pub name: String,
     pub length: u64,
     pub unlimited: bool,
+    /// A record tells of it.
+    told: bool,
 }
 
 /// A variable.
@@ -41,6 +43,29 @@ pub struct Members {
     pub groups: Vec<Members>,
     /// Nodes that netCDF cannot have, each with the reason.
     pub left_out: Vec<(String, String)>,
+}
+
+impl Members {
+    /// The time axis of programs that record no dimension may grow, if it is the first dimension of all variables that have it.
+    fn let_time_grow(&self, dims: &mut [Dim]) {
+        let is_axis = |v: &Variable, d: usize| {
+            let says = |name: &str| match &v.attributes.iter().find(|a| a.name == name)?.values {
+                Values::Chars(text) => Some(text.as_slice()),
+                _ => None,
+            };
+            let units = says("units").is_some_and(|text| text.windows(7).any(|word| word == b" since "));
+            v.dims == [d] && v.name == dims[d].name && units && says("standard_name") == Some(b"time")
+        };
+        let axes = |&d: &usize| !dims[d].told && self.variables.iter().any(|v| is_axis(v, d)) && self.has_first(d);
+        let grow: Vec<usize> = self.dims.iter().copied().filter(axes).collect();
+        grow.into_iter().for_each(|d| dims[d].unlimited = true);
+        self.groups.iter().for_each(|group| group.let_time_grow(dims));
+    }
+
+    /// Whether all variables here and below have that dimension first, if they have it.
+    fn has_first(&self, dim: usize) -> bool {
+        self.variables.iter().all(|v| !v.dims.iter().skip(1).any(|&d| d == dim)) && self.groups.iter().all(|group| group.has_first(dim))
+    }
 }
 
 /// A hierarchy.
@@ -75,6 +100,7 @@ impl Model {
                 model.add(name, Node::open(array.store(), array.path()), &Value::Null, &mut root, &[])?;
             }
         }
+        root.let_time_grow(&mut model.dims);
         model.root = root;
         Ok(model)
     }
@@ -114,11 +140,11 @@ impl Model {
             for (name, value) in recorded {
                 let unlimited = value.get("unlimited").and_then(Value::as_bool) == Some(true);
                 let length = value.get("size").and_then(Value::as_u64).filter(|_| !unlimited).unwrap_or(0);
-                self.define(into, Dim { name: name.to_string(), length, unlimited });
+                self.define(into, Dim { name: name.to_string(), length, unlimited, told: true });
             }
         } else {
             for dim in group.nc_dimensions()?.unwrap_or_default() {
-                self.define(into, Dim { name: dim.name, length: dim.length, unlimited: dim.is_unlimited });
+                self.define(into, Dim { name: dim.name, length: dim.length, unlimited: dim.is_unlimited, told: true });
             }
         }
         Ok(())
@@ -193,7 +219,7 @@ impl Model {
         let (mut own, mut taken) = (name.to_string(), 0);
         loop {
             match self.find(&group.dims, &own) {
-                None => return self.define(group, Dim { name: own, length, unlimited: length == 0 }),
+                None => return self.define(group, Dim { name: own, length, unlimited: length == 0, told: false }),
                 Some(found) if self.dims[found].length == length => return found,
                 // One of another length has this name.
                 Some(_) => {
