@@ -4,7 +4,7 @@ use crate::create::native_type;
 use crate::failure::{Failure, Outcome};
 use crate::interrupt::{Interrupt, copied_in_part};
 use crate::layout::{Layout, format, json_or_string};
-use crate::output::{notes, progress};
+use crate::output::{counted, notes, progress};
 use crate::place::{locate, named_in_group, understood};
 use clap::{Args, ValueEnum};
 use ozarr::dtype::DataType;
@@ -83,7 +83,7 @@ impl Copy {
         let mut usage = None;
         let mut change = |node: &str, spec: &mut Spec| {
             if in_group && ranks.iter().any(|&rank| rank != spec.rank()) {
-                kept.push(format!("{node}: keeps its chunks, since it has {} dimensions", spec.rank()));
+                kept.push(format!("{node}: keeps its chunks, since it has {}", counted(spec.rank() as u64, "dimension")));
             }
             self.change(spec, node != path.trim_matches('/')).map_err(|failure| match failure {
                 Failure::Usage(text) => {
@@ -137,7 +137,11 @@ fn check_ranks(store: &Store, path: &str, ranks: &[usize]) -> Result<bool, Failu
         }
     }
     match ranks.iter().find(|rank| !found.contains(rank)) {
-        Some(rank) => Err(Failure::Usage(format!("chunks of {rank} lengths fit no array of the group: none has {rank} dimensions"))),
+        Some(rank) => Err(Failure::Usage(format!(
+            "chunks of {} fit no array of the group: none has {}",
+            counted(*rank as u64, "length"),
+            counted(*rank as u64, "dimension")
+        ))),
         None => Ok(true),
     }
 }

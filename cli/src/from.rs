@@ -9,7 +9,7 @@ use crate::layout::{Layout, format};
 use crate::netcdf::classic;
 use crate::netcdf::file::{Dim, FLAGS, File, Stored, Unread, Variable};
 use crate::netcdf::record::{self, Recorded};
-use crate::output::{Progress, notes, progress};
+use crate::output::{Progress, counted, notes, progress};
 use crate::place;
 use crate::slabs::Slabs;
 use clap::Args;
@@ -118,7 +118,11 @@ impl From {
 
     fn check_ranks(&self, top: &Part) -> Outcome {
         match self.layout.ranks().into_iter().find(|&rank| !top.has_rank(rank)) {
-            Some(rank) => Err(Failure::Usage(format!("chunks of {rank} lengths fit no variable: none has {rank} dimensions"))),
+            Some(rank) => Err(Failure::Usage(format!(
+                "chunks of {} fit no variable: none has {}",
+                counted(rank as u64, "length"),
+                counted(rank as u64, "dimension")
+            ))),
             None => Ok(()),
         }
     }

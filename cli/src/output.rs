@@ -57,6 +57,11 @@ pub fn or_unread(printed: Outcome) -> Outcome {
     }
 }
 
+/// How many things there are.
+pub fn counted(n: u64, what: &str) -> String {
+    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
+}
+
 /// Prints what there is to tell: a line for each, or a JSON list.
 pub fn notes<'a>(all: impl Iterator<Item = &'a String>, as_json: bool) -> Outcome {
     if as_json {

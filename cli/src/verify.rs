@@ -2,7 +2,7 @@
 
 use crate::failure::{Failure, Outcome, one_line};
 use crate::interrupt;
-use crate::output::{line, or_unread, progress};
+use crate::output::{counted, line, or_unread, progress};
 use crate::place::{Place, locate};
 use clap::Args;
 use ozarr::node::{Fault, Map, Mode, Value, VerifyOptions, json};
@@ -69,10 +69,6 @@ impl Verify {
             n => Err(Failure::Error(format!("{} has {}", self.place.name(), counted(n, "fault")))),
         }
     }
-}
-
-fn counted(n: u64, what: &str) -> String {
-    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }
 
 fn as_line(fault: &Fault) -> String {

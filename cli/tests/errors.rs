@@ -14,6 +14,9 @@ fn store(name: &str) -> Folder {
     std::fs::write(folder.0.join("run.zarr/odd/zarr.json"), r#"{"zarr_format":3,"node_type":"group","newthing":{"a":1}}"#).unwrap();
     std::fs::write(folder.0.join("bytes"), [0; 7]).unwrap();
     folder.ok("create z.zip t --type uint8 --shape 3");
+    folder.ok("create only2.zarr t --type uint8 --shape 3,3");
+    std::fs::write(folder.0.join("old.nc"), b"CDF\x01\0\0\0\0").unwrap();
+    std::fs::write(folder.0.join("new.h5"), b"\x89HDF\r\n\x1a\n").unwrap();
     folder
 }
 
@@ -87,6 +90,11 @@ fn each_error_has_its_status_and_says_what_is_wrong() {
         ("cp run.zarr/t run.zarr/g", 1, &["a group is already at g of", "; --overwrite replaces it, and run.zarr/g/t is a place in it"]),
         ("copy run.zarr/t run.zarr/g/", 1, &["a group is already at g of", "; --overwrite replaces it, and run.zarr/g/t is a place in it"]),
         ("rm z.zip", 1, &["z.zip cannot erase what it holds"]),
+        ("zip-repair run.zarr", 1, &["run.zarr is a folder, expected a zip archive"]),
+        ("tree old.nc", 1, &["old.nc is a file, expected a directory; `ozarr from` makes Zarr of a file of netCDF or HDF5"]),
+        ("dump new.h5/t", 1, &["new.h5 is a file, expected a directory; `ozarr from` makes Zarr of a file of netCDF or HDF5"]),
+        ("tree bytes", 1, &["bytes is a file, expected a directory (or a zip archive, as \"zip:"]),
+        ("copy only2.zarr x.zarr --chunks 7", 2, &["chunks of 1 length fit no array of the group: none has 1 dimension\n"]),
         ("cp run.zarr/g run.zarr --overwrite", 1, &["holds"]),
         ("copy run.zarr", 2, &["<DEST>"]),
         ("copy run.zarr x.zarr --memory lots", 2, &["--memory", "\"lots\" is no size", "512M"]),

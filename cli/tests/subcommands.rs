@@ -153,7 +153,7 @@ fn copies_have_the_chunks_codecs_and_formats_that_are_asked_for() {
     }
     // Of a group those arrays get the chunks whose rank is theirs.
     let told = folder.ok("copy run.zarr all.zarr --chunks 2,2 --format 2");
-    assert!(told.contains("g/n: keeps its chunks, since it has 1 dimensions") && !told.contains("t: keeps"), "{told}");
+    assert!(told.contains("g/n: keeps its chunks, since it has 1 dimension\n") && !told.contains("t: keeps"), "{told}");
     assert!(folder.ok("info all.zarr t --json").contains("\"chunks\": [2, 2]"));
     let n = folder.ok("info all.zarr g/n --json");
     assert!(n.contains("\"chunks\": [2]") && n.contains("\"fill_value\": 7"), "{n}");

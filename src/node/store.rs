@@ -7,7 +7,7 @@ use super::known_groups::KnownGroups;
 use super::series_lengths::SeriesLengths;
 use super::store_changes::{AsOf, changes_of};
 use super::store_log::StoreLog;
-use super::store_options::{Consolidate, OPTIONS, Options, PlaceOf, REMOTE_OPTIONS, set_remote_json};
+use super::store_options::{CLOUD_OPTIONS, Consolidate, OPTIONS, Options, PlaceOf, REMOTE_OPTIONS, set_remote_json};
 use super::transformed::Transformed;
 use super::v2_changes::V2Changes;
 use super::waiting::WaitingArrays;
@@ -244,7 +244,7 @@ impl Store {
                 [&mut remote, &mut given].into_iter().try_for_each(|to| set_remote_json(to, value)).map_err(|e| e.at_field(name))?;
             } else if let Some(short) = name.strip_prefix("cloud.") {
                 if !(remote.set(short, value)? && given.set(short, value)?) {
-                    bail!(Argument, "unknown option {name:?} of a store");
+                    bail!(Argument, "unknown option {name:?} of a store, expected one of {CLOUD_OPTIONS}");
                 }
             } else if !files.set(name, value)? && !chosen.set(name, value)? {
                 bail!(Argument, "unknown option {name:?} of a store, expected {OPTIONS}");

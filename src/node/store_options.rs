@@ -151,6 +151,9 @@ impl PlaceOf {
 /// The names of all options, for messages.
 pub(super) const OPTIONS: &str = "one of \"cloud.…\", \"file.sync\", \"file.lock\", \"file.publish\", \"consolidated\", \"consolidate\", \"nczarr\", \"zarr_format\", \"dimension_separator\", \"bytes_fill\", \"empty_chunks\", \"clipped_chunks\", \"checksums\" or \"unknown_members\"";
 
+/// The names of all options of object stores and web servers, for messages.
+pub(super) const CLOUD_OPTIONS: &str = "cloud.options, cloud.endpoint, cloud.region, cloud.access_key_id, cloud.secret_access_key, cloud.session_token, cloud.profile, cloud.credentials_file, cloud.account_name, cloud.account_key, cloud.sas_token, cloud.service_account, cloud.bearer_token, cloud.anonymous, cloud.path_style, cloud.allow_http, cloud.deadline, cloud.connect_timeout, cloud.idle_timeout, cloud.retries, cloud.requests, cloud.bytes, cloud.merge_gap, cloud.part_size, cloud.conditional_put, cloud.forbidden, cloud.ca_file, cloud.proxy or cloud.user_agent";
+
 /// The variable with options of object stores, for calls that take none.
 pub(super) const REMOTE_OPTIONS: &str = "OZARR_CLOUD_OPTIONS";
 
@@ -173,3 +176,23 @@ pub(super) fn set_remote_json(options: &mut RemoteOptions, text: &str) -> Result
 
 /// The maximum number of bytes of options as JSON.
 const MAX_OPTIONS: usize = 1 << 20;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::node::{Context, Mode, Store};
+
+    #[test]
+    fn each_option_that_a_message_names_is_known() {
+        let names = CLOUD_OPTIONS.split([',', ' ']).filter_map(|word| word.strip_prefix("cloud."));
+        for name in names.filter(|name| *name != "options") {
+            assert!(RemoteOptions::default().set(name, "1").ok() != Some(false), "{name}");
+        }
+        let opened = Store::open(&Context::default(), "s3://bucket/x.zarr", Mode::Read, &[("cloud.endpont", "x")]);
+        let told = opened.map(drop).unwrap_err().message().to_string();
+        assert!(
+            told.starts_with("unknown option \"cloud.endpont\" of a store, expected one of ") && told.contains("cloud.endpoint,"),
+            "{told}"
+        );
+    }
+}

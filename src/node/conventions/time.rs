@@ -234,8 +234,12 @@ impl TimeUnits {
     /// Reads `UNIT since DATE`; dates are `YEAR-MONTH-DAY`, then perhaps a time of day and a time zone. Errors: `Argument`;
     /// `Unsupported` for months and years, whose lengths differ.
     pub fn parse(text: &str, calendar: Calendar) -> Result<TimeUnits> {
-        let wrong =
-            || err!(Argument, "found the units {text:?}, expected a unit of time, \"since\" and a date: \"hours since 2026-01-01\"");
+        let wrong = || {
+            err!(
+                Argument,
+                "found the units {text:?}, expected weeks, days, hours, minutes, seconds, milliseconds, microseconds or nanoseconds, \"since\" and a date: \"hours since 2026-01-01\""
+            )
+        };
         let mut words = text.split_whitespace();
         let (Some(unit), Some(since)) = (words.next(), words.next()) else { return Err(wrong()) };
         if !since.eq_ignore_ascii_case("since") {
@@ -475,7 +479,8 @@ mod tests {
             "days since 2026-01-02 +25",
             "days since 2026-01-02 ++5",
         ]) {
-            assert_eq!(TimeUnits::parse(text, ProlepticGregorian).unwrap_err().kind(), ErrorKind::Argument, "{text}");
+            let e = TimeUnits::parse(text, ProlepticGregorian).unwrap_err();
+            assert!(e.kind() == ErrorKind::Argument && e.message().contains("expected weeks, days, hours, "), "{text}: {e}");
         }
         assert_eq!(TimeUnits::parse("months since 2026-01-02", Standard).unwrap_err().kind(), ErrorKind::Unsupported);
         assert_eq!(TimeUnits::parse("months since 2026-01-30", Day360).unwrap().unit, 30 * DAY);

@@ -7,6 +7,8 @@ use crate::store::os::{self, CWD, Errno};
 use smallvec::SmallVec;
 use std::ffi::{CStr, CString};
 use std::fmt::Write;
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// The name of lock files; never listed.
@@ -216,6 +218,18 @@ pub(super) fn file_instead_of(root: &Path, folder: &Path, e: Error) -> Error {
     let found = folder.ancestors().find(|path| path.exists()).filter(|path| e.os_errno() == libc::ENOTDIR && !path.is_dir());
     let Some(file) = found else { return e };
     let place = file.display();
-    let archive = if file == root { format!(" (or a zip archive, as \"zip:{place}\")") } else { String::new() };
-    err!(Location, "{place} is a file, expected a directory{archive}").with_errno(libc::ENOTDIR)
+    let instead = match file {
+        _ if is_of_netcdf(file) => "; `ozarr from` makes Zarr of a file of netCDF or HDF5".to_string(),
+        _ if file == root => format!(" (or a zip archive, as \"zip:{place}\")"),
+        _ => String::new(),
+    };
+    err!(Location, "{place} is a file, expected a directory{instead}").with_errno(libc::ENOTDIR)
+}
+
+/// Whether a file begins as those of netCDF and HDF5 do.
+fn is_of_netcdf(file: &Path) -> bool {
+    let mut first = [0; 4];
+    // Opening a pipe would wait for its writer.
+    let read = file.is_file() && File::open(file).and_then(|mut file| file.read_exact(&mut first)).is_ok();
+    read && matches!(&first, b"\x89HDF" | b"CDF\x01" | b"CDF\x02" | b"CDF\x05")
 }

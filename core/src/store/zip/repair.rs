@@ -8,7 +8,7 @@ use super::records::{appended, central_record, end_records, with_comment};
 use super::write::open_to_read;
 use super::written_file::LOCK_BYTE;
 use crate::codec::Packing;
-use crate::error::{Error, ErrorKind, Result, bail};
+use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::fork::OwnFile;
 use crate::limits::{check_memory, grow, push, reserve, reserve_one};
 use crate::platform::{AsFd, BorrowedFd, libc};
@@ -41,7 +41,10 @@ pub struct Repaired {
 /// Rebuilds the directory of the archive at `path`, in place. Only the end of the file is written to, behind the last whole entry.
 pub fn repair(path: &Path) -> Result<Repaired> {
     let file = os::open(CWD, &c_path(path)?, libc::O_RDWR | libc::O_NOCTTY, 0).map(OwnFile::new);
-    let file = file.map_err(|e| e.error(&format!("open {}", path.display())))?;
+    let file = file.map_err(|e| match e {
+        Errno(libc::EISDIR) => err!(Location, "{} is a folder, expected a zip archive", path.display()).with_errno(libc::EISDIR),
+        e => e.error(&format!("open {}", path.display())),
+    })?;
     match os::try_lock_byte(file.as_fd(), LOCK_BYTE) {
         Err(Errno(libc::EAGAIN)) => bail!(Conflict, "{} is being written by another program", path.display()),
         _ => repair_file(path, file.as_fd()),
