@@ -59,6 +59,8 @@ struct Planned {
     /// How many groups above it each of its dimensions is, where another one of the same name hides one of them.
     above: Vec<u64>,
     data_type: DataType,
+    /// The element that the file has where none was written, if that is known and no attribute says it.
+    fill: Option<Vec<u8>>,
     grows: bool,
 }
 
@@ -212,6 +214,8 @@ fn plan_variable(
     }
     let mut unread = Vec::new();
     let mut attributes = file.attributes(variable.group, Some(variable.id), &mut unread)?;
+    let is_stated = attributes.iter().map(|a| &a.name).chain(unread.iter().map(|(name, _)| name)).any(|name| name == FILL);
+    let fill = if is_stated { None } else { file.fill(&variable, data_type.size()) };
     if !attributes.iter().any(|a| a.name == FLAGS.0 || a.name == FLAGS.1) {
         attributes.extend(file.flags(&variable)?);
     }
@@ -225,7 +229,7 @@ fn plan_variable(
     }
     tell(left_out, whole, unread);
     let (names, grows) = (own.iter().map(|d| d.name.clone()).collect(), own.iter().any(|d| d.unlimited));
-    Ok(Some(Planned { variable, attributes, shape, names, above, data_type, grows }))
+    Ok(Some(Planned { variable, attributes, shape, names, above, data_type, fill, grows }))
 }
 
 /// Why the elements of a variable cannot be stored, if they cannot. Texts are all read for that: what is found later would end the whole copy.
@@ -309,27 +313,21 @@ impl Planned {
         Ok(spec)
     }
 
-    /// Elements that were never written have netCDF's value for them, or that of the attribute.
+    /// Elements that were never written have the value of the attribute, else the one that they have in the file.
     fn set_fill(&self, spec: &mut Spec, version: Format) -> Outcome {
-        // In format 2 a fill value means "missing".
-        let undefined = version == Format::V2;
-        let nc = match self.nc() {
-            Some(nc) => nc,
-            None if undefined => return Ok(spec.set_fill_json("null")?),
-            None => return Ok(()),
-        };
         let stated = self.attributes.iter().find(|a| a.name == FILL).map(|a| &a.values);
-        let number = match stated {
-            Some(Values::Numbers(of, all)) if *of == nc && all.len() == 1 => Some(all[0]),
-            Some(Values::Chars(byte)) if nc == NcType::Char && byte.len() == 1 => return Ok(spec.set_fill(self.data_type, byte)?),
-            Some(Values::Strings(all)) if nc == NcType::String && all.len() == 1 => {
+        let element = match (self.nc(), stated) {
+            (Some(nc), Some(Values::Numbers(of, all))) if *of == nc && all.len() == 1 => Some(nc.bytes(all[0])),
+            (Some(NcType::Char), Some(Values::Chars(byte))) if byte.len() == 1 => Some(byte.clone()),
+            (Some(NcType::String), Some(Values::Strings(all))) if all.len() == 1 => {
                 return Ok(spec.set_fill_json(&json::to_text(&Value::from(all[0].as_str())))?);
             }
-            _ if undefined => return Ok(spec.set_fill_json("null")?),
-            _ => nc.default_fill(),
+            // In format 2 a fill value means "missing".
+            _ if version == Format::V2 => return Ok(spec.set_fill_json("null")?),
+            (nc, _) => self.fill.clone().or_else(|| nc.and_then(|nc| Some(nc.bytes(nc.default_fill()?)))),
         };
-        match number {
-            Some(number) => Ok(spec.set_fill(self.data_type, &nc.bytes(number))?),
+        match element {
+            Some(element) => Ok(spec.set_fill(self.data_type, &element)?),
             None => Ok(()),
         }
     }
@@ -403,7 +401,16 @@ mod tests {
     fn planned(stored: Stored, data_type: DataType) -> Planned {
         let variable =
             Variable { group: 0, id: 0, name: "v".into(), stored, dims: vec![0], chunks: None, single: 0, text_length: None, extent: None };
-        Planned { variable, attributes: Vec::new(), shape: vec![3], names: vec!["x".into()], above: Vec::new(), data_type, grows: false }
+        Planned {
+            variable,
+            attributes: Vec::new(),
+            shape: vec![3],
+            names: vec!["x".into()],
+            above: Vec::new(),
+            data_type,
+            fill: None,
+            grows: false,
+        }
     }
 
     /// In format 2 the fill value is what readers take for missing.
@@ -417,8 +424,11 @@ mod tests {
         };
         let mut stated = planned(Stored::Nc(NcType::Short), DataType::Int16);
         stated.attributes.push(Attribute { name: FILL.into(), values: Values::Numbers(NcType::Short, vec![Number::Integer(-9)]) });
+        let mut known = planned(Stored::Nc(NcType::Byte), DataType::Int8);
+        known.fill = Some(vec![7]);
         let cases = [
             (stated, "-9", "-9"),
+            (known, "null", "7"),
             (planned(Stored::Nc(NcType::Short), DataType::Int16), "null", "-32767"),
             (planned(Stored::Bool, DataType::Bool), "null", "false"),
             (planned(Stored::Complex(DataType::Complex64), DataType::Complex64), "null", "[0.0,0.0]"),

@@ -3,7 +3,7 @@
 
     from_check.py --program PREFIX/bin/ozarr --build FOLDER
 """
-import os, re, shutil, signal, subprocess, time
+import json, os, re, shutil, signal, subprocess, time
 from pathlib import Path
 
 import netCDF4
@@ -111,6 +111,32 @@ def of_hdf5():
     check("attributes", dict(root["fields"].attrs)["scale"], float(np.float32(0.1)))
     with xr.open_dataset(BUILD / "plain.h5", group="fields", engine="netcdf4") as wanted, xr.open_dataset(BUILD / "plain.zarr", group="fields", engine="zarr") as found:
         xr.testing.assert_identical(found.load(), wanted.load())
+
+
+def of_fills_of_hdf5():
+    """The fill value of HDF5 is Zarr's, without an attribute, and what the file never stored is not stored."""
+    of_program("hdf5_fills", "filled.h5")
+    fills = {"byte": (7, 0), "never": (7, 0), "real": (-9999, 1), "unset": (0, 1), "whole": (7, 1)}
+    with netCDF4.Dataset(BUILD / "filled.h5") as d:
+        d.set_auto_maskandscale(False)
+        wanted = {name: d[name][...] for name in fills}
+    for version in 3, 2:
+        check("what is told", run(PROGRAM, "from", "filled.h5", "filled.zarr", "--overwrite", "--format", version), "")
+        root = zarr.open_group(BUILD / "filled.zarr", mode="r")
+        for name, (fill, stored) in fills.items():
+            assert np.array_equal(root[name][...], wanted[name]), name
+            found = json.loads(run(PROGRAM, "info", "filled.zarr", name, "--stored", "--json"))
+            # In format 2 a fill value means "missing".
+            known = (fill, stored) if version == 3 else (None, found["stored"]["chunks"])
+            check(f"{name}: fill value, chunks", (found["fill_value"], found["stored"]["chunks"]), known)
+            check(f"{name}: no attribute is made of it", "_FillValue" in root[name].attrs, False)
+    with netCDF4.Dataset(BUILD / "bytes.nc", "w") as d:
+        d.createDimension("x", 3)
+        d.createVariable("b", "i1", ("x",))
+        d.createVariable("_FillValue of none", "i4", ("x",), fill_value=False)
+    run(PROGRAM, "from", "bytes.nc", "bytes.zarr")
+    root = zarr.open_group(BUILD / "bytes.zarr", mode="r")
+    check("what netCDF fills bytes with", (root["b"].fill_value.item(), root["_FillValue of none"].fill_value.item()), (-127, 0))
 
 
 def of_types():
@@ -445,4 +471,4 @@ def of_much():
         shutil.rmtree(place) if place.is_dir() else place.unlink()
 
 
-run_parts(of_netcdf, of_options, of_hdf5, of_types, of_unwritten, of_odd, of_odd_hdf5, of_missing_in_format_2, of_failures, of_fills, of_records, of_columns, of_hidden, of_names, of_short, of_much)
+run_parts(of_netcdf, of_options, of_hdf5, of_fills_of_hdf5, of_types, of_unwritten, of_odd, of_odd_hdf5, of_missing_in_format_2, of_failures, of_fills, of_records, of_columns, of_hidden, of_names, of_short, of_much)

@@ -29,7 +29,7 @@ const UNREADABLE: c_int = -101;
 
 /// An open file.
 pub struct File {
-    library: Library,
+    pub(super) library: Library,
     hdf5: Option<Hdf5>,
     name: String,
     root: c_int,

@@ -48,6 +48,7 @@ functions! {
     nc_inq_varids(c_int, *mut c_int, *mut c_int);
     nc_inq_varid(c_int, *const c_char, *mut c_int);
     nc_inq_var(c_int, c_int, *mut c_char, *mut c_int, *mut c_int, *mut c_int, *mut c_int);
+    nc_inq_var_fill(c_int, c_int, *mut c_int, *mut c_void);
     nc_inq_var_chunking(c_int, c_int, *mut c_int, *mut usize);
     nc_inq_natts(c_int, *mut c_int);
     nc_inq_attname(c_int, c_int, c_int, *mut c_char);

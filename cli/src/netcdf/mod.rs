@@ -2,6 +2,7 @@
 
 pub mod classic;
 pub mod file;
+mod fill;
 mod hdf5;
 mod library;
 pub mod record;
