@@ -55,6 +55,7 @@ use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
 use failure::{Failure, Outcome};
 use ozarr::node::{Context, Level, Log};
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 /// What Rust code cannot refuse is served where memory ends, and the library's next look makes an error of it.
@@ -148,9 +149,19 @@ const OTHER_NAMES: &[(&str, &str)] = &[
     ("rename", "`ozarr cp` and then `ozarr rm` move a node"),
 ];
 
+/// The arguments; `help read` is `read --help`.
+fn arguments() -> Vec<OsString> {
+    let mut all: Vec<OsString> = std::env::args_os().collect();
+    if all.get(1).is_some_and(|word| word == "help") {
+        all.remove(1);
+        all.push("--help".into());
+    }
+    all
+}
+
 /// What the argument parser says: help and version on standard output, anything else as a failure of usage.
 fn parsed() -> Result<Cli, Failure> {
-    let e = match Cli::try_parse() {
+    let e = match Cli::try_parse_from(arguments()) {
         Ok(cli) => return Ok(cli),
         Err(e) => e,
     };

@@ -27,7 +27,7 @@ fn each_error_has_its_status_and_says_what_is_wrong() {
         // Usage.
         ("", 2, &["a subcommand is missing"]),
         ("frobnicate", 2, &["unrecognized subcommand 'frobnicate'"]),
-        ("help", 2, &["unrecognized subcommand 'help'", "`ozarr --help` lists them"]),
+        ("help xyz", 2, &["unrecognized subcommand 'xyz'", "`ozarr --help` lists them"]),
         ("attrs run.zarr t", 2, &["unrecognized subcommand 'run.zarr'", "`ozarr attrs --help` lists them"]),
         ("create run.zarr new --type int8 --shape -3,4", 2, &["-3"]),
         ("crate run.zarr x", 2, &["unrecognized subcommand 'crate'", "did you mean `create`?"]),

@@ -28,7 +28,8 @@ fn help_names_every_subcommand_and_every_option_says_what_it_does() {
         "tree ls info dump read stats diff digest du tail plot view explain tune create write attrs resize rm consolidate verify cp copy from zip-repair migrate completions man".split(' ')
     {
         assert!(help.contains(&format!("\n  {name} ")), "{name}");
-        assert!(folder.ok(&format!("{name} --help")).contains("Usage: ozarr "), "{name}");
+        let told = folder.ok(&format!("{name} --help"));
+        assert!(told.contains("Usage: ozarr ") && folder.ok(&format!("help {name}")) == told, "{name}");
     }
     assert_eq!(folder.ok("--version"), format!("ozarr {}\n", env!("CARGO_PKG_VERSION")));
 }
