@@ -148,9 +148,9 @@ impl Plot {
         paths.iter().map(|p| Variable::new(open(p)?)).collect()
     }
 
-    /// The size of the picture; in half blocks what the terminal has.
+    /// The size of the picture; in characters what the terminal has.
     fn canvas(&self) -> (u32, u32) {
-        if self.protocol() != Some(Protocol::Blocks) {
+        if !self.is_of_characters() {
             return self.size;
         }
         let (columns, rows) = terminal::size();
@@ -161,6 +161,10 @@ impl Plot {
     fn protocol(&self) -> Option<Protocol> {
         let chosen = || self.terminal.unwrap_or(Protocol::Auto).chosen(&|name| std::env::var(name).ok());
         self.output.is_none().then(chosen)
+    }
+
+    fn is_of_characters(&self) -> bool {
+        self.protocol().is_some_and(Protocol::is_of_characters)
     }
 
     fn picture(&self, variables: &[Variable], width: u32, height: u32) -> Outcome<Picture> {
@@ -280,7 +284,7 @@ impl Plot {
     }
 
     fn map(&self, variable: &Variable, title: &[String], plane: &Plane, scale: Scale, (width, height): (u32, u32)) -> Outcome<Picture> {
-        if self.bare || self.protocol() == Some(Protocol::Blocks) {
+        if self.bare || self.is_of_characters() {
             let (columns, rows) = (plane.x.at.len(), plane.y.at.len());
             let whole = if self.bare { (columns, rows) } else { fitted((columns, rows), (width as usize, height as usize)) };
             if !self.bare {
@@ -404,10 +408,10 @@ impl Plot {
 
     /// A picture with axes; for half blocks a small one, whose texts are left to the terminal.
     fn drawn(&self, title: &[String], draw: impl Fn(&mut Scene, &[String])) -> Outcome<Picture> {
-        let (width, height) = if self.protocol() == Some(Protocol::Blocks) { (640, 400) } else { self.size };
+        let (width, height) = if self.is_of_characters() { (640, 400) } else { self.size };
         let mut scene = Scene::new(width, height);
         draw(&mut scene, title);
-        if self.protocol() != Some(Protocol::Blocks) {
+        if !self.is_of_characters() {
             return Ok(Picture::Scene(scene));
         }
         self.say(title, &[], None)?;
@@ -460,6 +464,7 @@ impl Plot {
             Some(Protocol::Kitty) => terminal::kitty(&file()?),
             Some(Protocol::Iterm) => terminal::iterm(&file()?),
             Some(Protocol::Sixel) => terminal::sixel(&pictures[0], columns as usize),
+            Some(Protocol::Text) => terminal::shades(&pictures[0], columns as usize),
             _ => terminal::blocks(&pictures[0], columns as usize, all),
         };
         crate::output::print(&text)

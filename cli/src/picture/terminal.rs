@@ -19,14 +19,29 @@ pub enum Protocol {
     Sixel,
     /// Two colours in each character: any terminal
     Blocks,
+    /// Characters alone, light and dark: where NO_COLOR is set, or TERM is dumb
+    Text,
 }
 
 impl Protocol {
     /// The protocol itself, by the terminal's environment variables.
     pub fn chosen(self, variable: &dyn Fn(&str) -> Option<String>) -> Protocol {
-        if self != Protocol::Auto {
-            return self;
+        match self {
+            Protocol::Auto if variable("TERM").is_some_and(|term| term == "dumb") => Protocol::Text,
+            Protocol::Auto => match Protocol::of_terminal(variable) {
+                Protocol::Blocks if variable("NO_COLOR").is_some_and(|set| !set.is_empty()) => Protocol::Text,
+                other => other,
+            },
+            other => other,
         }
+    }
+
+    /// Whether the picture is made of characters.
+    pub fn is_of_characters(self) -> bool {
+        matches!(self, Protocol::Blocks | Protocol::Text)
+    }
+
+    fn of_terminal(variable: &dyn Fn(&str) -> Option<String>) -> Protocol {
         let (term, program) = (variable("TERM").unwrap_or_default(), variable("TERM_PROGRAM").unwrap_or_default());
         // A multiplexer shows characters only.
         if variable("TMUX").is_some() || term.starts_with("screen") || term.starts_with("tmux") {
@@ -132,6 +147,24 @@ pub fn blocks(pixels: &[Rgb], columns: usize, all_colours: bool) -> String {
     out
 }
 
+/// Characters from dark to light.
+const SHADES: &[u8] = b"@%#*+=-:. ";
+
+/// Pixels as characters that are as light as they, one line for two rows.
+pub fn shades(pixels: &[Rgb], columns: usize) -> String {
+    let light = |[r, g, b]: Rgb| (u32::from(r) * 299 + u32::from(g) * 587 + u32::from(b) * 114) / 1000;
+    let mut out = String::new();
+    for two in pixels.chunks(columns.max(1) * 2) {
+        let (top, bottom) = two.split_at(columns.min(two.len()));
+        for (i, &above) in top.iter().enumerate() {
+            let mean = (light(above) + light(bottom.get(i).copied().unwrap_or(above))) / 2;
+            out.push(char::from(SHADES[mean as usize * (SHADES.len() - 1) / 255]));
+        }
+        out.push('\n');
+    }
+    out
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -147,6 +180,12 @@ mod tests {
             (&[("TERM", "xterm-256color")], Protocol::Blocks),
             (&[("TERM", "screen"), ("KITTY_WINDOW_ID", "1")], Protocol::Blocks),
             (&[], Protocol::Blocks),
+            (&[("TERM", "xterm-256color"), ("NO_COLOR", "1")], Protocol::Text),
+            (&[("TERM", "xterm-256color"), ("NO_COLOR", "")], Protocol::Blocks),
+            (&[("TERM", "screen"), ("NO_COLOR", "1")], Protocol::Text),
+            // It is of colours in texts.
+            (&[("TERM", "xterm-kitty"), ("NO_COLOR", "1")], Protocol::Kitty),
+            (&[("TERM", "dumb"), ("KITTY_WINDOW_ID", "1")], Protocol::Text),
         ] {
             let variable = |name: &str| variables.iter().find(|v| v.0 == name).map(|v| v.1.to_string());
             assert_eq!(Protocol::Auto.chosen(&variable), want, "{variables:?}");
@@ -167,6 +206,7 @@ mod tests {
         let pixels = [[RED; 8].as_slice(), &[WHITE; 4]].concat();
         assert_eq!(sixel(&pixels, 4), "\x1bP0;1;0q\"1;1;4;3#210;2;100;0;0#251;2;100;100;100#210!4B$#251!4C$-\x1b\\\n");
         assert_eq!(blocks(&[RED, RED, WHITE, WHITE], 2, true), "\x1b[38;2;255;0;0m\x1b[48;2;255;255;255m\u{2580}\u{2580}\x1b[0m\n");
+        assert_eq!(shades(&[WHITE, [0; 3], RED, WHITE, [0; 3], RED, WHITE], 3), " @#\n \n");
         assert_eq!(blocks(&[RED], 1, false), "\x1b[38;5;196m\x1b[48;5;231m\u{2580}\x1b[0m\n");
     }
 }
