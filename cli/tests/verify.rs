@@ -235,3 +235,28 @@ fn links_back_to_a_group_above_are_not_followed() {
     let dump = folder.ok("dump lp");
     assert_eq!((dump.matches("group: ").count(), dump.matches(" a(").count()), (3, 1), "{dump}");
 }
+
+/// Consolidated metadata are compared with the documents that can be understood, and mended for these.
+#[test]
+fn a_damaged_document_hides_no_stale_entry_of_another_node() {
+    let folder = Folder::new("verify-stale-damaged");
+    for (format, document, listing) in [(3, "zarr.json", "zarr.json"), (2, ".zarray", ".zmetadata")] {
+        let run = format!("run{format}.zarr");
+        for name in ["lat", "mask", "time"] {
+            folder.ok(&format!("create {run} {name} --type uint8 --shape 3 --dims x --attrs {{\"units\":\"right\"}} --format {format}"));
+        }
+        folder.ok(&format!("consolidate {run}"));
+        let listed = || std::fs::read_to_string(folder.0.join(&run).join(listing)).unwrap();
+        assert_eq!(listed().matches("right").count(), 3);
+        // Of the first and the last node the entries are other ones.
+        std::fs::write(folder.0.join(&run).join(listing), listed().replace("right", "wrong")).unwrap();
+        std::fs::write(folder.0.join(&run).join("mask").join(document), "{").unwrap();
+        let damaged = format!("damaged  mask/{document}");
+        let stale = format!("stale  {listing}");
+        assert_eq!(faults(&folder, &run), (vec![damaged.clone(), stale.clone()], Some(1)));
+        assert_eq!(faults(&folder, &format!("{run} --repair")), (vec![damaged.clone(), stale], Some(1)));
+        // What is listed of the damaged one stays.
+        assert_eq!((listed().matches("right").count(), listed().matches("wrong").count()), (2, 1), "{}", listed());
+        assert_eq!(faults(&folder, &run), (vec![damaged], Some(1)));
+    }
+}

@@ -21,25 +21,26 @@ impl Group {
     /// Writes consolidated metadata of all nodes below: into the group's `zarr.json`, or as `.zmetadata`. Later changes through
     /// this library keep it right.
     pub fn consolidate(&self) -> Result<()> {
-        self.consolidate_cut(&mut |_| Ok(Cuts::new()))
+        self.consolidate_cut(&mut |_| Ok(Cuts::new()), false)
     }
 
     /// Consolidates like [`Group::consolidate`], but with the lengths that `cuts` gives of the nodes below: of a run that was killed while it published
-    /// further steps, or publishes them now, readers see what all of its arrays have until its series tells more.
-    pub(super) fn consolidate_cut(&self, cuts: &mut CutsOf<'_>) -> Result<()> {
+    /// further steps, or publishes them now, readers see what all of its arrays have until its series tells more. `keeps`: what is listed of nodes that cannot be
+    /// understood stays; else they are an error.
+    pub(super) fn consolidate_cut(&self, cuts: &mut CutsOf<'_>, keeps: bool) -> Result<()> {
         let store = self.store();
         store.check_writable()?;
         self.dialect().refuse()?;
         store.check_listable()?;
         // Others that changed a node while all were read had nothing to keep right, if there was none: what they changed is read now.
-        if !self.write_entries(false, cuts)? && store.checkpoint().is_none() {
-            self.write_entries(true, cuts)?;
+        if !self.write_entries(false, cuts, keeps)? && store.checkpoint().is_none() {
+            self.write_entries(true, cuts, keeps)?;
         }
         Ok(())
     }
 
     /// Writes consolidated metadata of all nodes below, `again` if they are other ones by now; says whether there were some before.
-    fn write_entries(&self, again: bool, cuts: &mut CutsOf<'_>) -> Result<bool> {
+    fn write_entries(&self, again: bool, cuts: &mut CutsOf<'_>, keeps: bool) -> Result<bool> {
         let (store, path) = (self.store(), self.path());
         let as_of = store.as_of();
         match self.format() {
@@ -48,7 +49,8 @@ impl Group {
                 let key = path::join(path, v2::CONSOLIDATED);
                 document::change(store, path, v2::CONSOLIDATED, || {
                     let (bytes, condition) = document::read(store, &key, MAX_CONSOLIDATED)?;
-                    let document = consolidated::write_v2(self.entries_cut(cuts)?);
+                    let listed = || bytes.as_deref().and_then(|bytes| consolidated::parse_v2(bytes).ok()).unwrap_or_default();
+                    let document = consolidated::write_v2(self.entries_cut(cuts, keeps.then(listed))?);
                     let now = bytes.as_deref().filter(|_| again).unwrap_or_default();
                     // The group's own document where this one is new.
                     let there = if bytes.is_some() { key.clone() } else { path::join(path, v2::GROUP) };
@@ -61,10 +63,11 @@ impl Group {
                 let (document, was_there) = document::change(store, path, v3::DOCUMENT, || {
                     let (bytes, condition) = document::read(store, &key, MAX_CONSOLIDATED)?;
                     let bytes = bytes.unwrap_or_default();
-                    let entries = self.entries_cut(cuts)?;
                     let read = || StoredDocument::from_bytes(store, v3::DOCUMENT, key.clone(), &bytes, as_of);
                     let found = if bytes.is_empty() { None } else { Some(read()?).filter(|found| found.kind == NodeKind::Group) };
                     let mut document = found.ok_or_else(|| lookup::not_found(store, path, "group"))?.document;
+                    let listed = || consolidated::entries_v3(&document).cloned().unwrap_or_default();
+                    let entries = self.entries_cut(cuts, keeps.then(listed))?;
                     document.insert(v3::CONSOLIDATED.into(), consolidated::write_v3(entries));
                     publish_if_new(store, (&key, if again { &bytes } else { &[] }, &key), &document, condition)?;
                     Ok((document, Listed::find(&bytes, Format::V3)?.is_some()))
@@ -75,8 +78,9 @@ impl Group {
         }
     }
 
-    /// The entries of all nodes below, with the lengths that `cuts` gives in place of the documents'.
-    fn entries_cut(&self, cuts: &mut CutsOf<'_>) -> Result<Map> {
+    /// The entries of all nodes below, with the lengths that `cuts` gives in place of the documents'; of those that cannot be understood the entries `kept`, if
+    /// these are given.
+    fn entries_cut(&self, cuts: &mut CutsOf<'_>, kept: Option<Map>) -> Result<Map> {
         let (store, path, format) = (self.store(), self.path(), self.format());
         let series = store.series_lengths().now()?;
         let mut below = walk_fresh(store, path, format)?;
@@ -84,7 +88,13 @@ impl Group {
             node.iter_mut().for_each(|found| series.limit(path, &mut found.document));
         }
         let cuts = cuts(&below)?;
+        let unread = if kept.is_some() { unread_in(path, &below)? } else { Vec::new() };
+        below.retain(|found| kept.is_none() || found.node.is_ok());
         let mut entries = entries_of(store, path, format, below.len(), below.into_iter())?;
+        for (key, value) in kept.into_iter().flatten().filter(|(key, _)| is_of(&unread, key)) {
+            check_memory().and_then(|()| entries.make_room(1))?;
+            entries.insert(key, value);
+        }
         for (node, cuts) in cuts {
             let name = path::relative(path, &node);
             let key = if format == Format::V3 { name.to_string() } else { path::join(name, v2::ARRAY) };
@@ -101,7 +111,7 @@ impl Group {
     /// none. All documents are read for it. Consolidated metadata that cannot be understood are an error of kind `Metadata`.
     pub fn consolidated_differences(&self) -> Result<Option<Vec<String>>> {
         self.check_consolidated()?;
-        let (compared, _) = self.compare()?;
+        let (compared, _) = self.compare(false)?;
         compared.map(|all| collect_list(all.differences.into_iter().map(|(entry, what)| format!("{entry} {what}")))).transpose()
     }
 
@@ -125,7 +135,8 @@ impl Group {
     }
 
     /// Gives [`Group::consolidated_differences`], but `None` for metadata that cannot be understood, too, and the nodes below, whose documents were read for that.
-    pub(in crate::node) fn compare(&self) -> Result<(Option<Compared>, Vec<Found>)> {
+    /// Documents that cannot be understood are an error, unless they are `left_out`.
+    pub(in crate::node) fn compare(&self, left_out: bool) -> Result<(Option<Compared>, Vec<Found>)> {
         let (store, path, format) = (self.store(), self.path(), self.format());
         store.check_listable()?;
         let listed = match format {
@@ -134,8 +145,10 @@ impl Group {
         };
         let Some(listed) = listed else { return Ok((None, Vec::new())) };
         let below = walk_fresh(store, path, format)?;
-        let fresh = entries_of(store, path, format, below.len(), below.iter().cloned())?;
-        Ok((Some(Compared { differences: differences(&listed, &fresh)?, listed }), below))
+        let unread = if left_out { unread_in(path, &below)? } else { Vec::new() };
+        let compared = below.iter().filter(|found| !left_out || found.node.is_ok()).cloned();
+        let fresh = entries_of(store, path, format, below.len(), compared)?;
+        Ok((Some(Compared { differences: differences(&listed, &fresh, &unread)?, listed }), below))
     }
 }
 
@@ -172,7 +185,7 @@ pub(super) fn consolidate_unless(store: &Store, path: &str, found: StoredDocumen
     let bytes = consolidated_text(store, path, found.format)?;
     let Some(listed) = Listed::find(&bytes, found.format)? else {
         let group = Group::quietly(store, path.to_string(), found)?;
-        return group.consolidate_cut(&mut |below| growing::cuts_below(&group, below));
+        return group.consolidate_cut(&mut |below| growing::cuts_below(&group, below), false);
     };
     let names = collect_table(listed.names().map(|name| (name, ())))?;
     let is_listed = |node: &str| {
@@ -211,8 +224,18 @@ pub(in crate::node) struct Compared {
 /// A consolidated entry, or one that should be there, and in what it differs from the document.
 pub(in crate::node) type Difference = (String, &'static str);
 
-/// What consolidated entries and the documents themselves do not agree on, for each node or document.
-fn differences(listed: &Map, fresh: &Map) -> Result<Vec<Difference>> {
+/// The nodes below a group that cannot be understood, by their paths relative to it.
+fn unread_in(group: &str, below: &[Found]) -> Result<Vec<String>> {
+    collect_list(below.iter().filter(|found| found.node.is_err()).map(|found| path::relative(group, &found.path).to_string()))
+}
+
+/// Whether a consolidated entry is that of one of these nodes, or of one below them.
+fn is_of(nodes: &[String], key: &str) -> bool {
+    nodes.iter().any(|node| path::is_within(key, node))
+}
+
+/// What consolidated entries and the documents themselves do not agree on, for each node or document but those that are `unread`.
+fn differences(listed: &Map, fresh: &Map, unread: &[String]) -> Result<Vec<Difference>> {
     let is_empty = |value: &Value| value.is_null() || value.as_object().is_some_and(Map::is_empty);
     let mut found = Vec::new();
     for (key, value) in fresh {
@@ -222,7 +245,7 @@ fn differences(listed: &Map, fresh: &Map) -> Result<Vec<Difference>> {
             Some(_) => {}
         }
     }
-    for (key, _) in listed.iter().filter(|(key, value)| !fresh.contains_key(key) && !is_empty(value)) {
+    for (key, _) in listed.iter().filter(|(key, value)| !fresh.contains_key(key) && !is_empty(value) && !is_of(unread, key)) {
         push(&mut found, (key.to_string(), "is listed and not there"))?;
     }
     Ok(found)
@@ -297,18 +320,18 @@ mod tests {
             (v3_array(full, bytes, r#","dimension_names":["x"]"#), false),
             (v3_array(r#"{"name":"v2"}"#, bytes, ""), false),
         ] {
-            assert_eq!(differences(&listed, &document).unwrap().is_empty(), same, "{listed:?}");
+            assert_eq!(differences(&listed, &document, &[]).unwrap().is_empty(), same, "{listed:?}");
         }
         let v2 = |more: &str| {
             let text = r#""shape":[4],"chunks":[2],"dtype":"<f4","order":"C","compressor":null,"filters":null"#;
             entry("t/.zarray", &format!(r#"{{"zarr_format":2,"fill_value":0.0,{text}{more}}}"#))
         };
-        assert!(differences(&v2(r#","dimension_separator":".""#), &v2("")).unwrap().is_empty());
-        assert!(!differences(&v2(r#","dimension_separator":"/""#), &v2("")).unwrap().is_empty());
+        assert!(differences(&v2(r#","dimension_separator":".""#), &v2(""), &[]).unwrap().is_empty());
+        assert!(!differences(&v2(r#","dimension_separator":"/""#), &v2(""), &[]).unwrap().is_empty());
         // zarr-python 3.0.0 lists a parameter that it leaves out of the document.
         let zstd = |more: &str| v2(&format!(r#","compressor":{{"id":"zstd","level":0{more}}}"#));
         for (checksum, same) in [("false", true), ("true", false)] {
-            assert_eq!(differences(&zstd(&format!(r#","checksum":{checksum}"#)), &zstd("")).unwrap().is_empty(), same);
+            assert_eq!(differences(&zstd(&format!(r#","checksum":{checksum}"#)), &zstd(""), &[]).unwrap().is_empty(), same);
         }
     }
 }

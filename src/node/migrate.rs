@@ -201,7 +201,7 @@ impl Job<'_> {
             self.write_marker()?;
         }
         self.to.note_change();
-        consolidated.iter().try_for_each(|group| Group::open(self.to, group)?.consolidate_cut(&mut |_| Ok(self.cuts.clone())))
+        consolidated.iter().try_for_each(|group| Group::open(self.to, group)?.consolidate_cut(&mut |_| Ok(self.cuts.clone()), false))
     }
 
     /// Ends the migration: all documents are there.

@@ -198,10 +198,10 @@ impl Verification<'_> {
         Ok(())
     }
 
-    /// Compares the consolidated metadata of a group with the documents, all of which were read.
+    /// Compares the consolidated metadata of a group with the documents, but those that cannot be understood, which were told already.
     fn consolidated(&mut self, group: &Group) -> Result<()> {
         let key = path::join(group.path(), if group.format() == Format::V3 { v3::DOCUMENT } else { v2::CONSOLIDATED });
-        let checked = group.check_consolidated().map(|()| group.compare());
+        let checked = group.check_consolidated().map(|()| group.compare(true));
         let mut fault = match checked {
             Err(e) => Fault::of(e, &key)?,
             Ok(Ok((Some(consolidate::Compared { differences: found, .. }), _))) if !found.is_empty() => {
@@ -221,7 +221,7 @@ impl Verification<'_> {
             // A run that was killed between two documents of a publication is opened as it was before by readers that go by consolidated metadata.
             let mut is_cut = false;
             let mut cuts = |below: &[Found]| growing::cuts_below(group, below).inspect(|cuts| is_cut = !cuts.is_empty());
-            fault.mend(|| group.consolidate_cut(&mut cuts))?;
+            fault.mend(|| group.consolidate_cut(&mut cuts, true))?;
             if is_cut && fault.repaired {
                 fault.repaired = false;
                 fault.message += "; steps that a run was publishing are left to its series";

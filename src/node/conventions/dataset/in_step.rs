@@ -138,7 +138,7 @@ impl Dataset {
         if !group.store().capabilities().listable {
             return Ok(Compared::default());
         }
-        let (compared, below) = group.compare()?;
+        let (compared, below) = group.compare(false)?;
         let mut documents = Documents::new();
         for found in below {
             if let Some(node) = readable(found.node)? {
