@@ -435,6 +435,41 @@ fn nodes_are_changed_copied_and_erased() {
     assert!(!folder.0.join("run.zarr/zarr.json").exists());
 }
 
+/// A copy is what the source is, documents that cannot be understood among it: the same call gives the same answer.
+#[test]
+fn a_hierarchy_with_a_damaged_document_is_copied_as_it_is() {
+    let folder = Folder::new("copy-damaged");
+    for (format, document) in [(3, "zarr.json"), (2, ".zarray"), (2, ".zattrs")] {
+        let (source, into) = (format!("run{format}{document}.zarr"), format!("in{format}{document}.zarr"));
+        for name in ["a", "g/bad", "g/b"] {
+            folder.ok(&format!("create {source} {name} --type uint8 --shape 3 --format {format} --dims x"));
+        }
+        folder.ok(&format!("create {into} first --type uint8 --shape 3 --format {format}"));
+        folder.ok(&format!("consolidate {source}"));
+        folder.ok(&format!("consolidate {into}"));
+        std::fs::write(folder.0.join(&source).join("g/bad").join(document), "{").unwrap();
+        for (line, status) in [
+            (format!("cp {source} copy-{source}"), Some(0)),
+            (format!("cp {source} copy-{source}"), Some(1)),
+            (format!("cp {source} copy-{source} --overwrite"), Some(0)),
+            (format!("cp {source} {into}/copy"), Some(0)),
+            (format!("cp {source} {into}/copy"), Some(1)),
+            (format!("cp {source} {into}/copy --overwrite --verify"), Some(0)),
+        ] {
+            let ran = folder.run_with(&line, &[]);
+            assert_eq!(ran.status, status, "ozarr {line}: {}", ran.err);
+            assert!(ran.status == Some(0) || ran.err.contains("--overwrite replaces it"), "ozarr {line}: {}", ran.err);
+        }
+        let faults = |place: &str| String::from_utf8(folder.run_with(&format!("verify {place}"), &[]).out).unwrap();
+        for (place, path) in [(format!("copy-{source}"), ""), (into, "copy/")] {
+            let told = faults(&place);
+            assert!(told.starts_with(&format!("damaged  {path}g/bad/{document}: ")) && told.contains(", 1 fault, "), "{place}: {told}");
+            assert!(folder.ok(&format!("info {place} {path}g/b")).contains("shape"), "{place}");
+        }
+    }
+}
+
+/// All commands that show a hierarchy show the others, too, and end with one status, whatever consolidated metadata say.
 #[test]
 fn nodes_that_cannot_be_understood_are_shown_with_the_reason() {
     let folder = store("unreadable");

@@ -174,7 +174,7 @@ impl Store {
         if verify {
             copying.each(&steps[2], &|key, to_key| copying.compare(key, to_key), &mut |_| Ok(()))?;
         }
-        collect(steps[1..].iter().flatten().map(|(_, to_key)| folder_of(to_key).to_string()))
+        copying.understood(&steps[1..])
     }
 }
 
@@ -286,6 +286,31 @@ impl Copying<'_> {
             },
             _ => kept::check_copied(from, node, Some(key), CopiedNode::Group(attributes.unwrap_or(&nothing))),
         }
+    }
+
+    /// Whether the document of a node, and in version 2 its attributes, can be understood.
+    fn is_understood(&self, key: &str) -> Result<bool> {
+        let Some(text) = self.text(key) else { return Ok(false) };
+        let from = self.way.from;
+        let Some(found) = readable(StoredDocument::from_bytes(from, name_of(key), key.to_string(), text, from.as_of()))? else {
+            return Ok(false);
+        };
+        match self.text(&path::join(folder_of(key), v2::ATTRIBUTES)) {
+            Some(text) if found.format == Format::V2 => Ok(readable(v2::parse_attributes(text))?.is_some()),
+            _ => Ok(true),
+        }
+    }
+
+    /// The nodes that were made of documents with these keys. Of those that cannot be understood, and all below them, consolidated metadata have what was copied.
+    fn understood(&self, steps: &[Vec<(String, String)>]) -> Result<Vec<String>> {
+        let mut damaged = Vec::new();
+        for (key, _) in steps.iter().flatten() {
+            if !self.is_understood(key)? {
+                push(&mut damaged, folder_of(key))?;
+            }
+        }
+        let is_below = |key: &str| damaged.iter().any(|node| path::is_within(key, node));
+        collect(steps.iter().flatten().filter(|(key, _)| !is_below(key)).map(|(_, to_key)| folder_of(to_key).to_string()))
     }
 
     fn compare(&self, key: &str, to_key: &str) -> Result<()> {
