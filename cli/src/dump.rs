@@ -4,7 +4,7 @@ use crate::cdl::header::{Data, write};
 use crate::cdl::json;
 use crate::cdl::model::{Members, Model};
 use crate::failure::{Failure, Outcome};
-use crate::output::texts;
+use crate::output::{or_unread, texts};
 use crate::place::Place;
 use clap::{ArgAction, Args};
 use ozarr::node::Mode;
@@ -49,11 +49,12 @@ impl Dump {
             _ => Data::All,
         };
         let mut out = texts();
-        match self.json {
-            true => json::write(&mut out, &model, &data)?,
-            false => write(&mut out, &self.title(), &model, &data)?,
-        }
-        out.flush().map_err(|e| Failure::stdout(&e))
+        let printed = match self.json {
+            true => json::write(&mut out, &model, &data),
+            false => write(&mut out, &self.title(), &model, &data),
+        };
+        or_unread(printed.and_then(|()| out.flush().map_err(|e| Failure::stdout(&e))))?;
+        model.unread.end(model.nodes)
     }
 
     /// The names of variables that were asked for, all of which there are.

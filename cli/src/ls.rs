@@ -6,7 +6,7 @@ use crate::place::{Place, Unread};
 use clap::Args;
 use ozarr::error::Result;
 use ozarr::limits;
-use ozarr::node::{Group, Mode, Node, Value, json};
+use ozarr::node::{Child, Group, Mode, Node, Value, json};
 
 /// List the nodes directly below a group
 #[derive(Args)]
@@ -22,29 +22,37 @@ impl Ls {
     pub fn run(&self) -> Outcome {
         let group = self.place.group(Mode::Read)?;
         let children = group.children()?;
-        let width = children.iter().map(|child| one_line(&child.name).chars().count()).max().unwrap_or(0);
-        let (mut text, mut unread) = (String::new(), Unread::default());
-        for child in &children {
-            let found = match child.error() {
-                // Names alone are printed: no other request is made for them.
-                None if self.json => Ok(String::new()),
-                None => what(&group, &child.name)?,
-                Some(e) => Err(e.clone()),
-            };
-            let what = found.unwrap_or_else(|e| {
-                unread.count(&child.name, &e);
-                format!("unreadable: {}", one_line(&e.to_string()))
-            });
-            text.push_str(&format!("{:width$}  {what}\n", one_line(&child.name)));
-        }
+        let mut unread = Unread::default();
         let all = children.len();
-        if self.json {
+        let text = if self.json {
+            // Only whether each can be read is wanted besides the names, of many at the same time.
+            group.tree_telling(1, &mut |name, e| unread.count(name, e))?;
             let names = children.into_iter().map(|child| Value::from(child.name)).collect();
-            text = format!("{}\n", json::to_text(&Value::Array(names)));
-        }
+            format!("{}\n", json::to_text(&Value::Array(names)))
+        } else {
+            lines(&group, &children, &mut unread)?
+        };
         or_unread(print(&text))?;
         unread.end(all)
     }
+}
+
+/// A line for each child.
+fn lines(group: &Group, children: &[Child], unread: &mut Unread) -> Outcome<String> {
+    let width = children.iter().map(|child| one_line(&child.name).chars().count()).max().unwrap_or(0);
+    let mut text = String::new();
+    for child in children {
+        let found = match child.error() {
+            None => what(group, &child.name)?,
+            Some(e) => Err(e.clone()),
+        };
+        let what = found.unwrap_or_else(|e| {
+            unread.count(&child.name, &e);
+            format!("unreadable: {}", one_line(&e.to_string()))
+        });
+        text.push_str(&format!("{:width$}  {what}\n", one_line(&child.name)));
+    }
+    Ok(text)
 }
 
 /// What a node is, or why it cannot be opened; an error where memory has ended.

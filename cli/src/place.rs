@@ -156,7 +156,7 @@ pub fn named_in_group(e: Error, source: &str, (dest, to, path): (&str, &Store, &
     }
 }
 
-/// The nodes that a command shows without having read them.
+/// The nodes that a command shows, or leaves out, without having understood their documents.
 #[derive(Default)]
 pub struct Unread {
     first: Option<String>,
@@ -164,9 +164,9 @@ pub struct Unread {
 }
 
 impl Unread {
-    /// Counts a node that could not be opened, unless that says something of what is stored.
+    /// Counts a node that could not be opened, unless it is gone since it was listed.
     pub fn count(&mut self, name: &str, e: &Error) {
-        if !is_of_stored(e) {
+        if e.kind() != ErrorKind::NotFound {
             self.first.get_or_insert_with(|| name.to_string());
             self.count += 1;
         }

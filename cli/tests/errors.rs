@@ -171,7 +171,9 @@ fn each_error_has_its_status_and_says_what_is_wrong() {
             assert!(err.contains(word), "ozarr {line}: no {word:?} in {err:?}");
         }
     }
-    assert_eq!(folder.ok("ls run.zarr --json"), "[\"g\", \"odd\", \"t\"]\n");
+    let listed = folder.run_with("ls run.zarr --json", &[]);
+    assert_eq!(listed.out, b"[\"g\", \"odd\", \"t\"]\n");
+    assert_eq!((listed.status, listed.err.as_str()), (Some(1), "ozarr: 1 of 3 nodes cannot be read, \"odd\" first\n"));
 }
 
 #[test]
@@ -308,9 +310,9 @@ fn a_dump_of_a_hierarchy_of_which_something_cannot_be_read_fails() {
     }
 }
 
-/// What a command leaves out where it cannot be read would change what it prints of the rest.
+/// What a command leaves out where it cannot be read would change what it prints of the rest. One that is damaged is an error for those that show it.
 #[test]
-fn a_document_that_cannot_be_read_is_an_error_and_one_that_is_damaged_is_not() {
+fn a_document_that_cannot_be_read_is_an_error_and_one_that_is_damaged_is_none_for_all() {
     let folder = Folder::new("unread-document");
     folder.ok("create a.zarr g/u --type uint8 --shape 3,4 --dims time,x --compressor none");
     folder.ok("create a.zarr time --type float64 --shape 3 --dims time --compressor none");
@@ -332,7 +334,8 @@ fn a_document_that_cannot_be_read_is_an_error_and_one_that_is_damaged_is_not() {
     assert!(out.starts_with("g     group\n") && out.contains("time  unreadable: "), "{out}");
     std::fs::remove_file(&document).unwrap();
     std::fs::write(&document, "{").unwrap();
-    folder.ok("ls a.zarr");
+    let listed = folder.run_with("ls a.zarr", &[]);
+    assert_eq!((listed.status, listed.err.as_str()), (Some(1), "ozarr: 1 of 2 nodes cannot be read, \"time\" first\n"));
     for (line, whole) in &commands {
         let ran = folder.run_with(line, &[]);
         assert_eq!((ran.status, ran.err.as_str()), (whole.status, whole.err.as_str()), "ozarr {line}");

@@ -473,16 +473,43 @@ fn a_hierarchy_with_a_damaged_document_is_copied_as_it_is() {
 #[test]
 fn nodes_that_cannot_be_understood_are_shown_with_the_reason() {
     let folder = store("unreadable");
-    for name in ["bad", "new\nline\u{1b}[31m"] {
-        std::fs::create_dir_all(folder.0.join("run.zarr").join(name)).unwrap();
-        std::fs::write(folder.0.join("run.zarr").join(name).join("zarr.json"), "{").unwrap();
+    folder.ok("create run.zarr bad --type int8 --shape 3 --chunks 3");
+    folder.ok("create run.zarr deep/er/t --type int8 --shape 3 --chunks 3");
+    for consolidated in [true, false] {
+        if !consolidated {
+            std::fs::write(folder.0.join("run.zarr/zarr.json"), r#"{"zarr_format":3,"node_type":"group"}"#).unwrap();
+        }
+        for name in ["bad", "new\nline\u{1b}[31m", "deep/er"] {
+            std::fs::create_dir_all(folder.0.join("run.zarr").join(name)).unwrap();
+            std::fs::write(folder.0.join("run.zarr").join(name).join("zarr.json"), "{").unwrap();
+        }
+        for (line, parts) in [
+            ("ls", &["bad", "unreadable: bad/zarr.json: invalid JSON", "new\\nline\\u{1b}[31m"][..]),
+            ("ls --json", &["\"bad\"", r#""new\nline\u001b[31m""#]),
+            (
+                "tree",
+                &["bad", "unreadable: bad/zarr.json: invalid JSON", "new\\nline\\u{1b}[31m", "unreadable: deep/er/zarr.json: invalid JSON"],
+            ),
+            ("tree --json", &["\"error\": \"bad/zarr.json: invalid JSON"]),
+            ("dump", &["bad is left out: bad/zarr.json: invalid JSON", "er is left out: deep/er/zarr.json: invalid JSON"]),
+            ("dump --json", &["bad/zarr.json: invalid JSON"]),
+        ] {
+            let (command, json) = line.split_once(' ').unwrap_or((line, ""));
+            let ran = folder.run_with(&format!("{command} run.zarr {json}"), &[]);
+            let text = String::from_utf8(ran.out).unwrap();
+            assert!(parts.iter().all(|part| text.contains(part)), "{line}, {consolidated}: {text}");
+            assert!(line.starts_with("dump") || !text.contains('\u{1b}'), "{line}: {text}");
+            assert_eq!((ran.status, ran.err.lines().count()), (Some(1), 1), "{line}, {consolidated}: {}", ran.err);
+            assert!(ran.err.contains(" nodes cannot be read, \"bad\" first"), "{line}, {consolidated}: {}", ran.err);
+        }
+        assert_eq!(folder.run_with("info run.zarr/bad", &[]).status, Some(1));
+        for name in ["bad", "deep/er"] {
+            std::fs::remove_file(folder.0.join("run.zarr").join(name).join("zarr.json")).unwrap();
+        }
+        std::fs::remove_dir_all(folder.0.join("run.zarr/new\nline\u{1b}[31m")).unwrap();
+        folder.ok("create run.zarr bad --type int8 --shape 3 --chunks 3");
+        folder.ok("create run.zarr deep/er/t --type int8 --shape 3 --chunks 3 --overwrite");
     }
-    for command in ["ls", "tree"] {
-        let text = folder.ok(&format!("{command} run.zarr"));
-        assert!(text.contains("bad") && text.contains("unreadable: bad/zarr.json: invalid JSON"), "{text}");
-        assert!(text.contains("new\\nline\\u{1b}[31m") && !text.contains('\u{1b}'), "{text}");
-    }
-    assert!(folder.ok("ls run.zarr --json").contains(r#""new\nline\u001b[31m""#));
 }
 
 #[test]

@@ -4,6 +4,7 @@
 use super::attributes::{Attribute, FILL, Values, of_nczarr, read};
 use super::token::{NcType, Number};
 use crate::failure::Outcome;
+use crate::place::Unread;
 use ozarr::dtype::{DataType, Kind};
 use ozarr::error::ErrorKind;
 use ozarr::node::{Array, Format, Group, Map, Node, NodeKind, Value, json};
@@ -74,6 +75,9 @@ pub struct Model {
     /// Whether it is recorded to be of the classic data model.
     pub classic: bool,
     pub root: Members,
+    /// How many nodes there are, and those that are left out because their documents cannot be understood.
+    pub nodes: usize,
+    pub unread: Unread,
 }
 
 /// The names and kinds of the nodes in each group, by the group's path below the one at the top.
@@ -82,13 +86,14 @@ type Below<'a> = HashMap<&'a str, Vec<(&'a str, NodeKind)>>;
 impl Model {
     /// Of a group, or of an array alone.
     pub fn new(top: &Node) -> Outcome<Model> {
-        let mut model = Model { dims: Vec::new(), classic: false, root: Members::default() };
+        let mut model = Model { dims: Vec::new(), classic: false, root: Members::default(), nodes: 1, unread: Unread::default() };
         let mut root = Members::default();
         match top {
             Node::Group(group) => {
                 // All at once: links that lead back to a group above are not followed so.
                 let nodes = group.nodes(usize::MAX)?;
                 let mut below = Below::new();
+                model.nodes += nodes.len();
                 for node in &nodes {
                     let (above, name) = node.name.rsplit_once('/').unwrap_or(("", &node.name));
                     below.entry(above).or_default().push((name, node.kind()));
@@ -122,14 +127,26 @@ impl Model {
         };
         for name in in_order(of_kind(false), [record.get("variables"), nczarr.get("arrays").or_else(|| nczarr.get("vars"))]) {
             let mine = record.get("variables").and_then(|all| all.get(name)).cloned().unwrap_or_default();
-            self.add(name, Node::open(group.store(), &group.child_path(name)?), &mine, into, outer)?;
+            let node = Node::open(group.store(), &group.child_path(name)?);
+            if let Err(e) = &node {
+                self.unread.count(&join(path, name), e);
+            }
+            self.add(name, node, &mine, into, outer)?;
         }
         let mut inner = outer.to_vec();
         inner.push(into.dims.clone());
         for name in in_order(of_kind(true), [record.get("groups"), nczarr.get("groups")]) {
             let mut child = Members { name: name.to_string(), ..Members::default() };
-            let path = if path.is_empty() { name.to_string() } else { format!("{path}/{name}") };
-            self.fill_group(&group.open_group(name)?, (&path, below), &mut child, &inner)?;
+            let path = join(path, name);
+            match Group::open(group.store(), &group.child_path(name)?) {
+                Ok(group) => self.fill_group(&group, (&path, below), &mut child, &inner)?,
+                Err(e) if is_unknown(e.kind()) => {
+                    self.unread.count(&path, &e);
+                    into.left_out.push((name.to_string(), e.to_string()));
+                    continue;
+                }
+                Err(e) => return Err(e.into()),
+            }
             into.groups.push(child);
         }
         Ok(())
@@ -229,6 +246,11 @@ impl Model {
             }
         }
     }
+}
+
+/// The path of a child of the group at `path`.
+fn join(path: &str, name: &str) -> String {
+    if path.is_empty() { name.to_string() } else { format!("{path}/{name}") }
 }
 
 /// Whether an error says of a node that it is none that can be understood, or is gone since.
