@@ -7,8 +7,6 @@ use crate::store::os::{self, CWD, Errno};
 use smallvec::SmallVec;
 use std::ffi::{CStr, CString};
 use std::fmt::Write;
-use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// The name of lock files; never listed.
@@ -229,7 +227,11 @@ pub(super) fn file_instead_of(root: &Path, folder: &Path, e: Error) -> Error {
 /// Whether a file begins as those of netCDF and HDF5 do.
 fn is_of_netcdf(file: &Path) -> bool {
     let mut first = [0; 4];
+    let mut read = || -> Option<usize> {
+        let opened = os::open(CWD, &c_path(file).ok()?, libc::O_RDONLY | libc::O_NOCTTY, 0).ok()?;
+        os::pread_and_one(opened.as_fd(), &mut first, 0).ok()
+    };
     // Opening a pipe would wait for its writer.
-    let read = file.is_file() && File::open(file).and_then(|mut file| file.read_exact(&mut first)).is_ok();
-    read && matches!(&first, b"\x89HDF" | b"CDF\x01" | b"CDF\x02" | b"CDF\x05")
+    let is_read = file.is_file() && read().is_some_and(|n| n >= 4);
+    is_read && matches!(&first, b"\x89HDF" | b"CDF\x01" | b"CDF\x02" | b"CDF\x05")
 }
