@@ -25,8 +25,8 @@ impl Ls {
         let mut unread = Unread::default();
         let all = children.len();
         let text = if self.json {
-            // Only whether each can be read is wanted besides the names, of many at the same time.
-            group.tree_telling(1, &mut |name, e| unread.count(name, e))?;
+            // Names alone are printed: no other request is made for them.
+            children.iter().for_each(|child| child.error().into_iter().for_each(|e| unread.count(&child.name, e)));
             let names = children.into_iter().map(|child| Value::from(child.name)).collect();
             format!("{}\n", json::to_text(&Value::Array(names)))
         } else {

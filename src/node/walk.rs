@@ -133,7 +133,7 @@ fn read_level(
     for batch in children.chunks(BATCH) {
         let paths: Vec<String> = batch.iter().map(|&(i, name)| path::join(&places[i].path, name)).collect();
         let listed = |place: &ListedGroup, path: &str| {
-            let found = place.catalog.as_ref().filter(|_| !place.is_fresh)?.find(path)?;
+            let found = place.catalog.as_ref()?.find(path)?;
             (!wanted.checked || found.parse(store).is_ok()).then_some(found)
         };
         let known = collect(batch.iter().zip(&paths).map(|(&(i, _), path)| listed(&places[i], path)))?;
@@ -147,11 +147,7 @@ fn read_level(
             let found = match known {
                 Some(found) => Some(Ok(found)),
                 None if path.len() > MAX_KEY => Some(Err(err!(Limit, "the hierarchy is too deep: its path has more than {MAX_KEY} bytes"))),
-                None => {
-                    let is_listed = || places[i].catalog.as_ref().is_some_and(|catalog| catalog.has(&path));
-                    let note = |_: &Result<_>| unlisted[i].extend((watches && !is_listed()).then(|| path.clone()));
-                    read.next().and_then(Result::transpose).inspect(note)
-                }
+                None => read.next().and_then(Result::transpose).inspect(|_| unlisted[i].extend(watches.then(|| path.clone()))),
             };
             if let Some(node) = found {
                 each(&places[i], Found { path, node, is_checked })?;
@@ -235,10 +231,7 @@ fn list(store: &Store, place: &ListedGroup) -> Result<Vec<String>> {
 impl Group {
     /// Calls `each` with the nodes below the group, level by level, and their paths relative to it.
     fn each_node(&self, wanted: Wanted, each: &mut dyn FnMut(Found) -> Result<()>) -> Result<()> {
-        self.each_node_at(ListedGroup::new(self.path(), self.format(), self.catalog()?), wanted, each)
-    }
-
-    fn each_node_at(&self, place: ListedGroup, wanted: Wanted, each: &mut dyn FnMut(Found) -> Result<()>) -> Result<()> {
+        let place = ListedGroup::new(self.path(), self.format(), self.catalog()?);
         each_node(self.store(), place, wanted, &mut |found| {
             each(Found { path: path::relative(self.path(), &found.path).to_string(), ..found })
         })
@@ -307,18 +300,14 @@ impl Group {
 
     /// The tree below the group as text, a line for each node down to `depth` levels.
     pub fn tree(&self, depth: usize) -> Result<String> {
-        self.tree_of(ListedGroup::new(self.path(), self.format(), self.catalog()?), depth, &mut |_, _| ())
+        self.tree_telling(depth, &mut |_, _| ())
     }
 
-    /// The tree below the group like that of [`Group::tree`], of the nodes' own documents, whatever consolidated metadata say. `unreadable` is called with the path
-    /// of each node that cannot be read, relative to the group, and why.
+    /// The tree below the group as [`Group::tree`] gives it. `unreadable` is called with the path of each node that cannot be read, relative to the group, and
+    /// why.
     pub fn tree_telling(&self, depth: usize, unreadable: &mut dyn FnMut(&str, &Error)) -> Result<String> {
-        self.tree_of(ListedGroup::new(self.path(), self.format(), self.catalog()?).fresh(), depth, unreadable)
-    }
-
-    fn tree_of(&self, place: ListedGroup, depth: usize, unreadable: &mut dyn FnMut(&str, &Error)) -> Result<String> {
         let mut nodes: Vec<(String, String)> = Vec::new();
-        self.each_node_at(place, Wanted::all(depth), &mut |Found { path, node, .. }| {
+        self.each_node(Wanted::all(depth), &mut |Found { path, node, .. }| {
             let about = match node.and_then(|found| found.parse(self.store())) {
                 Ok(v3::Document::Array(meta)) => format!("  {}", describe(&meta)),
                 Ok(v3::Document::Group(_)) => String::new(),
