@@ -157,6 +157,7 @@ static void wrong_calls(void) {
     ERR_SAYS(OZARR_ERR_BOUNDS, "6", "", ozarr_varlen_get(v, 6, (const char *[]){NULL}, (size_t[]){0}));
     ERR(OZARR_ERR_BOUNDS, ozarr_varlen_get(v, -1, (const char *[]){NULL}, (size_t[]){0}));
     ozarr_array_free(a);
+    ERR_SAYS(OZARR_ERR_TYPE, "\"vlen-array\"", "ozarr_spec_from_json", ozarr_array_create("numbers.zarr", OZARR_LIST, 1, SIX, NULL, OZARR_CREATE_OVERWRITE, &a));
     OK(ozarr_array_create("numbers.zarr", OZARR_FLOAT64, 1, SIX, NULL, OZARR_CREATE_OVERWRITE, &a));
     ERR_SAYS(OZARR_ERR_TYPE, "float64", "variable length", ozarr_array_read_varlen(a, NULL, &v));
     ozarr_array_free(a);
