@@ -204,17 +204,11 @@ impl Job<'_> {
         consolidated.iter().try_for_each(|group| Group::open(self.to, group)?.consolidate_cut(&mut |_| Ok(self.cuts.clone()), false))
     }
 
-    /// Ends the migration: all documents are there.
-    fn end(&mut self, nodes: &[String], marked: bool) -> Result<()> {
-        if marked {
-            marker::erase(self.to, &self.to_path, marker::MIGRATION)?;
-        }
-        // What fails now is done again by the same call, which needs the marker for that.
-        let done = self.finish(nodes);
-        if done.is_err() && marked {
-            let _ = self.write_marker();
-        }
-        done
+    /// Ends the migration: all documents are there. The marker goes last: until then the same call does what is left.
+    fn end(&self, nodes: &[String], marked: bool) -> Result<()> {
+        let there = if marked { " (all nodes are there: the same call completes it)" } else { " (all nodes are there)" };
+        self.finish(nodes).map_err(|e| e.with_note(there))?;
+        if marked { place::end_mark((self.to, &self.to_path), marker::MIGRATION) } else { Ok(()) }
     }
 
     /// Finds the nodes, parents before their children. Elsewhere all documents are read now: what is copied is of one moment of a run that goes on.
@@ -272,8 +266,13 @@ impl Job<'_> {
     fn read_marker(&self) -> Result<(Option<Map>, Condition)> {
         let (marker, condition) = place::read(self.to, &self.to_path, marker::MIGRATION)?;
         marker.as_ref().map_or(Ok(()), |marker| marker::check_from(marker, (&self.to_path, marker::MIGRATION), &self.source()))?;
-        if marker.is_none() && !self.in_place {
-            place::refuse_files((self.to, &self.to_path), "migrate")?;
+        if marker.is_none()
+            && !self.in_place
+            && let Err(e) = place::refuse_files((self.to, &self.to_path), "migrate")
+        {
+            // An earlier version of the library may have been killed ahead of that. The error is the one to tell.
+            drop(upkeep::add_missed(self.to, &self.to_path));
+            return Err(e);
         }
         Ok((marker, condition))
     }

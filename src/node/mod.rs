@@ -156,6 +156,8 @@ mod tests_copies;
 #[cfg(test)]
 mod tests_cuts;
 #[cfg(test)]
+mod tests_ends;
+#[cfg(test)]
 mod tests_flight;
 #[cfg(test)]
 mod tests_folders;

@@ -79,8 +79,16 @@ impl<T> Filled<T> {
     /// unless a caller that has more to do `keeps` the marker.
     pub fn end(self, (to, place): (&Store, &str), keeps: bool, behind: impl FnOnce(Option<T>, bool) -> Result<()>) -> Result<()> {
         let done = behind(self.made, self.replaced);
-        let done = done.and_then(|()| if self.is_marked && !keeps { marker::erase(to, place, marker::COPY) } else { Ok(()) });
-        done.map_err(|e| e.with_note(if self.is_marked { IS_THERE } else { " (the copy itself is there)" }))
+        done.map_err(|e| e.with_note(if self.is_marked { IS_THERE } else { " (the copy itself is there)" }))?;
+        if self.is_marked && !keeps { end_mark((to, place), marker::COPY) } else { Ok(()) }
+    }
+}
+
+/// Takes the marker away behind all else. Where that fails, but it is gone, its answer was lost.
+pub(super) fn end_mark((to, place): (&Store, &str), name: &str) -> Result<()> {
+    match marker::erase(to, place, name) {
+        Err(_) if marker::read(to, place, name).is_ok_and(|said| said.is_none()) => Ok(()),
+        erased => erased.map_err(|e| e.with_note(" (all else is done: the same call completes it, or says that it is there)")),
     }
 }
 
