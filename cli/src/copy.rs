@@ -2,7 +2,7 @@
 
 use crate::create::native_type;
 use crate::failure::{Failure, Outcome};
-use crate::interrupt::{Interrupt, copied_in_part};
+use crate::interrupt::{Interrupt, close_copy, copied_in_part};
 use crate::layout::{Layout, format, json_or_string};
 use crate::output::{counted, notes, progress};
 use crate::place::{locate, named_in_group, understood};
@@ -101,7 +101,7 @@ impl Copy {
             None => {
                 let done = done.map_err(|e| named_in_group(e, &path, (&self.dest, &to, &to_path)));
                 let done = done.map_err(|e| interrupt.failure(e, &copied_in_part(&to, "source", "the same command")))?;
-                to.close(None)?;
+                close_copy(&to)?;
                 notes(kept.iter().chain(&done.notes), self.json)
             }
         }

@@ -1,7 +1,7 @@
 //! `ozarr cp`: copying a node.
 
 use crate::failure::Outcome;
-use crate::interrupt::{Interrupt, copied_in_part};
+use crate::interrupt::{Interrupt, close_copy, copied_in_part};
 use crate::output::{progress, tell};
 use crate::place::{locate, named_in_group};
 use clap::Args;
@@ -43,7 +43,7 @@ impl Cp {
         bar.finish_and_clear();
         let copied = copied.map_err(|e| named_in_group(e, &path, (&self.dest, &to, &to_path)));
         copied.map_err(|e| interrupt.failure(e, &copied_in_part(&to, "source", "the same command with --overwrite")))?;
-        to.close(None)?;
+        close_copy(&to)?;
         let objects = if self.verify { steps / 2 } else { steps };
         let from_to = [("copied", self.source.as_str().into()), ("to", self.dest.as_str().into())];
         tell(self.json, from_to.into_iter().chain([("objects", objects.into()), ("verified", self.verify.into())]))

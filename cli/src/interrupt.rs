@@ -134,6 +134,15 @@ pub fn copied_in_part(dest: &Store, source: &str, again: &str) -> String {
     format!("the copy is not complete, the {source} is untouched; {next}")
 }
 
+/// Closes the store of a copy that is whole: an error says so, but of an archive, which is whole only then.
+pub fn close_copy(dest: &Store) -> Result<()> {
+    dest.close(None).map_err(|e| of_whole_copy(dest, e))
+}
+
+fn of_whole_copy(dest: &Store, e: Error) -> Error {
+    if dest.capabilities().archive { e } else { e.with_note(" (the copy itself is whole: not to be made again)") }
+}
+
 /// Returns whether SIGINT is ignored, as the kernel tells it.
 fn is_ignored() -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
@@ -157,6 +166,18 @@ mod tests {
         assert_eq!(told("a.zarr"), "the copy is not complete, the source is untouched; the same command begins anew");
         let of_archive = "the copy is not complete, the source is untouched; an archive cannot erase what it holds: copy into a new one";
         assert_eq!(told("a.zip"), of_archive);
+    }
+
+    #[test]
+    fn an_error_behind_a_copy_says_that_it_is_whole_where_it_is() {
+        let folder = std::env::temp_dir().join(format!("ozarr-whole-{}", std::process::id()));
+        let told = |name: &str| {
+            let (dest, _) = locate(folder.join(name).to_str().unwrap(), "/", Mode::ReadWrite).map_err(|_| name).unwrap();
+            of_whole_copy(&dest, Error::new(ErrorKind::Io, "lost")).message().to_string()
+        };
+        assert_eq!(told("a.zarr"), "lost (the copy itself is whole: not to be made again)");
+        assert_eq!(told("a.zip"), "lost");
+        let _ = std::fs::remove_dir_all(&folder);
     }
 
     #[test]
