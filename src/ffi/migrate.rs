@@ -21,7 +21,7 @@ pub const OZARR_MIGRATE_LINK: u32 = 4;
 /// written at all. After an interruption, repeating the call completes the conversion in place, and
 /// begins it anew elsewhere. Where all nodes were there already it completes that, too, or is
 /// `OZARR_ERR_EXISTS` if the source has other documents or chunks since; that a chunk was written anew
-/// is noticed in folders only. With OZARR_MIGRATE_IN_PLACE the old
+/// is noticed in folders and object stores. With OZARR_MIGRATE_IN_PLACE the old
 /// documents are erased when all new ones are stored; without it the source is not changed, and a
 /// dataset whose series publishes steps meanwhile is converted as by `ozarr_copy`. Close what writes to
 /// the source before it is converted in place: while a series is open in it (see
