@@ -1,13 +1,16 @@
-//! Ends of copies and migrations: what the same call completes, and what an error says.
+//! Ends of copies and migrations: what the same call completes, and how soon an error, or progress that asks to stop, ends a copy.
 
-use super::tests::{kind, read_all, spec_as, write_all};
+use super::tests::{kind, memory, read_all, spec, spec_as, write_all};
 use super::tests_growth::Folder;
 use super::tests_store::{Next, anew, ending, on, told};
 use super::*;
-use crate::error::{ErrorKind, err};
+use crate::dtype::{DataType, Overflow};
+use crate::error::{ErrorKind, Result, bail, err};
+use crate::store::latency::LatencyStore;
 use crate::store::memory::MemoryStore;
 use crate::store::{SharedStore, StorageExt};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// A store with a group that has consolidated metadata, another one of version 2, and a folder if it is one.
 fn with_old_group(in_folder: bool) -> (Store, Option<Folder>) {
@@ -107,4 +110,66 @@ fn a_call_of_which_the_last_answer_is_lost_has_done_all() {
     from.rechunk_node("old", (&at("d/ozarr-copy.json"), "d"), options, &mut |_, _| Ok(()), &mut |_, _| Ok(())).unwrap();
     let lost = losing_the_last_answer(to(), "d/ozarr-copy.json", "d/.zgroup");
     from.copy_node("old", (&lost, "d"), Create::New, false, &mut |_, _| Ok(())).unwrap();
+}
+
+const ARRAYS: u64 = 16;
+const CHUNKS: u64 = 128;
+
+/// Arrays in a store with latency, of which the first element is larger than the others.
+fn many() -> (Store, Arc<LatencyStore>) {
+    let near = memory();
+    Group::create(&near, "g", Some(Format::V3), Create::New).unwrap();
+    let mut values: Vec<i32> = vec![1; CHUNKS as usize];
+    values[0] = 1 << 20;
+    for i in 0..ARRAYS {
+        write_all(&Array::create(&near, &format!("g/{i:02}"), &spec(&[CHUNKS], &[1]), Create::New).unwrap(), &mut values);
+    }
+    let slow = Arc::new(LatencyStore::new(near.shared().clone(), Duration::from_millis(2)));
+    (on(slow.clone()), slow)
+}
+
+/// Copies the arrays into other chunks; gives the chunks that were written to, with what the copy gave.
+fn copied(from: &Store, data_type: DataType, progress: &mut transfer::OnProgress<'_>) -> (usize, Result<RechunkReport>) {
+    let to: SharedStore = Arc::new(MemoryStore::new());
+    let mut change = |_: &str, spec: &mut Spec| spec.set_data_type(data_type).and_then(|()| spec.set_chunks(&[2]));
+    let options = RechunkOptions { overflow: Overflow::Error, ..RechunkOptions::default() };
+    let done = from.rechunk_node("g", (&on(to.clone()), "d"), options, &mut change, progress);
+    (to.keys("d/").unwrap().iter().filter(|key| key.contains("/c/")).count(), done)
+}
+
+#[test]
+fn arrays_that_are_copied_at_the_same_time_tell_of_their_chunks_and_end_soon() {
+    let (from, slow) = many();
+    let (all, mut steps) = ((ARRAYS * CHUNKS / 2) as usize, Vec::new());
+    let (written, done) = copied(&from, DataType::Int32, &mut |done, total| {
+        assert_eq!(total, ARRAYS * CHUNKS / 2 + ARRAYS + 1);
+        steps.push((done, slow.stats().requests));
+        Ok(())
+    });
+    assert_eq!((written, done.unwrap().encoded as usize), (all, all));
+    assert!(steps.is_sorted_by_key(|(done, _)| *done), "{steps:?}");
+    // A quarter is told of before most is read.
+    let read = steps.iter().find(|(done, _)| *done * 4 >= all as u64).unwrap().1;
+    let last = steps.last().unwrap().1;
+    assert!(read < last * 3 / 4, "{read} of {last}: {steps:?}");
+    let (written, done) = copied(&from, DataType::Int32, &mut |_, _| bail!(Callback, "enough"));
+    assert_eq!(kind(done), ErrorKind::Callback);
+    assert!(written <= all / 2, "{written} of {all}");
+    let before = slow.stats().requests;
+    let (written, done) = copied(&from, DataType::Int16, &mut |_, _| Ok(()));
+    let (e, requests) = (done.unwrap_err(), slow.stats().requests - before);
+    assert_eq!(e.kind(), ErrorKind::Range, "{e}");
+    assert!(written <= all / 2 && requests < last * 4 / 5, "{written} of {all}, {requests} of {last}");
+}
+
+#[test]
+fn an_array_of_small_chunks_in_a_store_with_latency_is_not_copied_at_once() {
+    let near = memory();
+    write_all(&Array::create(&near, "g", &spec(&[2000], &[1]), Create::New).unwrap(), &mut [1; 2000]);
+    let (from, mut steps) = (on(Arc::new(LatencyStore::new(near.shared().clone(), Duration::from_micros(1)))), Vec::new());
+    let (_, done) = copied(&from, DataType::Int32, &mut |done, _| {
+        steps.push(done);
+        Ok(())
+    });
+    assert!(done.unwrap().encoded == 1000 && steps.len() > 3, "{steps:?}");
 }

@@ -14,24 +14,23 @@ pub(super) fn for_each<T: Send>(
     items: &mut [T],
     work: impl Fn(&mut T) -> Result<()> + Sync,
 ) -> Result<()> {
-    for_each_in((store, store), any_thread, items, work, &mut || Ok(()))
+    for_each_in((store, store), any_thread, items, work)
 }
 
-/// Does the same with items that use two stores. `told` is called in the calling thread when items are done; its error ends it.
+/// Does the same with items that use two stores.
 pub(super) fn for_each_in<T: Send>(
     stores: (&Store, &Store),
     any_thread: bool,
     items: &mut [T],
     work: impl Fn(&mut T) -> Result<()> + Sync,
-    told: &mut dyn FnMut() -> Result<()>,
 ) -> Result<()> {
     if items.len() < 2 || !any_thread || !takes_many(stores) {
-        return items.iter_mut().try_for_each(|item| work(item).and_then(|()| told()));
+        return items.iter_mut().try_for_each(work);
     }
     let items: Vec<Mutex<&mut T>> = collect(items.iter_mut().map(Mutex::new))?;
     let task = |i: u64, _: &Running<'_>| work(&mut items[i as usize].lock().unwrap_or_else(PoisonError::into_inner));
     let (pool, width) = stores.0.threads_with(stores.1, true);
-    tasks::run(&pool, items.len() as u64, width, &task, &mut |_| told())
+    tasks::run(&pool, items.len() as u64, width, &task, &mut |_| Ok(()))
 }
 
 /// Whether work on several nodes of two stores is done at the same time.

@@ -360,6 +360,21 @@ impl Elements {
     pub fn run(&self, told: &mut dyn FnMut(u64) -> Result<()>) -> Result<()> {
         self.rechunk.run(self.boxes.as_deref(), told)
     }
+
+    /// The number of boxes in which they are copied.
+    pub fn boxes(&self) -> u64 {
+        self.boxes.as_ref().map_or_else(|| self.rechunk.boxes(), |boxes| boxes.len() as u64)
+    }
+
+    /// How many boxes are copied at the same time.
+    pub fn width(&self) -> usize {
+        self.rechunk.width()
+    }
+
+    /// Copies a box; returns the number of its chunks.
+    pub fn copy(&self, i: u64, running: &tasks::Running<'_>) -> Result<u64> {
+        self.rechunk.copy(self.boxes.as_ref().map_or(i, |boxes| boxes[i as usize]), running)
+    }
 }
 
 /// The bytes that elements of variable length have, by a look at the first chunks.

@@ -27,6 +27,8 @@ pub const DEFAULT_MEMORY: u64 = 512 << 20;
 const LEAST: u64 = 1 << 20;
 /// The least chunks of a box in a store with latency, which are then read at the same time.
 const FLIGHT: u64 = 64;
+/// The chunks there that are no small number: a box of more would take long, of which no progress is told.
+const MANY: u64 = 4 * FLIGHT;
 /// What a thread needs besides the buffers for its chunk: spans that are read together, contexts of codecs.
 const THREAD: u64 = 6 << 20;
 
@@ -68,8 +70,9 @@ impl Rechunk {
         let room = (memory.saturating_sub(each.saturating_mul(threads as u64))).max(memory / 4);
         let room = if threads > 1 { room / 2 } else { room };
         let latency = source.store.capabilities().latency || dest.store.capabilities().latency;
-        let least = if latency { FLIGHT * read.max(write) } else { 0 };
-        let boxes = RechunkPlan::new(&dest.shape, &from, &dest.grid, item, room, least.max(LEAST).min(room));
+        let chunks = |n: u64| n.saturating_mul(read.max(write));
+        let least = if latency { chunks(FLIGHT).max(LEAST.min(chunks(MANY))) } else { LEAST };
+        let boxes = RechunkPlan::new(&dest.shape, &from, &dest.grid, item, room, least.min(room));
         let most = boxes.most_bytes(item).max(1);
         let width = if threads > 1 { usize::try_from(2 * room / most).unwrap_or(threads).clamp(1, threads) } else { 1 };
         let on = |array: &Arc<BoundArray>, pool: &Arc<Pool>| Arc::new(BoundArray { pool: pool.clone(), ..(**array).clone() });
@@ -108,15 +111,24 @@ impl Rechunk {
         let count = numbers.map_or(self.boxes(), |n| n.len() as u64);
         let done = AtomicU64::new(0);
         let task = |i: u64, running: &Running<'_>| {
-            let number = numbers.map_or(i, |n| n[i as usize]);
-            self.copy(number, running)?;
-            done.fetch_add(self.chunks_in(number), Ordering::Relaxed);
+            let chunks = self.copy(numbers.map_or(i, |n| n[i as usize]), running)?;
+            done.fetch_add(chunks, Ordering::Relaxed);
             Ok(())
         };
         tasks::run(&self.source.pool, count, self.width, &task, &mut |_| told(done.load(Ordering::Relaxed)))
     }
 
-    fn copy(&self, number: u64, running: &Running<'_>) -> Result<()> {
+    /// Returns how many boxes [`Rechunk::run`] copies at the same time.
+    pub fn width(&self) -> usize {
+        self.width
+    }
+
+    /// Copies a box, of which nothing is written if an end is wanted when it is read; returns the number of chunks of the target in it.
+    pub fn copy(&self, number: u64, running: &Running<'_>) -> Result<u64> {
+        self.copy_box(number, running).map(|()| self.chunks_in(number))
+    }
+
+    fn copy_box(&self, number: u64, running: &Running<'_>) -> Result<()> {
         let (start, shape) = self.boxes.at(number);
         if bytes(&shape, self.item) > self.room
             && self.chunks_in(number) == 1

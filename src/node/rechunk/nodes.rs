@@ -8,6 +8,7 @@ use super::super::transfer::{Elements, Moves, Way, at_node, moved_path};
 use super::super::{cut, hierarchy, path, together};
 use super::{At, Copier, Job, Last, New, NewArray, RechunkReport, consolidate_as, same_fill};
 use crate::engine::rechunk::DEFAULT_MEMORY;
+use crate::engine::tasks::{self, Running};
 use crate::error::{Error, Result};
 use crate::limits::{collect, push};
 use crate::metadata::{Format, Map, v2, v3};
@@ -18,6 +19,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// The most nodes that are begun at the same time, and the most objects that these have.
 const NODES: usize = 1024;
 const OBJECTS: u64 = 1 << 16;
+/// The chunks that are written at the same time, about, and the least boxes, which have many.
+const CHUNKS: u64 = 256;
+const BOXES: u64 = 4;
 /// The most arrays that share the memory.
 const SHARES: u64 = 32;
 
@@ -83,12 +87,11 @@ impl Job<'_> {
             Begun { node, new, target, keys: Vec::new(), elements: None, gone: Vec::new() }
         };
         let mut nodes: Vec<Begun<'_>> = collect(nodes.iter().map(|(node, new)| begun((node.as_str(), new))))?;
-        let quiet = &mut || Ok(());
-        together::for_each_in(stores, any_thread, &mut nodes, |n| n.begin(copier, is_shared, at).map_err(|e| naming(e, n.node)), quiet)?;
+        together::for_each_in(stores, any_thread, &mut nodes, |n| n.begin(copier, is_shared, at).map_err(|e| naming(e, n.node)))?;
         self.move_chunks(&mut nodes, at)?;
-        self.copy_elements(&mut nodes, any_thread, at)?;
+        self.copy_elements(&mut nodes, at)?;
         let from = stores.0;
-        together::for_each_in(stores, any_thread, &mut nodes, |n| n.check_copied(from).map_err(|e| naming(e, n.node)), quiet)?;
+        together::for_each_in(stores, any_thread, &mut nodes, |n| n.check_copied(from).map_err(|e| naming(e, n.node)))?;
         // What the document speaks of is durable before it is there.
         let is_last = nodes.iter().any(|n| n.target == at.1);
         if is_last {
@@ -104,7 +107,7 @@ impl Job<'_> {
             ours(&[])?;
         }
         let publish = |n: &mut Begun<'_>| n.publish(at).map_err(|e| naming(e, n.node));
-        together::for_each_in(stores, any_thread, &mut nodes, publish, quiet)?;
+        together::for_each_in(stores, any_thread, &mut nodes, publish)?;
         self.report.nodes += nodes.len() as u64;
         Ok(())
     }
@@ -132,8 +135,9 @@ impl Job<'_> {
         Ok(())
     }
 
-    /// Copies the elements of the other arrays.
-    fn copy_elements(&mut self, nodes: &mut [Begun<'_>], any_thread: bool, at: At<'_>) -> Result<()> {
+    /// Copies the elements of the other arrays: box by box, those of one array before those of the next, so that much is done when a part of the time
+    /// has passed.
+    fn copy_elements(&mut self, nodes: &mut [Begun<'_>], at: At<'_>) -> Result<()> {
         let (before, total, progress) = (self.done, self.total, &mut self.progress);
         let mut tell = |done: u64| progress(before + done, total.max(before + done));
         let mut all: Vec<(&str, Elements)> = Vec::new();
@@ -144,14 +148,22 @@ impl Job<'_> {
         if let [(node, elements)] = &all[..] {
             elements.run(&mut tell).map_err(|e| naming(e, node))?;
         } else {
+            let mut boxes: Vec<(usize, u64)> = Vec::new();
+            for (i, (_, elements)) in all.iter().enumerate() {
+                (0..elements.boxes()).try_for_each(|number| push(&mut boxes, (i, number)))?;
+            }
             let done = AtomicU64::new(0);
-            let run = |(node, elements): &mut (&str, Elements)| {
-                elements.run(&mut |_| Ok(())).map_err(|e| naming(e, node))?;
-                done.fetch_add(elements.chunks(), Ordering::Relaxed);
+            let task = |i: u64, running: &Running<'_>| {
+                let (array, number) = boxes[i as usize];
+                let (node, elements) = &all[array];
+                let copied = elements.copy(number, running).map_err(|e| naming(e, node))?;
+                done.fetch_add(copied, Ordering::Relaxed);
                 Ok(())
             };
-            let told = &mut || tell(done.load(Ordering::Relaxed));
-            together::for_each_in((self.copier.way.from, at.0), any_thread, &mut all, run, told)?;
+            let (pool, most) = self.copier.way.from.threads_with(at.0, true);
+            let each = chunks / (boxes.len() as u64).max(1);
+            let width = most.min((CHUNKS / each.max(1)).max(BOXES) as usize).min(all.iter().map(|(_, elements)| elements.width()).sum());
+            tasks::run(&pool, boxes.len() as u64, width, &task, &mut |_| tell(done.load(Ordering::Relaxed)))?;
         }
         self.report.encoded += chunks;
         self.done += chunks;
@@ -172,7 +184,7 @@ impl Copier<'_> {
             New::Array(array) => self.count_array(node, array).map_err(|e| at_node(e, node)),
             New::Group(..) => Ok(()),
         };
-        together::for_each_in((self.way.from, self.way.to), any_thread, nodes, count, &mut || Ok(()))?;
+        together::for_each_in((self.way.from, self.way.to), any_thread, nodes, count)?;
         let objects = |new: &New| if let New::Array(array) = new { array.objects } else { 0 };
         Ok(nodes.iter().fold(nodes.len() as u64, |total, (_, new)| total.saturating_add(objects(new))))
     }
