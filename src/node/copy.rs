@@ -278,7 +278,7 @@ impl Copying<'_> {
         match then.kind {
             NodeKind::Array => match shape_of(&then.document) {
                 Some(shape) => {
-                    let gone = &self.moves.gone_below(node);
+                    let gone = &self.moves.gone_below(node)?;
                     let array = CopiedNode::Array { text, document: &then.document, mark: &then.mark, shape: &shape, gone };
                     kept::check_copied(from, node, Some(key), array)
                 }

@@ -414,7 +414,7 @@ impl Job<'_> {
         let (before, total, moves) = (self.done, self.total, Moves::default());
         let (way, progress) = (Way { from: self.from, to: self.to, link: !self.copy }, &mut self.progress);
         way.move_all(&keys, &moves, &mut |done| progress(before + done, total.max(before + done)))?;
-        let gone = moves.gone_below("");
+        let gone = moves.gone_below("")?;
         self.report.linked += moves.linked.into_inner();
         self.report.copied += moves.copied.into_inner();
         self.done += keys.len() as u64;

@@ -9,7 +9,7 @@ use crate::error::{ErrorKind, Result, bail, err};
 use crate::store::latency::LatencyStore;
 use crate::store::memory::MemoryStore;
 use crate::store::{SharedStore, StorageExt};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// A store with a group that has consolidated metadata, another one of version 2, and a folder if it is one.
@@ -172,4 +172,46 @@ fn an_array_of_small_chunks_in_a_store_with_latency_is_not_copied_at_once() {
         Ok(())
     });
     assert!(done.unwrap().encoded == 1000 && steps.len() > 3, "{steps:?}");
+}
+
+/// Of an array more chunks are gone than are looked at again; then another one is not whole.
+#[test]
+fn a_copy_from_which_chunks_of_many_arrays_go_misses_none_that_comes_back() {
+    type Copies = fn(&Store, &Store, &mut transfer::OnProgress<'_>) -> Result<()>;
+    let copies: [(&str, Copies); 2] = [
+        ("as it is", |from, to, progress| from.copy_node("g", (to, "d"), Create::New, false, progress)),
+        ("anew", |from, to, progress| from.rechunk_node("g", (to, "d"), RechunkOptions::default(), &mut |_, _| Ok(()), progress).map(drop)),
+    ];
+    for (text, copy) in copies {
+        let near = memory();
+        Group::create(&near, "g", Some(Format::V3), Create::New).unwrap();
+        write_all(&Array::create(&near, "g/a", &spec(&[1200], &[1]), Create::New).unwrap(), &mut [1; 1200]);
+        // One of these is copied last.
+        let small = ["g/0", "g/b"];
+        small.map(|path| write_all(&Array::create(&near, path, &spec(&[1], &[1]), Create::New).unwrap(), &mut [5]));
+        let small = small.map(|path| format!("{path}/c/0"));
+        let chunk = near.key_get(&small[0]).unwrap().unwrap();
+        let (others, is_gone) = (near.clone(), Mutex::new(false));
+        let erasing = told(near.shared().clone(), move |next| {
+            let Next::Opened(key) = next else { return Ok(()) };
+            if !key.starts_with("g/a/c/") {
+                return Ok(());
+            }
+            // The others wait.
+            let mut is_gone = is_gone.lock().unwrap();
+            if std::mem::replace(&mut *is_gone, true) {
+                return Ok(());
+            }
+            let keys = others.key_list("g/")?;
+            keys.iter().filter(|key| key.contains("/c/")).try_for_each(|key| others.key_erase(key).map(drop))
+        });
+        let from = on(Arc::new(LatencyStore::new(erasing, Duration::from_micros(1))));
+        let done = copy(&from, &memory(), &mut |done, _| {
+            if done < 1202 {
+                return Ok(());
+            }
+            small.iter().try_for_each(|key| near.key_put(key, &chunk))
+        });
+        assert_eq!(done.map_err(|e| e.kind()), Err(ErrorKind::Again), "{text}");
+    }
 }

@@ -12,7 +12,7 @@ use crate::engine::pool::Pool;
 use crate::engine::rechunk::{self, Rechunk};
 use crate::engine::{BoundArray, tasks};
 use crate::error::{Error, ErrorKind, Result, err};
-use crate::limits::{self, Dims, extend, push};
+use crate::limits::{self, Dims, collect, extend, push};
 use crate::metadata::Dialect;
 use crate::sort::sort_by;
 use crate::store::{ByteRange, Condition, Object, StorageExt, start_and_wait};
@@ -153,27 +153,24 @@ pub(super) struct Moves {
     pub linked: AtomicU64,
     /// Were copied.
     pub copied: AtomicU64,
-    /// Some of the keys whose objects were gone by then.
+    /// The keys whose objects were gone by then.
     gone: Mutex<Vec<String>>,
     /// Held while an object of up to `AT_ONCE` bytes is in memory.
     at_once: Mutex<()>,
 }
 
-/// The most keys of objects that were gone which are kept.
+/// The most keys of a node whose objects were gone that are looked at again.
 const GONE: usize = 1000;
 
 impl Moves {
-    fn note_gone(&self, key: &str) {
-        let mut gone = self.gone.lock().unwrap_or_else(PoisonError::into_inner);
-        if gone.len() < GONE {
-            gone.push(key.to_string());
-        }
+    fn note_gone(&self, key: &str) -> Result<()> {
+        push(&mut self.gone.lock().unwrap_or_else(PoisonError::into_inner), key.to_string())
     }
 
     /// Some of the keys below a node whose objects were listed, and were gone when they were to be copied.
-    pub fn gone_below(&self, node: &str) -> Vec<String> {
+    pub fn gone_below(&self, node: &str) -> Result<Vec<String>> {
         let gone = self.gone.lock().unwrap_or_else(PoisonError::into_inner);
-        gone.iter().filter(|key| path::is_within(key, node)).cloned().collect()
+        collect(gone.iter().filter(|key| path::is_within(key, node)).take(GONE).cloned())
     }
 }
 
@@ -231,8 +228,7 @@ impl Way<'_> {
         }
         for reading in 0..READINGS {
             let Some(object) = self.from.shared().open(key).map_err(|e| e.at_key(key))? else {
-                moves.note_gone(key);
-                return Ok(());
+                return moves.note_gone(key);
             };
             let copied = match reading > 0 && object.len().map_err(|e| e.at_key(key))? <= AT_ONCE {
                 true => {

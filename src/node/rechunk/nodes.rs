@@ -128,7 +128,7 @@ impl Job<'_> {
         let (before, total, moves, progress) = (self.done, self.total, Moves::default(), &mut self.progress);
         let way = Way { to: at.0, ..self.copier.way };
         way.move_all(&all, &moves, &mut |done| progress(before + done, total.max(before + done)))?;
-        nodes.iter_mut().for_each(|node| node.gone = moves.gone_below(node.node));
+        nodes.iter_mut().try_for_each(|node| moves.gone_below(node.node).map(|gone| node.gone = gone))?;
         self.report.linked += moves.linked.into_inner();
         self.report.copied += moves.copied.into_inner();
         self.done += all.len() as u64;
