@@ -8,6 +8,7 @@
 mod azure;
 pub mod cache;
 mod calls;
+mod endpoints;
 #[cfg(any(test, feature = "faults"))]
 pub mod fault;
 pub(crate) mod file_object;
