@@ -3,21 +3,21 @@
 
 #[cfg(all(unix, not(target_vendor = "apple")))]
 use super::roots::trust;
-use super::sight::note;
+use super::sight::{SEEN, note};
 use super::silence::{Sent, heard};
 use object_store::HeaderMap;
 use object_store::client::{
     ClientConfigKey as Key, ClientOptions, HttpClient, HttpError, HttpErrorKind, HttpRequest, HttpResponse, HttpService,
 };
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
-use reqwest::{Certificate, Method, NoProxy, Proxy, Request, redirect::Policy};
+use reqwest::{Certificate, Method, NoProxy, Proxy, Request, Url, redirect::Policy};
 use rustls::pki_types::{CertificateDer, pem::PemObject};
 use std::error::Error;
 use std::future::Future;
 use std::hash::{BuildHasher, RandomState};
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 /// How long a server may be silent where no option says so.
@@ -33,7 +33,7 @@ pub(super) struct Own {
     pub is_web: bool,
     /// No request says who asks.
     pub is_unsigned: bool,
-    /// The service that gives out credentials is on this machine, and may speak plain HTTP.
+    /// The service that gives out credentials may speak plain HTTP: it is on this machine, or the user allows it.
     pub tokens_near: bool,
 }
 
@@ -42,12 +42,19 @@ tokio::task_local! {
     static METHOD: Method;
 }
 
-/// Makes a client that follows redirections as `redirect` says. One by 303 is followed by a GET, and that of a POST by 301 and 302, too. A GET
+/// Makes a client that follows redirections as `redirect` says, and tells nobody where they came from: the query of a URL may be a secret. One by 303 is followed by a GET, and that of a POST by 301 and 302, too. A GET
 /// stores and erases nothing, and gets no token: for a request that should have, the redirection is the answer.
 pub(super) fn client(options: &ClientOptions, own: &Own, redirect: Policy) -> object_store::Result<HttpClient> {
+    let idle = duration(options, Key::ReadTimeout)?.unwrap_or(IDLE);
+    let (client, direct) = (make(options, own, redirect, false)?, OnceLock::new());
+    Ok(HttpClient::new(Plain { client, direct, idle, options: options.clone(), own: own.clone() }))
+}
+
+fn make(options: &ClientOptions, own: &Own, redirect: Policy, is_direct: bool) -> object_store::Result<reqwest::Client> {
     let accepts_all = flag(options, Key::AllowInvalidCertificates)?;
     let mut builder = reqwest::Client::builder()
         .redirect(reading(redirect))
+        .referer(false)
         .default_headers(own.headers.clone())
         .tls_danger_accept_invalid_certs(accepts_all)
         .https_only(!flag(options, Key::AllowHttp)?);
@@ -61,7 +68,9 @@ pub(super) fn client(options: &ClientOptions, own: &Own, redirect: Policy) -> ob
         builder = builder.user_agent(agent);
     }
     let mut certificates = own.certificates.clone();
-    if let Some(url) = options.get_config_value(&Key::ProxyUrl) {
+    if is_direct {
+        builder = builder.no_proxy();
+    } else if let Some(url) = options.get_config_value(&Key::ProxyUrl) {
         let excluded = options.get_config_value(&Key::ProxyExcludes).and_then(|list| NoProxy::from_string(&list));
         builder = builder.proxy(Proxy::all(url).map_err(wrong)?.no_proxy(excluded));
         if let Some(pem) = options.get_config_value(&Key::ProxyCaCertificate) {
@@ -86,8 +95,7 @@ pub(super) fn client(options: &ClientOptions, own: &Own, redirect: Policy) -> ob
         let most = most.parse().map_err(|_| refused(format!("pool_max_idle_per_host: found {most:?}, expected a number")))?;
         builder = builder.pool_max_idle_per_host(most);
     }
-    let idle = duration(options, Key::ReadTimeout)?.unwrap_or(IDLE);
-    builder.build().map(|client| HttpClient::new(Plain { client, idle, is_web: own.is_web, is_unsigned: own.is_unsigned })).map_err(wrong)
+    builder.build().map_err(wrong)
 }
 
 /// Follows redirections as `redirect` says where the method stays.
@@ -135,6 +143,16 @@ pub(super) fn is_loopback(url: &str) -> bool {
         .any(|near| host == *near || host.strip_prefix(near).is_some_and(|rest| rest.starts_with(':')))
 }
 
+/// Whether a URL leads to this machine, or to an address of its link only, as what gives out a machine's credentials has one.
+pub(super) fn is_near(url: &Url) -> bool {
+    let host = url.host_str().unwrap_or_default();
+    match host.trim_matches(['[', ']']).parse() {
+        Ok(IpAddr::V4(ip)) => ip.is_loopback() || ip.is_link_local(),
+        Ok(IpAddr::V6(ip)) => ip.is_loopback() || ip.is_unicast_link_local() || ip.segments()[..2] == [0xfd00, 0xec2],
+        Err(_) => matches!(host, "localhost" | "metadata.google.internal"),
+    }
+}
+
 fn as_reqwest(certificates: &[CertificateDer<'static>]) -> reqwest::Result<Vec<Certificate>> {
     certificates.iter().map(|der| Certificate::from_der(der)).collect()
 }
@@ -179,10 +197,24 @@ fn bad_certificate(e: impl Error + Send + Sync + 'static) -> object_store::Error
 #[derive(Debug)]
 struct Plain {
     client: reqwest::Client,
+    /// One that asks no proxy, once it is needed.
+    direct: OnceLock<reqwest::Client>,
     /// How long a server may be silent.
     idle: Duration,
-    is_web: bool,
-    is_unsigned: bool,
+    /// What the clients are made of.
+    options: ClientOptions,
+    own: Own,
+}
+
+impl Plain {
+    /// The client for a URL. What gives out the credentials of a machine is asked without a proxy, which would get them, or would ask for its own.
+    fn client_for(&self, url: &Url) -> object_store::Result<&reqwest::Client> {
+        let is_of_machine = is_near(url) && SEEN.try_with(|seen| seen.sight().credentials).unwrap_or(false);
+        if is_of_machine && self.direct.get().is_none() {
+            let _ = self.direct.set(make(&self.options, &self.own, Policy::none(), true)?);
+        }
+        Ok(self.direct.get().filter(|_| is_of_machine).unwrap_or(&self.client))
+    }
 }
 
 impl HttpService for Plain {
@@ -193,19 +225,20 @@ impl HttpService for Plain {
     {
         Box::pin(async move {
             let (parts, body) = request.into_parts();
-            let mut url: reqwest::Url = parts.uri.to_string().parse().map_err(|e| HttpError::new(HttpErrorKind::Unknown, e))?;
+            let mut url: Url = parts.uri.to_string().parse().map_err(|e| HttpError::new(HttpErrorKind::Unknown, e))?;
             // S3 as a web server takes a plus sign for a space.
-            if self.is_web && url.path().contains('+') {
+            if self.own.is_web && url.path().contains('+') {
                 url.set_path(&url.path().replace('+', "%2B"));
             }
+            let client = self.client_for(&url).map_err(|e| HttpError::new(HttpErrorKind::Unknown, e))?;
             let mut request = Request::new(parts.method.clone(), url);
             *request.headers_mut() = parts.headers;
-            if self.is_unsigned {
+            if self.own.is_unsigned {
                 request.headers_mut().remove("authorization");
             }
             let (sent, body) = Sent::of(body, self.idle).await;
             *request.body_mut() = Some(body);
-            let mut response = sent.wait_for(METHOD.scope(parts.method, self.client.execute(request))).await?.map_err(failed)?;
+            let mut response = sent.wait_for(METHOD.scope(parts.method, client.execute(request))).await?.map_err(failed)?;
             let (status, headers) = (response.status(), std::mem::take(response.headers_mut()));
             let mut answer = HttpResponse::new(heard(response.into(), self.idle, failed));
             (*answer.status_mut(), *answer.headers_mut()) = (status, headers);
@@ -242,5 +275,37 @@ impl Resolve for Shuffled {
             Ok(found)
         };
         Box::pin(async move { Ok(Box::new(tokio::task::spawn_blocking(addresses).await??.into_iter()) as Addrs) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::store::object::tests::{serve, store_at};
+    use crate::store::{Storage, get};
+
+    #[test]
+    fn no_proxy_is_asked_for_credentials_of_this_machine() {
+        const KEYS: &str = r#"{"AccessKeyId":"i","SecretAccessKey":"s","Token":"t","Expiration":"2096-01-01T00:00:00Z"}"#;
+        let (near, asked) = serve(|_| format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{KEYS}", KEYS.len()));
+        let (proxy, told) = serve(|_| {
+            "HTTP/1.1 206 Partial\r\nETag: \"1\"\r\nLast-Modified: Sat, 21 Nov 2026 00:00:00 GMT\r\nContent-Range: bytes 0-2/3\r\n\
+             Content-Length: 3\r\nConnection: close\r\n\r\nyes"
+                .to_string()
+        });
+        let folder = crate::store::suite::TestFolder::new("no-proxy");
+        std::fs::create_dir_all(&*folder).unwrap();
+        let file = folder.join("token");
+        std::fs::write(&file, "planted").unwrap();
+        let (uri, proxy) = (format!("http://127.0.0.1:{near}/creds"), format!("http://127.0.0.1:{proxy}"));
+        let options = [
+            ("proxy", proxy.as_str()),
+            ("container_credentials_full_uri", uri.as_str()),
+            ("container_authorization_token_file", file.to_str().unwrap()),
+        ];
+        let store = store_at(1, &options);
+        assert_eq!(get(&store as &dyn Storage, "key", 100).unwrap().unwrap(), b"yes");
+        assert!(asked.lock().unwrap().concat().contains("authorization: planted"));
+        let told = told.lock().unwrap().concat();
+        assert!(told.contains("/bucket/key") && told.contains("x-amz-security-token: t") && !told.contains("creds"), "{told}");
     }
 }

@@ -137,7 +137,7 @@ impl HttpService for Watched {
                 }
                 (seen.host, seen.credentials) = (asked.host.clone(), asked.credentials);
             });
-            let answer = match within::has_token(&request) {
+            let answer = match within::has_secret(&request) {
                 true => within::execute(&clients.within, &clients.inner, request).await,
                 false => clients.inner.execute(request).await,
             };
