@@ -27,31 +27,62 @@ pub(super) fn connected_account(env: Env<'_>) -> Option<String> {
     })
 }
 
-/// The host of the account's blobs that Azure's connection string names, or means.
-pub(super) fn connected_host(env: Env<'_>) -> Option<String> {
-    match of_connection("BlobEndpoint", env) {
-        Some(endpoint) => host_of(&endpoint),
-        None => {
+/// The account of the environment.
+pub(super) fn account_of_env(env: Env<'_>) -> Option<String> {
+    first(ACCOUNT_VARIABLES, env).or_else(|| connected_account(env))
+}
+
+/// The first of these variables that is set.
+fn first(variables: &[&str], env: Env<'_>) -> Option<String> {
+    variables.iter().find_map(|name| env(name).filter(|value| !value.is_empty()))
+}
+
+/// Where Azure's connection string has the blobs of its account, or has their `second` place, if it names or means one.
+pub(super) fn connected_place(second: bool, env: Env<'_>) -> Option<String> {
+    let its = connected_account(env)?;
+    let account = without_place(&its);
+    let said = |name: &str| of_connection(name, env).map(|url| url.trim_end_matches('/').to_string());
+    match (said("BlobSecondaryEndpoint").filter(|_| second), said("BlobEndpoint")) {
+        (Some(place), _) => Some(place),
+        (None, Some(first)) if second => second_of(&first, account),
+        (None, Some(first)) => Some(first),
+        (None, None) => {
             let suffix = of_connection("EndpointSuffix", env).unwrap_or_else(|| "core.windows.net".to_string());
-            Some(format!("{}.blob.{suffix}", connected_account(env)?))
+            let protocol = of_connection("DefaultEndpointsProtocol", env).unwrap_or_else(|| "https".to_string());
+            Some(format!("{protocol}://{account}{}.blob.{suffix}", if second { SECOND } else { "" }))
         }
     }
 }
 
-/// Whether the connection string is of the account and of the host that are named.
-pub(super) fn is_connected(account: Option<&str>, host: Option<&str>, env: Env<'_>) -> bool {
-    account.is_none_or(|named| connected_account(env).is_some_and(|its| is_account(named, &its)))
-        && host.is_none_or(|named| connected_host(env).is_some_and(|its| is_host(named, &its)))
+/// The second place of an account beside its first: its host, or the last name of its path, begins with the account. Another host is nobody's
+/// second place.
+fn second_of(first: &str, account: &str) -> Option<String> {
+    let (scheme, rest) = first.split_once("://")?;
+    let is_its = |name: &str| is_account(name, account);
+    match rest.rsplit_once('/') {
+        Some((above, name)) => is_its(name).then(|| format!("{scheme}://{above}/{account}{SECOND}")),
+        None => rest.split_once('.').filter(|(name, _)| is_its(name)).map(|(_, domain)| format!("{scheme}://{account}{SECOND}.{domain}")),
+    }
 }
 
-/// Whether an account is that of another name of it: the second place of an account, from which others may only read, is the same account.
-pub(super) fn is_account(named: &str, its: &str) -> bool {
-    without_place(named).eq_ignore_ascii_case(its)
+/// Whether the connection string is of the account, and has that place of it at the host that is named.
+pub(super) fn is_connected(account: &str, host: Option<&str>, env: Env<'_>) -> bool {
+    let place = connected_place(is_second(account), env).and_then(|url| host_of(&url));
+    connected_account(env).is_some_and(|its| is_account(account, &its))
+        && place.is_some_and(|its| host.is_none_or(|named| named.eq_ignore_ascii_case(&its)))
 }
+
+/// Whether two names are one account's: the second place of an account, from which others may only read, is the same account.
+pub(super) fn is_account(named: &str, its: &str) -> bool {
+    without_place(named).eq_ignore_ascii_case(without_place(its))
+}
+
+/// What the second place of an account has behind the account's name.
+const SECOND: &str = "-secondary";
 
 /// The name of an account, whichever of its places is named.
 pub(super) fn without_place(account: &str) -> &str {
-    account.strip_suffix("-secondary").unwrap_or(account)
+    account.strip_suffix(SECOND).unwrap_or(account)
 }
 
 /// Whether a name is that of the second place of an account.
@@ -59,37 +90,51 @@ pub(super) fn is_second(account: &str) -> bool {
     without_place(account) != account
 }
 
-/// Whether a host is that of an account's blobs, or of their second place.
-fn is_host(named: &str, its: &str) -> bool {
-    let first = named.split_once('.').map(|(account, rest)| format!("{}.{rest}", without_place(account)));
-    named.eq_ignore_ascii_case(its) || first.is_some_and(|first| first.eq_ignore_ascii_case(its))
+/// The account that requests are signed for, and its server if that does not follow from it: what is signed by a key has the name of the account,
+/// whichever of its places is asked.
+pub(super) fn signer(account: String, has_key: bool) -> (String, Option<String>) {
+    match without_place(&account) {
+        own if has_key && own != account => (own.to_string(), Some(format!("https://{}", usual_host(&account)))),
+        _ => (account, None),
+    }
+}
+
+/// The host of an account's blobs where nobody says another.
+pub(super) fn usual_host(account: &str) -> String {
+    format!("{account}.blob.core.windows.net")
 }
 
 /// Whether a host is one of Azure's.
 pub(super) fn is_azure(host: &str) -> bool {
-    DOMAINS.iter().any(|domain| host.ends_with(domain))
+    domain(host).is_some()
 }
 
-/// Whether a key of the environment is for the account and the host of blobs that a location names, and whether a token is for that host: those that
-/// the environment has, or that are got for a program or a machine, are for all of Azure's accounts. A host that the environment names is one, whatever
-/// the account: it may have a name of its own. Where the environment names neither account nor host, keys are.
-pub(super) fn is_of_env(account: Option<&str>, host: Option<&str>, env: Env<'_>) -> (bool, bool) {
-    let first = |names: &[&str]| names.iter().find_map(|name| env(name).filter(|value| !value.is_empty()));
-    let its_account = first(ACCOUNT_VARIABLES).or_else(|| connected_account(env));
-    let its_hosts = hosts_of_env(env);
-    let is_its_account = account.zip(its_account.as_deref()).is_none_or(|(named, its)| is_account(named, its));
-    let Some(host) = host else { return (is_its_account, true) };
-    if its_hosts.iter().any(|its| its.eq_ignore_ascii_case(host)) {
+/// The domain of Azure's that a host is in.
+fn domain(host: &str) -> Option<&'static str> {
+    DOMAINS.into_iter().find(|domain| host.ends_with(domain))
+}
+
+/// Whether a key of the environment, which stands beside the account `its`, is for the account and the host of blobs that are asked, and whether a token
+/// is for that host. Both are for Azure's own hosts and those that the environment names, whatever the account's name is there: a host may have a
+/// name of its own. Keys are for one account, of one of Azure's clouds: another cloud has accounts of its own. Tokens, which the environment has
+/// or which are got for a program or a machine, are for all accounts.
+pub(super) fn is_of_env(account: Option<&str>, its: Option<&str>, host: Option<&str>, env: Env<'_>) -> (bool, bool) {
+    let is_its = account.zip(its).is_none_or(|(asked, its)| is_account(asked, its));
+    let Some(host) = host else { return (is_its, true) };
+    let named = hosts_of_env(env);
+    if named.iter().any(|its| its.eq_ignore_ascii_case(host)) {
         return (true, true);
     }
-    let names_none = its_account.is_none() && its_hosts.is_empty();
-    (names_none || is_its_account && its_account.is_some() && is_azure(host), is_azure(host))
+    let is_in_cloud = named.iter().all(|its| domain(its).is_none_or(|its| domain(host) == Some(its)));
+    (is_its && is_in_cloud && is_azure(host), is_azure(host))
 }
 
-/// The hosts of blobs that the environment names.
+/// The hosts of blobs that the environment names for its account.
 pub(super) fn hosts_of_env(env: Env<'_>) -> Vec<String> {
-    let named = ENDPOINT_VARIABLES.iter().find_map(|name| env(name).filter(|value| !value.is_empty()));
-    [named.and_then(|url| host_of(&url)), connected_host(env)].into_iter().flatten().collect()
+    let is_connected = account_of_env(env).is_some_and(|account| is_connected(&account, None, env));
+    let connected = [false, true].map(|second| connected_place(second, env).filter(|_| is_connected));
+    let named = connected.into_iter().chain([first(ENDPOINT_VARIABLES, env)]).flatten();
+    named.filter_map(|url| host_of(&url)).collect()
 }
 
 /// The host of a URL, with its port if that is not the usual one.

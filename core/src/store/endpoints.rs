@@ -1,6 +1,8 @@
 //! Where a service is, and of which account and region: by options, the location and the environment.
 
-use super::azure::{self, ACCOUNT_VARIABLES, connected_account, is_of_env, is_second, of_connection};
+use super::azure::{
+    ACCOUNT_VARIABLES, account_of_env, connected_account, connected_place, is_connected, is_of_env, is_second, of_connection, usual_host,
+};
 use super::option_values::ignores_endpoints;
 use super::remote::{Env, Remote, RemoteOptions, Service};
 
@@ -27,39 +29,37 @@ impl RemoteOptions {
         [endpoint, place].map(Option::unwrap_or_default).to_vec()
     }
 
-    /// Where the service is, if an option, the location or the environment says so.
+    /// Where the service is, if an option, the location or the environment says so, and it is not where Azure's accounts usually are.
     pub fn endpoint(&self, remote: &Remote, env: Env<'_>) -> Option<String> {
-        if let (None, Some(host)) = (self.named("endpoint"), &remote.host) {
-            return Some(format!("https://{host}"));
-        }
         let is_ignored = remote.service == Service::S3 && ignores_endpoints(env);
-        let said = self.first("endpoint", if is_ignored { &[] } else { remote.service.endpoint_variables() }, env);
-        if remote.service != Service::Azure { said } else { said.or_else(|| self.connected_endpoint(remote, env)) }
+        let variables: &[&str] = if is_ignored { &[] } else { remote.service.endpoint_variables() };
+        let said = match (self.named("endpoint"), &remote.host) {
+            (None, Some(host)) => Some(format!("https://{host}")),
+            _ => self.first("endpoint", variables, env).or_else(|| self.connected_endpoint(remote, env)),
+        };
+        let usual = self.account(remote, env).map(|account| format!("https://{}", usual_host(&account)));
+        said.map(|url| url.trim_end_matches('/').to_string()).filter(|url| Some(url) != usual.as_ref())
     }
 
     /// Where Azure's connection string has the service of the account.
     fn connected_endpoint(&self, remote: &Remote, env: Env<'_>) -> Option<String> {
-        let account = self.account(remote, env);
-        let name = if account.as_deref().is_some_and(is_second) { "BlobSecondaryEndpoint" } else { "BlobEndpoint" };
-        let endpoint = self.connected(name, remote, env).map(|url| url.trim_end_matches('/').to_string());
-        endpoint.or_else(|| {
-            let suffix = self.connected("EndpointSuffix", remote, env).filter(|suffix| suffix != "core.windows.net")?;
-            let protocol = self.connected("DefaultEndpointsProtocol", remote, env).unwrap_or_else(|| "https".to_string());
-            Some(format!("{protocol}://{}.blob.{suffix}", account?))
-        })
+        let account = self.account(remote, env)?;
+        connected_place(is_second(&account), env).filter(|_| is_connected(&account, remote.host.as_deref(), env))
     }
 
-    /// What Azure's connection string says by this name, where it is of the account and the host that the location or an option names: another
-    /// account may be somebody else's, who is to get no credentials.
+    /// What Azure's connection string says by this name, where it is of the account and the host that are asked: another account may be somebody
+    /// else's, who is to get no credentials.
     pub fn connected(&self, name: &str, remote: &Remote, env: Env<'_>) -> Option<String> {
-        let account = remote.account.as_deref().or(self.named("account_name"));
-        of_connection(name, env).filter(|_| azure::is_connected(account, remote.host.as_deref(), env))
+        let account = self.account(remote, env)?;
+        of_connection(name, env).filter(|_| is_connected(&account, remote.host.as_deref(), env))
     }
 
-    /// Whether the keys of Azure in the environment, and the tokens that it is a way to, are for whom the location names, or an option does.
+    /// Whether the keys of Azure in the environment, and the tokens that it is a way to, are for whom the location or an option names.
     pub fn is_of_env(&self, remote: &Remote, env: Env<'_>) -> (bool, bool) {
         let host = remote.host.as_deref().filter(|_| self.named("endpoint").is_none());
-        is_of_env(remote.account.as_deref(), host, env)
+        let option = self.named("account_name");
+        let its = account_of_env(env).or_else(|| option.map(str::to_string));
+        is_of_env(remote.account.as_deref().or(option), its.as_deref(), host, env)
     }
 
     /// The account of Azure.
@@ -149,9 +149,31 @@ mod tests {
             let variables = [("AZURE_STORAGE_CONNECTION_STRING", text)];
             assert_eq!(server("az://b/x", &[], &variables), expected, "{text}");
             assert_eq!(server("abfs://b@other/x", &[], &variables), ["", "other"], "{text}: of another account");
-            let second = if text.contains("Suffix=core.china") { "https://a-secondary.blob.core.chinacloudapi.cn" } else { "" };
-            assert_eq!(server("abfs://b@a-secondary/x", &[], &variables), [second, "a-secondary"], "{text}: the second place");
             assert_eq!(server("abfs://b@other.dfs.h.cn/x", &[], &variables), ["https://other.blob.h.cn", "other"], "{text}");
+        }
+        for (text, account, second) in [
+            ("AccountName=a;EndpointSuffix=core.windows.net", "a-secondary", ""),
+            ("AccountName=a;EndpointSuffix=core.chinacloudapi.cn", "a-secondary", "https://a-secondary.blob.core.chinacloudapi.cn"),
+            ("BlobEndpoint=https://a.blob.core.usgovcloudapi.net/", "a-secondary", "https://a-secondary.blob.core.usgovcloudapi.net"),
+            (
+                "BlobEndpoint=https://a-secondary.blob.core.usgovcloudapi.net",
+                "a-secondary",
+                "https://a-secondary.blob.core.usgovcloudapi.net",
+            ),
+            ("BlobEndpoint=http://127.0.0.1:9/acc", "acc-secondary", "http://127.0.0.1:9/acc-secondary"),
+            ("BlobEndpoint=https://h;BlobSecondaryEndpoint=https://other/;AccountName=a", "a-secondary", "https://other"),
+            ("BlobEndpoint=https://data.example.org;AccountName=a", "a-secondary", ""),
+        ] {
+            let found = server(&format!("abfs://b@{account}/x"), &[], &[("AZURE_STORAGE_CONNECTION_STRING", text)]);
+            assert_eq!(found, [second, account], "{text}: the second place");
+        }
+        // The host that a location names is the one that is asked.
+        for variables in [
+            ("AZURE_STORAGE_CONNECTION_STRING", "AccountName=a;EndpointSuffix=core.chinacloudapi.cn"),
+            ("AZURE_STORAGE_ENDPOINT", "https://a.blob.core.chinacloudapi.cn/"),
+        ] {
+            assert_eq!(server("abfs://b@a.dfs.core.windows.net/x", &[], &[variables]), ["", "a"], "{variables:?}");
+            assert_eq!(server("abfs://b@a/x", &[], &[variables]), ["https://a.blob.core.chinacloudapi.cn", "a"], "{variables:?}");
         }
         let of_a = [("AZURE_STORAGE_CONNECTION_STRING", "AccountName=a;EndpointSuffix=core.chinacloudapi.cn")];
         assert_eq!(server("az://b/x", &[("account_name", "other")], &of_a), ["", "other"], "an option names another account");
@@ -177,12 +199,35 @@ mod tests {
             ("AccountName=a;AccountKey=k", "abfs://c@a-secondary.blob.core.windows.net/x", None, true),
             ("AccountName=a;AccountKey=k", "abfs://c@a-secondary.blob.core.chinacloudapi.cn/x", None, false),
             ("AccountName=a;AccountKey=k", "abfs://c@b-secondary/x", None, false),
+            ("AccountName=a;AccountKey=k;EndpointSuffix=core.chinacloudapi.cn", "abfs://c@a.dfs.core.windows.net/x", None, false),
+            ("AccountName=a-secondary;AccountKey=k", "abfs://c@a/x", None, true),
+            // The second place would be at Azure's public cloud, where the account may be somebody else's.
+            ("BlobEndpoint=https://data.example.org;AccountName=a;AccountKey=k", "abfs://c@a-secondary/x", None, false),
+            ("BlobEndpoint=https://a.blob.core.chinacloudapi.cn;AccountKey=k", "abfs://c@a-secondary/x", None, true),
+            ("BlobEndpoint=https://a.blob.core.chinacloudapi.cn;AccountKey=k", "az://c/x", Some("a-secondary"), true),
+            ("BlobEndpoint=http://127.0.0.1:9/acc;AccountKey=k", "abfs://c@acc-secondary/x", None, true),
         ] {
             let mut options = RemoteOptions::default();
             account.iter().for_each(|account| options.set_named("account_name", account));
             let env = |key: &str| (key == "AZURE_STORAGE_CONNECTION_STRING").then(|| text.to_string());
             let found = options.connected("AccountKey", &parse(location).unwrap(), &env);
             assert_eq!(found.is_some(), is_its, "{text} {location} {account:?}");
+            let env = |key: &str| if key == "AZURE_STORAGE_ACCOUNT" { Some("b".to_string()) } else { env(key) };
+            let found = options.connected("AccountKey", &parse(location).unwrap(), &env);
+            let names_one = account.is_some() || location.contains('@');
+            assert_eq!(found.is_some(), is_its && names_one, "{text} {location} {account:?}: a variable names another account");
+        }
+    }
+
+    #[test]
+    fn no_endpoint_ends_in_a_slash() {
+        for (url, variable) in [("s3://b", "AWS_ENDPOINT_URL"), ("az://b", "AZURE_STORAGE_ENDPOINT"), ("gs://b", "")] {
+            let mut options = RemoteOptions::default();
+            let env = |key: &str| (key == variable).then(|| "http://127.0.0.1:9/acc/".to_string());
+            let said = |options: &RemoteOptions| options.endpoint(&parse(url).unwrap(), &env);
+            assert_eq!(said(&options).as_deref(), (!variable.is_empty()).then_some("http://127.0.0.1:9/acc"), "{variable}");
+            options.set_named("endpoint", "http://127.0.0.1:8//");
+            assert_eq!(said(&options).as_deref(), Some("http://127.0.0.1:8"), "{url}");
         }
     }
 }

@@ -12,7 +12,7 @@
 //! of a URL are credentials: they are sent, and never told.
 
 pub use super::azure::Env;
-use super::azure::ENDPOINT_VARIABLES;
+use super::azure::{ENDPOINT_VARIABLES, usual_host};
 use super::option_values::{auto_or_bool, seconds, whole};
 use crate::error::{Result, bail, err};
 use std::fmt;
@@ -68,7 +68,7 @@ pub struct Remote {
     pub base: String,
     /// The account, where an Azure URL names it.
     pub account: Option<String>,
-    /// The host of blobs, where an Azure URL names one that is not in the public cloud.
+    /// The host of blobs, where an Azure URL names one.
     pub host: Option<String>,
     /// The key that all keys stand below, without slashes at its ends; empty for the whole bucket.
     pub path: String,
@@ -145,9 +145,7 @@ impl Remote {
             );
         }
         self.account = Some(account.to_string());
-        if !matches!(domain, "" | "dfs.core.windows.net" | "blob.core.windows.net") {
-            self.host = Some(host.replacen(".dfs.", ".blob.", 1));
-        }
+        self.host = (!domain.is_empty()).then(|| host.replacen(".dfs.", ".blob.", 1));
         Ok(())
     }
 
@@ -192,7 +190,7 @@ impl Remote {
     /// The URL as it was given, with its credentials.
     pub fn location(&self) -> String {
         if self.service != Service::Http {
-            return self.describe();
+            return self.shown(self.host.as_deref());
         }
         let user = self.user.as_ref().map(|user| format!("{}@", user.expose())).unwrap_or_default();
         let query = self.query.as_ref().map(|query| format!("?{}", query.expose())).unwrap_or_default();
@@ -202,7 +200,14 @@ impl Remote {
 
     /// The URL without credentials.
     pub fn describe(&self) -> String {
-        let base = match (&self.service, self.host.as_ref().or(self.account.as_ref())) {
+        // The place is one whether the host that is usual for the account is named or not.
+        let is_usual = |host: &str| self.account.as_deref().is_some_and(|account| host == usual_host(account));
+        self.shown(self.host.as_deref().filter(|host| !is_usual(host)))
+    }
+
+    /// The URL without credentials, with that host of blobs if there is one.
+    fn shown(&self, host: Option<&str>) -> String {
+        let base = match (&self.service, host.or(self.account.as_deref())) {
             (Service::Http, _) => self.base.clone(),
             (_, Some(account)) => format!("abfs://{}@{account}", self.base),
             (_, None) => format!("{}://{}", self.scheme, self.base),
@@ -378,16 +383,6 @@ impl RemoteOptions {
     pub fn set_named(&mut self, name: &str, value: &str) {
         self.named.retain(|(other, _)| other != name);
         self.named.push((name.to_string(), Secret(value.to_string())));
-    }
-
-    /// Leaves out what a web server has no use for: options that one variable has for all locations of a process.
-    pub fn keep_for(&mut self, service: Service) {
-        const OF_WEB: [&str; 4] = ["bearer_token", "ca_file", "proxy", "user_agent"];
-        if service == Service::Http {
-            let is_useless = |name: &str| NAMED.contains(&name) && !OF_WEB.contains(&name);
-            let is_spelling = |name: &str| SPELLINGS.iter().any(|(_, ours, others)| is_useless(ours) && others.contains(&name));
-            self.named.retain(|(name, _)| !is_useless(name) && !is_spelling(name));
-        }
     }
 
     /// As this location, with one name for each setting of the service.

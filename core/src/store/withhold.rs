@@ -1,21 +1,55 @@
-//! Credentials of Azure in the options that one variable of the environment has for all locations of a process: whom they are not given to.
+//! What is taken of the options that one variable of the environment has for all locations of a process: what the service knows, no credentials where
+//! the call has some, and credentials of Azure only for whom they are.
 
 use super::azure::{Env, hosts_of_env, is_account, is_azure};
+#[cfg(feature = "cloud")]
+use super::object::{is_credential, is_known};
 use super::remote::{Remote, RemoteOptions, Service};
 
-/// Leaves out of `options` the credentials that are from `variable`, where that names their account, too, and the location is of another account, or of
-/// a host that is neither Azure's nor named by the environment: it may come from somebody else. What is `given` for the location goes there, and may name
-/// the endpoint.
+/// Without the services nobody is sent anything.
+#[cfg(not(feature = "cloud"))]
+fn is_known(_: Service, _: &str) -> bool {
+    true
+}
+
+#[cfg(not(feature = "cloud"))]
+fn is_credential(_: Service, _: &str) -> bool {
+    false
+}
+
+impl RemoteOptions {
+    /// Leaves out what is for another service: what only others know, and where there is something of the kind, what others know as well, such as an
+    /// endpoint or a token. Nobody says which web server a token is for: web servers get none.
+    pub fn keep_for(&mut self, service: Service) {
+        let is_of_others = |name: &str| {
+            let mut others = [Service::S3, Service::Gcs, Service::Azure].into_iter().filter(|other| *other != service);
+            others.any(|other| is_known(other, name)) && !is_known(Service::Http, name)
+        };
+        let is_for_others = self.named.iter().any(|(name, _)| is_of_others(name) && !is_known(service, name));
+        self.named.retain(|(name, _)| !is_of_others(name) || is_known(service, name) && !is_for_others);
+    }
+}
+
+/// Leaves out of `options` the credentials that are from `variable`, where some are `given` for the location: one source is taken whole. Also those of Azure,
+/// where the location is of another account than the variable names, or of a host that is neither Azure's nor named by the environment: it may come
+/// from somebody else. What is `given` goes there, and may name the endpoint.
 pub fn withhold(options: &mut RemoteOptions, (variable, given): (&RemoteOptions, &RemoteOptions), remote: &Remote, env: Env<'_>) {
-    if remote.service != Service::Azure || options.spelled(remote.service).named("endpoint").is_some() {
+    let service = remote.service;
+    let names_files = service == Service::S3 && (given.profile.is_some() || given.credentials_file.is_some());
+    if names_files || given.named.iter().any(|(name, _)| is_credential(service, name)) {
+        options.named.retain(|option| !is_credential(service, &option.0) || given.named.contains(option));
+        options.profile.clone_from(&given.profile);
+        options.credentials_file.clone_from(&given.credentials_file);
+        options.anonymous = given.anonymous;
+    }
+    let spelled = options.spelled(service);
+    if service != Service::Azure || spelled.named("endpoint").is_some() {
         return;
     }
-    let spelled = variable.spelled(remote.service);
-    let Some(own) = spelled.named("account_name") else { return };
     let is_named = |host: &str| hosts_of_env(env).iter().any(|its| its.eq_ignore_ascii_case(host));
     let is_at_azure = remote.host.as_deref().is_none_or(|host| is_azure(host) || is_named(host));
-    let spelled = options.spelled(remote.service);
-    let is_its = remote.account.as_deref().or(spelled.named("account_name")).is_none_or(|named| is_account(named, own));
+    let asked = remote.account.as_deref().or(spelled.named("account_name"));
+    let is_its = variable.spelled(service).named("account_name").zip(asked).is_none_or(|(own, asked)| is_account(asked, own));
     let is_foreign = |name: &str| is_key(name) && !(is_its && is_at_azure) || is_token(name) && !is_at_azure;
     let before = options.named.len();
     options.named.retain(|option| !is_foreign(&option.0) || !variable.named.contains(option) || given.named.contains(option));
@@ -43,7 +77,7 @@ mod tests {
         const KEY: Pairs = &[("account_name", "a"), ("account_key", "k")];
         const SAS: Pairs = &[("azure_storage_account_name", "A"), ("azure_storage_sas_token", "sig=1")];
         const TOKEN: Pairs = &[("account_name", "a"), ("bearer_token", "t"), ("timeout", "9")];
-        let cases: [(&str, Pairs, Pairs, &[&str]); 18] = [
+        let cases: &[(&str, Pairs, Pairs, &[&str])] = &[
             ("az://c/x", KEY, &[], &["account_key"]),
             ("abfs://c@a/x", KEY, &[], &["account_key"]),
             ("abfs://c@a-secondary.blob.core.windows.net/x", SAS, &[], &["azure_storage_sas_token"]),
@@ -62,10 +96,12 @@ mod tests {
             ("az://c/x", TOKEN, &[("account_name", "other")], &["bearer_token", "timeout"]),
             // Nobody says whose it is.
             ("abfs://c@b/x", &[("account_key", "k")], &[], &["account_key"]),
+            ("abfs://c@b.example.org/x", &[("account_key", "k"), ("sas_token", "s"), ("bearer_token", "t")], &[], &[]),
+            ("abfs://c@a/x", &[("account_name", "a-secondary"), ("account_key", "k")], &[], &["account_key"]),
             ("s3://b/x", KEY, &[], &["account_key"]),
             ("abfs://c@b/x", &[("account_name", "a"), ("endpoint", "https://h"), ("sas_token", "s")], &[], &["endpoint", "sas_token"]),
         ];
-        for (url, said, given, expected) in cases {
+        for &(url, said, given, expected) in cases {
             let (scheme, rest) = url.split_once(':').unwrap();
             let remote = Remote::parse(scheme, rest).unwrap().unwrap();
             let mut options = RemoteOptions::default();
@@ -83,6 +119,105 @@ mod tests {
                 (expected, options.named.len() < variable.named.len()),
                 "{url} {said:?} {given:?}"
             );
+        }
+    }
+
+    /// Reads options as `set_remote_json` does.
+    #[cfg(feature = "cloud")]
+    fn read(pairs: &[(&str, &str)]) -> RemoteOptions {
+        let mut options = RemoteOptions::default();
+        pairs.iter().for_each(|(name, value)| {
+            if !options.set(name, value).unwrap() {
+                options.set_named(name, value);
+            }
+        });
+        options
+    }
+
+    #[cfg(feature = "cloud")]
+    fn place(url: &str) -> Remote {
+        let (scheme, rest) = url.split_once(':').unwrap();
+        Remote::parse(scheme, rest).unwrap().unwrap()
+    }
+
+    /// What the variable and the call say, and whose credentials are left.
+    #[test]
+    #[cfg(feature = "cloud")]
+    fn credentials_of_the_call_go_without_those_of_the_variable() {
+        type Pairs = &'static [(&'static str, &'static str)];
+        const KEYS: Pairs = &[("access_key_id", "v"), ("secret_access_key", "v"), ("session_token", "v"), ("region", "r")];
+        const MINE: Pairs = &[("access_key_id", "c"), ("aws_secret_access_key", "c")];
+        const AZURE: Pairs = &[("account_name", "a"), ("azure_storage_account_key", "v"), ("client_id", "v"), ("timeout", "v")];
+        let cases: &[(&str, Pairs, Pairs, &[&str], Option<&str>)] = &[
+            ("s3://b", KEYS, MINE, &["access_key_id=c", "aws_secret_access_key=c", "region=r"], None),
+            ("s3://b", KEYS, &[("profile", "c")], &["region=r"], Some("c")),
+            ("s3://b", KEYS, &[("credentials_file", "c")], &["region=r"], None),
+            ("s3://b", KEYS, &[("container_credentials_relative_uri", "c")], &["container_credentials_relative_uri=c", "region=r"], None),
+            ("s3://b", &[("profile", "v"), ("anonymous", "true")], MINE, &["access_key_id=c", "aws_secret_access_key=c"], None),
+            ("s3://b", KEYS, &[("region", "c")], &["access_key_id=v", "region=c", "secret_access_key=v", "session_token=v"], None),
+            ("s3://b", KEYS, &[], &["access_key_id=v", "region=r", "secret_access_key=v", "session_token=v"], None),
+            ("az://c", AZURE, &[("sas_token", "c")], &["account_name=a", "sas_token=c", "timeout=v"], None),
+            ("az://c", AZURE, &[("client_secret", "c")], &["account_name=a", "client_secret=c", "timeout=v"], None),
+            ("gs://b", &[("bearer_token", "v")], &[("service_account", "c")], &["service_account=c"], None),
+            ("gs://b", &[("service_account_key", "v")], &[("google_bearer_token", "c")], &["google_bearer_token=c"], None),
+        ];
+        for &(url, said, own, expected, profile) in cases {
+            let (variable, given, mut options) = (read(said), read(own), read(&[said, own].concat()));
+            withhold(&mut options, (&variable, &given), &place(url), &|_| None);
+            let mut left: Vec<_> = options.named.iter().map(|(name, value)| format!("{name}={}", value.expose())).collect();
+            left.sort_unstable();
+            assert_eq!(
+                (left, options.profile.as_deref()),
+                (expected.iter().map(|text| text.to_string()).collect(), profile),
+                "{said:?} {own:?}"
+            );
+            assert!(options.anonymous.is_none() && !options.withheld, "{said:?} {own:?}");
+        }
+    }
+
+    #[test]
+    #[cfg(feature = "cloud")]
+    fn members_of_the_variable_that_only_another_service_knows_are_of_no_effect() {
+        const ALL: &[(&str, &str)] = &[
+            ("endpoint", "https://h"),
+            ("region", "r"),
+            ("access_key_id", "i"),
+            ("aws_request_payer", "true"),
+            ("account_name", "a"),
+            ("azure_storage_token", "t"),
+            ("client_id", "i"),
+            ("sas_token", "s"),
+            ("bearer_token", "t"),
+            ("service_account", "f"),
+            ("ca_file", "f"),
+            ("proxy", "p"),
+            ("pool_max_idle_per_host", "1"),
+            ("no_such", "x"),
+        ];
+        const PLAIN: &[(&str, &str)] = &[("endpoint", "https://h"), ("bearer_token", "t"), ("timeout", "1 s")];
+        const OF_AZURE: &[(&str, &str)] = &[("endpoint", "https://h"), ("bearer_token", "t"), ("account_name", "a")];
+        const EVERYWHERE: &[&str] = &["ca_file", "no_such", "pool_max_idle_per_host", "proxy"];
+        let cases: &[(Service, &[(&str, &str)], &[&[&str]])] = &[
+            (Service::Http, ALL, &[EVERYWHERE]),
+            (Service::Gcs, ALL, &[EVERYWHERE, &["service_account"]]),
+            (Service::S3, ALL, &[EVERYWHERE, &["access_key_id", "aws_request_payer", "region"]]),
+            (Service::Azure, ALL, &[EVERYWHERE, &["account_name", "azure_storage_token", "client_id", "sas_token"]]),
+            (Service::Http, PLAIN, &[&["timeout"]]),
+            (Service::Gcs, PLAIN, &[&["bearer_token", "endpoint", "timeout"]]),
+            (Service::Azure, PLAIN, &[&["bearer_token", "endpoint", "timeout"]]),
+            // Whose the token and the endpoint are is said by what stands beside them.
+            (Service::Azure, OF_AZURE, &[&["account_name", "bearer_token", "endpoint"]]),
+            (Service::Gcs, OF_AZURE, &[]),
+            (Service::S3, OF_AZURE, &[]),
+        ];
+        for (service, said, its) in cases {
+            let (service, mut options) = (*service, read(said));
+            options.keep_for(service);
+            let mut left: Vec<_> = options.named.iter().map(|(name, _)| name.as_str()).collect();
+            left.sort_unstable();
+            let mut expected = its.concat();
+            expected.sort_unstable();
+            assert_eq!(left, expected, "{service:?} {said:?}");
         }
     }
 }

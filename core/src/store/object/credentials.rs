@@ -1,11 +1,14 @@
 //! Which settings are credentials, which of them no message may hold, and which no header can.
 
+use super::client::is_near;
 use crate::error::{Result, bail};
 use crate::store::azure::of_connection;
 use crate::store::remote::{Env, Remote, RemoteOptions, Service, percent_decode};
 use object_store::aws::AmazonS3ConfigKey;
 use object_store::azure::AzureConfigKey;
+use object_store::client::ClientConfigKey;
 use object_store::gcp::GoogleConfigKey;
+use reqwest::Url;
 
 /// Settings that go into headers as they are, and how messages name them.
 pub(super) const IN_HEADERS_OF_S3: [(AmazonS3ConfigKey, &str); 3] = [
@@ -105,6 +108,34 @@ pub(super) fn user_of(url: &str) -> Vec<String> {
     let parts = user.split(':').chain([user]);
     let meant = |part: &str| percent_decode(part).and_then(|bytes| String::from_utf8(bytes).ok());
     parts.flat_map(|part| [Some(part.to_string()), meant(part)]).flatten().collect()
+}
+
+/// Whether a service has an option of this name.
+pub fn is_known(service: Service, name: &str) -> bool {
+    let is_ours = matches!(name, "ca_file" | "proxy" | "user_agent") || name == "endpoint" && service != Service::Http;
+    let is_its = || match service {
+        Service::S3 => name.parse::<AmazonS3ConfigKey>().is_ok(),
+        Service::Gcs => name.parse::<GoogleConfigKey>().is_ok(),
+        Service::Azure => name.parse::<AzureConfigKey>().is_ok(),
+        Service::Http => name.parse::<ClientConfigKey>().is_ok(),
+    };
+    is_ours || is_its()
+}
+
+/// Whether an option is a credential of the service, or says how to get one.
+pub fn is_credential(service: Service, name: &str) -> bool {
+    use AmazonS3ConfigKey::{AccessKeyId, SecretAccessKey, Token};
+    match service {
+        Service::S3 => name.parse().is_ok_and(|key| is_s3_source(&key) || matches!(key, AccessKeyId | SecretAccessKey | Token)),
+        Service::Gcs => name.parse().is_ok_and(|key| is_gcs_credential(&key)),
+        Service::Azure => name.parse().is_ok_and(|key| is_azure_credential(&key)),
+        Service::Http => name == "bearer_token",
+    }
+}
+
+/// Whether this is asked for credentials in plain HTTP, and is neither on this machine nor on its link.
+pub(super) fn is_plain_and_far(uri: &str) -> bool {
+    Url::parse(uri).map_or(true, |url| url.scheme() != "https" && !is_near(&url))
 }
 
 /// Whether a setting says where credentials of S3 are got that are no keys.

@@ -33,6 +33,7 @@ mod watch;
 mod within;
 
 use self::bodies::UNTOLD_SIZE;
+pub use self::credentials::{is_credential, is_known};
 use self::get::{Got, Want};
 use self::live::Live;
 use self::upload::Upload;
