@@ -4,14 +4,14 @@ use super::certificates::certificates;
 use super::client::{Own, is_loopback};
 use super::credentials::{
     IN_HEADERS_OF_AZURE, IN_HEADERS_OF_S3, Withheld, fit_headers, has_connected_secret, is_azure_credential, is_azure_secret,
-    is_gcs_credential, is_s3_source, redacted, runs_on, secrets,
+    is_gcs_credential, is_plain_and_far, is_s3_source, redacted, runs_on, secrets,
 };
 use super::kept;
 use super::made::{Client, Keys};
 use super::profile::{self, Profile};
 use super::watch::Connector;
 use crate::error::{Error, ErrorKind, Result, bail, err};
-use crate::store::azure::without_place;
+use crate::store::azure::signer;
 use crate::store::option_values::{IGNORES_ENDPOINTS, ignores_endpoints};
 use crate::store::remote::{Conditional, Env, Remote, RemoteOptions, Service, percent_decode};
 use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
@@ -156,6 +156,10 @@ impl Maker<'_> {
                 bail!(Argument, "{one} is set without {other}, which it needs");
             }
         }
+        let full_uri = self.setting("AWS_", |key: &AmazonS3ConfigKey| *key == ContainerCredentialsFullUri).filter(|_| is_last);
+        if full_uri.is_some_and(is_plain_and_far) {
+            bail!(Permission, "AWS_CONTAINER_CREDENTIALS_FULL_URI names another machine in plain HTTP, expected https:// or this machine");
+        }
         Ok(())
     }
 
@@ -175,14 +179,22 @@ impl Maker<'_> {
             AccessKeyId | SecretAccessKey | Token => keys.is_some() || has_source,
             key if is_s3_source(key) => has_source,
             Endpoint | S3Endpoint => true,
-            StsEndpoint => ignores_endpoints(self.env),
+            StsEndpoint => true,
             _ => false,
         };
         let settings = self.settings("AWS_").filter(|(key, _)| !is_chosen(key));
         let builder = settings.fold(AmazonS3Builder::new(), |builder, (key, value)| builder.with_config(key, value));
+        let builder = self.sts_endpoint().into_iter().fold(builder, |builder, url| builder.with_config(StsEndpoint, url));
         let Some((id, secret, token)) = keys else { return builder };
         let builder = builder.with_access_key_id(id).with_secret_access_key(secret);
         token.iter().fold(builder, |builder, token| builder.with_token(token))
+    }
+
+    /// Where the service is that gives out S3's credentials for a web identity, if an option or the environment says so, as AWS's own tools read it.
+    fn sts_endpoint(&self) -> Option<String> {
+        let variables: &[&str] = if ignores_endpoints(self.env) { &[] } else { &["AWS_ENDPOINT_URL_STS", "AWS_ENDPOINT_URL"] };
+        let said = self.first(&["endpoint_url_sts", "aws_endpoint_url_sts"], variables);
+        said.map(|url| url.trim_end_matches('/').to_string())
     }
 
     /// The settings of the crate in variables with this prefix.
@@ -201,11 +213,15 @@ impl Maker<'_> {
         self.has_option(is_such) || self.settings(prefix).any(|(key, _)| is_such(&key))
     }
 
+    /// Such a setting in the options, or else in a variable with this prefix.
+    fn setting<K: FromStr>(&self, prefix: &'static str, is_such: fn(&K) -> bool) -> Option<&str> {
+        let of_options = self.options.named.iter().filter_map(|(name, value)| Some((name.parse().ok()?, value.expose())));
+        of_options.chain(self.settings(prefix)).find(|(key, _)| is_such(key)).map(|(_, value)| value)
+    }
+
     /// Whether such a setting is true, as the crate reads it, in the options, or else in a variable with this prefix.
     fn is_on<K: FromStr>(&self, prefix: &'static str, is_such: fn(&K) -> bool) -> bool {
-        let of_options = self.options.named.iter().filter_map(|(name, value)| Some((name.parse().ok()?, value.expose())));
-        let found = of_options.chain(self.settings(prefix)).find(|(key, _)| is_such(key));
-        found.is_some_and(|(_, value)| ["1", "true", "on", "yes", "y"].iter().any(|yes| yes.eq_ignore_ascii_case(value)))
+        self.setting(prefix, is_such).is_some_and(|value| ["1", "true", "on", "yes", "y"].iter().any(|yes| yes.eq_ignore_ascii_case(value)))
     }
 
     /// Whether requests are to go out unsigned, by the option or by `is_such`, the crate's setting for it.
@@ -362,7 +378,10 @@ impl Maker<'_> {
     /// where they are from, and would take the application's first. Those of an application may stand in both.
     fn azure_builder(&self, is_found: bool) -> MicrosoftAzureBuilder {
         let (has_own, has_secret) = (self.has_option(is_azure_credential), is_found || self.has_option(is_azure_secret));
-        let is_unwanted = |key: &AzureConfigKey| has_own && is_azure_secret(key) || has_secret && is_azure_credential(key);
+        // Where the location names a host, that of the environment is not asked.
+        let is_unwanted = |key: &AzureConfigKey| {
+            *key == AzureConfigKey::Endpoint || has_own && is_azure_secret(key) || has_secret && is_azure_credential(key)
+        };
         let settings = self.settings("AZURE_").filter(|(key, _)| !is_unwanted(key));
         let builder = settings.fold(MicrosoftAzureBuilder::new(), |builder, (key, value)| builder.with_config(key, value));
         match (self.env)("IDENTITY_ENDPOINT") {
@@ -426,14 +445,15 @@ impl Maker<'_> {
 
     fn client_options(&mut self, endpoint: Option<&str>, variable: &str) -> Result<ClientOptions> {
         let is_near = endpoint.is_some_and(is_loopback);
-        let allowed = self.options.allow_http.unwrap_or_else(|| is_near || (self.env)(variable).is_some_and(|value| value == "true"));
+        let says_so = (self.env)(variable).is_some_and(|value| value == "true");
+        let allowed = self.options.allow_http.unwrap_or(is_near || says_so);
         if endpoint.is_some_and(|url| url.starts_with("http://")) && !allowed && self.remote.service != Service::Http {
             bail!(Permission, "the endpoint speaks plain HTTP; allow it with the option \"cloud.allow_http\" \"true\"");
         }
         // The service that gives out S3's credentials may be on this machine, too. The crate would ask it by TLS only.
-        let variables: &[&str] = if ignores_endpoints(self.env) { &[] } else { &["AWS_ENDPOINT_URL_STS"] };
-        let of_tokens = || self.first(&["endpoint_url_sts", "aws_endpoint_url_sts"], variables);
-        self.own.tokens_near = self.remote.service == Service::S3 && of_tokens().is_some_and(|url| is_loopback(&url));
+        let may_be_plain = self.options.allow_http.unwrap_or(says_so);
+        let of_tokens = if self.remote.service == Service::S3 { self.sts_endpoint() } else { None };
+        self.own.tokens_near = of_tokens.is_some_and(|url| may_be_plain || is_loopback(&url));
         let mut options = ClientOptions::new()
             .with_allow_http(allowed || self.own.tokens_near)
             .with_connect_timeout(self.options.connect_timeout)
@@ -475,15 +495,6 @@ fn unknown(name: &str, scheme: &str) -> Error {
 
 fn of_location(name: &str) -> Error {
     err!(Argument, "the option {name:?} of \"cloud.options\": the location names the bucket or container")
-}
-
-/// The account that requests are signed for, and its server if that does not follow from it: what is signed by a key has the name of the account, whichever of
-/// its places is asked.
-fn signer(account: String, has_key: bool) -> (String, Option<String>) {
-    match without_place(&account) {
-        own if has_key && own != account => (own.to_string(), Some(format!("https://{account}.blob.core.windows.net"))),
-        _ => (account, None),
-    }
 }
 
 #[cfg(test)]
@@ -663,23 +674,65 @@ mod tests {
 
     #[test]
     fn sources_of_credentials_that_cannot_be_used_are_told() {
-        const FULL: (&str, &str) = ("AWS_CONTAINER_CREDENTIALS_FULL_URI", "http://h");
-        let cases: [(Pairs, Pairs, Option<&str>); 8] = [
+        const FULL: (&str, &str) = ("AWS_CONTAINER_CREDENTIALS_FULL_URI", "http://127.0.0.1");
+        const FILE: (&str, &str) = ("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE", "f");
+        const OF_FULL: &str = "AWS_CONTAINER_CREDENTIALS_FULL_URI";
+        let cases: &[(Pairs, Pairs, Option<&str>)] = &[
+            // Plain HTTP is for services of this machine.
+            (&[], &[(OF_FULL, "http://h.example.org/creds"), FILE], Some(OF_FULL)),
+            (&[], &[(OF_FULL, "http://localhost.example.org/creds"), FILE], Some(OF_FULL)),
+            (&[], &[(OF_FULL, "http://localhost:x@example.org/creds"), FILE], Some(OF_FULL)),
+            (&[], &[(OF_FULL, "http://localhost:9/creds"), FILE], None),
+            (&[], &[(OF_FULL, "http://127.0.0.2:9/creds"), FILE], None),
+            (&[], &[(OF_FULL, "http://169.254.170.23/v1/credentials"), FILE], None),
+            (&[], &[(OF_FULL, "http://[fd00:ec2::23]/v1/credentials"), FILE], None),
+            (&[], &[(OF_FULL, "https://h.example.org/creds"), FILE], None),
             // Others go before it.
             (&[], &[FULL, ("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "/r")], None),
             (&[], &[FULL, ("AWS_WEB_IDENTITY_TOKEN_FILE", "f"), ("AWS_ROLE_ARN", "r")], None),
             (&[], &[("AWS_WEB_IDENTITY_TOKEN_FILE", "f")], Some("AWS_ROLE_ARN")),
             (&[], &[("AWS_WEB_IDENTITY_TOKEN_FILE", "f"), ("AWS_ROLE_ARN", "r")], None),
             (&[], &[FULL], Some("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE")),
-            (&[("container_credentials_full_uri", "http://h"), ("container_authorization_token_file", "f")], &[], None),
+            (&[("container_credentials_full_uri", "https://h"), ("container_authorization_token_file", "f")], &[], None),
+            (&[("container_credentials_full_uri", "http://h"), ("container_authorization_token_file", "f")], &[], Some("plain HTTP")),
             (&[("access_key_id", "a"), ("secret_access_key", "b")], &[("AWS_WEB_IDENTITY_TOKEN_FILE", "f")], None),
             (&[("metadata_endpoint", "http://h")], &[], None),
         ];
         for (named, variables, expected) in cases {
             with_maker("s3://b/x", named, variables, &|maker| match (maker.s3(None), expected) {
                 (Ok(client), None) => assert!(format!("{:?}", client.store).contains("skip_signature: false"), "{named:?} {variables:?}"),
-                (Err(e), Some(text)) => assert!(e.to_string().contains(text), "{e}"),
+                (Err(e), Some(text)) => assert!(e.to_string().contains(*text), "{e}"),
                 (made, _) => panic!("{named:?} {variables:?}: {:?}", made.err()),
+            });
+        }
+    }
+
+    #[test]
+    fn a_web_identity_goes_to_the_server_that_the_environment_names() {
+        const SITE: (&str, &str) = ("AWS_ENDPOINT_URL", "https://site:9/");
+        const STS: (&str, &str) = ("AWS_ENDPOINT_URL_STS", "https://sts");
+        const NEAR: (&str, &str) = ("AWS_ENDPOINT_URL", "http://127.0.0.1:9");
+        const PLAIN: (&str, &str) = ("AWS_ENDPOINT_URL", "http://site");
+        let cases: &[(Pairs, Pairs, Option<&str>, bool)] = &[
+            (&[], &[SITE], Some("https://site:9"), false),
+            (&[], &[SITE, STS], Some("https://sts"), false),
+            (&[("endpoint_url_sts", "https://mine")], &[SITE, STS], Some("https://mine"), false),
+            (&[], &[NEAR], Some("http://127.0.0.1:9"), true),
+            (&[("allow_http", "true")], &[PLAIN], Some("http://site"), true),
+            (&[("endpoint", "http://127.0.0.1:9")], &[PLAIN], Some("http://site"), false),
+            (&[], &[("AWS_ENDPOINT_URL_S3", "https://s3")], None, false),
+            (&[], &[SITE, STS, ("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS", "true")], None, false),
+        ];
+        for (named, variables, expected, is_plain) in cases {
+            with_maker("s3://b/x", named, variables, &|mut maker| {
+                let endpoint = maker.options.endpoint(maker.remote, maker.env);
+                maker.client_options(endpoint.as_deref(), "AWS_ALLOW_HTTP").unwrap();
+                let mut builder = maker.s3_builder(None);
+                for (name, value) in maker.others(&["endpoint"]) {
+                    builder = builder.with_config(name.parse().unwrap(), value);
+                }
+                let found = builder.get_config_value(&AmazonS3ConfigKey::StsEndpoint);
+                assert_eq!((found.as_deref(), maker.own.tokens_near), (*expected, *is_plain), "{named:?} {variables:?}");
             });
         }
     }
@@ -737,8 +790,10 @@ mod tests {
         const PROGRAM: [(&str, &str); 3] = [("AZURE_CLIENT_ID", "i"), ("AZURE_CLIENT_SECRET", "planted"), ("AZURE_TENANT_ID", "t")];
         const ENDPOINT: (&str, &str) = ("AZURE_STORAGE_ENDPOINT", "https://a.blob.example.org");
         // The location, the options, what the environment names, and whether it gives its keys, and tokens for a program.
+        const CHINA: (&str, &str) = ("AZURE_STORAGE_ENDPOINT", "https://a.blob.core.chinacloudapi.cn/");
+        const SECOND: (&str, &str) = ("AZURE_STORAGE_ACCOUNT", "a-secondary");
         const FRONT: (&str, &str) = ("AZURE_STORAGE_ENDPOINT", "https://data.example.org:443/");
-        let cases: [(&str, Pairs, Pairs, bool, bool); 23] = [
+        let cases: &[(&str, Pairs, Pairs, bool, bool)] = &[
             ("az://c/x", &[], &[ACCOUNT], true, true),
             ("abfs://c@a/x", &[], &[ACCOUNT], true, true),
             ("abfs://c@A.dfs.core.windows.net/x", &[], &[ACCOUNT], true, true),
@@ -751,13 +806,25 @@ mod tests {
             ("abfs://c@data.example.org/x", &[], &[ACCOUNT, FRONT], true, true),
             ("abfs://c@data.example.org/x", &[], &[FRONT], true, true),
             // Nobody says whose keys they are; tokens for a program are Azure's.
-            ("abfs://c@other.example.org/x", &[], &[], true, false),
+            ("abfs://c@other.example.org/x", &[], &[], false, false),
+            ("abfs://c@a.example.org/x", &[("account_name", "a")], &[], false, false),
+            ("abfs://c@other/x", &[("account_name", "a")], &[], false, true),
             ("abfs://c@other.example.org/x", &[("endpoint", "https://h")], &[], true, true),
             ("abfs://c@other/x", &[], &[], true, true),
             ("abfs://c@other/x", &[], &[ACCOUNT], false, true),
             ("abfs://c@other/x", &[], &[("AZURE_STORAGE_ACCOUNT", "a")], false, true),
             ("abfs://c@other.dfs.core.windows.net/x", &[], &[ACCOUNT], false, true),
-            ("az://c/x", &[("account_name", "other")], &[ACCOUNT], true, true),
+            ("az://c/x", &[("account_name", "other")], &[ACCOUNT], false, true),
+            ("az://c/x", &[("account_name", "a")], &[ACCOUNT], true, true),
+            ("az://c/x", &[("account_name", "other"), ("endpoint", "https://h")], &[ACCOUNT], false, true),
+            // Another cloud's accounts may be somebody else's.
+            ("abfs://c@a.dfs.core.windows.net/x", &[], &[ACCOUNT, CHINA], false, true),
+            ("abfs://c@a.dfs.core.chinacloudapi.cn/x", &[], &[ACCOUNT, CHINA], true, true),
+            ("abfs://c@a/x", &[], &[ACCOUNT, CHINA], true, true),
+            // The second place has a name of its own.
+            ("abfs://c@a/x", &[], &[SECOND], true, true),
+            ("abfs://c@a-secondary/x", &[], &[SECOND], true, true),
+            ("az://c/x", &[], &[SECOND], true, true),
             ("abfs://c@other/x", &[("account_name", "other")], &[ACCOUNT], false, true),
             ("abfs://c@other.example.org/x", &[], &[ACCOUNT], false, false),
             ("abfs://c@a.example.org/x", &[], &[ACCOUNT], false, false),
@@ -834,6 +901,19 @@ mod tests {
                 let host = if url.contains("secondary") { "acct-secondary.blob" } else { "acct.blob" };
                 assert!(told.contains("account: \"acct\"") && told.contains(host), "{url} {variables:?}: {told}");
                 assert!(told.contains("skip_signature: false"), "{url} {variables:?}: {told}");
+            });
+        }
+    }
+
+    #[test]
+    fn the_host_that_a_location_names_is_asked() {
+        const CHINA: (&str, &str) = ("AZURE_STORAGE_ENDPOINT", "https://a.blob.core.chinacloudapi.cn/");
+        for (url, host) in
+            [("abfs://c@a.dfs.core.windows.net/x", "a.blob.core.windows.net"), ("abfs://c@a/x", "a.blob.core.chinacloudapi.cn")]
+        {
+            with_maker(url, &[], &[CHINA], &|maker| {
+                let told = format!("{:?}", maker.azure().unwrap().store);
+                assert!(told.contains(&format!("Domain({host:?})")), "{url}");
             });
         }
     }
