@@ -3055,16 +3055,25 @@ OZARR_CHECKED ozarr_status ozarr_shutdown(void);
  * An object store or web server is a location like any other: `s3://bucket/run.zarr`, `gs://`,
  * `az://container/run.zarr`, `abfs://container@account/run.zarr`, `https://host/run.zarr`. Credentials
  * are taken from the options below, else from the environment and the files of the service's own tools
- * (`AWS_...` and `~/.aws`, `GOOGLE_...`, `AZURE_...`). Keys of `AZURE_...` for an account or an endpoint
- * that the environment names, too, are sent to no other that a location names; its tokens, and those that
- * are got by it or for a machine, only to Azure's own hosts, that endpoint and `"cloud.endpoint"`. They
+ * (`AWS_...` and `~/.aws`, `GOOGLE_...`, `AZURE_...`), all of them from the first of these that has
+ * some. Who is sent them is said by options, or by the location and the environment: keys of `AZURE_...`
+ * are for the account that the environment names, else for that of the location; its tokens, and those
+ * that are got by it or for a machine, are for all accounts. Both are sent to Azure's own hosts, the host
+ * that the environment names and that of `"cloud.endpoint"`, and to no other that a location names. They
  * are read when a handle's store is reached first; where S3 says that they have expired, the AWS tools'
  * files are read again, and what was renewed there is used from then on. Without credentials requests are
  * not signed, as public buckets need none.
- * The variable `OZARR_CLOUD_OPTIONS` may hold options as JSON, for calls that take none; its endpoint,
- * region, account and keys are of no effect for web servers. Where it names an account of Azure and no
- * endpoint, its keys go to that account only, and keys and tokens to Azure's own hosts only; else to
- * any account and host that a location names. Web servers are read by keys and cannot list.
+ * The variable `OZARR_CLOUD_OPTIONS` may hold options as JSON, for calls that take none. Its credentials
+ * are of no effect where a call has some. What only another service knows is of no effect, either, nor an
+ * endpoint or a token beside it; web servers are sent none of its tokens. Unless an option names the
+ * endpoint, its keys for Azure go to the account that it names, if it names one, and keys and tokens to
+ * the hosts as above only.
+ * The variables that name an endpoint are `AWS_ENDPOINT_URL_S3`, `AWS_ENDPOINT_URL` (also of the service
+ * that gives out keys for a web identity, if `AWS_ENDPOINT_URL_STS` does not), `AZURE_STORAGE_ENDPOINT`,
+ * `AZURE_STORAGE_CONNECTION_STRING` and `GOOGLE_BASE_URL`; a host in the location goes before them.
+ * Redirections of reads are followed; another host is sent no credentials, no key of yours to encrypt
+ * with and no `Referer`. A service on the machine or its link that gives out the machine's credentials is
+ * asked without a proxy. Web servers are read by keys and cannot list.
  * Only 404 and 410 mean that a chunk is missing; every other failure is an error, after tries within
  * the deadline. A library that was built without the feature `cloud` answers such a location with
  * `OZARR_ERR_UNSUPPORTED`.
