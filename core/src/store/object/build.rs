@@ -1,10 +1,10 @@
 //! Makes the client of a service from a location, options, the environment and the files of the service's own tools, in that order.
 
 use super::certificates::certificates;
-use super::client::{Own, is_loopback};
+use super::client::{Own, is_loopback, is_plain_and_far};
 use super::credentials::{
     IN_HEADERS_OF_AZURE, IN_HEADERS_OF_S3, Withheld, fit_headers, has_connected_secret, is_azure_credential, is_azure_secret,
-    is_gcs_credential, is_plain_and_far, is_s3_source, redacted, runs_on, secrets,
+    is_gcs_credential, is_s3_source, redacted, runs_on, secrets,
 };
 use super::kept;
 use super::made::{Client, Keys};

@@ -144,13 +144,18 @@ pub(super) fn is_loopback(url: &str) -> bool {
 }
 
 /// Whether a URL leads to this machine, or to an address of its link only, as what gives out a machine's credentials has one.
-pub(super) fn is_near(url: &Url) -> bool {
+fn is_near(url: &Url) -> bool {
     let host = url.host_str().unwrap_or_default();
     match host.trim_matches(['[', ']']).parse() {
         Ok(IpAddr::V4(ip)) => ip.is_loopback() || ip.is_link_local(),
         Ok(IpAddr::V6(ip)) => ip.is_loopback() || ip.is_unicast_link_local() || ip.segments()[..2] == [0xfd00, 0xec2],
         Err(_) => matches!(host, "localhost" | "metadata.google.internal"),
     }
+}
+
+/// Whether this is asked for credentials in plain HTTP, and is neither on this machine nor on its link.
+pub(super) fn is_plain_and_far(uri: &str) -> bool {
+    Url::parse(uri).map_or(true, |url| url.scheme() != "https" && !is_near(&url))
 }
 
 fn as_reqwest(certificates: &[CertificateDer<'static>]) -> reqwest::Result<Vec<Certificate>> {

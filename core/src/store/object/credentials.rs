@@ -1,6 +1,5 @@
 //! Which settings are credentials, which of them no message may hold, and which no header can.
 
-use super::client::is_near;
 use crate::error::{Result, bail};
 use crate::store::azure::of_connection;
 use crate::store::remote::{Env, Remote, RemoteOptions, Service, percent_decode};
@@ -8,7 +7,6 @@ use object_store::aws::AmazonS3ConfigKey;
 use object_store::azure::AzureConfigKey;
 use object_store::client::ClientConfigKey;
 use object_store::gcp::GoogleConfigKey;
-use reqwest::Url;
 
 /// Settings that go into headers as they are, and how messages name them.
 pub(super) const IN_HEADERS_OF_S3: [(AmazonS3ConfigKey, &str); 3] = [
@@ -131,11 +129,6 @@ pub fn is_credential(service: Service, name: &str) -> bool {
         Service::Azure => name.parse().is_ok_and(|key| is_azure_credential(&key)),
         Service::Http => name == "bearer_token",
     }
-}
-
-/// Whether this is asked for credentials in plain HTTP, and is neither on this machine nor on its link.
-pub(super) fn is_plain_and_far(uri: &str) -> bool {
-    Url::parse(uri).map_or(true, |url| url.scheme() != "https" && !is_near(&url))
 }
 
 /// Whether a setting says where credentials of S3 are got that are no keys.
