@@ -158,6 +158,10 @@ impl Remote {
         if host.is_empty() || host.bytes().any(bad) {
             bail!(Location, "{}:// names no host", self.scheme);
         }
+        if !has_port(host) {
+            // It may be a part of a password, and is not told.
+            bail!(Location, "{}://: what follows the host is no port (in a password, a slash is written as %2F)", self.scheme);
+        }
         // A slash that is written so is part of a name, as the server has it.
         let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
         let (fixed, parts) = parts.split_at(parts.iter().rposition(|part| part.to_ascii_lowercase().contains("%2f")).map_or(0, |i| i + 1));
@@ -214,6 +218,15 @@ impl Remote {
         };
         if self.path.is_empty() { base } else { format!("{base}/{}", self.path) }
     }
+}
+
+/// Whether what follows a host, if anything does, is a port.
+fn has_port(host: &str) -> bool {
+    let rest = match host.split_once(']') {
+        Some((_, rest)) if host.starts_with('[') => rest,
+        _ => host.find(':').map_or("", |at| &host[at..]),
+    };
+    rest.is_empty() || rest.strip_prefix(':').is_some_and(|port| port.bytes().all(|b| b.is_ascii_digit()) && port.parse::<u16>().is_ok())
 }
 
 /// A path without empty parts.
@@ -452,6 +465,9 @@ mod tests {
         }
         assert_eq!(parse("https://user:w@h/x?sig=1").unwrap().query.unwrap().expose(), "sig=1");
         assert!(Remote::parse("ftp", "//h/x").unwrap().is_none());
+        for url in ["http://h:8080/x", "http://[::1]/x", "http://[::1]:9/x", "https://u:w@[::1]:9/x"] {
+            assert!(parse(url).is_ok(), "{url}");
+        }
     }
 
     #[test]
@@ -476,6 +492,13 @@ mod tests {
             "s3://b/a\0b",
             "https://h/x?sig=\0",
             "https://h/a%00b",
+            "https://user:plant/ed@h/x",
+            "https://user:plant%zz/ed@h/x?y",
+            "http://h:/plant",
+            "http://h:65536/x",
+            "http://h:9:9/x",
+            "http://[::1]plant/x",
+            "http://[::1]:plant/x",
         ] {
             let e = parse(url).unwrap_err();
             assert_eq!(e.kind(), ErrorKind::Location, "{url}");

@@ -124,8 +124,9 @@ pub(super) fn proxy_hint(option: Option<&str>, env: &dyn Fn(&str) -> Option<Stri
     const VARIABLES: [&str; 6] = ["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"];
     // Users and passwords are not told.
     let host = |url: &str| {
-        let authority = url.split_once("://").map_or(url, |(_, rest)| rest).split('/').next().unwrap_or_default();
-        authority.rsplit('@').next().unwrap_or_default().to_string()
+        // A password may have a slash.
+        let place = url.split_once("://").map_or(url, |(_, rest)| rest).rsplit('@').next().unwrap_or_default();
+        place.split('/').next().unwrap_or_default().to_string()
     };
     match (option, VARIABLES.iter().find_map(|name| Some((name, env(name)?)))) {
         (Some(url), _) => format!(" (by the proxy {}, which the option \"cloud.proxy\" names)", host(url)),

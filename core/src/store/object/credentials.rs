@@ -101,8 +101,8 @@ pub(super) fn fit_headers<B, K>(builder: &B, setting: impl Fn(&B, &K) -> Option<
 
 /// User and password of a URL, as they stand there and as they are meant.
 pub(super) fn user_of(url: &str) -> Vec<String> {
-    let authority = url.split_once("://").map_or(url, |(_, rest)| rest).split('/').next().unwrap_or_default();
-    let Some((user, _)) = authority.rsplit_once('@') else { return Vec::new() };
+    // A password may have a slash.
+    let Some((user, _)) = url.split_once("://").map_or(url, |(_, rest)| rest).rsplit_once('@') else { return Vec::new() };
     let parts = user.split(':').chain([user]);
     let meant = |part: &str| percent_decode(part).and_then(|bytes| String::from_utf8(bytes).ok());
     parts.flat_map(|part| [Some(part.to_string()), meant(part)]).flatten().collect()
