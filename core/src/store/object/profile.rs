@@ -5,6 +5,12 @@ use crate::store::option_values::{IGNORES_ENDPOINTS, ignores_endpoints};
 use crate::store::remote::RemoteOptions;
 use std::path::{Path, PathBuf};
 
+/// The entry that names a role.
+const ROLE: &str = "role_arn";
+
+/// Key, secret and token.
+type Identity = (Option<String>, Option<String>, Option<String>);
+
 /// What a profile says.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub(super) struct Profile {
@@ -13,8 +19,10 @@ pub(super) struct Profile {
     pub session_token: Option<String>,
     pub region: Option<String>,
     pub endpoint: Option<String>,
-    /// What it has instead of keys: the profile's name, and the entry that says where its credentials are from.
-    other_source: Option<(String, String)>,
+    /// Its name.
+    pub name: String,
+    /// What it has instead of keys: the entry that says where its credentials are from.
+    other_source: Option<String>,
     /// The section of the endpoints of services.
     services: Option<String>,
     /// Whether endpoints of files and variables are to be ignored.
@@ -33,11 +41,11 @@ pub(super) fn of(options: &RemoteOptions, env: &dyn Fn(&str) -> Option<String>) 
     read(options.profile.as_deref(), options.credentials_file.as_deref(), env)
 }
 
-/// Reads the profile `name` (else `AWS_PROFILE`, else `default`) from `file` (else the usual places). Files that nobody named may be
+/// Reads the profile `name` (else `AWS_PROFILE`, else `AWS_DEFAULT_PROFILE`, else `default`) from `file` (else the usual places). Files that nobody named may be
 /// missing; a profile that somebody named may not.
 fn read(name: Option<&str>, file: Option<&str>, env: &dyn Fn(&str) -> Option<String>) -> Result<Profile> {
-    let from_env = env("AWS_PROFILE").filter(|name| !name.is_empty());
-    let named = name.map(str::to_string).or(from_env);
+    let from_env = || ["AWS_PROFILE", "AWS_DEFAULT_PROFILE"].iter().find_map(|variable| env(variable).filter(|name| !name.is_empty()));
+    let named = name.map(str::to_string).or_else(from_env);
     let profile = named.as_deref().unwrap_or("default");
     // Without a home there are no usual places; the folder that the process is in is none.
     let home = env("HOME").filter(|home| !home.is_empty()).map(PathBuf::from);
@@ -49,8 +57,7 @@ fn read(name: Option<&str>, file: Option<&str>, env: &dyn Fn(&str) -> Option<Str
             (None, _) => PathBuf::from(path),
         }
     };
-    let mut found = Profile::default();
-    let mut is_there = false;
+    let (mut found, mut is_there, mut has_own) = (Profile::default(), false, false);
     let credentials = place(file, "AWS_SHARED_CREDENTIALS_FILE", "~/.aws/credentials");
     let config = place(None, "AWS_CONFIG_FILE", "~/.aws/config");
     for (path, section, must) in [
@@ -58,7 +65,15 @@ fn read(name: Option<&str>, file: Option<&str>, env: &dyn Fn(&str) -> Option<Str
         (&credentials, profile.to_string(), file.is_some()),
     ] {
         match std::fs::read_to_string(path) {
-            Ok(text) => is_there |= found.take(text.trim_start_matches('\u{feff}'), &section),
+            Ok(text) => {
+                let of_config = found.take_keys();
+                is_there |= found.take(text.trim_start_matches('\u{feff}'), &section);
+                // Keys and token are of one file: of two they would be two identities.
+                has_own = path == &credentials && found.access_key_id.is_some();
+                if found.access_key_id.is_none() && path == &credentials {
+                    found.set_keys(of_config);
+                }
+            }
             Err(e) if must => return Err(err!(Location, "the credentials file {}: {e}", path.display())),
             Err(_) => {}
         }
@@ -69,8 +84,12 @@ fn read(name: Option<&str>, file: Option<&str>, env: &dyn Fn(&str) -> Option<Str
     if ignores_endpoints(env) || found.ignores_endpoints() {
         found.endpoint = None;
     }
-    if let Some((name, _)) = &mut found.other_source {
-        *name = profile.to_string();
+    if is_there {
+        found.name = profile.to_string();
+    }
+    // As in AWS's own tools, a role goes before keys, and a process before those of the file `config`.
+    if found.other_source.as_deref().is_some_and(|entry| entry == ROLE || entry == "credential_process" && !has_own) {
+        found.take_keys();
     }
     Ok(found)
 }
@@ -85,9 +104,25 @@ impl Profile {
         self.ignores_endpoints.as_deref().is_some_and(|said| said.eq_ignore_ascii_case("true"))
     }
 
-    /// The error of a profile whose credentials only the AWS tools can get; `None` if it has keys, or nothing of the kind.
+    fn take_keys(&mut self) -> Identity {
+        (self.access_key_id.take(), self.secret_access_key.take(), self.session_token.take())
+    }
+
+    fn set_keys(&mut self, identity: Identity) {
+        (self.access_key_id, self.secret_access_key, self.session_token) = identity;
+    }
+
+    /// The error of a profile whose credentials only the AWS tools can get, or which has a half of them; `None` if it has keys, or nothing of
+    /// the kind.
     pub fn unusable(&self) -> Option<Error> {
-        let (profile, entry) = self.other_source.as_ref().filter(|_| self.access_key_id.is_none())?;
+        let profile = &self.name;
+        if self.access_key_id.is_some() != self.secret_access_key.is_some() {
+            return Some(err!(
+                Permission,
+                "the profile {profile:?} has one of \"aws_access_key_id\" and \"aws_secret_access_key\" without the other"
+            ));
+        }
+        let entry = self.other_source.as_ref().filter(|_| self.access_key_id.is_none())?;
         Some(err!(
             Permission,
             "the profile {profile:?} gets its credentials by {entry:?}, expected a profile with keys; `aws configure export-credentials` \
@@ -126,8 +161,9 @@ impl Profile {
             "endpoint_url" => &mut self.endpoint,
             "services" => &mut self.services,
             "ignore_configured_endpoint_urls" => &mut self.ignores_endpoints,
-            "role_arn" | "credential_process" | "credential_source" | "sso_session" | "sso_account_id" | "login_session" => {
-                self.other_source.get_or_insert_with(|| (String::new(), key.to_string()));
+            ROLE => return self.other_source = Some(ROLE.to_string()),
+            other @ ("credential_process" | "credential_source" | "sso_session" | "sso_account_id" | "login_session") => {
+                self.other_source.get_or_insert_with(|| other.to_string());
                 return;
             }
             _ => return,
@@ -202,7 +238,7 @@ mod tests {
         let folder = TestFolder::new("profile-keys");
         std::fs::create_dir_all(&folder).unwrap();
         let config = folder.join("config");
-        let text = "[default]\nregion = r0\nservices = site\nendpoint_url = http://all\naws_access_key_id = of-file\nrole_arn = a\n\
+        let text = "[default]\nregion = r0\nservices = site\nendpoint_url = http://all\naws_access_key_id = of-file\n\
                     [services site]\nec2 =\n  endpoint_url = http://ec2\ns3 =\n  endpoint_url = http://s3\n[services other]\ns3 =\n  endpoint_url = http://no\n";
         std::fs::write(&config, text).unwrap();
         let found = |variable: &str, pairs: &[(&str, &str)]| {
@@ -256,7 +292,11 @@ mod tests {
             ("role_arn = arn:x\nsource_profile = default", Some("\"role_arn\"")),
             ("credential_process = /bin/x", Some("\"credential_process\"")),
             ("sso_session = s\nsso_account_id = 1", Some("\"sso_session\"")),
-            ("role_arn = arn:x\naws_access_key_id = A\naws_secret_access_key = B", None),
+            ("role_arn = arn:x\naws_access_key_id = A\naws_secret_access_key = B", Some("\"role_arn\"")),
+            ("aws_access_key_id = A\naws_secret_access_key = B\ncredential_process = /bin/x", Some("\"credential_process\"")),
+            ("aws_access_key_id = A\naws_secret_access_key = B", None),
+            ("aws_access_key_id = A", Some("\"aws_access_key_id\"")),
+            ("aws_secret_access_key = B", Some("\"aws_access_key_id\"")),
             ("region = r", None),
         ] {
             std::fs::write(&config, format!("[profile p]\n{entries}\n")).unwrap();
@@ -266,6 +306,59 @@ mod tests {
                 (Some(told), Some(found)) => assert!(found.contains(told) && found.contains("\"p\""), "{found}"),
                 other => panic!("{entries}: {other:?}"),
             }
+        }
+    }
+
+    /// What the two files have, and the identity: of one file, as AWS's own tools find it.
+    #[test]
+    fn keys_and_token_are_of_one_file() {
+        const ID: &str = "aws_access_key_id = I\n";
+        const SECRET: &str = "aws_secret_access_key = S\n";
+        const TOKEN: &str = "aws_session_token = T\n";
+        let folder = TestFolder::new("profile-mixed");
+        std::fs::create_dir_all(&folder).unwrap();
+        let (credentials, config) = (folder.join("credentials"), folder.join("config"));
+        let env = |key: &str| match key {
+            "AWS_SHARED_CREDENTIALS_FILE" => Some(credentials.display().to_string()),
+            "AWS_CONFIG_FILE" => Some(config.display().to_string()),
+            _ => None,
+        };
+        let role = "role_arn = arn:x\nsource_profile = default\n".to_string();
+        let process = "credential_process = /bin/x\n".to_string();
+        for (own, other, expected) in [
+            (format!("{ID}{SECRET}"), TOKEN.to_string(), (Some("I"), Some("S"), None)),
+            (format!("{ID}{SECRET}{TOKEN}"), "aws_access_key_id = other\n".to_string(), (Some("I"), Some("S"), Some("T"))),
+            (ID.to_string(), SECRET.to_string(), (Some("I"), None, None)),
+            (SECRET.to_string(), format!("{ID}aws_secret_access_key = of-config\n"), (Some("I"), Some("of-config"), None)),
+            (TOKEN.to_string(), format!("{ID}{SECRET}"), (Some("I"), Some("S"), None)),
+            (format!("{ID}{SECRET}"), process, (Some("I"), Some("S"), None)),
+            (format!("{ID}{SECRET}"), role, (None, None, None)),
+        ] {
+            std::fs::write(&credentials, format!("[default]\n{own}")).unwrap();
+            std::fs::write(&config, format!("[default]\nregion = r\n{other}")).unwrap();
+            let found = read(None, None, &env).unwrap();
+            let keys = (found.access_key_id.as_deref(), found.secret_access_key.as_deref(), found.session_token.as_deref());
+            assert_eq!((keys, found.region.as_deref()), (expected, Some("r")), "{own} beside {other}");
+        }
+    }
+
+    #[test]
+    fn a_profile_may_be_named_by_either_variable() {
+        let folder = TestFolder::new("profile-variable");
+        std::fs::create_dir_all(&folder).unwrap();
+        let config = folder.join("config");
+        std::fs::write(&config, "[default]\nregion = r0\n[profile a]\nregion = ra\n[profile b]\nregion = rb\n").unwrap();
+        for (variables, expected) in [
+            (&[][..], "r0"),
+            (&[("AWS_PROFILE", "a")], "ra"),
+            (&[("AWS_DEFAULT_PROFILE", "b")], "rb"),
+            (&[("AWS_DEFAULT_PROFILE", "b"), ("AWS_PROFILE", "a")], "ra"),
+        ] {
+            let env = |key: &str| match key {
+                "AWS_CONFIG_FILE" => Some(config.display().to_string()),
+                key => variables.iter().find(|(name, _)| *name == key).map(|(_, value)| value.to_string()),
+            };
+            assert_eq!(read(None, None, &env).unwrap().region.as_deref(), Some(expected), "{variables:?}");
         }
     }
 }
