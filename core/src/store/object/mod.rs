@@ -36,6 +36,7 @@ use self::bodies::UNTOLD_SIZE;
 pub use self::credentials::{is_credential, is_known};
 use self::get::{Got, Want};
 use self::live::Live;
+use self::threads::caught;
 use self::upload::Upload;
 use super::keys::{check_key, check_prefix};
 use super::remote::{Conditional, Remote, RemoteOptions, Service};
@@ -282,14 +283,14 @@ impl Storage for RemoteStore {
         match what {
             Started::Read { ranges, if_match, done } => {
                 let (ranges, done) = (ranges.to_vec(), CalledOnce(Some(done)));
-                to.threads.spawn(async move { done.call(live.fetch(&path, &ranges, if_match).await) });
+                to.threads.spawn(async move { done.call(caught(live.fetch(&path, &ranges, if_match)).await) });
             }
             Started::Change(change, done) => {
                 let done = CalledOnce(Some(done));
                 to.threads.spawn(async move {
                     done.call(match change {
-                        Change::Put(bytes, condition) => live.put(&path, Bytes::from(bytes), condition).await,
-                        Change::Erase => live.erase_known(&path).await.map(drop),
+                        Change::Put(bytes, condition) => caught(live.put(&path, Bytes::from(bytes), condition)).await,
+                        Change::Erase => caught(live.erase_known(&path)).await.map(drop),
                     });
                 });
             }

@@ -134,8 +134,7 @@ impl Threads {
     pub(super) fn start<T: Send + 'static>(&self, task: impl Future<Output = Result<T>> + Send + 'static) -> Coming<T> {
         let (sender, receiver) = mailbox();
         self.spawn(async move {
-            let result = AssertUnwindSafe(task).catch_unwind().await;
-            sender.send(result.unwrap_or_else(|panic| Err(panicked(&*panic))));
+            sender.send(caught(task).await);
         });
         Coming(receiver)
     }
@@ -146,6 +145,11 @@ impl Threads {
     }
 }
 
+/// Carries out a task; a panic in it is its error.
+pub(super) async fn caught<T>(task: impl Future<Output = Result<T>>) -> Result<T> {
+    AssertUnwindSafe(task).catch_unwind().await.unwrap_or_else(|panic| Err(panicked(&*panic)))
+}
+
 /// The error of a task that panicked.
 fn panicked(panic: &(dyn Any + Send)) -> Error {
     let text = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or_default();
@@ -154,4 +158,16 @@ fn panicked(panic: &(dyn Any + Send)) -> Error {
         return Error::new(ErrorKind::NoMemory, format!("no thread for the network: {text}"));
     }
     err!(Internal, "a defect of the library: a request ended without a result: {text}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_in_a_task_is_its_error() {
+        let e = caught::<()>(async { panic!("planted") }).now_or_never().unwrap().unwrap_err();
+        assert!(e.kind() == ErrorKind::Internal && e.to_string().contains("planted"), "{e}");
+        assert!(caught(async { Ok(1) }).now_or_never().unwrap().is_ok_and(|one| one == 1));
+    }
 }
