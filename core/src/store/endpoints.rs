@@ -7,7 +7,7 @@ use super::option_values::ignores_endpoints;
 use super::remote::{Env, Remote, RemoteOptions, Service};
 
 /// How the regions of AWS begin that are in a partition of their own.
-const PARTITIONS: &[&str] = &["us-gov-", "cn-", "us-iso"];
+const PARTITIONS: &[&str] = &["us-gov-", "cn-", "us-iso", "eu-iso", "eusc-"];
 
 /// Gives the endpoint and the region of the profile that options lead to.
 pub type OfProfile<'a> = &'a dyn Fn(&RemoteOptions) -> (Option<String>, Option<String>);

@@ -54,7 +54,8 @@ impl Service {
         match self {
             Service::S3 => &["AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT"],
             Service::Azure => ENDPOINT_VARIABLES,
-            Service::Gcs | Service::Http => &[],
+            Service::Gcs => &["GOOGLE_BASE_URL", "STORAGE_EMULATOR_HOST"],
+            Service::Http => &[],
         }
     }
 }

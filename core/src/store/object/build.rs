@@ -1,11 +1,14 @@
 //! Makes the client of a service from a location, options, the environment and the files of the service's own tools, in that order.
 
+mod web;
+
 use super::certificates::certificates;
 use super::client::{Own, is_loopback, is_plain_and_far};
 use super::credentials::{
     IN_HEADERS_OF_AZURE, IN_HEADERS_OF_S3, Withheld, fit_headers, has_connected_secret, is_azure_credential, is_azure_secret,
     is_gcs_credential, is_s3_source, redacted, runs_on, secrets,
 };
+use super::hosts;
 use super::kept;
 use super::made::{Client, Keys};
 use super::profile::{self, Profile};
@@ -13,12 +16,10 @@ use super::watch::Connector;
 use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::store::azure::signer;
 use crate::store::option_values::{IGNORES_ENDPOINTS, ignores_endpoints};
-use crate::store::remote::{Conditional, Env, Remote, RemoteOptions, Service, percent_decode};
+use crate::store::remote::{Conditional, Env, Remote, RemoteOptions, Service};
 use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
 use object_store::azure::{AzureConfigKey, MicrosoftAzureBuilder};
-use object_store::client::ClientConfigKey;
 use object_store::gcp::{GcpCredential, GoogleCloudStorageBuilder, GoogleConfigKey};
-use object_store::http::HttpBuilder;
 use object_store::list::PaginatedListStore;
 use object_store::multipart::MultipartStore;
 use object_store::{ClientOptions, RetryConfig, StaticCredentialProvider};
@@ -70,14 +71,20 @@ impl Maker<'_> {
         let named_region = self.options.region(self.env).or(profile.region.clone());
         let region_is_guessed = named_region.is_none() && told.is_none();
         let region = told.map(str::to_string).or(named_region).unwrap_or_else(|| "us-east-1".to_string());
+        let is_express = self.is_on("AWS_", |key: &AmazonS3ConfigKey| *key == AmazonS3ConfigKey::S3Express);
         let explicit = self.s3_keys(&profile);
         self.check_s3_sources(&profile, explicit.is_some())?;
-        let mut builder = self.s3_builder(explicit.as_ref()).with_bucket_name(&self.remote.base).with_region(region);
+        let mut builder = self.s3_builder(explicit.as_ref()).with_bucket_name(&self.remote.base).with_region(&region);
         builder = builder.with_client_options(self.client_options(endpoint.as_deref(), "AWS_ALLOW_HTTP")?).with_retry(no_retries());
         builder = builder.with_http_connector(self.connector());
         if let Some(endpoint) = &endpoint {
             // Not every server has the bulk form.
-            builder = builder.with_endpoint(self.s3_endpoint(endpoint)?).with_disable_bulk_delete(true);
+            builder = builder.with_endpoint(self.s3_endpoint(endpoint)).with_disable_bulk_delete(true);
+        } else if let Some(url) = hosts::of_s3(&region, self.env)?.filter(|_| !is_express) {
+            builder = builder.with_endpoint(self.s3_endpoint(&url));
+        }
+        if let Some(url) = hosts::of_sts(&region).filter(|_| builder.get_config_value(&AmazonS3ConfigKey::StsEndpoint).is_none()) {
+            builder = builder.with_config(AmazonS3ConfigKey::StsEndpoint, url);
         }
         if self.options.path_style == Some(false) {
             builder = builder.with_virtual_hosted_style_request(true);
@@ -137,6 +144,9 @@ impl Maker<'_> {
         let is_wanted = if is_named { !has_own_keys } else { !has_keys && !self.has_setting("AWS_", is_s3_source) };
         if let Some(e) = profile.unusable().filter(|_| is_wanted) {
             return Err(e);
+        }
+        if is_named && !has_keys && !self.has_setting("AWS_", is_s3_source) && !runs_on("Amazon EC2") {
+            bail!(Permission, "the profile {:?} has no keys; \"cloud.anonymous\" \"true\" asks without any", profile.name);
         }
         if has_keys {
             return Ok(());
@@ -240,29 +250,29 @@ impl Maker<'_> {
             true => (None, None, None),
             false => (profile.access_key_id.clone(), profile.secret_access_key.clone(), profile.session_token.clone()),
         };
-        let from_env = match has_source {
+        let from_env = match has_source || is_named {
             true => (None, None, None),
             false => {
                 let token = self.first(&[], &["AWS_SESSION_TOKEN", "AWS_TOKEN"]);
                 ((self.env)("AWS_ACCESS_KEY_ID"), (self.env)("AWS_SECRET_ACCESS_KEY"), token)
             }
         };
-        let order = if is_named { [given, from_profile, from_env] } else { [given, from_env, from_profile] };
-        order.into_iter().find_map(|(id, secret, token)| Some((id?, secret?, token)))
+        [given, from_env, from_profile].into_iter().find_map(|(id, secret, token)| Some((id?, secret?, token)))
     }
 
     /// Puts the bucket's name in front of the host's, where a URL has it there.
-    fn s3_endpoint(&self, endpoint: &str) -> Result<String> {
-        let Some((scheme, host)) = endpoint.split_once("://") else { bail!(Argument, "the option \"cloud.endpoint\" is no URL") };
-        let host = host.trim_end_matches('/');
-        Ok(match self.options.path_style {
+    fn s3_endpoint(&self, endpoint: &str) -> String {
+        let (scheme, host) = endpoint.trim_end_matches('/').split_once("://").unwrap_or(("https", endpoint));
+        match self.options.path_style {
             Some(false) => format!("{scheme}://{}.{host}", self.remote.base),
             _ => format!("{scheme}://{host}"),
-        })
+        }
     }
 
     fn gcs(mut self) -> Result<Client> {
-        let endpoint = self.options.endpoint(self.remote, self.env);
+        let is_emulated = hosts::is_emulated(self.options, self.env);
+        let with_scheme = |url: String| if is_emulated && !url.contains("://") { format!("http://{url}") } else { url };
+        let endpoint = self.options.endpoint(self.remote, self.env).map(with_scheme);
         let mut builder = self.gcs_builder().with_bucket_name(&self.remote.base);
         builder = builder.with_client_options(self.client_options(endpoint.as_deref(), "GOOGLE_ALLOW_HTTP")?).with_retry(no_retries());
         if let Some(endpoint) = endpoint {
@@ -274,14 +284,15 @@ impl Maker<'_> {
         if let Some(token) = self.options.named("bearer_token") {
             builder = builder.with_config(GoogleConfigKey::BearerToken, token);
         }
-        let file = (self.env)("HOME").map(|home| format!("{home}/.config/gcloud/application_default_credentials.json"));
-        let has_credentials = || {
-            self.has_setting("GOOGLE_", is_gcs_credential)
-                || (self.env)("SERVICE_ACCOUNT").is_some()
-                || file.as_deref().is_some_and(|file| std::path::Path::new(file).exists())
-                || runs_on("Google")
-        };
-        let is_wanted = self.is_unsigned("GOOGLE_", |key: &GoogleConfigKey| *key == GoogleConfigKey::SkipSignature);
+        let file = hosts::file_of_google(self.env).filter(|file| file.exists());
+        let is_told = self.has_setting("GOOGLE_", is_gcs_credential) || (self.env)("SERVICE_ACCOUNT").is_some();
+        if let Some(file) = file.as_ref().filter(|_| !is_told) {
+            builder = builder.with_application_credentials(file.to_string_lossy());
+        }
+        let has_credentials = || is_told || file.is_some() || runs_on("Google");
+        // An emulator needs no credentials, and gets none of the environment's.
+        let is_unsigned_there = is_emulated && self.options.anonymous.is_none() && !self.has_option(is_gcs_credential);
+        let is_wanted = is_unsigned_there || self.is_unsigned("GOOGLE_", |key: &GoogleConfigKey| *key == GoogleConfigKey::SkipSignature);
         let found_no_credentials = self.options.anonymous.is_none() && !is_wanted && !has_credentials();
         let is_unsigned = is_wanted || found_no_credentials;
         builder = builder.with_skip_signature(is_unsigned);
@@ -317,7 +328,9 @@ impl Maker<'_> {
     }
 
     fn azure(mut self) -> Result<Client> {
-        let Some(account) = self.options.account(self.remote, self.env) else {
+        let is_emulated = self.is_on("AZURE_", |key: &AzureConfigKey| *key == AzureConfigKey::UseEmulator);
+        let account = self.options.account(self.remote, self.env).or_else(|| is_emulated.then(|| "devstoreaccount1".to_string()));
+        let Some(account) = account else {
             bail!(
                 Argument,
                 "no account of Azure is named: set \"cloud.account_name\" or AZURE_STORAGE_ACCOUNT, or write abfs://container@account/"
@@ -350,7 +363,7 @@ impl Maker<'_> {
         }
         let has_setting = self.has_setting("AZURE_", is_azure_credential) || (self.env)("IDENTITY_ENDPOINT").is_some();
         let asks_tool = || self.is_on("AZURE_", |key: &AzureConfigKey| *key == AzureConfigKey::UseAzureCli);
-        let has_credentials = || has_key || has_setting || asks_tool() || runs_on("Microsoft Corporation");
+        let has_credentials = || has_key || has_setting || is_emulated || asks_tool() || runs_on("Microsoft Corporation");
         let is_unsigned = self.is_unsigned("AZURE_", |key: &AzureConfigKey| *key == AzureConfigKey::SkipSignature);
         let found_no_credentials = self.options.anonymous.is_none() && !is_unsigned && !has_credentials();
         // The crate, which then has no key, would ask for a token of this machine.
@@ -390,42 +403,6 @@ impl Maker<'_> {
         }
     }
 
-    fn http(mut self) -> Result<Client> {
-        let query = self.remote.query.as_ref().map(|query| format!("?{}", query.expose())).unwrap_or_default();
-        // A page behind TLS does not lead to one without.
-        let plain = self.options.allow_http.unwrap_or(self.remote.base.starts_with("http://"));
-        let client_options = self.client_options(Some(&self.remote.base), "")?.with_allow_http(plain);
-        self.own.is_web = true;
-        if let Some(authorization) = self.authorization()? {
-            self.secrets.extend(authorization.split(' ').filter(|text| text.len() >= 6).map(str::to_string));
-            let mut value = object_store::HeaderValue::from_str(&authorization)
-                .map_err(|_| err!(Argument, "the bearer token: found a line end or another character that no header of HTTP has"))?;
-            value.set_sensitive(true);
-            let mut headers = object_store::HeaderMap::new();
-            headers.insert("authorization", value);
-            self.own.headers = headers;
-        }
-        let url = format!("{}{query}", self.remote.base);
-        let mut builder = HttpBuilder::new().with_url(url).with_retry(no_retries()).with_client_options(client_options);
-        for (name, value) in self.others(&["bearer_token"]) {
-            let key = name.parse::<ClientConfigKey>().map_err(|_| unknown(name, "http"))?;
-            builder = builder.with_config(key, value);
-        }
-        let store = builder.with_http_connector(self.connector()).build().map_err(|e| self.wrong(e))?;
-        Ok(Client::without_keys(Arc::new(store), None, None, false, self.secrets))
-    }
-
-    /// The name of the client that a web server is told.
-    fn authorization(&self) -> Result<Option<String>> {
-        use base64::Engine;
-        if let Some(token) = self.options.named("bearer_token") {
-            return Ok(Some(format!("Bearer {token}")));
-        }
-        let Some(user) = &self.remote.user else { return Ok(None) };
-        let Some(text) = percent_decode(user.expose()) else { bail!(Location, "user and password of the URL have a % without two digits") };
-        Ok(Some(format!("Basic {}", base64::engine::general_purpose::STANDARD.encode(text))))
-    }
-
     fn connector(&self) -> Connector {
         Connector { requests: self.requests.clone(), own: self.own.clone(), made: Arc::default() }
     }
@@ -444,6 +421,9 @@ impl Maker<'_> {
     }
 
     fn client_options(&mut self, endpoint: Option<&str>, variable: &str) -> Result<ClientOptions> {
+        if let Some(endpoint) = endpoint.filter(|_| self.remote.service != Service::Http) {
+            hosts::check_endpoint(endpoint, self.remote, self.options, self.env)?;
+        }
         let is_near = endpoint.is_some_and(is_loopback);
         let says_so = (self.env)(variable).is_some_and(|value| value == "true");
         let allowed = self.options.allow_http.unwrap_or(is_near || says_so);
@@ -479,7 +459,7 @@ impl Maker<'_> {
         while let Some(deeper) = cause.source() {
             cause = deeper;
         }
-        let text = redacted(cause.to_string(), &self.secrets);
+        let text = redacted(hosts::without_texts(cause.to_string()), &self.secrets);
         Error::new(ErrorKind::Argument, format!("{} cannot be reached with these options: {text}", self.remote.describe()))
     }
 }
@@ -522,7 +502,16 @@ mod tests {
                 &[("endpoint", "http://example.org"), ("access_key_id", "planted-id"), ("secret_access_key", "planted-secret")],
                 "allow_http",
             ),
-            ("s3://b", &[("endpoint", "planted-no-url")], "no URL"),
+            ("s3://b", &[("endpoint", "planted-no-url")], "\"cloud.endpoint\" is no URL"),
+            ("gs://b", &[("endpoint", "127.0.0.1:9000")], "\"cloud.endpoint\" is no URL"),
+            ("gs://b", &[("endpoint", "http://planted host:9000")], "\"cloud.endpoint\" is no URL"),
+            ("s3://b", &[("endpoint", "http://planted host:9000")], "\"cloud.endpoint\" is no URL"),
+            ("s3://b", &[("endpoint", "https://pl\u{e4}nted:9000")], "\"cloud.endpoint\" is no URL"),
+            ("s3://b", &[("endpoint", "https://us:planted/word@h")], "\"cloud.endpoint\" is no URL"),
+            ("az://c", &[("account_name", "a"), ("endpoint", "us:planted@h:9000")], "\"cloud.endpoint\" is no URL"),
+            ("s3://b", &[("endpoint", "ftp://h")], "\"cloud.endpoint\" is no URL"),
+            ("s3://b", &[("endpoint", "http://localhost:planted@example.org:9")], "allow_http"),
+            ("s3://b", &[("region", "example.org/")], "the region"),
             ("s3://b", &[("colour", "planted-colour")], "colour"),
             ("az://c", &[("account_key", "planted-key")], "account"),
             ("az://c", &[("account_name", "a"), ("account_key", "planted-key!!")], "cannot be reached"),
@@ -558,7 +547,7 @@ mod tests {
             let withheld = &Withheld::default();
             let maker = Maker { remote: &remote, options: &options, requests: &requests, env, variables, secrets, own, withheld };
             for endpoint in ["https://h:9", "https://h:9/"] {
-                assert_eq!(maker.s3_endpoint(endpoint).unwrap(), expected, "{path_style} {endpoint}");
+                assert_eq!(maker.s3_endpoint(endpoint), expected, "{path_style} {endpoint}");
             }
         }
     }
@@ -775,6 +764,187 @@ mod tests {
                 let found = maker.s3(None).unwrap().keys;
                 assert_eq!(found.as_ref().map(|(id, ..)| id.as_str()), expected, "{named:?} {variables:?}");
             });
+        }
+    }
+
+    #[test]
+    fn a_named_profile_goes_before_the_keys_of_the_environment_even_without_keys() {
+        let folder = crate::store::suite::TestFolder::new("profile-without-keys");
+        std::fs::create_dir_all(&*folder).unwrap();
+        let config = folder.join("config");
+        std::fs::write(&config, "[default]\nregion = r\n[profile p]\nregion = r\n").unwrap();
+        let file = ("AWS_CONFIG_FILE", config.to_str().unwrap());
+        let keys = [("AWS_ACCESS_KEY_ID", "of-env"), ("AWS_SECRET_ACCESS_KEY", "of-env")];
+        const OWN: Pairs = &[("profile", "p"), ("access_key_id", "a"), ("secret_access_key", "b")];
+        for (named, variables, is_refused) in [
+            (&[("profile", "p")][..], vec![file, keys[0], keys[1]], true),
+            (&[("profile", "p")], vec![file], true),
+            (&[("profile", "p"), ("anonymous", "true")], vec![file, keys[0], keys[1]], false),
+            (OWN, vec![file, keys[0], keys[1]], false),
+            (&[], vec![file, keys[0], keys[1], ("AWS_PROFILE", "p")], false),
+            (&[("profile", "p")], vec![file, ("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "/r")], false),
+        ] {
+            // The service of the machine may give credentials.
+            let is_refused = is_refused && !runs_on("Amazon EC2");
+            with_maker("s3://b/x", named, &variables, &|maker| match maker.s3(None) {
+                Ok(_) => assert!(!is_refused, "{named:?} {variables:?}"),
+                Err(e) => assert!(is_refused && e.to_string().contains("no keys"), "{named:?} {variables:?}: {e}"),
+            });
+        }
+    }
+
+    /// The region, variables, and where S3 and the service of tokens are.
+    #[test]
+    fn hosts_of_aws_are_those_of_the_partition() {
+        let cases: [(&str, Pairs, &str, &str); 12] = [
+            ("eu-north-1", &[], "s3.eu-north-1.amazonaws.com", ""),
+            ("us-gov-west-1", &[], "s3.us-gov-west-1.amazonaws.com", ""),
+            ("cn-north-1", &[], "s3.cn-north-1.amazonaws.com.cn", "https://sts.cn-north-1.amazonaws.com.cn"),
+            ("us-iso-east-1", &[], "s3.us-iso-east-1.c2s.ic.gov", "https://sts.us-iso-east-1.c2s.ic.gov"),
+            ("us-isob-east-1", &[], "s3.us-isob-east-1.sc2s.sgov.gov", "https://sts.us-isob-east-1.sc2s.sgov.gov"),
+            ("us-isof-south-1", &[], "s3.us-isof-south-1.csp.hci.ic.gov", "https://sts.us-isof-south-1.csp.hci.ic.gov"),
+            ("eu-isoe-west-1", &[], "s3.eu-isoe-west-1.cloud.adc-e.uk", "https://sts.eu-isoe-west-1.cloud.adc-e.uk"),
+            ("eusc-de-east-1", &[], "s3.eusc-de-east-1.amazonaws.eu", "https://sts.eusc-de-east-1.amazonaws.eu"),
+            ("us-east-2", &[("AWS_USE_FIPS_ENDPOINT", "true")], "s3-fips.us-east-2.amazonaws.com", ""),
+            ("us-east-2", &[("AWS_USE_DUALSTACK_ENDPOINT", "TRUE")], "s3.dualstack.us-east-2.amazonaws.com", ""),
+            (
+                "us-gov-west-1",
+                &[("AWS_USE_FIPS_ENDPOINT", "true"), ("AWS_USE_DUALSTACK_ENDPOINT", "true")],
+                "s3-fips.dualstack.us-gov-west-1.amazonaws.com",
+                "",
+            ),
+            ("us-east-2", &[("AWS_USE_FIPS_ENDPOINT", "false")], "s3.us-east-2.amazonaws.com", ""),
+        ];
+        for (region, variables, host, sts) in cases {
+            let variables = [variables, &[("AWS_REGION", region)]].concat();
+            let told = |named: Pairs| {
+                let mut told = String::new();
+                let found = std::cell::RefCell::new(&mut told);
+                with_maker("s3://b/x", named, &variables, &|maker| **found.borrow_mut() = format!("{:?}", maker.s3(None).unwrap().store));
+                told
+            };
+            assert!(told(&[]).contains(&format!("\"https://{host}/b\"")), "{region} {variables:?}: {}", told(&[]));
+            assert!(told(&[("path_style", "false")]).contains(&format!("\"https://b.{host}\"")), "{region} {variables:?}");
+            let identity = told(&[("web_identity_token_file", "f"), ("role_arn", "r")]);
+            assert!(identity.contains(if sts.is_empty() { "https://sts." } else { sts }), "{region}: {identity}");
+            let own = told(&[("web_identity_token_file", "f"), ("role_arn", "r"), ("endpoint_url_sts", "https://own.sts")]);
+            assert!(own.contains("https://own.sts"), "{region}: {own}");
+            let there = told(&[("endpoint", "https://site:9")]);
+            assert!(there.contains("\"https://site:9/b\""), "{region}: {there}");
+        }
+    }
+
+    #[test]
+    fn what_names_a_wrong_endpoint_is_told() {
+        for (url, named, variable, by) in [
+            ("s3://b", &[][..], ("AWS_ENDPOINT_URL", "planted:9"), "AWS_ENDPOINT_URL is no URL"),
+            ("s3://b", &[], ("AWS_ENDPOINT_URL_S3", "http://planted h"), "AWS_ENDPOINT_URL_S3 is no URL"),
+            ("az://c", &[("account_name", "a")], ("AZURE_STORAGE_ENDPOINT", "planted:9"), "AZURE_STORAGE_ENDPOINT is no URL"),
+            ("gs://b", &[], ("GOOGLE_BASE_URL", "planted:9"), "GOOGLE_BASE_URL is no URL"),
+            ("gs://b", &[], ("STORAGE_EMULATOR_HOST", "planted h:9"), "STORAGE_EMULATOR_HOST is no URL"),
+        ] {
+            with_maker(url, named, &[variable], &|maker| {
+                let made = match maker.remote.service {
+                    Service::S3 => maker.s3(None),
+                    Service::Azure => maker.azure(),
+                    _ => maker.gcs(),
+                };
+                let e = made.err().unwrap_or_else(|| panic!("{variable:?} is taken"));
+                assert!(e.to_string().contains(by) && !e.to_string().contains("planted"), "{variable:?}: {e}");
+            });
+        }
+    }
+
+    /// Variables, and whether a request goes to the emulator, and is signed.
+    #[test]
+    fn an_emulator_that_the_environment_names_is_asked() {
+        const NEAR: &str = "http://127.0.0.1:4443";
+        const TOKEN: (&str, &str) = ("GOOGLE_BEARER_TOKEN", "t");
+        let cases: [(&str, Pairs, Pairs, &str, bool); 8] = [
+            ("gs://b/x", &[], &[("STORAGE_EMULATOR_HOST", "127.0.0.1:4443")], NEAR, false),
+            ("gs://b/x", &[], &[("STORAGE_EMULATOR_HOST", "http://127.0.0.1:4443"), TOKEN], NEAR, false),
+            ("gs://b/x", &[("bearer_token", "t")], &[("STORAGE_EMULATOR_HOST", NEAR)], NEAR, true),
+            ("gs://b/x", &[], &[("GOOGLE_BASE_URL", NEAR), TOKEN], NEAR, true),
+            ("gs://b/x", &[], &[("GOOGLE_BASE_URL", NEAR), ("STORAGE_EMULATOR_HOST", "h:1"), TOKEN], NEAR, true),
+            ("gs://b/x", &[("endpoint", "https://h:9")], &[("STORAGE_EMULATOR_HOST", NEAR), TOKEN], "https://h:9", true),
+            ("az://c/x", &[], &[("AZURE_STORAGE_USE_EMULATOR", "true")], "http://127.0.0.1:10000", true),
+            ("az://c/x", &[("use_emulator", "true")], &[], "http://127.0.0.1:10000", true),
+        ];
+        for (url, named, variables, place, is_signed) in cases {
+            with_maker(url, named, variables, &|maker| {
+                let client = if maker.remote.service == Service::Azure { maker.azure() } else { maker.gcs() };
+                let client = client.unwrap_or_else(|e| panic!("{named:?} {variables:?}: {e}"));
+                let told = format!("{:?}", client.store).replace("port: Some(10000)", "http://127.0.0.1:10000");
+                assert!(
+                    told.contains(place) && told.contains(&format!("skip_signature: {}", !is_signed)),
+                    "{named:?} {variables:?}: {told}"
+                );
+            });
+        }
+    }
+
+    #[test]
+    fn the_folder_of_googles_tools_may_be_another_one() {
+        const OF_USER: &str = r#"{"type":"authorized_user","client_id":"NAME","client_secret":"s","refresh_token":"r"}"#;
+        let folder = crate::store::suite::TestFolder::new("cloudsdk");
+        let (home, other, none) = (folder.join("home"), folder.join("other"), folder.join("none"));
+        let usual = home.join(".config/gcloud");
+        for (place, name) in [(&usual, "of-home"), (&other, "of-folder")] {
+            std::fs::create_dir_all(place).unwrap();
+            std::fs::write(place.join("application_default_credentials.json"), OF_USER.replace("NAME", name)).unwrap();
+        }
+        let home = ("HOME", home.to_str().unwrap());
+        for (place, finds) in [(&other, true), (&none, runs_on("Google"))] {
+            with_maker("gs://b/x", &[], &[home, ("CLOUDSDK_CONFIG", place.to_str().unwrap())], &|maker| {
+                let client = maker.gcs().unwrap();
+                assert_eq!(client.found_no_credentials, !finds, "{place:?}");
+                let told = format!("{:?}", client.store);
+                assert!(!told.contains("of-home") && (told.contains("of-folder") || place == &none), "{place:?}: {told}");
+            });
+        }
+    }
+
+    #[test]
+    fn no_message_shows_what_a_file_of_credentials_has() {
+        let folder = crate::store::suite::TestFolder::new("gs-key-text");
+        std::fs::create_dir_all(&*folder).unwrap();
+        let file = folder.join("key.json");
+        for text in ["\"planted\"", "\"a \\\"planted\\\" b\"", r#"{"private_key": "k", "private_key_id": {"planted": 1}}"#] {
+            std::fs::write(&file, text).unwrap();
+            for name in ["service_account", "application_credentials"] {
+                let e = build("gs://b", &[(name, file.to_str().unwrap())]).err().unwrap();
+                assert!(!e.to_string().contains("planted"), "{name}: {e}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_user_without_a_password_is_sent_with_a_colon() {
+        for (url, expected) in [
+            ("https://TOKEN@h/x", Some("Basic VE9LRU46")),
+            ("https://TOKEN:@h/x", Some("Basic VE9LRU46")),
+            ("https://u:w@h/x", Some("Basic dTp3")),
+            ("https://u%3Aw@h/x", Some("Basic dTp3Og==")),
+            ("https://h/x", None),
+        ] {
+            with_maker(url, &[], &[], &|maker| assert_eq!(maker.authorization().unwrap().as_deref(), expected, "{url}"));
+        }
+    }
+
+    #[test]
+    fn no_message_names_a_part_of_the_password_of_a_proxy() {
+        use super::super::client::proxy_hint;
+        for url in [
+            "http://us:planted@h:9",
+            "http://us:planted/word@h:9",
+            "http://us:a/planted@h:9/",
+            "us:planted@h:9",
+            "socks5://u:p/planted@h:9",
+        ] {
+            let env = |key: &str| (key == "HTTPS_PROXY").then(|| url.to_string());
+            for told in [proxy_hint(Some(url), &|_| None), proxy_hint(None, &env)] {
+                assert!(told.contains("h:9") && !told.contains("planted") && !told.contains("us"), "{url}: {told}");
+            }
         }
     }
 
@@ -1022,6 +1192,17 @@ mod tests {
         assert!(build("https://user:word@h/x?sig=1", &[]).unwrap().parts.is_none());
         let proxy = build("https://h", &[("proxy", "http://planted%2Duser:planted-word@h:1")]).unwrap();
         assert!(["planted-user", "planted%2Duser", "planted-word"].iter().all(|text| proxy.secrets.iter().any(|secret| secret == text)));
-        assert!(is_loopback("http://127.0.0.1:9000/x") && is_loopback("http://localhost") && !is_loopback("http://localhost.evil.org"));
+        for (url, is_near) in [
+            ("http://127.0.0.1:9000/x", true),
+            ("http://localhost", true),
+            ("http://[::1]:9/x", true),
+            ("http://us:word@localhost:9/x", true),
+            ("http://localhost.evil.org", false),
+            ("http://localhost:x@evil.org", false),
+            ("http://localhost:80@evil.org/x", false),
+            ("http://evil.org/@localhost", false),
+        ] {
+            assert_eq!(is_loopback(url), is_near, "{url}");
+        }
     }
 }

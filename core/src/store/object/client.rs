@@ -137,11 +137,8 @@ pub(super) fn proxy_hint(option: Option<&str>, env: &dyn Fn(&str) -> Option<Stri
 
 /// Whether a URL leads to this machine.
 pub(super) fn is_loopback(url: &str) -> bool {
-    let host = url.split_once("://").map_or(url, |(_, rest)| rest);
-    let host = host.split('/').next().unwrap_or_default();
-    ["127.0.0.1", "localhost", "[::1]"]
-        .iter()
-        .any(|near| host == *near || host.strip_prefix(near).is_some_and(|rest| rest.starts_with(':')))
+    let url = reqwest::Url::parse(url).ok();
+    url.is_some_and(|url| matches!(url.host_str(), Some("127.0.0.1" | "localhost" | "[::1]")))
 }
 
 /// Whether a URL leads to this machine, or to an address of its link only, as what gives out a machine's credentials has one.

@@ -12,6 +12,7 @@ mod credentials;
 mod date;
 mod error_text;
 mod get;
+mod hosts;
 mod kept;
 mod keys;
 mod listing;
