@@ -6,6 +6,7 @@ use crate::output::{progress, tell};
 use crate::place::{locate, named_in_group};
 use clap::Args;
 use ozarr::node::{Create, Mode};
+use ozarr::store::location::shown;
 
 /// Copy an array, or a group with all below it; every stored object stays as it is (`ozarr copy` changes chunks and formats)
 ///
@@ -45,7 +46,7 @@ impl Cp {
         copied.map_err(|e| interrupt.failure(e, &copied_in_part(&to, "source", "the same command with --overwrite")))?;
         close_copy(&to)?;
         let objects = if self.verify { steps / 2 } else { steps };
-        let from_to = [("copied", self.source.as_str().into()), ("to", self.dest.as_str().into())];
+        let from_to = [("copied", shown(&self.source).into()), ("to", shown(&self.dest).into())];
         tell(self.json, from_to.into_iter().chain([("objects", objects.into()), ("verified", self.verify.into())]))
     }
 }

@@ -3,6 +3,7 @@
 use crate::closed;
 use ozarr::node::json::{NO_FORM, acts_on_terminals};
 use ozarr::node::{OPEN_FOR_READING, OPEN_OR_OVERWRITE};
+use ozarr::store::location::shown;
 use std::borrow::Cow;
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -42,7 +43,7 @@ impl Failure {
             Failure::Usage(message) => (message, 2),
         };
         // Nothing can be done about a standard error that is closed.
-        let _ = writeln!(io::stderr(), "ozarr: {}", one_line(&message));
+        let _ = writeln!(io::stderr(), "ozarr: {}", one_line(&without_credentials(message)));
         if status == 130 {
             // A shell is to know that it was Ctrl-C.
             let _ = signal_hook::low_level::emulate_default_handler(signal_hook::consts::SIGINT);
@@ -79,6 +80,15 @@ impl From<ozarr::error::Error> for Failure {
         let text = ADVICE.iter().fold(e.to_string(), |text, (of_library, of_program)| text.replace(of_library, of_program));
         Failure::Error(text)
     }
+}
+
+/// A message without the credentials of locations among the arguments: it may quote one as it was given, as of a file that is none.
+fn without_credentials(message: String) -> String {
+    let arguments = std::env::args_os().filter_map(|argument| argument.into_string().ok());
+    arguments.fold(message, |message, argument| match shown(&argument) {
+        shown if shown != argument => message.replace(&argument, &shown),
+        _ => message,
+    })
 }
 
 /// A text without what terminals act on: names and messages come from files, and must not speak to the terminal.

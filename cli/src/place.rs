@@ -5,6 +5,7 @@ use clap::Args;
 use ozarr::error::{Error, ErrorKind, Result};
 use ozarr::limits;
 use ozarr::node::{Array, Context, Group, Log, Mode, Node, NodeKind, Settings, Store};
+use ozarr::store::location::shown;
 
 /// The most arrays that an error names.
 const NAMED: usize = 20;
@@ -91,10 +92,10 @@ impl Place {
         })
     }
 
-    /// As the user named it.
+    /// As the user named it, without credentials.
     pub fn name(&self) -> String {
-        let path = self.path.trim_matches('/');
-        if path.is_empty() { self.location.clone() } else { format!("{}/{path}", self.location.trim_end_matches('/')) }
+        let (location, path) = (shown(&self.location), self.path.trim_matches('/'));
+        if path.is_empty() { location } else { format!("{}/{path}", location.trim_end_matches('/')) }
     }
 }
 
@@ -151,7 +152,7 @@ pub fn understood<T>(opened: Result<T>) -> Result<Result<T>> {
 pub fn named_in_group(e: Error, source: &str, (dest, to, path): (&str, &Store, &str)) -> Error {
     let name = source.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
     match e.kind() == ErrorKind::Exists && !name.is_empty() && to.node_kind(path).is_ok_and(|kind| kind == NodeKind::Group) {
-        true => e.with_note(&format!(", and {}/{name} is a place in it", dest.trim_end_matches('/'))),
+        true => e.with_note(&format!(", and {}/{name} is a place in it", shown(dest).trim_end_matches('/'))),
         false => e,
     }
 }

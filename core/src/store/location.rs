@@ -144,6 +144,22 @@ fn of_profile(_: &RemoteOptions, _: &dyn Fn(&str) -> Option<String>) -> (Option<
     (None, None)
 }
 
+/// A location as it is written, to be shown: without the user, the password and the query of a web server's URL.
+pub fn shown(location: &str) -> String {
+    let Some((scheme, rest)) = location.split_once("://") else { return location.to_string() };
+    if !matches!(scheme.to_ascii_lowercase().as_str(), "http" | "https") {
+        return location.to_string();
+    }
+    // What is none may have a password anywhere.
+    if remote_of(location).is_err() {
+        return format!("{scheme}://");
+    }
+    let place = rest.split(['?', '#']).next().unwrap_or_default();
+    let authority = place.split('/').next().unwrap_or_default();
+    let user = authority.rfind('@').map_or(0, |at| at + 1);
+    format!("{scheme}://{}", &place[user..])
+}
+
 /// The place in an object store that a location names, if it is one.
 fn remote_of(location: &str) -> Result<Option<Remote>> {
     scheme(location).map_or(Ok(None), |(scheme, rest)| Remote::parse(scheme, rest))
@@ -363,6 +379,23 @@ mod tests {
     }
 
     #[cfg(target_os = "linux")]
+    #[test]
+    fn a_location_is_shown_without_credentials() {
+        for (location, expected) in [
+            ("dir/a?b.zarr", "dir/a?b.zarr"),
+            ("file:///dir/us:w@h?x.zarr", "file:///dir/us:w@h?x.zarr"),
+            ("s3://b/x?y.zarr", "s3://b/x?y.zarr"),
+            ("abfs://c@a/x.zarr", "abfs://c@a/x.zarr"),
+            ("https://h/a%20b/x.zarr", "https://h/a%20b/x.zarr"),
+            ("HTTPS://us:w@h:9/x.zarr?sig=1#f", "HTTPS://h:9/x.zarr"),
+            ("http://us@w@h/a@b/x.zarr", "http://h/a@b/x.zarr"),
+            ("https://h?sig=1", "https://h"),
+            ("https://us:w/x@h/x.zarr", "https://"),
+        ] {
+            assert_eq!(shown(location), expected, "{location}");
+        }
+    }
+
     #[test]
     fn a_path_that_counts_from_a_current_folder_that_is_gone_is_told_as_that() {
         use crate::store::local::{LocalStore, SyncMode};
