@@ -45,11 +45,11 @@ impl Du {
             let elements = if let Ok(Node::Array(array)) = node { array.element_bytes().unwrap_or(0) } else { 0 };
             sizes.insert(parts(path), Size { elements, ..Size::default() });
         }
-        let keys = top.store().key_list(&prefix)?;
+        let keys = top.store().key_list_sizes(&prefix)?;
         let bar = progress(keys.len() as u64, Some("objects"), true);
         let lengths = lengths(top.store(), &keys, &|| bar.inc(1))?;
         bar.finish_and_clear();
-        for (key, bytes) in keys.iter().zip(lengths) {
+        for ((key, _), bytes) in keys.iter().zip(lengths) {
             limits::check_memory()?;
             let mut node = parts(key.strip_prefix(&prefix).unwrap_or(key));
             while !node.is_empty() && !sizes.contains_key(&node) {
@@ -102,13 +102,15 @@ fn parts(path: &str) -> Vec<String> {
     path.split('/').filter(|part| !part.is_empty()).map(String::from).collect()
 }
 
-/// The bytes of every object, looked at by many threads. One that went meanwhile has none.
-fn lengths(store: &Store, keys: &[String], done: &(dyn Fn() + Sync)) -> Result<Vec<u64>> {
-    let (next, threads) = (AtomicUsize::new(0), Context::default().threads().max(8).min(keys.len()).max(1));
+/// The bytes of every object. Those that the listing does not tell are looked at by many threads. One that went meanwhile has none.
+fn lengths(store: &Store, keys: &[(String, Option<u64>)], done: &(dyn Fn() + Sync)) -> Result<Vec<u64>> {
+    let untold = keys.iter().filter(|(_, told)| told.is_none()).count();
+    let (next, threads) = (AtomicUsize::new(0), Context::default().threads().max(8).min(untold).max(1));
     let work = || {
         let mut all = Vec::new();
-        while let Some((i, key)) = Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|i| Some((i, keys.get(i)?))) {
-            all.push((i, store.key_len(key)?.unwrap_or(0)));
+        while let Some((i, (key, told))) = Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|i| Some((i, keys.get(i)?))) {
+            let bytes = if told.is_some() { *told } else { store.key_len(key)? };
+            all.push((i, bytes.unwrap_or(0)));
             done();
         }
         Ok::<_, Error>(all)

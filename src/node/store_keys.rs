@@ -2,7 +2,8 @@
 
 use super::Store;
 use crate::error::Result;
-use crate::store::{Condition, StorageExt, get};
+use crate::limits::push;
+use crate::store::{Condition, ListInto, Listed, StorageExt, get};
 
 impl Store {
     /// The bytes that a key holds, or `None` if it holds nothing. Keys are those of the store, not paths of nodes.
@@ -36,6 +37,19 @@ impl Store {
     pub fn key_list(&self, prefix: &str) -> Result<Vec<String>> {
         self.check_listable()?;
         let mut keys = self.shared().keys(prefix)?;
+        keys.sort_unstable();
+        Ok(keys)
+    }
+
+    /// The same keys, each with how many bytes it holds where the listing of an object store tells that.
+    pub fn key_list_sizes(&self, prefix: &str) -> Result<Vec<(String, Option<u64>)>> {
+        if !self.shared().capabilities().latency {
+            return Ok(self.key_list(prefix)?.into_iter().map(|key| (key, None)).collect());
+        }
+        self.check_listable()?;
+        let mut keys = Vec::new();
+        let each = &mut |key: &str, listed: Listed| push(&mut keys, (key.to_string(), listed.len));
+        self.shared().list_keys(prefix, ListInto::Told(each))?;
         keys.sort_unstable();
         Ok(keys)
     }

@@ -135,10 +135,19 @@ pub enum Keys<'a> {
 pub enum ListInto<'a> {
     /// Every key that starts with the prefix, sorted, is given to this function.
     Each(&'a mut dyn FnMut(&str) -> Result<()>),
-    /// Every key, too, with a number that is another one where the key holds another value than before, as far as a listing tells: `None` where it does not.
-    Told(&'a mut dyn FnMut(&str, Option<u64>) -> Result<()>),
+    /// Every key, too, with what a listing tells of it.
+    Told(&'a mut dyn FnMut(&str, Listed) -> Result<()>),
     /// The keys and sub-prefixes directly under the prefix are put here.
     Folder(&'a mut Listing),
+}
+
+/// What a listing tells of a key: `None` where it does not.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Listed {
+    /// Another number where the key holds another value than before.
+    pub told: Option<u64>,
+    /// How many bytes the key holds.
+    pub len: Option<u64>,
 }
 
 /// Which bytes of an object.

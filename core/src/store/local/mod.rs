@@ -46,7 +46,8 @@ pub use super::file_options::{FileOptions, LockMode, Publish, SyncMode};
 use super::os::{self, EntryKind, Errno};
 use super::stamp::nanos_now;
 use super::{
-    Capabilities, Condition, CutMark, Folder, Keys, ListInto, LocalFiles, LockUse, Object, ProcessLock, SharedStore, Staged, Stamp, Storage,
+    Capabilities, Condition, CutMark, Folder, Keys, ListInto, Listed, LocalFiles, LockUse, Object, ProcessLock, SharedStore, Staged, Stamp,
+    Storage,
 };
 use crate::error::{Result, bail};
 use crate::fork::ForkReset;
@@ -251,7 +252,10 @@ impl Storage for LocalStore {
         match into {
             ListInto::Each(each) => list_folder((fd.as_fd(), moment), &mut prefix.to_string(), &mut Vec::new(), each),
             ListInto::Told(each) => {
-                let mut each = |key: &str| each(key, Some(self.stamp(key)?.map_or(0, |stamp| stamp.told())));
+                let mut each = |key: &str| {
+                    let told = Some(self.stamp(key)?.map_or(0, |stamp| stamp.told()));
+                    each(key, Listed { told, len: None })
+                };
                 list_folder((fd.as_fd(), moment), &mut prefix.to_string(), &mut Vec::new(), &mut each)
             }
             ListInto::Folder(listing) => {

@@ -257,9 +257,9 @@ impl Storage for RemoteStore {
             ListInto::Each(each) => self.list_keys(prefix, ListInto::Told(&mut |key, _| each(key))),
             ListInto::Told(each) => {
                 let found = live.clone().threads.wait(async move { live.list(&path).await })?;
-                let mut keys = found.iter().filter_map(|(location, told)| Some((key_of(&self.0.remote, location)?, *told)));
+                let mut keys = found.iter().filter_map(|(location, listed)| Some((key_of(&self.0.remote, location)?, *listed)));
                 // Marks of folders have the prefix itself as their key.
-                keys.try_for_each(|(key, told)| if key.starts_with(prefix) && !key.is_empty() { each(key, Some(told)) } else { Ok(()) })
+                keys.try_for_each(|(key, listed)| if key.starts_with(prefix) && !key.is_empty() { each(key, listed) } else { Ok(()) })
             }
             ListInto::Folder(listing) => {
                 *listing = live.clone().threads.wait(async move { live.list_dir(&path).await })?;

@@ -2,7 +2,7 @@
 
 use super::tools::*;
 use crate::error::ErrorKind;
-use crate::store::{Condition, ListInto, Storage, StorageExt};
+use crate::store::{Condition, ListInto, Listed, Storage, StorageExt};
 
 pub(super) fn odd_keys(store: &dyn Storage) {
     let deep = vec!["d"; 60].join("/");
@@ -114,7 +114,7 @@ pub(super) fn listings(store: &dyn Storage) {
 pub(super) fn told_values(store: &dyn Storage) {
     let told = || {
         let mut told = Vec::new();
-        let each = &mut |key: &str, value: Option<u64>| {
+        let each = &mut |key: &str, value: Listed| {
             told.push((key.to_string(), value));
             Ok(())
         };
@@ -128,7 +128,7 @@ pub(super) fn told_values(store: &dyn Storage) {
     put(store, "foo/b", b"2");
     let after = told();
     assert_eq!(after[0], before[0], "what stays is told as the same");
-    assert!(after[1].1.is_none() || after[1] != before[1], "another value is told as another one");
+    assert!(after[1].1.told.is_none() || after[1] != before[1], "another value is told as another one");
 }
 
 pub(super) fn erased_prefixes(store: &dyn Storage) {
