@@ -5,8 +5,8 @@ use crate::interrupt::{Interrupt, close_copy, copied_in_part};
 use crate::output::{progress, tell};
 use crate::place::{locate, named_in_group};
 use clap::Args;
+use ozarr::node::shown_location as shown;
 use ozarr::node::{Create, Mode};
-use ozarr::store::location::shown;
 
 /// Copy an array, or a group with all below it; every stored object stays as it is (`ozarr copy` changes chunks and formats)
 ///

@@ -12,8 +12,8 @@ use ozarr::analysis::difference::{Differences, Largest, Pair, Tolerance, compare
 use ozarr::dtype::DataType;
 use ozarr::engine::Selection;
 use ozarr::error::Error;
+use ozarr::node::shown_location;
 use ozarr::node::{Array, Attributes, Format, Map, Mode, Node, Value, json};
-use ozarr::store::location;
 use std::collections::BTreeSet;
 
 /// Compare two arrays, or two groups with all below them: metadata, attributes and elements
@@ -90,7 +90,7 @@ impl Diff {
                 [("equal", equal.into()), ("only_in_a", names(only.0)), ("only_in_b", names(only.1)), ("differences", differences)];
             or_unread(line(&json::to_text(&object(members))))?;
         } else {
-            let only = [(location::shown(&self.a), &only.0), (location::shown(&self.b), &only.1)];
+            let only = [(shown_location(&self.a), &only.0), (shown_location(&self.b), &only.1)];
             let only = only.iter().flat_map(|(side, paths)| paths.iter().map(move |path| (side, path)));
             let only = only.map(|(side, path)| format!("only in {}: {}", one_line(side), one_line(path)));
             or_unread(only.chain(told.into_iter().map(|(text, _)| text)).try_for_each(|text| line(&text)))?;
@@ -106,8 +106,8 @@ impl Diff {
             let shown = |value: &Value| one_line(&json::to_compact(value)).into_owned();
             let difference = match (&a, &b) {
                 (Some(a), Some(b)) => format!("{} and {}", shown(a), shown(b)),
-                (Some(a), None) => format!("{}, missing in {}", shown(a), one_line(&location::shown(&self.b))),
-                (None, b) => format!("{}, missing in {}", b.as_ref().map(shown).unwrap_or_default(), one_line(&location::shown(&self.a))),
+                (Some(a), None) => format!("{}, missing in {}", shown(a), one_line(&shown_location(&self.b))),
+                (None, b) => format!("{}, missing in {}", b.as_ref().map(shown).unwrap_or_default(), one_line(&shown_location(&self.a))),
             };
             let members = [("path", Some(name.into())), ("what", Some(what.into())), ("a", a), ("b", b)];
             let members = members.into_iter().filter_map(|(name, value)| Some((name, text_for_non_finite(value?))));
@@ -191,7 +191,7 @@ impl Diff {
         let all = Selection::all(&a.shape());
         let tolerance = Tolerance { absolute: self.tolerance, relative: self.relative };
         // Keys of chunks may be the same on both sides: an error says whose it is.
-        let blame = |e: Error, which: usize| Error::new(e.kind(), format!("{}: {e}", location::shown([&self.a, &self.b][which])));
+        let blame = |e: Error, which: usize| Error::new(e.kind(), format!("{}: {e}", shown_location([&self.a, &self.b][which])));
         Ok(compare((a, &all), (b, &all), tolerance, &blame, &|bytes| bar.told(bytes))?)
     }
 }

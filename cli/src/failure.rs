@@ -2,8 +2,8 @@
 
 use crate::closed;
 use ozarr::node::json::{NO_FORM, acts_on_terminals};
+use ozarr::node::shown_location as shown;
 use ozarr::node::{OPEN_FOR_READING, OPEN_OR_OVERWRITE};
-use ozarr::store::location::shown;
 use std::borrow::Cow;
 use std::io::{self, Write};
 use std::process::ExitCode;

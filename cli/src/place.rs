@@ -4,8 +4,8 @@ use crate::failure::{Failure, Outcome};
 use clap::Args;
 use ozarr::error::{Error, ErrorKind, Result};
 use ozarr::limits;
+use ozarr::node::shown_location as shown;
 use ozarr::node::{Array, Context, Group, Log, Mode, Node, NodeKind, Settings, Store};
-use ozarr::store::location::shown;
 
 /// The most arrays that an error names.
 const NAMED: usize = 20;

@@ -141,6 +141,7 @@ pub use crate::grid::key::{KeyEncoding, Separator};
 pub use crate::grid::registered as registered_keys;
 pub use crate::metadata::{Dialect, Format, Map, Order, Value, json};
 pub use crate::store::local::{FileOptions, LockMode, SyncMode};
+pub use crate::store::location::shown as shown_location;
 pub use crate::store::registered;
 
 #[cfg(test)]
