@@ -148,7 +148,8 @@ mod tests {
         const KEYS: Pairs = &[("access_key_id", "v"), ("secret_access_key", "v"), ("session_token", "v"), ("region", "r")];
         const MINE: Pairs = &[("access_key_id", "c"), ("aws_secret_access_key", "c")];
         const AZURE: Pairs = &[("account_name", "a"), ("azure_storage_account_key", "v"), ("client_id", "v"), ("timeout", "v")];
-        let cases: &[(&str, Pairs, Pairs, &[&str], Option<&str>)] = &[
+        type Case = (&'static str, Pairs, Pairs, &'static [&'static str], Option<&'static str>);
+        let cases: &[Case] = &[
             ("s3://b", KEYS, MINE, &["access_key_id=c", "aws_secret_access_key=c", "region=r"], None),
             ("s3://b", KEYS, &[("profile", "c")], &["region=r"], Some("c")),
             ("s3://b", KEYS, &[("credentials_file", "c")], &["region=r"], None),
@@ -197,7 +198,8 @@ mod tests {
         const PLAIN: &[(&str, &str)] = &[("endpoint", "https://h"), ("bearer_token", "t"), ("timeout", "1 s")];
         const OF_AZURE: &[(&str, &str)] = &[("endpoint", "https://h"), ("bearer_token", "t"), ("account_name", "a")];
         const EVERYWHERE: &[&str] = &["ca_file", "no_such", "pool_max_idle_per_host", "proxy"];
-        let cases: &[(Service, &[(&str, &str)], &[&[&str]])] = &[
+        type Case = (Service, &'static [(&'static str, &'static str)], &'static [&'static [&'static str]]);
+        const CASES: &[Case] = &[
             (Service::Http, ALL, &[EVERYWHERE]),
             (Service::Gcs, ALL, &[EVERYWHERE, &["service_account"]]),
             (Service::S3, ALL, &[EVERYWHERE, &["access_key_id", "aws_request_payer", "region"]]),
@@ -210,7 +212,7 @@ mod tests {
             (Service::Gcs, OF_AZURE, &[]),
             (Service::S3, OF_AZURE, &[]),
         ];
-        for (service, said, its) in cases {
+        for (service, said, its) in CASES {
             let (service, mut options) = (*service, read(said));
             options.keep_for(service);
             let mut left: Vec<_> = options.named.iter().map(|(name, _)| name.as_str()).collect();

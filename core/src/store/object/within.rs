@@ -83,7 +83,8 @@ mod tests {
         const YES: &str = "HTTP/1.1 206 Partial\r\nETag: \"1\"\r\nLast-Modified: Sat, 21 Nov 2026 00:00:00 GMT\r\nContent-Range: bytes 0-2/3\r\n\
             Content-Length: 3\r\nConnection: close\r\n\r\nyes";
         const KEY: &str = "UFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFA=";
-        let cases: [(&str, &[(&str, &str)], &str); 7] = [
+        type Case = (&'static str, &'static [(&'static str, &'static str)], &'static str);
+        const CASES: [Case; 7] = [
             ("http://HOST/?token=planted", &[], "?token=planted"),
             ("http://us:planted@HOST/", &[], "authorization: basic"),
             ("http://HOST/", &[("bearer_token", "planted")], "bearer planted"),
@@ -101,7 +102,7 @@ mod tests {
             ),
             ("gs://b", &[("bearer_token", "planted")], "bearer planted"),
         ];
-        for (url, pairs, secret) in cases {
+        for (url, pairs, secret) in CASES {
             let (there, told) = serve(|_| YES.to_string());
             let (port, asked) = serve(move |_| {
                 format!("HTTP/1.1 307 There\r\nLocation: http://127.0.0.1:{there}/object\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
