@@ -71,21 +71,12 @@ impl Maker<'_> {
         let named_region = self.options.region(self.env).or(profile.region.clone());
         let region_is_guessed = named_region.is_none() && told.is_none();
         let region = told.map(str::to_string).or(named_region).unwrap_or_else(|| "us-east-1".to_string());
-        let is_express = self.is_on("AWS_", |key: &AmazonS3ConfigKey| *key == AmazonS3ConfigKey::S3Express);
         let explicit = self.s3_keys(&profile);
         self.check_s3_sources(&profile, explicit.is_some())?;
         let mut builder = self.s3_builder(explicit.as_ref()).with_bucket_name(&self.remote.base).with_region(&region);
         builder = builder.with_client_options(self.client_options(endpoint.as_deref(), "AWS_ALLOW_HTTP")?).with_retry(no_retries());
         builder = builder.with_http_connector(self.connector());
-        if let Some(endpoint) = &endpoint {
-            // Not every server has the bulk form.
-            builder = builder.with_endpoint(self.s3_endpoint(endpoint)).with_disable_bulk_delete(true);
-        } else if let Some(url) = hosts::of_s3(&region, self.env)?.filter(|_| !is_express) {
-            builder = builder.with_endpoint(self.s3_endpoint(&url));
-        }
-        if let Some(url) = hosts::of_sts(&region).filter(|_| builder.get_config_value(&AmazonS3ConfigKey::StsEndpoint).is_none()) {
-            builder = builder.with_config(AmazonS3ConfigKey::StsEndpoint, url);
-        }
+        builder = self.with_hosts(builder, &region, endpoint.as_deref())?;
         if self.options.path_style == Some(false) {
             builder = builder.with_virtual_hosted_style_request(true);
         }
@@ -258,6 +249,24 @@ impl Maker<'_> {
             }
         };
         [given, from_env, from_profile].into_iter().find_map(|(id, secret, token)| Some((id?, secret?, token)))
+    }
+
+    /// Where S3 and the service that gives out credentials are: at `endpoint`, or as the region says.
+    fn with_hosts(&self, builder: AmazonS3Builder, region: &str, endpoint: Option<&str>) -> Result<AmazonS3Builder> {
+        let is_express = || self.is_on("AWS_", |key: &AmazonS3ConfigKey| *key == AmazonS3ConfigKey::S3Express);
+        let builder = if let Some(endpoint) = endpoint {
+            // Not every server has the bulk form.
+            builder.with_endpoint(self.s3_endpoint(endpoint)).with_disable_bulk_delete(true)
+        } else if let Some(url) = hosts::of_s3(region, self.env)?.filter(|_| !is_express()) {
+            builder.with_endpoint(self.s3_endpoint(&url))
+        } else {
+            builder
+        };
+        let is_said = builder.get_config_value(&AmazonS3ConfigKey::StsEndpoint).is_some();
+        Ok(match hosts::of_sts(region) {
+            Some(url) if !is_said => builder.with_config(AmazonS3ConfigKey::StsEndpoint, url),
+            _ => builder,
+        })
     }
 
     /// Puts the bucket's name in front of the host's, where a URL has it there.
