@@ -188,7 +188,7 @@ fn a_copy_from_which_chunks_of_many_arrays_go_misses_none_that_comes_back() {
         write_all(&Array::create(&near, "g/a", &spec(&[1200], &[1]), Create::New).unwrap(), &mut [1; 1200]);
         // One of these is copied last.
         let small = ["g/0", "g/b"];
-        small.map(|path| write_all(&Array::create(&near, path, &spec(&[1], &[1]), Create::New).unwrap(), &mut [5]));
+        small.iter().for_each(|path| write_all(&Array::create(&near, path, &spec(&[1], &[1]), Create::New).unwrap(), &mut [5]));
         let small = small.map(|path| format!("{path}/c/0"));
         let chunk = near.key_get(&small[0]).unwrap().unwrap();
         let (others, is_gone) = (near.clone(), Mutex::new(false));
