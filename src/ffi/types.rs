@@ -370,7 +370,10 @@ pub(super) fn data_type(raw: ozarr_type, stored: Option<DataType>) -> Result<Dat
         (OZARR_BYTES, None) => Ok(DataType::VarBytes),
         (OZARR_JSON, None) => Ok(DataType::VarJson),
         (OZARR_LIST, None) => {
-            bail!(Type, "the argument `type` is OZARR_LIST: lists need a document of format 2 with the filter \"vlen-array\" (ozarr_spec_from_json)")
+            bail!(
+                Type,
+                "the argument `type` is OZARR_LIST: lists need a document of format 2 with the filter \"vlen-array\" (ozarr_spec_from_json)"
+            )
         }
         (OZARR_STRING..=OZARR_LIST, _) => bail!(Type, "the argument `type` is {raw}, of variable length, expected the type of a number"),
         // What `ozarr_array_type` answered may be asked for.
