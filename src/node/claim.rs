@@ -141,14 +141,6 @@ pub(super) fn keep_mark(from: &[u8], text: &mut Vec<u8>) {
     }
 }
 
-/// Puts a new mark behind the text of a document that has one: whoever has claimed the array finds that another one has stored more of it.
-pub(super) fn mark_anew(text: &mut Vec<u8>) {
-    let old = mark_in(text);
-    if !old.is_empty() {
-        carry(&Claim::new(true, old).mine, text);
-    }
-}
-
 fn carry(mark: &[u8], text: &mut Vec<u8>) {
     text.truncate(text.len() - mark_of(text).len());
     text.extend_from_slice(mark);

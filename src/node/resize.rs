@@ -8,7 +8,7 @@ use super::listed_lengths::Lengths;
 use super::own_folder::OwnFolder;
 use super::state::{ArrayState, store_waiting};
 use super::transfer::OnProgress;
-use super::{Array, claim, path, upkeep};
+use super::{Array, path, upkeep};
 use crate::counting;
 use crate::engine::{self, BoundArray, Memory, Selection};
 use crate::error::{Error, Result, bail, err};
@@ -179,8 +179,7 @@ impl Array {
     /// As for [`engine::write`].
     unsafe fn append_in_place_taken(&self, dim: usize, count: u64, known: &[u64], memory: &Memory) -> Result<()> {
         let (old, longer) = swap::make_once(&**self.store().shared(), || {
-            let (fresh, mut text, condition) = self.read_to_change()?;
-            claim::mark_anew(&mut text);
+            let (fresh, text, condition) = self.read_to_change()?;
             let (old, longer) = self.longer(fresh, known, dim, count)?;
             longer.bound(self.path())?;
             let longer = self.publish_shape(&old, longer, (&text, condition), false)?;

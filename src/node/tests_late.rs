@@ -234,26 +234,3 @@ fn eight_jobs_that_take_a_run_from_each_other_lose_no_step_that_was_published() 
         assert!(found.len() > 2, "{found:?}");
     }
 }
-
-/// What a program appends without a series, between the opening of one and its first step.
-#[test]
-fn a_series_takes_back_no_step_that_another_program_has_appended_to_one_of_its_arrays() {
-    for name in ["t", "p", "s"] {
-        let inner: SharedStore = Arc::new(MemoryStore::new());
-        define(&inner);
-        let mut first = series(other(&inner), 1).unwrap();
-        steps(&mut first, 1, 2).unwrap();
-        first.close().unwrap();
-        let mut second = series(other(&inner), 1).unwrap();
-        let array = Group::open(&on(process(&inner, false, "a third process:", |_| Ok(()))), "").unwrap().open_array(name).unwrap();
-        let dim = usize::from(name == "p");
-        let (mut values, mut shape) = ([7; 3], array.shape().to_vec());
-        shape[dim] = 1;
-        own!(array.append(dim, 1, &view(&mut values, &shape)).unwrap());
-        let stored = read_all(&array);
-        let e = steps(&mut second, 2, 4).unwrap_err();
-        assert_eq!(e.kind(), ErrorKind::State, "{name}: {e}");
-        drop(second);
-        assert_eq!(read_all(&Group::open(&on(inner), "").unwrap().open_array(name).unwrap()), stored, "{name}");
-    }
-}
