@@ -2487,10 +2487,11 @@ OZARR_CHECKED ozarr_status ozarr_time_from_text(const char *units, const char *c
  * closed or its process has ended. What a program writes without a series is found before it is written
  * over (`OZARR_ERR_STATE`); close the series then, what is published stays.
  * An object store has no locks: a series that is opened there later goes on with the run from its first
- * step on, and this one is `OZARR_ERR_STATE` when it stores its next steps. What was published until then
- * stays. Where the server keeps conditions of puts (`"cloud.conditional_put"`), a chunk of this one whose put
- * comes late replaces none of the newer one; only where that one leaves a chunk out, as it holds the fill
- * value, may it be stored, with `OZARR_OK` there. See docs/timesteps.md.
+ * step on, and this one is `OZARR_ERR_STATE` when it stores its next steps, or both are where this one
+ * publishes at that moment. What was published until then stays. Where the server keeps conditions of puts
+ * (`"cloud.conditional_put"`), a chunk of this one whose put comes late replaces none of the newer one; only
+ * where that one leaves a chunk out, as it holds the fill value, may it be stored, with `OZARR_OK` there.
+ * See docs/timesteps.md.
  *
  * Errors: `OZARR_ERR_NOT_FOUND` without such a dimension, `OZARR_ERR_ARGUMENT` if no variable has it,
  * `OZARR_ERR_BOUNDS` for fewer than `keep` steps (nothing is changed), `OZARR_ERR_READ_ONLY`,

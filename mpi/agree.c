@@ -230,7 +230,7 @@ ozarr_status om_broadcast(ozarr_mpi *m, ozarr_status status, char **bytes, size_
 static ozarr_status given(ozarr_status status, const char *who) {
     ozarr_error_info info = OZARR_ERROR_INFO_INIT;
     if (status == OZARR_OK || (ozarr_last_error_info(&info) == OZARR_OK && info.status == status)) return status;
-    return om_error(status, "%s gave this status, and the last call of ozarr that failed had another one", who);
+    return om_error(status, "%s gave this status; it is not that of the last failed call of ozarr, if any", who);
 }
 
 ozarr_status ozarr_mpi_once(ozarr_mpi *m, ozarr_mpi_once_fn fn, void *user) {

@@ -59,8 +59,6 @@ pub struct Appender {
     growing: Option<Growing>,
     /// Keeps other appenders away, where the store has no locks.
     claim: Claim,
-    /// Another array of the same series was claimed just before this one.
-    follows: bool,
 }
 
 impl Appender {
@@ -152,7 +150,6 @@ impl Appender {
             looked: None,
             growing: None,
             claim,
-            follows: false,
         })
     }
 

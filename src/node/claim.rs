@@ -5,8 +5,8 @@
 //! condition that nobody changed the document since. The mark is blanks behind the JSON text: every reader passes over them, and nothing that
 //! the document says changes. Of two appenders that begin at once only one can store its mark; an appender that is opened after a kill takes
 //! the mark of the dead one away, and the dead one, if it only slept, finds that when it looks before the next thing that it stores. What it puts
-//! between that look and this one replaces no chunk of the other: see `engine/fence.rs`. A series claims the first of its arrays before the others: whoever
-//! has that one has the run, and takes back what the one before it has just published of some of the others.
+//! between that look and this one replaces no chunk of the other: see `engine/fence.rs`. Where one publishes some arrays of a series while the next takes over
+//! the first of them, neither can go on: what of these arrays is longer may be what a program without a series has appended.
 //!
 //! The last blanks of a mark are those of the mark before it, unless the array was cut: a copy that ends finds them changed.
 

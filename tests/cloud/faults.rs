@@ -178,7 +178,7 @@ fn no_more_is_taken_of_an_answer_without_an_end_than_was_asked_for() {
         ("document", 200, UNTOLD, None, ErrorKind::Limit, "found more than 67108864 bytes", (16 + 64) << 20),
         ("huge-document", 200, HUGE, None, ErrorKind::Limit, "found 300000000 bytes, expected at most 200000000", 0),
         ("part", 206, PART, Some(span), ErrorKind::Ranges, "found more than 20 bytes", 20),
-        ("whole-for-part", 200, UNTOLD, Some(span), ErrorKind::Ranges, "ignores ranges", 16 << 20),
+        ("whole-for-part", 200, UNTOLD, Some(span), ErrorKind::Ranges, "has no ranges", 16 << 20),
         ("whole", 200, UNTOLD, Some(whole), ErrorKind::Limit, "found more than 1000 bytes", 1000),
         ("huge-whole", 200, HUGE, Some(whole), ErrorKind::Limit, "found 300000000 bytes, expected at most 1000", 0),
         ("chunk", 200, UNTOLD, Some(ByteRange::chunk(1 << 40, 1 << 20)), ErrorKind::Limit, "found more than 68157440 bytes", 65 << 20),

@@ -15,27 +15,24 @@ pub struct Fence {
     look: Box<dyn Fn() -> Result<()> + Send + Sync>,
     /// How many looks have begun.
     begun: AtomicU64,
-    /// The last look that found the array the own one.
-    ended: Mutex<u64>,
+    /// The last look that has ended, and what it found.
+    ended: Mutex<(u64, Result<()>)>,
 }
 
 impl Fence {
     /// A fence by `look`, which fails where another writer has taken the array over.
     pub fn new(look: impl Fn() -> Result<()> + Send + Sync + 'static) -> Arc<Fence> {
-        Arc::new(Fence { look: Box::new(look), begun: AtomicU64::new(0), ended: Mutex::new(0) })
+        Arc::new(Fence { look: Box::new(look), begun: AtomicU64::new(0), ended: Mutex::new((0, Ok(()))) })
     }
 
     /// Looks whether the array is the own one. Threads that ask at the same time share one look, which begins after all of them have asked.
     pub(super) fn check(&self) -> Result<()> {
         let asked = self.begun.load(Ordering::SeqCst);
         let mut ended = lock::lock(&self.ended);
-        if *ended > asked {
-            return Ok(());
+        if ended.0 <= asked {
+            *ended = (self.begun.fetch_add(1, Ordering::SeqCst) + 1, (self.look)());
         }
-        let this = self.begun.fetch_add(1, Ordering::SeqCst) + 1;
-        (self.look)()?;
-        *ended = this;
-        Ok(())
+        ended.1.clone()
     }
 }
 

@@ -5,7 +5,6 @@ use crate::counting;
 use crate::error::{ErrorKind, Result, bail, err};
 use crate::limits::{MAX_CONSOLIDATED, MAX_DOCUMENT};
 use crate::metadata::ArrayMeta;
-use crate::node::claim;
 use crate::node::document;
 use crate::node::state::ArrayState;
 use crate::store::swap;
@@ -15,11 +14,6 @@ impl Appender {
     /// Whether the array is to be claimed before anything of it is stored.
     pub(in crate::node) fn is_to_claim(&self) -> bool {
         self.claim.is_due()
-    }
-
-    /// Says that this series has just claimed another array, before this one.
-    pub(in crate::node) fn follow(&mut self) {
-        self.follows = true;
     }
 
     /// Claims the array where that is due. A document that was replaced on a condition is not looked at again.
@@ -82,23 +76,8 @@ impl Appender {
         self.first.check_there()?;
         let (fresh, text) = self.look()?;
         self.folder.check(&self.array)?;
-        if let Some(text) = self.text_before(&fresh, &text)? {
-            return Ok((fresh, text));
-        }
         self.check_length(&fresh)?;
         Ok((fresh, text))
-    }
-
-    /// The document, which is to be claimed, with the length that this series knows, where the one that had the run has just published more steps of this
-    /// array: it cannot publish the array any more that was claimed before, so these are not steps of all. `None` in all other cases.
-    fn text_before(&self, fresh: &ArrayState, text: &[u8]) -> Result<Option<Vec<u8>>> {
-        let (found, mine) = (&fresh.meta.shape, self.shape_of(self.published));
-        let is_longer = found.get(self.dim).is_some_and(|&length| length > self.published && *found == self.shape_of(length));
-        if !(self.follows && self.claim.is_due() && is_longer) || claim::mark_in(text).is_empty() {
-            return Ok(None);
-        }
-        let before = self.array.reshaped(fresh, &mine)?;
-        document::text_of(&self.array.document_key(), &before.meta.document).map(|text| Some(text.into_bytes()))
     }
 
     /// Stores the document, `text` as it was read, with the mark of this appender, which has the array from then on.

@@ -57,10 +57,7 @@ impl Series {
     pub(super) fn claim_by(&mut self, work: impl Fn(&mut Appender) -> Result<()> + Sync) -> Result<()> {
         let (any_thread, first) = (self.any_thread(), usize::from(self.is_to_claim()));
         let (first, others) = self.parts.split_at_mut(first);
-        let is_due = first.iter().any(|part| part.appender.is_to_claim());
         first.iter_mut().try_for_each(|part| work(&mut part.appender))?;
-        // Whoever had the run publishes no step of all variables any more.
-        others.iter_mut().filter(|_| is_due).for_each(|part| part.appender.follow());
         together::for_each(self.dataset.group().store(), any_thread, others, |part| work(&mut part.appender))
     }
 }
