@@ -111,7 +111,7 @@ fn lost() -> Error {
     err!(
         State,
         "another appender or series has begun to store steps of the array since this one was opened: close this one: what was published until \
-         then stays"
+         then stays; where the server keeps no conditions of puts, a chunk that this one was storing just then may be among the steps of the other"
     )
 }
 
