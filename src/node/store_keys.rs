@@ -3,7 +3,7 @@
 use super::Store;
 use crate::error::Result;
 use crate::limits::push;
-use crate::store::{Condition, ListInto, Listed, StorageExt, get};
+use crate::store::{Condition, ListInto, ListedKey, StorageExt, get};
 
 impl Store {
     /// The bytes that a key holds, or `None` if it holds nothing. Keys are those of the store, not paths of nodes.
@@ -48,7 +48,7 @@ impl Store {
         }
         self.check_listable()?;
         let mut keys = Vec::new();
-        let each = &mut |key: &str, listed: Listed| push(&mut keys, (key.to_string(), listed.len));
+        let each = &mut |key: &str, listed: ListedKey| push(&mut keys, (key.to_string(), listed.len));
         self.shared().list_keys(prefix, ListInto::Told(each))?;
         keys.sort_unstable();
         Ok(keys)

@@ -136,14 +136,14 @@ pub enum ListInto<'a> {
     /// Every key that starts with the prefix, sorted, is given to this function.
     Each(&'a mut dyn FnMut(&str) -> Result<()>),
     /// Every key, too, with what a listing tells of it.
-    Told(&'a mut dyn FnMut(&str, Listed) -> Result<()>),
+    Told(&'a mut dyn FnMut(&str, ListedKey) -> Result<()>),
     /// The keys and sub-prefixes directly under the prefix are put here.
     Folder(&'a mut Listing),
 }
 
 /// What a listing tells of a key: `None` where it does not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Listed {
+pub struct ListedKey {
     /// Another number where the key holds another value than before.
     pub told: Option<u64>,
     /// How many bytes the key holds.

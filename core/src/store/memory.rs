@@ -2,7 +2,7 @@
 
 use super::keys::{check_key, check_prefix};
 use super::memory_object::{MemoryObject, StoredValue};
-use super::{Capabilities, Condition, Keys, ListInto, Listed, Listing, Object, Storage, Version};
+use super::{Capabilities, Condition, Keys, ListInto, ListedKey, Listing, Object, Storage, Version};
 use crate::error::{Result, bail};
 use crate::fork::ForkPreserved;
 use crate::limits::{check_memory, push, reserve, try_collect};
@@ -108,7 +108,7 @@ impl Storage for MemoryStore {
             ListInto::Each(each) => return self.keys(prefix)?.iter().try_for_each(|key| each(key)),
             ListInto::Told(each) => {
                 let version = |key: &String| self.map.read(|map| map.get(key).map(|stored| stored.version));
-                return self.keys(prefix)?.iter().try_for_each(|key| each(key, Listed { told: version(key), len: None }));
+                return self.keys(prefix)?.iter().try_for_each(|key| each(key, ListedKey { told: version(key), len: None }));
             }
             ListInto::Folder(listing) => *listing = self.map.read(|map| listing_of(map, prefix))?,
         }

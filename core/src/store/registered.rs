@@ -9,7 +9,7 @@ pub use super::ByteRange;
 use super::keys::{GOES_LAST, check_key, check_prefix};
 use super::snapshot::Snapshot;
 use super::token::{digest_of, short_token, version_of_token};
-use super::{Capabilities, Condition, Fetched, Keys, ListInto, Listed, Listing, Object, ReadObject, Started, Storage, Version};
+use super::{Capabilities, Condition, Fetched, Keys, ListInto, ListedKey, Listing, Object, ReadObject, Started, Storage, Version};
 use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::limits::push;
 use std::sync::{Arc, OnceLock};
@@ -434,7 +434,7 @@ impl Storage for CallbackStore {
     fn list_keys(&self, prefix: &str, into: ListInto<'_>) -> Result<()> {
         match into {
             ListInto::Each(each) => self.keys(prefix)?.iter().try_for_each(|key| each(key)),
-            ListInto::Told(each) => self.keys(prefix)?.iter().try_for_each(|key| each(key, Listed::default())),
+            ListInto::Told(each) => self.keys(prefix)?.iter().try_for_each(|key| each(key, ListedKey::default())),
             ListInto::Folder(listing) => self.list_folder(prefix, listing),
         }
     }

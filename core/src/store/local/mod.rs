@@ -46,7 +46,7 @@ pub use super::file_options::{FileOptions, LockMode, Publish, SyncMode};
 use super::os::{self, EntryKind, Errno};
 use super::stamp::nanos_now;
 use super::{
-    Capabilities, Condition, CutMark, Folder, Keys, ListInto, Listed, LocalFiles, LockUse, Object, ProcessLock, SharedStore, Staged, Stamp,
+    Capabilities, Condition, CutMark, Folder, Keys, ListInto, ListedKey, LocalFiles, LockUse, Object, ProcessLock, SharedStore, Staged, Stamp,
     Storage,
 };
 use crate::error::{Result, bail};
@@ -254,7 +254,7 @@ impl Storage for LocalStore {
             ListInto::Told(each) => {
                 let mut each = |key: &str| {
                     let told = Some(self.stamp(key)?.map_or(0, |stamp| stamp.told()));
-                    each(key, Listed { told, len: None })
+                    each(key, ListedKey { told, len: None })
                 };
                 list_folder((fd.as_fd(), moment), &mut prefix.to_string(), &mut Vec::new(), &mut each)
             }

@@ -8,7 +8,7 @@ use super::version::version_of;
 use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::limits::{add, collect, push, text_of};
 use crate::store::remote::Service;
-use crate::store::{GOES_LAST, Listed, Listing};
+use crate::store::{GOES_LAST, ListedKey, Listing};
 use futures_util::StreamExt;
 use object_store::list::{PaginatedListOptions, PaginatedListResult};
 use object_store::path::Path;
@@ -124,10 +124,10 @@ impl Live {
     }
 
     /// All keys below a prefix, sorted, each with what the listing tells of it.
-    pub(super) async fn list(&self, prefix: &Path) -> Result<Vec<(String, Listed)>> {
+    pub(super) async fn list(&self, prefix: &Path) -> Result<Vec<(String, ListedKey)>> {
         let _permit = self.permit().await?;
         let mut tries = self.tries(false);
-        let (mut keys, mut empty) = (Vec::<(String, Listed)>::new(), Vec::new());
+        let (mut keys, mut empty) = (Vec::<(String, ListedKey)>::new(), Vec::new());
         loop {
             let root = (!prefix.as_ref().is_empty()).then_some(prefix);
             let store = self.store();
@@ -147,7 +147,7 @@ impl Live {
                         if meta.size == 0 {
                             push(&mut empty, key.clone())?;
                         }
-                        push(&mut keys, (key, Listed { told: Some(version_of(&meta).told()), len: Some(meta.size) }))?;
+                        push(&mut keys, (key, ListedKey { told: Some(version_of(&meta).told()), len: Some(meta.size) }))?;
                     }
                     Ok(None) => {
                         keys.sort_unstable();
@@ -257,7 +257,7 @@ impl ListedFolder {
 }
 
 /// Leaves out empty objects with the name of a folder, which are how some tools mark one. `keys` are sorted.
-fn without_marks(keys: &mut Vec<(String, Listed)>, empty: &[String]) {
+fn without_marks(keys: &mut Vec<(String, ListedKey)>, empty: &[String]) {
     let is_folder = |key: &String| {
         let below = format!("{key}/");
         keys.get(keys.partition_point(|(other, _)| *other < below)).is_some_and(|(next, _)| next.starts_with(&below))

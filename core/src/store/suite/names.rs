@@ -2,7 +2,7 @@
 
 use super::tools::*;
 use crate::error::ErrorKind;
-use crate::store::{Condition, ListInto, Listed, Storage, StorageExt};
+use crate::store::{Condition, ListInto, ListedKey, Storage, StorageExt};
 
 pub(super) fn odd_keys(store: &dyn Storage) {
     let deep = vec!["d"; 60].join("/");
@@ -114,7 +114,7 @@ pub(super) fn listings(store: &dyn Storage) {
 pub(super) fn told_values(store: &dyn Storage) {
     let told = || {
         let mut told = Vec::new();
-        let each = &mut |key: &str, value: Listed| {
+        let each = &mut |key: &str, value: ListedKey| {
             told.push((key.to_string(), value));
             Ok(())
         };

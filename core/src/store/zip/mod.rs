@@ -36,7 +36,7 @@ use super::local::path::{c_path, not_absolute, shown};
 use super::memory::{keys_of, listing_of};
 use super::os::{self, CWD, Errno};
 use super::stamp::Stamp;
-use super::{Capabilities, Condition, Keys, ListInto, Listed, Object, SharedStore, Started, Storage, StorageExt};
+use super::{Capabilities, Condition, Keys, ListInto, ListedKey, Object, SharedStore, Started, Storage, StorageExt};
 use crate::error::{Result, bail, err};
 use crate::fork::{self, ForkPreserved};
 use crate::limits::{check_memory, collect, grow, make_room};
@@ -427,7 +427,7 @@ impl Storage for ZipStore {
                         (key, told)
                     }))
                 };
-                self.content.read(told)?.iter().try_for_each(|(key, told)| each(&key[self.top.len()..], Listed { told: *told, len: None }))
+                self.content.read(told)?.iter().try_for_each(|(key, told)| each(&key[self.top.len()..], ListedKey { told: *told, len: None }))
             }
             ListInto::Folder(listing) => {
                 *listing = self.content.read(|content| listing_of(&content.map, &here))?;
