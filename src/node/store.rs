@@ -236,7 +236,7 @@ impl Store {
             && let Ok(json) = std::env::var(REMOTE_OPTIONS)
         {
             set_remote_json(&mut remote, &json).map_err(|e| e.at_field(REMOTE_OPTIONS))?;
-            remote.keep_for(place.service);
+            remote.keep_for(place.service).map_err(|e| e.at_field(REMOTE_OPTIONS))?;
         }
         let (of_variable, mut given) = (remote.clone(), RemoteOptions::default());
         for (name, value) in options {

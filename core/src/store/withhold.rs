@@ -5,6 +5,7 @@ use super::azure::{Env, hosts_of_env, is_account, is_azure};
 #[cfg(feature = "cloud")]
 use super::object::{is_credential, is_known};
 use super::remote::{Remote, RemoteOptions, Service};
+use crate::error::{Result, bail};
 
 /// Without the services nobody is sent anything.
 #[cfg(not(feature = "cloud"))]
@@ -19,14 +20,26 @@ fn is_credential(_: Service, _: &str) -> bool {
 
 impl RemoteOptions {
     /// Leaves out what is for another service: what only others know, and where there is something of the kind, what others know as well, such as an
-    /// endpoint or a token. Nobody says which web server a token is for: web servers get none.
-    pub fn keep_for(&mut self, service: Service) {
+    /// endpoint or a token. Nobody says which web server a token is for: web servers get none. An endpoint beside options of this service and of others is an
+    /// error: without it what is left would go elsewhere.
+    pub fn keep_for(&mut self, service: Service) -> Result<()> {
         let is_of_others = |name: &str| {
             let mut others = [Service::S3, Service::Gcs, Service::Azure].into_iter().filter(|other| *other != service);
             others.any(|other| is_known(other, name)) && !is_known(Service::Http, name)
         };
         let is_for_others = self.named.iter().any(|(name, _)| is_of_others(name) && !is_known(service, name));
+        let names_endpoint = is_for_others && service != Service::Http && self.named("endpoint").is_some();
         self.named.retain(|(name, _)| !is_of_others(name) || is_known(service, name) && !is_for_others);
+        let is_own = |name: &str| is_known(service, name) && !is_known(Service::Http, name);
+        if names_endpoint && self.spelled(service).named("endpoint").is_none() && self.named.iter().any(|(name, _)| is_own(name)) {
+            let name = match service {
+                Service::S3 => "aws_endpoint_url",
+                Service::Gcs => "google_base_url",
+                _ => "azure_storage_endpoint",
+            };
+            bail!(Argument, "\"endpoint\" stands beside options of several services, expected {name:?}, where it is of this location's service");
+        }
+        Ok(())
     }
 }
 
@@ -36,10 +49,14 @@ impl RemoteOptions {
 pub fn withhold(options: &mut RemoteOptions, (variable, given): (&RemoteOptions, &RemoteOptions), remote: &Remote, env: Env<'_>) {
     let service = remote.service;
     let names_files = service == Service::S3 && (given.profile.is_some() || given.credentials_file.is_some());
-    if names_files || given.named.iter().any(|(name, _)| is_credential(service, name)) {
+    let has_credential = given.named.iter().any(|(name, _)| is_credential(service, name));
+    if names_files || has_credential {
         options.named.retain(|option| !is_credential(service, &option.0) || given.named.contains(option));
-        options.profile.clone_from(&given.profile);
-        options.credentials_file.clone_from(&given.credentials_file);
+        // The keys of a profile would go before another source, not before keys; and a profile says where the server is, too.
+        if has_credential && given.spelled(service).named("access_key_id").is_none() {
+            options.profile.clone_from(&given.profile);
+            options.credentials_file.clone_from(&given.credentials_file);
+        }
         options.anonymous = given.anonymous;
     }
     let spelled = options.spelled(service);
@@ -152,13 +169,16 @@ mod tests {
         let cases: &[Case] = &[
             ("s3://b", KEYS, MINE, &["access_key_id=c", "aws_secret_access_key=c", "region=r"], None),
             ("s3://b", KEYS, &[("profile", "c")], &["region=r"], Some("c")),
-            ("s3://b", KEYS, &[("credentials_file", "c")], &["region=r"], None),
+            ("s3://b", KEYS, &[("credentials_file", "c")], &["credentials_file=c", "region=r"], None),
+            ("s3://b", &[("credentials_file", "v")], &[("profile", "c")], &["credentials_file=v"], Some("c")),
+            ("s3://b", &[("profile", "v")], &[("credentials_file", "c")], &["credentials_file=c"], Some("v")),
+            ("s3://b", &[("profile", "v")], &[("metadata_endpoint", "c")], &["metadata_endpoint=c"], None),
             ("s3://b", KEYS, &[("container_credentials_relative_uri", "c")], &["container_credentials_relative_uri=c", "region=r"], None),
-            ("s3://b", &[("profile", "v"), ("anonymous", "true")], MINE, &["access_key_id=c", "aws_secret_access_key=c"], None),
+            ("s3://b", &[("profile", "v"), ("anonymous", "true")], MINE, &["access_key_id=c", "aws_secret_access_key=c"], Some("v")),
             ("s3://b", KEYS, &[("region", "c")], &["access_key_id=v", "region=c", "secret_access_key=v", "session_token=v"], None),
             ("s3://b", KEYS, &[], &["access_key_id=v", "region=r", "secret_access_key=v", "session_token=v"], None),
-            ("az://c", AZURE, &[("sas_token", "c")], &["account_name=a", "sas_token=c", "timeout=v"], None),
-            ("az://c", AZURE, &[("client_secret", "c")], &["account_name=a", "client_secret=c", "timeout=v"], None),
+            ("az://c", AZURE, &[("sas_token", "c")], &["account_name=a", "client_id=v", "sas_token=c", "timeout=v"], None),
+            ("az://c", AZURE, &[("client_secret", "c")], &["account_name=a", "client_id=v", "client_secret=c", "timeout=v"], None),
             ("gs://b", &[("bearer_token", "v")], &[("service_account", "c")], &["service_account=c"], None),
             ("gs://b", &[("service_account_key", "v")], &[("google_bearer_token", "c")], &["google_bearer_token=c"], None),
         ];
@@ -166,6 +186,7 @@ mod tests {
             let (variable, given, mut options) = (read(said), read(own), read(&[said, own].concat()));
             withhold(&mut options, (&variable, &given), &place(url), &|_| None);
             let mut left: Vec<_> = options.named.iter().map(|(name, value)| format!("{name}={}", value.expose())).collect();
+            left.extend(options.credentials_file.iter().map(|file| format!("credentials_file={file}")));
             left.sort_unstable();
             assert_eq!(
                 (left, options.profile.as_deref()),
@@ -198,12 +219,25 @@ mod tests {
         const PLAIN: &[(&str, &str)] = &[("endpoint", "https://h"), ("bearer_token", "t"), ("timeout", "1 s")];
         const OF_AZURE: &[(&str, &str)] = &[("endpoint", "https://h"), ("bearer_token", "t"), ("account_name", "a")];
         const EVERYWHERE: &[&str] = &["ca_file", "no_such", "pool_max_idle_per_host", "proxy"];
+        const MIXED: &[(&str, &str)] =
+            &[("endpoint", "https://h"), ("aws_endpoint_url", "https://s3"), ("access_key_id", "i"), ("account_name", "a")];
+        const SAS: &[(&str, &str)] = &[("endpoint", "https://h"), ("account_name", "a"), ("sas_token", "s"), ("region", "r")];
+        const WITHOUT: &[(&str, &str)] = ALL.split_at(1).1;
+        const REFUSED: &[&[&str]] = &[&["expected"]];
         type Case = (Service, &'static [(&'static str, &'static str)], &'static [&'static [&'static str]]);
         const CASES: &[Case] = &[
             (Service::Http, ALL, &[EVERYWHERE]),
-            (Service::Gcs, ALL, &[EVERYWHERE, &["service_account"]]),
-            (Service::S3, ALL, &[EVERYWHERE, &["access_key_id", "aws_request_payer", "region"]]),
-            (Service::Azure, ALL, &[EVERYWHERE, &["account_name", "azure_storage_token", "client_id", "sas_token"]]),
+            // What is left would go to the service's own hosts.
+            (Service::Gcs, ALL, REFUSED),
+            (Service::S3, ALL, REFUSED),
+            (Service::Azure, ALL, REFUSED),
+            (Service::Azure, SAS, REFUSED),
+            (Service::Gcs, WITHOUT, &[EVERYWHERE, &["service_account"]]),
+            (Service::S3, WITHOUT, &[EVERYWHERE, &["access_key_id", "aws_request_payer", "region"]]),
+            (Service::Azure, WITHOUT, &[EVERYWHERE, &["account_name", "azure_storage_token", "client_id", "sas_token"]]),
+            (Service::S3, MIXED, &[&["access_key_id", "aws_endpoint_url"]]),
+            (Service::Azure, MIXED, REFUSED),
+            (Service::Gcs, MIXED, &[]),
             (Service::Http, PLAIN, &[&["timeout"]]),
             (Service::Gcs, PLAIN, &[&["bearer_token", "endpoint", "timeout"]]),
             (Service::Azure, PLAIN, &[&["bearer_token", "endpoint", "timeout"]]),
@@ -214,7 +248,10 @@ mod tests {
         ];
         for (service, said, its) in CASES {
             let (service, mut options) = (*service, read(said));
-            options.keep_for(service);
+            if let Err(e) = options.keep_for(service) {
+                assert!(*its == REFUSED && e.to_string().contains("expected"), "{service:?} {said:?}: {e}");
+                continue;
+            }
             let mut left: Vec<_> = options.named.iter().map(|(name, _)| name.as_str()).collect();
             left.sort_unstable();
             let mut expected = its.concat();
