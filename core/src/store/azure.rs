@@ -17,13 +17,16 @@ const DEVELOPMENT: &str = concat!(
     "SRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
 );
 
-/// The account of Azure's connection string: where it has no name for it, the first of the endpoint's host, or the last of its path.
+/// The account of Azure's connection string: where it has no name for it, the last of the endpoint's path, or the first of its host. A host that is not
+/// Azure's may have a name of its own: there the account is that of the variables, if they name one.
 pub(super) fn connected_account(env: Env<'_>) -> Option<String> {
     of_connection("AccountName", env).or_else(|| {
         let endpoint = of_connection("BlobEndpoint", env)?;
-        let (host, path) = endpoint.split_once("://")?.1.split_once('/').unwrap_or((endpoint.split_once("://")?.1, ""));
+        let place = endpoint.split_once("://")?.1;
+        let (host, path) = place.split_once('/').unwrap_or((place, ""));
+        let named = if path.is_empty() && !is_azure(host) { first(ACCOUNT_VARIABLES, env) } else { None };
         let name = if path.is_empty() { host.split('.').next()? } else { path.trim_end_matches('/').rsplit('/').next()? };
-        Some(name.to_string())
+        named.or_else(|| Some(name.to_string()))
     })
 }
 
@@ -48,7 +51,9 @@ pub(super) fn connected_place(second: bool, env: Env<'_>) -> Option<String> {
         (None, Some(first)) => Some(first),
         (None, None) => {
             let suffix = of_connection("EndpointSuffix", env).unwrap_or_else(|| "core.windows.net".to_string());
-            let protocol = of_connection("DefaultEndpointsProtocol", env).unwrap_or_else(|| "https".to_string());
+            // Azure's public cloud is asked by TLS, whatever the string says.
+            let protocol = of_connection("DefaultEndpointsProtocol", env).filter(|_| suffix != "core.windows.net");
+            let protocol = protocol.unwrap_or_else(|| "https".to_string());
             Some(format!("{protocol}://{account}{}.blob.{suffix}", if second { SECOND } else { "" }))
         }
     }

@@ -141,6 +141,8 @@ mod tests {
         assert_eq!(server("abfs://b@a.dfs.core.windows.net/x", &[], &[]), others[2]);
         for (text, expected) in [
             ("DefaultEndpointsProtocol=https;AccountName=a;AccountKey=k=;EndpointSuffix=core.windows.net", ["", "a"]),
+            ("DefaultEndpointsProtocol=http;AccountName=a;AccountKey=k=", ["", "a"]),
+            ("DefaultEndpointsProtocol=http;AccountName=a;EndpointSuffix=h:9", ["http://a.blob.h:9", "a"]),
             ("AccountName=a;EndpointSuffix=core.chinacloudapi.cn", ["https://a.blob.core.chinacloudapi.cn", "a"]),
             ("BlobEndpoint=https://a.blob.core.usgovcloudapi.net/;SharedAccessSignature=s", ["https://a.blob.core.usgovcloudapi.net", "a"]),
             ("BlobEndpoint=http://127.0.0.1:9/acc;SharedAccessSignature=s", ["http://127.0.0.1:9/acc", "acc"]),
@@ -150,6 +152,15 @@ mod tests {
             assert_eq!(server("az://b/x", &[], &variables), expected, "{text}");
             assert_eq!(server("abfs://b@other/x", &[], &variables), ["", "other"], "{text}: of another account");
             assert_eq!(server("abfs://b@other.dfs.h.cn/x", &[], &variables), ["https://other.blob.h.cn", "other"], "{text}");
+        }
+        for (endpoint, expected) in [
+            ("https://data.example.org/", ["https://data.example.org", "acct"]),
+            ("http://127.0.0.1:9", ["http://127.0.0.1:9", "acct"]),
+            ("https://a.blob.core.windows.net/", ["", "acct"]),
+        ] {
+            let text = format!("BlobEndpoint={endpoint};SharedAccessSignature=s");
+            let variables = [("AZURE_STORAGE_CONNECTION_STRING", text.as_str()), ("AZURE_STORAGE_ACCOUNT", "acct")];
+            assert_eq!(server("az://b/x", &[], &variables), expected, "{endpoint}: a host with a name of its own");
         }
         for (text, account, second) in [
             ("AccountName=a;EndpointSuffix=core.windows.net", "a-secondary", ""),
