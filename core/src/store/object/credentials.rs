@@ -120,13 +120,13 @@ pub fn is_known(service: Service, name: &str) -> bool {
     is_ours || is_its()
 }
 
-/// Whether an option is a credential of the service, or says how to get one.
+/// Whether an option is a credential of the service, or says how to get one; not what only chooses among identities.
 pub fn is_credential(service: Service, name: &str) -> bool {
     use AmazonS3ConfigKey::{AccessKeyId, SecretAccessKey, Token};
     match service {
         Service::S3 => name.parse().is_ok_and(|key| is_s3_source(&key) || matches!(key, AccessKeyId | SecretAccessKey | Token)),
         Service::Gcs => name.parse().is_ok_and(|key| is_gcs_credential(&key)),
-        Service::Azure => name.parse().is_ok_and(|key| is_azure_credential(&key)),
+        Service::Azure => name.parse().is_ok_and(|key| is_azure_credential(&key) && !is_azure_id(&key)),
         Service::Http => name == "bearer_token",
     }
 }

@@ -67,11 +67,16 @@ fn read(name: Option<&str>, file: Option<&str>, env: &dyn Fn(&str) -> Option<Str
         match std::fs::read_to_string(path) {
             Ok(text) => {
                 let of_config = found.take_keys();
+                let other_source = found.other_source.take_if(|_| path == &credentials && file.is_some());
                 is_there |= found.take(text.trim_start_matches('\u{feff}'), &section);
                 // Keys and token are of one file: of two they would be two identities.
                 has_own = path == &credentials && found.access_key_id.is_some();
                 if found.access_key_id.is_none() && path == &credentials {
                     found.set_keys(of_config);
+                }
+                // Keys of a file that the caller names go before what another file has of the section.
+                if !has_own {
+                    found.other_source = found.other_source.take().or(other_source);
                 }
             }
             Err(e) if must => return Err(err!(Location, "the credentials file {}: {e}", path.display())),
@@ -339,6 +344,19 @@ mod tests {
             let found = read(None, None, &env).unwrap();
             let keys = (found.access_key_id.as_deref(), found.secret_access_key.as_deref(), found.session_token.as_deref());
             assert_eq!((keys, found.region.as_deref()), (expected, Some("r")), "{own} beside {other}");
+        }
+        const ROLES: &str = "role_arn = arn:x\nsource_profile = default\n";
+        for (own, other, expected) in [
+            (format!("{ID}{SECRET}"), ROLES, (Some("I"), None)),
+            (format!("{ID}{SECRET}{ROLES}"), "", (None, Some(ROLE))),
+            ("region = r\n".to_string(), ROLES, (None, Some(ROLE))),
+            (String::new(), "credential_process = /bin/x\n", (None, Some("credential_process"))),
+        ] {
+            std::fs::write(&credentials, format!("[default]\n{own}")).unwrap();
+            std::fs::write(&config, format!("[default]\n{other}")).unwrap();
+            let found = read(None, credentials.to_str(), &env).unwrap();
+            let found = (found.access_key_id.as_deref(), found.other_source.as_deref());
+            assert_eq!(found, expected, "{own} in a file that the caller names, beside {other}");
         }
     }
 
