@@ -151,10 +151,13 @@ impl Remote {
     }
 
     fn take_http(&mut self, rest: &str) -> Result<()> {
+        let whole = rest;
         let rest = rest.split('#').next().unwrap_or_default();
         let (place, query) = rest.split_once('?').map_or((rest, None), |(place, query)| (place, Some(query)));
         let (authority, path) = place.split_once('/').unwrap_or((place, ""));
         let (user, host) = authority.rsplit_once('@').map_or((None, authority), |(user, host)| (Some(user), host));
+        // An empty port is the usual one. Where an `@` follows, a password may begin with a slash.
+        let host = if whole[authority.len()..].contains('@') { host } else { host.strip_suffix(':').unwrap_or(host) };
         let bad = |b: u8| b.is_ascii_control() || matches!(b, b' ' | b'"' | b'<' | b'>' | b'\\' | b'^' | b'`' | b'{' | b'|' | b'}');
         if host.is_empty() || host.bytes().any(bad) {
             bail!(Location, "{}:// names no host", self.scheme);
@@ -456,6 +459,8 @@ mod tests {
             ("abfs://c@Acc.dfs.core.chinacloudapi.cn/x", "abfs://c@acc.blob.core.chinacloudapi.cn/x", "c", "x"),
             ("https://h:8080/a%20b/x.zarr", "https://h:8080/a b/x.zarr", "https://h:8080", "a b/x.zarr"),
             ("https://user:plant1@h/x?sig=plant2#f", "https://h/x", "https://h", "x"),
+            ("http://h:/x", "http://h/x", "http://h", "x"),
+            ("http://u:w@h:?q", "http://h", "http://h", ""),
             ("https://h//api/group%2Fname/raw%20x/y", "https://h/api/group%2Fname/raw x/y", "https://h/api/group%2Fname", "raw x/y"),
             ("s3://b/x.zarr#mode=nczarr,s3", "s3://b/x.zarr", "b", "x.zarr"),
         ];
@@ -466,7 +471,7 @@ mod tests {
         }
         assert_eq!(parse("https://user:w@h/x?sig=1").unwrap().query.unwrap().expose(), "sig=1");
         assert!(Remote::parse("ftp", "//h/x").unwrap().is_none());
-        for url in ["http://h:8080/x", "http://[::1]/x", "http://[::1]:9/x", "https://u:w@[::1]:9/x"] {
+        for url in ["http://h:8080/x", "http://[::1]/x", "http://[::1]:9/x", "https://u:w@[::1]:9/x", "http://[::1]:/x"] {
             assert!(parse(url).is_ok(), "{url}");
         }
     }
@@ -495,7 +500,10 @@ mod tests {
             "https://h/a%00b",
             "https://user:plant/ed@h/x",
             "https://user:plant%zz/ed@h/x?y",
-            "http://h:/plant",
+            "http://user:/plant@h/x",
+            "http://user:/pl?plant#plant@h/x",
+            "http://:/plant",
+            "http://h::/plant",
             "http://h:65536/x",
             "http://h:9:9/x",
             "http://[::1]plant/x",

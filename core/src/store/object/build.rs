@@ -132,12 +132,19 @@ impl Maker<'_> {
         if has_own_keys != self.options.named("secret_access_key").is_some() {
             bail!(Argument, "of the options \"cloud.access_key_id\" and \"cloud.secret_access_key\" one is given without the other");
         }
+        if !has_own_keys && self.options.named("session_token").is_some() {
+            bail!(Argument, "the option \"cloud.session_token\" is given without \"cloud.access_key_id\"");
+        }
         let is_wanted = if is_named { !has_own_keys } else { !has_keys && !self.has_setting("AWS_", is_s3_source) };
         if let Some(e) = profile.unusable().filter(|_| is_wanted) {
             return Err(e);
         }
         if is_named && !has_keys && !self.has_setting("AWS_", is_s3_source) && !runs_on("Amazon EC2") {
-            bail!(Permission, "the profile {:?} has no keys; \"cloud.anonymous\" \"true\" asks without any", profile.name);
+            let hint = match (self.env)("AWS_ACCESS_KEY_ID") {
+                Some(_) => "those of the environment are not taken beside a profile that an option names: choose it by AWS_PROFILE",
+                None => "\"cloud.anonymous\" \"true\" asks without any",
+            };
+            bail!(Permission, "the profile {:?} has no keys; {hint}", profile.name);
         }
         if has_keys {
             return Ok(());
@@ -695,6 +702,8 @@ mod tests {
             (&[("container_credentials_full_uri", "http://h"), ("container_authorization_token_file", "f")], &[], Some("plain HTTP")),
             (&[("access_key_id", "a"), ("secret_access_key", "b")], &[("AWS_WEB_IDENTITY_TOKEN_FILE", "f")], None),
             (&[("metadata_endpoint", "http://h")], &[], None),
+            (&[("session_token", "t")], &[("AWS_ACCESS_KEY_ID", "a"), ("AWS_SECRET_ACCESS_KEY", "b")], Some("cloud.session_token")),
+            (&[("aws_session_token", "t"), ("access_key_id", "a"), ("secret_access_key", "b")], &[], None),
         ];
         for (named, variables, expected) in cases {
             with_maker("s3://b/x", named, variables, &|maker| match (maker.s3(None), expected) {
@@ -797,7 +806,11 @@ mod tests {
             let is_refused = is_refused && !runs_on("Amazon EC2");
             with_maker("s3://b/x", named, &variables, &|maker| match maker.s3(None) {
                 Ok(_) => assert!(!is_refused, "{named:?} {variables:?}"),
-                Err(e) => assert!(is_refused && e.to_string().contains("no keys"), "{named:?} {variables:?}: {e}"),
+                Err(e) => {
+                    let has_keys = variables.contains(&keys[0]);
+                    let text = if has_keys { "no keys; those of the environment" } else { "no keys; \"cloud.anonymous\"" };
+                    assert!(is_refused && e.to_string().contains(text), "{named:?} {variables:?}: {e}");
+                }
             });
         }
     }
