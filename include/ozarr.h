@@ -3066,7 +3066,9 @@ OZARR_CHECKED ozarr_status ozarr_shutdown(void);
  * not signed, as public buckets need none.
  * The variable `OZARR_CLOUD_OPTIONS` may hold options as JSON, for calls that take none. Its credentials
  * are of no effect where a call has some. What only another service knows is of no effect, either, nor an
- * endpoint or a token beside it; web servers are sent none of its tokens. Unless an option names the
+ * endpoint or a token beside it; web servers are sent none of its tokens. An `"endpoint"` beside options of
+ * the location's service and of another one is an error: name it as `"aws_endpoint_url"`,
+ * `"azure_storage_endpoint"` or `"google_base_url"`. Unless an option names the
  * endpoint, its keys for Azure go to the account that it names, if it names one, and keys and tokens to
  * the hosts as above only.
  * The variables that name an endpoint are `AWS_ENDPOINT_URL_S3`, `AWS_ENDPOINT_URL` (also of the service

@@ -19,7 +19,7 @@ use super::file_options::{FileOptions, Publish};
 use super::local::LocalStore;
 use super::local::path::not_absolute;
 use super::memory::MemoryStore;
-use super::remote::{Remote, RemoteOptions, percent_decode, percent_encode};
+use super::remote::{Remote, RemoteOptions, Service, percent_decode, percent_encode};
 use super::root_last::RootLast;
 use super::zip::{self, ZipStore};
 use crate::error::{Result, bail, err};
@@ -146,18 +146,23 @@ fn of_profile(_: &RemoteOptions, _: &dyn Fn(&str) -> Option<String>) -> (Option<
 
 /// A location as it is written, to be shown: without the user, the password and the query of a web server's URL.
 pub fn shown(location: &str) -> String {
-    let Some((scheme, rest)) = location.split_once("://") else { return location.to_string() };
-    if !matches!(scheme.to_ascii_lowercase().as_str(), "http" | "https") {
-        return location.to_string();
+    let Some((scheme, rest)) = scheme(location) else { return location.to_string() };
+    match Remote::parse(scheme, rest) {
+        // What is none may have a password anywhere.
+        Err(_) => return format!("{scheme}://"),
+        Ok(None) if scheme.eq_ignore_ascii_case("zip") && is_url(rest) => return format!("{scheme}:"),
+        Ok(Some(remote)) if remote.service == Service::Http => {}
+        Ok(_) => return location.to_string(),
     }
-    // What is none may have a password anywhere.
-    if remote_of(location).is_err() {
-        return format!("{scheme}://");
-    }
-    let place = rest.split(['?', '#']).next().unwrap_or_default();
+    let place = rest.strip_prefix("//").unwrap_or(rest).split(['?', '#']).next().unwrap_or_default();
     let authority = place.split('/').next().unwrap_or_default();
     let user = authority.rfind('@').map_or(0, |at| at + 1);
     format!("{scheme}://{}", &place[user..])
+}
+
+/// Whether what follows `zip:` is a URL.
+fn is_url(rest: &str) -> bool {
+    rest.starts_with(':') || scheme(rest).is_some()
 }
 
 /// The place in an object store that a location names, if it is one.
@@ -297,9 +302,10 @@ impl BarePath {
                 },
                 "zip" if rest.starts_with("//") => (Scheme::Zip, file_path(location, rest)?),
                 "zip" if rest.is_empty() => bail!(Location, "{location} names no archive"),
-                "zip" if rest.starts_with(':') || self::scheme(rest).is_some() => bail!(
+                // It may have a password, and is not told.
+                "zip" if is_url(rest) => bail!(
                     Unsupported,
-                    "{location}: a local file follows zip:, not a URL (put ./ in front of its name); an archive on a server ends in .zip or .ozx"
+                    "{scheme}: a local file follows zip:, not a URL (put ./ in front of its name); an archive on a server ends in .zip or .ozx"
                 ),
                 "zip" => (Scheme::Zip, path_bytes(rest)),
                 "memory" => (Scheme::Memory, rest.trim_start_matches('/').as_bytes().to_vec()),
@@ -391,6 +397,15 @@ mod tests {
             ("http://us@w@h/a@b/x.zarr", "http://h/a@b/x.zarr"),
             ("https://h?sig=1", "https://h"),
             ("https://us:w/x@h/x.zarr", "https://"),
+            ("http:/us:w@h/x.zarr", "http://"),
+            ("s3://key:w@b/x.zarr", "s3://"),
+            ("abfs://us:w@h:9/x.zarr", "abfs://"),
+            ("az:?sig=1", "az://"),
+            ("zip:https://us:w@h/x.zip?sig=1", "zip:"),
+            ("zip:HTTP:us:w@h/x.zip", "zip:"),
+            ("zip::s3://key:w@b/x.zip", "zip:"),
+            ("zip:///d/us:w@h.zip", "zip:///d/us:w@h.zip"),
+            ("run:1.zarr", "run:1.zarr"),
         ] {
             assert_eq!(shown(location), expected, "{location}");
         }
@@ -554,6 +569,7 @@ mod tests {
             let e = split(location).unwrap_err();
             assert_eq!(e.kind(), kind, "{location}");
             assert!(e.message().contains(text), "{location}: {e}");
+            assert!(!e.message().contains("run.zip"), "{location}: a URL may have a password: {e}");
         }
     }
 

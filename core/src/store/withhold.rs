@@ -28,6 +28,7 @@ impl RemoteOptions {
             others.any(|other| is_known(other, name)) && !is_known(Service::Http, name)
         };
         let is_for_others = self.named.iter().any(|(name, _)| is_of_others(name) && !is_known(service, name));
+        self.withheld = service == Service::Http && self.named("bearer_token").is_some();
         let names_endpoint = is_for_others && service != Service::Http && self.named("endpoint").is_some();
         self.named.retain(|(name, _)| !is_of_others(name) || is_known(service, name) && !is_for_others);
         let is_own = |name: &str| is_known(service, name) && !is_known(Service::Http, name);
@@ -37,7 +38,10 @@ impl RemoteOptions {
                 Service::Gcs => "google_base_url",
                 _ => "azure_storage_endpoint",
             };
-            bail!(Argument, "\"endpoint\" stands beside options of several services, expected {name:?}, where it is of this location's service");
+            bail!(
+                Argument,
+                "\"endpoint\" stands beside options of several services, expected {name:?}, where it is of this location's service"
+            );
         }
         Ok(())
     }
@@ -256,7 +260,8 @@ mod tests {
             left.sort_unstable();
             let mut expected = its.concat();
             expected.sort_unstable();
-            assert_eq!(left, expected, "{service:?} {said:?}");
+            let withholds = service == Service::Http && said.iter().any(|(name, _)| *name == "bearer_token");
+            assert_eq!((left, options.withheld), (expected, withholds), "{service:?} {said:?}");
         }
     }
 }

@@ -26,6 +26,10 @@ const UNSIGNED: &str =
 const WITHHELD: &str = "; credentials of the environment were not sent: they are for the account of AZURE_STORAGE_ACCOUNT_NAME, \
     AZURE_STORAGE_ACCOUNT, OZARR_CLOUD_OPTIONS or the connection string, at Azure's own hosts, or for AZURE_STORAGE_ENDPOINT or an option's endpoint";
 
+/// What is added to a refusal of a web server, where the variable has a token.
+const WITHHELD_TOKEN: &str =
+    "; the token of OZARR_CLOUD_OPTIONS was not sent, as it is for no web server: the option \"cloud.bearer_token\" names one";
+
 /// A service that is reached now. A child of `fork` has another.
 pub(super) struct Live {
     pub threads: Arc<Threads>,
@@ -100,6 +104,7 @@ impl Live {
     pub(super) fn tries(&self, reading: bool) -> Tries {
         let client = self.client();
         let unsigned = match client.found_no_credentials {
+            _ if client.withholds && self.remote.service == Service::Http => WITHHELD_TOKEN,
             _ if client.withholds => WITHHELD,
             true => UNSIGNED,
             false => "",

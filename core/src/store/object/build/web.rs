@@ -30,7 +30,8 @@ impl Maker<'_> {
             builder = builder.with_config(key, value);
         }
         let store = builder.with_http_connector(self.connector()).build().map_err(|e| self.wrong(e))?;
-        Ok(Client::without_keys(Arc::new(store), None, None, false, self.secrets))
+        let withholds = self.options.withheld && self.own.headers.is_empty();
+        Ok(Client { withholds, ..Client::without_keys(Arc::new(store), None, None, false, self.secrets) })
     }
 
     /// The name of the client that a web server is told.

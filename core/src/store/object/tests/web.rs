@@ -288,3 +288,19 @@ fn what_is_kept_is_given_again_whatever_a_head_is_answered() {
         }
     }
 }
+
+/// What the call and the variable say, and whether a refusal says that the variable's token was not sent.
+#[test]
+fn a_refusal_says_that_the_token_of_the_variable_was_not_sent() {
+    for (own, of_variable, is_told) in [(None, Some("plant-v"), true), (Some("plant-c"), Some("plant-v"), false), (None, None, false)] {
+        let (port, heads) = serve(|_| answer("401 no", "", b""));
+        let remote = Remote::parse("http", &format!("//127.0.0.1:{port}/")).unwrap().unwrap();
+        let mut options = RemoteOptions::default();
+        of_variable.iter().for_each(|token| options.set_named("bearer_token", token));
+        options.keep_for(remote.service).unwrap();
+        own.iter().for_each(|token| options.set_named("bearer_token", token));
+        let text = get(&RemoteStore::open(&remote, &options).unwrap(), "k", 9).unwrap_err().to_string();
+        assert_eq!((text.contains("OZARR_CLOUD_OPTIONS"), text.contains("plant")), (is_told, false), "{own:?} {of_variable:?}: {text}");
+        assert_eq!(heads.lock().unwrap()[0].contains("authorization: bearer plant-c"), own.is_some());
+    }
+}
