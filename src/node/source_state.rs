@@ -3,7 +3,7 @@
 use super::{Store, document, draft, marker, path, place};
 use crate::error::Result;
 use crate::store::os::hash;
-use crate::store::{ListInto, Listed, question};
+use crate::store::{ListInto, ListedKey, question};
 
 /// What is stored at a node and below it but documents: another text where something of it was written anew since, as far as a listing of the keys tells by
 /// lengths, times and ETags. Where it does not, no two calls give the same.
@@ -14,7 +14,7 @@ pub(super) fn of_chunks(store: &Store, node: &str) -> Result<String> {
         let prefix = if draft::entry(store)?.is_some() { format!("{}/{prefix}", draft::DATA) } else { prefix };
         let listed = store.shared().list_keys(
             &prefix,
-            ListInto::Told(&mut |key, Listed { told, .. }| {
+            ListInto::Told(&mut |key, ListedKey { told, .. }| {
                 let name = key.rsplit('/').next().unwrap_or(key);
                 if !document::DOCUMENTS.contains(&name) && !marker::ALL.contains(&name) && question::is_over(name).is_none() {
                     is_told &= told.is_some();

@@ -97,6 +97,7 @@ pub(super) fn is_second(account: &str) -> bool {
 
 /// The account that requests are signed for, and its server if that does not follow from it: what is signed by a key has the name of the account,
 /// whichever of its places is asked.
+#[cfg(feature = "cloud")]
 pub(super) fn signer(account: String, has_key: bool) -> (String, Option<String>) {
     match without_place(&account) {
         own if has_key && own != account => (own.to_string(), Some(format!("https://{}", usual_host(&account)))),

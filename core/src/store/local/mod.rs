@@ -46,8 +46,8 @@ pub use super::file_options::{FileOptions, LockMode, Publish, SyncMode};
 use super::os::{self, EntryKind, Errno};
 use super::stamp::nanos_now;
 use super::{
-    Capabilities, Condition, CutMark, Folder, Keys, ListInto, ListedKey, LocalFiles, LockUse, Object, ProcessLock, SharedStore, Staged, Stamp,
-    Storage,
+    Capabilities, Condition, CutMark, Folder, Keys, ListInto, ListedKey, LocalFiles, LockUse, Object, ProcessLock, SharedStore, Staged,
+    Stamp, Storage,
 };
 use crate::error::{Result, bail};
 use crate::fork::ForkReset;

@@ -427,7 +427,10 @@ impl Storage for ZipStore {
                         (key, told)
                     }))
                 };
-                self.content.read(told)?.iter().try_for_each(|(key, told)| each(&key[self.top.len()..], ListedKey { told: *told, len: None }))
+                self.content
+                    .read(told)?
+                    .iter()
+                    .try_for_each(|(key, told)| each(&key[self.top.len()..], ListedKey { told: *told, len: None }))
             }
             ListInto::Folder(listing) => {
                 *listing = self.content.read(|content| listing_of(&content.map, &here))?;
