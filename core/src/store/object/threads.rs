@@ -3,6 +3,7 @@
 
 use crate::error::{Error, ErrorKind, Result, err};
 use crate::fork::{ForkReset, Lazy};
+use crate::limits::check_memory;
 use crate::platform::{self, errno_of, libc};
 use crate::store::mailbox::{Receiver, mailbox};
 use crate::threads::{block_signals, start};
@@ -122,7 +123,11 @@ impl<T> Coming<T> {
 impl Threads {
     /// Starts a task.
     pub(super) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
-        self.spawn_boxed(Box::pin(task));
+        self.spawn_boxed(Box::pin(async move {
+            // That memory ended in a task before, on the same thread, is no failure of this one.
+            let _ = check_memory();
+            task.await;
+        }));
     }
 
     fn spawn_boxed(&self, task: Task) {
@@ -163,11 +168,29 @@ fn panicked(panic: &(dyn Any + Send)) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::limits::memory_ended;
 
     #[test]
     fn a_panic_in_a_task_is_its_error() {
         let e = caught::<()>(async { panic!("planted") }).now_or_never().unwrap().unwrap_err();
         assert!(e.kind() == ErrorKind::Internal && e.to_string().contains("planted"), "{e}");
         assert!(caught(async { Ok(1) }).now_or_never().unwrap().is_ok_and(|one| one == 1));
+    }
+
+    #[test]
+    fn memory_that_ended_in_a_task_is_no_failure_of_the_next_one() {
+        let threads = threads().unwrap();
+        let each_thread = 0..threads.runners.len();
+        for _ in each_thread.clone() {
+            threads
+                .wait(async {
+                    memory_ended();
+                    Ok(())
+                })
+                .unwrap();
+        }
+        for _ in each_thread {
+            threads.wait(async { check_memory() }).unwrap();
+        }
     }
 }
