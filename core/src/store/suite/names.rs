@@ -121,11 +121,12 @@ pub(super) fn told_values(store: &dyn Storage) {
         store.list_keys(&at("foo/"), ListInto::Told(each)).unwrap();
         told
     };
-    ["foo/a", "foo/b"].iter().for_each(|key| put(store, key, b"1"));
+    // No folder of a part before has these names, which a server may leave empty where keys are files.
+    ["foo/1", "foo/2"].iter().for_each(|key| put(store, key, b"1"));
     let before = told();
     assert_eq!(before.iter().map(|(key, _)| key.clone()).collect::<Vec<_>>(), keys(store, &at("foo/")), "the keys are listed");
     assert_eq!(told(), before, "what stays is told as the same");
-    put(store, "foo/b", b"2");
+    put(store, "foo/2", b"2");
     let after = told();
     assert_eq!(after[0], before[0], "what stays is told as the same");
     assert!(after[1].1.told.is_none() || after[1] != before[1], "another value is told as another one");
