@@ -123,6 +123,9 @@ pub fn in_fill(meta: &ArrayMeta, has_keys: impl FnOnce() -> bool) -> Option<Find
 }
 
 fn group_v2(document: &Map, findings: &mut Findings) {
+    if v2::has_format_as_text(document) {
+        findings.deviation("HD-54", "\"zarr_format\" is the text \"2\", expected the number 2");
+    }
     for name in document.keys().filter(|name| *name != "zarr_format") {
         findings.deviation("HD-17", format!("the group's document has the member {:?}; expected only \"zarr_format\"", beginning(name)));
     }
@@ -540,6 +543,7 @@ mod tests {
             assert_eq!(edited(&base, Format::V2, "fill_value", fill), *want, "{dtype}: {fill}");
         }
         assert_eq!(ids(&in_document(Format::V2, false, &document(r#"{"zarr_format":2,"_nczarr_group":{}}"#))), ["HD-17"]);
+        assert_eq!(ids(&in_document(Format::V2, false, &document(r#"{"zarr_format":"2"}"#))), ["HD-54"]);
         assert!(in_document(Format::V2, false, &document(r#"{"zarr_format":2}"#)).is_empty());
     }
 

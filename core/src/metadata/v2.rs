@@ -34,11 +34,18 @@ pub fn parse_array(bytes: &[u8]) -> Result<ArrayMeta> {
     array_from(json::parse_object(bytes, limits::MAX_DOCUMENT)?)
 }
 
-/// Reads a `.zgroup`; members beside `zarr_format` are ignored.
+/// Reads a `.zgroup`; members beside `zarr_format` are ignored. The version may be the text `"2"` (HD-54).
 pub fn parse_group(bytes: &[u8]) -> Result<GroupMeta> {
     let document = json::parse_object(bytes, limits::MAX_DOCUMENT)?;
-    check_format(&document)?;
+    if !has_format_as_text(&document) {
+        check_format(&document)?;
+    }
     Ok(GroupMeta { format: Format::V2, dialect: Dialect::Final, document })
+}
+
+/// Whether a group's document has its version as a text, as the package webknossos writes it.
+pub fn has_format_as_text(document: &Map) -> bool {
+    document.get("zarr_format").and_then(Value::as_str) == Some("2")
 }
 
 /// Reads a `.zattrs`; no bytes at all are no attributes, and so is null (HD-19).
@@ -350,7 +357,10 @@ mod tests {
     #[test]
     fn groups_and_attributes() {
         assert!(parse_group(br#"{"zarr_format":2,"_nczarr_group":{}}"#).is_ok());
-        assert!(parse_group(br#"{"zarr_format":3}"#).is_err());
+        assert!(parse_group(br#"{"zarr_format":"2"}"#).is_ok());
+        for other in [r#"{"zarr_format":3}"#, r#"{"zarr_format":"3"}"#, r#"{"zarr_format":2.0}"#] {
+            assert_eq!(parse_group(other.as_bytes()).unwrap_err().kind(), ErrorKind::Metadata, "{other}");
+        }
         assert!(parse_group(b"").is_err());
         assert_eq!(write_group().len(), 1);
         assert!(parse_attributes(b"").unwrap().is_empty());
