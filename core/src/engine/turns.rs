@@ -78,12 +78,12 @@ impl<T> Line<T> {
 /// The requests on each chunk of each array. In each chunk the first has its turn, and the reads behind it up to a write if it reads, too.
 #[derive(Default)]
 pub(super) struct Turns {
-    arrays: HashMap<String, HashMap<Dims, Turn>>,
+    arrays: HashMap<String, HashMap<Dims, ChunkLine>>,
 }
 
 /// The requests on a chunk: whether each writes.
 #[derive(Default)]
-struct Turn {
+struct ChunkLine {
     line: Line<bool>,
     /// How many write.
     writes: usize,
@@ -146,7 +146,7 @@ impl Turns {
     }
 }
 
-impl Turn {
+impl ChunkLine {
     /// Returns whether the request has to wait here. One of several entries may be here already, for another of them.
     fn add(&mut self, number: u64, writes: bool) -> Result<bool> {
         if self.line.get(number).is_some() {
