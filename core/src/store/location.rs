@@ -152,6 +152,10 @@ pub fn shown(location: &str) -> String {
         Err(_) => return format!("{scheme}://"),
         Ok(None) if scheme.eq_ignore_ascii_case("zip") && is_url(rest) => return format!("{scheme}:"),
         Ok(Some(remote)) if remote.service == Service::Http => {}
+        // The URL of a service that is not known may have one, too.
+        Ok(None) if rest.starts_with('/') && !["file", "zip", "memory"].iter().any(|known| scheme.eq_ignore_ascii_case(known)) => {
+            return format!("{scheme}://");
+        }
         Ok(_) => return location.to_string(),
     }
     let place = rest.strip_prefix("//").unwrap_or(rest).split(['?', '#']).next().unwrap_or_default();
@@ -405,6 +409,12 @@ mod tests {
             ("zip:HTTP:us:w@h/x.zip", "zip:"),
             ("zip::s3://key:w@b/x.zip", "zip:"),
             ("zip:///d/us:w@h.zip", "zip:///d/us:w@h.zip"),
+            ("ftp://us:w@h/x", "ftp://"),
+            ("sftp:/us:w/x@h", "sftp://"),
+            ("ftps://h/x?token=w", "ftps://"),
+            ("FILE:/d/us:w@h", "FILE:/d/us:w@h"),
+            ("memory:/a@b", "memory:/a@b"),
+            ("az://c/x?sv=1&sig=w", "az://"),
             ("run:1.zarr", "run:1.zarr"),
         ] {
             assert_eq!(shown(location), expected, "{location}");

@@ -109,6 +109,13 @@ impl Remote {
     }
 
     fn take_bucket(&mut self, rest: &str) -> Result<()> {
+        if is_signed(rest) {
+            let way = match self.service {
+                Service::Azure => "set it as \"cloud.sas_token\"",
+                _ => "an https:// URL may have one",
+            };
+            bail!(Location, "a signature does not belong into a {}:// URL; {way}", self.scheme);
+        }
         let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
         let what = if self.service == Service::Azure { "container" } else { "bucket" };
         let mut name = authority;
@@ -231,6 +238,14 @@ fn has_port(host: &str) -> bool {
         _ => host.find(':').map_or("", |at| &host[at..]),
     };
     rest.is_empty() || rest.strip_prefix(':').is_some_and(|port| port.bytes().all(|b| b.is_ascii_digit()) && port.parse::<u16>().is_ok())
+}
+
+/// Whether a query is signed, as services' tools write it for those who have no key. Names may have a `?` otherwise.
+fn is_signed(rest: &str) -> bool {
+    const SIGNATURES: [&str; 3] = ["sig", "X-Amz-Signature", "X-Goog-Signature"];
+    let is_such = |name: &str| SIGNATURES.iter().any(|signature| name.eq_ignore_ascii_case(signature));
+    let query = rest.split_once('?').map_or("", |(_, query)| query);
+    query.split(['?', '&']).any(|pair| pair.split_once('=').is_some_and(|(name, _)| is_such(name)))
 }
 
 /// A path without empty parts.
@@ -436,11 +451,11 @@ pub(super) fn percent_decode(text: &str) -> Option<Vec<u8>> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::error::ErrorKind;
 
-    fn parse(url: &str) -> Result<Remote> {
+    pub fn parse(url: &str) -> Result<Remote> {
         let (scheme, rest) = url.split_once(':').unwrap();
         Remote::parse(scheme, rest).map(|found| found.unwrap())
     }
@@ -463,6 +478,7 @@ mod tests {
             ("http://u:w@h:?q", "http://h", "http://h", ""),
             ("https://h//api/group%2Fname/raw%20x/y", "https://h/api/group%2Fname/raw x/y", "https://h/api/group%2Fname", "raw x/y"),
             ("s3://b/x.zarr#mode=nczarr,s3", "s3://b/x.zarr", "b", "x.zarr"),
+            ("az://c/a?b&c=sig.zarr", "az://c/a?b&c=sig.zarr", "c", "a?b&c=sig.zarr"),
         ];
         for (url, shown, base, path) in cases {
             let remote = parse(url).unwrap();
@@ -508,6 +524,10 @@ mod tests {
             "http://h:9:9/x",
             "http://[::1]plant/x",
             "http://[::1]:plant/x",
+            "az://c/x.zarr?sv=2026&sig=plant",
+            "abfs://c@a/x.zarr?SIG=plant%2F&sv=2026",
+            "s3://b/x.zarr?X-Amz-Algorithm=a&X-Amz-Signature=plant",
+            "gs://b/x.zarr?X-Goog-Signature=plant",
         ] {
             let e = parse(url).unwrap_err();
             assert_eq!(e.kind(), ErrorKind::Location, "{url}");
