@@ -55,7 +55,8 @@ pub fn withhold(options: &mut RemoteOptions, (variable, given): (&RemoteOptions,
     let names_files = service == Service::S3 && (given.profile.is_some() || given.credentials_file.is_some());
     let has_credential = given.named.iter().any(|(name, _)| is_credential(service, name));
     if names_files || has_credential {
-        options.named.retain(|option| !is_credential(service, &option.0) || given.named.contains(option));
+        let goes = |name: &str| is_credential(service, name) || name.ends_with("skip_signature");
+        options.named.retain(|option| !goes(&option.0) || given.named.contains(option));
         // The keys of a profile would go before another source, not before keys; and a profile says where the server is, too.
         if has_credential && given.spelled(service).named("access_key_id").is_none() {
             options.profile.clone_from(&given.profile);
@@ -90,6 +91,7 @@ fn is_token(option: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::store::remote::tests::parse;
 
     /// The location, what the variable and an option say, and what is left of the secrets.
     #[test]
@@ -123,8 +125,7 @@ mod tests {
             ("abfs://c@b/x", &[("account_name", "a"), ("endpoint", "https://h"), ("sas_token", "s")], &[], &["endpoint", "sas_token"]),
         ];
         for &(url, said, given, expected) in cases {
-            let (scheme, rest) = url.split_once(':').unwrap();
-            let remote = Remote::parse(scheme, rest).unwrap().unwrap();
+            let remote = parse(url).unwrap();
             let mut options = RemoteOptions::default();
             said.iter().for_each(|(name, value)| options.set_named(name, value));
             let variable = options.clone();
@@ -155,12 +156,6 @@ mod tests {
         options
     }
 
-    #[cfg(feature = "cloud")]
-    fn place(url: &str) -> Remote {
-        let (scheme, rest) = url.split_once(':').unwrap();
-        Remote::parse(scheme, rest).unwrap().unwrap()
-    }
-
     /// What the variable and the call say, and whose credentials are left.
     #[test]
     #[cfg(feature = "cloud")]
@@ -179,6 +174,12 @@ mod tests {
             ("s3://b", &[("profile", "v")], &[("metadata_endpoint", "c")], &["metadata_endpoint=c"], None),
             ("s3://b", KEYS, &[("container_credentials_relative_uri", "c")], &["container_credentials_relative_uri=c", "region=r"], None),
             ("s3://b", &[("profile", "v"), ("anonymous", "true")], MINE, &["access_key_id=c", "aws_secret_access_key=c"], Some("v")),
+            ("s3://b", &[("skip_signature", "true")], MINE, &["access_key_id=c", "aws_secret_access_key=c"], None),
+            ("s3://b", &[("aws_skip_signature", "true")], &[("profile", "c")], &[], Some("c")),
+            ("az://c", &[("azure_skip_signature", "true")], &[("sas_token", "c")], &["sas_token=c"], None),
+            ("gs://b", &[("skip_signature", "true")], &[("bearer_token", "c")], &["bearer_token=c"], None),
+            ("s3://b", &[("skip_signature", "true"), ("region", "r")], &[("region", "c")], &["region=c", "skip_signature=true"], None),
+            ("s3://b", &[("skip_signature", "true")], &[("skip_signature", "true"), ("profile", "c")], &["skip_signature=true"], Some("c")),
             ("s3://b", KEYS, &[("region", "c")], &["access_key_id=v", "region=c", "secret_access_key=v", "session_token=v"], None),
             ("s3://b", KEYS, &[], &["access_key_id=v", "region=r", "secret_access_key=v", "session_token=v"], None),
             ("az://c", AZURE, &[("sas_token", "c")], &["account_name=a", "client_id=v", "sas_token=c", "timeout=v"], None),
@@ -188,7 +189,7 @@ mod tests {
         ];
         for &(url, said, own, expected, profile) in cases {
             let (variable, given, mut options) = (read(said), read(own), read(&[said, own].concat()));
-            withhold(&mut options, (&variable, &given), &place(url), &|_| None);
+            withhold(&mut options, (&variable, &given), &parse(url).unwrap(), &|_| None);
             let mut left: Vec<_> = options.named.iter().map(|(name, value)| format!("{name}={}", value.expose())).collect();
             left.extend(options.credentials_file.iter().map(|file| format!("credentials_file={file}")));
             left.sort_unstable();
