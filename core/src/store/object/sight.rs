@@ -136,8 +136,8 @@ pub(super) enum Trouble {
     Silence,
     /// No host of that name, nothing that listens there, or what ends each connection before it is one.
     Unreached,
-    /// The server's certificate is not accepted.
-    Certificate,
+    /// The server's certificate is not accepted. The text is what may help.
+    Certificate(&'static str),
     /// What the server says is no TLS, or none that both speak.
     Encryption,
     /// A proxy refuses.
@@ -238,13 +238,30 @@ fn trouble_of(cause: &(dyn std::error::Error + 'static), text: &str) -> Option<T
     }
     match inner.downcast_ref::<rustls::Error>()? {
         // The general error is that there is nobody to trust.
-        rustls::Error::InvalidCertificate(_) | rustls::Error::NoCertificatesPresented | rustls::Error::General(_) => {
-            Some(Trouble::Certificate)
-        }
+        rustls::Error::InvalidCertificate(why) => Some(Trouble::Certificate(hint_of(why))),
+        rustls::Error::NoCertificatesPresented | rustls::Error::General(_) => Some(Trouble::Certificate(UNKNOWN)),
         rustls::Error::InvalidMessage(_) | rustls::Error::PeerIncompatible(_) | rustls::Error::AlertReceived(_) => {
             Some(Trouble::Encryption)
         }
         _ => None,
+    }
+}
+
+/// What is said of a certificate that nobody knows who is trusted.
+const UNKNOWN: &str = " (the option \"cloud.ca_file\" or the variable SSL_CERT_FILE names the certificates of authorities to trust; one that a \
+    server made for itself is none)";
+
+/// What may help where a certificate is not accepted.
+fn hint_of(why: &rustls::CertificateError) -> &'static str {
+    use rustls::CertificateError::{
+        Expired, ExpiredContext, NotValidForName, NotValidForNameContext, NotValidYet, NotValidYetContext, Revoked,
+    };
+    match why {
+        Expired | ExpiredContext { .. } => " (the certificate has expired, or the clock of this machine is wrong)",
+        NotValidYet | NotValidYetContext { .. } => " (the certificate is not valid yet, or the clock of this machine is wrong)",
+        NotValidForName | NotValidForNameContext { .. } => " (the certificate is for a server of another name)",
+        Revoked => " (who made the certificate has revoked it)",
+        _ => UNKNOWN,
     }
 }
 
@@ -262,6 +279,22 @@ fn is_cut(e: &(dyn std::error::Error + 'static)) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_may_help_against_a_certificate_is_told() {
+        use rustls::CertificateError::{BadSignature, Expired, NotValidForName, NotValidYet, UnknownIssuer};
+        for (why, told, is_of_authorities) in [
+            (UnknownIssuer, "SSL_CERT_FILE", true),
+            (BadSignature, "\"cloud.ca_file\"", true),
+            (Expired, "has expired", false),
+            (NotValidYet, "not valid yet", false),
+            (NotValidForName, "another name", false),
+        ] {
+            let e = std::io::Error::other(rustls::Error::InvalidCertificate(why));
+            let Some(Trouble::Certificate(hint)) = trouble_of(&e, "") else { panic!("{e}") };
+            assert!(hint.contains(told) && hint.contains("ca_file") == is_of_authorities, "{e}: {hint}");
+        }
+    }
 
     #[test]
     fn what_may_have_been_done_is_told_by_all_that_was_seen() {

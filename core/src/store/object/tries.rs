@@ -21,9 +21,6 @@ const FEW: u32 = 2;
 /// The bytes of a body for which a request gets one second more.
 pub(super) const SLOWEST: u64 = 64 << 10;
 
-const CERTIFICATE: &str =
-    " (the option \"cloud.ca_file\" names the certificates of authorities to trust; one that a server made for itself is none)";
-
 /// Why a try failed.
 pub(super) enum Failure {
     /// As the crate or the server says.
@@ -271,7 +268,7 @@ fn by_trouble(sight: &Sight, text: &str) -> Verdict {
     match sight.trouble {
         Trouble::Memory => verdict(ErrorKind::NoMemory, format!("no memory for what the server {} sends", sight.host), false),
         Trouble::Silence => verdict(ErrorKind::Timeout, format!("the server {} was silent for too long", sight.host), true),
-        Trouble::Certificate => verdict(ErrorKind::Network, unreached(CERTIFICATE), false),
+        Trouble::Certificate(hint) => verdict(ErrorKind::Network, unreached(hint), false),
         Trouble::Encryption => verdict(ErrorKind::Network, unreached(" (does it speak TLS?)"), false),
         Trouble::Proxy => verdict(ErrorKind::Permission, unreached(" (by the proxy)"), false),
         Trouble::Socks => verdict(ErrorKind::Argument, unreached(", expected a proxy of http:// or https://"), false),
