@@ -4,10 +4,8 @@ use super::azure::{
     ACCOUNT_VARIABLES, account_of_env, connected_account, connected_place, is_connected, is_of_env, is_second, of_connection, usual_host,
 };
 use super::option_values::ignores_endpoints;
+use super::partitions::partition_of;
 use super::remote::{Env, Remote, RemoteOptions, Service};
-
-/// How the regions of AWS begin that are in a partition of their own.
-const PARTITIONS: &[&str] = &["us-gov-", "cn-", "us-iso", "eu-iso", "eusc-"];
 
 /// Gives the endpoint and the region of the profile that options lead to.
 pub type OfProfile<'a> = &'a dyn Fn(&RemoteOptions) -> (Option<String>, Option<String>);
@@ -23,7 +21,7 @@ impl RemoteOptions {
             endpoint = endpoint.or(profile.0);
             let region = options.region(env).or(profile.1).unwrap_or_default();
             // Names of buckets are one in a partition of the service.
-            place = PARTITIONS.iter().find(|start| region.starts_with(**start) && endpoint.is_none()).map(|start| start.to_string());
+            place = endpoint.is_none().then(|| partition_of(&region).regions.to_string());
         }
         let endpoint = endpoint.map(|url| url.trim_end_matches('/').to_ascii_lowercase());
         [endpoint, place].map(Option::unwrap_or_default).to_vec()
@@ -84,12 +82,7 @@ impl RemoteOptions {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Result;
-
-    fn parse(url: &str) -> Result<Remote> {
-        let (scheme, rest) = url.split_once(':').unwrap();
-        Remote::parse(scheme, rest).map(|found| found.unwrap())
-    }
+    use crate::store::remote::tests::parse;
 
     #[test]
     fn a_server_is_one_however_it_is_named() {
@@ -132,6 +125,8 @@ mod tests {
             server("az://b/x", &[], &[("AZURE_STORAGE_ACCOUNT", "b")]),
             server("s3://b/x", &[("profile", "gov")], &[]),
             server("s3://b/x", &[("region", "cn-north-1")], &[]),
+            server("s3://b/x", &[("region", "us-iso-east-1")], &[]),
+            server("s3://b/x", &[("region", "us-isob-east-1")], &[]),
             server("az://b/x", &[], &[("AZURE_STORAGE_CONNECTION_STRING", "BlobEndpoint=https://h:9;AccountName=c")]),
             server("abfs://b@a.dfs.core.chinacloudapi.cn/x", &[], &[]),
         ];

@@ -27,6 +27,7 @@ pub mod object;
 mod opened;
 mod option_values;
 pub mod os;
+mod partitions;
 pub mod prefix;
 pub mod question;
 pub mod registered;
