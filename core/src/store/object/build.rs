@@ -1,27 +1,24 @@
 //! Makes the client of a service from a location, options, the environment and the files of the service's own tools, in that order.
 
+mod aws;
 mod web;
 
 use super::certificates::certificates;
-use super::client::{Own, is_loopback, is_plain_and_far};
+use super::client::{Own, is_loopback};
 use super::credentials::{
-    IN_HEADERS_OF_AZURE, IN_HEADERS_OF_S3, Withheld, fit_headers, has_connected_secret, is_azure_credential, is_azure_secret,
-    is_gcs_credential, is_s3_source, redacted, runs_on, secrets,
+    IN_HEADERS_OF_AZURE, Withheld, fit_headers, has_connected_secret, is_azure_credential, is_azure_secret, is_credential,
+    is_gcs_credential, redacted, runs_on, secrets,
 };
 use super::hosts;
-use super::kept;
-use super::made::{Client, Keys};
+use super::made::Client;
 use super::profile::{self, Profile};
 use super::watch::Connector;
 use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::store::azure::signer;
-use crate::store::option_values::{IGNORES_ENDPOINTS, ignores_endpoints};
-use crate::store::remote::{Conditional, Env, Remote, RemoteOptions, Service};
-use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
+use crate::store::option_values::IGNORES_ENDPOINTS;
+use crate::store::remote::{Env, Remote, RemoteOptions, Service};
 use object_store::azure::{AzureConfigKey, MicrosoftAzureBuilder};
 use object_store::gcp::{GcpCredential, GoogleCloudStorageBuilder, GoogleConfigKey};
-use object_store::list::PaginatedListStore;
-use object_store::multipart::MultipartStore;
 use object_store::{ClientOptions, RetryConfig, StaticCredentialProvider};
 use std::str::FromStr;
 use std::sync::Arc;
@@ -39,10 +36,12 @@ pub(super) fn client(remote: &Remote, options: &RemoteOptions, region: Option<&s
     let secrets = secrets(remote, &options, &variables, &env);
     let withheld = Withheld::of(remote, &options, &variables, &env);
     variables.retain(|(name, _)| !withheld.has(name));
-    let ignores = remote.service == Service::S3 && profile::says_to_ignore_endpoints(&options, &env);
+    let profile = if remote.service == Service::S3 { profile::of(&options, &env)? } else { Profile::default() };
+    let ignores = env(IGNORES_ENDPOINTS).is_none() && profile.ignores_endpoints();
     let env =
         |key: &str| if ignores && key == IGNORES_ENDPOINTS { Some("true".to_string()) } else { env(key).filter(|_| !withheld.has(key)) };
-    let maker = Maker { remote, options: &options, requests, env: &env, variables, secrets, own: Own::default(), withheld: &withheld };
+    let maker =
+        Maker { remote, options: &options, requests, env: &env, profile, variables, secrets, own: Own::default(), withheld: &withheld };
     match remote.service {
         Service::S3 => maker.s3(region),
         Service::Gcs => maker.gcs(),
@@ -56,6 +55,8 @@ struct Maker<'a> {
     options: &'a RemoteOptions,
     requests: &'a Arc<AtomicU64>,
     env: Env<'a>,
+    /// Of AWS's own tools.
+    profile: Profile,
     /// All that `env` has, with their names.
     variables: Vec<(String, String)>,
     secrets: Vec<String>,
@@ -65,146 +66,6 @@ struct Maker<'a> {
 }
 
 impl Maker<'_> {
-    fn s3(mut self, told: Option<&str>) -> Result<Client> {
-        let profile = profile::of(self.options, self.env)?;
-        let endpoint = self.options.endpoint(self.remote, self.env).or(profile.endpoint.clone());
-        let named_region = self.options.region(self.env).or(profile.region.clone());
-        let region_is_guessed = named_region.is_none() && told.is_none();
-        let region = told.map(str::to_string).or(named_region).unwrap_or_else(|| "us-east-1".to_string());
-        let explicit = self.s3_keys(&profile);
-        self.check_s3_sources(&profile, explicit.is_some())?;
-        let mut builder = self.s3_builder(explicit.as_ref()).with_bucket_name(&self.remote.base).with_region(&region);
-        builder = builder.with_client_options(self.client_options(endpoint.as_deref(), "AWS_ALLOW_HTTP")?).with_retry(no_retries());
-        builder = builder.with_http_connector(self.connector());
-        builder = self.with_hosts(builder, &region, endpoint.as_deref())?;
-        if self.options.path_style == Some(false) {
-            builder = builder.with_virtual_hosted_style_request(true);
-        }
-        if let Some((id, secret, token)) = &explicit {
-            self.secrets.extend([Some(id), Some(secret), token.as_ref()].into_iter().flatten().filter(|text| text.len() >= 6).cloned());
-        }
-        let has_credentials = || explicit.is_some() || self.has_setting("AWS_", is_s3_source) || runs_on("Amazon EC2");
-        let is_unsigned = self.is_unsigned("AWS_", |key: &AmazonS3ConfigKey| *key == AmazonS3ConfigKey::SkipSignature);
-        let found_no_credentials = self.options.anonymous.is_none() && !is_unsigned && !has_credentials();
-        builder = builder.with_skip_signature(is_unsigned || found_no_credentials);
-        for (name, value) in self.others(&["endpoint", "region", "access_key_id", "secret_access_key", "session_token"]) {
-            let key = name.parse::<AmazonS3ConfigKey>().map_err(|_| unknown(name, "s3"))?;
-            if key == AmazonS3ConfigKey::Bucket {
-                return Err(of_location(name));
-            }
-            builder = builder.with_config(key, value);
-        }
-        fit_headers(&builder, AmazonS3Builder::get_config_value, &IN_HEADERS_OF_S3)?;
-        let server = kept::server((&endpoint, &self.remote.base, &explicit, self.options.named("proxy")));
-        let conditional = match self.options.conditional {
-            Conditional::Always => Some(true),
-            Conditional::Never => Some(false),
-            Conditional::Auto | Conditional::Require => (endpoint.is_none() || kept::is_known(server)).then_some(true),
-        };
-        let store = Arc::new(builder.build().map_err(|e| self.wrong(e))?);
-        let (parts, region) = (Some(store.clone() as Arc<dyn MultipartStore>), told.map(str::to_string));
-        let pages = Some(store.clone() as Arc<dyn PaginatedListStore>);
-        Ok(Client {
-            store,
-            parts,
-            pages,
-            server,
-            conditional,
-            region_is_guessed,
-            region,
-            keys: explicit,
-            secrets: self.secrets,
-            found_no_credentials,
-            withholds: false,
-        })
-    }
-
-    /// Refuses sources of credentials that are named and cannot be used: requests would go out with others, or unsigned.
-    fn check_s3_sources(&self, profile: &Profile, has_keys: bool) -> Result<()> {
-        use AmazonS3ConfigKey::{
-            ContainerAuthorizationTokenFile, ContainerCredentialsFullUri, ContainerCredentialsRelativeUri, RoleArn, WebIdentityTokenFile,
-        };
-        let is_named = self.options.profile.is_some() || self.options.credentials_file.is_some();
-        if self.is_unsigned("AWS_", |key: &AmazonS3ConfigKey| *key == AmazonS3ConfigKey::SkipSignature) {
-            return Ok(());
-        }
-        let has_own_keys = self.options.named("access_key_id").is_some();
-        if has_own_keys != self.options.named("secret_access_key").is_some() {
-            bail!(Argument, "of the options \"cloud.access_key_id\" and \"cloud.secret_access_key\" one is given without the other");
-        }
-        if !has_own_keys && self.options.named("session_token").is_some() {
-            bail!(Argument, "the option \"cloud.session_token\" is given without \"cloud.access_key_id\"");
-        }
-        let is_wanted = if is_named { !has_own_keys } else { !has_keys && !self.has_setting("AWS_", is_s3_source) };
-        if let Some(e) = profile.unusable().filter(|_| is_wanted) {
-            return Err(e);
-        }
-        if is_named && !has_keys && !self.has_setting("AWS_", is_s3_source) && !runs_on("Amazon EC2") {
-            let hint = match (self.env)("AWS_ACCESS_KEY_ID") {
-                Some(_) => "those of the environment are not taken beside a profile that an option names: choose it by AWS_PROFILE",
-                None => "\"cloud.anonymous\" \"true\" asks without any",
-            };
-            bail!(Permission, "the profile {:?} has no keys; {hint}", profile.name);
-        }
-        if has_keys {
-            return Ok(());
-        }
-        let has = |key: fn(&AmazonS3ConfigKey) -> bool| self.has_setting("AWS_", key);
-        let is_last = !self.has_role() && !has(|key| *key == ContainerCredentialsRelativeUri);
-        for (one, other, of_one, of_other) in [
-            ("AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_ROLE_ARN", has(|key| *key == WebIdentityTokenFile), has(|key| *key == RoleArn)),
-            (
-                "AWS_CONTAINER_CREDENTIALS_FULL_URI",
-                "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE",
-                is_last && has(|key| *key == ContainerCredentialsFullUri),
-                has(|key| *key == ContainerAuthorizationTokenFile),
-            ),
-        ] {
-            if of_one && !of_other {
-                bail!(Argument, "{one} is set without {other}, which it needs");
-            }
-        }
-        let full_uri = self.setting("AWS_", |key: &AmazonS3ConfigKey| *key == ContainerCredentialsFullUri).filter(|_| is_last);
-        if full_uri.is_some_and(is_plain_and_far) {
-            bail!(Permission, "AWS_CONTAINER_CREDENTIALS_FULL_URI names another machine in plain HTTP, expected https:// or this machine");
-        }
-        Ok(())
-    }
-
-    /// Whether a web identity is named that credentials can be got for.
-    fn has_role(&self) -> bool {
-        use AmazonS3ConfigKey::{RoleArn, WebIdentityTokenFile};
-        let has = |is_such: fn(&AmazonS3ConfigKey) -> bool| self.has_setting("AWS_", is_such);
-        has(|key| *key == WebIdentityTokenFile) && has(|key| *key == RoleArn)
-    }
-
-    /// What the environment says but the keys and the endpoint, and `keys`, which are of one source: a token of another would go with each request.
-    /// Keys would go before another source that the options name.
-    fn s3_builder(&self, keys: Option<&Keys>) -> AmazonS3Builder {
-        use AmazonS3ConfigKey::{AccessKeyId, Endpoint, S3Endpoint, SecretAccessKey, StsEndpoint, Token};
-        let has_source = self.has_option(is_s3_source);
-        let is_chosen = |key: &AmazonS3ConfigKey| match key {
-            AccessKeyId | SecretAccessKey | Token => keys.is_some() || has_source,
-            key if is_s3_source(key) => has_source,
-            Endpoint | S3Endpoint => true,
-            StsEndpoint => true,
-            _ => false,
-        };
-        let settings = self.settings("AWS_").filter(|(key, _)| !is_chosen(key));
-        let builder = settings.fold(AmazonS3Builder::new(), |builder, (key, value)| builder.with_config(key, value));
-        let builder = self.sts_endpoint().into_iter().fold(builder, |builder, url| builder.with_config(StsEndpoint, url));
-        let Some((id, secret, token)) = keys else { return builder };
-        let builder = builder.with_access_key_id(id).with_secret_access_key(secret);
-        token.iter().fold(builder, |builder, token| builder.with_token(token))
-    }
-
-    /// Where the service is that gives out S3's credentials for a web identity, if an option or the environment says so, as AWS's own tools read it.
-    fn sts_endpoint(&self) -> Option<String> {
-        let variables: &[&str] = if ignores_endpoints(self.env) { &[] } else { &["AWS_ENDPOINT_URL_STS", "AWS_ENDPOINT_URL"] };
-        let said = self.first(&["endpoint_url_sts", "aws_endpoint_url_sts"], variables);
-        said.map(|url| url.trim_end_matches('/').to_string())
-    }
-
     /// The settings of the crate in variables with this prefix.
     fn settings<K: FromStr>(&self, prefix: &'static str) -> impl Iterator<Item = (K, &str)> {
         let named = self.variables.iter().filter(move |(name, value)| name.starts_with(prefix) && !value.is_empty());
@@ -232,63 +93,23 @@ impl Maker<'_> {
         self.setting(prefix, is_such).is_some_and(|value| ["1", "true", "on", "yes", "y"].iter().any(|yes| yes.eq_ignore_ascii_case(value)))
     }
 
-    /// Whether requests are to go out unsigned, by the option or by `is_such`, the crate's setting for it.
+    /// Whether requests are to go out unsigned, by the option or by `is_such`, the crate's setting for it; not by the environment beside credentials
+    /// of the options.
     fn is_unsigned<K: FromStr>(&self, prefix: &'static str, is_such: fn(&K) -> bool) -> bool {
-        self.options.anonymous.unwrap_or_else(|| self.is_on(prefix, is_such))
+        let is_of_options = self.has_option(is_such) || !self.has_own_credentials();
+        self.options.anonymous.unwrap_or_else(|| is_of_options && self.is_on(prefix, is_such))
     }
 
-    /// Key, secret and token: of the options, of a profile that the options name, of the environment, of the usual profile. Options that name
-    /// another source of credentials go before those that no option names; a web identity goes before the usual profile, as in AWS's own tools.
-    fn s3_keys(&self, profile: &Profile) -> Option<Keys> {
-        let option = |name: &str| self.options.named(name).map(str::to_string);
-        let given = (option("access_key_id"), option("secret_access_key"), option("session_token"));
-        let is_named = self.options.profile.is_some() || self.options.credentials_file.is_some();
-        let has_source = self.has_option(is_s3_source);
-        let from_profile = match (has_source || self.has_role()) && !is_named {
-            true => (None, None, None),
-            false => (profile.access_key_id.clone(), profile.secret_access_key.clone(), profile.session_token.clone()),
-        };
-        let from_env = match has_source || is_named {
-            true => (None, None, None),
-            false => {
-                let token = self.first(&[], &["AWS_SESSION_TOKEN", "AWS_TOKEN"]);
-                ((self.env)("AWS_ACCESS_KEY_ID"), (self.env)("AWS_SECRET_ACCESS_KEY"), token)
-            }
-        };
-        [given, from_env, from_profile].into_iter().find_map(|(id, secret, token)| Some((id?, secret?, token)))
-    }
-
-    /// Where S3 and the service that gives out credentials are: at `endpoint`, or as the region says.
-    fn with_hosts(&self, builder: AmazonS3Builder, region: &str, endpoint: Option<&str>) -> Result<AmazonS3Builder> {
-        let is_express = || self.is_on("AWS_", |key: &AmazonS3ConfigKey| *key == AmazonS3ConfigKey::S3Express);
-        let builder = if let Some(endpoint) = endpoint {
-            // Not every server has the bulk form.
-            builder.with_endpoint(self.s3_endpoint(endpoint)).with_disable_bulk_delete(true)
-        } else if let Some(url) = hosts::of_s3(region, self.env)?.filter(|_| !is_express()) {
-            builder.with_endpoint(self.s3_endpoint(&url))
-        } else {
-            builder
-        };
-        let is_said = builder.get_config_value(&AmazonS3ConfigKey::StsEndpoint).is_some();
-        Ok(match hosts::of_sts(region) {
-            Some(url) if !is_said => builder.with_config(AmazonS3ConfigKey::StsEndpoint, url),
-            _ => builder,
-        })
-    }
-
-    /// Puts the bucket's name in front of the host's, where a URL has it there.
-    fn s3_endpoint(&self, endpoint: &str) -> String {
-        let (scheme, host) = endpoint.trim_end_matches('/').split_once("://").unwrap_or(("https", endpoint));
-        match self.options.path_style {
-            Some(false) => format!("{scheme}://{}.{host}", self.remote.base),
-            _ => format!("{scheme}://{host}"),
-        }
+    /// Whether the options have credentials, or say where some are.
+    fn has_own_credentials(&self) -> bool {
+        let names_files = self.options.profile.is_some() || self.options.credentials_file.is_some();
+        names_files || self.options.named.iter().any(|(name, _)| is_credential(self.remote.service, name))
     }
 
     fn gcs(mut self) -> Result<Client> {
         let is_emulated = hosts::is_emulated(self.options, self.env);
         let with_scheme = |url: String| if is_emulated && !url.contains("://") { format!("http://{url}") } else { url };
-        let endpoint = self.options.endpoint(self.remote, self.env).map(with_scheme);
+        let endpoint = self.options.endpoint(self.remote, self.env).map(with_scheme).or_else(|| self.base_url());
         let mut builder = self.gcs_builder().with_bucket_name(&self.remote.base);
         builder = builder.with_client_options(self.client_options(endpoint.as_deref(), "GOOGLE_ALLOW_HTTP")?).with_retry(no_retries());
         if let Some(endpoint) = endpoint {
@@ -329,6 +150,15 @@ impl Maker<'_> {
         let store = Arc::new(builder.build().map_err(|e| self.wrong(e))?);
         let client = Client::without_keys(store.clone(), Some(store.clone()), Some(store), true, self.secrets);
         Ok(Client { found_no_credentials, ..client })
+    }
+
+    /// Where the key of the service account has the service: on another machine than this it is not asked in plain HTTP, as any endpoint.
+    fn base_url(&self) -> Option<String> {
+        let options = self.options.named.iter().filter_map(|(name, value)| Some((name.parse().ok()?, value.expose())));
+        let builder = options.fold(self.gcs_builder(), |builder, (key, value)| builder.with_config(key, value));
+        let of_file = |file: String| std::fs::read_to_string(file).ok();
+        let key = builder.get_config_value(&GoogleConfigKey::ServiceAccount).and_then(of_file);
+        hosts::base_url_of(&key.or_else(|| builder.get_config_value(&GoogleConfigKey::ServiceAccountKey))?)
     }
 
     /// What the environment says, without credentials where the options have some: two of them are an error, or one goes before the other.
@@ -496,10 +326,11 @@ fn of_location(name: &str) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::store::remote::tests::parse;
+    use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
 
     fn build(url: &str, pairs: &[(&str, &str)]) -> Result<Client> {
-        let (scheme, rest) = url.split_once(':').unwrap();
-        let remote = Remote::parse(scheme, rest)?.unwrap();
+        let remote = parse(url)?;
         let mut options = RemoteOptions::default();
         for (name, value) in pairs {
             if !options.set(name, value)? {
@@ -554,14 +385,14 @@ mod tests {
 
     #[test]
     fn an_endpoint_may_end_in_a_slash() {
-        let (remote, requests) = (Remote::parse("s3", "//b/x").unwrap().unwrap(), Arc::default());
+        let (remote, requests) = (parse("s3://b/x").unwrap(), Arc::default());
         for (path_style, expected) in [("false", "https://b.h:9"), ("true", "https://h:9"), ("auto", "https://h:9")] {
             let mut options = RemoteOptions::default();
             options.set("path_style", path_style).unwrap();
             let (env, own): (Env<'_>, _) = (&|_| None, Own::default());
-            let (variables, secrets) = (Vec::new(), Vec::new());
+            let (variables, secrets, profile) = (Vec::new(), Vec::new(), Profile::default());
             let withheld = &Withheld::default();
-            let maker = Maker { remote: &remote, options: &options, requests: &requests, env, variables, secrets, own, withheld };
+            let maker = Maker { remote: &remote, options: &options, requests: &requests, env, profile, variables, secrets, own, withheld };
             for endpoint in ["https://h:9", "https://h:9/"] {
                 assert_eq!(maker.s3_endpoint(endpoint), expected, "{path_style} {endpoint}");
             }
@@ -574,8 +405,7 @@ mod tests {
     fn with_maker(url: &str, named: Pairs, variables: &[(&str, &str)], look: &dyn Fn(Maker<'_>)) {
         // As `client` does: another test may not have come first.
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let (scheme, rest) = url.split_once(':').unwrap();
-        let (remote, requests) = (Remote::parse(scheme, rest).unwrap().unwrap(), Arc::default());
+        let (remote, requests) = (parse(url).unwrap(), Arc::default());
         let mut options = RemoteOptions::default();
         for (name, value) in named {
             if !options.set(name, value).unwrap() {
@@ -590,7 +420,18 @@ mod tests {
         let env = |key: &str| env(key).filter(|_| !withheld.has(key));
         let variables = variables.into_iter().filter(|(name, _)| !withheld.has(name)).collect();
         let (secrets, own) = (secrets(&remote, &options, &all, &env), Own::default());
-        look(Maker { remote: &remote, options: &options, requests: &requests, env: &env, variables, secrets, own, withheld: &withheld });
+        let profile = if remote.service == Service::S3 { profile::of(&options, &env).unwrap() } else { Profile::default() };
+        look(Maker {
+            remote: &remote,
+            options: &options,
+            requests: &requests,
+            env: &env,
+            profile,
+            variables,
+            secrets,
+            own,
+            withheld: &withheld,
+        });
     }
 
     #[test]
@@ -610,7 +451,7 @@ mod tests {
             ("GOOGLE_BASE_URL", "https://of.env"),
         ];
         let with = |url: &str, named: Pairs, look: &dyn Fn(Maker<'_>)| with_maker(url, named, &variables, look);
-        let s3 = |maker: &Maker<'_>| maker.s3_builder(maker.s3_keys(&Profile::default()).as_ref());
+        let s3 = |maker: &Maker<'_>| maker.s3_builder(maker.s3_keys().as_ref());
         let s3_keys =
             [AmazonS3ConfigKey::AccessKeyId, AmazonS3ConfigKey::Token, AmazonS3ConfigKey::S3Endpoint, AmazonS3ConfigKey::RequestPayer];
         let of = |builder: AmazonS3Builder| s3_keys.each_ref().map(|key| builder.get_config_value(key));
@@ -654,13 +495,14 @@ mod tests {
     fn requests_are_signed_by_credentials_of_any_name() {
         let keys: Pairs = &[("AWS_ACCESS_KEY_ID", "c"), ("AWS_SECRET_ACCESS_KEY", "d")];
         let azure_key: Pairs = &[("AZURE_STORAGE_ACCOUNT_KEY", "bWluZQ==")];
-        let cases: [(&str, Pairs, Pairs); 8] = [
+        let cases: [(&str, Pairs, Pairs); 9] = [
             ("s3://b/x", &[("aws_access_key_id", "a"), ("aws_secret_access_key", "b")], &[]),
             ("s3://b/x", &[("web_identity_token_file", "a"), ("role_arn", "b")], keys),
             ("abfs://c@a/x", &[("access_key", "bWluZQ==")], azure_key),
             ("abfs://c@a/x", &[("sas_key", "a=b")], &[("AZURE_STORAGE_SAS_TOKEN", "c=d")]),
             ("abfs://c@a/x", &[("token", "a")], &[("AZURE_STORAGE_CONNECTION_STRING", "AccountKey=bWluZQ==")]),
             ("abfs://c@a/x", &[("client_id", "a"), ("client_secret", "b"), ("tenant_id", "c")], azure_key),
+            ("s3://b/x", &[("access_key_id", "a"), ("secret_access_key", "b")], &[("AWS_SKIP_SIGNATURE", "true")]),
             ("gs://b/x", &[("google_bearer_token", "a")], &[]),
             ("gs://b/x", &[], &[("GOOGLE_BEARER_TOKEN", "a")]),
         ];
@@ -697,7 +539,11 @@ mod tests {
             (&[], &[FULL, ("AWS_WEB_IDENTITY_TOKEN_FILE", "f"), ("AWS_ROLE_ARN", "r")], None),
             (&[], &[("AWS_WEB_IDENTITY_TOKEN_FILE", "f")], Some("AWS_ROLE_ARN")),
             (&[], &[("AWS_WEB_IDENTITY_TOKEN_FILE", "f"), ("AWS_ROLE_ARN", "r")], None),
-            (&[], &[FULL], Some("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE")),
+            // Such a service may ask for no token.
+            (&[], &[FULL], None),
+            (&[], &[FULL, ("AWS_CONTAINER_AUTHORIZATION_TOKEN", "t")], None),
+            (&[("container_credentials_full_uri", "https://h")], &[], None),
+            (&[], &[(OF_FULL, "http://169.254.1.1/creds"), FILE], Some(OF_FULL)),
             (&[("container_credentials_full_uri", "https://h"), ("container_authorization_token_file", "f")], &[], None),
             (&[("container_credentials_full_uri", "http://h"), ("container_authorization_token_file", "f")], &[], Some("plain HTTP")),
             (&[("access_key_id", "a"), ("secret_access_key", "b")], &[("AWS_WEB_IDENTITY_TOKEN_FILE", "f")], None),
@@ -818,7 +664,9 @@ mod tests {
     /// The region, variables, and where S3 and the service of tokens are.
     #[test]
     fn hosts_of_aws_are_those_of_the_partition() {
-        let cases: [(&str, Pairs, &str, &str); 12] = [
+        const FIPS: (&str, &str) = ("AWS_USE_FIPS_ENDPOINT", "true");
+        const DUAL: (&str, &str) = ("AWS_USE_DUALSTACK_ENDPOINT", "TRUE");
+        let cases: [(&str, Pairs, &str, &str); 14] = [
             ("eu-north-1", &[], "s3.eu-north-1.amazonaws.com", ""),
             ("us-gov-west-1", &[], "s3.us-gov-west-1.amazonaws.com", ""),
             ("cn-north-1", &[], "s3.cn-north-1.amazonaws.com.cn", "https://sts.cn-north-1.amazonaws.com.cn"),
@@ -827,14 +675,11 @@ mod tests {
             ("us-isof-south-1", &[], "s3.us-isof-south-1.csp.hci.ic.gov", "https://sts.us-isof-south-1.csp.hci.ic.gov"),
             ("eu-isoe-west-1", &[], "s3.eu-isoe-west-1.cloud.adc-e.uk", "https://sts.eu-isoe-west-1.cloud.adc-e.uk"),
             ("eusc-de-east-1", &[], "s3.eusc-de-east-1.amazonaws.eu", "https://sts.eusc-de-east-1.amazonaws.eu"),
-            ("us-east-2", &[("AWS_USE_FIPS_ENDPOINT", "true")], "s3-fips.us-east-2.amazonaws.com", ""),
-            ("us-east-2", &[("AWS_USE_DUALSTACK_ENDPOINT", "TRUE")], "s3.dualstack.us-east-2.amazonaws.com", ""),
-            (
-                "us-gov-west-1",
-                &[("AWS_USE_FIPS_ENDPOINT", "true"), ("AWS_USE_DUALSTACK_ENDPOINT", "true")],
-                "s3-fips.dualstack.us-gov-west-1.amazonaws.com",
-                "",
-            ),
+            ("us-east-2", &[FIPS], "s3-fips.us-east-2.amazonaws.com", "https://sts-fips.us-east-2.amazonaws.com"),
+            ("us-east-2", &[DUAL], "s3.dualstack.us-east-2.amazonaws.com", "https://sts.us-east-2.api.aws"),
+            ("us-gov-west-1", &[FIPS], "s3-fips.us-gov-west-1.amazonaws.com", "https://sts.us-gov-west-1.amazonaws.com"),
+            ("us-gov-west-1", &[FIPS, DUAL], "s3-fips.dualstack.us-gov-west-1.amazonaws.com", "https://sts-fips.us-gov-west-1.api.aws"),
+            ("cn-north-1", &[DUAL], "s3.dualstack.cn-north-1.amazonaws.com.cn", "https://sts.cn-north-1.api.amazonwebservices.com.cn"),
             ("us-east-2", &[("AWS_USE_FIPS_ENDPOINT", "false")], "s3.us-east-2.amazonaws.com", ""),
         ];
         for (region, variables, host, sts) in cases {
@@ -853,6 +698,46 @@ mod tests {
             assert!(own.contains("https://own.sts"), "{region}: {own}");
             let there = told(&[("endpoint", "https://site:9")]);
             assert!(there.contains("\"https://site:9/b\""), "{region}: {there}");
+        }
+    }
+
+    /// What the file of a profile says, variables, the host of S3, and that of the service of tokens.
+    #[test]
+    fn hosts_of_aws_are_those_that_a_profile_chooses() {
+        const US: &str = "amazonaws.com";
+        let cases: [(&str, Pairs, String, String); 10] = [
+            ("use_fips_endpoint = true\n", &[], format!("s3-fips.us-east-2.{US}"), format!("sts-fips.us-east-2.{US}")),
+            (
+                "use_fips_endpoint = True\n",
+                &[("AWS_USE_FIPS_ENDPOINT", "false")],
+                format!("s3.us-east-2.{US}"),
+                format!("sts.us-east-2.{US}"),
+            ),
+            ("use_dualstack_endpoint=TRUE\n", &[], format!("s3.dualstack.us-east-2.{US}"), "sts.us-east-2.api.aws".to_string()),
+            ("s3 =\n  use_dualstack_endpoint = true\n", &[], format!("s3.dualstack.us-east-2.{US}"), format!("sts.us-east-2.{US}")),
+            ("sts =\n  use_dualstack_endpoint = true\n", &[], format!("s3.us-east-2.{US}"), format!("sts.us-east-2.{US}")),
+            ("endpoint_url = https://site\n", &[], "site".to_string(), "site".to_string()),
+            ("services = s\n[services s]\nsts =\n  endpoint_url = https://site\n", &[], format!("s3.us-east-2.{US}"), "site".to_string()),
+            ("endpoint_url = https://site\n", &[("AWS_ENDPOINT_URL", "https://env")], "env".to_string(), "env".to_string()),
+            ("endpoint_url = https://site\n", &[("AWS_ENDPOINT_URL_S3", "https://env")], "env".to_string(), "site".to_string()),
+            (
+                "endpoint_url = https://site\n",
+                &[("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS", "true")],
+                format!("s3.us-east-2.{US}"),
+                format!("sts.us-east-2.{US}"),
+            ),
+        ];
+        let folder = crate::store::suite::TestFolder::new("hosts-of-a-profile");
+        std::fs::create_dir_all(&*folder).unwrap();
+        let config = folder.join("config");
+        for (text, variables, host, sts) in &cases {
+            std::fs::write(&config, format!("[default]\nregion = us-east-2\n{text}")).unwrap();
+            let named: Pairs = &[("web_identity_token_file", "f"), ("role_arn", "r")];
+            with_maker("s3://b/x", named, &[variables, &[("AWS_CONFIG_FILE", config.to_str().unwrap())][..]].concat(), &|maker| {
+                let told = format!("{:?}", maker.s3(None).unwrap().store);
+                assert!(told.contains(&format!("\"https://{host}/b\"")), "{text:?} {variables:?}: {told}");
+                assert!(told.contains(&format!("\"https://{sts}\"")), "{text:?} {variables:?}: {told}");
+            });
         }
     }
 
@@ -931,6 +816,16 @@ mod tests {
         let folder = crate::store::suite::TestFolder::new("gs-key-text");
         std::fs::create_dir_all(&*folder).unwrap();
         let file = folder.join("key.json");
+        let far = r#"{"private_key": "k", "private_key_id": "i", "client_email": "planted", "gcs_base_url": "http://planted.org", "disable_oauth": true}"#;
+        std::fs::write(&file, far).unwrap();
+        for (named, is_refused) in [(&[][..], true), (&[("allow_http", "true")], false)] {
+            let made = build("gs://b", &[&[("service_account", file.to_str().unwrap())], named].concat());
+            let told = made.err().map(|e| e.to_string()).unwrap_or_default();
+            assert!(told.contains("plain HTTP") == is_refused && !told.contains("planted"), "{named:?}: {told:?}");
+        }
+        std::fs::write(&file, far.replace("http://planted.org", "http://127.0.0.1:9")).unwrap();
+        let near = build("gs://b", &[("service_account", file.to_str().unwrap())]).unwrap();
+        assert!(format!("{:?}", near.store).contains("allow_http: Parsed(true)"), "this machine may be asked in plain HTTP");
         for text in ["\"planted\"", "\"a \\\"planted\\\" b\"", r#"{"private_key": "k", "private_key_id": {"planted": 1}}"#] {
             std::fs::write(&file, text).unwrap();
             for name in ["service_account", "application_credentials"] {

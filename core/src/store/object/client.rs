@@ -151,9 +151,12 @@ fn is_near(url: &Url) -> bool {
     }
 }
 
-/// Whether this is asked for credentials in plain HTTP, and is neither on this machine nor on its link.
-pub(super) fn is_plain_and_far(uri: &str) -> bool {
-    Url::parse(uri).map_or(true, |url| url.scheme() != "https" && !is_near(&url))
+/// Whether credentials of a container may be asked for there: by TLS, on this machine, or of the services that AWS has for it.
+pub(super) fn is_for_machines(uri: &str) -> bool {
+    let Ok(url) = Url::parse(uri) else { return false };
+    let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
+    let is_here = host == "localhost" || host.parse().is_ok_and(|ip: IpAddr| ip.is_loopback());
+    url.scheme() == "https" || is_here || matches!(host, "169.254.170.2" | "169.254.170.23" | "fd00:ec2::23")
 }
 
 fn as_reqwest(certificates: &[CertificateDer<'static>]) -> reqwest::Result<Vec<Certificate>> {
@@ -310,5 +313,9 @@ mod tests {
         assert!(asked.lock().unwrap().concat().contains("authorization: planted"));
         let told = told.lock().unwrap().concat();
         assert!(told.contains("/bucket/key") && told.contains("x-amz-security-token: t") && !told.contains("creds"), "{told}");
+        // As AWS's own tools do, a token with the end of a line is refused.
+        std::fs::write(&file, "planted\n").unwrap();
+        let e = get(&store_at(1, &options) as &dyn Storage, "key", 100).unwrap_err();
+        assert!(e.message().contains("end of a line") && !e.message().contains("planted"), "{e}");
     }
 }

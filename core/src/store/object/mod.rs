@@ -8,6 +8,7 @@ mod bodies;
 mod build;
 mod certificates;
 mod client;
+mod container;
 mod credentials;
 mod date;
 mod error_text;

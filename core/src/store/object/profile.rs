@@ -1,12 +1,20 @@
 //! The files of the AWS tools: credentials, region and endpoint of a profile.
 
 use crate::error::{Error, Result, bail, err};
-use crate::store::option_values::{IGNORES_ENDPOINTS, ignores_endpoints};
+use crate::store::option_values::ignores_endpoints;
 use crate::store::remote::RemoteOptions;
 use std::path::{Path, PathBuf};
 
 /// The entry that names a role.
 const ROLE: &str = "role_arn";
+
+/// Entries that say where credentials are from instead of keys, in the order in which AWS's own tools ask them.
+const SOURCES: [&str; 7] =
+    [ROLE, "sso_account_id", "sso_role_name", "login_session", "credential_process", "sso_session", "credential_source"];
+/// The first of them go before keys of both files.
+const BEFORE_ALL: usize = 3;
+/// The first of them go before keys of the file `config`.
+const BEFORE_CONFIG: usize = 5;
 
 /// Key, secret and token.
 type Identity = (Option<String>, Option<String>, Option<String>);
@@ -18,7 +26,13 @@ pub(super) struct Profile {
     pub secret_access_key: Option<String>,
     pub session_token: Option<String>,
     pub region: Option<String>,
+    /// Where S3 is.
     pub endpoint: Option<String>,
+    /// Where the service is that gives out credentials for a web identity.
+    pub sts_endpoint: Option<String>,
+    pub use_fips: Option<String>,
+    pub use_dualstack: Option<String>,
+    pub use_dualstack_of_s3: Option<String>,
     /// Its name.
     pub name: String,
     /// What it has instead of keys: the entry that says where its credentials are from.
@@ -35,8 +49,10 @@ pub(super) fn of(options: &RemoteOptions, env: &dyn Fn(&str) -> Option<String>) 
     let has_keys = options.named("access_key_id").is_some() || env("AWS_ACCESS_KEY_ID").is_some();
     if !is_named && (has_keys || options.anonymous == Some(true)) {
         // Keys that are given otherwise need no file, which may be a broken one. Where the server is, it says all the same.
-        let Profile { region, endpoint, ignores_endpoints, .. } = read(None, None, env).unwrap_or_default();
-        return Ok(Profile { region, endpoint, ignores_endpoints, ..Profile::default() });
+        let mut found = read(None, None, env).unwrap_or_default();
+        found.take_keys();
+        (found.other_source, found.name) = (None, String::new());
+        return Ok(found);
     }
     read(options.profile.as_deref(), options.credentials_file.as_deref(), env)
 }
@@ -87,25 +103,21 @@ fn read(name: Option<&str>, file: Option<&str>, env: &dyn Fn(&str) -> Option<Str
         bail!(Location, "there is no profile {profile:?} in {} or {}", credentials.display(), config.display());
     }
     if ignores_endpoints(env) || found.ignores_endpoints() {
-        found.endpoint = None;
+        (found.endpoint, found.sts_endpoint) = (None, None);
     }
     if is_there {
         found.name = profile.to_string();
     }
-    // As in AWS's own tools, a role goes before keys, and a process before those of the file `config`.
-    if found.other_source.as_deref().is_some_and(|entry| entry == ROLE || entry == "credential_process" && !has_own) {
+    let before = if has_own { BEFORE_ALL } else { BEFORE_CONFIG };
+    if found.other_source.as_deref().is_some_and(|entry| SOURCES[..before].contains(&entry)) {
         found.take_keys();
     }
     Ok(found)
 }
 
-/// Whether the profile says that endpoints are to be ignored, where no variable says anything of it.
-pub(super) fn says_to_ignore_endpoints(options: &RemoteOptions, env: &dyn Fn(&str) -> Option<String>) -> bool {
-    env(IGNORES_ENDPOINTS).is_none() && of(options, env).is_ok_and(|profile| profile.ignores_endpoints())
-}
-
 impl Profile {
-    fn ignores_endpoints(&self) -> bool {
+    /// Whether it says that endpoints are to be ignored.
+    pub fn ignores_endpoints(&self) -> bool {
         self.ignores_endpoints.as_deref().is_some_and(|said| said.eq_ignore_ascii_case("true"))
     }
 
@@ -137,24 +149,24 @@ impl Profile {
 
     /// Takes what a section says; false if there is no such section.
     fn take(&mut self, text: &str, section: &str) -> bool {
-        let (mut inside, mut is_there) = (false, false);
-        for line in text.lines() {
-            // What is indented belongs to the entry above it.
-            if line.starts_with([' ', '\t', '#', ';']) {
-                continue;
-            }
-            let line = line.trim();
-            if let Some(name) = section_of(line) {
-                inside = name.split_whitespace().eq(section.split_whitespace());
-                is_there |= inside;
-            } else if let (true, Some((key, value))) = (inside, line.split_once('=')) {
-                self.set(key.trim(), value.trim());
+        let Some(entries) = entries_of(text, section) else { return false };
+        for Entry { above, key, value } in entries {
+            match (above, key) {
+                (None, key) => self.set(key, value),
+                (Some("s3"), "use_dualstack_endpoint") => self.use_dualstack_of_s3 = Some(value.to_string()),
+                _ => {}
             }
         }
-        if let Some(section) = self.services.take() {
-            self.endpoint = endpoint_of_s3(text, &section).or(self.endpoint.take());
+        if let Some(services) = self.services.take() {
+            for Entry { above, key, value } in entries_of(text, &format!("services {services}")).unwrap_or_default() {
+                match (above, key) {
+                    (Some("s3"), "endpoint_url") => self.endpoint = Some(value.to_string()),
+                    (Some("sts"), "endpoint_url") => self.sts_endpoint = Some(value.to_string()),
+                    _ => {}
+                }
+            }
         }
-        is_there
+        true
     }
 
     fn set(&mut self, key: &str, value: &str) {
@@ -163,44 +175,60 @@ impl Profile {
             "aws_secret_access_key" => &mut self.secret_access_key,
             "aws_session_token" => &mut self.session_token,
             "region" => &mut self.region,
-            "endpoint_url" => &mut self.endpoint,
-            "services" => &mut self.services,
-            "ignore_configured_endpoint_urls" => &mut self.ignores_endpoints,
-            ROLE => return self.other_source = Some(ROLE.to_string()),
-            other @ ("credential_process" | "credential_source" | "sso_session" | "sso_account_id" | "login_session") => {
-                self.other_source.get_or_insert_with(|| other.to_string());
+            "endpoint_url" => {
+                (self.endpoint, self.sts_endpoint) = (Some(value.to_string()), Some(value.to_string()));
                 return;
             }
-            _ => return,
+            "services" => &mut self.services,
+            "ignore_configured_endpoint_urls" => &mut self.ignores_endpoints,
+            "use_fips_endpoint" => &mut self.use_fips,
+            "use_dualstack_endpoint" => &mut self.use_dualstack,
+            other => {
+                let rank = |entry: &str| SOURCES.iter().position(|source| *source == entry);
+                let before = self.other_source.as_deref().and_then(rank);
+                if rank(other).is_some_and(|rank| before.is_none_or(|before| rank < before)) {
+                    self.other_source = Some(other.to_string());
+                }
+                return;
+            }
         };
         *place = Some(value.to_string());
     }
+}
+
+/// An entry of a section.
+struct Entry<'a> {
+    /// The entry that it is indented below.
+    above: Option<&'a str>,
+    key: &'a str,
+    value: &'a str,
+}
+
+/// The entries of a section; `None` if there is no such section.
+fn entries_of<'a>(text: &'a str, section: &str) -> Option<Vec<Entry<'a>>> {
+    let (mut inside, mut last, mut found) = (false, None, None);
+    for line in text.lines() {
+        let (entry, is_indented) = (line.trim(), line.starts_with([' ', '\t']));
+        if let Some(name) = section_of(entry).filter(|_| !is_indented) {
+            (inside, last) = (name.split_whitespace().eq(section.split_whitespace()), None);
+            found = found.or_else(|| inside.then(Vec::new));
+        } else if let (true, Some((key, value))) = (inside && !entry.starts_with(['#', ';']), entry.split_once('=')) {
+            let key = key.trim();
+            let above = if is_indented { last } else { None };
+            if is_indented && above.is_none() {
+                continue;
+            }
+            last = if is_indented { last } else { Some(key) };
+            found.as_mut()?.push(Entry { above, key, value: value.trim() });
+        }
+    }
+    found
 }
 
 /// The name of the section that a line begins; a comment may stand behind it.
 fn section_of(line: &str) -> Option<&str> {
     let (name, rest) = line.strip_prefix('[')?.split_once(']')?;
     (rest.trim().is_empty() || rest.trim_start().starts_with(['#', ';'])).then_some(name)
-}
-
-/// The endpoint that a section `[services NAME]` has for S3: an entry that is indented below `s3 =`.
-fn endpoint_of_s3(text: &str, name: &str) -> Option<String> {
-    let section = format!("services {name}");
-    let (mut inside, mut of_s3) = (false, false);
-    for line in text.lines() {
-        let entry = line.trim();
-        if let Some(name) = section_of(entry) {
-            inside = name.split_whitespace().eq(section.split_whitespace());
-            continue;
-        }
-        let Some((key, value)) = entry.split_once('=').filter(|_| inside && !entry.starts_with(['#', ';'])) else { continue };
-        match line.starts_with([' ', '\t']) {
-            false => of_s3 = key.trim() == "s3",
-            true if of_s3 && key.trim() == "endpoint_url" => return Some(value.trim().to_string()),
-            true => {}
-        }
-    }
-    None
 }
 
 #[cfg(test)]
@@ -280,7 +308,7 @@ mod tests {
             };
             let found = of(&RemoteOptions::default(), &env).unwrap();
             assert_eq!((found.region.as_deref(), found.endpoint.as_deref()), (Some("r0"), None), "{variable}: endpoints are to be ignored");
-            assert!(says_to_ignore_endpoints(&RemoteOptions::default(), &env));
+            assert!(found.ignores_endpoints());
         }
         std::fs::write(&config, [0xff, 0xfe]).unwrap();
         let env = |key: &str| matches!(key, "AWS_CONFIG_FILE" | "AWS_ACCESS_KEY_ID").then(|| config.display().to_string());
@@ -296,9 +324,16 @@ mod tests {
         for (entries, told) in [
             ("role_arn = arn:x\nsource_profile = default", Some("\"role_arn\"")),
             ("credential_process = /bin/x", Some("\"credential_process\"")),
-            ("sso_session = s\nsso_account_id = 1", Some("\"sso_session\"")),
+            ("sso_session = s\nsso_account_id = 1", Some("\"sso_account_id\"")),
+            ("sso_session = s", Some("\"sso_session\"")),
             ("role_arn = arn:x\naws_access_key_id = A\naws_secret_access_key = B", Some("\"role_arn\"")),
             ("aws_access_key_id = A\naws_secret_access_key = B\ncredential_process = /bin/x", Some("\"credential_process\"")),
+            ("aws_access_key_id = A\naws_secret_access_key = B\nsso_role_name = r", Some("\"sso_role_name\"")),
+            ("aws_access_key_id = A\naws_secret_access_key = B\nlogin_session = l", Some("\"login_session\"")),
+            ("sso_account_id = 1\nrole_arn = arn:x", Some("\"role_arn\"")),
+            ("credential_process = /bin/x\nsso_account_id = 1", Some("\"sso_account_id\"")),
+            // Without an account or a role a session is no source, and a source without a role is none.
+            ("aws_access_key_id = A\naws_secret_access_key = B\nsso_session = s\ncredential_source = Environment", None),
             ("aws_access_key_id = A\naws_secret_access_key = B", None),
             ("aws_access_key_id = A", Some("\"aws_access_key_id\"")),
             ("aws_secret_access_key = B", Some("\"aws_access_key_id\"")),
@@ -330,6 +365,7 @@ mod tests {
         };
         let role = "role_arn = arn:x\nsource_profile = default\n".to_string();
         let process = "credential_process = /bin/x\n".to_string();
+        let sign_on = "sso_session = s\nsso_account_id = 1\n".to_string();
         for (own, other, expected) in [
             (format!("{ID}{SECRET}"), TOKEN.to_string(), (Some("I"), Some("S"), None)),
             (format!("{ID}{SECRET}{TOKEN}"), "aws_access_key_id = other\n".to_string(), (Some("I"), Some("S"), Some("T"))),
@@ -338,6 +374,8 @@ mod tests {
             (TOKEN.to_string(), format!("{ID}{SECRET}"), (Some("I"), Some("S"), None)),
             (format!("{ID}{SECRET}"), process, (Some("I"), Some("S"), None)),
             (format!("{ID}{SECRET}"), role, (None, None, None)),
+            (format!("{ID}{SECRET}"), sign_on, (None, None, None)),
+            (format!("{ID}{SECRET}"), "login_session = l\n".to_string(), (Some("I"), Some("S"), None)),
         ] {
             std::fs::write(&credentials, format!("[default]\n{own}")).unwrap();
             std::fs::write(&config, format!("[default]\nregion = r\n{other}")).unwrap();

@@ -22,7 +22,7 @@ const MOST_OF_ERROR: usize = 16 << 10;
 const MOST_OF_REPLY: usize = 16 << 20;
 
 /// Makes clients that are watched.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Connector {
     /// Counts the requests that go out.
     pub requests: Arc<AtomicU64>,

@@ -51,7 +51,8 @@ pub(super) async fn execute(within: &HttpClient, others: &HttpClient, request: H
 mod tests {
     use crate::store::object::RemoteStore;
     use crate::store::object::tests::{Heads, serve, store_at};
-    use crate::store::remote::{Remote, RemoteOptions};
+    use crate::store::remote::tests::parse;
+    use crate::store::remote::{RemoteOptions, Service};
     use crate::store::{Storage, get};
 
     #[test]
@@ -108,16 +109,16 @@ mod tests {
                 format!("HTTP/1.1 307 There\r\nLocation: http://127.0.0.1:{there}/object\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
             });
             let url = url.replace("HOST", &format!("127.0.0.1:{port}"));
-            let (scheme, rest) = url.split_once(':').unwrap();
+            let remote = parse(&url).unwrap();
             let mut options = RemoteOptions::default();
             let endpoint = format!("http://127.0.0.1:{port}");
-            let of_service: &[(&str, &str)] = if scheme == "http" { &[] } else { &[("endpoint", endpoint.as_str())] };
+            let of_service: &[(&str, &str)] = if remote.service == Service::Http { &[] } else { &[("endpoint", endpoint.as_str())] };
             for (name, value) in of_service.iter().chain(pairs) {
                 if !options.set(name, value).unwrap() {
                     options.set_named(name, value);
                 }
             }
-            let store = RemoteStore::open(&Remote::parse(scheme, rest).unwrap().unwrap(), &options).unwrap();
+            let store = RemoteStore::open(&remote, &options).unwrap();
             assert_eq!(get(&store as &dyn Storage, "key", 100).unwrap().unwrap(), b"yes", "{url}");
             let heads = |heads: &Heads| heads.lock().unwrap().concat();
             assert!(heads(&asked).contains(secret), "{url}: {}", heads(&asked));
