@@ -3073,7 +3073,8 @@ OZARR_CHECKED ozarr_status ozarr_shutdown(void);
  * the hosts as above only.
  * The variables that name an endpoint are `AWS_ENDPOINT_URL_S3`, `AWS_ENDPOINT_URL` (also of the service
  * that gives out keys for a web identity, if `AWS_ENDPOINT_URL_STS` does not), `AZURE_STORAGE_ENDPOINT`,
- * `AZURE_STORAGE_CONNECTION_STRING` and `GOOGLE_BASE_URL`; a host in the location goes before them.
+ * `AZURE_STORAGE_CONNECTION_STRING`, `GOOGLE_BASE_URL` and `STORAGE_EMULATOR_HOST` (which is asked
+ * without a signature, unless an option has a credential); a host in the location goes before them.
  * Redirections of reads are followed; another host is sent no credentials, no key of yours to encrypt
  * with and no `Referer`. A service on the machine or its link that gives out the machine's credentials is
  * asked without a proxy. Web servers are read by keys and cannot list.
@@ -3154,8 +3155,8 @@ OZARR_CHECKED ozarr_status ozarr_store_open(const char *location, const char *mo
  * - `"cloud.endpoint"`: the URL of a server that speaks the service's language (MinIO, Ceph, ...).
  *   `"cloud.region"`; `"cloud.path_style"`: `"false"` has the bucket in the host's name.
  * - `"cloud.access_key_id"`, `"cloud.secret_access_key"`, `"cloud.session_token"` (S3);
- *   `"cloud.profile"`, `"cloud.credentials_file"`: of the AWS tools (a profile that has a role, a process
- *   or a sign-on instead of keys is an error that says so); `"cloud.account_name"`,
+ *   `"cloud.profile"`, `"cloud.credentials_file"`: of the AWS tools (a profile that has a role or a sign-on,
+ *   or a process and no keys in the credentials file, is an error that says so); `"cloud.account_name"`,
  *   `"cloud.account_key"`, `"cloud.sas_token"` (Azure); `"cloud.service_account"`: a file (Google);
  *   `"cloud.bearer_token"`. `"cloud.anonymous"`: `"true"` or `"false"`; `"auto"` (the default) signs
  *   requests where credentials are found. No message shows a credential.
