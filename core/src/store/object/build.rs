@@ -440,7 +440,7 @@ mod tests {
         let variables = [
             ("AWS_ACCESS_KEY_ID", "of-env"),
             ("AWS_SECRET_ACCESS_KEY", "of-env"),
-            ("AWS_SESSION_TOKEN", "of-env"),
+            ("AWS_SECURITY_TOKEN", "of-env"),
             ("AWS_ENDPOINT_URL_S3", "https://of.env"),
             ("AWS_REQUEST_PAYER", "true"),
             ("AZURE_STORAGE_ACCOUNT_KEY", "of-env"),
@@ -617,6 +617,21 @@ mod tests {
         let file = ("AWS_CONFIG_FILE", config.to_str().unwrap());
         let identity = [("AWS_WEB_IDENTITY_TOKEN_FILE", "f"), ("AWS_ROLE_ARN", "r")];
         let keys = [("AWS_ACCESS_KEY_ID", "of-env"), ("AWS_SECRET_ACCESS_KEY", "of-env")];
+        let sign_on = folder.join("sign-on");
+        std::fs::write(&sign_on, "[default]\nsso_account_id = 1\n").unwrap();
+        let sign_on = ("AWS_CONFIG_FILE", sign_on.to_str().unwrap());
+        const CONTAINER: (&str, &str) = ("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "/r");
+        // What only AWS's own tools can get goes before the container's credentials, which are another identity's.
+        for (named, variables, is_refused) in [
+            (&[][..], vec![sign_on, CONTAINER], true),
+            (&[], vec![sign_on, CONTAINER, identity[0], identity[1]], false),
+            (&[("container_credentials_relative_uri", "/r")], vec![sign_on], false),
+        ] {
+            with_maker("s3://b/x", named, &variables, &|maker| {
+                let told = maker.s3(None).err().map(|e| e.to_string()).unwrap_or_default();
+                assert_eq!(told.contains("sso_account_id"), is_refused, "{named:?} {variables:?}: {told:?}");
+            });
+        }
         for (named, variables, expected) in [
             (&[][..], vec![file], Some("of-file")),
             (&[], vec![file, identity[0], identity[1]], None),

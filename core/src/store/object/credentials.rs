@@ -58,7 +58,7 @@ fn is_secret_variable(name: &str) -> bool {
     let is_of_azure = |key| is_azure_secret(&key) || matches!(key, AzureConfigKey::ClientSecret | AzureConfigKey::FabricSessionToken);
     let is_of_gcs = |key| matches!(key, GoogleConfigKey::BearerToken | GoogleConfigKey::ServiceAccountKey);
     match name.split_once('_').map(|(service, _)| service) {
-        Some("AWS") => name == "AWS_CONTAINER_AUTHORIZATION_TOKEN" || lower.parse().is_ok_and(is_of_s3),
+        Some("AWS") => matches!(name, "AWS_CONTAINER_AUTHORIZATION_TOKEN" | "AWS_SECURITY_TOKEN") || lower.parse().is_ok_and(is_of_s3),
         Some("AZURE") => name == "AZURE_STORAGE_KEY" || lower.parse().is_ok_and(is_of_azure),
         Some("GOOGLE") => lower.parse().is_ok_and(is_of_gcs),
         _ => name == "IDENTITY_HEADER",

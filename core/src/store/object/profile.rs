@@ -25,6 +25,8 @@ pub(super) struct Profile {
     pub access_key_id: Option<String>,
     pub secret_access_key: Option<String>,
     pub session_token: Option<String>,
+    /// The token by its older name, which goes first.
+    old_token: Option<String>,
     pub region: Option<String>,
     /// Where S3 is.
     pub endpoint: Option<String>,
@@ -84,7 +86,8 @@ fn read(name: Option<&str>, file: Option<&str>, env: &dyn Fn(&str) -> Option<Str
             Ok(text) => {
                 let of_config = found.take_keys();
                 let other_source = found.other_source.take_if(|_| path == &credentials && file.is_some());
-                is_there |= found.take(text.trim_start_matches('\u{feff}'), &section);
+                let text = text.trim_start_matches('\u{feff}');
+                is_there |= found.take(text, &section) || path == &config && found.take(text, &format!("profile {profile}"));
                 // Keys and token are of one file: of two they would be two identities.
                 has_own = path == &credentials && found.access_key_id.is_some();
                 if found.access_key_id.is_none() && path == &credentials {
@@ -157,6 +160,7 @@ impl Profile {
                 _ => {}
             }
         }
+        self.session_token = self.old_token.take().or(self.session_token.take());
         if let Some(services) = self.services.take() {
             for Entry { above, key, value } in entries_of(text, &format!("services {services}")).unwrap_or_default() {
                 match (above, key) {
@@ -174,6 +178,7 @@ impl Profile {
             "aws_access_key_id" => &mut self.access_key_id,
             "aws_secret_access_key" => &mut self.secret_access_key,
             "aws_session_token" => &mut self.session_token,
+            "aws_security_token" => &mut self.old_token,
             "region" => &mut self.region,
             "endpoint_url" => {
                 (self.endpoint, self.sts_endpoint) = (Some(value.to_string()), Some(value.to_string()));
@@ -196,6 +201,16 @@ impl Profile {
     }
 }
 
+/// The key of an entry and what follows it: a colon may stand between them, but not in those that are indented.
+fn cut(entry: &str, is_indented: bool) -> Option<(&str, &str)> {
+    entry.split_once(|c| c == '=' || c == ':' && !is_indented)
+}
+
+/// Whether a section has that name, which may have quotes around parts.
+fn is_named(section: &str, name: &str) -> bool {
+    section.replace(['"', '\''], " ").split_whitespace().eq(name.split_whitespace())
+}
+
 /// An entry of a section.
 struct Entry<'a> {
     /// The entry that it is indented below.
@@ -210,9 +225,9 @@ fn entries_of<'a>(text: &'a str, section: &str) -> Option<Vec<Entry<'a>>> {
     for line in text.lines() {
         let (entry, is_indented) = (line.trim(), line.starts_with([' ', '\t']));
         if let Some(name) = section_of(entry).filter(|_| !is_indented) {
-            (inside, last) = (name.split_whitespace().eq(section.split_whitespace()), None);
+            (inside, last) = (is_named(name, section), None);
             found = found.or_else(|| inside.then(Vec::new));
-        } else if let (true, Some((key, value))) = (inside && !entry.starts_with(['#', ';']), entry.split_once('=')) {
+        } else if let (true, Some((key, value))) = (inside && !entry.starts_with(['#', ';']), cut(entry, is_indented)) {
             let key = key.trim();
             let above = if is_indented { last } else { None };
             if is_indented && above.is_none() {
@@ -383,6 +398,18 @@ mod tests {
             let keys = (found.access_key_id.as_deref(), found.secret_access_key.as_deref(), found.session_token.as_deref());
             assert_eq!((keys, found.region.as_deref()), (expected, Some("r")), "{own} beside {other}");
         }
+        for (own, config, expected) in [
+            (format!("{ID}{SECRET}aws_security_token = OLD\n{TOKEN}"), "", (Some("I"), Some("S"), Some("OLD"))),
+            ("aws_access_key_id: I\naws_secret_access_key : S=:\n".to_string(), "", (Some("I"), Some("S=:"), None)),
+            (String::new(), "[profile default]\naws_access_key_id=I\naws_secret_access_key=S\n", (Some("I"), Some("S"), None)),
+            (String::new(), "[ profile \"default\" ]\naws_access_key_id=I\naws_secret_access_key=S\n", (Some("I"), Some("S"), None)),
+        ] {
+            std::fs::write(&credentials, format!("[default]\n{own}")).unwrap();
+            std::fs::write(folder.join("config"), config).unwrap();
+            let found = read(None, None, &env).unwrap();
+            let keys = (found.access_key_id.as_deref(), found.secret_access_key.as_deref(), found.session_token.as_deref());
+            assert_eq!(keys, expected, "{own} beside {config}");
+        }
         const ROLES: &str = "role_arn = arn:x\nsource_profile = default\n";
         for (own, other, expected) in [
             (format!("{ID}{SECRET}"), ROLES, (Some("I"), None)),
@@ -403,11 +430,16 @@ mod tests {
         let folder = TestFolder::new("profile-variable");
         std::fs::create_dir_all(&folder).unwrap();
         let config = folder.join("config");
-        std::fs::write(&config, "[default]\nregion = r0\n[profile a]\nregion = ra\n[profile b]\nregion = rb\n").unwrap();
+        std::fs::write(
+            &config,
+            "[default]\nregion = r0\n[profile a]\nregion = ra\n[profile b]\nregion = rb\n[profile \"a b\"]\nregion = rab\n",
+        )
+        .unwrap();
         for (variables, expected) in [
             (&[][..], "r0"),
             (&[("AWS_PROFILE", "a")], "ra"),
             (&[("AWS_DEFAULT_PROFILE", "b")], "rb"),
+            (&[("AWS_PROFILE", "a b")], "rab"),
             (&[("AWS_DEFAULT_PROFILE", "b"), ("AWS_PROFILE", "a")], "ra"),
         ] {
             let env = |key: &str| match key {

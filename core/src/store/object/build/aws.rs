@@ -118,7 +118,8 @@ impl Maker<'_> {
         if !has_own_keys && self.options.named("session_token").is_some() {
             bail!(Argument, "the option \"cloud.session_token\" is given without \"cloud.access_key_id\"");
         }
-        let is_wanted = if is_named { !has_own_keys } else { !has_keys && !self.has_setting("AWS_", is_s3_source) };
+        // The service of a container or a machine comes behind the profile, as in AWS's own tools.
+        let is_wanted = if is_named { !has_own_keys } else { !has_keys && !self.has_role() && !self.has_option(is_s3_source) };
         if let Some(e) = profile.unusable().filter(|_| is_wanted) {
             return Err(e);
         }
@@ -186,7 +187,7 @@ impl Maker<'_> {
         let from_env = match has_source || is_named {
             true => (None, None, None),
             false => {
-                let token = self.first(&[], &["AWS_SESSION_TOKEN", "AWS_TOKEN"]);
+                let token = self.first(&[], &["AWS_SECURITY_TOKEN", "AWS_SESSION_TOKEN", "AWS_TOKEN"]);
                 ((self.env)("AWS_ACCESS_KEY_ID"), (self.env)("AWS_SECRET_ACCESS_KEY"), token)
             }
         };
