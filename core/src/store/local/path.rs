@@ -40,12 +40,19 @@ impl KeyPath {
 
     /// A checked folder (or nothing) and a name in it.
     pub(super) fn join(folder: &str, name: &str) -> KeyPath {
+        KeyPath::of_parts(folder, &[name.as_bytes()])
+    }
+
+    /// A checked folder (or nothing) and a name in it, of which these are the parts.
+    pub(super) fn of_parts(folder: &str, name: &[&[u8]]) -> KeyPath {
         let mut path = KeyPath(SmallVec::new());
         if !folder.is_empty() {
             path.0.extend_from_slice(folder.as_bytes());
             path.0.push(b'/');
         }
-        path.0.extend_from_slice(name.as_bytes());
+        for part in name {
+            path.0.extend_from_slice(part);
+        }
         path.0.push(0);
         path
     }
@@ -75,15 +82,6 @@ pub fn followed(place: &str) -> PathBuf {
     place.ancestors().find_map(real).unwrap_or_else(|| place.to_path_buf())
 }
 
-impl Write for KeyPath {
-    fn write_str(&mut self, s: &str) -> std::fmt::Result {
-        self.0.pop();
-        self.0.extend_from_slice(s.as_bytes());
-        self.0.push(0);
-        Ok(())
-    }
-}
-
 fn check_can_name(key: &str) -> Result<()> {
     if !can_name(key) {
         bail!(Name, "no file of this system can have this name");
@@ -99,7 +97,12 @@ pub(super) fn check_prefix(prefix: &str) -> Result<&str> {
 
 /// The folder of a key, without a slash.
 pub(super) fn folder_of(key: &str) -> &str {
-    key.rfind('/').map_or("", |at| &key[..at])
+    split(key).0
+}
+
+/// The folder of a key, without a slash, and its name there. Byte by byte: most names are short, and each chunk that is written asks several times.
+fn split(key: &str) -> (&str, &str) {
+    key.bytes().rposition(|b| b == b'/').map_or(("", key), |at| (&key[..at], &key[at + 1..]))
 }
 
 /// The name of a folder after the prefix `from` was renamed to `to` (both end in `/`); `None` if it is neither that folder nor below it.
@@ -110,7 +113,7 @@ pub(super) fn renamed_folder(folder: &str, from: &str, to: &str) -> Option<Strin
 
 /// Refuses a key that names one of the library's own files.
 pub(super) fn check_name(key: &str) -> Result<()> {
-    if is_hidden(key.rsplit('/').next().unwrap_or(key).as_bytes()) {
+    if is_hidden(split(key).1.as_bytes()) {
         bail!(Name, "the name is kept for the library's own files");
     }
     Ok(())

@@ -167,3 +167,23 @@ fn owner_of(name: &[u8]) -> Option<Owner> {
     let text = std::str::from_utf8(name).ok()?;
     Owner::parse(text.strip_prefix(TEMP_PREFIX)?.strip_suffix(TEMP_SUFFIX)?)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::path::folder_of;
+    use super::super::temporary::TempNames;
+    use super::*;
+
+    #[test]
+    fn a_temporary_name_is_one_of_a_kind_and_tells_its_process() {
+        let names = TempNames::new();
+        for folder in ["", "c/ö/0"] {
+            let [one, other] = [names.next(folder), names.next(folder)];
+            assert_ne!(one.as_c(), other.as_c());
+            let path = one.as_c().to_str().unwrap();
+            assert_eq!(folder_of(path), folder);
+            let name = path[folder.len()..].trim_start_matches('/');
+            assert!(is_hidden(name.as_bytes()) && owner_of(name.as_bytes()) == Some(here()), "{name}");
+        }
+    }
+}

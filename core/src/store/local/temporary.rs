@@ -6,7 +6,6 @@ use crate::error::{Error, Result, bail, err};
 use crate::platform::{AsFd, BorrowedFd, OwnedFd, libc, share_reading};
 use crate::store::keys::MAKES_A_NODE;
 use crate::store::os::{self, Errno};
-use std::fmt::Write;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -29,12 +28,11 @@ impl TempNames {
     /// Gives a name that no other file has: process (so that others can tell when it is gone) and 64 random bits (for the files of one
     /// process, and for processes that cannot be told apart).
     pub(super) fn next(&self, folder: &str) -> KeyPath {
-        let mut path = KeyPath::join(folder, TEMP_PREFIX);
         let random = RandomState::new().hash_one(self.next.fetch_add(1, Ordering::Relaxed));
-        // Writing to a KeyPath does not fail.
-        let _ = with_name_here(|owner| path.write_str(owner));
-        let _ = write!(path, "-{random:x}{TEMP_SUFFIX}");
-        path
+        // Without the formatter of the standard library, which takes three times as long for a name.
+        let digits: [u8; 16] = std::array::from_fn(|i| b"0123456789abcdef"[(random >> (60 - 4 * i)) as usize % 16]);
+        let (before, after) = (TEMP_PREFIX.as_bytes(), TEMP_SUFFIX.as_bytes());
+        with_name_here(|owner| KeyPath::of_parts(folder, &[before, owner.as_bytes(), b"-", &digits, after]))
     }
 
     /// Makes a new file beside `key`, or under its `own` name if that names nothing. Folders that are missing are made; `made` gets the lengths of
