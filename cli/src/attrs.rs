@@ -145,6 +145,6 @@ fn change(location: &str, path: &str, non_finite: bool, f: impl FnOnce(&Attribut
     let node = Node::open(&store, &format!("{above}/{path}"))?;
     let _held = interrupt::hold(&store)?;
     f(of(&node))?;
-    node.store().close(None)?;
+    interrupt::close_changed(node.store(), "the attributes themselves are changed")?;
     Ok(Place { location: location.into(), path: path.into() })
 }

@@ -32,7 +32,7 @@ impl Consolidate {
         let done = group.consolidate();
         bar.finish_and_clear();
         done?;
-        group.flush()?;
+        interrupt::close_changed(group.store(), "the consolidated metadata themselves are written")?;
         interrupt.check().map_err(|e| interrupt.failure(e, next))?;
         tell(self.json, [("consolidated", self.place.name().into())])
     }

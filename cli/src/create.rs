@@ -82,7 +82,7 @@ impl CreateNode {
             members.extend([("node_type", "array".into()), ("zarr_format", array.format().number().into())]);
             members.extend([("shape", array.shape().to_vec().into()), ("chunks", array.chunks_json())]);
         }
-        store.close(None).map_err(|e| e.with_note(&format!(" (the node itself is there: {OPEN_OR_OVERWRITE})")))?;
+        interrupt::close_changed(&store, &format!("the node itself is there: {OPEN_OR_OVERWRITE}"))?;
         tell(self.json, members)
     }
 

@@ -1,7 +1,7 @@
 //! `ozarr digest`: a checksum of the elements, whatever their chunks, codecs, shards, byte order and format. docs/digest.md defines it.
 
 use crate::failure::{Failure, Outcome, one_line};
-use crate::interrupt::Interrupt;
+use crate::interrupt::{Interrupt, close_changed};
 use crate::output::{Progress, can_show, line, object, or_unread, progress};
 use crate::place::{Place, below};
 use clap::Args;
@@ -74,7 +74,7 @@ impl Digest {
             or_unread(line(&json::to_text(&object([("equal", (!differ).into()), ("digests", Value::Object(all))]))))?;
         }
         if self.store {
-            top.store().close(None)?;
+            close_changed(top.store(), "the digests themselves are set")?;
         }
         if differ { Err(Failure::Different) } else { Ok(()) }
     }

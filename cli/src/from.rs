@@ -4,7 +4,7 @@ use crate::cdl::attributes::{Attribute, FILL, Values};
 use crate::cdl::model::RECORD;
 use crate::cdl::token::NcType;
 use crate::failure::{Failure, Outcome};
-use crate::interrupt::{Interrupt, copied_in_part};
+use crate::interrupt::{Interrupt, close_copy, copied_in_part};
 use crate::layout::{Layout, format};
 use crate::netcdf::classic;
 use crate::netcdf::file::{Dim, FLAGS, File, Stored, Unread, Variable};
@@ -105,7 +105,7 @@ impl From {
         bar.finish_and_clear();
         failed.map_or(Ok(()), Err)?;
         done?;
-        store.close(None)?;
+        close_copy(&store)?;
         notes(left_out.iter(), self.json)
     }
 

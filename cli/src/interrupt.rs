@@ -139,6 +139,11 @@ pub fn close_copy(dest: &Store) -> Result<()> {
     dest.close(None).map_err(|e| of_whole_copy(dest, e))
 }
 
+/// Closes the store of a command that has changed something; an error says what is `done` all the same.
+pub fn close_changed(store: &Store, done: &str) -> Result<()> {
+    store.close(None).map_err(|e| e.with_note(&format!(" ({done})")))
+}
+
 fn of_whole_copy(dest: &Store, e: Error) -> Error {
     if dest.capabilities().archive { e } else { e.with_note(" (the copy itself is whole: not to be made again)") }
 }

@@ -1,7 +1,7 @@
 //! `ozarr migrate`: Zarr v3 of what is v2, or a draft.
 
 use crate::failure::{Failure, Outcome};
-use crate::interrupt::{Interrupt, copied_in_part};
+use crate::interrupt::{Interrupt, close_changed, close_copy, copied_in_part};
 use crate::output::{notes, progress};
 use crate::place::locate;
 use clap::Args;
@@ -54,6 +54,10 @@ impl Migrate {
             None => "the same command completes it".into(),
         };
         let done = done.map_err(|e| interrupt.failure(e, &next))?;
+        match &dest {
+            Some((to, _)) => close_copy(to)?,
+            None => close_changed(&from, "all nodes are migrated: not to be migrated again")?,
+        }
         notes(done.notes.iter(), self.json)
     }
 }

@@ -1,7 +1,7 @@
 //! `ozarr resize`: another shape for an array.
 
 use crate::failure::Outcome;
-use crate::interrupt::Interrupt;
+use crate::interrupt::{Interrupt, close_changed};
 use crate::list::List;
 use crate::output::{progress, tell};
 use crate::place::{Place, lengths};
@@ -34,7 +34,7 @@ impl Resize {
         bar.finish_and_clear();
         let next = "the shape is changed, chunks outside of it are left; the same command erases them";
         resized.map_err(|e| interrupt.failure(e, next))?;
-        array.store().close(None)?;
+        close_changed(array.store(), "the shape itself is changed")?;
         tell(self.json, [("before", before.to_vec().into()), ("shape", array.shape().to_vec().into())])
     }
 }

@@ -55,7 +55,7 @@ impl Rm {
         let erased = store.erase_node(&path);
         bar.finish_and_clear();
         erased?;
-        store.close(None).map_err(|e| e.with_note(" (the node itself is gone: not to be erased again)"))?;
+        interrupt::close_changed(&store, "the node itself is gone: not to be erased again")?;
         tell(self.json, [("erased", self.place.name().into()), ("node_type", kind)])
     }
 }

@@ -51,7 +51,7 @@ impl Verify {
         bar.finish_and_clear();
         let (done, ()) = (told.map_err(|e| interrupt.failure(e, next))?, printed?);
         if self.repair {
-            store.close(None)?;
+            interrupt::close_changed(&store, "what is told as mended is mended")?;
         }
         if self.json {
             let mut object = Map::new();

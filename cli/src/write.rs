@@ -1,7 +1,7 @@
 //! `ozarr write`: elements from standard input or a file into an array, slab by slab.
 
 use crate::failure::{Failure, Outcome};
-use crate::interrupt::{Interrupt, WatchedInput};
+use crate::interrupt::{Interrupt, WatchedInput, close_changed};
 use crate::output::{progress, tell};
 use crate::place::Place;
 use crate::region::Region;
@@ -80,7 +80,7 @@ impl Write {
         input.expect(size, header.as_ref().map_or(0, |h| h.len))?;
         let (big_endian, fortran) = header.map_or((false, false), |h| (h.big_endian, h.fortran));
         copy(&mut input, &array, &selection, &Elements { data_type, big_endian, fortran, size }, &interrupt)?;
-        array.store().close(None)?;
+        close_changed(array.store(), AT_END)?;
         let (start, shape) = (selection.start().to_vec().into(), selection.shape().to_vec().into());
         let region = [("start", start), ("shape", shape), ("step", Value::from_iter(selection.step().iter().copied()))];
         tell(self.json, [("written", self.place.name().into())].into_iter().chain(region).chain([("bytes", size.into())]))
@@ -150,9 +150,12 @@ impl Input {
     }
 }
 
+/// What is said of an error behind the last element that was written.
+const AT_END: &str = "at the end of the write: write again";
+
 fn copy(input: &mut Input, array: &Array, selection: &Selection, elements: &Elements, interrupt: &Interrupt) -> Outcome {
     let stopped = |done: u64| {
-        array.store().close(None)?;
+        close_changed(array.store(), AT_END)?;
         let of = elements.size;
         Err(Failure::Interrupted(format!(
             "the first {done} of {of} bytes are written, every chunk is old or new; write again, or the rest with --start"

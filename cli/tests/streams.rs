@@ -79,6 +79,33 @@ fn output_that_cannot_be_written_is_an_error() {
     }
 }
 
+/// The directory of an archive, without which nobody finds the entries, is what is written last.
+#[test]
+fn an_archive_that_meets_the_limit_of_files_is_whole_or_told() {
+    let folder = Folder::new("limit");
+    folder.ok("create a.zarr t --type uint8 --shape 1024 --chunks 512 --format 2 --compressor none");
+    folder.ok("attrs set a.zarr t of 1");
+    let bytes: Vec<u8> = (0..1024_u32).map(|i| (i * i % 251) as u8).collect();
+    folder.bytes("write a.zarr t --raw", &bytes);
+    folder.ok("digest a.zarr --store");
+    for line in ["cp a.zarr b.zip", "copy a.zarr b.zip", "migrate a.zarr b.zip"] {
+        let mut were = [0; 2];
+        // In half kilobytes; the whole archives have less than eight.
+        for limit in 1..16 {
+            let _ = std::fs::remove_file(folder.0.join("b.zip"));
+            let limited = format!("trap '' XFSZ; ulimit -f {limit}; exec \"$0\" {line}");
+            let output = Command::new("sh").current_dir(&folder.0).args(["-c", &limited, program::PROGRAM]).output().unwrap();
+            let is_whole = output.status.success();
+            were[usize::from(is_whole)] += 1;
+            assert!(output.status.code() == Some(i32::from(!is_whole)) && output.stderr.is_empty() == is_whole, "ozarr {line}, {limit}");
+            if is_whole {
+                assert_eq!(folder.ok("digest b.zip --check"), "", "ozarr {line}, {limit}");
+            }
+        }
+        assert!(were.iter().all(|&n| n > 0), "ozarr {line}: {were:?}");
+    }
+}
+
 /// The runtime of Rust has something else in its place by then.
 #[test]
 fn a_closed_output_is_an_error_of_what_prints() {

@@ -1,5 +1,5 @@
-# Writes the Fortran blocks of docs/parallel.md into files of their own, FOLDER/docs_1.inc and on.
+# Writes the blocks of docs/parallel.md into files of their own: FOLDER/docs_fortran_1.inc and on, docs_c_1.inc, docs_cpp_1.inc.
 #   awk -v folder=FOLDER -f docs.awk docs/parallel.md
-/^```fortran$/ { file = folder "/docs_" ++blocks ".inc"; next }
+/^```(c|cpp|fortran)$/ { language = substr($0, 4); file = folder "/docs_" language "_" ++blocks[language] ".inc"; next }
 /^```$/ { file = "" }
-file != "" { print "    " $0 > file }
+file != "" { print (language == "fortran" ? "    " : "") $0 > file }

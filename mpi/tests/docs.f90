@@ -18,14 +18,14 @@ program docs
   allocate (u(0:mx + 1, 0:my + 1), source=-1d0)
   u(1:mx, 1:my) = 7
   block
-    include "docs_1.inc"
+    include "docs_fortran_1.inc"
   end block
   if (rank == 0) call check("run.zarr/t", .false.)
   step = 1
   status = no_status                                            ! nobody has given it a value
   call ranks%open(MPI_COMM_WORLD)
   block
-    include "docs_2.inc"
+    include "docs_fortran_2.inc"
   end block
   call ranks%close()
   if (rank == 0) call check("run.zarr/u", .true.)
