@@ -21,6 +21,7 @@ mod element;
 mod explain;
 mod failure;
 mod from;
+mod help;
 mod info;
 mod interrupt;
 mod layout;
@@ -154,6 +155,8 @@ fn arguments() -> Vec<OsString> {
     let mut all: Vec<OsString> = std::env::args_os().collect();
     if all.get(1).is_some_and(|word| word == "help") {
         all.remove(1);
+        // Of the help itself there is no other.
+        all.retain(|word| word != "help");
         all.push("--help".into());
     }
     all
@@ -167,6 +170,7 @@ fn parsed() -> Result<Cli, Failure> {
     };
     let text = e.render().to_string();
     if matches!(e.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
+        let text = help::columns().map_or_else(|| text.clone(), |columns| help::wrapped(&text, columns));
         output::print(&text)?;
         return Err(Failure::Quiet);
     }

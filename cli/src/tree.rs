@@ -2,11 +2,10 @@
 
 use crate::failure::{Outcome, one_line};
 use crate::output::{line, object, or_unread, print};
-use crate::place::{Place, Unread, below};
+use crate::place::{Place, Unread, by_documents, listed};
 use clap::Args;
 use ozarr::error::Result;
-use ozarr::limits;
-use ozarr::node::{Mode, Node, Value, json};
+use ozarr::node::{Array, Mode, Node, Value, json};
 
 /// Show a group with all below it
 #[derive(Args)]
@@ -24,13 +23,18 @@ pub struct Tree {
 impl Tree {
     pub fn run(&self) -> Outcome {
         let (name, depth, mut unread) = (self.place.name(), self.depth.unwrap_or(usize::MAX), Unread::default());
-        let node = self.place.node(Mode::Read)?;
+        let node = match self.place.node(Mode::Read)? {
+            Node::Group(group) => Node::Group(by_documents(group)),
+            array => array,
+        };
         if self.json {
-            let all = below(&node, depth)?;
-            let mut nodes = Vec::new();
-            for (path, node) in all.each() {
-                let node = limits::certain(node)?.inspect_err(|e| unread.count(path, e));
-                nodes.push(describe(path, &node));
+            let own = if let Node::Array(array) = &node { Some(array.clone()) } else { None };
+            let mut nodes = vec![describe("", &Ok(own))];
+            if let Node::Group(group) = &node {
+                for child in group.nodes(depth)? {
+                    let found = listed(group, &child)?.inspect_err(|e| unread.count(&child.name, e));
+                    nodes.push(describe(&child.name, &found));
+                }
             }
             let shown = nodes.len();
             or_unread(line(&json::to_text(&nodes.into())))?;
@@ -47,18 +51,16 @@ impl Tree {
     }
 }
 
-/// A node in JSON; its path is relative to the one that is shown.
-fn describe(path: &str, node: &Result<Node>) -> Value {
+/// A node in JSON, an array or a group; its path is relative to the one that is shown.
+fn describe(path: &str, node: &Result<Option<Array>>) -> Value {
     let path = ("path", path.into());
     match node {
-        Ok(Node::Group(_)) => object([path, ("node_type", "group".into())]),
-        Ok(Node::Array(array)) => object([
-            path,
-            ("node_type", "array".into()),
-            ("shape", array.shape().to_vec().into()),
-            ("chunks", array.chunks_json()),
-            ("dtype", array.data_type().numpy().into()),
-        ]),
+        Ok(None) => object([path, ("node_type", "group".into())]),
+        Ok(Some(array)) => {
+            let inner = array.inner_chunk_listed().map(|inner| ("inner_chunks", inner.to_vec().into()));
+            let members = [path, ("node_type", "array".into()), ("shape", array.shape().to_vec().into()), ("chunks", array.chunks_json())];
+            object(members.into_iter().chain(inner).chain([("dtype", array.data_type().numpy().into())]))
+        }
         Err(e) => object([path, ("node_type", Value::Null), ("error", e.to_string().into())]),
     }
 }

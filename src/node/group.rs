@@ -266,7 +266,7 @@ impl Group {
     }
 
     /// Returns the group so that what is below it is read from its own documents, not from consolidated metadata, which may be older.
-    pub(in crate::node) fn by_documents(self) -> Group {
+    pub fn by_documents(self) -> Group {
         self.0.catalog.replace(CatalogState::All(None));
         self
     }

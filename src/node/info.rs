@@ -1,7 +1,9 @@
 //! What an array is, as text and as JSON.
 
 use super::{Array, json};
+use crate::codec::chain::Chain;
 use crate::dtype::ElementType;
+use crate::limits::Dims;
 use crate::metadata::{ArrayMeta, Codecs, Value, v3_grid};
 
 impl Array {
@@ -10,9 +12,14 @@ impl Array {
         chunks_json(&self.state().meta)
     }
 
-    /// The array in a few words: `float64 [100, 64, 64] in chunks of [50, 32, 64]`.
+    /// The array in a few words: `float64 [100, 64, 64] in chunks of [50, 32, 64]`; of shards with those of the chunks inside.
     pub fn describe(&self) -> String {
         describe(&self.state().meta)
+    }
+
+    /// The shape of the chunks inside of shards, where the document has any.
+    pub fn inner_chunk_listed(&self) -> Option<Dims> {
+        inner_chunk(&self.state().meta)
     }
 
     /// The type of the elements with the byte order that the document gives it; v3's gives none.
@@ -41,7 +48,15 @@ pub(super) fn describe(meta: &ArrayMeta) -> String {
     let has_name = meta.data_type.code().is_some() || meta.data_type.is_variable();
     let name = if has_name { meta.data_type.name().to_string() } else { meta.data_type.numpy() };
     let chunks = json::to_compact(&chunks_json(meta)).replace(',', ", ");
-    format!("{name} {:?} in chunks of {chunks}", meta.shape.as_slice())
+    let inner = inner_chunk(meta).map_or_else(String::new, |inner| format!(" with inner chunks of {:?}", inner.as_slice()));
+    format!("{name} {:?} in chunks of {chunks}{inner}", meta.shape.as_slice())
+}
+
+/// The shape of the chunks inside of shards, where there are any.
+fn inner_chunk(meta: &ArrayMeta) -> Option<Dims> {
+    let Codecs::V3(list) = &meta.codecs else { return None };
+    list.iter().find(|codec| codec.name == "sharding_indexed")?;
+    Chain::parse(&meta.codecs, meta.data_type, meta.shape.len()).ok()?.inner_shape()
 }
 
 /// Returns the chunks of an array like [`Array::chunks_json`].
