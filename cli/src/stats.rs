@@ -8,6 +8,7 @@ use clap::Args;
 use ozarr::analysis::Exact;
 use ozarr::analysis::moments::{Bins, Moments};
 use ozarr::analysis::statistics::Numbers;
+use ozarr::dtype::coding::Rule;
 use ozarr::engine::Selection;
 use ozarr::error::{Error, ErrorKind};
 use ozarr::node::{Array, Mode, Value, json};
@@ -16,7 +17,7 @@ use ozarr::node::{Array, Mode, Value, json};
 ///
 /// Missing are those that the attributes _FillValue and missing_value say (in Zarr 2 the fill value, too), and times that are "not a
 /// time". They, NaN and infinities do not count for the other figures. Integers are exact. Times are counts, and packed
-/// elements (scale_factor, add_offset, _Unsigned) the numbers that are stored.
+/// elements (scale_factor, add_offset, _Unsigned) the numbers that are stored, which a line says.
 #[derive(Args)]
 pub struct Stats {
     #[command(flatten)]
@@ -63,10 +64,22 @@ impl Stats {
         if self.json {
             let more = bins.map(|bins| ("histogram", bins_json(&bins)));
             let chunks = self.map.then_some(("map", Value::Array(chunks.into())));
-            return line(&json::to_text(&object(members(&all).into_iter().chain(more).chain(chunks))));
+            let packed = packing(&array).map(|_| ("packed", true.into()));
+            return line(&json::to_text(&object(members(&all).into_iter().chain(packed).chain(more).chain(chunks))));
         }
-        print(&format!("{}{}", rows(&all), bins.map(|bins| bins_text(&bins)).unwrap_or_default()))
+        let packed = packing(&array).map(|by| format!("{:16}{by}: the figures are of the stored numbers\n", "packed"));
+        print(&format!("{}{}{}", packed.unwrap_or_default(), rows(&all), bins.map(|bins| bins_text(&bins)).unwrap_or_default()))
     }
+}
+
+/// By which attributes the stored numbers mean others, if they do.
+pub fn packing(array: &Array) -> Option<String> {
+    let coding = array.packing().ok()?;
+    let Rule::Scale { scale, offset } = coding.rule else { return None };
+    let numbers = [("scale_factor", scale, 1.0), ("add_offset", offset, 0.0)];
+    let numbers = numbers.into_iter().filter(|(_, is, plain)| is != plain).map(|(name, is, _)| format!("{name} {}", plain(is)));
+    let by: Vec<String> = numbers.chain(coding.other_sign.then(|| "_Unsigned".to_string())).collect();
+    (!by.is_empty()).then(|| by.join(", "))
 }
 
 /// The index of the chunk in which a selection begins.

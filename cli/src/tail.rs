@@ -3,6 +3,7 @@
 use crate::failure::{Failure, Outcome, one_line};
 use crate::output::{line, object};
 use crate::place::Place;
+use crate::stats::packing;
 use clap::Args;
 use ozarr::analysis::blocks::read;
 use ozarr::analysis::moments::Moments;
@@ -17,7 +18,7 @@ use std::time::{Duration, Instant};
 /// Follow a run: a line for each step that all variables of a dataset have
 ///
 /// A line has the step's number, the value of the coordinate, and of each variable of numbers the least, the greatest and the mean stored
-/// value; missing ones, NaN and infinities do not count. It waits for a run that has not begun, or lacks the dimension, and says so on standard
+/// value, behind `(packed)` where attributes such as scale_factor make other numbers of it; missing ones, NaN and infinities do not count. It waits for a run that has not begun, or lacks the dimension, and says so on standard
 /// error. It ends by Ctrl-C, --until or --timeout.
 #[derive(Args)]
 pub struct Tail {
@@ -186,10 +187,11 @@ impl Tail {
                 continue;
             }
             let found = figures(array, *d, step)?;
-            text.push_str(&format!("  {}: {}", one_line(name), short(&found)));
+            let packed = packing(array).is_some();
+            text.push_str(&format!("  {}{}: {}", one_line(name), if packed { " (packed)" } else { "" }, short(&found)));
             let (least, greatest) = found.range().unzip();
             let figures = [("min", number(least)), ("max", number(greatest)), ("mean", number(found.mean()))];
-            variables.insert(name.as_str().into(), object(figures));
+            variables.insert(name.as_str().into(), object(figures.into_iter().chain(packed.then(|| ("packed", true.into())))));
         }
         if !self.json {
             return line(&text);
