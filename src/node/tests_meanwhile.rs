@@ -409,6 +409,25 @@ fn an_open_array_keeps_what_was_registered_when_it_was_opened() {
 }
 
 #[test]
+fn a_codec_of_the_program_is_not_taken_in_format_2_for_the_one_of_its_name() {
+    let sharded = r#"[{"name": "sharding_indexed", "configuration": {"chunk_shape": [2], "codecs": ["bytes", "numcodecs.adler32"], "index_codecs": ["bytes"]}}]"#;
+    crate::codec::registered::register(Some("numcodecs.adler32"), None, Arc::new(Kept(0x55)), true).unwrap();
+    let (store, copies) = (tests::memory(), tests::memory());
+    for (path, codecs) in [("plain", r#"["bytes", "numcodecs.adler32"]"#), ("shards", sharded)] {
+        let mut spec = spec(&[8], &[4]);
+        spec.set_codecs_json(&codecs.replace("\"bytes\"", r#"{"name": "bytes", "configuration": {"endian": "little"}}"#)).unwrap();
+        write_all(&Array::create(&store, path, &spec, Create::New).unwrap(), &mut [7; 8]);
+        let options = RechunkOptions { format: Some(Format::V2), ..RechunkOptions::default() };
+        store.rechunk_node(path, (&copies, path), options, &mut |_, _| Ok(()), &mut |_, _| Ok(())).unwrap();
+    }
+    assert!(crate::codec::registered::unregister("numcodecs.adler32"));
+    for path in ["plain", "shards"] {
+        let copy = Array::open(&copies, path).unwrap();
+        assert_eq!((copy.format(), read_all(&copy)), (Format::V2, vec![7; 8]), "{path}");
+    }
+}
+
+#[test]
 fn what_waits_is_told_of_where_the_document_names_other_codecs_by_now() {
     let store = tests::memory();
     let array = Array::create(&store, "a", &spec(&[8], &[4]), Create::New).unwrap();

@@ -13,7 +13,8 @@ use crate::dtype::{ByteOrder, DataType, ElementType};
 use crate::error::{ErrorKind, Result, bail, err};
 use crate::fork::Lazy;
 use crate::limits::grow;
-use crate::metadata::{Map, Value, json};
+use crate::metadata::extension::Extension;
+use crate::metadata::{Map, Value, json, v3};
 use crate::registry::{Registry, intern};
 use std::sync::Arc;
 
@@ -82,6 +83,17 @@ pub(super) fn find_v3(name: &str) -> Option<Arc<dyn Codec>> {
 /// The registered codec of a v2 id.
 pub(super) fn find_v2(id: &str) -> Option<Arc<dyn Codec>> {
     CODECS.get().find(V2, id)
+}
+
+/// The name of a codec of a v3 list, or of one inside of its shards, that a program has registered: what v2 has under that name is another one.
+pub fn first_in(list: &[Extension]) -> Option<String> {
+    list.iter().find_map(|codec| {
+        if find_v3(&codec.name).is_some() {
+            return Some(codec.name.to_string());
+        }
+        let inside = codec.configuration.get("codecs").filter(|_| codec.name == "sharding_indexed")?;
+        first_in(&v3::codec_list(inside).ok()?)
+    })
 }
 
 fn text(configuration: &Map) -> String {

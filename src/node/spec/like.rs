@@ -2,10 +2,11 @@
 
 use super::{FillSetting, Spec};
 use crate::codec::chain::Chain;
+use crate::codec::registered;
 use crate::counting::{self, Counting};
 use crate::dtype::fill::Fill;
 use crate::dtype::{ByteOrder, DataType, ElementType, parse_v2};
-use crate::error::{Error, ErrorKind, Result, bail};
+use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::limits::readable;
 use crate::metadata::json::{self, brief};
 use crate::metadata::v3::NodeType;
@@ -125,7 +126,11 @@ impl Spec {
     fn downgrade(&mut self, notes: &mut Vec<String>) -> Result<()> {
         let list = self.codecs.take().unwrap_or_default();
         (self.format, self.keys, self.document) = (Some(Format::V2), None, Map::new());
-        match codecs_to_v2::codecs(&list, self.rank()) {
+        let members = match registered::first_in(&list) {
+            Some(name) => Err(err!(Unsupported, "the codec {name:?} is registered by the program, and has no form in Zarr v2")),
+            None => codecs_to_v2::codecs(&list, self.rank()),
+        };
+        match members {
             Ok(members) => {
                 self.order = members.order();
                 self.byte_order = members.byte_order.unwrap_or(self.byte_order);
