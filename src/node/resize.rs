@@ -44,8 +44,8 @@ impl Array {
     }
 
     /// The first part of [`Array::resize`], also for one of several arrays: the array's own document only, of whose shape and text `shape` makes
-    /// another shape. Gives the shape of which elements are to be erased, by [`Array::erase_beyond`], if there are any, and how it went, once the shape is published, with what waits
-    /// beyond it.
+    /// another shape. Gives the shape of which elements are to be erased, by [`Array::erase_beyond`], if there are any, and how it went, once the shape
+    /// is published, with what waits beyond it.
     pub(super) fn resize_document(
         &self,
         mut shape: impl FnMut(&[u64], &[u8]) -> Result<Dims>,
@@ -127,11 +127,12 @@ impl Array {
         let (fresh, ..) = self.read_to_change()?;
         self.store().check_kept()?;
         let gone = gone.filter(|_| self.store().shared().capabilities().swaps);
-        let old = match self.outside(fresh.meta.shape.len())? {
-            (None, None) => gone,
-            (left, _) => left,
+        let old = match (self.outside(fresh.meta.shape.len())?, gone) {
+            ((Some(left), _), Some(gone)) => left.iter().zip(&gone).map(|(left, gone)| *left.max(gone)).collect(),
+            ((Some(left), _), None) => left,
+            ((None, None), Some(gone)) => gone,
+            _ => return Ok(()),
         };
-        let Some(old) = old else { return Ok(()) };
         erase_outside(&*fresh.bound(self.path())?, &old, progress)?;
         self.end_cut(&fresh)
     }

@@ -888,7 +888,9 @@ fn a_node_whose_creation_lost_its_answer_is_opened_though_another_process_has_ch
 /// Whichever calls of one are done when the other has come how far. What is cut off by both is not to come back.
 #[test]
 fn two_cuts_at_the_same_time_leave_nothing_that_comes_back() {
-    let other_name = |shared: &SharedStore| -> SharedStore { Arc::new(Overtaken { name: "another process:", ..Overtaken::alone(shared.clone(), false) }) };
+    let other_name = |shared: &SharedStore| -> SharedStore {
+        Arc::new(Overtaken { name: "another process:", ..Overtaken::alone(shared.clone(), false) })
+    };
     for begins in (0..).step_by(apart(3)) {
         for waits in (0..).step_by(apart(3)) {
             let inner: SharedStore = Arc::new(MemoryStore::new());

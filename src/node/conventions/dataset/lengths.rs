@@ -2,7 +2,7 @@
 
 use super::Dataset;
 use crate::error::{ErrorKind, Result, bail};
-use crate::limits::{collect, make_room};
+use crate::limits::{Dims, collect, make_room};
 use crate::node::dimensions::Dimension;
 use crate::node::listed_lengths::Lengths;
 use crate::node::watch::Pauses;
@@ -17,8 +17,8 @@ struct Resized<'a> {
     is_along: Vec<bool>,
     /// It gets the length behind the others.
     is_late: bool,
-    /// Something of it is to be erased.
-    is_cut: bool,
+    /// The shape of which elements are to be erased.
+    gone: Option<Dims>,
     /// What became of what waited beyond the length.
     settled: Result<()>,
 }
