@@ -358,7 +358,7 @@ impl Array {
     }
 
     /// Changes how this handle treats its chunks.
-    fn handle(&self, change: impl FnOnce(&mut Handling)) {
+    pub(super) fn handle(&self, change: impl FnOnce(&mut Handling)) {
         self.0.now.handle(change);
     }
 

@@ -85,13 +85,9 @@ impl Claim {
         Ok(())
     }
 
-    /// What tells of the text of the document, from now on, whether another one has claimed the array (`State`); `None` where claims are not needed.
-    pub fn watch(&self) -> Option<impl Fn(&[u8]) -> Result<()> + Send + Sync + use<>> {
-        let mine = Some(self.mine.clone()).filter(|_| self.state != ClaimState::Unneeded)?;
-        Some(move |text: &[u8]| {
-            let now = mark_of(text);
-            if is_mark(now) && now != mine { Err(lost()) } else { Ok(()) }
-        })
+    /// The mark by which this appender has the array, or will have it; `None` where claims are not needed.
+    pub fn own_mark(&self) -> Option<&[u8]> {
+        Some(&*self.mine).filter(|_| self.state != ClaimState::Unneeded)
     }
 
     /// Takes the array over from whoever has claimed it by the mark behind `text`.
@@ -105,6 +101,12 @@ impl Claim {
             carry(&self.mine, text);
         }
     }
+}
+
+/// Errors: `State` if another appender than the one of the mark `mine`, which had the array, has claimed it by the document `text`.
+pub(super) fn check_mark(mine: &[u8], text: &[u8]) -> Result<()> {
+    let now = mark_of(text);
+    if is_mark(now) && now != mine { Err(lost()) } else { Ok(()) }
 }
 
 fn lost() -> Error {
@@ -151,8 +153,8 @@ fn mark_of(text: &[u8]) -> &[u8] {
     &text[end..]
 }
 
-fn is_mark(blanks: &[u8]) -> bool {
-    blanks.len() == MARK
+pub(super) fn is_mark(blanks: &[u8]) -> bool {
+    blanks.len() == MARK && blanks.iter().all(u8::is_ascii_whitespace)
 }
 
 #[cfg(test)]

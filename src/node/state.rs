@@ -9,7 +9,7 @@ use crate::dtype::variable::VarItem;
 use crate::dtype::{DataType, SharedElement};
 use crate::engine::pool::Pool;
 use crate::engine::stats::Counters;
-use crate::engine::{self, ArrayCache, BoundArray, ByShape, Changes, Growths, Home, Lenient, WriteBack, footprint};
+use crate::engine::{self, ArrayCache, BoundArray, ByShape, Changes, Fence, Growths, Home, Lenient, WriteBack, footprint};
 use crate::error::{Error, ErrorKind, Result};
 use crate::grid::Grid;
 use crate::grid::key::{KeyEncoding, Separator};
@@ -32,6 +32,8 @@ pub(super) struct Handling {
     pub write_back: Option<Arc<WriteBack>>,
     /// The keys of chunks that were changed, where they are listed.
     pub changes: Option<Arc<Changes>>,
+    /// What the puts of chunks go by, where another process has claimed the array for this one, too.
+    pub fence: Option<Arc<Fence>>,
     /// Counts how often the array is made longer.
     pub growths: Growths,
     /// The state before, whose transformers and codecs are used on: transformers may keep what was put into them, and what is registered may be
@@ -130,7 +132,7 @@ impl ArrayState {
                 write_back: handling.write_back.clone(),
                 huge_pages: store.context().huge_pages(),
                 changes: handling.changes.clone(),
-                fence: None,
+                fence: handling.fence.clone(),
             })),
             Err(e) if matches!(e.kind(), ErrorKind::Unsupported | ErrorKind::Extension | ErrorKind::Limit) => Err(e),
             Err(e) => return Err(e),
@@ -156,6 +158,7 @@ impl ArrayState {
         std::mem::swap(&mut bound.cache, &mut had.cache);
         std::mem::swap(&mut bound.write_back, &mut had.write_back);
         std::mem::swap(&mut bound.changes, &mut had.changes);
+        std::mem::swap(&mut bound.fence, &mut had.fence);
         Some(had)
     }
 

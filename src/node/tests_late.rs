@@ -8,6 +8,7 @@ use crate::dtype::DataType;
 use crate::error::{ErrorKind, Result};
 use crate::settings::apart;
 use crate::store::SharedStore;
+use crate::store::latency::LatencyStore;
 use crate::store::memory::MemoryStore;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -261,5 +262,55 @@ fn a_series_takes_back_no_step_that_another_program_has_appended_to_one_of_its_a
         assert_eq!(e.kind(), ErrorKind::State, "{name}: {e}");
         drop(second);
         assert_eq!(read_all(&Group::open(&on(inner), "").unwrap().open_array(name).unwrap()), stored, "{name}");
+    }
+}
+
+/// Tells of each document that is read, which takes a moment, and of each chunk that is put.
+fn counted(inner: &SharedStore) -> (SharedStore, [Arc<AtomicUsize>; 2]) {
+    let counts: [Arc<AtomicUsize>; 2] = Default::default();
+    let [reads, puts] = counts.clone();
+    let tell = move |next: Next<'_>| {
+        match next {
+            Next::Opened(key) if key.ends_with("zarr.json") => {
+                reads.fetch_add(1, Relaxed);
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            Next::Change(key) if key.contains("/c/") => drop(puts.fetch_add(1, Relaxed)),
+            _ => {}
+        }
+        Ok(())
+    };
+    (told(Arc::new(Overtaken::alone(inner.clone(), true)), tell), counts)
+}
+
+#[test]
+fn chunks_that_are_changed_in_part_at_the_same_time_share_looks_at_the_document() {
+    let inner: SharedStore = Arc::new(MemoryStore::new());
+    Array::create(&on(inner.clone()), "a", &spec(&[0, 64], &[4, 2]), Create::New).unwrap();
+    let (store, [reads, puts]) = counted(&inner);
+    // Reads are started.
+    let mut appender = appender(&array(Arc::new(LatencyStore::new(store, Duration::ZERO))));
+    let mut step = |number: i32| own!(appender.append(1, &view(&mut [number; 64], &[1, 64]))).and_then(|()| appender.flush()).unwrap();
+    step(1);
+    let before = reads.load(Relaxed);
+    step(2);
+    let looks = reads.load(Relaxed) - before;
+    assert!(looks <= 12 && puts.load(Relaxed) == 64, "{looks} looks for {} puts", puts.load(Relaxed));
+    assert_eq!(read_all(&array(inner)), [[1; 64], [2; 64]].concat());
+}
+
+#[test]
+fn a_whole_chunk_that_a_killed_appender_left_is_put_once_more_only() {
+    for values in [&[50, 60, 70, 80][..], &[50, 60, 70, 80, 90]] {
+        let inner = numbers(false);
+        let mut killed = appender(&array(other(&inner)));
+        append(&mut killed, &[5, 6, 7, 8]).unwrap();
+        std::mem::forget(killed);
+        let (store, [_, puts]) = counted(&inner);
+        let mut second = appender(&array(store));
+        append(&mut second, &values[..4]).unwrap();
+        assert_eq!(puts.load(Relaxed), 2);
+        append(&mut second, &values[4..]).and_then(|()| second.close()).unwrap();
+        assert_eq!(read_all(&array(inner)), [&[1, 2, 3, 4], values].concat());
     }
 }

@@ -10,34 +10,51 @@ use super::fence::Fence;
 use super::lock;
 use super::stats::{self, Counter};
 use super::storing;
-use crate::error::{ErrorKind, Result, bail};
+use crate::error::{Error, ErrorKind, Result, bail};
 use crate::limits::reserve;
-use crate::store::{Change, Condition, Object, Staged, Stamp, StorageExt, os, start_and_wait, swap};
+use crate::store::{Change, ChangeDone, Condition, Object, Staged, Stamp, StorageExt, os, start_and_wait, swap};
 use std::sync::{Arc, Mutex};
 
-/// Starts the change of `key`, while the array is there. Calls `done` with its result, from any thread.
+/// Starts the change of `key`, while the array is there, behind a look at the document where what is replaced may be another writer's. Calls `done` with
+/// its result, from any thread.
 pub(super) fn start(change: Change, array: &Arc<BoundArray>, key: &str, done: impl FnOnce(Result<()>) + Send + 'static) {
     let storing = match array.growths.begin_change(|| array.place()) {
         Ok(storing) => storing,
         Err(e) => return done(Err(e)),
     };
     let (owner, name) = (array.clone(), key.to_string());
-    let done = Box::new(move |result| {
-        // A reader may have kept the old index while the change was under way.
-        owner.key_changed(&name);
-        drop(storing);
-        done(result);
-    });
-    storing::inside(|| array.store.start_change(key, change, done));
+    let is_looked_at = matches!(change, Change::Put(_, Condition::Match(_)));
+    let start = move |looked: Result<()>| {
+        let (array, key) = (owner.clone(), name.clone());
+        let done: ChangeDone = Box::new(move |result| {
+            // A reader may have kept the old index while the change was under way.
+            array.key_changed(&key);
+            drop(storing);
+            done(result);
+        });
+        match looked {
+            Ok(()) => storing::inside(|| owner.store.start_change(&name, change, done)),
+            Err(e) => done(Err(told(&owner, e))),
+        }
+    };
+    match array.fence().filter(|_| is_looked_at) {
+        Some(fence) => fence.check_then(Box::new(start)),
+        None => start(Ok(())),
+    }
+}
+
+/// What fails because this process takes the array away meanwhile is told as that: an error of kind `State`.
+fn told(array: &BoundArray, e: Error) -> Error {
+    match e.kind() {
+        ErrorKind::Io | ErrorKind::NotFound => array.check_there().err().unwrap_or(e),
+        _ => e,
+    }
 }
 
 /// Makes a change of a chunk, from reading to putting, until no other process is faster. What fails because this process takes the array away meanwhile
 /// is an error of kind `State`.
 pub(super) fn make<T>(array: &BoundArray, change: impl FnMut() -> Result<T>) -> Result<T> {
-    make_again(array, change).map_err(|e| match e.kind() {
-        ErrorKind::Io | ErrorKind::NotFound => array.check_there().err().unwrap_or(e),
-        _ => e,
-    })
+    make_again(array, change).map_err(|e| told(array, e))
 }
 
 fn make_again<T>(array: &BoundArray, mut change: impl FnMut() -> Result<T>) -> Result<T> {
@@ -68,6 +85,8 @@ pub(super) struct ChunkSink<'a> {
     array: &'a BoundArray,
     later: Option<&'a Mutex<Option<Change>>>,
     condition: Condition,
+    /// A put on the condition that nothing is there has failed.
+    again: bool,
     /// The file that was read to be changed.
     old: Option<&'a Object>,
     /// What that file was like, where it is not kept open.
@@ -77,12 +96,17 @@ pub(super) struct ChunkSink<'a> {
 impl<'a> ChunkSink<'a> {
     /// Makes every change at once.
     pub fn now(array: &'a BoundArray) -> ChunkSink<'a> {
-        ChunkSink { array, later: None, condition: Condition::None, old: None, looked: None }
+        ChunkSink { array, later: None, condition: Condition::None, again: false, old: None, looked: None }
+    }
+
+    /// `again`: where another process was faster to store a chunk, or a killed one has left it, what is there is asked for first.
+    pub fn again(self, again: bool) -> ChunkSink<'a> {
+        ChunkSink { again, ..self }
     }
 
     /// Leaves the change in `later` if given; otherwise makes it at once.
     pub fn later(array: &'a BoundArray, later: Option<&'a Mutex<Option<Change>>>) -> ChunkSink<'a> {
-        ChunkSink { array, later, condition: Condition::None, old: None, looked: None }
+        ChunkSink { later, ..ChunkSink::now(array) }
     }
 
     /// Makes every change only where the key still holds what was found to be changed: a process that writes the whole chunk takes no lock.
@@ -94,10 +118,6 @@ impl<'a> ChunkSink<'a> {
             (Some(_), None) => Condition::Absent,
             (Some(_), Some(_)) => Condition::None,
         };
-        // In this order: what was found is nothing of another writer's if the array is the own one after that.
-        if let (Condition::Match(_), Some(fence)) = (condition, self.array.fence()) {
-            fence.check()?;
-        }
         let looked = match found {
             Some(Object::File(file)) if !os::keeps_files_open() => Some(file.stamp()?),
             _ => None,
@@ -156,15 +176,22 @@ impl<'a> ChunkSink<'a> {
     }
 
     fn put_now(&self, key: &str, parts: &[&[u8]]) -> Result<()> {
-        let (store, condition) = (&*self.array.store, self.first_condition());
-        let stored = store.put(key, parts, condition);
-        if condition == self.condition || !swap::is_overtaken(store, &stored) {
-            return stored;
+        let (store, mut condition) = (&*self.array.store, self.condition);
+        let Some(fence) = self.array.fence() else { return store.put(key, parts, condition) };
+        if condition == Condition::None {
+            if !self.again {
+                let stored = store.put(key, parts, Condition::Absent);
+                if !swap::is_overtaken(store, &stored) {
+                    return stored;
+                }
+            }
+            condition = start_and_wait(store, key, &[], None)?.map_or(Condition::Absent, |found| Condition::Match(found.version));
         }
-        let found = start_and_wait(store, key, &[], None)?;
-        let Some(fetched) = found else { return stored };
-        self.array.fence().map_or(Ok(()), Fence::check)?;
-        store.put(key, parts, Condition::Match(fetched.version))
+        // In this order: what was found is nothing of another writer's if the array is the own one after that.
+        if let Condition::Match(_) = condition {
+            fence.check()?;
+        }
+        store.put(key, parts, condition)
     }
 
     /// The condition of the first try: of what nobody has looked at yet, that nothing is there, where another writer may take the array over.
@@ -189,6 +216,9 @@ impl<'a> ChunkSink<'a> {
 
     /// Makes what was staged the value of its key, at once.
     pub fn publish(&self, key: &str, staged: Staged) -> Result<()> {
+        if let (Staged::Memory(bytes), Some(_)) = (&staged, self.array.fence()) {
+            return self.put(key, &[bytes]);
+        }
         self.array.while_there(|| {
             self.check(key)?;
             self.changed(key, self.array.store.publish(key, staged))
@@ -204,8 +234,13 @@ impl<'a> ChunkSink<'a> {
 
 impl BoundArray {
     /// What a put goes by where another writer may take the array over, and the server keeps conditions.
-    fn fence(&self) -> Option<&Fence> {
-        self.fence.as_deref().filter(|_| !self.store.capabilities().unconditional)
+    fn fence(&self) -> Option<&Arc<Fence>> {
+        self.fence.as_ref().filter(|_| !self.store.capabilities().unconditional)
+    }
+
+    /// Begins a value for `key` that comes in pieces: in memory where it is put on a condition.
+    pub(super) fn stage(&self, key: &str) -> Result<Staged> {
+        if self.fence().is_some() { Ok(Staged::Memory(Vec::new())) } else { self.store.stage(key) }
     }
 
     /// Returns whether keys may be erased: not where another writer may take the array over, whose chunk it could be by then.

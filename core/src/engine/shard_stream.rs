@@ -44,7 +44,7 @@ impl ShardWriter {
         came.try_reserve_exact(count).map_err(failed)?;
         entries.resize(count, None);
         came.resize(count, false);
-        let mut staged = array.store.stage(&key).map_err(|e| e.at_key(&key))?;
+        let mut staged = array.stage(&key).map_err(|e| e.at_key(&key))?;
         let mut at = 0;
         if shard.location == IndexLocation::Start {
             let (mut room, size) = (Vec::new(), index_bytes(shard));

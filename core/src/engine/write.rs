@@ -222,9 +222,9 @@ impl WriteJob {
         Ok(Arc::new(job).store(&item, None, request, guard, s))
     }
 
-    /// Stores what waits of a chunk that is locked, if something does, and returns when that is done.
-    fn store_waiting_now(array: &Arc<BoundArray>, kept: &Arc<WriteBack>, chunk: &Dims, s: &mut Scratch) -> Result<()> {
-        WriteJob::of_waiting(array, kept, chunk)?.map_or(Ok(()), |(job, item)| job.write_now(&item, s))
+    /// Stores what waits of a chunk that is locked, if something does, and returns when that is done. `again`: see [`ChunkSink::again`].
+    fn store_waiting_now(array: &Arc<BoundArray>, kept: &Arc<WriteBack>, chunk: &Dims, again: bool, s: &mut Scratch) -> Result<()> {
+        WriteJob::of_waiting(array, kept, chunk)?.map_or(Ok(()), |(job, item)| job.write_now(&item, again, s))
     }
 
     /// Adds an item, whose chunk is locked, to the parts of that chunk that wait to be stored, if it may wait.
@@ -242,7 +242,7 @@ impl WriteJob {
             check: &|| array.check_uncut(item, false),
         };
         match kept.take(&arrival)? {
-            Admission::StoreFirst => match WriteJob::store_waiting_now(array, kept, &item.chunk, s) {
+            Admission::StoreFirst => match WriteJob::store_waiting_now(array, kept, &item.chunk, false, s) {
                 Ok(()) => kept.take(&arrival),
                 // What cannot be stored may be overwritten.
                 Err(e) => kept.overwrite(&arrival)?.ok_or(e),
@@ -284,9 +284,9 @@ impl WriteJob {
         Outcome::Parked
     }
 
-    /// Stores an item, whose key is in `s` and locked, and returns when that is done.
-    fn write_now(&self, item: &Item, s: &mut Scratch) -> Result<()> {
-        chunk_sink::make(&self.array, || self.write(item, None, None, ChunkSink::now(&self.array), s))
+    /// Stores an item, whose key is in `s` and locked, and returns when that is done. `again`: see [`ChunkSink::again`].
+    fn write_now(&self, item: &Item, again: bool, s: &mut Scratch) -> Result<()> {
+        chunk_sink::make(&self.array, || self.write(item, None, None, ChunkSink::now(&self.array).again(again), s))
             .inspect(|()| self.settle(&item.chunk))
     }
 
@@ -335,7 +335,7 @@ impl WriteJob {
         let key = std::mem::take(&mut s.key);
         let stored = members.iter().try_for_each(|(job, item)| {
             job.array.chunk_key(&item.chunk, &mut s.key)?;
-            job.write_now(item, s)
+            job.write_now(item, false, s)
         });
         s.key = key;
         stored
@@ -479,9 +479,9 @@ impl ChunkTask for StoreAgain {
         // The chunk is stored before its lock is given back. What other threads let wait of it while the lock was free waits on.
         let (job, all, array) = (&self.job, self.all.as_ref(), &self.job.array);
         Outcome::Done(match &job.settles {
-            None => chunk_sink::make(array, || job.write(item, all, Some(request), ChunkSink::now(array), s)),
+            None => chunk_sink::make(array, || job.write(item, all, Some(request), ChunkSink::now(array).again(true), s)),
             // They may have added to what waited, or stored it, so that its buffer holds another chunk.
-            Some((kept, chunk)) => WriteJob::store_waiting_now(array, kept, chunk, s),
+            Some((kept, chunk)) => WriteJob::store_waiting_now(array, kept, chunk, true, s),
         })
     }
 }

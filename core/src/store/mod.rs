@@ -19,7 +19,7 @@ pub(crate) mod keys;
 pub mod latency;
 pub mod local;
 pub mod location;
-mod mailbox;
+pub(crate) mod mailbox;
 pub mod memory;
 mod memory_object;
 #[cfg(feature = "cloud")]

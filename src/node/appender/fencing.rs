@@ -1,19 +1,29 @@
-//! An appender's fence: what its puts of chunks go by where another one may claim the array.
+//! Fences by claims: what the puts of chunks go by where another appender or series may claim the array.
 
 use crate::engine::Fence;
-use crate::error::err;
-use crate::limits::MAX_CONSOLIDATED;
-use crate::node::claim::Claim;
-use crate::node::{Array, document};
+use crate::error::{Result, bail};
+use crate::node::Array;
+use crate::node::claim::{self, Claim};
 use std::sync::Arc;
 
 /// What keeps this appender from replacing chunks of one that has claimed the array since; `None` where locks keep others out.
 pub(super) fn of(array: &Array, claim: &Claim) -> Option<Arc<Fence>> {
-    let (watch, array) = (claim.watch()?, array.for_work());
-    Some(Fence::new(move || {
-        let key = array.document_key();
-        let (text, _) = document::read(array.store(), &key, MAX_CONSOLIDATED)?;
-        let Some(text) = text else { return Err(err!(NotFound, "the array was renamed or erased meanwhile").at_key(key)) };
-        watch(&text).map_err(|e| e.at_key(key))
-    }))
+    Some(by_mark(array, claim.own_mark()?.to_vec()))
+}
+
+fn by_mark(array: &Array, mark: Vec<u8>) -> Arc<Fence> {
+    Fence::new(array.store().shared().clone(), array.document_key(), move |text| claim::check_mark(&mark, text))
+}
+
+impl Array {
+    /// Lets writes by this handle go by a claim ([`crate::node::Series::claim_of`]) that another process holds for all: they replace no chunk of whoever
+    /// claims the array after it. An empty text: no longer.
+    pub fn set_claim(&self, mark: &str) -> Result<()> {
+        if !mark.is_empty() && !claim::is_mark(mark.as_bytes()) {
+            bail!(Argument, "the setting \"claim\" is {mark:?}, expected what ozarr_series_claim gives, or nothing");
+        }
+        let fence = (!mark.is_empty()).then(|| by_mark(self, mark.as_bytes().to_vec()));
+        self.handle(|handling| handling.fence = fence);
+        Ok(())
+    }
 }
