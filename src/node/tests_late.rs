@@ -314,3 +314,45 @@ fn a_whole_chunk_that_a_killed_appender_left_is_put_once_more_only() {
         assert_eq!(read_all(&array(inner)), [&[1, 2, 3, 4], values].concat());
     }
 }
+
+/// Erasing has no condition: it ends when somebody else has the run.
+#[test]
+fn a_series_that_is_cutting_erases_no_more_once_another_one_has_claimed_the_run() {
+    let inner: SharedStore = Arc::new(MemoryStore::new());
+    let ds = Dataset::create(&on(inner.clone()), "", Some(Format::V3), Create::New).unwrap();
+    ds.define_dimension("time", 0).unwrap();
+    let variable = VariableSpec { chunks: Some(vec![1]), ..VariableSpec::new(DataType::Int32, &["time"]) };
+    ds.define_variable("t", &variable, Create::New).unwrap();
+    ds.close().unwrap();
+    let open = |shared, keep| Series::open(&Dataset::open(Group::open(&on(shared), "").unwrap()).unwrap(), "time", keep, 1, 0);
+    let work = move |shared: SharedStore, job: i32, to: u64| {
+        let mut series = open(shared, None)?;
+        for step in series.position().0..to {
+            let mut value = [job];
+            own!(series.put("t", |_, shape| Ok(view(&mut value, shape))))?;
+            series.step(step as f64)?;
+        }
+        series.close()
+    };
+    work(other(&inner), 1, 12).unwrap();
+    let (store, changes, after) = (inner.clone(), AtomicUsize::new(0), Arc::new(AtomicUsize::new(0)));
+    let late = after.clone();
+    let tell = move |next: Next<'_>| {
+        if matches!(next, Next::Change(key) if key.starts_with("t/c/")) {
+            match changes.fetch_add(1, Relaxed) {
+                0 | 1 => {}
+                2 => {
+                    work(other(&store), 2, 10).unwrap();
+                    std::thread::sleep(Duration::from_millis(250));
+                }
+                _ => drop(late.fetch_add(1, Relaxed)),
+            }
+        }
+        Ok(())
+    };
+    let opened = open(told(Arc::new(Overtaken::alone(inner.clone(), false)), tell), Some(2));
+    assert_eq!((opened.err().map(|e| e.kind()), after.load(Relaxed)), (Some(ErrorKind::State), 0));
+    let found = read_all(&Group::open(&on(inner), "").unwrap().open_array("t").unwrap());
+    // What was being erased at that moment has no condition.
+    assert_eq!(found, [1, 1, 2, 2, 0, 2, 2, 2, 2, 2]);
+}

@@ -85,7 +85,7 @@ impl Dataset {
         let settled = parts.iter_mut().try_for_each(|part| std::mem::replace(&mut part.settled, Ok(())));
         settled.and(told)?;
         parts.retain(|part| part.gone.is_some());
-        together::for_each(store, any_thread, &mut parts, |part| part.array.erase_beyond(part.gone.take(), &mut |_, _| Ok(())))?;
+        together::for_each(store, any_thread, &mut parts, |part| erase_beyond(part.array, part.gone.take(), &check))?;
         self.0.state.write(|state| state.defined.iter_mut().filter(|(there, _)| there == name).for_each(|(_, old)| *old = length));
         Ok(())
     }
@@ -138,4 +138,25 @@ impl Dataset {
         }
         Ok(())
     }
+}
+
+/// How long erasing goes on without a look whether the array is still the one to erase from, where another program may claim it meanwhile.
+const UNSEEN: Duration = Duration::from_millis(200);
+
+/// Erases what is beyond the array's length, of the shape `gone`, for as long as `check` takes its document. Erasing has no condition.
+fn erase_beyond(array: &Array, gone: Option<Dims>, check: &impl Fn(&Array, &[u8]) -> Result<()>) -> Result<()> {
+    if !array.store().shared().capabilities().swaps {
+        return array.erase_beyond(gone, &mut |_, _| Ok(()));
+    }
+    let look = || array.read_to_change().and_then(|(_, text, _)| check(array, &text));
+    look()?;
+    let mut looked = Instant::now();
+    array.erase_beyond(gone, &mut |_, _| {
+        if looked.elapsed() < UNSEEN {
+            return Ok(());
+        }
+        look()?;
+        looked = Instant::now();
+        Ok(())
+    })
 }
