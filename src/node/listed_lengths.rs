@@ -12,19 +12,24 @@ use crate::metadata::json::splice::TextObject;
 use crate::metadata::{ArrayMeta, Map, Value, json, number_list, v2, v3};
 use std::collections::HashMap;
 
-/// Which lengths of an array consolidated metadata are told: a bit for each dimension.
+/// Which lengths of an array consolidated metadata are told: a bit for each dimension, and whether by its series, which tells none of others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Lengths(u64);
+pub(super) struct Lengths(u64, bool);
 
 impl Lengths {
     /// Those of all dimensions.
-    pub const ALL: Lengths = Lengths(u64::MAX);
+    pub const ALL: Lengths = Lengths(u64::MAX, false);
     /// None: only attributes changed.
-    pub const NONE: Lengths = Lengths(0);
+    pub const NONE: Lengths = Lengths(0, false);
 
     /// That of one dimension.
     pub fn along(dim: usize) -> Lengths {
-        Lengths(1 << (dim % u64::BITS as usize))
+        Lengths(1 << (dim % u64::BITS as usize), false)
+    }
+
+    /// That of one dimension, which the series of it tells: a longer one is of who goes on with the run, and may be that of some arrays only by now.
+    pub fn of_series(dim: usize) -> Lengths {
+        Lengths(Lengths::along(dim).0, true)
     }
 
     /// The lengths of some dimensions, or of all where none are named.
@@ -34,12 +39,17 @@ impl Lengths {
 
     /// Both.
     pub fn and(self, other: Lengths) -> Lengths {
-        Lengths(self.0 | other.0)
+        Lengths(self.0 | other.0, self.1 && other.1)
     }
 
     /// Those but that of one dimension.
     pub fn without(self, dim: usize) -> Lengths {
-        Lengths(self.0 & !Lengths::along(dim).0)
+        Lengths(self.0 & !Lengths::along(dim).0, self.1)
+    }
+
+    /// Whether the series of the array tells them.
+    pub fn is_by_series(self) -> bool {
+        self.1
     }
 
     fn has(self, dim: usize) -> bool {

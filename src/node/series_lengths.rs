@@ -1,7 +1,7 @@
 //! The lengths that open series of this process tell. While a series publishes, and after a publication that failed, some of its arrays have
 //! longer documents than others: whatever brings consolidated metadata up to date then says of them what all have.
 
-use super::listed_lengths::shape_of;
+use super::listed_lengths::{Lengths, ListedLengths, shape_of};
 use crate::error::Result;
 use crate::fork::ForkPreserved;
 use crate::limits::collect_table;
@@ -46,6 +46,37 @@ impl SeriesLengths {
 pub(super) struct LengthsNow(HashMap<(String, usize), (u64, Arc<Ends>)>);
 
 impl LengthsNow {
+    /// Puts the lengths that are listed of the entry `name` into the document of the array `path`, which was read since, as [`ListedLengths::keep`]
+    /// does, and these lengths in place of those that were being published. Where its series tells them, those that are somebody else's, who goes on
+    /// with the run, are not told: some documents may have them by now, and others not.
+    pub fn keep(
+        &self,
+        listed: &ListedLengths<'_>,
+        (path, name): (&str, &str),
+        document: &mut Map,
+        attributes: Option<&Map>,
+        told: Lengths,
+    ) -> Result<()> {
+        let others = if told.is_by_series() { self.of_others(path, document) } else { Vec::new() };
+        listed.keep(name, document, attributes, others.iter().fold(told, |told, (dim, _)| told.without(*dim)))?;
+        self.limit(path, document);
+        if let Some(mut shape) = shape_of(document).filter(|_| !others.is_empty()) {
+            others.iter().for_each(|(dim, told)| shape[*dim] = shape[*dim].max(*told));
+            document.insert("shape".into(), number_list(&shape));
+        }
+        Ok(())
+    }
+
+    /// The dimensions in which a document has a length of somebody else, with what is told of them.
+    fn of_others(&self, path: &str, document: &Map) -> Vec<(usize, u64)> {
+        let shape = if self.0.is_empty() { None } else { shape_of(document) };
+        let told = |(dim, length)| {
+            let (told, ends) = self.0.get(&(path.to_string(), dim))?;
+            (length > ends.publishing.load(Ordering::Acquire).max(*told)).then_some((dim, *told))
+        };
+        shape.into_iter().flatten().enumerate().filter_map(told).collect()
+    }
+
     /// Puts these lengths into an array's document that was read since, in place of those that were being published.
     pub fn limit(&self, path: &str, document: &mut Map) {
         if self.0.is_empty() {

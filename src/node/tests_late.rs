@@ -5,7 +5,7 @@ use super::tests_store::{Next, Told, on, told};
 use super::tests_swap::Overtaken;
 use super::*;
 use crate::dtype::DataType;
-use crate::error::{ErrorKind, Result};
+use crate::error::{ErrorKind, Result, bail};
 use crate::settings::apart;
 use crate::store::SharedStore;
 use crate::store::latency::LatencyStore;
@@ -139,15 +139,15 @@ fn jobs(inner: &SharedStore) -> Vec<i32> {
     let group = Group::open(&on(inner.clone()), "").unwrap();
     let of = |name: &str| read_all(&group.open_array(name).unwrap());
     let (time, t, p, s) = (of("time"), of("t"), of("p"), of("s"));
-    // Where a third job is publishing while one tells of its steps, the lengths may differ for a moment.
     let lengths = [&t, &p, &s].map(|all| all.len() / 3);
+    assert!(lengths.iter().all(|length| *length == time.len()), "{lengths:?} and {} steps", time.len());
     let job = |step: usize| {
         let of_p = (0..3).map(|x| p[x * lengths[1] + step]);
         let all: Vec<i32> = [&t, &s].into_iter().flat_map(|all| all[3 * step..3 * step + 3].to_vec()).chain(of_p).collect();
         assert!(all.iter().all(|value| *value == all[0] && value % 100 == step as i32), "step {step}: {all:?}");
         all[0] / 100
     };
-    (0..lengths.into_iter().min().unwrap().min(time.len())).map(job).collect()
+    (0..time.len()).map(job).collect()
 }
 
 /// The second one comes at each call of the first one in turn, and publishes what it stores before that call is done.
@@ -355,4 +355,36 @@ fn a_series_that_is_cutting_erases_no_more_once_another_one_has_claimed_the_run(
     let found = read_all(&Group::open(&on(inner), "").unwrap().open_array("t").unwrap());
     // What was being erased at that moment has no condition.
     assert_eq!(found, [1, 1, 2, 2, 0, 2, 2, 2, 2, 2]);
+}
+
+/// The one that goes on has published some of its documents, and was killed there, while the one before it tells of its own step.
+#[test]
+fn a_series_tells_no_lengths_that_only_some_arrays_have_of_the_one_that_goes_on() {
+    let inner: SharedStore = Arc::new(MemoryStore::new());
+    define(&inner);
+    let (store, documents) = (inner.clone(), AtomicUsize::new(0));
+    let tell = move |next: Next<'_>| {
+        match next {
+            // For the claim, and for two steps.
+            Next::Change("time/zarr.json") => drop(documents.fetch_add(1, Relaxed)),
+            Next::Opened("t/zarr.json") if documents.load(Relaxed) == 3 => {
+                documents.store(4, Relaxed);
+                let puts = AtomicUsize::new(0);
+                let killed = process(&store, false, "another process:", move |next| match next {
+                    Next::Change("time/zarr.json") if puts.fetch_add(1, Relaxed) == 1 => bail!(Network, "the process is killed"),
+                    _ => Ok(()),
+                });
+                let mut second = series(killed, 1).unwrap();
+                assert_eq!(steps(&mut second, 2, 3).unwrap_err().kind(), ErrorKind::Network);
+                std::mem::forget(second);
+            }
+            _ => {}
+        }
+        Ok(())
+    };
+    let mut first = series(told(Arc::new(Overtaken::alone(inner.clone(), false)), tell), 1).unwrap();
+    steps(&mut first, 1, 2).unwrap();
+    assert_eq!(jobs(&inner), [1, 1]);
+    let documents = ["t", "p", "s", "time"].map(|name| Array::open(&on(inner.clone()), name).unwrap().shape()[usize::from(name == "p")]);
+    assert_eq!(documents, [3, 3, 3, 2]);
 }

@@ -281,8 +281,8 @@ fn refresh_v3(store: &Store, group: &str, changed: &[Change<'_>], erased: Option
             let name = path::relative(group, path);
             let found = gone.or_find(path, || is_named(&listed, name, Format::V3), found)?;
             let entry = found.map(|mut found| -> Result<_> {
-                kept.keep(name, &mut found.document, None, told.get(path).copied().unwrap_or(lengths))?;
-                series.limit(path, &mut found.document);
+                let lengths = told.get(path).copied().unwrap_or(lengths);
+                series.keep(&kept, (path, name), &mut found.document, None, lengths)?;
                 Ok(consolidated::entry_v3(found.document))
             });
             put(&mut changes, name.to_string(), entry_text(&listed, entry.transpose()?, &key)?).map(drop)
@@ -316,13 +316,8 @@ fn refresh_v2(store: &Store, group: &str, changed: &[Change<'_>], erased: Option
             let found = gone.or_find(path, || is_named(&listed, name, Format::V2), found)?;
             if let Some(mut found) = found {
                 found.attributes = Some(found.attributes.map_or_else(|| lookup::attributes_v2(store, path), Ok)?);
-                kept.keep(
-                    &path::join(name, v2::ARRAY),
-                    &mut found.document,
-                    found.attributes.as_ref(),
-                    told.get(path).copied().unwrap_or(lengths),
-                )?;
-                series.limit(path, &mut found.document);
+                let (name, lengths) = (path::join(name, v2::ARRAY), told.get(path).copied().unwrap_or(lengths));
+                series.keep(&kept, (path, &name), &mut found.document, found.attributes.as_ref(), lengths)?;
                 insert_v2(store, &mut fresh, group, path, found)?;
             }
             for document in [v2::ARRAY, v2::GROUP, v2::ATTRIBUTES] {

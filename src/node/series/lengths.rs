@@ -60,7 +60,7 @@ impl Series {
     }
 
     fn tell_lengths(&self) -> Result<()> {
-        let changes = self.parts.iter().map(|part| (part.appender.array().path(), Lengths::along(part.dim)));
+        let changes = self.parts.iter().map(|part| (part.appender.array().path(), Lengths::of_series(part.dim)));
         let store = self.dataset.group().store();
         // What there is no memory to list waits for a flush, too.
         let listed = collect(changes.clone()).inspect_err(|_| {
