@@ -49,18 +49,18 @@ impl Series {
         self.told.end_at(longest);
         if before > longest && longest == self.published {
             // What cannot be told waits for a flush.
-            let _ = self.tell_lengths();
+            let _ = self.tell_lengths(Lengths::along);
         }
     }
 
     /// Tells consolidated metadata the length of all variables along the dimension: those of others are published by others.
     fn tell(&self, end: u64) -> Result<()> {
         self.told.tell(end);
-        self.tell_lengths()
+        self.tell_lengths(Lengths::of_series)
     }
 
-    fn tell_lengths(&self) -> Result<()> {
-        let changes = self.parts.iter().map(|part| (part.appender.array().path(), Lengths::of_series(part.dim)));
+    fn tell_lengths(&self, along: fn(usize) -> Lengths) -> Result<()> {
+        let changes = self.parts.iter().map(|part| (part.appender.array().path(), along(part.dim)));
         let store = self.dataset.group().store();
         // What there is no memory to list waits for a flush, too.
         let listed = collect(changes.clone()).inspect_err(|_| {
@@ -93,7 +93,7 @@ impl Drop for Series {
         // Some documents may have steps that others lack, unless somebody has changed all of them since.
         self.told = ToldLength::new(0);
         if self.is_even() {
-            let _ = self.tell_lengths();
+            let _ = self.tell_lengths(Lengths::along);
         } else {
             // What waits for a flush tells nothing that only some documents have.
             let arrays = self.parts.iter().map(|part| (part.appender.array(), part.dim));
