@@ -280,8 +280,8 @@ OZARR_CHECKED ozarr_status ozarr_mpi_checkpoint_latest(ozarr_mpi *m, const char 
  * The steps of a dataset's variables along one dimension. The variables of a step are stored first, its coordinate last: a step counts when
  * all variables have it (`ozarr_dataset_dimension_length`), and what a killed run has of further ones is cut off when the series is opened
  * again. Where another program has made a variable longer, or opened a series in a store without locks, calls that would store something are
- * OZARR_ERR_STATE, and what was published until then stays as it is. In a store without locks the chunks whose puts are under way on any rank when
- * another series stores its first step may still be stored over steps that this one publishes: do not start a job twice at once there. Steps of a variable whose chunks are deeper than one step wait on each rank until the chunks are whole, so that each chunk is
+ * OZARR_ERR_STATE, and what was published until then stays as it is. What ranks put goes by conditions there
+ * as what `ozarr_series_open` puts does, where the server keeps them. Steps of a variable whose chunks are deeper than one step wait on each rank until the chunks are whole, so that each chunk is
  * encoded and stored once. */
 
 /**

@@ -61,12 +61,37 @@ void om_series_free(ozarr_mpi *m, ozarr_mpi_series *s) {
     free(s);
 }
 
+/* The claim of rank 0's series of a variable; empty where the store has locks, or the variable is none of the series'. */
+static ozarr_status claim_of(const ozarr_mpi_series *s, const char *name, char *claim, size_t size) {
+    ozarr_array *known = NULL;
+    ozarr_status status = ozarr_dataset_open_variable(s->dataset, name, &known);
+    /* The series takes a variable that came late before its next look. */
+    if (status == OZARR_OK && s->m != NULL) status = ozarr_series_declare(s->own, s->published);
+    if (status == OZARR_OK) status = ozarr_node_get(ozarr_array_node(known), "claim", claim, size, NULL);
+    ozarr_array_free(known);
+    return status == OZARR_ERR_NOT_FOUND ? OZARR_OK : status;
+}
+
+/* Gives this rank's handle of a variable the claim: where the store has no locks, what ranks put replaces nothing of a series that takes the run
+ * over. Collective, within a call. */
+static ozarr_status share_claim(ozarr_mpi *m, const ozarr_mpi_series *s, const char *name, ozarr_array *array) {
+    char claim[256] = "";
+    ozarr_status status = om_agree(m, m->rank == 0 ? claim_of(s, name, claim, sizeof claim) : OZARR_OK, NULL);
+    if (status == OZARR_OK) status = om_check("MPI_Bcast", MPI_Bcast(claim, sizeof claim, MPI_CHAR, 0, m->comm));
+    return om_agree(m, status == OZARR_OK ? ozarr_node_set(ozarr_array_node(array), "claim", claim) : status, NULL);
+}
+
 ozarr_status om_series_open_coordinate(ozarr_mpi_series *s, int64_t steps) {
     int32_t rank = 0;
     ozarr_status status = ozarr_group_open_array(s->group, s->dimension, &s->coordinate.array);
     if (status != OZARR_OK) return status == OZARR_ERR_NOT_FOUND ? OZARR_OK : status;
     status = ozarr_array_rank(s->coordinate.array, &rank);
-    if (rank == 1) return om_coordinate_read(&s->coordinate, steps);
+    if (status == OZARR_OK && rank == 1) {
+        char claim[256] = "";
+        status = claim_of(s, s->dimension, claim, sizeof claim);
+        if (status == OZARR_OK) status = ozarr_node_set(ozarr_array_node(s->coordinate.array), "claim", claim);
+        return status == OZARR_OK ? om_coordinate_read(&s->coordinate, steps) : status;
+    }
     ozarr_array_free(s->coordinate.array);
     s->coordinate.array = NULL;
     return status;
@@ -137,6 +162,7 @@ ozarr_status om_series_add(ozarr_mpi *m, ozarr_mpi_series *s, const char *name) 
     }
     if (status == OZARR_OK) {
         status = om_agree(m, find_dimension(s, &v), NULL);
+        if (status == OZARR_OK) status = share_claim(m, s, name, v.array);
         if (status != OZARR_OK) om_drop(m, v.array), ozarr_array_free(v.array);
     }
     if (status == OZARR_OK) add(s, &v);

@@ -184,7 +184,8 @@ pub unsafe extern "C" fn ozarr_array_wait_growth(
 /// Call it with the number of published steps before anything is stored, too: it finds out whether
 /// another program has made a variable longer, and where the store has no locks it claims the variables,
 /// so that a series that was opened before this is refused, and one that is opened later is found by the next
-/// call; chunks whose puts are under way by then may be stored over its steps.
+/// call. Chunks whose puts are under way by then may be stored over its steps, but by handles that have its
+/// `"claim"` (`ozarr_node_set`).
 ///
 /// Errors: `OZARR_ERR_STATE` if another program has published steps, claimed or replaced a variable
 /// (nothing is published, and nothing is to be stored), or if the series has steps of its own that wait;

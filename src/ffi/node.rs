@@ -158,6 +158,10 @@ pub unsafe extern "C" fn ozarr_node_zarr_format(node: *const ozarr_node, format:
 ///   calls that store chunks by it are `OZARR_ERR_STATE`, as after such a change by this process, until
 ///   `ozarr_node_refresh`. What waited until then is told of once, by the next call that would store it,
 ///   and is gone. `"0"` changes nothing.
+/// - `"claim"`: what `ozarr_node_get` gave to the process that has a series, of the variable as its dataset
+///   has it (`ozarr_dataset_open_variable`). What this handle stores of steps for it (`ozarr_series_declare`)
+///   replaces no chunk of a newer series, in a store without locks where the server keeps conditions of
+///   puts. Elsewhere it is empty, which changes nothing; `""` ends it.
 ///
 /// Errors: `OZARR_ERR_ARGUMENT` for an unknown setting or value; `OZARR_ERR_TYPE` for `"history"` where
 /// the attribute is neither a text nor a list of texts; `OZARR_ERR_NAME`, `OZARR_ERR_RANGE` and

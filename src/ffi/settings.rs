@@ -6,7 +6,7 @@ use crate::node::{Array, Node};
 use crate::settings::TRUTHS;
 
 /// The settings of an array, for messages; those of a group are [`GROUP`].
-const ARRAY: &str = "\"write_fill_chunks\", \"chunk_cache\", \"write_back\", \"raw_attributes\", \"history\", \"attributes\", \"measure_time\", \"list_changes\", \"lost\"; \"mode\", \"draft\", \"location\" and \"changes\" can only be asked for";
+const ARRAY: &str = "\"write_fill_chunks\", \"chunk_cache\", \"write_back\", \"raw_attributes\", \"history\", \"attributes\", \"measure_time\", \"list_changes\", \"lost\", \"claim\"; \"mode\", \"draft\", \"location\" and \"changes\" can only be asked for";
 const GROUP: &str =
     "\"raw_attributes\", \"history\", \"attributes\", \"link_unchanged\"; \"mode\", \"draft\" and \"location\" can only be asked for";
 
@@ -46,6 +46,7 @@ pub(super) fn set(node: &Node, key: &str, value: &str) -> Result<()> {
         (Node::Array(array), "list_changes") => array.set_list_changes(truth(key, value)?),
         (Node::Array(array), "lost") if truth(key, value)? => array.lose(),
         (Node::Array(_), "lost") => {}
+        (Node::Array(array), "claim") => array.set_claim(value)?,
         _ => return unknown(node, key),
     }
     Ok(())
@@ -77,6 +78,7 @@ fn of_array(array: &Array, key: &str) -> Result<Option<String>> {
         "list_changes" => text_of(array.changes()?.is_some()),
         "changes" => array.changes()?.unwrap_or_default(),
         "lost" => text_of(array.is_lost()),
+        "claim" => array.claim(),
         _ => return Ok(None),
     }))
 }

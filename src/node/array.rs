@@ -28,7 +28,7 @@ const LOOKS: usize = 8;
 
 /// An open array. Clones share it, with what is being collected of its attributes; see [`Array::for_another_handle`].
 #[derive(Clone)]
-pub struct Array(Arc<ArrayInner>, Arc<Attributes>, ArrayUse);
+pub struct Array(pub(super) Arc<ArrayInner>, Arc<Attributes>, ArrayUse);
 
 impl Array {
     /// Opens the array at `path`.

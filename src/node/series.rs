@@ -64,6 +64,7 @@ struct SeriesArray {
 impl SeriesArray {
     /// `memory` is that of the series, of which each variable has what it needs.
     fn new(name: String, array: &Array, d: usize, (claim, memory): (Claim, usize)) -> Result<SeriesArray> {
+        array.note_claim(&claim);
         let appender = Appender::silent(array, d, claim, memory > 0).map_err(|e| e.with_note(&format!(" (the variable {name:?})")))?;
         Ok(SeriesArray { name, dim: d, appender, kept: false, value: None })
     }

@@ -34,6 +34,8 @@ pub(super) struct Handling {
     pub changes: Option<Arc<Changes>>,
     /// What the puts of chunks go by, where another process has claimed the array for this one, too.
     pub fence: Option<Arc<Fence>>,
+    /// The claim of a series of this dataset, for other processes.
+    pub claim: String,
     /// Counts how often the array is made longer.
     pub growths: Growths,
     /// The state before, whose transformers and codecs are used on: transformers may keep what was put into them, and what is registered may be

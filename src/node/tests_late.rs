@@ -388,3 +388,37 @@ fn a_series_tells_no_lengths_that_only_some_arrays_have_of_the_one_that_goes_on(
     let documents = ["t", "p", "s", "time"].map(|name| Array::open(&on(inner.clone()), name).unwrap().shape()[usize::from(name == "p")]);
     assert_eq!(documents, [3, 3, 3, 2]);
 }
+
+/// As ranks of a program write: rank 0 has the series, and gives the others the claim.
+#[test]
+fn a_handle_with_the_claim_of_a_series_replaces_nothing_of_the_series_after_it() {
+    for fenced in [true, false] {
+        let inner: SharedStore = Arc::new(MemoryStore::new());
+        define(&inner);
+        let ds = Dataset::open(Group::open(&on(other(&inner)), "").unwrap()).unwrap();
+        let mut first = Series::open(&ds, "time", None, 1, 0).unwrap();
+        let rank = array_of(&process(&inner, true, "a rank:", |_| Ok(())), "t");
+        assert!(rank.set_claim("no claim").is_err());
+        let claim = ds.variable("t").unwrap().claim();
+        rank.set_claim(if fenced { &claim } else { "" }).unwrap();
+        let longer = array_of(&inner, "t");
+        first.declare(0).unwrap();
+        let mut second = series(process(&inner, false, "another process:", |_| Ok(())), 1).unwrap();
+        steps(&mut second, 2, 4).unwrap();
+        let published = jobs(&inner);
+        // The rank has the steps inside of its array by now.
+        rank.refresh().unwrap();
+        let region = crate::engine::Selection::new(&rank.shape(), &[0, 0], &[4, 2], None).unwrap();
+        let mut values = [9; 8];
+        let written = own!(rank.write(&region, &view(&mut values, &[4, 2])));
+        assert_eq!(written.err().map(|e| e.kind()), fenced.then_some(ErrorKind::State));
+        assert!(longer.claim().is_empty() && published == [2; 4]);
+        if fenced {
+            assert_eq!(jobs(&inner), published);
+        }
+    }
+}
+
+fn array_of(shared: &SharedStore, name: &str) -> Array {
+    Group::open(&on(shared.clone()), "").unwrap().open_array(name).unwrap()
+}
