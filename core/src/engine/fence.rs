@@ -14,13 +14,15 @@ use crate::store::{ByteRange, ChangeDone, SharedStore, StorageExt};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
+type Judge = dyn Fn(&[u8]) -> Result<()> + Send + Sync;
+
 /// See the module.
 pub struct Fence {
     store: SharedStore,
     /// The key of the document.
     key: String,
     /// Fails for a document by which another writer has taken the array over.
-    judge: Box<dyn Fn(&[u8]) -> Result<()> + Send + Sync>,
+    judge: Box<Judge>,
     looks: ForkReset<Mutex<Looks>>,
 }
 
@@ -98,9 +100,9 @@ impl Fence {
 mod tests {
     use super::*;
     use crate::error::bail;
+    use crate::store::Condition;
     use crate::store::latency::LatencyStore;
     use crate::store::memory::MemoryStore;
-    use crate::store::{Condition, Storage};
     use std::sync::Barrier;
     use std::sync::atomic::AtomicU64;
     use std::time::Duration;
