@@ -1,7 +1,7 @@
 #!/bin/sh
 # flags.sh SOURCES: what a build says to cargo and to the linker, which is seen without compiling Rust: of link-time optimisation in CFLAGS, of a
 # compiler that is not the `cc` in the path, and of a linker that has its target's name; that a build for another machine has nothing of this one's
-# other compilers; that a library without its functions is refused; and that both libraries are made of cargo's archive, by clang, too.
+# other compilers; which parts are left out; that a library without its functions is refused; and that both libraries are made of cargo's archive, by clang, too.
 set -eu
 sources=$(cd "$1" && pwd)
 work=$(mktemp -d)
@@ -44,6 +44,28 @@ for told in " CC_[a-z0-9_]*=$work/bin/$target-gcc" " AR_[a-z0-9_]*=$work/bin/$ta
 done
 grep -q "^OZARR_LINKER:FILEPATH=$work/bin/$target-ld" build/CMakeCache.txt || tell "another linker: $(grep ^OZARR_LINKER build/CMakeCache.txt)"
 echo "a compiler for another machine: ok"
+
+# What a folder is configured with, one time after another: what needs the shared library goes and comes with it, and is refused without it where
+# it is asked for; the standard variables of CMake are the first defaults.
+parts() { # EXPECTED FOLDER [OPTION...], expected: parts, with - those that are left out
+    expected=$1 folder=$2
+    shift 2
+    cmake -S "$sources" -B "$folder" "$@" > log 2>&1 || { cat log >&2; tell "$folder with $*"; }
+    for part in $expected; do
+        with=with
+        case $part in -*) with=without ;; esac
+        grep -q "is built $with .*OZARR_${part#-}" log || tell "$folder with $*: not $part in $(grep 'is built' log)"
+    done
+}
+parts "SHARED STATIC TESTS" order
+grep 'is built' log > first
+parts "-SHARED -MPI -NETCDF TESTS" order -DOZARR_SHARED=OFF
+parts "SHARED STATIC TESTS" order -DOZARR_SHARED=ON
+grep 'is built' log | diff first - >&2 || tell "other parts than at first"
+! cmake -S "$sources" -B order -DOZARR_SHARED=OFF -DOZARR_MPI=ON > log 2>&1 && grep -q 'OZARR_MPI needs OZARR_SHARED=ON' log || tell "MPI that is asked for is not refused: $(cat log)"
+parts "-SHARED STATIC -TESTS" standard -DBUILD_SHARED_LIBS=OFF -DBUILD_TESTING=OFF -DOZARR_CLOUD=OFF
+parts "SHARED STATIC TESTS -CLOUD" standard -DOZARR_SHARED=ON -DOZARR_TESTS=ON
+echo "parts: ok"
 
 # An archive in C in the place of cargo's: the functions of the interface, and one that nothing calls, which asks for one that is nowhere.
 ln -s "$(dirname "$(sed -n 's/^OZARR_CARGO:FILEPATH=//p' build/CMakeCache.txt)")/rustc" bin/rustc

@@ -59,8 +59,24 @@ if [ -n "$static" ]; then
         fi
     fi
 fi
+if [ "$mpi" = yes ] && [ -n "$(find "$prefix" -name ozarr_mpi.mod)" ]; then
+    mpif90 main_mpi.f90 $(pkg-config --cflags --libs ozarr-mpi-fortran) -o mpi_fortran_pc
+    programs="$programs mpi_fortran_pc"
+fi
 for program in $programs; do try "./$program"; done
 ! pkg-config --libs ozarr | grep -e rpath -e // >&2 || { echo "failed: flags that packages must not have" >&2; exit 1; }
+echo "$how: ok"
+
+# pkg-config writes a space in a path for the shell, which make and build systems are.
+how="pkg-config, a prefix with a space"
+ln -s "$prefix" "a prefix"
+spaced() { # PACKAGE COMPILER SOURCE
+    eval "$2 $3 $(PKG_CONFIG_PATH="$work/a prefix${PKG_CONFIG_PATH#"$prefix"}" pkg-config --cflags --libs "$1") -o spaced"
+    try ./spaced
+}
+spaced ozarr "${CC:-cc}" main.c
+[ -z "$static" ] || spaced ozarr-static "${CC:-cc}" main.c
+[ -z "$(find "$prefix" -name ozarr-fortran.pc)" ] || spaced ozarr-fortran "${FC:-gfortran}" main.f90
 echo "$how: ok"
 
 how="a component that is missing"
@@ -123,6 +139,12 @@ if [ -n "$(find "$prefix" -name ozarr.3)" ]; then
     pages=$(dirname "$(find "$prefix" -name ozarr.3)")
     for function in $functions; do test -s "$pages/$function.3" || { echo "failed: $function has no manual page" >&2; exit 1; }; done
     ! command -v groff > log || { groff -man -Tutf8 -ww -z "$pages"/*.3 > log 2>&1 && test ! -s log; } || { echo "failed: $(cat log)" >&2; exit 1; }
+    # On a terminal of 80 columns the parts of the first line are apart, also of the longest name.
+    longest=$(for function in $functions; do echo "${#function} $function"; done | sort -n | tail -n 1 | cut -d' ' -f2)
+    if command -v groff > log; then
+        groff -man -Tascii -rLL=80n "$pages/$longest.3" > log
+        grep -qE '^[A-Z_0-9]+[(]3[)] +[^ ].*[^ ] +[A-Z_0-9]+[(]3[)]$' log || { echo "failed: $(head -n 1 log)" >&2; exit 1; }
+    fi
     echo "$how: ok"
 fi
 
