@@ -45,7 +45,7 @@ ozarr_status om_coordinate_check(om_coordinate *c, const char *name, int64_t at,
     const bool whole = type < OZARR_FLOAT16 || (type >= OZARR_INT2 && type <= OZARR_UINT4);
     /* Beyond 2^63 no number has a fraction. */
     if (whole && value > -9e18 && value < 9e18 && value != (double)(int64_t)value)
-        return om_error(OZARR_ERR_RANGE, "the coordinate %.200s has integers, and value is %.17g", name, value);
+        return om_error(OZARR_ERR_RANGE, "the coordinate %.200s has integers, and value is %.17g: define it as float64, or with smaller units", name, value);
     memory.data = &value, memory.size = sizeof value, memory.type = OZARR_FLOAT64;
     c->next = value;
     if (type != OZARR_FLOAT64) status = om_waiting_number(c->array, &memory, &c->next, NULL);

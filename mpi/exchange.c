@@ -133,9 +133,9 @@ static int64_t list_run(om_move *w, om_region_list *list, int64_t i) {
 static void begin_lone(om_move *w) {
     const plan *p = w->job.p;
     om_region_list list;
-    w->lone_objects = p->lone_count;
-    for (int64_t i = 0; i < p->lone_box_count; i++) w->lone_objects += plan_box_chunks(p, p->lone_boxes[i]);
-    w->total += w->lone_objects;
+    w->lone.objects = p->lone_count;
+    for (int64_t i = 0; i < p->lone_box_count; i++) w->lone.objects += plan_box_chunks(p, p->lone_boxes[i]);
+    w->total += w->lone.objects;
     if (om_list_new(&list, p->lone_box_count + p->lone_count, p->grid.rank)) {
         for (int64_t i = 0, j = 0; i < p->lone_box_count || j < p->lone_count;) {
             if (j < p->lone_count && (i == p->lone_box_count || p->lone[j].box < p->lone_boxes[i])) {
@@ -145,7 +145,7 @@ static void begin_lone(om_move *w) {
             const int64_t box = p->lone_boxes[i++], *corner = p->boxes.corner + 2 * box * p->grid.rank;
             om_list_mine(w, &list, box, corner, corner + p->grid.rank);
         }
-        w->lone = om_submit(w, &list, w->lone_objects, false);
+        om_submit(w, &list, &w->lone);
     } else {
         om_note(w, om_error(OZARR_ERR_NO_MEMORY, "a list of regions"));
     }
@@ -239,17 +239,17 @@ bool om_move_on(om_move *w) {
         active |= letter->active;
     }
     if (!w->begun) begin_lone(w), w->begun = moved = true;
-    if (w->lone != NULL && om_has_ended(w->lone)) om_end_request(w, &w->lone, w->lone_objects), moved = true;
-    active |= w->lone != NULL;
+    if (w->lone.request != NULL && om_has_ended(w->lone.request)) om_end_request(w, &w->lone), moved = true;
+    active |= w->lone.request != NULL;
     w->idle = moved ? 0 : w->idle + 1;
     return active;
 }
 
 /* A request that stores or fetches chunks; NULL without one. */
 static ozarr_request *storing_of(const om_move *w) {
-    ozarr_request *storing = w->lone;
+    ozarr_request *storing = w->lone.request;
     for (int i = 0; i < ROUNDS; i++)
-        if (w->rounds[i].request != NULL) storing = w->rounds[i].request;
+        if (w->rounds[i].storing.request != NULL) storing = w->rounds[i].storing.request;
     return storing;
 }
 
@@ -291,11 +291,11 @@ void om_move_free(om_move *w) {
         free(w->mails[i].parts.items);
     }
     for (int i = 0; i < ROUNDS; i++) {
-        ozarr_request_free(w->rounds[i].request);
+        om_storing_free(&w->rounds[i].storing);
         if (!w->lost) free(w->rounds[i].wire);
         free(w->rounds[i].chunks), free(w->rounds[i].parts.items);
     }
-    ozarr_request_free(w->lone);
+    om_storing_free(&w->lone);
     free(w->place);
     free(w);
 }

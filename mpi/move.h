@@ -21,6 +21,14 @@ typedef struct om_mail {
     bool active;
 } om_mail;
 
+/* Chunks that a request stores or fetches. */
+typedef struct om_storing {
+    ozarr_request *request;
+    int64_t objects;  /* chunks */
+    int64_t *numbers; /* of its list of regions, by which its error names an element of the array */
+    bool shared;      /* other ranks have elements of them, too */
+} om_storing;
+
 enum round_state { ROUND_FREE, ROUND_MAIL, ROUND_STORE };
 
 /* A round of chunks of this rank as aggregator. */
@@ -29,8 +37,7 @@ typedef struct om_round {
     char *chunks; /* whole chunks (reading: the boxes around pieces) */
     int64_t begin, end; /* pieces of plan.in */
     om_parts parts;
-    ozarr_request *request;
-    int64_t objects;
+    om_storing storing;
     enum round_state state;
 } om_round;
 
@@ -42,8 +49,7 @@ struct om_move {
     om_round rounds[ROUNDS];
     int64_t next_in, next_sent; /* the first piece of the next round to begin; and, reading, to send */
     int64_t *place; /* of each piece of plan.in: the bytes in front of it in its round; -1: it is mine, and does not travel */
-    ozarr_request *lone;
-    int64_t lone_objects;
+    om_storing lone;
     om_failure failure; /* the first error; its status is OZARR_OK without one */
     int64_t stored, total;
     bool lost; /* messages that failed may still come: their memory is not used again */
@@ -86,12 +92,12 @@ void om_list_add(const om_move *w, om_region_list *list, const int64_t *start, c
                  const int64_t *stride);
 /* Adds a part of one of my boxes. */
 void om_list_mine(const om_move *w, om_region_list *list, int64_t box, const int64_t *start, const int64_t *shape);
-/* Begins to read or write the regions, which have `objects` chunks; in those that are `shared` other ranks have elements, too. What is too large
- * for a request is done at once. */
-ozarr_request *om_submit(om_move *w, const om_region_list *list, int64_t objects, bool shared);
+/* Begins to read or write the regions, of which `storing` says the chunks. What is too large for a request is done at once. */
+void om_submit(om_move *w, om_region_list *list, om_storing *storing);
 /* Whether a request has ended (true without one); ends it: its error, and the objects that it stored. */
 bool om_has_ended(const ozarr_request *request);
-void om_end_request(om_move *w, ozarr_request **request, int64_t objects);
+void om_end_request(om_move *w, om_storing *storing);
+void om_storing_free(om_storing *storing);
 
 /* --- exchange.c --- */
 

@@ -44,31 +44,60 @@ void om_note(om_move *w, ozarr_status status) {
     if (w->failure.status == OZARR_OK && status != OZARR_OK) om_failure_last(&w->failure, status);
 }
 
-/* Keeps an error of storing or fetching chunks, if it is the first one. The list's entry that it names is none that the program made; and where
- * other ranks have elements of the chunks (`shared`), what is wrong need not be this rank's. */
-static void note_chunks(om_move *w, const om_failure *f, bool shared) {
+/* Makes the element that a message begins with, such as `element [3, 17]`, one of the array: its index counts from the region's first element. */
+static void name_in_array(om_failure *f, int32_t rank, const int64_t *start) {
+    static const char before[] = "element [";
+    char text[sizeof f->message];
+    const char *from = f->message + sizeof before - 1;
+    size_t at = sizeof before - 1;
+    if (rank == 0 || strncmp(f->message, before, at) != 0) return;
+    memcpy(text, before, at);
+    for (int d = 0; d < rank; d++) {
+        char *end;
+        const long long index = strtoll(from, &end, 10);
+        if (end == from || *end != (d + 1 < rank ? ',' : ']') || at >= sizeof text) return;
+        at += (size_t)snprintf(text + at, sizeof text - at, "%s%lld%s", d > 0 ? ", " : "", index + (long long)start[d], d + 1 < rank ? "" : "]");
+        from = end + 1;
+    }
+    if (at < sizeof text) snprintf(text + at, sizeof text - at, "%s", from);
+    memcpy(f->message, text, sizeof text);
+    f->message[sizeof text - 1] = 0;
+}
+
+/* Keeps an error of storing or fetching chunks, if it is the first one. The list's entry that it names is none that the program made: the element
+ * is told as one of the array. Where other ranks have elements of the chunks, what is wrong need not be this rank's. */
+static void note_chunks(om_move *w, const om_failure *f, const om_storing *storing, const int64_t *numbers) {
+    const int32_t rank = w->job.p->grid.rank;
+    long long entry = 0;
     int digits = 0;
     if (w->failure.status != OZARR_OK) return;
     w->failure = *f;
-    if (sscanf(f->message, "entry %*d: %n", &digits) == 0 && digits > 0)
+    if (sscanf(f->message, "entry %lld: %n", &entry, &digits) == 1 && digits > 0) {
         snprintf(w->failure.message, sizeof w->failure.message, "%s", f->message + digits);
-    if (shared) om_failure_begin(&w->failure, "for all ranks that share the chunk: ");
+        name_in_array(&w->failure, rank, numbers + entry * 3 * (rank + 1));
+    }
+    if (storing->shared) om_failure_begin(&w->failure, "for all ranks that share the chunk: ");
 }
 
 /* Ends a request of ozarr: its error, and the objects that it stored. */
-void om_end_request(om_move *w, ozarr_request **request, int64_t objects) {
+void om_end_request(om_move *w, om_storing *storing) {
     ozarr_error_info info = OZARR_ERROR_INFO_INIT;
     om_failure f;
-    const ozarr_status status = ozarr_request_wait(*request, -1);
+    const ozarr_status status = ozarr_request_wait(storing->request, -1);
     if (status == OZARR_OK) {
-        w->stored += objects;
+        w->stored += storing->objects;
     } else {
-        if (ozarr_request_error(*request, &info) == OZARR_OK) om_failure_of(&f, &info);
+        if (ozarr_request_error(storing->request, &info) == OZARR_OK) om_failure_of(&f, &info);
         else om_failure_last(&f, status);
-        note_chunks(w, &f, request != &w->lone);
+        note_chunks(w, &f, storing, storing->numbers);
     }
-    ozarr_request_free(*request);
-    *request = NULL;
+    om_storing_free(storing);
+}
+
+void om_storing_free(om_storing *storing) {
+    ozarr_request_free(storing->request);
+    free(storing->numbers);
+    storing->request = NULL, storing->numbers = NULL;
 }
 
 /* Whether a request has ended; true without one. */
@@ -111,27 +140,26 @@ void om_list_add(const om_move *w, om_region_list *list, const int64_t *start, c
     list->entries[i].array = w->job.array, list->entries[i].region = &list->regions[i], list->entries[i].memory = &list->memories[i];
 }
 
-/* Begins to read or write the regions, which have `objects` chunks; in those that are `shared` other ranks have elements, too. What requests have no room for is done at once, and so is what this rank
+/* Begins to read or write the regions, of which `storing` says the chunks. What requests have no room for is done at once, and so is what this rank
  * waits for while it has no messages: elements of a request pass through memory of the library, since it may be cancelled. */
-ozarr_request *om_submit(om_move *w, const om_region_list *list, int64_t objects, bool shared) {
+void om_submit(om_move *w, om_region_list *list, om_storing *storing) {
     const plan *p = w->job.p;
     const bool waits = w->job.waits && !w->job.lone_only && p->in_count == 0 && p->out_count == 0;
-    ozarr_request *request = NULL;
-    if (list->count == 0) return NULL;
+    if (list->count == 0) return;
     ozarr_status status = OZARR_OK;
     if (!waits)
-        status = w->job.write ? ozarr_iwrite_many(list->entries, list->count, NULL, &request)
-                              : ozarr_iread_many(list->entries, list->count, NULL, &request);
+        status = w->job.write ? ozarr_iwrite_many(list->entries, list->count, NULL, &storing->request)
+                              : ozarr_iread_many(list->entries, list->count, NULL, &storing->request);
     if (waits || status == OZARR_ERR_LIMIT || status == OZARR_ERR_AGAIN) {
         status = w->job.write ? ozarr_write_many(list->entries, list->count) : ozarr_read_many(list->entries, list->count);
-        if (status == OZARR_OK) w->stored += objects;
+        if (status == OZARR_OK) w->stored += storing->objects;
     }
     if (status != OZARR_OK) {
         om_failure f;
         om_failure_last(&f, status);
-        note_chunks(w, &f, shared);
+        note_chunks(w, &f, storing, list->numbers);
     }
-    return request;
+    if (storing->request != NULL) storing->numbers = list->numbers, list->numbers = NULL;
 }
 
 /* Adds a part of one of my boxes. */

@@ -66,11 +66,11 @@ static void store_round(om_move *w, om_round *round) {
     om_region_list list;
     om_chunk_pieces c = {.end = round->begin};
     char *chunk = round->chunks;
-    round->objects = 0;
+    round->storing.objects = 0, round->storing.shared = true;
     if (!om_list_new(&list, round->end - round->begin, p->grid.rank)) {
         om_note(w, om_error(OZARR_ERR_NO_MEMORY, "the regions of a round"));
     } else {
-        for (; om_next_chunk(w, round, &c); round->objects++) {
+        for (; om_next_chunk(w, round, &c); round->storing.objects++) {
             if (c.whole) {
                 if (w->job.write) assemble(w, round, &c, chunk, true);
                 om_list_add(w, &list, c.start, c.shape, chunk, (size_t)c.bytes, 0, NULL);
@@ -86,7 +86,7 @@ static void store_round(om_move *w, om_round *round) {
                 else om_list_add(w, &list, start, shape, round->wire + place, (size_t)om_bytes_of(w, piece), 0, NULL);
             }
         }
-        round->request = om_submit(w, &list, round->objects, true);
+        om_submit(w, &list, &round->storing);
     }
     om_list_free(&list);
 }
@@ -117,8 +117,8 @@ bool om_move_round(om_move *w, om_round *round) {
         return true;
     }
     /* Messages of two rounds to one rank are told apart by their order alone. */
-    if (!om_has_ended(round->request) || (!w->job.write && round->begin != w->next_sent)) return false;
-    if (round->request != NULL) om_end_request(w, &round->request, round->objects);
+    if (!om_has_ended(round->storing.request) || (!w->job.write && round->begin != w->next_sent)) return false;
+    if (round->storing.request != NULL) om_end_request(w, &round->storing);
     round->state = ROUND_FREE;
     if (!w->job.write) {
         divide_round(w, round);

@@ -300,8 +300,8 @@ static void set_meanwhile(void) {
     OK(ozarr_mpi_close(own));
 }
 
-/* Arguments that are wrong on one rank. */
-/* A value of the last rank that the array cannot hold. Of a chunk of several ranks another rank may find it, and says whose the chunk is. */
+/* A value of the last rank that the array, or the memory, cannot hold, by its index in the array. Of a chunk of several ranks another rank may find
+ * it, and says whose the chunk is. */
 static void value_too_large(int last) {
     const int64_t whole[] = {16, 16}, one[] = {1, 16}, length[] = {ranks, 16};
     ozarr_array *bytes = NULL;
@@ -310,13 +310,19 @@ static void value_too_large(int last) {
         int32_t u[16] = {0};
         char message[100];
         u[7] = rank == last ? 300 : 0;
-        snprintf(message, sizeof message, "rank %d: %selement [", shared ? 0 : last, shared && ranks > 1 ? "for all ranks that share the chunk: " : "");
+        snprintf(message, sizeof message, "rank %d: %selement [%d, 7] is 300", shared ? 0 : last,
+                 shared && ranks > 1 ? "for all ranks that share the chunk: " : "", last);
         OK(ozarr_mpi_array_create(m, "bytes.zarr", OZARR_INT8, 2, length, shared ? whole : one, OZARR_CREATE_OVERWRITE, &bytes));
         ERR(OZARR_ERR_RANGE, message, ozarr_mpi_array_write_all(m, bytes, start, one, OZARR_INT32, u, sizeof u));
+        OK(ozarr_mpi_array_close(m, bytes));
+        OK(ozarr_mpi_array_create(m, "bytes.zarr", OZARR_INT32, 2, length, shared ? whole : one, OZARR_CREATE_OVERWRITE, &bytes));
+        OK(ozarr_mpi_array_write_all(m, bytes, start, one, OZARR_INT32, u, sizeof u));
+        ERR(OZARR_ERR_RANGE, message, ozarr_mpi_array_read_all(m, bytes, start, one, OZARR_INT8, u, 16));
         OK(ozarr_mpi_array_close(m, bytes));
     }
 }
 
+/* Arguments that are wrong on one rank. */
 static void arguments(void) {
     ozarr_array *a = array_of("arguments.zarr");
     const int last = ranks - 1;
