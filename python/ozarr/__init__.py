@@ -7,12 +7,15 @@
 
 What needs numpy is loaded when it is first used.
 """
+from . import _raw
 from ._library import (AccessError, ArgumentError, BoundsError, Error, ExistsError, NoMemoryError, NotFoundError, RangeError, StoreError,
                        StoreTimeoutError, UnsupportedError, ValueTypeError, lib)
 
 _NODES = ("Array", "Attributes", "Group", "Store", "create", "create_group", "erase", "open")
 __all__ = ["AccessError", "ArgumentError", "BoundsError", "Error", "ExistsError", "NoMemoryError", "NotFoundError", "RangeError", "StoreError",
            "StoreTimeoutError", "UnsupportedError", "ValueTypeError", "has_feature", "set_option", "get_option", "version", *_NODES]
+# That of the package; version() is that of the library which it has loaded.
+__version__ = f"{_raw.OZARR_VERSION_MAJOR}.{_raw.OZARR_VERSION_MINOR}.{_raw.OZARR_VERSION_PATCH}"
 
 
 def version():

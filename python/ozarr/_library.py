@@ -2,6 +2,7 @@
 import ctypes as C
 import operator
 import os
+import re
 import sys
 
 from . import _raw as raw
@@ -200,6 +201,9 @@ def check(status, function, arguments):
     told(C.byref(info))
     lib._library.ozarr_status_name.restype = C.c_char_p
     text = {m: (getattr(info, m) or b"").decode(errors="replace") for m in ("message", "key", "field")}
+    # Of an object without a handle, in words of Python. What has attributes and settings is a node.
+    if status == raw.OZARR_ERR_NULL and (gone := re.match("the argument `(array|group|node)` is NULL", text["message"])):
+        text["message"] = f"the {gone[1].replace('node', 'array or group')} is closed"
     raise CLASSES.get(status, Error)(text["message"], status, lib._library.ozarr_status_name(status).decode(), text["key"], text["field"],
                                      info.os_errno)
 

@@ -37,6 +37,12 @@ def lasting(location):
     return scheme + os.path.join(quote(os.fsencode(here)) if kind == "file:" else here, path)
 
 
+def told(location):
+    """A location for people to read: of a URL without a password and what is behind the path, which may be one."""
+    is_url = re.match(r"[A-Za-z][A-Za-z0-9+.-]+:", location)
+    return re.sub(r"(?<=//)[^/]*@|[?#].*", "", location, flags=re.DOTALL) if is_url else location
+
+
 def changed(given, values):
     """The first of the elements of lists that numpy has made something else of, in a list."""
     if values.dtype.kind not in "OUf" or not isinstance(given, (list, tuple)) and values.dtype.kind != "O":
@@ -185,10 +191,14 @@ class Store(Closable):
         store._handle = handle(lib.store_memory)
         return store
 
+    def __repr__(self):
+        closed = "closed " if self._handle is None else ""
+        return f"<{closed}ozarr.Store {told(self._location)!r}>" if self._location is not None else f"<{closed}ozarr.Store in memory>"
+
     def _living(self):
         """The handle of the store, while it is open."""
         if self._handle is None:
-            raise ValueError(f"the store {self._location or 'in memory'} is closed")
+            raise ValueError(f"the store {told(self._location or 'in memory')} is closed")
         return self._handle
 
     def open(self, path=""):

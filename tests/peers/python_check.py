@@ -173,8 +173,11 @@ def errors(where):
     for value in (np.longdouble(1), np.ones(2, "g"), np.clongdouble(1)):
         raises(TypeError, lambda: z.attrs.update(x=value), ["an attribute cannot be", "1"])
     with ozarr.Store(where / "e.zarr", "r+") as store:
-        pass
+        check("e.zarr" in repr(store) and "closed" not in repr(store), f"a store is {store!r}")
+    check("e.zarr" in repr(store) and "closed" in repr(store), f"a closed store is {store!r}")
     raises(ValueError, store.flush, ["e.zarr", "is closed"])
+    remote = ozarr.Store("http://user:secret@127.0.0.1:9/x.zarr?token=secret")
+    check(repr(remote) == "<ozarr.Store 'http://127.0.0.1:9/x.zarr'>", f"a store on a server is {remote!r}")
     check(5 not in z.attrs and "x" not in z.attrs, "what is no name of an attribute")
     g = ozarr.create_group(where / "given.zarr")
     for given in (g, {"a": 1}, [1, "a"], [2**63 + 1, -1], [2**53 + 1, 0.5]):
@@ -185,8 +188,11 @@ def errors(where):
         check(g["x"][...].tolist() == given, f"{given!r} as an array")
         del g["x"]
     raises(IndexError, lambda: z.append([[1]], axis=2), ["axis 2", "2 dimensions"])
+    g.close()
+    raises(ValueError, lambda: g.list(), ["the group is closed"])
     z.close()
-    raises(ValueError, lambda: z[0], [])
+    raises(ValueError, lambda: z[0], ["the array is closed"])
+    raises(ValueError, lambda: z.attrs["x"], ["array or group is closed"])
     check("closed" in repr(z), f"a closed array is {z!r}")
     code = "import ozarr; ozarr.version()"
     bad = subprocess.run([sys.executable, "-c", code], env={"OZARR_LIBRARY": "/nowhere.so", "PYTHONPATH": ":".join(sys.path)}, capture_output=True, text=True)
@@ -267,6 +273,7 @@ def groups(where):
     closed = ozarr.create_group(where / "closed.zarr")
     closed.close()
     check("closed" in repr(closed), f"a closed group is {closed!r}")
+    check(ozarr.__version__ == ozarr.version(), f"the package is of {ozarr.__version__}, the library of {ozarr.version()}")
     memory = ozarr.Store.memory()
     memory.create("a/b", (3,), "i4", fill_value=7)
     same(memory.open("a")["b"][...], [7, 7, 7], "a store in memory")
