@@ -3,6 +3,7 @@
 use super::cf::packing_attributes;
 use super::missing::{FILL, fill_attribute, missing_value};
 use crate::codec::bitround::mantissa;
+use crate::counting;
 use crate::dtype::fill::Fill;
 use crate::dtype::{DataType, Element, Kind, Real};
 use crate::error::{Result, bail, err};
@@ -68,13 +69,14 @@ impl VariableSpec {
             wanted.len() == shape.len() && (0..shape.len()).all(may_be)
         };
         let mut spec = match &self.spec {
-            Some(spec) if spec.has_shape() && !fits(spec.shape()) || spec.data_type() != self.data_type.native() => {
-                let (found, wanted) = (spec.data_type().name(), self.data_type.name());
+            Some(spec) if spec.data_type() != self.data_type.native() => {
+                bail!(Argument, "the specification is of {}, the variable of {}", spec.data_type().name(), self.data_type.name())
+            }
+            Some(spec) if spec.has_shape() && !fits(spec.shape()) => {
+                let (found, wanted) = (counting::shape(spec.shape()), counting::shape(shape));
                 bail!(
                     Argument,
-                    "the specification is of {found} and shape {:?}, the variable of {wanted} and shape {shape:?}; a specification without a \
-                     shape takes that of the dimensions",
-                    spec.shape()
+                    "the specification is of shape {found}, the variable of {wanted}; a specification without a shape takes that of the dimensions"
                 )
             }
             Some(spec) => {
@@ -248,6 +250,19 @@ mod tests {
             let made = VariableSpec { spec: Some(spec), ..variable }.spec_of(Format::V3, (&[4], &[false]), None);
             assert_eq!(made.err().map(|e| e.kind()), (!agree).then_some(ErrorKind::Argument), "{at}");
         }
+    }
+
+    #[test]
+    fn a_specification_that_does_not_fit_is_told_by_what_differs() {
+        let refused = |data_type, shape: Option<&[u64]>| {
+            let spec = shape.map_or_else(|| Spec::without_shape(data_type, 1), |shape| Spec::new(data_type, shape));
+            let variable = VariableSpec { spec: Some(spec.unwrap()), ..VariableSpec::new(DataType::Int32, &["x"]) };
+            variable.spec_of(Format::V3, (&[4], &[false]), None).err().map(|e| e.to_string())
+        };
+        assert_eq!(refused(DataType::Int32, None), None);
+        assert_eq!(refused(DataType::Int32, Some(&[4])), None);
+        assert_eq!(refused(DataType::Float64, None).unwrap(), "the specification is of float64, the variable of int32");
+        assert!(refused(DataType::Int32, Some(&[5])).unwrap().starts_with("the specification is of shape [5], the variable of [4]; "));
     }
 
     #[test]
