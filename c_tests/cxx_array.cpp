@@ -343,6 +343,15 @@ static void structs_by_their_members() {
     a.read(d, out, 4);
     CHECK(out[0].x == 1.5 && out[1].x == -1 && out[2].x == -2 && out[3].x == 4.5 && out[3].id == 4);
     EQUAL(a.data_type().item_size(), 26);
+    auto more = ozarr::appender::open(a);
+    more.append(d, in, 3, 3);
+    more.append(d, in + 3, 1);
+    THROWS(OZARR_ERR_BUFFER_SIZE, "", more.append(d, in, 1, 2));
+    THROWS(OZARR_ERR_TYPE, "elements of 3 bytes", more.append(d, reinterpret_cast<const char(*)[3]>(in), 1));
+    more.close();
+    EQUAL(a.shape()[0], 8);
+    a.read(d, out, 4, {{4}, {4}});
+    for (int i = 0; i < 4; i++) CHECK(out[i].x == in[i].x && out[i].v[1] == in[i].v[1] && std::string(out[i].name) == in[i].name);
     THROWS(OZARR_ERR_ARGUMENT, "\"x\"", d.field("x", &particle::id));
 }
 

@@ -15,6 +15,18 @@
 namespace ozarr {
 inline namespace OZARR_HPP_MODE {
 
+namespace detail {
+/// What is wrong with a data type, or with taking elements of type T for what it describes.
+template <class T>
+problem lies_as(const dtype &what) {
+    std::size_t size = 0;
+    if (what.problem()) return what.problem();
+    if (ozarr_dtype_item_size(what.get(), &size) != OZARR_OK) return error::last();
+    if (size % sizeof(T) == 0) return {};
+    return error(OZARR_ERR_TYPE, "the memory has elements of " + std::to_string(sizeof(T)) + " bytes, expected " + std::to_string(size) + ", as its data type says");
+}
+} // namespace detail
+
 class array : public detail::array_base {
 
 public:
@@ -138,7 +150,7 @@ public:
     template <class T>
     returned<void> read(const dtype &what, T *data, std::size_t size, const region &r = {}) const {
         static_assert(!std::is_const_v<T>, "cannot read into constant memory");
-        OZARR_HPP_CHECK((lies_as<T>(what)));
+        OZARR_HPP_CHECK((detail::lies_as<T>(what)));
         OZARR_HPP_CHECK(transfer<false>(ozarr_array_read_ex, data, size, r, what.get()));
         return returned<void>();
     }
@@ -161,7 +173,7 @@ public:
     /// From `size` elements at `data` that are as `what` says.
     template <class T>
     returned<void> write(const dtype &what, const T *data, std::size_t size, const region &r = {}) const {
-        OZARR_HPP_CHECK((lies_as<T>(what)));
+        OZARR_HPP_CHECK((detail::lies_as<T>(what)));
         OZARR_HPP_CHECK(transfer<false>(ozarr_array_write_ex, data, size, r, what.get()));
         return returned<void>();
     }
@@ -428,7 +440,7 @@ public:
         OZARR_HPP_CHECK(misranked("shape", shape.size()));
         return detail::checked(ozarr_array_resize(h_, shape.data(), flags));
     }
-    /// Makes dimension `dim` longer by `count` and writes the new slab from `size` elements at `data`.
+    /// Makes dimension `dim` longer by `count` and writes the new slab from `size` elements at `data`. Structs are appended by an appender.
     template <class T>
     returned<void> append(const T *data, std::size_t size, int dim, std::int64_t count) {
         if (size > std::numeric_limits<std::size_t>::max() / sizeof(T)) size = std::numeric_limits<std::size_t>::max() / sizeof(T);
@@ -463,16 +475,6 @@ private:
     static detail::view<T> writable(const detail::view<T> &v) noexcept {
         static_assert(!std::is_const_v<T>, "cannot read into constant memory");
         return v;
-    }
-
-    /// What is wrong with a data type, or with taking elements of type T for what it describes.
-    template <class T>
-    static detail::problem lies_as(const dtype &what) {
-        std::size_t size = 0;
-        if (what.problem()) return what.problem();
-        if (ozarr_dtype_item_size(what.get(), &size) != OZARR_OK) return error::last();
-        if (size % sizeof(T) == 0) return {};
-        return error(OZARR_ERR_TYPE, "the memory has elements of " + std::to_string(sizeof(T)) + " bytes, expected " + std::to_string(size) + ", as its data type says");
     }
 
     /// A value is asked for as T: that is to be the array's type.

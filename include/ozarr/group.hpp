@@ -55,6 +55,7 @@ public:
         OZARR_HPP_TRY(ozarr_group_open(detail::c_text(location), mode, &h));
         return group(h);
     }
+    /// Of format 3; of format 2 it is `dataset::create(location, flags, 2)` and its `as_group()`, or a store's `create_group`.
     static returned<group> create(const std::string &location, existing flags = existing::fail) {
         ozarr_group *h = nullptr;
         OZARR_HPP_TRY(ozarr_group_create(detail::c_text(location), static_cast<ozarr_create_mode>(flags), &h));

@@ -90,6 +90,18 @@ public:
         if (size > std::numeric_limits<std::size_t>::max() / sizeof(T)) size = std::numeric_limits<std::size_t>::max() / sizeof(T);
         return detail::checked(ozarr_appender_append(h_, count, static_cast<ozarr_type>(type_of<T>::value), data, size * sizeof(T)));
     }
+    /// Takes `count` steps from `size` elements at `data` that are as `what` says, such as structs of the program.
+    template <class T>
+    returned<void> append(const dtype &what, const T *data, std::size_t size, std::int64_t count = 1) {
+        OZARR_HPP_CHECK((detail::lies_as<T>(what)));
+        if (size > std::numeric_limits<std::size_t>::max() / sizeof(T)) size = std::numeric_limits<std::size_t>::max() / sizeof(T);
+        ozarr_memory memory = OZARR_MEMORY_INIT;
+        memory.data = const_cast<T *>(data);
+        memory.size = size * sizeof(T);
+        memory.type = OZARR_BY_DTYPE;
+        memory.dtype = what.get();
+        return detail::checked(ozarr_appender_append_ex(h_, count, &memory));
+    }
     /// Takes as many steps as a vector or a span has, whose size has to be a multiple of a step's. From other memory (ozarr::strided, an mdspan),
     /// with one stride for each dimension of the array, it takes one.
     template <class M, class = detail::if_memory<M>>

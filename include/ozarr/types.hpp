@@ -90,7 +90,8 @@ enum class json_kind : ozarr_json_kind {
 /// The ozarr type of a C++ type, as type_of<T>::value. To be specialised for types of your own, such as a 16-bit float.
 template <class T, class = void>
 struct type_of {
-    static_assert(sizeof(T) == 0, "this type has no counterpart in ozarr: bool, integers, float, double and std::complex of these have");
+    static_assert(sizeof(T) == 0, "this type has no counterpart in ozarr: bool, integers, float, double and std::complex of these have; of others, such as "
+                                  "structs, an ozarr::dtype says what they are, which read, write and appender::append take first");
 };
 template <>
 struct type_of<bool> { static constexpr type value = type::boolean; };
