@@ -24,7 +24,7 @@ static void grow(const char *location, int32_t format) {
     ERR_SAYS(OZARR_ERR_BUFFER_SIZE, "4", "8", ozarr_series_put(s, "energy", OZARR_FLOAT64, row, 4));
     ERR_SAYS(OZARR_ERR_ARGUMENT, "found 300", "more than 300", ozarr_series_step(s, 300, 0, NULL, NULL));
     ERR_SAYS(OZARR_ERR_ARGUMENT, "NaN", "time", ozarr_series_step(s, NAN, 0, NULL, NULL));
-    ERR_SAYS(OZARR_ERR_RANGE, "360.5", "int64", ozarr_series_step(s, 360.5, 0, NULL, NULL));
+    ERR_SAYS(OZARR_ERR_RANGE, "360.5", "define the coordinate as float64", ozarr_series_step(s, 360.5, 0, NULL, NULL));
     /* The values of a step that was not ended are not kept. */
     OK(ozarr_series_close(s));
     check(location, 6);
@@ -77,9 +77,38 @@ static void many_steps_are_few_objects(void) {
     OK(ozarr_store_close(store));
 }
 
+/* The way that the message of a value with a fraction, and docs/timesteps.md, name. */
+static void values_with_fractions(void) {
+    static const char *const dims[] = {"time"}, *const names[] = {"t"};
+    ozarr_dataset *ds = NULL;
+    ozarr_series *s = NULL;
+    ozarr_variable axis = OZARR_VARIABLE_INIT;
+    ozarr_memory memory = OZARR_MEMORY_INIT;
+    float value = 1;
+    double days[2] = {0};
+    ozarr_array *time = NULL;
+    axis.type = OZARR_FLOAT64, axis.rank = 1, axis.dimensions = dims, axis.units = "days since 2026-01-01", axis.calendar = "noleap", axis.standard_name = "time";
+    memory.data = &value, memory.size = sizeof value, memory.type = OZARR_FLOAT32;
+    for (int start = 0; start < 2; start++) {
+        OK(ozarr_dataset_create("fractions.zarr", 0, OZARR_CREATE_OPEN_IF_SAME, &ds));
+        OK(ozarr_dataset_define_dimension(ds, "time", 0));
+        OK(ozarr_dataset_define_variable_ex(ds, "time", &axis, OZARR_CREATE_NEW, NULL));
+        OK(ozarr_dataset_define_variable(ds, "t", OZARR_FLOAT32, 1, dims, NULL));
+        OK(ozarr_series_open(ds, "time", -1, 0, 0, &s));
+        OK(ozarr_series_step(s, 0.5 + start, 1, names, &memory));
+        OK(ozarr_series_close(s));
+        OK(ozarr_dataset_close(ds));
+    }
+    OK(ozarr_array_open("fractions.zarr/time", "r", &time));
+    OK(ozarr_array_read(time, OZARR_FLOAT64, days, sizeof days));
+    CHECK(days[0] == 0.5 && days[1] == 1.5);
+    ozarr_array_free(time);
+}
+
 int main(void) {
     grow("three.zarr/run", 3);
     grow("two.zarr", 2);
     many_steps_are_few_objects();
+    values_with_fractions();
     return finish();
 }

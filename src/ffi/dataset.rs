@@ -300,9 +300,10 @@ pub unsafe extern "C" fn ozarr_dataset_define_variable_ex(
 /// Defines a dimension of `length` values and its coordinate: the variable of the same name, which is
 /// written from `data`: `length` numbers of the type `type`, `size` bytes; NULL with `size` 0 writes none.
 /// It has `chunk` values in a chunk; 0: as many as seem good (1,024 where `length` is 0, to be appended to).
-/// `units` is its attribute, or NULL. `out` may be NULL. The values are stored before the variable is
-/// there: after a kill or an error it has them, or does not exist. One that is opened because it is the
-/// same has these values already, else it is `OZARR_ERR_EXISTS`.
+/// `units` is its attribute, or NULL; others, such as `standard_name`, are set afterwards. `out` may be
+/// NULL. The values are stored before the variable is there: after a kill or an error it has them, or does
+/// not exist. One that is opened because it is the same has these values already, else it is
+/// `OZARR_ERR_EXISTS`.
 ///
 /// Errors: `OZARR_ERR_ARGUMENT` for a negative length or an unknown type; `OZARR_ERR_TYPE`;
 /// `OZARR_ERR_BUFFER_SIZE` for fewer bytes than needed; `OZARR_ERR_RANGE`; `OZARR_ERR_NAME`;
@@ -334,7 +335,9 @@ pub unsafe extern "C" fn ozarr_dataset_define_coordinate(
 /// Defines a time axis: a dimension of `length` (0: to be appended to) and the variable of the same name,
 /// counts of 64 bits of `units`, such as `"hours since 2026-01-01"`, `chunk` of them in a chunk; 0: as many
 /// as seem good (1,024 where `length` is 0). `calendar` is one of the CF conventions, NULL is `"standard"`.
-/// `out` may be NULL.
+/// `out` may be NULL. An axis whose values have fractions, such as the middles of days, is a dimension
+/// (`ozarr_dataset_define_dimension`) and a variable of `OZARR_FLOAT64` of the same name, which
+/// `ozarr_dataset_define_variable_ex` gives units, calendar and `standard_name`.
 ///
 /// Errors: `OZARR_ERR_ARGUMENT` for a negative length, and for units that cannot be understood;
 /// `OZARR_ERR_UNSUPPORTED` for an unknown calendar, and for units that differ in length (months, years);

@@ -31,7 +31,11 @@ impl Series {
             && matches!(data_type.kind(), Kind::Int | Kind::UInt)
             && value.fract() != 0.0
         {
-            bail!(Range, "the value {value} of {dimension:?} has a fraction, which {} has no place for", data_type.name());
+            bail!(
+                Range,
+                "the value {value} of {dimension:?} has a fraction, which {} has no place for: define the coordinate as float64, or with smaller units",
+                data_type.name()
+            );
         }
         self.check_order(value)
     }
