@@ -563,6 +563,26 @@ mod tests {
         }
     }
 
+    /// One thread comes to another request later, and knows nothing of it.
+    #[test]
+    fn a_request_that_found_no_thread_goes_on_by_the_looks_at_it() {
+        let looks: [fn(&Pending) -> bool; 2] = [|r| r.test().unwrap(), |r| r.wait(soon(2000)).unwrap()];
+        for (i, look) in looks.into_iter().enumerate() {
+            for parks in [false, true] {
+                let bench = Bench::new(2, "no thread");
+                let name = if parks { 1000 } else { 1 };
+                let first = bench.pool.while_resting(|| bench.submit(name, (0, 0), true, 1, RequestOptions::default()).unwrap());
+                if parks {
+                    assert!(!first.test().unwrap());
+                    bench.pool.while_resting(|| first.queued.request.resume(Box::new(|request| request.finish(Ok(())))));
+                }
+                let second = bench.submit(2, (1, 1), true, 1, RequestOptions::default()).unwrap();
+                assert!(second.wait(None).unwrap());
+                assert!(look(&first), "look {i}, {parks}");
+            }
+        }
+    }
+
     #[test]
     fn nothing_enters_the_memory_of_a_request_that_was_cancelled() {
         let bench = Bench::new(1, "cancelled");

@@ -104,11 +104,11 @@ impl Pool {
         self.threads > 1 && lock(&self.state.get().queue).workers > 0
     }
 
-    /// Lets up to `helpers` workers help with a request. Threads that cannot be started are done without.
-    pub(super) fn offer<H: Helpable + 'static>(&self, request: &Arc<H>, helpers: usize) {
+    /// Lets up to `helpers` workers help with a request, and says whether there is one. Threads that cannot be started are done without.
+    pub(super) fn offer<H: Helpable + 'static>(&self, request: &Arc<H>, helpers: usize) -> bool {
         let helpers = helpers.min(self.threads - 1);
         if helpers == 0 {
-            return;
+            return false;
         }
         let shared = self.state.get();
         let mut queue = lock(&shared.queue);
@@ -119,11 +119,13 @@ impl Pool {
                 queue.workers += 1;
             }
         }
-        if queue.workers == 0 {
+        let has_worker = queue.workers > 0;
+        if !has_worker {
             queue.requests.clear();
         }
         drop(queue);
         shared.wake.notify_all();
+        has_worker
     }
 }
 
@@ -214,6 +216,14 @@ mod tests {
             let _queue = lock(&self.state.get().queue);
             work();
         }
+
+        /// Does something while no thread can be started.
+        pub(in crate::engine) fn while_resting<T>(&self, work: impl FnOnce() -> T) -> T {
+            lock(&self.state.get().queue).resting = true;
+            let result = work();
+            lock(&self.state.get().queue).resting = false;
+            result
+        }
     }
 
     #[test]
@@ -266,8 +276,7 @@ mod tests {
     #[test]
     fn what_no_thread_can_be_started_for_is_not_kept() {
         let (pool, busy) = (Pool::new(2), Arc::new(Busy::default()));
-        lock(&pool.state.get().queue).resting = true;
-        pool.offer(&busy, 1);
+        assert!(!pool.while_resting(|| pool.offer(&busy, 1)));
         assert_eq!(Arc::strong_count(&busy), 1);
     }
 }

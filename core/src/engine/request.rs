@@ -85,6 +85,8 @@ pub struct Request {
     /// How many reads wait for room.
     pub(super) held: AtomicUsize,
     ready: AtomicUsize,
+    /// Whether a worker took it up when it was offered last; changed under the lock of `state`.
+    has_worker: AtomicBool,
     pub(super) state: Mutex<Backlog>,
     wake: LazyCondvar,
 }
@@ -151,6 +153,7 @@ impl Request {
             bytes: AtomicU64::new(0),
             held: AtomicUsize::new(0),
             ready: AtomicUsize::new(0),
+            has_worker: AtomicBool::new(false),
             state: Mutex::new(Backlog { work: Some(work), ..Backlog::default() }),
             wake: LazyCondvar::default(),
         })
@@ -214,8 +217,13 @@ impl Request {
     pub(super) fn call_for_help(self: &Arc<Self>) {
         match self.about.items {
             0 => self.all_done(),
-            items => self.pool.offer(self, items.min(1024) as usize),
+            items => self.offer(&lock(&self.state), items.min(1024) as usize),
         }
+    }
+
+    /// Offers it to the pool, and remembers whether there was a thread: one that is started for another request later knows nothing of this one.
+    fn offer(self: &Arc<Self>, _locked: &Backlog, helpers: usize) {
+        self.has_worker.store(self.pool.offer(self, helpers), Ordering::Release);
     }
 
     /// Counts the items that no thread has begun as done.
@@ -360,7 +368,7 @@ impl Request {
         let mut state = lock(&self.state);
         state.ready.push_back(task);
         self.ready.fetch_add(1, Ordering::AcqRel);
-        self.pool.offer(self, 1);
+        self.offer(&state, 1);
         drop(state);
         self.wake.notify_all();
         if let Some(after) = &self.after {
@@ -370,7 +378,7 @@ impl Request {
 
     /// Returns whether other threads surely go on with it.
     pub(super) fn has_workers(&self) -> bool {
-        self.pool.has_workers()
+        self.has_worker.load(Ordering::Acquire) && self.pool.has_workers()
     }
 
     /// Returns the threads that this request may use.
