@@ -1,5 +1,6 @@
 /* Variables that other programs have defined in a file since this one opened it: those along a dimension that grows are made longer with all others, for
- * readers want all variables to have the same steps. The record of each group says which ones they are. */
+ * readers want all variables to have the same steps. The record of each group says which ones they are; of those that programs of ozarr itself have
+ * defined, consolidated metadata do. */
 #include "attribute_json.h"
 #include "hierarchy.h"
 #include "listed.h"
@@ -15,12 +16,17 @@ typedef struct place {
     const json *record;
 } place;
 
+/* Whether the record says a dimension; where it is not at hand, whether others have defined it in a group that this program knows. */
+static bool is_recorded(const place *at, const char *name) {
+    return at->record ? json_member(json_member(at->record, "dimensions"), name) != NULL : oz_list_index(&at->known->their_dims, name) >= 0;
+}
+
 /* The dimension that an array has by a name, so many groups above it at least; NULL of one that only others know. */
 static oz_dim *dim_of(const place *at, long levels, const char *name) {
     for (; at; at = at->above, levels--) {
         if (levels > 0) continue;
         oz_dim *dim = *at->path ? NULL : oz_list_find(&at->known->dims, name);
-        if (dim || json_member(json_member(at->record, "dimensions"), name)) return dim;
+        if (dim || is_recorded(at, name)) return dim;
     }
     return NULL;
 }
@@ -163,4 +169,27 @@ static int look_into(const place *above, oz_group *known, const char *path) {
     return status;
 }
 
-int oz_others_find(oz_file *file) { return file->groups[0]->handle ? look_into(NULL, file->groups[0], "") : NC_NOERR; }
+/* Adds the arrays that consolidated metadata name in a group and in those below it, and no record does. */
+static int add_listed(const oz_listed *listed, const place *above, oz_group *known) {
+    const place at = {above, known, "", NULL};
+    oz_list names = {0};
+    int status = known->handle ? oz_listed_arrays(listed, known, &names) : NC_NOERR;
+    for (int i = 0; i < names.count && !status; i++) {
+        const char *name = *(char **)names.items[i];
+        if (oz_list_index(&known->vars, name) >= 0 || oz_list_index(&known->others, name) >= 0) continue;
+        if (oz_kind_at(known, name) == OZARR_NODE_KIND_ARRAY) status = add(&at, name, NULL);
+    }
+    oz_names_free(&names);
+    for (int i = 0; i < known->groups.count && !status; i++) status = add_listed(listed, &at, known->groups.items[i]);
+    return status;
+}
+
+int oz_others_find(oz_file *file) {
+    oz_group *root = file->groups[0];
+    if (!root->handle) return NC_NOERR;
+    int status = look_into(NULL, root, "");
+    oz_listed *listed = !status && oz_file_format(file) == 3 ? oz_listed_now(file) : NULL;
+    if (listed) status = add_listed(listed, NULL, root);
+    oz_listed_free(listed);
+    return status;
+}

@@ -1208,6 +1208,35 @@ def refused_lock(build):
     check("a lock that is refused is told", right and err.count("which cannot be locked here") == 1, (out, err[-500:]))
 
 
+LATE_ARRAY = """
+import netCDF4, sys, zarr
+path = sys.argv[1]
+with netCDF4.Dataset(path, "w") as d:
+    d.createDimension("t", None)
+    d.createVariable("v", "i4", ("t",))[:] = range(3)
+    d.createGroup("g").createVariable("v", "i4", ("t",))
+    d.createGroup("h").createDimension("t", None)
+a = netCDF4.Dataset(path, "a")
+root = zarr.open_group(path, mode="r+", use_consolidated=False)
+for name, dims in ("w", ("t",)), ("g/w", ("x", "t")), ("h/other", ("t",)), ("fixed", ("x",)):
+    root.create_array(name, shape=(3,) * len(dims), chunks=(4,) * len(dims), dtype="i4", dimension_names=dims)
+zarr.consolidate_metadata(path)
+for i in range(3, 5):
+    a["v"][i] = i
+    a.sync()
+    listed = zarr.open_group(path, mode="r", use_consolidated=True)
+    print(*(listed[name].shape for name in ("v", "g/v", "w", "g/w", "h/other", "fixed")))
+a.close()
+"""
+
+
+def late_array(build):
+    """Arrays that programs without netCDF have defined since grow with all others, in format 3."""
+    code, out, err = run([sys.executable, "-c", LATE_ARRAY, "late_array.zarr"], build, **PRELOAD)
+    wanted = [f"({n},) ({n},) ({n},) (3, {n}) (3,) (3,)" for n in (4, 5)]
+    check("arrays of other programs are as long as all others", code == 0 and out.splitlines() == wanted, (out, err[-500:]))
+
+
 LATE_DEFINER = """
 import netCDF4, numpy as np, sys
 with netCDF4.Dataset(sys.argv[1], "w") as d:
@@ -1561,6 +1590,7 @@ def main():
     two_writers(build)
     two_definers(build)
     late_definer(build)
+    late_array(build)
     untold_lengths(build)
     renamed_meanwhile(build)
     renamed_onto(build)
