@@ -292,6 +292,8 @@ impl Series {
 
     /// Takes the variables that were defined since the series was opened: they have the fill value in the steps before. Without them the dataset
     /// would stay as long as they are, and the next series would cut off what the others have beyond.
+    ///
+    /// Errors: `State` where another program has made the others longer, of which the dataset that defined them knew nothing.
     fn take_late(&mut self) -> Result<()> {
         let known = self.dataset.variable_changes();
         if known == self.known {
@@ -306,6 +308,9 @@ impl Series {
                 let claim = Claim::new(array.store().shared().capabilities().swaps, mark);
                 push(&mut late, SeriesArray::new(name, &array, d, (claim, self.memory))?)?;
             }
+        }
+        if !late.is_empty() {
+            self.look_at_lengths()?;
         }
         check_memory(self.parts.iter().chain(&late), self.memory)?;
         late.iter().try_for_each(|part| self.told.add(part.appender.array(), part.dim))?;
@@ -350,7 +355,9 @@ impl Series {
     /// Stores and publishes all steps, and makes both durable as far as the store's mode promises it.
     pub fn flush(&mut self) -> Result<()> {
         self.publish()?;
-        self.dataset.group().flush()
+        let late = self.take_late();
+        let flushed = self.dataset.group().flush();
+        late.and(flushed)
     }
 
     /// Flushes like [`Series::flush`], as the last call; what closing the dataset brings up to date is by this call where the dataset is closed.

@@ -422,3 +422,32 @@ fn a_handle_with_the_claim_of_a_series_replaces_nothing_of_the_series_after_it()
 fn array_of(shared: &SharedStore, name: &str) -> Array {
     Group::open(&on(shared.clone()), "").unwrap().open_array(name).unwrap()
 }
+
+/// The dataset that defines the variable knows the length that the series gave the others.
+#[test]
+fn a_variable_that_comes_when_another_program_has_made_the_run_longer_is_no_success_of_the_series() {
+    let calls: [fn(&mut Series) -> Result<()>; 3] = [Series::flush, Series::close, |series| steps(series, 1, 4)];
+    for (i, call) in calls.into_iter().enumerate() {
+        let inner: SharedStore = Arc::new(MemoryStore::new());
+        define(&inner);
+        let ds = Dataset::open(Group::open(&on(other(&inner)), "").unwrap()).unwrap();
+        let mut first = Series::open(&ds, "time", None, 1, 0).unwrap();
+        steps(&mut first, 1, 3).and_then(|()| first.flush()).unwrap();
+        let group = Group::open(&on(process(&inner, false, "a third process:", |_| Ok(()))), "").unwrap();
+        for name in ["t", "p", "s", "time"] {
+            let array = group.open_array(name).unwrap();
+            let shape: Vec<u64> = array.shape().iter().enumerate().map(|(d, &n)| n + 2 * u64::from((d == 1) == (name == "p"))).collect();
+            array.resize(&shape, false).unwrap();
+        }
+        ds.define_variable("w", &VariableSpec::new(DataType::Int32, &["time"]), Create::New).unwrap();
+        let e = call(&mut first).unwrap_err();
+        assert_eq!(e.kind(), ErrorKind::State, "call {i}: {e}");
+        assert!(first.close().is_err_and(|e| e.kind() == ErrorKind::State), "call {i}");
+        drop(first);
+        let mut next = series(other(&inner), 1).unwrap();
+        assert_eq!(next.position().0, 5, "call {i}");
+        next.close().unwrap();
+        let long = Group::open(&on(inner), "").unwrap().open_array("w").unwrap();
+        assert_eq!(read_all(&long), [0; 5], "call {i}");
+    }
+}

@@ -36,6 +36,12 @@ impl Appender {
         self.alone(|_, _| Ok(()))
     }
 
+    /// Looks whether the document has the length that this appender gave it, and claims nothing.
+    pub(in crate::node) fn look_only(&mut self) -> Result<()> {
+        let looked = self.look_checked().map(drop);
+        self.or_lost(looked)
+    }
+
     /// Does what stores chunks, with the array's document locked, after a look whether it has the length that this appender gave it: what
     /// another one has appended is not overwritten.
     pub(super) fn alone(&mut self, work: impl FnOnce(&mut Self, Arc<ArrayState>) -> Result<()>) -> Result<()> {

@@ -36,6 +36,12 @@ impl Series {
         self.publish_until(end)
     }
 
+    /// Looks whether all variables have the lengths that this series gave them.
+    pub(super) fn look_at_lengths(&mut self) -> Result<()> {
+        let any_thread = self.any_thread();
+        together::for_each(self.dataset.group().store(), any_thread, &mut self.parts, |part| part.appender.look_only())
+    }
+
     /// The longest length that a document may have by this series: longer ones are somebody else's.
     pub(super) fn longest(&self) -> u64 {
         let of = |part: &SeriesArray| [Some(part.appender.position().1), part.appender.doubtful];
