@@ -161,6 +161,8 @@ OZARR_CHECKED ozarr_status ozarr_series_declare(ozarr_series *series, int64_t po
  * group. A node at `to_path` is `OZARR_ERR_EXISTS`. In a directory this is one rename; in other stores
  * the node is copied and erased: where that is interrupted, the same call goes on, and the node may be at
  * both paths until then. Where the two differ by then the error is `OZARR_ERR_EXISTS`, and both stay.
+ * Consolidated metadata of groups above name neither path for a moment, and after a kill then until
+ * the next call that changes them.
  * Close handles on the moved nodes before.
  *
  * Errors: `OZARR_ERR_NAME`; `OZARR_ERR_NOT_FOUND` if there is no node at `path`; `OZARR_ERR_ARGUMENT`
