@@ -4,6 +4,7 @@
 
 int asynchronous(ozarr_array *a, int64_t steps, int64_t *start, const int64_t *count, size_t size);
 int appending(ozarr_array *t, int steps);
+int fractions(ozarr_dataset *ds);
 void compute(double **u, int *now, int busy);
 
 static void check(ozarr_status status) {
@@ -15,9 +16,16 @@ int asynchronous(ozarr_array *a, int64_t steps, int64_t *start, const int64_t *c
     return 0;
 }
 
+int fractions(ozarr_dataset *ds) {
+#include "timesteps_2.inc"
+    return 0;
+fail:
+    return 1;
+}
+
 int appending(ozarr_array *t, int steps) {
     static double field[16];
-#include "timesteps_2.inc"
+#include "timesteps_3.inc"
     return 0;
 fail:
     return 1;
