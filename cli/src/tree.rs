@@ -24,8 +24,9 @@ impl Tree {
     pub fn run(&self) -> Outcome {
         let (name, depth, mut unread) = (self.place.name(), self.depth.unwrap_or(usize::MAX), Unread::default());
         let node = match self.place.node(Mode::Read)? {
-            Node::Group(group) => Node::Group(by_documents(group)),
-            array => array,
+            Node::Group(group) if self.json => Node::Group(by_documents(group)),
+            // The text goes by consolidated metadata: a request for each node of an object store takes long.
+            node => node,
         };
         if self.json {
             let own = if let Node::Array(array) = &node { Some(array.clone()) } else { None };
