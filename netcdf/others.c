@@ -47,6 +47,16 @@ static bool find_dims(oz_var *var, const place *at, const json *mine) {
     return grows;
 }
 
+/* Whether an array that no record names has another length than the variables of this program have in the store: it has steps of its own. */
+static bool is_apart(const oz_var *var) {
+    int64_t stored[64];
+    memcpy(stored, var->shape, (size_t)var->rank * sizeof *stored);
+    oz_var_stored_lengths(var, stored);
+    for (int d = 0; d < var->rank; d++)
+        if (var->shape[d] != stored[d]) return true;
+    return false;
+}
+
 /* Opens an array by its path below a known group; one that does not grow is known by then, too. */
 static int add(const place *at, const char *path, const json *mine) {
     ozarr_array *array = NULL;
@@ -58,7 +68,7 @@ static int add(const place *at, const char *path, const json *mine) {
     if (!var) return ozarr_array_free(array), read ? NC_ENOMEM : NC_NOERR;
     var->array = array;
     oz_var_note_place(var);
-    if (ozarr_array_shape(array, var->shape) || !find_dims(var, at, mine)) oz_var_close(var);
+    if (ozarr_array_shape(array, var->shape) || !find_dims(var, at, mine) || (!mine && is_apart(var))) oz_var_close(var);
     return NC_NOERR;
 }
 
@@ -184,11 +194,12 @@ static int add_listed(const oz_listed *listed, const place *above, oz_group *kno
     return status;
 }
 
-int oz_others_find(oz_file *file) {
+int oz_others_find(oz_file *file) { return file->groups[0]->handle ? look_into(NULL, file->groups[0], "") : NC_NOERR; }
+
+int oz_others_find_listed(oz_file *file) {
     oz_group *root = file->groups[0];
-    if (!root->handle) return NC_NOERR;
-    int status = look_into(NULL, root, "");
-    oz_listed *listed = !status && oz_file_format(file) == 3 ? oz_listed_now(file) : NULL;
+    int status = NC_NOERR;
+    oz_listed *listed = root->handle && oz_file_format(file) == 3 ? oz_listed_now(file) : NULL;
     if (listed) status = add_listed(listed, NULL, root);
     oz_listed_free(listed);
     return status;

@@ -245,7 +245,9 @@ static int look_again(oz_var *var, oz_templates *templates) {
 static int look_at_lengths(oz_file *file) {
     if (oz_file_alone(file)) return NC_NOERR;
     int status = oz_others_find(file);
-    return status ? status : for_each_array(file, true, look_again);
+    if (!status) status = for_each_array(file, true, look_again);
+    /* By then the lengths of this program's variables are known, from which those of arrays of their own steps differ. */
+    return status ? status : oz_others_find_listed(file);
 }
 
 /* How long the arrays along a dimension are that are in the store: what this process has written beyond that is not yet published. */

@@ -77,7 +77,7 @@ impl Array {
         let now = self.read_fresh(self.format())?.meta.shape;
         let told = Lengths::of((0..old.len()).filter(|&d| now.get(d).is_some_and(|&now| now < old[d])));
         upkeep::after_changes_now(self.store(), &[(self.path(), told)], None)?;
-        self.erase_beyond(None, &mut |_, _| Ok(()))
+        self.erase_beyond(&mut |_, _| Ok(()))
     }
 }
 

@@ -32,32 +32,32 @@ impl Array {
         let mut told = Lengths::ALL;
         let mut tell = |now: &[u64]| told = Lengths::of((0..now.len()).filter(|&d| shape.get(d) != Some(&now[d])));
         let to_shape = |now: &[u64], _: &[u8]| Ok(Dims::from_slice(shape)).inspect(|_| tell(now));
-        let (gone, settled) = self.resize_document(to_shape, keep_outside)?;
-        if gone.is_none() {
+        let (is_cut, settled) = self.resize_document(to_shape, keep_outside)?;
+        if !is_cut {
             let told = self.refresh_above(told);
             return settled.and(told);
         }
         // Readers that go by consolidated metadata know of the shape before anything of theirs is erased.
         let told = upkeep::after_changes_now(self.store(), &[(self.path(), told)], None);
         settled.and(told)?;
-        self.erase_beyond(gone, progress)
+        self.erase_beyond(progress)
     }
 
     /// The first part of [`Array::resize`], also for one of several arrays: the array's own document only, of whose shape and text `shape` makes
-    /// another shape. Gives the shape of which elements are to be erased, by [`Array::erase_beyond`], if there are any, and how it went, once the shape
-    /// is published, with what waits beyond it.
+    /// another shape. Says whether something is to be erased, by [`Array::erase_beyond`], and how it went, once the shape is published, with what waits
+    /// beyond it.
     pub(super) fn resize_document(
         &self,
         mut shape: impl FnMut(&[u64], &[u8]) -> Result<Dims>,
         keep_outside: bool,
-    ) -> Result<(Option<Dims>, Result<()>)> {
+    ) -> Result<(bool, Result<()>)> {
         self.store().check_writable()?;
         self.dialect().refuse()?;
         self.store_waiting()?;
         let _locked = self.lock_to_reshape()?;
         // The array as it was, of which elements stay outside.
         let mut whole = None;
-        let gone = swap::make(&**self.store().shared(), || {
+        let is_cut = swap::make(&**self.store().shared(), || {
             let (fresh, text, condition) = self.read_to_change()?;
             let (old, shape) = (fresh.meta.shape.clone(), shape(&fresh.meta.shape, &text)?);
             check_shape(&shape, old.len())?;
@@ -80,14 +80,14 @@ impl Array {
             if kept.is_some_and(|kept| shape.iter().zip(&kept).all(|(new, kept)| new >= kept)) {
                 self.end_cut(&fresh)?;
             }
-            Ok(gone)
+            Ok(gone.is_some())
         })?;
         let settled = match whole {
             Some(Ok(whole)) => self.store_outside(&whole),
-            _ if gone.is_some() => self.drop_beyond(),
+            _ if is_cut => self.drop_beyond(),
             _ => Ok(()),
         };
-        Ok((gone, settled))
+        Ok((is_cut, settled))
     }
 
     /// The shape of which elements are to be erased when an array gets the shape `shape`, if there are any, and the one of which some are kept
@@ -120,19 +120,12 @@ impl Array {
     }
 
     /// Erases what cuts have left beyond the array's shape. Another call may have done so since the cut, and have put chunks there or kept them: they
-    /// stay. Where the store has no locks another call that erases, too, may have taken the marker of this cut for its own: what is `gone` by this one
-    /// is erased all the same.
-    pub(super) fn erase_beyond(&self, gone: Option<Dims>, progress: &mut OnProgress<'_>) -> Result<()> {
+    /// stay.
+    pub(super) fn erase_beyond(&self, progress: &mut OnProgress<'_>) -> Result<()> {
         let _lock = document::lock(self.store(), self.path(), array_document(self.format()))?;
         let (fresh, ..) = self.read_to_change()?;
         self.store().check_kept()?;
-        let gone = gone.filter(|_| self.store().shared().capabilities().swaps);
-        let old = match (self.outside(fresh.meta.shape.len())?, gone) {
-            ((Some(left), _), Some(gone)) => left.iter().zip(&gone).map(|(left, gone)| *left.max(gone)).collect(),
-            ((Some(left), _), None) => left,
-            ((None, None), Some(gone)) => gone,
-            _ => return Ok(()),
-        };
+        let Some(old) = self.interrupted_cut(fresh.meta.shape.len())? else { return Ok(()) };
         erase_outside(&*fresh.bound(self.path())?, &old, progress)?;
         self.end_cut(&fresh)
     }

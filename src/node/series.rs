@@ -309,8 +309,9 @@ impl Series {
                 push(&mut late, SeriesArray::new(name, &array, d, (claim, self.memory))?)?;
             }
         }
-        if !late.is_empty() {
-            self.look_at_lengths()?;
+        // One that is longer was not defined by this program's dataset.
+        if late.iter().any(|part| part.appender.position().1 <= self.published) {
+            self.look_at_length()?;
         }
         check_memory(self.parts.iter().chain(&late), self.memory)?;
         late.iter().try_for_each(|part| self.told.add(part.appender.array(), part.dim))?;

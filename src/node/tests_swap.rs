@@ -11,7 +11,6 @@ use crate::store::latency::LatencyStore;
 use crate::store::memory::MemoryStore;
 use crate::store::{Capabilities, Change, Condition, Keys, Object, SharedStore, Started, StorageExt, get};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -881,53 +880,6 @@ fn a_node_whose_creation_lost_its_answer_is_opened_though_another_process_has_ch
         assert_eq!(found.attributes().names().unwrap(), ["theirs"]);
         if how != Create::New {
             assert_eq!(Group::open(&on(inner), "").unwrap().consolidated_differences().unwrap(), Some(vec![]));
-        }
-    }
-}
-
-/// Whichever calls of one are done when the other has come how far. What is cut off by both is not to come back.
-#[test]
-fn two_cuts_at_the_same_time_leave_nothing_that_comes_back() {
-    let other_name = |shared: &SharedStore| -> SharedStore {
-        Arc::new(Overtaken { name: "another process:", ..Overtaken::alone(shared.clone(), false) })
-    };
-    for begins in (0..).step_by(apart(3)) {
-        for waits in (0..).step_by(apart(3)) {
-            let inner: SharedStore = Arc::new(MemoryStore::new());
-            let array = Array::create(&on(inner.clone()), "a", &spec(&[6], &[1]), Create::New).unwrap();
-            write_all(&array, &mut [1, 2, 3, 4, 5, 6]);
-            let ((come, has_come), (go_on, goes_on)) = (channel(), channel());
-            let waiting = before_call(other_name(&inner), waits, {
-                let come = come.clone();
-                move || {
-                    come.send(false).unwrap();
-                    goes_on.recv().unwrap();
-                }
-            });
-            let other = move || {
-                let done = open(&on(waiting)).resize(&[2], false);
-                let _ = come.send(true);
-                done
-            };
-            let theirs = Arc::new(Mutex::new(None));
-            let (begun, is_over) = (theirs.clone(), Arc::new(AtomicUsize::new(0)));
-            let over = is_over.clone();
-            let ours = before_call(Arc::new(Overtaken::alone(inner.clone(), false)), begins, move || {
-                *begun.lock().unwrap() = Some(std::thread::spawn(other));
-                over.store(usize::from(has_come.recv().unwrap()), Relaxed);
-            });
-            let cut = open(&on(ours)).resize(&[4], false);
-            let Some(theirs) = theirs.lock().unwrap().take() else { return assert!(begins > 10, "only {begins} calls") };
-            let _ = go_on.send(());
-            let theirs = theirs.join().unwrap();
-            let context = format!("{begins} {waits}: {cut:?} {theirs:?}");
-            assert!(cut.is_ok() && theirs.is_ok(), "{context}");
-            let array = open(&on(inner));
-            array.resize(&[6], false).unwrap();
-            assert_eq!(read_all(&array), [1, 2, 0, 0, 0, 0], "{context}");
-            if is_over.load(Relaxed) == 1 {
-                break;
-            }
         }
     }
 }

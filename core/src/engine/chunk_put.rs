@@ -22,6 +22,7 @@ impl ChunkPut<'_> {
         match encode_chunk(self.chain, self.source, axes, memory, buffers)? {
             Some(bytes) => self.sink.put(self.key, &[bytes]),
             None if self.sink.can_erase() => self.sink.erase(self.key),
+            None if self.sink.can_ask_later() => self.sink.leave_out(),
             None if self.sink.array().store.open(self.key)?.is_none() => Ok(()),
             // What cannot be removed is replaced, by a chunk that holds the fill value.
             None => match encode_chunk(self.chain, &self.source.storing_fill(), axes, memory, buffers)? {

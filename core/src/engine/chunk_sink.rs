@@ -15,13 +15,25 @@ use crate::limits::reserve;
 use crate::store::{Change, ChangeDone, Condition, Object, Staged, Stamp, StorageExt, os, start_and_wait, swap};
 use std::sync::{Arc, Mutex};
 
-/// Starts the change of `key`, while the array is there, behind a look at the document where what is replaced may be another writer's. Calls `done` with
-/// its result, from any thread.
+/// Starts the change of `key`, while the array is there, behind a look at the document where what is replaced may be another writer's. Where nothing can
+/// be erased, erasing is a conflict if something is there. Calls `done` with its result, from any thread.
 pub(super) fn start(change: Change, array: &Arc<BoundArray>, key: &str, done: impl FnOnce(Result<()>) + Send + 'static) {
     let storing = match array.growths.begin_change(|| array.place()) {
         Ok(storing) => storing,
         Err(e) => return done(Err(e)),
     };
+    if let (Change::Erase, Some(_)) = (&change, array.fence()) {
+        let is_missing = |found: Option<_>| found.map_or(Ok(()), |_| bail!(Conflict, "a chunk is there that cannot be erased"));
+        return array.store.start_read(
+            key,
+            &[],
+            None,
+            Box::new(move |found| {
+                drop(storing);
+                done(found.and_then(is_missing));
+            }),
+        );
+    }
     let (owner, name) = (array.clone(), key.to_string());
     let is_looked_at = matches!(change, Change::Put(_, Condition::Match(_)));
     let start = move |looked: Result<()>| {
@@ -146,6 +158,20 @@ impl<'a> ChunkSink<'a> {
     /// Returns whether keys can be erased, for which stores have no conditions.
     pub fn can_erase(&self) -> bool {
         self.condition == Condition::None && self.array.can_erase()
+    }
+
+    /// Returns whether it may be asked later if the chunk is there: what cannot be erased is replaced, where there is something.
+    pub fn can_ask_later(&self) -> bool {
+        self.condition == Condition::None && self.later.is_some() && self.array.fence().is_some()
+    }
+
+    /// Leaves the chunk out, if nothing is there.
+    pub fn leave_out(&self) -> Result<()> {
+        self.array.check_there()?;
+        if let Some(later) = self.later {
+            *lock::lock(later) = Some(Change::Erase);
+        }
+        Ok(())
     }
 
     /// Returns the array.

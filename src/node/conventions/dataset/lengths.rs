@@ -2,7 +2,7 @@
 
 use super::Dataset;
 use crate::error::{ErrorKind, Result, bail};
-use crate::limits::{Dims, collect, make_room};
+use crate::limits::{collect, make_room};
 use crate::node::dimensions::Dimension;
 use crate::node::listed_lengths::Lengths;
 use crate::node::watch::Pauses;
@@ -17,8 +17,8 @@ struct Resized<'a> {
     is_along: Vec<bool>,
     /// It gets the length behind the others.
     is_late: bool,
-    /// The shape of which elements are to be erased.
-    gone: Option<Dims>,
+    /// Something of it is to be erased.
+    is_cut: bool,
     /// What became of what waited beyond the length.
     settled: Result<()>,
 }
@@ -65,27 +65,27 @@ impl Dataset {
             let is_along: Vec<bool> = collect(array.dimension_names()?.iter().map(|there| there.as_deref() == Some(name)))?;
             let dims = (0..is_along.len()).filter(|&d| is_along[d]);
             changes.push((array.path(), dims.fold(Lengths::NONE, |told, d| told.and(Lengths::along(d)))));
-            parts.push(Resized { array, is_along, is_late, gone: None, settled: Ok(()) });
+            parts.push(Resized { array, is_along, is_late, is_cut: false, settled: Ok(()) });
         }
         sort_by(&mut parts, |a, b| a.is_late.cmp(&b.is_late));
         let early = parts.iter().filter(|part| !part.is_late).count();
         let (early, late) = parts.split_at_mut(early);
         for parts in [early, late] {
-            together::for_each(store, any_thread, parts, |Resized { array, is_along, gone, settled, .. }| {
+            together::for_each(store, any_thread, parts, |Resized { array, is_along, is_cut, settled, .. }| {
                 // The others stay as long as they are there, whatever this handle knows.
                 let resized = |now: &[u64]| now.iter().zip(&*is_along).map(|(&n, along)| if *along { length } else { n }).collect();
-                (*gone, *settled) = array.resize_document(|now, text| check(array, text).map(|()| resized(now)), keep_outside)?;
+                (*is_cut, *settled) = array.resize_document(|now, text| check(array, text).map(|()| resized(now)), keep_outside)?;
                 Ok(())
             })?;
         }
-        let told = match parts.iter().any(|part| part.gone.is_some()) {
+        let told = match parts.iter().any(|part| part.is_cut) {
             true => upkeep::after_changes_now(store, &changes, None),
             false => upkeep::after_changes(store, &changes),
         };
         let settled = parts.iter_mut().try_for_each(|part| std::mem::replace(&mut part.settled, Ok(())));
         settled.and(told)?;
-        parts.retain(|part| part.gone.is_some());
-        together::for_each(store, any_thread, &mut parts, |part| erase_beyond(part.array, part.gone.take(), &check))?;
+        parts.retain(|part| part.is_cut);
+        together::for_each(store, any_thread, &mut parts, |part| erase_beyond(part.array, &check))?;
         self.0.state.write(|state| state.defined.iter_mut().filter(|(there, _)| there == name).for_each(|(_, old)| *old = length));
         Ok(())
     }
@@ -143,15 +143,15 @@ impl Dataset {
 /// How long erasing goes on without a look whether the array is still the one to erase from, where another program may claim it meanwhile.
 const UNSEEN: Duration = Duration::from_millis(200);
 
-/// Erases what is beyond the array's length, of the shape `gone`, for as long as `check` takes its document. Erasing has no condition.
-fn erase_beyond(array: &Array, gone: Option<Dims>, check: &impl Fn(&Array, &[u8]) -> Result<()>) -> Result<()> {
+/// Erases what is beyond the array's length for as long as `check` takes its document. Erasing has no condition.
+fn erase_beyond(array: &Array, check: &impl Fn(&Array, &[u8]) -> Result<()>) -> Result<()> {
     if !array.store().shared().capabilities().swaps {
-        return array.erase_beyond(gone, &mut |_, _| Ok(()));
+        return array.erase_beyond(&mut |_, _| Ok(()));
     }
     let look = || array.read_to_change().and_then(|(_, text, _)| check(array, &text));
     look()?;
     let mut looked = Instant::now();
-    array.erase_beyond(gone, &mut |_, _| {
+    array.erase_beyond(&mut |_, _| {
         if looked.elapsed() < UNSEEN {
             return Ok(());
         }
