@@ -103,7 +103,8 @@ impl Maker<'_> {
     /// Whether the options have credentials, or say where some are.
     fn has_own_credentials(&self) -> bool {
         let names_files = self.options.profile.is_some() || self.options.credentials_file.is_some();
-        names_files || self.options.named.iter().any(|(name, _)| is_credential(self.remote.service, name))
+        let has_some = || self.profile.access_key_id.is_some() || self.profile.unusable().is_some();
+        names_files && has_some() || self.options.named.iter().any(|(name, _)| is_credential(self.remote.service, name))
     }
 
     fn gcs(mut self) -> Result<Client> {
@@ -536,6 +537,7 @@ mod tests {
             (&[], &[(OF_FULL, "https://h.example.org/creds"), FILE], None),
             // Others go before it.
             (&[], &[FULL, ("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "/r")], None),
+            (&[], &[("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "r")], Some("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI")),
             (&[], &[FULL, ("AWS_WEB_IDENTITY_TOKEN_FILE", "f"), ("AWS_ROLE_ARN", "r")], None),
             (&[], &[("AWS_WEB_IDENTITY_TOKEN_FILE", "f")], Some("AWS_ROLE_ARN")),
             (&[], &[("AWS_WEB_IDENTITY_TOKEN_FILE", "f"), ("AWS_ROLE_ARN", "r")], None),
@@ -595,11 +597,15 @@ mod tests {
         let folder = crate::store::suite::TestFolder::new("skip-signature");
         std::fs::create_dir_all(&*folder).unwrap();
         let config = folder.join("config");
-        std::fs::write(&config, "[default]\nsso_session = s\n").unwrap();
+        std::fs::write(&config, "[default]\nsso_session = s\n[profile place]\nregion = r\nendpoint_url = http://127.0.0.1:9\n").unwrap();
         let file = ("AWS_CONFIG_FILE", config.to_str().unwrap());
         let keys = [("AWS_ACCESS_KEY_ID", "id"), ("AWS_SECRET_ACCESS_KEY", "secret")];
         let (skip, of_env): (Pairs, _) = (&[("skip_signature", "True")], ("AWS_SKIP_SIGNATURE", "yes"));
-        for (named, variables) in [(skip, vec![file]), (&[], vec![file, of_env]), (&[], vec![keys[0], keys[1], of_env])] {
+        // This profile only says where the server is.
+        let place: Pairs = &[("profile", "place")];
+        for (named, variables) in
+            [(skip, vec![file]), (&[], vec![file, of_env]), (&[], vec![keys[0], keys[1], of_env]), (place, vec![file, of_env])]
+        {
             with_maker("s3://b/x", named, &variables, &|maker| {
                 let client = maker.s3(None).unwrap_or_else(|e| panic!("{named:?} {variables:?}: {e}"));
                 let told = format!("{:?}", client.store);

@@ -41,6 +41,8 @@ pub(super) struct Profile {
     other_source: Option<String>,
     /// The section of the endpoints of services.
     services: Option<String>,
+    /// Whether it has keys that its other source goes before.
+    has_unused_keys: bool,
     /// Whether endpoints of files and variables are to be ignored.
     ignores_endpoints: Option<String>,
 }
@@ -113,7 +115,7 @@ fn read(name: Option<&str>, file: Option<&str>, env: &dyn Fn(&str) -> Option<Str
     }
     let before = if has_own { BEFORE_ALL } else { BEFORE_CONFIG };
     if found.other_source.as_deref().is_some_and(|entry| SOURCES[..before].contains(&entry)) {
-        found.take_keys();
+        found.has_unused_keys = found.take_keys().0.is_some();
     }
     Ok(found)
 }
@@ -143,10 +145,17 @@ impl Profile {
             ));
         }
         let entry = self.other_source.as_ref().filter(|_| self.access_key_id.is_none())?;
+        if self.has_unused_keys {
+            return Some(err!(
+                Permission,
+                "the profile {profile:?} gets its credentials by {entry:?}, which goes before the keys that it has; put the keys into another \
+                 profile, or into a file of their own that \"cloud.credentials_file\" names"
+            ));
+        }
         Some(err!(
             Permission,
             "the profile {profile:?} gets its credentials by {entry:?}, expected a profile with keys; `aws configure export-credentials` \
-             gives them, and \"cloud.anonymous\" \"true\" asks without any"
+             gives some for a profile of their own, and \"cloud.anonymous\" \"true\" asks without any"
         ))
     }
 
@@ -201,9 +210,9 @@ impl Profile {
     }
 }
 
-/// The key of an entry and what follows it: a colon may stand between them, but not in those that are indented.
-fn cut(entry: &str, is_indented: bool) -> Option<(&str, &str)> {
-    entry.split_once(|c| c == '=' || c == ':' && !is_indented)
+/// The key of an entry and what follows it: a colon may stand between them, but not in those below another.
+fn cut(entry: &str, is_below: bool) -> Option<(&str, &str)> {
+    entry.split_once(|c| c == '=' || c == ':' && !is_below)
 }
 
 /// Whether a section has that name, which may have quotes around parts.
@@ -221,20 +230,27 @@ struct Entry<'a> {
 
 /// The entries of a section; `None` if there is no such section.
 fn entries_of<'a>(text: &'a str, section: &str) -> Option<Vec<Entry<'a>>> {
-    let (mut inside, mut last, mut found) = (false, None, None);
+    let (mut inside, mut last, mut level, mut found) = (false, None, 0, None);
     for line in text.lines() {
-        let (entry, is_indented) = (line.trim(), line.starts_with([' ', '\t']));
-        if let Some(name) = section_of(entry).filter(|_| !is_indented) {
+        let (entry, indent) = (line.trim(), line.len() - line.trim_start().len());
+        if entry.is_empty() || entry.starts_with(['#', ';']) {
+            continue;
+        }
+        // What is indented more than the last entry of its section stands below that.
+        let is_below = last.is_some() && indent > level;
+        if !is_below {
+            level = indent;
+        }
+        if let Some(name) = section_of(entry).filter(|_| !is_below) {
             (inside, last) = (is_named(name, section), None);
             found = found.or_else(|| inside.then(Vec::new));
-        } else if let (true, Some((key, value))) = (inside && !entry.starts_with(['#', ';']), cut(entry, is_indented)) {
+        } else if let Some((key, value)) = cut(entry, is_below) {
             let key = key.trim();
-            let above = if is_indented { last } else { None };
-            if is_indented && above.is_none() {
-                continue;
+            let above = last.filter(|_| is_below);
+            last = above.or(Some(key));
+            if inside {
+                found.as_mut()?.push(Entry { above, key, value: value.trim() });
             }
-            last = if is_indented { last } else { Some(key) };
-            found.as_mut()?.push(Entry { above, key, value: value.trim() });
         }
     }
     found
@@ -340,8 +356,8 @@ mod tests {
             ("role_arn = arn:x\nsource_profile = default", Some("\"role_arn\"")),
             ("credential_process = /bin/x", Some("\"credential_process\"")),
             ("sso_session = s\nsso_account_id = 1", Some("\"sso_account_id\"")),
-            ("sso_session = s", Some("\"sso_session\"")),
-            ("role_arn = arn:x\naws_access_key_id = A\naws_secret_access_key = B", Some("\"role_arn\"")),
+            ("sso_session = s", Some("\"sso_session\", expected a profile with keys")),
+            ("role_arn = arn:x\naws_access_key_id = A\naws_secret_access_key = B", Some("\"role_arn\", which goes before the keys")),
             ("aws_access_key_id = A\naws_secret_access_key = B\ncredential_process = /bin/x", Some("\"credential_process\"")),
             ("aws_access_key_id = A\naws_secret_access_key = B\nsso_role_name = r", Some("\"sso_role_name\"")),
             ("aws_access_key_id = A\naws_secret_access_key = B\nlogin_session = l", Some("\"login_session\"")),
@@ -401,6 +417,14 @@ mod tests {
         for (own, config, expected) in [
             (format!("{ID}{SECRET}aws_security_token = OLD\n{TOKEN}"), "", (Some("I"), Some("S"), Some("OLD"))),
             ("aws_access_key_id: I\naws_secret_access_key : S=:\n".to_string(), "", (Some("I"), Some("S=:"), None)),
+            ("  aws_access_key_id = I\n  # c\n\n  aws_secret_access_key = S\n".to_string(), "", (Some("I"), Some("S"), None)),
+            (String::new(), "  [default]\n  aws_access_key_id = I\n  aws_secret_access_key = S\n", (Some("I"), Some("S"), None)),
+            (
+                String::new(),
+                " [other]\n a = b\n[default]\n  s3 =\n    aws_access_key_id = no\n  aws_access_key_id = I\n aws_secret_access_key = S\n",
+                (Some("I"), Some("S"), None),
+            ),
+            (String::new(), "[default]\nregion = r\n  [default]\n  aws_access_key_id = I\n", (None, None, None)),
             (String::new(), "[profile default]\naws_access_key_id=I\naws_secret_access_key=S\n", (Some("I"), Some("S"), None)),
             (String::new(), "[ profile \"default\" ]\naws_access_key_id=I\naws_secret_access_key=S\n", (Some("I"), Some("S"), None)),
         ] {

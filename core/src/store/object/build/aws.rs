@@ -84,10 +84,15 @@ impl Maker<'_> {
         };
         let value = |key: AmazonS3ConfigKey| builder.get_config_value(&key);
         let has_other = value(AccessKeyId).is_some() || value(WebIdentityTokenFile).is_some() && value(RoleArn).is_some();
-        let relative = value(ContainerCredentialsRelativeUri).map(|path| format!("http://169.254.170.2{path}"));
+        let relative = value(ContainerCredentialsRelativeUri);
+        let is_wrong = relative.as_ref().is_some_and(|path| !path.starts_with('/'));
+        let relative = relative.map(|path| format!("http://169.254.170.2{path}"));
         let Some(url) = relative.or_else(|| value(ContainerCredentialsFullUri)).filter(|_| !has_other) else { return Ok(None) };
         if value(SkipSignature).as_deref() == Some("true") {
             return Ok(None);
+        }
+        if is_wrong {
+            bail!(Argument, "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI is no path, expected one that begins with \"/\"");
         }
         if !is_for_machines(&url) {
             bail!(
