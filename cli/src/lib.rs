@@ -170,7 +170,8 @@ fn parsed() -> Result<Cli, Failure> {
     };
     let text = e.render().to_string();
     if matches!(e.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
-        let text = help::columns().map_or_else(|| text.clone(), |columns| help::wrapped(&text, columns));
+        let columns = help::columns().filter(|_| e.kind() == ErrorKind::DisplayHelp);
+        let text = columns.map_or_else(|| text.clone(), |columns| help::wrapped(&text, columns));
         output::print(&text)?;
         return Err(Failure::Quiet);
     }

@@ -200,6 +200,8 @@ fn a_draft_is_named_and_its_members_are_shown() {
 fn help_fits_the_terminal() {
     let folder = Folder::new("narrow");
     assert_eq!(folder.ok("help help"), folder.ok("--help"));
+    let version = folder.command("--version").env("COLUMNS", "1").output().unwrap();
+    assert_eq!(String::from_utf8(version.stdout).unwrap(), folder.ok("--version"), "a version is one line");
     for columns in [40, 80] {
         for line in ["--help", "help read", "from --help", "help plot", "help tune", "help migrate"] {
             let output = folder.command(line).env("COLUMNS", columns.to_string()).output().unwrap();
