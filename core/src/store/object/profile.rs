@@ -148,8 +148,8 @@ impl Profile {
         if self.has_unused_keys {
             return Some(err!(
                 Permission,
-                "the profile {profile:?} gets its credentials by {entry:?}, which goes before the keys that it has; put the keys into another \
-                 profile, or into a file of their own that \"cloud.credentials_file\" names"
+                "the profile {profile:?} gets its credentials by {entry:?}, which goes before the keys that it has; keys are taken of another \
+                 profile, or of a file without that entry that \"cloud.credentials_file\" names"
             ));
         }
         Some(err!(
