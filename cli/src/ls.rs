@@ -19,7 +19,7 @@ pub struct Ls {
 impl Ls {
     pub fn run(&self) -> Outcome {
         let group = self.place.group(Mode::Read)?;
-        // Names alone are printed: no document is read for them where consolidated metadata have them.
+        // Names alone are printed in JSON: no document is read for them where consolidated metadata have them.
         let group = if self.json { group } else { by_documents(group) };
         let children = group.children()?;
         let mut unread = Unread::default();
