@@ -147,7 +147,10 @@ impl Live {
                         if meta.size == 0 {
                             push(&mut empty, key.clone())?;
                         }
-                        push(&mut keys, (key, ListedKey { told: Some(version_of(&meta).told()), len: Some(meta.size) }))?;
+                        let version = version_of(&meta);
+                        // Two values of one length may have one time.
+                        let told = version.is_settled().then(|| version.told());
+                        push(&mut keys, (key, ListedKey { told, len: Some(meta.size) }))?;
                     }
                     Ok(None) => {
                         keys.sort_unstable();
