@@ -1,7 +1,7 @@
 """The benchmark's report: docs/performance.md and its plots from what run.py measured.
 
-A row's ratio is the median over the rounds of ozarr's CPU time by the bare loop's of the same round. The control is the bare loop measured a
-second time in each round; its spread is the median distance of its ratio from 1. A target is met where the ratio is not above it plus this.
+A row's ratio is the median over the launches of ozarr's CPU time by the bare loop's, each the median of its launch's rounds. The control is another
+process of the bare loop in each launch; its spread is the median distance of its ratios from 1. A target is met where the ratio is not above it plus this.
 """
 import csv, math, os, platform, statistics, subprocess
 from pathlib import Path
@@ -24,14 +24,18 @@ def median(row, adapter, what="cpu"):
     return statistics.median(got[what]) if got else None
 
 
+def launches(got, what):
+    """{launch: the median of its rounds}."""
+    return {k: statistics.median(x for x, launch in zip(got[what], got["launch"]) if launch == k) for k in got.get("launch", [])}
+
+
 def ratios(row, adapter, what="cpu"):
-    """Of each round; of all where an adapter took part in some only."""
+    """Of each launch; of all where an adapter has its first figure only."""
     a, b = measured(row, adapter), measured(row, "limit")
     if not a or not b:
         return None
-    if len(a[what]) == len(b[what]):
-        return [x / max(y, 1e-9) for x, y in zip(a[what], b[what])]
-    return [statistics.median(a[what]) / max(statistics.median(b[what]), 1e-9)]
+    mine, bare = launches(a, what), launches(b, what)
+    return [mine[k] / max(bare[k], 1e-9) for k in mine if k in bare] or [statistics.median(a[what]) / max(statistics.median(b[what]), 1e-9)]
 
 
 def ratio(row, adapter, what="cpu"):
@@ -259,9 +263,13 @@ Measured: {', '.join(run['versions'])}.
   field with noise). What was read, and what was written, has the same checksum for all, or the row says “failed”.
 - The destination is the same memory: touched before the clock starts, or fresh (malloc within it), or huge pages (mapped within it and advised).
   A peer that cannot read into given memory allocates its own: °.
-- Rounds are interleaved, in changing order. CPU time is user and system time of all threads; a ratio is that to the bare loop's, of each round, and
-  its median. A/A is the bare loop beside itself in the same rounds: the median distance of that ratio from 1. A target is met where the ratio
-  is not above it plus this. Writes replace files atomically and do not sync, but where the row says so. zstd has level 3, blosc and gzip level 5.
+- CPU time is user and system time of all threads. In each row the bare loop and ozarr are started anew five times (three times where that takes too
+  long), because the memory that a process happens to get makes a difference in all of its rounds. The rounds of a launch, one to three, are
+  interleaved in changing order. A launch's ratio is ozarr's median by the bare loop's, a row's the median of its launches. A peer is one process,
+  with three rounds at most.
+- A/A is the bare loop beside another process of itself, started and measured as ozarr's are: the median distance of the launches' ratios from 1. A
+  target is met where the ratio is not above it plus this. Writes replace files atomically and do not sync, but where the row says so. zstd has level
+  3, blosc and gzip level 5.
 - Memory is the peak beyond the elements and the program itself. More than one encoded and one decoded chunk a thread and 2 MiB, and more than
   2 MiB above the bare loop's (which has what the codec's library takes): **memory**.
 

@@ -14,6 +14,9 @@ import count, report  # noqa: E402
 from workloads import OWN, PEERS, make_group, workloads  # noqa: E402
 
 SCALED = ("limit", "ozarr", "zarrs", "tensorstore")  # of which rows of several threads say how many times quicker they are than one
+LAUNCHED = ("limit", "limit again", "ozarr")  # whose processes are started anew for each row, and in it again
+LAUNCHES, MOST_ROUNDS = 5, 3  # of a row; of a launch, and of a peer in all launches
+LONG = 0.03  # seconds of the bare loop, from which on what a process does for the first time does not matter
 LONGEST = 40  # seconds that one operation may take
 
 
@@ -212,23 +215,30 @@ class Bench:
             return first["sum"]
         return self.once(name if name in (*OWN, "nczarr", "z5py") else "limit", self.plain(w, "read", path, check=1))["sum"]
 
-    def measure(self, w, seconds):
-        """{adapter: what was measured, or {"error": why not}}."""
-        got, began = {}, time.monotonic()
-        names = ["limit", "ozarr", *[p for p in w.peers if not (w.threads > 1 and p in OWN)]]
-        expected = None
+    def process(self, w, name):
+        """The adapter of a figure: "limit again" is a process of its own."""
+        base, _, use = name.partition(" ")
+        return self.adapter(base, w.threads, use)
+
+    def operate(self, w, name, path, **more):
+        """One operation of a workload."""
+        if w.cold:
+            self.cool(path)
+        return self.process(w, name).ask(self.line(w, w.op, path, **more))
+
+    def first(self, w, names):
+        """Of each adapter what its first operation takes, if the data are right, or why there are no figures."""
+        got, expected = {}, None
         for name in names:
-            a = self.adapter(name, w.threads)
+            a = self.process(w, name)
             if a is None:
                 got[name] = {"error": self.absent[name]}
                 continue
             try:
                 a.start()
                 path = self.target(w, name, 0)
-                if w.cold:
-                    self.cool(path)
-                first = a.ask(self.line(w, w.op, path, check=1))
-                got[name] = {"wall": [], "cpu": [], "first": [first["wall"], first["cpu"]], "peak_kib": max(0, first["peak_kib"]), "own": first.get("own", False)}
+                first = self.operate(w, name, path, check=1)
+                got[name] = {"wall": [], "cpu": [], "launch": [], "first": [first["wall"], first["cpu"]], "peak_kib": max(0, first["peak_kib"]), "own": first.get("own", False)}
                 total = self.verify(w, name, path, first)
                 expected = expected or total
                 if w.op in ("read", "write", "append", "update") and total != expected:
@@ -236,34 +246,32 @@ class Bench:
             except (Failed, OSError, ValueError) as e:
                 got[name] = {"error": str(e)[:160]}
                 a.stop()
-        got["limit again"] = {"wall": [], "cpu": []}
-        running = [n for n in names if "error" not in got[n]]
-        rounds, spent = 0, {n: got[n]["first"][0] for n in running}
-        least = 9 if w.threads > 1 else 3  # a busy moment is soon as long as what two threads save
-        while rounds < least or (time.monotonic() - began < seconds and rounds < 25):
-            late = time.monotonic() - began > seconds  # then a peer's first figure has to do
-            order = [n for n in running if n in ("limit", "ozarr") or not late and (spent[n] < seconds / 5 or not got[n]["wall"] and spent[n] < seconds)]
-            random.Random(rounds).shuffle(order)
-            for n in [*order, "limit again"] if "limit" in running else order:
-                a, who = self.adapter(n.split()[0], w.threads), n
-                try:
-                    path = self.target(w, n.split()[0], rounds + 1)
-                    if w.cold:
-                        self.cool(path)
-                    answer = a.ask(self.line(w, w.op, path))
-                    for k in ("wall", "cpu"):
-                        got[who][k].append(answer[k])
-                    if w.threads > 1 and n in SCALED:
-                        got[who].setdefault("alone", []).append(self.alone(w, n, rounds + 1))
-                    spent[n] = spent.get(n, 0) + answer["wall"]
-                except (Failed, OSError) as e:
-                    got[n.split()[0]] = {"error": str(e)[:160]}
-                    running = [x for x in running if x != n.split()[0]]
-            rounds += 1
-            if time.monotonic() - began > 4 * seconds and rounds >= 2:
+        return got
+
+    def measure(self, w, seconds):
+        """{adapter: what was measured, or {"error": why not}}."""
+        began = time.monotonic()
+        got = self.first(w, ["limit", "ozarr", *[p for p in w.peers if not (w.threads > 1 and p in OWN)]])
+        running = [n for n in got if "error" not in got[n]]
+        spent = {n: got[n]["first"][0] for n in running}
+        if "limit" in running:
+            got["limit again"], spent["limit again"] = {"wall": [], "cpu": [], "launch": []}, 0
+            running.append("limit again")
+        is_long = spent.get("limit", 0) > LONG
+        for launch in range(LAUNCHES):
+            self.launch(w, running, got, is_long)
+            rounds, least = 0, 2 if w.threads > 1 else 1  # a busy moment is soon as long as what two threads save
+            while rounds < least or time.monotonic() - began < seconds * (launch + 1) / LAUNCHES and rounds < MOST_ROUNDS:
+                late = time.monotonic() - began > seconds  # then a peer's first figure has to do
+                order = [n for n in running if n in LAUNCHED or not late and len(got[n]["wall"]) < MOST_ROUNDS and spent[n] < seconds / (5 if got[n]["wall"] else 1)]
+                random.Random(MOST_ROUNDS * launch + rounds).shuffle(order)
+                for n in order:
+                    self.one_round(w, n, launch, got, running, spent)
+                rounds += 1
+            if time.monotonic() - began > 4 * seconds and launch >= 2:
                 break
         for n in running:
-            self.adapter(n, w.threads).stop()
+            self.process(w, n).stop()
             if "alone" in got[n]:
                 self.adapter(n, 1, "alone").stop()
             if not got[n]["wall"]:
@@ -272,13 +280,41 @@ class Bench:
             shutil.rmtree(folder, ignore_errors=True)
         return got
 
-    def alone(self, w, name, round):
+    def launch(self, w, running, got, is_long):
+        """Starts the bare loop's processes and ozarr's anew: where a process has its memory makes more difference than one round beside the next. The first
+        operation of each is not counted, but where it is so long that what it finds for the first time does not matter."""
+        for n in [n for n in running if n in LAUNCHED]:
+            try:
+                self.process(w, n).stop()
+                self.process(w, n).start()
+                if not is_long:
+                    self.operate(w, n, self.target(w, n.split()[0], 1))
+            except (Failed, OSError) as e:
+                self.give_up(n, e, got, running)
+
+    def one_round(self, w, name, launch, got, running, spent):
+        """One operation of an adapter, whose times are added to its own."""
+        try:
+            answer = self.operate(w, name, self.target(w, name.split()[0], 1))
+            for k, figure in (("wall", answer["wall"]), ("cpu", answer["cpu"]), ("launch", launch)):
+                got[name][k].append(figure)
+            if w.threads > 1 and name in SCALED:
+                got[name].setdefault("alone", []).append(self.alone(w, name))
+            spent[name] += answer["wall"]
+        except (Failed, OSError) as e:
+            self.give_up(name, e, got, running)
+
+    def give_up(self, name, why, got, running):
+        got[name] = {"error": str(why)[:160]}
+        running.remove(name)
+
+    def alone(self, w, name):
         """The wall time of the same operation by one thread, right after that by several; the first time is after one that does not count."""
         a = self.adapter(name, 1, "alone")
         if not a.is_ready:
             a.start()
-            a.ask(self.line(w, w.op, self.target(w, name, round)))
-        return a.ask(self.line(w, w.op, self.target(w, name, round)))["wall"]
+            a.ask(self.line(w, w.op, self.target(w, name, 1)))
+        return a.ask(self.line(w, w.op, self.target(w, name, 1)))["wall"]
 
     def cool(self, path):
         """Takes a store's files out of the page cache."""
@@ -341,7 +377,7 @@ def main():
     work, disk = Path(tempfile.mkdtemp(prefix="ozarr-bench-", dir=memory if memory.is_dir() else build)), Path(tempfile.mkdtemp(prefix="bench-", dir=build))
     cores = len(os.sched_getaffinity(0))
     todo = [w for w in workloads(a.quick, cores) if a.only in w.title]
-    seconds = a.seconds or (95 if a.quick else 700)
+    seconds = a.seconds or (95 if a.quick else 600)
     bench, results, began, left = Bench(a, work, disk), [], time.monotonic(), time.monotonic() + seconds
     traced = {"limit", "ozarr"} if a.quick else {"limit", "ozarr", "zarrs", "tensorstore"}
     try:
