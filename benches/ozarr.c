@@ -75,9 +75,9 @@ static const char *create(const request *r, ozarr_store **store, ozarr_array **a
     int64_t none[3] = {0, r->shape[1], r->shape[2]};
     if ((wrong = open_store(r, "r+", store))) return wrong;
     TRY(ozarr_spec_from_json(r->meta, &spec));
+    if (empty) TRY(ozarr_spec_set_shape(spec, none));
     TRY(ozarr_array_create_at(*store, "", spec, OZARR_CREATE_NEW, a));
     ozarr_spec_free(spec);
-    if (empty) TRY(ozarr_array_resize(*a, none, 0));
     return NULL;
 }
 
