@@ -97,6 +97,22 @@ pub(super) async fn cut(response: HttpResponse, range: &str, length: Option<u64>
     Ok(as_range(HttpResponse::from_parts(parts, whole.slice(start as usize..end as usize).into()), (start, end), total))
 }
 
+/// Whether the ETag of an answer is all that is wanted of it.
+pub(super) fn tells_version(response: &HttpResponse) -> bool {
+    purpose().version && response.headers().contains_key("etag")
+}
+
+/// An answer of which no more than its headers is read, with a length, which nobody told; as a range where that was asked for.
+pub(super) fn unread(response: HttpResponse, as_part: bool) -> HttpResponse {
+    let (parts, _) = response.into_parts();
+    let mut response = HttpResponse::from_parts(parts, Vec::new().into());
+    if as_part {
+        return as_range(response, (0, 1), UNTOLD_SIZE);
+    }
+    response.headers_mut().insert("content-length", UNTOLD_SIZE.into());
+    response
+}
+
 /// An answer with a range of an object of `total` bytes.
 fn as_range(mut response: HttpResponse, (start, end): (u64, u64), total: u64) -> HttpResponse {
     *response.status_mut() = 206.try_into().unwrap_or(response.status());

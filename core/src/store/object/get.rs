@@ -25,7 +25,10 @@ const FIRST_ROOM: u64 = 64 << 20;
 /// Which bytes to get. A span may reach beyond the end.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Want {
+    /// Its length and version.
     Nothing,
+    /// Its version alone.
+    Version,
     /// An object of at most `most` bytes, or `untold` where the server does not tell its length.
     Whole {
         most: u64,
@@ -47,18 +50,23 @@ impl Want {
 
     fn purpose(self) -> Purpose {
         let untold = match self {
-            Want::Nothing | Want::AllOrNone => MAX_UNTOLD,
+            Want::Nothing | Want::Version | Want::AllOrNone => MAX_UNTOLD,
             Want::Whole { untold, .. } => untold,
             Want::Span(_, len) | Want::Suffix(len) => len,
             Want::Opening => HEAD,
         };
-        Purpose { untold, headers: self == Want::Nothing, without_range: false }
+        Purpose { untold, headers: self.is_of_headers(), version: self == Want::Version, without_range: false }
+    }
+
+    /// Whether the headers of an answer say all that is wanted.
+    fn is_of_headers(self) -> bool {
+        matches!(self, Want::Nothing | Want::Version)
     }
 
     /// Whether the bytes of an object of that size are read.
     fn reads(self, size: u64) -> bool {
         match self {
-            Want::Nothing => false,
+            Want::Nothing | Want::Version => false,
             Want::AllOrNone => size <= MOST_TO_CUT,
             _ => true,
         }
@@ -114,7 +122,7 @@ impl Live {
                 }
                 bail!(Conflict, "the object was replaced while it was read");
             }
-            self.no_head.fetch_or(want == Want::Nothing && !head && self.is_web(), Ordering::Relaxed);
+            self.no_head.fetch_or(want.is_of_headers() && !head && self.is_web(), Ordering::Relaxed);
             let (start, end) = (got.range.start, got.range.end);
             match &body {
                 Some(known) if known.version == version && start == known.start + known.bytes.len() as u64 && end == known.end => {}
@@ -153,7 +161,7 @@ impl Live {
     }
 
     fn first_ask(&self, want: Want) -> Ask {
-        let head = want == Want::Nothing && !self.no_head.load(Ordering::Relaxed);
+        let head = want.is_of_headers() && !self.no_head.load(Ordering::Relaxed);
         if head { Ask::Head } else { Ask::Range(range_of(want)) }
     }
 
@@ -163,7 +171,9 @@ impl Live {
         match (&ask, want) {
             (Ask::Head, _) if self.may_get_all_the_same(&sight) => *ask = Ask::Range(range_of(want)),
             // An empty object has no range.
-            (Ask::Range(Some(_)), Want::Nothing) if sight.no_ranges.is_some() || self.refuses_range(&sight) => *ask = Ask::Range(None),
+            (Ask::Range(Some(_)), Want::Nothing | Want::Version) if sight.no_ranges.is_some() || self.refuses_range(&sight) => {
+                *ask = Ask::Range(None)
+            }
             // What begins behind the end has no bytes, however it is asked for.
             (Ask::Range(Some(GetRange::Bounded(range))), Want::Span(..) | Want::Opening)
                 if self.is_web() && self.refuses_range(&sight) && sight.ends_at.is_none_or(|end| range.start < end) =>
@@ -254,7 +264,7 @@ impl Live {
     /// Ranges of an object, all of one version.
     pub(super) async fn fetch(&self, path: &Path, ranges: &[ByteRange], if_match: Option<Version>) -> Result<Option<Fetched>> {
         let Some((first, others)) = ranges.split_first() else {
-            let got = self.get(path, Want::Nothing, if_match).await?;
+            let got = self.get(path, Want::Version, if_match).await?;
             return Ok(got.map(|got| Fetched { parts: Vec::new(), version: got.version }));
         };
         let Some((part, version, whole)) = self.fetch_one(path, *first, if_match).await? else { return Ok(None) };
@@ -369,7 +379,7 @@ struct Body {
 
 fn range_of(want: Want) -> Option<GetRange> {
     match want {
-        Want::Nothing => Some(GetRange::Bounded(0..1)),
+        Want::Nothing | Want::Version => Some(GetRange::Bounded(0..1)),
         Want::Whole { .. } | Want::AllOrNone => None,
         Want::Span(offset, len) => Some(GetRange::Bounded(offset..offset + len)),
         Want::Suffix(len) => Some(GetRange::Suffix(len)),
@@ -394,7 +404,7 @@ fn check_length(want: Want, size: u64) -> Result<()> {
 /// That the server sends what was asked for. The crate has looked at it, too; wrong data would be the worst.
 fn check_range(want: Want, start: u64, end: u64, size: u64) -> Result<()> {
     let expected = match want {
-        Want::Nothing => return Ok(()),
+        Want::Nothing | Want::Version => return Ok(()),
         Want::Whole { .. } | Want::AllOrNone => (0, size),
         Want::Opening => (0, HEAD.min(size)),
         Want::Span(offset, len) => (offset, offset.saturating_add(len).min(size)),

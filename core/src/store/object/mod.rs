@@ -381,7 +381,7 @@ impl ReadObject for RemoteObject {
     fn still_current(&self) -> Result<bool> {
         let (live, path) = (self.store.live()?, self.path.clone());
         let version = Some(self.version);
-        match live.clone().threads.wait(async move { live.get(&path, Want::Nothing, version).await }) {
+        match live.clone().threads.wait(async move { live.get(&path, Want::Version, version).await }) {
             Err(e) if e.kind() == ErrorKind::Conflict => Ok(false),
             found => Ok(found?.is_some()),
         }

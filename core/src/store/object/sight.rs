@@ -19,13 +19,15 @@ pub(super) struct Purpose {
     pub untold: u64,
     /// What the headers say is all that is wanted.
     pub headers: bool,
+    /// So is the object's version, for which its ETag is enough.
+    pub version: bool,
     /// The server refuses ranges: they are cut out of the whole, which is asked for.
     pub without_range: bool,
 }
 
 impl Default for Purpose {
     fn default() -> Purpose {
-        Purpose { untold: MAX_UNTOLD, headers: false, without_range: false }
+        Purpose { untold: MAX_UNTOLD, headers: false, version: false, without_range: false }
     }
 }
 

@@ -1,7 +1,7 @@
 //! The layer between the crate `object_store` and the network: it notes what the server says, which an error of that crate does not
 //! tell, and mends answers that can be mended.
 
-use super::bodies::{counted, cut, is_all, measured, most_of, odd, read};
+use super::bodies::{counted, cut, is_all, measured, most_of, odd, read, tells_version, unread};
 use super::client::{Own, client};
 use super::date;
 use super::error_text::{element, error_inside, is_error, parts_of_batch};
@@ -208,12 +208,16 @@ async fn watch(response: HttpResponse, asked: &Asked) -> Result<HttpResponse, Ht
         return explained(response, asked).await;
     }
     if !asked.get || asked.credentials {
-        let is_its_own = length.is_some() && !(asked.web && coding_of(&response).is_some());
+        let is_its_own = (length.is_some() || tells_version(&response)) && !(asked.web && coding_of(&response).is_some());
         note(|seen| seen.no_length = asked.head && !is_its_own);
         if asked.head && !is_its_own {
             return Err(odd("no length of the object"));
         }
-        return if asked.head { Ok(response) } else { replied(response, asked.batch).await };
+        return match length {
+            _ if !asked.head => replied(response, asked.batch).await,
+            Some(_) => Ok(response),
+            None => Ok(unread(response, false)),
+        };
     }
     if text_of("content-type").is_some_and(|kind| kind.starts_with("text/html")) && !asked.page {
         note(|seen| seen.html = true);
@@ -231,6 +235,7 @@ async fn watch(response: HttpResponse, asked: &Asked) -> Result<HttpResponse, Ht
     }
     let response = measured(response, asked.range.as_deref());
     match (&asked.range, status, length) {
+        (range, 200, None) if tells_version(&response) => Ok(unread(response, range.is_some())),
         (Some(range), 200, length) => cut(response, range, length).await,
         (range, _, None) => counted(response, range.as_deref().and_then(most_of)).await,
         _ => Ok(response),

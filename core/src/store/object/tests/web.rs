@@ -56,6 +56,20 @@ fn web(served: &Served, refusal: &'static str, head: &'static str) -> (u16, Head
     })
 }
 
+/// A server of one object, which serves no ranges and tells no length, and answers HEADs by `head`.
+fn untold(served: &Served, head: &'static str) -> (u16, Heads) {
+    let served = served.clone();
+    serve(move |asked| {
+        let (number, bytes) = &*served.lock().unwrap();
+        let told = format!("HTTP/1.1 200 OK\r\nETag: \"v{number}\"\r\n{DATE}Connection: close\r\n\r\n").into_bytes();
+        match asked.starts_with("head") {
+            true if head == "200 OK" => told,
+            true => answer(head, "", b""),
+            false => [&told[..], bytes].concat(),
+        }
+    })
+}
+
 fn store_at(port: u16, options: &[(&str, &str)]) -> RemoteStore {
     let remote = Remote::parse("http", &format!("//127.0.0.1:{port}/")).unwrap().unwrap();
     let mut all = RemoteOptions::default();
@@ -111,6 +125,24 @@ fn an_archive_on_a_server_without_ranges_is_one_download() {
         let anew = archive_at(port).unwrap();
         assert!(get(&*anew, "c/1", 1 << 20).unwrap().unwrap() == vec![8; 200_000], "{refusal}");
         assert_eq!(downloads(&heads, refusal), before + 1, "{refusal}");
+    }
+}
+
+#[test]
+fn an_archive_of_a_server_that_tells_no_length_is_not_sent_again_for_its_documents() {
+    for head in ["200 OK", "405 no"] {
+        let served: Served = Arc::new(Mutex::new((0, archive_of(1, 2 << 20))));
+        let (port, heads) = untold(&served, head);
+        let sent = |heads: &Heads| heads.lock().unwrap().iter().filter(|head| head.starts_with("get")).count();
+        let store = archive_at(port).unwrap_or_else(|e| panic!("{head}: {e}"));
+        let opened = sent(&heads);
+        for _ in 0..3 {
+            assert_eq!(get(&*store, "zarr.json", 9).unwrap().unwrap(), b"{}", "{head}");
+        }
+        let later = sent(&heads) - opened;
+        assert_eq!(later, if head == "200 OK" { 0 } else { 3 }, "{head}: {:?}", heads.lock().unwrap());
+        *served.lock().unwrap() = (1, archive_of(7, 2 << 20));
+        assert_eq!(get(&*store, "zarr.json", 9).unwrap_err().kind(), ErrorKind::Conflict, "{head}: it is told that there is another");
     }
 }
 
