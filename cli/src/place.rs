@@ -5,7 +5,7 @@ use clap::Args;
 use ozarr::error::{Error, ErrorKind, Result};
 use ozarr::limits;
 use ozarr::node::shown_location as shown;
-use ozarr::node::{Array, Child, Context, Group, Log, Mode, Node, NodeKind, Settings, Store};
+use ozarr::node::{Array, Context, Group, Log, Mode, Node, NodeKind, Settings, Store};
 
 /// The most arrays that an error names.
 const NAMED: usize = 20;
@@ -143,16 +143,6 @@ impl Below {
 /// The group, whose nodes are shown by their own documents, whatever consolidated metadata say of them; but of a store that cannot list its keys.
 pub fn by_documents(group: Group) -> Group {
     if group.store().capabilities().listable { group.by_documents() } else { group }
-}
-
-/// The array that a node below a group is; `None` for a group. An error where memory has ended.
-pub fn listed(group: &Group, child: &Child) -> Result<Result<Option<Array>>> {
-    limits::check_memory().and_then(|()| limits::check_reserve())?;
-    limits::certain(match (child.error(), child.kind()) {
-        (Some(e), _) => Err(e.clone()),
-        (None, NodeKind::Array) => group.open_array(&child.name).map(Some),
-        (None, _) => Ok(None),
-    })
 }
 
 /// What came of an opening, unless its error says nothing of what is stored: a file or a server that cannot be read, memory that ends.

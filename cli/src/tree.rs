@@ -2,7 +2,7 @@
 
 use crate::failure::{Outcome, one_line};
 use crate::output::{line, object, or_unread, print};
-use crate::place::{Place, Unread, by_documents, listed};
+use crate::place::{Place, Unread, by_documents};
 use clap::Args;
 use ozarr::error::Result;
 use ozarr::node::{Array, Mode, Node, Value, json};
@@ -24,18 +24,15 @@ impl Tree {
     pub fn run(&self) -> Outcome {
         let (name, depth, mut unread) = (self.place.name(), self.depth.unwrap_or(usize::MAX), Unread::default());
         let node = match self.place.node(Mode::Read)? {
-            Node::Group(group) if self.json => Node::Group(by_documents(group)),
-            // The text goes by consolidated metadata: a request for each node of an object store takes long.
-            node => node,
+            Node::Group(group) => Node::Group(by_documents(group)),
+            array => array,
         };
         if self.json {
             let own = if let Node::Array(array) = &node { Some(array.clone()) } else { None };
             let mut nodes = vec![describe("", &Ok(own))];
             if let Node::Group(group) = &node {
-                for child in group.nodes(depth)? {
-                    let found = listed(group, &child)?.inspect_err(|e| unread.count(&child.name, e));
-                    nodes.push(describe(&child.name, &found));
-                }
+                let below = group.describe_nodes(depth, &mut |path, node| describe(path, &node.inspect_err(|e| unread.count(path, e))))?;
+                nodes.extend(below.into_iter().map(|(_, what)| what));
             }
             let shown = nodes.len();
             or_unread(line(&json::to_text(&nodes.into())))?;

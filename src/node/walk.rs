@@ -4,7 +4,7 @@ use super::catalog::Catalog;
 use super::info::describe;
 use super::stored::StoredDocument;
 use super::trail::Trail;
-use super::{Child, Group, NodeKind, Store, draft, lookup, path};
+use super::{Array, Child, Group, NodeKind, Store, draft, lookup, path};
 use crate::error::{Error, Result, bail, err};
 use crate::limits::{
     MAX_KEY, certain, check_memory, collect, collect_table, extend, filled, make_text_room, push, try_collect, with_spare,
@@ -265,6 +265,23 @@ impl Group {
         Ok(children)
     }
 
+    /// What `describe` makes of the nodes below the group down to `depth` levels, by their paths relative to it, each followed by those below it. It gets
+    /// the array that a node is, of the document that is read once, and `None` for a group.
+    pub fn describe_nodes<T>(&self, depth: usize, describe: &mut dyn FnMut(&str, Result<Option<Array>>) -> T) -> Result<Vec<(String, T)>> {
+        let (store, mut all) = (self.store(), Vec::new());
+        self.each_node(Wanted::all(depth), &mut |Found { path, node, is_checked }| {
+            let opened = node.and_then(|found| match found.kind {
+                NodeKind::Array => Array::from_stored(store, path::join(self.path(), &path), found).map(Some),
+                _ if is_checked => Ok(None),
+                _ => found.parse(store).map(|_| None),
+            });
+            let what = describe(&path, certain(opened)?);
+            push(&mut all, (path, what))
+        })?;
+        sort(&mut all, |(path, _)| path)?;
+        Ok(all)
+    }
+
     /// Lists the children of a group of files without reading their documents: only that they have one is looked at. Returns `None` where
     /// that is no less work than reading them, or where the log is to tell what is odd in them.
     fn unseen_children(&self) -> Result<Option<Vec<Child>>> {
@@ -399,7 +416,7 @@ fn fits(pattern: &[u8], path: &[u8]) -> bool {
 mod tests {
     use super::*;
     use crate::dtype::DataType;
-    use crate::node::{Array, Context, Create, Mode, Options, Spec};
+    use crate::node::{Context, Create, Mode, Options, Spec};
     use crate::store::latency::LatencyStore;
     use crate::store::memory::MemoryStore;
     use crate::store::suite::TestFolder;
@@ -480,6 +497,33 @@ mod tests {
             Array::open(&store, "a").unwrap();
             let stats = slow.stats();
             assert!((2..=3).contains(&stats.requests) && stats.most_in_flight as u64 == stats.requests, "{stats:?}");
+        }
+    }
+
+    #[test]
+    fn nodes_are_described_by_their_documents_which_are_read_once() {
+        for format in [Format::V2, Format::V3] {
+            let inner = Arc::new(MemoryStore::new());
+            let store = Store::from_shared(&Context::default(), inner.clone(), Mode::ReadWrite);
+            ["a", "b/c"].iter().for_each(|path| array(&store, path, format));
+            Group::open(&store, "").unwrap().consolidate().unwrap();
+            let document = if format == Format::V3 { "b/c/zarr.json" } else { "b/c/.zarray" };
+            store.key_put(document, b"{").unwrap();
+            let slow = Arc::new(LatencyStore::new(inner, Duration::ZERO));
+            let group = Group::open(&Store::new(&Context::default(), slow.clone(), Mode::Read, Options::default()), "").unwrap();
+            let group = group.by_documents();
+            let before = slow.stats().requests;
+            let mut told = |_: &str, node: Result<Option<Array>>| match node {
+                Ok(Some(array)) => array.describe(),
+                Ok(None) => "group".into(),
+                Err(e) => e.to_string(),
+            };
+            let all = group.describe_nodes(usize::MAX, &mut told).unwrap();
+            let names: Vec<&str> = all.iter().map(|(name, _)| name.as_str()).collect();
+            assert_eq!((names, all[0].1.as_str(), all[1].1.as_str()), (vec!["a", "b", "b/c"], "int16 [3] in chunks of [3]", "group"));
+            assert!(all[2].1.starts_with(&format!("{document}: ")), "{}", all[2].1);
+            // Each node is asked for in the three names that its document may have; two groups are listed.
+            assert!(slow.stats().requests - before <= 3 * 3 + 2, "{:?}", slow.stats());
         }
     }
 
