@@ -409,6 +409,26 @@ fn overwriting_a_store_that_fails_half_way_leaves_nothing_below_the_new_node_whe
 }
 
 #[test]
+fn consolidated_groups_have_their_version_as_a_number() {
+    let store = store();
+    for key in [".zgroup", "g/.zgroup"] {
+        store.key_put(key, br#"{"zarr_format":"2"}"#).unwrap();
+    }
+    let root = Group::open(&store, "").unwrap();
+    root.consolidate().unwrap();
+    let listed = || String::from_utf8(store.key_get(".zmetadata").unwrap().unwrap()).unwrap();
+    let entries = |text: &str| text.replace(char::is_whitespace, "").matches(r#"/.zgroup":{"zarr_format":2}"#).count();
+    let all = listed();
+    assert!(!all.contains("\"2\"") && entries(&all) == 1, "{all}");
+    assert_eq!(root.consolidated_differences().unwrap(), Some(vec![]));
+    // As it was written so far.
+    store.key_put(".zmetadata", all.replace(": 2", ": \"2\"").as_bytes()).unwrap();
+    assert_eq!(root.consolidated_differences().unwrap().map(|all| all.len()), Some(2));
+    root.open_group("g").unwrap().attributes().set("units", "K".into()).unwrap();
+    assert_eq!(entries(&listed()), 1, "{}", listed());
+}
+
+#[test]
 fn step_keeps_consolidated_metadata_from_the_first_change_on() {
     let folder = TestFolder::new("step");
     let place = folder.to_str().unwrap();

@@ -485,7 +485,7 @@ pub(super) fn insert_v2(store: &Store, entries: &mut Map, group: &str, path: &st
     let name = path::relative(group, path);
     let own = if found.kind == NodeKind::Array { v2::ARRAY } else { v2::GROUP };
     check_memory().and_then(|()| entries.make_room(2))?;
-    entries.insert(path::join(name, own).into(), Value::Object(found.document));
+    entries.insert(path::join(name, own).into(), consolidated::entry_v2(found.document));
     let attributes = found.attributes.map_or_else(|| lookup::attributes_v2(store, path), Ok)?;
     if !attributes.is_empty() {
         entries.insert(path::join(name, v2::ATTRIBUTES).into(), Value::Object(attributes));

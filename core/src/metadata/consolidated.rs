@@ -116,6 +116,14 @@ pub fn entry_v3(mut document: Map) -> Value {
     Value::Object(document)
 }
 
+/// Makes the entry of a v2 node from its document. The version of a group may be a text (HD-54), which other readers refuse.
+pub fn entry_v2(mut document: Map) -> Value {
+    if v2::has_format_as_text(&document) {
+        document.insert("zarr_format".into(), 2.into());
+    }
+    Value::Object(document)
+}
+
 /// The entries of a `.zmetadata`, checked: `metadata` is an object and the format is 1.
 pub fn parse_v2(bytes: &[u8]) -> Result<Map> {
     let document = json::parse_object(bytes, limits::MAX_CONSOLIDATED)?;
