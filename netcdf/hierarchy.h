@@ -90,8 +90,8 @@ bool oz_lengths_differ(const oz_file *file);
 
 /* Looks for the variables that other programs have defined in the file since, along a dimension that grows: they are made as long as all others. */
 int oz_others_find(oz_file *file);
-/* The same for arrays of programs without netCDF, of which no record tells: those that are as long as this program's variables are in the store,
- * whose lengths are known by then. */
+/* The same, behind that, for arrays of programs without netCDF, of which only consolidated metadata tell: those that are as long as this program's variables
+ * are in the store, whose lengths are known by then, or have been since it opened the file. */
 int oz_others_find_listed(oz_file *file);
 
 /* Notes where a variable or a group is that was opened or made just now. */

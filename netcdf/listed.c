@@ -178,15 +178,13 @@ static bool read_all(oz_listed *listed, const oz_file *file) {
     return complete(listed);
 }
 
-oz_listed *oz_listed_now(const oz_file *file) {
-    oz_listed *listed = calloc(1, sizeof *listed);
+/* Who writes goes by the arrays' own documents. */
+oz_listed *oz_listed_read(const oz_file *file) {
+    oz_listed *listed = file->writable ? NULL : calloc(1, sizeof *listed);
     if (listed && read_all(listed, file)) return listed;
     oz_listed_free(listed);
     return NULL;
 }
-
-/* Who writes goes by the arrays' own documents. */
-oz_listed *oz_listed_read(const oz_file *file) { return file->writable ? NULL : oz_listed_now(file); }
 
 static json *read_member(const oz_listed *listed, const entry *e, int member) {
     size_t at = e->members[member];
@@ -237,7 +235,7 @@ static size_t first_below(const oz_listed *listed, const char *path) {
     return low;
 }
 
-/* Adds the names of the arrays and, unless it is NULL, of the groups in the group at a path. */
+/* Adds the names of the arrays and of the groups in the group at a path. */
 static int add_names(const oz_listed *listed, const char *path, oz_list *arrays, oz_list *groups) {
     size_t len = strlen(path);
     int status = NC_NOERR;
@@ -247,15 +245,8 @@ static int add_names(const oz_listed *listed, const char *path, oz_list *arrays,
         if (len && (strncmp(below->path, path, len) != 0 || below->path[len] != '/')) break;
         oz_list *names = below->array ? arrays : groups;
         /* As the library lists them: what has no name for netCDF is left out. */
-        if (names && !strchr(name, '/') && strlen(name) <= NC_MAX_NAME) status = oz_names_add(names, name);
+        if (!strchr(name, '/') && strlen(name) <= NC_MAX_NAME) status = oz_names_add(names, name);
     }
-    return status;
-}
-
-int oz_listed_arrays(const oz_listed *listed, const oz_group *group, oz_list *names) {
-    char *path = oz_group_path(group);
-    int status = path ? add_names(listed, path, names, NULL) : NC_ENOMEM;
-    free(path);
     return status;
 }
 

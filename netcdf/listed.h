@@ -27,15 +27,10 @@ int oz_document_record(const char *text, json **record);
 
 /* Reads the consolidated metadata of a file that is open for reading; NULL where there are none that all programs know. */
 oz_listed *oz_listed_read(const oz_file *file);
-/* The same of a file that is written, too. */
-oz_listed *oz_listed_now(const oz_file *file);
 void oz_listed_free(oz_listed *listed);
 
 /* Reads the attributes and the record of a group, and the names of what is in it. */
 int oz_listed_group(const oz_listed *listed, const oz_group *group, oz_reading *reading, oz_list *groups);
-
-/* The names of the arrays in a group. */
-int oz_listed_arrays(const oz_listed *listed, const oz_group *group, oz_list *names);
 
 /* Makes a variable, with dimensions and attributes; `mine` is what our record of the group says of it. NULL where its array is to be opened. */
 int oz_listed_var(const oz_listed *listed, oz_group *group, const char *name, const json *mine, oz_var **var);

@@ -223,6 +223,7 @@ void oz_file_free(oz_file *file) {
     free(file->location);
     free(file->folder);
     ozarr_store_free(file->store);
+    free(file->consolidated);
     free(file);
 }
 

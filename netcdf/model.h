@@ -62,6 +62,8 @@ typedef struct oz_att {
 typedef struct oz_dim {
     char *name;
     size_t len;
+    /* Its length when the file was opened. */
+    size_t opened;
     bool unlimited;
     /* A record in the store told of it when it was read. */
     bool told;
@@ -202,6 +204,8 @@ typedef struct oz_file {
     /* Until when, by a clock of seconds, the lock of the file is not waited for: it did not become free. */
     time_t impatient_until;
     /* How often it is locked, and the file that is (-1: none could be). */
+    /* The root's document, or NULL, from when the records were looked at until its consolidated metadata are. */
+    char *consolidated;
     int lock_depth, lock;
     /* The ranks that have the file open together, or NULL; whether new variables are collective. */
     struct oz_ranks *ranks;

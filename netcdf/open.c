@@ -429,6 +429,7 @@ int oz_hierarchy_read(oz_file *file) {
     if (!status) status = oz_user_types_complete(file);
     for (int i = 0; i < file->group_count && !status; i++) status = read_contents(file->groups[i], listed);
     if (!status) oz_dims_of_time(file);
+    for (int i = 0; i < file->dim_count; i++) file->dims[i]->opened = file->dims[i]->len;
     for (int i = 0; i < file->group_count; i++) free_reading(file->groups[i]);
     oz_listed_free(listed);
     return status;

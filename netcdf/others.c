@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A group that is looked at, and the one above it: one that this program knows, or one that is only there by its path below that. */
+/* A group that is looked at: one that this program knows, or one that is only there by its path below that, and then also the one above it. */
 typedef struct place {
     const struct place *above;
     oz_group *known;
@@ -16,17 +16,19 @@ typedef struct place {
     const json *record;
 } place;
 
-/* Whether the record says a dimension; where it is not at hand, whether others have defined it in a group that this program knows. */
-static bool is_recorded(const place *at, const char *name) {
-    return at->record ? json_member(json_member(at->record, "dimensions"), name) != NULL : oz_list_index(&at->known->their_dims, name) >= 0;
+/* Whether others have a dimension by that name in a group that this program knows: one that it does not, or one that has another name here by now. */
+static bool is_theirs(const oz_group *known, const char *name) {
+    return oz_list_index(&known->their_dims, name) >= 0 || oz_list_index(&known->former, name) >= 0;
 }
 
 /* The dimension that an array has by a name, so many groups above it at least; NULL of one that only others know. */
 static oz_dim *dim_of(const place *at, long levels, const char *name) {
-    for (; at; at = at->above, levels--) {
+    for (; *at->path; at = at->above, levels--)
+        if (levels <= 0 && json_member(json_member(at->record, "dimensions"), name)) return NULL;
+    for (const oz_group *known = at->known; known; known = known->parent, levels--) {
         if (levels > 0) continue;
-        oz_dim *dim = *at->path ? NULL : oz_list_find(&at->known->dims, name);
-        if (dim || is_recorded(at, name)) return dim;
+        oz_dim *dim = oz_list_find(&known->dims, name);
+        if (dim || is_theirs(known, name)) return dim;
     }
     return NULL;
 }
@@ -47,17 +49,20 @@ static bool find_dims(oz_var *var, const place *at, const json *mine) {
     return grows;
 }
 
-/* Whether an array that no record names has another length than the variables of this program have in the store: it has steps of its own. */
+/* Whether an array that no record names has steps of its own: it is longer than the variables of this program are in the store, or shorter than they were
+ * when it opened the file. One in between is as long as they were when it was defined. */
 static bool is_apart(const oz_var *var) {
     int64_t stored[64];
-    memcpy(stored, var->shape, (size_t)var->rank * sizeof *stored);
     oz_var_stored_lengths(var, stored);
-    for (int d = 0; d < var->rank; d++)
-        if (var->shape[d] != stored[d]) return true;
+    for (int d = 0; d < var->rank; d++) {
+        const oz_dim *dim = var->dims[d];
+        if (dim->unlimited && (var->shape[d] > stored[d] || (size_t)var->shape[d] < dim->opened)) return true;
+    }
     return false;
 }
 
-/* Opens an array by its path below a known group; one that does not grow is known by then, too. */
+/* Opens an array by its path below a known group; one that does not grow is known by then, too. One with steps of its own is not: it may get those of the
+ * variables. */
 static int add(const place *at, const char *path, const json *mine) {
     ozarr_array *array = NULL;
     int32_t rank = 0;
@@ -68,7 +73,9 @@ static int add(const place *at, const char *path, const json *mine) {
     if (!var) return ozarr_array_free(array), read ? NC_ENOMEM : NC_NOERR;
     var->array = array;
     oz_var_note_place(var);
-    if (ozarr_array_shape(array, var->shape) || !find_dims(var, at, mine) || (!mine && is_apart(var))) oz_var_close(var);
+    bool grows = !ozarr_array_shape(array, var->shape) && find_dims(var, at, mine);
+    if (!grows) oz_var_close(var);
+    else if (!mine && is_apart(var)) oz_others_remove(at->known, var->id);
     return NC_NOERR;
 }
 
@@ -140,8 +147,9 @@ static int read_record_of_2(const oz_file *file, const char *path, json **record
     return status;
 }
 
-/* Reads the record of the group at a path as it is by now. In format 3 it is in one document with consolidated metadata, of which nothing is read. */
-static int read_record(const oz_file *file, const char *path, json **record) {
+/* Reads the record of the group at a path as it is by now. In format 3 it is in one document with consolidated metadata: that of the root is kept for
+ * `oz_others_find_listed`. */
+static int read_record(oz_file *file, const char *path, json **record) {
     text key = {0};
     char *document = NULL;
     *record = NULL;
@@ -150,8 +158,10 @@ static int read_record(const oz_file *file, const char *path, json **record) {
     text_put(&key, "zarr.json");
     int status = key.failed ? NC_ENOMEM : oz_document_text(file->store, key.bytes, &document);
     if (document) status = oz_document_record(document, record);
-    free(document);
     free(key.bytes);
+    if (*path) return free(document), status;
+    free(file->consolidated);
+    file->consolidated = document;
     return status;
 }
 
@@ -173,34 +183,53 @@ static int look_into(const place *above, oz_group *known, const char *path) {
     if (!status && record) status = look_below(&at);
     for (int i = 0; i < known->groups.count && !*path && !status; i++) {
         oz_group *child = known->groups.items[i];
-        if (child->handle) status = look_into(&at, child, "");
+        if (child->handle) status = look_into(NULL, child, "");
     }
     json_free(record);
     return status;
 }
 
-/* Adds the arrays that consolidated metadata name in a group and in those below it, and no record does. */
-static int add_listed(const oz_listed *listed, const place *above, oz_group *known) {
-    const place at = {above, known, "", NULL};
-    oz_list names = {0};
-    int status = known->handle ? oz_listed_arrays(listed, known, &names) : NC_NOERR;
-    for (int i = 0; i < names.count && !status; i++) {
-        const char *name = *(char **)names.items[i];
-        if (oz_list_index(&known->vars, name) >= 0 || oz_list_index(&known->others, name) >= 0) continue;
-        if (oz_kind_at(known, name) == OZARR_NODE_KIND_ARRAY) status = add(&at, name, NULL);
+/* Adds the array at a path below the root, if it is in a group that this program knows, and not known itself. */
+static int add_listed(oz_group *known, const char *path) {
+    for (const char *end; known && (end = strchr(path, '/')); path = end + 1) {
+        char *name = strndup(path, (size_t)(end - path));
+        if (!name) return NC_ENOMEM;
+        known = oz_list_find(&known->groups, name);
+        free(name);
     }
-    oz_names_free(&names);
-    for (int i = 0; i < known->groups.count && !status; i++) status = add_listed(listed, &at, known->groups.items[i]);
-    return status;
+    if (!known || !known->handle || oz_list_index(&known->vars, path) >= 0 || oz_list_index(&known->others, path) >= 0) return NC_NOERR;
+    const place at = {.known = known, .path = ""};
+    return oz_kind_at(known, path) == OZARR_NODE_KIND_ARRAY ? add(&at, path, NULL) : NC_NOERR;
+}
+
+/* Moves to the value of an object's member; false where it has none by that name. */
+static bool enter(const char *text, size_t *at, const char *member) {
+    for (json_name name; json_next_member(text, at, &name);) {
+        if (name.len == strlen(member) && !memcmp(text + name.from, member, name.len)) return true;
+        if (!json_skip(text, at)) return false;
+    }
+    return false;
 }
 
 int oz_others_find(oz_file *file) { return file->groups[0]->handle ? look_into(NULL, file->groups[0], "") : NC_NOERR; }
 
+/* Of the documents only the names are read: this program has itself written the most of them, by its last nc_sync. */
 int oz_others_find_listed(oz_file *file) {
-    oz_group *root = file->groups[0];
-    int status = NC_NOERR;
-    oz_listed *listed = root->handle && oz_file_format(file) == 3 ? oz_listed_now(file) : NULL;
-    if (listed) status = add_listed(listed, NULL, root);
-    oz_listed_free(listed);
+    static const char ARRAY[] = "/.zarray";
+    const bool is_old = oz_file_format(file) == 2;
+    char *text = file->consolidated;
+    file->consolidated = NULL;
+    int status = is_old ? oz_document_text(file->store, ".zmetadata", &text) : NC_NOERR;
+    size_t at = text ? strspn(text, " \t\r\n") : 0;
+    bool more = text && (is_old || enter(text, &at, "consolidated_metadata")) && enter(text, &at, "metadata");
+    for (json_name name; more && !status && json_next_member(text, &at, &name);) {
+        char *path = json_read_name(text, &name);
+        size_t len = path ? strlen(path) : 0, tail = is_old ? sizeof ARRAY - 1 : 0;
+        bool is_array = len > tail && (!is_old || strcmp(path + len - tail, ARRAY) == 0);
+        if (is_array) path[len - tail] = 0, status = add_listed(file->groups[0], path);
+        free(path);
+        more = json_skip(text, &at);
+    }
+    free(text);
     return status;
 }

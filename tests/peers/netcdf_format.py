@@ -1210,31 +1210,94 @@ def refused_lock(build):
 
 LATE_ARRAY = """
 import netCDF4, sys, zarr
-path = sys.argv[1]
+path, version = sys.argv[1], int(sys.argv[2])
 with netCDF4.Dataset(path, "w") as d:
     d.createDimension("t", None)
     d.createVariable("v", "i4", ("t",))[:] = range(3)
     d.createGroup("g").createVariable("v", "i4", ("t",))
     d.createGroup("h").createDimension("t", None)
 a = netCDF4.Dataset(path, "a")
-root = zarr.open_group(path, mode="r+", use_consolidated=False)
+root = zarr.open_group(path, mode="r+", zarr_format=version, use_consolidated=False)
+def define(name, length, *dims):
+    named = {"dimension_names": dims} if version == 3 else {"attributes": {"_ARRAY_DIMENSIONS": dims}}
+    return root.create_array(name, shape=(length,) * len(dims), chunks=(4,) * len(dims), dtype="i4", **named)
 for name, dims in ("w", ("t",)), ("g/w", ("x", "t")), ("h/other", ("t",)), ("fixed", ("x",)):
-    root.create_array(name, shape=(3,) * len(dims), chunks=(4,) * len(dims), dtype="i4", dimension_names=dims)
-zarr.consolidate_metadata(path)
-for i in range(3, 5):
+    define(name, 3, *dims)
+# NCZarr's keys, which format 2 has, cannot tell of such an array.
+apart = define("apart", 2, "t") if version == 3 else None
+for i in range(3, 7):
+    if i == 4:
+        define("later", 4, "t")
+    if i == 6 and apart:
+        apart.resize((6,))
+    if i != 4:
+        zarr.consolidate_metadata(path, zarr_format=version)
     a["v"][i] = i
     a.sync()
-    listed = zarr.open_group(path, mode="r", use_consolidated=True)
-    print(*(listed[name].shape for name in ("v", "g/v", "w", "g/w", "h/other", "fixed")))
+    listed = zarr.open_group(path, mode="r", zarr_format=version, use_consolidated=True)
+    print(*(listed[name].shape for name in ("v", "g/v", "w", "g/w", "h/other", "fixed", "apart", "later") if name in listed))
 a.close()
 """
 
 
 def late_array(build):
-    """Arrays that programs without netCDF have defined since grow with all others, in format 3."""
-    code, out, err = run([sys.executable, "-c", LATE_ARRAY, "late_array.zarr"], build, **PRELOAD)
-    wanted = [f"({n},) ({n},) ({n},) (3, {n}) (3,) (3,)" for n in (4, 5)]
-    check("arrays of other programs are as long as all others", code == 0 and out.splitlines() == wanted, (out, err[-500:]))
+    """Arrays that programs without netCDF have defined since grow with all others, also where consolidated metadata tell of them later; one with steps of its own
+    stays as it is until it has those of all others."""
+    lengths = ((4, 2, None), (5, 2, None), (6, 2, 6), (7, 7, 7))
+    for version in "3", "2":
+        wanted = [f"({n},) ({n},) ({n},) (3, {n}) (3,) (3,)" + f" ({apart},)" * (version == "3") + f" ({later},)" * bool(later) for n, apart, later in lengths]
+        code, out, err = run([sys.executable, "-c", LATE_ARRAY, f"late_array{version}.zarr", version], build, **PRELOAD, OZARR_NETCDF_SPEC=f"format={version}")
+        check(f"arrays of other programs are as long as all others in format {version}", code == 0 and out.splitlines() == wanted, (out, err[-500:]))
+
+
+OVERWRITTEN = """
+import netCDF4, os, subprocess, sys
+path, library, other = sys.argv[1:]
+with netCDF4.Dataset(path, "w") as d:
+    d.createDimension("time", None)
+    for name in "time", "v":
+        d.createVariable(name, "f8", ("time",), chunksizes=(2,))[:] = [0, 1]
+    d["time"].units = "hours since 2026-01-01"
+a = netCDF4.Dataset(path, "a")
+a["time"][2:6], a["v"][2:6] = [2, 3, 4, 5], [2, 3, 4, 5]
+steps = '''if True:
+    import ctypes, sys
+    oz, ds, steps = ctypes.CDLL(sys.argv[2]), ctypes.c_void_p(), ctypes.c_void_p()
+    oz.ozarr_last_error.restype = ctypes.c_char_p
+    def call(name, *given):
+        assert getattr(oz, "ozarr_" + name)(*given) == 0, oz.ozarr_last_error()
+    call("dataset_open", sys.argv[1].encode(), b"r+", ctypes.byref(ds))
+    call("series_open", ds, b"time", ctypes.c_int64(-1), ctypes.c_int64(0), ctypes.c_size_t(0), ctypes.byref(steps))
+    for i in range(2, 5):
+        number = ctypes.c_double(10 * i)
+        call("series_put", steps, b"v", 12, ctypes.byref(number), ctypes.c_size_t(8))
+        call("series_step", steps, ctypes.c_double(i), ctypes.c_int64(0), None, None)
+    call("series_close", steps), call("dataset_close", ds)
+'''
+if other == "ozarr":
+    subprocess.run([sys.executable, "-c", steps, path, library], check=True, env=os.environ | {"LD_PRELOAD": ""})
+else:
+    with netCDF4.Dataset(path, "a") as b:
+        b["v"][:2], b["time"][2:4] = [7, 7], [2, 3]
+for call in a.sync, a.close:
+    try:
+        call()
+        print("well")
+    except Exception as error:
+        print(error)
+with netCDF4.Dataset(path) as d:
+    print(d["time"][:].tolist(), d["v"][:].tolist())
+"""
+
+
+def overwritten(build, prefix):
+    """Records that are not yet synchronised, and that a series has taken for those of a killed program, are told as lost; those of another program of netCDF
+    beside them are no loss."""
+    library = next(path for path in prefix.glob("lib*/libozarr.so"))
+    lost = "NetCDF: Can't write file\nwell\n[0.0, 1.0, 2.0, 3.0, 4.0, None] [0.0, 1.0, 20.0, 30.0, 40.0, None]"
+    for other, wanted in ("ozarr", lost), ("netCDF", "well\nwell\n[0.0, 1.0, 2.0, 3.0, 4.0, 5.0] [7.0, 7.0, 2.0, 3.0, 4.0, 5.0]"):
+        code, out, err = run([sys.executable, "-c", OVERWRITTEN, f"overwritten_{other}.zarr", library, other], build, **PRELOAD)
+        check(f"a program of {other} writes records beside others", code == 0 and out.strip() == wanted, (out, err[-500:]))
 
 
 LATE_DEFINER = """
@@ -1591,6 +1654,7 @@ def main():
     two_definers(build)
     late_definer(build)
     late_array(build)
+    overwritten(build, given.prefix.resolve())
     untold_lengths(build)
     renamed_meanwhile(build)
     renamed_onto(build)
