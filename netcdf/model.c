@@ -164,6 +164,7 @@ static void var_free(oz_var *var) {
     free(var->room);
     free(var->document);
     free(var->waiting);
+    free(var->samples);
     free(var->name);
     free(var);
 }
@@ -222,8 +223,8 @@ void oz_file_free(oz_file *file) {
     free(file->dims);
     free(file->location);
     free(file->folder);
-    ozarr_store_free(file->store);
     free(file->consolidated);
+    ozarr_store_free(file->store);
     free(file);
 }
 
