@@ -16,6 +16,7 @@ from workloads import OWN, PEERS, make_group, workloads  # noqa: E402
 SCALED = ("limit", "ozarr", "zarrs", "tensorstore")  # of which rows of several threads say how many times quicker they are than one
 LAUNCHED = ("limit", "limit again", "ozarr")  # whose processes are started anew for each row, and in it again
 LAUNCHES, MOST_ROUNDS = 5, 3  # of a row; of a launch, and of a peer in all launches
+ENOUGH = 4  # seconds of a row's launches, after which three have to do
 LONG = 0.03  # seconds of the bare loop, from which on what a process does for the first time does not matter
 LONGEST = 40  # seconds that one operation may take
 
@@ -257,7 +258,7 @@ class Bench:
         if "limit" in running:
             got["limit again"], spent["limit again"] = {"wall": [], "cpu": [], "launch": []}, 0
             running.append("limit again")
-        is_long = spent.get("limit", 0) > LONG
+        launched, is_long = time.monotonic(), spent.get("limit", 0) > LONG
         for launch in range(LAUNCHES):
             self.launch(w, running, got, is_long)
             rounds, least = 0, 2 if w.threads > 1 else 1  # a busy moment is soon as long as what two threads save
@@ -268,7 +269,7 @@ class Bench:
                 for n in order:
                     self.one_round(w, n, launch, got, running, spent)
                 rounds += 1
-            if time.monotonic() - began > 4 * seconds and launch >= 2:
+            if time.monotonic() - launched > ENOUGH and launch >= 2:
                 break
         for n in running:
             self.process(w, n).stop()
