@@ -86,7 +86,8 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     shared = library(config_settings or {}).read_bytes()
     tag = f"py3-none-{platform(shared)}"
     about = f"ozarr-{version()}.dist-info"
-    files = {f"ozarr/{path.name}": path.read_bytes() for path in sorted((HERE / "ozarr").glob("*.py"))} | {f"ozarr/{NAME}": shared}
+    sources = sorted(path for path in (HERE / "ozarr").iterdir() if path.suffix in (".py", ".pyi", ".typed"))
+    files = {f"ozarr/{path.name}": path.read_bytes() for path in sources} | {f"ozarr/{NAME}": shared}
     files |= {f"{about}/licenses/{path.name}": path.read_bytes() for path in licences()}
     files |= {f"{about}/{name}": data for name, data in described().items()}
     files[f"{about}/WHEEL"] = f"Wheel-Version: 1.0\nGenerator: ozarr\nRoot-Is-Purelib: false\nTag: {tag}\n".encode()
