@@ -34,6 +34,9 @@ use std::collections::HashMap;
 /// The maximum number of notes that are kept.
 const NOTES: usize = 1000;
 
+/// What is said of a node where a migration is to be made: a call that was killed behind its last step does not know that it is done.
+const IS_WHOLE: &str = " (a node is there that no interrupted migration has left: what an earlier call has made of this source is whole)";
+
 /// What a migration did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Migrated {
@@ -272,7 +275,8 @@ impl Job<'_> {
         {
             // An earlier version of the library may have been killed ahead of that. The error is the one to tell.
             drop(upkeep::add_missed(self.to, &self.to_path));
-            return Err(e);
+            let is_node = lookup::is_there(self.to, &self.to_path).unwrap_or_default();
+            return Err(if is_node { e.with_note(IS_WHOLE) } else { e });
         }
         Ok((marker, condition))
     }
