@@ -4,7 +4,7 @@ use crate::create::native_type;
 use crate::failure::{Failure, Outcome};
 use crate::interrupt::{Interrupt, close_copy, copied_in_part};
 use crate::layout::{Layout, format, json_or_string};
-use crate::output::{counted, notes, progress};
+use crate::output::{counted, looking_for, notes};
 use crate::place::{locate, named_in_group, understood};
 use clap::{Args, ValueEnum};
 use ozarr::dtype::DataType;
@@ -69,7 +69,7 @@ impl Copy {
         let (from, path) = locate(&self.source, "/", Mode::Read)?;
         let (to, to_path) = locate(&self.dest, "/", Mode::ReadWrite)?;
         let interrupt = Interrupt::watch()?;
-        let bar = progress(0, Some("objects"), true);
+        let bar = looking_for("objects", true);
         let how = if self.overwrite { Create::Overwrite } else { Create::New };
         let overflow = match self.overflow {
             OnOverflow::Error => Overflow::Error,

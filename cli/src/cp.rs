@@ -2,7 +2,7 @@
 
 use crate::failure::Outcome;
 use crate::interrupt::{Interrupt, close_copy, copied_in_part};
-use crate::output::{progress, tell};
+use crate::output::{looking_for, tell};
 use crate::place::{locate, named_in_group};
 use clap::Args;
 use ozarr::node::shown_location as shown;
@@ -34,7 +34,7 @@ impl Cp {
         let (from, path) = locate(&self.source, "/", Mode::Read)?;
         let (to, to_path) = locate(&self.dest, "/", Mode::ReadWrite)?;
         let interrupt = Interrupt::watch()?;
-        let bar = progress(0, Some("objects"), false);
+        let bar = looking_for("objects", false);
         let how = if self.overwrite { Create::Overwrite } else { Create::New };
         let mut steps = 0;
         let copied = from.copy_node(&path, (&to, &to_path), how, self.verify, &mut |done, all| {

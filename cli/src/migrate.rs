@@ -2,7 +2,7 @@
 
 use crate::failure::{Failure, Outcome};
 use crate::interrupt::{Interrupt, close_changed, close_copy, copied_in_part};
-use crate::output::{notes, progress};
+use crate::output::{looking_for, notes};
 use crate::place::locate;
 use clap::Args;
 use ozarr::node::{Mode, Store};
@@ -45,7 +45,7 @@ impl Migrate {
             None => return Err(Failure::Usage("name a place to migrate to, or give --in-place".into())),
         };
         let interrupt = Interrupt::watch()?;
-        let bar = progress(0, Some("objects"), true);
+        let bar = looking_for("objects", true);
         let to = dest.as_ref().map(|(store, path)| (store, path.as_str()));
         let done = from.migrate(&path, to, !self.link && !self.in_place, &mut bar.until(&interrupt));
         bar.finish_and_clear();

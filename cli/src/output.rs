@@ -6,6 +6,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use ozarr::node::{Array, Value, json};
 use std::io::{self, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// What takes less has no bar.
@@ -91,6 +92,8 @@ pub struct Progress {
     bar: ProgressBar,
     shown: AtomicBool,
     begun: Instant,
+    /// How the bar looks from the first time on that it is told how much is done of all.
+    counting: Mutex<Option<ProgressStyle>>,
 }
 
 /// Whether a bar can be seen.
@@ -101,23 +104,35 @@ pub fn can_show(uses_stdout: bool) -> bool {
 /// A bar that counts bytes, or things if `what` names them.
 pub fn progress(total: u64, what: Option<&str>, uses_stdout: bool) -> Progress {
     let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::hidden());
+    bar.set_style(counting(what));
+    Progress { bar, shown: AtomicBool::new(!can_show(uses_stdout)), begun: Instant::now(), counting: Mutex::default() }
+}
+
+/// How a bar looks that counts bytes, or things if `what` names them.
+fn counting(what: Option<&str>) -> ProgressStyle {
     let template = match what {
         None => "{bar:40} {binary_bytes} of {binary_total_bytes}, {binary_bytes_per_sec}, {eta} left".to_string(),
         Some(what) => format!("{{bar:40}} {{pos}} of {{len}} {what}, {{per_sec}}, {{eta}} left"),
     };
-    if let Ok(style) = ProgressStyle::with_template(&template) {
-        bar.set_style(style);
-    }
-    Progress { bar, shown: AtomicBool::new(!can_show(uses_stdout)), begun: Instant::now() }
+    ProgressStyle::with_template(&template).unwrap_or_else(|_| ProgressStyle::default_bar())
 }
 
 /// What cannot be counted: how long it takes by now.
 pub fn busy(what: &'static str) -> Progress {
-    let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden()).with_message(what);
+    waiting(what.into(), false, None)
+}
+
+/// A bar that counts things which a function of the library looks for first: until it tells of them, how long that takes by now.
+pub fn looking_for(what: &str, uses_stdout: bool) -> Progress {
+    waiting(format!("looking for {what}"), uses_stdout, Some(counting(Some(what))))
+}
+
+fn waiting(message: String, uses_stdout: bool, counting: Option<ProgressStyle>) -> Progress {
+    let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden()).with_message(message);
     if let Ok(style) = ProgressStyle::with_template("{spinner} {msg}, {elapsed}") {
         bar.set_style(style);
     }
-    if can_show(false) {
+    if can_show(uses_stdout) {
         let late = bar.downgrade();
         // Without it only the bar is missing.
         let _ = std::thread::Builder::new().spawn(move || {
@@ -128,7 +143,7 @@ pub fn busy(what: &'static str) -> Progress {
             }
         });
     }
-    Progress { bar, shown: AtomicBool::new(true), begun: Instant::now() }
+    Progress { bar, shown: AtomicBool::new(true), begun: Instant::now(), counting: Mutex::new(counting) }
 }
 
 impl Progress {
@@ -158,6 +173,10 @@ impl Progress {
     /// What a function of the library tells how much is done of all, and which ends it when Ctrl-C was pressed.
     pub fn until(&self, interrupt: &Interrupt) -> impl FnMut(u64, u64) -> ozarr::error::Result<()> {
         move |done, all| {
+            if let Some(style) = self.counting.lock().unwrap_or_else(PoisonError::into_inner).take() {
+                self.bar.set_style(style);
+                self.bar.reset_eta();
+            }
             self.set_length(all);
             self.set_position(done);
             interrupt.check()

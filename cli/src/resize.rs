@@ -3,7 +3,7 @@
 use crate::failure::Outcome;
 use crate::interrupt::{Interrupt, close_changed};
 use crate::list::List;
-use crate::output::{progress, tell};
+use crate::output::{looking_for, tell};
 use crate::place::{Place, lengths};
 use clap::Args;
 use ozarr::node::Mode;
@@ -29,7 +29,7 @@ impl Resize {
         let array = self.place.array(Mode::ReadWrite)?;
         let before = array.shape();
         let interrupt = Interrupt::watch()?;
-        let bar = progress(0, Some("chunks"), false);
+        let bar = looking_for("chunks", false);
         let resized = array.resize_telling(&lengths("shape", &self.shape.0, 0)?, self.keep_outside, &mut bar.until(&interrupt));
         bar.finish_and_clear();
         let next = "the shape is changed, chunks outside of it are left; the same command erases them";

@@ -2,7 +2,7 @@
 
 use crate::failure::{Failure, Outcome, one_line};
 use crate::interrupt;
-use crate::output::{counted, line, or_unread, progress};
+use crate::output::{counted, line, looking_for, or_unread};
 use crate::place::{Place, locate};
 use clap::Args;
 use ozarr::node::{Fault, Map, Mode, Value, VerifyOptions, json};
@@ -31,7 +31,7 @@ impl Verify {
     pub fn run(&self) -> Outcome {
         let mode = if self.repair { Mode::ReadWrite } else { Mode::Read };
         let (store, path) = locate(&self.place.location, &self.place.path, mode)?;
-        let bar = progress(0, Some("chunks"), true);
+        let bar = looking_for("chunks", true);
         let options = VerifyOptions { quick: self.quick, repair: self.repair };
         let next = "nothing is changed but what is told as mended; the same command begins anew";
         let interrupt = interrupt::end_with(&store, || next.into())?;
