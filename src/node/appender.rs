@@ -59,6 +59,8 @@ pub struct Appender {
     growing: Option<Growing>,
     /// Keeps other appenders away, where the store has no locks.
     claim: Claim,
+    /// Others may be erasing behind the end of the array until they look at the claim.
+    is_beside_cut: bool,
 }
 
 impl Appender {
@@ -68,9 +70,15 @@ impl Appender {
     /// `dim`; `Type` for elements of variable length.
     pub fn open(array: &Array, dim: usize, every: u64, memory: usize) -> Result<Appender> {
         let mark = Appender::prepare(array, None)?;
-        array.finish_cut()?;
         let claim = Claim::new(array.store().shared().capabilities().swaps, mark);
-        Appender::begin(array, dim, (every, memory, false), claim)
+        let mut appender = Appender::begin(array, dim, (every, memory, false), claim)?;
+        appender.finish_cut().map(|()| appender)
+    }
+
+    /// Erases what a cut of the array has left that was interrupted, or is under way in another process.
+    pub(super) fn finish_cut(&mut self) -> Result<()> {
+        self.is_beside_cut |= self.array.finish_cut()?;
+        Ok(())
     }
 
     /// Makes an array ready for an appender: it is what its document says now, which is `found` where that was read just now, while the state with it
@@ -150,6 +158,7 @@ impl Appender {
             looked: None,
             growing: None,
             claim,
+            is_beside_cut: false,
         })
     }
 

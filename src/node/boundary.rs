@@ -12,8 +12,14 @@ use std::sync::Arc;
 /// Up to this many chunks are looked for one by one; above, the keys are listed, which takes time for stored chunks only.
 const ONE_BY_ONE: u128 = 1024;
 
-/// After shrinking from `old`: erases the chunks outside of `array.shape`, and writes the fill value beyond the edge.
-pub(super) fn erase_outside(array: &BoundArray, old: &[u64], progress: &mut OnProgress<'_>) -> Result<()> {
+/// After shrinking from `old`: erases the chunks outside of `array.shape`, and writes the fill value beyond the edge; each behind a `look`, whose error
+/// ends that.
+pub(super) fn erase_outside(
+    array: &BoundArray,
+    old: &[u64],
+    look: &mut dyn FnMut() -> Result<()>,
+    progress: &mut OnProgress<'_>,
+) -> Result<()> {
     let boundary = Boundary::new(array, old);
     let mut edge = Vec::new();
     let candidates = boundary.outside_count().saturating_add(boundary.edge_count());
@@ -35,6 +41,7 @@ pub(super) fn erase_outside(array: &BoundArray, old: &[u64], progress: &mut OnPr
         })?;
         let all = (gone.len() + edge.len()) as u64;
         for key in gone {
+            look()?;
             erase_chunk(array, &key)?;
             done += 1;
             progress(done, all)?;
@@ -42,6 +49,7 @@ pub(super) fn erase_outside(array: &BoundArray, old: &[u64], progress: &mut OnPr
     } else {
         boundary.each_outside(&mut |index| {
             array.chunk_key(index, &mut key)?;
+            look()?;
             erase_chunk(array, &key)?;
             done += 1;
             progress(done, u64::try_from(candidates).unwrap_or(u64::MAX))
@@ -59,6 +67,7 @@ pub(super) fn erase_outside(array: &BoundArray, old: &[u64], progress: &mut OnPr
     let padded = Arc::new(BoundArray { shape: boundary.padded.clone(), write_back: None, ..array.clone() });
     let all = done + edge.len() as u64;
     edge.iter().try_for_each(|index| {
+        look()?;
         boundary.fill_beyond(&padded, index)?;
         done += 1;
         progress(done, all)

@@ -1,14 +1,17 @@
 //! What an array says while elements beyond its shape are erased: a kill in between leaves chunks that would show when it grows again. The next
 //! change of the shape, and the next appender, erase them first. Elements that are kept on purpose are said, too: the next cut erases them.
 
-use super::listed_lengths::Lengths;
+use super::listed_lengths::{Lengths, shape_of};
 use super::state::ArrayState;
-use super::{Array, Store, marker, upkeep};
-use crate::engine::{self, BoundArray};
-use crate::error::Result;
-use crate::limits::Dims;
+use super::transfer::OnProgress;
+use super::{Array, Store, boundary, claim, document, marker, upkeep};
+use crate::engine::{self, BoundArray, Fence};
+use crate::error::{ErrorKind, Result, bail, err};
+use crate::limits::{Dims, MAX_CONSOLIDATED};
 use crate::metadata::{Value, json, number_list};
+use crate::store::swap;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 /// The member of the shape whose elements are kept.
 const KEPT: &str = "kept";
@@ -71,13 +74,106 @@ impl Array {
         Ok((shape("shape"), shape(KEPT)))
     }
 
-    /// Erases what a call that was interrupted left. Consolidated metadata say the shape first, as their readers would find nothing in its place.
-    pub(super) fn finish_cut(&self) -> Result<()> {
-        let Some(old) = self.interrupted_cut(self.rank())? else { return Ok(()) };
+    /// Erases what a call that was interrupted left, and says whether one did. Consolidated metadata say the shape first, as their readers would find
+    /// nothing in its place.
+    pub(super) fn finish_cut(&self) -> Result<bool> {
+        let Some(old) = self.interrupted_cut(self.rank())? else { return Ok(false) };
         let now = self.read_fresh(self.format())?.meta.shape;
         let told = Lengths::of((0..old.len()).filter(|&d| now.get(d).is_some_and(|&now| now < old[d])));
         upkeep::after_changes_now(self.store(), &[(self.path(), told)], None)?;
-        self.erase_beyond(&mut |_, _| Ok(()))
+        self.erase_beyond(None, &|_| Ok(()), &mut |_, _| Ok(())).map(|()| true)
+    }
+
+    /// Erases what is beyond the array's shape: what the marker says, and where no locks keep others out, what the call's own `cut` says while the
+    /// document is as that has left it, for another cut that ends takes any marker away. What others may have put or kept there since stays. `check` may
+    /// refuse the text of the document.
+    pub(super) fn erase_beyond(&self, cut: Option<&Cut>, check: &dyn Fn(&[u8]) -> Result<()>, progress: &mut OnProgress<'_>) -> Result<()> {
+        let _lock = document::lock(self.store(), self.path(), document::array_document(self.format()))?;
+        let shared = self.store().shared();
+        let cut = cut.filter(|_| shared.capabilities().swaps);
+        swap::make(&**shared, || {
+            let (fresh, text, _) = self.read_to_change()?;
+            check(&text).map_err(|e| e.at_key(self.document_key()))?;
+            self.store().check_kept()?;
+            // Whoever has claimed the array since has erased what was left before that.
+            if cut.is_some_and(|cut| claim::mark_in(&text) != cut.mark) {
+                return Ok(());
+            }
+            let own = cut.filter(|cut| fresh.meta.shape == cut.shape);
+            let gone = match (self.outside(fresh.meta.shape.len())?, own) {
+                ((Some(left), _), _) => left,
+                ((None, None), Some(own)) => own.gone.clone(),
+                _ => return Ok(()),
+            };
+            self.erase_outside((&fresh, &text), &gone, progress)
+        })
+    }
+
+    /// Erases what an array that is `fresh`, with the document `text`, does not have of the shape `old`, and says that it is erased. Erasing has no
+    /// condition: where no locks keep others out it goes on while the document has that shape and that mark, after which others may store something there.
+    ///
+    /// Errors: `Conflict` if it has others.
+    pub(super) fn erase_outside(&self, (fresh, text): (&ArrayState, &[u8]), old: &[u64], progress: &mut OnProgress<'_>) -> Result<()> {
+        let bound = fresh.bound(self.path())?;
+        if !self.store().shared().capabilities().swaps {
+            boundary::erase_outside(&bound, old, &mut || Ok(()), progress)?;
+            return self.end_cut(fresh);
+        }
+        let fence = self.fence_by(&fresh.meta.shape, claim::mark_in(text));
+        // What is changed in part is put on the condition that it is what was found before a look.
+        let bound = BoundArray { fence: Some(fence.clone()), ..(*bound).clone() };
+        let mut looked: Option<Instant> = None;
+        let mut look = || {
+            if looked.is_none_or(|looked| looked.elapsed() >= UNSEEN) {
+                looked = Some(Instant::now());
+                fence.check()?;
+                // Another program may have made it longer, and shorter again.
+                if self.outside(old.len())?.1.is_some() {
+                    bail!(Again, "another program keeps what is outside of the array meanwhile");
+                }
+            }
+            Ok(())
+        };
+        let erased = boundary::erase_outside(&bound, old, &mut look, progress).and_then(|()| fence.check());
+        erased.map_err(|e| if e.kind() == ErrorKind::Again { err!(Conflict, "{}", e.message()) } else { e })?;
+        self.end_cut(fresh)
+    }
+
+    /// A fence by the shape and the mark that the document has now.
+    fn fence_by(&self, shape: &[u64], mark: Vec<u8>) -> Arc<Fence> {
+        let shape = shape.to_vec();
+        Fence::new(self.store().shared().clone(), self.document_key(), move |text| {
+            match shape_of(&json::parse_object(text, MAX_CONSOLIDATED)?) {
+                Some(now) if now == shape && claim::mark_in(text) == mark => Ok(()),
+                _ => bail!(Again, "another program has changed the array meanwhile"),
+            }
+        })
+    }
+
+    /// Waits, where no locks keep others out, until those that erase what is outside of the array have looked at its document, which was changed just now.
+    pub(super) fn let_others_look(&self) {
+        if self.store().shared().capabilities().swaps {
+            std::thread::sleep(2 * UNSEEN);
+        }
+    }
+}
+
+/// How long erasing goes on without a look at the document, where no locks keep others out.
+const UNSEEN: Duration = Duration::from_millis(if cfg!(test) { 4 } else { 200 });
+
+/// What a call that has made an array shorter is to erase.
+pub(super) struct Cut {
+    /// The shape of which elements are gone.
+    gone: Dims,
+    /// The shape of the array, and the mark behind its document, since then.
+    shape: Dims,
+    mark: Vec<u8>,
+}
+
+impl Cut {
+    /// `before`: the document that had the longer shape.
+    pub fn new(gone: Dims, shape: Dims, before: &[u8]) -> Cut {
+        Cut { gone, shape, mark: claim::mark_in(before) }
     }
 }
 

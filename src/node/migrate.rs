@@ -428,7 +428,7 @@ impl Job<'_> {
         {
             // Chunks at the edge have steps behind it, which would show when the array grows.
             let cut = ArrayState::new(self.to, target, array.new.clone(), &Handling::default())?.bound(target)?;
-            boundary::erase_outside(&cut, uncut, &mut |_, _| Ok(()))?;
+            boundary::erase_outside(&cut, uncut, &mut || Ok(()), &mut |_, _| Ok(()))?;
         }
         Ok(gone)
     }

@@ -183,6 +183,8 @@ mod tests_places;
 #[cfg(test)]
 mod tests_requests;
 #[cfg(test)]
+mod tests_resizes;
+#[cfg(test)]
 mod tests_series;
 #[cfg(test)]
 mod tests_store;

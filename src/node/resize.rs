@@ -1,7 +1,7 @@
 //! Changing an array's shape: growing, shrinking with the chunks that go, appending.
 //! Specification: v3 core, "Resizing".
 
-use super::boundary::erase_outside;
+use super::cut::Cut;
 use super::document::{self, array_document};
 use super::fill::write_fill;
 use super::listed_lengths::Lengths;
@@ -32,37 +32,39 @@ impl Array {
         let mut told = Lengths::ALL;
         let mut tell = |now: &[u64]| told = Lengths::of((0..now.len()).filter(|&d| shape.get(d) != Some(&now[d])));
         let to_shape = |now: &[u64], _: &[u8]| Ok(Dims::from_slice(shape)).inspect(|_| tell(now));
-        let (is_cut, settled) = self.resize_document(to_shape, keep_outside)?;
-        if !is_cut {
+        let (cut, settled) = self.resize_document(to_shape, keep_outside)?;
+        if cut.is_none() {
             let told = self.refresh_above(told);
             return settled.and(told);
         }
         // Readers that go by consolidated metadata know of the shape before anything of theirs is erased.
         let told = upkeep::after_changes_now(self.store(), &[(self.path(), told)], None);
         settled.and(told)?;
-        self.erase_beyond(progress)
+        self.erase_beyond(cut.as_ref(), &|_| Ok(()), progress)
     }
 
     /// The first part of [`Array::resize`], also for one of several arrays: the array's own document only, of whose shape and text `shape` makes
-    /// another shape. Says whether something is to be erased, by [`Array::erase_beyond`], and how it went, once the shape is published, with what waits
-    /// beyond it.
+    /// another shape. Gives what is to be erased, by [`Array::erase_beyond`], if there is something, and how it went, once the shape is published, with
+    /// what waits beyond it.
     pub(super) fn resize_document(
         &self,
         mut shape: impl FnMut(&[u64], &[u8]) -> Result<Dims>,
         keep_outside: bool,
-    ) -> Result<(bool, Result<()>)> {
+    ) -> Result<(Option<Cut>, Result<()>)> {
         self.store().check_writable()?;
         self.dialect().refuse()?;
         self.store_waiting()?;
         let _locked = self.lock_to_reshape()?;
         // The array as it was, of which elements stay outside.
-        let mut whole = None;
-        let is_cut = swap::make(&**self.store().shared(), || {
+        let (mut whole, mut is_beside) = (None, false);
+        let cut = swap::make(&**self.store().shared(), || {
             let (fresh, text, condition) = self.read_to_change()?;
             let (old, shape) = (fresh.meta.shape.clone(), shape(&fresh.meta.shape, &text)?);
             check_shape(&shape, old.len())?;
             let next = self.reshaped(&fresh, &shape)?;
-            let (gone, kept) = self.to_erase(&fresh, &shape, keep_outside)?;
+            let outside = self.outside(shape.len())?;
+            is_beside |= outside.0.is_some();
+            let (gone, kept) = self.to_erase((&fresh, &text), outside, &shape, keep_outside)?;
             if let Some(gone) = &gone {
                 // Without its codecs the boundary cannot be rewritten: say so before anything changes.
                 fresh.bound(self.path())?;
@@ -80,23 +82,31 @@ impl Array {
             if kept.is_some_and(|kept| shape.iter().zip(&kept).all(|(new, kept)| new >= kept)) {
                 self.end_cut(&fresh)?;
             }
-            Ok(gone.is_some())
+            Ok(gone.map(|gone| Cut::new(gone, shape, &text)))
         })?;
+        if is_beside {
+            self.let_others_look();
+        }
         let settled = match whole {
             Some(Ok(whole)) => self.store_outside(&whole),
-            _ if is_cut => self.drop_beyond(),
+            _ if cut.is_some() => self.drop_beyond(),
             _ => Ok(()),
         };
-        Ok((is_cut, settled))
+        Ok((cut, settled))
     }
 
     /// The shape of which elements are to be erased when an array gets the shape `shape`, if there are any, and the one of which some are kept
-    /// outside, if the array only grows. What a call that was interrupted left is among the first, unless the array grows or is to keep what is
-    /// outside: it is erased at once then, before it shows.
-    fn to_erase(&self, fresh: &ArrayState, shape: &[u64], keep_outside: bool) -> Result<(Option<Dims>, Option<Dims>)> {
+    /// outside, if the array only grows; of an array that is `fresh` with the document `text`, and has those `outside`. What a call that was interrupted
+    /// left is among the first, unless the array grows or is to keep what is outside: it is erased at once then, before it shows.
+    fn to_erase(
+        &self,
+        (fresh, text): (&ArrayState, &[u8]),
+        (left, kept): (Option<Dims>, Option<Dims>),
+        shape: &[u64],
+        keep_outside: bool,
+    ) -> Result<(Option<Dims>, Option<Dims>)> {
         let beyond = |gone: &Dims| shape.iter().zip(gone).any(|(new, old)| new < old);
         let now = &fresh.meta.shape;
-        let (left, kept) = self.outside(shape.len())?;
         let mut all = now.clone();
         let outside = left.as_ref().or(kept.as_ref()).into_iter().flatten();
         all.iter_mut().zip(outside).for_each(|(all, outside)| *all = (*all).max(*outside));
@@ -104,8 +114,7 @@ impl Array {
             if !keep_outside && shape.iter().zip(now).all(|(new, now)| new <= now) && beyond(&all) {
                 return Ok((Some(all), None));
             }
-            erase_outside(&*fresh.bound(self.path())?, &all, &mut |_, _| Ok(()))?;
-            self.end_cut(fresh)?;
+            self.erase_outside((fresh, text), &all, &mut |_, _| Ok(()))?;
             all = now.clone();
         }
         match (beyond(now), keep_outside) {
@@ -117,17 +126,6 @@ impl Array {
                 if is_cut_later { self.note_kept(fresh, &all) } else { Ok(()) }.map(|()| (None, None))
             }
         }
-    }
-
-    /// Erases what cuts have left beyond the array's shape. Another call may have done so since the cut, and have put chunks there or kept them: they
-    /// stay.
-    pub(super) fn erase_beyond(&self, progress: &mut OnProgress<'_>) -> Result<()> {
-        let _lock = document::lock(self.store(), self.path(), array_document(self.format()))?;
-        let (fresh, ..) = self.read_to_change()?;
-        self.store().check_kept()?;
-        let Some(old) = self.interrupted_cut(fresh.meta.shape.len())? else { return Ok(()) };
-        erase_outside(&*fresh.bound(self.path())?, &old, progress)?;
-        self.end_cut(&fresh)
     }
 
     /// Makes dimension `dim` longer by `count` and writes the new slab from `memory`, whose strides are those of the array's shape with `count` in the

@@ -156,7 +156,7 @@ impl Series {
         series.dataset.consolidate_for_growth(compared.differing)?;
         // Consolidated metadata say the lengths of all variables by now.
         let (store, any_thread) = (series.dataset.group().store(), series.any_thread());
-        together::for_each(store, any_thread, &mut series.parts, |part| part.appender.array().finish_cut())?;
+        together::for_each(store, any_thread, &mut series.parts, |part| part.appender.finish_cut())?;
         series.read_values();
         Ok(series)
     }
@@ -304,9 +304,10 @@ impl Series {
             if self.parts.iter().all(|part| part.name != name) {
                 check_once(&name, &array, d)?;
                 let mark = Appender::prepare(&array, None)?;
-                array.finish_cut()?;
                 let claim = Claim::new(array.store().shared().capabilities().swaps, mark);
-                push(&mut late, SeriesArray::new(name, &array, d, (claim, self.memory))?)?;
+                let mut part = SeriesArray::new(name, &array, d, (claim, self.memory))?;
+                part.appender.finish_cut()?;
+                push(&mut late, part)?;
             }
         }
         // One that is longer was not defined by this program's dataset.

@@ -41,7 +41,7 @@ impl Fence {
     }
 
     /// Looks whether the array is the own one, and waits for the answer.
-    pub(super) fn check(self: &Arc<Self>) -> Result<()> {
+    pub fn check(self: &Arc<Self>) -> Result<()> {
         let (sender, receiver) = mailbox();
         self.check_then(Box::new(move |looked| sender.send(looked)));
         receiver.recv().unwrap_or_else(|| Err(err!(Internal, "a look at a document never ended")))

@@ -94,7 +94,11 @@ impl Appender {
         }
         self.claim.mark(&mut text);
         self.first.while_there(|| document::publish_text(self.array.store(), &key, &text, MAX_DOCUMENT, self.condition))?;
-        self.claim.check(&text).map_err(|e| e.at_key(key))
+        self.claim.check(&text).map_err(|e| e.at_key(key))?;
+        if std::mem::take(&mut self.is_beside_cut) {
+            self.array.let_others_look();
+        }
+        Ok(())
     }
 
     fn check_length(&self, fresh: &ArrayState) -> Result<()> {

@@ -3,6 +3,7 @@
 use super::Dataset;
 use crate::error::{ErrorKind, Result, bail};
 use crate::limits::{collect, make_room};
+use crate::node::cut::Cut;
 use crate::node::dimensions::Dimension;
 use crate::node::listed_lengths::Lengths;
 use crate::node::watch::Pauses;
@@ -17,8 +18,8 @@ struct Resized<'a> {
     is_along: Vec<bool>,
     /// It gets the length behind the others.
     is_late: bool,
-    /// Something of it is to be erased.
-    is_cut: bool,
+    /// What is to be erased of it.
+    cut: Option<Cut>,
     /// What became of what waited beyond the length.
     settled: Result<()>,
 }
@@ -65,27 +66,29 @@ impl Dataset {
             let is_along: Vec<bool> = collect(array.dimension_names()?.iter().map(|there| there.as_deref() == Some(name)))?;
             let dims = (0..is_along.len()).filter(|&d| is_along[d]);
             changes.push((array.path(), dims.fold(Lengths::NONE, |told, d| told.and(Lengths::along(d)))));
-            parts.push(Resized { array, is_along, is_late, is_cut: false, settled: Ok(()) });
+            parts.push(Resized { array, is_along, is_late, cut: None, settled: Ok(()) });
         }
         sort_by(&mut parts, |a, b| a.is_late.cmp(&b.is_late));
         let early = parts.iter().filter(|part| !part.is_late).count();
         let (early, late) = parts.split_at_mut(early);
         for parts in [early, late] {
-            together::for_each(store, any_thread, parts, |Resized { array, is_along, is_cut, settled, .. }| {
+            together::for_each(store, any_thread, parts, |Resized { array, is_along, cut, settled, .. }| {
                 // The others stay as long as they are there, whatever this handle knows.
                 let resized = |now: &[u64]| now.iter().zip(&*is_along).map(|(&n, along)| if *along { length } else { n }).collect();
-                (*is_cut, *settled) = array.resize_document(|now, text| check(array, text).map(|()| resized(now)), keep_outside)?;
+                (*cut, *settled) = array.resize_document(|now, text| check(array, text).map(|()| resized(now)), keep_outside)?;
                 Ok(())
             })?;
         }
-        let told = match parts.iter().any(|part| part.is_cut) {
+        let told = match parts.iter().any(|part| part.cut.is_some()) {
             true => upkeep::after_changes_now(store, &changes, None),
             false => upkeep::after_changes(store, &changes),
         };
         let settled = parts.iter_mut().try_for_each(|part| std::mem::replace(&mut part.settled, Ok(())));
         settled.and(told)?;
-        parts.retain(|part| part.is_cut);
-        together::for_each(store, any_thread, &mut parts, |part| erase_beyond(part.array, &check))?;
+        parts.retain(|part| part.cut.is_some());
+        together::for_each(store, any_thread, &mut parts, |Resized { array, cut, .. }| {
+            array.erase_beyond(cut.as_ref(), &|text| check(array, text), &mut |_, _| Ok(()))
+        })?;
         self.0.state.write(|state| state.defined.iter_mut().filter(|(there, _)| there == name).for_each(|(_, old)| *old = length));
         Ok(())
     }
@@ -138,25 +141,4 @@ impl Dataset {
         }
         Ok(())
     }
-}
-
-/// How long erasing goes on without a look whether the array is still the one to erase from, where another program may claim it meanwhile.
-const UNSEEN: Duration = Duration::from_millis(200);
-
-/// Erases what is beyond the array's length for as long as `check` takes its document. Erasing has no condition.
-fn erase_beyond(array: &Array, check: &impl Fn(&Array, &[u8]) -> Result<()>) -> Result<()> {
-    if !array.store().shared().capabilities().swaps {
-        return array.erase_beyond(&mut |_, _| Ok(()));
-    }
-    let look = || array.read_to_change().and_then(|(_, text, _)| check(array, &text));
-    look()?;
-    let mut looked = Instant::now();
-    array.erase_beyond(&mut |_, _| {
-        if looked.elapsed() < UNSEEN {
-            return Ok(());
-        }
-        look()?;
-        looked = Instant::now();
-        Ok(())
-    })
 }
