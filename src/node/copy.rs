@@ -7,16 +7,14 @@ use super::listed_lengths::shape_of;
 use super::lookup::{find, require};
 use super::stored::StoredDocument;
 use super::transfer::{Moves, OnProgress, READINGS, Way, moved_path};
-use super::{Array, Create, NodeKind, Store, draft, groups_above, hierarchy, marker, path, place, stored_chunks, upkeep};
+use super::{Array, Create, NodeKind, Store, draft, groups_above, hierarchy, marker, overlap, path, place, stored_chunks, upkeep};
 use crate::engine::tasks;
 use crate::error::{ErrorKind, Result, bail, err};
 use crate::limits::{MAX_CONSOLIDATED, collect, extend, push, readable};
 use crate::metadata::json::{self, splice::TextObject};
 use crate::metadata::{Format, Map, v2, v3};
-use crate::store::local::path::followed;
 use crate::store::prefix::hidden_by;
 use crate::store::{Condition, StorageExt, get, question, zip};
-use std::path::Path;
 
 impl Store {
     /// Copies the node at `path` with all below it to `to_path` in `to`, keys and bytes as they are, and makes the groups above
@@ -49,7 +47,7 @@ impl Store {
         draft::refuse(self)?;
         self.check_copyable()?;
         let found = require(self, path, NodeKind::None)?;
-        refuse_overlap((self, path), (to, &to_path))?;
+        overlap::refuse((self, path), (to, &to_path))?;
         if how == Create::OpenIfSame {
             bail!(Argument, "a copy is new or overwrites; there is nothing to open");
         }
@@ -61,8 +59,14 @@ impl Store {
             true => Ok(()),
             false => Err(place::differs((to, &to_path))),
         };
-        let copied =
-            place::Copied { source, state: &place::state_of(&found.document)?, kind: found.kind, tells_keys: true, complete: &check };
+        let copied = place::Copied {
+            source,
+            from: Some((self, path)),
+            state: &place::state_of(&found.document)?,
+            kind: found.kind,
+            tells_keys: true,
+            complete: &check,
+        };
         let filled = place::fill(copied, (to, &to_path), how, &mut |store, place, ours| {
             let made = self.keeping_above(path)?.copy_keys(path, (store, place, ours), verify, progress)?;
             collect(made.iter().map(|node| moved_path(node, place, &to_path)))
@@ -351,34 +355,4 @@ fn differs_in_consolidated_metadata(from: (&Store, &str), to: (&Store, &str)) ->
     });
     let document = document?;
     Ok(document.is_some() && document == copy?)
-}
-
-/// Refuses to copy a node into itself, or over a node that holds it, by whichever links or handles it is named.
-pub(super) fn refuse_overlap(from: (&Store, &str), to: (&Store, &str)) -> Result<()> {
-    let (a, b) = (from.0.place(from.1), to.0.place(to.1));
-    // Two stores in memory are two places; of two folders, one may be inside the other.
-    let is_folder = a.starts_with('/') || cfg!(windows) && from.0.shared().files().is_some();
-    let of_one_server = b.contains("://") && from.0.options().server == to.0.options().server;
-    if !is_folder && !from.0.is_one_with(to.0) && !a.starts_with("memory:") && !of_one_server {
-        return Ok(());
-    }
-    let (real_a, real_b) = if is_folder { (followed(&a), followed(&b)) } else { (a.clone().into(), b.clone().into()) };
-    let what = match (real_b.starts_with(&real_a), real_a.starts_with(&real_b)) {
-        (false, false) => return Ok(()),
-        (true, true) => "is the same as",
-        (true, false) => "lies inside of",
-        (false, true) => "holds",
-    };
-    let (b, a) = (b.trim_end_matches('/'), a.trim_end_matches('/'));
-    bail!(Argument, "{b} {what} {a}; expected a place apart from what is copied")
-}
-
-/// Refuses to make a node of a file that is at its place: it would be erased with what is there.
-pub(super) fn refuse_source(file: &Path, (to, path): (&Store, &str)) -> Result<()> {
-    let place = to.place(path);
-    let is_inside = || file.canonicalize().is_ok_and(|real| real.starts_with(followed(&place)));
-    if file.is_absolute() && to.shared().files().is_some() && is_inside() {
-        bail!(Argument, "{} holds {}", place.trim_end_matches('/'), file.display());
-    }
-    Ok(())
 }

@@ -20,8 +20,8 @@ use super::stored::StoredDocument;
 use super::stored_chunks::each_chunk;
 use super::transfer::{self, Elements, Moves, OnProgress, Way, at_node};
 use super::{
-    Group, NodeKind, Store, boundary, consolidate, copy, create_array, cut, document, draft, groups_above, growing, in_use, kept, marker,
-    path, place, spec, upkeep,
+    Group, NodeKind, Store, boundary, consolidate, create_array, cut, document, draft, groups_above, growing, in_use, kept, marker,
+    overlap, path, place, spec, upkeep,
 };
 use crate::counting::{self, Counting};
 use crate::dtype::Overflow;
@@ -122,7 +122,7 @@ impl Store {
         self.settle(&from_path);
         if !in_place {
             path::check_new(&to_path)?;
-            copy::refuse_overlap((self, &from_path), (to, &to_path))?;
+            overlap::refuse((self, &from_path), (to, &to_path))?;
             draft::refuse(to)?;
         }
         let (d0, done) = (found.dialect == Dialect::D0, 0);

@@ -60,6 +60,7 @@ mod lost;
 mod marker;
 mod migrate;
 mod origin;
+mod overlap;
 mod own_folder;
 pub mod path;
 pub mod periodic;
@@ -174,6 +175,8 @@ mod tests_left;
 mod tests_lint;
 #[cfg(test)]
 mod tests_meanwhile;
+#[cfg(all(test, target_os = "linux"))]
+mod tests_mounts;
 #[cfg(test)]
 mod tests_orphans;
 #[cfg(test)]

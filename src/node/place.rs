@@ -8,7 +8,7 @@
 //! has lost the place so erases nothing that is in the source: that may be the copy of the one that has it by then, and of a renamed node the only one.
 
 use super::document::DocumentLock;
-use super::{Create, NodeKind, Store, document, groups_above, hierarchy, in_use, lookup, marker, path, upkeep};
+use super::{Create, NodeKind, Store, document, groups_above, hierarchy, in_use, lookup, marker, overlap, path, upkeep};
 use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::limits::{MAX_DOCUMENT, add, push, try_collect};
 use crate::metadata::{Map, Value, json, v2, v3};
@@ -54,6 +54,8 @@ pub(super) fn new_call() -> String {
 pub(super) struct Copied<'a> {
     /// What the marker says of it.
     pub source: &'a str,
+    /// The node, if it is one.
+    pub from: Option<(&'a Store, &'a str)>,
     /// What it is like now.
     pub state: &'a str,
     pub kind: NodeKind,
@@ -358,9 +360,24 @@ fn begin((copied, by): (Copied<'_>, &str), (to, place): (&Store, &str), how: Cre
     }
     let is_mixed = interrupted && how == Create::New && capabilities.swaps && copied.tells_keys;
     if (replaced || interrupted) && !is_mixed {
+        if let Err(e) = copied.from.map_or(Ok(()), |from| refuse_shown(from, (to, place), by)) {
+            return give_back((to, place), (marker::COPY, by), said).and(Err(e));
+        }
         hierarchy::erase_around(to, place, marker::COPY)?;
     }
     Ok(Some(Begun { replaced, is_mixed }))
+}
+
+/// Refuses to erase a place whose marker, which a call has just put, shows where the node is that is to be copied, or above it: two servers, mounts or stores
+/// of a program may have the same keys by names that do not tell it.
+fn refuse_shown((from, path): (&Store, &str), (to, place): (&Store, &str), by: &str) -> Result<()> {
+    for node in path::ancestors(path).into_iter().chain([path]) {
+        // What cannot be read there was not put there.
+        if marker::read(from, node, marker::COPY).is_ok_and(|said| said.is_some_and(|said| is_by(&said, by))) {
+            return Err(overlap::error(&from.place(path), if node == path { "is the same as" } else { "holds" }, &to.place(place)));
+        }
+    }
+    Ok(())
 }
 
 /// Says at a place what was said there before a call took it, unless another one has taken it since.

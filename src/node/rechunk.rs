@@ -16,7 +16,7 @@ use super::stored::StoredDocument;
 use super::stored_chunks::each_chunk;
 use super::transfer::{OnProgress, Way, at_node, moved_path};
 use super::{
-    Create, Group, NodeKind, Spec, Store, copy, groups_above, hierarchy, path, place, source_state, spec, together, transform, upkeep,
+    Create, Group, NodeKind, Spec, Store, groups_above, hierarchy, overlap, path, place, source_state, spec, together, transform, upkeep,
 };
 use crate::codec::complete::compared;
 use crate::dtype::fill::Fill;
@@ -144,7 +144,7 @@ impl Store {
         let (from_path, to_path) = (path::normalize(path)?, hierarchy::new_path(to, to_path)?);
         self.check_copyable()?;
         let found = require(self, &from_path, NodeKind::None)?;
-        copy::refuse_overlap((self, &from_path), (to, &to_path))?;
+        overlap::refuse((self, &from_path), (to, &to_path))?;
         if options.how == Create::OpenIfSame {
             bail!(Argument, "a copy is new or overwrites; there is nothing to open");
         }
@@ -261,7 +261,14 @@ impl Job<'_> {
             consolidate_as((from, &from_path), nodes, (to, &to_path))
         };
         let (source, state) = (place::source_of(from, &from_path), self.state(nodes)?);
-        let copied = place::Copied { source: &source, state: &state, kind: found.kind, tells_keys: false, complete: &complete };
+        let copied = place::Copied {
+            source: &source,
+            from: Some((from, &from_path)),
+            state: &state,
+            kind: found.kind,
+            tells_keys: false,
+            complete: &complete,
+        };
         let filled = place::fill(copied, (to, &to_path), how, &mut |to, place, ours| self.nodes(nodes, (watch, ours), (to, place)));
         self.report.nodes = nodes.len() as u64;
         filled.inspect_err(|_| upkeep::tell_made(to, &changed))?.end((to, &to_path), false, |_, replaced| {

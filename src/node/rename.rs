@@ -3,7 +3,7 @@
 use super::lookup::{self, require};
 use super::lost::Leaving;
 use super::walk::{self, ListedGroup, Wanted};
-use super::{Create, NodeKind, Store, copy, document, groups_above, hierarchy, in_use, marker, path, place, upkeep};
+use super::{Create, NodeKind, Store, document, groups_above, hierarchy, in_use, marker, overlap, path, place, upkeep};
 use crate::error::{Error, ErrorKind, Result, err};
 use crate::limits::extend;
 use crate::metadata::{Format, Map, Value};
@@ -28,7 +28,7 @@ impl Store {
             // After a kill behind the move the node is where it was to go. The error is the one to tell.
             found => found.inspect_err(|_| drop(self.forget_begun(&path, &to_path).and_then(|()| upkeep::add_missed(self, &to_path))))?,
         };
-        copy::refuse_overlap((self, &path), (self, &to_path))?;
+        overlap::refuse((self, &path), (self, &to_path))?;
         self.check_erasable()?;
         in_use::refuse(self, &path)?;
         let mut changed = groups_above::ensure(self, &to_path, found.format)?;

@@ -1,7 +1,7 @@
 //! Making a group as a whole: nobody finds it before all that belongs to it is there.
 
 use super::checkpoint::MAKES_A_GROUP;
-use super::{Create, Format, Group, NodeKind, Store, copy, groups_above, hierarchy, path, place, upkeep};
+use super::{Create, Format, Group, NodeKind, Store, groups_above, hierarchy, overlap, path, place, upkeep};
 use crate::error::{Result, bail};
 use crate::limits::{collect, push};
 use crate::metadata::{Map, v2, v3};
@@ -22,7 +22,7 @@ impl Store {
         if how == Create::OpenIfSame {
             bail!(Argument, "a group that is made as a whole is new or overwrites; there is nothing to open");
         }
-        copy::refuse_source(std::path::Path::new(source), (self, &path))?;
+        overlap::refuse_source(source, (self, &path))?;
         let enclosing = || groups_above::enclosing_format(self, &path).map(|format| format.unwrap_or(Format::V3));
         let format = format.map_or_else(enclosing, Ok)?;
         self.settle(&path);
@@ -36,6 +36,7 @@ impl Store {
         };
         let copied = place::Copied {
             source,
+            from: None,
             state: &format!("{}, {format:?}, {options}", state_of(source)),
             kind: NodeKind::Group,
             tells_keys: false,

@@ -1,9 +1,10 @@
 //! Linux, with glibc or musl.
 
 use super::AtomicFd;
-use std::ffi::CStr;
+use std::ffi::{CStr, CString};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, BorrowedFd};
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU8;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -97,6 +98,39 @@ pub fn is_mounted(dir: BorrowedFd<'_>, name: &CStr) -> Option<bool> {
     const TOLD: usize = 7;
     let words = statx(dir, name, libc::AT_SYMLINK_NOFOLLOW | libc::AT_NO_AUTOMOUNT)?;
     (words[TOLD] & MOUNT_ROOT != 0).then(|| words[ATTRIBUTES] & MOUNT_ROOT != 0)
+}
+
+/// Gives the name that a file or folder has in its file system, wherever that is mounted: `path` has no links in it. `None` where the system does not tell; what
+/// some file systems tell is another one's.
+pub fn name_in_volume(path: &Path) -> Option<PathBuf> {
+    /// `STATX_MNT_ID`, which the system tells unasked.
+    const MOUNT_ID: u64 = 0x1000;
+    const MOUNT: usize = 18;
+    let name = CString::new(path.as_os_str().as_encoded_bytes()).ok()?;
+    // SAFETY: stands for the current folder.
+    let words = statx(unsafe { BorrowedFd::borrow_raw(libc::AT_FDCWD) }, &name, libc::AT_NO_AUTOMOUNT)?;
+    let mount = (words[0] & MOUNT_ID != 0).then(|| words[MOUNT].to_string())?;
+    let mounts = std::fs::read("/proc/thread-self/mountinfo").ok()?;
+    let fields = mounts.split(|&b| b == b'\n').map(|line| line.split(|&b| b == b' ')).find_map(|mut fields| {
+        let is_it = fields.next() == Some(mount.as_bytes());
+        is_it.then_some(fields)
+    });
+    // Behind the numbers of the mount above and of the device: what of the file system is mounted, and where.
+    let mut fields = fields?.skip(2).map(unescaped);
+    let (root, at) = (fields.next()??, fields.next()??);
+    path.strip_prefix(at).ok().map(|names| root.join(names))
+}
+
+/// A path as the table of mounts has it: blanks, ends of lines and backslashes are three octal digits behind a backslash.
+fn unescaped(text: &[u8]) -> Option<PathBuf> {
+    let (mut path, mut rest) = (Vec::new(), text);
+    while let Some((&byte, behind)) = rest.split_first() {
+        let number = |digits: &[u8]| u8::from_str_radix(std::str::from_utf8(digits).ok()?, 8).ok();
+        let escaped = (byte == b'\\').then(|| behind.get(..3)).flatten().and_then(number);
+        path.push(escaped.unwrap_or(byte));
+        rest = &behind[if escaped.is_some() { 3 } else { 0 }..];
+    }
+    super::path_of(path)
 }
 
 /// The numbers of the device and of the file that a descriptor is of, as they are known here: no server is asked, nor given first what was written. `None`

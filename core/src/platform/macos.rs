@@ -4,6 +4,7 @@ use super::AtomicFd;
 use std::ffi::CStr;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, BorrowedFd};
+use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::Relaxed;
 
 /// Opens a folder as a place for other calls only, which takes no right to list it.
@@ -58,6 +59,11 @@ pub fn keeps_removed(fd: BorrowedFd<'_>) -> bool {
 
 /// Returns `None`: where something is mounted is known by the device alone.
 pub fn is_mounted(_: BorrowedFd<'_>, _: &CStr) -> Option<bool> {
+    None
+}
+
+/// Returns `None`: no folder is mounted by two names.
+pub fn name_in_volume(_: &Path) -> Option<PathBuf> {
     None
 }
 

@@ -218,6 +218,11 @@ pub fn is_mounted(_: BorrowedFd<'_>, _: &CStr) -> Option<bool> {
     None
 }
 
+/// Returns `None`: what another drive's letter stands for is known by its numbers alone.
+pub fn name_in_volume(_: &Path) -> Option<PathBuf> {
+    None
+}
+
 /// Returns true: no lock on a folder tells anything (see [`lock_folder`]), wherever it is.
 pub fn is_local(_: BorrowedFd<'_>) -> bool {
     true

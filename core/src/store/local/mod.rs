@@ -19,6 +19,7 @@ mod listed_again;
 mod listing;
 mod lock;
 mod once_fd;
+pub mod overlap;
 mod owner;
 pub mod path;
 mod put;
