@@ -1298,9 +1298,8 @@ enum {
 };
 
 /**
- * Called repeatedly by functions that take long: `done` of `total` objects are done. Copies and
- * migrations first say 0 of as many as they have found so far. `OZARR_OK` continues; any other status
- * ends the function, which then fails with it.
+ * Called repeatedly by functions that take long: `done` of `total` objects are done. `OZARR_OK`
+ * continues; any other status ends the function, which then fails with it.
  */
 typedef ozarr_status (*ozarr_progress_fn)(void *user, int64_t done, int64_t total);
 

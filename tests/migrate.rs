@@ -274,9 +274,7 @@ fn the_progress_is_told_and_can_end_it() {
         told.push((done, total));
         if done == 3 { Err(Error::new(ErrorKind::Cancelled, "enough")) } else { Ok(()) }
     });
-    // Nodes and chunks are told of as they are found, each node with its own.
-    let all = [(0, 1), (0, 4), (0, 5), (0, 6), (0, 8), (0, 10), (1, 10), (2, 10), (3, 10)];
-    assert_eq!((e.unwrap_err().kind(), told.as_slice()), (ErrorKind::Cancelled, all.as_slice()));
+    assert_eq!((e.unwrap_err().kind(), told.as_slice()), (ErrorKind::Cancelled, [(1, 10), (2, 10), (3, 10)].as_slice()));
     let mut last = (0, 0);
     let again = from.migrate("", Some((&to, "")), false, &mut |done, total| {
         last = (done, total);

@@ -40,9 +40,8 @@ pub const OZARR_COPY_VERIFY: u32 = 2;
 /// no program may change them in place; ozarr never does.
 pub const OZARR_COPY_LINK: u32 = 4;
 
-/// Called repeatedly by functions that take long: `done` of `total` objects are done. Copies and
-/// migrations first say 0 of as many as they have found so far. `OZARR_OK` continues; any other status
-/// ends the function, which then fails with it.
+/// Called repeatedly by functions that take long: `done` of `total` objects are done. `OZARR_OK`
+/// continues; any other status ends the function, which then fails with it.
 pub type ozarr_progress_fn = Option<unsafe extern "C" fn(user: *mut c_void, done: i64, total: i64) -> ozarr_status>;
 
 /// Called for each array that is copied, with its `path` in the source's store and the specification

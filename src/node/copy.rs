@@ -156,7 +156,6 @@ impl Store {
         }
         self.check_chunk_places(&steps)?;
         let total = steps.iter().map(|keys| keys.len() as u64).sum::<u64>() * if verify { 2 } else { 1 };
-        progress(0, total)?;
         let mut done = 0;
         for keys in &steps[..2] {
             copying.each(keys, &|key, to_key| copying.bring(key, to_key), &mut |n| progress(done + n, total))?;

@@ -103,7 +103,7 @@ impl Store {
     /// source is still as it was, as far as that is seen (`migrate/whole.rs`). In place the same call completes it.
     ///
     /// Chunks are linked where the stores can (so that no program may change them in place), unless `copy`. `progress` is told after each
-    /// object how many are done of how many, and before that none of those that were found so far; its error ends the migration. In place, what another program changes meanwhile is not lost: that is an
+    /// object how many are done of how many; its error ends the migration. In place, what another program changes meanwhile is not lost: that is an
     /// error of kind `Again`, and the same call completes the migration; while a series is open nothing is done (`in_use.rs`). Elsewhere, arrays of a
     /// run that goes on may be cut to what all have (`growing.rs`), and what another program removes meanwhile is an error of kind `Again`. Errors:
     /// `Exists`, `Argument` (one place is in the other), `Unsupported`, `Metadata`, and those of reading and writing.
@@ -320,7 +320,6 @@ impl Job<'_> {
                     Ok(())
                 })?;
             }
-            (self.progress)(0, self.total)?;
         }
         if !in_place {
             self.note_state(&nodes)?;

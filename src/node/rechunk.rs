@@ -130,7 +130,7 @@ impl Store {
     ///
     /// The source is only read; what other programs write to it meanwhile may or may not be in the copy. Where they remove a checkpoint, or an array
     /// or its end, that is being copied, the copy is an error of kind `Again`. `progress` is told after
-    /// each chunk and node how many are done of how many, and before that none of those that were found so far; its error ends the copy. After an interruption the same call begins anew in
+    /// each chunk and node how many are done of how many; its error ends the copy. After an interruption the same call begins anew in
     /// what it left. Errors: `Exists`, `Argument` (one place is inside the other), `Unsupported`, `Range` (a value does not
     /// fit into another type), and those of reading and writing.
     pub fn rechunk_node(
@@ -175,10 +175,8 @@ impl Job<'_> {
             let cuts = cuts.get(&node).map(Vec::as_slice).unwrap_or_default();
             let new = self.convert(&node, (found, cuts), change).map_err(|e| at_node(e, &node))?;
             push(&mut plan, (node, new))?;
-            (self.progress)(0, plan.len() as u64)?;
         }
         self.total = self.copier.count(&mut plan)?;
-        (self.progress)(0, self.total)?;
         Ok((plan, watch))
     }
 
