@@ -117,7 +117,7 @@ fn lost() -> Error {
     )
 }
 
-/// A mark that no other appender has.
+/// A mark that nobody else has.
 fn new_mark() -> Vec<u8> {
     let random = || RandomState::new().hash_one(BLANKS);
     let bits = (u128::from(random()) << 64) | u128::from(random());
@@ -133,6 +133,11 @@ pub(super) fn was_cut(then: &[u8], now: &[u8]) -> bool {
 /// The mark behind a document; empty without one.
 pub(super) fn mark_in(text: &[u8]) -> Vec<u8> {
     Some(mark_of(text)).filter(|blanks| is_mark(blanks)).map(<[u8]>::to_vec).unwrap_or_default()
+}
+
+/// Puts a mark behind a document that no other one has had.
+pub(super) fn mark_anew(text: &mut Vec<u8>) {
+    carry(&new_mark(), text);
 }
 
 /// Puts the mark that is behind the document `from`, if there is one, behind the document `text`.

@@ -8,7 +8,7 @@ use super::listed_lengths::Lengths;
 use super::own_folder::OwnFolder;
 use super::state::{ArrayState, store_waiting};
 use super::transfer::OnProgress;
-use super::{Array, path, upkeep};
+use super::{Array, claim, path, upkeep};
 use crate::counting;
 use crate::engine::{self, BoundArray, Memory, Selection};
 use crate::error::{Error, Result, bail, err};
@@ -58,7 +58,7 @@ impl Array {
         // The array as it was, of which elements stay outside.
         let (mut whole, mut is_beside) = (None, false);
         let cut = swap::make(&**self.store().shared(), || {
-            let (fresh, text, condition) = self.read_to_change()?;
+            let (fresh, mut text, condition) = self.read_to_change()?;
             let (old, shape) = (fresh.meta.shape.clone(), shape(&fresh.meta.shape, &text)?);
             check_shape(&shape, old.len())?;
             let next = self.reshaped(&fresh, &shape)?;
@@ -77,6 +77,10 @@ impl Array {
                 // Requests on what stays outside come before.
                 self.settle();
                 whole.get_or_insert_with(|| fresh.bound.clone());
+                if self.store().shared().capabilities().swaps {
+                    // An earlier cut to the same shape may still be erasing.
+                    claim::mark_anew(&mut text);
+                }
             }
             self.publish_shape(&old, next, (&text, condition), gone.is_some() || whole.is_some())?;
             if kept.is_some_and(|kept| shape.iter().zip(&kept).all(|(new, kept)| new >= kept)) {
