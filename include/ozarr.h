@@ -784,6 +784,12 @@ enum {
  * appended (by an appender, a series or `ozarr_array_append`) and did not publish is outside of the shape,
  * and shows in the new part until that is written, as those functions do when they go on.
  *
+ * Object stores have no locks, and erase without a condition. A call that makes an array shorter there ends
+ * erasing within 0.2 s once another process has made the array longer again, which waits for 0.4 s where it
+ * finds that call under way. A request to erase a chunk that the server carries out later than that erases
+ * what was stored there meanwhile, and `ozarr_array_append` does not wait: best let the array alone until the
+ * call has returned. What two calls cut off may come back where a third one makes the array longer meanwhile.
+ *
  * Errors: `OZARR_ERR_READ_ONLY`; `OZARR_ERR_ARGUMENT` for a negative length or another flag; those of
  * documents, chunks and stores.
  *
