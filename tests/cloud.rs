@@ -18,6 +18,8 @@ mod manners;
 mod proxy;
 #[path = "cloud/reach.rs"]
 mod reach;
+#[path = "cloud/resizes.rs"]
+mod resizes;
 #[path = "cloud/series.rs"]
 mod series;
 #[path = "cloud/suite.rs"]
