@@ -10,7 +10,8 @@ use crate::error::{Error, Result, err};
 use crate::fork::ForkReset;
 use crate::limits::MAX_CONSOLIDATED;
 use crate::store::mailbox::mailbox;
-use crate::store::{ByteRange, ChangeDone, SharedStore, StorageExt};
+use crate::store::{ByteRange, ChangeDone, Fetched, SharedStore, StorageExt};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -70,28 +71,50 @@ impl Fence {
             if asked.is_empty() {
                 return;
             }
-            // The answer, and the end of the call that has asked for it: whichever comes last goes on.
-            let (fence, came) = (self.clone(), Arc::new(AtomicBool::new(false)));
-            let last = came.clone();
-            self.store.start_read(
-                &self.key,
-                &[ByteRange::up_to(MAX_CONSOLIDATED)],
-                None,
-                Box::new(move |read| {
-                    let found = read.and_then(|fetched| {
-                        let text = fetched.and_then(|fetched| fetched.parts.into_iter().next());
-                        text.map_or_else(|| Err(err!(NotFound, "the array was renamed or erased meanwhile")), |text| (fence.judge)(&text))
-                    });
-                    let found = found.map_err(|e: Error| e.at_key(&fence.key));
-                    asked.into_iter().for_each(|done| done(found.clone()));
-                    if last.swap(true, Ordering::SeqCst) {
-                        fence.look();
-                    }
-                }),
-            );
+            let came = Arc::new(AtomicBool::new(false));
+            let found = Err(err!(Internal, "a look at a document was given up"));
+            let mut look = Look { fence: self.clone(), asked, found, other_end: came.clone() };
+            let take = move |read: Result<Option<Fetched>>| {
+                if let Ok(judged) = catch_unwind(AssertUnwindSafe(|| look.fence.judged(read))) {
+                    look.found = judged;
+                }
+            };
+            self.store.start_read(&self.key, &[ByteRange::up_to(MAX_CONSOLIDATED)], None, Box::new(take));
             if !came.swap(true, Ordering::SeqCst) {
                 return;
             }
+        }
+    }
+
+    /// What the judge says of what was read.
+    fn judged(&self, read: Result<Option<Fetched>>) -> Result<()> {
+        let text = read.map(|fetched| fetched.and_then(|fetched| fetched.parts.into_iter().next()));
+        let found = text.and_then(|text| match text {
+            Some(text) => (self.judge)(&text),
+            None => Err(err!(NotFound, "the array was renamed or erased meanwhile")),
+        });
+        found.map_err(|e: Error| e.at_key(&self.key))
+    }
+}
+
+/// A look that is under way. However it ends, by a panic too, all who have asked for it are told, and others do not wait for it.
+struct Look {
+    fence: Arc<Fence>,
+    asked: Vec<ChangeDone>,
+    /// What they are told.
+    found: Result<()>,
+    /// The answer, or the call that has asked for it, has ended: whichever comes last goes on.
+    other_end: Arc<AtomicBool>,
+}
+
+impl Drop for Look {
+    fn drop(&mut self) {
+        for done in std::mem::take(&mut self.asked) {
+            // A defect in one of them keeps no others waiting.
+            let _ = catch_unwind(AssertUnwindSafe(|| done(self.found.clone())));
+        }
+        if self.other_end.swap(true, Ordering::SeqCst) {
+            self.fence.look();
         }
     }
 }
@@ -99,7 +122,7 @@ impl Fence {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::bail;
+    use crate::error::{ErrorKind, bail};
     use crate::store::Condition;
     use crate::store::latency::LatencyStore;
     use crate::store::memory::MemoryStore;
@@ -132,6 +155,32 @@ mod tests {
             // A look before counts for nobody who asks later.
             memory.put("key", &[b"theirs"], Condition::None).unwrap();
             assert!(fence.check().is_err() && fence.check().is_err());
+        }
+    }
+
+    fn planted<T>() -> T {
+        std::panic::resume_unwind(Box::new("planted"))
+    }
+
+    #[test]
+    fn a_look_that_panics_or_one_that_is_told_of_it_keeps_nobody_waiting() {
+        for slow in [false, true] {
+            let memory: SharedStore = Arc::new(MemoryStore::new());
+            memory.put("key", &[b"mine"], Condition::None).unwrap();
+            let store = if slow { Arc::new(LatencyStore::new(memory.clone(), Duration::from_millis(20))) } else { memory };
+            let is_first = AtomicBool::new(true);
+            let fence = Fence::new(store, "key".into(), move |_| if is_first.swap(false, Ordering::SeqCst) { planted() } else { Ok(()) });
+            assert_eq!(fence.check().unwrap_err().kind(), ErrorKind::Internal);
+            // Those that ask meanwhile share the next look.
+            fence.check_then(Box::new(|_| ()));
+            let (sender, receiver) = mailbox();
+            for tells in [false, true, false, true] {
+                let sender = sender.clone();
+                let told = move |looked| if tells { sender.send(looked) } else { planted() };
+                fence.check_then(Box::new(told));
+            }
+            assert!([(); 2].iter().all(|()| receiver.recv().unwrap().is_ok()));
+            fence.check().unwrap();
         }
     }
 }
