@@ -15,14 +15,28 @@ use crate::limits::reserve;
 use crate::store::{Change, ChangeDone, Condition, Object, Staged, Stamp, StorageExt, os, start_and_wait, swap};
 use std::sync::{Arc, Mutex};
 
-/// Starts the change of `key`, while the array is there, behind a look at the document where what is replaced may be another writer's. Where nothing can
-/// be erased, erasing is a conflict if something is there. Calls `done` with its result, from any thread.
-pub(super) fn start(change: Change, array: &Arc<BoundArray>, key: &str, done: impl FnOnce(Result<()>) + Send + 'static) {
+/// What is left with the caller of a sink, to be started later.
+pub(super) enum LaterChange {
+    Make(Change),
+    /// A chunk of nothing but the fill value is left out if nothing is there, and a conflict if something is: it cannot be erased.
+    LeaveOut,
+}
+
+impl LaterChange {
+    /// Returns how many bytes are sent.
+    pub fn bytes(&self) -> u64 {
+        if let LaterChange::Make(change) = self { change.bytes() } else { 0 }
+    }
+}
+
+/// Starts the change of `key`, while the array is there, behind a look at the document where what is replaced may be another writer's. Calls `done` with
+/// its result, from any thread.
+pub(super) fn start(change: LaterChange, array: &Arc<BoundArray>, key: &str, done: impl FnOnce(Result<()>) + Send + 'static) {
     let storing = match array.growths.begin_change(|| array.place()) {
         Ok(storing) => storing,
         Err(e) => return done(Err(e)),
     };
-    if let (Change::Erase, Some(_)) = (&change, array.fence()) {
+    let LaterChange::Make(change) = change else {
         let is_missing = |found: Option<_>| found.map_or(Ok(()), |_| bail!(Conflict, "a chunk is there that cannot be erased"));
         return array.store.start_read(
             key,
@@ -33,7 +47,7 @@ pub(super) fn start(change: Change, array: &Arc<BoundArray>, key: &str, done: im
                 done(found.and_then(is_missing));
             }),
         );
-    }
+    };
     let (owner, name) = (array.clone(), key.to_string());
     let is_looked_at = matches!(change, Change::Put(_, Condition::Match(_)));
     let start = move |looked: Result<()>| {
@@ -95,7 +109,7 @@ const MOST: u32 = 200;
 #[derive(Clone, Copy)]
 pub(super) struct ChunkSink<'a> {
     array: &'a BoundArray,
-    later: Option<&'a Mutex<Option<Change>>>,
+    later: Option<&'a Mutex<Option<LaterChange>>>,
     condition: Condition,
     /// A put on the condition that nothing is there has failed.
     again: bool,
@@ -117,7 +131,7 @@ impl<'a> ChunkSink<'a> {
     }
 
     /// Leaves the change in `later` if given; otherwise makes it at once.
-    pub fn later(array: &'a BoundArray, later: Option<&'a Mutex<Option<Change>>>) -> ChunkSink<'a> {
+    pub fn later(array: &'a BoundArray, later: Option<&'a Mutex<Option<LaterChange>>>) -> ChunkSink<'a> {
         ChunkSink { later, ..ChunkSink::now(array) }
     }
 
@@ -169,7 +183,7 @@ impl<'a> ChunkSink<'a> {
     pub fn leave_out(&self) -> Result<()> {
         self.array.check_there()?;
         if let Some(later) = self.later {
-            *lock::lock(later) = Some(Change::Erase);
+            *lock::lock(later) = Some(LaterChange::LeaveOut);
         }
         Ok(())
     }
@@ -197,7 +211,7 @@ impl<'a> ChunkSink<'a> {
         let mut bytes = Vec::new();
         reserve(&mut bytes, parts.iter().map(|part| part.len()).sum())?;
         parts.iter().for_each(|part| bytes.extend_from_slice(part));
-        *lock::lock(later) = Some(Change::Put(bytes, self.first_condition()));
+        *lock::lock(later) = Some(LaterChange::Make(Change::Put(bytes, self.first_condition())));
         Ok(())
     }
 
@@ -236,7 +250,7 @@ impl<'a> ChunkSink<'a> {
         };
         self.array.check_there().and_then(|()| self.check(key))?;
         stats::count(Counter::Erased, 1);
-        *lock::lock(later) = Some(Change::Erase);
+        *lock::lock(later) = Some(LaterChange::Make(Change::Erase));
         Ok(())
     }
 

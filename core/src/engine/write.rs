@@ -6,7 +6,7 @@ use super::array::BoundArray;
 use super::behind::store_behind;
 use super::chunk_picks::ChunkPicks;
 use super::chunk_put::ChunkPut;
-use super::chunk_sink::{self, ChunkSink};
+use super::chunk_sink::{self, ChunkSink, LaterChange};
 use super::coordinates::CoordinateSelection;
 use super::encode::ElementSource;
 use super::fill_probe::FillProbe;
@@ -30,7 +30,7 @@ use crate::dtype::transfer::Transfer;
 use crate::dtype::variable::Arena;
 use crate::error::{Error, Result};
 use crate::limits::{self, Dims, c_strides, chunk_bytes, grow};
-use crate::store::{Change, LockUse, Object};
+use crate::store::{LockUse, Object};
 use std::sync::{Arc, Mutex, OnceLock};
 
 /// Makes a job the work of a request.
@@ -257,7 +257,7 @@ impl WriteJob {
         let later = self.latency.then(Mutex::default);
         let sink = ChunkSink::later(&self.array, later.as_ref());
         let result = chunk_sink::make(&self.array, || self.write(item, all, Some(request), sink, s));
-        let change: Option<Change> = later.and_then(|later| lock::lock(&later).take());
+        let change: Option<LaterChange> = later.and_then(|later| lock::lock(&later).take());
         let (Ok(()), Some(change)) = (&result, change) else {
             return Outcome::Done(result.inspect(|()| self.settle(&item.chunk)));
         };
