@@ -2,7 +2,7 @@
 //! that is erased leaves its name first.
 
 use super::beside::{Purpose, claim, lock_for_place, place_of};
-use super::listing::{self, check_may_empty, empty_folder, remove_emptied, visible};
+use super::listing::{self, check_may_empty, empty_folder, is_mounted_in, remove_emptied, visible};
 use super::lock::{ByteLock, LOCK_SPACE};
 use super::path::{KeyPath, Made, c_path, folder_of, make_parents, remove_made};
 use super::temporary::{TRIES, keep_readers};
@@ -25,7 +25,8 @@ impl LocalStore {
     ) -> Result<bool> {
         // What leads to the store may be a link; what leads to a folder in it is replaced itself.
         let there = if folder.is_empty() { self.root.canonicalize().ok() } else { Some(self.root.join(folder)) };
-        let Some(there) = there else { return Ok(false) };
+        // What is mounted keeps its name, and may have room that the file system above has not.
+        let Some(there) = there.filter(|there| !is_mounted_at(there)) else { return Ok(false) };
         let beside = match place_of(&there, Purpose::Replaced) {
             Ok(Some(beside)) => beside,
             Ok(None) => return Ok(false),
@@ -203,6 +204,12 @@ fn share_documents(there: &Path, beside: &Path) {
 /// Says that a folder cannot be replaced, unless that is only for now: then nothing is to be erased for what would fail, too.
 fn cannot(e: Error) -> Result<bool> {
     const PASSES: [i32; 6] = [libc::ENOMEM, libc::ENOSPC, libc::EDQUOT, libc::EMFILE, libc::ENFILE, libc::EIO];
+/// Whether something is mounted at a path.
+fn is_mounted_at(path: &Path) -> bool {
+    let above = path.parent().and_then(|above| os::stat_at(CWD, &c_path(above).ok()?, true).ok());
+    above.zip(c_path(path).ok()).is_some_and(|(above, path)| is_mounted_in(CWD, &path, above.st_dev))
+}
+
     if e.kind() == ErrorKind::NoMemory || PASSES.contains(&e.os_errno()) { Err(e) } else { Ok(false) }
 }
 
@@ -307,6 +314,22 @@ mod tests {
                 // The list decides, and not the mask of the process.
                 assert_eq!(of_file.1 & 0o777, 0o660);
             }
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_folder_that_is_mounted_is_not_made_a_second_time_beside_it() {
+        for (prefix, is_bound) in [("", false), ("", true), ("a/", false), ("a/", true)] {
+            let (top, other) = (TestFolder::made("exchange-mounted"), TestFolder::made("exchange-other"));
+            let place = top.join("s").join(prefix);
+            std::fs::create_dir_all(&place).unwrap();
+            let replaced = fault::mounted(&place, is_bound.then_some(&*other), || {
+                local(&top.join("s")).replace_prefix(prefix, &mut |_| panic!("made beside it"), &mut || ())
+            });
+            // Only root may mount.
+            let Some(replaced) = replaced else { return };
+            assert!(!replaced.unwrap(), "{prefix} {is_bound}");
+        }
+    }
+
         }
     }
 

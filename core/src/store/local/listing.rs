@@ -185,7 +185,7 @@ fn check_below(dir: BorrowedFd<'_>, name: &CStr, path: &mut String, device: Opti
 }
 
 /// Returns whether something is mounted at `name` in `dir`, below a folder of the file system `device`.
-fn is_mounted_in(dir: BorrowedFd<'_>, name: &CStr, device: libc::dev_t) -> bool {
+pub(super) fn is_mounted_in(dir: BorrowedFd<'_>, name: &CStr, device: libc::dev_t) -> bool {
     // A subvolume of btrfs has a device of its own, though nothing is mounted there.
     is_mounted(dir, name).unwrap_or_else(|| os::stat_at(dir, name, false).is_ok_and(|st| st.st_dev != device))
 }
