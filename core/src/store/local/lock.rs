@@ -217,11 +217,11 @@ impl Locks {
 
 /// Errors: `Again` if somebody has the lock on a byte. Without a lock file nobody has, and what another user keeps for himself cannot be asked.
 fn look_for_holder(root: BorrowedFd<'_>, path: &KeyPath, byte: u64) -> Result<()> {
-    let Ok(fd) = open_known(root, path) else { return Ok(()) };
-    if os::is_byte_locked(fd.as_fd(), byte as i64) == Ok(true) {
-        bail!(Again, "another one has the lock");
+    match os::open(root, path.as_c(), libc::O_RDONLY | libc::O_NOFOLLOW, 0) {
+        Ok(fd) if os::is_byte_locked(fd.as_fd(), byte as i64) == Ok(true) => bail!(Again, "another one has the lock"),
+        Ok(_) | Err(Errno(libc::ENOENT | libc::ENOTDIR | libc::ELOOP | libc::ESTALE)) => Ok(()),
+        Err(e) => Err(e.error(&format!("open the lock file {}", path.as_c().to_string_lossy()))),
     }
-    Ok(())
 }
 
 /// What a lock file says of the last cut; 0: there was none since it was made.

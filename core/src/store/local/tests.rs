@@ -280,6 +280,24 @@ fn the_user_of_a_folder_keeps_it_when_one_of_its_list_locks_or_replaces_somethin
 
 #[cfg(target_os = "linux")]
 #[test]
+fn a_lock_is_seen_by_who_may_only_read_its_file() {
+    for (mode, kind) in [(0o644, ErrorKind::Again), (0o600, ErrorKind::Permission)] {
+        let folder = Folder::new();
+        let store = folder.store(SyncMode::None);
+        put(&store, "k", b"1").unwrap();
+        folder.allow("..", 0o777);
+        let _held = store.lock_key("", "k", LockUse::Rare).unwrap();
+        folder.allow(".ozarr.lock", mode);
+        folder.allow("", 0o777);
+        let look = || folder.store(SyncMode::None).lock_key("", "k", LockUse::Look).map(drop);
+        if is_root() {
+            assert_eq!(as_another(look).map_err(|e| e.kind()), Err(kind), "{mode:o}");
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
 fn a_lock_file_that_another_user_is_about_to_share_is_waited_for() {
     let folder = Folder::new();
     put(&folder.store(SyncMode::None), "k", b"1").unwrap();
