@@ -215,7 +215,7 @@ impl Locks {
     }
 }
 
-/// Errors: `Again` if somebody has the lock on a byte. Without a lock file nobody has, and what another user keeps for himself cannot be asked.
+/// Errors: `Again` if somebody has the lock on a byte. Without a lock file nobody has; that of another user is asked by who may only read it.
 fn look_for_holder(root: BorrowedFd<'_>, path: &KeyPath, byte: u64) -> Result<()> {
     match os::open(root, path.as_c(), libc::O_RDONLY | libc::O_NOFOLLOW, 0) {
         Ok(fd) if os::is_byte_locked(fd.as_fd(), byte as i64) == Ok(true) => bail!(Again, "another one has the lock"),
@@ -307,7 +307,8 @@ fn share(root: BorrowedFd<'_>, folder: &str, file: BorrowedFd<'_>, above: &libc:
 /// Gives what is known of an open lock file, or `None` if it was removed, by another lock's end or with its folder.
 fn look_at(file: BorrowedFd<'_>) -> Os<Option<libc::stat>> {
     match os::stat(file) {
-        Err(Errno(libc::ESTALE)) => Ok(None),
+        // Some file systems of programs look a removed file up by its name.
+        Err(Errno(libc::ESTALE | libc::ENOENT)) => Ok(None),
         own => own.map(|own| (own.st_nlink != 0 && own.st_size as u64 != REMOVED_LEN).then_some(own)),
     }
 }
