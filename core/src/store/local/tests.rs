@@ -298,6 +298,25 @@ fn a_lock_is_seen_by_who_may_only_read_its_file() {
 
 #[cfg(target_os = "linux")]
 #[test]
+fn a_folder_that_is_immutable_keeps_its_name_and_what_is_in_it() {
+    let folder = Folder::new();
+    ["d/zarr.json", "d/c/0"].iter().for_each(|key| put(&folder.store(SyncMode::None), key, b"1").unwrap());
+    let mark = |flags: &[&str], key: &str| {
+        let done = std::process::Command::new("chattr").args(flags).arg(folder.file(key)).output();
+        done.is_ok_and(|done| done.status.success())
+    };
+    // Only root may, where the file system can.
+    if !mark(&["+i"], "d/c") {
+        return;
+    }
+    let erased = folder.store(SyncMode::None).erase_prefix("d/");
+    mark(&["-R", "-i"], "");
+    assert_eq!(erased.map_err(|e| e.kind()), Err(ErrorKind::Permission));
+    assert_eq!((folder.names("d"), folder.names("d/c")), (vec!["c".to_string(), "zarr.json".to_string()], vec!["0".to_string()]));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
 fn a_lock_file_that_another_user_is_about_to_share_is_waited_for() {
     let folder = Folder::new();
     put(&folder.store(SyncMode::None), "k", b"1").unwrap();
