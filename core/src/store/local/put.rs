@@ -54,9 +54,11 @@ impl LocalStore {
         self.sweeper.note(folder, made.contains(&folder.len()));
         self.known.note_put();
         let mut id = FileId::default();
-        if self.durability.mode == SyncMode::Batch || !self.is_for_all.load(Ordering::Relaxed) {
+        // What a new file gets differs from folder to folder.
+        let number = if self.durability.mode == SyncMode::Batch { 0 } else { os::hash(folder.as_bytes()) | 1 };
+        if number == 0 || self.for_all.load(Ordering::Relaxed) != number {
             let own = os::stat(fd.as_fd()).map_err(|e| temp.failed(fd.as_fd(), e).error("stat"))?;
-            self.is_for_all.store(is_for_all(&own), Ordering::Relaxed);
+            self.for_all.store(if is_for_all(&own) { number } else { 0 }, Ordering::Relaxed);
             if !is_for_all(&own) {
                 keep_readers((root, key), path, (fd.as_fd(), &own));
             }

@@ -317,6 +317,24 @@ fn a_folder_that_is_immutable_keeps_its_name_and_what_is_in_it() {
 
 #[cfg(target_os = "linux")]
 #[test]
+fn each_folder_decides_who_may_read_what_is_new_in_it() {
+    for sync in [SyncMode::None, SyncMode::Batch, SyncMode::Each] {
+        let folder = Folder::new();
+        let store = folder.store(sync);
+        ["x/k", "y/k"].iter().for_each(|key| put(&store, key, b"1").unwrap());
+        let (path, name) = (c_path(&folder.file("y")).unwrap(), c"system.posix_acl_default");
+        let entries = [(1u16, 6u16), (4, 0), (32, 0)].map(|(tag, may)| [&tag.to_le_bytes()[..], &may.to_le_bytes(), &[255; 4]].concat());
+        let list = [&2u32.to_le_bytes()[..], &entries.concat()].concat();
+        // SAFETY: the texts end in NUL, and the list has its length.
+        unsafe { libc::setxattr(path.as_ptr(), name.as_ptr(), list.as_ptr().cast(), list.len(), 0) };
+        ["x/k", "y/k"].iter().for_each(|key| put(&store, key, b"2").unwrap());
+        let mode = |key| std::fs::metadata(folder.file(key)).unwrap().mode() & 0o777;
+        assert_eq!(mode("y/k"), mode("x/k"), "{sync:?}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
 fn a_lock_file_that_another_user_is_about_to_share_is_waited_for() {
     let folder = Folder::new();
     put(&folder.store(SyncMode::None), "k", b"1").unwrap();
