@@ -161,32 +161,31 @@ fn statx(dir: BorrowedFd<'_>, name: &CStr, flags: i32) -> Option<[u64; 32]> {
 }
 
 /// Copies the access list of an open file or folder, or of a folder the one that what is made in it begins with; `None` without one, `false`
-/// if it cannot be copied. `owner` keeps the owner's rights by it, where the copy is another user's.
-pub fn copy_access_list(from: BorrowedFd<'_>, to: BorrowedFd<'_>, of_contents: bool, owner: Option<u32>) -> Option<bool> {
-    // Behind 4 bytes of a version each entry has 8: a tag, rights, and whose they are; the first one is the owner's.
-    const USER: u16 = 2;
-    const HEAD: usize = 4;
-    const ENTRY: usize = 8;
+/// if it cannot be copied. The user and the group that are `left`, whose the copy is not, keep their rights by it.
+pub fn copy_access_list(from: BorrowedFd<'_>, to: BorrowedFd<'_>, of_contents: bool, left: [Option<u32>; 2]) -> Option<bool> {
+    const OF_OWN: [u16; 2] = [1, 4];
+    const OF_NAMED: [u16; 2] = [2, 8];
     let name = if of_contents { c"system.posix_acl_default" } else { c"system.posix_acl_access" };
-    let mut list = [0u8; 4096];
-    // SAFETY: the text ends in NUL, and `list` is writable for the length, which leaves room for an entry.
-    let len = unsafe { libc::fgetxattr(from.as_raw_fd(), name.as_ptr(), list.as_mut_ptr().cast(), list.len() - ENTRY) };
+    let mut bytes = [0u8; 4096];
+    // SAFETY: the text ends in NUL, and `bytes` is writable for its length.
+    let len = unsafe { libc::fgetxattr(from.as_raw_fd(), name.as_ptr(), bytes.as_mut_ptr().cast(), bytes.len()) };
     // The file has no list, or its file system keeps none; one that is longer than any can be is not copied.
-    let Ok(mut len) = usize::try_from(len) else { return (super::last_errno() == libc::ERANGE).then_some(false) };
-    if let Some(user) = owner
-        && len >= HEAD + ENTRY
-    {
-        let is_there = |entry: &[u8]| entry[..2] == USER.to_ne_bytes() && entry[4..] == user.to_ne_bytes();
-        if !list[HEAD..len].chunks_exact(ENTRY).any(is_there) {
-            list.copy_within(HEAD..len, HEAD + ENTRY);
-            // The owner's entry is there twice by now, and its copy becomes the user's.
-            list[HEAD + ENTRY..HEAD + ENTRY + 2].copy_from_slice(&USER.to_ne_bytes());
-            list[HEAD + ENTRY + 4..HEAD + 2 * ENTRY].copy_from_slice(&user.to_ne_bytes());
-            len += ENTRY;
+    let Ok(len) = usize::try_from(len) else { return (super::last_errno() == libc::ERANGE).then_some(false) };
+    // Behind 4 bytes of a version each entry has 8: a tag, rights, and whose they are.
+    let (head, entries) = bytes[..len].split_at_checked(4)?;
+    let mut list = head.to_vec();
+    let is_of = |entry: &[u8], tag: u16, whose: u32| entry[..2] == tag.to_ne_bytes() && entry[4..] == whose.to_ne_bytes();
+    for entry in entries.chunks_exact(8) {
+        let own = OF_OWN.iter().position(|tag| entry[..2] == tag.to_ne_bytes());
+        let named = own.and_then(|own| Some((OF_NAMED[own], left[own]?)));
+        let is_other_group = named.is_some() && own == Some(1);
+        list.extend([&entry[..2], if is_other_group { &[0; 2] } else { &entry[2..4] }, &entry[4..]].concat());
+        if let Some((tag, whose)) = named.filter(|(tag, whose)| !entries.chunks_exact(8).any(|entry| is_of(entry, *tag, *whose))) {
+            list.extend([&tag.to_ne_bytes()[..], &entry[2..4], &whose.to_ne_bytes()].concat());
         }
     }
-    // SAFETY: as above; `list` has `len` bytes.
-    Some(unsafe { libc::fsetxattr(to.as_raw_fd(), name.as_ptr(), list.as_ptr().cast(), len, 0) == 0 })
+    // SAFETY: as above; `list` has its length.
+    Some(unsafe { libc::fsetxattr(to.as_raw_fd(), name.as_ptr(), list.as_ptr().cast(), list.len(), 0) == 0 })
 }
 
 #[cfg(not(target_env = "musl"))]

@@ -93,17 +93,26 @@ pub fn has_process(number: u32) -> bool {
     sent == 0 || last_errno() != libc::ESRCH
 }
 
-/// Gives the new folder `new` the group, the owner as far as this is allowed, the access lists and the permissions of `old`, and its owner all
-/// rights; `false` if it cannot have the group or the lists.
+/// Gives the new folder `new` the group and the owner as far as this is allowed, the access lists and the permissions of `old`, and its owner all
+/// rights; `false` if it cannot have the lists.
 pub fn take_access(old: &Path, new: &Path) -> bool {
     let (Ok(from), Ok(to)) = (std::fs::metadata(old), std::fs::metadata(new)) else { return true };
-    let left = (from.uid() != to.uid() && chown(new, Some(from.uid()), None).is_err()).then(|| from.uid());
-    if from.gid() != to.gid() && chown(new, None, Some(from.gid())).is_err() {
-        return false;
-    }
+    let owner = (from.uid() != to.uid() && chown(new, Some(from.uid()), None).is_err()).then(|| from.uid());
+    let group = (from.gid() != to.gid() && chown(new, None, Some(from.gid())).is_err()).then(|| from.gid());
     let (Ok(old), Ok(open)) = (File::open(old), File::open(new)) else { return false };
-    let copied = |of_contents, left| super::copy_access_list(old.as_fd(), open.as_fd(), of_contents, left) != Some(false);
-    copied(false, left) && copied(true, None) && std::fs::set_permissions(new, Permissions::from_mode(from.mode() | 0o700)).is_ok()
+    let copied = |of_contents, left| super::copy_access_list(old.as_fd(), open.as_fd(), of_contents, left);
+    let [access, of_contents] = [copied(false, [owner, group]), copied(true, [None, group])];
+    // Without its group, the rights of that are another group's, which has those of all; where there is a list, the bits are no group's.
+    let of_group = if group.is_some() && access.is_none() { (from.mode() & 0o7) << 3 } else { from.mode() & 0o070 };
+    let mode = from.mode() & !0o070 | of_group | 0o700;
+    access != Some(false) && of_contents != Some(false) && std::fs::set_permissions(new, Permissions::from_mode(mode)).is_ok()
+}
+
+/// Takes from the owner of the new folder `new` the rights that the one of `old` has not. A folder of another user's keeps what it was made with.
+pub fn restrict_owner(old: &Path, new: &Path) {
+    if let (Ok(from), Ok(to)) = (std::fs::metadata(old), std::fs::metadata(new)) {
+        let _ = std::fs::set_permissions(new, Permissions::from_mode(to.mode() & (from.mode() | 0o7077)));
+    }
 }
 
 /// The number of the user whom this process acts for.
@@ -117,17 +126,29 @@ pub fn is_for_all(file: &libc::stat) -> bool {
     file.st_mode & 0o044 == 0o044
 }
 
-/// Gives `new` the rights to read and write of the open file `old`, whose place it takes.
-pub fn share_reading((old, from): (BorrowedFd<'_>, &libc::stat), (new, to): (BorrowedFd<'_>, &libc::stat)) {
+/// Gives an open file a group; the one that it could not be given.
+fn give_group(fd: BorrowedFd<'_>, file: &libc::stat, group: libc::gid_t) -> Option<libc::gid_t> {
     // SAFETY: no memory is involved.
-    let has_group = from.st_gid == to.st_gid || unsafe { libc::fchown(new.as_raw_fd(), u32::MAX, from.st_gid) } == 0;
-    // Without its group, the rights of that would be another group's.
-    if has_group && super::copy_access_list(old, new, false, (from.st_uid != to.st_uid).then_some(from.st_uid)).is_some() {
+    (file.st_gid != group && unsafe { libc::fchown(fd.as_raw_fd(), u32::MAX, group) } != 0).then_some(group)
+}
+
+/// Gives an open file to a user, as root may; the user to whom it could not be given.
+fn give_owner(fd: BorrowedFd<'_>, file: &libc::stat, owner: libc::uid_t) -> Option<libc::uid_t> {
+    // SAFETY: no memory is involved.
+    (file.st_uid != owner && unsafe { libc::fchown(fd.as_raw_fd(), owner, u32::MAX) } != 0).then_some(owner)
+}
+
+/// Gives `new` the owner, as far as this is allowed, and the rights to read and write of the open file `old`, whose place it takes.
+pub fn share_reading((old, from): (BorrowedFd<'_>, &libc::stat), (new, to): (BorrowedFd<'_>, &libc::stat)) {
+    let group = give_group(new, to, from.st_gid);
+    let owner = give_owner(new, to, from.st_uid);
+    if super::copy_access_list(old, new, false, [owner, group]).is_some() {
         return;
     }
-    let wanted = to.st_mode | (from.st_mode & if has_group { 0o066 } else { 0o006 });
+    // Without its group, the rights of that would be another group's.
+    let wanted = to.st_mode | (from.st_mode & if group.is_none() { 0o066 } else { 0o006 });
     if wanted != to.st_mode {
-        // SAFETY: as above.
+        // SAFETY: no memory is involved.
         let _ = unsafe { libc::fchmod(new.as_raw_fd(), wanted & 0o777) };
     }
 }
@@ -149,23 +170,25 @@ pub fn is_kept(folder: &libc::stat, entry: &libc::stat) -> bool {
     ![0, folder.st_uid, entry.st_uid].contains(&user())
 }
 
-/// Whether others than its user may write in a folder.
+/// Whether others than the user of this process may write in a folder.
 pub fn is_shared(folder: &libc::stat) -> bool {
-    folder.st_mode & 0o022 != 0
+    folder.st_mode & 0o022 != 0 || folder.st_uid != user()
 }
 
-/// Lets every user that may write in the folder of an open file, which `open` opens, write the file, if it is this process's.
+/// Lets every user that may write in the folder of an open file, which `open` opens, write the file, if it is this process's. What root makes in
+/// another's folder becomes his.
 pub fn share_writing(fd: BorrowedFd<'_>, file: &libc::stat, folder: &libc::stat, open: impl FnOnce() -> Option<OwnedFd>) {
     if !is_shared(folder) || file.st_uid != user() {
         return;
     }
     // The bits of writing, and those of reading beside them; where there is a list, those of a group say only that somebody may.
     let wanted = file.st_mode | ((folder.st_mode & 0o022) * 3);
-    let left = (folder.st_uid != file.st_uid).then_some(folder.st_uid);
-    if wanted == file.st_mode && left.is_none() {
+    let group = if folder.st_mode & 0o020 != 0 { give_group(fd, file, folder.st_gid) } else { None };
+    let owner = give_owner(fd, file, folder.st_uid);
+    if wanted == file.st_mode && owner.is_none() {
         return;
     }
-    let copied = open().and_then(|folder| super::copy_access_list(folder.as_fd(), fd, false, left));
+    let copied = open().and_then(|folder| super::copy_access_list(folder.as_fd(), fd, false, [owner, group]));
     if copied != Some(true) && wanted != file.st_mode {
         // SAFETY: no memory is involved.
         let _ = unsafe { libc::fchmod(fd.as_raw_fd(), wanted & 0o777) };

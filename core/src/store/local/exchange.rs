@@ -8,7 +8,7 @@ use super::path::{KeyPath, Made, c_path, folder_of, make_parents, remove_made};
 use super::temporary::{TRIES, keep_readers};
 use super::{FileOptions, LocalStore, LockMode, SyncMode};
 use crate::error::{Error, ErrorKind, Result};
-use crate::platform::{AsFd, BorrowedFd, O_PATH, is_for_all, libc, take_access};
+use crate::platform::{AsFd, BorrowedFd, O_PATH, is_for_all, libc, restrict_owner, take_access};
 use crate::store::keys::MAKES_A_NODE;
 use crate::store::os::{self, CWD, EntryKind, Errno};
 use crate::store::{LockUse, SharedStore};
@@ -91,10 +91,7 @@ impl LocalStore {
         let store: SharedStore = Arc::new(LocalStore::open(beside, true, options)?);
         build(store.clone())?;
         share_documents(there, beside);
-        if let Ok(known) = std::fs::metadata(there) {
-            // A folder of another user's keeps what it was made with.
-            let _ = std::fs::set_permissions(beside, known.permissions());
-        }
+        restrict_owner(there, beside);
         store.flush()
     }
 
@@ -204,13 +201,13 @@ fn share_documents(there: &Path, beside: &Path) {
 /// Says that a folder cannot be replaced, unless that is only for now: then nothing is to be erased for what would fail, too.
 fn cannot(e: Error) -> Result<bool> {
     const PASSES: [i32; 6] = [libc::ENOMEM, libc::ENOSPC, libc::EDQUOT, libc::EMFILE, libc::ENFILE, libc::EIO];
+    if e.kind() == ErrorKind::NoMemory || PASSES.contains(&e.os_errno()) { Err(e) } else { Ok(false) }
+}
+
 /// Whether something is mounted at a path.
 fn is_mounted_at(path: &Path) -> bool {
     let above = path.parent().and_then(|above| os::stat_at(CWD, &c_path(above).ok()?, true).ok());
     above.zip(c_path(path).ok()).is_some_and(|(above, path)| is_mounted_in(CWD, &path, above.st_dev))
-}
-
-    if e.kind() == ErrorKind::NoMemory || PASSES.contains(&e.os_errno()) { Err(e) } else { Ok(false) }
 }
 
 /// What messages call a folder.
@@ -254,7 +251,7 @@ mod tests {
     use crate::store::fault::{self, fail};
     use crate::store::os::Call;
     use crate::store::suite::{TestFolder, names_in};
-    use crate::store::{Condition, Storage, get};
+    use crate::store::{Condition, LocalFiles, Storage, get};
     use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 
     fn local(root: &Path) -> LocalStore {
@@ -314,6 +311,9 @@ mod tests {
                 // The list decides, and not the mask of the process.
                 assert_eq!(of_file.1 & 0o777, 0o660);
             }
+        }
+    }
+
     #[cfg(target_os = "linux")]
     #[test]
     fn a_folder_that_is_mounted_is_not_made_a_second_time_beside_it() {
@@ -327,9 +327,6 @@ mod tests {
             // Only root may mount.
             let Some(replaced) = replaced else { return };
             assert!(!replaced.unwrap(), "{prefix} {is_bound}");
-        }
-    }
-
         }
     }
 

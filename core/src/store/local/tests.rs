@@ -335,6 +335,86 @@ fn each_folder_decides_who_may_read_what_is_new_in_it() {
 
 #[cfg(target_os = "linux")]
 #[test]
+fn what_root_makes_or_replaces_in_the_folder_of_another_user_is_his() {
+    // The mode of the folder, and that of the lock file.
+    for (mode, lock_mode) in [(0o700, 0o600), (0o755, 0o600), (0o775, 0o660)] {
+        let folder = Folder::new();
+        put(&folder.store(SyncMode::None), "k", b"1").unwrap();
+        for name in ["", "k"] {
+            std::os::unix::fs::chown(folder.file(name), Some(12345), Some(12345)).unwrap_or_default();
+        }
+        folder.allow("", mode);
+        folder.allow("k", 0o600);
+        let has = |name: &str| std::fs::metadata(folder.file(name)).map(|st| (st.uid(), st.mode() & 0o777)).unwrap();
+        if has("").0 != 12345 {
+            return;
+        }
+        fault::masked(|| {
+            put(&folder.store(SyncMode::None), "k", b"2").unwrap();
+            for often in [LockUse::Rare, LockUse::Often] {
+                let store = folder.store(SyncMode::None);
+                let _held = store.lock_key("", "k", often).unwrap();
+                assert_eq!(has(".ozarr.lock"), (12345, lock_mode), "{mode:o}");
+            }
+        });
+        assert_eq!(has("k"), (12345, 0o600));
+    }
+}
+
+/// What the list of a file has: tags with what they may and whose they are.
+#[cfg(target_os = "linux")]
+fn list_of(path: &Path) -> Vec<(u16, u16, u32)> {
+    let (path, mut list) = (c_path(path).unwrap(), [0u8; 512]);
+    // SAFETY: the texts end in NUL, and `list` is writable for its length.
+    let len = unsafe { libc::getxattr(path.as_ptr(), c"system.posix_acl_access".as_ptr(), list.as_mut_ptr().cast(), list.len()) };
+    let word = |at: &[u8]| u16::from_le_bytes(at.try_into().unwrap());
+    let entries = list[..usize::try_from(len).unwrap_or(0)].get(4..).unwrap_or_default().chunks_exact(8);
+    entries.map(|e| (word(&e[..2]), word(&e[2..4]), u32::from_le_bytes(e[4..].try_into().unwrap()))).collect()
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_list_stays_with_a_value_that_one_of_it_replaces_whose_group_is_another_one() {
+    let folder = Folder::new();
+    put(&folder.store(SyncMode::None), "d/k", b"1").unwrap();
+    for name in ["..", "", "d", "d/k"] {
+        give_list(&folder.file(name));
+        folder.allow(name, 0o770);
+        std::os::unix::fs::chown(folder.file(name), None, Some(23456)).unwrap_or_default();
+    }
+    if !is_root() || listed_users(&folder.file("d")).is_none() {
+        return;
+    }
+    let none = u32::MAX;
+    let as_member = |mode: fn(&super::LocalStore)| as_another(|| fault::masked(|| mode(&folder.store(SyncMode::None))));
+    as_member(|store| put(store, "d/k", b"2").unwrap());
+    let kept = [(1, 6, none), (2, 7, 0), (2, 7, 12345), (4, 0, none), (8, 5, 23456), (16, 7, none), (32, 0, none)];
+    let may_read = |list: Vec<(u16, u16, u32)>| list.into_iter().map(|(tag, may, whose)| (tag, may & 4 != 0, whose)).collect::<Vec<_>>();
+    assert_eq!(may_read(list_of(&folder.file("d/k"))), may_read(kept.to_vec()));
+    as_member(|store| assert!(store.replace_prefix("d/", &mut |new| new.put("k", &[b"3"], Condition::None), &mut || ()).unwrap()));
+    assert_eq!(may_read(list_of(&folder.file("d"))), may_read(kept.to_vec()));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_folder_that_another_user_without_its_group_replaces_stays_open_to_all() {
+    let folder = Folder::new();
+    put(&folder.store(SyncMode::None), "d/zarr.json", b"1").unwrap();
+    for (name, mode) in [("..", 0o777), ("", 0o777), ("d", 0o777), ("d/zarr.json", 0o666)] {
+        folder.allow(name, mode);
+        std::os::unix::fs::chown(folder.file(name), None, Some(23456)).unwrap_or_default();
+    }
+    let replaced = as_another(|| {
+        fault::masked(|| {
+            folder.store(SyncMode::None).replace_prefix("d/", &mut |new| new.put("zarr.json", &[b"2"], Condition::None), &mut || ())
+        })
+    });
+    let mode = |name| std::fs::metadata(folder.file(name)).unwrap().mode() & 0o777;
+    assert_eq!((replaced.unwrap(), mode("d"), mode("d/zarr.json") & 0o606), (true, 0o777, 0o606));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
 fn a_lock_file_that_another_user_is_about_to_share_is_waited_for() {
     let folder = Folder::new();
     put(&folder.store(SyncMode::None), "k", b"1").unwrap();
