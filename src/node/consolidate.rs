@@ -277,7 +277,7 @@ fn entries_of(store: &Store, group: &str, format: Format, count: usize, below: i
 
 /// All nodes of one version below a group, from their own documents.
 fn walk_fresh(store: &Store, group: &str, format: Format) -> Result<Vec<Found>> {
-    let wanted = Wanted { depth: usize::MAX, attributes: format == Format::V2, format: Some(format), checked: true };
+    let wanted = Wanted { depth: usize::MAX, attributes: format == Format::V2, format: Some(format), checked: true, unlisted: false };
     let all = walk::walk(store, ListedGroup::new(group, format, None).fresh(), wanted)?;
     if let Some(deep) = all.iter().find(|found| found.path.len() > MAX_KEY) {
         bail!(Limit, "the hierarchy is too deep: {:?} has more than {MAX_KEY} bytes", deep.path);

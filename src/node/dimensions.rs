@@ -183,7 +183,9 @@ impl Group {
     pub fn arrays(&self) -> Result<Vec<(String, Array)>> {
         let mut arrays = Vec::new();
         // Opening finds out what can be understood.
-        for Found { path: name, node, .. } in self.walk(Wanted { depth: 1, attributes: true, format: None, checked: false })? {
+        for Found { path: name, node, .. } in
+            self.walk(Wanted { depth: 1, attributes: true, format: None, checked: false, unlisted: false })?
+        {
             let (node, path) = (node?, path::join(self.path(), &name));
             let listed = node.listed;
             if node.kind == NodeKind::Array {

@@ -178,7 +178,7 @@ impl Store {
     /// Says in consolidated metadata where a node is now, which `changed` then has with all below it.
     fn tell_moved(&self, (path, to_path): (&str, &str), format: Format, changed: &mut Vec<String>) -> Result<()> {
         let top = ListedGroup::new(to_path, format, None).fresh();
-        let below = walk::walk(self, top, Wanted { depth: usize::MAX, attributes: false, format: None, checked: true })?;
+        let below = walk::walk(self, top, Wanted { depth: usize::MAX, attributes: false, format: None, checked: true, unlisted: false })?;
         extend(changed, below.into_iter().map(|found| found.path))?;
         if format == Format::V2 {
             changed.iter().map(String::as_str).chain([path]).for_each(|path| hierarchy::note_documents(self, path));

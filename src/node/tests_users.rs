@@ -210,3 +210,30 @@ fn a_node_that_another_user_keeps_stays_listed_and_whole_when_it_is_not_his_to_e
         assert_eq!(kinds, [NodeKind::Array, NodeKind::Array, NodeKind::None]);
     });
 }
+
+#[test]
+fn a_group_that_may_not_be_listed_is_told_as_unreadable_beside_the_rest_unless_consolidated_metadata_name_what_is_in_it() {
+    for is_consolidated in [false, true] {
+        let shared = Shared::new("unlisted");
+        let spec = Spec::new(DataType::Int32, &[4]).unwrap();
+        ["a", "g/u", "z"].iter().for_each(|path| drop(Array::create(&shared.store(), path, &spec, Create::New).unwrap()));
+        if is_consolidated {
+            Group::open(&shared.store(), "").unwrap().consolidate().unwrap();
+        }
+        shared.allow("g", 0o311);
+        let (tree, told, nodes) = as_another(|| {
+            let (group, mut told) = (Group::open(&shared.store(), "").unwrap(), Vec::new());
+            let tree = group.tree_telling(usize::MAX, &mut |path, e| told.push((path.to_string(), e.kind()))).unwrap();
+            let nodes = group.nodes(usize::MAX).unwrap();
+            (tree, told, nodes.into_iter().map(|child| (child.kind(), child.name)).collect::<Vec<_>>())
+        });
+        let (lines, u) = (tree.lines().count(), (NodeKind::Array, "g/u".to_string()));
+        if is_consolidated {
+            assert!((lines, told.len()) == (4, 0) && nodes.contains(&u), "{tree}");
+        } else {
+            assert!((lines, told) == (3, vec![("g".to_string(), ErrorKind::Permission)]) && tree.contains("g  unreadable: "), "{tree}");
+            assert!(nodes.len() == 3 && nodes[1] == (NodeKind::Unknown, "g".to_string()), "{nodes:?}");
+        }
+        shared.allow("g", 0o777);
+    }
+}

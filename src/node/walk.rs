@@ -5,10 +5,8 @@ use super::info::describe;
 use super::stored::StoredDocument;
 use super::trail::Trail;
 use super::{Array, Child, Group, NodeKind, Store, draft, lookup, path};
-use crate::error::{Error, Result, bail, err};
-use crate::limits::{
-    MAX_KEY, certain, check_memory, collect, collect_table, extend, filled, make_text_room, push, try_collect, with_spare,
-};
+use crate::error::{Error, ErrorKind, Result, bail, err};
+use crate::limits::{MAX_KEY, certain, check_memory, collect, collect_table, extend, filled, make_text_room, push, with_spare};
 use crate::metadata::json::acts_on_terminals;
 use crate::metadata::lint::{Finding, Severity};
 use crate::metadata::{Format, v2, v3};
@@ -45,12 +43,14 @@ pub(super) struct Wanted {
     pub format: Option<Format>,
     /// Only those documents of consolidated metadata that can be understood; the nodes' own ones instead of the others.
     pub checked: bool,
+    /// Groups below whose folders may not be listed come once more, with that error, instead of ending the walk.
+    pub unlisted: bool,
 }
 
 impl Wanted {
     /// All nodes down to a depth.
     fn all(depth: usize) -> Wanted {
-        Wanted { depth, attributes: false, format: None, checked: true }
+        Wanted { depth, attributes: false, format: None, checked: true, unlisted: true }
     }
 }
 
@@ -87,16 +87,29 @@ fn sort<T>(all: &mut [T], path: impl Fn(&T) -> &str) -> Result<()> {
     with_spare(all.len() * size_of::<usize>(), || sort_by(all, |a, b| path(a).split('/').cmp(path(b).split('/'))))
 }
 
+/// Sorts nodes so; of a group that comes once more, with the error of its listing, that is kept.
+fn sort_once<T>(all: &mut Vec<T>, path: impl Fn(&T) -> &str) -> Result<()> {
+    sort(all, &path)?;
+    all.dedup_by(|last, first| {
+        let is_same = path(last) == path(first);
+        if is_same {
+            std::mem::swap(last, first);
+        }
+        is_same
+    });
+    Ok(())
+}
+
 /// Calls `each` with the nodes below a group, level by level. Few documents are in memory at a time, unless `each` keeps them.
 fn each_node(store: &Store, top: ListedGroup, wanted: Wanted, each: &mut dyn FnMut(Found) -> Result<()>) -> Result<()> {
     let trail = Trail::of(store, &top.path, top.format);
     let mut level = vec![ListedGroup { trail, ..top }];
-    for _ in 0..wanted.depth {
+    for depth in 0..wanted.depth {
         if level.is_empty() {
             break;
         }
         let mut next = Vec::new();
-        read_level(store, &level, wanted, &mut |place, found| {
+        read_level(store, &level, Wanted { unlisted: wanted.unlisted && depth > 0, ..wanted }, &mut |place, found| {
             if let Some(below) = found.node.as_ref().ok().and_then(|node| below(store, place, node, &found.path)) {
                 push(&mut next, below)?;
             }
@@ -126,7 +139,17 @@ fn read_level(
     wanted: Wanted,
     each: &mut dyn FnMut(&ListedGroup, Found) -> Result<()>,
 ) -> Result<()> {
-    let names = list_many(store, places)?;
+    let mut names = Vec::new();
+    for (place, listed) in places.iter().zip(list_many(store, places)?) {
+        let listed = match listed {
+            Err(e) if wanted.unlisted && e.kind() == ErrorKind::Permission => {
+                each(place, Found { path: place.path.clone(), node: Err(e), is_checked: false })?;
+                Vec::new()
+            }
+            listed => listed?,
+        };
+        push(&mut names, listed)?;
+    }
     let (format, watches) = (wanted.format.or(store.options().format), store.context().watches());
     let children = collect(names.iter().enumerate().flat_map(|(i, names)| names.iter().map(move |name| (i, name))))?;
     let mut unlisted = filled(Vec::new(), places.len())?;
@@ -181,11 +204,11 @@ fn report_stale(store: &Store, place: &ListedGroup, catalog: &Catalog, names: &[
 }
 
 /// Lists the names below each group that nodes may have, sorted.
-fn list_many(store: &Store, places: &[ListedGroup]) -> Result<Vec<Vec<String>>> {
+fn list_many(store: &Store, places: &[ListedGroup]) -> Result<Vec<Result<Vec<String>>>> {
     let many = store.shared().capabilities().latency && store.shared().any_thread();
     let threads = if many { places.len().min(LISTINGS) } else { 1 };
     if threads < 2 {
-        return try_collect(places.iter().map(|place| list(store, place)));
+        return collect(places.iter().map(|place| list(store, place)));
     }
     let next = AtomicUsize::new(0);
     let work = || -> Result<Vec<(usize, Result<Vec<String>>)>> {
@@ -215,16 +238,14 @@ fn list_many(store: &Store, places: &[ListedGroup]) -> Result<Vec<Vec<String>>> 
         bail!(Internal, "{} of {} groups were listed", all.len(), places.len());
     }
     sort_by(&mut all, |a, b| a.0.cmp(&b.0));
-    try_collect(all.into_iter().map(|(_, names)| names))
+    collect(all.into_iter().map(|(_, names)| names))
 }
 
 fn list(store: &Store, place: &ListedGroup) -> Result<Vec<String>> {
-    match &place.catalog {
-        Some(catalog) if !store.shared().capabilities().listable => catalog.names(&place.path),
-        _ => {
-            store.check_listable()?;
-            draft::names_below(store, &place.path)
-        }
+    let listed = store.check_listable().and_then(|()| draft::names_below(store, &place.path));
+    match (&place.catalog, listed) {
+        (Some(catalog), Err(e)) if matches!(e.kind(), ErrorKind::Permission | ErrorKind::Unsupported) => catalog.names(&place.path),
+        (_, listed) => listed,
     }
 }
 
@@ -261,7 +282,7 @@ impl Group {
             });
             push(&mut children, Child::seen(path, certain(kind)?))
         })?;
-        sort(&mut children, |child| &child.name)?;
+        sort_once(&mut children, |child| &child.name)?;
         Ok(children)
     }
 
@@ -278,7 +299,7 @@ impl Group {
             let what = describe(&path, certain(opened)?);
             push(&mut all, (path, what))
         })?;
-        sort(&mut all, |(path, _)| path)?;
+        sort_once(&mut all, |(path, _)| path)?;
         Ok(all)
     }
 
@@ -335,7 +356,7 @@ impl Group {
             };
             push(&mut nodes, (path, about))
         })?;
-        sort(&mut nodes, |(path, _)| path)?;
+        sort_once(&mut nodes, |(path, _)| path)?;
         let mut text = String::new();
         // For each level whether a sibling follows.
         let mut open: Vec<bool> = Vec::new();
