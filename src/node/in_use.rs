@@ -74,5 +74,8 @@ fn look_at_series(store: &Store, group: &str, dimensions: &BTreeSet<String>) -> 
 /// Errors: `Again` with `what` if somebody holds the lock of a key, which is kept in the folder of a node.
 fn look(store: &Store, node: &str, key: &str, what: impl Fn() -> String) -> Result<()> {
     let looked = store.shared().lock_key(&path::prefix(node), key, LockUse::Look).map(drop);
-    looked.map_err(|e| if e.kind() == ErrorKind::Again { err!(Again, "{}", what()) } else { e.at_key(key) })
+    looked.map_err(|e| match e.kind() {
+        ErrorKind::Again => err!(Again, "{}", what()),
+        _ => e.at_key(key).with_note(&format!(": whether {} is open cannot be told, and nothing was changed", what())),
+    })
 }

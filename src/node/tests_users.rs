@@ -193,6 +193,31 @@ fn the_documents_that_another_user_replaces_or_adds_may_be_read_by_all_who_could
 }
 
 #[test]
+fn a_root_that_another_user_overwrites_where_it_is_may_be_read_by_all_who_may_write_there() {
+    type Change<'a> = &'a (dyn Fn(&Store, &Spec) -> Result<()> + Sync);
+    let cases: [(&str, Change<'_>); 2] = [
+        ("created", &|store, spec| Array::create(store, "", spec, Create::Overwrite).map(drop)),
+        ("copied", &|store, spec| {
+            let from = Store::memory(&Context::with_threads(1));
+            Array::create(&from, "b", spec, Create::New)?;
+            from.copy_node("b", (store, ""), Create::Overwrite, false, &mut |_, _| Ok(()))
+        }),
+    ];
+    for (what, change) in cases {
+        let top = Shared::new("in-place");
+        let (root, spec) = (top.0.join("s"), Spec::new(DataType::Int32, &[4]).unwrap());
+        let open = || Store::open(&Context::with_threads(1), root.to_str().unwrap(), Mode::ReadWrite, &[]).unwrap();
+        Array::create(&open(), "a", &spec, Create::New).unwrap();
+        top.allow("", 0o777);
+        // So that no other folder can take its name.
+        std::fs::set_permissions(&*top.0, PermissionsExt::from_mode(0o755)).unwrap();
+        as_another(|| masked(|| change(&open(), &spec))).unwrap();
+        let mode = std::fs::metadata(root.join("zarr.json")).unwrap().permissions().mode();
+        assert!(mode & 0o044 == 0o044 && !root.join("a").exists(), "{what}: {mode:o}");
+    }
+}
+
+#[test]
 fn a_node_that_another_user_keeps_stays_listed_and_whole_when_it_is_not_his_to_erase() {
     let shared = Shared::new("erase");
     let spec = Spec::new(DataType::Int32, &[4]).unwrap();

@@ -121,6 +121,11 @@ pub fn user() -> u32 {
     unsafe { libc::geteuid() }
 }
 
+/// Whether a file or folder belongs to another user.
+pub fn is_of_another(entry: &libc::stat) -> bool {
+    entry.st_uid != user()
+}
+
 /// Whether the permissions of a file let all read it.
 pub fn is_for_all(file: &libc::stat) -> bool {
     file.st_mode & 0o044 == 0o044

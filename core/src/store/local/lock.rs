@@ -217,7 +217,7 @@ impl Locks {
 
 /// Errors: `Again` if somebody has the lock on a byte. Without a lock file nobody has; that of another user is asked by who may only read it.
 fn look_for_holder(root: BorrowedFd<'_>, path: &KeyPath, byte: u64) -> Result<()> {
-    match os::open(root, path.as_c(), libc::O_RDONLY | libc::O_NOFOLLOW, 0) {
+    match os::open(root, path.as_c(), libc::O_RDONLY | libc::O_NOFOLLOW | libc::O_NONBLOCK, 0) {
         Ok(fd) if os::is_byte_locked(fd.as_fd(), byte as i64) == Ok(true) => bail!(Again, "another one has the lock"),
         Ok(_) | Err(Errno(libc::ENOENT | libc::ENOTDIR | libc::ELOOP | libc::ESTALE)) => Ok(()),
         Err(e) => Err(e.error(&format!("open the lock file {}", path.as_c().to_string_lossy()))),

@@ -56,7 +56,7 @@ use crate::limits::check_memory;
 use crate::platform::{AsFd, BorrowedFd, O_PATH, OwnedFd, errno_of, libc};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::atomic::AtomicBool;
 
 /// A folder as a store. Thread-safe; may be shared by processes.
 pub struct LocalStore {
@@ -71,8 +71,8 @@ pub struct LocalStore {
     /// Set once the file system has refused `RENAME_NOREPLACE`.
     no_rename_new: AtomicBool,
     temp_names: TempNames,
-    /// The number of a folder in which all may read the last file that was made, as the folder and the mask of the process say; the mask rarely changes.
-    for_all: AtomicU64,
+    /// Set once a file was made that not all may read.
+    keeps_out: AtomicBool,
     sweeper: Sweeper,
     /// Held by conditional puts between looking and renaming.
     matching: ForkReset<Mutex<()>>,
@@ -97,7 +97,7 @@ impl LocalStore {
             locks: Locks::new(options.lock),
             no_rename_new: AtomicBool::new(false),
             temp_names: TempNames::new(),
-            for_all: AtomicU64::new(0),
+            keeps_out: AtomicBool::new(false),
             sweeper: Sweeper::new(),
             matching: ForkReset::new(Mutex::default),
         })

@@ -3,7 +3,7 @@
 use super::durable::{FileId, file_id, sync_closed};
 use super::lock::LOCK_SPACE;
 use super::path::{KeyPath, Made, folder_of, make_parents, remove_made};
-use super::temporary::{TRIES, Temp, keep_readers};
+use super::temporary::{TRIES, Temp, is_of_node, keep_readers};
 use super::{LocalStore, SyncMode, byte_of};
 use crate::error::{Result, bail};
 use crate::platform::{AsFd, BorrowedFd, OwnedFd, is_for_all, libc};
@@ -51,15 +51,14 @@ impl LocalStore {
     pub(super) fn give_name(&self, mut temp: Temp<'_>, fd: OwnedFd, key: &str, path: &KeyPath, absent: bool, made: &Made) -> Result<()> {
         let root = temp.root;
         let folder = folder_of(key);
-        self.sweeper.note(folder, made.contains(&folder.len()));
+        let is_first = self.sweeper.note(folder, made.contains(&folder.len()));
         self.known.note_put();
         let mut id = FileId::default();
-        // What a new file gets differs from folder to folder.
-        let number = if self.durability.mode == SyncMode::Batch { 0 } else { os::hash(folder.as_bytes()) | 1 };
-        if number == 0 || self.for_all.load(Ordering::Relaxed) != number {
+        // Not each chunk is looked at: what a file's readers are is up to its folder, and to the mask of the process, which rarely changes.
+        if self.durability.mode == SyncMode::Batch || is_first || self.keeps_out.load(Ordering::Relaxed) || is_of_node(folder, key) {
             let own = os::stat(fd.as_fd()).map_err(|e| temp.failed(fd.as_fd(), e).error("stat"))?;
-            self.for_all.store(if is_for_all(&own) { number } else { 0 }, Ordering::Relaxed);
             if !is_for_all(&own) {
+                self.keeps_out.store(true, Ordering::Relaxed);
                 keep_readers((root, key), path, (fd.as_fd(), &own));
             }
             id = file_id(&own);

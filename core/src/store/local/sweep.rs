@@ -55,15 +55,18 @@ impl Sweeper {
     }
 
     /// Keeps in mind that a value was put into a folder, or that there are temporary files in it; `is_new` says that the folder was made for the value.
-    pub(super) fn note(&self, folder: &str, is_new: bool) {
+    /// Whether the folder was there before, and the store has put nothing into it yet.
+    pub(super) fn note(&self, folder: &str, is_new: bool) -> bool {
         let number = os::hash(folder.as_bytes());
         if self.last.swap(number, Ordering::Relaxed) == number {
-            return;
+            return false;
         }
         let mut folders = self.lock();
-        if folders.done.insert(number) && !is_new {
+        let is_first = folders.done.insert(number) && !is_new;
+        if is_first {
             folders.due.insert(folder.to_string());
         }
+        is_first
     }
 
     /// Whether a value was put into a folder.

@@ -3,8 +3,8 @@
 use super::owner::with_name_here;
 use super::path::{KeyPath, Made, TEMP_PREFIX, TEMP_SUFFIX, check_name, folder_of, make_parents};
 use crate::error::{Error, Result, bail, err};
-use crate::platform::{AsFd, BorrowedFd, OwnedFd, libc, share_reading};
-use crate::store::keys::MAKES_A_NODE;
+use crate::platform::{AsFd, BorrowedFd, OwnedFd, is_of_another, is_sticky, libc, share_reading, share_writing};
+use crate::store::keys::{GOES_LAST, MAKES_A_NODE};
 use crate::store::os::{self, Errno};
 use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -68,6 +68,12 @@ impl TempNames {
     }
 }
 
+/// Whether a key in a folder is one of those that make a node, of its attributes, or says that something is under way there.
+pub(super) fn is_of_node(folder: &str, key: &str) -> bool {
+    let name = key[folder.len()..].trim_start_matches('/');
+    [".z", "zarr.json", "ozarr-"].iter().any(|of_node| name.starts_with(of_node))
+}
+
 /// A temporary file that is removed unless it got another name.
 pub(super) struct Temp<'a> {
     pub(super) root: BorrowedFd<'a>,
@@ -79,16 +85,24 @@ pub(super) struct Temp<'a> {
 /// whole store by a document that is replaced. One that is new takes the place of the others of its node, or joins them.
 pub(super) fn keep_readers((dir, key): (BorrowedFd<'_>, &str), to: &KeyPath, (file, own): (BorrowedFd<'_>, &libc::stat)) {
     let folder = folder_of(key);
-    let name = key[folder.len()..].trim_start_matches('/');
-    // Those that make a node, attributes, and what says that something is under way there.
-    let is_of_node = [".zattrs", "ozarr-"].iter().chain(MAKES_A_NODE).any(|of_node| name.starts_with(of_node));
-    let others: &[_] = if is_of_node { MAKES_A_NODE } else { &[] };
-    for from in std::iter::once(to.clone()).chain(others.iter().map(|name| KeyPath::join(folder, name))) {
+    let is_of_node = is_of_node(folder, key);
+    // What says that a node is copied may have taken the place of its document.
+    let others = MAKES_A_NODE.iter().chain(&[GOES_LAST]).filter(|_| is_of_node);
+    for from in std::iter::once(to.clone()).chain(others.map(|name| KeyPath::join(folder, name))) {
         if let Ok(old) = os::open(dir, from.as_c(), libc::O_RDONLY | libc::O_NOFOLLOW | libc::O_NONBLOCK, 0)
             && let Ok(st) = os::stat(old.as_fd())
         {
             return share_reading((old.as_fd(), &st), (file, own));
         }
+    }
+    // Of what is overwritten in place no document is left: in the folder of another user he would be kept out.
+    let above = KeyPath::of_folder(folder);
+    if is_of_node
+        && let Ok(st) = os::stat_at(dir, above.as_c(), true)
+        && is_of_another(&st)
+        && !is_sticky(&st)
+    {
+        share_writing(file, own, &st, || os::open(dir, above.as_c(), libc::O_RDONLY | libc::O_DIRECTORY, 0).ok());
     }
 }
 

@@ -221,6 +221,44 @@ fn a_value_that_takes_the_place_of_another_may_be_read_by_all_who_could() {
     }
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn a_document_keeps_its_readers_whatever_the_store_has_put_before_it() {
+    let mask = |mask| {
+        // SAFETY: no memory is involved; `masked` has given the thread a mask of its own.
+        unsafe { libc::umask(mask) }
+    };
+    for sync in MODES {
+        let folder = Folder::new();
+        for key in ["a/zarr.json", "b/zarr.json", "c/c/0", "c/c/1"] {
+            put(&folder.store(sync), key, b"1").unwrap();
+            folder.allow(key, 0o644);
+        }
+        fault::masked(|| {
+            mask(0o022);
+            let store = folder.store(sync);
+            put(&store, "a/zarr.json", b"2").unwrap();
+            mask(0o077);
+            for key in ["a/zarr.json", "b/zarr.json", "c/c/0", "c/c/1"] {
+                put(&store, key, b"3").unwrap();
+                assert_eq!(std::fs::metadata(folder.file(key)).unwrap().mode() & 0o777, 0o644, "{key}, {sync:?}");
+            }
+        });
+    }
+}
+
+#[test]
+fn chunks_are_put_without_a_look_at_each_where_all_may_read_them() {
+    for (sync, looks) in [(SyncMode::None, 0), (SyncMode::Each, 0), (SyncMode::Batch, 1)] {
+        let folder = Folder::new();
+        let store = folder.store(sync);
+        put(&store, "c/0", b"1").unwrap();
+        if std::fs::metadata(folder.file("c/0")).unwrap().mode() & 0o044 == 0o044 {
+            assert_eq!(fault::count(Call::Stat, || put(&store, "c/1", b"1").unwrap()), looks, "{sync:?}");
+        }
+    }
+}
+
 /// Gives a folder a list by which the user 12345 may write in it.
 #[cfg(target_os = "linux")]
 fn give_list(folder: &Path) {
@@ -280,20 +318,22 @@ fn the_user_of_a_folder_keeps_it_when_one_of_its_list_locks_or_replaces_somethin
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_lock_is_seen_by_who_may_only_read_its_file() {
-    for (mode, kind) in [(0o644, ErrorKind::Again), (0o600, ErrorKind::Permission)] {
-        let folder = Folder::new();
-        let store = folder.store(SyncMode::None);
-        put(&store, "k", b"1").unwrap();
-        folder.allow("..", 0o777);
-        let _held = store.lock_key("", "k", LockUse::Rare).unwrap();
-        folder.allow(".ozarr.lock", mode);
-        folder.allow("", 0o777);
-        let look = || folder.store(SyncMode::None).lock_key("", "k", LockUse::Look).map(drop);
-        if is_root() {
-            assert_eq!(as_another(look).map_err(|e| e.kind()), Err(kind), "{mode:o}");
-        }
+fn a_look_finds_the_holder_by_a_lock_file_that_may_only_be_read_and_fails_where_it_may_not() {
+    let folder = Folder::new();
+    let store = folder.store(SyncMode::None);
+    put(&store, "d/k", b"1").unwrap();
+    for name in ["..", "", "d"] {
+        folder.allow(name, 0o755);
     }
+    let _held = store.lock_key("d/", "d/k", LockUse::Alone).unwrap();
+    let look = |key: &str| as_another(|| folder.store(SyncMode::None).lock_key("d/", key, LockUse::Look).map(|_| ()).map_err(|e| e.kind()));
+    folder.allow("d/.ozarr.lock", 0o444);
+    assert_eq!((look("d/k"), look("d/l")), (Err(ErrorKind::Again), Ok(())));
+    folder.allow("d/.ozarr.lock", 0o000);
+    assert_eq!((look("d/k"), look("d/l")), (Err(ErrorKind::Permission), Err(ErrorKind::Permission)));
+    folder.allow("d/.ozarr.lock", 0o644);
+    let few = fault::with(&[fail(Call::Open, libc::EMFILE)], || store.lock_key("d/", "d/k", LockUse::Look).map(drop)).0;
+    assert_eq!(few.unwrap_err().kind(), ErrorKind::TooManyFiles);
 }
 
 #[cfg(target_os = "linux")]
