@@ -150,8 +150,8 @@ pub fn share_reading((old, from): (BorrowedFd<'_>, &libc::stat), (new, to): (Bor
     if super::copy_access_list(old, new, false, [owner, group]).is_some() {
         return;
     }
-    // Without its group, the rights of that would be another group's.
-    let wanted = to.st_mode | (from.st_mode & if group.is_none() { 0o066 } else { 0o006 });
+    // Without its group, the rights of that would be another group's, which has those of all.
+    let wanted = to.st_mode | if group.is_none() { from.st_mode & 0o066 } else { (from.st_mode & 0o006) * 0o11 };
     if wanted != to.st_mode {
         // SAFETY: no memory is involved.
         let _ = unsafe { libc::fchmod(new.as_raw_fd(), wanted & 0o777) };

@@ -32,6 +32,8 @@ const PRESENCE: u64 = i64::MAX as u64 - 1;
 /// The length that a removed lock file gets, for processes on network file systems that may still see it under its name. It is short: a process
 /// whose files may not be long would be ended by a signal.
 const REMOVED_LEN: u64 = 3;
+/// The length of what a lock file says of cuts; it holds no more.
+const CUT_LEN: u64 = 8;
 /// How long to wait between tries after [`TRIES`] of them: others have the file removed all the time.
 const PAUSE: Duration = Duration::from_millis(1);
 /// How often to look again for the right to use a file that another user has just made.
@@ -299,7 +301,11 @@ fn open_shared(root: BorrowedFd<'_>, folder: &str, path: &KeyPath, above: &libc:
 /// Lets all users that may write in a folder, which is `above` it, use its lock file, whatever the mask of the process: they would be kept out by it.
 fn share(root: BorrowedFd<'_>, folder: &str, file: BorrowedFd<'_>, above: &libc::stat) {
     let open = || os::open(root, KeyPath::of_folder(folder).as_c(), libc::O_RDONLY | libc::O_DIRECTORY, 0).ok();
-    if let Ok(own) = os::stat(file) {
+    // What another user has linked or renamed to that name is none, and stays whose it is.
+    if let Ok(own) = os::stat(file)
+        && own.st_nlink == 1
+        && own.st_size as u64 <= CUT_LEN
+    {
         share_writing(file, &own, above, open);
     }
 }

@@ -357,19 +357,19 @@ fn a_folder_that_is_immutable_keeps_its_name_and_what_is_in_it() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn each_folder_decides_who_may_read_what_is_new_in_it() {
+fn each_folder_decides_who_may_read_a_document_that_is_new_in_it() {
     for sync in [SyncMode::None, SyncMode::Batch, SyncMode::Each] {
         let folder = Folder::new();
         let store = folder.store(sync);
-        ["x/k", "y/k"].iter().for_each(|key| put(&store, key, b"1").unwrap());
+        ["x/zarr.json", "y/zarr.json"].iter().for_each(|key| put(&store, key, b"1").unwrap());
         let (path, name) = (c_path(&folder.file("y")).unwrap(), c"system.posix_acl_default");
         let entries = [(1u16, 6u16), (4, 0), (32, 0)].map(|(tag, may)| [&tag.to_le_bytes()[..], &may.to_le_bytes(), &[255; 4]].concat());
         let list = [&2u32.to_le_bytes()[..], &entries.concat()].concat();
         // SAFETY: the texts end in NUL, and the list has its length.
         unsafe { libc::setxattr(path.as_ptr(), name.as_ptr(), list.as_ptr().cast(), list.len(), 0) };
-        ["x/k", "y/k"].iter().for_each(|key| put(&store, key, b"2").unwrap());
+        ["x/zarr.json", "y/zarr.json"].iter().for_each(|key| put(&store, key, b"2").unwrap());
         let mode = |key| std::fs::metadata(folder.file(key)).unwrap().mode() & 0o777;
-        assert_eq!(mode("y/k"), mode("x/k"), "{sync:?}");
+        assert_eq!(mode("y/zarr.json"), mode("x/zarr.json"), "{sync:?}");
     }
 }
 
@@ -450,7 +450,27 @@ fn a_folder_that_another_user_without_its_group_replaces_stays_open_to_all() {
         })
     });
     let mode = |name| std::fs::metadata(folder.file(name)).unwrap().mode() & 0o777;
-    assert_eq!((replaced.unwrap(), mode("d"), mode("d/zarr.json") & 0o606), (true, 0o777, 0o606));
+    assert_eq!((replaced.unwrap(), mode("d"), mode("d/zarr.json")), (true, 0o777, 0o666));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_file_that_another_user_has_given_the_name_of_a_lock_file_stays_whose_it_is() {
+    for is_link in [false, true] {
+        let folder = Folder::new();
+        let (store, other) = (folder.store(SyncMode::None), folder.file("d/other"));
+        put(&store, "d/other", b"more than a lock file holds").unwrap();
+        folder.allow("d", 0o777);
+        if is_link {
+            std::fs::write(&other, "").unwrap();
+            std::fs::hard_link(&other, folder.file("d/.ozarr.lock")).unwrap();
+        } else {
+            std::fs::rename(&other, folder.file("d/.ozarr.lock")).unwrap();
+        }
+        folder.allow("d/.ozarr.lock", 0o600);
+        let _held = store.lock_key("d/", "d/k", LockUse::Rare).unwrap();
+        assert_eq!(std::fs::metadata(folder.file("d/.ozarr.lock")).unwrap().mode() & 0o777, 0o600, "{is_link}");
+    }
 }
 
 #[cfg(target_os = "linux")]
