@@ -128,7 +128,11 @@ void oz_group_note_stored(oz_group *group);
  * where the store is no folder, files in it cannot be locked, or the lock does not become free, which it waits for at most once a minute. */
 void oz_lock(oz_file *file);
 void oz_unlock(oz_file *file);
-/* Whether it goes on without the lock, which another program has had all the time. */
+/* Locks a group of a locked file, too, whose documents are changed: it may be the file of a program that may not write above it, or sees nothing there. Tells
+ * whether nobody else changes them, as far as locks can tell. */
+bool oz_lock_group(const oz_group *group);
+void oz_unlock_groups(oz_file *file);
+/* Whether it goes on without a lock, which another program has had all the time. */
 bool oz_is_locked_out(const oz_file *file);
 
 /* The kind of the node of a name (or path) in a group; OZARR_NODE_KIND_UNKNOWN also where it cannot be told. */

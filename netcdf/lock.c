@@ -31,17 +31,6 @@ static bool is_group(const char *path, size_t len) {
     return there;
 }
 
-/* The path of the file that is locked, in the outermost group where that may be: a group may be open as a file of its own. Listings hide the name, as
- * that of a temporary file. The folder itself is locked by who has made it. */
-static char *path_of(const oz_file *file) {
-    char *folder = realpath(file->folder, NULL), *path = NULL;
-    size_t len = folder ? strlen(folder) : 0;
-    while (len && is_group(folder, above(folder, len))) len = above(folder, len);
-    if (folder && asprintf(&path, "%.*s/.ozarr-netcdf.tmp", (int)len, folder) < 0) path = NULL;
-    free(folder);
-    return path;
-}
-
 /* The length that a removed file gets, for programs on network file systems that may still see it at its path. */
 enum { REMOVED_LEN = 0x6f7a };
 
@@ -99,38 +88,91 @@ static time_t now(void) {
 /* Locks the file at a path, or not: one whose holder stands still is waited for once in a while, and not again for each group and variable. */
 static int lock_path(oz_file *file, const char *path) {
     enum { TRIES = 10000, FEW_TRIES = 10, WAIT = 1000000, MINUTE = 60 };
-    int locked = -1, tries = now() < file->impatient_until ? FEW_TRIES : TRIES;
+    const bool known = file->busy && strcmp(file->busy, path) == 0;
     bool again = true, refused = false;
+    int locked = -1, tries = known && now() < file->impatient_until ? FEW_TRIES : TRIES;
     for (int i = 0; i < tries && again && locked < 0; i++) {
         if (i) nanosleep(&(struct timespec){.tv_nsec = WAIT}, NULL);
         locked = try_lock(path, &again, &refused);
     }
-    if (locked >= 0) file->impatient_until = 0;
-    if (locked < 0 && (again || refused) && tries == TRIES) {
+    const bool busy = locked < 0 && (again || refused);
+    if (busy && tries == TRIES) {
         oz_log(refused ? "%s is another user's file, which cannot be locked here: what others store at the same time may be lost"
                        : "%s stays locked by another program: what that stores at the same time may be lost",
                path);
         file->impatient_until = now() + MINUTE;
     }
+    if (busy != known && (busy || known)) {
+        free(file->busy);
+        file->busy = busy ? strdup(path) : NULL;
+    }
+    file->locked_out = file->locked_out || busy;
     return locked;
 }
 
-void oz_lock(oz_file *file) {
-    if (file->lock_depth++) return;
-    char *path = oz_stores(file) && !oz_file_alone(file) ? path_of(file) : NULL;
-    file->lock = path ? lock_path(file, path) : -1;
-    free(path);
+/* Locks the file of a folder, which is a path's first bytes, unless this program has it already; whether it has it. Listings hide the name, as that of a
+ * temporary file. */
+static bool hold(oz_file *file, const char *folder, size_t len) {
+    const int most = sizeof file->locks / sizeof *file->locks;
+    char *path;
+    if (asprintf(&path, "%.*s/.ozarr-netcdf.tmp", (int)len, folder) < 0) return false;
+    bool held = false;
+    for (int i = 0; i < file->lock_count && !held; i++) held = strcmp(file->locks[i].path, path) == 0;
+    int locked = held || file->lock_count == most ? -1 : lock_path(file, path);
+    if (locked < 0) return free(path), held;
+    file->locks[file->lock_count].path = path;
+    file->locks[file->lock_count++].file = locked;
+    return true;
 }
 
-bool oz_is_locked_out(const oz_file *file) { return file->lock_depth && file->lock < 0 && file->impatient_until; }
+/* In the outermost group where that may be, for a group may be open as a file of its own; and in the file's own folder, for others may not write above it,
+ * or see nothing there. The folder itself is locked by who has made it. */
+void oz_lock(oz_file *file) {
+    if (file->lock_depth++ || !oz_stores(file) || oz_file_alone(file)) return;
+    file->real_folder = realpath(file->folder, NULL);
+    const char *folder = file->real_folder;
+    size_t len = folder ? strlen(folder) : 0, own = len;
+    while (len && is_group(folder, above(folder, len))) len = above(folder, len);
+    if (own && len != own) (void)hold(file, folder, len);
+    file->has_lock = own && hold(file, folder, own);
+    file->own_locks = file->lock_count;
+}
+
+bool oz_lock_group(const oz_group *group) {
+    oz_file *file = group->file;
+    if (oz_file_alone(file)) return true;
+    if (!group->parent || !file->real_folder) return file->has_lock;
+    char *path = oz_group_path(group), *folder = NULL;
+    int len = path ? asprintf(&folder, "%s/%s", file->real_folder, path) : -1;
+    bool held = len > 0 && hold(file, folder, (size_t)len);
+    if (len > 0) free(folder);
+    free(path);
+    return held;
+}
+
+bool oz_is_locked_out(const oz_file *file) { return file->locked_out; }
+
+/* Gives back all locks but the first ones. */
+static void give_back(oz_file *file, int kept) {
+    while (file->lock_count > kept) {
+        const int locked = file->locks[--file->lock_count].file;
+        char *path = file->locks[file->lock_count].path;
+        nlink_t count = links(locked, path);
+        /* One that a copy of the folder has, too, is not marked: it could not be locked there any more. */
+        bool marked = count && !unlink(path) && count == 1 && !ftruncate(locked, REMOVED_LEN);
+        (void)marked;
+        free(path);
+        close(locked);
+    }
+}
+
+void oz_unlock_groups(oz_file *file) { give_back(file, file->own_locks); }
 
 void oz_unlock(oz_file *file) {
     if (--file->lock_depth) return;
-    char *path = file->lock < 0 ? NULL : path_of(file);
-    nlink_t count = path ? links(file->lock, path) : 0;
-    /* One that a copy of the folder has, too, is not marked: it could not be locked there any more. */
-    bool marked = count && !unlink(path) && count == 1 && !ftruncate(file->lock, REMOVED_LEN);
-    (void)marked;
-    free(path);
-    if (file->lock >= 0) close(file->lock);
+    give_back(file, 0);
+    free(file->real_folder);
+    file->real_folder = NULL;
+    file->own_locks = 0;
+    file->has_lock = file->locked_out = false;
 }

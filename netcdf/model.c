@@ -223,6 +223,7 @@ void oz_file_free(oz_file *file) {
     free(file->dims);
     free(file->location);
     free(file->folder);
+    free(file->busy);
     free(file->consolidated);
     ozarr_store_free(file->store);
     free(file);

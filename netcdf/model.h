@@ -206,10 +206,18 @@ typedef struct oz_file {
     struct oz_templates *decoders;
     /* The root's document, or NULL, from when the records were looked at until its consolidated metadata are. */
     char *consolidated;
-    /* Until when, by a clock of seconds, the lock of the file is not waited for: it did not become free. */
+    /* Until when, by a clock of seconds, a file is not waited for that did not become free, and its path. */
     time_t impatient_until;
-    /* How often it is locked, and the file that is (-1: none could be). */
-    int lock_depth, lock;
+    char *busy;
+    /* How often it is locked, and the files that are, of which the first ones are not those of its groups. */
+    int lock_depth, lock_count, own_locks;
+    struct {
+        char *path;
+        int file;
+    } locks[64];
+    /* Its folder without links, while it is locked; whether the file in that could be, and whether another program has had any of them all the time. */
+    char *real_folder;
+    bool has_lock, locked_out;
     /* The ranks that have the file open together, or NULL; whether new variables are collective. */
     struct oz_ranks *ranks;
     bool collective;

@@ -375,7 +375,9 @@ int oz_record_restore(const oz_group *group, const char *former) {
     oz_stored stored = {0};
     text_put(&record, former);
     oz_lock(group->file);
+    (void)oz_lock_group(group);
     int status = store_record(group, ozarr_group_node(group->handle), &stored, NULL, &record, NULL);
+    oz_unlock_groups(group->file);
     oz_unlock(group->file);
     free(record.bytes);
     return status;
@@ -387,6 +389,7 @@ int oz_record_rename(const oz_group *group, const oz_renaming *renaming, char **
     oz_stored stored = {0}, record = {0};
     fresh f = {0};
     oz_lock(group->file);
+    (void)oz_lock_group(group);
     int status = read_stored(group, NULL, &stored, &record, &f);
     if (!status && oz_file_alone(group->file)) status = oz_stored_read(ozarr_group_node(group->handle), &record);
     if (!status && record.object) {
@@ -394,6 +397,7 @@ int oz_record_rename(const oz_group *group, const oz_renaming *renaming, char **
         status = store_record(group, f.node, &stored, NULL, &renamed, NULL);
         if (former) *former = record.source, record.source = NULL;
     }
+    oz_unlock_groups(group->file);
     oz_unlock(group->file);
     fresh_free(&f);
     oz_stored_free(&stored);

@@ -128,16 +128,27 @@ static int store_vars(const oz_group *group) {
     return status;
 }
 
+/* Whether a group or one of its variables has something to store. */
+static bool has_changed(const oz_group *group) {
+    bool any = group->dirty;
+    for (int i = 0; i < group->vars.count && !any; i++) {
+        const oz_var *var = group->vars.items[i];
+        any = var->dirty || var->renamed || !oz_var_made(var) || var->recreate;
+    }
+    return any;
+}
+
 /* Stores what a group and its variables are. Ranks that do not store make handles of the same arrays, where they need not be read. */
 static int store_group(oz_group *group) {
     int status = NC_NOERR;
     const oz_file *file = group->file;
     bool stores = oz_stores(file), makes = stores || oz_file_alone(file);
     if (!group->handle && stores) status = open_or_create(group);
+    bool locked = !status && stores && has_changed(group) && oz_lock_group(group);
     if (!status && group->dirty && stores && !oz_file_alone(file) && oz_group_is_moved(group)) status = NC_ENOGRP;
     if (status) return status;
     /* By the record new variables have their types, also after a kill; but another program that knows no lock would take them out until they are there. */
-    bool record = group->dirty && stores, first = record && (oz_file_alone(file) || file->lock >= 0);
+    bool record = group->dirty && stores, first = record && locked;
     if (first) status = oz_group_store_atts(group);
     /* What has no room by now waits on with all that needs it. */
     if (status == ENOSPC || status == NC_EIO) return status;
@@ -287,7 +298,10 @@ static bool grows_by_new(const oz_file *file) {
 static int store_groups(oz_file *file) {
     oz_lock(file);
     int status = oz_stores(file) && grows_by_new(file) ? look_at_lengths(file) : NC_NOERR;
-    for (int i = 0; i < file->group_count; i++) note(&status, store_group(file->groups[i]));
+    for (int i = 0; i < file->group_count; i++) {
+        note(&status, store_group(file->groups[i]));
+        oz_unlock_groups(file);
+    }
     oz_unlock(file);
     return status;
 }
@@ -332,14 +346,20 @@ static int publish(oz_var *var, oz_templates *templates) {
     return status;
 }
 
-bool oz_lengths_differ(const oz_file *file) {
+/* Whether a variable of a group is to be longer than it is in the store, or others are to be told of its length. */
+static bool is_to_grow(const oz_group *group) {
     int64_t shape[64];
     bool any = false;
-    for (int i = 0; i < file->group_count; i++)
-        for (int k = 0; k < file->groups[i]->vars.count; k++) {
-            const oz_var *var = file->groups[i]->vars.items[k];
-            any = any || var->untold || is_longer(var, shape);
-        }
+    for (int i = 0; i < group->vars.count && !any; i++) {
+        const oz_var *var = group->vars.items[i];
+        any = var->untold || is_longer(var, shape);
+    }
+    return any;
+}
+
+bool oz_lengths_differ(const oz_file *file) {
+    bool any = false;
+    for (int i = 0; i < file->group_count && !any; i++) any = is_to_grow(file->groups[i]);
     /* Another rank may know of a length that this one does not. Of a file that is new the documents are ours alone. */
     return oz_stores(file) && !oz_file_alone(file) && (any || file->ranks);
 }
@@ -379,11 +399,13 @@ int oz_lengths_store(oz_file *file, int flushed) {
     int status = flushed;
     bool looks = oz_lengths_differ(file);
     if (looks) oz_lock(file);
+    for (int i = 0; i < file->group_count && looks; i++)
+        if (is_to_grow(file->groups[i])) (void)oz_lock_group(file->groups[i]);
     if (!status && looks) status = look_at_lengths(file);
     status = oz_agree(file->ranks, status);
     if (!status) status = oz_agree_on_lengths(file);
     if (!status) status = for_each_array(file, true, publish);
-    if (looks) oz_unlock(file);
+    if (looks) oz_unlock_groups(file), oz_unlock(file);
     status = oz_agree(file->ranks, status);
     if (!status) all_stored(file);
     return status;

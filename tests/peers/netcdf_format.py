@@ -1121,31 +1121,53 @@ def racing_programs(build):
         check(f"programs of netCDF and ozarr at once in format {version}", code == 0 and out == "0\n[] int16 int16\n", (out, err[-500:]))
 
 
+CLOSED_FOLDER = """
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+int access(const char *path, int how) {
+    const char *closed = getenv("CLOSED_FOLDER");
+    if (!closed || how != W_OK || strcmp(path, closed)) return faccessat(-100, path, how, 0);
+    errno = EACCES;
+    return -1;
+}
+"""
+
+
 RACING_GROUPS = """
 import netCDF4, numpy as np, os, sys
 with netCDF4.Dataset(sys.argv[1], "w") as d:
     d.createGroup("g")
 processes = []
-for path, name in (sys.argv[1], "a"), (sys.argv[1] + "/g", "b"):
+for path, name in (sys.argv[1] + sys.argv[2], "a"), (sys.argv[1] + "/g", "b"):
     processes.append(os.fork())
     if processes[-1] == 0:
-        with netCDF4.Dataset(path, "a") as d:
-            for i in range(40):
-                (d["g"] if name == "a" else d).setncattr(f"{name}{i}", np.int16(i))
-                d.sync()
+        if name == "b" and sys.argv[3:]:
+            os.environ["CLOSED_FOLDER"] = os.path.realpath(sys.argv[1])
+        for i in range(20):
+            with netCDF4.Dataset(path, "a") as d:
+                (d["g"] if "g" in d.groups else d).setncattr(f"{name}{i}", np.int16(i))
         os._exit(0)
 if any(os.waitpid(process, 0)[1] for process in processes):
     sys.exit(1)
 with netCDF4.Dataset(sys.argv[1]) as d:
-    print(*[f"{name}{i}" for name in "ab" for i in range(40) if f"{name}{i}" not in d["g"].ncattrs()])
+    print(*[f"{name}{i}" for name in "ab" for i in range(20) if np.result_type(getattr(d["g"], f"{name}{i}", 0.5)) != np.int16])
 """
 
 
 def racing_groups(build):
-    """Two programs that set attributes of one group at the same time, of which one has opened the group as a file of its own: nothing is lost."""
+    """Two programs that set attributes of one group at the same time, of which one has opened the group as a file of its own, also where it may not write
+    in the group above, as another user: nothing is lost."""
+    (build / "closed_folder.c").write_text(CLOSED_FOLDER)
+    code, _, err = run(["cc", "-shared", "-fPIC", "-o", "closed_folder.so", "closed_folder.c"], build)
+    check("closed_folder.c compiles", code == 0, err[-500:])
+    preloaded = {**PRELOAD, "LD_PRELOAD": f"{PRELOAD['LD_PRELOAD']} {build.resolve() / 'closed_folder.so'}", "OZARR_NETCDF": "always"}
     for version in "3", "2":
-        code, out, err = run([sys.executable, "-c", RACING_GROUPS, f"groups{version}.zarr"], build, **PRELOAD, OZARR_NETCDF_SPEC=f"format={version}", OZARR_NETCDF="always")
-        check(f"a file and its group at once in format {version}", code == 0 and out == "\n", (out, err[-500:]))
+        for opened, closed in ("", ()), ("", ("closed",)), ("/g", ("closed",)):
+            name = f"groups{version}{opened[1:]}{len(closed)}.zarr"
+            code, out, err = run([sys.executable, "-c", RACING_GROUPS, name, opened, *closed], build, **preloaded, OZARR_NETCDF_SPEC=f"format={version}")
+            check(f"a file{opened} and its group at once in format {version}", code == 0 and out == "\n", (closed, out, err[-500:]))
 
 
 STOPPED_HOLDER = """
