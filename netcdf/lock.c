@@ -11,6 +11,10 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+#ifdef __linux__
+#include <endian.h>
+#include <sys/xattr.h>
+#endif
 
 /* How many bytes of a path its parent has. */
 static size_t above(const char *path, size_t len) {
@@ -41,16 +45,49 @@ static nlink_t links(int locked, const char *path) {
     return own.st_ino == there.st_ino && own.st_dev == there.st_dev ? own.st_nlink : 0;
 }
 
-/* Lets all open a new file who may write in its folder. */
+#ifdef __linux__
+/* Gives a new file the access list of its folder, with an entry for the folder's owner where he is not the file's; false where neither is needed, or there are
+ * no lists. */
+static bool share_list(int made, const char *folder, const struct stat *own, const struct stat *all) {
+    enum { OWNER = 1, USER = 2, GROUP = 4, MASK = 16, OTHERS = 32, MOST = 1000 };
+    static const char name[] = "system.posix_acl_access";
+    struct {
+        uint32_t version;
+        struct {
+            uint16_t tag, rights;
+            uint32_t id;
+        } entries[MOST + 1];
+    } list = {htole32(2), {{htole16(OWNER), 0, 0}, {0}, {htole16(GROUP), 0, 0}, {htole16(MASK), 0, 0}, {htole16(OTHERS), 0, 0}}};
+    list.entries[2].rights = htole16(all->st_mode >> 3 & 7), list.entries[4].rights = htole16(all->st_mode & 7);
+    const size_t head = sizeof list.version, size = sizeof *list.entries;
+    size_t count = 5;
+    ssize_t len = getxattr(folder, name, &list, head + MOST * size);
+    if (len < 0 && own->st_uid == all->st_uid) return false;
+    if (len >= 0) {
+        count = ((size_t)len - head) / size + 1;
+        memmove(list.entries + 2, list.entries + 1, (count - 2) * size);
+    }
+    list.entries[1].tag = htole16(USER), list.entries[1].id = htole32(all->st_uid);
+    for (size_t i = 0; i < count; i++) {
+        bool writes = i < 2 || list.entries[i].tag == htole16(MASK) || list.entries[i].rights & htole16(2);
+        list.entries[i].rights = htole16(writes ? 6 : 0);
+    }
+    return !fsetxattr(made, name, &list, head + count * size, 0);
+}
+#else
+static bool share_list(int made, const char *folder, const struct stat *own, const struct stat *all) { return (void)made, (void)folder, (void)own, (void)all, false; }
+#endif
+
+/* Lets all open a new file who may write in its folder, also its owner. */
 static void share(int made, const char *path) {
     struct stat own, all;
     char *folder = strndup(path, above(path, strlen(path)));
-    bool shared = folder && !fstat(made, &own) && !stat(folder, &all) && all.st_mode & 022;
+    if (folder && !fstat(made, &own) && !stat(folder, &all) && (all.st_mode & 022 || own.st_uid != all.st_uid)) {
+        int moved = fchown(made, (uid_t)-1, all.st_gid);
+        (void)moved;
+        if (!share_list(made, folder, &own, &all)) (void)fchmod(made, (own.st_mode | (all.st_mode & 022) * 3) & 0777);
+    }
     free(folder);
-    if (!shared) return;
-    int moved = fchown(made, (uid_t)-1, all.st_gid);
-    (void)moved;
-    (void)fchmod(made, (own.st_mode | (all.st_mode & 022) * 3) & 0777);
 }
 
 /* Opens the file at a path, or makes it; -1 with `errno`. That of another user may be one for reading only, which can be locked on most file systems. */
@@ -85,7 +122,8 @@ static time_t now(void) {
     return time.tv_sec;
 }
 
-/* Locks the file at a path, or not: one whose holder stands still is waited for once in a while, and not again for each group and variable. */
+/* Locks the file at a path, or not: one whose holder stands still is waited for once in a while, and not again for each group and variable. One that
+ * may not be opened in all the time is what a killed program of another user has left, and is removed. */
 static int lock_path(oz_file *file, const char *path) {
     enum { TRIES = 10000, FEW_TRIES = 10, WAIT = 1000000, MINUTE = 60 };
     const bool known = file->busy && strcmp(file->busy, path) == 0;
@@ -95,10 +133,13 @@ static int lock_path(oz_file *file, const char *path) {
         if (i) nanosleep(&(struct timespec){.tv_nsec = WAIT}, NULL);
         locked = try_lock(path, &again, &refused);
     }
+    const bool closed = locked < 0 && errno == EACCES;
+    if (closed && tries == TRIES && !unlink(path)) locked = try_lock(path, &again, &refused);
     const bool busy = locked < 0 && (again || refused);
     if (busy && tries == TRIES) {
-        oz_log(refused ? "%s is another user's file, which cannot be locked here: what others store at the same time may be lost"
-                       : "%s stays locked by another program: what that stores at the same time may be lost",
+        oz_log(refused  ? "%s is another user's file, which cannot be locked here: what others store at the same time may be lost"
+               : closed ? "%s is another user's file, which may not be opened: what others store at the same time may be lost"
+                        : "%s stays locked by another program: what that stores at the same time may be lost",
                path);
         file->impatient_until = now() + MINUTE;
     }

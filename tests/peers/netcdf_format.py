@@ -6,7 +6,7 @@ what ncdump says of both results is to be the same.
 
 LIBRARY is one that was built with the sanitizers of addresses and of undefined behaviour: any word of them is a failure.
 """
-import argparse, functools, http.server, inspect, json, os, re, shutil, subprocess, sys, textwrap, threading, warnings
+import argparse, functools, http.server, inspect, json, os, re, shutil, struct, subprocess, sys, textwrap, threading, warnings
 from pathlib import Path
 
 import netCDF4
@@ -1230,6 +1230,63 @@ def refused_lock(build):
     check("a lock that is refused is told", right and err.count("which cannot be locked here") == 1, (out, err[-500:]))
 
 
+LEFT_LOCK = """
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+static int is_lock(const char *path) { return strstr(path, "/.ozarr-netcdf.tmp") != NULL; }
+int unlink(const char *path) {
+    if (is_lock(path) && getenv("KILLED")) raise(SIGKILL);
+    return unlinkat(AT_FDCWD, path, 0);
+}
+int open(const char *path, int flags, ...) {
+    struct stat is;
+    va_list rest;
+    va_start(rest, flags);
+    int mode = va_arg(rest, int);
+    va_end(rest);
+    if (!is_lock(path) || stat(path, &is) || is.st_mode & 0777) return openat(AT_FDCWD, path, flags, mode);
+    errno = EACCES;
+    return -1;
+}
+"""
+
+SETS_ATTRIBUTE = """
+import netCDF4, sys
+with netCDF4.Dataset(sys.argv[1], "a") as d:
+    d.setncattr(sys.argv[2], 1)
+"""
+
+
+def left_locks(build):
+    """The lock of a killed program has the access list of its folder, by which other users may write there; one that may not be opened is removed after a while."""
+    (build / "left_lock.c").write_text(LEFT_LOCK)
+    code, _, err = run(["cc", "-shared", "-fPIC", "-o", "left_lock.so", "left_lock.c"], build)
+    check("left_lock.c compiles", code == 0, err[-500:])
+    preloaded = {**PRELOAD, "LD_PRELOAD": f"{PRELOAD['LD_PRELOAD']} {build.resolve() / 'left_lock.so'}", "OZARR_LOG": "warn"}
+    netCDF4.Dataset(build / "left.nc", "w").close()
+    run(["nccopy", "left.nc", "left.zarr"], build, **PRELOAD)
+    lock, name = build / "left.zarr/.ozarr-netcdf.tmp", "system.posix_acl_access"
+    entries = [(1, 7, -1), (2, 7, 12345), (4, 0, -1), (16, 7, -1), (32, 0, -1)]
+    try:
+        os.setxattr(lock.parent, name, struct.pack("<I", 2) + b"".join(struct.pack("<HHi", *entry) for entry in entries))
+    except OSError:
+        print("not tried: access lists, which this file system does not have")
+    else:
+        code, out, err = run([sys.executable, "-c", SETS_ATTRIBUTE, "left.zarr", "a"], build, **preloaded, KILLED="1")
+        found = list(struct.iter_unpack("<HHi", os.getxattr(lock, name)[4:])) if name in os.listxattr(lock) else []
+        check("the lock of a killed program has the folder's access list", (2, 6, 12345) in found, (code, found, err[-500:]))
+    lock.touch()
+    lock.chmod(0)
+    code, out, err = run([sys.executable, "-c", SETS_ATTRIBUTE, "left.zarr", "b"], build, **preloaded)
+    check("a lock that may not be opened is removed", code == 0 and err == "" and not lock.exists(), (code, err[-500:]))
+
+
 LATE_ARRAY = """
 import netCDF4, sys, zarr
 path, version = sys.argv[1], int(sys.argv[2])
@@ -1689,6 +1746,7 @@ def main():
     racing_groups(build)
     stopped_holder(build)
     refused_lock(build)
+    left_locks(build)
     settings(build)
     nczarr_changed(build)
     fortran(build)
