@@ -4,6 +4,7 @@ use crate::failure::{Failure, Outcome, one_line};
 use crate::interrupt::Interrupt;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use ozarr::node::{Array, Value, json};
+use std::hash::{BuildHasher, RandomState};
 use std::io::{self, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -201,15 +202,15 @@ impl Progress {
 }
 
 /// Writes a file beside its name, so that what had the name stays where there is no room. What is no file or may not be
-/// changed, or lies where none can be made, is written as it is.
+/// changed, or lies where none can be made, is written as it is. Nobody else knows the name: in a shared folder a link there would lead the bytes elsewhere.
 pub fn write_whole(name: &str, bytes: &[u8]) -> io::Result<()> {
     let path = std::fs::canonicalize(name).unwrap_or_else(|_| name.into());
     let there = std::fs::metadata(&path).ok();
-    let mut beside = path.clone().into_os_string();
-    beside.push(format!(".{}.tmp", std::process::id()));
+    let beside = path.with_file_name(format!("ozarr-{:016x}.tmp", RandomState::new().hash_one(&path)));
     let made = match &there {
         Some(there) if !there.is_file() || there.permissions().readonly() => None,
-        _ => Some(std::fs::File::create(&beside)).filter(|made| !made.as_ref().is_err_and(|e| e.kind() == io::ErrorKind::PermissionDenied)),
+        _ => Some(std::fs::File::create_new(&beside))
+            .filter(|made| !made.as_ref().is_err_and(|e| e.kind() == io::ErrorKind::PermissionDenied)),
     };
     let Some(made) = made else { return std::fs::write(&path, bytes) };
     let written = made.and_then(|mut file| {
@@ -224,6 +225,21 @@ pub fn write_whole(name: &str, bytes: &[u8]) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_that_waits_beside_a_file_is_not_written_through() {
+        let folder = std::env::temp_dir().join(format!("ozarr-links-{}", std::process::id()));
+        std::fs::create_dir(&folder).unwrap();
+        let (picture, other) = (folder.join("p.png"), folder.join("other"));
+        std::fs::write(&other, "precious").unwrap();
+        std::os::unix::fs::symlink(&other, folder.join(format!("p.png.{}.tmp", std::process::id()))).unwrap();
+        write_whole(picture.to_str().unwrap(), b"picture").unwrap();
+        assert_eq!(std::fs::read_to_string(&other).unwrap(), "precious");
+        assert_eq!(std::fs::symlink_metadata(&picture).unwrap().len(), 7);
+        assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 3, "nothing else stays");
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
 
     #[test]
     fn terminals_get_escapes_for_what_they_act_on() {
