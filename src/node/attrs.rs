@@ -427,7 +427,7 @@ impl Attributes {
     }
 
     fn tell(&self) -> Result<()> {
-        upkeep::after_node_change(&self.known.store, &self.known.path, self.known.format, Lengths::NONE)
+        upkeep::of_stored(upkeep::after_node_change(&self.known.store, &self.known.path, self.known.format, Lengths::NONE))
     }
 
     fn store_change(&self, edit: &dyn Fn(&mut Map) -> Result<()>) -> Result<()> {

@@ -34,11 +34,11 @@ impl Array {
         let to_shape = |now: &[u64], _: &[u8]| Ok(Dims::from_slice(shape)).inspect(|_| tell(now));
         let (cut, settled) = self.resize_document(to_shape, keep_outside)?;
         if cut.is_none() {
-            let told = self.refresh_above(told);
+            let told = upkeep::of_stored(self.refresh_above(told));
             return settled.and(told);
         }
         // Readers that go by consolidated metadata know of the shape before anything of theirs is erased.
-        let told = upkeep::after_changes_now(self.store(), &[(self.path(), told)], None);
+        let told = upkeep::of_stored(upkeep::after_changes_now(self.store(), &[(self.path(), told)], None));
         settled.and(told)?;
         self.erase_beyond(cut.as_ref(), &|_| Ok(()), progress)
     }

@@ -262,3 +262,30 @@ fn a_group_that_may_not_be_listed_is_told_as_unreadable_beside_the_rest_unless_c
         shared.allow("g", 0o777);
     }
 }
+
+#[test]
+fn an_error_in_telling_a_group_of_another_user_says_that_the_change_is_stored() {
+    for format in [Format::V3, Format::V2] {
+        let shared = Shared::new("above");
+        Array::create(&shared.store(), "g/t", &tests::spec_as(format, &[4], &[2]), Create::New).unwrap();
+        Group::open(&shared.store(), "").unwrap().consolidate().unwrap();
+        shared.allow("", 0o555);
+        shared.allow("g", 0o777);
+        as_another(|| {
+            let open = || Array::open(&shared.store(), "g/t").unwrap();
+            let names = [Some("x".to_string())];
+            let calls: [&dyn Fn() -> Result<()>; 4] =
+                [&|| open().attributes().set_json("k", "1"), &|| open().resize(&[9], false), &|| open().resize(&[2], false), &|| {
+                    open().set_dimension_names(&names)
+                }];
+            for (call, told) in calls.iter().enumerate() {
+                let e = told().unwrap_err();
+                assert!(
+                    e.kind() == ErrorKind::Permission && e.message().contains("(the change itself is stored: "),
+                    "{format:?} {call}: {e}"
+                );
+            }
+            assert_eq!((open().shape().as_slice(), open().attributes().get("k").unwrap()), ([2].as_slice(), Value::from(1)));
+        });
+    }
+}

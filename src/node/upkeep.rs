@@ -207,6 +207,11 @@ fn is_named(listed: &Listed<'_>, node: &str, format: Format) -> bool {
     })
 }
 
+/// Says of an error in telling of a change of a node that was there that the change is stored.
+pub(super) fn of_stored(told: Result<()>) -> Result<()> {
+    told.map_err(|e| e.with_note(" (the change itself is stored: the next flush or close that may tells of it above)"))
+}
+
 fn refreshed(store: &Store, changes: &[Change<'_>], done: Result<()>) -> Result<()> {
     store.note_change();
     if done.is_err() {
