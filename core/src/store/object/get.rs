@@ -264,7 +264,9 @@ impl Live {
     /// Ranges of an object, all of one version.
     pub(super) async fn fetch(&self, path: &Path, ranges: &[ByteRange], if_match: Option<Version>) -> Result<Option<Fetched>> {
         let Some((first, others)) = ranges.split_first() else {
-            let got = self.get(path, Want::Version, if_match).await?;
+            // A server may say of any key that it is there, but not with the ETag that was known.
+            let want = if if_match.is_some() { Want::Version } else { Want::Nothing };
+            let got = self.get(path, want, if_match).await?;
             return Ok(got.map(|got| Fetched { parts: Vec::new(), version: got.version }));
         };
         let Some((part, version, whole)) = self.fetch_one(path, *first, if_match).await? else { return Ok(None) };
