@@ -24,7 +24,7 @@ fn is_below(inner: &Path, outer: &Path) -> bool {
 fn is_mounted_from(inner: &Path, outer: &Path) -> bool {
     let Some((there, numbers, _)) = deepest(inner) else { return false };
     let named = name_in_volume(&there).zip(name_in_volume(outer));
-    let source = named.and_then(|(inner, outer)| inner.strip_prefix(outer).ok().map(|names| Path::to_path_buf(names)));
+    let source = named.and_then(|(inner, outer)| inner.strip_prefix(outer).ok().map(Path::to_path_buf));
     source.is_some_and(|names| numbers_of(&outer.join(names)) == Some(numbers))
 }
 
