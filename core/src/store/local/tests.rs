@@ -326,7 +326,7 @@ fn a_look_finds_the_holder_by_a_lock_file_that_may_only_be_read_and_fails_where_
         folder.allow(name, 0o755);
     }
     let _held = store.lock_key("d/", "d/k", LockUse::Alone).unwrap();
-    let look = |key: &str| as_another(|| folder.store(SyncMode::None).lock_key("d/", key, LockUse::Look).map(|_| ()).map_err(|e| e.kind()));
+    let look = |key: &str| as_another(|| folder.store(SyncMode::None).lock_key("d/", key, LockUse::Look).map(drop).map_err(|e| e.kind()));
     folder.allow("d/.ozarr.lock", 0o444);
     assert_eq!((look("d/k"), look("d/l")), (Err(ErrorKind::Again), Ok(())));
     folder.allow("d/.ozarr.lock", 0o000);
