@@ -6,11 +6,12 @@ use super::state::ArrayState;
 use super::transfer::OnProgress;
 use super::{Array, Store, boundary, claim, document, marker, upkeep};
 use crate::engine::{self, BoundArray, Fence};
-use crate::error::{ErrorKind, Result, bail, err};
+use crate::error::{Result, bail, err};
 use crate::limits::{Dims, MAX_CONSOLIDATED};
 use crate::metadata::{Value, json, number_list};
 use crate::store::swap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// The member of the shape whose elements are kept.
@@ -81,31 +82,21 @@ impl Array {
         let now = self.read_fresh(self.format())?.meta.shape;
         let told = Lengths::of((0..old.len()).filter(|&d| now.get(d).is_some_and(|&now| now < old[d])));
         upkeep::after_changes_now(self.store(), &[(self.path(), told)], None)?;
-        self.erase_beyond(None, &|_| Ok(()), &mut |_, _| Ok(())).map(|()| true)
+        self.erase_beyond(&|_| Ok(()), &mut |_, _| Ok(())).map(|()| true)
     }
 
-    /// Erases what is beyond the array's shape: what the marker says, and where no locks keep others out, what the call's own `cut` says while the
-    /// document is as that has left it, for another cut that ends takes any marker away. What others may have put or kept there since stays. `check` may
-    /// refuse the text of the document.
-    pub(super) fn erase_beyond(&self, cut: Option<&Cut>, check: &dyn Fn(&[u8]) -> Result<()>, progress: &mut OnProgress<'_>) -> Result<()> {
+    /// Erases what the marker says is beyond the array's shape. What others may have put or kept there since stays. `check` may refuse the text of the
+    /// document.
+    pub(super) fn erase_beyond(&self, check: &dyn Fn(&[u8]) -> Result<()>, progress: &mut OnProgress<'_>) -> Result<()> {
         let _lock = document::lock(self.store(), self.path(), document::array_document(self.format()))?;
-        let shared = self.store().shared();
-        let cut = cut.filter(|_| shared.capabilities().swaps);
-        swap::make(&**shared, || {
+        swap::make(&**self.store().shared(), || {
             let (fresh, text, _) = self.read_to_change()?;
             check(&text)?;
             self.store().check_kept()?;
-            // Whoever has claimed the array since has erased what was left before that.
-            if cut.is_some_and(|cut| claim::mark_in(&text) != cut.mark) {
-                return Ok(());
+            match self.interrupted_cut(fresh.meta.shape.len())? {
+                Some(left) => self.erase_outside((&fresh, &text), &left, progress),
+                None => Ok(()),
             }
-            let own = cut.filter(|cut| fresh.meta.shape == cut.shape);
-            let gone = match (self.outside(fresh.meta.shape.len())?, own) {
-                ((Some(left), _), _) => left,
-                ((None, _), Some(own)) => own.gone.clone(),
-                _ => return Ok(()),
-            };
-            self.erase_outside((&fresh, &text), &gone, progress)
         })
     }
 
@@ -119,7 +110,8 @@ impl Array {
             boundary::erase_outside(&bound, old, &mut || Ok(()), progress)?;
             return self.end_cut(fresh);
         }
-        let fence = self.fence_by(&fresh.meta.shape, claim::mark_in(text));
+        let is_changed = Arc::new(AtomicBool::new(false));
+        let fence = self.fence_by(&fresh.meta.shape, claim::mark_in(text), is_changed.clone());
         // What is changed in part is put on the condition that it is what was found before a look.
         let bound = BoundArray { fence: Some(fence.clone()), ..(*bound).clone() };
         let mut looked: Option<Instant> = None;
@@ -131,17 +123,20 @@ impl Array {
             Ok(())
         };
         let erased = boundary::erase_outside(&bound, old, &mut look, progress).and_then(|()| fence.check());
-        erased.map_err(|e| if e.kind() == ErrorKind::Again { err!(Conflict, "{}", e.message()) } else { e })?;
+        erased.map_err(|e| if is_changed.load(Ordering::Relaxed) { err!(Conflict, "{}", e.message()) } else { e })?;
         self.end_cut(fresh)
     }
 
-    /// A fence by the shape and the mark that the document has now.
-    fn fence_by(&self, shape: &[u64], mark: Vec<u8>) -> Arc<Fence> {
+    /// A fence by the shape and the mark that the document has now; it notes that they have changed.
+    fn fence_by(&self, shape: &[u64], mark: Vec<u8>, is_changed: Arc<AtomicBool>) -> Arc<Fence> {
         let shape = shape.to_vec();
         Fence::new(self.store().shared().clone(), self.document_key(), move |text| {
             match shape_of(&json::parse_object(text, MAX_CONSOLIDATED)?) {
                 Some(now) if now == shape && claim::mark_in(text) == mark => Ok(()),
-                _ => bail!(Again, "another program has changed the array meanwhile"),
+                _ => {
+                    is_changed.store(true, Ordering::Relaxed);
+                    bail!(Again, "another program has changed the array meanwhile")
+                }
             }
         })
     }
@@ -156,22 +151,6 @@ impl Array {
 
 /// How long erasing goes on without a look at the document, where no locks keep others out.
 const UNSEEN: Duration = Duration::from_millis(if cfg!(test) { 4 } else { 200 });
-
-/// What a call that has made an array shorter is to erase.
-pub(super) struct Cut {
-    /// The shape of which elements are gone.
-    gone: Dims,
-    /// The shape of the array, and the mark behind its document, since then.
-    shape: Dims,
-    mark: Vec<u8>,
-}
-
-impl Cut {
-    /// `before`: the document that had the longer shape.
-    pub fn new(gone: Dims, shape: Dims, before: &[u8]) -> Cut {
-        Cut { gone, shape, mark: claim::mark_in(before) }
-    }
-}
 
 /// Whether a key only says that elements outside of an array are kept.
 pub(super) fn says_kept(store: &Store, key: &str) -> Result<bool> {

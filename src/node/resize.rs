@@ -1,7 +1,6 @@
 //! Changing an array's shape: growing, shrinking with the chunks that go, appending.
 //! Specification: v3 core, "Resizing".
 
-use super::cut::Cut;
 use super::document::{self, array_document};
 use super::fill::write_fill;
 use super::listed_lengths::Lengths;
@@ -16,6 +15,11 @@ use crate::limits::{self, Dims};
 use crate::metadata::{Format, number_list, v2, v3_grid};
 use crate::store::{Condition, swap};
 use std::sync::Arc;
+
+/// Whether a shape is longer than another one somewhere.
+fn is_longer(shape: &[u64], than: &[u64]) -> bool {
+    shape.iter().zip(than).any(|(length, than)| length > than)
+}
 
 impl Array {
     /// Gives the array another shape. Growing publishes the shape. Shrinking publishes it, erases the chunks outside, and gives
@@ -32,38 +36,39 @@ impl Array {
         let mut told = Lengths::ALL;
         let mut tell = |now: &[u64]| told = Lengths::of((0..now.len()).filter(|&d| shape.get(d) != Some(&now[d])));
         let to_shape = |now: &[u64], _: &[u8]| Ok(Dims::from_slice(shape)).inspect(|_| tell(now));
-        let (cut, settled) = self.resize_document(to_shape, keep_outside)?;
-        if cut.is_none() {
+        let (is_cut, settled) = self.resize_document(to_shape, keep_outside)?;
+        if !is_cut {
             let told = upkeep::of_stored(self.refresh_above(told));
             return settled.and(told);
         }
         // Readers that go by consolidated metadata know of the shape before anything of theirs is erased.
         let told = upkeep::of_stored(upkeep::after_changes_now(self.store(), &[(self.path(), told)], None));
         settled.and(told)?;
-        self.erase_beyond(cut.as_ref(), &|_| Ok(()), progress)
+        self.erase_beyond(&|_| Ok(()), progress)
     }
 
     /// The first part of [`Array::resize`], also for one of several arrays: the array's own document only, of whose shape and text `shape` makes
-    /// another shape. Gives what is to be erased, by [`Array::erase_beyond`], if there is something, and how it went, once the shape is published, with
-    /// what waits beyond it.
+    /// another shape. Gives whether something is to be erased, by [`Array::erase_beyond`], and how it went, once the shape is published, with what waits
+    /// beyond it.
     pub(super) fn resize_document(
         &self,
         mut shape: impl FnMut(&[u64], &[u8]) -> Result<Dims>,
         keep_outside: bool,
-    ) -> Result<(Option<Cut>, Result<()>)> {
+    ) -> Result<(bool, Result<()>)> {
         self.store().check_writable()?;
         self.dialect().refuse()?;
         self.store_waiting()?;
         let _locked = self.lock_to_reshape()?;
         // The array as it was, of which elements stay outside.
         let (mut whole, mut is_beside) = (None, false);
-        let cut = swap::make(&**self.store().shared(), || {
+        let is_cut = swap::make(&**self.store().shared(), || {
             let (fresh, mut text, condition) = self.read_to_change()?;
             let (old, shape) = (fresh.meta.shape.clone(), shape(&fresh.meta.shape, &text)?);
             check_shape(&shape, old.len())?;
             let next = self.reshaped(&fresh, &shape)?;
             let outside = self.outside(shape.len())?;
-            is_beside |= outside.0.is_some();
+            // Another call may be erasing what the marker says is outside.
+            is_beside = outside.0.as_ref().is_some_and(|left| is_longer(left, &old)) && is_longer(&shape, &old);
             let (gone, kept) = self.to_erase((&fresh, &text), outside, &shape, keep_outside)?;
             if let Some(gone) = &gone {
                 // Without its codecs the boundary cannot be rewritten: say so before anything changes.
@@ -86,17 +91,17 @@ impl Array {
             if kept.is_some_and(|kept| shape.iter().zip(&kept).all(|(new, kept)| new >= kept)) {
                 self.end_cut(&fresh)?;
             }
-            Ok(gone.map(|gone| Cut::new(gone, shape, &text)))
+            Ok(gone.is_some())
         })?;
         if is_beside {
             self.let_others_look();
         }
         let settled = match whole {
             Some(Ok(whole)) => self.store_outside(&whole),
-            _ if cut.is_some() => self.drop_beyond(),
+            _ if is_cut => self.drop_beyond(),
             _ => Ok(()),
         };
-        Ok((cut, settled))
+        Ok((is_cut, settled))
     }
 
     /// The shape of which elements are to be erased when an array gets the shape `shape`, if there are any, and the one of which some are kept

@@ -3,7 +3,6 @@
 use super::Dataset;
 use crate::error::{ErrorKind, Result, bail};
 use crate::limits::{collect, make_room};
-use crate::node::cut::Cut;
 use crate::node::dimensions::Dimension;
 use crate::node::listed_lengths::Lengths;
 use crate::node::watch::Pauses;
@@ -18,8 +17,8 @@ struct Resized<'a> {
     is_along: Vec<bool>,
     /// It gets the length behind the others.
     is_late: bool,
-    /// What is to be erased of it.
-    cut: Option<Cut>,
+    /// Something of it is to be erased.
+    is_cut: bool,
     /// What became of what waited beyond the length.
     settled: Result<()>,
 }
@@ -66,28 +65,28 @@ impl Dataset {
             let is_along: Vec<bool> = collect(array.dimension_names()?.iter().map(|there| there.as_deref() == Some(name)))?;
             let dims = (0..is_along.len()).filter(|&d| is_along[d]);
             changes.push((array.path(), dims.fold(Lengths::NONE, |told, d| told.and(Lengths::along(d)))));
-            parts.push(Resized { array, is_along, is_late, cut: None, settled: Ok(()) });
+            parts.push(Resized { array, is_along, is_late, is_cut: false, settled: Ok(()) });
         }
         sort_by(&mut parts, |a, b| a.is_late.cmp(&b.is_late));
         let early = parts.iter().filter(|part| !part.is_late).count();
         let (early, late) = parts.split_at_mut(early);
         for parts in [early, late] {
-            together::for_each(store, any_thread, parts, |Resized { array, is_along, cut, settled, .. }| {
+            together::for_each(store, any_thread, parts, |Resized { array, is_along, is_cut, settled, .. }| {
                 // The others stay as long as they are there, whatever this handle knows.
                 let resized = |now: &[u64]| now.iter().zip(&*is_along).map(|(&n, along)| if *along { length } else { n }).collect();
-                (*cut, *settled) = array.resize_document(|now, text| check(array, text).map(|()| resized(now)), keep_outside)?;
+                (*is_cut, *settled) = array.resize_document(|now, text| check(array, text).map(|()| resized(now)), keep_outside)?;
                 Ok(())
             })?;
         }
-        let told = match parts.iter().any(|part| part.cut.is_some()) {
+        let told = match parts.iter().any(|part| part.is_cut) {
             true => upkeep::after_changes_now(store, &changes, None),
             false => upkeep::after_changes(store, &changes),
         };
         let settled = parts.iter_mut().try_for_each(|part| std::mem::replace(&mut part.settled, Ok(())));
         settled.and(told)?;
-        parts.retain(|part| part.cut.is_some());
-        together::for_each(store, any_thread, &mut parts, |Resized { array, cut, .. }| {
-            array.erase_beyond(cut.as_ref(), &|text| check(array, text), &mut |_, _| Ok(()))
+        parts.retain(|part| part.is_cut);
+        together::for_each(store, any_thread, &mut parts, |Resized { array, .. }| {
+            array.erase_beyond(&|text| check(array, text), &mut |_, _| Ok(()))
         })?;
         self.0.state.write(|state| state.defined.iter_mut().filter(|(there, _)| there == name).for_each(|(_, old)| *old = length));
         Ok(())
