@@ -16,8 +16,9 @@ use crate::dtype::transfer::Transfer;
 use crate::dtype::variable::{self, VarItem};
 use crate::dtype::{DataType, ElementType, Overflow, SharedElement, zeros};
 use crate::error::{Result, err};
-use crate::limits::grow;
+use crate::limits::{grow, reserve};
 use smallvec::SmallVec;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Where elements come from: memory, the conversion on the way, and what pads chunks that reach over the array's edge.
@@ -100,6 +101,25 @@ impl ElementSource {
         unsafe { place::is_all(self.base, axes, &self.fill) }
     }
 
+    /// Returns whether a box is one element of the memory over and over.
+    fn repeats(&self, axes: &[Axis]) -> bool {
+        self.picks.is_none() && axes.iter().all(|a| a.memory == 0 || a.count <= 1)
+    }
+
+    /// Returns whether a box is seen from one element to be nothing but the fill value, which is not to be stored. Elements that are larger
+    /// than numbers, or of variable length, are not looked at.
+    pub fn repeats_fill(&self, axes: &[Axis], memory: i64) -> bool {
+        let mut element = [0; 16];
+        let Some(element) = element.get_mut(..self.fill.len()) else { return false };
+        let is_left = self.store_fill || self.revocable.is_some() || self.transfer.is_partial();
+        if is_left || self.transfer.to().data_type.is_variable() || !self.repeats(axes) {
+            return false;
+        }
+        // SAFETY: the first element of the checked memory that the box reaches, and room for one of the type that it becomes.
+        let fits = unsafe { self.transfer.run(Run::one(self.base.offset(memory as isize), element.as_mut_ptr())) }.is_ok();
+        fits && *element == self.fill[..]
+    }
+
     /// Brings the elements of a box of a chunk into a buffer of the chunk with those strides, by `transfer`.
     pub fn place(&self, axes: &[Axis], memory: i64, buffer: *mut u8, strides: &[i64], transfer: &Transfer) -> Result<()> {
         let start: i64 = axes.iter().zip(strides).map(|(a, &s)| a.start as i64 * s).sum();
@@ -175,6 +195,46 @@ pub(super) fn encode_into(
     }
 }
 
+/// Encodes inner chunks, one after the other. Whole ones of one repeated element are the same bytes, which are encoded once.
+pub(super) struct InnerEncoder<'a> {
+    pub chain: &'a BoundChain,
+    /// The element that was repeated last, by its source and its place in memory, and where its bytes are, if it is stored.
+    last: Option<((*const ElementSource, i64), Option<Range<usize>>)>,
+}
+
+impl<'a> InnerEncoder<'a> {
+    pub fn new(chain: &'a BoundChain) -> InnerEncoder<'a> {
+        InnerEncoder { chain, last: None }
+    }
+
+    /// As [`encode_into`], always at the end of the same `out`, from sources that stay where they are.
+    pub fn encode_into(
+        &mut self,
+        source: &ElementSource,
+        axes: &Axes,
+        memory: i64,
+        scratch: &mut ChainScratch,
+        out: &mut Vec<u8>,
+    ) -> Result<bool> {
+        let (at, element) = (out.len(), (std::ptr::from_ref(source), memory));
+        let repeats = source.repeats(axes) && cut::covers(axes, self.chain.shape());
+        if repeats
+            && let Some((last, bytes)) = &self.last
+            && *last == element
+        {
+            let Some(bytes) = bytes.clone() else { return Ok(false) };
+            reserve(out, bytes.len())?;
+            out.extend_from_within(bytes);
+            return Ok(true);
+        }
+        let stored = encode_into(self.chain, source, axes, memory, scratch, out)?;
+        if repeats {
+            self.last = Some((element, stored.then(|| at..out.len())));
+        }
+        Ok(stored)
+    }
+}
+
 fn encode(chain: &BoundChain, source: &ElementSource, axes: &Axes, memory: i64, scratch: &mut ChainScratch) -> Result<Option<Encoded>> {
     match chain {
         BoundChain::Leaf(leaf) => encode_leaf(leaf, source, axes, memory, scratch),
@@ -183,6 +243,9 @@ fn encode(chain: &BoundChain, source: &ElementSource, axes: &Axes, memory: i64, 
 }
 
 fn encode_leaf(leaf: &Leaf, source: &ElementSource, axes: &Axes, memory: i64, scratch: &mut ChainScratch) -> Result<Option<Encoded>> {
+    if source.repeats_fill(axes, memory) {
+        return Ok(None);
+    }
     let total = leaf.layout.bytes;
     let first = source.base.wrapping_offset(memory as isize);
     let in_place = source.revocable.is_none()
@@ -274,9 +337,10 @@ fn fill_shard(
     grow(out, head)?;
     let mut any = false;
     let cut = Cut::new(shard, axes, source.picks.as_ref())?;
+    let mut encoder = InnerEncoder::new(&shard.inner);
     cut.each(0..cut.len(), shard, axes, memory, &mut |inner| {
         let at = out.len();
-        if encode_into(&shard.inner, source, &inner.axes, inner.memory, scratch, out)? {
+        if encoder.encode_into(source, &inner.axes, inner.memory, scratch, out)? {
             any = true;
             entries[inner.number] = Some((at as u64, (out.len() - at) as u64));
         }

@@ -8,7 +8,7 @@ use super::chunk_sink::ChunkSink;
 use super::cost::Cost;
 use super::cut::{Cut, InnerBox};
 use super::decode::Machine;
-use super::encode::{ElementSource, encode_into};
+use super::encode::{ElementSource, InnerEncoder, encode_into};
 use super::item::{Axes, Axis};
 use super::lock;
 use super::part::inner_name;
@@ -66,6 +66,10 @@ impl<'a> Selected<'a> {
         self.source.covers(self.axes, self.memory, self.inside)
     }
 
+    fn repeats_fill(&self) -> bool {
+        self.source.repeats_fill(self.axes, self.memory)
+    }
+
     /// Returns what is selected of an inner chunk, whose extents inside the array are `inside`.
     fn part<'b>(&self, inner: &'b InnerBox, inside: &'b [u64]) -> Selected<'b>
     where
@@ -102,6 +106,9 @@ impl Edit<'_> {
     }
 
     fn put(&self, cuts: &Cuts<'_>, key: &str, old: &Old<'_>, s: &mut ChunkScratch) -> Result<()> {
+        if old.index.is_empty() && cuts.all.iter().all(Selected::repeats_fill) {
+            return remove_shard(self.sink, cuts.shard, key, &mut s.chain.stages);
+        }
         let (slots, pieces) = self.encode(cuts, old, s)?;
         put_shard(self.sink, cuts.shard, key, &slots, &pieces, old, &mut s.chain.stages)?;
         if let Some(piece) = pieces.into_iter().next() {
@@ -165,9 +172,10 @@ impl Edit<'_> {
     fn piece(&self, cuts: &Cuts<'_>, range: Range<u64>, old: &Old<'_>, mut bytes: Vec<u8>, s: &mut ChunkScratch) -> Result<EncodedPiece> {
         bytes.clear();
         let mut piece = EncodedPiece { bytes, entries: Vec::new() };
+        let mut encoder = InnerEncoder::new(&cuts.shard.inner);
         cuts.each(range, &mut |number, boxes| {
             let at = piece.bytes.len();
-            if self.chunk(&cuts.shard.inner, number, boxes, old, &mut piece.bytes, s)? {
+            if self.chunk(&mut encoder, number, boxes, old, &mut piece.bytes, s)? {
                 push(&mut piece.entries, (number, at as u64, (piece.bytes.len() - at) as u64))?;
             }
             Ok(())
@@ -178,7 +186,7 @@ impl Edit<'_> {
     /// Appends the new bytes of one inner chunk to `out`, or returns false if it is not to be stored.
     fn chunk(
         &self,
-        chain: &BoundChain,
+        encoder: &mut InnerEncoder<'_>,
         number: usize,
         boxes: &[Selected<'_>],
         old: &Old<'_>,
@@ -187,14 +195,17 @@ impl Edit<'_> {
     ) -> Result<bool> {
         let is_covered = boxes.iter().any(Selected::covers);
         if let ([one], true) = (boxes, is_covered) {
-            return encode_into(chain, one.source, one.axes, one.memory, &mut s.chain, out).map_err(|e| (self.name)(one.member, e));
+            return encoder.encode_into(one.source, one.axes, one.memory, &mut s.chain, out).map_err(|e| (self.name)(one.member, e));
         }
         let entry = if is_covered { None } else { old.entry(number)? };
+        if entry.is_none() && boxes.iter().all(Selected::repeats_fill) {
+            return Ok(false);
+        }
         let name = |e: Error| if let Some((offset, _)) = entry { e.at_field(inner_name(number, offset)) } else { e };
         let bytes = entry.map(|entry| old.get(entry)).transpose()?;
-        match chain {
+        match encoder.chain {
             BoundChain::Sharded(shard) if shard.stages.is_empty() => self.nested(shard, bytes, boxes, out, s).map_err(name),
-            _ => self.patch(chain, bytes, &name, boxes, out, s),
+            chain => self.patch(chain, bytes, &name, boxes, out, s),
         }
     }
 

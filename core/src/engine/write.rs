@@ -661,4 +661,62 @@ mod tests {
             assert_eq!(stored(), (want, vec![0, 3]));
         }
     }
+
+    /// An array of one shard of `rows` rows of two inner chunks, the first of which is stored, and what a write of that element to a region
+    /// of it encodes, copies and leaves: a stride of 0 repeats it, the others take it from memory of the region's size.
+    fn fill_of_shard(rows: u64, start: [u64; 2], repeats: bool, element: f64, stored_fill: bool) -> ([u64; 2], Vec<u8>) {
+        use crate::codec::chain::Chain;
+        use crate::dtype::DataType;
+        use crate::metadata::{Codecs, v3::codec_list};
+        let little = r#"{"name":"bytes","configuration":{"endian":"little"}}"#;
+        let codecs = format!(
+            r#"[{{"name":"sharding_indexed","configuration":{{"chunk_shape":[1,4],"codecs":[{little},{{"name":"crc32c"}}],
+            "index_codecs":[{little}]}}}}]"#
+        );
+        let root = TestFolder::new("write-repeated");
+        let codecs = Codecs::V3(codec_list(&crate::json::parse_text(&codecs).unwrap()).unwrap());
+        let chain = Chain::parse(&codecs, DataType::Float64, 2).unwrap();
+        let store = Arc::new(crate::store::local::LocalStore::open(&root, true, crate::store::local::SyncMode::None).unwrap());
+        let array = BoundArray::plain((store, "a/"), (&[rows, 8], &[rows, 8]), DataType::Float64, &chain);
+        let array = Arc::new(BoundArray { store_fill_chunks: stored_fill, ..array });
+        let write = |start: [u64; 2], shape: [u64; 2], memory: &Memory| {
+            let region = Selection::new(&[rows, 8], &start.map(|n| n as i64), &shape.map(|n| n as i64), None).unwrap();
+            // SAFETY: the memory lives as long as the call.
+            unsafe { crate::engine::write(&array, &region, memory).unwrap() };
+        };
+        write([0, 0], [1, 1], &Memory::of(&mut [3.0], &[1, 1], DataType::Float64));
+        let shape = [rows - start[0], 8 - start[1]];
+        let mut elements = vec![element; if repeats { 1 } else { (shape[0] * shape[1]) as usize }];
+        let mut memory = Memory::of(&mut elements, &shape, DataType::Float64);
+        if repeats {
+            memory.strides.fill(0);
+        }
+        let before = array.stats.snapshot();
+        write(start, shape, &memory);
+        let after = array.stats.snapshot();
+        let bytes = array.store.read_all("a/c.0.0", 1 << 20).unwrap().unwrap_or_default();
+        ([after.encoded_chunks - before.encoded_chunks, after.copied_bytes - before.copied_bytes], bytes)
+    }
+
+    #[test]
+    fn one_repeated_element_costs_as_much_in_a_shard_of_many_inner_chunks_as_of_few_and_stores_the_same() {
+        for (name, start, element, stored_fill) in [
+            ("the fill value, in rows of inner chunks", [1, 0], 0.0, false),
+            ("the fill value, in parts of inner chunks too", [1, 2], 0.0, false),
+            ("the fill value, in parts of the stored one too", [0, 2], 0.0, false),
+            ("the fill value, in all", [0, 0], 0.0, false),
+            ("another, in rows of inner chunks", [1, 0], 7.0, false),
+            ("another, in all", [0, 0], 7.0, false),
+            ("the fill value, stored", [1, 0], 0.0, true),
+            ("the fill value, stored in all", [0, 0], 0.0, true),
+        ] {
+            let [few, many] = [3, 300].map(|rows| {
+                let (cost, bytes) = fill_of_shard(rows, start, true, element, stored_fill);
+                assert!(bytes == fill_of_shard(rows, start, false, element, stored_fill).1, "{name}, {rows} rows");
+                cost
+            });
+            assert_eq!(few, many, "{name}: chunks encoded, bytes copied");
+            assert!(many[0] <= 2, "{name}: {many:?}");
+        }
+    }
 }
