@@ -66,7 +66,7 @@ pub fn check_dimension_names<'a>(names: impl Iterator<Item = Option<&'a str>>) -
     long.map_or(Ok(()), |n| Err(err!(Limit, "a name of {n} bytes exceeds the limit of {MAX_DIMENSION_NAME} bytes")))
 }
 
-/// The number of elements of a shape, checked against 2^63.
+/// The number of elements of a shape, checked to be below 2^63.
 pub fn element_count(shape: &[u64]) -> Result<u64> {
     if shape.contains(&0) {
         return Ok(0);
@@ -74,7 +74,7 @@ pub fn element_count(shape: &[u64]) -> Result<u64> {
     shape
         .iter()
         .try_fold(1u64, |n, &d| n.checked_mul(d).filter(|&n| n <= i64::MAX as u64))
-        .ok_or_else(|| err!(Limit, "shape {} has more than 2^63 elements", counting::shape(shape)))
+        .ok_or_else(|| err!(Limit, "shape {} has 2^63 elements or more", counting::shape(shape)))
 }
 
 /// The bytes of a decoded chunk of that shape, checked against [`max_chunk`].
@@ -360,10 +360,7 @@ mod tests {
         assert_eq!(element_count(&[]).unwrap(), 1);
         assert!(element_count(&[1 << 32, 1 << 32]).is_err());
         let e = element_count(&[1 << 62, 2]).unwrap_err();
-        assert_eq!(
-            counting::render(e.message(), counting::Counting::Fortran),
-            "shape [2, 4611686018427387904] has more than 2^63 elements"
-        );
+        assert_eq!(counting::render(e.message(), counting::Counting::Fortran), "shape [2, 4611686018427387904] has 2^63 elements or more");
     }
 
     #[test]

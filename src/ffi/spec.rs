@@ -145,7 +145,8 @@ pub unsafe extern "C" fn ozarr_spec_set_chunk_extents(spec: *mut ozarr_spec, dim
 /// Sets the shape of inner chunks, many of which are stored in one object (format 3): the chunks of
 /// `ozarr_spec_set_chunks` become shards, and must be a multiple of `chunks` along each dimension. NULL
 /// removes the inner chunks, so that chunks are not shards: a specification of an existing array
-/// (`ozarr_array_copy_spec`) keeps the codecs of its inner chunks, for the chunks.
+/// (`ozarr_array_copy_spec`) keeps the codecs of its inner chunks, for the chunks. An array of rank 64
+/// cannot have inner chunks, whose index has a dimension more.
 ///
 /// Errors: `OZARR_ERR_ARGUMENT` for an extent below 1; `OZARR_ERR_UNSUPPORTED` for NULL where codecs are
 /// behind the shards; those of documents.

@@ -85,6 +85,9 @@ impl Shards {
 
     /// The chain of the index of that grid.
     pub(super) fn bind_index(&self, grid: &[u64]) -> Result<Leaf> {
+        if grid.len() >= limits::MAX_RANK {
+            bail!(Limit, "rank {} exceeds the limit of {} of shards, whose index has a dimension more", grid.len(), limits::MAX_RANK - 1);
+        }
         let mut shape = Dims::from(grid);
         shape.push(2);
         self.index.bind_leaf(&shape)
