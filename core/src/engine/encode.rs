@@ -198,13 +198,15 @@ pub(super) fn encode_into(
 /// Encodes inner chunks, one after the other. Whole ones of one repeated element are the same bytes, which are encoded once.
 pub(super) struct InnerEncoder<'a> {
     pub chain: &'a BoundChain,
-    /// The element that was repeated last, by its source and its place in memory, and where its bytes are, if it is stored.
-    last: Option<((*const ElementSource, i64), Option<Range<usize>>)>,
+    /// The element that was repeated last, by its source and its place in memory.
+    last: Option<(*const ElementSource, i64)>,
+    /// Where the bytes of an inner chunk of it are, or `None` if that is not stored.
+    bytes: Option<Range<usize>>,
 }
 
 impl<'a> InnerEncoder<'a> {
     pub fn new(chain: &'a BoundChain) -> InnerEncoder<'a> {
-        InnerEncoder { chain, last: None }
+        InnerEncoder { chain, last: None, bytes: None }
     }
 
     /// As [`encode_into`], always at the end of the same `out`, from sources that stay where they are.
@@ -218,18 +220,15 @@ impl<'a> InnerEncoder<'a> {
     ) -> Result<bool> {
         let (at, element) = (out.len(), (std::ptr::from_ref(source), memory));
         let repeats = source.repeats(axes) && cut::covers(axes, self.chain.shape());
-        if repeats
-            && let Some((last, bytes)) = &self.last
-            && *last == element
-        {
-            let Some(bytes) = bytes.clone() else { return Ok(false) };
+        if repeats && self.last == Some(element) {
+            let Some(bytes) = self.bytes.clone() else { return Ok(false) };
             reserve(out, bytes.len())?;
             out.extend_from_within(bytes);
             return Ok(true);
         }
         let stored = encode_into(self.chain, source, axes, memory, scratch, out)?;
         if repeats {
-            self.last = Some((element, stored.then(|| at..out.len())));
+            (self.last, self.bytes) = (Some(element), stored.then_some(at..out.len()));
         }
         Ok(stored)
     }
