@@ -520,8 +520,8 @@ fn a_step_opens_the_lock_the_document_and_what_it_writes() {
     // the end.
     // The lock file stays, and is looked at once: whether the lock is of the file that still has the name. So is the array's folder, and the document,
     // before it is replaced: its node may have been renamed. Whether the folder is still the array's own is looked at before the chunk is stored, before
-    // the document is, and behind that.
-    assert_eq!(calls(&mut step), (6, 4, 2));
+    // the document is, and behind that. Of the new document it is looked at who may read it.
+    assert_eq!(calls(&mut step), (7, 4, 2));
 }
 
 /// Calls `append` of an array or of an appender with values of 32 bits.
