@@ -786,9 +786,8 @@ enum {
  *
  * Object stores have no locks, and erase without a condition. A call that makes an array shorter there ends
  * erasing within 0.2 s once another process has made the array longer again, which waits for 0.4 s where it
- * finds that call under way. A request to erase a chunk that the server carries out later than that erases
- * what was stored there meanwhile, and `ozarr_array_append` does not wait: best let the array alone until the
- * call has returned. What two calls cut off may come back where a third one makes the array longer meanwhile.
+ * finds that call under way. What is stored in the new part before that may be erased, and what two calls
+ * cut off at the same time may come back: best let the array alone until the call has returned.
  *
  * Errors: `OZARR_ERR_READ_ONLY`; `OZARR_ERR_ARGUMENT` for a negative length or another flag; those of
  * documents, chunks and stores.
