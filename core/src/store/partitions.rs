@@ -1,13 +1,13 @@
 //! The partitions of AWS: parts of its cloud with regions, hosts and names of buckets of their own.
 
-/// A partition.
+/// A partition. Only clients of object stores need the domains.
+#[cfg_attr(not(feature = "cloud"), allow(dead_code))]
 pub(super) struct Partition {
     /// How the names of its regions begin.
     pub regions: &'static str,
     /// The domain of its services.
     pub domain: &'static str,
     /// The domain of its services that are reached by IPv4 and IPv6; that of S3 is the other one.
-    #[cfg_attr(not(feature = "cloud"), allow(dead_code))]
     pub dual_domain: &'static str,
 }
 
