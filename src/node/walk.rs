@@ -50,7 +50,12 @@ pub(super) struct Wanted {
 impl Wanted {
     /// All nodes down to a depth.
     fn all(depth: usize) -> Wanted {
-        Wanted { depth, attributes: false, format: None, checked: true, unlisted: true }
+        Wanted { depth, attributes: false, format: None, checked: true, unlisted: false }
+    }
+
+    /// All nodes that there are to show: who goes by what is there is to fail where something cannot be listed.
+    fn shown(depth: usize) -> Wanted {
+        Wanted { unlisted: true, ..Wanted::all(depth) }
     }
 }
 
@@ -267,7 +272,7 @@ impl Group {
     }
 
     /// All nodes below the group down to `depth` levels (1: its children), each followed by those below it; their names are paths
-    /// relative to the group. One that cannot be understood is there with its error.
+    /// relative to the group. One that cannot be understood is there with its error; a group that may not be listed is the error of all.
     pub fn nodes(&self, depth: usize) -> Result<Vec<Child>> {
         if depth == 1
             && let Some(children) = self.unseen_children()?
@@ -290,7 +295,7 @@ impl Group {
     /// the array that a node is, of the document that is read once, and `None` for a group.
     pub fn describe_nodes<T>(&self, depth: usize, describe: &mut dyn FnMut(&str, Result<Option<Array>>) -> T) -> Result<Vec<(String, T)>> {
         let (store, mut all) = (self.store(), Vec::new());
-        self.each_node(Wanted::all(depth), &mut |Found { path, node, is_checked }| {
+        self.each_node(Wanted::shown(depth), &mut |Found { path, node, is_checked }| {
             let opened = node.and_then(|found| match found.kind {
                 NodeKind::Array => Array::from_stored(store, path::join(self.path(), &path), found).map(Some),
                 _ if is_checked => Ok(None),
@@ -345,7 +350,7 @@ impl Group {
     /// why.
     pub fn tree_telling(&self, depth: usize, unreadable: &mut dyn FnMut(&str, &Error)) -> Result<String> {
         let mut nodes: Vec<(String, String)> = Vec::new();
-        self.each_node(Wanted::all(depth), &mut |Found { path, node, .. }| {
+        self.each_node(Wanted::shown(depth), &mut |Found { path, node, .. }| {
             let about = match node.and_then(|found| found.parse(self.store())) {
                 Ok(v3::Document::Array(meta)) => format!("  {}", describe(&meta)),
                 Ok(v3::Document::Group(_)) => String::new(),
