@@ -75,11 +75,14 @@ impl Array {
         Ok((shape("shape"), shape(KEPT)))
     }
 
-    /// Erases what a call that was interrupted left, and says whether one did. Consolidated metadata say the shape first, as their readers would find
+    /// Erases what a call that was interrupted left, or is still erasing, and says whether there was something. Consolidated metadata say the shape first, as their readers would find
     /// nothing in its place.
     pub(super) fn finish_cut(&self) -> Result<bool> {
         let Some(old) = self.interrupted_cut(self.rank())? else { return Ok(false) };
         let now = self.read_fresh(self.format())?.meta.shape;
+        if self.store().shared().capabilities().swaps && !is_longer(&old, &now) {
+            return Ok(false);
+        }
         let told = Lengths::of((0..old.len()).filter(|&d| now.get(d).is_some_and(|&now| now < old[d])));
         upkeep::after_changes_now(self.store(), &[(self.path(), told)], None)?;
         self.erase_beyond(&|_| Ok(()), &mut |_, _| Ok(())).map(|()| true)
@@ -105,11 +108,16 @@ impl Array {
     ///
     /// Errors: `Conflict` if it has others.
     pub(super) fn erase_outside(&self, (fresh, text): (&ArrayState, &[u8]), old: &[u64], progress: &mut OnProgress<'_>) -> Result<()> {
-        let bound = fresh.bound(self.path())?;
         if !self.store().shared().capabilities().swaps {
+            let bound = fresh.bound(self.path())?;
             boundary::erase_outside(&bound, old, &mut || Ok(()), progress)?;
             return self.end_cut(fresh);
         }
+        // A marker of what is still inside is that of a cut which is published next: its call needs it then.
+        if !is_longer(old, &fresh.meta.shape) {
+            return Ok(());
+        }
+        let bound = fresh.bound(self.path())?;
         let is_changed = Arc::new(AtomicBool::new(false));
         let fence = self.fence_by(&fresh.meta.shape, claim::mark_in(text), is_changed.clone());
         // What is changed in part is put on the condition that it is what was found before a look.
@@ -149,8 +157,13 @@ impl Array {
     }
 }
 
+/// Whether a shape is longer than another one somewhere.
+pub(super) fn is_longer(shape: &[u64], than: &[u64]) -> bool {
+    shape.iter().zip(than).any(|(length, than)| length > than)
+}
+
 /// How long erasing goes on without a look at the document, where no locks keep others out.
-const UNSEEN: Duration = Duration::from_millis(if cfg!(test) { 4 } else { 200 });
+pub(super) const UNSEEN: Duration = Duration::from_millis(if cfg!(test) { 4 } else { 200 });
 
 /// Whether a key only says that elements outside of an array are kept.
 pub(super) fn says_kept(store: &Store, key: &str) -> Result<bool> {

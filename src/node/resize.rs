@@ -1,6 +1,7 @@
 //! Changing an array's shape: growing, shrinking with the chunks that go, appending.
 //! Specification: v3 core, "Resizing".
 
+use super::cut::is_longer;
 use super::document::{self, array_document};
 use super::fill::write_fill;
 use super::listed_lengths::Lengths;
@@ -15,11 +16,6 @@ use crate::limits::{self, Dims};
 use crate::metadata::{Format, number_list, v2, v3_grid};
 use crate::store::{Condition, swap};
 use std::sync::Arc;
-
-/// Whether a shape is longer than another one somewhere.
-fn is_longer(shape: &[u64], than: &[u64]) -> bool {
-    shape.iter().zip(than).any(|(length, than)| length > than)
-}
 
 impl Array {
     /// Gives the array another shape. Growing publishes the shape. Shrinking publishes it, erases the chunks outside, and gives
@@ -68,7 +64,7 @@ impl Array {
             let next = self.reshaped(&fresh, &shape)?;
             let outside = self.outside(shape.len())?;
             // Another call may be erasing what the marker says is outside.
-            is_beside = outside.0.as_ref().is_some_and(|left| is_longer(left, &old)) && is_longer(&shape, &old);
+            is_beside |= outside.0.as_ref().is_some_and(|left| is_longer(left, &old)) && is_longer(&shape, &old);
             let (gone, kept) = self.to_erase((&fresh, &text), outside, &shape, keep_outside)?;
             if let Some(gone) = &gone {
                 // Without its codecs the boundary cannot be rewritten: say so before anything changes.
@@ -119,9 +115,7 @@ impl Array {
         let mut all = now.clone();
         let outside = left.as_ref().or(kept.as_ref()).into_iter().flatten();
         all.iter_mut().zip(outside).for_each(|(all, outside)| *all = (*all).max(*outside));
-        // Where no locks keep others out, a marker of what is still inside is that of a cut which is published next: its call needs it then.
-        let is_begun = all == *now && self.store().shared().capabilities().swaps;
-        if left.is_some() && !is_begun {
+        if left.is_some() {
             if !keep_outside && shape.iter().zip(now).all(|(new, now)| new <= now) && beyond(&all) {
                 return Ok((Some(all), None));
             }

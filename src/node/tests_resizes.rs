@@ -1,5 +1,6 @@
 //! Tests of calls of two processes that change the shape of one array at the same time, in a store without locks whose puts have conditions.
 
+use super::cut::UNSEEN;
 use super::tests::{own, read_all, spec, view, write_all};
 use super::tests_store::{Next, Told, on};
 use super::tests_swap::Overtaken;
@@ -12,6 +13,7 @@ use crate::store::memory::MemoryStore;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
+use std::time::Instant;
 
 /// What a process does with the array.
 type Work = fn(&Store) -> Result<()>;
@@ -113,6 +115,46 @@ fn append_by_appender(store: &Store) -> Result<()> {
     let mut appender = Appender::open(&open(store), 0, 0, 0)?;
     own!(appender.append(2, &view(&mut [13, 14], &[2])))?;
     appender.close()
+}
+
+fn open_an_appender(store: &Store) -> Result<()> {
+    Appender::open(&open(store), 0, 0, 0)?.close()
+}
+
+#[test]
+fn what_a_resize_cuts_off_does_not_come_back_when_another_process_opens_an_appender_meanwhile() {
+    for chunk in [1, 4] {
+        at_each_call(["first opened:", "second opened:"], chunk, [cut_to_two, open_an_appender], &|array, ended| {
+            assert!(ended.results[0].is_ok() && array.shape().as_slice() == [2], "{}", ended.context);
+            array.resize(&[8], false).unwrap();
+            assert_eq!(read_all(array), [1, 2, 0, 0, 0, 0, 0, 0], "{}", ended.context);
+        });
+    }
+}
+
+#[test]
+fn a_growth_beside_a_cut_waits_also_where_the_document_was_changed_between() {
+    for is_changed in [false, true] {
+        let inner: SharedStore = Arc::new(MemoryStore::new());
+        let process = || -> SharedStore { Arc::new(Overtaken::alone(inner.clone(), false)) };
+        let array = Array::create(&on(process()), "a", &spec(&[6], &[1]), Create::New).unwrap();
+        write_all(&array, &mut [1, 2, 3, 4, 5, 6]);
+        assert!(array.resize_document(|_, _| Ok(crate::limits::Dims::from_slice(&[2])), false).unwrap().0);
+        let (other, left, last) = (on(inner.clone()), AtomicUsize::new(usize::from(is_changed)), Arc::new(Mutex::new(Instant::now())));
+        let put = last.clone();
+        let tell = move |next: Next<'_>| {
+            if matches!(next, Next::Change("a/zarr.json")) {
+                *put.lock().unwrap() = Instant::now();
+                if left.swap(0, Relaxed) == 1 {
+                    open(&other).attributes().set("history", 1.into()).unwrap();
+                }
+            }
+            Ok(())
+        };
+        let grower: SharedStore = Arc::new(Told { inner: process(), tell, name: Some("grower:") });
+        grow(&on(grower)).unwrap();
+        assert!(last.lock().unwrap().elapsed() >= 2 * UNSEEN, "{is_changed}");
+    }
 }
 
 #[test]
