@@ -3,7 +3,8 @@
 //! Whoever takes one over says so in the array's document before it stores anything. A chunk that is not there is put on the condition that it is
 //! not. One that is there is put on the condition that it still is what was found, and between the two the document is looked at: while the array is
 //! the own one what was found is nothing of the other's. So a put that comes late, or is made by a writer that has lost the array, replaces no chunk
-//! of the writer that has it, and nothing is erased, for which stores have no conditions.
+//! of the writer that has it. Its chunks that become the fill value are put, too, as stores have no conditions for erasing; what is cut off is erased for
+//! a short time after a look.
 
 use super::lock;
 use crate::error::{Error, Result, err};
