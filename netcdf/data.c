@@ -286,24 +286,17 @@ static int keep(oz_var *var, const box *b, const void *values, nc_type type) {
     return status ? status : range;
 }
 
-/* Writes elements that have the variable's own type in memory. */
-static int put_values(oz_var *var, const ozarr_array *array, const box *b, void *values) {
-    int status = move_values(var, array, b, values, true);
-    if (!status && b->count && values) oz_samples_add(var, b->start, b->ends, (char *)values + (b->count - 1) * var->info->size);
-    return status;
-}
-
 /* Writes elements; NC_ERANGE comes after all are written. */
 static int put(oz_var *var, const ozarr_array *array, box *b, const void *values, nc_type type) {
     if (var->form == OZ_STRINGS) return write_strings(array, b, values);
     if (var->form == OZ_LISTS) return write_lists(var, array, b, values);
-    if ((type == var->type && !var->quantize) || !b->count) return put_values(var, array, b, (void *)values);
+    if ((type == var->type && !var->quantize) || !b->count) return move_values(var, array, b, (void *)values, true);
     int range = NC_NOERR;
     void *buffer = malloc(b->count * var->info->size);
     if (!buffer && !b->together) return NC_ENOMEM;
     if (!buffer) memset(b->shape, 0, sizeof b->shape);
     else range = prepare_values(var, b, values, type, buffer);
-    int status = put_values(var, array, b, buffer);
+    int status = move_values(var, array, b, buffer, true);
     if (!buffer) return NC_ENOMEM;
     free(buffer);
     return status ? status : range;

@@ -267,10 +267,10 @@ static int store_all(oz_file *file) {
     return defined ? defined : status;
 }
 
-/* Tells once that what was written is lost by another program. */
+/* Tells once that elements were written to a variable which another program has renamed or erased. */
 static int take_lost(oz_file *file) {
-    int lost = oz_agree(file->ranks, file->lost);
-    file->lost = NC_NOERR;
+    int lost = oz_agree(file->ranks, file->lost ? NC_ENOTVAR : NC_NOERR);
+    file->lost = false;
     return lost;
 }
 

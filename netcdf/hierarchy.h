@@ -112,8 +112,8 @@ int oz_var_look(oz_var *var, int64_t *shape);
 bool oz_var_is_like(const oz_var *var, const ozarr_array *now);
 /* The same, unless its folder is where it was: false where it is lost. `*fresh` (may be NULL): the array, if it was opened for that; free it. */
 bool oz_var_is_there(oz_var *var, ozarr_array **fresh);
-/* Notes that what was given to a variable is lost, and the error that tells it; several threads may. */
-void oz_file_note_lost(oz_file *file, int error);
+/* Notes that what was given to a variable is lost; several threads may. */
+void oz_file_note_lost(oz_file *file);
 /* Notes that a variable is lost, which is told where this process has written to it. */
 void oz_var_note_lost(oz_var *var);
 
@@ -225,12 +225,6 @@ int oz_file_store_waiting(oz_file *file);
 /* Reads a box of numbers from the chunk that is kept of a variable, or keeps that after some reads; false where the array is to be read. */
 bool oz_kept_read(oz_var *var, const ozarr_array *array, const int64_t *start, const int64_t *shape, void *values);
 void oz_kept_drop(oz_var *var);
-
-/* Notes an element of a region that was put, if that is behind the length that others know: its last one. */
-void oz_samples_add(oz_var *var, const int64_t *start, const int64_t *ends, const void *last);
-void oz_samples_drop(oz_var *var);
-/* Notes it where the store does not have them as they were put. */
-void oz_samples_check(oz_var *var);
 
 /* Calls a function for each variable, in several threads where there are many, or where each request to the store takes its time; gives the first error. */
 int oz_for_each(oz_var *const *vars, int count, int (*function)(oz_var *var, oz_templates *templates));

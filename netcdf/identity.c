@@ -143,7 +143,7 @@ static bool is_same(const oz_var *var, const char *path, const ozarr_array *now)
     return oz_var_is_like(var, now) && !is_moved(var->group->file, path, var->folder) && !oz_group_is_moved(var->group);
 }
 
-void oz_file_note_lost(oz_file *file, int error) { __atomic_store_n(&file->lost, error, __ATOMIC_RELAXED); }
+void oz_file_note_lost(oz_file *file) { __atomic_store_n(&file->lost, true, __ATOMIC_RELAXED); }
 
 void oz_var_note_lost(oz_var *var) {
     ozarr_array *written = var->endless ? var->endless : var->array;
@@ -153,7 +153,7 @@ void oz_var_note_lost(oz_var *var) {
     if (!var->put) return;
     oz_log("what this program has written to the variable %s is lost: another one has renamed, erased or replaced it", var->name);
     var->put = false;
-    oz_file_note_lost(var->group->file, NC_ENOTVAR);
+    oz_file_note_lost(var->group->file);
 }
 
 /* Goes on with an array that was opened anew. */

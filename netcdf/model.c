@@ -164,7 +164,6 @@ static void var_free(oz_var *var) {
     free(var->room);
     free(var->document);
     free(var->waiting);
-    free(var->samples);
     free(var->name);
     free(var);
 }

@@ -134,8 +134,6 @@ typedef struct oz_var {
     size_t waiting_bytes;
     /* The elements of a chunk that is read again and again, of a file that is open for reading. */
     struct oz_kept *kept;
-    /* Elements that were put behind the length that others know, and are not yet published. */
-    struct oz_samples *samples;
     /* An array of one element that stands for none of a variable without dimensions (NCZarr). */
     bool scalar_of_one;
     /* Its length was found in its document: consolidated metadata may not have it. */
@@ -193,9 +191,8 @@ typedef struct oz_file {
     bool writable, classic, defining, created, no_fill, stored;
     /* Others do not see it before its definitions are stored. */
     bool hidden;
-    /* What is to be told: elements or attributes were given to a variable that another program has renamed, erased or replaced (NC_ENOTVAR), or elements
-     * that it has overwritten (NC_ECANTWRITE). */
-    int lost;
+    /* Elements or attributes were given to a variable that another program has renamed, erased or replaced; it is to be told. */
+    bool lost;
     /* Some metadata are not yet stored; the consolidated ones are not those that are stored; the record says that there are
      * consolidated ones, which a kill may have left out, and they were compared, or are to be in any case, for the program closes the file. */
     bool dirty, stale, consolidates, compared, doubtful;

@@ -105,7 +105,7 @@ static int store_var(oz_var *var, oz_templates *templates) {
     int status = NC_NOERR;
     if (!var->dirty && !var->renamed) return NC_NOERR;
     if (!oz_file_alone(var->group->file) && !oz_var_is_there(var, &fresh)) {
-        if (var->dirty) oz_file_note_lost(var->group->file, NC_ENOTVAR);
+        if (var->dirty) oz_file_note_lost(var->group->file);
         var->dirty = var->renamed = false;
     }
     if (var->dirty) status = oz_var_store_atts(var, fresh);
@@ -155,7 +155,7 @@ static int store_group(oz_group *group) {
     if (makes) note(&status, create_arrays(group));
     for (int i = 0; i < group->vars.count; i++) {
         oz_var *var = group->vars.items[i];
-        if (var->lost && var->dirty && stores && !oz_var_made(var) && !oz_var_is_there(var, NULL)) group->file->lost = NC_ENOTVAR, var->dirty = false;
+        if (var->lost && var->dirty && stores && !oz_var_made(var) && !oz_var_is_there(var, NULL)) group->file->lost = true, var->dirty = false;
         if (!stores) var->dirty = var->renamed = false;
     }
     if (stores) note(&status, store_vars(group));
@@ -243,12 +243,8 @@ static int look_again(oz_var *var, oz_templates *templates) {
     if (!var->array || !oz_var_may_grow(var) || var->scalar_of_one) return NC_NOERR;
     int status = oz_var_look(var, stored);
     if (status || var->lost) return status;
-    bool longer = false;
-    for (int d = 0; d < var->rank; d++) {
+    for (int d = 0; d < var->rank; d++)
         if (var->dims[d]->unlimited) lengthen(var->dims[d], (size_t)stored[d]);
-        longer = longer || stored[d] > var->shape[d];
-    }
-    if (longer) oz_samples_check(var);
     if (!memcmp(var->shape, stored, (size_t)var->rank * sizeof *stored)) return NC_NOERR;
     var->untold = true;
     memcpy(var->shape, stored, (size_t)var->rank * sizeof *stored);
@@ -390,7 +386,7 @@ static void all_stored(const oz_file *file) {
     for (int i = 0; i < file->group_count; i++)
         for (int k = 0; k < file->groups[i]->vars.count; k++) {
             oz_var *var = file->groups[i]->vars.items[k];
-            if ((var->endless || var->array) && !var->recreate) var->put = false, oz_samples_drop(var);
+            if ((var->endless || var->array) && !var->recreate) var->put = false;
         }
 }
 

@@ -1329,56 +1329,6 @@ def late_array(build):
         check(f"arrays of other programs are as long as all others in format {version}", code == 0 and out.splitlines() == wanted, (out, err[-500:]))
 
 
-OVERWRITTEN = """
-import netCDF4, os, subprocess, sys
-path, library, other = sys.argv[1:]
-with netCDF4.Dataset(path, "w") as d:
-    d.createDimension("time", None)
-    for name in "time", "v":
-        d.createVariable(name, "f8", ("time",), chunksizes=(2,))[:] = [0, 1]
-    d["time"].units = "hours since 2026-01-01"
-a = netCDF4.Dataset(path, "a")
-a["time"][2:6], a["v"][2:6] = [2, 3, 4, 5], [2, 3, 4, 5]
-steps = '''if True:
-    import ctypes, sys
-    oz, ds, steps = ctypes.CDLL(sys.argv[2]), ctypes.c_void_p(), ctypes.c_void_p()
-    oz.ozarr_last_error.restype = ctypes.c_char_p
-    def call(name, *given):
-        assert getattr(oz, "ozarr_" + name)(*given) == 0, oz.ozarr_last_error()
-    call("dataset_open", sys.argv[1].encode(), b"r+", ctypes.byref(ds))
-    call("series_open", ds, b"time", ctypes.c_int64(-1), ctypes.c_int64(0), ctypes.c_size_t(0), ctypes.byref(steps))
-    for i in range(2, 5):
-        number = ctypes.c_double(10 * i)
-        call("series_put", steps, b"v", 12, ctypes.byref(number), ctypes.c_size_t(8))
-        call("series_step", steps, ctypes.c_double(i), ctypes.c_int64(0), None, None)
-    call("series_close", steps), call("dataset_close", ds)
-'''
-if other == "ozarr":
-    subprocess.run([sys.executable, "-c", steps, path, library], check=True, env=os.environ | {"LD_PRELOAD": ""})
-else:
-    with netCDF4.Dataset(path, "a") as b:
-        b["v"][:2], b["time"][2:4] = [7, 7], [2, 3]
-for call in a.sync, a.close:
-    try:
-        call()
-        print("well")
-    except Exception as error:
-        print(error)
-with netCDF4.Dataset(path) as d:
-    print(d["time"][:].tolist(), d["v"][:].tolist())
-"""
-
-
-def overwritten(build, prefix):
-    """Records that are not yet synchronised, and that a series has taken for those of a killed program, are told as lost; those of another program of netCDF
-    beside them are no loss."""
-    library = next(path for path in prefix.glob("lib*/libozarr.so"))
-    lost = "NetCDF: Can't write file\nwell\n[0.0, 1.0, 2.0, 3.0, 4.0, None] [0.0, 1.0, 20.0, 30.0, 40.0, None]"
-    for other, wanted in ("ozarr", lost), ("netCDF", "well\nwell\n[0.0, 1.0, 2.0, 3.0, 4.0, 5.0] [7.0, 7.0, 2.0, 3.0, 4.0, 5.0]"):
-        code, out, err = run([sys.executable, "-c", OVERWRITTEN, f"overwritten_{other}.zarr", library, other], build, **PRELOAD)
-        check(f"a program of {other} writes records beside others", code == 0 and out.strip() == wanted, (out, err[-500:]))
-
-
 LATE_DEFINER = """
 import netCDF4, numpy as np, sys
 with netCDF4.Dataset(sys.argv[1], "w") as d:
@@ -1733,7 +1683,6 @@ def main():
     two_definers(build)
     late_definer(build)
     late_array(build)
-    overwritten(build, given.prefix.resolve())
     untold_lengths(build)
     renamed_meanwhile(build)
     renamed_onto(build)
