@@ -122,13 +122,12 @@ static time_t now(void) {
     return time.tv_sec;
 }
 
-/* Locks the file at a path, or not: one whose holder stands still is waited for once in a while, and not again for each group and variable. One that
- * may not be opened in all the time is what a killed program of another user has left, and is removed. */
+/* Locks the file at a path, or not. Where one does not become free, no other one is waited for until that is, or for a minute: its holder may have those of
+ * many groups. One that may not be opened in all the time is what a killed program of another user has left, and is removed. */
 static int lock_path(oz_file *file, const char *path) {
     enum { TRIES = 10000, FEW_TRIES = 10, WAIT = 1000000, MINUTE = 60 };
-    const bool known = file->busy && strcmp(file->busy, path) == 0;
     bool again = true, refused = false;
-    int locked = -1, tries = known && now() < file->impatient_until ? FEW_TRIES : TRIES;
+    int locked = -1, tries = now() < file->impatient_until ? FEW_TRIES : TRIES;
     for (int i = 0; i < tries && again && locked < 0; i++) {
         if (i) nanosleep(&(struct timespec){.tv_nsec = WAIT}, NULL);
         locked = try_lock(path, &again, &refused);
@@ -136,16 +135,18 @@ static int lock_path(oz_file *file, const char *path) {
     const bool closed = locked < 0 && errno == EACCES;
     if (closed && tries == TRIES && !unlink(path)) locked = try_lock(path, &again, &refused);
     const bool busy = locked < 0 && (again || refused);
-    if (busy && tries == TRIES) {
+    if (busy && (refused ? now() >= file->refused_until : tries == TRIES)) {
         oz_log(refused  ? "%s is another user's file, which cannot be locked here: what others store at the same time may be lost"
                : closed ? "%s is another user's file, which may not be opened: what others store at the same time may be lost"
                         : "%s stays locked by another program: what that stores at the same time may be lost",
                path);
-        file->impatient_until = now() + MINUTE;
+        *(refused ? &file->refused_until : &file->impatient_until) = now() + MINUTE;
     }
-    if (busy != known && (busy || known)) {
+    const bool waited = busy && !refused && tries == TRIES, freed = locked >= 0 && file->busy && strcmp(file->busy, path) == 0;
+    if (freed) file->impatient_until = 0;
+    if (waited || freed) {
         free(file->busy);
-        file->busy = busy ? strdup(path) : NULL;
+        file->busy = waited ? strdup(path) : NULL;
     }
     file->locked_out = file->locked_out || busy;
     return locked;

@@ -203,8 +203,8 @@ typedef struct oz_file {
     struct oz_templates *decoders;
     /* The root's document, or NULL, from when the records were looked at until its consolidated metadata are. */
     char *consolidated;
-    /* Until when, by a clock of seconds, a file is not waited for that did not become free, and its path. */
-    time_t impatient_until;
+    /* Until when, by a clock of seconds, no lock is waited for, as one did not become free, and its path; until when nothing is told of those that are refused. */
+    time_t impatient_until, refused_until;
     char *busy;
     /* How often it is locked, and the files that are, of which the first ones are not those of its groups. */
     int lock_depth, lock_count, own_locks;

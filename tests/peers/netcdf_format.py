@@ -1204,6 +1204,34 @@ def stopped_holder(build):
     check("a lock that does not become free", code == 0 and right and err.count("stays locked by another program") == 1, (out, err[-500:]))
 
 
+STOPPED_IN_GROUPS = """
+import fcntl, netCDF4, sys, time
+path, names = sys.argv[1], "abc"
+with netCDF4.Dataset(path, "w") as d:
+    d.createDimension("t", None)
+    for name in names:
+        d.createGroup(name).createVariable("v", "i4", ("t",))
+locks = [open(f"{path}{name}/.ozarr-netcdf.tmp", "w") for name in ("", *(f"/{name}" for name in names))]
+for lock in locks:
+    fcntl.flock(lock, fcntl.LOCK_EX)
+with netCDF4.Dataset(path, "a") as d:
+    for i in range(2):
+        for name in names:
+            d[name]["v"][i] = i
+        start = time.monotonic()
+        d.sync()
+        taken = time.monotonic() - start
+        print("waits once" if 5 < taken < 25 else "waits for nothing" if taken < 5 else f"waits for {taken} s")
+"""
+
+
+def stopped_in_groups(build):
+    """A program that stands still while it has the locks of many groups holds others up once, and not for each group."""
+    code, out, err = run([sys.executable, "-c", STOPPED_IN_GROUPS, "stopped_groups.zarr"], build, **PRELOAD, OZARR_LOG="warn")
+    right = out.splitlines() == ["waits once", "waits for nothing"]
+    check("locks of groups that do not become free", code == 0 and right and err.count("stays locked by another program") == 1, (out, err[-500:]))
+
+
 UNLOCKED_WRITER = """
 import netCDF4, sys
 with netCDF4.Dataset(sys.argv[1], "w") as d:
@@ -1694,6 +1722,7 @@ def main():
     racing_programs(build)
     racing_groups(build)
     stopped_holder(build)
+    stopped_in_groups(build)
     refused_lock(build)
     left_locks(build)
     settings(build)
