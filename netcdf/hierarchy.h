@@ -131,6 +131,8 @@ void oz_unlock(oz_file *file);
 /* Locks a group of a locked file, too, whose documents are changed: it may be the file of a program that may not write above it, or sees nothing there. Tells
  * whether nobody else changes them, as far as locks can tell. */
 bool oz_lock_group(const oz_group *group);
+/* Locks all groups for which a function says so, in the order of their paths: programs that have opened different groups above wait in the same one. */
+void oz_lock_groups(oz_file *file, bool (*is_one)(const oz_group *group));
 void oz_unlock_groups(oz_file *file);
 /* Whether it goes on without a lock, which another program has had all the time. */
 bool oz_is_locked_out(const oz_file *file);

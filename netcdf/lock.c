@@ -192,6 +192,29 @@ bool oz_lock_group(const oz_group *group) {
     return held;
 }
 
+typedef struct waited_for {
+    const oz_group *group;
+    char *path;
+} waited_for;
+
+static int by_path(const void *a, const void *b) { return strcmp(((const waited_for *)a)->path, ((const waited_for *)b)->path); }
+
+void oz_lock_groups(oz_file *file, bool (*is_one)(const oz_group *group)) {
+    waited_for *all = malloc((size_t)file->group_count * sizeof *all);
+    int count = 0;
+    for (int i = 0; i < file->group_count && all; i++) {
+        if (!is_one(file->groups[i])) continue;
+        all[count] = (waited_for){file->groups[i], oz_group_path(file->groups[i])};
+        if (all[count].path) count++;
+    }
+    if (count) qsort(all, (size_t)count, sizeof *all, by_path);
+    for (int i = 0; i < count; i++) {
+        (void)oz_lock_group(all[i].group);
+        free(all[i].path);
+    }
+    free(all);
+}
+
 bool oz_is_locked_out(const oz_file *file) { return file->locked_out; }
 
 /* Gives back all locks but the first ones. */

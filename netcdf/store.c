@@ -395,8 +395,7 @@ int oz_lengths_store(oz_file *file, int flushed) {
     int status = flushed;
     bool looks = oz_lengths_differ(file);
     if (looks) oz_lock(file);
-    for (int i = 0; i < file->group_count && looks; i++)
-        if (is_to_grow(file->groups[i])) (void)oz_lock_group(file->groups[i]);
+    if (looks) oz_lock_groups(file, is_to_grow);
     if (!status && looks) status = look_at_lengths(file);
     status = oz_agree(file->ranks, status);
     if (!status) status = oz_agree_on_lengths(file);

@@ -1225,11 +1225,37 @@ with netCDF4.Dataset(path, "a") as d:
 """
 
 
+LOCKED_IN_ORDER = """
+import fcntl, netCDF4, os, sys, time
+path = sys.argv[1]
+with netCDF4.Dataset(path, "w") as d:
+    d.createGroup("a").createDimension("t", None), d.createGroup("a/x")
+d = netCDF4.Dataset(path, "a")
+grown = [d.createGroup(name).createVariable("v", "i4", ("t",)) for name in ("a/y", "a/x/k")]
+d.sync()
+with open(f"{path}/a/x/k/.ozarr-netcdf.tmp", "w") as lock:
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    child = os.fork()
+    if child == 0:
+        lock.close()
+        for v in grown:
+            v[0] = 1
+        d.sync()
+        os._exit(0)
+    time.sleep(2)
+    print([name for name in ("", "/a/y") if os.path.exists(f"{path}{name}/.ozarr-netcdf.tmp")])
+print(os.waitpid(child, 0)[1])
+"""
+
+
 def stopped_in_groups(build):
-    """A program that stands still while it has the locks of many groups holds others up once, and not for each group."""
+    """A program that stands still while it has the locks of many groups holds others up once, and not for each group. They lock groups in the order of their
+    paths, and not in that of their definition: two that have opened different groups above would wait for each other."""
     code, out, err = run([sys.executable, "-c", STOPPED_IN_GROUPS, "stopped_groups.zarr"], build, **PRELOAD, OZARR_LOG="warn")
     right = out.splitlines() == ["waits once", "waits for nothing"]
     check("locks of groups that do not become free", code == 0 and right and err.count("stays locked by another program") == 1, (out, err[-500:]))
+    code, out, err = run([sys.executable, "-c", LOCKED_IN_ORDER, "locked_in_order.zarr"], build, **PRELOAD, OZARR_LOG="warn")
+    check("groups are locked in the order of their paths", code == 0 and out == "['']\n0\n" and "stays locked" not in err, (out, err[-500:]))
 
 
 UNLOCKED_WRITER = """
