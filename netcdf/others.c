@@ -197,7 +197,8 @@ static int add_listed(oz_group *known, const char *path) {
         known = oz_list_find(&known->groups, name);
         free(name);
     }
-    if (!known || !known->handle || oz_list_index(&known->vars, path) >= 0 || oz_list_index(&known->others, path) >= 0) return NC_NOERR;
+    if (!known || !known->handle || oz_list_index(&known->groups, path) >= 0) return NC_NOERR;
+    if (oz_list_index(&known->vars, path) >= 0 || oz_list_index(&known->others, path) >= 0) return NC_NOERR;
     const place at = {.known = known, .path = ""};
     return oz_kind_at(known, path) == OZARR_NODE_KIND_ARRAY ? add(&at, path, NULL) : NC_NOERR;
 }
