@@ -1,7 +1,6 @@
 /* Brings the model into the store: arrays and groups that were defined, attributes, the lengths of dimensions that grew. */
 #include "attribute_json.h"
 #include "hierarchy.h"
-#include "listed.h"
 #include "parallel.h"
 #include "types.h"
 #include "user_types.h"
@@ -261,24 +260,6 @@ static int look_at_lengths(oz_file *file) {
     return status ? status : oz_others_find_listed(file);
 }
 
-/* How long the arrays along a dimension are that are in the store: what this process has written beyond that is not yet published. */
-static int64_t stored_length(const oz_dim *dim) {
-    const oz_file *file = dim->group->file;
-    int64_t longest = 0;
-    for (int i = 0; i < file->group_count; i++)
-        for (int k = 0; k < file->groups[i]->vars.count; k++) {
-            const oz_var *var = file->groups[i]->vars.items[k];
-            for (int d = 0; d < var->rank && oz_var_made(var) && !var->lost; d++)
-                if (var->dims[d] == dim && var->shape[d] > longest) longest = var->shape[d];
-        }
-    return longest;
-}
-
-void oz_var_stored_lengths(const oz_var *var, int64_t *shape) {
-    for (int d = 0; d < var->rank; d++)
-        if (var->dims[d]->unlimited) shape[d] = stored_length(var->dims[d]);
-}
-
 /* Whether a variable is to be made along a dimension that may grow. */
 static bool grows_by_new(const oz_file *file) {
     bool any = false;
@@ -409,23 +390,6 @@ int oz_lengths_store(oz_file *file, int flushed) {
 int oz_hierarchy_sync(oz_file *file) {
     int status = oz_agree(file->ranks, oz_hierarchy_store(file));
     note(&status, oz_lengths_store(file, oz_elements_flush(file)));
-    return status;
-}
-
-/* By consolidated metadata, where there are some, all variables have the same steps. */
-int oz_hierarchy_refresh(oz_file *file) {
-    int status = NC_NOERR;
-    oz_listed *listed = oz_listed_read(file);
-    for (int i = 0; i < file->group_count; i++)
-        for (int k = 0; k < file->groups[i]->vars.count && !status; k++) {
-            oz_var *var = file->groups[i]->vars.items[k];
-            oz_kept_drop(var);
-            if (!oz_var_may_grow(var)) continue;
-            if (!listed || !oz_listed_refresh(listed, var)) status = oz_var_look(var, var->shape);
-            for (int d = 0; d < var->rank && !status; d++)
-                if (var->dims[d]->unlimited && (size_t)var->shape[d] > var->dims[d]->len) var->dims[d]->len = (size_t)var->shape[d];
-        }
-    oz_listed_free(listed);
     return status;
 }
 
