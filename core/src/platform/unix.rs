@@ -3,7 +3,7 @@
 use std::ffi::{CStr, c_void};
 use std::fs::{File, Permissions};
 use std::mem::MaybeUninit;
-use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -93,26 +93,32 @@ pub fn has_process(number: u32) -> bool {
     sent == 0 || last_errno() != libc::ESRCH
 }
 
-/// Gives the new folder `new` the group and the owner as far as this is allowed, the access lists and the permissions of `old`, and its owner all
-/// rights; `false` if it cannot have the lists.
-pub fn take_access(old: &Path, new: &Path) -> bool {
-    let (Ok(from), Ok(to)) = (std::fs::metadata(old), std::fs::metadata(new)) else { return true };
-    let owner = (from.uid() != to.uid() && chown(new, Some(from.uid()), None).is_err()).then(|| from.uid());
-    let group = (from.gid() != to.gid() && chown(new, None, Some(from.gid())).is_err()).then(|| from.gid());
-    let (Ok(old), Ok(open)) = (File::open(old), File::open(new)) else { return false };
-    let copied = |of_contents, left| super::copy_access_list(old.as_fd(), open.as_fd(), of_contents, left);
-    let [access, of_contents] = [copied(false, [owner, group]), copied(true, [None, group])];
-    // Without its group, the rights of that are another group's, which has those of all; where there is a list, the bits are no group's.
-    let of_group = if group.is_some() && access.is_none() { (from.mode() & 0o7) << 3 } else { from.mode() & 0o070 };
-    let mode = from.mode() & !0o070 | of_group | 0o700;
-    access != Some(false) && of_contents != Some(false) && std::fs::set_permissions(new, Permissions::from_mode(mode)).is_ok()
+/// Gives the open new folder `new` the group as far as this is allowed, and the access lists of `old`, and keeps all others out of it until [`give_access`]: what
+/// they put there would be given away with what is made there. `false` if it cannot have the lists.
+pub fn take_access(old: &Path, new: BorrowedFd<'_>) -> bool {
+    copy_access(old, new, false)
 }
 
-/// Takes from the owner of the new folder `new` the rights that the one of `old` has not. A folder of another user's keeps what it was made with.
-pub fn restrict_owner(old: &Path, new: &Path) {
-    if let (Ok(from), Ok(to)) = (std::fs::metadata(old), std::fs::metadata(new)) {
-        let _ = std::fs::set_permissions(new, Permissions::from_mode(to.mode() & (from.mode() | 0o7077)));
-    }
+/// Gives the open new folder `new`, which is filled, the owner and the group of `old` as far as this is allowed, its access list and its permissions; `false` if
+/// it cannot have them.
+pub fn give_access(old: &Path, (_, new): (&Path, BorrowedFd<'_>)) -> bool {
+    copy_access(old, new, true)
+}
+
+fn copy_access(old: &Path, new: BorrowedFd<'_>, is_filled: bool) -> bool {
+    let Ok(from) = std::fs::metadata(old) else { return true };
+    let (Ok(old), Ok(new)) = (File::open(old), new.try_clone_to_owned().map(File::from)) else { return false };
+    let Ok(to) = new.metadata() else { return false };
+    // What is another user's is not this process's to give.
+    let gives = |owner, group| to.uid() == user() && fchown(&new, owner, group).is_ok();
+    let owner = (is_filled && from.uid() != to.uid() && !gives(Some(from.uid()), None)).then(|| from.uid());
+    let group = (from.gid() != to.gid() && !gives(None, Some(from.gid()))).then(|| from.gid());
+    let copied = |of_contents, left| super::copy_access_list(old.as_fd(), new.as_fd(), of_contents, left);
+    let [access, of_contents] = [copied(false, [owner, group]), if is_filled { None } else { copied(true, [None, group]) }];
+    // Without its group, the rights of that are another group's, which has those of all; where there is a list, the bits are no group's.
+    let of_group = if group.is_some() && access.is_none() { (from.mode() & 0o7) << 3 } else { from.mode() & 0o070 };
+    let mode = if is_filled { from.mode() & !0o070 | of_group } else { from.mode() & !0o777 | 0o700 };
+    access != Some(false) && of_contents != Some(false) && new.set_permissions(Permissions::from_mode(mode)).is_ok()
 }
 
 /// The number of the user whom this process acts for.
@@ -143,8 +149,12 @@ fn give_owner(fd: BorrowedFd<'_>, file: &libc::stat, owner: libc::uid_t) -> Opti
     (file.st_uid != owner && unsafe { libc::fchown(fd.as_raw_fd(), owner, u32::MAX) } != 0).then_some(owner)
 }
 
-/// Gives `new` the owner, as far as this is allowed, and the rights to read and write of the open file `old`, whose place it takes.
+/// Gives `new` the owner, as far as this is allowed, and the rights to read and write of the open file `old`, whose place it takes. What is no file, is another
+/// user's or has a second name was not made for that place, and stays as it is.
 pub fn share_reading((old, from): (BorrowedFd<'_>, &libc::stat), (new, to): (BorrowedFd<'_>, &libc::stat)) {
+    if is_of_another(to) || to.st_mode & libc::S_IFMT != libc::S_IFREG || to.st_nlink > 1 {
+        return;
+    }
     let group = give_group(new, to, from.st_gid);
     let owner = give_owner(new, to, from.st_uid);
     if super::copy_access_list(old, new, false, [owner, group]).is_some() {

@@ -2,13 +2,13 @@
 //! that is erased leaves its name first.
 
 use super::beside::{Purpose, claim, lock_for_place, place_of};
-use super::listing::{self, check_may_empty, empty_folder, is_mounted_in, remove_emptied, visible};
+use super::listing::{self, check_may_empty, empty_folder, entries, is_mounted_in, remove_emptied, visible};
 use super::lock::{ByteLock, LOCK_SPACE};
 use super::path::{KeyPath, Made, c_path, folder_of, make_parents, remove_made};
 use super::temporary::{TRIES, keep_readers};
 use super::{FileOptions, LocalStore, LockMode, SyncMode};
 use crate::error::{Error, ErrorKind, Result};
-use crate::platform::{AsFd, BorrowedFd, O_PATH, is_for_all, libc, restrict_owner, take_access};
+use crate::platform::{AsFd, BorrowedFd, O_PATH, OwnedFd, give_access, is_for_all, libc, take_access};
 use crate::store::keys::MAKES_A_NODE;
 use crate::store::os::{self, CWD, EntryKind, Errno};
 use crate::store::{LockUse, SharedStore};
@@ -47,18 +47,25 @@ impl LocalStore {
             Err(e) => return cannot(e),
         };
         let beside = &place.path;
-        // What is made in it may get its group and access from it.
-        if !take_access(&there, beside) {
+        // What is made in it may get its group and access from it. What is not empty has got the name meanwhile.
+        let open = match os::open(CWD, &new, libc::O_RDONLY | libc::O_DIRECTORY | libc::O_NOFOLLOW, 0) {
+            Ok(open) => open,
+            Err(e) => return remove_tree(beside).and_then(|()| cannot(e.error("open the new folder"))),
+        };
+        if !entries(open.as_fd())?.is_empty() || !take_access(&there, open.as_fd()) {
             return remove_tree(beside).map(|()| false);
         }
-        let made = self.build_beside(&there, beside, build);
+        let made = self.build_beside(&there, (beside, open), build);
+        if let Ok(false) = made {
+            return remove_tree(beside).map(|()| false);
+        }
         // The old one gets the name of a place: a sweep of the places of killed writers leaves it alone while it is locked. One that had it locked would
         // sweep what is made next by that name.
         let Some(_locked) = (if cfg!(windows) { Some(None) } else { lock_for_place(&old) }) else {
             let _ = remove_tree(beside);
-            return made.map(|()| false);
+            return made.map(|_| false);
         };
-        match made.map(|()| exchange(&old, &new)) {
+        match made.map(|_| exchange(&old, &new)) {
             Ok(Ok(())) => done(),
             Ok(Err(e)) => return remove_tree(beside).and_then(|()| cannot(e.error("replace the folder"))),
             Err(e) => {
@@ -85,14 +92,22 @@ impl LocalStore {
         self.locks.lock(above.as_fd(), ("", byte), LockUse::Rare, &self.durability)
     }
 
-    /// Fills the new folder, takes from its owner the rights that the old one's has not, and makes it durable.
-    fn build_beside(&self, there: &Path, beside: &Path, build: &mut dyn FnMut(SharedStore) -> Result<()>) -> Result<()> {
+    /// Fills the open new folder, gives it to whom the old one is, and makes it durable; `false` if it cannot have the access of the old one.
+    fn build_beside(
+        &self,
+        there: &Path,
+        (beside, open): (&Path, OwnedFd),
+        build: &mut dyn FnMut(SharedStore) -> Result<()>,
+    ) -> Result<bool> {
         let options = FileOptions { sync: self.durability.mode, lock: LockMode::None, ..FileOptions::default() };
         let store: SharedStore = Arc::new(LocalStore::open(beside, true, options)?);
         build(store.clone())?;
-        share_documents(there, beside);
-        restrict_owner(there, beside);
-        store.flush()
+        share_documents(there, open.as_fd());
+        // From here on others may put something into it.
+        if !give_access(there, (beside, open.as_fd())) {
+            return Ok(false);
+        }
+        store.flush().map(|()| true)
     }
 
     /// Does what [`super::LocalFiles::check_erase`] says, for the folder of a prefix.
@@ -184,12 +199,12 @@ impl LocalStore {
 }
 
 /// Gives the documents of a new folder the rights to read of those of the old one.
-fn share_documents(there: &Path, beside: &Path) {
-    let open = |folder: &Path| os::open(CWD, &c_path(folder).ok()?, libc::O_RDONLY | libc::O_DIRECTORY, 0).ok();
-    let (Some(old), Some(new)) = (open(there), open(beside)) else { return };
+fn share_documents(there: &Path, new: BorrowedFd<'_>) {
+    let Ok(there) = c_path(there) else { return };
+    let Ok(old) = os::open(CWD, &there, libc::O_RDONLY | libc::O_DIRECTORY, 0) else { return };
     for name in MAKES_A_NODE.iter().chain(&[".zattrs"]) {
         let path = KeyPath::of_folder(name);
-        if let Ok(document) = os::open(new.as_fd(), path.as_c(), libc::O_RDONLY, 0)
+        if let Ok(document) = os::open(new, path.as_c(), libc::O_RDONLY | libc::O_NOFOLLOW | libc::O_NONBLOCK, 0)
             && let Ok(own) = os::stat(document.as_fd())
             && !is_for_all(&own)
         {

@@ -22,7 +22,7 @@ const MAX_DEPTH: usize = MAX_KEY / 2;
 const LISTS_NOTHING: usize = 3;
 
 /// All names of an open folder; none where another process has removed it since it was opened.
-fn entries(fd: BorrowedFd<'_>) -> Result<Entries> {
+pub(super) fn entries(fd: BorrowedFd<'_>) -> Result<Entries> {
     or_none(os::entries(fd))
 }
 

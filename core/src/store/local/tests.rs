@@ -11,7 +11,7 @@ use crate::store::file_object::FIRST_READ;
 use crate::store::os::Call;
 use crate::store::suite::{TestFolder, names_in};
 use crate::store::{Listing, StorageExt, get};
-use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt, symlink};
 use std::sync::atomic::Ordering;
 
 const MODES: [SyncMode; 3] = [SyncMode::None, SyncMode::Batch, SyncMode::Each];
@@ -451,6 +451,37 @@ fn a_folder_that_another_user_without_its_group_replaces_stays_open_to_all() {
     });
     let mode = |name| std::fs::metadata(folder.file(name)).unwrap().mode() & 0o777;
     assert_eq!((replaced.unwrap(), mode("d"), mode("d/zarr.json")), (true, 0o777, 0o666));
+}
+
+#[test]
+fn what_others_have_named_as_a_document_in_a_new_folder_is_not_given_away() {
+    for (kind, is_kept) in [("link", true), ("second name", true), ("folder", true), ("document", false)] {
+        let folder = Folder::new();
+        let store = folder.store(SyncMode::None);
+        put(&store, "d/zarr.json", b"1").unwrap();
+        std::fs::write(folder.file("secret"), "2").unwrap();
+        folder.allow("d/zarr.json", 0o666);
+        folder.allow("secret", 0o600);
+        let replaced = store.replace_prefix(
+            "d/",
+            &mut |_| {
+                let new = folder.names("").into_iter().find(|name| name.starts_with(".ozarr-replaced")).unwrap();
+                assert_eq!(std::fs::metadata(folder.file(&new)).unwrap().mode() & 0o777, 0o700, "others are kept out of it");
+                let (secret, document) = (folder.file("secret"), folder.file(&new).join(".zarray"));
+                match kind {
+                    "link" => std::os::unix::fs::symlink(secret, document),
+                    "second name" => std::fs::hard_link(secret, document),
+                    "folder" => std::fs::DirBuilder::new().mode(0o700).create(document),
+                    _ => std::fs::rename(secret, document),
+                }
+                .unwrap();
+                Ok(())
+            },
+            &mut || (),
+        );
+        let named = ["secret", "d/.zarray"].map(|name| std::fs::metadata(folder.file(name)).map_or(0, |of| of.mode() & 0o077));
+        assert!(replaced.unwrap() && (named == [0; 2]) == is_kept, "{kind}: {named:?}");
+    }
 }
 
 #[cfg(target_os = "linux")]
