@@ -39,7 +39,7 @@ impl LocalStore {
             Err(e) => return cannot(e),
         };
         // An old one that could not be removed stays.
-        check_may_empty(CWD, &old, &mut shown(folder))?;
+        check_may_empty(CWD, &old, &mut shown(folder)).map_err(|e| self.placed(e))?;
         // Its lock is held until the old one is gone.
         let place = match claim(beside, || Ok(())) {
             Ok(Some(place)) => place,
