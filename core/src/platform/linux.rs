@@ -93,11 +93,21 @@ fn file_system(fd: BorrowedFd<'_>) -> Option<u32> {
 pub fn is_mounted(dir: BorrowedFd<'_>, name: &CStr) -> Option<bool> {
     /// `STATX_ATTR_MOUNT_ROOT`, which musl's C library may lack with the function.
     const MOUNT_ROOT: u64 = 0x2000;
-    /// Where the attributes are, and which of them are told.
-    const ATTRIBUTES: usize = 1;
-    const TOLD: usize = 7;
+    let [attributes, told] = attributes(dir, name)?;
+    (told & MOUNT_ROOT != 0).then_some(attributes & MOUNT_ROOT != 0)
+}
+
+/// Whether a folder lets nobody remove what is in it: it is immutable, or only appended to.
+pub fn keeps_names(dir: BorrowedFd<'_>, name: &CStr) -> bool {
+    /// `STATX_ATTR_IMMUTABLE` and `STATX_ATTR_APPEND`.
+    const KEEPS: u64 = 0x10 | 0x20;
+    attributes(dir, name).is_some_and(|[attributes, told]| attributes & told & KEEPS != 0)
+}
+
+/// The attributes of a name in `dir`, and which of them are told.
+fn attributes(dir: BorrowedFd<'_>, name: &CStr) -> Option<[u64; 2]> {
     let words = statx(dir, name, libc::AT_SYMLINK_NOFOLLOW | libc::AT_NO_AUTOMOUNT)?;
-    (words[TOLD] & MOUNT_ROOT != 0).then(|| words[ATTRIBUTES] & MOUNT_ROOT != 0)
+    Some([words[1], words[7]])
 }
 
 /// Gives the name that a file or folder has in its file system, wherever that is mounted: `path` has no links in it. `None` where the system does not tell; what

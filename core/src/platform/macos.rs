@@ -62,6 +62,16 @@ pub fn is_mounted(_: BorrowedFd<'_>, _: &CStr) -> Option<bool> {
     None
 }
 
+/// Whether a folder lets nobody remove what is in it: it is immutable, or only appended to.
+pub fn keeps_names(dir: BorrowedFd<'_>, name: &CStr) -> bool {
+    let mut of = MaybeUninit::<libc::stat>::zeroed();
+    // SAFETY: the name ends in NUL, and `of` is writable.
+    let told = unsafe { libc::fstatat(dir.as_raw_fd(), name.as_ptr(), of.as_mut_ptr(), libc::AT_SYMLINK_NOFOLLOW) } == 0;
+    // SAFETY: filled by the call, and all zero before.
+    let flags = unsafe { of.assume_init() }.st_flags;
+    told && flags & (libc::UF_IMMUTABLE | libc::UF_APPEND | libc::SF_IMMUTABLE | libc::SF_APPEND) != 0
+}
+
 /// Returns `None`: no folder is mounted by two names.
 pub fn name_in_volume(_: &Path) -> Option<PathBuf> {
     None

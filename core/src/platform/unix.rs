@@ -168,11 +168,10 @@ pub fn share_reading((old, from): (BorrowedFd<'_>, &libc::stat), (new, to): (Bor
     }
 }
 
-/// Why this process may not change what is in a folder: it has no right to, or what is there is read-only or immutable; `None` where it may, or that cannot be told.
-pub fn refuses_change(dir: BorrowedFd<'_>, name: &CStr) -> Option<i32> {
+/// Fails where this process has no right to change what is in a folder, or that is read-only.
+pub fn may_change(dir: BorrowedFd<'_>, name: &CStr) -> i32 {
     // SAFETY: the path ends in NUL.
-    let told = unsafe { libc::faccessat(dir.as_raw_fd(), name.as_ptr(), libc::W_OK | libc::X_OK, libc::AT_EACCESS) };
-    (told != 0).then(last_errno).filter(|errno| matches!(*errno, libc::EACCES | libc::EROFS | libc::EPERM))
+    unsafe { libc::faccessat(dir.as_raw_fd(), name.as_ptr(), libc::W_OK | libc::X_OK, libc::AT_EACCESS) }
 }
 
 /// Whether a folder keeps its entries from all but their owners and its own.

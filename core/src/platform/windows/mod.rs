@@ -242,8 +242,13 @@ pub fn give_access(old: &Path, (new, _): (&Path, BorrowedFd<'_>)) -> bool {
 }
 
 /// Leaves it to the call that changes something.
-pub fn refuses_change(_: BorrowedFd<'_>, _: &CStr) -> Option<i32> {
-    None
+pub fn may_change(_: BorrowedFd<'_>, _: &CStr) -> i32 {
+    0
+}
+
+/// Leaves it to the call that removes something.
+pub fn keeps_names(_: BorrowedFd<'_>, _: &CStr) -> bool {
+    false
 }
 
 /// There are no such folders.

@@ -12,7 +12,7 @@ use super::path::{KeyPath, LOCK_NAME, Made, c_path, make_parents, remove_made, r
 use super::temporary::{TRIES, Temp, TempNames};
 use crate::error::{Result, bail};
 use crate::fork::{ForkReset, OwnFile, forks};
-use crate::platform::{AsFd, BorrowedFd, OwnedFd, is_shared, libc, refuses_change, share_writing};
+use crate::platform::{AsFd, BorrowedFd, OwnedFd, is_shared, libc, share_writing};
 use crate::store::file_options::LockMode;
 use crate::store::os::{self, CWD, Errno, Os};
 use crate::store::{CutMark, LockUse};
@@ -270,7 +270,7 @@ fn open_lock_file(
             let there = open_known(root, path);
             if there.as_ref().is_err_and(|e| *e == Errno(libc::EACCES))
                 && tries < MOST_UNSHARED
-                && refuses_change(root, KeyPath::of_folder(folder).as_c()).is_none()
+                && os::refuses_change(root, KeyPath::of_folder(folder).as_c()).is_none()
             {
                 std::thread::sleep(PAUSE);
                 return Ok(None);

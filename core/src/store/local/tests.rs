@@ -338,21 +338,37 @@ fn a_look_finds_the_holder_by_a_lock_file_that_may_only_be_read_and_fails_where_
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_folder_that_is_immutable_keeps_its_name_and_what_is_in_it() {
-    let folder = Folder::new();
-    ["d/zarr.json", "d/c/0"].iter().for_each(|key| put(&folder.store(SyncMode::None), key, b"1").unwrap());
-    let mark = |flags: &[&str], key: &str| {
-        let done = std::process::Command::new("chattr").args(flags).arg(folder.file(key)).output();
-        done.is_ok_and(|done| done.status.success())
-    };
-    // Only root may, where the file system can.
-    if !mark(&["+i"], "d/c") {
-        return;
+fn a_folder_that_is_immutable_or_only_appended_to_keeps_its_name_and_what_is_in_it() {
+    for [set, unset] in [["+i", "-i"], ["+a", "-a"]] {
+        let folder = Folder::new();
+        ["d/zarr.json", "d/c/0"].iter().for_each(|key| put(&folder.store(SyncMode::None), key, b"1").unwrap());
+        let mark = |flags: &[&str], key: &str| {
+            let done = std::process::Command::new("chattr").args(flags).arg(folder.file(key)).output();
+            done.is_ok_and(|done| done.status.success())
+        };
+        // Only root may, where the file system can.
+        if !mark(&[set], "d/c") {
+            return;
+        }
+        let store = folder.store(SyncMode::None);
+        let (erased, replaced) = (store.erase_prefix("d/"), store.replace_prefix("", &mut |_| Ok(()), &mut || ()));
+        mark(&["-R", unset], "");
+        let e = replaced.unwrap_err();
+        assert!(e.kind() == ErrorKind::Permission && e.message().contains(folder.file("").to_str().unwrap().trim_end_matches('/')), "{e}");
+        assert_eq!(erased.map_err(|e| e.kind()), Err(ErrorKind::Permission), "{set}");
+        assert_eq!((folder.names("d"), folder.names("d/c")), (vec!["c".to_string(), "zarr.json".to_string()], vec!["0".to_string()]));
     }
-    let erased = folder.store(SyncMode::None).erase_prefix("d/");
-    mark(&["-R", "-i"], "");
-    assert_eq!(erased.map_err(|e| e.kind()), Err(ErrorKind::Permission));
-    assert_eq!((folder.names("d"), folder.names("d/c")), (vec!["c".to_string(), "zarr.json".to_string()], vec!["0".to_string()]));
+}
+
+#[test]
+fn a_filter_of_system_calls_keeps_nothing_from_being_erased() {
+    for (errno, goes) in [(libc::EPERM, true), (libc::ENOSYS, true), (libc::EACCES, false), (libc::EROFS, false)] {
+        let folder = Folder::new();
+        let store = folder.store(SyncMode::None);
+        ["d/zarr.json", "d/c/0"].iter().for_each(|key| put(&store, key, b"1").unwrap());
+        let erased = fault::failing(Call::Access, 0, errno, || store.erase_prefix("d/"));
+        assert_eq!((erased.is_ok(), folder.file("d").exists()), (goes, !goes), "{errno}");
+    }
 }
 
 #[cfg(target_os = "linux")]
