@@ -471,16 +471,9 @@ pub fn lock_byte(fd: BorrowedFd<'_>, offset: i64) -> Os<()> {
     lock(fd, libc::F_OFD_SETLKW, libc::F_WRLCK as libc::c_short, (offset, 1))
 }
 
-/// Why this process may not change what is in a folder: it has no right to, or what is there is read-only; `None` where it may, or that cannot be told. A filter
-/// of system calls says EPERM of what it does not let through.
-pub fn refuses_change(dir: BorrowedFd<'_>, name: &CStr) -> Option<i32> {
-    let may = once(Call::Access, &mut || platform::may_change(dir, name));
-    may.err().map(|e| e.0).filter(|errno| matches!(*errno, libc::EACCES | libc::EROFS))
-}
-
-/// Why this process may not remove what is in a folder.
-pub fn refuses_removal(dir: BorrowedFd<'_>, name: &CStr) -> Option<i32> {
-    refuses_change(dir, name).or_else(|| platform::keeps_names(dir, name).then_some(libc::EPERM))
+/// Fails where this process may not change what is in a folder, or a filter of system calls does not let that be asked: with EPERM.
+pub fn may_change(dir: BorrowedFd<'_>, name: &CStr) -> Os<()> {
+    once(Call::Access, &mut || platform::may_change(dir, name)).map(drop)
 }
 
 /// Waits for a read lock, which many may hold, on one byte of an open file.

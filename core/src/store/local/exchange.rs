@@ -8,7 +8,7 @@ use super::path::{KeyPath, Made, c_path, folder_of, make_parents, remove_made};
 use super::temporary::{TRIES, keep_readers};
 use super::{FileOptions, LocalStore, LockMode, SyncMode};
 use crate::error::{Error, ErrorKind, Result};
-use crate::platform::{AsFd, BorrowedFd, O_PATH, OwnedFd, give_access, is_for_all, libc, take_access};
+use crate::platform::{AsFd, BorrowedFd, O_PATH, give_access, is_for_all, libc, take_access};
 use crate::store::keys::MAKES_A_NODE;
 use crate::store::os::{self, CWD, EntryKind, Errno};
 use crate::store::{LockUse, SharedStore};
@@ -47,15 +47,7 @@ impl LocalStore {
             Err(e) => return cannot(e),
         };
         let beside = &place.path;
-        // What is made in it may get its group and access from it. What is not empty has got the name meanwhile.
-        let open = match os::open(CWD, &new, libc::O_RDONLY | libc::O_DIRECTORY | libc::O_NOFOLLOW, 0) {
-            Ok(open) => open,
-            Err(e) => return remove_tree(beside).and_then(|()| cannot(e.error("open the new folder"))),
-        };
-        if !entries(open.as_fd())?.is_empty() || !take_access(&there, open.as_fd()) {
-            return remove_tree(beside).map(|()| false);
-        }
-        let made = self.build_beside(&there, (beside, open), build);
+        let made = self.build_beside(&there, beside, build);
         if let Ok(false) = made {
             return remove_tree(beside).map(|()| false);
         }
@@ -92,13 +84,16 @@ impl LocalStore {
         self.locks.lock(above.as_fd(), ("", byte), LockUse::Rare, &self.durability)
     }
 
-    /// Fills the open new folder, gives it to whom the old one is, and makes it durable; `false` if it cannot have the access of the old one.
-    fn build_beside(
-        &self,
-        there: &Path,
-        (beside, open): (&Path, OwnedFd),
-        build: &mut dyn FnMut(SharedStore) -> Result<()>,
-    ) -> Result<bool> {
+    /// Fills the new folder, gives it to whom the old one is, and makes it durable; `false` if it cannot have the access of the old one.
+    fn build_beside(&self, there: &Path, beside: &Path, build: &mut dyn FnMut(SharedStore) -> Result<()>) -> Result<bool> {
+        let open = match os::open(CWD, &c_path(beside)?, libc::O_RDONLY | libc::O_DIRECTORY | libc::O_NOFOLLOW, 0) {
+            Ok(open) => open,
+            Err(e) => return cannot(e.error("open the new folder")),
+        };
+        // What is made in it may get its group and access from it. What is not empty has got the name meanwhile.
+        if !entries(open.as_fd())?.is_empty() || !take_access(there, open.as_fd()) {
+            return Ok(false);
+        }
         let options = FileOptions { sync: self.durability.mode, lock: LockMode::None, ..FileOptions::default() };
         let store: SharedStore = Arc::new(LocalStore::open(beside, true, options)?);
         build(store.clone())?;

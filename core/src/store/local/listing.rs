@@ -6,7 +6,7 @@ use super::path::{is_hidden, is_temporary};
 use super::temporary::TRIES;
 use crate::error::{Result, bail, err};
 use crate::limits::{MAX_KEY, make_room, push};
-use crate::platform::{AsFd, BorrowedFd, is_kept, is_mounted, is_sticky, libc};
+use crate::platform::{AsFd, BorrowedFd, is_kept, is_mounted, is_sticky, keeps_names, libc};
 use crate::store::Listing;
 #[cfg(target_os = "linux")]
 use crate::store::file_object::stamp_of;
@@ -153,7 +153,7 @@ fn check_below(dir: BorrowedFd<'_>, name: &CStr, path: &mut String, device: Opti
     if is_folder && is_other(dir, name) {
         return Err(mounted(path));
     }
-    let why = os::refuses_removal(dir, name);
+    let why = refuses_removal(dir, name);
     let refused = |path: &str| Errno(why.unwrap_or(libc::EACCES)).error(&format!("erase what is in the folder {path}"));
     // Its own link and its name: most file systems count one more for each folder in it. Some on networks tell 2 of all folders.
     let has_no_folder = || st.st_nlink == 2 && os::is_local(dir);
@@ -182,6 +182,15 @@ fn check_below(dir: BorrowedFd<'_>, name: &CStr, path: &mut String, device: Opti
         }
     }
     Ok(())
+}
+
+/// Why this process may not remove what is in a folder: it has no right to, that is read-only, or the folder is immutable or only appended to; `None` where it
+/// may, or that cannot be told.
+fn refuses_removal(dir: BorrowedFd<'_>, name: &CStr) -> Option<i32> {
+    match os::may_change(dir, name) {
+        Err(Errno(errno @ (libc::EACCES | libc::EROFS))) => Some(errno),
+        _ => keeps_names(dir, name).then_some(libc::EPERM),
+    }
 }
 
 /// Returns whether something is mounted at `name` in `dir`, below a folder of the file system `device`.

@@ -270,7 +270,7 @@ fn open_lock_file(
             let there = open_known(root, path);
             if there.as_ref().is_err_and(|e| *e == Errno(libc::EACCES))
                 && tries < MOST_UNSHARED
-                && os::refuses_change(root, KeyPath::of_folder(folder).as_c()).is_none()
+                && !matches!(os::may_change(root, KeyPath::of_folder(folder).as_c()), Err(Errno(libc::EACCES | libc::EROFS)))
             {
                 std::thread::sleep(PAUSE);
                 return Ok(None);
