@@ -368,16 +368,21 @@ fn begin((copied, by): (Copied<'_>, &str), (to, place): (&Store, &str), how: Cre
     Ok(Some(Begun { replaced, is_mixed }))
 }
 
-/// Refuses to erase a place whose marker, which a call has just put, shows where the node is that is to be copied, or above it: two servers, mounts or stores
+/// Refuses to erase a place whose marker, which a call has just put, shows where the node is that is to be copied, above it, or below it: two servers, mounts or stores
 /// of a program may have the same keys by names that do not tell it.
 fn refuse_shown((from, path): (&Store, &str), (to, place): (&Store, &str), by: &str) -> Result<()> {
+    // What cannot be read there was not put there.
+    let shows = |node: &str| marker::read(from, node, marker::COPY).is_ok_and(|said| said.is_some_and(|said| is_by(&said, by)));
+    let refused = |what| Err(overlap::error(&from.place(path), what, &to.place(place)));
     for node in path::ancestors(path).into_iter().chain([path]) {
-        // What cannot be read there was not put there.
-        if marker::read(from, node, marker::COPY).is_ok_and(|said| said.is_some_and(|said| is_by(&said, by))) {
-            return Err(overlap::error(&from.place(path), if node == path { "is the same as" } else { "holds" }, &to.place(place)));
+        if shows(node) {
+            return refused(if node == path { "is the same as" } else { "holds" });
         }
     }
-    Ok(())
+    // The names of what is below the source end as those of the place do.
+    let named = to.place(place);
+    let ends = std::iter::successors(Some(named.trim_end_matches('/')), |names| names.split_once('/').map(|(_, below)| below));
+    if ends.filter(|below| !below.is_empty()).any(|below| shows(&path::join(path, below))) { refused("lies inside of") } else { Ok(()) }
 }
 
 /// Says at a place what was said there before a call took it, unless another one has taken it since.

@@ -140,9 +140,11 @@ fn a_copy_over_its_own_source_by_another_name_of_a_server_is_refused_and_leaves_
     let (one, other) = (named("s3://one"), named("http://other"));
     write_all(&Array::create(&one, "g/t", &spec(&[4], &[2]), Create::New).unwrap(), &mut [1, 2, 3, 4]);
     let before = keys(&one);
-    for (to_path, what) in [("g/t", "is the same as"), ("g", "holds"), ("", "holds")] {
+    let inside = [("g", "g/t"), ("", "g/t"), ("", "g")].map(|(path, to_path)| (path, to_path, "lies inside of"));
+    let around = [("g/t", "is the same as"), ("g", "holds"), ("", "holds")].map(|(to_path, what)| ("g/t", to_path, what));
+    for (path, to_path, what) in around.into_iter().chain(inside) {
         for (deed, make) in &DEEDS[..2] {
-            let e = make(&one, "g/t", (&other, to_path)).expect_err(deed);
+            let e = make(&one, path, (&other, to_path)).expect_err(deed);
             assert!(e.kind() == ErrorKind::Argument && e.message().contains(what), "{deed} {to_path}: {e}");
             assert_eq!((keys(&one), read_all(&Array::open(&one, "g/t").unwrap())), (before.clone(), vec![1, 2, 3, 4]), "{deed} {to_path}");
         }
