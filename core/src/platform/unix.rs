@@ -93,8 +93,8 @@ pub fn has_process(number: u32) -> bool {
     sent == 0 || last_errno() != libc::ESRCH
 }
 
-/// Gives the open new folder `new` the group as far as this is allowed, and the access lists of `old`, and keeps all others out of it until [`give_access`]: what
-/// they put there would be given away with what is made there. `false` if it cannot have the lists.
+/// Gives the open new folder `new` the group as far as this is allowed, and the access lists and permissions of `old`. Where root will give it away by
+/// [`give_access`], all others are kept out until then: what they put there would be given away with what is made there. `false` if it cannot have the lists.
 pub fn take_access(old: &Path, new: BorrowedFd<'_>) -> bool {
     copy_access(old, new, false)
 }
@@ -117,7 +117,12 @@ fn copy_access(old: &Path, new: BorrowedFd<'_>, is_filled: bool) -> bool {
     let [access, of_contents] = [copied(false, [owner, group]), if is_filled { None } else { copied(true, [None, group]) }];
     // Without its group, the rights of that are another group's, which has those of all; where there is a list, the bits are no group's.
     let of_group = if group.is_some() && access.is_none() { (from.mode() & 0o7) << 3 } else { from.mode() & 0o070 };
-    let mode = if is_filled { from.mode() & !0o070 | of_group } else { from.mode() & !0o777 | 0o700 };
+    // Elsewhere who shares the folder can remove what a kill leaves.
+    let mode = match is_filled {
+        true => from.mode() & !0o070 | of_group,
+        false if user() == 0 && from.uid() != to.uid() => from.mode() & !0o777 | 0o700,
+        false => from.mode() & !0o070 | of_group | 0o700,
+    };
     access != Some(false) && of_contents != Some(false) && new.set_permissions(Permissions::from_mode(mode)).is_ok()
 }
 

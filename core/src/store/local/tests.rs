@@ -476,13 +476,18 @@ fn what_others_have_named_as_a_document_in_a_new_folder_is_not_given_away() {
         let store = folder.store(SyncMode::None);
         put(&store, "d/zarr.json", b"1").unwrap();
         std::fs::write(folder.file("secret"), "2").unwrap();
+        folder.allow("d", 0o775);
         folder.allow("d/zarr.json", 0o666);
         folder.allow("secret", 0o600);
         let replaced = store.replace_prefix(
             "d/",
             &mut |_| {
                 let new = folder.names("").into_iter().find(|name| name.starts_with(".ozarr-replaced")).unwrap();
-                assert_eq!(std::fs::metadata(folder.file(&new)).unwrap().mode() & 0o777, 0o700, "others are kept out of it");
+                assert_eq!(
+                    std::fs::metadata(folder.file(&new)).unwrap().mode() & 0o777,
+                    0o775,
+                    "who shares the folder can remove what a kill leaves"
+                );
                 let (secret, document) = (folder.file("secret"), folder.file(&new).join(".zarray"));
                 match kind {
                     "link" => std::os::unix::fs::symlink(secret, document),
