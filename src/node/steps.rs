@@ -2,6 +2,7 @@
 
 use super::claim::Claim;
 use super::conventions::{Compared, Dataset};
+use super::cut::is_longer;
 use super::resize::slab;
 use super::{Array, cut_watch, document, together};
 use crate::engine::Memory;
@@ -23,7 +24,8 @@ pub(super) fn came_late(along: &[Along], dimension: &str, compared: &Compared) -
         let (_, array, d) = part;
         let length = array.shape()[*d];
         let is_behind = length > 0 && length < most && listed.is_none_or(|listed| listed == length);
-        Ok(is_behind && array.interrupted_cut(array.rank())?.is_none() && !(is_coordinate(part, dimension) && has_values(array)?))
+        let was_cut = || Ok(array.interrupted_cut(array.rank())?.is_some_and(|left| is_longer(&left, &array.shape())));
+        Ok(is_behind && !was_cut()? && !(is_coordinate(part, dimension) && has_values(array)?))
     }))
 }
 
