@@ -3,10 +3,10 @@
 
 use crate::int32::{read_all, write};
 use crate::proxy::{Fault, Proxy};
-use crate::suite::var;
+use crate::suite::{open_in_bucket, var};
 use ozarr::dtype::DataType;
 use ozarr::error::Result;
-use ozarr::node::{Array, Context, Create, Mode, Spec, Store};
+use ozarr::node::{Array, Create, Spec, Store};
 use ozarr::settings::apart;
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
@@ -24,13 +24,7 @@ const SHORT: u64 = 5;
 const LONGER: u64 = 26;
 
 fn open(place: &str, endpoint: &str) -> Result<Store> {
-    let options = [
-        ("cloud.endpoint", endpoint),
-        ("cloud.access_key_id", "planted-id"),
-        ("cloud.secret_access_key", "planted-secret"),
-        ("cloud.region", "us-east-1"),
-    ];
-    Store::open(&Context::with_threads(2), &format!("s3://bucket/resizes/{place}.zarr"), Mode::ReadWrite, &options)
+    open_in_bucket(&format!("resizes/{place}"), endpoint)
 }
 
 /// What a process does once it is told to.

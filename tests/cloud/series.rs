@@ -3,10 +3,10 @@
 
 use crate::int32::{read_all, view};
 use crate::proxy::{Fault, Proxy};
-use crate::suite::var;
+use crate::suite::{open_in_bucket, var};
 use ozarr::dtype::DataType;
 use ozarr::error::{ErrorKind, Result};
-use ozarr::node::{Context, Create, Dataset, Format, Group, Mode, Series, Store, VariableSpec};
+use ozarr::node::{Create, Dataset, Format, Group, Series, Store, VariableSpec};
 use ozarr::settings::apart;
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
@@ -22,13 +22,7 @@ const ENDPOINT: &str = "OZARR_TEST_SERIES_ENDPOINT";
 const TURNS: usize = 12;
 
 fn open(place: &str, endpoint: &str) -> Result<Store> {
-    let options = [
-        ("cloud.endpoint", endpoint),
-        ("cloud.access_key_id", "planted-id"),
-        ("cloud.secret_access_key", "planted-secret"),
-        ("cloud.region", "us-east-1"),
-    ];
-    Store::open(&Context::with_threads(2), &format!("s3://bucket/series/{place}.zarr"), Mode::ReadWrite, &options)
+    open_in_bucket(&format!("series/{place}"), endpoint)
 }
 
 /// A run with two fields of two chunks each, of four steps and of three.

@@ -1,5 +1,7 @@
 //! The store suite over each server.
 
+use ozarr::error::Result;
+use ozarr::node::{Context, Mode, Store};
 use ozarr::store::object::RemoteStore;
 use ozarr::store::remote::{Remote, RemoteOptions};
 use ozarr::store::{Storage, StorageExt, suite};
@@ -7,6 +9,17 @@ use ozarr::store::{Storage, StorageExt, suite};
 /// A variable that `tools/cloud` sets.
 pub fn var(name: &str) -> String {
     std::env::var(name).unwrap_or_else(|_| panic!("{name} is not set: run tools/cloud"))
+}
+
+/// A hierarchy in the bucket of a server that takes any credentials, as a process of two threads opens it.
+pub fn open_in_bucket(place: &str, endpoint: &str) -> Result<Store> {
+    let options = [
+        ("cloud.endpoint", endpoint),
+        ("cloud.access_key_id", "planted-id"),
+        ("cloud.secret_access_key", "planted-secret"),
+        ("cloud.region", "us-east-1"),
+    ];
+    Store::open(&Context::with_threads(2), &format!("s3://bucket/{place}.zarr"), Mode::ReadWrite, &options)
 }
 
 /// A store at a URL with options.
