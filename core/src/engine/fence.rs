@@ -80,7 +80,9 @@ impl Fence {
                     look.found = judged;
                 }
             };
-            self.store.start_read(&self.key, &[ByteRange::up_to(MAX_CONSOLIDATED)], None, Box::new(take));
+            let start = || self.store.start_read(&self.key, &[ByteRange::up_to(MAX_CONSOLIDATED)], None, Box::new(take));
+            // What panics drops the look, which tells all who have asked.
+            let _ = catch_unwind(AssertUnwindSafe(start));
             if !came.swap(true, Ordering::SeqCst) {
                 return;
             }
@@ -127,6 +129,7 @@ mod tests {
     use crate::store::Condition;
     use crate::store::latency::LatencyStore;
     use crate::store::memory::MemoryStore;
+    use crate::store::{Object, Storage};
     use std::sync::Barrier;
     use std::sync::atomic::AtomicU64;
     use std::time::Duration;
@@ -183,5 +186,30 @@ mod tests {
             assert!([(); 2].iter().all(|()| receiver.recv().unwrap().is_ok()));
             fence.check().unwrap();
         }
+    }
+
+    /// A store of which the first read panics before it is under way.
+    struct Panics(MemoryStore, AtomicBool);
+
+    impl Storage for Panics {
+        crate::store::forward!(0: capabilities, put, erase_keys, list_keys, flush, describe);
+
+        fn open(&self, key: &str) -> Result<Option<Object>> {
+            if self.1.swap(false, Ordering::SeqCst) { planted() } else { self.0.open(key) }
+        }
+    }
+
+    #[test]
+    fn a_store_that_panics_as_a_look_begins_keeps_nobody_waiting() {
+        let store: SharedStore = Arc::new(Panics(MemoryStore::new(), AtomicBool::new(true)));
+        store.put("key", &[b"mine"], Condition::None).unwrap();
+        let fence = Fence::new(store, "key".into(), |_| Ok(()));
+        let told: Arc<Mutex<Vec<Option<ErrorKind>>>> = Arc::default();
+        for _ in 0..2 {
+            let told = told.clone();
+            let done = move |looked: Result<()>| lock::lock(&told).push(looked.err().map(|e| e.kind()));
+            fence.check_then(Box::new(done));
+        }
+        assert_eq!(*lock::lock(&told), [Some(ErrorKind::Internal), None]);
     }
 }
