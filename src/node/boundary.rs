@@ -41,16 +41,14 @@ pub(super) fn erase_outside(
         })?;
         let all = (gone.len() + edge.len()) as u64;
         for key in gone {
-            look()?;
-            erase_chunk(array, &key)?;
+            erase_chunk(array, &key, look)?;
             done += 1;
             progress(done, all)?;
         }
     } else {
         boundary.each_outside(&mut |index| {
             array.chunk_key(index, &mut key)?;
-            look()?;
-            erase_chunk(array, &key)?;
+            erase_chunk(array, &key, look)?;
             done += 1;
             progress(done, u64::try_from(candidates).unwrap_or(u64::MAX))
         })?;
@@ -74,11 +72,12 @@ pub(super) fn erase_outside(
     })
 }
 
-/// Erases a chunk outside of the array: behind the writes to it that are under way, here and in other processes.
-fn erase_chunk(array: &BoundArray, key: &str) -> Result<()> {
+/// Erases a chunk outside of the array: behind the writes to it that are under way, here and in other processes, and behind a look that comes after
+/// the wait for them.
+fn erase_chunk(array: &BoundArray, key: &str, look: &mut dyn FnMut() -> Result<()>) -> Result<()> {
     let _thread = array.locks.wait(array.lock_name(key));
     let locked = array.store.lock_key(&array.prefix, key, LockUse::Often);
-    let erased = locked.and_then(|_process| array.while_there(|| array.store.erase(key)));
+    let erased = locked.and_then(|_process| array.while_there(|| look().and_then(|()| array.store.erase(key))));
     if *erased.as_ref().unwrap_or(&true) {
         array.key_changed(key);
     }

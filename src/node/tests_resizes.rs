@@ -224,3 +224,26 @@ fn a_resize_that_makes_an_array_shorter_erases_nothing_that_another_process_keep
         assert!(!differs, "{begins}: {:?}, {held}", read_all(&array));
     }
 }
+
+/// The store of a process, which tells `tell` what it does, and has locks of its own.
+fn process(inner: &SharedStore, name: &'static str, tell: impl Fn(Next<'_>) -> Result<()> + Send + Sync + 'static) -> Store {
+    let inner: SharedStore = Arc::new(Overtaken::alone(inner.clone(), false));
+    on(Arc::new(Told { inner, tell, name: Some(name) }))
+}
+
+#[test]
+fn a_chunk_whose_turn_a_cut_waits_for_stays_where_another_process_has_made_the_array_longer_meanwhile() {
+    let inner: SharedStore = Arc::new(MemoryStore::new());
+    write_all(&Array::create(&on(inner.clone()), "a", &spec(&[6], &[1]), Create::New).unwrap(), &mut [1, 2, 3, 4, 5, 6]);
+    let (cutter, grower) = (open(&process(&inner, "first turn:", |_| Ok(()))), process(&inner, "second turn:", |_| Ok(())));
+    let bound = cutter.state().bound("a").unwrap();
+    let turn = bound.locks.wait(bound.lock_name("a/c/3"));
+    let cutting = std::thread::spawn(move || cutter.resize(&[2], false));
+    while inner.open("a/c/2").unwrap().is_some() {
+        std::thread::sleep(UNSEEN);
+    }
+    std::thread::spawn(move || grow_and_write(&grower)).join().unwrap().unwrap();
+    drop(turn);
+    cutting.join().unwrap().unwrap();
+    assert_eq!(read_all(&open(&on(inner))), [1, 2, 13, 14, 15, 16, 17, 18]);
+}
