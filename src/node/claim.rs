@@ -19,6 +19,9 @@ const BLANKS: usize = 128;
 /// The most bytes of a mark.
 pub(super) const MARK: usize = BLANKS + 2;
 
+/// How the mark of a resize begins, which an appender finds in place of its own.
+const OF_RESIZE: u8 = b'\r';
+
 /// Where those begin that stay until the array is cut, behind the line's end.
 const UNCUT: usize = 1 + 96;
 
@@ -80,7 +83,7 @@ impl Claim {
             _ if now == self.mine => ClaimState::Held,
             ClaimState::Due if now == self.found => ClaimState::Due,
             _ if !is_mark(now) => ClaimState::Due,
-            _ => return Err(lost()),
+            _ => return Err(lost(now)),
         };
         Ok(())
     }
@@ -106,15 +109,23 @@ impl Claim {
 /// Errors: `State` if another appender than the one of the mark `mine`, which had the array, has claimed it by the document `text`.
 pub(super) fn check_mark(mine: &[u8], text: &[u8]) -> Result<()> {
     let now = mark_of(text);
-    if is_mark(now) && now != mine { Err(lost()) } else { Ok(()) }
+    if is_mark(now) && now != mine { Err(lost(now)) } else { Ok(()) }
 }
 
-fn lost() -> Error {
-    err!(
-        State,
-        "another appender or series has begun to store steps of the array since this one was opened: close this one: what was published until \
-         then stays; where the server keeps no conditions of puts, a chunk that this one was storing just then may be among the steps of the other"
-    )
+/// What an appender is told that finds the mark `now` in place of its own.
+fn lost(now: &[u8]) -> Error {
+    match now.first() {
+        Some(&OF_RESIZE) => err!(
+            State,
+            "a resize that keeps what is outside has made the array shorter since this one was opened: close this one, whose steps behind the new \
+             end are outside"
+        ),
+        _ => err!(
+            State,
+            "another appender or series has begun to store steps of the array since this one was opened: close this one: what was published until \
+             then stays; where the server keeps no conditions of puts, a chunk that this one was storing just then may be among the steps of the other"
+        ),
+    }
 }
 
 /// A mark that nobody else has.
@@ -135,9 +146,11 @@ pub(super) fn mark_in(text: &[u8]) -> Vec<u8> {
     Some(mark_of(text)).filter(|blanks| is_mark(blanks)).map(<[u8]>::to_vec).unwrap_or_default()
 }
 
-/// Puts a mark behind a document that no other one has had.
-pub(super) fn mark_anew(text: &mut Vec<u8>) {
-    carry(&new_mark(), text);
+/// Puts the mark of a resize behind a document, which no other one has had.
+pub(super) fn mark_resized(text: &mut Vec<u8>) {
+    let mut mark = new_mark();
+    mark[0] = OF_RESIZE;
+    carry(&mark, text);
 }
 
 /// Puts the mark that is behind the document `from`, if there is one, behind the document `text`.

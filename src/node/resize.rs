@@ -80,7 +80,7 @@ impl Array {
                 whole.get_or_insert_with(|| fresh.bound.clone());
                 if self.store().shared().capabilities().swaps {
                     // An earlier cut to the same shape may still be erasing.
-                    claim::mark_anew(&mut text);
+                    claim::mark_resized(&mut text);
                 }
             }
             self.publish_shape(&old, next, (&text, condition), gone.is_some() || whole.is_some())?;

@@ -247,3 +247,23 @@ fn a_chunk_whose_turn_a_cut_waits_for_stays_where_another_process_has_made_the_a
     cutting.join().unwrap().unwrap();
     assert_eq!(read_all(&open(&on(inner))), [1, 2, 13, 14, 15, 16, 17, 18]);
 }
+
+#[test]
+fn an_appender_that_has_lost_its_array_tells_what_has_taken_it() {
+    let others: [(Work, &str); 2] = [
+        (append_by_appender, "another appender or series has begun to store steps of the array"),
+        (|store| open(store).resize(&[2], true), "a resize that keeps what is outside has made the array shorter"),
+    ];
+    for ((other, by), has_begun) in others.into_iter().flat_map(|other| [(other, false), (other, true)]) {
+        let inner: SharedStore = Arc::new(MemoryStore::new());
+        write_all(&Array::create(&on(inner.clone()), "a", &spec(&[6], &[1]), Create::New).unwrap(), &mut [1, 2, 3, 4, 5, 6]);
+        let mut appender = Appender::open(&open(&process(&inner, "first taken:", |_| Ok(()))), 0, 0, 0).unwrap();
+        let mut append = || own!(appender.append(1, &view(&mut [9], &[1])));
+        if has_begun {
+            append().unwrap();
+        }
+        other(&process(&inner, "second taken:", |_| Ok(()))).unwrap();
+        let lost = append().and_then(|()| appender.close()).unwrap_err();
+        assert!(lost.kind() == ErrorKind::State && lost.to_string().contains(by), "{has_begun}: {lost}");
+    }
+}
