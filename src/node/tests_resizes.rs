@@ -111,6 +111,10 @@ fn grow_and_write(store: &Store) -> Result<()> {
     own!(array.write(&new, &view(&mut [13, 14, 15, 16, 17, 18], &[6])))
 }
 
+fn append_twice(store: &Store) -> Result<()> {
+    (0..2).try_for_each(|_| own!(open(store).append(0, 1, &view(&mut [13], &[1]))))
+}
+
 fn append_by_appender(store: &Store) -> Result<()> {
     let mut appender = Appender::open(&open(store), 0, 0, 0)?;
     own!(appender.append(2, &view(&mut [13, 14], &[2])))?;
@@ -165,6 +169,25 @@ fn what_a_resize_cuts_off_does_not_come_back_when_another_process_makes_the_arra
             array.resize(&[8], false).unwrap();
             assert_eq!(read_all(array), [1, 2, 0, 0, 0, 0, 0, 0], "{}", ended.context);
         });
+    }
+}
+
+#[test]
+fn what_a_resize_cuts_off_does_not_come_back_when_another_process_stores_something_there_meanwhile() {
+    for (other, chunk) in [append_twice as Work, grow_and_write, append_by_appender].into_iter().flat_map(|other| [(other, 1), (other, 4)])
+    {
+        for (work, cutter) in [([cut_to_two, other], 0), ([other, cut_to_two], 1)] {
+            at_each_call(["first there:", "second there:"], chunk, work, &|array, ended| {
+                assert!(ended.results[cutter].is_ok(), "{}", ended.context);
+                array.resize(&[array.shape()[0].max(8)], false).unwrap();
+                let found = read_all(array);
+                assert!(
+                    found.starts_with(&[1, 2]) && found[2..].iter().all(|value| *value == 0 || *value >= 13),
+                    "{found:?} {}",
+                    ended.context
+                );
+            });
+        }
     }
 }
 
