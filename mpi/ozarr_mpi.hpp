@@ -23,6 +23,7 @@
 #include <ozarr_extend.h>
 #include <ozarr_mpi.h>
 
+#include <cfenv>
 #include <clocale>
 #include <cstdio>
 #include <cstdlib>
@@ -311,9 +312,24 @@ private:
         return size > static_cast<std::size_t>(-1) / sizeof(T) ? static_cast<std::size_t>(-1) : size * sizeof(T);
     }
 
-    /// A number as JSON, with as few digits as tell it from all others of its type, whatever the decimal sign of the program's locale.
+    /// Has numbers computed as they are when a program begins: rounded to the nearest, small ones kept, without traps; until it is destroyed.
+    class default_floats {
+        std::fenv_t program_;
+
+    public:
+        default_floats() {
+            std::fegetenv(&program_);
+            std::fesetenv(FE_DFL_ENV);
+        }
+        default_floats(const default_floats &) = delete;
+        default_floats &operator=(const default_floats &) = delete;
+        ~default_floats() { std::fesetenv(&program_); }
+    };
+
+    /// A number as JSON, with as few digits as tell it from all others of its type, whatever the program's locale and floating-point environment.
     template <class T>
     static std::string json_of(T value) {
+        const default_floats floats;
         using number = std::conditional_t<std::is_same_v<T, float>, float, double>;
         const auto given = static_cast<number>(value);
         char text[64] = "";

@@ -7,6 +7,7 @@
 #include "check.h"
 
 #include <algorithm>
+#include <cfenv>
 #include <clocale>
 #include <cstring>
 #include <limits>
@@ -109,6 +110,20 @@ static void regions(ozarr::ranks &m) {
     CHECK(!t);
 }
 
+/* Numbers as attributes are those of ozarr.hpp, also where the program rounds otherwise, and is as it was afterwards. */
+static void attribute_roundings(ozarr::ranks &m, ozarr::array &a) {
+    for (int rounding : {FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO, FE_TONEAREST}) {
+        std::fesetround(rounding);
+        for (double value : {1.0006818445022662e-13, 1.0 / 3, 0.1, 1.2345e-310}) {
+            GET(m.set_attr(a, "number", value));
+            GET(a.set_attr("other", value));
+            CHECK(GET(a.attr_json("number")) == GET(a.attr_json("other")));
+            CHECK(GET(a.attr<double>("number")) == value);
+        }
+        CHECK(std::fegetround() == rounding);
+    }
+}
+
 /* Numbers as attributes are those of ozarr.hpp, also where the locale has another decimal sign. */
 static void attribute_numbers(ozarr::ranks &m, ozarr::array &a) {
     const auto check = [&](auto value, const char *json) {
@@ -137,6 +152,7 @@ static void nodes(ozarr::ranks &m) {
     GET(m.set_attr(g, "steps", 7));
     CHECK(GET(a.attr<double>("rate")) == 0.5 && GET(g.attr<int>("steps")) == 7);
     attribute_numbers(m, a);
+    attribute_roundings(m, a);
     const region r = mine();
     const auto u = values(r, 1);
     GET(m.append(a, 0, rows, r, u.data(), u.size()));
