@@ -317,11 +317,14 @@ static ozarr_status check_value(ozarr_mpi_series *s, double value) {
 
 ozarr_status ozarr_mpi_series_step(ozarr_mpi *m, ozarr_mpi_series *series, double value) {
     char what[100], call[OM_MESSAGE];
+    fenv_t program;
     ozarr_status status = check_series(m, series);
     const bool valid = status == OZARR_OK;
     if (status == OZARR_OK) status = check_value(series, value);
     if (status == OZARR_OK) status = take_step(m, series, value);
+    om_leave_floats(&program);
     snprintf(what, sizeof what, "ozarr_mpi_series_step with value %.17g", value);
+    om_enter_floats(&program);
     describe(series, what, call);
     status = om_enter(m, status, NULL, call);
     if (status == OZARR_OK) status = om_leave(m, fill_left_out(m, series));

@@ -2,10 +2,16 @@
  * another program has published stay, and those that were not published leave nothing.
  *
  *   series FOLDER */
+#define _GNU_SOURCE /* feenableexcept */
 #include "check.h"
 
+#include <fenv.h>
 #include <math.h>
+#include <string.h>
 #include <unistd.h>
+#ifdef __x86_64__
+#include <xmmintrin.h>
+#endif
 
 static ozarr_mpi *m;
 
@@ -104,6 +110,46 @@ static void values_that_are_rounded_to_one(void) {
         OK(ozarr_mpi_series_step(m, s, cases[i].next));
         OK(ozarr_mpi_series_close(m, s));
     }
+}
+
+/* A real that was not set, as compilers for debugging make it: in a program that has traps it ends the program where it is compared. */
+static void values_that_trap(void) {
+    coordinate c = {OZARR_FLOAT64, NULL};
+    const uint64_t bits = 0x7ff0000000000001;
+    double unset;
+    memcpy(&unset, &bits, sizeof unset);
+    OK(ozarr_mpi_once(m, define, &c));
+    ozarr_mpi_series *s = open_run(0);
+    feenableexcept(FE_INVALID);
+    const ozarr_status stepped = ozarr_mpi_series_step(m, s, unset);
+    const ozarr_status put = ozarr_mpi_series_put(m, s, "time", NULL, NULL, OZARR_FLOAT64, &unset, sizeof unset);
+    CHECK(fegetexcept() == FE_INVALID);
+    fedisableexcept(FE_INVALID);
+    CHECK(stepped == OZARR_ERR_ARGUMENT && put == OZARR_ERR_ARGUMENT);
+    OK(ozarr_mpi_series_close(m, s));
+}
+
+/* Values that a program with fast arithmetic takes for 0 are told from each other. */
+static void values_that_are_flushed_to_zero(void) {
+#ifdef __x86_64__
+    enum { FLUSH = 0x8000, ZEROS = 0x40 };
+    coordinate c = {OZARR_FLOAT64, NULL};
+    double times[2] = {0};
+    ozarr_array *a = NULL;
+    OK(ozarr_mpi_once(m, define, &c));
+    ozarr_mpi_series *s = open_run(0);
+    const unsigned as_usual = _mm_getcsr();
+    _mm_setcsr(as_usual | FLUSH | ZEROS);
+    OK(ozarr_mpi_series_step(m, s, 1e-310));
+    OK(ozarr_mpi_series_step(m, s, 2e-310));
+    _mm_setcsr(as_usual);
+    OK(ozarr_mpi_series_close(m, s));
+    OK(ozarr_array_open("run.zarr/time", "r", &a));
+    OK(ozarr_array_read(a, OZARR_FLOAT64, times, sizeof times));
+    CHECK(times[0] == 1e-310 && times[1] == 2e-310);
+    ozarr_array_free(a);
+    MPI_Barrier(MPI_COMM_WORLD);
+#endif
 }
 
 static ozarr_status put_time(ozarr_mpi_series *s, ozarr_type type, const void *value, size_t size) {
@@ -494,6 +540,8 @@ int main(int argc, char **argv) {
     OK(ozarr_mpi_new(MPI_COMM_WORLD, &m));
     values_that_do_not_fit();
     values_that_are_rounded_to_one();
+    values_that_trap();
+    values_that_are_flushed_to_zero();
     numbers_that_are_put_go_on_as_those_of_steps();
     numbers_that_are_put_in_another_type();
     numbers_of_a_coordinate_that_came_late();
