@@ -156,6 +156,12 @@ static void refusals(void) {
     }
     region.start = start, region.shape = shape, region.step = step;
 
+    static const size_t more_than_any[] = {SIZE_MAX, SIZE_MAX / 2 + 1};
+    for (size_t i = 0; i < sizeof more_than_any / sizeof *more_than_any; i++) {
+        memory.size = more_than_any[i];
+        ERR_SAYS(OZARR_ERR_ARGUMENT, "memory->size", "", ozarr_array_read_ex(a, &region, &memory));
+        ERR_SAYS(OZARR_ERR_ARGUMENT, "memory->size", "", ozarr_array_write_ex(a, &region, &memory));
+    }
     memory.size = 47;
     ERR_SAYS(OZARR_ERR_BUFFER_SIZE, "47", "48", ozarr_array_read_ex(a, &region, &memory));
     memory.size = 48, memory.offset = 1;

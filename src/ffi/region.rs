@@ -312,6 +312,9 @@ pub(super) unsafe fn memory_of(array: &Array, shape: &[u64], memory: *const ozar
     if memory.data.is_null() && memory.size > 0 {
         bail!(Null, "`memory->data` is NULL and `memory->size` is {}", memory.size);
     }
+    if memory.size > isize::MAX as usize {
+        bail!(Argument, "`memory->size` is {}, expected at most {}, as no memory has more", memory.size, isize::MAX);
+    }
     let packed = |shape: &[u64]| if order_f { f_strides(shape, data_type.size()) } else { c_strides(shape, data_type.size()) };
     let (strides, part) = match (memory.sizes.is_null(), memory.strides.is_null()) {
         (false, false) => bail!(Argument, "`memory->sizes` and `memory->strides` are both given, expected one of them"),
