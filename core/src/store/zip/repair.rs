@@ -71,6 +71,7 @@ fn repair_file(path: &Path, file: BorrowedFd<'_>) -> Result<Repaired> {
         lost: 0,
         directories: len,
         marks: len,
+        without_end: (len, len),
     };
     scan.run()?;
     if scan.entries.is_empty() && scan.listed.is_empty() && !scan.is_begun()? {
@@ -109,6 +110,8 @@ struct Scan<'a> {
     directories: u64,
     /// No mark behind a streamed entry is behind here.
     marks: u64,
+    /// Between these is no end of an archive that begins behind the first byte.
+    without_end: (u64, u64),
 }
 
 /// An entry with its name as it is stored, and where the next one begins.
@@ -283,9 +286,17 @@ impl Scan<'_> {
     }
 
     /// Returns the end of the whole archive, behind the beginning of this one, that has the entry at a place.
-    fn end_of_archive(&self, entry: u64) -> Result<Option<u64>> {
-        let is_around = |found: &Directory| (1..=entry).contains(&found.base);
-        self.seek(END, entry, &mut |at| Ok(self.directory_at(at)?.filter(|(found, _)| is_around(found)).map(|(_, end)| end)))
+    fn end_of_archive(&mut self, entry: u64) -> Result<Option<u64>> {
+        let (known, to) = self.without_end;
+        let (known, from) = if (known..to).contains(&entry) { (known, to) } else { (entry, entry) };
+        let mut first = None;
+        let found = self.seek(END, from, &mut |at| {
+            let Some((found, end)) = self.directory_at(at)?.filter(|(found, _)| found.base > 0) else { return Ok(None) };
+            first.get_or_insert(at);
+            Ok((found.base <= entry).then_some(end))
+        })?;
+        self.without_end = (known, first.unwrap_or(self.len));
+        Ok(found)
     }
 
     /// Returns the directory whose end record is at a place, and where that ends. Its names need not be keys.

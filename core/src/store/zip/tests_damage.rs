@@ -9,7 +9,7 @@ use crate::codec::Packing;
 use crate::error::ErrorKind;
 use crate::limits::memory_ended;
 use crate::store::file_options::SyncMode;
-use crate::store::get;
+use crate::store::{fault, get, os};
 
 /// What a damaged archive gives: on opening, or on reading the key `k`.
 fn outcome(bytes: &[u8]) -> Result<Vec<u8>> {
@@ -395,6 +395,23 @@ fn a_repair_goes_on_behind_what_cannot_be_read() {
     // The bytes of the last entry are missing.
     let cut = folder.with("cut.zip", &whole[..all - 20]);
     assert_eq!((repair(&cut).unwrap().lost, keys(&reader(&cut).unwrap()).len()), (1, 5));
+}
+
+#[test]
+fn a_repair_looks_through_the_rest_once_and_not_for_each_damaged_entry() {
+    const ENTRIES: usize = 60;
+    let folder = Folder::new();
+    let (values, names): (Vec<Vec<u8>>, Vec<String>) = (0..ENTRIES).map(|i| (vec![1 + i as u8; 100_000], format!("k{i:03}"))).unzip();
+    let parts: Vec<Part> = names.iter().zip(&values).map(|(name, value)| stored(name, value)).collect();
+    let (mut whole, _) = build(&parts);
+    for name in names.iter().skip(1).step_by(2) {
+        let at = header_of(&whole, name);
+        whole[at..at + 30].fill(0);
+    }
+    let path = folder.with("holes.zip", &whole);
+    let reads = fault::count(os::Call::Read, || assert_eq!(repair(&path).unwrap().keys as usize, ENTRIES / 2));
+    // For each entry: its header and its name, whether it is whole, and for a damaged one where the next begins.
+    assert!(reads < 6 * ENTRIES, "{reads} reads");
 }
 
 #[test]
