@@ -208,17 +208,19 @@ static ozarr_status describe(oz_var *var, int format, const char *attributes, oz
     return status ? status : set_fill(*spec, var, format);
 }
 
-char *oz_var_path(const oz_var *var) {
+char *oz_node_path(const oz_group *group, const char *name) {
     text path = {0};
-    char *group = oz_group_path(var->group);
-    if (group && *group) text_put(&path, group), text_put(&path, "/");
-    text_put(&path, var->name);
-    bool failed = !group || path.failed;
-    free(group);
+    char *above = oz_group_path(group);
+    if (above && *above) text_put(&path, above), text_put(&path, "/");
+    text_put(&path, name);
+    bool failed = !above || path.failed;
+    free(above);
     if (!failed) return path.bytes;
     free(path.bytes);
     return NULL;
 }
+
+char *oz_var_path(const oz_var *var) { return oz_node_path(var->group, var->name); }
 
 /* Adds a document with another shape. */
 static ozarr_status add_reshaped(text *t, const char *document, int rank, const int64_t *shape) {

@@ -187,7 +187,8 @@ int oz_var_create(oz_var *var, oz_templates *templates);
 /* Whether a variable has an array; opens that where only its document is known. */
 bool oz_var_made(const oz_var *var);
 int oz_var_handle(oz_var *var);
-/* The path of a variable's array below the root; free it. */
+/* The path of a node of a group, or of a variable's array, below the root; free it. */
+char *oz_node_path(const oz_group *group, const char *name);
 char *oz_var_path(const oz_var *var);
 /* Opens the stored array of a variable, or frees its handles. */
 int oz_var_open(oz_var *var);
@@ -232,8 +233,8 @@ void oz_kept_drop(oz_var *var);
 int oz_for_each(oz_var *const *vars, int count, int (*function)(oz_var *var, oz_templates *templates));
 /* The same, but in turn, and without templates, where requests take no time. */
 int oz_together(oz_var *const *vars, int count, int (*function)(oz_var *var, oz_templates *templates));
-/* Opens the arrays of a group at the same time, where each request to the store takes its time: those that are left NULL are to be opened by themselves. */
-void oz_group_open_arrays(const oz_group *group, const oz_list *names, ozarr_array **arrays);
+/* Opens the arrays of a group that is read at the same time, where each request to the store takes its time: those that are left NULL are to be opened by themselves. */
+void oz_group_open_arrays(const oz_group *group);
 /* How many threads a call may use. */
 int oz_threads(void);
 

@@ -349,15 +349,11 @@ static int make(const oz_listed *listed, const entry *e, oz_group *group, const 
 
 /* The entry of an array in a group. */
 static int find_array(const oz_listed *listed, const oz_group *group, const char *name, const entry **found) {
-    text path = {0};
-    char *above = oz_group_path(group);
-    if (above && *above) text_put(&path, above), text_put(&path, "/");
-    text_put(&path, name);
-    bool failed = !above || path.failed;
-    *found = failed ? NULL : find(listed, path.bytes);
+    char *path = oz_node_path(group, name);
+    *found = path ? find(listed, path) : NULL;
     if (*found && !(*found)->array) *found = NULL;
-    free(above);
-    free(path.bytes);
+    const bool failed = !path;
+    free(path);
     return failed ? NC_ENOMEM : NC_NOERR;
 }
 
@@ -414,15 +410,16 @@ bool oz_listed_refresh(const oz_listed *listed, oz_var *var) {
     return true;
 }
 
-int oz_listed_open(const oz_listed *listed, const oz_group *group, const char *name, ozarr_array **array) {
+int oz_listed_open(const oz_listed *listed, const oz_group *group, const char *name, oz_opened *opened) {
     const entry *e;
-    *array = NULL;
+    opened->array = NULL;
     int status = find_array(listed, group, name, &e);
     if (status || !e) return status ? status : NC_ENOTVAR;
     char *document = strndup(listed->text + e->from, e->to - e->from);
     oz_place place = {group->file->store, e->path};
-    status = document ? oz_array_import(&place, document, 3, 0, NULL, array) : NC_ENOMEM;
+    status = document ? oz_array_import(&place, document, 3, 0, NULL, &opened->array) : NC_ENOMEM;
     free(document);
     /* Its own document may be better than its entry. */
-    return status ? oz_error(ozarr_array_open_at(place.store, place.path, array)) : NC_NOERR;
+    if (status) status = oz_error(ozarr_array_open_at(place.store, place.path, &opened->array));
+    return status ? status : oz_opened_shape(opened);
 }

@@ -7,6 +7,12 @@
 
 typedef struct oz_listed oz_listed;
 
+/* An array that is open, and how long it is for readers. */
+typedef struct oz_opened {
+    ozarr_array *array;
+    int64_t shape[64];
+} oz_opened;
+
 /* What is known of a group while the file is being read. */
 typedef struct oz_reading {
     /* Its attributes, and the text that they were read from, which it owns if `owned`. */
@@ -17,8 +23,14 @@ typedef struct oz_reading {
     json *record, *nczarr;
     /* The names of the arrays that are to be read, and those that are open. */
     oz_list found;
-    ozarr_array **opened;
+    oz_opened *opened;
 } oz_reading;
+
+/* Opens an array of a group for a file that is read without `oz_listed`. */
+int oz_group_open_array(const oz_group *group, const char *name, oz_opened *opened);
+
+/* Notes how long an open array is; one for which netCDF has too many dimensions is closed. */
+int oz_opened_shape(oz_opened *opened);
 
 /* Reads the text of a document; NULL where there is none. Free it. */
 int oz_document_text(const ozarr_store *store, const char *key, char **text);
@@ -36,7 +48,7 @@ int oz_listed_group(const oz_listed *listed, const oz_group *group, oz_reading *
 int oz_listed_var(const oz_listed *listed, oz_group *group, const char *name, const json *mine, oz_var **var);
 /* Takes over the length that an array has by now; false where the array itself is to be asked. */
 bool oz_listed_refresh(const oz_listed *listed, oz_var *var);
-int oz_listed_open(const oz_listed *listed, const oz_group *group, const char *name, ozarr_array **array);
+int oz_listed_open(const oz_listed *listed, const oz_group *group, const char *name, oz_opened *opened);
 
 /* Makes the dimensions of a group that are recorded: by this library, or else by NCZarr. `record` may be NULL. */
 int oz_dims_recorded(oz_group *group, const json *record);

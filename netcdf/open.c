@@ -64,10 +64,8 @@ static int add_nczarr_types(const oz_group *group, oz_list *atts, const ozarr_no
     return NC_NOERR;
 }
 
-static int read_dims(oz_var *var, const json *mine) {
-    int64_t shape[64];
+static int read_dims(oz_var *var, const json *mine, const int64_t *shape) {
     int status = NC_NOERR;
-    if (ozarr_array_shape(var->array, shape)) return NC_EIO;
     for (int d = 0; d < var->rank && !status; d++) {
         char name[NC_MAX_NAME + 1] = "";
         bool named = false;
@@ -240,15 +238,48 @@ static void drop_atts(oz_list *atts, const char *first, const char *second) {
     }
 }
 
+int oz_opened_shape(oz_opened *opened) {
+    int32_t rank = 0;
+    if (!ozarr_array_rank(opened->array, &rank) && rank <= 64 && !ozarr_array_shape(opened->array, opened->shape)) return NC_NOERR;
+    ozarr_array_free(opened->array);
+    opened->array = NULL;
+    return NC_ENOTNC;
+}
+
+/* Opens the array by its own document, where that is one; what is not there any more, or not understood, is what consolidated metadata say. */
+static int open_own(const oz_group *group, const char *name, oz_opened *opened) {
+    ozarr_array *own = NULL;
+    int32_t rank = 0, own_rank = 0;
+    char *path = oz_node_path(group, name);
+    int status = path ? oz_error(ozarr_array_open_at(group->file->store, path, &own)) : NC_ENOMEM;
+    free(path);
+    bool fails = status && oz_is_out_of_reach(status), fits = !status && !ozarr_array_rank(own, &own_rank) && !ozarr_array_rank(opened->array, &rank) && own_rank == rank;
+    ozarr_array_free(fits || fails ? opened->array : own);
+    if (fits || fails) opened->array = fails ? NULL : own;
+    return fails ? status : NC_NOERR;
+}
+
+/* Who writes goes by documents, which a killed program may have stored without telling consolidated metadata; but by those for lengths, which they change in
+ * all arrays at once. */
+int oz_group_open_array(const oz_group *group, const char *name, oz_opened *opened) {
+    int status = oz_error(ozarr_group_open_array(group->handle, name, &opened->array));
+    if (status) return opened->array = NULL, status;
+    status = oz_opened_shape(opened);
+    if (!status && group->file->writable) status = open_own(group, name, opened);
+    return status;
+}
+
 /* Opens an array as a variable, with dimensions and attributes; NULL where it cannot be one, of which the log has the reason. What cannot be read now is an
  * error: the program would take it for a variable that is not there. */
 static int open_var(oz_group *group, int found, const oz_listed *listed, const json *mine, oz_var **made) {
     const char *name = *(char **)group->reading->found.items[found];
-    ozarr_array *array = group->reading->opened[found];
+    oz_opened *opened = &group->reading->opened[found];
     int32_t rank;
-    *made = NULL, group->reading->opened[found] = NULL;
-    int status = array ? NC_NOERR : listed ? oz_listed_open(listed, group, name, &array) : oz_error(ozarr_group_open_array(group->handle, name, &array));
+    *made = NULL;
+    int status = opened->array ? NC_NOERR : listed ? oz_listed_open(listed, group, name, opened) : oz_group_open_array(group, name, opened);
     if (status) return oz_is_out_of_reach(status) ? status : NC_NOERR;
+    ozarr_array *array = opened->array;
+    opened->array = NULL;
     errno = 0;
     const oz_type *type = find_type(group, name, array, mine);
     if (!type && errno == ENOMEM) return ozarr_array_free(array), NC_ENOMEM;
@@ -267,7 +298,7 @@ static int open_var(oz_group *group, int found, const oz_listed *listed, const j
     var->scalar_of_one = scalar;
     const ozarr_node *node = ozarr_array_node(array);
     status = oz_var_set_dtype(var);
-    if (!status && !scalar) status = read_dims(var, mine);
+    if (!status && !scalar) status = read_dims(var, mine, opened->shape);
     if (!status) status = read_atts(group, &var->atts, node, json_member(mine, "types"), var);
     if (!status && !group->reading->record) status = add_nczarr_types(group, &var->atts, node);
     if (!status) status = oz_var_show_times(var);
@@ -348,7 +379,7 @@ static void free_reading(oz_group *group) {
     json_free(reading->record);
     json_free(reading->nczarr);
     if (reading->owned) free(reading->source);
-    for (int i = 0; reading->opened && i < reading->found.count; i++) ozarr_array_free(reading->opened[i]);
+    for (int i = 0; reading->opened && i < reading->found.count; i++) ozarr_array_free(reading->opened[i].array);
     free(reading->opened);
     oz_names_free(&reading->found);
     free(reading);
@@ -376,8 +407,11 @@ static int read_opened(const oz_group *group, oz_list *groups) {
 }
 
 static int open_group(oz_group *group) {
-    if (!group->parent) return oz_error(ozarr_group_open_at(group->file->store, "", &group->handle));
-    return oz_error(ozarr_group_open_group(group->parent->handle, group->name, &group->handle));
+    if (group->parent && !group->file->writable) return oz_error(ozarr_group_open_group(group->parent->handle, group->name, &group->handle));
+    char *path = oz_group_path(group);
+    int status = path ? oz_error(ozarr_group_open_at(group->file->store, path, &group->handle)) : NC_ENOMEM;
+    free(path);
+    return status;
 }
 
 /* Reads the types of a group and of all below it, which attributes and variables of any group may have. */
@@ -408,7 +442,7 @@ static int read_contents(oz_group *group, const oz_listed *listed) {
     const json *record = reading->record;
     reading->opened = calloc((size_t)reading->found.count + 1, sizeof *reading->opened);
     int status = reading->opened ? oz_dims_recorded(group, record) : NC_ENOMEM;
-    if (!status && !listed) oz_group_open_arrays(group, &reading->found, reading->opened);
+    if (!status && !listed) oz_group_open_arrays(group);
     if (!status) status = oz_atts_read(group, &group->atts, reading->attributes, reading->source, json_member(record, "types"), NULL);
     if (!status && !record && group->handle) status = add_nczarr_types(group, &group->atts, ozarr_group_node(group->handle));
     /* What is recorded comes first, in that order, but for what others erased. */

@@ -69,14 +69,10 @@ static void write_var(text *t, oz_var *var, const oz_stored *stored, const json 
 }
 
 ozarr_node_kind oz_kind_at(const oz_group *group, const char *name) {
-    text path = {0};
     ozarr_node_kind kind = OZARR_NODE_KIND_UNKNOWN;
-    char *above = oz_group_path(group);
-    if (above && *above) text_put(&path, above), text_put(&path, "/");
-    text_put(&path, name);
-    bool failed = !above || path.failed || ozarr_store_node_kind(group->file->store, path.bytes, &kind);
-    free(above);
-    free(path.bytes);
+    char *path = oz_node_path(group, name);
+    bool failed = !path || ozarr_store_node_kind(group->file->store, path, &kind);
+    free(path);
     return failed ? OZARR_NODE_KIND_UNKNOWN : kind;
 }
 

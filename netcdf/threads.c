@@ -1,5 +1,6 @@
 /* Runs one function on many variables, in several threads. */
 #include "hierarchy.h"
+#include "listed.h"
 
 #include <ozarr_advanced.h>
 #include <pthread.h>
@@ -73,24 +74,24 @@ int oz_together(oz_var *const *vars, int count, int (*function)(oz_var *var, oz_
     return first;
 }
 
-/* The arrays of a group that are to be opened. */
+/* The group whose arrays are to be opened. */
 typedef struct opening {
     const oz_group *group;
-    const oz_list *names;
-    ozarr_array **arrays;
     int next;
 } opening;
 
 static void *open_arrays(void *argument) {
     opening *o = argument;
+    const oz_reading *reading = o->group->reading;
     for (;;) {
         int i = __atomic_fetch_add(&o->next, 1, __ATOMIC_RELAXED);
-        if (i >= o->names->count) return NULL;
-        if (ozarr_group_open_array(o->group->handle, *(char **)o->names->items[i], &o->arrays[i])) o->arrays[i] = NULL;
+        if (i >= reading->found.count) return NULL;
+        (void)oz_group_open_array(o->group, *(char **)reading->found.items[i], &reading->opened[i]);
     }
 }
 
-void oz_group_open_arrays(const oz_group *group, const oz_list *names, ozarr_array **arrays) {
-    opening o = {group, names, arrays, 0};
-    if (is_remote(group->file, names->count)) in_threads(least(names->count, MOST_WAITING), open_arrays, &o);
+void oz_group_open_arrays(const oz_group *group) {
+    opening o = {group, 0};
+    const int count = group->reading->found.count;
+    if (is_remote(group->file, count)) in_threads(least(count, MOST_WAITING), open_arrays, &o);
 }
