@@ -207,6 +207,11 @@ static int lengthen_nczarr(const oz_group *group) {
     return oz_error(status);
 }
 
+/* Forgets the earlier names of dimensions: all that is stored has the new ones. */
+static void forget_earlier(const oz_file *file) {
+    for (int i = 0; i < file->dim_count && !file->dirty; i++) oz_names_free(&file->dims[i]->earlier);
+}
+
 /* Lets the library do it, of a file that is not new or is in format 2. Those that a kill has left without are made once, and those of a new file
  * with nothing below its root. */
 static int flush(oz_file *file) {
@@ -233,6 +238,7 @@ int oz_consolidate(oz_file *file) {
         oz_lock(file);
         int flushed = flush(file);
         oz_unlock(file);
+        if (!flushed) forget_earlier(file);
         /* What others have left is no error of a program that has changed nothing. */
         return file->stale ? flushed : NC_NOERR;
     }
@@ -245,6 +251,6 @@ int oz_consolidate(oz_file *file) {
         free(path);
     }
     entries_free(&all);
-    if (!status) file->stale = false;
+    if (!status) file->stale = false, forget_earlier(file);
     return status;
 }
