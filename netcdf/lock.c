@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -152,15 +153,28 @@ static int lock_path(oz_file *file, const char *path) {
     return locked;
 }
 
+/* Makes room for one more lock, each of which is an open file: half of those that the process may have are left for all else. */
+static bool make_room(oz_file *file, const char *path) {
+    enum { FEWEST = 64, MINUTE = 60 };
+    struct rlimit limit = {0};
+    rlim_t most = getrlimit(RLIMIT_NOFILE, &limit) ? 0 : limit.rlim_cur / 2;
+    void *larger = (rlim_t)file->lock_count < (most < FEWEST ? FEWEST : most) ? realloc(file->locks, (size_t)(file->lock_count + 1) * sizeof *file->locks) : NULL;
+    if (larger) return file->locks = larger, true;
+    file->locked_out = true;
+    if (now() < file->refused_until) return false;
+    oz_log("%s is not locked, for half of the files that may be open (ulimit -n) are locks: what others store at the same time may be lost", path);
+    file->refused_until = now() + MINUTE;
+    return false;
+}
+
 /* Locks the file of a folder, which is a path's first bytes, unless this program has it already; whether it has it. Listings hide the name, as that of a
  * temporary file. */
 static bool hold(oz_file *file, const char *folder, size_t len) {
-    const int most = sizeof file->locks / sizeof *file->locks;
     char *path;
     if (asprintf(&path, "%.*s/.ozarr-netcdf.tmp", (int)len, folder) < 0) return false;
     bool held = false;
     for (int i = 0; i < file->lock_count && !held; i++) held = strcmp(file->locks[i].path, path) == 0;
-    int locked = held || file->lock_count == most ? -1 : lock_path(file, path);
+    int locked = held || !make_room(file, path) ? -1 : lock_path(file, path);
     if (locked < 0) return free(path), held;
     file->locks[file->lock_count].path = path;
     file->locks[file->lock_count++].file = locked;
@@ -237,7 +251,9 @@ void oz_unlock(oz_file *file) {
     if (--file->lock_depth) return;
     give_back(file, 0);
     free(file->real_folder);
+    free(file->locks);
     file->real_folder = NULL;
+    file->locks = NULL;
     file->own_locks = 0;
     file->has_lock = file->locked_out = false;
 }

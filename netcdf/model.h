@@ -213,7 +213,7 @@ typedef struct oz_file {
     struct {
         char *path;
         int file;
-    } locks[64];
+    } *locks;
     /* Its folder without links, while it is locked; whether the file in that could be, and whether another program has had any of them all the time. */
     char *real_folder;
     bool has_lock, locked_out;
