@@ -5,7 +5,7 @@
 
 A model writes steps and synchronises some of them. Whatever happens to it, xarray (every warning is an error) opens what nc_sync gave out, and finds
 those steps whole, and none that is wrong. Begun again it goes on, and ends with the data of an undisturbed run. Then programs rename and define in a file: what
-is there by then has the types that it was given. The last line is `N passed, N failed`.
+is there by then has the types that it was given, and a program that defines what it does not find ends with the file of an undisturbed run. The last line is `N passed, N failed`.
 """
 import argparse, collections, json, shutil, subprocess, sys, warnings
 from pathlib import Path
@@ -46,9 +46,13 @@ class Sweep(Results):
         super().__init__(build)
         self.target, self.preload, self.most = self.build / "netcdf_target", preload, most
 
+    def build_program(self, name, *macros):
+        source, program = Path(__file__).resolve().parent / f"kill/{name}.c", self.build / name
+        subprocess.run(["cc", "-std=c11", "-D_POSIX_C_SOURCE=200809L", "-O1", "-Wall", "-Wextra", "-Werror", *macros, source, "-o", program, "-lnetcdf"], check=True)
+        return program
+
     def compile(self, macros):
-        source = Path(__file__).resolve().parent / "kill/netcdf_target.c"
-        subprocess.run(["cc", "-std=c11", "-D_POSIX_C_SOURCE=200809L", "-O1", "-Wall", "-Wextra", "-Werror", *macros, source, "-o", self.target, "-lnetcdf"], check=True)
+        self.build_program("netcdf_target", *macros)
         set_wanted(*((256, 128) if macros else (4, 6)))
 
     def command(self, spec, store, steps=STEPS):
@@ -141,6 +145,61 @@ class Sweep(Results):
             came[" ".join(found[0] + found[1])] += 1
         self.result(name, "" if len(came) > 1 else f"the sweep shows nothing: {dict(came)}", f"{dict(came)}")
 
+    def defines_on(self, version):
+        """A program that is killed while it defines in an older file, or behind that, and is started again, leaves the file of one that was not."""
+        ready, store, log, program = self.build / "older.zarr", self.build / "now.zarr", self.build / "trace", self.build_program("netcdf_defines")
+        environment = ["env", f"LD_PRELOAD={self.preload}", f"OZARR_NETCDF_SPEC=format={version}"]
+        shutil.rmtree(ready, ignore_errors=True)
+        (self.build / "older.cdl").write_text("netcdf older { dimensions: t = UNLIMITED ; y = 2 ; variables: int v(t, y) ; data: v = 1, 2, 3, 4 ; group: g { variables: int w(t) ; w:n = 4s ; data: w = 5, 6 ; } }")
+        run(*environment, "ncgen", "-4", "-o", ready, self.build / "older.cdl")
+        command = [*environment, program, store]
+
+        def fresh():
+            shutil.rmtree(store, ignore_errors=True)
+            shutil.copytree(ready, store)
+
+        def dump():
+            shown = run(*environment, "ncdump", store)
+            expect(shown.returncode == 0, why(shown))
+            return sorted(shown.stdout.splitlines())
+
+        fresh()
+        p = strace(*command, log=log)
+        expect(p.returncode == 0, why(p))
+        wanted = dump()
+        expect("\ttime = UNLIMITED ; // (2 currently)" in wanted and "  \tquality state(step, x) ;" in wanted, f"the undisturbed run left {wanted}")
+        changes = calls(log, True, lambda call, line: call in CHANGES and (call != "openat" or "O_CREAT" in line))
+        cases = [None, *sample(changes, 3 * self.most)]
+        for case in cases:
+            fresh()
+            if case:
+                strace(*command, inject=(*case, "signal=KILL"))
+            else:
+                run(*command, "stop")
+            shown = dump()
+            expect(not case or "\tt = 2 ;" not in shown, f"killed at {case}, the dimension that grows is fixed: {shown}")
+            for group in None, "g":
+                xr.open_dataset(store, engine="zarr", group=group).close()
+            p = run(*command)
+            expect(p.returncode == 0, f"killed at {case or 'the end of nc_enddef'} and started again: {why(p)}")
+            found = dump()
+            expect(found == wanted, f"killed at {case or 'the end of nc_enddef'} and started again it left {sorted(set(found) ^ set(wanted))}")
+        return f"{len(cases)} cases"
+
+    def locks(self):
+        """While lengths are published all groups are locked, however many there are."""
+        store, log, program, count = self.build / "many.zarr", self.build / "trace", self.build_program("netcdf_defines"), 100
+        environment = ["env", f"LD_PRELOAD={self.preload}"]
+        groups = " ".join(f"group: g{i} {{ dimensions: t = UNLIMITED ; variables: int v(t) ; }}" for i in range(count))
+        (self.build / "many.cdl").write_text(f"netcdf many {{ {groups} }}")
+        run(*environment, "ncgen", "-4", "-o", store, self.build / "many.cdl")
+        p = strace(*environment, program, store, "lengthen", log=log)
+        expect(p.returncode == 0, why(p))
+        text = log.read_text()
+        missing = [i for i in range(count) if f'/g{i}/.ozarr-netcdf.tmp", O_RDWR|O_CREAT' not in text]
+        expect(not missing, f"groups that are not locked: {missing}")
+        return f"{count} groups"
+
 
 def main():
     warnings.simplefilter("error")
@@ -156,6 +215,8 @@ def main():
     for version in 3, 2:
         s.definitions("renaming", version, "ncrename", "-O", "-v", "v,renamed", "-g", "g,h")
         s.definitions("definition", version, "ncks", "-A", "--no_tmp_fl")
+        s.attempt(f"defines on, version {version}", lambda: s.defines_on(version))
+    s.attempt("locks of many groups", s.locks)
     return s.finish()
 
 
