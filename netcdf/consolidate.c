@@ -212,6 +212,32 @@ static void forget_earlier(const oz_file *file) {
     for (int i = 0; i < file->dim_count && !file->dirty; i++) oz_names_free(&file->dims[i]->earlier);
 }
 
+/* Whether an array is as long along dimensions that grow as those that were looked at before, by the IDs of the dimensions (-1: none was). */
+static bool is_as_long(oz_var *var, int64_t *lengths) {
+    int64_t shape[64];
+    if (!oz_var_made(var) || var->lost || var->scalar_of_one || !oz_var_may_grow(var)) return true;
+    if (oz_var_look(var, shape)) return false;
+    for (int d = 0; d < var->rank && !var->lost; d++) {
+        int64_t *length = &lengths[var->dims[d]->id];
+        if (!var->dims[d]->published) continue;
+        if (*length >= 0 && *length != shape[d]) return false;
+        *length = shape[d];
+    }
+    return true;
+}
+
+/* Whether all arrays in the store have the same steps. A program that was killed while it published some leaves a few that are longer than consolidated
+ * metadata say, by which readers find the steps before: they stay so until all are as long. */
+static bool lengths_agree(const oz_file *file) {
+    int64_t *lengths = malloc(((size_t)file->dim_count + 1) * sizeof *lengths);
+    bool agree = lengths != NULL;
+    for (int i = 0; i < file->dim_count && agree; i++) lengths[i] = -1;
+    for (int i = 0; i < file->group_count; i++)
+        for (int k = 0; k < file->groups[i]->vars.count && agree; k++) agree = is_as_long(file->groups[i]->vars.items[k], lengths);
+    free(lengths);
+    return agree;
+}
+
 /* Lets the library do it, of a file that is not new or is in format 2. Those that a kill has left without are made once, and those of a new file
  * with nothing below its root. */
 static int flush(oz_file *file) {
@@ -225,8 +251,9 @@ static int flush(oz_file *file) {
     if (error) return error;
     ozarr_status status = ozarr_store_flush(file->store);
     if (!status && made && !file->compared) status = ozarr_group_consolidated_check(root->handle, NULL, 0, NULL, &current);
-    if (!status && !current) status = ozarr_group_consolidate(root->handle);
-    if (!status) file->compared = true, file->stale = false;
+    const bool waits = !status && !current && !lengths_agree(file);
+    if (!status && !current && !waits) status = ozarr_group_consolidate(root->handle);
+    if (!status) file->compared = !waits, file->stale = false;
     return oz_error(status);
 }
 

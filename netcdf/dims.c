@@ -12,9 +12,18 @@ static int read_earlier(oz_dim *dim, const json *names) {
     int status = NC_NOERR;
     for (const json *one = names && names->kind == JSON_ARRAY ? names->first : NULL; one && !status; one = one->next)
         if (one->kind == JSON_STRING) status = oz_names_add(&dim->earlier, one->text);
-    bool has_key = dim->earlier.count && dim->group->handle && oz_file_format(dim->group->file) == 2;
-    if (!status && has_key && !(dim->key = strdup(*(char **)dim->earlier.items[0]))) status = NC_ENOMEM;
     return status;
+}
+
+/* NCZarr's keys may still have the first of these names, unless another dimension has it by now. */
+static int note_keys(const oz_group *group) {
+    if (!group->handle || oz_file_format(group->file) != 2) return NC_NOERR;
+    for (int i = 0; i < group->dims.count; i++) {
+        oz_dim *dim = group->dims.items[i];
+        const char *first = dim->earlier.count ? *(char **)dim->earlier.items[0] : NULL;
+        if (first && !oz_list_find(&group->dims, first) && !(dim->key = strdup(first))) return NC_ENOMEM;
+    }
+    return NC_NOERR;
 }
 
 int oz_dims_recorded(oz_group *group, const json *record) {
@@ -30,6 +39,7 @@ int oz_dims_recorded(oz_group *group, const json *record) {
         dim->told = true;
         dim->published = unlimited && group->file->consolidates;
     }
+    if (note_keys(group)) return NC_ENOMEM;
     int64_t count = 0;
     ozarr_status counted = dims || !group->handle ? OZARR_OK : ozarr_group_nc_dimension_count(group->handle, &count);
     if (counted == OZARR_ERR_NO_MEMORY) return NC_ENOMEM;

@@ -246,14 +246,14 @@ int oz_opened_shape(oz_opened *opened) {
     return NC_ENOTNC;
 }
 
-/* Opens the array by its own document, where that is one; what is not there any more, or not understood, is what consolidated metadata say. */
+/* Opens the array by its own document, where that is one; what is not there any more, or cannot be read, is what consolidated metadata say. */
 static int open_own(const oz_group *group, const char *name, oz_opened *opened) {
     ozarr_array *own = NULL;
     int32_t rank = 0, own_rank = 0;
     char *path = oz_node_path(group, name);
     int status = path ? oz_error(ozarr_array_open_at(group->file->store, path, &own)) : NC_ENOMEM;
     free(path);
-    bool fails = status && oz_is_out_of_reach(status), fits = !status && !ozarr_array_rank(own, &own_rank) && !ozarr_array_rank(opened->array, &rank) && own_rank == rank;
+    bool fails = status && oz_is_short(status), fits = !status && !ozarr_array_rank(own, &own_rank) && !ozarr_array_rank(opened->array, &rank) && own_rank == rank;
     ozarr_array_free(fits || fails ? opened->array : own);
     if (fits || fails) opened->array = fails ? NULL : own;
     return fails ? status : NC_NOERR;
