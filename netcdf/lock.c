@@ -157,11 +157,12 @@ static int lock_path(oz_file *file, const char *path) {
 static bool make_room(oz_file *file, const char *path) {
     enum { FEWEST = 64, MINUTE = 60 };
     struct rlimit limit = {0};
-    rlim_t most = getrlimit(RLIMIT_NOFILE, &limit) ? 0 : limit.rlim_cur / 2;
-    void *larger = (rlim_t)file->lock_count < (most < FEWEST ? FEWEST : most) ? realloc(file->locks, (size_t)(file->lock_count + 1) * sizeof *file->locks) : NULL;
+    const rlim_t half = getrlimit(RLIMIT_NOFILE, &limit) ? 0 : limit.rlim_cur / 2, most = half < FEWEST ? FEWEST : half;
+    const bool full = (rlim_t)file->lock_count >= most;
+    void *larger = full ? NULL : realloc(file->locks, (size_t)(file->lock_count + 1) * sizeof *file->locks);
     if (larger) return file->locks = larger, true;
     file->locked_out = true;
-    if (now() < file->refused_until) return false;
+    if (!full || now() < file->refused_until) return false;
     oz_log("%s is not locked, for half of the files that may be open (ulimit -n) are locks: what others store at the same time may be lost", path);
     file->refused_until = now() + MINUTE;
     return false;
