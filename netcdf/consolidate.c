@@ -238,21 +238,36 @@ static bool lengths_agree(const oz_file *file) {
     return agree;
 }
 
+/* Writes consolidated metadata that a kill has left without what is stored, or left out, anew: the root's, and in format 2 those of all other groups that have
+ * some, which tell the group's own attributes, too. `*waits`: it is not done as yet. */
+static ozarr_status renew(const oz_file *file, bool *waits) {
+    ozarr_status status = OZARR_OK;
+    for (int i = oz_file_format(file) == 2 ? file->group_count - 1 : 0; i >= 0 && !status && !*waits; i--) {
+        const oz_group *group = file->groups[i];
+        bool current = true;
+        char *key = i && group->handle && !group->lost ? oz_node_path(group, ".zmetadata") : NULL;
+        if (!i || (key && !ozarr_store_key_get(file->store, key, NULL, 0, NULL)))
+            status = ozarr_group_consolidated_check(group->handle, NULL, 0, NULL, &current);
+        free(key);
+        if (!status && !current) *waits = !lengths_agree(file);
+        if (!status && !current && !*waits) status = ozarr_group_consolidate(group->handle);
+    }
+    return status;
+}
+
 /* Lets the library do it, of a file that is not new or is in format 2. Those that a kill has left without are made once, and those of a new file
  * with nothing below its root. */
 static int flush(oz_file *file) {
     const oz_group *root = file->groups[0];
     const bool made = file->consolidates || (file->created && file->group_count == 1 && !root->vars.count);
-    bool current = true;
+    bool waits = false;
     int error = oz_file_format(file) == 2 ? oz_others_find(file) : NC_NOERR;
     if (!error) error = oz_error(rename_all(file));
     for (int i = 0; i < file->group_count && !error; i++)
         if (file->groups[i]->handle && !file->groups[i]->lost) error = lengthen_nczarr(file->groups[i]);
     if (error) return error;
     ozarr_status status = ozarr_store_flush(file->store);
-    if (!status && made && !file->compared) status = ozarr_group_consolidated_check(root->handle, NULL, 0, NULL, &current);
-    const bool waits = !status && !current && !lengths_agree(file);
-    if (!status && !current && !waits) status = ozarr_group_consolidate(root->handle);
+    if (!status && made && !file->compared) status = renew(file, &waits);
     if (!status) file->compared = !waits, file->stale = false;
     return oz_error(status);
 }

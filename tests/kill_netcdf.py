@@ -184,6 +184,14 @@ class Sweep(Results):
             expect(p.returncode == 0, f"killed at {case or 'the end of nc_enddef'} and started again: {why(p)}")
             found = dump()
             expect(found == wanted, f"killed at {case or 'the end of nc_enddef'} and started again it left {sorted(set(found) ^ set(wanted))}")
+        if version == 2:
+            fresh()
+            listed, own = store / "g/.zmetadata", json.loads((store / "g/.zattrs").read_text())
+            told = json.loads(listed.read_text())
+            del told["metadata"][".zattrs"]["_nc_model"]
+            listed.write_text(json.dumps(told))
+            run(*environment, "ncatted", "-O", "-h", "-a", "next,global,c,s,1", store)
+            expect(json.loads(listed.read_text())["metadata"][".zattrs"] == own, "the next program leaves a group's consolidated metadata as they were before a kill")
         return f"{len(cases)} cases"
 
     def longer_documents(self, version):
