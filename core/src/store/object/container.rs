@@ -31,10 +31,10 @@ pub(super) struct Container {
     url: String,
     token: Option<Token>,
     client: HttpClient,
-    had: Mutex<Option<Had>>,
+    given: Mutex<Option<Given>>,
 }
 
-struct Had {
+struct Given {
     credential: Arc<AwsCredential>,
     /// When they expire; `None`: never.
     until: Option<SystemTime>,
@@ -42,7 +42,7 @@ struct Had {
     asked: Instant,
 }
 
-impl Had {
+impl Given {
     /// How long they are good; `None`: they have expired.
     fn left(&self) -> Option<Duration> {
         self.until.map_or(Some(Duration::MAX), |until| until.duration_since(SystemTime::now()).ok())
@@ -64,24 +64,24 @@ impl std::fmt::Debug for Container {
 
 impl Container {
     pub fn new(url: String, token: Option<Token>, client: HttpClient) -> Container {
-        Container { url, token, client, had: Mutex::default() }
+        Container { url, token, client, given: Mutex::default() }
     }
 
     async fn get(&self) -> Result<Arc<AwsCredential>> {
-        let mut had = self.had.lock().await;
-        if let Some(had) = had.as_ref().filter(|had| had.is_good()) {
-            return Ok(had.credential.clone());
+        let mut given = self.given.lock().await;
+        if let Some(given) = given.as_ref().filter(|given| given.is_good()) {
+            return Ok(given.credential.clone());
         }
         match self.ask().await {
             Ok((credential, until)) => {
                 let credential = Arc::new(credential);
-                *had = Some(Had { credential: credential.clone(), until, asked: Instant::now() });
+                *given = Some(Given { credential: credential.clone(), until, asked: Instant::now() });
                 Ok(credential)
             }
             Err(e) => {
-                let had = had.as_mut().filter(|had| had.left().is_some()).ok_or(e)?;
-                had.asked = Instant::now();
-                Ok(had.credential.clone())
+                let given = given.as_mut().filter(|given| given.left().is_some()).ok_or(e)?;
+                given.asked = Instant::now();
+                Ok(given.credential.clone())
             }
         }
     }
@@ -220,7 +220,7 @@ mod tests {
             let http = client(&ClientOptions::new().with_allow_http(true), &Own::default(), reqwest::redirect::Policy::none()).unwrap();
             let container = Container::new(format!("http://127.0.0.1:{port}/c"), None, http);
             let credential = Arc::new(AwsCredential { key_id: "i".to_string(), secret_key: "s".to_string(), token: None });
-            *container.had.try_lock().unwrap() = Some(Had { credential, until: Some(until), asked });
+            *container.given.try_lock().unwrap() = Some(Given { credential, until: Some(until), asked });
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
             for _ in 0..2 {
                 assert_eq!(runtime.block_on(container.get_credential()).is_ok(), is_used);
