@@ -422,17 +422,23 @@ static void series_write_all_variables() {
     THROWS(OZARR_ERR_NOT_FOUND, "height", ozarr::series::open(ds, "height"));
 }
 
+/* A text with a number behind it. GCC 12 warns of `+` in C++20. */
+static std::string numbered(std::string text, int number) {
+    text += std::to_string(number);
+    return text;
+}
+
 static void threads_share_a_series() {
     auto ds = ozarr::dataset::create("shared_series.zarr");
     ds.define_dimension("x", 3);
     ds.define_time("time", 0, "seconds since 2026-01-01");
-    for (int k = 0; k < 16; k++) ds.define_variable<float>("v" + std::to_string(k), {"time", "x"});
+    for (int k = 0; k < 16; k++) ds.define_variable<float>(numbered("v", k), {"time", "x"});
     auto steps = ozarr::series::open(ds, "time");
     auto &itself = steps;
     steps = std::move(itself);
     std::vector<std::thread> threads;
     for (int t = 0; t < 4; t++)
-        threads.emplace_back([&steps, t] { for (int k = t; k < 16; k += 4) steps.put("v" + std::to_string(k), std::vector<float>(3, 1)); });
+        threads.emplace_back([&steps, t] { for (int k = t; k < 16; k += 4) steps.put(numbered("v", k), std::vector<float>(3, 1)); });
     for (auto &thread : threads) thread.join();
     steps.step(0);
     steps.close();
@@ -447,7 +453,7 @@ static_assert(closes<ozarr::group>(0) && !closes<ozarr::checkpoint>(0));
 
 static void checkpoints_are_whole() {
     for (int step = 1; step <= 3; step++) {
-        auto c = ozarr::checkpoint::begin("points.zarr", "step-" + std::to_string(step));
+        auto c = ozarr::checkpoint::begin("points.zarr", numbered("step-", step));
         c.put("u", {4, 2}, std::vector<double>(8, step));
         c.set_attr("step", step);
         c.commit();
