@@ -215,6 +215,8 @@ impl Group {
             {
                 return Err(Group::taken(above, place));
             }
+            // Its name alone would be a checkpoint that nobody can read.
+            above.shared().sync_first(&to)?;
             // One that is there already is of another writer, which began at the same time.
             match document::publish_text(above, &to, &text, MAX_CONSOLIDATED, Condition::Absent) {
                 // This is the second try of a commit whose end failed.

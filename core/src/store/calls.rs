@@ -154,6 +154,11 @@ impl dyn Storage + '_ {
         self.files().map_or(Ok(()), |files| files.note_cut(prefix))
     }
 
+    /// Has the next value of a key synced before it gets that name ([`LocalFiles::sync_first`](super::LocalFiles::sync_first)).
+    pub fn sync_first(&self, key: &str) -> Result<()> {
+        self.files().map_or(Ok(()), |files| files.sync_first(key))
+    }
+
     /// Gives what was said last of cuts in the folder of a prefix ([`LocalFiles::cut_mark`](super::LocalFiles::cut_mark)).
     pub fn cut_mark(&self, prefix: &str, keep: bool) -> Result<Option<CutMark>> {
         self.files().map_or(Ok(None), |files| files.cut_mark(prefix, keep))

@@ -374,6 +374,10 @@ pub trait LocalFiles {
     /// Each mark that is kept (`keep`) has a file open.
     fn cut_mark(&self, prefix: &str, keep: bool) -> Result<Option<CutMark>>;
 
+    /// Has the next value of `key` synced before it gets that name, whatever was there, unless nothing is synced at all: where the power is cut
+    /// behind that, its name is not left without its bytes.
+    fn sync_first(&self, key: &str) -> Result<()>;
+
     /// Makes a staged file the value of `key`.
     fn publish(&self, key: &str, staged: Box<StagedFile>) -> Result<()>;
 }

@@ -252,6 +252,10 @@ impl LocalFiles for PrefixStore {
         self.inner.note_cut(&self.prefix_inside(prefix)?)
     }
 
+    fn sync_first(&self, key: &str) -> Result<()> {
+        self.inner.sync_first(&self.key(key)?)
+    }
+
     fn cut_mark(&self, prefix: &str, keep: bool) -> Result<Option<CutMark>> {
         self.inner.cut_mark(&self.prefix_inside(prefix)?, keep)
     }

@@ -115,6 +115,9 @@ impl LocalFiles for Counting {
     fn note_cut(&self, prefix: &str) -> Result<()> {
         self.files("note_cut").note_cut(prefix)
     }
+    fn sync_first(&self, key: &str) -> Result<()> {
+        self.files("sync_first").sync_first(key)
+    }
     fn cut_mark(&self, prefix: &str, keep: bool) -> Result<Option<CutMark>> {
         self.files("cut_mark").cut_mark(prefix, keep)
     }
@@ -144,6 +147,7 @@ const USES: &[(&str, Use)] = &[
     ("list_keys", |s| assert_eq!(s.list_dir("p/").unwrap().keys, ["k"])),
     ("lock_key", |s| drop(s.lock_key("p/", "p/k", LockUse::Rare).unwrap())),
     ("note_cut", |s| s.note_cut("p/").unwrap()),
+    ("sync_first", |s| s.sync_first("k").unwrap()),
     ("cut_mark", |s| assert!(s.cut_mark("p/", true).unwrap().is_none())),
     ("start", |s| s.start_read("p/k", &[ByteRange::WHOLE], None, Box::new(|read| assert!(read.is_ok())))),
     ("start", |s| s.start_change("p/k", Change::Put(vec![2], Condition::None), Box::new(|put| put.unwrap()))),
@@ -217,6 +221,7 @@ fn a_store_around_another_hands_on_every_method() {
         "replace_prefix",
         "check_erase",
         "note_cut",
+        "sync_first",
         "cut_mark",
         "publish",
         "stage",

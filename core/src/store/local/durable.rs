@@ -96,6 +96,11 @@ impl Durability {
         self.keep_erased(&mut self.lock(), prefix);
     }
 
+    /// Has the next value of a key synced first, as if one had been erased.
+    pub(super) fn sync_first(&self, key: &str) {
+        self.keep_erased(&mut self.lock(), key);
+    }
+
     fn keep_erased(&self, unsynced: &mut Unsynced, name: &str) {
         if self.mode != SyncMode::Batch {
             return;
@@ -109,7 +114,7 @@ impl Durability {
         }
     }
 
-    /// Whether a value is synced before it gets the name of its key: always, or because the key was erased since the last flush. Where the power
+    /// Whether a value is synced before it gets the name of its key: always, or because the key was erased since the last flush, or it was asked for. Where the power
     /// is cut the disk may have the new name and not yet the bytes, in place of a value that was durable.
     pub(super) fn syncs_first(&self, key: &str) -> bool {
         if self.mode != SyncMode::Batch {

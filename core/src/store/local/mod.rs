@@ -373,6 +373,10 @@ impl LocalFiles for LocalStore {
         self.locks.note_cut(self.root_to_write()?, folder).map_err(|e| self.placed(e))
     }
 
+    fn sync_first(&self, key: &str) -> Result<()> {
+        KeyPath::of_key(key).map(|_| self.durability.sync_first(key))
+    }
+
     fn cut_mark(&self, prefix: &str, keep: bool) -> Result<Option<CutMark>> {
         let folder = check_prefix(prefix)?;
         self.root()?.map_or(Ok(None), |root| self.locks.cut_mark(root, folder, keep)).map_err(|e| self.placed(e))

@@ -1441,6 +1441,21 @@ fn erased_keys_are_remembered_until_a_flush_has_gone_well() {
 }
 
 #[test]
+fn a_key_of_which_it_is_asked_has_its_value_synced_before_it_has_its_name() {
+    for (mode, first) in [(SyncMode::None, 0), (SyncMode::Batch, 1), (SyncMode::Each, 2)] {
+        let folder = Folder::new();
+        let store = folder.store(mode);
+        put(&store, "other", b"1").unwrap();
+        store.sync_first("k").unwrap();
+        assert_eq!(syncs(|| store.put("k", &[b"1"], Condition::Absent).unwrap()), first, "{mode:?}");
+        store.flush().unwrap();
+        store.sync_first("late").unwrap();
+        let failed = fault::failing(Call::Sync, 0, libc::EIO, || put(&store, "late", b"1").is_err());
+        assert_eq!((failed, get(&store, "late", 9).unwrap().is_none()), (first > 0, first > 0), "{mode:?}");
+    }
+}
+
+#[test]
 fn new_keys_are_synced_early_when_there_are_too_many() {
     let folder = Folder::new();
     let store = folder.store(SyncMode::Batch);
