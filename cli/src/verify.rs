@@ -73,7 +73,8 @@ impl Verify {
 
 fn as_line(fault: &Fault) -> String {
     let mended = if fault.repaired { " (mended)" } else { "" };
-    format!("{}  {}: {}{mended}", fault.kind.name(), one_line(&fault.key), one_line(&fault.message))
+    let key = if fault.key.is_empty() { "/" } else { &fault.key };
+    format!("{}  {}: {}{mended}", fault.kind.name(), one_line(key), one_line(&fault.message))
 }
 
 fn as_json(fault: &Fault) -> String {

@@ -267,6 +267,50 @@ fn a_group_that_may_not_be_listed_is_told_as_unreadable_beside_the_rest_unless_c
 }
 
 #[test]
+fn each_folder_that_may_not_be_read_is_told_once_by_verifying() {
+    let cases: [&[(&str, u32, &str)]; 5] = [
+        &[("g", 0o000, "g/zarr.json")],
+        &[("g", 0o311, "g")],
+        &[("a/c", 0o000, "a/c")],
+        // What comes behind the first is told, too.
+        &[("a/c", 0o311, "a/c"), ("g/b/c", 0o000, "g/b/c"), ("z", 0o000, "z/zarr.json")],
+        &[("", 0o311, "")],
+    ];
+    for folders in cases {
+        let shared = Shared::new("unreadable");
+        for path in ["a", "g/b", "z"] {
+            let array = Array::create(&shared.store(), path, &tests::spec(&[4], &[2]), Create::New).unwrap();
+            tests::write_all(&array, &mut [1, 2, 3, 4]);
+        }
+        shared.allow("", 0o777);
+        folders.iter().for_each(|(folder, mode, _)| shared.allow(folder, *mode));
+        let found = as_another(|| tests::faults(&shared.store(), VerifyOptions::default()));
+        let mut keys: Vec<_> = found.iter().map(|fault| (fault.kind, fault.key.as_str())).collect();
+        keys.sort_by_key(|(_, key)| *key);
+        let told: Vec<_> = folders.iter().map(|(.., key)| (FaultKind::Unreadable, *key)).collect();
+        assert_eq!(keys, told, "{found:?}");
+    }
+}
+
+#[test]
+fn a_lock_file_that_keeps_a_user_from_changing_what_he_may_is_told_by_verifying() {
+    let shared = Shared::new("locked");
+    Array::create(&shared.store(), "a", &tests::spec(&[4], &[2]), Create::New).unwrap();
+    std::fs::write(shared.0.join("a/.ozarr.lock"), "").unwrap();
+    std::fs::set_permissions(shared.0.join("a/.ozarr.lock"), PermissionsExt::from_mode(0o600)).unwrap();
+    let told = |repair: bool| {
+        let found = tests::faults(&shared.store(), VerifyOptions { quick: true, repair });
+        found.into_iter().map(|fault| (fault.kind, fault.key, fault.repaired)).collect::<Vec<_>>()
+    };
+    for (mode, is_told) in [(0o777, true), (0o555, false)] {
+        shared.allow("a", mode);
+        let expected = if is_told { vec![(FaultKind::Unreadable, "a/.ozarr.lock".to_string(), false)] } else { vec![] };
+        as_another(|| assert_eq!((told(false), told(true)), (expected.clone(), expected.clone()), "{mode:o}"));
+        assert_eq!(told(false), []);
+    }
+}
+
+#[test]
 fn an_error_in_telling_a_group_of_another_user_says_that_the_change_is_stored() {
     for format in [Format::V3, Format::V2] {
         let shared = Shared::new("above");

@@ -7,15 +7,15 @@ use super::stored_chunks::{ListedKey, Places, each_place};
 use super::trail::Trail;
 use super::transfer::OnProgress;
 use super::verify_chunks::{Chosen, Work};
-use super::verify_left::{GOES_ON, Left, begun_in, is_begun};
+use super::verify_left::{self, GOES_ON, Left, begun_in, is_begun};
 use super::walk::Found;
 use super::{Array, Format, Group, NodeKind, Store, consolidate, cut, document, draft, growing, marker, path, place};
 use crate::engine::tasks;
 use crate::error::{Error, Result};
-use crate::limits::{Dims, add, collect_table, filled, make_text_room, push, readable};
+use crate::limits::{Dims, add, collect_table, filled, make_text_room, push};
 use crate::metadata::{Map, v2, v3};
-use crate::store::local::{Unlisted, remove_left, remove_unheld, unlisted};
-use crate::store::{SharedStore, StorageExt, get, question};
+use crate::store::local::{Unlisted, remove_unheld, shuts_out, unlisted};
+use crate::store::{SharedStore, StorageExt, question};
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -63,7 +63,7 @@ impl Store {
             self.check_writable()?;
         }
         let (unread, groups, unlisted) = (HashSet::new(), HashSet::new(), HashSet::new());
-        let mut run = Verification { store: self, options, each, done: Verified::default(), unread, groups, unlisted };
+        let mut run = Verification { store: self, top: &path, options, each, done: Verified::default(), unread, groups, unlisted };
         let arrays = run.documents(&path)?;
         let numbers = collect_table(arrays.iter().enumerate().map(|(number, array)| (array.node.as_str(), number)))?;
         let listed = run.keys(&path, (&arrays, &numbers))?;
@@ -100,6 +100,8 @@ enum KeyPlace {
 
 struct Verification<'a> {
     store: &'a Store,
+    /// The path of the node at which it begins.
+    top: &'a str,
     options: VerifyOptions,
     each: &'a mut dyn FnMut(&Fault) -> Result<()>,
     done: Verified,
@@ -107,7 +109,7 @@ struct Verification<'a> {
     unread: HashSet<String>,
     /// Groups whose documents were read.
     groups: HashSet<String>,
-    /// Folders that could not be listed, and were told of.
+    /// Folders that could not be read, and were told of.
     unlisted: HashSet<String>,
 }
 
@@ -123,10 +125,21 @@ impl Verification<'_> {
         self.tell(Fault::of(e, key)?)
     }
 
-    /// Tells, once, of a folder that could not be listed.
+    /// Tells, once, of a folder that could not be listed, if its node's fault did not tell it.
     fn tell_unlisted(&mut self, e: Error, key: &str) -> Result<()> {
-        let fault = Fault::of(e, key)?;
+        let mut fault = Fault::of(e, key)?;
+        fault.key.truncate(fault.key.trim_end_matches('/').len());
         if add(&mut self.unlisted, fault.key.clone())? { self.tell(fault) } else { Ok(()) }
+    }
+
+    /// Tells of an error that was met at `key`, by which a node is not read.
+    fn tell_unread(&mut self, e: Error, key: &str, node: String) -> Result<()> {
+        let fault = Fault::of(e, key)?;
+        if fault.kind == FaultKind::Unreadable {
+            add(&mut self.unlisted, node.clone())?;
+        }
+        add(&mut self.unread, node)?;
+        self.tell(fault)
     }
 
     /// Reads the documents of all nodes; gives the arrays.
@@ -140,10 +153,7 @@ impl Verification<'_> {
                     Ok(None) => {}
                     Ok(Some(found)) if found.kind == NodeKind::Array => self.array(node, found, &mut arrays)?,
                     Ok(Some(found)) => self.group(node, found, &above, (&mut groups, &mut todo))?,
-                    Err(e) => {
-                        self.tell_of(e, &node)?;
-                        add(&mut self.unread, node)?;
-                    }
+                    Err(e) => self.tell_unread(e, &node.clone(), node)?,
                 }
             }
         }
@@ -179,7 +189,9 @@ impl Verification<'_> {
         let attributes = Group::quietly(self.store, node.clone(), found).and_then(|group| {
             add(&mut self.groups, node.clone())?;
             if let Some(trail) = trail {
-                let children = group.children()?;
+                // What cannot be listed is named by the consolidated metadata of the group at the top.
+                let depth = if self.store.capabilities().listable { 1 } else { usize::MAX };
+                let children = if depth == 1 || node == self.top { group.nodes(depth)? } else { Vec::new() };
                 children.iter().rev().try_for_each(|child| push(todo, (path::join(&node, &child.name), trail.clone())))?;
                 push(groups, group.clone())?;
             }
@@ -191,11 +203,7 @@ impl Verification<'_> {
     /// Counts a node whose document was found; what of it is not understood is told.
     fn understood(&mut self, node: String, key: &str, attributes: Result<Map>) -> Result<()> {
         self.done.nodes += 1;
-        if let Err(e) = attributes {
-            self.tell_of(e, key)?;
-            add(&mut self.unread, node)?;
-        }
-        Ok(())
+        attributes.map_or_else(|e| self.tell_unread(e, key, node), |_| Ok(()))
     }
 
     /// Compares the consolidated metadata of a group with the documents, but those that cannot be understood, which were told already.
@@ -275,7 +283,7 @@ impl Verification<'_> {
             };
             match (what, question::is_over(&fault.key)) {
                 (Some(what), _) => *fault = Fault::new(FaultKind::Temporary, &fault.key, what),
-                (None, Some(is_over)) => self.asked(fault, is_over)?,
+                (None, Some(is_over)) => verify_left::asked(self.store, fault, is_over, self.options.repair)?,
                 (None, None) => {}
             }
         }
@@ -315,11 +323,21 @@ impl Verification<'_> {
         let shared = self.store.shared();
         let document = document::DOCUMENTS.iter().find_map(|name| shared.file(&path::join(top, name)).filter(|file| file.is_file()));
         let Some(folder) = document.as_deref().and_then(Path::parent) else { return Ok(()) };
-        let files = unlisted(folder).or_else(|e| self.tell_unlisted(e, top).map(|()| Vec::new()))?;
-        for (file, what) in files {
+        for (file, what) in unlisted(folder)? {
             let key = path::join(top, &path::with_escapes(file.strip_prefix(folder).unwrap_or(&file)));
             let fault = match what {
-                Unlisted::OfProcessGone | Unlisted::OfProcess => self.temporary(&key, &file, what == Unlisted::OfProcessGone)?,
+                Unlisted::Unread(errno) => {
+                    self.tell_unlisted(Error::os(errno, "open the folder"), &key)?;
+                    continue;
+                }
+                Unlisted::OfProcessGone | Unlisted::OfProcess => {
+                    verify_left::temporary(&key, &file, what == Unlisted::OfProcessGone, self.options.repair)?
+                }
+                Unlisted::Lock if shuts_out(&file) => {
+                    let what = "a lock file that may not be opened, so that nothing is changed in its folder: its owner, or root, may remove it \
+                        where no program of that user writes any more";
+                    Fault::new(FaultKind::Unreadable, &key, what)
+                }
                 // One that stays may be a writer's that goes on.
                 Unlisted::Lock if !(self.options.repair && remove_unheld(&file)) => continue,
                 Unlisted::Lock => {
@@ -336,39 +354,6 @@ impl Verification<'_> {
                 },
             };
             self.tell(fault)?;
-        }
-        Ok(())
-    }
-
-    /// A temporary file, or what is left of a folder, which is removed if that is wanted and certainly safe.
-    fn temporary(&self, key: &str, file: &Path, is_gone: bool) -> Result<Fault> {
-        let whose = match is_gone {
-            true => "whose process is gone",
-            false => {
-                "whose process may be alive, on another machine, or from before this one was started; where none writes any more, erase it"
-            }
-        };
-        let what = if file.is_dir() { "the rest of what was erased or replaced by a writer" } else { "a temporary file of a writer" };
-        let mut fault = Fault::new(FaultKind::Temporary, key, &format!("{what} {whose}"));
-        fault.bytes = file.symlink_metadata().ok().filter(|file| file.is_file()).map(|file| file.len());
-        if self.options.repair && is_gone {
-            fault.mend(|| remove_left(file))?;
-        }
-        Ok(fault)
-    }
-
-    /// A key by which an object store was asked something, if its value says so; it is removed if that is wanted and certainly safe.
-    fn asked(&self, fault: &mut Fault, is_over: bool) -> Result<()> {
-        let found = readable(get(&**self.store.shared(), &fault.key, question::VALUE.len()))?.flatten();
-        if found.as_deref() != Some(question::VALUE) {
-            return Ok(());
-        }
-        let whose = if is_over { "was killed" } else { "may be alive; where none has written for an hour, erase it" };
-        let what = format!("a writer asked the server by it whether conditions of puts are kept, and {whose}");
-        *fault = Fault::new(FaultKind::Temporary, &fault.key, &what);
-        if self.options.repair && is_over {
-            let key = fault.key.clone();
-            fault.mend(|| self.store.shared().erase(&key).map(drop))?;
         }
         Ok(())
     }

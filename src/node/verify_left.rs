@@ -1,10 +1,14 @@
 //! What verifying takes for what calls have left that were interrupted, or go on, by the keys that tell of them: all that belongs to no node at their places.
 
+use super::fault::{Fault, FaultKind};
 use super::{Store, document, hierarchy, lookup, marker};
 use crate::error::Result;
 use crate::limits::{add, put, readable};
+use crate::store::local::remove_left;
 use crate::store::prefix::hidden_by;
+use crate::store::{StorageExt, get, question};
 use std::collections::{HashMap, HashSet};
+use std::path::Path;
 
 /// What is said of a key of a call that was interrupted.
 pub(super) const GOES_ON: &str = "left by a call that was interrupted; done again, it goes on";
@@ -98,4 +102,37 @@ pub(super) fn begun_in(store: &Store) -> &'static str {
 /// Whether it is the name of a document of a checkpoint that was begun.
 pub(super) fn is_begun(name: &str) -> bool {
     hidden_by(name).is_some_and(|name| document::DOCUMENTS.contains(&name))
+}
+
+/// A temporary file, or what is left of a folder, which is removed if that is wanted and certainly safe.
+pub(super) fn temporary(key: &str, file: &Path, is_gone: bool, repair: bool) -> Result<Fault> {
+    let whose = match is_gone {
+        true => "whose process is gone",
+        false => {
+            "whose process may be alive, on another machine, or from before this one was started; where none writes any more, erase it"
+        }
+    };
+    let what = if file.is_dir() { "the rest of what was erased or replaced by a writer" } else { "a temporary file of a writer" };
+    let mut fault = Fault::new(FaultKind::Temporary, key, &format!("{what} {whose}"));
+    fault.bytes = file.symlink_metadata().ok().filter(|file| file.is_file()).map(|file| file.len());
+    if repair && is_gone {
+        fault.mend(|| remove_left(file))?;
+    }
+    Ok(fault)
+}
+
+/// A key by which an object store was asked something, if its value says so; it is removed if that is wanted and certainly safe.
+pub(super) fn asked(store: &Store, fault: &mut Fault, is_over: bool, repair: bool) -> Result<()> {
+    let found = readable(get(&**store.shared(), &fault.key, question::VALUE.len()))?.flatten();
+    if found.as_deref() != Some(question::VALUE) {
+        return Ok(());
+    }
+    let whose = if is_over { "was killed" } else { "may be alive; where none has written for an hour, erase it" };
+    let what = format!("a writer asked the server by it whether conditions of puts are kept, and {whose}");
+    *fault = Fault::new(FaultKind::Temporary, &fault.key, &what);
+    if repair && is_over {
+        let key = fault.key.clone();
+        fault.mend(|| store.shared().erase(&key).map(drop))?;
+    }
+    Ok(())
 }

@@ -353,6 +353,13 @@ pub fn remove_unheld(path: &Path) -> bool {
     remove_unused(CWD, &path, file.as_fd()) && os::stat_at(CWD, &path, false).is_err()
 }
 
+/// Whether a lock file that may not be opened keeps who may change its folder from that.
+pub fn shuts_out(path: &Path) -> bool {
+    let (Ok(file), Some(Ok(folder))) = (c_path(path), path.parent().map(c_path)) else { return false };
+    let opened = os::open(CWD, &file, libc::O_RDWR | libc::O_NOFOLLOW, 0).map(OwnFile::new);
+    matches!(opened, Err(Errno(libc::EACCES))) && os::may_change(CWD, &folder).is_ok()
+}
+
 /// A lock on one byte of a lock file.
 pub(super) struct ByteLock {
     fd: OwnFile,

@@ -110,6 +110,8 @@ pub enum Unlisted {
     DeadLink,
     /// A lock file.
     Lock,
+    /// A folder that could not be listed, and the number of the system's error.
+    Unread(i32),
 }
 
 /// What listings leave out in a folder and those below it, in order. Links are not followed.
@@ -118,8 +120,12 @@ pub fn unlisted(folder: &Path) -> Result<Vec<(PathBuf, Unlisted)>> {
     let (here, mut found, mut todo) = (here(), Vec::new(), vec![folder.to_path_buf()]);
     while let Some(folder) = todo.pop() {
         let entries = match std::fs::read_dir(&folder) {
+            Ok(entries) => entries,
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => continue,
-            entries => entries.map_err(|e| failed(&folder, e))?,
+            Err(e) => {
+                push(&mut found, (folder, Unlisted::Unread(errno_of(&e).unwrap_or(libc::EIO))))?;
+                continue;
+            }
         };
         for entry in entries {
             let entry = entry.map_err(|e| failed(&folder, e))?;
