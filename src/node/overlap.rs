@@ -2,7 +2,7 @@
 
 use super::Store;
 use crate::error::{Error, Result, bail, err};
-use crate::store::local::overlap::is_within;
+use crate::store::local::overlap::{is_within, way_into};
 use std::path::Path;
 
 /// Refuses to copy a node into itself, or over a node that holds it, by whichever links, mounts or handles it is named.
@@ -22,6 +22,23 @@ pub(super) fn refuse(from: (&Store, &str), to: (&Store, &str)) -> Result<()> {
         (false, true) => "holds",
     };
     Err(error(&a, what, &b))
+}
+
+/// Refuses to erase a place, before a node is copied there, to which something inside of the node leads.
+pub(super) fn refuse_ways((from, path): (&Store, &str), (to, to_path): (&Store, &str)) -> Result<()> {
+    if from.shared().files().is_none() || to.shared().files().is_none() {
+        return Ok(());
+    }
+    let (source, place) = (from.place(path), to.place(to_path));
+    match way_into(&source, &place)? {
+        Some(way) => bail!(
+            Argument,
+            "{} leads to {}, which would be erased before it is copied; expected a place apart from what is copied",
+            way.display(),
+            place.trim_end_matches('/')
+        ),
+        None => Ok(()),
+    }
 }
 
 /// Says that a place cannot be copied to another one, which `is` so to it.

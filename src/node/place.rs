@@ -360,7 +360,9 @@ fn begin((copied, by): (Copied<'_>, &str), (to, place): (&Store, &str), how: Cre
     }
     let is_mixed = interrupted && how == Create::New && capabilities.swaps && copied.tells_keys;
     if (replaced || interrupted) && !is_mixed {
-        if let Err(e) = copied.from.map_or(Ok(()), |from| refuse_shown(from, (to, place), by)) {
+        if let Err(e) =
+            copied.from.map_or(Ok(()), |from| refuse_shown(from, (to, place), by).and_then(|()| overlap::refuse_ways(from, (to, place))))
+        {
             return give_back((to, place), (marker::COPY, by), said).and(Err(e));
         }
         hierarchy::erase_around(to, place, marker::COPY)?;

@@ -80,6 +80,48 @@ fn a_copy_over_its_own_source_by_another_mount_is_refused_and_leaves_it_whole() 
 }
 
 #[test]
+fn a_copy_over_a_mount_to_which_a_link_in_its_source_leads_is_refused_and_leaves_both_whole() {
+    // Where a link is in the source, and where it leads.
+    let cases = [
+        ("l", "M", true),
+        ("g/l", "M/d", true),
+        ("l", "M/d/u", true),
+        ("g/t/c/1", "M/d/u/c/0", true),
+        ("l", "b", true),
+        ("l", ".", true),
+        ("l", "a/run.zarr/g", false),
+        ("g/t/c/1", "x", false),
+    ];
+    for (link, target, is_refused) in cases {
+        for (deed, make) in &DEEDS[..2] {
+            let folder = folder();
+            write_all(&Array::create(&open(&folder.join("b")), "d/u", &spec(&[4], &[2]), Create::New).unwrap(), &mut [5, 6, 7, 8]);
+            let path = |name: &str| folder.join(name.replace('M', MOUNTED));
+            let chunk = |name: &str| std::fs::read(path(name)).unwrap();
+            std::fs::copy(path("a/run.zarr/g/t/c/1"), path("x")).unwrap();
+            let done = mounted(&path("M"), Some(&path("b")), || {
+                let link = path("a/run.zarr").join(link);
+                let _ = std::fs::remove_file(&link);
+                std::os::unix::fs::symlink(path(target), &link).unwrap();
+                let done = make(&open(&path("a/run.zarr")), "", (&open(&path("M")), ""));
+                (done, is_refused.then(|| (read_all(&Array::open(&open(&path("M")), "d/u").unwrap()), chunk("x"))))
+            });
+            let Some((done, kept)) = done else { return };
+            assert_eq!(
+                done.as_ref().map_err(|e| e.kind()),
+                if is_refused { Err(ErrorKind::Argument) } else { Ok(&()) },
+                "{deed} {link}: {done:?}"
+            );
+            if let Some((kept, _)) = kept {
+                assert!(kept == [5, 6, 7, 8] && done.unwrap_err().message().contains(" leads to "), "{deed} {link}");
+                let names: Vec<_> = std::fs::read_dir(path("b")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+                assert!(names.iter().all(|name| name != "ozarr-copy.json"), "{deed} {link}: {names:?}");
+            }
+        }
+    }
+}
+
+#[test]
 fn a_node_is_not_renamed_into_itself_by_a_mount_in_its_store() {
     let folder = folder();
     let store = || open(&folder.join("a/run.zarr"));

@@ -1,8 +1,11 @@
 //! Whether one place lies inside another by whichever names: links, a folder that is mounted twice, letters in the other case.
 
 use super::path::{c_path, followed};
-use crate::platform::name_in_volume;
+use crate::error::{Error, Result};
+use crate::limits::{add, push};
+use crate::platform::{errno_of, libc, name_in_volume};
 use crate::store::os::{self, CWD};
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 /// Whether `inner` is `outer` or lies in it, be it in an archive, or not there yet.
@@ -26,6 +29,45 @@ fn is_mounted_from(inner: &Path, outer: &Path) -> bool {
     let named = name_in_volume(&there).zip(name_in_volume(outer));
     let source = named.and_then(|(inner, outer)| inner.strip_prefix(outer).ok().map(Path::to_path_buf));
     source.is_some_and(|names| numbers_of(&outer.join(names)) == Some(numbers))
+}
+
+/// A link or a mount in the folder `source` that leads to what is in the folder `place`, or to a folder that holds that.
+pub fn way_into(source: &str, place: &str) -> Result<Option<PathBuf>> {
+    let (mut erased, mut seen, mut found) = (HashSet::new(), HashSet::new(), None);
+    visit(Path::new(place), &mut |path, is_link| Ok(!is_link && add(&mut erased, numbers_of(path))?))?;
+    erased.remove(&None);
+    visit(Path::new(source), &mut |path, _| {
+        let is_folder = path.is_dir();
+        // A file is erased by the names that are in the folders of the place, whichever other names it has.
+        let folder =
+            if is_folder { Some(path.to_path_buf()) } else { path.canonicalize().ok().and_then(|file| Some(file.parent()?.to_path_buf())) };
+        let numbers = folder.and_then(|folder| numbers_of(&folder));
+        if found.is_none() && erased.contains(&numbers) {
+            found = Some(path.to_path_buf());
+        }
+        Ok(found.is_none() && is_folder && add(&mut seen, numbers)?)
+    })?;
+    Ok(found)
+}
+
+/// Calls `each` with a folder, and then with the folders and links in it, and in those of which `each` says so; tells it which are links.
+fn visit(top: &Path, each: &mut dyn FnMut(&Path, bool) -> Result<bool>) -> Result<()> {
+    let failed = |e: std::io::Error, path: &Path| Error::os(errno_of(&e).unwrap_or(libc::EIO), format!("list {}", path.display()));
+    let mut todo = if each(top, false)? { vec![top.to_path_buf()] } else { Vec::new() };
+    while let Some(folder) = todo.pop() {
+        let entries = match folder.read_dir() {
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => continue,
+            entries => entries.map_err(|e| failed(e, &folder))?,
+        };
+        for entry in entries {
+            let entry = entry.map_err(|e| failed(e, &folder))?;
+            let kind = entry.file_type().map_err(|e| failed(e, &folder))?;
+            if !kind.is_file() && each(&entry.path(), kind.is_symlink())? {
+                push(&mut todo, entry.path())?;
+            }
+        }
+    }
+    Ok(())
 }
 
 /// As much of a path as is there, its numbers, and the rest.
