@@ -1,24 +1,25 @@
-//! What a read or write will do, found without doing it: the plan's items go through the state machine as far as it goes without bytes.
+//! What a read or write will do, found without doing it: one item of each kind goes through the state machine as far as it goes without bytes.
 //! Nothing is read, not even the index of a shard.
 
+use super::alike;
 use super::array::BoundArray;
 use super::cost::Cost;
-use super::cut::{self, Cut};
+use super::cut;
 use super::decode::Machine;
-use super::item::{Axes, Item};
+use super::item::{Axes, Axis, Item};
 use super::leaf::{leaf_of, plain_shard};
 use super::part::Part;
 use super::pick_list::cells_of;
 use super::plan::Plan;
-use super::read::share_out;
+use super::read::{ENOUGH, share_out};
 use super::shard_index::index_bytes;
 use super::spans::PartGroup;
 use super::target::Target;
 use super::{Memory, Selection, memory};
 use crate::codec::{BoundChain, Leaf, Sharded};
 use crate::error::Result;
-use crate::grid::Segment;
-use crate::limits::Dims;
+use crate::grid::{Grid, Segment};
+use crate::limits::{Dims, element_count};
 use crate::store::ByteRange;
 use std::fmt::Write;
 use std::sync::Arc;
@@ -90,8 +91,7 @@ pub fn explain(array: &Arc<BoundArray>, selection: &Selection, memory: &Memory, 
     if !array.data_type.is_variable() {
         memory.check(selection.shape(), array.data_type, way)?;
     }
-    let mut plan = Plan::new(&array.grid, selection, &memory.strides, memory.data_type.size())?;
-    // The plan compares distances in memory only, so that a plan of a write is that of the read of the same region.
+    // Distances in memory only are compared, so that a write is planned as the read of the same region.
     let in_memory = (memory.data_type, memory.overflow);
     let base = memory.data.wrapping_add(memory.offset);
     let target = Target::new(&array.chain, array.data_type, &array.fill, in_memory, base, memory.arena.clone());
@@ -100,24 +100,24 @@ pub fn explain(array: &Arc<BoundArray>, selection: &Selection, memory: &Memory, 
         Err(_) if write => Target::new(&array.chain, array.data_type, &array.fill, (array.data_type, memory.overflow), base, None)?,
         other => other?,
     };
-    let seen = Explanation { write, bytes: plan.bytes(), cell: cell_of(&array.chain), ..Explanation::default() };
+    let bytes = element_count(selection.shape())?.saturating_mul(memory.data_type.size() as u64);
+    let seen = Explanation { write, bytes, cell: cell_of(&array.chain), ..Explanation::default() };
     let mut walk = Walk { array, target: &target, cost: Cost::of(&*array.store), seen, unknown: false, buffers: 0 };
-    // Chunks with the same extents, of which the same is touched, cost the same: a sparse array has more of them than can be looked at.
+    // Chunks with the same extents, of which the same is touched, cost the same.
     let kind = |d: usize, s: &Segment| {
         let extent = array.grid.extent(d, s.chunk);
         (s.start, s.count, extent, extent.min(array.shape[d] - array.grid.origin(d, s.chunk)))
     };
-    for (item, times) in plan.kinds(kind) {
-        let before = std::mem::replace(&mut walk.seen, Explanation { write, ..Explanation::default() });
-        walk.chunk(&item)?;
-        walk.seen = before.plus(&walk.seen, times);
-    }
-    if let Some(shard) = plain_shard(&array.chain).filter(|_| !write && !array.store.capabilities().latency) {
-        let bytes = plan.bytes();
-        share_out(&mut plan, bytes, shard, array.pool.threads() as u64)?;
+    walk.each(&alike::kinds(&array.grid, &axes_of(selection, &memory.strides), kind)?, &mut |walk, item| walk.chunk(item))?;
+    let threads = array.pool.threads() as u64;
+    let mut items = walk.seen.chunks;
+    if let Some(shard) = plain_shard(&array.chain).filter(|_| !write && !array.store.capabilities().latency && items < threads * ENOUGH) {
+        let mut plan = Plan::new(&array.grid, selection, &memory.strides, memory.data_type.size())?;
+        share_out(&mut plan, bytes, shard, threads)?;
+        items = plan.items();
     }
     let mut seen = walk.seen;
-    seen.threads = (array.pool.threads() as u64).min(plan.items().max(1));
+    seen.threads = threads.min(items.max(1));
     seen.thread_bytes = walk.buffers;
     (seen.objects, seen.fewer_objects) = objects(array);
     seen.read_bytes = (!walk.unknown).then_some(seen.read_bytes.unwrap_or(0));
@@ -125,7 +125,24 @@ pub fn explain(array: &Arc<BoundArray>, selection: &Selection, memory: &Memory, 
     Ok(seen)
 }
 
+/// A selection, and the distances in memory between its elements.
+fn axes_of(selection: &Selection, memory: &[i64]) -> Axes {
+    let each = selection.start().iter().zip(selection.shape()).zip(selection.step().iter().zip(memory));
+    each.map(|((&start, &count), (&step, &memory))| Axis { start, count, step, memory }).collect()
+}
+
 impl Walk<'_> {
+    /// Looks at one item of each kind, and counts what is found there as often as there are such items.
+    fn each(&mut self, kinds: &[(Item, u64)], look_at: &mut dyn FnMut(&mut Self, &Item) -> Result<()>) -> Result<()> {
+        for (item, times) in kinds {
+            let none = Explanation { write: self.seen.write, ..Explanation::default() };
+            let before = std::mem::replace(&mut self.seen, none);
+            look_at(self, item)?;
+            self.seen = before.plus(&self.seen, *times);
+        }
+        Ok(())
+    }
+
     fn chunk(&mut self, item: &Item) -> Result<()> {
         let array = self.array;
         let chain = array.chain_of(&item.chunk)?;
@@ -241,21 +258,22 @@ impl Walk<'_> {
     }
 
     fn inner(&mut self, shard: &Sharded, axes: &Axes) -> Result<()> {
-        let cut = Cut::new(shard, axes, None)?;
-        cut.each(0..cut.len(), shard, axes, 0, &mut |inner| {
-            match &shard.inner {
-                BoundChain::Sharded(nested) => self.inner(nested, &inner.axes)?,
-                BoundChain::Leaf(leaf) => {
-                    let whole = cut::covers(&inner.axes, &leaf.shape);
-                    self.seen.inner_chunks += 1;
-                    self.seen.partial_inner_chunks += u64::from(!whole);
-                    let straight = leaf.fused.is_none() && leaf.variable.is_none();
-                    self.leaf(leaf, straight && self.target.in_place(leaf, &inner.axes) == Some(leaf.layout.bytes as u64));
-                    match leaf.is_raw() {
-                        true if !self.seen.write => self.read_bytes(leaf.layout.bytes as u64),
-                        raw => self.unknown |= !raw && !self.seen.write,
-                    }
-                }
+        let grid = Grid::Regular { chunk: shard.inner_shape.clone() };
+        let axes: Axes = shard.axes.iter().map(|&d| axes[d]).collect();
+        let kinds = alike::kinds(&grid, &axes, |_, s| (s.start, s.count))?;
+        self.each(&kinds, &mut |walk, inner| {
+            let leaf = match &shard.inner {
+                BoundChain::Sharded(nested) => return walk.inner(nested, &inner.axes),
+                BoundChain::Leaf(leaf) => leaf,
+            };
+            let whole = cut::covers(&inner.axes, &leaf.shape);
+            walk.seen.inner_chunks += 1;
+            walk.seen.partial_inner_chunks += u64::from(!whole);
+            let straight = leaf.fused.is_none() && leaf.variable.is_none();
+            walk.leaf(leaf, straight && walk.target.in_place(leaf, &inner.axes) == Some(leaf.layout.bytes as u64));
+            match leaf.is_raw() {
+                true if !walk.seen.write => walk.read_bytes(leaf.layout.bytes as u64),
+                raw => walk.unknown |= !raw && !walk.seen.write,
             }
             Ok(())
         })

@@ -7,6 +7,7 @@
 
 mod admit;
 mod admitted;
+mod alike;
 mod array;
 mod batch;
 mod behind;

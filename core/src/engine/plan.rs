@@ -9,7 +9,6 @@ use crate::error::{Error, Result, err};
 use crate::grid::{Grid, Segment};
 use crate::limits::{Dims, Strides, element_count, make_room, push};
 use smallvec::SmallVec;
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// A selection cut at the borders of chunks: every combination of one segment for each dimension is an item.
@@ -179,25 +178,6 @@ impl Plan {
         }
     }
 
-    /// Gives of a plan that is no list one item of each kind, and how many there are of it. Two are of one kind where `kind` gives the same
-    /// for their segments along each dimension.
-    pub fn kinds<K: Ord>(&self, kind: impl Fn(usize, &Segment) -> K) -> Vec<(Item, u64)> {
-        if self.items == 0 {
-            return Vec::new();
-        }
-        let mut kinds = vec![(0, 1)];
-        for d in 0..self.memory.len() {
-            let segments = self.dimension(d);
-            let mut along = BTreeMap::new();
-            segments.iter().enumerate().for_each(|(i, s)| along.entry(kind(d, s)).or_insert((i as u64, 0)).1 += 1);
-            let each = |&(n, times): &(u64, u64)| {
-                along.values().map(move |&(i, more)| (n * segments.len() as u64 + i, times * more)).collect::<Vec<_>>()
-            };
-            kinds = kinds.iter().flat_map(each).collect();
-        }
-        kinds.into_iter().map(|(n, times)| (self.region_item(n), times)).collect()
-    }
-
     /// Item `n` of a plan that is no list, in C order of the chunks.
     pub fn region_item(&self, mut n: u64) -> Item {
         let rank = self.memory.len();
@@ -357,23 +337,6 @@ mod tests {
             let selection = Selection::new(&full, &[0, 0, 0], &empty.map(|n| n as i64), None).unwrap();
             let plan = Plan::new(&grid, &selection, &[8, 8, 8], 8).unwrap();
             assert_eq!((plan.items(), plan.segments.capacity()), (0, 0), "{empty:?}");
-        }
-    }
-
-    #[test]
-    fn kinds_count_all_items_and_are_few() {
-        let grid = Grid::regular(smallvec![4, 3]).unwrap();
-        for (shape, start, count, step) in
-            [([10, 7], [0, 0], [10, 7], [1, 1]), ([1000, 7], [3, 2], [990, 1], [1, 1]), ([1000, 700], [999, 1], [333, 349], [-3, 2])]
-        {
-            let selection = Selection::new(&shape, &start, &count, Some(&step)).unwrap();
-            let plan = Plan::new(&grid, &selection, &[8 * count[1], 8], 8).unwrap();
-            let kinds = plan.kinds(|_, s| (s.start, s.count));
-            assert!(kinds.len() <= 25, "{}", kinds.len());
-            assert_eq!(kinds.iter().map(|(_, times)| times).sum::<u64>(), plan.items());
-            let elements = |item: &Item| item.axes.iter().map(|a| a.count).product::<u64>();
-            let all: u64 = (0..plan.items()).map(|n| elements(&plan.item(n).unwrap())).sum();
-            assert_eq!(kinds.iter().map(|(item, times)| elements(item) * times).sum::<u64>(), all);
         }
     }
 

@@ -93,9 +93,12 @@ fn job_of(Admitted { array }: &Admitted, plan: Plan, of: JobMemory<'_>) -> Resul
     })
 }
 
+/// As many items for each thread keep all of them busy to the end.
+pub(super) const ENOUGH: u64 = 4;
+
 /// Where there are fewer shards than keep all threads busy to the end, each is read in several parts. `bytes` are worked on for all.
 pub(super) fn share_out(plan: &mut Plan, bytes: u64, shard: &Sharded, threads: u64) -> Result<()> {
-    let enough = threads * 4;
+    let enough = threads * ENOUGH;
     if threads < 2 || plan.items() == 0 || plan.items() >= enough {
         return Ok(());
     }
