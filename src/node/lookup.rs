@@ -117,6 +117,9 @@ pub(super) fn find_v2(store: &Store, path: &str) -> Result<Option<StoredDocument
     Ok(None)
 }
 
+/// Of no more nodes the documents of both versions are looked for at the same time: a round trip takes longer than what is asked for in vain.
+const FEW: usize = 8;
+
 /// Finds the document at each path, of `format` or of either version, like [`find`] for one path after the other. With
 /// `attributes`, those of v2 nodes are read, too.
 pub(super) fn find_many(
@@ -133,23 +136,18 @@ pub(super) fn find_many(
         };
         return try_collect(paths.iter().map(|path| certain(with_attributes(store, path, find(path), attributes))));
     }
-    let as_of = store.as_of();
-    let names: &[&str] = match format {
-        Some(Format::V3) => &[v3::DOCUMENT],
-        Some(Format::V2) => &[v2::ARRAY, v2::GROUP, v2::ATTRIBUTES],
-        None => &[v3::DOCUMENT, v2::ARRAY, v2::GROUP, v2::ATTRIBUTES],
+    let mut all = match format {
+        // A `zarr.json` tells that there is no need to ask for the documents of version 2.
+        None if paths.len() > FEW => {
+            let mut all = read_many(store, paths, false, Some(Format::V3))?;
+            let lacks = |found: &Result<_>| matches!(found, Ok(None));
+            let others = collect(paths.iter().zip(&all).filter(|(_, found)| lacks(found)).map(|(path, _)| path.clone()))?;
+            let places = all.iter_mut().filter(|found| lacks(found));
+            places.zip(read_many(store, &others, attributes, Some(Format::V2))?).for_each(|(place, found)| *place = found);
+            all
+        }
+        _ => read_many(store, paths, attributes, format)?,
     };
-    // One round trip: whichever version it is, its documents are asked for.
-    let names = if attributes { names } else { names.strip_suffix(&[v2::ATTRIBUTES]).unwrap_or(names) };
-    let keys = paths.iter().flat_map(|path| names.iter().map(|name| path::join(path, name)));
-    let keys = collect(keys)?;
-    let mut read = get_many(store.shared(), &keys, MAX_CONSOLIDATED)?.into_iter();
-    let of_path = |path: &String| {
-        let mut found = Vec::with_capacity(names.len());
-        names.iter().for_each(|name| found.extend(read.next().map(|bytes| (*name, bytes))));
-        certain(choose(store, path, found, as_of))
-    };
-    let mut all = try_collect(paths.iter().map(of_path))?;
     for (path, found) in paths.iter().zip(&mut all) {
         // Like `find`, looks for hierarchies of a draft, which the root tells.
         let unknown = match found {
@@ -165,6 +163,25 @@ pub(super) fn find_many(
         }
     }
     Ok(all)
+}
+
+/// Reads the document at each path, of `format` or of either version, in one round trip.
+fn read_many(store: &Store, paths: &[String], attributes: bool, format: Option<Format>) -> Result<Vec<Result<Option<StoredDocument>>>> {
+    let as_of = store.as_of();
+    let names: &[&str] = match format {
+        Some(Format::V3) => &[v3::DOCUMENT],
+        Some(Format::V2) => &[v2::ARRAY, v2::GROUP, v2::ATTRIBUTES],
+        None => &[v3::DOCUMENT, v2::ARRAY, v2::GROUP, v2::ATTRIBUTES],
+    };
+    let names = if attributes { names } else { names.strip_suffix(&[v2::ATTRIBUTES]).unwrap_or(names) };
+    let keys = collect(paths.iter().flat_map(|path| names.iter().map(|name| path::join(path, name))))?;
+    let mut read = get_many(store.shared(), &keys, MAX_CONSOLIDATED)?.into_iter();
+    let of_path = |path: &String| {
+        let mut found = Vec::with_capacity(names.len());
+        names.iter().for_each(|name| found.extend(read.next().map(|bytes| (*name, bytes))));
+        certain(choose(store, path, found, as_of))
+    };
+    try_collect(paths.iter().map(of_path))
 }
 
 /// The node that documents make: `zarr.json` before `.zarray` before `.zgroup`.
