@@ -114,7 +114,8 @@ impl Store {
             None => (self, from_path.clone(), true),
         };
         to.check_writable()?;
-        [self, to].into_iter().try_for_each(Store::check_listable)?;
+        self.check_copyable()?;
+        to.check_listable()?;
         if in_place {
             self.check_erasable()?;
         }

@@ -799,6 +799,34 @@ impl crate::store::Storage for Blind {
 }
 
 #[test]
+fn where_no_keys_are_listed_consolidated_metadata_name_the_nodes_of_all_groups_below() {
+    for format in [Format::V2, Format::V3] {
+        let store = memory();
+        for path in ["a", "g/b", "g/h/c"] {
+            write_all(&Array::create(&store, path, &spec_as(format, &[4], &[2]), Create::New).unwrap(), &mut [1, 2, 3, 4]);
+        }
+        Group::open(&store, "").unwrap().consolidate().unwrap();
+        store.key_put(if format == Format::V3 { "g/h/c/c/1" } else { "g/h/c/1" }, b"cut").unwrap();
+        let blind = Store::from_shared(&Context::default(), Arc::new(Blind(store.shared().clone())), Mode::Read);
+        for (top, nodes, chunks) in [("", 6, 6), ("g", 4, 4), ("g/h", 2, 2), ("a", 1, 2)] {
+            let mut faults = Vec::new();
+            let mut each = |fault: &Fault| {
+                faults.push((fault.key.clone(), fault.kind));
+                Ok(())
+            };
+            let done = blind.verify(top, VerifyOptions::default(), &mut each, &mut |_, _| Ok(())).unwrap();
+            let is_above = "g/h/c".starts_with(top);
+            assert_eq!((done.nodes, done.chunks, faults.len()), (nodes, chunks, usize::from(is_above)), "{format:?} {top}: {faults:?}");
+        }
+        let names = |path: &str| {
+            let all = Group::open(&blind, path).unwrap().nodes(usize::MAX).unwrap();
+            all.into_iter().map(|child| child.name).collect::<Vec<_>>()
+        };
+        assert_eq!((names("g"), names("g/h")), (vec!["b".to_string(), "h".into(), "h/c".into()], vec!["c".to_string()]));
+    }
+}
+
+#[test]
 fn a_known_array_needs_no_listing() {
     let store = memory();
     put(&store, "g/a/.zarray", &zarray("dimension_separator", None));

@@ -6,7 +6,7 @@ use super::stored::StoredDocument;
 use super::trail::Trail;
 use super::{Array, Child, Group, NodeKind, Store, draft, lookup, path};
 use crate::error::{Error, ErrorKind, Result, bail, err};
-use crate::limits::{MAX_KEY, certain, check_memory, collect, collect_table, extend, filled, make_text_room, push, with_spare};
+use crate::limits::{MAX_KEY, certain, check_memory, collect, collect_table, extend, filled, make_text_room, push, readable, with_spare};
 use crate::metadata::json::acts_on_terminals;
 use crate::metadata::lint::{Finding, Severity};
 use crate::metadata::{Format, v2, v3};
@@ -255,9 +255,25 @@ fn list(store: &Store, place: &ListedGroup) -> Result<Vec<String>> {
 }
 
 impl Group {
+    /// The consolidated metadata that name the nodes below the group: where no keys can be listed, those of a group above it if it has none.
+    fn naming_catalog(&self) -> Result<Option<Arc<Catalog>>> {
+        let (own, store) = (self.catalog()?, self.store());
+        if own.is_some() || store.capabilities().listable || !store.uses_consolidated() {
+            return Ok(own);
+        }
+        for above in path::ancestors(self.path()).into_iter().rev() {
+            // What cannot be read there names nothing.
+            let group = readable(Group::open(store, above))?;
+            if let Some(catalog) = group.and_then(|group| group.catalog().transpose()) {
+                return catalog.map(Some);
+            }
+        }
+        Ok(None)
+    }
+
     /// Calls `each` with the nodes below the group, level by level, and their paths relative to it.
     fn each_node(&self, wanted: Wanted, each: &mut dyn FnMut(Found) -> Result<()>) -> Result<()> {
-        let place = ListedGroup::new(self.path(), self.format(), self.catalog()?);
+        let place = ListedGroup::new(self.path(), self.format(), self.naming_catalog()?);
         each_node(self.store(), place, wanted, &mut |found| {
             each(Found { path: path::relative(self.path(), &found.path).to_string(), ..found })
         })
