@@ -10,7 +10,8 @@ use crate::place::locate;
 use crate::variable::{Dim, Variable, label};
 use clap::ValueEnum;
 use ozarr::engine::{Memory, Selection};
-use ozarr::node::{Array, Child, Group, Map, Mode, Node, NodeKind, Store, Value, json};
+use ozarr::error::Result;
+use ozarr::node::{Array, Group, Map, Mode, Node, Store, Value, json};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -53,8 +54,8 @@ pub struct Shown {
     root: String,
     name: String,
     open: Mutex<HashMap<String, Arc<Opened>>>,
-    /// The children of the group that was listed last, for those that one answer does not have.
-    listed: Mutex<Option<(String, Arc<Vec<Child>>)>>,
+    /// The children of the group that was read last, for those that one answer does not have.
+    listed: Mutex<Option<(String, Arc<Vec<Value>>)>>,
 }
 
 /// An array that is kept open.
@@ -172,39 +173,29 @@ impl Shown {
 
     /// The children of a group.
     fn tree(&self, query: &Query) -> Outcome<Value> {
-        let path = self.path(query);
-        if let Node::Array(array) = Node::open(&self.store, &path)? {
-            return Ok(object([
-                ("name", self.name.as_str().into()),
-                ("array", shape_of(&array)),
-                ("children", Value::Array(Vec::<Value>::new().into())),
-            ]));
-        }
-        let group = Group::open(&self.store, &path)?;
+        let name = ("name", self.name.as_str().into());
+        let group = match Node::open(&self.store, &self.path(query))? {
+            Node::Array(array) => {
+                return Ok(object([name, ("array", shape_of(&array)), ("children", Value::Array(Vec::<Value>::new().into()))]));
+            }
+            Node::Group(group) => group,
+        };
         let from = query.number("from").unwrap_or(0) as usize;
         let all = self.children(&group, from == 0)?;
-        let one = |child: &Child| match child.kind() {
-            NodeKind::Group => object([("name", child.name.as_str().into()), ("kind", "group".into())]),
-            NodeKind::Array => {
-                let about = group.open_array(&child.name).map_or(Value::Null, |array| shape_of(&array));
-                object([("name", child.name.as_str().into()), ("kind", "array".into()), ("array", about)])
-            }
-            NodeKind::Unknown | NodeKind::None => {
-                let why = child.error().map_or_else(String::new, ToString::to_string);
-                object([("name", child.name.as_str().into()), ("kind", "unknown".into()), ("error", why.into())])
-            }
-        };
-        let children: Vec<Value> = all.iter().skip(from).take(CHILDREN).map(one).collect();
+        let children: Vec<Value> = all.iter().skip(from).take(CHILDREN).cloned().collect();
         let more = all.len().saturating_sub(from + children.len()) as u64;
-        Ok(object([("name", self.name.as_str().into()), ("children", children.into()), ("more", more.into())]))
+        Ok(object([name, ("children", children.into()), ("more", more.into())]))
     }
 
-    /// The children of a group, listed anew or, where that was just done, as they were then.
-    fn children(&self, group: &Group, anew: bool) -> Outcome<Arc<Vec<Child>>> {
+    /// The children of a group, read anew or, where that was just done, as they were then.
+    fn children(&self, group: &Group, anew: bool) -> Outcome<Arc<Vec<Value>>> {
         let mut listed = self.listed.lock().unwrap_or_else(PoisonError::into_inner);
         match &*listed {
             Some((path, children)) if !anew && path == group.path() => Ok(children.clone()),
-            _ => Ok(listed.insert((group.path().to_string(), Arc::new(group.children()?))).1.clone()),
+            _ => {
+                let read = group.describe_nodes(1, &mut child)?.into_iter().map(|(_, child)| child).collect();
+                Ok(listed.insert((group.path().to_string(), Arc::new(read))).1.clone())
+            }
         }
     }
 
@@ -309,6 +300,16 @@ fn message(failure: Failure) -> String {
     match failure {
         Failure::Error(text) | Failure::Usage(text) | Failure::Interrupted(text) => text,
         Failure::Different | Failure::Quiet => String::new(),
+    }
+}
+
+/// A child of a group.
+fn child(name: &str, node: Result<Option<Array>>) -> Value {
+    let name = ("name", name.into());
+    match node {
+        Ok(None) => object([name, ("kind", "group".into())]),
+        Ok(Some(array)) => object([name, ("kind", "array".into()), ("array", shape_of(&array))]),
+        Err(e) => object([name, ("kind", "unknown".into()), ("error", e.to_string().into())]),
     }
 }
 
