@@ -26,7 +26,7 @@ pub struct CreateNode {
     shape: Option<List>,
     #[command(flatten)]
     layout: Layout,
-    /// The version of Zarr (that of the group above, else 3)
+    /// The version of Zarr (the one that other options need, else that of the group above, else 3)
     #[arg(long, value_name = "2|3", value_parser = format)]
     format: Option<Format>,
     /// The fill value as in a document: 0, NaN, 0x7fc00001, [0, 1], null (Zarr 2, where it is that of arrays with --dims)
@@ -98,7 +98,10 @@ impl CreateNode {
             (Some(_), Some(_), _) | (Some(_), _, Some(_)) => {
                 Err(Failure::Usage("--metadata says the type and the shape; leave --type and --shape out".into()))
             }
-            (Some(file), ..) => Ok(Spec::from_json(&std::fs::read_to_string(file).map_err(|e| Failure::file(file, &e))?)?),
+            (Some(file), ..) => {
+                let text = std::fs::read_to_string(file).map_err(|e| Failure::file(file, &e))?;
+                Ok(Spec::from_json(&text).map_err(|e| e.at_key(file))?)
+            }
             (None, Some(Described { element, words }), Some(shape)) => {
                 let mut spec = Spec::new(element.data_type, &lengths("shape", &shape.0, 0)?)?;
                 spec.set_type_words(words.clone());

@@ -65,7 +65,7 @@ static ALLOCATOR: ozarr::reserve::Allocator = ozarr::reserve::Allocator;
 
 /// Look into Zarr stores, read, create and write arrays (Zarr v2 and v3).
 ///
-/// LOCATION is a folder or zip archive, or a path into one: the store is the shortest beginning that ends in `.zarr`, `.zip` or
+/// LOCATION is a folder or zip archive, on this machine, in an object store or on a web server (`s3://`, `gs://`, `az://`, `https://`), or a path into one: the store is the shortest beginning that ends in `.zarr`, `.zip` or
 /// `.ozx`, what follows is the path of a node. PATH is a node's path below that, `/` for none. Threads: the environment variable OZARR_NUM_THREADS.
 #[derive(Parser)]
 #[command(name = "ozarr", version, disable_help_subcommand = true, max_term_width = 110)]
@@ -175,15 +175,15 @@ fn parsed() -> Result<Cli, Failure> {
         output::print(&text)?;
         return Err(Failure::Quiet);
     }
-    if e.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
-        return Err(Failure::Usage("a subcommand is missing; `ozarr --help` lists them".into()));
-    }
     // The first paragraph says what is wrong, the rest is the usage.
     let wrong: Vec<&str> = text.lines().take_while(|l| !l.trim().is_empty()).map(str::trim).collect();
     let mut message = wrong.join(" ").trim_start_matches("error: ").to_string();
     let usage = text.lines().find_map(|line| line.strip_prefix("Usage: ")).unwrap_or_default();
     let command: Vec<&str> = usage.split(' ').take_while(|word| !word.starts_with(['[', '<', '-'])).collect();
     let command = command.join(" ");
+    if e.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        return Err(Failure::Usage(format!("a subcommand is missing; `{command} --help` lists them")));
+    }
     let is_named = |(name, _): &&(&str, &str)| command == "ozarr" && message.ends_with(&format!(" subcommand '{name}'"));
     // Names that are like the wrong one are in a paragraph of their own, the most alike last.
     let tip = text.lines().find_map(|line| line.trim().strip_prefix("tip: ")?.split_once("similar "));

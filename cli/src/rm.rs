@@ -35,8 +35,9 @@ impl Rm {
         };
         if below > 0 {
             let nodes = if below == 1 { "node" } else { "nodes" };
-            let what = if found == NodeKind::Group { "is a group with" } else { "cannot be understood and has" };
-            return Err(Failure::Error(format!("{} {what} {below} {nodes} in it; erase them, too, with -r", self.place.name())));
+            let is_group = found == NodeKind::Group;
+            let (what, place) = if is_group { ("is a group with", "directly in it") } else { ("cannot be understood and has", "in it") };
+            return Err(Failure::Error(format!("{} {what} {below} {nodes} {place}; erase all below, too, with -r", self.place.name())));
         }
         let kind = match found {
             NodeKind::Group => "group".into(),

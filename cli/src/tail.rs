@@ -149,7 +149,11 @@ impl Tail {
     }
 
     fn open(&self) -> Result<Run, NotOpen> {
-        let dataset = Dataset::open(self.place.open_group(Mode::Read)?)?;
+        let named = |e: Error| match e.field() {
+            Some("dimension_names") => e.with_note("; `ozarr tail` finds the arrays that grow together by the names of their dimensions"),
+            _ => e,
+        };
+        let dataset = Dataset::open(self.place.open_group(Mode::Read)?).map_err(named)?;
         let dim = self.dimension(&dataset)?;
         let there = dataset.dimension(&dim)?.length;
         Ok(Run { dataset, dim, there, is_new: false })

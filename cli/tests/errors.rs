@@ -13,6 +13,7 @@ fn store(name: &str) -> Folder {
     folder.ok("create run.zarr odd/v/w --type uint8 --shape 3 --format 2");
     std::fs::write(folder.0.join("run.zarr/odd/zarr.json"), r#"{"zarr_format":3,"node_type":"group","newthing":{"a":1}}"#).unwrap();
     std::fs::write(folder.0.join("bytes"), [0; 7]).unwrap();
+    std::fs::write(folder.0.join("empty.json"), "{}").unwrap();
     folder.ok("create z.zip t --type uint8 --shape 3");
     folder.ok("create only2.zarr t --type uint8 --shape 3,3");
     std::fs::write(folder.0.join("old.nc"), b"CDF\x01\0\0\0\0").unwrap();
@@ -51,10 +52,11 @@ fn each_error_has_its_status_and_says_what_is_wrong() {
         ("create run.zarr x --type int8 --shape 2 --codec bytes --compressor gzip", 2, &["leave --compressor out"]),
         ("create run.zarr x --group --type int8", 2, &["cannot be used with"]),
         ("create run.zarr x --type int8 --shape 2 --overwrite --exists-ok", 2, &["cannot be used with"]),
+        ("create run.zarr x --metadata empty.json", 1, &["empty.json: zarr_format: the member is missing"]),
         ("create run.zarr x --metadata bytes --shape 2", 2, &["leave --type and --shape out"]),
         ("write run.zarr t", 2, &["--raw|--npy"]),
         ("write run.zarr t --npy --type int8", 2, &["cannot be used with"]),
-        ("attrs", 2, &["subcommand"]),
+        ("attrs", 2, &["a subcommand is missing; `ozarr attrs --help` lists them"]),
         ("attrs set run.zarr t", 2, &["2 values required"]),
         ("resize run.zarr t", 2, &["--shape"]),
         ("cp run.zarr", 2, &["<DEST>"]),
@@ -81,7 +83,7 @@ fn each_error_has_its_status_and_says_what_is_wrong() {
         ("tune run.zarr t --latency=1e308", 2, &["--latency", "found 1e308, expected a number from 0"]),
         ("tune run.zarr t --latency=-1", 2, &["found -1"]),
         ("rm run.zarr none", 1, &["no node none"]),
-        ("rm run.zarr g", 1, &["run.zarr/g is a group with 1 node in it", "-r"]),
+        ("rm run.zarr g", 1, &["run.zarr/g is a group with 1 node directly in it", "-r"]),
         ("rm run.zarr odd", 1, &["run.zarr/odd cannot be understood and has 3 nodes in it", "-r"]),
         ("cp nothing.zarr x.zarr", 1, &["no node in"]),
         ("cp run.zarr/t run.zarr/g/u", 1, &["g/u"]),
@@ -137,7 +139,7 @@ fn each_error_has_its_status_and_says_what_is_wrong() {
         ("create run.zarr x --type int8 --shape 2 --chunks 0", 2, &["--chunks: found 0, expected at least 1"]),
         ("create run.zarr x --type int8 --shape 2 --chunks 1,1", 2, &["chunks", "expected 1"]),
         ("create run.zarr x --type int8 --shape 4 --chunks [[2,1]]", 2, &["chunks[0]: found extents of 3 elements", "the 4 of"]),
-        ("create run.zarr x --type int8 --shape 4 --chunks [[1,3]] --format 2", 2, &["chunks: exists in zarr_format 3 only"]),
+        ("create run.zarr x --type int8 --shape 4 --chunks [[1,3]] --format 2", 2, &["chunks: extents are listed in zarr_format 3 only"]),
         ("create run.zarr x --type int8 --shape 4 --chunks 4 --inner-chunks 3", 2, &["inner_chunks", "does not divide"]),
         ("create run.zarr x --type int8 --shape 2 --fill 300", 2, &["fill_value"]),
         ("create run.zarr x --type int8 --shape 2 --attrs {\"a\":1e999}", 2, &["attributes: found 1e999, which no double can hold"]),

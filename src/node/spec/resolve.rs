@@ -118,15 +118,16 @@ impl Spec {
     }
 
     fn check_format(&self, format: Format) -> Result<()> {
-        let refuse = |field: &str, other: i32| {
-            let e = err!(Unsupported, "exists in zarr_format {other} only; the array is to be of zarr_format {}", format.number());
+        let refuse_as = |field: &str, what: &str, other: i32| {
+            let e = err!(Unsupported, "{what} in zarr_format {other} only; the array is to be of zarr_format {}", format.number());
             Err(e.at_field(field))
         };
+        let refuse = |field: &str, other: i32| refuse_as(field, "exists", other);
         match format {
             Format::V2 if self.codecs.is_some() => refuse("codecs", 3),
             Format::V2 if !self.members.is_empty() => refuse("a member of its own", 3),
             Format::V2 if self.inner_chunks.is_some() => refuse("inner_chunks", 3),
-            Format::V2 if self.has_listed_extents() => refuse("chunks", 3),
+            Format::V2 if self.has_listed_extents() => refuse_as("chunks", "extents are listed", 3),
             Format::V3 if self.filters.is_some() => refuse("filters", 2),
             Format::V3 if matches!(self.compression.compressor, Compressor::Json(_)) => refuse("compressor", 2),
             _ => Ok(()),
