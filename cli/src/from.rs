@@ -26,7 +26,7 @@ const KEPT: std::ops::RangeInclusive<u64> = 64 << 10..=64 << 20;
 /// Make Zarr of a file of netCDF (3, 4, 64-bit) or HDF5: groups, dimensions, variables, attributes with their types
 ///
 /// The file is read by libnetcdf, which is loaded when it is needed. Elements go through bounded memory. Chunks are those of the file where
-/// they have 64 KiB to 64 MiB, codecs the usual ones; the options change both. What Zarr or the reader lacks (variables and attributes of
+/// they have 64 KiB to 64 MiB, codecs the usual ones; the options change both, `--chunks` and `--inner-chunks` those of variables with as many dimensions. What Zarr or the reader lacks (variables and attributes of
 /// compound and variable-length types, data sets of HDF5 that netCDF-C does not show, names that Zarr does not allow, texts that are not
 /// UTF-8) is told and left out; so is that a classic file was cut off. The names of an enumeration become the attributes `flag_values` and
 /// `flag_meanings`. Nothing is found at DEST before all is there. After an interruption the same command begins anew, but in an archive,
