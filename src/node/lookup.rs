@@ -118,7 +118,7 @@ pub(super) fn find_v2(store: &Store, path: &str) -> Result<Option<StoredDocument
 }
 
 /// Of no more nodes the documents of both versions are looked for at the same time: a round trip takes longer than what is asked for in vain.
-const FEW: usize = 8;
+const FEW: usize = 64;
 
 /// Finds the document at each path, of `format` or of either version, like [`find`] for one path after the other. With
 /// `attributes`, those of v2 nodes are read, too.
