@@ -798,31 +798,67 @@ impl crate::store::Storage for Blind {
     }
 }
 
+/// Where no keys are listed: the nodes and chunks that verifying finds from `top` on, and the keys that it tells of.
+fn verified(blind: &Store, top: &str) -> (u64, u64, Vec<String>) {
+    let mut faults = Vec::new();
+    let mut each = |fault: &Fault| {
+        faults.push(fault.key.clone());
+        Ok(())
+    };
+    let done = blind.verify(top, VerifyOptions::default(), &mut each, &mut |_, _| Ok(())).unwrap();
+    (done.nodes, done.chunks, faults)
+}
+
+/// A hierarchy of `format` with those arrays, and the same where no keys are listed.
+fn blind(format: Format, arrays: &[&str]) -> (Store, Store) {
+    let store = memory();
+    arrays.iter().for_each(|path| written(&store, path, format));
+    let blind = Store::from_shared(&Context::default(), Arc::new(Blind(store.shared().clone())), Mode::Read);
+    (store, blind)
+}
+
+/// Makes an array of two chunks.
+fn written(store: &Store, path: &str, format: Format) {
+    write_all(&Array::create(store, path, &spec_as(format, &[4], &[2]), Create::New).unwrap(), &mut [1, 2, 3, 4]);
+}
+
+/// Cuts the second chunk of an array; returns its key.
+fn cut_chunk(store: &Store, array: &str, format: Format) -> String {
+    let key = format!("{array}/{}", if format == Format::V3 { "c/1" } else { "1" });
+    store.key_put(&key, b"cut").unwrap();
+    key
+}
+
 #[test]
 fn where_no_keys_are_listed_consolidated_metadata_name_the_nodes_of_all_groups_below() {
     for format in [Format::V2, Format::V3] {
-        let store = memory();
-        for path in ["a", "g/b", "g/h/c"] {
-            write_all(&Array::create(&store, path, &spec_as(format, &[4], &[2]), Create::New).unwrap(), &mut [1, 2, 3, 4]);
-        }
+        let (store, blind) = blind(format, &["a", "g/b", "g/h/c"]);
         Group::open(&store, "").unwrap().consolidate().unwrap();
-        store.key_put(if format == Format::V3 { "g/h/c/c/1" } else { "g/h/c/1" }, b"cut").unwrap();
-        let blind = Store::from_shared(&Context::default(), Arc::new(Blind(store.shared().clone())), Mode::Read);
+        let key = cut_chunk(&store, "g/h/c", format);
         for (top, nodes, chunks) in [("", 6, 6), ("g", 4, 4), ("g/h", 2, 2), ("a", 1, 2)] {
-            let mut faults = Vec::new();
-            let mut each = |fault: &Fault| {
-                faults.push((fault.key.clone(), fault.kind));
-                Ok(())
-            };
-            let done = blind.verify(top, VerifyOptions::default(), &mut each, &mut |_, _| Ok(())).unwrap();
-            let is_above = "g/h/c".starts_with(top);
-            assert_eq!((done.nodes, done.chunks, faults.len()), (nodes, chunks, usize::from(is_above)), "{format:?} {top}: {faults:?}");
+            let faults = if top == "a" { vec![] } else { vec![key.clone()] };
+            assert_eq!(verified(&blind, top), (nodes, chunks, faults), "{format:?} {top}");
         }
         let names = |path: &str| {
             let all = Group::open(&blind, path).unwrap().nodes(usize::MAX).unwrap();
             all.into_iter().map(|child| child.name).collect::<Vec<_>>()
         };
         assert_eq!((names("g"), names("g/h")), (vec!["b".to_string(), "h".into(), "h/c".into()], vec!["c".to_string()]));
+    }
+}
+
+#[test]
+fn where_no_keys_are_listed_consolidated_metadata_say_nothing_of_groups_that_they_do_not_name() {
+    for format in [Format::V2, Format::V3] {
+        let (store, blind) = blind(format, &["a"]);
+        Group::open(&store, "").unwrap().consolidate().unwrap();
+        let stale = if format == Format::V3 { "zarr.json" } else { ".zmetadata" };
+        let before = text(&store, stale).unwrap();
+        written(&store, "g/b", format);
+        put(&store, stale, &before);
+        let e = Group::open(&blind, "g").unwrap().nodes(usize::MAX).err().unwrap();
+        assert!(e.kind() == ErrorKind::Unsupported && e.to_string().contains("cannot list"), "{format:?}: {e}");
+        assert_eq!(verified(&blind, "g").2.len(), 1, "{format:?}");
     }
 }
 

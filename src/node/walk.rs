@@ -255,7 +255,8 @@ fn list(store: &Store, place: &ListedGroup) -> Result<Vec<String>> {
 }
 
 impl Group {
-    /// The consolidated metadata that name the nodes below the group: where no keys can be listed, those of a group above it if it has none.
+    /// The consolidated metadata that name the nodes below the group: where no keys can be listed and it has none, those of the next group above that
+    /// name it, too; what others leave out is unknown to them.
     fn naming_catalog(&self) -> Result<Option<Arc<Catalog>>> {
         let (own, store) = (self.catalog()?, self.store());
         if own.is_some() || store.capabilities().listable || !store.uses_consolidated() {
@@ -263,9 +264,9 @@ impl Group {
         }
         for above in path::ancestors(self.path()).into_iter().rev() {
             // What cannot be read there names nothing.
-            let group = readable(Group::open(store, above))?;
-            if let Some(catalog) = group.and_then(|group| group.catalog().transpose()) {
-                return catalog.map(Some);
+            let catalog = readable(Group::open(store, above).and_then(|group| group.catalog()))?.flatten();
+            if let Some(catalog) = catalog.filter(|catalog| catalog.has(self.path())) {
+                return Ok(Some(catalog));
             }
         }
         Ok(None)
