@@ -863,6 +863,22 @@ fn where_no_keys_are_listed_consolidated_metadata_say_nothing_of_groups_that_the
 }
 
 #[test]
+fn where_no_keys_are_listed_the_consolidated_metadata_of_each_group_name_nodes_once() {
+    for format in [Format::V2, Format::V3] {
+        let (store, blind) = blind(format, &["a", "g/b"]);
+        Group::open(&store, "").unwrap().consolidate().unwrap();
+        let stale = if format == Format::V3 { "zarr.json" } else { ".zmetadata" };
+        let before = text(&store, stale).unwrap();
+        written(&store, "g/c", format);
+        Group::open(&store, "g").unwrap().consolidate().unwrap();
+        put(&store, stale, &before);
+        let key = cut_chunk(&store, "g/c", format);
+        assert_eq!(verified(&blind, ""), (5, 6, vec![key.clone()]), "{format:?}");
+        assert_eq!(verified(&blind, "g"), (3, 4, vec![key]), "{format:?}");
+    }
+}
+
+#[test]
 fn a_known_array_needs_no_listing() {
     let store = memory();
     put(&store, "g/a/.zarray", &zarray("dimension_separator", None));

@@ -62,8 +62,8 @@ impl Store {
         if options.repair {
             self.check_writable()?;
         }
-        let (unread, groups, unlisted) = (HashSet::new(), HashSet::new(), HashSet::new());
-        let mut run = Verification { store: self, top: &path, options, each, done: Verified::default(), unread, groups, unlisted };
+        let (named, unread, groups, unlisted) = (HashSet::new(), HashSet::new(), HashSet::new(), HashSet::new());
+        let mut run = Verification { store: self, top: &path, options, each, done: Verified::default(), named, unread, groups, unlisted };
         let arrays = run.documents(&path)?;
         let numbers = collect_table(arrays.iter().enumerate().map(|(number, array)| (array.node.as_str(), number)))?;
         let listed = run.keys(&path, (&arrays, &numbers))?;
@@ -105,6 +105,8 @@ struct Verification<'a> {
     options: VerifyOptions,
     each: &'a mut dyn FnMut(&Fault) -> Result<()>,
     done: Verified,
+    /// Nodes that consolidated metadata name, where they alone do.
+    named: HashSet<String>,
     /// Nodes that could not be read: what is below them may be theirs.
     unread: HashSet<String>,
     /// Groups whose documents were read.
@@ -189,10 +191,16 @@ impl Verification<'_> {
         let attributes = Group::quietly(self.store, node.clone(), found).and_then(|group| {
             add(&mut self.groups, node.clone())?;
             if let Some(trail) = trail {
-                // What cannot be listed is named by the consolidated metadata of the group at the top.
-                let depth = if self.store.capabilities().listable { 1 } else { usize::MAX };
-                let children = if depth == 1 || node == self.top { group.nodes(depth)? } else { Vec::new() };
-                children.iter().rev().try_for_each(|child| push(todo, (path::join(&node, &child.name), trail.clone())))?;
+                let is_listable = self.store.capabilities().listable;
+                // What cannot be listed is named by consolidated metadata, those of the top and of each group below that has some: each may lack nodes.
+                let names_some = is_listable || node == self.top || group.catalog()?.is_some();
+                let children = if names_some { group.nodes(if is_listable { 1 } else { usize::MAX })? } else { Vec::new() };
+                for child in children.iter().rev() {
+                    let path = path::join(&node, &child.name);
+                    if is_listable || add(&mut self.named, path.clone())? {
+                        push(todo, (path, trail.clone()))?;
+                    }
+                }
                 push(groups, group.clone())?;
             }
             group.attributes().all()
