@@ -137,13 +137,15 @@ pub(super) fn find_many(
         return try_collect(paths.iter().map(|path| certain(with_attributes(store, path, find(path), attributes))));
     }
     let mut all = match format {
-        // A `zarr.json` tells that there is no need to ask for the documents of version 2.
+        // A `zarr.json` tells that there is no need to ask for the documents of version 2. A node that became one of version 3 meanwhile has one by then.
         None if paths.len() > FEW => {
             let mut all = read_many(store, paths, false, Some(Format::V3))?;
             let lacks = |found: &Result<_>| matches!(found, Ok(None));
-            let others = collect(paths.iter().zip(&all).filter(|(_, found)| lacks(found)).map(|(path, _)| path.clone()))?;
-            let places = all.iter_mut().filter(|found| lacks(found));
-            places.zip(read_many(store, &others, attributes, Some(Format::V2))?).for_each(|(place, found)| *place = found);
+            for (attributes, format) in [(attributes, Format::V2), (false, Format::V3)] {
+                let others = collect(paths.iter().zip(&all).filter(|(_, found)| lacks(found)).map(|(path, _)| path.clone()))?;
+                let places = all.iter_mut().filter(|found| lacks(found));
+                places.zip(read_many(store, &others, attributes, Some(format))?).for_each(|(place, found)| *place = found);
+            }
             all
         }
         _ => read_many(store, paths, attributes, format)?,

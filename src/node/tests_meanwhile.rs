@@ -2,7 +2,7 @@
 
 use super::tests::{kind, own, read_all, spec, view, write_all};
 use super::tests_growth::{Folder, write_box};
-use super::tests_store::Due;
+use super::tests_store::{Due, Next, on, told};
 use super::tests_swap::Overtaken;
 use super::*;
 use crate::codec::registered::{Class, Codec, Opened, Size};
@@ -13,8 +13,9 @@ use crate::engine::{self, Selection};
 use crate::error::{ErrorKind, Result};
 use crate::grid::registered::KeyCalls;
 use crate::limits::Dims;
-use crate::store::SharedStore;
+use crate::store::latency::LatencyStore;
 use crate::store::memory::MemoryStore;
+use crate::store::{Condition, SharedStore, StorageExt};
 use std::sync::{Arc, Mutex};
 
 /// The elements, as another handle reads them.
@@ -498,4 +499,24 @@ fn a_handle_of_an_array_that_was_replaced_waits_for_growth_and_is_none_of_the_ne
         write_box(&array, &[0], &[1], 6).and_then(|()| array.attributes().set("a", 1.into())).unwrap();
         assert_eq!(stored(&new)[0], 6);
     }
+}
+
+#[test]
+fn nodes_that_become_of_version_3_while_their_documents_are_looked_for_are_found() {
+    let memory: SharedStore = Arc::new(MemoryStore::new());
+    for path in std::iter::once(String::new()).chain((0..100).map(|i| format!("g{i:02}"))) {
+        Group::create(&on(memory.clone()), &path, Some(Format::V2), Create::New).unwrap();
+    }
+    let inner = memory.clone();
+    let migrating = told(memory, move |next| match next {
+        Next::Opened(key) if key.ends_with("/.zarray") => {
+            let document = key.replace(".zarray", "zarr.json");
+            inner.put(&document, &[br#"{"zarr_format":3,"node_type":"group"}"#], Condition::None)?;
+            inner.erase(&key.replace(".zarray", ".zgroup")).map(drop)
+        }
+        _ => Ok(()),
+    });
+    let slow = on(Arc::new(LatencyStore::new(migrating, std::time::Duration::ZERO)));
+    let children = Group::open(&slow, "").unwrap().children().unwrap();
+    assert_eq!(children.iter().filter(|child| child.kind() == NodeKind::Group).count(), 100);
 }
