@@ -62,6 +62,7 @@ impl Store {
         let copied = place::Copied {
             source,
             from: Some((self, path)),
+            keys: &|| collect(self.copying(path, to)?.steps(path, &to_path)?.into_iter().flatten().map(|(key, _)| key)),
             state: &place::state_of(&found.document)?,
             kind: found.kind,
             tells_keys: true,

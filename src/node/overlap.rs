@@ -24,13 +24,13 @@ pub(super) fn refuse(from: (&Store, &str), to: (&Store, &str)) -> Result<()> {
     Err(error(&a, what, &b))
 }
 
-/// Refuses to erase a place, before a node is copied there, to which something inside of the node leads.
-pub(super) fn refuse_ways((from, path): (&Store, &str), (to, to_path): (&Store, &str)) -> Result<()> {
+/// Refuses to erase a place, before a node is copied there, by way of which one of the keys is read that are copied.
+pub(super) fn refuse_ways(from: &Store, keys: &dyn Fn() -> Result<Vec<String>>, (to, to_path): (&Store, &str)) -> Result<()> {
     if from.shared().files().is_none() || to.shared().files().is_none() {
         return Ok(());
     }
-    let (source, place) = (from.place(path), to.place(to_path));
-    match way_into(&source, &place)? {
+    let (source, place) = (from.place(""), to.place(to_path));
+    match way_into(keys()?.iter().map(|key| Path::new(&source).join(key)), &place)? {
         Some(way) => bail!(
             Argument,
             "{} leads to {}, which would be erased before it is copied; expected a place apart from what is copied",

@@ -56,6 +56,8 @@ pub(super) struct Copied<'a> {
     pub source: &'a str,
     /// The node, if it is one.
     pub from: Option<(&'a Store, &'a str)>,
+    /// The keys of the node that are read once the place is cleared.
+    pub keys: &'a dyn Fn() -> Result<Vec<String>>,
     /// What it is like now.
     pub state: &'a str,
     pub kind: NodeKind,
@@ -360,9 +362,10 @@ fn begin((copied, by): (Copied<'_>, &str), (to, place): (&Store, &str), how: Cre
     }
     let is_mixed = interrupted && how == Create::New && capabilities.swaps && copied.tells_keys;
     if (replaced || interrupted) && !is_mixed {
-        if let Err(e) =
-            copied.from.map_or(Ok(()), |from| refuse_shown(from, (to, place), by).and_then(|()| overlap::refuse_ways(from, (to, place))))
-        {
+        let refuse = |from: (&Store, &str)| {
+            refuse_shown(from, (to, place), by).and_then(|()| overlap::refuse_ways(from.0, copied.keys, (to, place)))
+        };
+        if let Err(e) = copied.from.map_or(Ok(()), refuse) {
             return give_back((to, place), (marker::COPY, by), said).and(Err(e));
         }
         hierarchy::erase_around(to, place, marker::COPY)?;

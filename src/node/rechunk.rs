@@ -259,9 +259,19 @@ impl Job<'_> {
             consolidate_as((from, &from_path), nodes, (to, &to_path))
         };
         let (source, state) = (place::source_of(from, &from_path), self.state(nodes)?);
+        let chunks = || {
+            let mut keys = Vec::new();
+            for (_, new) in nodes {
+                if let New::Array(array) = new {
+                    each_chunk(&array.old.chunk_store, &array.old, &mut |key, _| push(&mut keys, key.to_string()))?;
+                }
+            }
+            Ok(keys)
+        };
         let copied = place::Copied {
             source: &source,
             from: Some((from, &from_path)),
+            keys: &chunks,
             state: &state,
             kind: found.kind,
             tells_keys: false,

@@ -81,24 +81,29 @@ fn a_copy_over_its_own_source_by_another_mount_is_refused_and_leaves_it_whole() 
 
 #[test]
 fn a_copy_over_a_mount_to_which_a_link_in_its_source_leads_is_refused_and_leaves_both_whole() {
-    // Where a link is in the source, and where it leads.
+    // Where a link is in the source, where it leads, and what is refused: files that are in no node are copied, but not with other chunks.
     let cases = [
-        ("l", "M", true),
-        ("g/l", "M/d", true),
-        ("l", "M/d/u", true),
-        ("g/t/c/1", "M/d/u/c/0", true),
-        ("l", "b", true),
-        ("l", ".", true),
-        ("l", "a/run.zarr/g", false),
-        ("g/t/c/1", "x", false),
+        ("l", "M", [true; 2]),
+        ("g/l", "M/d", [true; 2]),
+        ("l", "M/d/u", [true; 2]),
+        ("g/t/c/1", "M/d/u/c/0", [true; 2]),
+        ("l", "b", [true; 2]),
+        ("l", ".", [true, false]),
+        ("g/t/l", ".", [true, false]),
+        ("l", "M/e/b/d/u", [true; 2]),
+        ("g/t/c/1", "M/e/x", [true; 2]),
+        ("l", "a/run.zarr/g", [false; 2]),
+        ("l", "none", [false; 2]),
+        ("g/t/c/1", "x", [false; 2]),
     ];
     for (link, target, is_refused) in cases {
-        for (deed, make) in &DEEDS[..2] {
+        for ((deed, make), is_refused) in DEEDS.iter().zip(is_refused) {
             let folder = folder();
             write_all(&Array::create(&open(&folder.join("b")), "d/u", &spec(&[4], &[2]), Create::New).unwrap(), &mut [5, 6, 7, 8]);
             let path = |name: &str| folder.join(name.replace('M', MOUNTED));
             let chunk = |name: &str| std::fs::read(path(name)).unwrap();
             std::fs::copy(path("a/run.zarr/g/t/c/1"), path("x")).unwrap();
+            std::os::unix::fs::symlink(&*folder, path("b/e")).unwrap();
             let done = mounted(&path("M"), Some(&path("b")), || {
                 let link = path("a/run.zarr").join(link);
                 let _ = std::fs::remove_file(&link);

@@ -37,6 +37,7 @@ impl Store {
         let copied = place::Copied {
             source,
             from: None,
+            keys: &|| Ok(Vec::new()),
             state: &format!("{}, {format:?}, {options}", state_of(source)),
             kind: NodeKind::Group,
             tells_keys: false,

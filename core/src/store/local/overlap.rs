@@ -31,43 +31,47 @@ fn is_mounted_from(inner: &Path, outer: &Path) -> bool {
     source.is_some_and(|names| numbers_of(&outer.join(names)) == Some(numbers))
 }
 
-/// A link or a mount in the folder `source` that leads to what is in the folder `place`, or to a folder that holds that.
-pub fn way_into(source: &str, place: &str) -> Result<Option<PathBuf>> {
-    let (mut erased, mut seen, mut found) = (HashSet::new(), HashSet::new(), None);
-    visit(Path::new(place), &mut |path, is_link| Ok(!is_link && add(&mut erased, numbers_of(path))?))?;
-    erased.remove(&None);
-    visit(Path::new(source), &mut |path, _| {
-        let is_folder = path.is_dir();
-        // A file is erased by the names that are in the folders of the place, whichever other names it has.
-        let folder =
-            if is_folder { Some(path.to_path_buf()) } else { path.canonicalize().ok().and_then(|file| Some(file.parent()?.to_path_buf())) };
-        let numbers = folder.and_then(|folder| numbers_of(&folder));
-        if found.is_none() && erased.contains(&numbers) {
-            found = Some(path.to_path_buf());
+/// The first of these files that is reached by way of what is in the folder `place`: by a link that is or leads there, or a mount of it.
+pub fn way_into(files: impl IntoIterator<Item = PathBuf>, place: &str) -> Result<Option<PathBuf>> {
+    let (erased, mut seen, mut todo) = (folders(Path::new(place))?, HashSet::new(), Vec::new());
+    for file in files {
+        push(&mut todo, file.clone())?;
+        while let Some(path) = todo.pop() {
+            for above in path.ancestors() {
+                // What is above a path that was seen was seen, too.
+                if !add(&mut seen, above.to_path_buf())? {
+                    break;
+                }
+                match above.read_link() {
+                    Ok(target) => push(&mut todo, above.parent().unwrap_or(above).join(target))?,
+                    // A file is erased by the names that are in the folders of the place, whichever other names it has.
+                    Err(_) if numbers_of(above).is_some_and(|numbers| erased.contains(&numbers)) => return Ok(Some(file)),
+                    Err(_) => {}
+                }
+            }
         }
-        Ok(found.is_none() && is_folder && add(&mut seen, numbers)?)
-    })?;
-    Ok(found)
+    }
+    Ok(None)
 }
 
-/// Calls `each` with a folder, and then with the folders and links in it, and in those of which `each` says so; tells it which are links.
-fn visit(top: &Path, each: &mut dyn FnMut(&Path, bool) -> Result<bool>) -> Result<()> {
+/// The numbers of a folder and of the folders in it.
+fn folders(top: &Path) -> Result<HashSet<[u64; 2]>> {
     let failed = |e: std::io::Error, path: &Path| Error::os(errno_of(&e).unwrap_or(libc::EIO), format!("list {}", path.display()));
-    let mut todo = if each(top, false)? { vec![top.to_path_buf()] } else { Vec::new() };
+    let (mut all, mut todo) = (HashSet::new(), vec![top.to_path_buf()]);
     while let Some(folder) = todo.pop() {
         let entries = match folder.read_dir() {
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => continue,
             entries => entries.map_err(|e| failed(e, &folder))?,
         };
+        numbers_of(&folder).map_or(Ok(false), |numbers| add(&mut all, numbers))?;
         for entry in entries {
             let entry = entry.map_err(|e| failed(e, &folder))?;
-            let kind = entry.file_type().map_err(|e| failed(e, &folder))?;
-            if !kind.is_file() && each(&entry.path(), kind.is_symlink())? {
+            if entry.file_type().map_err(|e| failed(e, &folder))?.is_dir() {
                 push(&mut todo, entry.path())?;
             }
         }
     }
-    Ok(())
+    Ok(all)
 }
 
 /// As much of a path as is there, its numbers, and the rest.
