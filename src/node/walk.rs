@@ -256,7 +256,7 @@ fn list(store: &Store, place: &ListedGroup) -> Result<Vec<String>> {
 
 impl Group {
     /// The consolidated metadata that name the nodes below the group: where no keys can be listed and it has none, those of the next group above that
-    /// name it, too; what others leave out is unknown to them.
+    /// name it as one, too; what others leave out is unknown to them.
     fn naming_catalog(&self) -> Result<Option<Arc<Catalog>>> {
         let (own, store) = (self.catalog()?, self.store());
         if own.is_some() || store.capabilities().listable || !store.uses_consolidated() {
@@ -265,7 +265,8 @@ impl Group {
         for above in path::ancestors(self.path()).into_iter().rev() {
             // What cannot be read there names nothing.
             let catalog = readable(Group::open(store, above).and_then(|group| group.catalog()))?.flatten();
-            if let Some(catalog) = catalog.filter(|catalog| catalog.has(self.path())) {
+            let names_it = |catalog: &Arc<Catalog>| catalog.find(self.path()).is_some_and(|found| found.kind == NodeKind::Group);
+            if let Some(catalog) = catalog.filter(names_it) {
                 return Ok(Some(catalog));
             }
         }
