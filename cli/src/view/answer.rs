@@ -54,9 +54,12 @@ pub struct Shown {
     root: String,
     name: String,
     open: Mutex<HashMap<String, Arc<Opened>>>,
-    /// The children of the group that was read last, for those that one answer does not have.
-    listed: Mutex<Option<(String, Arc<Vec<Value>>)>>,
+    /// The children of the group that was listed last, for those that one answer does not have.
+    listed: Mutex<Option<(String, Arc<Vec<Child>>)>>,
 }
+
+/// A child of a group: its name, and what the page shows of it where that was read with the others.
+type Child = (String, Option<Value>);
 
 /// An array that is kept open.
 struct Opened {
@@ -182,19 +185,24 @@ impl Shown {
         };
         let from = query.number("from").unwrap_or(0) as usize;
         let all = self.children(&group, from == 0)?;
-        let children: Vec<Value> = all.iter().skip(from).take(CHILDREN).cloned().collect();
+        let shown = |(name, read): &Child| read.clone().unwrap_or_else(|| child(name, opened(&group, name)));
+        let children: Vec<Value> = all.iter().skip(from).take(CHILDREN).map(shown).collect();
         let more = all.len().saturating_sub(from + children.len()) as u64;
         Ok(object([name, ("children", children.into()), ("more", more.into())]))
     }
 
-    /// The children of a group, read anew or, where that was just done, as they were then.
-    fn children(&self, group: &Group, anew: bool) -> Outcome<Arc<Vec<Value>>> {
+    /// The children of a group, listed anew or, where that was just done, as they were then. Where each request takes long all are read at the same time.
+    fn children(&self, group: &Group, anew: bool) -> Outcome<Arc<Vec<Child>>> {
         let mut listed = self.listed.lock().unwrap_or_else(PoisonError::into_inner);
         match &*listed {
             Some((path, children)) if !anew && path == group.path() => Ok(children.clone()),
             _ => {
-                let read = group.describe_nodes(1, &mut child)?.into_iter().map(|(_, child)| child).collect();
-                Ok(listed.insert((group.path().to_string(), Arc::new(read))).1.clone())
+                let all = if self.store.capabilities().latency {
+                    group.describe_nodes(1, &mut |name, node| Some(child(name, node)))?
+                } else {
+                    group.children()?.into_iter().map(|child| (child.name, None)).collect()
+                };
+                Ok(listed.insert((group.path().to_string(), Arc::new(all))).1.clone())
             }
         }
     }
@@ -303,7 +311,15 @@ fn message(failure: Failure) -> String {
     }
 }
 
-/// A child of a group.
+/// The array that a child of a group is, or `None` if it is a group.
+fn opened(group: &Group, name: &str) -> Result<Option<Array>> {
+    Ok(match Node::open(group.store(), &format!("{}/{name}", group.path()))? {
+        Node::Array(array) => Some(array),
+        Node::Group(_) => None,
+    })
+}
+
+/// What the page shows of a child of a group.
 fn child(name: &str, node: Result<Option<Array>>) -> Value {
     let name = ("name", name.into());
     match node {
@@ -346,6 +362,23 @@ fn maps() -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ozarr::dtype::DataType;
+    use ozarr::node::{Context, Create, Spec};
+
+    #[test]
+    fn children_that_an_answer_does_not_have_are_read_when_they_are_asked_for() {
+        let folder = std::env::temp_dir().join(format!("ozarr-children-{}", std::process::id()));
+        let store = Store::open(&Context::default(), folder.to_str().unwrap(), Mode::ReadWrite, &[]).unwrap();
+        (0..CHILDREN).for_each(|i| drop(Group::create(&store, &format!("g{i:03}"), None, Create::New).unwrap()));
+        let array = Array::create(&store, "z", &Spec::new(DataType::Int8, &[41]).unwrap(), Create::New).unwrap();
+        let shown = Shown::open(folder.to_str().unwrap()).map_err(message).unwrap();
+        let tree = |from: usize| json::to_compact(&shown.tree(&Query::parse(&format!("path=&from={from}"))).map_err(message).unwrap());
+        let first = tree(0);
+        array.resize(&[43], false).unwrap();
+        let rest = tree(CHILDREN);
+        std::fs::remove_dir_all(&folder).unwrap();
+        assert!(first.contains(r#""kind":"group"}],"more":1"#) && rest.contains(r#""shape":["43"]"#), "{rest}");
+    }
 
     #[test]
     fn addresses_are_decoded() {
