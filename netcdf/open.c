@@ -386,15 +386,29 @@ static void free_reading(oz_group *group) {
     group->reading = NULL;
 }
 
+/* Opens a group of a file that is written a second time, by its own document, where that is one; NULL: what it says of itself is what its handle knows. */
+static int open_own_group(const oz_group *group, ozarr_group **own) {
+    *own = NULL;
+    if (!group->parent || !group->file->writable) return NC_NOERR;
+    char *path = oz_group_path(group);
+    int status = path ? oz_error(ozarr_group_open_at(group->file->store, path, own)) : NC_ENOMEM;
+    free(path);
+    if (status) *own = NULL;
+    return oz_is_short(status) ? status : NC_NOERR;
+}
+
 /* Reads what an open group says of itself, and the names of what is in it. A record that cannot be read is an error: as if there were none the next one
  * would be stored without what it says. */
 static int read_opened(const oz_group *group, oz_list *groups) {
     oz_reading *reading = group->reading;
-    const ozarr_node *node = ozarr_group_node(group->handle);
-    char *record, *nczarr = NULL;
-    int status = oz_node_text(node, OZ_RECORD, &record);
+    ozarr_group *own;
+    char *record = NULL, *nczarr = NULL;
+    int status = open_own_group(group, &own);
+    const ozarr_node *node = ozarr_group_node(own ? own : group->handle);
+    if (!status) status = oz_node_text(node, OZ_RECORD, &record);
     if (!status && !record) status = oz_node_text(node, "_nczarr_group", &nczarr);
     if (!status) status = oz_node_text(node, NULL, &reading->source);
+    ozarr_group_free(own);
     reading->owned = true;
     if (!status) status = oz_json_read(reading->source, &reading->attributes);
     if (!status) status = oz_json_read(record, &reading->record);
@@ -406,12 +420,10 @@ static int read_opened(const oz_group *group, oz_list *groups) {
     return reading->attributes ? list_children(group, &reading->found, groups) : NC_ENOTNC;
 }
 
+/* Opens a group by the consolidated metadata of the root, as readers do: a group's own may be older, and tell other lengths. */
 static int open_group(oz_group *group) {
-    if (group->parent && !group->file->writable) return oz_error(ozarr_group_open_group(group->parent->handle, group->name, &group->handle));
-    char *path = oz_group_path(group);
-    int status = path ? oz_error(ozarr_group_open_at(group->file->store, path, &group->handle)) : NC_ENOMEM;
-    free(path);
-    return status;
+    if (!group->parent) return oz_error(ozarr_group_open_at(group->file->store, "", &group->handle));
+    return oz_error(ozarr_group_open_group(group->parent->handle, group->name, &group->handle));
 }
 
 /* Reads the types of a group and of all below it, which attributes and variables of any group may have. */

@@ -1383,6 +1383,25 @@ def late_array(build):
         check(f"arrays of other programs are as long as all others in format {version}", code == 0 and out.splitlines() == wanted, (out, err[-500:]))
 
 
+def longer_below(build):
+    """A program of netCDF-C that goes on with an array in a group keeps the records that another program has added, and of which the root's consolidated metadata alone tell."""
+    (build / "below.cdl").write_text("netcdf below { group: g { dimensions: t = UNLIMITED ; variables: int v(t) ; data: v = 1, 2, 3 ; } }")
+    for version in 3, 2:
+        path = build / f"below{version}.zarr"
+        code, _, err = run(["ncgen", "-4", "-o", path, "below.cdl"], build, **PRELOAD, OZARR_NETCDF_SPEC=f"format={version}")
+        array = zarr.open_group(path, mode="r+", use_consolidated=False)["g/v"]
+        array.resize((5,))
+        array[3:] = 77, 78
+        zarr.consolidate_metadata(path, zarr_format=version)
+        goes_on = f'import netCDF4; d = netCDF4.Dataset("{path.name}", "a"); v = d["g/v"]; v[len(v)] = 6; d.close()'
+        code, _, err = run([sys.executable, "-c", goes_on], build, **PRELOAD)
+        values = [line.strip() for line in dump(path, build) if " v =" in line]
+        check(f"records of other programs in a group of format {version}", code == 0 and values == ["v = 1, 2, 3, 77, 78, 6 ;"], (values, err[-500:]))
+        (path / "g/.zgroup" if version == 2 else path / "g/zarr.json").unlink()
+        code, _, err = run([sys.executable, "-c", 'import netCDF4; netCDF4.Dataset("%s", "a").close()' % path.name], build, **PRELOAD)
+        check(f"a file of format {version} is opened to be written without the document of a group", code == 0, err[-500:])
+
+
 LATE_DEFINER = """
 import netCDF4, numpy as np, sys
 with netCDF4.Dataset(sys.argv[1], "w") as d:
@@ -1737,6 +1756,7 @@ def main():
     two_definers(build)
     late_definer(build)
     late_array(build)
+    longer_below(build)
     untold_lengths(build)
     renamed_meanwhile(build)
     renamed_onto(build)
