@@ -207,11 +207,6 @@ static int lengthen_nczarr(const oz_group *group) {
     return oz_error(status);
 }
 
-/* Forgets the earlier names of dimensions: all that is stored has the new ones. */
-static void forget_earlier(const oz_file *file) {
-    for (int i = 0; i < file->dim_count && !file->dirty; i++) oz_names_free(&file->dims[i]->earlier);
-}
-
 /* Whether an array is as long along dimensions that grow as those that were looked at before, by the IDs of the dimensions (-1: none was). */
 static bool is_as_long(oz_var *var, int64_t *lengths) {
     int64_t shape[64];
@@ -280,7 +275,6 @@ int oz_consolidate(oz_file *file) {
         oz_lock(file);
         int flushed = flush(file);
         oz_unlock(file);
-        if (!flushed) forget_earlier(file);
         /* What others have left is no error of a program that has changed nothing. */
         return file->stale ? flushed : NC_NOERR;
     }
@@ -293,6 +287,6 @@ int oz_consolidate(oz_file *file) {
         free(path);
     }
     entries_free(&all);
-    if (!status) file->stale = false, forget_earlier(file);
+    if (!status) file->stale = false;
     return status;
 }

@@ -53,15 +53,6 @@ static bool uses(const oz_var *var, const oz_dim *dim) {
     return false;
 }
 
-/* Notes the name of a dimension by which stored arrays are along it, before it gets another one. */
-static int note_earlier(oz_dim *dim) {
-    const oz_file *file = dim->group->file;
-    bool any = false;
-    for (int i = 0; i < file->group_count; i++)
-        for (int k = 0; k < file->groups[i]->vars.count; k++) any = any || (oz_var_made(file->groups[i]->vars.items[k]) && uses(file->groups[i]->vars.items[k], dim));
-    return any && oz_list_index(&dim->earlier, dim->name) < 0 ? oz_names_add(&dim->earlier, dim->name) : NC_NOERR;
-}
-
 int oz_rename_dim(int ncid, int id, const char *name) {
     char normal[NC_MAX_NAME + 1];
     oz_group *group;
@@ -79,7 +70,7 @@ int oz_rename_dim(int ncid, int id, const char *name) {
     const size_t room = strlen(dim->name) > dim->room ? strlen(dim->name) : dim->room;
     if (fixed && strlen(name) > room) return NC_ENOTINDEFINE;
     char *copy = strdup(name), *key = oz_file_format(file) == 2 && !dim->key ? strdup(dim->name) : NULL;
-    if (!copy || oz_names_add(&dim->group->former, dim->name) || note_earlier(dim)) return free(key), free(copy), NC_ENOMEM;
+    if (!copy || oz_names_add(&dim->group->former, dim->name)) return free(key), free(copy), NC_ENOMEM;
     if (key) dim->key = key;
     dim->renamed = true;
     dim->room = room;

@@ -7,25 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Notes the names that the record says a dimension had. */
-static int read_earlier(oz_dim *dim, const json *names) {
-    int status = NC_NOERR;
-    for (const json *one = names && names->kind == JSON_ARRAY ? names->first : NULL; one && !status; one = one->next)
-        if (one->kind == JSON_STRING) status = oz_names_add(&dim->earlier, one->text);
-    return status;
-}
-
-/* NCZarr's keys may still have the first of these names, unless another dimension has it by now. */
-static int note_keys(const oz_group *group) {
-    if (!group->handle || oz_file_format(group->file) != 2) return NC_NOERR;
-    for (int i = 0; i < group->dims.count; i++) {
-        oz_dim *dim = group->dims.items[i];
-        const char *first = dim->earlier.count ? *(char **)dim->earlier.items[0] : NULL;
-        if (first && !oz_list_find(&group->dims, first) && !(dim->key = strdup(first))) return NC_ENOMEM;
-    }
-    return NC_NOERR;
-}
-
 int oz_dims_recorded(oz_group *group, const json *record) {
     const json *dims = json_member(record, "dimensions");
     if (dims && dims->kind != JSON_OBJECT) dims = NULL;
@@ -35,11 +16,10 @@ int oz_dims_recorded(oz_group *group, const json *record) {
         size_t len = size && size->kind == JSON_INTEGER && !unlimited ? (size_t)strtoull(size->text, NULL, 10) : 0;
         if (oz_list_find(&group->dims, item->name)) continue;
         oz_dim *dim = oz_dim_new(group, item->name, len, unlimited);
-        if (!dim || read_earlier(dim, json_member(item, "earlier"))) return NC_ENOMEM;
+        if (!dim) return NC_ENOMEM;
         dim->told = true;
         dim->published = unlimited && group->file->consolidates;
     }
-    if (note_keys(group)) return NC_ENOMEM;
     int64_t count = 0;
     ozarr_status counted = dims || !group->handle ? OZARR_OK : ozarr_group_nc_dimension_count(group->handle, &count);
     if (counted == OZARR_ERR_NO_MEMORY) return NC_ENOMEM;
@@ -55,18 +35,6 @@ int oz_dims_recorded(oz_group *group, const json *record) {
     return NC_NOERR;
 }
 
-/* The dimension of that length in or above a group which had the name. */
-static oz_dim *renamed_dim(oz_group *group, const char *name, size_t len) {
-    for (oz_group *g = group; g; g = g->parent)
-        for (int i = 0; i < g->dims.count; i++) {
-            oz_dim *dim = g->dims.items[i];
-            if (oz_list_index(&dim->earlier, name) < 0 || (dim->len != len && !dim->unlimited)) continue;
-            dim->renamed = true;
-            return dim;
-        }
-    return NULL;
-}
-
 /* The dimension of that name and length which the group sees, or a new one. One along which arrays differ may grow, unless there is one above it of
  * that very length. */
 static oz_dim *resolve_dim(oz_group *group, const char *name, size_t len, bool first) {
@@ -76,7 +44,6 @@ static oz_dim *resolve_dim(oz_group *group, const char *name, size_t len, bool f
         found = oz_list_find(&g->dims, name);
         if (found && found->len != len && !found->unlimited) found = NULL;
     }
-    if (!found) found = renamed_dim(group, name, len);
     if (!found && first) found = own;
     if (found) {
         if (found->len != len) found->unlimited = true;
@@ -106,9 +73,7 @@ int oz_var_place_dim(oz_var *var, const json *mine, int d, const char *name, int
     }
     var->shape[d] = len;
     var->dims[d] = resolve_dim(group_of_dim(var, mine, d), name, (size_t)len, d == 0);
-    if (!var->dims[d]) return NC_ENOMEM;
-    var->renamed = var->renamed || (var->group->file->writable && oz_list_index(&var->dims[d]->earlier, name) >= 0);
-    return NC_NOERR;
+    return var->dims[d] ? NC_NOERR : NC_ENOMEM;
 }
 
 /* Whether a variable has an attribute of a text with a word in it, or of that word alone. */

@@ -198,7 +198,6 @@ static void group_free(oz_group *group) {
         oz_dim *dim = group->dims.items[i];
         free(dim->name);
         free(dim->key);
-        oz_names_free(&dim->earlier);
         free(dim);
     }
     atts_free(&group->atts);

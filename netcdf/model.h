@@ -76,8 +76,6 @@ typedef struct oz_dim {
     bool published;
     /* Its name in NCZarr's keys, where that is another one by now. */
     char *key;
-    /* The names that arrays, or consolidated metadata of them, may still have for it: a program may be killed before all have the new one. */
-    oz_list earlier;
     int id;
     struct oz_group *group;
 } oz_dim;

@@ -47,15 +47,9 @@ static void write_places(text *t, const oz_var *var) {
 
 static void write_dim(text *t, const oz_dim *dim) {
     char size[64];
-    snprintf(size, sizeof size, dim->unlimited ? "{\"unlimited\":true" : "{\"size\":%zu", dim->len);
+    snprintf(size, sizeof size, dim->unlimited ? "{\"unlimited\":true}" : "{\"size\":%zu}", dim->len);
     text_member(t, dim->name);
     text_put(t, size);
-    for (int i = 0; i < dim->earlier.count; i++) {
-        const char *name = *(char **)dim->earlier.items[i];
-        text_put(t, i ? "," : ",\"earlier\":[");
-        text_quote(t, name, strlen(name));
-    }
-    text_put(t, dim->earlier.count ? "]}" : "}");
 }
 
 /* What the record says of a variable; `stored` is the record that is in the store, and `there` what that says of it (or NULL). */

@@ -1,6 +1,6 @@
 /* What the kill sweep kills while it defines in an older file: a program that defines what it does not find, and goes on.
  *
- *   netcdf_defines FILE            renames the dimension t, defines a type, dimensions, a variable and attributes in the group g, writes the variable
+ *   netcdf_defines FILE            defines a type, dimensions, a variable and attributes in the group g, writes the variable
  *   netcdf_defines FILE stop       the same, but ends behind nc_enddef as if it were killed
  *   netcdf_defines FILE lengthen   adds a record to the first variable of each group, and synchronises them all at once
  *
@@ -39,9 +39,8 @@ static nc_type quality(int group) {
 
 static void define(int file, int group) {
     const short number = 7;
-    int dim, dims[2], var;
+    int dims[2], var;
     CHECK(nc_redef(file));
-    if (!nc_inq_dimid(file, "t", &dim)) CHECK(nc_rename_dim(file, dim, "time"));
     dims[0] = dimension(group, "step", NC_UNLIMITED), dims[1] = dimension(group, "x", COLUMNS);
     nc_type type = quality(group);
     if (nc_inq_varid(group, "state", &var)) {
