@@ -207,45 +207,18 @@ static int lengthen_nczarr(const oz_group *group) {
     return oz_error(status);
 }
 
-/* Whether an array is as long along dimensions that grow as those that were looked at before, by the IDs of the dimensions (-1: none was). */
-static bool is_as_long(oz_var *var, int64_t *lengths) {
-    int64_t shape[64];
-    if (!oz_var_made(var) || var->lost || var->scalar_of_one || !oz_var_may_grow(var)) return true;
-    if (oz_var_look(var, shape)) return false;
-    for (int d = 0; d < var->rank && !var->lost; d++) {
-        int64_t *length = &lengths[var->dims[d]->id];
-        if (!var->dims[d]->published) continue;
-        if (*length >= 0 && *length != shape[d]) return false;
-        *length = shape[d];
-    }
-    return true;
-}
-
-/* Whether all arrays in the store have the same steps. A program that was killed while it published some leaves a few that are longer than consolidated
- * metadata say, by which readers find the steps before: they stay so until all are as long. */
-static bool lengths_agree(const oz_file *file) {
-    int64_t *lengths = malloc(((size_t)file->dim_count + 1) * sizeof *lengths);
-    bool agree = lengths != NULL;
-    for (int i = 0; i < file->dim_count && agree; i++) lengths[i] = -1;
-    for (int i = 0; i < file->group_count; i++)
-        for (int k = 0; k < file->groups[i]->vars.count && agree; k++) agree = is_as_long(file->groups[i]->vars.items[k], lengths);
-    free(lengths);
-    return agree;
-}
-
 /* Writes consolidated metadata that a kill has left without what is stored, or left out, anew: the root's, and in format 2 those of all other groups that have
- * some, which tell the group's own attributes, too. `*waits`: it is not done as yet. */
-static ozarr_status renew(const oz_file *file, bool *waits) {
+ * some, which tell the group's own attributes, too. */
+static ozarr_status renew(const oz_file *file) {
     ozarr_status status = OZARR_OK;
-    for (int i = oz_file_format(file) == 2 ? file->group_count - 1 : 0; i >= 0 && !status && !*waits; i--) {
+    for (int i = oz_file_format(file) == 2 ? file->group_count - 1 : 0; i >= 0 && !status; i--) {
         const oz_group *group = file->groups[i];
         bool current = true;
         char *key = i && group->handle && !group->lost ? oz_node_path(group, ".zmetadata") : NULL;
         if (!i || (key && !ozarr_store_key_get(file->store, key, NULL, 0, NULL)))
             status = ozarr_group_consolidated_check(group->handle, NULL, 0, NULL, &current);
         free(key);
-        if (!status && !current) *waits = !lengths_agree(file);
-        if (!status && !current && !*waits) status = ozarr_group_consolidate(group->handle);
+        if (!status && !current) status = ozarr_group_consolidate(group->handle);
     }
     return status;
 }
@@ -255,15 +228,14 @@ static ozarr_status renew(const oz_file *file, bool *waits) {
 static int flush(oz_file *file) {
     const oz_group *root = file->groups[0];
     const bool made = file->consolidates || (file->created && file->group_count == 1 && !root->vars.count);
-    bool waits = false;
     int error = oz_file_format(file) == 2 ? oz_others_find(file) : NC_NOERR;
     if (!error) error = oz_error(rename_all(file));
     for (int i = 0; i < file->group_count && !error; i++)
         if (file->groups[i]->handle && !file->groups[i]->lost) error = lengthen_nczarr(file->groups[i]);
     if (error) return error;
     ozarr_status status = ozarr_store_flush(file->store);
-    if (!status && made && !file->compared) status = renew(file, &waits);
-    if (!status) file->compared = !waits, file->stale = false;
+    if (!status && made && !file->compared) status = renew(file);
+    if (!status) file->compared = true, file->stale = false;
     return oz_error(status);
 }
 

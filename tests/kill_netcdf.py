@@ -193,25 +193,6 @@ class Sweep(Results):
             expect(json.loads(listed.read_text())["metadata"][".zattrs"] == own, "the next program leaves a group's consolidated metadata as they were before a kill")
         return f"{len(cases)} cases"
 
-    def longer_documents(self, version):
-        """A program that adds no steps leaves the published ones readable where one that was killed had begun to publish more."""
-        store, name = self.build / "now.zarr", "zarr.json" if version == 3 else ".zarray"
-        self.compile([])
-        shutil.rmtree(store, ignore_errors=True)
-        run(*self.command(f"format={version}", store, BEFORE))
-        document = store / "mean" / name
-        text = json.loads(document.read_text())
-        document.write_text(json.dumps(text | {"shape": [BEFORE + 2]}))
-        adds = ["env", f"LD_PRELOAD={self.preload}", "ncatted", "-O", "-h", "-a", "more,t,c,c,more", store]
-        for what, command in ("nothing", self.command("", store, BEFORE)), ("an attribute", adds):
-            p = run(*command)
-            expect(p.returncode == 0, why(p))
-            found = steps_in(store)
-            expect(found == BEFORE, f"a program that adds {what} leaves {found} steps")
-        p = run(*self.command("", store))
-        expect(p.returncode == 0 and steps_in(store) == STEPS, why(p))
-        return f"{BEFORE} steps, and {STEPS}"
-
     def locks(self):
         """While lengths are published all groups are locked, however many there are."""
         store, log, program, count = self.build / "many.zarr", self.build / "trace", self.build_program("netcdf_defines"), 100
@@ -242,7 +223,6 @@ def main():
         s.definitions("renaming", version, "ncrename", "-O", "-v", "v,renamed", "-g", "g,h")
         s.definitions("definition", version, "ncks", "-A", "--no_tmp_fl")
         s.attempt(f"defines on, version {version}", lambda: s.defines_on(version))
-        s.attempt(f"longer documents, version {version}", lambda: s.longer_documents(version))
     s.attempt("locks of many groups", s.locks)
     return s.finish()
 
