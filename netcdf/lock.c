@@ -153,17 +153,23 @@ static int lock_path(oz_file *file, const char *path) {
     return locked;
 }
 
-/* Makes room for one more lock, each of which is an open file: half of those that the process may have are left for all else. */
-static bool make_room(oz_file *file, const char *path) {
-    enum { FEWEST = 64, MINUTE = 60 };
+/* Whether half of the files that the process may have are open, whoever has opened them: the next one is beyond. */
+static bool is_half_full(void) {
     struct rlimit limit = {0};
-    const rlim_t half = getrlimit(RLIMIT_NOFILE, &limit) ? 0 : limit.rlim_cur / 2, most = half < FEWEST ? FEWEST : half;
-    const bool full = (rlim_t)file->lock_count >= most;
+    const int next = open("/", O_RDONLY | O_CLOEXEC);
+    if (next >= 0) close(next);
+    return next < 0 || getrlimit(RLIMIT_NOFILE, &limit) || (rlim_t)next >= limit.rlim_cur / 2;
+}
+
+/* Makes room for one more lock, each of which is an open file: behind the first ones half of those that the process may have are left for all else. */
+static bool make_room(oz_file *file, const char *path) {
+    enum { FIRST = 64, MINUTE = 60 };
+    const bool full = file->lock_count >= FIRST && is_half_full();
     void *larger = full ? NULL : realloc(file->locks, (size_t)(file->lock_count + 1) * sizeof *file->locks);
     if (larger) return file->locks = larger, true;
     file->locked_out = true;
     if (!full || now() < file->refused_until) return false;
-    oz_log("%s is not locked, for half of the files that may be open (ulimit -n) are locks: what others store at the same time may be lost", path);
+    oz_log("%s is not locked, for half of the files that may be open (ulimit -n) are: what others store at the same time may be lost", path);
     file->refused_until = now() + MINUTE;
     return false;
 }

@@ -205,6 +205,10 @@ class Sweep(Results):
         text = log.read_text()
         missing = [i for i in range(count) if f'/g{i}/.ozarr-netcdf.tmp", O_RDWR|O_CREAT' not in text]
         expect(not missing, f"groups that are not locked: {missing}")
+        # Of 200 files that may be open, 100 are.
+        held = 'import os, resource, sys; resource.setrlimit(resource.RLIMIT_NOFILE, (200, 200)); [os.set_inheritable(os.open("/", os.O_RDONLY), True) for _ in range(100)]; os.execvp(sys.argv[1], sys.argv[1:])'
+        p = run(sys.executable, "-c", held, *environment, "OZARR_LOG=warning", program, store, "lengthen")
+        expect(p.returncode == 0 and "is not locked" in p.stderr, f"with many open files: {why(p)}")
         return f"{count} groups"
 
 
