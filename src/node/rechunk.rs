@@ -8,6 +8,7 @@ mod nodes;
 
 use super::conventions::missing::missing_of;
 use super::cut_watch::CutWatch;
+use super::document;
 use super::growing::{ReadNodes, cut_shape, read_nodes};
 use super::left_out::LeftOut;
 use super::lookup::{self, find, require};
@@ -261,7 +262,8 @@ impl Job<'_> {
         let (source, state) = (place::source_of(from, &from_path), self.state(nodes)?);
         let chunks = || {
             let mut keys = Vec::new();
-            for (_, new) in nodes {
+            for (node, new) in nodes {
+                document::DOCUMENTS.iter().try_for_each(|name| push(&mut keys, path::join(node, name)))?;
                 if let New::Array(array) = new {
                     each_chunk(&array.old.chunk_store, &array.old, &mut |key, _| push(&mut keys, key.to_string()))?;
                 }

@@ -92,6 +92,7 @@ fn a_copy_over_a_mount_to_which_a_link_in_its_source_leads_is_refused_and_leaves
         ("g/t/l", ".", [true, false]),
         ("l", "M/e/b/d/u", [true; 2]),
         ("g/t/c/1", "M/e/x", [true; 2]),
+        ("g/t/zarr.json", "M/d/u/zarr.json", [true; 2]),
         ("l", "a/run.zarr/g", [false; 2]),
         ("l", "none", [false; 2]),
         ("g/t/c/1", "x", [false; 2]),
