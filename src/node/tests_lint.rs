@@ -878,6 +878,10 @@ fn where_no_keys_are_listed_the_consolidated_metadata_of_each_group_name_nodes_o
         let key = cut_chunk(&store, "g/c", format);
         assert_eq!(verified(&blind, ""), (5, 6, vec![key.clone()]), "{format:?}");
         assert_eq!(verified(&blind, "g"), (3, 4, vec![key]), "{format:?}");
+        // What only damaged ones name is not looked at, which is told.
+        let key = if format == Format::V3 { "g/zarr.json" } else { "g/.zmetadata" };
+        put(&store, key, r#"{"zarr_format":3,"node_type":"group","consolidated_metadata":[]}"#);
+        assert_eq!(verified(&blind, "g"), (2, 2, vec![key.to_string()]), "{format:?}");
     }
 }
 

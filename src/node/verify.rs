@@ -159,9 +159,7 @@ impl Verification<'_> {
                 }
             }
         }
-        if self.store.capabilities().listable {
-            groups.iter().try_for_each(|group| self.consolidated(group))?;
-        }
+        groups.iter().try_for_each(|group| self.consolidated(group))?;
         Ok(arrays)
     }
 
@@ -217,8 +215,12 @@ impl Verification<'_> {
     /// Compares the consolidated metadata of a group with the documents, but those that cannot be understood, which were told already.
     fn consolidated(&mut self, group: &Group) -> Result<()> {
         let key = path::join(group.path(), if group.format() == Format::V3 { v3::DOCUMENT } else { v2::CONSOLIDATED });
-        let checked = group.check_consolidated().map(|()| group.compare(true));
-        let mut fault = match checked {
+        let checked = group.check_consolidated();
+        if !self.store.capabilities().listable {
+            // There is nothing to compare them with.
+            return checked.or_else(|e| self.tell(Fault::of(e, &key)?));
+        }
+        let mut fault = match checked.map(|()| group.compare(true)) {
             Err(e) => Fault::of(e, &key)?,
             Ok(Ok((Some(consolidate::Compared { differences: found, .. }), _))) if !found.is_empty() => {
                 let mut what = String::from("the consolidated metadata differ from the documents: ");
