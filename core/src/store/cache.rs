@@ -10,7 +10,7 @@ use super::{
     ByteRange, Capabilities, Condition, Fetched, Keys, LocalFiles, Object, ReadDone, SharedStore, Started, Storage, StorageExt, Version,
     start_and_wait,
 };
-use crate::error::{ErrorKind, Result};
+use crate::error::Result;
 use crate::fork::ForkReset;
 use crate::limits::{make_room, reserve, reserve_one};
 use std::collections::{HashMap, VecDeque};
@@ -154,20 +154,20 @@ impl CacheStore {
 
     /// Gives what is kept, if the key still holds that version, or reads and keeps.
     fn read(&self, key: &str, ranges: &[ByteRange], if_match: Option<Version>, done: ReadDone) {
-        let found = lock(&self.kept).find(key, ranges).filter(|(version, _)| if_match.is_none_or(|wanted| wanted == *version));
-        let Some((version, parts)) = found else { return self.fill(key, ranges, if_match, done) };
+        let Some((version, parts)) = lock(&self.kept).find(key, ranges) else { return self.fill(key, ranges, if_match, done) };
         let (this, name, asked) = (self.clone_of(), key.to_string(), ranges.to_vec());
         let check = move |now: Result<Option<Fetched>>| match now {
-            Ok(Some(_)) => done(copied(&parts).map(|parts| Some(Fetched { parts, version }))),
+            Ok(Some(now)) if now.version == version && if_match.is_none_or(|wanted| wanted == version) => {
+                done(copied(&parts).map(|parts| Some(Fetched { parts, version })));
+            }
+            Ok(Some(_)) => this.fill(&name, &asked, if_match, done),
             Ok(None) => {
                 this.forget_key(&name);
                 done(Ok(None));
             }
-            Err(e) if e.kind() == ErrorKind::Conflict => this.fill(&name, &asked, if_match, done),
             Err(e) => done(Err(e)),
         };
-        // Of a version that is known servers tell more readily that it is there than which one is: without the object's length, say.
-        self.inner.start_read(key, &[], Some(version), Box::new(check));
+        self.inner.start_read(key, &[], None, Box::new(check));
     }
 
     /// Reads and keeps.
@@ -208,12 +208,9 @@ impl Storage for CacheStore {
         let found = start_and_wait(self, key, &[ByteRange::WHOLE], None)?;
         Ok(found.map(|fetched| {
             let bytes = fetched.parts.into_iter().next().unwrap_or_default();
-            let (inner, key, version) = (self.inner.clone(), key.to_string(), fetched.version);
-            let now = move || match start_and_wait(&*inner, &key, &[], Some(version)) {
-                Err(e) if e.kind() == ErrorKind::Conflict => Ok(None),
-                now => Ok(now?.map(|now| now.version)),
-            };
-            Object::Other(Box::new(Snapshot { bytes, version, now }))
+            let (inner, key) = (self.inner.clone(), key.to_string());
+            let now = move || Ok(start_and_wait(&*inner, &key, &[], None)?.map(|now| now.version));
+            Object::Other(Box::new(Snapshot { bytes, version: fetched.version, now }))
         }))
     }
 
@@ -266,6 +263,7 @@ impl Storage for CacheStore {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::ErrorKind;
     use crate::store::file_options::FileOptions;
     use crate::store::local::LocalStore;
     use crate::store::memory::MemoryStore;

@@ -147,27 +147,6 @@ fn an_archive_of_a_server_that_tells_no_length_is_not_sent_again_for_its_documen
 }
 
 #[test]
-fn what_is_kept_of_a_server_that_tells_no_length_is_not_sent_again() {
-    for head in ["200 OK", "405 no"] {
-        let served: Served = Arc::new(Mutex::new((0, vec![7; 300_000])));
-        let (port, heads) = untold(&served, head);
-        let cached = CacheStore::new(Arc::new(store_at(port, &[])), 4 << 20);
-        let read = |byte: u8| assert!(get(&cached, "key", 1 << 20).unwrap().unwrap() == vec![byte; 300_000], "{head}");
-        let sent = || heads.lock().unwrap().iter().filter(|head| head.starts_with("get")).count();
-        read(7);
-        let object = cached.open("key").unwrap().unwrap();
-        let before = sent();
-        read(7);
-        assert!(object.still_current().unwrap(), "{head}");
-        // Where it knows no HEAD, the beginning of an answer says it.
-        assert_eq!(sent() - before, if head == "200 OK" { 0 } else { 2 }, "{head}: {:?}", heads.lock().unwrap());
-        *served.lock().unwrap() = (1, vec![8; 300_000]);
-        assert!(!object.still_current().unwrap(), "{head}");
-        read(8);
-    }
-}
-
-#[test]
 fn an_archive_that_is_too_large_for_a_server_without_ranges_is_refused_with_the_reason() {
     for refusal in ["200 OK", "416 no", "400 bad"] {
         let served: Served = Arc::new(Mutex::new((0, archive_of(1, 6 << 20))));
