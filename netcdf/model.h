@@ -194,8 +194,9 @@ typedef struct oz_file {
     /* Elements or attributes were given to a variable that another program has renamed, erased or replaced; it is to be told. */
     bool lost;
     /* Some metadata are not yet stored; the consolidated ones are not those that are stored; the record says that there are
-     * consolidated ones, which a kill may have left out, and they were compared, or are to be in any case, for the program closes the file. */
-    bool dirty, stale, consolidates, compared, doubtful;
+     * consolidated ones, which a kill may have left out, and they were compared, or are to be in any case, for the program closes the file; when it was
+     * opened they told all that the documents do. */
+    bool dirty, stale, consolidates, compared, doubtful, told;
     /* The bytes of elements that wait for `oz_file_store_waiting`. */
     size_t waiting_bytes;
     /* The bytes of elements that are kept for small reads; what small variables are decoded by. */

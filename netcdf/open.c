@@ -265,7 +265,7 @@ int oz_group_open_array(const oz_group *group, const char *name, oz_opened *open
     int status = oz_error(ozarr_group_open_array(group->handle, name, &opened->array));
     if (status) return opened->array = NULL, status;
     status = oz_opened_shape(opened);
-    if (!status && group->file->writable) status = open_own(group, name, opened);
+    if (!status && group->file->writable && !group->file->told) status = open_own(group, name, opened);
     return status;
 }
 
@@ -389,7 +389,7 @@ static void free_reading(oz_group *group) {
 /* Opens a group of a file that is written a second time, by its own document, where that is one; NULL: what it says of itself is what its handle knows. */
 static int open_own_group(const oz_group *group, ozarr_group **own) {
     *own = NULL;
-    if (!group->parent || !group->file->writable) return NC_NOERR;
+    if (!group->parent || !group->file->writable || group->file->told) return NC_NOERR;
     char *path = oz_group_path(group);
     int status = path ? oz_error(ozarr_group_open_at(group->file->store, path, own)) : NC_ENOMEM;
     free(path);
@@ -426,6 +426,14 @@ static int open_group(oz_group *group) {
     return oz_error(ozarr_group_open_group(group->parent->handle, group->name, &group->handle));
 }
 
+/* Finds out whether the consolidated metadata tell all that the documents do, which are read together for that: none of them is read by itself then. */
+static int find_told(const oz_group *root) {
+    bool current = false;
+    ozarr_status status = ozarr_group_consolidated_check(root->handle, NULL, 0, NULL, &current);
+    root->file->told = !status && current;
+    return status && oz_is_short(oz_error(status)) ? oz_error(status) : NC_NOERR;
+}
+
 /* Reads the types of a group and of all below it, which attributes and variables of any group may have. */
 static int read_group(oz_group *group, const oz_listed *listed) {
     oz_list groups = {0};
@@ -437,6 +445,7 @@ static int read_group(oz_group *group, const oz_listed *listed) {
     const json *record = status ? NULL : reading->record;
     if (!status && !group->parent) read_format(group->file, record);
     if (!status && !group->parent) group->file->consolidates = json_true(record, "consolidated");
+    if (!status && !group->parent && !listed && group->file->writable) status = find_told(group);
     if (!status) status = oz_user_types_read(group, json_member(record, "user_types"));
     if (!status) status = sort_names(&reading->found, record ? json_member(record, "variables") : json_member(reading->nczarr, "arrays"));
     if (!status) status = sort_names(&groups, json_member(record ? record : reading->nczarr, "groups"));
