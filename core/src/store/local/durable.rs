@@ -114,8 +114,8 @@ impl Durability {
         }
     }
 
-    /// Whether a value is synced before it gets the name of its key: always, or because the key was erased since the last flush, or it was asked for. Where the power
-    /// is cut the disk may have the new name and not yet the bytes, in place of a value that was durable.
+    /// Whether a value is synced before it gets the name of its key: always, or because the key was erased since the last flush, or that was asked for.
+    /// Where the power is cut the disk may have the new name and not yet the bytes, in place of a value that was durable.
     pub(super) fn syncs_first(&self, key: &str) -> bool {
         if self.mode != SyncMode::Batch {
             return self.mode == SyncMode::Each;
