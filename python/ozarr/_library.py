@@ -157,6 +157,9 @@ class Functions:
     def __getattr__(self, name):
         if name == "_library":
             self._library = load()
+            # Handles that are still open when the interpreter ends are freed when modules have lost their names, by which others are declared.
+            for free in (name.removeprefix("ozarr_") for name in raw.FUNCTIONS if name.endswith("_free")):
+                getattr(self, free)
             return self._library
         signature = raw.FUNCTIONS.get(f"ozarr_{name}")
         if signature is None:

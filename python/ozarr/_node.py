@@ -90,7 +90,7 @@ class Closable:
     def __exit__(self, *error):
         self.close()
 
-    def __del__(self):
+    def __del__(self, lib=lib):
         found, self._handle = getattr(self, "_handle", None), None
         if found is not None:
             getattr(lib, f"{self._kind}_free")(found)

@@ -197,6 +197,16 @@ def errors(where):
     code = "import ozarr; ozarr.version()"
     bad = subprocess.run([sys.executable, "-c", code], env={"OZARR_LIBRARY": "/nowhere.so", "PYTHONPATH": ":".join(sys.path)}, capture_output=True, text=True)
     check("OZARR_LIBRARY" in bad.stderr and bad.returncode, bad.stderr)
+    # As the interpreter does when it ends; what is open then is freed behind it.
+    code = """
+import ozarr, sys
+held = ozarr.Store("memory:q"), ozarr.create_group("memory:g"), ozarr.create("memory:a", (3,), "i4")
+for module in [module for name, module in sys.modules.items() if name.split(".")[0] == "ozarr"]:
+    vars(module).update((name, None) for name in list(vars(module)) if not name.startswith("__"))
+del held
+"""
+    ended = subprocess.run([sys.executable, "-c", code], env=os.environ | {"PYTHONPATH": ":".join(sys.path)}, capture_output=True, text=True)
+    check((ended.returncode, ended.stderr) == (0, ""), f"handles that are open when Python ends: {ended.stderr}")
     if given := os.environ.get("OZARR_LIBRARY"):
         code = "import ozarr, os; os.chdir('/'); ozarr.version()"
         near = {"OZARR_LIBRARY": f"./{os.path.basename(given)}", "PYTHONPATH": ":".join(map(os.path.abspath, sys.path))}
