@@ -308,6 +308,8 @@ void om_move_pending(ozarr_mpi *m, int tries);
  * a call. */
 ozarr_status om_flush_pending(ozarr_mpi *m, const ozarr_group *group);
 
+/* Whether a box has no elements: it is nowhere then, as a rank without cells has often 1 to 0, or 0 to -1. */
+bool om_is_empty(int32_t rank, const int64_t *shape);
 /* Checks a box against the shape of its array; its memory against that of the first box of the call. */
 ozarr_status om_check_region(const ozarr_region *region, int32_t rank, const int64_t *shape);
 ozarr_status om_check_memory(const ozarr_memory *memory, const ozarr_memory *first);

@@ -88,10 +88,8 @@ static bool are_distinct(int32_t rank, const int64_t *shape, const int64_t *stri
 
 ozarr_status om_view_of(const ozarr_memory *memory, int32_t rank, const int64_t *shape, size_t item, bool distinct, om_view *view) {
     int64_t low = 0, high = (int64_t)item, offset = (int64_t)memory->offset;
-    bool empty = false;
     memset(view, 0, sizeof *view);
-    for (int d = 0; d < rank; d++) empty |= shape[d] == 0;
-    if (empty) return OZARR_OK;
+    if (om_is_empty(rank, shape)) return OZARR_OK;
     if (memory->data == NULL) return om_error(OZARR_ERR_NULL, "memory.data is NULL");
     ozarr_status status = OZARR_OK;
     if (memory->sizes != NULL) status = subarray(memory, rank, shape, item, view, &offset);

@@ -263,8 +263,22 @@ static ozarr_status check_append(ozarr_array *array, int32_t dim, int64_t length
     return status;
 }
 
-/* Reads the metadata again: an array that became longer since this handle knew it is not to be cut off. Collective, within a call. */
-static ozarr_status check_known_shape(ozarr_mpi *m, ozarr_array *array, const int64_t *extents) {
+/* Checks that a box is in the slab of `length` elements behind an array of that shape: elsewhere it would write over what is stored. */
+static ozarr_status check_slab(const ozarr_region *region, int32_t rank, const int64_t *extents, int32_t dim, int64_t length) {
+    int64_t longer[PLAN_MAX_RANK];
+    memcpy(longer, extents, (size_t)rank * sizeof *longer);
+    longer[dim] += length;
+    const ozarr_status status = om_check_region(region, rank, longer);
+    if (status == OZARR_OK && region->start[dim] < extents[dim] && !om_is_empty(rank, region->shape))
+        return om_error(OZARR_ERR_BOUNDS, "start[%d] is %" PRId64 ", expected %" PRId64 ", the length before the append, or more: it is counted in the array "
+                        "with the new slab", (int)dim, region->start[dim], extents[dim]);
+    return status;
+}
+
+/* Reads the metadata again: an array that became longer since this handle knew it is not to be cut off. And checks the box of the new slab.
+ * Collective, within a call. */
+static ozarr_status check_known_shape(ozarr_mpi *m, ozarr_array *array, const int64_t *extents, int32_t dim, int64_t length,
+                                      const ozarr_region *region) {
     int32_t rank = 0;
     int64_t now[PLAN_MAX_RANK];
     ozarr_node *node = ozarr_array_node(array);
@@ -279,6 +293,7 @@ static ozarr_status check_known_shape(ozarr_mpi *m, ozarr_array *array, const in
         if (now[d] != extents[d])
             status = om_error(OZARR_ERR_STATE, "dimension %d has %" PRId64 " elements by now, this handle knew %" PRId64 "; append behind these",
                               (int)d, now[d], extents[d]);
+    if (status == OZARR_OK) status = check_slab(region, rank, extents, dim, length);
     return om_agree(m, status, NULL);
 }
 
@@ -286,6 +301,10 @@ ozarr_status ozarr_mpi_array_append(ozarr_mpi *m, ozarr_array *array, int32_t di
                                     const int64_t *shape, ozarr_type type, const void *data, size_t size) {
     char call[OM_MESSAGE];
     int64_t extents[PLAN_MAX_RANK];
+    ozarr_region region = OZARR_REGION_INIT;
+    ozarr_memory memory = OZARR_MEMORY_INIT;
+    region.start = start, region.shape = shape;
+    memory.data = (void *)(uintptr_t)data, memory.size = size, memory.type = type;
     ozarr_status status = check_append(array, dim, length, extents);
     if (status == OZARR_OK) status = om_check_there(m, array);
     if (status == OZARR_OK) status = om_settle(array);
@@ -293,14 +312,10 @@ ozarr_status ozarr_mpi_array_append(ozarr_mpi *m, ozarr_array *array, int32_t di
     status = enter_change(m, call, array, status);
     if (status != OZARR_OK) return status;
     finish_writes(m);
-    status = om_leave(m, check_known_shape(m, array, extents));
+    status = om_leave(m, check_known_shape(m, array, extents, dim, length, &region));
     if (status != OZARR_OK) return status;
     status = set_length(m, array, dim, extents[dim] + length);
     if (status != OZARR_OK) return give_back(m, array, dim, extents[dim], status);
-    ozarr_region region = OZARR_REGION_INIT;
-    ozarr_memory memory = OZARR_MEMORY_INIT;
-    region.start = start, region.shape = shape;
-    memory.data = (void *)(uintptr_t)data, memory.size = size, memory.type = type;
     status = om_move_all(m, array, true, 1, &region, &memory, OZARR_OK);
     if (status == OZARR_OK) status = om_agree(m, ozarr_node_flush(ozarr_array_node(array)), NULL);
     return status == OZARR_OK ? status : give_back(m, array, dim, extents[dim], status);

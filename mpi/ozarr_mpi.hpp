@@ -246,7 +246,8 @@ public:
     returned<void> read(const array &a, std::vector<T> &out, const region &r = {}) {
         return done([&](auto call) { return a.read_resized(out, r, call); }, ozarr_mpi_array_read_all_ex);
     }
-    /// Extends dimension `dim` by `length` elements and writes the new slab, of which each rank gives its region, as ozarr_mpi_array_append.
+    /// Extends dimension `dim` by `length` elements and writes the new slab, of which each rank gives its region, as ozarr_mpi_array_append:
+    /// starts are counted in the array with the slab.
     template <class T>
     returned<void> append(array &a, int dim, std::int64_t length, const region &r, const T *data, std::size_t size) {
         if (auto wrong = no_box(r, a.rank())) return refused<void>(*wrong);

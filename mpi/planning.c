@@ -23,19 +23,13 @@ static ozarr_status metadata_of(const ozarr_array *array, char **text, size_t *l
     return ozarr_node_metadata(ozarr_array_node(array), *text, *length + 1, NULL);
 }
 
-static bool is_empty(int32_t rank, const ozarr_region *region) {
-    for (int d = 0; d < rank; d++)
-        if (region->shape[d] == 0) return true;
-    return false;
-}
-
 /* Whether a plan was made for these boxes of mine. */
 static bool has_boxes(const ozarr_mpi *m, const plan *p, int64_t count, const ozarr_region *regions) {
     const size_t n = (size_t)p->grid.rank;
     int64_t b = 0;
     while (b < p->boxes.count && p->boxes.rank[b] != m->rank) b++;
     for (int64_t i = 0; i < count; i++) {
-        if (is_empty(p->grid.rank, &regions[i])) continue;
+        if (om_is_empty(p->grid.rank, regions[i].shape)) continue;
         if (b >= p->boxes.count || p->boxes.rank[b] != m->rank) return false;
         const int64_t *corner = p->boxes.corner + 2 * b++ * p->grid.rank;
         if (n > 0 && (memcmp(corner, regions[i].start, n * sizeof *corner) != 0 || memcmp(corner + n, regions[i].shape, n * sizeof *corner) != 0))
@@ -151,7 +145,7 @@ static ozarr_status mine_of(int32_t rank, int64_t count, const ozarr_region *reg
     *mine = calloc((size_t)count * each + 1, sizeof **mine);
     if (*mine == NULL) return om_error(OZARR_ERR_NO_MEMORY, "%" PRId64 " regions", count);
     for (int64_t i = 0; i < count; i++) {
-        if (is_empty(rank, &regions[i])) continue;
+        if (om_is_empty(rank, regions[i].shape)) continue;
         int64_t *to = *mine + (size_t)(*boxes)++ * each;
         if (n > 0) memcpy(to, regions[i].start, n * sizeof *to), memcpy(to + n, regions[i].shape, n * sizeof *to);
     }

@@ -47,12 +47,16 @@ static ozarr_memory type_of(const arguments *a) {
     return memory;
 }
 
+bool om_is_empty(int32_t rank, const int64_t *shape) {
+    bool empty = false;
+    for (int d = 0; d < rank; d++) empty |= shape[d] == 0;
+    return empty;
+}
+
 ozarr_status om_check_region(const ozarr_region *region, int32_t rank, const int64_t *shape) {
     if (rank > 0 && (region->start == NULL || region->shape == NULL))
         return om_error(OZARR_ERR_NULL, "%s is NULL", region->start == NULL ? "start" : "shape");
-    /* A box without elements is nowhere: a rank without cells has often 1 to 0, or 0 to -1. */
-    bool empty = false;
-    for (int d = 0; d < rank; d++) empty |= region->shape[d] == 0;
+    const bool empty = om_is_empty(rank, region->shape);
     for (int d = 0; d < rank; d++) {
         if (region->step != NULL && region->step[d] != 1)
             return om_error(OZARR_ERR_UNSUPPORTED, "region.step[%d] is %" PRId64 ", expected 1 in a collective call", d, region->step[d]);
@@ -103,11 +107,9 @@ static ozarr_status check_arguments(const arguments *a, om_view **views, size_t 
     *views = calloc((size_t)a->count + 1, sizeof **views);
     if (status == OZARR_OK && *views == NULL) status = om_error(OZARR_ERR_NO_MEMORY, "%" PRId64 " regions", a->count);
     for (int64_t i = 0, used = 0; i < a->count && status == OZARR_OK; i++) {
-        bool empty = false;
         status = om_check_region(&a->regions[i], rank, shape);
         if (status == OZARR_OK) status = om_check_memory(&a->memories[i], &type);
-        for (int d = 0; d < rank && status == OZARR_OK; d++) empty |= a->regions[i].shape[d] == 0;
-        if (status == OZARR_OK && !empty) status = om_view_of(&a->memories[i], rank, a->regions[i].shape, *item, !a->write, &(*views)[used++]);
+        if (status == OZARR_OK && !om_is_empty(rank, a->regions[i].shape)) status = om_view_of(&a->memories[i], rank, a->regions[i].shape, *item, !a->write, &(*views)[used++]);
     }
     return status;
 }

@@ -293,6 +293,46 @@ static void in_flight(void) {
     OK(ozarr_context_set(NULL, "file.lock", "try"));
 }
 
+/* A region that is not of the new slab, on one rank, leaves the array as it is: elsewhere it would write over what is stored. */
+static void append_outside_of_the_slab(void) {
+    const int last = rank == ranks - 1;
+    const struct {
+        int32_t dim;
+        int64_t length, start[2], count[2]; /* of the last rank; the others have none */
+        ozarr_status status;
+        const char *message;
+    } cases[] = {
+        {0, 2, {0, 0}, {2, 3}, OZARR_ERR_BOUNDS, "start[0] is 0, expected 4, the length before the append"}, /* counted in the slab */
+        {0, 2, {3, 0}, {2, 3}, OZARR_ERR_BOUNDS, "start[0] is 3, expected 4"},
+        {1, 3, {0, 0}, {4, 3}, OZARR_ERR_BOUNDS, "start[1] is 0, expected 3"},
+        {0, 0, {0, 0}, {1, 1}, OZARR_ERR_BOUNDS, "start[0] is 0, expected 4"},
+        {0, 0, {4, 0}, {1, 1}, OZARR_ERR_BOUNDS, "elements 4 to 5 of dimension 0"},
+        {0, 2, {5, 0}, {2, 3}, OZARR_ERR_BOUNDS, "elements 5 to 7 of dimension 0, expected 0 to its length, 6"},
+        {0, 2, {4, 1}, {2, 3}, OZARR_ERR_BOUNDS, "elements 1 to 4 of dimension 1"},
+        {0, 2, {0, 0}, {0, 3}, OZARR_OK, ""}, /* nothing is nowhere */
+        {0, 2, {-7, 9}, {1, 0}, OZARR_OK, ""},
+        {0, 2, {5, 0}, {1, 3}, OZARR_OK, ""},
+        {1, 2, {0, 4}, {4, 1}, OZARR_OK, ""},
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        ozarr_array *a = NULL;
+        int64_t shape[] = {4, 3}, chunks[] = {3, 2}, zero[] = {0, 0}, found[2];
+        int32_t u[12], v[12], all[36];
+        for (int i = 0; i < 12; i++) u[i] = 1 + i, v[i] = -1;
+        OK(ozarr_mpi_array_create(m, "append-slab.zarr", OZARR_INT32, 2, shape, chunks, OZARR_CREATE_OVERWRITE, &a));
+        OK(ozarr_mpi_array_write_all(m, a, zero, rank == 0 ? shape : zero, OZARR_INT32, u, sizeof u));
+        const int64_t *start = last ? cases[c].start : zero, *count = last ? cases[c].count : zero;
+        const ozarr_status status = ozarr_mpi_array_append(m, a, cases[c].dim, cases[c].length, start, count, OZARR_INT32, v,
+                                                           (size_t)(count[0] * count[1]) * sizeof *v);
+        check_status(__LINE__, cases[c].message, status, cases[c].status, cases[c].message);
+        OK(ozarr_array_shape(a, found));
+        CHECK(found[cases[c].dim] == shape[cases[c].dim] + (status == OZARR_OK ? cases[c].length : 0));
+        OK(ozarr_mpi_array_read_all(m, a, zero, shape, OZARR_INT32, all, sizeof u));
+        CHECK(memcmp(all, u, sizeof u) == 0);
+        OK(ozarr_mpi_array_close(m, a));
+    }
+}
+
 static void appending(void) {
     ozarr_array *a = NULL, *other = NULL;
     int64_t shape[] = {0, 12}, chunks[] = {2, 5}, start[2], count[2], found[2];
@@ -1128,6 +1168,7 @@ int main(int argc, char **argv) {
     uneven_shards();
     structs();
     in_flight();
+    append_outside_of_the_slab();
     appending();
     changes_that_fail_above();
     checkpoints();
