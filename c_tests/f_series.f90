@@ -8,6 +8,7 @@ program f_series
   call steps()
   call restart()
   call late()
+  call threads()
   call large_values()
   call refusals()
   call finish()
@@ -113,6 +114,45 @@ contains
     call a%read(q)
     call check(q(1) /= q(1) .and. all(q(2:) == [2, 3]), "a variable that was defined later")
   end subroutine late
+
+  ! Threads put variables that were defined while the series is open, and others.
+  subroutine threads()
+    integer, parameter :: variables = 40, rounds = 10
+    type(ozarr_dataset) :: ds
+    type(ozarr_series) :: s
+    type(ozarr_array) :: a
+    character(8) :: name
+    integer :: i, k, round, stat, failures_here, found(3, 2)
+    failures_here = 0
+    do round = 1, rounds
+      call ozarr_erase("threads.zarr", stat=stat)
+      call define(ds, "threads.zarr")
+      call s%open(ds, "time")
+      do i = 1, variables
+        write (name, "(a, i2.2)") "v", i
+        call ds%define_variable(name, OZARR_INT32, [character(4) :: "x", "time"])
+      end do
+      do k = 1, 2
+        !$omp parallel do num_threads(8) private(name, stat) schedule(dynamic, 1) reduction(+:failures_here)
+        do i = 0, variables
+          write (name, "(a, i2.2)") "v", i
+          if (i == 0) name = "p"
+          call s%put(name, [i, 2*i, k], stat=stat)
+          if (stat /= OZARR_OK) failures_here = failures_here + 1
+        end do
+        call s%step(k)
+      end do
+      call s%close()
+      do i = 1, variables
+        write (name, "(a, i2.2)") "v", i
+        call ds%open_variable(name, a)
+        call a%read(found)
+        if (any(found /= reshape([i, 2*i, 1, i, 2*i, 2], [3, 2]))) failures_here = failures_here + 1
+      end do
+      call ds%close()
+    end do
+    call check(failures_here == 0, "variables that are defined later, from threads")
+  end subroutine threads
 
   ! Integers as values of the coordinate are stored as they are, or refused: no double holds all of them.
   subroutine large_values()

@@ -4,13 +4,11 @@
 #include <ozarr_advanced.h>
 #include <ozarr_extend.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#if defined(__linux__)
-#include <pthread.h>
-#endif
 
 #define MAX_RANK 64
 
@@ -736,6 +734,13 @@ ozarr_status ozf_appender_append(ozarr_appender *appender, const ozarr_array *ar
     if (appender == NULL) return fail(OZARR_ERR_NULL, "the appender is not open");
     return with_slab(append_steps, appender, array, rank, u, dim);
 }
+
+/* Held while a thread looks into the list of a series' variables, or adds to it. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+void ozf_lock(void) { pthread_mutex_lock(&lock); }
+
+void ozf_unlock(void) { pthread_mutex_unlock(&lock); }
 
 /* A variable of a series. */
 typedef struct variable {

@@ -10,11 +10,10 @@ module ozarr_steps
   private
   public :: ozarr_series
 
-  ! A variable that grows: its array, the number of its name in `names`, and the dimension that grows. (The array is a bare handle, because
-  ! the compiler takes memory to finalize a list of objects.)
+  ! A variable that grows: its array, and the dimension that grows. (The array is a bare handle, because the compiler takes memory to
+  ! finalize a list of objects.)
   type :: growing
     type(c_ptr) :: array = c_null_ptr
-    integer :: name = 0
     integer(c_int32_t) :: rank = 0, dim = 0
   end type growing
 
@@ -25,6 +24,8 @@ module ozarr_steps
     type(c_ptr), private :: dataset = c_null_ptr
     ! A list of one: gfortran 12 cannot read the module of a type with a single text of any length twice with -fcoarray.
     character(:), allocatable, private :: dimension(:)
+    ! The variables that are known, and their names: the first `count` of each list. Threads that put values may add some.
+    integer, private :: count = 0
     type(growing), allocatable, private :: variables(:)
     character(:), allocatable, private :: names(:)
   contains
@@ -51,6 +52,12 @@ module ozarr_steps
 
   ! Of fortran/ozarr_shim.c.
   interface
+    subroutine ozf_lock() bind(c, name="ozf_lock")
+    end subroutine ozf_lock
+
+    subroutine ozf_unlock() bind(c, name="ozf_unlock")
+    end subroutine ozf_unlock
+
     function ozf_series_put(series, name, array, rank, u, dim) bind(c, name="ozf_series_put") result(r)
       import :: c_ptr, c_char, c_int32_t
       type(c_ptr), value :: series, array
@@ -84,11 +91,10 @@ contains
   subroutine free_variables(self)
     class(ozarr_series), intent(inout) :: self
     integer :: i
-    if (.not. allocated(self%variables)) return
-    do i = 1, size(self%variables)
+    do i = 1, self%count
       call ozarr_array_free(self%variables(i)%array)
     end do
-    deallocate (self%variables)
+    self%count = 0
   end subroutine free_variables
 
   ! Opens the steps of a dataset along a dimension, behind the last step that all its variables have: they are to be defined before.
@@ -143,26 +149,73 @@ contains
     class(ozarr_series), intent(inout) :: self
     integer(c_int32_t), intent(out) :: status
     type(growing) :: found
-    integer :: i, n, failed
+    character(:), allocatable :: names(:)
+    integer :: i
     call free_variables(self)
-    call list_variables(self%dataset, self%names, status)
+    call list_variables(self%dataset, names, status)
     if (status /= OZARR_OK) return
-    allocate (self%variables(size(self%names)), stat=failed)
-    status = checked_memory(failed, "the variables of the series")
-    n = 0
-    do i = 1, size(self%names)
+    do i = 1, size(names)
+      call open_variable(self, names(i), found, status)
+      if (status == OZARR_OK .and. found%dim > 0) call add_variable(self, names(i), found, status)
+      if (status /= OZARR_OK .or. found%dim == 0) call ozarr_array_free(found%array)
       if (status /= OZARR_OK) return
-      found = growing(name=i)
-      status = ozarr_dataset_open_variable(self%dataset, c_text(self%names(i)), found%array)
-      if (status == OZARR_OK) call find_dimension(found, self%dimension(1), status)
-      if (status == OZARR_OK .and. found%dim > 0) then
-        n = n + 1
-        self%variables(n) = found
-      else
-        call ozarr_array_free(found%array)
-      end if
     end do
   end subroutine find_variables
+
+  ! Opens the array of a variable, which may not have the dimension: `found%dim` is 0 then.
+  subroutine open_variable(self, name, found, status)
+    class(ozarr_series), intent(in) :: self
+    character(*), intent(in) :: name
+    type(growing), intent(out) :: found
+    integer(c_int32_t), intent(out) :: status
+    status = ozarr_dataset_open_variable(self%dataset, c_text(name), found%array)
+    if (status == OZARR_OK) call find_dimension(found, self%dimension(1), status)
+  end subroutine open_variable
+
+  ! Adds a variable to those that are known. The arrays of the others stay open: other threads are using them. (With `target`, as the
+  ! compiler is to read the lists again once the lock is taken.)
+  subroutine add_variable(self, name, found, status)
+    class(ozarr_series), intent(inout), target :: self
+    character(*), intent(in) :: name
+    type(growing), intent(in) :: found
+    integer(c_int32_t), intent(inout) :: status
+    call ozf_lock()
+    call make_room(self, len(name), status)
+    if (status == OZARR_OK) then
+      self%count = self%count + 1
+      self%variables(self%count) = found
+      self%names(self%count) = name
+    end if
+    call ozf_unlock()
+  end subroutine add_variable
+
+  ! Makes room for one more variable, whose name has this length.
+  subroutine make_room(self, length, status)
+    class(ozarr_series), intent(inout), target :: self
+    integer, intent(in) :: length
+    integer(c_int32_t), intent(inout) :: status
+    type(growing), allocatable :: variables(:)
+    character(:), allocatable :: names(:)
+    integer :: i, room, longest, failed
+    room = 16
+    longest = length
+    if (allocated(self%variables)) then
+      room = size(self%variables)
+      longest = max(length, len(self%names))
+      if (self%count < room .and. longest == len(self%names)) return
+      if (self%count == room) room = 2*room
+    end if
+    allocate (variables(room), stat=failed)
+    if (failed == 0) allocate (character(longest) :: names(room), stat=failed)
+    status = checked_memory(failed, "the variables of the series")
+    if (status /= OZARR_OK) return
+    do i = 1, self%count
+      variables(i) = self%variables(i)
+      names(i) = self%names(i)
+    end do
+    call move_alloc(variables, self%variables)
+    call move_alloc(names, self%names)
+  end subroutine make_room
 
   ! Finds the rank of a variable, and the number of the dimension of that name, or 0.
   subroutine find_dimension(variable, name, status)
@@ -201,11 +254,10 @@ contains
     type(*), dimension(..), intent(in) :: u
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
+    type(growing) :: v
     integer(c_int32_t) :: status
-    integer :: i
-    call find_variable(self, name, i, status)
-    if (status == OZARR_OK) status = ozf_series_put(self%handle, c_text(name), self%variables(i)%array, &
-      self%variables(i)%rank, u, self%variables(i)%dim)
+    call find_variable(self, name, v, status)
+    if (status == OZARR_OK) status = ozf_series_put(self%handle, c_text(name), v%array, v%rank, u, v%dim)
     call done(status, stat, errmsg)
   end subroutine put_any
 
@@ -217,64 +269,59 @@ contains
     type(*), dimension(..), intent(in) :: u
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
+    type(growing) :: v
     real(c_double) :: number
     integer(c_int32_t) :: status
-    integer :: i
-    call find_variable(self, name, i, status)
+    call find_variable(self, name, v, status)
     if (status == OZARR_OK) call real_of(value, number, status)
-    if (status == OZARR_OK) status = ozf_series_step(self%handle, number, c_text(name), self%variables(i)%array, &
-      self%variables(i)%rank, u, self%variables(i)%dim)
+    if (status == OZARR_OK) status = ozf_series_step(self%handle, number, c_text(name), v%array, v%rank, u, v%dim)
     call done(status, stat, errmsg)
   end subroutine step_any
 
-  ! The number of a variable, which may have been defined since the series was opened.
-  subroutine find_variable(self, name, i, status)
+  ! Finds a variable, which may have been defined since the series was opened.
+  subroutine find_variable(self, name, v, status)
     class(ozarr_series), intent(inout) :: self
     character(*), intent(in) :: name
-    integer, intent(out) :: i
+    type(growing), intent(out) :: v
     integer(c_int32_t), intent(out) :: status
-    i = 0
     status = OZARR_OK
     if (.not. c_associated(self%handle)) then
       status = refused(OZARR_ERR_NULL, "the series is not open")
       return
     end if
-    i = place_of(self, name)
-    if (i > 0) return
-    call look_again(self, name, status)
-    if (status == OZARR_OK) i = place_of(self, name)
-    if (status == OZARR_OK .and. i == 0) status = refused(OZARR_ERR_NOT_FOUND, "the series has no variable ", name)
+    call find_known(self, name(:length_of(name)), v)
+    if (v%dim == 0) call look_again(self, name(:length_of(name)), v, status)
   end subroutine find_variable
 
-  ! The number of a variable among those that are known, or 0.
-  pure function place_of(self, name) result(i)
-    class(ozarr_series), intent(in) :: self
+  ! Finds a variable among those that are known; otherwise `v%dim` is 0.
+  subroutine find_known(self, name, v)
+    class(ozarr_series), intent(in), target :: self
     character(*), intent(in) :: name
+    type(growing), intent(out) :: v
     integer :: i
-    if (allocated(self%variables)) then
-      do i = 1, size(self%variables)
-        if (self%variables(i)%name == 0) exit
-        if (self%names(self%variables(i)%name) == name(:length_of(name))) return
-      end do
-    end if
-    i = 0
-  end function place_of
+    call ozf_lock()
+    do i = 1, self%count
+      if (self%names(i) /= name) cycle
+      v = self%variables(i)
+      exit
+    end do
+    call ozf_unlock()
+  end subroutine find_known
 
-  ! Opens the arrays again if the dataset has a variable of that name by now. Where it is closed those that were there before are known.
-  subroutine look_again(self, name, status)
+  ! Opens the array of a variable that the dataset may have by now, and keeps it. Where the dataset is closed those that were there before are
+  ! known. (Two threads may do it for one variable: then it is known twice.)
+  subroutine look_again(self, name, v, status)
     class(ozarr_series), intent(inout) :: self
     character(*), intent(in) :: name
+    type(growing), intent(out) :: v
     integer(c_int32_t), intent(out) :: status
-    type(growing) :: found
-    status = ozarr_dataset_open_variable(self%dataset, c_text(name), found%array)
+    call open_variable(self, name, v, status)
     if (status == OZARR_ERR_INVALID_HANDLE) status = refused(OZARR_ERR_NOT_FOUND, "the series has no variable ", name, &
       ", and its dataset, which may have one by now, is closed")
-    if (status /= OZARR_OK) return
-    call find_dimension(found, self%dimension(1), status)
-    call ozarr_array_free(found%array)
-    if (status == OZARR_OK .and. found%dim == 0) status = refused(OZARR_ERR_ARGUMENT, "the variable ", name, &
+    if (status == OZARR_OK .and. v%dim == 0) status = refused(OZARR_ERR_ARGUMENT, "the variable ", name, &
       " does not have the dimension ", after=self%dimension(1)(:length_of(self%dimension(1))))
-    if (status == OZARR_OK) call find_variables(self, status)
+    if (status == OZARR_OK) call add_variable(self, name, v, status)
+    if (status /= OZARR_OK) call ozarr_array_free(v%array)
   end subroutine look_again
 
   ! Ends the step: `value`, a number, is that of the coordinate, unless put gave it or the dimension has no coordinate: put an integer that no
