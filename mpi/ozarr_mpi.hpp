@@ -454,21 +454,12 @@ public:
     /// Gives a variable this rank's region of the step that comes next; it lacks the dimension of the series.
     template <class T>
     returned<void> put(const std::string &name, const region &r, const T *data, std::size_t size) {
-        return put(name, r, detail::view<const T>{data, size});
+        return put_described(name, r, [&](detail::step_memory &from) { return from.set(detail::view<const T>{data, size}, r.shape); });
     }
-    /// From any memory, of the region's dimensions.
+    /// From any memory: a vector or a span of just the region's elements; or with one stride for each of its dimensions.
     template <class M, class = detail::if_memory<const M>>
     returned<void> put(const std::string &name, const region &r, const M &memory) {
-        detail::step_memory from;
-        ozarr_region box = OZARR_REGION_INIT;
-        box.start = r.start.data(), box.shape = r.shape.data();
-        box.step = r.step.empty() ? nullptr : r.step.data();
-        box.periodic = r.periodic_rank == 0 ? nullptr : r.is_periodic;
-        const auto as_many = [&r](std::size_t n) { return n == r.shape.size(); };
-        const bool fits = as_many(r.start.size()) && (r.step.empty() || as_many(r.step.size())) &&
-                          (r.periodic_rank == 0 || as_many(r.periodic_rank)) && !from.set(detail::view_of(memory), r.shape);
-        const auto rank = fits ? static_cast<std::int32_t>(r.start.size()) : -1;
-        return detail::checked(ozarr_mpi_series_put_ex(ranks_, h_, detail::c_text(name), rank, &box, &from.value));
+        return put_described(name, r, [&](detail::step_memory &from) { return from.set_exactly(detail::view_of(memory), r.shape); });
     }
     /// Ends the step, whose coordinate is `value`.
     returned<void> step(double value) { return detail::checked(ozarr_mpi_series_step(ranks_, h_, value)); }
@@ -487,6 +478,23 @@ public:
     }
 
 private:
+    /// `set` describes the memory of the region.
+    template <class Set>
+    returned<void> put_described(const std::string &name, const region &r, Set set) {
+        detail::step_memory from;
+        ozarr_region box = OZARR_REGION_INIT;
+        box.start = r.start.data(), box.shape = r.shape.data();
+        box.step = r.step.empty() ? nullptr : r.step.data();
+        box.periodic = r.periodic_rank == 0 ? nullptr : r.is_periodic;
+        const auto as_many = [&r](std::size_t n) { return n == r.shape.size(); };
+        const bool fits = as_many(r.start.size()) && (r.step.empty() || as_many(r.step.size())) &&
+                          (r.periodic_rank == 0 || as_many(r.periodic_rank));
+        if (const auto wrong = fits ? set(from) : detail::problem())
+            return detail::checked(ozarr_mpi_agree(ranks_, ozarr_set_error(wrong->status(), wrong->what(), nullptr)));
+        const auto rank = fits ? static_cast<std::int32_t>(r.start.size()) : -1;
+        return detail::checked(ozarr_mpi_series_put_ex(ranks_, h_, detail::c_text(name), rank, &box, &from.value));
+    }
+
     ozarr_mpi *ranks_ = nullptr;
     ozarr_mpi_series *h_ = nullptr;
 };

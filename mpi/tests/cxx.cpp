@@ -349,7 +349,11 @@ static void steps(ozarr::ranks &m) {
     CHECK(failure([&] { return run.put("u", r.periodic({false, true}), u.data(), u.size()); }) == OZARR_ERR_UNSUPPORTED);
     CHECK(failure([&] { return run.put("u", {r.start, r.shape, {1}}, u.data(), u.size()); }) == OZARR_ERR_RANK);
     CHECK(failure([&] { return run.put("u", {}, u.data(), u.size()); }) == OZARR_ERR_RANK);
-    GET(run.put("u", r, u.data(), u.size()));
+    auto longer = u;
+    if (rank == ranks - 1) longer.push_back(8);
+    CHECK(failure([&] { return run.put("u", r, longer); }) == OZARR_ERR_BUFFER_SIZE && same_everywhere(ozarr_last_error()));
+    CHECK(failure([&] { return run.put("u", r, ozarr::strided(u.data(), u.size(), {1})); }) == OZARR_ERR_RANK);
+    GET(run.put("u", r, longer.data(), longer.size()));
     CHECK(failure([&] { return run.put("u", r, u.data(), u.size()); }) == OZARR_ERR_STATE);
     GET(run.step(120));
     GET(run.close());
