@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cmath>
+#include <filesystem>
 #include <numeric>
 #include <stdexcept>
 #include <thread>
@@ -422,6 +423,25 @@ static void series_write_all_variables() {
     THROWS(OZARR_ERR_NOT_FOUND, "height", ozarr::series::open(ds, "height"));
 }
 
+/* Steps have the shape that a variable has when the series is opened, whatever the dataset's handle knew: another program has resized it since. */
+static void series_follow_a_resize() {
+    for (const auto &[name, columns] : {std::pair("resized.zarr", 3), std::pair("wide.zarr", 5)}) {
+        auto made = ozarr::dataset::create(name);
+        made.define_dimension("x", columns);
+        made.define_time("time", 0, "seconds since 2026-01-01");
+        made.define_variable<float>("t", {"time", "x"});
+        made.close();
+    }
+    auto ds = ozarr::dataset::open("resized.zarr", "r+");
+    for (const std::string document : {"/zarr.json", "/t/zarr.json"})
+        std::filesystem::copy("wide.zarr" + document, "resized.zarr" + document, std::filesystem::copy_options::overwrite_existing);
+    auto steps = ozarr::series::open(ds, "time");
+    THROWS(OZARR_ERR_BUFFER_SIZE, "3 elements, expected the shape [1, 5]", steps.put("t", std::vector<float>(3)));
+    steps.step(0, "t", std::vector<float>{1, 2, 3, 4, 5});
+    steps.close();
+    CHECK((ozarr::array::open("resized.zarr/t").read<int>() == std::vector<int>{1, 2, 3, 4, 5}));
+}
+
 /* A text with a number behind it. GCC 12 warns of `+` in C++20. */
 static std::string numbered(std::string text, int number) {
     text += std::to_string(number);
@@ -493,6 +513,7 @@ int main() {
     appenders_take_any_memory();
     specifications_in_detail();
     series_write_all_variables();
+    series_follow_a_resize();
     threads_share_a_series();
     checkpoints_are_whole();
     return finish();

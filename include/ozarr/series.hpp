@@ -219,6 +219,8 @@ private:
         ozarr_array *a = nullptr;
         if (ozarr_group_open_array(group_.get(), name, &a) != OZARR_OK) return error::last();
         const detail::handle<ozarr_array, ozarr_array_free> owned(a);
+        // What the group knows may be from before the series was opened.
+        if (ozarr_node_refresh(ozarr_array_node(a), nullptr, 0) != OZARR_OK) return error::last();
         std::int32_t rank = 0;
         if (ozarr_array_rank(a, &rank) != OZARR_OK) return error::last();
         shape = index::zeros(static_cast<std::size_t>(rank));
