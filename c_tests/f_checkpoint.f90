@@ -48,7 +48,7 @@ contains
 
   ! Closed, a checkpoint that was begun would be gone, with a status that says all is well.
   subroutine closed_too_early()
-    type(ozarr_checkpoint) :: c
+    type(ozarr_checkpoint) :: c, copy
     integer :: stat
     character(300) :: message
     message = ""
@@ -65,6 +65,12 @@ contains
     call c%open("early.zarr/step-1")
     call c%close(stat=stat)
     call check(stat == OZARR_OK .and. .not. c%is_open(), "a group that took its place is closed")
+    call c%begin("early.zarr", "step-3")
+    copy = c
+    call copy%commit()
+    call c%close(stat=stat, errmsg=message)
+    call failed(stat, OZARR_ERR_INVALID_HANDLE, message, "", "the copy was committed")
+    call check(.not. c%is_open(), "what its copy committed is closed")
   end subroutine closed_too_early
 
   ! Chunks of a checkpoint that another process removes read as the fill value: the look at the end has to notice.

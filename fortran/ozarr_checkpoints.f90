@@ -62,12 +62,17 @@ contains
     call done(ozarr_checkpoint_abandon(handle), stat, errmsg)
   end subroutine checkpoint_abandon
 
-  ! Closes one that open_latest opened. One that was begun stays open, with OZARR_ERR_STATE: closed, it would be gone.
+  ! Closes one that open_latest opened. One that was begun stays open, with OZARR_ERR_STATE: closed, it would be gone. Not so where a copy of
+  ! the handle has been committed.
   subroutine checkpoint_close(self, stat, errmsg)
     class(ozarr_checkpoint), intent(inout) :: self
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
-    if (c_associated(self%handle) .and. c_associated(self%handle, self%begun)) then
+    integer(c_int32_t) :: format
+    logical :: is_begun
+    is_begun = c_associated(self%handle) .and. c_associated(self%handle, self%begun)
+    if (is_begun) is_begun = ozarr_node_zarr_format(ozarr_group_node(self%handle), format) == OZARR_OK
+    if (is_begun) then
       call done(refused(OZARR_ERR_STATE, "the checkpoint was begun: commit it, or abandon it"), stat, errmsg)
     else
       call self%ozarr_group%close(stat, errmsg)
