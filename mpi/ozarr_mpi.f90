@@ -29,6 +29,7 @@
 ! abandon and wait end is closed after an error, too, but where the call was refused, as OZARR_ERR_ARGUMENT where a rank calls something else: then it
 ! stays open on all ranks, to be closed again.
 module ozarr_mpi
+  use, intrinsic :: ieee_arithmetic, only: ieee_quiet_nan, ieee_value
   use, intrinsic :: iso_c_binding
   use, intrinsic :: iso_fortran_env, only: int64
   use mpi_f08, only: MPI_Comm
@@ -733,16 +734,18 @@ contains
     call done(status, stat, errmsg)
   end subroutine series_put
 
-  ! Ends the step: `value`, a number, is that of the coordinate. Variables that were left out have the fill value.
+  ! Ends the step: `value`, a number, is that of the coordinate, unless put gave it or the dimension has no coordinate. Variables that were left
+  ! out have the fill value.
   subroutine series_step(self, value, stat, errmsg)
     class(ozarr_ranks_series), intent(in) :: self
-    class(*), intent(in) :: value
+    class(*), intent(in), optional :: value
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     real(c_double) :: number
     integer(c_int32_t) :: status
     status = is_open(self)
-    if (status == OZARR_OK) call real_of(value, number, status)
+    number = ieee_value(1d0, ieee_quiet_nan)              ! which the library refuses where it would be stored
+    if (status == OZARR_OK .and. present(value)) call real_of(value, number, status)
     call agreed(self%ranks, status)
     if (status == OZARR_OK) status = ozarr_mpi_series_step(self%ranks, self%handle, number)
     call done(status, stat, errmsg)
