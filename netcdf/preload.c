@@ -3,6 +3,7 @@
 #include "register.h"
 #include "table.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -61,6 +62,14 @@ static bool opens_zarr(const char *path) {
     for (size_t i = 0; i < sizeof documents / sizeof *documents; i++)
         if (exists(path, strlen(path), documents[i])) return true;
     return false;
+}
+
+/* Whether a path has a name of Zarr, and nothing is there. A netCDF-C without MPI would say of it that it has no parallel access. */
+static bool is_missing(const char *path) {
+    struct stat status;
+    if (!path || is_off()) return false;
+    if (strncmp(path, "file://", 7) == 0) path += 7;
+    return !strstr(path, "://") && has_zarr_name(path) && stat(path, &status) && (errno == ENOENT || errno == ENOTDIR);
 }
 
 static bool creates_zarr(const char *path, int mode) {
@@ -162,6 +171,7 @@ static int to_table_together(const char *path, int mode, bool open, oz_comm_kind
 EXPORT int nc_open_par(const char *path, int mode, void *comm, void *info, int *id) {
     parallel_fn *next = (parallel_fn *)oz_netcdf_function("nc_open_par");
     if (opens_zarr(path)) return to_table_together(path, mode, true, OZ_COMM_VALUE, comm, id);
+    if (is_missing(path)) return ENOENT;
     return next ? next(path, mode, comm, info, id) : NC_ENOTBUILT;
 }
 
@@ -175,6 +185,7 @@ EXPORT int nc_create_par(const char *path, int mode, void *comm, void *info, int
 EXPORT int nc_open_par_fortran(const char *path, int mode, int comm, int info, int *id) {
     fortran_fn *next = (fortran_fn *)oz_netcdf_function("nc_open_par_fortran");
     if (opens_zarr(path)) return to_table_together(path, mode, true, OZ_COMM_FORTRAN, (void *)(intptr_t)comm, id);
+    if (is_missing(path)) return ENOENT;
     return next ? next(path, mode, comm, info, id) : NC_ENOTBUILT;
 }
 

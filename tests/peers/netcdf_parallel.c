@@ -3,6 +3,7 @@
  *   mpirun -n N netcdf_parallel PATH [alone]     alone: by nc_create, in one process
  *
  * netCDF-C without MPI has these functions, too, but no header of them. */
+#include <errno.h>
 #include <mpi.h>
 #include <netcdf.h>
 #include <signal.h>
@@ -563,6 +564,8 @@ int main(int argc, char **argv) {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     parallel = argc < 3;
+    snprintf(other, sizeof other, "%s.missing.zarr", argv[1]);
+    FAILS(reopen(other, NC_WRITE, &i.file), ENOENT);
     CHECK(create(argv[1], NC_CLOBBER, &i.file));
     define(&i);
     write_steps(&i);
