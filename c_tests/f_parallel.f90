@@ -8,6 +8,7 @@ program f_parallel
   call parts()
   call sent()
   call threads()
+  call batch_of_threads()
   call listings()
   call resizing()
   call either()
@@ -87,6 +88,30 @@ contains
     call a%read(back)
     call check(failures_here == 0 .and. all(back == u), "columns by threads")
   end subroutine threads
+
+  ! Threads add regions to one batch.
+  subroutine batch_of_threads()
+    integer, parameter :: columns = 2000, rounds = 40
+    type(ozarr_array) :: a
+    type(ozarr_batch) :: b
+    real(real64), asynchronous :: u(1, columns)
+    integer :: k, round, lost
+    u = 1
+    call a%create("run.zarr/batch_threads", OZARR_FLOAT64, [1, columns], chunks=[1, columns])
+    call a%write(u)
+    lost = 0
+    do round = 1, rounds
+      u = 0
+      !$omp parallel do num_threads(8)
+      do k = 1, columns
+        call b%read(a, u(:, k), start=[1, k])
+      end do
+      lost = lost + columns - b%size()
+      call b%run()
+      lost = lost + count(u /= 1)
+    end do
+    call check(lost == 0, "a batch to which threads add")
+  end subroutine batch_of_threads
 
   subroutine listings()
     type(ozarr_group) :: g, sub

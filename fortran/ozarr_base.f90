@@ -59,6 +59,10 @@ module ozarr_base
       integer(c_int64_t), intent(inout) :: out(*)
       integer(c_int32_t) :: r
     end function ozf_integers
+    subroutine ozf_lock() bind(c, name="ozf_lock")
+    end subroutine ozf_lock
+    subroutine ozf_unlock() bind(c, name="ozf_unlock")
+    end subroutine ozf_unlock
     function ozf_strlen(text) bind(c, name="strlen") result(r)
       import :: c_ptr, c_size_t
       type(c_ptr), value :: text

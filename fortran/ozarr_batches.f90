@@ -79,7 +79,7 @@ contains
 
   ! Keeps a region; after a failure the batch is as it was.
   subroutine note(self, array, writes, u, start, count, stride, stat, errmsg)
-    class(ozarr_batch), intent(inout) :: self
+    class(ozarr_batch), intent(inout), target :: self
     class(ozarr_array), intent(in) :: array
     logical, intent(in) :: writes
     type(*), dimension(..), asynchronous :: u
@@ -90,26 +90,31 @@ contains
     type(c_ptr) :: record
     integer(c_int32_t) :: status
     record = c_loc(region)
+    call array_note(array, writes, u, record, start, count, stride, status)
+    if (status == OZARR_OK) then
+      call ozf_lock()
+      call append(self, region, writes, status)
+      call ozf_unlock()
+    end if
+    call done(status, stat, errmsg)
+  end subroutine note
+
+  ! (With `target`, as the compiler is to read the list again once the lock is taken.)
+  subroutine append(self, region, writes, status)
+    class(ozarr_batch), intent(inout), target :: self
+    type(noted), intent(in) :: region
+    logical, intent(in) :: writes
+    integer(c_int32_t), intent(out) :: status
+    type(noted), allocatable :: more(:)
+    integer :: failed
     if (self%length > 0 .and. (self%writes .neqv. writes)) then
       if (writes) then
         status = refused(OZARR_ERR_STATE, "the batch has regions to read, expected another batch for those to write")
       else
         status = refused(OZARR_ERR_STATE, "the batch has regions to write, expected another batch for those to read")
       end if
-    else
-      call array_note(array, writes, u, record, start, count, stride, status)
+      return
     end if
-    if (status == OZARR_OK) call append(self, region, status)
-    if (status == OZARR_OK) self%writes = writes
-    call done(status, stat, errmsg)
-  end subroutine note
-
-  subroutine append(self, region, status)
-    class(ozarr_batch), intent(inout) :: self
-    type(noted), intent(in) :: region
-    integer(c_int32_t), intent(out) :: status
-    type(noted), allocatable :: more(:)
-    integer :: failed
     failed = 0
     if (.not. allocated(self%regions)) then
       allocate (self%regions(4), stat=failed)
@@ -124,6 +129,7 @@ contains
     end if
     self%length = self%length + 1
     self%regions(self%length) = region
+    self%writes = writes
   end subroutine append
 
   ! The number of regions that run would read or write.

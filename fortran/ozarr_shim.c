@@ -115,6 +115,13 @@ ozarr_status ozf_outcome(ozarr_status status) {
     return fail(OZARR_ERR_NO_MEMORY, "no memory for a text of the call");
 }
 
+/* Held while a thread looks into the list of a series' variables, or adds to it, or to that of a batch. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+void ozf_lock(void) { pthread_mutex_lock(&lock); }
+
+void ozf_unlock(void) { pthread_mutex_unlock(&lock); }
+
 /* Copies the bytes of a number. */
 void ozf_copy(void *to, const void *from, size_t length) { memcpy(to, from, length); }
 
@@ -734,13 +741,6 @@ ozarr_status ozf_appender_append(ozarr_appender *appender, const ozarr_array *ar
     if (appender == NULL) return fail(OZARR_ERR_NULL, "the appender is not open");
     return with_slab(append_steps, appender, array, rank, u, dim);
 }
-
-/* Held while a thread looks into the list of a series' variables, or adds to it. */
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-
-void ozf_lock(void) { pthread_mutex_lock(&lock); }
-
-void ozf_unlock(void) { pthread_mutex_unlock(&lock); }
 
 /* A variable of a series. */
 typedef struct variable {

@@ -52,12 +52,6 @@ module ozarr_steps
 
   ! Of fortran/ozarr_shim.c.
   interface
-    subroutine ozf_lock() bind(c, name="ozf_lock")
-    end subroutine ozf_lock
-
-    subroutine ozf_unlock() bind(c, name="ozf_unlock")
-    end subroutine ozf_unlock
-
     function ozf_series_put(series, name, array, rank, u, dim) bind(c, name="ozf_series_put") result(r)
       import :: c_ptr, c_char, c_int32_t
       type(c_ptr), value :: series, array
