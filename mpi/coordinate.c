@@ -5,11 +5,7 @@
 
 #include <inttypes.h>
 
-void om_leave_floats(fenv_t *program) { fegetenv(program), fesetenv(FE_DFL_ENV); }
-
-void om_enter_floats(const fenv_t *program) { fesetenv(program); }
-
-static ozarr_status read_last(om_coordinate *c, int64_t steps) {
+ozarr_status om_coordinate_read(om_coordinate *c, int64_t steps) {
     const int64_t count = steps < 2 ? steps : 2, start = steps - count;
     if (count == 0) return OZARR_OK;
     const ozarr_status status = ozarr_array_read_region(c->array, &start, &count, OZARR_FLOAT64, c->last, (size_t)count * sizeof *c->last);
@@ -18,14 +14,6 @@ static ozarr_status read_last(om_coordinate *c, int64_t steps) {
     if (c->known == 2 && c->last[0] != c->last[0]) c->last[0] = c->last[1], c->known = 1;
     if (c->known > 0 && c->last[c->known - 1] != c->last[c->known - 1]) c->known = 0;
     return status == OZARR_ERR_TYPE ? OZARR_OK : status;
-}
-
-ozarr_status om_coordinate_read(om_coordinate *c, int64_t steps) {
-    fenv_t program;
-    om_leave_floats(&program);
-    const ozarr_status status = read_last(c, steps);
-    om_enter_floats(&program);
-    return status;
 }
 
 /* Checks that a number goes on in the direction of the steps before, and can be told from the last one as the coordinate has it (`stored`). */
@@ -46,7 +34,7 @@ static ozarr_status check_nan(const char *name, int64_t at, double value) {
     return om_error(OZARR_ERR_ARGUMENT, "the value of the coordinate %.200s for step %" PRId64 " is NaN", name, at);
 }
 
-static ozarr_status check_step(om_coordinate *c, const char *name, int64_t at, double value) {
+ozarr_status om_coordinate_check(om_coordinate *c, const char *name, int64_t at, double value) {
     ozarr_type type = 0;
     ozarr_memory memory = OZARR_MEMORY_INIT;
     c->is_known = false;
@@ -67,21 +55,13 @@ static ozarr_status check_step(om_coordinate *c, const char *name, int64_t at, d
     return status;
 }
 
-ozarr_status om_coordinate_check(om_coordinate *c, const char *name, int64_t at, double value) {
-    fenv_t program;
-    om_leave_floats(&program);
-    const ozarr_status status = check_step(c, name, at, value);
-    om_enter_floats(&program);
-    return status;
-}
-
 /* Whether a type, or the array's where that is asked for, is of real numbers. */
 static bool is_float(const ozarr_array *array, ozarr_type type) {
     if (type == OZARR_AS_STORED && ozarr_array_type(array, &type) != OZARR_OK) return false;
     return type == OZARR_FLOAT16 || type == OZARR_FLOAT32 || type == OZARR_FLOAT64;
 }
 
-static ozarr_status check_put(om_coordinate *c, const char *name, int64_t at, const ozarr_memory *memory) {
+ozarr_status om_coordinate_check_put(om_coordinate *c, const char *name, int64_t at, const ozarr_memory *memory) {
     double value = 0, stored = 0;
     bool number = false;
     c->is_known = false;
@@ -99,22 +79,11 @@ static ozarr_status check_put(om_coordinate *c, const char *name, int64_t at, co
     return status;
 }
 
-ozarr_status om_coordinate_check_put(om_coordinate *c, const char *name, int64_t at, const ozarr_memory *memory) {
-    fenv_t program;
-    om_leave_floats(&program);
-    const ozarr_status status = check_put(c, name, at, memory);
-    om_enter_floats(&program);
-    return status;
-}
-
 void om_coordinate_take(om_coordinate *c, double value) {
     ozarr_memory memory = OZARR_MEMORY_INIT;
-    fenv_t program;
     memory.data = &value, memory.size = sizeof value, memory.type = OZARR_FLOAT64;
     c->next = value;
-    om_leave_floats(&program);
     c->is_known = om_waiting_number(c->array, &memory, &c->next, NULL) == OZARR_OK && c->next == c->next;
-    om_enter_floats(&program);
     om_coordinate_remember(c);
 }
 

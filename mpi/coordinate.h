@@ -4,8 +4,6 @@
 
 #include "internal.h"
 
-#include <fenv.h>
-
 typedef struct om_coordinate {
     ozarr_array *array; /* NULL: there is none, or this is not rank 0 */
     double last[2];     /* the numbers that it has for the last `known` steps */
@@ -13,11 +11,6 @@ typedef struct om_coordinate {
     double next; /* the number that it will have for the step that comes next, if that is known (`is_known`) */
     bool is_known;
 } om_coordinate;
-
-/* Between the two, numbers are compared and told as they are when a program begins: traps of the program would end it by a NaN, and small numbers that
- * it flushes to 0 would be the same. */
-void om_leave_floats(fenv_t *program);
-void om_enter_floats(const fenv_t *program);
 
 /* Reads the numbers of the last two of so many steps, with which further ones are compared; points in time are none. */
 ozarr_status om_coordinate_read(om_coordinate *c, int64_t steps);

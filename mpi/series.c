@@ -7,6 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+void om_leave_floats(fenv_t *program) { fegetenv(program), fesetenv(FE_DFL_ENV); }
+
+void om_enter_floats(const fenv_t *program) { fesetenv(program); }
+
 /* Before anything of a step is stored: rank 0 looks whether the variables are as this series left them, and claims them where the store has no
  * locks. What another program has published is not written over. Collective, within a call. */
 static ozarr_status look(ozarr_mpi *m, ozarr_mpi_series *s) {
@@ -170,8 +174,8 @@ static ozarr_status find_for_step(ozarr_mpi *m, ozarr_mpi_series *s, const char 
 }
 
 /* Gives a variable a box of `rank` dimensions; negative: as many as it has. */
-static ozarr_status put(ozarr_mpi *m, ozarr_mpi_series *series, const char *name, int32_t rank, const ozarr_region *region,
-                        const ozarr_memory *memory) {
+static ozarr_status put_box(ozarr_mpi *m, ozarr_mpi_series *series, const char *name, int32_t rank, const ozarr_region *region,
+                            const ozarr_memory *memory) {
     static const ozarr_region none = OZARR_REGION_INIT;
     int64_t numbers[6][PLAN_MAX_RANK];
     bool periodic[PLAN_MAX_RANK];
@@ -205,6 +209,15 @@ static ozarr_status put(ozarr_mpi *m, ozarr_mpi_series *series, const char *name
     v->touched |= !is_kept(series, v);
     status = is_kept(series, v) ? keep_box(m, series, v, &r, &step, status) : om_move_all(m, v->array, true, 1, &r, &step, status);
     v->given = status == OZARR_OK;
+    return status;
+}
+
+static ozarr_status put(ozarr_mpi *m, ozarr_mpi_series *series, const char *name, int32_t rank, const ozarr_region *region,
+                        const ozarr_memory *memory) {
+    fenv_t program;
+    om_leave_floats(&program);
+    const ozarr_status status = put_box(m, series, name, rank, region, memory);
+    om_enter_floats(&program);
     return status;
 }
 
@@ -315,16 +328,13 @@ static ozarr_status check_value(ozarr_mpi_series *s, double value) {
     return coordinate != NULL && coordinate->given ? OZARR_OK : om_coordinate_check(&s->coordinate, s->dimension, s->position, value);
 }
 
-ozarr_status ozarr_mpi_series_step(ozarr_mpi *m, ozarr_mpi_series *series, double value) {
+static ozarr_status step(ozarr_mpi *m, ozarr_mpi_series *series, double value) {
     char what[100], call[OM_MESSAGE];
-    fenv_t program;
     ozarr_status status = check_series(m, series);
     const bool valid = status == OZARR_OK;
     if (status == OZARR_OK) status = check_value(series, value);
     if (status == OZARR_OK) status = take_step(m, series, value);
-    om_leave_floats(&program);
     snprintf(what, sizeof what, "ozarr_mpi_series_step with value %.17g", value);
-    om_enter_floats(&program);
     describe(series, what, call);
     status = om_enter(m, status, NULL, call);
     if (status == OZARR_OK) status = om_leave(m, fill_left_out(m, series));
@@ -344,6 +354,14 @@ ozarr_status ozarr_mpi_series_step(ozarr_mpi *m, ozarr_mpi_series *series, doubl
         status = store(m, series, v, series->position);
         if (status == OZARR_OK) om_waiting_drop(&v->waiting, v->dim, 0, series->position);
     }
+    return status;
+}
+
+ozarr_status ozarr_mpi_series_step(ozarr_mpi *m, ozarr_mpi_series *series, double value) {
+    fenv_t program;
+    om_leave_floats(&program);
+    const ozarr_status status = step(m, series, value);
+    om_enter_floats(&program);
     return status;
 }
 

@@ -5,6 +5,8 @@
 #include "coordinate.h"
 #include "waiting.h"
 
+#include <fenv.h>
+
 /* A variable. */
 typedef struct variable {
     char *name;
@@ -37,6 +39,11 @@ struct ozarr_mpi_series {
     size_t count;
     int64_t waiting_bytes; /* of all of them, on this rank */
 };
+
+/* Between the two, in a call on a series, numbers are compared and told as they are when a program begins: traps of the program would end it by a NaN,
+ * and small numbers that it flushes to 0 would be the same. */
+void om_leave_floats(fenv_t *program);
+void om_enter_floats(const fenv_t *program);
 
 /* Opens the variable of the dimension's name, if it is a coordinate: that has no other dimension. It has the values of `steps`. */
 ozarr_status om_series_open_coordinate(ozarr_mpi_series *s, int64_t steps);

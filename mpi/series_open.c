@@ -203,7 +203,9 @@ static ozarr_status add_variables(ozarr_mpi *m, ozarr_mpi_series *s) {
 ozarr_status ozarr_mpi_series_open(ozarr_mpi *m, const char *location, const char *dimension, int64_t keep, int64_t publish_every, size_t memory,
                                    ozarr_mpi_series **out) {
     char call[OM_MESSAGE];
+    fenv_t program;
     ozarr_status status = OZARR_OK;
+    om_leave_floats(&program);
     if (location == NULL || dimension == NULL || out == NULL)
         status = om_error(OZARR_ERR_NULL, "%s is NULL", location == NULL ? "location" : dimension == NULL ? "dimension" : "out");
     else if (publish_every < 0)
@@ -229,5 +231,6 @@ ozarr_status ozarr_mpi_series_open(ozarr_mpi *m, const char *location, const cha
     if (s != NULL) s->published = s->position;
     if (status == OZARR_OK) *out = s, s->m = m, m->series++;
     else if (s != NULL) om_series_free(m, s);
+    om_enter_floats(&program);
     return status;
 }
