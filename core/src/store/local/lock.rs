@@ -104,9 +104,9 @@ impl Locks {
             }
             let above = above.and_then(Os::<libc::stat>::ok);
             let shared = || above.as_ref().filter(|above| is_shared(above)).and_then(|above| open_shared(root, folder, path, above));
-            let opened = kept.or_else(shared);
+            let opened = kept.map(|fd| (fd, false)).or_else(shared);
             let opened = if opened.is_some() { opened } else { open_lock_file(root, folder, path, (durability, tries, &mut *made))? };
-            let Some(fd) = opened.map(OwnFile::new) else { continue };
+            let Some((fd, is_new)) = opened.map(|(fd, is_new)| (OwnFile::new(fd), is_new)) else { continue };
             if let Some(above) = &above {
                 share(root, folder, fd.as_fd(), above);
             }
@@ -126,8 +126,11 @@ impl Locks {
                 Err(Errno(libc::EAGAIN)) if often == LockUse::Alone => bail!(Again, "another one has the lock"),
                 // EPERM: a filter of system calls does not let it through.
                 Err(refusal @ Errno(libc::ENOLCK | libc::ENOTSUP | libc::ENOSYS | libc::EINVAL | libc::EPERM)) => {
-                    self.refuse(root, path, refusal)?;
-                    return Ok(None);
+                    // Where there are no locks at all the file is of no use to anybody. One that was there may be in use by those that are not refused.
+                    if is_new && refusal != Errno(libc::ENOLCK) {
+                        remove_unlocked(root, path.as_c(), held.fd.as_fd());
+                    }
+                    return self.refuse(refusal).map(|()| None);
                 }
                 Err(e) => return Err(e.error("lock")),
             }
@@ -159,11 +162,7 @@ impl Locks {
     }
 
     /// Says what becomes of a lock that the file system refused: an error if there must be locks.
-    fn refuse(&self, root: BorrowedFd<'_>, path: &KeyPath, refusal: Errno) -> Result<()> {
-        // Where there are no locks at all the file is of no use to anybody.
-        if refusal != Errno(libc::ENOLCK) {
-            let _ = os::unlink(root, path.as_c());
-        }
+    fn refuse(&self, refusal: Errno) -> Result<()> {
         if self.mode == LockMode::Require {
             return Err(refusal.error("the file system has no locks, which \"file.lock\" requires: lock"));
         }
@@ -246,16 +245,16 @@ fn open_known(root: BorrowedFd<'_>, path: &KeyPath) -> Os<OwnedFd> {
     os::open(root, path.as_c(), libc::O_RDWR | libc::O_NOFOLLOW, 0)
 }
 
-/// Opens the lock file of a folder, and makes both if they are not there; `None` if the folder was not, or if another user, which has just
-/// made the file, has not shared it yet. `tries` counts the calls, `made` gets the folders that were missing.
+/// Opens the lock file of a folder, and makes both if they are not there; tells whether it made the file. `None` if the folder was not there, or if
+/// another user, which has just made the file, has not shared it yet. `tries` counts the calls, `made` gets the folders that were missing.
 fn open_lock_file(
     root: BorrowedFd<'_>,
     folder: &str,
     path: &KeyPath,
     (durability, tries, made): (&Durability, usize, &mut Made),
-) -> Result<Option<OwnedFd>> {
-    match os::open(root, path.as_c(), libc::O_RDWR | libc::O_CREAT | libc::O_NOFOLLOW, 0o666) {
-        Ok(fd) => Ok(Some(fd)),
+) -> Result<Option<(OwnedFd, bool)>> {
+    match os::open(root, path.as_c(), libc::O_RDWR | libc::O_CREAT | libc::O_EXCL, 0o666) {
+        Ok(fd) => Ok(Some((fd, true))),
         Err(Errno(libc::ENOENT)) if !folder.is_empty() => {
             let name = lock_key(folder);
             let parents = make_parents(root, &name, 1, made);
@@ -265,28 +264,31 @@ fn open_lock_file(
             Ok(None)
         }
         Err(Errno(libc::ESTALE)) => Ok(None),
-        // Where all may write, the system lets nobody make what is there already as another user's (`fs.protected_regular`), but open it.
-        Err(e) => {
-            let there = open_known(root, path);
-            if there.as_ref().is_err_and(|e| *e == Errno(libc::EACCES))
-                && tries < MOST_UNSHARED
-                && !matches!(os::may_change(root, KeyPath::of_folder(folder).as_c()), Err(Errno(libc::EACCES | libc::EROFS)))
+        Err(e) => match open_known(root, path) {
+            Ok(fd) => Ok(Some((fd, false))),
+            // It was removed meanwhile.
+            Err(Errno(libc::ENOENT | libc::ESTALE)) if e == Errno(libc::EEXIST) => Ok(None),
+            Err(Errno(libc::EACCES))
+                if tries < MOST_UNSHARED && !matches!(os::may_change(root, KeyPath::of_folder(folder).as_c()), Err(Errno(libc::EACCES | libc::EROFS))) =>
             {
                 std::thread::sleep(PAUSE);
-                return Ok(None);
+                Ok(None)
             }
-            // The key of the error is that of what is to be changed, which the caller knows.
-            there.map(Some).map_err(|_| e.error(&format!("open the lock file {}", path.as_c().to_string_lossy())))
-        }
+            Err(there) => {
+                let e = if e == Errno(libc::EEXIST) { there } else { e };
+                // The key of the error is that of what is to be changed, which the caller knows.
+                Err(e.error(&format!("open the lock file {}", path.as_c().to_string_lossy())))
+            }
+        },
     }
 }
 
-/// Opens the lock file of a folder in which several users write, and gives a new one its name when they may use it: a kill before that would keep
-/// them out for ever. `None` where the file cannot be made so, or others are faster.
-fn open_shared(root: BorrowedFd<'_>, folder: &str, path: &KeyPath, above: &libc::stat) -> Option<OwnedFd> {
+/// Opens the lock file of a folder in which several users write as [`open_lock_file`] does, and gives a new one its name when they may use it: a kill
+/// before that would keep them out for ever. `None` where the file cannot be made so, or others are faster.
+fn open_shared(root: BorrowedFd<'_>, folder: &str, path: &KeyPath, above: &libc::stat) -> Option<(OwnedFd, bool)> {
     match open_known(root, path) {
         Err(Errno(libc::ENOENT)) => {}
-        opened => return opened.ok(),
+        opened => return opened.ok().map(|fd| (fd, false)),
     }
     let mut temp = Temp { root, path: TempNames::new().next(folder), there: true };
     let made = os::open(root, temp.path.as_c(), libc::O_RDWR | libc::O_CREAT | libc::O_EXCL, 0o666);
@@ -295,7 +297,7 @@ fn open_shared(root: BorrowedFd<'_>, folder: &str, path: &KeyPath, above: &libc:
     share(root, folder, fd.as_fd(), above);
     let named = os::rename_new(root, temp.path.as_c(), path.as_c()).is_ok();
     temp.there = !named;
-    named.then_some(fd)
+    named.then_some((fd, true))
 }
 
 /// Lets all users that may write in a folder, which is `above` it, use its lock file, whatever the mask of the process: they would be kept out by it.
@@ -344,6 +346,14 @@ fn remove_unused(root: BorrowedFd<'_>, path: &CStr, file: BorrowedFd<'_>) -> boo
         let _ = os::truncate(file, REMOVED_LEN);
     }
     true
+}
+
+/// Removes a lock file that was made for a lock which is refused, unless another process, which may have locks, has put its own in its place or said
+/// something in it.
+pub(super) fn remove_unlocked(root: BorrowedFd<'_>, path: &CStr, file: BorrowedFd<'_>) {
+    if matches!(look_at_current(root, path, file), Ok(Some(own)) if own.st_size == 0) {
+        let _ = os::unlink(root, path);
+    }
 }
 
 /// Removes the lock file of a run that was killed. `false` where somebody holds a lock in it, or it stays for another reason.

@@ -1639,6 +1639,53 @@ fn without_locks_of_the_file_system_a_lock_is_none_or_an_error_as_the_mode_says(
 }
 
 #[test]
+fn a_process_that_is_refused_locks_leaves_the_lock_file_of_those_that_have_some() {
+    for use_of in [LockUse::Rare, LockUse::Alone, LockUse::Often] {
+        for errno in [libc::ENOLCK, libc::ENOTSUP, libc::ENOSYS, libc::EPERM, libc::EINVAL] {
+            let folder = Folder::new();
+            std::fs::create_dir_all(folder.file("d")).unwrap();
+            let (holder, other, without) = (folder.store(SyncMode::None), folder.store(SyncMode::None), folder.store(SyncMode::None));
+            let held = holder.lock_key("d/", "d/k", LockUse::Rare).unwrap();
+            let watched = other.cut_mark("d/", true).unwrap();
+            assert!(fault::with(&refused(errno), || without.lock_key("d/", "d/k", use_of)).0.unwrap().is_none());
+            let now = other.cut_mark("d/", true).unwrap();
+            assert!(!CutMark::was_cut(watched.as_ref(), now.as_ref()), "{use_of:?}, errno {errno}: nothing was cut");
+            assert_eq!(other.lock_key("d/", "d/k", LockUse::Alone).err().unwrap().kind(), ErrorKind::Again, "{use_of:?}, errno {errno}");
+            without.note_cut("d/").unwrap();
+            assert!(CutMark::was_cut(watched.as_ref(), other.cut_mark("d/", true).unwrap().as_ref()), "who has no locks tells of cuts, too");
+            drop((watched, now, without));
+            assert_eq!(folder.names("d"), [LOCK_NAME]);
+            drop(held);
+            assert_eq!(folder.names("d"), [""; 0]);
+        }
+    }
+}
+
+#[test]
+fn a_lock_file_that_others_have_used_or_replaced_since_it_was_made_stays() {
+    let (changes, stays): ([&dyn Fn(&Folder); 3], _) = (
+        [
+            &|_| {},
+            &|folder| std::fs::write(folder.file(LOCK_NAME), b"of a cut").unwrap(),
+            &|folder| {
+                std::fs::rename(folder.file(LOCK_NAME), folder.file("old")).unwrap();
+                std::fs::write(folder.file(LOCK_NAME), b"").unwrap();
+            },
+        ],
+        [false, true, true],
+    );
+    for (change, stays) in changes.into_iter().zip(stays) {
+        let folder = Folder::new();
+        std::fs::create_dir_all(folder.file("")).unwrap();
+        let file = std::fs::File::create_new(folder.file(LOCK_NAME)).unwrap();
+        change(&folder);
+        let path = super::path::c_path(&folder.file(LOCK_NAME)).unwrap();
+        super::lock::remove_unlocked(crate::store::os::CWD, &path, std::os::fd::AsFd::as_fd(&file));
+        assert_eq!(folder.file(LOCK_NAME).exists(), stays);
+    }
+}
+
+#[test]
 fn failures_and_signals_while_locking_are_no_lack_of_locks() {
     let folder = Folder::new();
     let store = folder.store(SyncMode::None);
