@@ -9,6 +9,7 @@ use crate::store::mailbox::{Receiver, mailbox};
 use crate::threads::{block_signals, start};
 use futures_util::FutureExt;
 use std::any::Any;
+use std::fmt::Display;
 use std::future::Future;
 use std::io;
 use std::panic::AssertUnwindSafe;
@@ -36,11 +37,6 @@ struct Runner {
 
 impl Runner {
     fn start() -> Result<Runner> {
-        let of = |errno: i32| match errno {
-            // No thread: what one takes is not there.
-            libc::EAGAIN => Error::os(libc::ENOMEM, "start a thread for the network").with_errno(errno),
-            errno => Error::os(errno, "start a thread for the network"),
-        };
         let stop = Arc::new(Notify::new());
         let (stopped, (sender, receiver)) = (stop.clone(), mailbox());
         // Made there, because what makes one calls `std::thread::current`, which panics in destructors that run late in a thread's end.
@@ -53,8 +49,8 @@ impl Runner {
             }
             Err(e) => sender.send(Err(errno_of(&e).unwrap_or(libc::EAGAIN))),
         };
-        start(c"ozarr-net", Box::new(run)).map_err(of)?;
-        let runtime = receiver.recv().unwrap_or(Err(libc::EAGAIN)).map_err(of)?;
+        start(c"ozarr-net", Box::new(run)).map_err(not_started)?;
+        let runtime = receiver.recv().unwrap_or(Err(libc::EAGAIN)).map_err(not_started)?;
         Ok(Runner { runtime, stop })
     }
 }
@@ -155,12 +151,26 @@ pub(super) async fn caught<T>(task: impl Future<Output = Result<T>>) -> Result<T
     AssertUnwindSafe(task).catch_unwind().await.unwrap_or_else(|panic| Err(panicked(&*panic)))
 }
 
+/// The error of a thread that the system did not start.
+fn not_started(errno: i32) -> Error {
+    match errno {
+        libc::EAGAIN => no_thread(platform::text_of(errno)).with_errno(errno),
+        errno => Error::os(errno, "start a thread for the network"),
+    }
+}
+
+/// The error of a thread for which something is missing, as the system says in `why`.
+fn no_thread(why: impl Display) -> Error {
+    let limits = "the user or the container may have all threads that it may have (`ulimit -u`), or all memory (`ulimit -v`)";
+    Error::new(ErrorKind::NoMemory, format!("start a thread for the network: {why}; {limits}"))
+}
+
 /// The error of a task that panicked.
 fn panicked(panic: &(dyn Any + Send)) -> Error {
     let text = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or_default();
     // The runtime's own, of a thread that looks up the name of a host.
     if text.starts_with("OS can't spawn worker thread") {
-        return Error::new(ErrorKind::NoMemory, format!("no thread for the network: {text}"));
+        return no_thread(text);
     }
     err!(Internal, "a defect of the library: a request ended without a result: {text}")
 }
@@ -175,6 +185,16 @@ mod tests {
         let e = caught::<()>(async { panic!("planted") }).now_or_never().unwrap().unwrap_err();
         assert!(e.kind() == ErrorKind::Internal && e.to_string().contains("planted"), "{e}");
         assert!(caught(async { Ok(1) }).now_or_never().unwrap().is_ok_and(|one| one == 1));
+    }
+
+    #[test]
+    fn a_thread_that_cannot_be_started_is_told_as_one() {
+        let e = caught::<()>(async { panic!("OS can't spawn worker thread: {}", platform::text_of(libc::EAGAIN)) });
+        for e in [e.now_or_never().unwrap().unwrap_err(), not_started(libc::EAGAIN)] {
+            let is_plain = e.message().contains("thread") && e.message().contains("ulimit -u") && !e.message().contains("allocate memory");
+            assert!(e.kind() == ErrorKind::NoMemory && is_plain, "{e}");
+        }
+        assert_eq!(not_started(libc::EPERM).kind(), ErrorKind::Permission);
     }
 
     #[test]
