@@ -3185,8 +3185,9 @@ OZARR_CHECKED ozarr_status ozarr_store_open(const char *location, const char *mo
  *   for and is not yet decoded, or encoded and not yet stored. A chunk that is larger goes alone; a put
  *   takes about three times its bytes of memory. `"cloud.merge_gap"` (1048576): ranges with at most this
  *   many bytes between them are read as one; `"cloud.part_size"` (16777216): larger values that copying
- *   and rechunking store are put in parts of this many bytes. What is written is one put for each chunk
- *   or shard, and S3 takes at most 5 GiB in one.
+ *   and rechunking store are put in parts of this many bytes, and behind the first 5,000 in longer ones,
+ *   as services take 10,000 parts. What is written is one put for each chunk or shard, and S3 takes at
+ *   most 5 GiB in one.
  * - `"cloud.ca_file"`: a PEM file of certificates that are trusted besides the system's, which
  *   `SSL_CERT_FILE` and `SSL_CERT_DIR` replace (S3: also the variable `AWS_CA_BUNDLE`).
  * - `"cloud.proxy"`: a URL, `"http://user:password@host:port"` (else the variables `HTTP_PROXY`,

@@ -39,7 +39,7 @@ pub use self::credentials::{is_credential, is_known};
 use self::get::{Got, Want};
 use self::live::Live;
 use self::threads::caught;
-use self::upload::Upload;
+use self::upload::{MOST_PARTS, Upload};
 use super::keys::{check_key, check_prefix};
 use super::remote::{Conditional, Remote, RemoteOptions, Service};
 use super::{
@@ -217,9 +217,9 @@ impl Storage for RemoteStore {
     fn put(&self, key: &str, parts: &[&[u8]], condition: Condition) -> Result<()> {
         self.0.check_writable()?;
         let path = self.0.path(key)?;
-        let (live, len) = (self.0.live()?, parts.iter().map(|part| part.len()).sum());
+        let (live, len): (_, usize) = (self.0.live()?, parts.iter().map(|part| part.len()).sum());
         if len > self.0.options.part * 4 && condition == Condition::None && live.parts().is_some() {
-            let mut upload = Box::new(Upload::new(live, path, self.0.options.part));
+            let mut upload = Box::new(Upload::new(live, path, self.0.options.part.max(len.div_ceil(MOST_PARTS))));
             parts.iter().try_for_each(|part| super::StagedWrite::append(&mut *upload, part))?;
             return super::StagedWrite::publish(upload);
         }

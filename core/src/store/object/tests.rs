@@ -51,7 +51,7 @@ fn read_head(stream: &mut TcpStream) -> (String, usize) {
 }
 
 /// An answer with a body.
-fn said(status: &str, headers: &str, body: &str) -> String {
+pub(super) fn said(status: &str, headers: &str, body: &str) -> String {
     format!("HTTP/1.1 {status}\r\n{headers}Content-Length: {}\r\nConnection: close\r\n\r\n{body}", body.len())
 }
 
@@ -73,7 +73,7 @@ pub(super) fn store_at(port: u16, options: &[(&str, &str)]) -> RemoteStore {
     RemoteStore::open(&remote, &all).unwrap()
 }
 
-const KEYS: &[(&str, &str)] = &[("access_key_id", "an-id"), ("secret_access_key", "a-secret")];
+pub(super) const KEYS: &[(&str, &str)] = &[("access_key_id", "an-id"), ("secret_access_key", "a-secret")];
 
 #[test]
 fn a_list_that_fails_says_of_what_it_was_to_be() {

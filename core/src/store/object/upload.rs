@@ -19,12 +19,16 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::runtime::Handle;
 
-/// Parts on their way at the same time.
+/// Parts on their way at the same time, and fewer where they are longer than was asked for.
 const AT_ONCE: usize = 4;
 /// How long an upload that failed is waited for until it is ended.
 const END: Duration = Duration::from_secs(2);
 /// The most parts that services take.
-const MOST_PARTS: usize = 10_000;
+pub(super) const MOST_PARTS: usize = 10_000;
+/// So many parts have the length that was asked for: some servers take no others. After each [`STEP`] more they are longer by it.
+const EVEN_PARTS: usize = 5_000;
+/// With it 10,000 parts that begin with 16 MiB reach the 5 TiB of S3's largest objects.
+const STEP: usize = 32;
 
 /// See the module.
 pub(super) struct Upload {
@@ -79,10 +83,10 @@ impl Upload {
     /// Sends a part, once not too many are on their way.
     fn send(&mut self, number: usize, bytes: Vec<u8>) -> Result<()> {
         if number >= MOST_PARTS {
-            bail!(Limit, "a value of more than {MOST_PARTS} parts of {} bytes; set \"cloud.part_size\" higher", self.part);
+            bail!(Limit, "a value of more than {MOST_PARTS} parts, the first ones of {} bytes; set \"cloud.part_size\" higher", self.part);
         }
         let id = self.begin()?;
-        while self.coming.len() >= AT_ONCE {
+        while self.coming.len() >= (AT_ONCE * self.part / bytes.len()).clamp(1, AT_ONCE) {
             self.take_oldest()?;
         }
         let (live, path, bytes) = (self.live.clone(), self.path.clone(), Bytes::from(bytes));
@@ -139,6 +143,11 @@ impl Upload {
     }
 }
 
+/// The bytes of a part of that number, where those of the first ones are `part`.
+fn part_len(part: usize, number: usize) -> usize {
+    part * (1 + number.saturating_sub(EVEN_PARTS) / STEP)
+}
+
 /// What makes uploads now: a part may find that the client was made anew since the last one.
 fn parts_of(live: &Live) -> Result<Arc<dyn MultipartStore>> {
     live.parts().ok_or_else(|| err!(Internal, "an upload in parts to a store that has none"))
@@ -148,12 +157,13 @@ impl StagedWrite for Upload {
     fn append(&mut self, mut bytes: &[u8]) -> Result<()> {
         self.len += bytes.len() as u64;
         while !bytes.is_empty() {
-            let fits = bytes.len().min(self.part - self.rest.len());
+            let part = part_len(self.part, if self.first.is_some() { self.next } else { 0 });
+            let fits = bytes.len().min(part - self.rest.len());
             reserve(&mut self.rest, fits)?;
             self.rest.extend_from_slice(&bytes[..fits]);
             bytes = &bytes[fits..];
             // A part is sent when more follows: the last may have any length.
-            if self.rest.len() == self.part && !bytes.is_empty() {
+            if self.rest.len() == part && !bytes.is_empty() {
                 let full = std::mem::take(&mut self.rest);
                 if self.first.is_none() {
                     self.first = Some(full);
@@ -211,5 +221,56 @@ impl Drop for Upload {
             let _ = tokio::time::timeout(END, tokio::spawn(ending)).await;
             Ok(())
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::object::tests::{KEYS, said, serve, store_at};
+
+    /// The numbers of parts, and how many bytes they have, as a server gets them of a value of `len` bytes whose next part is `next`.
+    fn parts_of_value(part: usize, next: usize, len: usize) -> Result<Vec<(usize, usize)>> {
+        let (port, asked) = serve(|head| match head.split(' ').next().unwrap_or_default() {
+            "put" => said("200 OK", "ETag: \"p\"\r\n", ""),
+            "post" if head.contains("?uploads") => {
+                said("200 OK", "", "<InitiateMultipartUploadResult><UploadId>u</UploadId></InitiateMultipartUploadResult>")
+            }
+            _ => said("200 OK", "", "<CompleteMultipartUploadResult><ETag>e</ETag></CompleteMultipartUploadResult>"),
+        });
+        let store = store_at(port, KEYS);
+        let mut upload = Upload::new(store.0.live()?, Path::from("key"), part);
+        upload.next = next;
+        // Pieces that are cut elsewhere than parts.
+        (0..len).step_by(37).try_for_each(|at| upload.append(&[0; 37][..37.min(len - at)]))?;
+        Box::new(upload).publish()?;
+        let number_in = |head: &str, before: &str| -> Option<usize> {
+            let (_, rest) = head.split_once(before)?;
+            rest[..rest.find(|c: char| !c.is_ascii_digit())?].parse().ok()
+        };
+        let asked = asked.lock().unwrap();
+        let mut parts: Vec<_> =
+            asked.iter().filter_map(|head| Some((number_in(head, "partnumber=")?, number_in(head, "content-length: ")?))).collect();
+        parts.sort_unstable();
+        Ok(parts)
+    }
+
+    #[test]
+    fn parts_grow_where_so_many_of_one_length_would_not_hold_the_value() {
+        // Services count from 1.
+        assert_eq!(parts_of_value(100, 1, 250).unwrap(), [(1, 100), (2, 100), (3, 50)]);
+        let next = EVEN_PARTS + STEP - 2;
+        let grown = [(1, 100), (next + 1, 100), (next + 2, 100), (next + 3, 200), (next + 4, 200), (next + 5, 1)];
+        assert_eq!(parts_of_value(100, next, 701).unwrap(), grown);
+        let last = part_len(1, MOST_PARTS - 1);
+        assert_eq!(parts_of_value(1, MOST_PARTS - 1, 1 + last).unwrap(), [(1, 1), (MOST_PARTS, last)]);
+        let e = parts_of_value(1, MOST_PARTS - 1, 2 + last).unwrap_err();
+        assert!(e.kind() == crate::error::ErrorKind::Limit && e.message().contains("\"cloud.part_size\""), "{e}");
+    }
+
+    #[test]
+    fn the_most_parts_hold_the_largest_object() {
+        let all = |part: usize| (0..MOST_PARTS).map(move |number| part_len(part, number) as u64);
+        assert!(all(16 << 20).sum::<u64>() >= 5 << 40 && all(16 << 20).max().unwrap() <= 5 << 30);
     }
 }
