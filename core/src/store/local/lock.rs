@@ -269,7 +269,8 @@ fn open_lock_file(
             // It was removed meanwhile.
             Err(Errno(libc::ENOENT | libc::ESTALE)) if e == Errno(libc::EEXIST) => Ok(None),
             Err(Errno(libc::EACCES))
-                if tries < MOST_UNSHARED && !matches!(os::may_change(root, KeyPath::of_folder(folder).as_c()), Err(Errno(libc::EACCES | libc::EROFS))) =>
+                if tries < MOST_UNSHARED
+                    && !matches!(os::may_change(root, KeyPath::of_folder(folder).as_c()), Err(Errno(libc::EACCES | libc::EROFS))) =>
             {
                 std::thread::sleep(PAUSE);
                 Ok(None)

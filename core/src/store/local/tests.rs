@@ -1652,7 +1652,10 @@ fn a_process_that_is_refused_locks_leaves_the_lock_file_of_those_that_have_some(
             assert!(!CutMark::was_cut(watched.as_ref(), now.as_ref()), "{use_of:?}, errno {errno}: nothing was cut");
             assert_eq!(other.lock_key("d/", "d/k", LockUse::Alone).err().unwrap().kind(), ErrorKind::Again, "{use_of:?}, errno {errno}");
             without.note_cut("d/").unwrap();
-            assert!(CutMark::was_cut(watched.as_ref(), other.cut_mark("d/", true).unwrap().as_ref()), "who has no locks tells of cuts, too");
+            assert!(
+                CutMark::was_cut(watched.as_ref(), other.cut_mark("d/", true).unwrap().as_ref()),
+                "who has no locks tells of cuts, too"
+            );
             drop((watched, now, without));
             assert_eq!(folder.names("d"), [LOCK_NAME]);
             drop(held);
@@ -1663,18 +1666,18 @@ fn a_process_that_is_refused_locks_leaves_the_lock_file_of_those_that_have_some(
 
 #[test]
 fn a_lock_file_that_others_have_used_or_replaced_since_it_was_made_stays() {
-    let (changes, stays): ([&dyn Fn(&Folder); 3], _) = (
-        [
-            &|_| {},
-            &|folder| std::fs::write(folder.file(LOCK_NAME), b"of a cut").unwrap(),
-            &|folder| {
+    let changes: [(fn(&Folder), bool); 3] = [
+        (|_| {}, false),
+        (|folder| std::fs::write(folder.file(LOCK_NAME), b"of a cut").unwrap(), true),
+        (
+            |folder| {
                 std::fs::rename(folder.file(LOCK_NAME), folder.file("old")).unwrap();
                 std::fs::write(folder.file(LOCK_NAME), b"").unwrap();
             },
-        ],
-        [false, true, true],
-    );
-    for (change, stays) in changes.into_iter().zip(stays) {
+            true,
+        ),
+    ];
+    for (change, stays) in changes {
         let folder = Folder::new();
         std::fs::create_dir_all(folder.file("")).unwrap();
         let file = std::fs::File::create_new(folder.file(LOCK_NAME)).unwrap();
