@@ -32,7 +32,7 @@ impl Array {
         let mut told = Lengths::ALL;
         let mut tell = |now: &[u64]| told = Lengths::of((0..now.len()).filter(|&d| shape.get(d) != Some(&now[d])));
         let to_shape = |now: &[u64], _: &[u8]| Ok(Dims::from_slice(shape)).inspect(|_| tell(now));
-        let (is_cut, settled) = self.resize_document(to_shape, keep_outside)?;
+        let (is_cut, settled) = self.resize_document(to_shape, (keep_outside, true))?;
         if !is_cut {
             let told = upkeep::of_stored(self.refresh_above(told));
             return settled.and(told);
@@ -44,12 +44,12 @@ impl Array {
     }
 
     /// The first part of [`Array::resize`], also for one of several arrays: the array's own document only, of whose shape and text `shape` makes
-    /// another shape. Gives whether something is to be erased, by [`Array::erase_beyond`], and how it went, once the shape is published, with what waits
+    /// another shape. Where what is outside is kept, appenders are told if that is wanted: not by a series, whose own claim would go. Gives whether something is to be erased, by [`Array::erase_beyond`], and how it went, once the shape is published, with what waits
     /// beyond it.
     pub(super) fn resize_document(
         &self,
         mut shape: impl FnMut(&[u64], &[u8]) -> Result<Dims>,
-        keep_outside: bool,
+        (keep_outside, is_told): (bool, bool),
     ) -> Result<(bool, Result<()>)> {
         self.store().check_writable()?;
         self.dialect().refuse()?;
@@ -78,7 +78,7 @@ impl Array {
                 // Requests on what stays outside come before.
                 self.settle();
                 whole.get_or_insert_with(|| fresh.bound.clone());
-                if self.store().shared().capabilities().swaps {
+                if is_told && self.store().shared().capabilities().swaps {
                     // An earlier cut to the same shape may still be erasing.
                     claim::mark_resized(&mut text);
                 }

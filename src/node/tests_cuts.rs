@@ -46,7 +46,7 @@ fn ten_chunks(store: &Store) -> Array {
 
 /// Cuts it to 50, erases what is beyond, and has something done in between.
 fn cut(array: &Array, between: impl FnOnce()) {
-    assert!(array.resize_document(|_, _| Ok(Dims::from_slice(&[50])), false).unwrap().0);
+    assert!(array.resize_document(|_, _| Ok(Dims::from_slice(&[50])), (false, false)).unwrap().0);
     between();
     array.erase_beyond(&|_| Ok(()), &mut |_, _| Ok(())).unwrap();
 }

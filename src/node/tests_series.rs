@@ -462,7 +462,7 @@ fn listed(store: &Store, format: Format, path: &str) -> Vec<u64> {
 fn lengthen(store: &Store, path: &str, d: usize, length: u64) {
     let array = Array::open(&anew(store), path).unwrap();
     let longer = |now: &[u64], _: &[u8]| Ok(now.iter().enumerate().map(|(i, &n)| if i == d { length } else { n }).collect());
-    array.resize_document(longer, false).unwrap().1.unwrap();
+    array.resize_document(longer, (false, false)).unwrap().1.unwrap();
 }
 
 #[test]
@@ -786,6 +786,33 @@ fn what_a_variable_has_beyond_the_others_is_cut_off_and_written_again() {
 
 /// A restart from a checkpoint: the steps beyond it go for all variables at once, whatever write fails, in the next restart as well, and come
 /// again. A series that is opened without a number of steps goes on from whole ones.
+/// A store of several processes in which nothing can be erased.
+struct Lasting(crate::store::SharedStore);
+
+impl crate::store::Storage for Lasting {
+    crate::store::forward!(0: open, put, list_keys, flush, describe);
+
+    fn capabilities(&self) -> crate::store::Capabilities {
+        crate::store::Capabilities { swaps: true, erasable: false, ..self.0.capabilities() }
+    }
+
+    fn erase_keys(&self, _: crate::store::Keys<'_>) -> Result<bool> {
+        crate::error::bail!(Unsupported, "nothing can be erased")
+    }
+}
+
+#[test]
+fn a_series_that_begins_again_where_nothing_can_be_erased_keeps_what_it_has_claimed() {
+    for format in [Format::V2, Format::V3] {
+        let store = on(Arc::new(Lasting(defined(format).shared().clone())));
+        for (keep, to) in [(0, 7), (4, 9), (2, 5)] {
+            let mut series = Series::open(&dataset(&store), "time", Some(keep), 1, 0).unwrap();
+            run(&mut series, to).and_then(|()| series.close()).unwrap_or_else(|e| panic!("{format:?}, {to} steps behind {keep}: {e}"));
+            assert_eq!(check(&anew(&store)), to);
+        }
+    }
+}
+
 #[test]
 fn cutting_off_steps_shows_whole_steps_whatever_write_fails() {
     let cases = [(Format::V3, Call::Rename), (Format::V2, Call::Rename), (Format::V3, Call::Unlink)];

@@ -74,7 +74,8 @@ impl Dataset {
             together::for_each(store, any_thread, parts, |Resized { array, is_along, is_cut, settled, .. }| {
                 // The others stay as long as they are there, whatever this handle knows.
                 let resized = |now: &[u64]| now.iter().zip(&*is_along).map(|(&n, along)| if *along { length } else { n }).collect();
-                (*is_cut, *settled) = array.resize_document(|now, text| check(array, text).map(|()| resized(now)), keep_outside)?;
+                (*is_cut, *settled) =
+                    array.resize_document(|now, text| check(array, text).map(|()| resized(now)), (keep_outside, false))?;
                 Ok(())
             })?;
         }
