@@ -7,10 +7,12 @@ use super::store_changes::AsOf;
 use super::stored::StoredDocument;
 use super::{NodeKind, Store, path};
 use crate::error::{ErrorKind, Result};
-use crate::limits::{MAX_CONSOLIDATED, collect};
+use crate::fork::Once;
+use crate::limits::{MAX_CONSOLIDATED, check_memory, collect, push, with_spare};
 use crate::metadata::v3::NodeType;
 use crate::metadata::{Dialect, Format, Map, consolidated, v2, v3};
-use crate::store::get;
+use crate::sort::sort_by;
+use crate::store::{check_key, get};
 use std::sync::Arc;
 
 /// The consolidated metadata of one group.
@@ -20,6 +22,7 @@ pub(super) struct Catalog {
     /// Those of the `zarr.json` of the group, or of its `.zmetadata`, by their keys relative to the group.
     entries: Map,
     as_of: AsOf,
+    nodes: Once<Vec<(String, String)>>,
 }
 
 /// What an entry says a node is: the kind, the name of its document, the document, and of version 2 the attributes.
@@ -34,7 +37,7 @@ impl Catalog {
 
     /// That of a group with those entries.
     pub fn of(group: &str, format: Format, entries: Map, as_of: AsOf) -> Catalog {
-        Catalog { group: group.to_string(), format, entries, as_of }
+        Catalog { group: group.to_string(), format, entries, as_of, nodes: Once::new() }
     }
 
     /// Reads the consolidated metadata of a v2 group, or `None` if they are missing or cannot be understood.
@@ -101,20 +104,31 @@ impl Catalog {
 
     /// The names of the nodes directly below a path, sorted.
     pub fn names(&self, above: &str) -> Result<Vec<String>> {
-        let prefix = path::prefix(path::relative(&self.group, above));
-        let below = self.entries.keys().filter_map(|key| key.strip_prefix(&prefix));
-        let mut names: Vec<&str> = match self.format {
-            Format::V3 => collect(below.filter(|name| !name.contains('/') && !name.is_empty()))?,
-            Format::V2 => collect(
-                below
-                    .filter_map(|key| key.rsplit_once('/'))
-                    .filter(|(name, document)| !name.contains('/') && matches!(*document, v2::ARRAY | v2::GROUP))
-                    .map(|(name, _)| name),
-            )?,
-        };
-        names.sort_unstable();
-        names.dedup();
-        collect(names.into_iter().map(str::to_string))
+        let (nodes, above) = (self.nodes()?, path::relative(&self.group, above));
+        let first = nodes.partition_point(|(parent, _)| &**parent < above);
+        collect(nodes[first..].iter().take_while(|(parent, _)| parent == above).map(|(_, name)| name.clone()))
+    }
+
+    /// All nodes, each as the path above it and its name, sorted: made when names are first asked for. What no store has as a key is left out.
+    fn nodes(&self) -> Result<&[(String, String)]> {
+        if let Some(known) = self.nodes.known() {
+            return Ok(known);
+        }
+        let mut nodes = Vec::new();
+        for key in self.entries.keys() {
+            let node = match self.format {
+                Format::V3 => Some(&**key),
+                Format::V2 => key.rsplit_once('/').filter(|(_, document)| matches!(*document, v2::ARRAY | v2::GROUP)).map(|(node, _)| node),
+            };
+            if let Some(node) = node.filter(|node| check_key(node).is_ok()) {
+                let (above, name) = node.rsplit_once('/').unwrap_or(("", node));
+                push(&mut nodes, (above.to_string(), name.to_string()))?;
+            }
+        }
+        with_spare(nodes.len() * size_of::<usize>(), || sort_by(&mut nodes, Ord::cmp))?;
+        nodes.dedup();
+        check_memory()?;
+        Ok(self.nodes.get(|| nodes))
     }
 
     /// All entries, by their keys relative to the group.

@@ -886,6 +886,30 @@ fn where_no_keys_are_listed_the_consolidated_metadata_of_each_group_name_nodes_o
 }
 
 #[test]
+fn consolidated_metadata_name_no_nodes_that_no_store_can_have() {
+    for format in [Format::V2, Format::V3] {
+        let (store, blind) = blind(format, &["a", "g/b"]);
+        Group::open(&store, "").unwrap().consolidate().unwrap();
+        let key = if format == Format::V3 { "zarr.json" } else { ".zmetadata" };
+        let before = text(&store, key).unwrap();
+        for name in ["", "/", "/a", "a/", ".", "..", "../a", "g/..", "g//c", "g/./c", "g/b/..", r"nul\u0000"] {
+            let (was, is) = if format == Format::V3 { ("\"a\":", format!("\"{name}\":")) } else { ("\"a/", format!("\"{name}/")) };
+            put(&store, key, &before.replace(was, &is));
+            let names = |path: &str, depth| -> Vec<String> {
+                Group::open(&blind, path).unwrap().nodes(depth).unwrap().into_iter().map(|child| child.name).collect()
+            };
+            assert_eq!(
+                (names("", 1), names("", 9), names("g", 9)),
+                (vec!["g".into()], vec!["g".into(), "g/b".into()], vec!["b".into()]),
+                "{name:?}"
+            );
+            assert!(verified(&blind, "").2.is_empty(), "{format:?} {name:?}");
+            assert_eq!(verified(&store, "").2, [key], "{format:?} {name:?}: where keys are listed it is told");
+        }
+    }
+}
+
+#[test]
 fn a_known_array_needs_no_listing() {
     let store = memory();
     put(&store, "g/a/.zarray", &zarray("dimension_separator", None));
