@@ -1666,7 +1666,8 @@ fn a_process_that_is_refused_locks_leaves_the_lock_file_of_those_that_have_some(
 
 #[test]
 fn a_lock_file_that_others_have_used_or_replaced_since_it_was_made_stays() {
-    let changes: [(fn(&Folder), bool); 3] = [
+    type Change = fn(&Folder);
+    let changes: [(Change, bool); 3] = [
         (|_| {}, false),
         (|folder| std::fs::write(folder.file(LOCK_NAME), b"of a cut").unwrap(), true),
         (
