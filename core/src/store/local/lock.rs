@@ -349,10 +349,9 @@ fn remove_unused(root: BorrowedFd<'_>, path: &CStr, file: BorrowedFd<'_>) -> boo
     true
 }
 
-/// Removes a lock file that was made for a lock which is refused, unless another process, which may have locks, has put its own in its place or said
-/// something in it.
+/// Removes a lock file that was made for a lock which is refused, unless another process, which may have locks, has put its own in its place.
 pub(super) fn remove_unlocked(root: BorrowedFd<'_>, path: &CStr, file: BorrowedFd<'_>) {
-    if matches!(look_at_current(root, path, file), Ok(Some(own)) if own.st_size == 0) {
+    if matches!(look_at_current(root, path, file), Ok(Some(_))) {
         let _ = os::unlink(root, path);
     }
 }
