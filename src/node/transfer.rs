@@ -276,6 +276,7 @@ impl Way<'_> {
             return self.to.shared().put(to_key, &[bytes], Condition::None).map_err(|e| e.at_key(to_key));
         }
         let mut staged = self.to.shared().stage(to_key).map_err(|e| e.at_key(to_key))?;
+        staged.expect(len);
         object.read_in_pieces(&mut |_, piece| staged.append(piece).map_err(|e| e.at_key(to_key))).map_err(|e| e.at_key(key))?;
         self.to.shared().publish(to_key, staged).map_err(|e| e.at_key(to_key))
     }

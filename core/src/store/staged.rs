@@ -16,6 +16,8 @@ pub enum Staged {
 
 /// A value that a store of another kind takes piece by piece.
 pub trait StagedWrite: Send {
+    /// Says how many bytes will be added in all, before the first of them.
+    fn expect(&mut self, len: u64);
     /// Adds bytes at the end.
     fn append(&mut self, bytes: &[u8]) -> Result<()>;
     /// Replaces the first bytes, of which there are as many already.
@@ -25,6 +27,13 @@ pub trait StagedWrite: Send {
 }
 
 impl Staged {
+    /// Says how many bytes will be added in all, before the first of them, where that is known.
+    pub fn expect(&mut self, len: u64) {
+        if let Staged::Other(other) = self {
+            other.expect(len);
+        }
+    }
+
     /// Adds bytes at the end.
     pub fn append(&mut self, bytes: &[u8]) -> Result<()> {
         match self {

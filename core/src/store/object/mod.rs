@@ -39,7 +39,7 @@ pub use self::credentials::{is_credential, is_known};
 use self::get::{Got, Want};
 use self::live::Live;
 use self::threads::caught;
-use self::upload::{MOST_PARTS, Upload};
+use self::upload::Upload;
 use super::keys::{check_key, check_prefix};
 use super::remote::{Conditional, Remote, RemoteOptions, Service};
 use super::{
@@ -219,7 +219,8 @@ impl Storage for RemoteStore {
         let path = self.0.path(key)?;
         let (live, len): (_, usize) = (self.0.live()?, parts.iter().map(|part| part.len()).sum());
         if len > self.0.options.part * 4 && condition == Condition::None && live.parts().is_some() {
-            let mut upload = Box::new(Upload::new(live, path, self.0.options.part.max(len.div_ceil(MOST_PARTS))));
+            let mut upload = Box::new(Upload::new(live, path, self.0.options.part));
+            super::StagedWrite::expect(&mut *upload, len as u64);
             parts.iter().try_for_each(|part| super::StagedWrite::append(&mut *upload, part))?;
             return super::StagedWrite::publish(upload);
         }

@@ -24,17 +24,22 @@ const AT_ONCE: usize = 4;
 /// How long an upload that failed is waited for until it is ended.
 const END: Duration = Duration::from_secs(2);
 /// The most parts that services take.
-pub(super) const MOST_PARTS: usize = 10_000;
-/// So many parts have the length that was asked for: some servers take no others. After each [`STEP`] more they are longer by it.
+const MOST_PARTS: usize = 10_000;
+/// So many parts of a value of unknown length have the length that was asked for: some servers take no others. After each [`STEP`] more they are
+/// longer by it.
 const EVEN_PARTS: usize = 5_000;
 /// With it 10,000 parts that begin with 16 MiB reach the 5 TiB of S3's largest objects.
 const STEP: usize = 32;
+/// No part grows beyond this, which the last one has then: Azure takes 4,000 MiB, others 5 GiB.
+const LONGEST: usize = 2512 << 20;
 
 /// See the module.
 pub(super) struct Upload {
     live: Arc<Live>,
     path: Path,
     part: usize,
+    /// How many parts have that length.
+    even: usize,
     /// The first part, once there is more.
     first: Option<Vec<u8>>,
     /// What is not yet a whole part.
@@ -57,7 +62,7 @@ impl Upload {
     pub(super) fn new(live: Arc<Live>, path: Path, part: usize) -> Upload {
         let (first, rest, coming, parts) = (None, Vec::new(), VecDeque::new(), Vec::new());
         let mark = (live.remote.service != Service::Azure).then(random_mark);
-        Upload { live, path, part, first, rest, id: None, mark, len: 0, next: 1, coming, parts, forks: forks() }
+        Upload { live, path, part, even: EVEN_PARTS, first, rest, id: None, mark, len: 0, next: 1, coming, parts, forks: forks() }
     }
 
     fn begin(&mut self) -> Result<String> {
@@ -143,9 +148,9 @@ impl Upload {
     }
 }
 
-/// The bytes of a part of that number, where those of the first ones are `part`.
-fn part_len(part: usize, number: usize) -> usize {
-    part * (1 + number.saturating_sub(EVEN_PARTS) / STEP)
+/// The bytes of a part of that number, where those of the first ones, of which there are `even`, are `part`.
+fn part_len(part: usize, even: usize, number: usize) -> usize {
+    (part * (1 + number.saturating_sub(even) / STEP)).min(part.max(LONGEST))
 }
 
 /// What makes uploads now: a part may find that the client was made anew since the last one.
@@ -154,10 +159,16 @@ fn parts_of(live: &Live) -> Result<Arc<dyn MultipartStore>> {
 }
 
 impl StagedWrite for Upload {
+    /// All parts get one length with which they suffice.
+    fn expect(&mut self, len: u64) {
+        let least = len.div_ceil(MOST_PARTS as u64);
+        (self.part, self.even) = (self.part.max(usize::try_from(least).unwrap_or(usize::MAX)), MOST_PARTS);
+    }
+
     fn append(&mut self, mut bytes: &[u8]) -> Result<()> {
         self.len += bytes.len() as u64;
         while !bytes.is_empty() {
-            let part = part_len(self.part, if self.first.is_some() { self.next } else { 0 });
+            let part = part_len(self.part, self.even, if self.first.is_some() { self.next } else { 0 });
             let fits = bytes.len().min(part - self.rest.len());
             reserve(&mut self.rest, fits)?;
             self.rest.extend_from_slice(&bytes[..fits]);
@@ -229,8 +240,9 @@ mod tests {
     use super::*;
     use crate::store::object::tests::{KEYS, said, serve, store_at};
 
-    /// The numbers of parts, and how many bytes they have, as a server gets them of a value of `len` bytes whose next part is `next`.
-    fn parts_of_value(part: usize, next: usize, len: usize) -> Result<Vec<(usize, usize)>> {
+    /// The numbers of parts, and how many bytes they have, as a server gets them of a value of `len` bytes, `told` before or not, whose next part
+    /// is `next`.
+    fn parts_of_value(part: usize, next: usize, (len, told): (usize, bool)) -> Result<Vec<(usize, usize)>> {
         let (port, asked) = serve(|head| match head.split(' ').next().unwrap_or_default() {
             "put" => said("200 OK", "ETag: \"p\"\r\n", ""),
             "post" if head.contains("?uploads") => {
@@ -241,6 +253,9 @@ mod tests {
         let store = store_at(port, KEYS);
         let mut upload = Upload::new(store.0.live()?, Path::from("key"), part);
         upload.next = next;
+        if told {
+            upload.expect(len as u64);
+        }
         // Pieces that are cut elsewhere than parts.
         (0..len).step_by(37).try_for_each(|at| upload.append(&[0; 37][..37.min(len - at)]))?;
         Box::new(upload).publish()?;
@@ -258,19 +273,34 @@ mod tests {
     #[test]
     fn parts_grow_where_so_many_of_one_length_would_not_hold_the_value() {
         // Services count from 1.
-        assert_eq!(parts_of_value(100, 1, 250).unwrap(), [(1, 100), (2, 100), (3, 50)]);
+        assert_eq!(parts_of_value(100, 1, (250, false)).unwrap(), [(1, 100), (2, 100), (3, 50)]);
         let next = EVEN_PARTS + STEP - 2;
         let grown = [(1, 100), (next + 1, 100), (next + 2, 100), (next + 3, 200), (next + 4, 200), (next + 5, 1)];
-        assert_eq!(parts_of_value(100, next, 701).unwrap(), grown);
-        let last = part_len(1, MOST_PARTS - 1);
-        assert_eq!(parts_of_value(1, MOST_PARTS - 1, 1 + last).unwrap(), [(1, 1), (MOST_PARTS, last)]);
-        let e = parts_of_value(1, MOST_PARTS - 1, 2 + last).unwrap_err();
+        assert_eq!(parts_of_value(100, next, (701, false)).unwrap(), grown);
+        let last = part_len(1, EVEN_PARTS, MOST_PARTS - 1);
+        assert_eq!(parts_of_value(1, MOST_PARTS - 1, (1 + last, false)).unwrap(), [(1, 1), (MOST_PARTS, last)]);
+        let e = parts_of_value(1, MOST_PARTS - 1, (2 + last, false)).unwrap_err();
         assert!(e.kind() == crate::error::ErrorKind::Limit && e.message().contains("\"cloud.part_size\""), "{e}");
     }
 
     #[test]
+    fn parts_have_one_length_where_that_of_the_value_is_known() {
+        let next = EVEN_PARTS + STEP - 1;
+        let even = [(1, 100), (next + 1, 100), (next + 2, 100), (next + 3, 1)];
+        assert_eq!(parts_of_value(100, next, (301, true)).unwrap(), even);
+        let store = store_at(1, KEYS);
+        let mut upload = Upload::new(store.0.live().unwrap(), Path::from("key"), 16);
+        for (len, part) in [(1, 16), (16 * MOST_PARTS, 16), (16 * MOST_PARTS + 1, 17)] {
+            upload.expect(len as u64);
+            assert_eq!((upload.part, upload.even), (part, MOST_PARTS), "{len}");
+        }
+    }
+
+    #[test]
     fn the_most_parts_hold_the_largest_object() {
-        let all = |part: usize| (0..MOST_PARTS).map(move |number| part_len(part, number) as u64);
-        assert!(all(16 << 20).sum::<u64>() >= 5 << 40 && all(16 << 20).max().unwrap() <= 5 << 30);
+        for mib in [16, 64, 256, 1024] {
+            let all = || (0..MOST_PARTS).map(|number| part_len(mib << 20, EVEN_PARTS, number) as u64);
+            assert!(all().sum::<u64>() >= 5 << 40 && all().max().unwrap() <= 4000 << 20, "{mib}");
+        }
     }
 }
