@@ -172,6 +172,13 @@ fn panicked(panic: &(dyn Any + Send)) -> Error {
     if text.starts_with("OS can't spawn worker thread") {
         return no_thread(text);
     }
+    // Those of what signs requests and of what checks certificates.
+    if text.contains("SystemTimeError") {
+        return err!(
+            Network,
+            "the clock of this machine says that it is before 1970: requests are signed, and certificates checked, by the time"
+        );
+    }
     err!(Internal, "a defect of the library: a request ended without a result: {text}")
 }
 
@@ -179,6 +186,7 @@ fn panicked(panic: &(dyn Any + Send)) -> Error {
 mod tests {
     use super::*;
     use crate::limits::memory_ended;
+    use std::time::{SystemTime, SystemTimeError};
 
     #[test]
     fn a_panic_in_a_task_is_its_error() {
@@ -195,6 +203,18 @@ mod tests {
             assert!(e.kind() == ErrorKind::NoMemory && is_plain, "{e}");
         }
         assert_eq!(not_started(libc::EPERM).kind(), ErrorKind::Permission);
+    }
+
+    #[test]
+    fn a_clock_before_1970_is_told_where_a_request_needs_the_time() {
+        let before = SystemTime::UNIX_EPOCH.duration_since(SystemTime::now());
+        let signs: fn(&SystemTimeError) = |e| panic!("system time before Unix epoch: {e:?}");
+        let checks: fn(&SystemTimeError) = |e| panic!("called `Result::unwrap()` on an `Err` value: {e:?}");
+        for panics in [signs, checks] {
+            let e = caught::<()>(async { before.as_ref().map(drop).map_err(panics).map_err(|()| err!(Io, "none")) });
+            let e = e.now_or_never().unwrap().unwrap_err();
+            assert!(e.kind() == ErrorKind::Network && e.message().contains("before 1970"), "{e}");
+        }
     }
 
     #[test]

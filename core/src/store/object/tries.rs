@@ -6,13 +6,13 @@
 
 use super::credentials::redacted;
 use super::sight::{Purpose, SEEN, Seen, Sight, Trouble};
-use crate::error::{Error, ErrorKind, Result, bail};
+use crate::error::{Error, ErrorKind, Result};
 use bytes::Bytes;
 use std::future::Future;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 const FIRST_WAIT: Duration = Duration::from_millis(100);
 const LONGEST_WAIT: Duration = Duration::from_secs(15);
@@ -82,14 +82,6 @@ struct Verdict {
     after: Option<Duration>,
 }
 
-/// Errors: `Network` for a time at which no request can be signed, and no certificate checked.
-fn check_clock(now: SystemTime) -> Result<()> {
-    if now < SystemTime::UNIX_EPOCH {
-        bail!(Network, "the clock of this machine says that it is before 1970: requests need the time");
-    }
-    Ok(())
-}
-
 impl Tries {
     pub(super) fn new(patience: &Patience) -> Tries {
         let started = Instant::now();
@@ -157,7 +149,6 @@ impl Tries {
         &mut self,
         work: impl Future<Output = std::result::Result<T, E>>,
     ) -> std::result::Result<T, Failure> {
-        check_clock(SystemTime::now()).map_err(Failure::Own)?;
         let until = tokio::time::Instant::from_std(self.until);
         let result = tokio::time::timeout_at(until, SEEN.scope(self.seen.clone(), work)).await;
         if self.seen.answered() {
@@ -396,14 +387,6 @@ mod tests {
     fn by(status: u16, code: &str) -> (ErrorKind, bool) {
         let verdict = by_status(&Sight { status, code: code.to_string(), ..Sight::default() }, ["", ""]);
         (verdict.kind, verdict.again)
-    }
-
-    #[test]
-    fn a_clock_before_1970_is_told_before_anything_is_asked() {
-        let at = |seconds| SystemTime::UNIX_EPOCH.checked_sub(Duration::from_secs(seconds)).unwrap();
-        assert!(check_clock(at(0)).is_ok() && check_clock(SystemTime::now()).is_ok());
-        let e = check_clock(at(1)).unwrap_err();
-        assert!(e.kind() == ErrorKind::Network && e.message().contains("before 1970"), "{e}");
     }
 
     #[test]
