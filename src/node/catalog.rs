@@ -12,7 +12,7 @@ use crate::limits::{MAX_CONSOLIDATED, check_memory, collect, push, with_spare};
 use crate::metadata::v3::NodeType;
 use crate::metadata::{Dialect, Format, Map, consolidated, v2, v3};
 use crate::sort::sort_by;
-use crate::store::{check_key, get};
+use crate::store::get;
 use std::sync::Arc;
 
 /// The consolidated metadata of one group.
@@ -109,7 +109,7 @@ impl Catalog {
         collect(nodes[first..].iter().take_while(|(parent, _)| parent == above).map(|(_, name)| name.clone()))
     }
 
-    /// All nodes, each as the path above it and its name, sorted: made when names are first asked for. What no store has as a key is left out.
+    /// All nodes, each as the path above it and its name, sorted: made when names are first asked for. What no path names is left out.
     fn nodes(&self) -> Result<&[(String, String)]> {
         if let Some(known) = self.nodes.known() {
             return Ok(known);
@@ -120,7 +120,7 @@ impl Catalog {
                 Format::V3 => Some(&**key),
                 Format::V2 => key.rsplit_once('/').filter(|(_, document)| matches!(*document, v2::ARRAY | v2::GROUP)).map(|(node, _)| node),
             };
-            if let Some(node) = node.filter(|node| check_key(node).is_ok()) {
+            if let Some(node) = node.filter(|node| self.can_be_opened(node)) {
                 let (above, name) = node.rsplit_once('/').unwrap_or(("", node));
                 push(&mut nodes, (above.to_string(), name.to_string()))?;
             }
@@ -129,6 +129,11 @@ impl Catalog {
         nodes.dedup();
         check_memory()?;
         Ok(self.nodes.get(|| nodes))
+    }
+
+    /// Whether a path relative to the group names a node below it as it is.
+    fn can_be_opened(&self, node: &str) -> bool {
+        !node.is_empty() && path::normalize(&path::join(&self.group, node)).is_ok_and(|whole| path::relative(&self.group, &whole) == node)
     }
 
     /// All entries, by their keys relative to the group.

@@ -892,7 +892,10 @@ fn consolidated_metadata_name_no_nodes_that_no_store_can_have() {
         Group::open(&store, "").unwrap().consolidate().unwrap();
         let key = if format == Format::V3 { "zarr.json" } else { ".zmetadata" };
         let before = text(&store, key).unwrap();
-        for name in ["", "/", "/a", "a/", ".", "..", "../a", "g/..", "g//c", "g/./c", "g/b/..", r"nul\u0000"] {
+        let long = "n".repeat(990);
+        let odd =
+            ["", "/", "/a", "a/", ".", "..", "../a", "g/..", "g//c", "g/./c", "g/b/..", r"nul\u0000", r"x\\y", r"..\\y", r"\\", &long];
+        for name in odd {
             let (was, is) = if format == Format::V3 { ("\"a\":", format!("\"{name}\":")) } else { ("\"a/", format!("\"{name}/")) };
             put(&store, key, &before.replace(was, &is));
             let names = |path: &str, depth| -> Vec<String> {

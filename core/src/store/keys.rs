@@ -10,7 +10,7 @@ pub(crate) const MAKES_A_NODE: &[&str] = &["zarr.json", ".zarray", ".zgroup", ".
 pub const GOES_LAST: &str = "ozarr-copy.json";
 
 /// Checks that a key is a relative path of at most [`MAX_KEY`] bytes without empty, `.` or `..` parts.
-pub fn check_key(key: &str) -> Result<()> {
+pub(crate) fn check_key(key: &str) -> Result<()> {
     if key.len() > MAX_KEY {
         bail!(Limit, "a key of {} bytes exceeds the limit of {MAX_KEY}", key.len());
     }

@@ -52,7 +52,7 @@ pub use interface::{
     ByteRange, Capabilities, Change, ChangeDone, Condition, CutMark, Fetched, Folder, Keys, ListInto, ListedKey, Listing, LocalFiles,
     LockUse, ProcessLock, ReadDone, SharedStore, Started, Storage, read_now,
 };
-pub use keys::{GOES_LAST, check_key};
+pub use keys::GOES_LAST;
 pub use opened::{Object, ReadObject};
 pub use staged::{Staged, StagedWrite};
 pub use stamp::{Stamp, Version};
