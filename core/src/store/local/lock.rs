@@ -96,7 +96,7 @@ impl Locks {
                 std::thread::sleep(PAUSE);
             }
             // One that is kept may have been removed by another process: then it is made as the first one was.
-            let kept = if self.keeps(folder) { open_known(root, path).ok() } else { None };
+            let kept = if often == LockUse::Often && self.keeps(folder) { open_known(root, path).ok() } else { None };
             let above = if kept.is_none() { Some(os::stat_at(root, KeyPath::of_folder(folder).as_c(), true)) } else { None };
             if often == LockUse::Often && matches!(above, Some(Err(Errno(libc::ENOENT)))) {
                 // The node was erased or renamed: its folder is not found.
