@@ -44,8 +44,8 @@ impl Array {
     }
 
     /// The first part of [`Array::resize`], also for one of several arrays: the array's own document only, of whose shape and text `shape` makes
-    /// another shape. Where what is outside is kept, appenders are told if that is wanted: not by a series, whose own claim would go. Gives whether something is to be erased, by [`Array::erase_beyond`], and how it went, once the shape is published, with what waits
-    /// beyond it.
+    /// another shape. Where what is outside is kept, appenders are told if that is wanted: not by a series, whose own claim would go. Gives whether
+    /// something is to be erased, by [`Array::erase_beyond`], and how it went, once the shape is published, with what waits beyond it.
     pub(super) fn resize_document(
         &self,
         mut shape: impl FnMut(&[u64], &[u8]) -> Result<Dims>,

@@ -784,8 +784,6 @@ fn what_a_variable_has_beyond_the_others_is_cut_off_and_written_again() {
     assert_eq!(check(&store), STEPS);
 }
 
-/// A restart from a checkpoint: the steps beyond it go for all variables at once, whatever write fails, in the next restart as well, and come
-/// again. A series that is opened without a number of steps goes on from whole ones.
 /// A store of several processes in which nothing can be erased.
 struct Lasting(crate::store::SharedStore);
 
@@ -813,6 +811,8 @@ fn a_series_that_begins_again_where_nothing_can_be_erased_keeps_what_it_has_clai
     }
 }
 
+/// A restart from a checkpoint: the steps beyond it go for all variables at once, whatever write fails, in the next restart as well, and come
+/// again. A series that is opened without a number of steps goes on from whole ones.
 #[test]
 fn cutting_off_steps_shows_whole_steps_whatever_write_fails() {
     let cases = [(Format::V3, Call::Rename), (Format::V2, Call::Rename), (Format::V3, Call::Unlink)];
