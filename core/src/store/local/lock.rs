@@ -21,7 +21,7 @@ use std::ffi::CStr;
 use std::hash::{BuildHasher, RandomState};
 use std::mem::MaybeUninit;
 use std::path::Path;
-use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -44,13 +44,15 @@ pub(super) struct Locks {
     mode: LockMode,
     /// The error with which the file system refused a lock, 0 if it never did.
     refused: AtomicI32,
+    /// Whether it has granted one.
+    granted: AtomicBool,
     /// Folders whose lock files stay until the store is closed. A child of `fork` leaves those of its parent alone.
     kept: ForkReset<Mutex<BTreeSet<String>>>,
 }
 
 impl Locks {
     pub(super) fn new(mode: LockMode) -> Locks {
-        Locks { mode, refused: AtomicI32::new(0), kept: ForkReset::new(Mutex::default) }
+        Locks { mode, refused: AtomicI32::new(0), granted: AtomicBool::new(false), kept: ForkReset::new(Mutex::default) }
     }
 
     /// Gives the error with which the file system refused a lock that the store went on without, or 0.
@@ -105,7 +107,8 @@ impl Locks {
             let above = above.and_then(Os::<libc::stat>::ok);
             let shared = || above.as_ref().filter(|above| is_shared(above)).and_then(|above| open_shared(root, folder, path, above));
             let opened = kept.map(|fd| (fd, false)).or_else(shared);
-            let opened = if opened.is_some() { opened } else { open_lock_file(root, folder, path, (durability, tries, &mut *made))? };
+            let how = (tries, self.granted.load(Ordering::Relaxed));
+            let opened = if opened.is_some() { opened } else { open_lock_file(root, (folder, path), how, (durability, &mut *made))? };
             let Some((fd, is_new)) = opened.map(|(fd, is_new)| (OwnFile::new(fd), is_new)) else { continue };
             if let Some(above) = &above {
                 share(root, folder, fd.as_fd(), above);
@@ -118,6 +121,7 @@ impl Locks {
             match held.take(root, path, byte, often) {
                 Ok(false) => {}
                 Ok(true) => {
+                    self.granted.store(true, Ordering::Relaxed);
                     if held.removal.is_none() {
                         self.keep(folder);
                     }
@@ -245,16 +249,19 @@ fn open_known(root: BorrowedFd<'_>, path: &KeyPath) -> Os<OwnedFd> {
     os::open(root, path.as_c(), libc::O_RDWR | libc::O_NOFOLLOW, 0)
 }
 
-/// Opens the lock file of a folder, and makes both if they are not there; tells whether it made the file. `None` if the folder was not there, or if
-/// another user, which has just made the file, has not shared it yet. `tries` counts the calls, `made` gets the folders that were missing.
+/// Opens the lock file of a folder, and makes both if they are not there; tells whether it made the file, unless locks were `granted`: whoever has
+/// some leaves the file to the next. `None` if the folder was not there, or if another user, which has just made the file, has not shared it yet.
+/// `tries` counts the calls, `made` gets the folders that were missing.
 fn open_lock_file(
     root: BorrowedFd<'_>,
-    folder: &str,
-    path: &KeyPath,
-    (durability, tries, made): (&Durability, usize, &mut Made),
+    (folder, path): (&str, &KeyPath),
+    (tries, granted): (usize, bool),
+    (durability, made): (&Durability, &mut Made),
 ) -> Result<Option<(OwnedFd, bool)>> {
-    match os::open(root, path.as_c(), libc::O_RDWR | libc::O_CREAT | libc::O_EXCL, 0o666) {
-        Ok(fd) => Ok(Some((fd, true))),
+    // To make it only where it is not there is a call more where it is.
+    let how = if granted { libc::O_NOFOLLOW } else { libc::O_EXCL };
+    match os::open(root, path.as_c(), libc::O_RDWR | libc::O_CREAT | how, 0o666) {
+        Ok(fd) => Ok(Some((fd, !granted))),
         Err(Errno(libc::ENOENT)) if !folder.is_empty() => {
             let name = lock_key(folder);
             let parents = make_parents(root, &name, 1, made);
@@ -264,6 +271,7 @@ fn open_lock_file(
             Ok(None)
         }
         Err(Errno(libc::ESTALE)) => Ok(None),
+        // Where all may write, the system lets nobody make what is there already as another user's (`fs.protected_regular`), but open it.
         Err(e) => match open_known(root, path) {
             Ok(fd) => Ok(Some((fd, false))),
             // It was removed meanwhile.
