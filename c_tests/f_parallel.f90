@@ -9,6 +9,7 @@ program f_parallel
   call sent()
   call threads()
   call batch_of_threads()
+  call fork_of_threads()
   call listings()
   call resizing()
   call either()
@@ -112,6 +113,73 @@ contains
     end do
     call check(lost == 0, "a batch to which threads add")
   end subroutine batch_of_threads
+
+  ! A child of fork can use the module, whatever another thread of its parent is doing: here one has the lock of the lists, as it has while it adds to one.
+  subroutine fork_of_threads()
+    use, intrinsic :: iso_c_binding, only: c_int, c_null_ptr, c_ptr
+    interface
+      subroutine lock() bind(c, name="ozf_lock")
+      end subroutine lock
+      subroutine unlock() bind(c, name="ozf_unlock")
+      end subroutine unlock
+      integer(c_int) function fork() bind(c)
+        import :: c_int
+      end function fork
+      integer(c_int) function alarm(seconds) bind(c)
+        import :: c_int
+        integer(c_int), value :: seconds
+      end function alarm
+      integer(c_int) function usleep(microseconds) bind(c)
+        import :: c_int
+        integer(c_int), value :: microseconds
+      end function usleep
+      integer(c_int) function waitpid(process, ended, options) bind(c)
+        import :: c_int
+        integer(c_int), value :: process, options
+        integer(c_int) :: ended
+      end function waitpid
+      subroutine leave(code) bind(c, name="_exit")
+        import :: c_int
+        integer(c_int), value :: code
+      end subroutine leave
+    end interface
+    integer(c_int) :: child, ended, ignored
+    logical :: held
+    held = .false.
+    child = -1
+    ended = -1
+    !$omp parallel sections num_threads(2) private(ignored)
+    !$omp section
+    call lock()
+    !$omp atomic write
+    held = .true.
+    ! Until the other one forks, which may have to wait for this.
+    ignored = usleep(200000_c_int)
+    call unlock()
+    !$omp section
+    ignored = wait_for(held)
+    child = fork()
+    if (child == 0) then
+      ignored = alarm(10_c_int)
+      call lock()
+      call unlock()
+      call leave(0_c_int)
+    end if
+    !$omp end parallel sections
+    ignored = waitpid(child, ended, 0_c_int)
+    call check(child > 0 .and. ended == 0, "a child of fork adds to lists")
+  end subroutine fork_of_threads
+
+  ! Waits until another thread has set something; also where there is none.
+  integer function wait_for(is_set)
+    logical, intent(in) :: is_set
+    logical :: now
+    do wait_for = 1, 100000000
+      !$omp atomic read
+      now = is_set
+      if (now) return
+    end do
+  end function wait_for
 
   subroutine listings()
     type(ozarr_group) :: g, sub

@@ -118,9 +118,22 @@ ozarr_status ozf_outcome(ozarr_status status) {
 /* Held while a thread looks into the list of a series' variables, or adds to it, or to that of a batch. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-void ozf_lock(void) { pthread_mutex_lock(&lock); }
+static void take(void) { pthread_mutex_lock(&lock); }
 
 void ozf_unlock(void) { pthread_mutex_unlock(&lock); }
+
+/* A child of fork has the lists whole, and the lock free, whatever other threads were doing. */
+static void keep_around_fork(void) {
+#if !defined(_WIN32)
+    (void)pthread_atfork(take, ozf_unlock, ozf_unlock);
+#endif
+}
+
+void ozf_lock(void) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, keep_around_fork);
+    take();
+}
 
 /* Copies the bytes of a number. */
 void ozf_copy(void *to, const void *from, size_t length) { memcpy(to, from, length); }
