@@ -64,12 +64,12 @@ static bool opens_zarr(const char *path) {
     return false;
 }
 
-/* Whether a path has a name of Zarr, and nothing is there. A netCDF-C without MPI would say of it that it has no parallel access. */
+/* Whether a plain path has a name of Zarr, and nothing is there. A netCDF-C without MPI would say of it that it has no parallel access. */
 static bool is_missing(const char *path) {
     struct stat status;
     if (!path || is_off()) return false;
     if (strncmp(path, "file://", 7) == 0) path += 7;
-    return !strstr(path, "://") && has_zarr_name(path) && stat(path, &status) && (errno == ENOENT || errno == ENOTDIR);
+    return !strpbrk(path, ":#") && has_zarr_name(path) && stat(path, &status) && (errno == ENOENT || errno == ENOTDIR);
 }
 
 static bool creates_zarr(const char *path, int mode) {
