@@ -160,7 +160,8 @@ fn as_there(there: &ArrayMeta, wanted: &ArrayMeta, leaves_fill: bool) -> Result<
     }
     let is_nothing = |meta: &ArrayMeta| matches!(meta.data_type, DataType::VarText | DataType::VarBytes) && meta.fill.value.is_empty();
     let element = |meta: &ArrayMeta| meta.fill.try_element(wanted.data_type);
-    let is_default = leaves_fill && wanted.format == Format::V2 && element(there)? == element(&wanted)?;
+    let left_open = leaves_fill && wanted.format == Format::V2 && wanted.data_type == there.data_type;
+    let is_default = left_open && element(there)? == element(&wanted)?;
     if is_nothing(there) && is_nothing(&wanted) || is_default {
         wanted.fill = there.fill.clone();
     }

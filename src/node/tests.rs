@@ -364,6 +364,27 @@ fn open_if_same_opens_or_names_the_first_difference() {
     assert_eq!(kind(Group::create(&store, "a", None, Create::OpenIfSame)), ErrorKind::Exists);
 }
 
+/// A fill value that is left open is compared as the type has it: that of texts has no bytes.
+#[test]
+fn open_if_same_names_another_type_whatever_the_fill_values_are() {
+    use DataType::{Bool, Bytes, Complex64, Float16, Int8, Text, VarBytes, VarText};
+    let types = [Bool, Int8, Float16, Complex64, Bytes(3), Text(2), VarText, VarBytes];
+    for (format, there, wanted) in
+        [Format::V2, Format::V3].into_iter().flat_map(|f| types.iter().flat_map(move |&t| types.map(|w| (f, t, w))))
+    {
+        let store = memory();
+        let spec = |data_type| {
+            let mut spec = Spec::new(data_type, &[4]).unwrap();
+            spec.set_format(format).unwrap();
+            spec
+        };
+        Array::create(&store, "a", &spec(there), Create::New).unwrap();
+        let opened = Array::create(&store, "a", &spec(wanted), Create::OpenIfSame).map(drop).map_err(|e| e.to_string());
+        let is_right = if there == wanted { opened.is_ok() } else { opened.as_ref().is_err_and(|e| e.contains(" instead of ")) };
+        assert!(is_right, "{format:?}: {there:?} is there, {wanted:?} wanted: {opened:?}");
+    }
+}
+
 /// What makes stored numbers mean something else.
 #[test]
 fn open_if_same_compares_names_of_dimensions_and_how_numbers_are_meant() {
