@@ -31,6 +31,7 @@ use crate::dtype::resolve::{self, Grammar};
 use crate::dtype::{ByteOrder, DataType, ElementType, Field, Struct, parse_v3};
 use crate::error::{Result, bail, err};
 use crate::fork::{ForkPreserved, ForkReset};
+use crate::limits::readable;
 use crate::node::{Value, json};
 use std::ffi::{c_char, c_void};
 use std::sync::{Mutex, PoisonError};
@@ -112,7 +113,7 @@ pub unsafe extern "C" fn ozarr_dtype_parse(text: *const c_char, format: i32, out
     entry!("ozarr_dtype_parse", new(out), {
         // SAFETY: a NUL-terminated text, by the function's contract.
         let text = unsafe { self::text(text, "text") }?;
-        Ok(DtypeObject::worded(resolve::parse(text, grammar(format)?)?, json::parse_text(text).unwrap_or_default()))
+        Ok(DtypeObject::worded(resolve::parse(text, grammar(format)?)?, readable(json::parse_text(text))?.unwrap_or_default()))
     })
 }
 

@@ -12,7 +12,7 @@ use super::lost::Leaving;
 use super::stored::StoredDocument;
 use super::{Child, Create, Group, NodeKind, Store, document, hierarchy, kept, lookup, path, store_options::Consolidate, together, upkeep};
 use crate::error::{ErrorKind, Result, bail, err};
-use crate::limits::{MAX_CONSOLIDATED, collect, collect_table, extend};
+use crate::limits::{MAX_CONSOLIDATED, collect, collect_table, extend, readable};
 use crate::metadata::{Format, Map, Value, v2, v3};
 use crate::sort::sort_by;
 use crate::store::prefix::hidden;
@@ -307,7 +307,7 @@ impl Checkpoints {
             }
         }
         // Of version 2 the attributes may go last.
-        Ok(lookup::attributes_v2(&self.store, place).is_ok_and(|attributes| attributes.contains_key(CHECKPOINT)))
+        Ok(readable(lookup::attributes_v2(&self.store, place))?.is_some_and(|attributes| attributes.contains_key(CHECKPOINT)))
     }
 
     /// Removes what a kill has left in the place of a node; `false` if it stays, because nothing can be erased, it is another user's, or `is_left` says
@@ -365,8 +365,8 @@ impl Checkpoints {
         let is_ours = |about: &Value| about.get("mark").and_then(Value::as_str).is_some_and(Mark::is_of_this_process);
         if MAKES_A_GROUP.iter().find(is_there).is_none() {
             // Of version 2 the attributes may go last. One that was committed meanwhile has its document by now.
-            let is_left =
-                lookup::attributes_v2(&self.store, place).is_ok_and(|all| all.get(CHECKPOINT).is_some_and(|about| !is_ours(about)));
+            let attributes = readable(lookup::attributes_v2(&self.store, place))?;
+            let is_left = attributes.is_some_and(|all| all.get(CHECKPOINT).is_some_and(|about| !is_ours(about)));
             return Ok(is_left && lookup::find_bare(&self.store, place)?.is_none());
         }
         let group = match Group::open(&self.store.unfinished(place, MAKES_A_GROUP)?, "") {

@@ -349,7 +349,7 @@ fn differs_in_consolidated_metadata(from: (&Store, &str), to: (&Store, &str)) ->
     }
     let [document, copy] = [from, to].map(|(store, key)| -> Result<Option<Map>> {
         let text = get(&**store.shared(), key, MAX_CONSOLIDATED)?;
-        let mut document = text.and_then(|text| json::parse_object(&text, MAX_CONSOLIDATED).ok());
+        let mut document = text.map_or(Ok(None), |text| readable(json::parse_object(&text, MAX_CONSOLIDATED)))?;
         document.iter_mut().for_each(|members| members.retain(|name, _| **name != *v3::CONSOLIDATED));
         Ok(document)
     });

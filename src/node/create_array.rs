@@ -12,7 +12,7 @@ use crate::dtype::DataType;
 use crate::engine::{Growths, Memory, Selection};
 use crate::error::{Result, err};
 use crate::grid::key::KeyEncoding;
-use crate::limits::{Dims, MAX_DOCUMENT, push};
+use crate::limits::{Dims, MAX_DOCUMENT, push, readable};
 use crate::metadata::{ArrayMeta, Format, Map, Value, json, v2};
 use crate::store::{SharedStore, StorageExt, get};
 use std::cell::{Cell, OnceCell};
@@ -281,8 +281,9 @@ pub(super) fn leftovers(shared: &SharedStore, path: &str, meta: &ArrayMeta, all_
 fn is_alone(store: &Store, path: &str, meta: &ArrayMeta) -> Result<bool> {
     let (name, listing) = (array_document(meta.format), store.shared().list_dir(&path::prefix(path))?);
     let key = path::join(path, name);
-    let is_own = get(&**store.shared(), &key, MAX_DOCUMENT)?
-        .is_some_and(|text| json::parse_object(&text, MAX_DOCUMENT).is_ok_and(|now| now == meta.document));
+    let text = get(&**store.shared(), &key, MAX_DOCUMENT)?;
+    let now = text.map_or(Ok(None), |text| readable(json::parse_object(&text, MAX_DOCUMENT)))?;
+    let is_own = now.is_some_and(|now| now == meta.document);
     Ok(is_own && listing.prefixes.is_empty() && listing.keys.iter().all(|key| key == name || key == v2::ATTRIBUTES))
 }
 

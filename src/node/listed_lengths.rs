@@ -96,7 +96,8 @@ impl<'a> ListedLengths<'a> {
             return Ok(());
         }
         let Some(text) = self.texts.get(name).copied().or_else(|| self.below.get(name).map(Vec::as_slice)) else { return Ok(()) };
-        let shape = TextObject::document(text, &[]).and_then(|listed| parsed(listed.value("shape")?));
+        let listed = TextObject::document(text, &[]);
+        let shape = listed.as_ref().and_then(|listed| listed.value("shape")).map_or(Ok(None), parsed)?;
         let Some(before) = shape.and_then(|shape| lengths_of(&shape)).filter(|before| before.len() == now.len()) else {
             return check_memory();
         };
@@ -120,8 +121,8 @@ impl<'a> ListedLengths<'a> {
     }
 }
 
-fn parsed(text: &[u8]) -> Option<Value> {
-    json::parse_text(std::str::from_utf8(text).ok()?).ok()
+fn parsed(text: &[u8]) -> Result<Option<Value>> {
+    std::str::from_utf8(text).map_or(Ok(None), |text| readable(json::parse_text(text)))
 }
 
 fn has_regular_grid(document: &Map) -> bool {

@@ -2,6 +2,7 @@
 
 use crate::error::{Result, bail};
 use crate::grid::key::Separator;
+use crate::limits::readable;
 use crate::metadata::{Format, Value, json};
 use crate::store::remote::RemoteOptions;
 
@@ -159,8 +160,9 @@ pub(super) const REMOTE_OPTIONS: &str = "OZARR_CLOUD_OPTIONS";
 
 /// Sets options from a JSON object: those of `cloud.` without the prefix, and others that only the service's client knows.
 pub(super) fn set_remote_json(options: &mut RemoteOptions, text: &str) -> Result<()> {
+    let object = json::parse_object(text.as_bytes(), MAX_OPTIONS);
     // The parser's own message could show a credential.
-    let Ok(object) = json::parse_object(text.as_bytes(), MAX_OPTIONS) else { bail!(Argument, "expected a JSON object of texts") };
+    let Some(object) = readable(object)? else { bail!(Argument, "expected a JSON object of texts") };
     for (name, value) in &object {
         let text = match value {
             Value::String(text) => text.to_string(),
@@ -180,7 +182,19 @@ const MAX_OPTIONS: usize = 1 << 20;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::ErrorKind;
+    use crate::limits::memory_ended;
     use crate::node::{Context, Mode, Store};
+
+    #[test]
+    fn remote_options_that_no_memory_was_left_to_read_are_not_called_malformed() {
+        let set = |text: &str| set_remote_json(&mut RemoteOptions::default(), text).map_err(|e| e.kind());
+        for (text, kind) in [(r#"{"region":"x"}"#, Ok(())), ("[1]", Err(ErrorKind::Argument)), (r#"{"region":"#, Err(ErrorKind::Argument))]
+        {
+            memory_ended();
+            assert_eq!((set(text), set(text)), (Err(ErrorKind::NoMemory), kind), "{text}");
+        }
+    }
 
     #[test]
     fn each_option_that_a_message_names_is_known() {

@@ -1026,6 +1026,21 @@ fn a_write_that_began_before_the_array_grew_keeps_what_was_stored_behind_its_end
 }
 
 #[test]
+fn a_document_is_not_written_without_what_no_memory_was_left_to_read_of_its_keys() {
+    registered_keys::register("test.starved", Arc::new(Meanwhile::default()), false).unwrap();
+    let keys = registered_keys::find("test.starved", || r#"{"digits":[4]}"#.into()).unwrap().unwrap();
+    let mut spec = spec(&[30], &[10]);
+    spec.set_key_encoding(KeyEncoding::Registered(keys)).unwrap();
+    let array = Array::create(&on(Arc::new(MemoryStore::new())), "a", &spec, Create::New).unwrap();
+    let written = || crate::metadata::v3::write_array(&array.state().meta).map(|document| document["chunk_key_encoding"].to_string());
+    let whole = written().unwrap();
+    assert!(whole.contains("digits"), "{whole}");
+    crate::limits::memory_ended();
+    assert_eq!((written().map_err(|e| e.kind()), written().unwrap()), (Err(ErrorKind::NoMemory), whole));
+    assert!(registered_keys::unregister("test.starved"));
+}
+
+#[test]
 fn chunks_with_keys_of_a_registered_encoding_are_listed_in_folders_beside_other_files() {
     registered_keys::register("test.listed", Arc::new(Meanwhile::default()), false).unwrap();
     let keys = registered_keys::find("test.listed", || "{}".into()).unwrap().unwrap();

@@ -183,7 +183,7 @@ pub fn write_array(meta: &ArrayMeta) -> Result<Map> {
     let fill = meta.fill.to_json_v3_as(meta.data_type, &data_type)?;
     out.insert("data_type".into(), data_type);
     out.insert("chunk_grid".into(), grid_to_json(&meta.grid)?);
-    out.insert("chunk_key_encoding".into(), keys_to_json(meta.keys));
+    out.insert("chunk_key_encoding".into(), keys_to_json(meta.keys)?);
     out.insert("fill_value".into(), fill);
     let codecs: &[Extension] = if let Codecs::V3(list) = &meta.codecs { list } else { &[] };
     out.insert("codecs".into(), Value::Array(codecs.iter().map(Extension::to_v3).collect()));

@@ -228,11 +228,11 @@ pub fn keep_grid(document: &mut Map, grid: &Grid, shape: &[u64]) -> Result<()> {
     Ok(())
 }
 
-pub(super) fn keys_to_json(keys: KeyEncoding) -> Value {
+pub(super) fn keys_to_json(keys: KeyEncoding) -> Result<Value> {
     let name = match keys {
         KeyEncoding::Registered(own) => {
-            let configuration = json::parse_text(own.configuration()).ok().and_then(|c| c.as_object().cloned());
-            return Extension::new(own.name(), configuration.unwrap_or_default()).to_v3();
+            let configuration = readable(json::parse_text(own.configuration()))?.and_then(|c| c.as_object().cloned());
+            return Ok(Extension::new(own.name(), configuration.unwrap_or_default()).to_v3());
         }
         KeyEncoding::Default(_) => "default",
         KeyEncoding::V2(_) => "v2",
@@ -240,8 +240,8 @@ pub(super) fn keys_to_json(keys: KeyEncoding) -> Value {
         KeyEncoding::SuffixedV2(separator, suffix) => {
             let mut configuration = Map::new();
             configuration.insert("suffix".into(), suffix.as_str().into());
-            configuration.insert("base_encoding".into(), keys_to_json(KeyEncoding::V2(separator)));
-            return Extension::new(SUFFIX, configuration).to_v3();
+            configuration.insert("base_encoding".into(), keys_to_json(KeyEncoding::V2(separator))?);
+            return Ok(Extension::new(SUFFIX, configuration).to_v3());
         }
     };
     let mut configuration = Map::new();
@@ -249,5 +249,5 @@ pub(super) fn keys_to_json(keys: KeyEncoding) -> Value {
     if let KeyEncoding::Suffixed(_, suffix) = keys {
         configuration.insert("suffix".into(), suffix.as_str().into());
     }
-    Extension::new(name, configuration).to_v3()
+    Ok(Extension::new(name, configuration).to_v3())
 }
