@@ -5,7 +5,7 @@ use super::Array;
 use super::stored_chunks::each_chunk;
 use crate::counting;
 use crate::engine::{BoundArray, Memory, ShardWriter};
-use crate::error::{Result, bail, err};
+use crate::error::{ErrorKind, Result, bail, err};
 use crate::limits::{self, Dims};
 use crate::sort::sort_by;
 use crate::store::{Condition, StorageExt};
@@ -245,8 +245,16 @@ impl Chunks {
             let Some(chunk) = self.chunks.pop() else { return Ok(None) };
             if self.inner {
                 self.load(&chunk)?;
-            } else if let Some(place) = self.array.chunk_place(&chunk, false)? {
-                return Ok(Some((chunk, place)));
+                continue;
+            }
+            match self.array.chunk_place(&chunk, false) {
+                // The array was made shorter since they were listed.
+                Err(e) if e.kind() == ErrorKind::Bounds => {}
+                place => {
+                    if let Some(place) = place? {
+                        return Ok(Some((chunk, place)));
+                    }
+                }
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Tests of calls of two processes that change the shape of one array at the same time, in a store without locks whose puts have conditions.
 
 use super::cut::UNSEEN;
-use super::tests::{own, read_all, spec, view, write_all};
+use super::tests::{memory, own, read_all, spec, view, write_all};
 use super::tests_store::{Next, Told, on};
 use super::tests_swap::Overtaken;
 use super::*;
@@ -288,5 +288,24 @@ fn an_appender_that_has_lost_its_array_tells_what_has_taken_it() {
         other(&process(&inner, "second taken:", |_| Ok(()))).unwrap();
         let lost = append().and_then(|()| appender.close()).unwrap_err();
         assert!(lost.kind() == ErrorKind::State && lost.to_string().contains(by), "{has_begun}: {lost}");
+    }
+}
+
+#[test]
+fn a_cursor_of_chunks_leaves_out_those_that_the_array_lost_since() {
+    for inner in [false, true] {
+        let mut spec = spec(&[12], &[4]);
+        if inner {
+            spec.set_inner_chunks(&[2]).unwrap();
+        }
+        let array = Array::create(&memory(), "a", &spec, Create::New).unwrap();
+        write_all(&array, &mut [1; 12]);
+        let mut chunks = array.chunks(inner).unwrap();
+        array.resize(&[4], false).unwrap();
+        let mut left = 0;
+        while chunks.step().unwrap_or_else(|e| panic!("{inner}: {e}")).is_some() {
+            left += 1;
+        }
+        assert_eq!(left, if inner { 2 } else { 1 });
     }
 }
