@@ -6,7 +6,9 @@ use super::stored::StoredDocument;
 use super::trail::Trail;
 use super::{Array, Child, Group, NodeKind, Store, draft, lookup, path};
 use crate::error::{Error, ErrorKind, Result, bail, err};
-use crate::limits::{MAX_KEY, certain, check_memory, collect, collect_table, extend, filled, make_text_room, push, readable, with_spare};
+use crate::limits::{
+    MAX_KEY, certain, check_memory, collect, collect_table, extend, filled, make_text_room, push, readable, told, with_spare,
+};
 use crate::metadata::json::acts_on_terminals;
 use crate::metadata::lint::{Finding, Severity};
 use crate::metadata::{Format, v2, v3};
@@ -352,7 +354,7 @@ impl Group {
     /// Finds the nodes down to `depth` levels below the group whose path fits `pattern`: `*` is any characters but a slash, `?` one of
     /// them, `**` any at all.
     pub fn find(&self, pattern: &str, depth: usize) -> Result<Vec<Child>> {
-        let wanted = path::normalize(pattern)?;
+        let wanted = path::normalize(pattern).map_err(|e| told(e, ErrorKind::Argument, |text| format!("the pattern: {text}")))?;
         let deepest = if wanted.contains("**") { usize::MAX } else { path::segments(&wanted).count() };
         let mut nodes = self.nodes(depth.min(deepest))?;
         nodes.retain(|node| fits(wanted.as_bytes(), node.name.as_bytes()));
@@ -518,6 +520,9 @@ mod tests {
             assert_eq!(names(&group.find("b*", usize::MAX).unwrap()), ["b", "b-x"]);
             assert_eq!(names(&group.find("**/?", usize::MAX).unwrap()), ["a", "b", "b/a", "b/c", "b/c/d", "größe/ü"]);
             assert_eq!(names(&group.open_group("b").unwrap().find("c/*", usize::MAX).unwrap()), ["c/d"]);
+            for malformed in ["a/../b", "./b", "a\0", "a".repeat(2000).as_str()] {
+                assert_eq!(group.find(malformed, usize::MAX).err().map(|e| e.kind()), Some(ErrorKind::Argument), "{malformed:?}");
+            }
             store.key_put("b/c/d/zarr.json", b"{").unwrap();
             store.key_put("b/c/d/.zarray", b"{").unwrap();
             let text = group.tree(usize::MAX).unwrap();
