@@ -26,7 +26,8 @@
  *
  * Statuses.  0 (OZARR_OK) is success, errors are negative; ozarr_last_error() says what was found and what
  *            was expected. Output arguments come last. They are written only on
- *            success, except where a function says so.
+ *            success, except where a function says so: but a variable for a new handle is NULL after a
+ *            failure.
  * Errors.    Each function's text names its errors after "Errors:". Not named there are those that any
  *            function can have: OZARR_ERR_NULL for a pointer, OZARR_ERR_INVALID_HANDLE and OZARR_ERR_FORKED
  *            for a handle, OZARR_ERR_ARGUMENT for a text that is not UTF-8 and for a struct_size that cannot
@@ -34,12 +35,14 @@
  *            texts out, OZARR_ERR_NO_MEMORY, and OZARR_ERR_INTERNAL. "Those of" stands for
  *            - documents: the metadata are malformed or not understood, or another process has just changed
  *              them: OZARR_ERR_METADATA, OZARR_ERR_UNSUPPORTED, OZARR_ERR_EXTENSION, OZARR_ERR_LIMIT,
- *              OZARR_ERR_CONFLICT, OZARR_ERR_STATE; or they are to be changed, of an array that this program
- *              has erased or replaced since: OZARR_ERR_STATE;
+ *              OZARR_ERR_CONFLICT, OZARR_ERR_STATE; or the node of a handle, or its checkpoint, was removed,
+ *              or one of the other kind or a file took its place: OZARR_ERR_NOT_FOUND, OZARR_ERR_NODE_KIND,
+ *              OZARR_ERR_LOCATION; or they are to be changed, of an array that this program has erased or
+ *              replaced since: OZARR_ERR_STATE;
  *            - chunks: their bytes cannot be decoded: OZARR_ERR_CHUNK, OZARR_ERR_CHECKSUM,
  *              OZARR_ERR_SHARD_INDEX, OZARR_ERR_TRUNCATED, OZARR_ERR_MISSING, OZARR_ERR_UNSUPPORTED,
  *              OZARR_ERR_LIMIT; or they are to be stored, of an array that this program has erased or
- *              replaced since: OZARR_ERR_STATE;
+ *              replaced since: OZARR_ERR_STATE, or another one: OZARR_ERR_NOT_FOUND;
  *            - stores: the system, the server or a store of your own fails: OZARR_ERR_IO,
  *              OZARR_ERR_NO_SPACE, OZARR_ERR_PERMISSION, OZARR_ERR_TOO_MANY_FILES, OZARR_ERR_CONFLICT,
  *              OZARR_ERR_PARTIAL, OZARR_ERR_TIMEOUT, OZARR_ERR_NETWORK, OZARR_ERR_THROTTLED,
@@ -53,7 +56,9 @@
  *            handle by an internal lock.
  * Signals.   No function may be called in a signal handler, as malloc may not: let it set a flag, and look at
  *            that between two steps.
- * Callbacks. Neither a C++ exception nor a longjmp may leave a function of yours that the library calls.
+ * Callbacks. Neither a C++ exception nor a longjmp may leave a function of yours that the library calls. A
+ *            status other than OZARR_OK that it returns stops the call, which returns it, too, whether the
+ *            call's text names it or not.
  * Texts in   are UTF-8 and end in NUL. They, and all other memory of the caller, are used during the call
  *            only.
  * Texts out  go to `buf`, which has `cap` bytes, with a NUL at the end. `*len` is the length without the NUL,
@@ -585,8 +590,8 @@ void ozarr_context_free(ozarr_context *context);
  *
  * Errors: `OZARR_ERR_ARGUMENT` for a negative length, an extent of 0, or an unknown type or mode;
  * `OZARR_ERR_RANK`; `OZARR_ERR_TYPE`; `OZARR_ERR_LIMIT`; `OZARR_ERR_LOCATION`, `OZARR_ERR_NAME`;
- * `OZARR_ERR_EXISTS` (see `mode`); `OZARR_ERR_NODE_KIND` if a node above is an array;
- * `OZARR_ERR_READ_ONLY`; those of documents and stores.
+ * `OZARR_ERR_EXISTS`, `OZARR_ERR_AGAIN` (see `mode`); `OZARR_ERR_NODE_KIND` if a node above is an
+ * array; `OZARR_ERR_READ_ONLY`; those of documents and stores.
  *
  * @param[in] shape array(rank)
  * @param[in] chunks array(rank), may be NULL
@@ -1236,9 +1241,9 @@ OZARR_CHECKED ozarr_status ozarr_group_open(const char *location, const char *mo
  * Creates a group at `path` below `group`, with the Zarr format of `group`. `path` may have several
  * names, `"a/b"`; groups in between that are missing are created.
  *
- * Errors: `OZARR_ERR_ARGUMENT` for an unknown mode; `OZARR_ERR_NAME`; `OZARR_ERR_EXISTS` (see `mode`);
- * `OZARR_ERR_NODE_KIND` if a node above is an array; `OZARR_ERR_READ_ONLY`; those of documents and
- * stores.
+ * Errors: `OZARR_ERR_ARGUMENT` for an unknown mode; `OZARR_ERR_NAME`; `OZARR_ERR_EXISTS`,
+ * `OZARR_ERR_AGAIN` (see `mode`); `OZARR_ERR_NODE_KIND` if a node above is an array;
+ * `OZARR_ERR_READ_ONLY`; those of documents and stores.
  */
 OZARR_CHECKED ozarr_status ozarr_group_create_group(ozarr_group *group, const char *path,
     ozarr_create_mode mode, ozarr_group **out);
@@ -1257,9 +1262,9 @@ OZARR_CHECKED ozarr_status ozarr_group_open_group(const ozarr_group *group, cons
  * Creates an array at `path` below `group` as `spec` says; `mode` as for `ozarr_array_create`.
  *
  * Errors: `OZARR_ERR_ARGUMENT` for an unknown mode or choices that contradict each other;
- * `OZARR_ERR_STATE` for a specification without a shape; `OZARR_ERR_NAME`; `OZARR_ERR_EXISTS` (see
- * `mode`); `OZARR_ERR_NODE_KIND` if a node above is an array; `OZARR_ERR_READ_ONLY`; those of documents
- * and stores.
+ * `OZARR_ERR_STATE` for a specification without a shape; `OZARR_ERR_NAME`; `OZARR_ERR_EXISTS`,
+ * `OZARR_ERR_AGAIN` (see `mode`); `OZARR_ERR_NODE_KIND` if a node above is an array;
+ * `OZARR_ERR_READ_ONLY`; those of documents and stores.
  */
 OZARR_CHECKED ozarr_status ozarr_group_create_array(ozarr_group *group, const char *path,
     const ozarr_spec *spec, ozarr_create_mode mode, ozarr_array **out);
@@ -1626,8 +1631,8 @@ OZARR_CHECKED ozarr_status ozarr_spec_from_json(const char *document, ozarr_spec
  *
  * Errors: `OZARR_ERR_ARGUMENT` for an unknown mode or choices that contradict each other;
  * `OZARR_ERR_STATE` for a specification without a shape; `OZARR_ERR_LOCATION`, `OZARR_ERR_NAME`;
- * `OZARR_ERR_EXISTS` (see `mode`); `OZARR_ERR_NODE_KIND` if a node above is an array;
- * `OZARR_ERR_READ_ONLY`; those of documents and stores.
+ * `OZARR_ERR_EXISTS`, `OZARR_ERR_AGAIN` (see `mode`); `OZARR_ERR_NODE_KIND` if a node above is an
+ * array; `OZARR_ERR_READ_ONLY`; those of documents and stores.
  */
 OZARR_CHECKED ozarr_status ozarr_array_create_ex(const char *location, const ozarr_spec *spec,
     ozarr_create_mode mode, ozarr_array **out);
@@ -1842,7 +1847,8 @@ OZARR_CHECKED ozarr_status ozarr_spec_set_checksum(ozarr_spec *spec, bool checks
 /**
  * Gets, as JSON, the metadata document that an array created now would have.
  *
- * Errors: `OZARR_ERR_STATE` without a shape; those of documents.
+ * Errors: `OZARR_ERR_STATE` without a shape; `OZARR_ERR_ARGUMENT` for inner chunks that do not
+ * divide the chunks; those of documents.
  */
 OZARR_CHECKED ozarr_status ozarr_spec_to_json(const ozarr_spec *spec, char *buf, size_t cap, size_t *len);
 
@@ -2234,9 +2240,9 @@ static inline void ozarr_variable_init(ozarr_variable *variable) {
  * missing values.
  *
  * Errors: `OZARR_ERR_ARGUMENT` for an unknown constant or members that contradict each other;
- * `OZARR_ERR_NOT_FOUND` for an unknown dimension; `OZARR_ERR_RANK`; `OZARR_ERR_TYPE`; `OZARR_ERR_RANGE`;
- * `OZARR_ERR_NAME`; `OZARR_ERR_EXISTS` (see `mode`); `OZARR_ERR_READ_ONLY`; those of documents and
- * stores.
+ * `OZARR_ERR_NOT_FOUND` for an unknown dimension; `OZARR_ERR_RANK`; `OZARR_ERR_TYPE`;
+ * `OZARR_ERR_RANGE`; `OZARR_ERR_NAME`; `OZARR_ERR_EXISTS`, `OZARR_ERR_AGAIN` (see `mode`);
+ * `OZARR_ERR_READ_ONLY`; those of documents and stores.
  *
  * @param[out] out may be NULL
  */
@@ -2353,8 +2359,8 @@ void ozarr_dataset_free(ozarr_dataset *dataset);
  * Reads a region (NULL: the whole array) and unpacks its numbers: as doubles, rounded once to the type
  * in memory, a floating-point type. Missing values become NaN.
  *
- * Errors: `OZARR_ERR_BOUNDS`, `OZARR_ERR_BUFFER_SIZE`, `OZARR_ERR_ARGUMENT` as for
- * `ozarr_array_read_ex`; `OZARR_ERR_TYPE` for a type in memory that is not floating-point;
+ * Errors: `OZARR_ERR_BOUNDS`, `OZARR_ERR_BUFFER_SIZE`, `OZARR_ERR_ARGUMENT`, `OZARR_ERR_NOT_FOUND`
+ * as for `ozarr_array_read_ex`; `OZARR_ERR_TYPE` for a type in memory that is not floating-point;
  * `OZARR_ERR_RANGE`; those of documents, chunks and stores.
  *
  * @param[in] region may be NULL
@@ -2368,9 +2374,9 @@ OZARR_CHECKED ozarr_status ozarr_array_read_unpacked(const ozarr_array *array, c
  * that does not fit, and NaN in an array of integers without a missing value, is `OZARR_ERR_RANGE`. (A
  * number that happens to be packed into the missing value reads as missing.)
  *
- * Errors: `OZARR_ERR_READ_ONLY`; `OZARR_ERR_BOUNDS`, `OZARR_ERR_BUFFER_SIZE`, `OZARR_ERR_ARGUMENT` as
- * for `ozarr_array_write_ex`; `OZARR_ERR_TYPE` for a type in memory that is not floating-point; those of
- * documents, chunks and stores.
+ * Errors: `OZARR_ERR_READ_ONLY`; `OZARR_ERR_BOUNDS`, `OZARR_ERR_BUFFER_SIZE`, `OZARR_ERR_ARGUMENT`,
+ * `OZARR_ERR_NOT_FOUND` as for `ozarr_array_write_ex`; `OZARR_ERR_TYPE` for a type in memory that is
+ * not floating-point; those of documents, chunks and stores.
  *
  * @param[in] region may be NULL
  */
@@ -2724,7 +2730,8 @@ OZARR_CHECKED ozarr_status ozarr_checkpoint_list(const char *location, ozarr_nod
  * with `OZARR_ERR_NO_SPACE` some may be gone already, and the same call goes on.
  *
  * Errors: `OZARR_ERR_LOCATION`, `OZARR_ERR_NAME`; `OZARR_ERR_ARGUMENT` for a negative `keep`;
- * `OZARR_ERR_READ_ONLY`; those of documents and stores.
+ * `OZARR_ERR_NODE_KIND` if an array is at `location`; `OZARR_ERR_READ_ONLY`; those of documents and
+ * stores.
  */
 OZARR_CHECKED ozarr_status ozarr_checkpoint_prune(const char *location, int64_t keep);
 
@@ -2781,8 +2788,9 @@ OZARR_CHECKED ozarr_status ozarr_node_export(const ozarr_node *node, void *buf, 
  * `"dimension_separator"`), it is looked which of them is there. One of `*array` and `*group` becomes its
  * handle, the other one NULL. Mode as for `ozarr_array_open`.
  *
- * Errors: `OZARR_ERR_ARGUMENT` for another `mode`; `OZARR_ERR_LOCATION`; `OZARR_ERR_READ_ONLY` where the
- * store cannot be written; those of documents and stores.
+ * Errors: `OZARR_ERR_ARGUMENT` for another `mode`; `OZARR_ERR_LOCATION`; `OZARR_ERR_READ_ONLY` where
+ * the store cannot be written; `OZARR_ERR_NOT_FOUND` for reading an archive that is not there; those
+ * of documents and stores.
  */
 OZARR_CHECKED ozarr_status ozarr_node_import(const char *location, const char *mode, const void *data,
     size_t size, ozarr_array **array, ozarr_group **group);
@@ -2913,9 +2921,10 @@ OZARR_CHECKED ozarr_status ozarr_array_iread_region(const ozarr_array *array, co
  * Begins to write a region (a hyperslab), the box of `shape` elements that begins at `start`, from
  * `data`: contiguous, the last index fastest. `flags`: `OZARR_REQUEST_COPY`, or 0.
  *
- * Errors: `OZARR_ERR_READ_ONLY`; `OZARR_ERR_BOUNDS`, `OZARR_ERR_BUFFER_SIZE`; `OZARR_ERR_ARGUMENT` for
- * another flag, `OZARR_ERR_ARGUMENT` and `OZARR_ERR_TYPE` for a `type` that does not fit;
- * `OZARR_ERR_AGAIN` and `OZARR_ERR_LIMIT` (see Bounds above).
+ * Errors: `OZARR_ERR_READ_ONLY`; `OZARR_ERR_STATE` for an array that this program has erased or
+ * replaced since; `OZARR_ERR_BOUNDS`, `OZARR_ERR_BUFFER_SIZE`; `OZARR_ERR_ARGUMENT` for another
+ * flag, `OZARR_ERR_ARGUMENT` and `OZARR_ERR_TYPE` for a `type` that does not fit; `OZARR_ERR_AGAIN`
+ * and `OZARR_ERR_LIMIT` (see Bounds above).
  *
  * @param[in] start,shape array(rank)
  */
@@ -2938,7 +2947,8 @@ OZARR_CHECKED ozarr_status ozarr_array_iread_ex(const ozarr_array *array, const 
 /**
  * Begins to write a region (NULL: the whole array) from any memory. `options` may be NULL.
  *
- * Errors: `OZARR_ERR_READ_ONLY`; `OZARR_ERR_BOUNDS`, `OZARR_ERR_BUFFER_SIZE`, `OZARR_ERR_TYPE`,
+ * Errors: `OZARR_ERR_READ_ONLY`; `OZARR_ERR_STATE` for an array that this program has erased or
+ * replaced since; `OZARR_ERR_BOUNDS`, `OZARR_ERR_BUFFER_SIZE`, `OZARR_ERR_TYPE`,
  * `OZARR_ERR_ARGUMENT`, `OZARR_ERR_NOT_FOUND` as for `ozarr_array_write_ex`; `OZARR_ERR_AGAIN` and
  * `OZARR_ERR_LIMIT` (see Bounds above).
  *
@@ -3103,9 +3113,9 @@ OZARR_CHECKED ozarr_status ozarr_shutdown(void);
  * Opens the store at `location` (here, the whole of it is the root). `mode` `"r"` is for reading only;
  * `"r+"` is for reading and writing, and creates the store (a directory, say) with the first write.
  *
- * Errors: `OZARR_ERR_ARGUMENT` for another `mode`; `OZARR_ERR_LOCATION`; `OZARR_ERR_READ_ONLY` where the
- * store cannot be written; `OZARR_ERR_UNSUPPORTED` for a service that this build does not have; those of
- * stores.
+ * Errors: `OZARR_ERR_ARGUMENT` for another `mode`; `OZARR_ERR_LOCATION`; `OZARR_ERR_READ_ONLY` where
+ * the store cannot be written; `OZARR_ERR_UNSUPPORTED` for a service that this build does not have;
+ * `OZARR_ERR_NOT_FOUND` for reading an archive that is not there; those of stores.
  */
 OZARR_CHECKED ozarr_status ozarr_store_open(const char *location, const char *mode, ozarr_store **out);
 
@@ -3205,8 +3215,9 @@ OZARR_CHECKED ozarr_status ozarr_store_open(const char *location, const char *mo
  *   `object_store` knows of the service.
  *
  * Errors: `OZARR_ERR_ARGUMENT` for an unknown option or value; `OZARR_ERR_LOCATION`;
- * `OZARR_ERR_READ_ONLY` where the store cannot be written; `OZARR_ERR_UNSUPPORTED` for a service that
- * this build does not have; those of stores.
+ * `OZARR_ERR_READ_ONLY` where the store cannot be written; `OZARR_ERR_UNSUPPORTED` for a service
+ * that this build does not have; `OZARR_ERR_NOT_FOUND` for reading an archive that is not there;
+ * those of stores.
  *
  * @param[in] context may be NULL
  * @param[in] options array(NULL), may be NULL
@@ -3227,9 +3238,9 @@ OZARR_CHECKED ozarr_status ozarr_store_memory(ozarr_store **out);
  * `ozarr_array_create`.
  *
  * Errors: `OZARR_ERR_ARGUMENT` for an unknown mode or choices that contradict each other;
- * `OZARR_ERR_STATE` for a specification without a shape; `OZARR_ERR_NAME`; `OZARR_ERR_EXISTS` (see
- * `mode`); `OZARR_ERR_NODE_KIND` if a node above is an array; `OZARR_ERR_READ_ONLY`; those of documents
- * and stores.
+ * `OZARR_ERR_STATE` for a specification without a shape; `OZARR_ERR_NAME`; `OZARR_ERR_EXISTS`,
+ * `OZARR_ERR_AGAIN` (see `mode`); `OZARR_ERR_NODE_KIND` if a node above is an array;
+ * `OZARR_ERR_READ_ONLY`; those of documents and stores.
  */
 OZARR_CHECKED ozarr_status ozarr_array_create_at(ozarr_store *store, const char *path, const ozarr_spec *spec,
     ozarr_create_mode mode, ozarr_array **out);
@@ -3246,9 +3257,9 @@ OZARR_CHECKED ozarr_status ozarr_array_open_at(const ozarr_store *store, const c
  * Creates the group `path`, with the groups above it that are missing. `zarr_format` is 2, 3, or 0 for
  * that of the group above it (3 without one).
  *
- * Errors: `OZARR_ERR_ARGUMENT` for an unknown mode or format; `OZARR_ERR_NAME`; `OZARR_ERR_EXISTS` (see
- * `mode`); `OZARR_ERR_NODE_KIND` if a node above is an array; `OZARR_ERR_READ_ONLY`; those of documents
- * and stores.
+ * Errors: `OZARR_ERR_ARGUMENT` for an unknown mode or format; `OZARR_ERR_NAME`; `OZARR_ERR_EXISTS`,
+ * `OZARR_ERR_AGAIN` (see `mode`); `OZARR_ERR_NODE_KIND` if a node above is an array;
+ * `OZARR_ERR_READ_ONLY`; those of documents and stores.
  */
 OZARR_CHECKED ozarr_status ozarr_group_create_at(ozarr_store *store, const char *path, int32_t zarr_format,
     ozarr_create_mode mode, ozarr_group **out);

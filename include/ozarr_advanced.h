@@ -78,8 +78,8 @@ OZARR_CHECKED ozarr_status ozarr_appender_append(ozarr_appender *appender, int64
  * as `ozarr_appender_append`.
  *
  * Errors: `OZARR_ERR_ARGUMENT`, `OZARR_ERR_BOUNDS`, `OZARR_ERR_BUFFER_SIZE`, `OZARR_ERR_TYPE`,
- * `OZARR_ERR_RANGE` as for `ozarr_array_write_ex`; `OZARR_ERR_STATE` if another one has published; those
- * of documents, chunks and stores.
+ * `OZARR_ERR_RANGE`, `OZARR_ERR_NOT_FOUND` as for `ozarr_array_write_ex`; `OZARR_ERR_STATE` if
+ * another one has published; those of documents, chunks and stores.
  */
 OZARR_CHECKED ozarr_status ozarr_appender_append_ex(ozarr_appender *appender, int64_t count,
     const ozarr_memory *memory);
@@ -256,8 +256,9 @@ OZARR_CHECKED ozarr_status ozarr_array_info(const ozarr_array *array, ozarr_info
  * where `indices[d]` is NULL all of the dimension is read, and `counts[d]` does not count. The memory is
  * a block of the lists' lengths.
  *
- * Errors: `OZARR_ERR_BOUNDS` (see above); `OZARR_ERR_BUFFER_SIZE`, `OZARR_ERR_TYPE`, `OZARR_ERR_RANGE`,
- * `OZARR_ERR_ARGUMENT` as for `ozarr_array_read_ex`; those of chunks and stores.
+ * Errors: `OZARR_ERR_BOUNDS` (see above); `OZARR_ERR_BUFFER_SIZE`, `OZARR_ERR_TYPE`,
+ * `OZARR_ERR_RANGE`, `OZARR_ERR_ARGUMENT`, `OZARR_ERR_NOT_FOUND` as for `ozarr_array_read_ex`; those
+ * of chunks and stores.
  *
  * @param[in] counts,indices array(rank)
  */
@@ -268,8 +269,8 @@ OZARR_CHECKED ozarr_status ozarr_array_read_orthogonal(const ozarr_array *array,
  * Writes the product of index lists, from memory as for `ozarr_array_read_orthogonal`.
  *
  * Errors: `OZARR_ERR_READ_ONLY`; `OZARR_ERR_BOUNDS` (see above); `OZARR_ERR_BUFFER_SIZE`,
- * `OZARR_ERR_TYPE`, `OZARR_ERR_RANGE`, `OZARR_ERR_ARGUMENT` as for `ozarr_array_write_ex`; those of
- * chunks and stores.
+ * `OZARR_ERR_TYPE`, `OZARR_ERR_RANGE`, `OZARR_ERR_ARGUMENT`, `OZARR_ERR_NOT_FOUND` as for
+ * `ozarr_array_write_ex`; those of chunks and stores.
  *
  * @param[in] counts,indices array(rank)
  */
@@ -280,8 +281,9 @@ OZARR_CHECKED ozarr_status ozarr_array_write_orthogonal(const ozarr_array *array
  * Reads the `count` elements at `points` to memory of one dimension: `strides` has one number. `points`
  * has the indices of each point one after the other: one for each dimension of the array.
  *
- * Errors: `OZARR_ERR_BOUNDS` (see above); `OZARR_ERR_BUFFER_SIZE`, `OZARR_ERR_TYPE`, `OZARR_ERR_RANGE`,
- * `OZARR_ERR_ARGUMENT` as for `ozarr_array_read_ex`; those of chunks and stores.
+ * Errors: `OZARR_ERR_BOUNDS` (see above); `OZARR_ERR_BUFFER_SIZE`, `OZARR_ERR_TYPE`,
+ * `OZARR_ERR_RANGE`, `OZARR_ERR_ARGUMENT`, `OZARR_ERR_NOT_FOUND` as for `ozarr_array_read_ex`; those
+ * of chunks and stores.
  *
  * @param[in] points array(count * rank)
  */
@@ -292,8 +294,8 @@ OZARR_CHECKED ozarr_status ozarr_array_read_points(const ozarr_array *array, con
  * Writes `count` elements to `points`, from memory as for `ozarr_array_read_points`.
  *
  * Errors: `OZARR_ERR_READ_ONLY`; `OZARR_ERR_BOUNDS` (see above); `OZARR_ERR_BUFFER_SIZE`,
- * `OZARR_ERR_TYPE`, `OZARR_ERR_RANGE`, `OZARR_ERR_ARGUMENT` as for `ozarr_array_write_ex`; those of
- * chunks and stores.
+ * `OZARR_ERR_TYPE`, `OZARR_ERR_RANGE`, `OZARR_ERR_ARGUMENT`, `OZARR_ERR_NOT_FOUND` as for
+ * `ozarr_array_write_ex`; those of chunks and stores.
  *
  * @param[in] points array(count * rank)
  */
@@ -305,8 +307,9 @@ OZARR_CHECKED ozarr_status ozarr_array_write_points(const ozarr_array *array, co
  * to memory of one dimension: `strides` has one number. `mask` has a byte for each element of the
  * region, the last index fastest, and the elements come in that order.
  *
- * Errors: `OZARR_ERR_BOUNDS` (see above); `OZARR_ERR_BUFFER_SIZE`, `OZARR_ERR_TYPE`, `OZARR_ERR_RANGE`,
- * `OZARR_ERR_ARGUMENT` as for `ozarr_array_read_ex`; those of chunks and stores.
+ * Errors: `OZARR_ERR_BOUNDS` (see above); `OZARR_ERR_BUFFER_SIZE`, `OZARR_ERR_TYPE`,
+ * `OZARR_ERR_RANGE`, `OZARR_ERR_ARGUMENT`, `OZARR_ERR_NOT_FOUND` as for `ozarr_array_read_ex`; those
+ * of chunks and stores.
  *
  * @param[in] region may be NULL
  * @param[in] mask array(elements)
@@ -318,8 +321,8 @@ OZARR_CHECKED ozarr_status ozarr_array_read_mask(const ozarr_array *array, const
  * Writes to the elements that `ozarr_array_read_mask` would read.
  *
  * Errors: `OZARR_ERR_READ_ONLY`; `OZARR_ERR_BOUNDS` (see above); `OZARR_ERR_BUFFER_SIZE`,
- * `OZARR_ERR_TYPE`, `OZARR_ERR_RANGE`, `OZARR_ERR_ARGUMENT` as for `ozarr_array_write_ex`; those of
- * chunks and stores.
+ * `OZARR_ERR_TYPE`, `OZARR_ERR_RANGE`, `OZARR_ERR_ARGUMENT`, `OZARR_ERR_NOT_FOUND` as for
+ * `ozarr_array_write_ex`; those of chunks and stores.
  *
  * @param[in] region may be NULL
  * @param[in] mask array(elements)
@@ -413,7 +416,8 @@ OZARR_CHECKED ozarr_status ozarr_iread_many(const ozarr_batch_entry *entries, in
  * Begins to write `count` regions, as one request. `options` may be NULL; the first array's context bounds
  * it.
  *
- * Errors: `OZARR_ERR_READ_ONLY`; `OZARR_ERR_BOUNDS`, `OZARR_ERR_BUFFER_SIZE`, `OZARR_ERR_TYPE`,
+ * Errors: `OZARR_ERR_READ_ONLY`; `OZARR_ERR_STATE` for an array that this program has erased or
+ * replaced since; `OZARR_ERR_BOUNDS`, `OZARR_ERR_BUFFER_SIZE`, `OZARR_ERR_TYPE`,
  * `OZARR_ERR_ARGUMENT`, `OZARR_ERR_NOT_FOUND` as for `ozarr_array_write_ex`; `OZARR_ERR_AGAIN` and
  * `OZARR_ERR_LIMIT` as for every request.
  *
@@ -555,7 +559,8 @@ static inline void ozarr_stats_init(ozarr_stats *stats) {
  * array's own type. It takes time in proportion to the number of chunks.
  *
  * Errors: `OZARR_ERR_BOUNDS`, `OZARR_ERR_TYPE`, `OZARR_ERR_ARGUMENT`, `OZARR_ERR_NOT_FOUND` as for
- * `ozarr_array_read_ex`; `OZARR_ERR_BUFFER_SIZE` for strides that no memory has; `OZARR_ERR_LIMIT`.
+ * `ozarr_array_read_ex`; `OZARR_ERR_BUFFER_SIZE` for strides that no memory has; `OZARR_ERR_LIMIT`;
+ * `OZARR_ERR_STATE` for writing to an array that this program has erased or replaced since.
  *
  * @param[in] region,memory may be NULL
  */

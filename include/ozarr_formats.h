@@ -166,7 +166,7 @@ OZARR_CHECKED ozarr_status ozarr_group_image_axis(const ozarr_group *group, int6
  * and are lost. A file that can be read is left as it is; so is one that is refused for another reason,
  * such as an entry's name, with the error of opening it.
  *
- * Errors: those of documents and stores.
+ * Errors: `OZARR_ERR_LOCATION` for a folder; those of documents and stores.
  *
  * @param[out] keys,lost may be NULL
  */

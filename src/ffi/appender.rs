@@ -93,8 +93,8 @@ pub unsafe extern "C" fn ozarr_appender_append(
 /// as `ozarr_appender_append`.
 ///
 /// Errors: `OZARR_ERR_ARGUMENT`, `OZARR_ERR_BOUNDS`, `OZARR_ERR_BUFFER_SIZE`, `OZARR_ERR_TYPE`,
-/// `OZARR_ERR_RANGE` as for `ozarr_array_write_ex`; `OZARR_ERR_STATE` if another one has published; those
-/// of documents, chunks and stores.
+/// `OZARR_ERR_RANGE`, `OZARR_ERR_NOT_FOUND` as for `ozarr_array_write_ex`; `OZARR_ERR_STATE` if
+/// another one has published; those of documents, chunks and stores.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_appender_append_ex(appender: *mut ozarr_appender, count: i64, memory: *const ozarr_memory) -> ozarr_status {
     entry!("ozarr_appender_append_ex", handles(appender), {

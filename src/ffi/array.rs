@@ -30,8 +30,8 @@ use std::ffi::{c_char, c_void};
 ///
 /// Errors: `OZARR_ERR_ARGUMENT` for a negative length, an extent of 0, or an unknown type or mode;
 /// `OZARR_ERR_RANK`; `OZARR_ERR_TYPE`; `OZARR_ERR_LIMIT`; `OZARR_ERR_LOCATION`, `OZARR_ERR_NAME`;
-/// `OZARR_ERR_EXISTS` (see `mode`); `OZARR_ERR_NODE_KIND` if a node above is an array;
-/// `OZARR_ERR_READ_ONLY`; those of documents and stores.
+/// `OZARR_ERR_EXISTS`, `OZARR_ERR_AGAIN` (see `mode`); `OZARR_ERR_NODE_KIND` if a node above is an
+/// array; `OZARR_ERR_READ_ONLY`; those of documents and stores.
 ///
 /// @param[in] shape array(rank)
 /// @param[in] chunks array(rank), may be NULL

@@ -122,7 +122,8 @@ pub unsafe extern "C" fn ozarr_iread_many(
 /// Begins to write `count` regions, as one request. `options` may be NULL; the first array's context bounds
 /// it.
 ///
-/// Errors: `OZARR_ERR_READ_ONLY`; `OZARR_ERR_BOUNDS`, `OZARR_ERR_BUFFER_SIZE`, `OZARR_ERR_TYPE`,
+/// Errors: `OZARR_ERR_READ_ONLY`; `OZARR_ERR_STATE` for an array that this program has erased or
+/// replaced since; `OZARR_ERR_BOUNDS`, `OZARR_ERR_BUFFER_SIZE`, `OZARR_ERR_TYPE`,
 /// `OZARR_ERR_ARGUMENT`, `OZARR_ERR_NOT_FOUND` as for `ozarr_array_write_ex`; `OZARR_ERR_AGAIN` and
 /// `OZARR_ERR_LIMIT` as for every request.
 ///

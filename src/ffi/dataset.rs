@@ -275,9 +275,9 @@ growing!(ozarr_variable: 128, reserved);
 /// missing values.
 ///
 /// Errors: `OZARR_ERR_ARGUMENT` for an unknown constant or members that contradict each other;
-/// `OZARR_ERR_NOT_FOUND` for an unknown dimension; `OZARR_ERR_RANK`; `OZARR_ERR_TYPE`; `OZARR_ERR_RANGE`;
-/// `OZARR_ERR_NAME`; `OZARR_ERR_EXISTS` (see `mode`); `OZARR_ERR_READ_ONLY`; those of documents and
-/// stores.
+/// `OZARR_ERR_NOT_FOUND` for an unknown dimension; `OZARR_ERR_RANK`; `OZARR_ERR_TYPE`;
+/// `OZARR_ERR_RANGE`; `OZARR_ERR_NAME`; `OZARR_ERR_EXISTS`, `OZARR_ERR_AGAIN` (see `mode`);
+/// `OZARR_ERR_READ_ONLY`; those of documents and stores.
 ///
 /// @param[out] out may be NULL
 #[unsafe(no_mangle)]

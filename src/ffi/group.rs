@@ -45,9 +45,9 @@ pub unsafe extern "C" fn ozarr_group_open(location: *const c_char, mode: *const 
 /// Creates a group at `path` below `group`, with the Zarr format of `group`. `path` may have several
 /// names, `"a/b"`; groups in between that are missing are created.
 ///
-/// Errors: `OZARR_ERR_ARGUMENT` for an unknown mode; `OZARR_ERR_NAME`; `OZARR_ERR_EXISTS` (see `mode`);
-/// `OZARR_ERR_NODE_KIND` if a node above is an array; `OZARR_ERR_READ_ONLY`; those of documents and
-/// stores.
+/// Errors: `OZARR_ERR_ARGUMENT` for an unknown mode; `OZARR_ERR_NAME`; `OZARR_ERR_EXISTS`,
+/// `OZARR_ERR_AGAIN` (see `mode`); `OZARR_ERR_NODE_KIND` if a node above is an array;
+/// `OZARR_ERR_READ_ONLY`; those of documents and stores.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_group_create_group(
     group: *mut ozarr_group,
@@ -78,9 +78,9 @@ pub unsafe extern "C" fn ozarr_group_open_group(
 /// Creates an array at `path` below `group` as `spec` says; `mode` as for `ozarr_array_create`.
 ///
 /// Errors: `OZARR_ERR_ARGUMENT` for an unknown mode or choices that contradict each other;
-/// `OZARR_ERR_STATE` for a specification without a shape; `OZARR_ERR_NAME`; `OZARR_ERR_EXISTS` (see
-/// `mode`); `OZARR_ERR_NODE_KIND` if a node above is an array; `OZARR_ERR_READ_ONLY`; those of documents
-/// and stores.
+/// `OZARR_ERR_STATE` for a specification without a shape; `OZARR_ERR_NAME`; `OZARR_ERR_EXISTS`,
+/// `OZARR_ERR_AGAIN` (see `mode`); `OZARR_ERR_NODE_KIND` if a node above is an array;
+/// `OZARR_ERR_READ_ONLY`; those of documents and stores.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_group_create_array(
     group: *mut ozarr_group,

@@ -120,7 +120,8 @@ growing!(ozarr_stats: 144);
 /// array's own type. It takes time in proportion to the number of chunks.
 ///
 /// Errors: `OZARR_ERR_BOUNDS`, `OZARR_ERR_TYPE`, `OZARR_ERR_ARGUMENT`, `OZARR_ERR_NOT_FOUND` as for
-/// `ozarr_array_read_ex`; `OZARR_ERR_BUFFER_SIZE` for strides that no memory has; `OZARR_ERR_LIMIT`.
+/// `ozarr_array_read_ex`; `OZARR_ERR_BUFFER_SIZE` for strides that no memory has; `OZARR_ERR_LIMIT`;
+/// `OZARR_ERR_STATE` for writing to an array that this program has erased or replaced since.
 ///
 /// @param[in] region,memory may be NULL
 #[unsafe(no_mangle)]

@@ -19,8 +19,8 @@ use std::ffi::{c_char, c_void};
 /// Reads a region (NULL: the whole array) and unpacks its numbers: as doubles, rounded once to the type
 /// in memory, a floating-point type. Missing values become NaN.
 ///
-/// Errors: `OZARR_ERR_BOUNDS`, `OZARR_ERR_BUFFER_SIZE`, `OZARR_ERR_ARGUMENT` as for
-/// `ozarr_array_read_ex`; `OZARR_ERR_TYPE` for a type in memory that is not floating-point;
+/// Errors: `OZARR_ERR_BOUNDS`, `OZARR_ERR_BUFFER_SIZE`, `OZARR_ERR_ARGUMENT`, `OZARR_ERR_NOT_FOUND`
+/// as for `ozarr_array_read_ex`; `OZARR_ERR_TYPE` for a type in memory that is not floating-point;
 /// `OZARR_ERR_RANGE`; those of documents, chunks and stores.
 ///
 /// @param[in] region may be NULL
@@ -46,9 +46,9 @@ pub unsafe extern "C" fn ozarr_array_read_unpacked(
 /// that does not fit, and NaN in an array of integers without a missing value, is `OZARR_ERR_RANGE`. (A
 /// number that happens to be packed into the missing value reads as missing.)
 ///
-/// Errors: `OZARR_ERR_READ_ONLY`; `OZARR_ERR_BOUNDS`, `OZARR_ERR_BUFFER_SIZE`, `OZARR_ERR_ARGUMENT` as
-/// for `ozarr_array_write_ex`; `OZARR_ERR_TYPE` for a type in memory that is not floating-point; those of
-/// documents, chunks and stores.
+/// Errors: `OZARR_ERR_READ_ONLY`; `OZARR_ERR_BOUNDS`, `OZARR_ERR_BUFFER_SIZE`, `OZARR_ERR_ARGUMENT`,
+/// `OZARR_ERR_NOT_FOUND` as for `ozarr_array_write_ex`; `OZARR_ERR_TYPE` for a type in memory that is
+/// not floating-point; those of documents, chunks and stores.
 ///
 /// @param[in] region may be NULL
 #[unsafe(no_mangle)]

@@ -89,8 +89,9 @@ pub unsafe extern "C" fn ozarr_node_export(node: *const ozarr_node, buf: *mut c_
 /// `"dimension_separator"`), it is looked which of them is there. One of `*array` and `*group` becomes its
 /// handle, the other one NULL. Mode as for `ozarr_array_open`.
 ///
-/// Errors: `OZARR_ERR_ARGUMENT` for another `mode`; `OZARR_ERR_LOCATION`; `OZARR_ERR_READ_ONLY` where the
-/// store cannot be written; those of documents and stores.
+/// Errors: `OZARR_ERR_ARGUMENT` for another `mode`; `OZARR_ERR_LOCATION`; `OZARR_ERR_READ_ONLY` where
+/// the store cannot be written; `OZARR_ERR_NOT_FOUND` for reading an archive that is not there; those
+/// of documents and stores.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_node_import(
     location: *const c_char,

@@ -133,9 +133,10 @@ pub unsafe extern "C" fn ozarr_array_iread_region(
 /// Begins to write a region (a hyperslab), the box of `shape` elements that begins at `start`, from
 /// `data`: contiguous, the last index fastest. `flags`: `OZARR_REQUEST_COPY`, or 0.
 ///
-/// Errors: `OZARR_ERR_READ_ONLY`; `OZARR_ERR_BOUNDS`, `OZARR_ERR_BUFFER_SIZE`; `OZARR_ERR_ARGUMENT` for
-/// another flag, `OZARR_ERR_ARGUMENT` and `OZARR_ERR_TYPE` for a `type` that does not fit;
-/// `OZARR_ERR_AGAIN` and `OZARR_ERR_LIMIT` (see Bounds above).
+/// Errors: `OZARR_ERR_READ_ONLY`; `OZARR_ERR_STATE` for an array that this program has erased or
+/// replaced since; `OZARR_ERR_BOUNDS`, `OZARR_ERR_BUFFER_SIZE`; `OZARR_ERR_ARGUMENT` for another
+/// flag, `OZARR_ERR_ARGUMENT` and `OZARR_ERR_TYPE` for a `type` that does not fit; `OZARR_ERR_AGAIN`
+/// and `OZARR_ERR_LIMIT` (see Bounds above).
 ///
 /// @param[in] start,shape array(rank)
 #[allow(clippy::too_many_arguments)]
@@ -185,7 +186,8 @@ pub unsafe extern "C" fn ozarr_array_iread_ex(
 
 /// Begins to write a region (NULL: the whole array) from any memory. `options` may be NULL.
 ///
-/// Errors: `OZARR_ERR_READ_ONLY`; `OZARR_ERR_BOUNDS`, `OZARR_ERR_BUFFER_SIZE`, `OZARR_ERR_TYPE`,
+/// Errors: `OZARR_ERR_READ_ONLY`; `OZARR_ERR_STATE` for an array that this program has erased or
+/// replaced since; `OZARR_ERR_BOUNDS`, `OZARR_ERR_BUFFER_SIZE`, `OZARR_ERR_TYPE`,
 /// `OZARR_ERR_ARGUMENT`, `OZARR_ERR_NOT_FOUND` as for `ozarr_array_write_ex`; `OZARR_ERR_AGAIN` and
 /// `OZARR_ERR_LIMIT` (see Bounds above).
 ///

@@ -40,8 +40,9 @@ use std::ffi::c_void;
 /// where `indices[d]` is NULL all of the dimension is read, and `counts[d]` does not count. The memory is
 /// a block of the lists' lengths.
 ///
-/// Errors: `OZARR_ERR_BOUNDS` (see above); `OZARR_ERR_BUFFER_SIZE`, `OZARR_ERR_TYPE`, `OZARR_ERR_RANGE`,
-/// `OZARR_ERR_ARGUMENT` as for `ozarr_array_read_ex`; those of chunks and stores.
+/// Errors: `OZARR_ERR_BOUNDS` (see above); `OZARR_ERR_BUFFER_SIZE`, `OZARR_ERR_TYPE`,
+/// `OZARR_ERR_RANGE`, `OZARR_ERR_ARGUMENT`, `OZARR_ERR_NOT_FOUND` as for `ozarr_array_read_ex`; those
+/// of chunks and stores.
 ///
 /// @param[in] counts,indices array(rank)
 #[unsafe(no_mangle)]
@@ -62,8 +63,8 @@ pub unsafe extern "C" fn ozarr_array_read_orthogonal(
 /// Writes the product of index lists, from memory as for `ozarr_array_read_orthogonal`.
 ///
 /// Errors: `OZARR_ERR_READ_ONLY`; `OZARR_ERR_BOUNDS` (see above); `OZARR_ERR_BUFFER_SIZE`,
-/// `OZARR_ERR_TYPE`, `OZARR_ERR_RANGE`, `OZARR_ERR_ARGUMENT` as for `ozarr_array_write_ex`; those of
-/// chunks and stores.
+/// `OZARR_ERR_TYPE`, `OZARR_ERR_RANGE`, `OZARR_ERR_ARGUMENT`, `OZARR_ERR_NOT_FOUND` as for
+/// `ozarr_array_write_ex`; those of chunks and stores.
 ///
 /// @param[in] counts,indices array(rank)
 #[unsafe(no_mangle)]
@@ -84,8 +85,9 @@ pub unsafe extern "C" fn ozarr_array_write_orthogonal(
 /// Reads the `count` elements at `points` to memory of one dimension: `strides` has one number. `points`
 /// has the indices of each point one after the other: one for each dimension of the array.
 ///
-/// Errors: `OZARR_ERR_BOUNDS` (see above); `OZARR_ERR_BUFFER_SIZE`, `OZARR_ERR_TYPE`, `OZARR_ERR_RANGE`,
-/// `OZARR_ERR_ARGUMENT` as for `ozarr_array_read_ex`; those of chunks and stores.
+/// Errors: `OZARR_ERR_BOUNDS` (see above); `OZARR_ERR_BUFFER_SIZE`, `OZARR_ERR_TYPE`,
+/// `OZARR_ERR_RANGE`, `OZARR_ERR_ARGUMENT`, `OZARR_ERR_NOT_FOUND` as for `ozarr_array_read_ex`; those
+/// of chunks and stores.
 ///
 /// @param[in] points array(count * rank)
 #[unsafe(no_mangle)]
@@ -106,8 +108,8 @@ pub unsafe extern "C" fn ozarr_array_read_points(
 /// Writes `count` elements to `points`, from memory as for `ozarr_array_read_points`.
 ///
 /// Errors: `OZARR_ERR_READ_ONLY`; `OZARR_ERR_BOUNDS` (see above); `OZARR_ERR_BUFFER_SIZE`,
-/// `OZARR_ERR_TYPE`, `OZARR_ERR_RANGE`, `OZARR_ERR_ARGUMENT` as for `ozarr_array_write_ex`; those of
-/// chunks and stores.
+/// `OZARR_ERR_TYPE`, `OZARR_ERR_RANGE`, `OZARR_ERR_ARGUMENT`, `OZARR_ERR_NOT_FOUND` as for
+/// `ozarr_array_write_ex`; those of chunks and stores.
 ///
 /// @param[in] points array(count * rank)
 #[unsafe(no_mangle)]
@@ -129,8 +131,9 @@ pub unsafe extern "C" fn ozarr_array_write_points(
 /// to memory of one dimension: `strides` has one number. `mask` has a byte for each element of the
 /// region, the last index fastest, and the elements come in that order.
 ///
-/// Errors: `OZARR_ERR_BOUNDS` (see above); `OZARR_ERR_BUFFER_SIZE`, `OZARR_ERR_TYPE`, `OZARR_ERR_RANGE`,
-/// `OZARR_ERR_ARGUMENT` as for `ozarr_array_read_ex`; those of chunks and stores.
+/// Errors: `OZARR_ERR_BOUNDS` (see above); `OZARR_ERR_BUFFER_SIZE`, `OZARR_ERR_TYPE`,
+/// `OZARR_ERR_RANGE`, `OZARR_ERR_ARGUMENT`, `OZARR_ERR_NOT_FOUND` as for `ozarr_array_read_ex`; those
+/// of chunks and stores.
 ///
 /// @param[in] region may be NULL
 /// @param[in] mask array(elements)
@@ -152,8 +155,8 @@ pub unsafe extern "C" fn ozarr_array_read_mask(
 /// Writes to the elements that `ozarr_array_read_mask` would read.
 ///
 /// Errors: `OZARR_ERR_READ_ONLY`; `OZARR_ERR_BOUNDS` (see above); `OZARR_ERR_BUFFER_SIZE`,
-/// `OZARR_ERR_TYPE`, `OZARR_ERR_RANGE`, `OZARR_ERR_ARGUMENT` as for `ozarr_array_write_ex`; those of
-/// chunks and stores.
+/// `OZARR_ERR_TYPE`, `OZARR_ERR_RANGE`, `OZARR_ERR_ARGUMENT`, `OZARR_ERR_NOT_FOUND` as for
+/// `ozarr_array_write_ex`; those of chunks and stores.
 ///
 /// @param[in] region may be NULL
 /// @param[in] mask array(elements)

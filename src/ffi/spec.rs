@@ -78,8 +78,8 @@ pub unsafe extern "C" fn ozarr_spec_from_json(document: *const c_char, out: *mut
 ///
 /// Errors: `OZARR_ERR_ARGUMENT` for an unknown mode or choices that contradict each other;
 /// `OZARR_ERR_STATE` for a specification without a shape; `OZARR_ERR_LOCATION`, `OZARR_ERR_NAME`;
-/// `OZARR_ERR_EXISTS` (see `mode`); `OZARR_ERR_NODE_KIND` if a node above is an array;
-/// `OZARR_ERR_READ_ONLY`; those of documents and stores.
+/// `OZARR_ERR_EXISTS`, `OZARR_ERR_AGAIN` (see `mode`); `OZARR_ERR_NODE_KIND` if a node above is an
+/// array; `OZARR_ERR_READ_ONLY`; those of documents and stores.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_array_create_ex(
     location: *const c_char,
@@ -387,7 +387,8 @@ pub unsafe extern "C" fn ozarr_spec_set_checksum(spec: *mut ozarr_spec, checksum
 
 /// Gets, as JSON, the metadata document that an array created now would have.
 ///
-/// Errors: `OZARR_ERR_STATE` without a shape; those of documents.
+/// Errors: `OZARR_ERR_STATE` without a shape; `OZARR_ERR_ARGUMENT` for inner chunks that do not
+/// divide the chunks; those of documents.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_spec_to_json(spec: *const ozarr_spec, buf: *mut c_char, cap: usize, len: *mut usize) -> ozarr_status {
     entry!("ozarr_spec_to_json", text(buf, cap, len), { snapshot(spec)?.to_json() })

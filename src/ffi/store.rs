@@ -66,9 +66,9 @@ const MAX_OPTIONS: usize = 64;
 /// Opens the store at `location` (here, the whole of it is the root). `mode` `"r"` is for reading only;
 /// `"r+"` is for reading and writing, and creates the store (a directory, say) with the first write.
 ///
-/// Errors: `OZARR_ERR_ARGUMENT` for another `mode`; `OZARR_ERR_LOCATION`; `OZARR_ERR_READ_ONLY` where the
-/// store cannot be written; `OZARR_ERR_UNSUPPORTED` for a service that this build does not have; those of
-/// stores.
+/// Errors: `OZARR_ERR_ARGUMENT` for another `mode`; `OZARR_ERR_LOCATION`; `OZARR_ERR_READ_ONLY` where
+/// the store cannot be written; `OZARR_ERR_UNSUPPORTED` for a service that this build does not have;
+/// `OZARR_ERR_NOT_FOUND` for reading an archive that is not there; those of stores.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_store_open(location: *const c_char, mode: *const c_char, out: *mut *mut ozarr_store) -> ozarr_status {
     entry!("ozarr_store_open", new(out), texts(location, mode), { Store::open(&default_context()?, location, Mode::parse(mode)?, &[]) })
@@ -169,8 +169,9 @@ pub unsafe extern "C" fn ozarr_store_open(location: *const c_char, mode: *const 
 ///   `object_store` knows of the service.
 ///
 /// Errors: `OZARR_ERR_ARGUMENT` for an unknown option or value; `OZARR_ERR_LOCATION`;
-/// `OZARR_ERR_READ_ONLY` where the store cannot be written; `OZARR_ERR_UNSUPPORTED` for a service that
-/// this build does not have; those of stores.
+/// `OZARR_ERR_READ_ONLY` where the store cannot be written; `OZARR_ERR_UNSUPPORTED` for a service
+/// that this build does not have; `OZARR_ERR_NOT_FOUND` for reading an archive that is not there;
+/// those of stores.
 ///
 /// @param[in] context may be NULL
 /// @param[in] options array(NULL), may be NULL
@@ -203,9 +204,9 @@ pub unsafe extern "C" fn ozarr_store_memory(out: *mut *mut ozarr_store) -> ozarr
 /// `ozarr_array_create`.
 ///
 /// Errors: `OZARR_ERR_ARGUMENT` for an unknown mode or choices that contradict each other;
-/// `OZARR_ERR_STATE` for a specification without a shape; `OZARR_ERR_NAME`; `OZARR_ERR_EXISTS` (see
-/// `mode`); `OZARR_ERR_NODE_KIND` if a node above is an array; `OZARR_ERR_READ_ONLY`; those of documents
-/// and stores.
+/// `OZARR_ERR_STATE` for a specification without a shape; `OZARR_ERR_NAME`; `OZARR_ERR_EXISTS`,
+/// `OZARR_ERR_AGAIN` (see `mode`); `OZARR_ERR_NODE_KIND` if a node above is an array;
+/// `OZARR_ERR_READ_ONLY`; those of documents and stores.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_array_create_at(
     store: *mut ozarr_store,
@@ -232,9 +233,9 @@ pub unsafe extern "C" fn ozarr_array_open_at(store: *const ozarr_store, path: *c
 /// Creates the group `path`, with the groups above it that are missing. `zarr_format` is 2, 3, or 0 for
 /// that of the group above it (3 without one).
 ///
-/// Errors: `OZARR_ERR_ARGUMENT` for an unknown mode or format; `OZARR_ERR_NAME`; `OZARR_ERR_EXISTS` (see
-/// `mode`); `OZARR_ERR_NODE_KIND` if a node above is an array; `OZARR_ERR_READ_ONLY`; those of documents
-/// and stores.
+/// Errors: `OZARR_ERR_ARGUMENT` for an unknown mode or format; `OZARR_ERR_NAME`; `OZARR_ERR_EXISTS`,
+/// `OZARR_ERR_AGAIN` (see `mode`); `OZARR_ERR_NODE_KIND` if a node above is an array;
+/// `OZARR_ERR_READ_ONLY`; those of documents and stores.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_group_create_at(
     store: *mut ozarr_store,

@@ -12,7 +12,7 @@ use std::ffi::c_char;
 /// and are lost. A file that can be read is left as it is; so is one that is refused for another reason,
 /// such as an entry's name, with the error of opening it.
 ///
-/// Errors: those of documents and stores.
+/// Errors: `OZARR_ERR_LOCATION` for a folder; those of documents and stores.
 ///
 /// @param[out] keys,lost may be NULL
 #[unsafe(no_mangle)]

@@ -25,8 +25,8 @@ pub const FIRST: &str = "0.2";
 /// What a function can return that names one of these in its paragraph `Errors:`; `every` is for all. The head of ozarr.h says the same.
 pub const CLASSES: &[(&str, &[&str])] = &[
     ("every", &["INTERNAL", "INVALID_HANDLE", "FORKED", "NO_MEMORY", "NULL"]),
-    ("documents", &["CONFLICT", "EXTENSION", "LIMIT", "METADATA", "STATE", "UNSUPPORTED"]),
-    ("chunks", &["CHECKSUM", "CHUNK", "LIMIT", "MISSING", "SHARD_INDEX", "STATE", "TRUNCATED", "UNSUPPORTED"]),
+    ("documents", &["CONFLICT", "EXTENSION", "LIMIT", "LOCATION", "METADATA", "NODE_KIND", "NOT_FOUND", "STATE", "UNSUPPORTED"]),
+    ("chunks", &["CHECKSUM", "CHUNK", "LIMIT", "MISSING", "NOT_FOUND", "SHARD_INDEX", "STATE", "TRUNCATED", "UNSUPPORTED"]),
     (
         "stores",
         &[
