@@ -42,6 +42,8 @@ static void locations(void) {
     ERR(OZARR_ERR_NAME, ozarr_checkpoint_latest("l.zarr/../a", &g));
     ERR(OZARR_ERR_LOCATION, ozarr_checkpoint_list("", &it));
     ERR(OZARR_ERR_NAME, ozarr_checkpoint_list("l.zarr/../a", &it));
+    OK(ozarr_checkpoint_list("none.zip", &it)); /* An archive that is not there has none, as a folder has. */
+    ozarr_node_iter_free(it);
     ERR(OZARR_ERR_LOCATION, ozarr_checkpoint_prune("", 1));
     ERR(OZARR_ERR_NAME, ozarr_checkpoint_prune("l.zarr/../a", 1));
     ERR(OZARR_ERR_ARGUMENT, ozarr_checkpoint_prune("l.zarr", -1));

@@ -22,7 +22,7 @@ use super::handle::Handle;
 use super::status::ozarr_status;
 use super::strings::{at_least_0, text};
 use super::types::{Cursor, ozarr_group, ozarr_node_iter};
-use crate::error::Result;
+use crate::error::{ErrorKind, Result};
 use crate::node::{Checkpoints, Mode, Store};
 use std::ffi::c_char;
 use std::sync::atomic::AtomicUsize;
@@ -102,7 +102,11 @@ pub unsafe extern "C" fn ozarr_checkpoint_latest(location: *const c_char, out: *
 pub unsafe extern "C" fn ozarr_checkpoint_list(location: *const c_char, out: *mut *mut ozarr_node_iter) -> ozarr_status {
     entry!("ozarr_checkpoint_list", new(out), {
         // SAFETY: a NUL-terminated text, by the function's contract.
-        let children = unsafe { at(location, Mode::Read) }?.list()?;
+        let children = match unsafe { at(location, Mode::Read) } {
+            // An archive that is not there has none, as a folder has.
+            Err(e) if e.kind() == ErrorKind::NotFound => Vec::new(),
+            all => all?.list()?,
+        };
         Ok(Cursor { children, steps: AtomicUsize::new(0) })
     })
 }
@@ -116,7 +120,8 @@ pub unsafe extern "C" fn ozarr_checkpoint_list(location: *const c_char, out: *mu
 /// with `OZARR_ERR_NO_SPACE` some may be gone already, and the same call goes on.
 ///
 /// Errors: `OZARR_ERR_LOCATION`, `OZARR_ERR_NAME`; `OZARR_ERR_ARGUMENT` for a negative `keep`;
-/// `OZARR_ERR_READ_ONLY`; those of documents and stores.
+/// `OZARR_ERR_NODE_KIND` if an array is at `location`; `OZARR_ERR_READ_ONLY`; those of documents and
+/// stores.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_checkpoint_prune(location: *const c_char, keep: i64) -> ozarr_status {
     entry!("ozarr_checkpoint_prune", {
