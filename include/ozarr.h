@@ -58,7 +58,7 @@
  *            that between two steps.
  * Callbacks. Neither a C++ exception nor a longjmp may leave a function of yours that the library calls. A
  *            status other than OZARR_OK that it returns stops the call, which returns it, too, whether the
- *            call's text names it or not.
+ *            call's text names it or not; a number that is none stops it with OZARR_ERR_CALLBACK.
  * Texts in   are UTF-8 and end in NUL. They, and all other memory of the caller, are used during the call
  *            only.
  * Texts out  go to `buf`, which has `cap` bytes, with a NUL at the end. `*len` is the length without the NUL,

@@ -23,7 +23,8 @@
 //! ozarr_chunk_iter_free(it);
 //! ```
 //!
-//! A shard that is larger than memory can be written inner chunk by inner chunk: `ozarr_shard_writer_new`.
+//! A shard that is larger than memory can be written inner chunk by inner chunk: `ozarr_shard_writer_new`;
+//! not into zip archives, memory and stores of your own, where it is collected in memory first.
 
 use super::dense::contiguous;
 use super::entry;
