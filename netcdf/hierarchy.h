@@ -235,6 +235,8 @@ int oz_for_each(oz_var *const *vars, int count, int (*function)(oz_var *var, oz_
 int oz_together(oz_var *const *vars, int count, int (*function)(oz_var *var, oz_templates *templates));
 /* Opens the arrays of a group that is read at the same time, where each request to the store takes its time: those that are left NULL are to be opened by themselves. */
 void oz_group_open_arrays(const oz_group *group);
+/* Whether each request to the store of a file takes its time. */
+bool oz_is_remote(const oz_file *file);
 /* How many threads a call may use. */
 int oz_threads(void);
 

@@ -26,6 +26,16 @@ typedef struct oz_reading {
     oz_opened *opened;
 } oz_reading;
 
+/* Reads what is read of all nodes together, of a file whose root is open: the documents, where it is to be written, and which nodes there are, where each
+ * request takes its time. */
+int oz_whole_read(oz_group *root);
+void oz_whole_free(struct oz_whole *whole);
+/* Opens a node below the root by its own document. */
+ozarr_status oz_whole_open_array(const oz_file *file, const char *path, ozarr_array **array);
+ozarr_status oz_whole_open_group(const oz_file *file, const char *path, ozarr_group **group);
+/* The names of the arrays and groups in a group. */
+int oz_group_children(const oz_group *group, oz_list *arrays, oz_list *groups);
+
 /* Opens an array of a group for a file that is read without `oz_listed`. */
 int oz_group_open_array(const oz_group *group, const char *name, oz_opened *opened);
 

@@ -197,6 +197,8 @@ typedef struct oz_file {
      * consolidated ones, which a kill may have left out, and they were compared, or are to be in any case, for the program closes the file; when it was
      * opened they told all that the documents do. */
     bool dirty, stale, consolidates, compared, doubtful, told;
+    /* What was read of all nodes together, while the file is being read. */
+    struct oz_whole *whole;
     /* The bytes of elements that wait for `oz_file_store_waiting`. */
     size_t waiting_bytes;
     /* The bytes of elements that are kept for small reads; what small variables are decoded by. */

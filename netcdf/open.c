@@ -251,7 +251,7 @@ static int open_own(const oz_group *group, const char *name, oz_opened *opened) 
     ozarr_array *own = NULL;
     int32_t rank = 0, own_rank = 0;
     char *path = oz_node_path(group, name);
-    int status = path ? oz_error(ozarr_array_open_at(group->file->store, path, &own)) : NC_ENOMEM;
+    int status = path ? oz_error(oz_whole_open_array(group->file, path, &own)) : NC_ENOMEM;
     free(path);
     bool fails = status && oz_is_short(status), fits = !status && !ozarr_array_rank(own, &own_rank) && !ozarr_array_rank(opened->array, &rank) && own_rank == rank;
     ozarr_array_free(fits || fails ? opened->array : own);
@@ -340,28 +340,6 @@ static int sort_names(oz_list *names, const json *order) {
     return NC_NOERR;
 }
 
-/* The names of the arrays and groups in a group. */
-static int list_children(const oz_group *group, oz_list *arrays, oz_list *groups) {
-    ozarr_node_iter *iter;
-    bool more = false;
-    int status = oz_error(ozarr_group_list_nodes(group->handle, NULL, 1, &iter));
-    if (status) return status;
-    while (!status && !(status = oz_error(ozarr_node_iter_next(iter, &more))) && more) {
-        char name[NC_MAX_NAME + 1];
-        ozarr_node_kind kind = OZARR_NODE_KIND_NONE;
-        ozarr_status named = ozarr_node_iter_name(iter, name, sizeof name, NULL);
-        /* What has no name for netCDF is left out. */
-        if (named == OZARR_ERR_BUFFER_SIZE) continue;
-        status = oz_error(named ? named : ozarr_node_iter_kind(iter, &kind));
-        if (kind == OZARR_NODE_KIND_UNKNOWN && oz_is_foreign(group, name)) continue;
-        /* What cannot be understood is told when it is opened. */
-        if (kind == OZARR_NODE_KIND_ARRAY || kind == OZARR_NODE_KIND_UNKNOWN) status = oz_names_add(arrays, name);
-        if (kind == OZARR_NODE_KIND_GROUP) status = oz_names_add(groups, name);
-    }
-    ozarr_node_iter_free(iter);
-    return status;
-}
-
 /* The format that a program asked for when it created the file. */
 static void read_format(oz_file *file, const json *record) {
     static const char *const names[] = {"classic", "64-bit offset", "", "netCDF-4 classic model", "cdf5"};
@@ -391,7 +369,7 @@ static int open_own_group(const oz_group *group, ozarr_group **own) {
     *own = NULL;
     if (!group->parent || !group->file->writable || group->file->told) return NC_NOERR;
     char *path = oz_group_path(group);
-    int status = path ? oz_error(ozarr_group_open_at(group->file->store, path, own)) : NC_ENOMEM;
+    int status = path ? oz_error(oz_whole_open_group(group->file, path, own)) : NC_ENOMEM;
     free(path);
     if (status) *own = NULL;
     return oz_is_short(status) ? status : NC_NOERR;
@@ -417,7 +395,7 @@ static int read_opened(const oz_group *group, oz_list *groups) {
     free(record);
     free(nczarr);
     if (status) return status;
-    return reading->attributes ? list_children(group, &reading->found, groups) : NC_ENOTNC;
+    return reading->attributes ? oz_group_children(group, &reading->found, groups) : NC_ENOTNC;
 }
 
 /* Opens a group by the consolidated metadata of the root, as readers do: a group's own may be older, and tell other lengths. */
@@ -426,26 +404,18 @@ static int open_group(oz_group *group) {
     return oz_error(ozarr_group_open_group(group->parent->handle, group->name, &group->handle));
 }
 
-/* Finds out whether the consolidated metadata tell all that the documents do, which are read together for that: none of them is read by itself then. */
-static int find_told(const oz_group *root) {
-    bool current = false;
-    ozarr_status status = ozarr_group_consolidated_check(root->handle, NULL, 0, NULL, &current);
-    root->file->told = !status && current;
-    return status && oz_is_short(oz_error(status)) ? oz_error(status) : NC_NOERR;
-}
-
 /* Reads the types of a group and of all below it, which attributes and variables of any group may have. */
 static int read_group(oz_group *group, const oz_listed *listed) {
     oz_list groups = {0};
     oz_reading *reading = group->reading = calloc(1, sizeof *reading);
     int status = reading ? NC_NOERR : NC_ENOMEM;
     if (!status && !listed) status = open_group(group);
+    if (!status && !listed && !group->parent) status = oz_whole_read(group);
     if (!status) oz_group_note_place(group);
     if (!status) status = listed ? oz_listed_group(listed, group, reading, &groups) : read_opened(group, &groups);
     const json *record = status ? NULL : reading->record;
     if (!status && !group->parent) read_format(group->file, record);
     if (!status && !group->parent) group->file->consolidates = json_true(record, "consolidated");
-    if (!status && !group->parent && !listed && group->file->writable) status = find_told(group);
     if (!status) status = oz_user_types_read(group, json_member(record, "user_types"));
     if (!status) status = sort_names(&reading->found, record ? json_member(record, "variables") : json_member(reading->nczarr, "arrays"));
     if (!status) status = sort_names(&groups, json_member(record ? record : reading->nczarr, "groups"));
@@ -486,6 +456,8 @@ int oz_hierarchy_read(oz_file *file) {
     if (!status) oz_dims_of_time(file);
     for (int i = 0; i < file->dim_count; i++) file->dims[i]->opened = file->dims[i]->len;
     for (int i = 0; i < file->group_count; i++) free_reading(file->groups[i]);
+    oz_whole_free(file->whole);
+    file->whole = NULL;
     oz_listed_free(listed);
     return status;
 }

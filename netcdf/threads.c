@@ -49,11 +49,13 @@ static void in_threads(int wanted, void *(*function)(void *work), void *work) {
     for (int i = 0; i < started; i++) pthread_join(threads[i], NULL);
 }
 
-/* Whether several requests to the store of a file are to be under way at the same time: each takes its time. */
-static bool is_remote(const oz_file *file, int count) {
+bool oz_is_remote(const oz_file *file) {
     uint32_t can = 0;
-    return count > 1 && !ozarr_store_capabilities(file->store, &can) && (can & OZARR_STORE_IS_REMOTE);
+    return !ozarr_store_capabilities(file->store, &can) && (can & OZARR_STORE_IS_REMOTE);
 }
+
+/* Whether several requests to the store of a file are to be under way at the same time. */
+static bool is_remote(const oz_file *file, int count) { return count > 1 && oz_is_remote(file); }
 
 static int least(int a, int b) { return a < b ? a : b; }
 
