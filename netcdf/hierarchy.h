@@ -233,8 +233,8 @@ void oz_kept_drop(oz_var *var);
 int oz_for_each(oz_var *const *vars, int count, int (*function)(oz_var *var, oz_templates *templates));
 /* The same, but in turn, and without templates, where requests take no time. */
 int oz_together(oz_var *const *vars, int count, int (*function)(oz_var *var, oz_templates *templates));
-/* Opens the arrays of a group that is read at the same time, where each request to the store takes its time: those that are left NULL are to be opened by themselves. */
-void oz_group_open_arrays(const oz_group *group);
+/* Calls a function with each number below a count, in threads that wait for requests to the store at the same time. */
+void oz_at_once(int count, void (*function)(void *user, int turn), void *user);
 /* Whether each request to the store of a file takes its time. */
 bool oz_is_remote(const oz_file *file);
 /* How many threads a call may use. */

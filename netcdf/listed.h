@@ -27,9 +27,13 @@ typedef struct oz_reading {
 } oz_reading;
 
 /* Reads what is read of all nodes together, of a file whose root is open: the documents, where it is to be written, and which nodes there are, where each
- * request takes its time. */
+ * request takes its time. There the groups are opened, too. */
 int oz_whole_read(oz_group *root);
 void oz_whole_free(struct oz_whole *whole);
+/* Takes the handle of a group that was opened so; NULL of one that is to be opened by itself. */
+ozarr_group *oz_whole_take_group(const oz_group *group);
+/* Opens the arrays of all groups so: those that are left NULL are to be opened by themselves. */
+int oz_whole_open_arrays(oz_file *file);
 /* Opens a node below the root by its own document. */
 ozarr_status oz_whole_open_array(const oz_file *file, const char *path, ozarr_array **array);
 ozarr_status oz_whole_open_group(const oz_file *file, const char *path, ozarr_group **group);

@@ -401,7 +401,8 @@ static int read_opened(const oz_group *group, oz_list *groups) {
 /* Opens a group by the consolidated metadata of the root, as readers do: a group's own may be older, and tell other lengths. */
 static int open_group(oz_group *group) {
     if (!group->parent) return oz_error(ozarr_group_open_at(group->file->store, "", &group->handle));
-    return oz_error(ozarr_group_open_group(group->parent->handle, group->name, &group->handle));
+    group->handle = oz_whole_take_group(group);
+    return group->handle ? NC_NOERR : oz_error(ozarr_group_open_group(group->parent->handle, group->name, &group->handle));
 }
 
 /* Reads the types of a group and of all below it, which attributes and variables of any group may have. */
@@ -431,9 +432,7 @@ static int read_group(oz_group *group, const oz_listed *listed) {
 static int read_contents(oz_group *group, const oz_listed *listed) {
     oz_reading *reading = group->reading;
     const json *record = reading->record;
-    reading->opened = calloc((size_t)reading->found.count + 1, sizeof *reading->opened);
-    int status = reading->opened ? oz_dims_recorded(group, record) : NC_ENOMEM;
-    if (!status && !listed) oz_group_open_arrays(group);
+    int status = oz_dims_recorded(group, record);
     if (!status) status = oz_atts_read(group, &group->atts, reading->attributes, reading->source, json_member(record, "types"), NULL);
     if (!status && !record && group->handle) status = add_nczarr_types(group, &group->atts, ozarr_group_node(group->handle));
     /* What is recorded comes first, in that order, but for what others erased. */
@@ -452,6 +451,12 @@ int oz_hierarchy_read(oz_file *file) {
     oz_listed *listed = oz_listed_read(file);
     int status = read_group(file->groups[0], listed);
     if (!status) status = oz_user_types_complete(file);
+    for (int i = 0; i < file->group_count && !status; i++) {
+        oz_reading *reading = file->groups[i]->reading;
+        reading->opened = calloc((size_t)reading->found.count + 1, sizeof *reading->opened);
+        if (!reading->opened) status = NC_ENOMEM;
+    }
+    if (!status && !listed) status = oz_whole_open_arrays(file);
     for (int i = 0; i < file->group_count && !status; i++) status = read_contents(file->groups[i], listed);
     if (!status) oz_dims_of_time(file);
     for (int i = 0; i < file->dim_count; i++) file->dims[i]->opened = file->dims[i]->len;

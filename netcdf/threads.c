@@ -1,6 +1,5 @@
 /* Runs one function on many variables, in several threads. */
 #include "hierarchy.h"
-#include "listed.h"
 
 #include <ozarr_advanced.h>
 #include <pthread.h>
@@ -76,24 +75,23 @@ int oz_together(oz_var *const *vars, int count, int (*function)(oz_var *var, oz_
     return first;
 }
 
-/* The group whose arrays are to be opened. */
-typedef struct opening {
-    const oz_group *group;
-    int next;
-} opening;
+/* What is called with each number below a count. */
+typedef struct turns {
+    void (*function)(void *user, int turn);
+    void *user;
+    int count, next;
+} turns;
 
-static void *open_arrays(void *argument) {
-    opening *o = argument;
-    const oz_reading *reading = o->group->reading;
+static void *take_turns(void *argument) {
+    turns *t = argument;
     for (;;) {
-        int i = __atomic_fetch_add(&o->next, 1, __ATOMIC_RELAXED);
-        if (i >= reading->found.count) return NULL;
-        (void)oz_group_open_array(o->group, *(char **)reading->found.items[i], &reading->opened[i]);
+        int turn = __atomic_fetch_add(&t->next, 1, __ATOMIC_RELAXED);
+        if (turn >= t->count) return NULL;
+        t->function(t->user, turn);
     }
 }
 
-void oz_group_open_arrays(const oz_group *group) {
-    opening o = {group, 0};
-    const int count = group->reading->found.count;
-    if (is_remote(group->file, count)) in_threads(least(count, MOST_WAITING), open_arrays, &o);
+void oz_at_once(int count, void (*function)(void *user, int turn), void *user) {
+    turns t = {function, user, count, 0};
+    if (count) in_threads(least(count, MOST_WAITING), take_turns, &t);
 }

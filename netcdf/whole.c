@@ -11,9 +11,12 @@ enum { PATH_ROOM = 1025 };
 
 typedef struct oz_whole oz_whole;
 
+/* A node, the index of the group that it is in (-1: the root), how many groups are above it, and the handle of a group. */
 typedef struct node {
     char *path;
     ozarr_node_kind kind;
+    int above, depth;
+    ozarr_group *handle;
 } node;
 
 struct oz_whole {
@@ -22,13 +25,16 @@ struct oz_whole {
     /* All nodes below the root, in the order of their paths, where they were listed. */
     bool listed;
     node *nodes;
-    size_t count, room;
+    int count, room;
 };
 
 void oz_whole_free(oz_whole *whole) {
     if (!whole) return;
     ozarr_group_free(whole->documents);
-    for (size_t i = 0; i < whole->count; i++) free(whole->nodes[i].path);
+    for (int i = 0; i < whole->count; i++) {
+        free(whole->nodes[i].path);
+        ozarr_group_free(whole->nodes[i].handle);
+    }
     free(whole->nodes);
     free(whole);
 }
@@ -60,17 +66,25 @@ static ozarr_status read_documents(const oz_group *root, ozarr_group **documents
     return status;
 }
 
+/* The part of a path behind that of a node above it; NULL if it is not below that. */
+static const char *name_below(const char *path, const char *above) {
+    size_t len = strlen(above);
+    return strncmp(path, above, len) == 0 && path[len] == '/' ? path + len + 1 : NULL;
+}
+
 static int add_node(void *user, const char *path, ozarr_node_kind kind) {
     oz_whole *whole = user;
     if (whole->count == whole->room) {
-        size_t room = whole->room ? 2 * whole->room : 64;
-        node *larger = realloc(whole->nodes, room * sizeof *larger);
+        int room = whole->room ? 2 * whole->room : 64;
+        node *larger = realloc(whole->nodes, (size_t)room * sizeof *larger);
         if (!larger) return NC_ENOMEM;
         whole->nodes = larger;
         whole->room = room;
     }
+    int above = whole->count - 1;
+    while (above >= 0 && !name_below(path, whole->nodes[above].path)) above = whole->nodes[above].above;
     char *copy = strdup(path);
-    if (copy) whole->nodes[whole->count++] = (node){copy, kind};
+    if (copy) whole->nodes[whole->count++] = (node){.path = copy, .kind = kind, .above = above, .depth = above < 0 ? 0 : whole->nodes[above].depth + 1};
     return copy ? NC_NOERR : NC_ENOMEM;
 }
 
@@ -91,6 +105,43 @@ static int each_node(const ozarr_group *group, int32_t depth, int (*function)(vo
     return status;
 }
 
+/* Reads the attributes of a node, which are a document of their own in format 2. Who asks for them later is told what fails. */
+static void read_attributes(const ozarr_node *node) {
+    size_t len = 0;
+    const ozarr_status status = ozarr_attrs_get(node, NULL, 0, &len);
+    (void)status;
+}
+
+/* The groups of one level. */
+typedef struct level {
+    const oz_whole *whole;
+    const ozarr_group *root;
+    int *groups, count;
+} level;
+
+static void open_one_group(void *user, int turn) {
+    const level *l = user;
+    node *one = &l->whole->nodes[l->groups[turn]];
+    const node *above = one->above < 0 ? NULL : &l->whole->nodes[one->above];
+    const ozarr_group *group = above ? above->handle : l->root;
+    if (!group || ozarr_group_open_group(group, above ? name_below(one->path, above->path) : one->path, &one->handle)) one->handle = NULL;
+    else if (!l->whole->documents) read_attributes(ozarr_group_node(one->handle));
+}
+
+/* Opens the groups level by level: each by the handle of the one that it is in. */
+static int open_groups(const oz_whole *whole, const ozarr_group *root) {
+    level l = {whole, root, malloc(((size_t)whole->count + 1) * sizeof *l.groups), 0};
+    if (!l.groups) return NC_ENOMEM;
+    for (int depth = 0; !depth || l.count; depth++) {
+        l.count = 0;
+        for (int i = 0; i < whole->count; i++)
+            if (whole->nodes[i].depth == depth && whole->nodes[i].kind == OZARR_NODE_KIND_GROUP) l.groups[l.count++] = i;
+        oz_at_once(l.count, open_one_group, &l);
+    }
+    free(l.groups);
+    return NC_NOERR;
+}
+
 int oz_whole_read(oz_group *root) {
     oz_file *file = root->file;
     oz_whole *whole = file->whole = calloc(1, sizeof *whole);
@@ -103,7 +154,35 @@ int oz_whole_read(oz_group *root) {
     /* What cannot be read together is told by who reads it alone. */
     if (status) file->told = false;
     if (status && oz_is_short(oz_error(status))) return oz_error(status);
-    return whole->listed ? each_node(root->handle, -1, add_node, whole) : NC_NOERR;
+    int listed = whole->listed ? each_node(root->handle, -1, add_node, whole) : NC_NOERR;
+    return listed || !whole->listed ? listed : open_groups(whole, root->handle);
+}
+
+/* An array of those that were found in a group. */
+typedef struct place {
+    const oz_group *group;
+    int found;
+} place;
+
+static void open_one_array(void *user, int turn) {
+    const place *one = (const place *)user + turn;
+    const oz_reading *reading = one->group->reading;
+    oz_opened *opened = &reading->opened[one->found];
+    if (!oz_group_open_array(one->group, *(char **)reading->found.items[one->found], opened)) read_attributes(ozarr_array_node(opened->array));
+}
+
+int oz_whole_open_arrays(oz_file *file) {
+    int count = 0;
+    if (!file->whole->listed) return NC_NOERR;
+    for (int i = 0; i < file->group_count; i++) count += file->groups[i]->reading->found.count;
+    place *all = malloc(((size_t)count + 1) * sizeof *all);
+    if (!all) return NC_ENOMEM;
+    count = 0;
+    for (int i = 0; i < file->group_count; i++)
+        for (int k = 0; k < file->groups[i]->reading->found.count; k++) all[count++] = (place){file->groups[i], k};
+    oz_at_once(count, open_one_array, all);
+    free(all);
+    return NC_NOERR;
 }
 
 /* A byte of a path as it counts in the order of nodes, in which each is followed by those below it. */
@@ -130,20 +209,34 @@ static int add_child(void *user, const char *name, ozarr_node_kind kind) {
     return kind == OZARR_NODE_KIND_GROUP ? oz_names_add(w->groups, name) : NC_NOERR;
 }
 
+/* The node that a group below the root is, NULL where it was not listed. */
+static node *find_node(const oz_group *group) {
+    const oz_whole *whole = group->file->whole;
+    char *path = whole->count ? oz_group_path(group) : NULL;
+    const node key = {.path = path};
+    node *found = path ? bsearch(&key, whole->nodes, (size_t)whole->count, sizeof key, by_path) : NULL;
+    free(path);
+    return found;
+}
+
+ozarr_group *oz_whole_take_group(const oz_group *group) {
+    node *found = find_node(group);
+    ozarr_group *handle = found ? found->handle : NULL;
+    if (found) found->handle = NULL;
+    return handle;
+}
+
 int oz_group_children(const oz_group *group, oz_list *arrays, oz_list *groups) {
     const oz_whole *whole = group->file->whole;
     wanted w = {group, arrays, groups};
-    if (!whole || !whole->listed) return each_node(group->handle, 1, add_child, &w);
-    char *path = oz_group_path(group);
-    if (!path) return NC_ENOMEM;
-    const size_t len = strlen(path), above = len ? len + 1 : 0;
-    const node key = {path, OZARR_NODE_KIND_GROUP}, *found = len ? bsearch(&key, whole->nodes, whole->count, sizeof key, by_path) : NULL;
-    const node *end = whole->nodes + whole->count;
+    if (!whole->listed) return each_node(group->handle, 1, add_child, &w);
+    const node *above = group->parent ? find_node(group) : NULL;
+    if (group->parent && !above) return NC_NOERR;
     int status = NC_NOERR;
-    for (const node *n = !len ? whole->nodes : found ? found + 1 : end; n < end && !status; n++) {
-        if (len && (strncmp(n->path, path, len) != 0 || n->path[len] != '/')) break;
-        if (!strchr(n->path + above, '/')) status = add_child(&w, n->path + above, n->kind);
+    for (const node *n = above ? above + 1 : whole->nodes; n < whole->nodes + whole->count && !status; n++) {
+        const char *name = above ? name_below(n->path, above->path) : n->path;
+        if (!name) break;
+        if (!strchr(name, '/')) status = add_child(&w, name, n->kind);
     }
-    free(path);
     return status;
 }

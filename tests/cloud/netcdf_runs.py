@@ -9,12 +9,13 @@ the same program, started again, ends well. The last line is `N passed, N failed
 """
 import argparse, collections, errno, http.client, http.server, json, os, subprocess, sys, threading
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import parse_qs, urlsplit
 
 from cases import KEYS, S3, bucket, expect, run_cases
 
 DEFINED = {"time/zarr.json", "u/zarr.json", "more/zarr.json", "more/v/zarr.json"}
 VARIABLES = {"time", "u"}
+GROUPS = {"a", "b"}
 REFUSED = b"<Error><Code>InvalidAccessKeyId</Code><Message>no such key</Message></Error>"
 
 
@@ -25,21 +26,23 @@ class Between(http.server.BaseHTTPRequestHandler):
     protocol_version, wbufsize, disable_nagle_algorithm = "HTTP/1.1", -1, True
     changes, kills, refuses, running = 0, None, False, None
     turn = threading.Lock()
-    # While variables are to be stored at the same time: how many requests of each kind have come about each, and one that was made alone.
+    # While variables, or groups, are to be stored or read at the same time: how many requests of each kind have come about each, and one that was made alone.
     came, alone, another = None, None, threading.Condition()
 
     def meet(self):
-        """Waits until as many requests of this kind have come about another variable: none comes where they are made one after the other."""
-        *above, last = urlsplit(self.path).path.split("/")
-        variable = next((name for name in above if name in VARIABLES), None)
+        """Waits until as many requests of this kind have come about another variable, or group: none comes where they are made one after the other."""
+        url = urlsplit(self.path)
+        *above, last = parse_qs(url.query).get("prefix", [url.path])[0].split("/")
+        all_of = next((names for names in (VARIABLES, GROUPS) if names & set(above)), None)
+        variable = next((name for name in above if all_of and name in all_of), None)
         # The first conditional put asks the server by keys of its own whether it knows conditions.
         if Between.came is None or not variable or ".ozarr-" in last:
             return
-        kind = self.command, last if last in (".zarray", ".zgroup", "zarr.json") else "chunk"
+        kind = self.command, last if last in (".zarray", ".zgroup", "zarr.json") else "chunk" if last else "list"
         with Between.another:
             Between.came[kind, variable] += 1
             Between.another.notify_all()
-            wanted, others = Between.came[kind, variable], VARIABLES - {variable}
+            wanted, others = Between.came[kind, variable], all_of - {variable}
             if not Between.another.wait_for(lambda: Between.alone or any(Between.came[kind, other] >= wanted for other in others), timeout=20):
                 Between.alone = f"{self.command} {self.path}"
 
@@ -81,15 +84,15 @@ class Between(http.server.BaseHTTPRequestHandler):
 class Runs:
     def __init__(self, program, library, endpoint):
         # A program that does not know a name as Zarr's leaves it to netCDF-C, which then takes all memory.
-        self.command = ["sh", "-c", 'ulimit -v 8000000; exec "$0" "$1"', program]
+        self.command = ["sh", "-c", 'ulimit -v 8000000; exec "$0" "$@"', program]
         self.env = os.environ | KEYS | {"LD_PRELOAD": str(library), "AWS_ENDPOINT_URL": endpoint}
 
-    def run(self, url, kills=None, refuses=False):
+    def run(self, url, *mode, kills=None, refuses=False):
         """What the program says, and how many changes it made."""
         Between.changes, Between.kills, Between.refuses = 0, kills, refuses
         # The handler finds the program: it waits while that is started.
         with Between.turn:
-            Between.running = subprocess.Popen([*self.command, url], env=self.env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+            Between.running = subprocess.Popen([*self.command, url, *mode], env=self.env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         try:
             told = Between.running.communicate(timeout=120)[0]
         finally:
@@ -140,7 +143,25 @@ def together(runs):
         expect(told == records and len(came) >= 6, f"{told}, {came}")
         # For its kind and to open it, a second time where no consolidated metadata tell all that the documents do; for the attributes, before the
         # elements, and behind them for the length.
-        expect(came[("GET", ".zarray"), "time"] == {"1": 0, "2": 3, "3": 6}[records], came)
+        expect(came[("GET", ".zarray"), "time"] == {"1": 0, "2": 3, "3": 5}[records], came)
+
+
+def groups(runs):
+    """All groups of a file are listed, and their documents read, at the same time; by who writes none twice, though what is consolidated differs."""
+    array = {"zarr_format": 3, "node_type": "array", "shape": [4], "data_type": "int32", "fill_value": 0, "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}],
+             "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [4]}}, "chunk_key_encoding": {"name": "default"}, "attributes": {}}
+    group = {"zarr_format": 3, "node_type": "group", "attributes": {}}
+    below = {"a": group, "b": group, "a/v": array, "b/v": array}
+    old = below | {"a/v": array | {"attributes": {"units": "K"}}}
+    for consolidated in {}, {"consolidated_metadata": {"kind": "inline", "must_understand": False, "metadata": old}}:
+        for path, document in (below | {"": group | consolidated}).items():
+            bucket("groups.zarr").put(f"{path}/zarr.json".lstrip("/"), json.dumps(document).encode())
+        for mode in "0", "1":
+            Between.came, Between.alone = collections.Counter(), None
+            told, _ = runs.run("s3://bucket/groups.zarr", mode)
+            came, Between.came = Between.came, None
+            expect(told == "2" and not Between.alone, f"{told}: {Between.alone} was made before those of other groups")
+            expect(not consolidated or came[("GET", "zarr.json"), "a"] == {"0": 0, "1": 2}[mode], came)
 
 
 def main():
@@ -155,7 +176,7 @@ def main():
     between = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Between)
     threading.Thread(target=between.serve_forever, daemon=True).start()
     runs = Runs(program, Path(a.library).resolve(), f"http://127.0.0.1:{between.server_port}")
-    return run_cases({case.__name__: lambda case=case: case(runs) for case in (names, refused, killed, together)})
+    return run_cases({case.__name__: lambda case=case: case(runs) for case in (names, refused, killed, together, groups)})
 
 
 if __name__ == "__main__":
