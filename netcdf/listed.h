@@ -34,9 +34,9 @@ void oz_whole_free(struct oz_whole *whole);
 ozarr_group *oz_whole_take_group(const oz_group *group);
 /* Opens the arrays of all groups so: those that are left NULL are to be opened by themselves. */
 int oz_whole_open_arrays(oz_file *file);
-/* Opens a node below the root by its own document. */
-ozarr_status oz_whole_open_array(const oz_file *file, const char *path, ozarr_array **array);
-ozarr_status oz_whole_open_group(const oz_file *file, const char *path, ozarr_group **group);
+/* Opens a node below the root by its own document, which is open by what consolidated metadata say. */
+ozarr_status oz_whole_open_array(const oz_file *file, const char *path, const ozarr_array *listed, ozarr_array **array);
+ozarr_status oz_whole_open_group(const oz_group *group, const char *path, ozarr_group **own);
 /* The names of the arrays and groups in a group. */
 int oz_group_children(const oz_group *group, oz_list *arrays, oz_list *groups);
 

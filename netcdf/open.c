@@ -251,7 +251,7 @@ static int open_own(const oz_group *group, const char *name, oz_opened *opened) 
     ozarr_array *own = NULL;
     int32_t rank = 0, own_rank = 0;
     char *path = oz_node_path(group, name);
-    int status = path ? oz_error(oz_whole_open_array(group->file, path, &own)) : NC_ENOMEM;
+    int status = path ? oz_error(oz_whole_open_array(group->file, path, opened->array, &own)) : NC_ENOMEM;
     free(path);
     bool fails = status && oz_is_short(status), fits = !status && !ozarr_array_rank(own, &own_rank) && !ozarr_array_rank(opened->array, &rank) && own_rank == rank;
     ozarr_array_free(fits || fails ? opened->array : own);
@@ -369,7 +369,7 @@ static int open_own_group(const oz_group *group, ozarr_group **own) {
     *own = NULL;
     if (!group->parent || !group->file->writable || group->file->told) return NC_NOERR;
     char *path = oz_group_path(group);
-    int status = path ? oz_error(oz_whole_open_group(group->file, path, own)) : NC_ENOMEM;
+    int status = path ? oz_error(oz_whole_open_group(group, path, own)) : NC_ENOMEM;
     free(path);
     if (status) *own = NULL;
     return oz_is_short(status) ? status : NC_NOERR;

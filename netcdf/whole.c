@@ -39,14 +39,26 @@ void oz_whole_free(oz_whole *whole) {
     free(whole);
 }
 
-ozarr_status oz_whole_open_array(const oz_file *file, const char *path, ozarr_array **array) {
-    const ozarr_group *documents = file->whole ? file->whole->documents : NULL;
-    return documents ? ozarr_group_open_array(documents, path, array) : ozarr_array_open_at(file->store, path, array);
+/* Whether two nodes have the same format. The documents are those of the root's: where there is another one, too, it may be the one to go by. */
+static bool same_format(const ozarr_node *one, const ozarr_node *other) {
+    int32_t a = 0, b = 0;
+    return !ozarr_node_zarr_format(one, &a) && !ozarr_node_zarr_format(other, &b) && a == b;
 }
 
-ozarr_status oz_whole_open_group(const oz_file *file, const char *path, ozarr_group **group) {
-    const ozarr_group *documents = file->whole ? file->whole->documents : NULL;
-    return documents ? ozarr_group_open_group(documents, path, group) : ozarr_group_open_at(file->store, path, group);
+ozarr_status oz_whole_open_array(const oz_file *file, const char *path, const ozarr_array *listed, ozarr_array **array) {
+    const ozarr_group *documents = file->whole->documents;
+    ozarr_status status = documents ? ozarr_group_open_array(documents, path, array) : OZARR_OK;
+    if (documents && (status || same_format(ozarr_array_node(*array), ozarr_array_node(listed)))) return status;
+    if (documents) ozarr_array_free(*array);
+    return ozarr_array_open_at(file->store, path, array);
+}
+
+ozarr_status oz_whole_open_group(const oz_group *group, const char *path, ozarr_group **own) {
+    const ozarr_group *documents = group->file->whole->documents;
+    ozarr_status status = documents ? ozarr_group_open_group(documents, path, own) : OZARR_OK;
+    if (documents && (status || same_format(ozarr_group_node(*own), ozarr_group_node(group->handle)))) return status;
+    if (documents) ozarr_group_free(*own);
+    return ozarr_group_open_at(group->file->store, path, own);
 }
 
 /* Most are shorter than the room that is asked for first. */

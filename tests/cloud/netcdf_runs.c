@@ -1,7 +1,7 @@
 /* A program of netCDF-C that begins a file, or goes on with it, as tests/cloud/netcdf_runs.py starts and kills it.
  *
  *   netcdf_runs FILE        prints netCDF's error of the call that failed; else how many records there are
- *   netcdf_runs FILE MODE   opens it to read (0) or to write (1), and prints how many groups it has */
+ *   netcdf_runs FILE MODE   opens it to read (0) or to write (1), and prints how many groups it has, and the length of the root's first dimension (0 without one) */
 #include <netcdf.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,12 +27,14 @@ static int create(const char *path) {
     return file;
 }
 
-static int count_groups(const char *path, int mode) {
+static int show(const char *path, int mode) {
     int file, groups;
+    size_t len = 0;
     CHECK(nc_open(path, mode ? NC_WRITE : NC_NOWRITE, &file));
     CHECK(nc_inq_grps(file, &groups, NULL));
+    (void)nc_inq_dimlen(file, 0, &len);
     CHECK(nc_close(file));
-    printf("%d\n", groups);
+    printf("%d %d\n", groups, (int)len);
     return 0;
 }
 
@@ -40,7 +42,7 @@ int main(int argc, char **argv) {
     int file, group, time, var, dim;
     size_t records;
     const float u[] = {1, 2, 3, 4, 5, 6};
-    if (argc == 3) return count_groups(argv[1], atoi(argv[2]));
+    if (argc == 3) return show(argv[1], atoi(argv[2]));
     if (argc != 2) return 2;
     if (nc_open(argv[1], NC_WRITE, &file)) file = create(argv[1]);
     CHECK(nc_inq_varid(file, "time", &time));
