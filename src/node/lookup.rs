@@ -128,6 +128,17 @@ pub(super) fn find_many(
     attributes: bool,
     format: Option<Format>,
 ) -> Result<Vec<Result<Option<StoredDocument>>>> {
+    find_many_in(store, paths, attributes, format, None)
+}
+
+/// Finds documents like [`find_many`], of nodes in groups of the format `above`, if that is known: those in groups of version 3 are hardly ever of version 2.
+pub(super) fn find_many_in(
+    store: &Store,
+    paths: &[String],
+    attributes: bool,
+    format: Option<Format>,
+    above: Option<Format>,
+) -> Result<Vec<Result<Option<StoredDocument>>>> {
     if !store.shared().capabilities().latency {
         let find = |path: &String| match format {
             _ if format == store.options().format => find(store, path),
@@ -138,7 +149,7 @@ pub(super) fn find_many(
     }
     let mut all = match format {
         // A `zarr.json` tells that there is no need to ask for the documents of version 2. A node that became one of version 3 meanwhile has one by then.
-        None if paths.len() > FEW => {
+        None if paths.len() > FEW || above == Some(Format::V3) => {
             let mut all = read_many(store, paths, false, Some(Format::V3))?;
             let lacks = |found: &Result<_>| matches!(found, Ok(None));
             for (attributes, format) in [(attributes, Format::V2), (false, Format::V3)] {
@@ -364,12 +375,24 @@ fn told_children(store: &Store, group: &StoredDocument, path: &str, wanted: &str
 
 /// Finds the node at `path`, or returns an error that says what is there instead.
 pub(super) fn require(store: &Store, path: &str, wanted: NodeKind) -> Result<StoredDocument> {
+    require_in(store, path, wanted, None)
+}
+
+/// Finds the node at `path` like [`require`], in a group of the format `above`, if that is known.
+pub(super) fn require_in(store: &Store, path: &str, wanted: NodeKind, above: Option<Format>) -> Result<StoredDocument> {
     let what = match wanted {
         NodeKind::Array => "array",
         NodeKind::Group => "group",
         NodeKind::None | NodeKind::Unknown => "node",
     };
-    let found = find(store, path)?.ok_or_else(|| not_found(store, path, what))?;
+    let found = match above {
+        Some(_) if store.shared().capabilities().latency => {
+            let found = find_many_in(store, &[path.to_string()], false, store.options().format, above)?;
+            found.into_iter().next().unwrap_or(Ok(None))?
+        }
+        _ => find(store, path)?,
+    };
+    let found = found.ok_or_else(|| not_found(store, path, what))?;
     match (wanted, found.kind) {
         (NodeKind::Array, NodeKind::Group) => {
             bail!(NodeKind, "{} of {} is a group, not an array; open it as a group", path::display(path), store.shared().describe())
