@@ -28,13 +28,19 @@ struct oz_whole {
     int count, room;
 };
 
-void oz_whole_free(oz_whole *whole) {
-    if (!whole) return;
-    ozarr_group_free(whole->documents);
+static void forget_nodes(oz_whole *whole) {
     for (int i = 0; i < whole->count; i++) {
         free(whole->nodes[i].path);
         ozarr_group_free(whole->nodes[i].handle);
     }
+    whole->count = 0;
+    whole->listed = false;
+}
+
+void oz_whole_free(oz_whole *whole) {
+    if (!whole) return;
+    ozarr_group_free(whole->documents);
+    forget_nodes(whole);
     free(whole->nodes);
     free(whole);
 }
@@ -166,8 +172,13 @@ int oz_whole_read(oz_group *root) {
     /* What cannot be read together is told by who reads it alone. */
     if (status) file->told = false;
     if (status && oz_is_short(oz_error(status))) return oz_error(status);
-    int listed = whole->listed ? each_node(root->handle, -1, add_node, whole) : NC_NOERR;
-    return listed || !whole->listed ? listed : open_groups(whole, root->handle);
+    if (!whole->listed) return NC_NOERR;
+    const int listed = each_node(root->handle, -1, add_node, whole);
+    if (oz_is_short(listed)) return listed;
+    /* A group that is left out may be one that cannot be listed. */
+    if (!listed) return open_groups(whole, root->handle);
+    forget_nodes(whole);
+    return NC_NOERR;
 }
 
 /* An array of those that were found in a group. */
@@ -185,7 +196,7 @@ static void open_one_array(void *user, int turn) {
 
 int oz_whole_open_arrays(oz_file *file) {
     int count = 0;
-    if (!file->whole->listed) return NC_NOERR;
+    if (!oz_is_remote(file)) return NC_NOERR;
     for (int i = 0; i < file->group_count; i++) count += file->groups[i]->reading->found.count;
     place *all = malloc(((size_t)count + 1) * sizeof *all);
     if (!all) return NC_ENOMEM;

@@ -58,7 +58,7 @@ class Between(http.server.BaseHTTPRequestHandler):
 
     def hand_on(self):
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-        if Between.refuses:
+        if Between.refuses is True or (Between.refuses and Between.refuses in self.path):
             return self.answer(403, [], b"" if self.command == "HEAD" else REFUSED)
         self.meet()
         with Between.turn:
@@ -88,7 +88,7 @@ class Runs:
         self.env = os.environ | KEYS | {"LD_PRELOAD": str(library), "AWS_ENDPOINT_URL": endpoint}
 
     def run(self, url, *mode, kills=None, refuses=False):
-        """What the program says, and how many changes it made."""
+        """What the program says, and how many changes it made. `refuses`: all requests, or those with a text in their URL."""
         Between.changes, Between.kills, Between.refuses = 0, kills, refuses
         # The handler finds the program: it waits while that is started.
         with Between.turn:
@@ -160,6 +160,16 @@ def mixed(runs):
         expect(told == "0 4", told)
 
 
+def unlisted(runs):
+    """A group that is left out for its name is not looked into, and may be one that the server refuses to list."""
+    long = 300 * "n"
+    for path in "", "a", long:
+        bucket("unlisted.zarr").put(f"{path}/zarr.json".lstrip("/"), b'{"zarr_format": 3, "node_type": "group"}')
+    for mode in "0", "1":
+        told, _ = runs.run("s3://bucket/unlisted.zarr", mode, refuses=f"{long}%2F")
+        expect(told == "1 0", told)
+
+
 def groups(runs):
     """All groups of a file are listed, and their documents read, at the same time; by who writes none twice, though what is consolidated differs."""
     group = {"zarr_format": 3, "node_type": "group", "attributes": {}}
@@ -188,7 +198,7 @@ def main():
     between = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Between)
     threading.Thread(target=between.serve_forever, daemon=True).start()
     runs = Runs(program, Path(a.library).resolve(), f"http://127.0.0.1:{between.server_port}")
-    return run_cases({case.__name__: lambda case=case: case(runs) for case in (names, refused, killed, together, mixed, groups)})
+    return run_cases({case.__name__: lambda case=case: case(runs) for case in (names, refused, killed, together, mixed, unlisted, groups)})
 
 
 if __name__ == "__main__":
