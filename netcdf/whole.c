@@ -232,7 +232,7 @@ static int add_child(void *user, const char *name, ozarr_node_kind kind) {
     return kind == OZARR_NODE_KIND_GROUP ? oz_names_add(w->groups, name) : NC_NOERR;
 }
 
-/* The node that a group below the root is, NULL where it was not listed. */
+/* The node that a group below the root is; NULL where it was not listed, or there is no memory to look for it. */
 static node *find_node(const oz_group *group) {
     const oz_whole *whole = group->file->whole;
     char *path = whole->count ? oz_group_path(group) : NULL;
@@ -252,9 +252,8 @@ ozarr_group *oz_whole_take_group(const oz_group *group) {
 int oz_group_children(const oz_group *group, oz_list *arrays, oz_list *groups) {
     const oz_whole *whole = group->file->whole;
     wanted w = {group, arrays, groups};
-    if (!whole->listed) return each_node(group->handle, 1, add_child, &w);
     const node *above = group->parent ? find_node(group) : NULL;
-    if (group->parent && !above) return NC_NOERR;
+    if (!whole->listed || (group->parent && !above)) return each_node(group->handle, 1, add_child, &w);
     int status = NC_NOERR;
     for (const node *n = above ? above + 1 : whole->nodes; n < whole->nodes + whole->count && !status; n++) {
         const char *name = above ? name_below(n->path, above->path) : n->path;
