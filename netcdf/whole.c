@@ -67,13 +67,13 @@ ozarr_status oz_whole_open_group(const oz_group *group, const char *path, ozarr_
     return ozarr_group_open_at(group->file->store, path, own);
 }
 
-/* Most are shorter than the room that is asked for first. */
+/* Where they do not fit into the room that is asked for first they are read again; memory that is not written to costs nothing. */
 static ozarr_status read_documents(const oz_group *root, ozarr_group **documents) {
-    size_t room = 16 << 20, len = 0;
+    size_t room = 64 << 20, len = 0;
     ozarr_status status = OZARR_ERR_BUFFER_SIZE;
     ozarr_array *none = NULL;
     char *text = NULL;
-    for (int tries = 0; tries < 2 && status == OZARR_ERR_BUFFER_SIZE; tries++, room = len) {
+    for (int tries = 0; tries < 2 && status == OZARR_ERR_BUFFER_SIZE; tries++, room = len + len / 8) {
         free(text);
         text = malloc(room);
         status = text ? ozarr_node_export(ozarr_group_node(root->handle), text, room, &len) : OZARR_ERR_NO_MEMORY;
@@ -115,7 +115,10 @@ static int each_node(const ozarr_group *group, int32_t depth, int (*function)(vo
     while (!status && !(status = oz_error(ozarr_node_iter_next(iter, &more))) && more) {
         char path[PATH_ROOM];
         ozarr_node_kind kind = OZARR_NODE_KIND_NONE;
-        status = oz_error(ozarr_node_iter_name(iter, path, sizeof path, NULL));
+        const ozarr_status named = ozarr_node_iter_name(iter, path, sizeof path, NULL);
+        /* What has no name for netCDF is left out. */
+        if (named == OZARR_ERR_BUFFER_SIZE) continue;
+        status = oz_error(named);
         if (!status) status = oz_error(ozarr_node_iter_kind(iter, &kind));
         if (!status) status = function(user, path, kind);
     }
@@ -225,7 +228,6 @@ typedef struct wanted {
 
 static int add_child(void *user, const char *name, ozarr_node_kind kind) {
     const wanted *w = user;
-    /* What has no name for netCDF is left out. */
     if (strlen(name) > NC_MAX_NAME || (kind == OZARR_NODE_KIND_UNKNOWN && oz_is_foreign(w->group, name))) return NC_NOERR;
     /* What cannot be understood is told when it is opened. */
     if (kind == OZARR_NODE_KIND_ARRAY || kind == OZARR_NODE_KIND_UNKNOWN) return oz_names_add(w->arrays, name);

@@ -161,13 +161,19 @@ def mixed(runs):
 
 
 def unlisted(runs):
-    """A group that is left out for its name is not looked into, and may be one that the server refuses to list."""
+    """A group that is left out for its name is not looked into, and may be one that the server refuses to list, or that is not there."""
     long = 300 * "n"
     for path in "", "a", long:
         bucket("unlisted.zarr").put(f"{path}/zarr.json".lstrip("/"), b'{"zarr_format": 3, "node_type": "group"}')
     for mode in "0", "1":
         told, _ = runs.run("s3://bucket/unlisted.zarr", mode, refuses=f"{long}%2F")
         expect(told == "1 0", told)
+    # Names that only consolidated metadata have may be longer than those of keys.
+    group = {"zarr_format": 3, "node_type": "group"}
+    below = {"kind": "inline", "must_understand": False, "metadata": {name: group for name in ("a", 1100 * "n")}}
+    bucket("unlisted.zarr").put("zarr.json", json.dumps(group | {"consolidated_metadata": below}).encode())
+    told, _ = runs.run("s3://bucket/unlisted.zarr", "1", refuses="list-type=2")
+    expect(told == "1 0", told)
 
 
 def groups(runs):
