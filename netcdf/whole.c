@@ -2,6 +2,7 @@
 #include "hierarchy.h"
 #include "listed.h"
 
+#include <errno.h>
 #include <ozarr_advanced.h>
 #include <stdlib.h>
 #include <string.h>
@@ -172,14 +173,15 @@ int oz_whole_read(oz_group *root) {
     if (file->writable && whole->listed) status = read_documents(root, &whole->documents);
     /* None is read by itself, either, where consolidated metadata tell all that the documents do. */
     else if (file->writable) status = ozarr_group_consolidated_check(root->handle, NULL, 0, NULL, &file->told);
-    /* What cannot be read together is told by who reads it alone. */
-    if (status) file->told = false;
-    if (status && oz_is_short(oz_error(status))) return oz_error(status);
+    const int failed = oz_error(status);
+    if (failed) file->told = false;
+    /* What cannot be read together is told by who reads it alone; but a server that is out of reach is not asked again: each call waits for it. */
+    if (failed && (oz_is_short(failed) || (whole->listed && failed != EACCES && oz_is_out_of_reach(failed)))) return failed;
     if (!whole->listed) return NC_NOERR;
     const int listed = each_node(root->handle, -1, add_node, whole);
-    if (oz_is_short(listed)) return listed;
-    /* A group that is left out may be one that cannot be listed. */
     if (!listed) return open_groups(whole, root->handle);
+    /* A group that is left out may be one that cannot be listed. */
+    if (listed != EACCES) return listed;
     forget_nodes(whole);
     return NC_NOERR;
 }

@@ -33,7 +33,12 @@ pub struct Array(pub(super) Arc<ArrayInner>, Arc<Attributes>, ArrayUse);
 impl Array {
     /// Opens the array at `path`.
     pub fn open(store: &Store, path: &str) -> Result<Array> {
-        let path = path::normalize(path)?;
+        Array::open_normal(store, path::normalize(path)?)
+    }
+
+    /// Opens the array at a normalised path.
+    #[inline(always)]
+    pub(super) fn open_normal(store: &Store, path: String) -> Result<Array> {
         let found = lookup::require(store, &path, NodeKind::Array)?;
         Array::from_stored(store, path, found)
     }

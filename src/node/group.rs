@@ -289,10 +289,7 @@ impl Group {
         let store = self.store_below();
         match listed.map(|found| Array::from_stored(&store, path.clone(), found)) {
             Some(Ok(array)) => Ok(array),
-            _ => {
-                let found = lookup::require_in(&store, &path, NodeKind::Array, Some(self.format()))?;
-                Array::from_stored(&store, path, found).and_then(|array| store.check_kept().map(|()| array))
-            }
+            _ => Array::open_normal(&store, path).and_then(|array| store.check_kept().map(|()| array)),
         }
     }
 
@@ -307,10 +304,7 @@ impl Group {
                 group.0.catalog.replace(CatalogState::All(catalog));
                 Ok(group)
             }
-            _ => {
-                let found = lookup::require_in(&store, &path, NodeKind::Group, Some(self.format()))?;
-                Group::from_stored(&store, path, found).and_then(|group| store.check_kept().map(|()| group))
-            }
+            _ => Group::open(&store, &path).and_then(|group| store.check_kept().map(|()| group)),
         }
     }
 
