@@ -131,7 +131,8 @@ pub(super) fn find_many(
     find_many_in(store, paths, attributes, format, None)
 }
 
-/// Finds documents like [`find_many`], of nodes in groups of the format `above`, if that is known: those in groups of version 3 are hardly ever of version 2.
+/// Finds documents like [`find_many`], of nodes that are listed in groups of the format `above`, if that is known: in those of version 3 they are hardly ever
+/// of version 2.
 pub(super) fn find_many_in(
     store: &Store,
     paths: &[String],
@@ -152,10 +153,15 @@ pub(super) fn find_many_in(
         None if paths.len() > FEW || above == Some(Format::V3) => {
             let mut all = read_many(store, paths, false, Some(Format::V3))?;
             let lacks = |found: &Result<_>| matches!(found, Ok(None));
-            for (attributes, format) in [(attributes, Format::V2), (false, Format::V3)] {
+            // Where they are hardly ever of version 2 both at once: one round trip less for what is not there.
+            let next: &[_] = match above {
+                Some(Format::V3) => &[(attributes, None)],
+                _ => &[(attributes, Some(Format::V2)), (false, Some(Format::V3))],
+            };
+            for &(attributes, format) in next {
                 let others = collect(paths.iter().zip(&all).filter(|(_, found)| lacks(found)).map(|(path, _)| path.clone()))?;
                 let places = all.iter_mut().filter(|found| lacks(found));
-                places.zip(read_many(store, &others, attributes, Some(format))?).for_each(|(place, found)| *place = found);
+                places.zip(read_many(store, &others, attributes, format)?).for_each(|(place, found)| *place = found);
             }
             all
         }
@@ -375,24 +381,12 @@ fn told_children(store: &Store, group: &StoredDocument, path: &str, wanted: &str
 
 /// Finds the node at `path`, or returns an error that says what is there instead.
 pub(super) fn require(store: &Store, path: &str, wanted: NodeKind) -> Result<StoredDocument> {
-    require_in(store, path, wanted, None)
-}
-
-/// Finds the node at `path` like [`require`], in a group of the format `above`, if that is known.
-pub(super) fn require_in(store: &Store, path: &str, wanted: NodeKind, above: Option<Format>) -> Result<StoredDocument> {
     let what = match wanted {
         NodeKind::Array => "array",
         NodeKind::Group => "group",
         NodeKind::None | NodeKind::Unknown => "node",
     };
-    let found = match above {
-        Some(_) if store.shared().capabilities().latency => {
-            let found = find_many_in(store, &[path.to_string()], false, store.options().format, above)?;
-            found.into_iter().next().unwrap_or(Ok(None))?
-        }
-        _ => find(store, path)?,
-    };
-    let found = found.ok_or_else(|| not_found(store, path, what))?;
+    let found = find(store, path)?.ok_or_else(|| not_found(store, path, what))?;
     match (wanted, found.kind) {
         (NodeKind::Array, NodeKind::Group) => {
             bail!(NodeKind, "{} of {} is a group, not an array; open it as a group", path::display(path), store.shared().describe())
