@@ -164,9 +164,6 @@ static int open_groups(const oz_whole *whole, const ozarr_group *root) {
     return NC_NOERR;
 }
 
-/* Whether memory, files or the server are missing; one that refuses something is there. */
-static bool is_unreachable(int status) { return status != EACCES && oz_is_out_of_reach(status); }
-
 int oz_whole_read(oz_group *root) {
     oz_file *file = root->file;
     oz_whole *whole = file->whole = calloc(1, sizeof *whole);
@@ -178,12 +175,13 @@ int oz_whole_read(oz_group *root) {
     else if (file->writable) status = ozarr_group_consolidated_check(root->handle, NULL, 0, NULL, &file->told);
     const int failed = oz_error(status);
     if (failed) file->told = false;
-    /* What cannot be read together is told by who reads it alone; but a server that is out of reach is not asked again: each call waits for it. */
-    if (whole->listed ? is_unreachable(failed) : oz_is_short(failed)) return failed;
+    /* What cannot be read together is told by who reads it alone, or is what consolidated metadata say. */
+    if (oz_is_short(failed)) return failed;
     if (!whole->listed) return NC_NOERR;
     const int listed = each_node(root->handle, -1, add_node, whole);
     if (!listed) return open_groups(whole, root->handle);
-    if (is_unreachable(listed)) return listed;
+    /* Each call would wait for a server that is out of reach; one that refuses something is there. */
+    if (listed != EACCES && oz_is_out_of_reach(listed)) return listed;
     /* A group that is left out may be one that cannot be listed. */
     forget_nodes(whole);
     return NC_NOERR;
