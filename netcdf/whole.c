@@ -27,6 +27,8 @@ struct oz_whole {
     bool listed;
     node *nodes;
     int count, room;
+    /* The error of the first request that found the server out of reach: each further one would wait for it as long. */
+    int lost;
 };
 
 static void forget_nodes(oz_whole *whole) {
@@ -76,7 +78,7 @@ static ozarr_status read_documents(const oz_group *root, ozarr_group **documents
     char *text = NULL;
     for (int tries = 0; tries < 2 && status == OZARR_ERR_BUFFER_SIZE; tries++, room = len + len / 8) {
         free(text);
-        text = malloc(room);
+        while (!(text = malloc(room)) && room > 1 << 20) room /= 2;
         status = text ? ozarr_node_export(ozarr_group_node(root->handle), text, room, &len) : OZARR_ERR_NO_MEMORY;
     }
     if (!status) status = ozarr_node_import_at(root->file->store, text, len, &none, documents);
@@ -134,9 +136,19 @@ static void read_attributes(const ozarr_node *node) {
     (void)status;
 }
 
+/* Whether a server is out of reach, as an error says; one that refuses something is there. */
+static bool is_lost(int status) { return status != EACCES && !oz_is_short(status) && oz_is_out_of_reach(status); }
+
+/* Notes what one of the requests that are under way at the same time has found. */
+static void note_lost(oz_whole *whole, int status) {
+    if (status && is_lost(status)) __atomic_store_n(&whole->lost, status, __ATOMIC_RELAXED);
+}
+
+static bool has_lost(const oz_whole *whole) { return __atomic_load_n(&whole->lost, __ATOMIC_RELAXED) != NC_NOERR; }
+
 /* The groups of one level. */
 typedef struct level {
-    const oz_whole *whole;
+    oz_whole *whole;
     const ozarr_group *root;
     int *groups, count;
 } level;
@@ -146,12 +158,15 @@ static void open_one_group(void *user, int turn) {
     node *one = &l->whole->nodes[l->groups[turn]];
     const node *above = one->above < 0 ? NULL : &l->whole->nodes[one->above];
     const ozarr_group *group = above ? above->handle : l->root;
-    if (!group || ozarr_group_open_group(group, above ? name_below(one->path, above->path) : one->path, &one->handle)) one->handle = NULL;
+    if (!group || has_lost(l->whole)) return;
+    const int status = oz_error(ozarr_group_open_group(group, above ? name_below(one->path, above->path) : one->path, &one->handle));
+    if (status) one->handle = NULL;
     else if (!l->whole->documents) read_attributes(ozarr_group_node(one->handle));
+    note_lost(l->whole, status);
 }
 
 /* Opens the groups level by level: each by the handle of the one that it is in. */
-static int open_groups(const oz_whole *whole, const ozarr_group *root) {
+static int open_groups(oz_whole *whole, const ozarr_group *root) {
     level l = {whole, root, malloc(((size_t)whole->count + 1) * sizeof *l.groups), 0};
     if (!l.groups) return NC_ENOMEM;
     for (int depth = 0; !depth || l.count; depth++) {
@@ -161,7 +176,7 @@ static int open_groups(const oz_whole *whole, const ozarr_group *root) {
         oz_at_once(l.count, open_one_group, &l);
     }
     free(l.groups);
-    return NC_NOERR;
+    return whole->lost;
 }
 
 int oz_whole_read(oz_group *root) {
@@ -169,6 +184,8 @@ int oz_whole_read(oz_group *root) {
     oz_whole *whole = file->whole = calloc(1, sizeof *whole);
     if (!whole) return NC_ENOMEM;
     whole->listed = oz_is_remote(file);
+    const int listed = whole->listed ? each_node(root->handle, -1, add_node, whole) : NC_NOERR;
+    if (is_lost(listed) || oz_is_short(listed)) return listed;
     ozarr_status status = OZARR_OK;
     if (file->writable && whole->listed) status = read_documents(root, &whole->documents);
     /* None is read by itself, either, where consolidated metadata tell all that the documents do. */
@@ -177,11 +194,7 @@ int oz_whole_read(oz_group *root) {
     if (failed) file->told = false;
     /* What cannot be read together is told by who reads it alone, or is what consolidated metadata say. */
     if (oz_is_short(failed)) return failed;
-    if (!whole->listed) return NC_NOERR;
-    const int listed = each_node(root->handle, -1, add_node, whole);
-    if (!listed) return open_groups(whole, root->handle);
-    /* Each call would wait for a server that is out of reach; one that refuses something is there. */
-    if (listed != EACCES && oz_is_out_of_reach(listed)) return listed;
+    if (whole->listed && !listed) return open_groups(whole, root->handle);
     /* A group that is left out may be one that cannot be listed. */
     forget_nodes(whole);
     return NC_NOERR;
@@ -197,7 +210,10 @@ static void open_one_array(void *user, int turn) {
     const place *one = (const place *)user + turn;
     const oz_reading *reading = one->group->reading;
     oz_opened *opened = &reading->opened[one->found];
-    if (!oz_group_open_array(one->group, *(char **)reading->found.items[one->found], opened)) read_attributes(ozarr_array_node(opened->array));
+    if (has_lost(one->group->file->whole)) return;
+    const int status = oz_group_open_array(one->group, *(char **)reading->found.items[one->found], opened);
+    if (!status) read_attributes(ozarr_array_node(opened->array));
+    note_lost(one->group->file->whole, status);
 }
 
 int oz_whole_open_arrays(oz_file *file) {
@@ -211,7 +227,7 @@ int oz_whole_open_arrays(oz_file *file) {
         for (int k = 0; k < file->groups[i]->reading->found.count; k++) all[count++] = (place){file->groups[i], k};
     oz_at_once(count, open_one_array, all);
     free(all);
-    return NC_NOERR;
+    return file->whole->lost;
 }
 
 /* A byte of a path as it counts in the order of nodes, in which each is followed by those below it. */

@@ -103,8 +103,8 @@ pub unsafe extern "C" fn ozarr_checkpoint_list(location: *const c_char, out: *mu
     entry!("ozarr_checkpoint_list", new(out), {
         // SAFETY: a NUL-terminated text, by the function's contract.
         let children = match unsafe { at(location, Mode::Read) } {
-            // An archive that is not there has none, as a folder has.
-            Err(e) if e.kind() == ErrorKind::NotFound => Vec::new(),
+            // An archive that is not there has none, as a folder has; a bucket that is not is an error.
+            Err(e) if e.kind() == ErrorKind::NotFound && e.http_status() == 0 => Vec::new(),
             all => all?.list()?,
         };
         Ok(Cursor { children, steps: AtomicUsize::new(0) })

@@ -25,6 +25,8 @@ class Between(http.server.BaseHTTPRequestHandler):
     # An answer leaves in one packet.
     protocol_version, wbufsize, disable_nagle_algorithm = "HTTP/1.1", -1, True
     changes, kills, refuses, running = 0, None, False, None
+    # How often each document was read; where that is counted the server is overloaded from the second time on.
+    read = None
     turn = threading.Lock()
     # While variables, or groups, are to be stored or read at the same time: how many requests of each kind have come about each, and one that was made alone.
     came, alone, another = None, None, threading.Condition()
@@ -61,6 +63,11 @@ class Between(http.server.BaseHTTPRequestHandler):
         if Between.refuses is True or (Between.refuses and Between.refuses in self.path):
             return self.answer(403, [], b"" if self.command == "HEAD" else REFUSED)
         self.meet()
+        if Between.read is not None and "/v" in self.path and self.path.endswith("zarr.json"):
+            with Between.another:
+                Between.read[self.path] += 1
+            if Between.read[self.path] > 1:
+                return self.answer(503, [], b"")
         with Between.turn:
             if self.command not in ("GET", "HEAD"):
                 if Between.changes == Between.kills:
@@ -143,7 +150,7 @@ def together(runs):
         expect(told == records and len(came) >= 6, f"{told}, {came}")
         # For its kind and to open it, a second time where no consolidated metadata tell all that the documents do; for the attributes, before the
         # elements, and behind them for the length.
-        expect(came[("GET", ".zarray"), "time"] == {"1": 0, "2": 3, "3": 5}[records], came)
+        expect(came[("GET", ".zarray"), "time"] == {"1": 0, "2": 3, "3": 4}[records], came)
 
 
 ARRAY = {"zarr_format": 3, "node_type": "array", "shape": [4], "data_type": "int32", "fill_value": 0, "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}],
@@ -176,6 +183,20 @@ def unlisted(runs):
     expect(told == "1 0", told)
 
 
+def overloaded(runs):
+    """A file whose server begins to answer 503 is given up by the first array for which it does so, with those that are read at the same time."""
+    for path, document in {"": {"zarr_format": 3, "node_type": "group"}, **{f"v{i}": ARRAY for i in range(200)}}.items():
+        bucket("overloaded.zarr").put(f"{path}/zarr.json".lstrip("/"), json.dumps(document).encode())
+    runs.env["OZARR_CLOUD_OPTIONS"] = '{"retries": "0"}'
+    Between.read = collections.Counter()
+    told, _ = runs.run("s3://bucket/overloaded.zarr", "0")
+    read, Between.read = Between.read, None
+    del runs.env["OZARR_CLOUD_OPTIONS"]
+    # Once to list it; 32 are read at the same time.
+    again = sum(read.values()) - len(read)
+    expect(told.startswith("-") and len(read) == 200 and 0 < again <= 64, f"{told}; {again} requests")
+
+
 def groups(runs):
     """All groups of a file are listed, and their documents read, at the same time; by who writes none twice, though what is consolidated differs."""
     group = {"zarr_format": 3, "node_type": "group", "attributes": {}}
@@ -204,7 +225,7 @@ def main():
     between = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Between)
     threading.Thread(target=between.serve_forever, daemon=True).start()
     runs = Runs(program, Path(a.library).resolve(), f"http://127.0.0.1:{between.server_port}")
-    return run_cases({case.__name__: lambda case=case: case(runs) for case in (names, refused, killed, together, mixed, unlisted, groups)})
+    return run_cases({case.__name__: lambda case=case: case(runs) for case in (names, refused, killed, together, mixed, unlisted, overloaded, groups)})
 
 
 if __name__ == "__main__":
