@@ -27,8 +27,8 @@ struct oz_whole {
     bool listed;
     node *nodes;
     int count, room;
-    /* The error of the first request that found the server out of reach: each further one would wait for it as long. */
-    int lost;
+    /* Whether a request found the server out of reach: each further one would wait for it as long, so that only who cannot do without asks once more. */
+    bool lost;
 };
 
 static void forget_nodes(oz_whole *whole) {
@@ -130,21 +130,20 @@ static int each_node(const ozarr_group *group, int32_t depth, int (*function)(vo
 }
 
 /* Reads the attributes of a node, which are a document of their own in format 2. Who asks for them later is told what fails. */
-static void read_attributes(const ozarr_node *node) {
+static int read_attributes(const ozarr_node *node) {
     size_t len = 0;
-    const ozarr_status status = ozarr_attrs_get(node, NULL, 0, &len);
-    (void)status;
+    return oz_error(ozarr_attrs_get(node, NULL, 0, &len));
 }
 
 /* Whether a server is out of reach, as an error says; one that refuses something is there. */
-static bool is_lost(int status) { return status != EACCES && !oz_is_short(status) && oz_is_out_of_reach(status); }
+static bool is_lost(int status) { return status && status != EACCES && !oz_is_short(status) && oz_is_out_of_reach(status); }
 
 /* Notes what one of the requests that are under way at the same time has found. */
 static void note_lost(oz_whole *whole, int status) {
-    if (status && is_lost(status)) __atomic_store_n(&whole->lost, status, __ATOMIC_RELAXED);
+    if (is_lost(status)) __atomic_store_n(&whole->lost, true, __ATOMIC_RELAXED);
 }
 
-static bool has_lost(const oz_whole *whole) { return __atomic_load_n(&whole->lost, __ATOMIC_RELAXED) != NC_NOERR; }
+static bool has_lost(const oz_whole *whole) { return __atomic_load_n(&whole->lost, __ATOMIC_RELAXED); }
 
 /* The groups of one level. */
 typedef struct level {
@@ -159,9 +158,9 @@ static void open_one_group(void *user, int turn) {
     const node *above = one->above < 0 ? NULL : &l->whole->nodes[one->above];
     const ozarr_group *group = above ? above->handle : l->root;
     if (!group || has_lost(l->whole)) return;
-    const int status = oz_error(ozarr_group_open_group(group, above ? name_below(one->path, above->path) : one->path, &one->handle));
+    int status = oz_error(ozarr_group_open_group(group, above ? name_below(one->path, above->path) : one->path, &one->handle));
     if (status) one->handle = NULL;
-    else if (!l->whole->documents) read_attributes(ozarr_group_node(one->handle));
+    else if (!l->whole->documents) status = read_attributes(ozarr_group_node(one->handle));
     note_lost(l->whole, status);
 }
 
@@ -176,7 +175,15 @@ static int open_groups(oz_whole *whole, const ozarr_group *root) {
         oz_at_once(l.count, open_one_group, &l);
     }
     free(l.groups);
-    return whole->lost;
+    return NC_NOERR;
+}
+
+/* Asks whether the server is there: an error if not. */
+static int reach(const oz_file *file) {
+    ozarr_group *root = NULL;
+    const int status = oz_error(ozarr_group_open_at(file->store, "", &root));
+    if (!status) ozarr_group_free(root);
+    return is_lost(status) ? status : NC_NOERR;
 }
 
 int oz_whole_read(oz_group *root) {
@@ -190,10 +197,11 @@ int oz_whole_read(oz_group *root) {
     if (file->writable && whole->listed) status = read_documents(root, &whole->documents);
     /* None is read by itself, either, where consolidated metadata tell all that the documents do. */
     else if (file->writable) status = ozarr_group_consolidated_check(root->handle, NULL, 0, NULL, &file->told);
-    const int failed = oz_error(status);
+    int failed = oz_error(status);
     if (failed) file->told = false;
-    /* What cannot be read together is told by who reads it alone, or is what consolidated metadata say. */
     if (oz_is_short(failed)) return failed;
+    /* What cannot be read together is told by who reads it alone, or is what consolidated metadata say, unless it is all that the server does not give. */
+    if (whole->listed && is_lost(failed) && (failed = reach(file))) return failed;
     if (whole->listed && !listed) return open_groups(whole, root->handle);
     /* A group that is left out may be one that cannot be listed. */
     forget_nodes(whole);
@@ -211,8 +219,8 @@ static void open_one_array(void *user, int turn) {
     const oz_reading *reading = one->group->reading;
     oz_opened *opened = &reading->opened[one->found];
     if (has_lost(one->group->file->whole)) return;
-    const int status = oz_group_open_array(one->group, *(char **)reading->found.items[one->found], opened);
-    if (!status) read_attributes(ozarr_array_node(opened->array));
+    int status = oz_group_open_array(one->group, *(char **)reading->found.items[one->found], opened);
+    if (!status) status = read_attributes(ozarr_array_node(opened->array));
     note_lost(one->group->file->whole, status);
 }
 
@@ -227,7 +235,7 @@ int oz_whole_open_arrays(oz_file *file) {
         for (int k = 0; k < file->groups[i]->reading->found.count; k++) all[count++] = (place){file->groups[i], k};
     oz_at_once(count, open_one_array, all);
     free(all);
-    return file->whole->lost;
+    return NC_NOERR;
 }
 
 /* A byte of a path as it counts in the order of nodes, in which each is followed by those below it. */

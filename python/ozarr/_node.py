@@ -90,10 +90,13 @@ class Closable:
     def __exit__(self, *error):
         self.close()
 
-    def __del__(self, lib=lib):
+    # When the interpreter ends, objects are freed when the module has lost its names.
+    _lib = lib
+
+    def __del__(self):
         found, self._handle = getattr(self, "_handle", None), None
         if found is not None:
-            getattr(lib, f"{self._kind}_free")(found)
+            getattr(self._lib, f"{self._kind}_free")(found)
 
 
 class Node(Closable):
