@@ -1,13 +1,15 @@
 //! Hierarchies as other programs and hostile hands leave them: names, attributes, links, documents that are no JSON.
 
-use super::tests::kind;
+use super::tests::{kind, spec_as};
 use super::*;
 use crate::dtype::DataType;
 use crate::error::ErrorKind;
 use crate::node::{Create, Mode, Spec};
 use crate::settings::apart;
+use crate::store::latency::LatencyStore;
 use crate::store::suite::TestFolder;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 fn store() -> Store {
     Store::memory(&Context::default())
@@ -473,6 +475,30 @@ fn what_arrays_of_a_store_that_was_let_go_are_named_is_consolidated_once() {
         drop(root);
         name("g/b");
         assert_eq!(Group::open(&reader, "g").unwrap().consolidated_differences().unwrap(), Some(vec![]), "{format:?}: nobody else does it");
+    }
+}
+
+/// One group after the other would take several round trips for each.
+#[test]
+fn flush_brings_changes_into_the_consolidated_metadata_of_many_groups_side_by_side() {
+    let paths: Vec<String> = (0..12).map(|i| format!("g{i}")).collect();
+    for format in [Format::V2, Format::V3] {
+        let near = store();
+        for path in &paths {
+            let group = Group::create(&near, path, Some(format), Create::New).unwrap();
+            Array::create(&near, &format!("{path}/a"), &spec_as(format, &[2], &[2]), Create::New).unwrap();
+            group.consolidate().unwrap();
+        }
+        let far = Arc::new(LatencyStore::new(near.shared().clone(), Duration::from_millis(2)));
+        let options = Options { consolidate: Consolidate::Flush, ..Options::default() };
+        let store = Store::new(&Context::default(), far.clone(), Mode::ReadWrite, options);
+        paths.iter().for_each(|path| Array::open(&store, &format!("{path}/a")).unwrap().resize(&[7], true).unwrap());
+        assert!(far.stats().most_in_flight < 8, "{format:?}: what was done before is no measure");
+        store.flush_all().unwrap();
+        assert!(far.stats().most_in_flight >= 8, "{format:?}: {:?}", far.stats());
+        for path in &paths {
+            assert_eq!(Group::open(&near, path).unwrap().consolidated_differences().unwrap(), Some(vec![]), "{format:?}");
+        }
     }
 }
 

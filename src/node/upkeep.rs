@@ -4,7 +4,7 @@ use super::listed_lengths::{Lengths, ListedLengths, published};
 use super::store::Above;
 use super::store_options::Consolidate;
 use super::stored::StoredDocument;
-use super::{NodeKind, Store, above, document, lookup, lost, path, transfer};
+use super::{NodeKind, Store, above, document, lookup, lost, path, together, transfer};
 use crate::error::{ErrorKind, Result};
 use crate::limits::{MAX_CONSOLIDATED, check_memory, collect, collect_table, extend, make_table_room, memory_ended, push, put, readable};
 use crate::metadata::consolidated::Listed;
@@ -156,11 +156,20 @@ pub(super) fn catch_up(store: &Store) -> Result<()> {
         let told = every.entry(path).or_insert(*lengths);
         *told = told.and(*lengths);
     }
-    let refresh = |(group, paths): (&String, &BTreeMap<String, Lengths>)| {
+    let refresh = |(group, paths): &mut (&String, &BTreeMap<String, Lengths>)| {
         refresh_group(store, group, &collect(paths.iter().map(|(path, lengths)| (path.as_str(), *lengths)))?, None, None).map(drop)
     };
+    let depth = |group: &str| group.split('/').filter(|name| !name.is_empty()).count();
+    let deepest = behind.keys().map(|group| depth(group)).max().unwrap_or(0);
+    // A group is told of nodes before those below it are: of a new node it asks these for lengths.
+    let refresh_all = || {
+        (0..=deepest).try_for_each(|level| {
+            let mut groups: Vec<(&String, &BTreeMap<String, Lengths>)> = collect(behind.iter().filter(|(group, _)| depth(group) == level))?;
+            together::for_each(store, true, &mut groups, refresh)
+        })
+    };
     let outside = || if every.is_empty() { Ok(()) } else { refresh_outside(store, &collect(every.into_iter())?, None) };
-    let done = behind.iter().try_for_each(refresh).and_then(|()| outside());
+    let done = refresh_all().and_then(|()| outside());
     if done.is_err() {
         store.behind().put_back(behind);
     }
