@@ -207,19 +207,37 @@ static int lengthen_nczarr(const oz_group *group) {
     return oz_error(status);
 }
 
+/* A group whose consolidated metadata are compared with what is stored. */
+typedef struct comparison {
+    const oz_group *group;
+    bool current;
+    int status;
+} comparison;
+
+static void compare(void *user, int turn) {
+    comparison *one = (comparison *)user + turn;
+    const oz_group *group = one->group;
+    char *key = group->parent && group->handle && !group->lost ? oz_node_path(group, ".zmetadata") : NULL;
+    one->current = true;
+    if (!group->parent || (key && !ozarr_store_key_get(group->file->store, key, NULL, 0, NULL)))
+        one->status = oz_error(ozarr_group_consolidated_check(group->handle, NULL, 0, NULL, &one->current));
+    free(key);
+}
+
 /* Writes consolidated metadata that a kill has left without what is stored, or left out, anew: the root's, and in format 2 those of all other groups that have
- * some, which tell the group's own attributes, too. */
-static ozarr_status renew(const oz_file *file) {
-    ozarr_status status = OZARR_OK;
-    for (int i = oz_file_format(file) == 2 ? file->group_count - 1 : 0; i >= 0 && !status; i--) {
-        const oz_group *group = file->groups[i];
-        bool current = true;
-        char *key = i && group->handle && !group->lost ? oz_node_path(group, ".zmetadata") : NULL;
-        if (!i || (key && !ozarr_store_key_get(file->store, key, NULL, 0, NULL)))
-            status = ozarr_group_consolidated_check(group->handle, NULL, 0, NULL, &current);
-        free(key);
-        if (!status && !current) status = ozarr_group_consolidate(group->handle);
+ * some, which tell the group's own attributes, too. In an object store the groups are compared at the same time. */
+static int renew(const oz_file *file) {
+    const int count = oz_file_format(file) == 2 ? file->group_count : 1;
+    comparison *all = calloc((size_t)count, sizeof *all);
+    int status = all ? NC_NOERR : NC_ENOMEM;
+    for (int i = 0; i < count && !status; i++) all[i].group = file->groups[i];
+    if (!status && oz_is_remote(file)) oz_at_once(count, compare, all);
+    else for (int i = 0; i < count && !status; i++) compare(all, i);
+    for (int i = count - 1; i >= 0 && !status; i--) {
+        status = all[i].status;
+        if (!status && !all[i].current) status = oz_error(ozarr_group_consolidate(all[i].group->handle));
     }
+    free(all);
     return status;
 }
 
@@ -233,10 +251,10 @@ static int flush(oz_file *file) {
     for (int i = 0; i < file->group_count && !error; i++)
         if (file->groups[i]->handle && !file->groups[i]->lost) error = lengthen_nczarr(file->groups[i]);
     if (error) return error;
-    ozarr_status status = ozarr_store_flush(file->store);
-    if (!status && made && !file->compared) status = renew(file);
-    if (!status) file->compared = true, file->stale = false;
-    return oz_error(status);
+    error = oz_error(ozarr_store_flush(file->store));
+    if (!error && made && !file->compared) error = renew(file);
+    if (!error) file->compared = true, file->stale = false;
+    return error;
 }
 
 int oz_consolidate(oz_file *file) {
