@@ -165,28 +165,46 @@ static int read_record(oz_file *file, const char *path, json **record) {
     return status;
 }
 
-/* Looks into a group, and into all below it. What is not seen because its record cannot be read is an error: it would not be as long as all others. */
+/* Looks into a group that is only there by its path below a known one, and into all below it. */
 static int look_into(const place *above, oz_group *known, const char *path) {
     text full = {0};
     char *group = oz_group_path(known);
     text_put(&full, group ? group : "");
-    if (full.len && *path) text_put(&full, "/");
+    if (full.len) text_put(&full, "/");
     text_put(&full, path);
     json *record = NULL;
     int status = group && !full.failed ? read_record(known->file, full.bytes, &record) : NC_ENOMEM;
     free(group);
     free(full.bytes);
     const place at = {above, known, path, record};
-    if (!status && !*path) forget(known);
-    if (!status && record && !*path) status = note_dims(&at);
     if (!status && record) status = add_all(&at);
     if (!status && record) status = look_below(&at);
-    for (int i = 0; i < known->groups.count && !*path && !status; i++) {
-        oz_group *child = known->groups.items[i];
-        if (child->handle) status = look_into(NULL, child, "");
-    }
     json_free(record);
     return status;
+}
+
+/* The record of a group that this program knows, as it is by now. */
+typedef struct record_now {
+    oz_group *group;
+    json *record;
+    int status;
+} record_now;
+
+static void read_now(void *user, int turn) {
+    record_now *now = (record_now *)user + turn;
+    char *path = oz_group_path(now->group);
+    now->status = path ? read_record(now->group->file, path, &now->record) : NC_ENOMEM;
+    free(path);
+}
+
+/* Looks into a group that this program knows, and into those below it that it does not. */
+static int look_into_known(const record_now *now) {
+    const place at = {NULL, now->group, "", now->record};
+    if (now->status) return now->status;
+    forget(now->group);
+    int status = now->record ? note_dims(&at) : NC_NOERR;
+    if (!status && now->record) status = add_all(&at);
+    return status || !now->record ? status : look_below(&at);
 }
 
 /* Adds the array at a path below the root, if it is in a group that this program knows, and not known itself. */
@@ -212,7 +230,25 @@ static bool enter(const char *text, size_t *at, const char *member) {
     return false;
 }
 
-int oz_others_find(oz_file *file) { return file->groups[0]->handle ? look_into(NULL, file->groups[0], "") : NC_NOERR; }
+/* Those above a group come before it. What is not seen because a record cannot be read is an error: it would not be as long as all others. */
+int oz_others_find(oz_file *file) {
+    record_now *all = calloc((size_t)file->group_count, sizeof *all);
+    int count = 0, status = all ? NC_NOERR : NC_ENOMEM;
+    for (int i = 0; i < file->group_count && !status; i++) {
+        oz_group *group = file->groups[i], *closed = group;
+        while (closed && closed->handle) closed = closed->parent;
+        if (!closed) all[count++].group = group;
+    }
+    const bool at_once = oz_is_remote(file);
+    if (at_once) oz_at_once(count, read_now, all);
+    for (int i = 0; i < count; i++) {
+        if (!at_once && !status) read_now(all, i);
+        if (!status) status = look_into_known(&all[i]);
+        json_free(all[i].record);
+    }
+    free(all);
+    return status;
+}
 
 /* Of the documents only the names are read: this program has itself written the most of them, by its last nc_sync. */
 int oz_others_find_listed(oz_file *file) {
