@@ -503,6 +503,24 @@ fn flush_brings_changes_into_the_consolidated_metadata_of_many_groups_side_by_si
 }
 
 #[test]
+fn flush_reads_what_changed_in_version_2_with_the_attributes() {
+    let (near, paths) = (store(), (0..12).map(|i| format!("a{i}")).collect::<Vec<_>>());
+    let root = Group::create(&near, "", Some(Format::V2), Create::New).unwrap();
+    for path in &paths {
+        let array = Array::create(&near, path, &spec_as(Format::V2, &[2], &[2]), Create::New).unwrap();
+        array.attributes().set("units", "K".into()).unwrap();
+    }
+    root.consolidate().unwrap();
+    let far = Arc::new(LatencyStore::new(near.shared().clone(), Duration::from_millis(2)));
+    let options = Options { consolidate: Consolidate::Flush, ..Options::default() };
+    let store = Store::new(&Context::default(), far.clone(), Mode::ReadWrite, options);
+    paths.iter().for_each(|path| Array::open(&store, path).unwrap().resize(&[7], true).unwrap());
+    store.flush_all().unwrap();
+    assert!(far.stats().most_in_flight >= 3 * paths.len(), "{:?}", far.stats());
+    assert_eq!(Group::open(&near, "").unwrap().consolidated_differences().unwrap(), Some(vec![]));
+}
+
+#[test]
 fn flush_brings_all_changes_into_consolidated_metadata_at_once() {
     for format in [Format::V2, Format::V3] {
         let shared = Arc::new(crate::store::memory::MemoryStore::new());

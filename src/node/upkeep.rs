@@ -402,7 +402,8 @@ fn with_unnamed<'a>(listed: &Listed<'_>, group: &str, changes: &[Change<'a>], fo
     Ok(all)
 }
 
-/// Calls `work` with each changed node, and with what finds its document. In a store with latency many documents are read before, at the same time.
+/// Calls `work` with each changed node, and with what finds its document. In a store with latency many documents are read before, at the same time, in version 2
+/// with the attributes.
 fn each_found<'a>(
     store: &Store,
     changes: &BTreeMap<&'a str, Lengths>,
@@ -419,7 +420,7 @@ fn each_found<'a>(
             [change] => work(change, &mut || find(store, change.0))?,
             _ => {
                 let paths: Vec<String> = collect(some.iter().map(|(path, _)| path.to_string()))?;
-                let found = lookup::find_many(store, &paths, false, Some(format))?;
+                let found = lookup::find_many(store, &paths, format == Format::V2, Some(format))?;
                 let mut both = some.iter().zip(found);
                 both.try_for_each(|(change, mut found)| work(*change, &mut || std::mem::replace(&mut found, Ok(None))))?;
             }
