@@ -41,6 +41,7 @@ mod either;
 mod export;
 mod fault;
 mod fill;
+mod gone;
 pub mod group;
 mod groups_above;
 mod growing;

@@ -1,5 +1,6 @@
 //! Keeping consolidated metadata right: what is done after each change of a node's documents.
 
+use super::gone::Gone;
 use super::listed_lengths::{Lengths, ListedLengths, published};
 use super::store::Above;
 use super::store_options::Consolidate;
@@ -436,30 +437,6 @@ fn above_all<'a>(paths: impl Iterator<Item = &'a str>, group: &str) -> Result<BT
         all.insert(above);
     }
     Ok(all)
-}
-
-/// Nodes that are neither listed nor there: what is below them is not listed, which readers would take for damage; a program that makes the group
-/// again tells of it.
-#[derive(Default)]
-struct Gone<'a>(Vec<&'a str>);
-
-impl<'a> Gone<'a> {
-    /// Finds a node that is asked for behind those above it, unless it is to be left out.
-    fn or_find(
-        &mut self,
-        path: &'a str,
-        is_named: impl Fn() -> bool,
-        find: impl FnOnce() -> Result<Option<StoredDocument>>,
-    ) -> Result<Option<StoredDocument>> {
-        if self.0.iter().any(|gone| path::is_within(path, gone)) && !is_named() {
-            return Ok(None);
-        }
-        let found = find()?;
-        if found.is_none() {
-            self.0.push(path);
-        }
-        Ok(found)
-    }
 }
 
 /// Writes the value of a changed entry, so that of many nodes only their texts are held.
