@@ -2,7 +2,8 @@
 //! Specification: v2, "Logical storage paths"; v3 core, "Node names".
 
 use crate::error::{Result, bail};
-use crate::limits::MAX_KEY;
+use crate::limits::{MAX_KEY, check_memory};
+use std::collections::BTreeSet;
 use std::path::Path;
 
 /// The bytes of a key that are reserved for what follows a node's path: its documents and chunks.
@@ -89,6 +90,16 @@ pub fn ancestors(path: &str) -> Vec<&str> {
     let mut out: Vec<&str> = std::iter::successors(parent(path), |p| parent(p)).collect();
     out.reverse();
     out
+}
+
+/// The paths above nodes that are below `group`.
+pub fn between<'a>(paths: impl Iterator<Item = &'a str>, group: &str) -> Result<BTreeSet<&'a str>> {
+    let mut all = BTreeSet::new();
+    for above in paths.flat_map(ancestors).filter(|above| above.len() > group.len()) {
+        check_memory()?;
+        all.insert(above);
+    }
+    Ok(all)
 }
 
 /// Returns `path` relative to `base`, a node above it or itself.

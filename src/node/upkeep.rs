@@ -7,12 +7,15 @@ use super::store_options::Consolidate;
 use super::stored::StoredDocument;
 use super::{NodeKind, Store, above, document, lookup, lost, path, together, transfer};
 use crate::error::{ErrorKind, Result};
-use crate::limits::{MAX_CONSOLIDATED, check_memory, collect, collect_table, extend, make_table_room, memory_ended, push, put, readable};
+use crate::limits::{
+    MAX_CONSOLIDATED, check_memory, collect, collect_table, extend, make_table_room, memory_ended, push, put, readable, with_spare,
+};
 use crate::metadata::consolidated::Listed;
 use crate::metadata::json::splice::TextObject;
 use crate::metadata::{Format, Map, Value, consolidated, json, v2, v3};
+use crate::sort::sort_by;
 use crate::store::{Condition, get, swap};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 
 /// A changed node, and which lengths of an array are told.
 pub(super) type Change<'a> = (&'a str, Lengths);
@@ -157,17 +160,14 @@ pub(super) fn catch_up(store: &Store) -> Result<()> {
         let told = every.entry(path).or_insert(*lengths);
         *told = told.and(*lengths);
     }
-    let refresh = |(group, paths): &mut (&String, &BTreeMap<String, Lengths>)| {
+    let refresh = |(_, group, paths): &mut (usize, &String, &BTreeMap<String, Lengths>)| {
         refresh_group(store, group, &collect(paths.iter().map(|(path, lengths)| (path.as_str(), *lengths)))?, None, None).map(drop)
     };
-    let depth = |group: &str| group.split('/').filter(|name| !name.is_empty()).count();
-    let deepest = behind.keys().map(|group| depth(group)).max().unwrap_or(0);
     // A group is told of nodes before those below it are: of a new node it asks these for lengths.
     let refresh_all = || {
-        (0..=deepest).try_for_each(|level| {
-            let mut groups: Vec<(&String, &BTreeMap<String, Lengths>)> = collect(behind.iter().filter(|(group, _)| depth(group) == level))?;
-            together::for_each(store, true, &mut groups, refresh)
-        })
+        let mut groups: Vec<_> = collect(behind.iter().map(|(group, paths)| (path::segments(group).count(), group, paths)))?;
+        with_spare(groups.len() * size_of::<usize>(), || sort_by(&mut groups, |(a, ..), (b, ..)| a.cmp(b)))?;
+        groups.chunk_by_mut(|(a, ..), (b, ..)| a == b).try_for_each(|level| together::for_each(store, true, level, refresh))
     };
     let outside = || if every.is_empty() { Ok(()) } else { refresh_outside(store, &collect(every.into_iter())?, None) };
     let done = refresh_all().and_then(|()| outside());
@@ -205,16 +205,7 @@ fn misses(store: &Store, group: &str, path: &str) -> Result<bool> {
     };
     let Some(listed) = Listed::find(&bytes, format)? else { return Ok(false) };
     let find = if format == Format::V3 { lookup::find_v3 } else { lookup::find_v2 };
-    Ok(!is_named(&listed, path::relative(group, path), format) && find(store, path)?.is_some())
-}
-
-/// Whether consolidated metadata have the document of a node.
-fn is_named(listed: &Listed<'_>, node: &str, format: Format) -> bool {
-    let documents = [v2::ARRAY, v2::GROUP].map(|document| path::join(node, document));
-    listed.names().any(|name| match format {
-        Format::V3 => name == node,
-        Format::V2 => documents.iter().any(|document| document == name),
-    })
+    Ok(!listed.has_node(path::relative(group, path), format) && find(store, path)?.is_some())
 }
 
 /// Says of an error in telling of a change of a node that was there that the change is stored.
@@ -294,7 +285,7 @@ fn refresh_v3(store: &Store, group: &str, changed: &[Change<'_>], erased: Option
         let mut gone = Gone::default();
         each_found(store, &with_unnamed(&listed, group, &changed, Format::V3)?, Format::V3, |(path, lengths), found| {
             let name = path::relative(group, path);
-            let found = gone.or_find(path, || is_named(&listed, name, Format::V3), found)?;
+            let found = gone.or_find(path, || listed.has_node(name, Format::V3), found)?;
             let entry = found.map(|mut found| -> Result<_> {
                 let lengths = told.get(path).copied().unwrap_or(lengths);
                 series.keep(&kept, (path, name), &mut found.document, None, lengths)?;
@@ -328,7 +319,7 @@ fn refresh_v2(store: &Store, group: &str, changed: &[Change<'_>], erased: Option
         let mut gone = Gone::default();
         each_found(store, &with_unnamed(&listed, group, changed, Format::V2)?, Format::V2, |(path, lengths), found| {
             let (mut fresh, name) = (Map::new(), path::relative(group, path));
-            let found = gone.or_find(path, || is_named(&listed, name, Format::V2), found)?;
+            let found = gone.or_find(path, || listed.has_node(name, Format::V2), found)?;
             if let Some(mut found) = found {
                 found.attributes = Some(found.attributes.map_or_else(|| lookup::attributes_v2(store, path), Ok)?);
                 let (name, lengths) = (path::join(name, v2::ARRAY), told.get(path).copied().unwrap_or(lengths));
@@ -359,7 +350,7 @@ fn listed_lengths<'a, 'c>(
     let mut kept = ListedLengths::of(listed, changes)?;
     let unlisted = changes.iter().filter(|(path, told)| *told != Lengths::ALL && !kept.has(path::relative(group, path)));
     let unlisted: Vec<&str> = collect(unlisted.map(|(path, _)| *path))?;
-    let inner = above_all(unlisted.iter().copied(), group)?;
+    let inner = path::between(unlisted.iter().copied(), group)?;
     let document = if format == Format::V3 { v3::DOCUMENT } else { v2::CONSOLIDATED };
     let mut found = false;
     // The nearest one comes last, and counts.
@@ -393,8 +384,8 @@ fn listed_lengths<'a, 'c>(
 /// The nodes that changed, and the groups between them and `group` that it does not name: they were made by a program that failed or was killed before
 /// it told of them, and readers find nothing below a group that is not named.
 fn with_unnamed<'a>(listed: &Listed<'_>, group: &str, changes: &[Change<'a>], format: Format) -> Result<BTreeMap<&'a str, Lengths>> {
-    let mut unnamed = above_all(changes.iter().map(|(path, _)| *path), group)?;
-    unnamed.retain(|above| !is_named(listed, path::relative(group, above), format));
+    let mut unnamed = path::between(changes.iter().map(|(path, _)| *path), group)?;
+    unnamed.retain(|above| !listed.has_node(path::relative(group, above), format));
     let mut all = BTreeMap::new();
     for (path, lengths) in unnamed.into_iter().map(|path| (path, Lengths::ALL)).chain(changes.iter().copied()) {
         check_memory()?;
@@ -427,16 +418,6 @@ fn each_found<'a>(
             }
         }
     }
-}
-
-/// The groups between nodes and `group`.
-fn above_all<'a>(paths: impl Iterator<Item = &'a str>, group: &str) -> Result<BTreeSet<&'a str>> {
-    let mut all = BTreeSet::new();
-    for above in paths.flat_map(path::ancestors).filter(|above| above.len() > group.len()) {
-        check_memory()?;
-        all.insert(above);
-    }
-    Ok(all)
 }
 
 /// Writes the value of a changed entry, so that of many nodes only their texts are held.

@@ -268,7 +268,7 @@ impl HeldChunk {
 }
 
 /// Returns whether work of this thread holds a chunk's lock.
-pub(super) fn holds_chunk() -> bool {
+pub fn holds_chunk() -> bool {
     HELD.get().count > 0
 }
 
@@ -318,7 +318,7 @@ type EndsPutOff = Mutex<Vec<(u64, Arc<dyn PutOff>)>>;
 static PUT_OFF: Lazy<ForkReset<EndsPutOff>> = Lazy::new(|| ForkReset::new(Mutex::default));
 
 /// Returns whether this thread holds the lock of a document.
-pub(super) fn holds_document() -> bool {
+pub fn holds_document() -> bool {
     DOCUMENTS.get().0 > 0
 }
 

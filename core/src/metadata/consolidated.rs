@@ -78,6 +78,15 @@ impl<'a> Listed<'a> {
         self.entries().into_iter().flat_map(TextObject::names)
     }
 
+    /// Whether they have the document of a node, whose path is relative to the group.
+    pub fn has_node(&self, node: &str, format: Format) -> bool {
+        let is_of = |above: &str| if node.is_empty() { above.is_empty() } else { above.strip_suffix('/') == Some(node) };
+        self.names().any(|name| match format {
+            Format::V3 => name == node,
+            Format::V2 => [v2::ARRAY, v2::GROUP].iter().any(|document| name.strip_suffix(document).is_some_and(is_of)),
+        })
+    }
+
     /// The names of the entries with their texts; of a name that occurs twice the last one counts.
     pub fn texts(&self) -> impl Iterator<Item = (&str, &'a [u8])> {
         self.entries().into_iter().flat_map(TextObject::values)
