@@ -158,8 +158,9 @@ class Functions:
         if name == "_library":
             self._library = load()
             # Handles that are still open when the interpreter ends are freed when modules have lost their names, by which others are declared.
-            for free in (name.removeprefix("ozarr_") for name in raw.FUNCTIONS if name.endswith("_free")):
-                getattr(self, free)
+            for free in raw.FUNCTIONS:
+                if free.endswith("_free") and hasattr(self._library, free):
+                    getattr(self, free.removeprefix("ozarr_"))
             return self._library
         signature = raw.FUNCTIONS.get(f"ozarr_{name}")
         if signature is None:
