@@ -35,7 +35,9 @@ extern "C" {
  * that call returns, but not in those that only give an answer or an error (`ozarr_answer_put`,
  * `_room`, `_size`, `_version`, `ozarr_keys_add`, `ozarr_set_error`), which wait for nothing. It must
  * not touch the array or the document that it is called for, nor wait for another thread that erases,
- * renames or replaces that node, nor let a C++ exception or `longjmp` out.
+ * renames or replaces that node, nor let a C++ exception or `longjmp` out. Stores of one `name` share
+ * the locks of their documents: where functions run in any thread, another store whose documents they
+ * change needs a name of its own, or two threads could wait for each other.
  * `errno` and the floating-point environment are the host's own in it.
  *
  * Such functions and flags are also in the tables by which codecs, data types and more are registered
