@@ -105,19 +105,25 @@ class Example:
 
     def twice(self, undisturbed):
         """A second start ends at the series, before it reads a checkpoint: that may not be the newest when the first is done."""
-        p, folder = self.stopped()
-        points, aside = folder / "restart.zarr", folder / "aside"
-        try:
-            points.rename(aside)
-            shutil.copytree(aside, points)
-            for chunk in points.rglob("c/0/0"):
-                chunk.write_text("damaged")
-            second = subprocess.run([*self.command, folder], capture_output=True, text=True)
-            shutil.rmtree(points)
-            aside.rename(points)
-        finally:
-            p.send_signal(signal.SIGCONT)
-            p.wait()
+        second = None
+        while second is None:
+            p, folder = self.stopped()
+            points, aside = folder / "restart.zarr", folder / "aside"
+            try:
+                points.rename(aside)
+                shutil.copytree(aside, points)
+                for chunk in points.rglob("c/0/0"):
+                    chunk.write_text("damaged")
+                # It waits where the first one was stopped while it has the lock of a document.
+                second = subprocess.run([*self.command, folder], capture_output=True, text=True, timeout=20)
+            except subprocess.TimeoutExpired:
+                pass
+            finally:
+                if aside.exists():
+                    shutil.rmtree(points)
+                    aside.rename(points)
+                p.send_signal(signal.SIGCONT)
+                p.wait()
         expect(second.returncode != 0 and "another series" in second.stderr, f"a second start: {second.returncode}, {second.stderr!r}")
         expect(p.returncode == 0, f"the first start: exit status {p.returncode}")
         self.check_end(folder, undisturbed)
