@@ -176,7 +176,10 @@ class Item:
 
     @functools.cached_property
     def outer(self):
-        """Whether each list goes along its own dimension, as np.ix_ makes them."""
+        """Whether each list goes along its own dimension: as np.ix_ makes them, or, as zarr-python 3.4 has it, a single one among slices."""
+        lists = [entry for entry in self.given if not isinstance(entry, slice)]
+        if len(lists) == 1 and np.ndim(lists[0]) == 1:
+            return True
         shapes = [np.shape(entry) for entry in self.given]
         return all(len(shape) == len(shapes) and shape[dim] == math.prod(shape) for dim, shape in enumerate(shapes))
 
