@@ -58,10 +58,15 @@ fn place_of(store: &Store, path: &str, name: &str) -> String {
 /// Takes the lock that one writer of what belongs to the node at `path` holds while it is the only one, or fails with an error of kind `Again`;
 /// `None` where the store has no locks.
 pub(super) fn lock_alone(store: &Store, path: &str, name: &str) -> Result<Option<ProcessLock>> {
+    lock_alone_waiting(store, path, name, || std::thread::sleep(LOOK_ALONE))
+}
+
+/// Does the same; `wait` comes before each further try.
+pub(super) fn lock_alone_waiting(store: &Store, path: &str, name: &str, mut wait: impl FnMut()) -> Result<Option<ProcessLock>> {
     // A call that asks whether another holds it has it for a moment.
     for _ in 0..LOOKS_ALONE {
         match try_lock_alone(store, path, name) {
-            Err(e) if e.kind() == ErrorKind::Again => std::thread::sleep(LOOK_ALONE),
+            Err(e) if e.kind() == ErrorKind::Again => wait(),
             taken => return taken,
         }
     }
