@@ -1981,15 +1981,10 @@ fn values_that_a_variable_cannot_take_are_told_before_anything_is_taken() {
 #[test]
 fn a_series_is_opened_while_another_program_looks_for_one() {
     let folder = super::tests_growth::Folder::new("looks");
-    let take = || document::lock_alone(&folder.1, "", "time").map(Option::unwrap);
-    let held = take().unwrap();
-    assert_eq!(take().err().unwrap().kind(), ErrorKind::Again);
-    let looks = std::thread::spawn(move || {
-        std::thread::sleep(Duration::from_millis(1));
-        drop(held);
-    });
-    drop(take().unwrap());
-    looks.join().unwrap();
+    let mut held = Some(document::lock_alone(&folder.1, "", "time").unwrap());
+    let take = |wait: &mut dyn FnMut()| document::lock_alone_waiting(&folder.1, "", "time", wait);
+    assert_eq!(take(&mut || {}).err().unwrap().kind(), ErrorKind::Again);
+    assert!(take(&mut || drop(held.take())).unwrap().is_some());
 }
 
 /// A run without a coordinate.
