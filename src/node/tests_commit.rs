@@ -12,10 +12,11 @@ use super::*;
 use crate::dtype::DataType;
 use crate::error::{ErrorKind, Result, err};
 use crate::settings::apart;
-use crate::store::SharedStore;
 use crate::store::latency::LatencyStore;
 use crate::store::local::{LocalStore, SyncMode};
 use crate::store::memory::MemoryStore;
+use crate::store::{LockUse, ProcessLock, SharedStore, Storage};
+use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
@@ -47,7 +48,7 @@ impl Place {
 
     /// What another process has of it.
     pub fn shared(&self) -> SharedStore {
-        self.shared.clone().unwrap_or_else(|| Arc::new(LocalStore::open(&self.folder.0, true, SyncMode::None).unwrap()))
+        self.shared.clone().unwrap_or_else(|| Arc::new(Waiting(Arc::new(LocalStore::open(&self.folder.0, true, SyncMode::None).unwrap()))))
     }
 
     /// Checks all kinds of places.
@@ -64,11 +65,35 @@ fn checkpoints(store: &Store) -> Checkpoints {
     Checkpoints::new(store, "").unwrap()
 }
 
+thread_local! {
+    /// Told where the thread of another process is about to wait for a lock.
+    static WAITS: RefCell<Option<mpsc::Sender<()>>> = const { RefCell::new(None) };
+}
+
+/// A store with locks that tells [`WAITS`].
+pub(super) struct Waiting(pub SharedStore);
+
+impl Storage for Waiting {
+    crate::store::forward!(0: capabilities, open, put, stage, erase_keys, list_keys, flush, files, describe);
+
+    fn lock_key(&self, prefix: &str, key: &str, often: LockUse) -> Result<Option<ProcessLock>> {
+        let is_taken = || self.0.lock_key(prefix, key, LockUse::Look).is_err_and(|e| e.kind() == ErrorKind::Again);
+        WAITS.with_borrow(|waits| match waits {
+            Some(waits) if matches!(often, LockUse::Rare | LockUse::Often) && is_taken() => waits.send(()).unwrap_or_default(),
+            _ => {}
+        });
+        self.0.lock_key(prefix, key, often)
+    }
+}
+
+/// How long a test waits for what comes in any case.
+const LONG: Duration = Duration::from_secs(60);
+
 /// What another process does before one of the calls of this one, which goes on when that is done, or waits for a lock.
 pub(super) struct Event<T> {
     armed: Arc<AtomicBool>,
     began: Arc<AtomicBool>,
-    /// The other one had to wait for this one, or was slow, so that both went on at the same time.
+    /// The other one had to wait for this one, so that both went on at the same time.
     both: Arc<AtomicBool>,
     done: mpsc::Receiver<T>,
     pub store: Store,
@@ -76,16 +101,11 @@ pub(super) struct Event<T> {
 
 impl<T: Send + 'static> Event<T> {
     pub fn new(inner: SharedStore, after: usize, event: impl FnOnce() -> T + Send + 'static) -> Event<T> {
-        Event::before((|next| !matches!(next, Next::Opened(_)), Duration::from_millis(20)), inner, after, event)
+        Event::before(|next| !matches!(next, Next::Opened(_)), inner, after, event)
     }
 
-    /// Like `new`, before one of the calls that `counts` says; this one goes on after `most` in any case.
-    pub fn before(
-        (counts, most): (fn(&Next<'_>) -> bool, Duration),
-        inner: SharedStore,
-        after: usize,
-        event: impl FnOnce() -> T + Send + 'static,
-    ) -> Event<T> {
+    /// Like `new`, before one of the calls that `counts` says.
+    pub fn before(counts: fn(&Next<'_>) -> bool, inner: SharedStore, after: usize, event: impl FnOnce() -> T + Send + 'static) -> Event<T> {
         let (armed, left, event) = (Arc::new(AtomicBool::new(false)), AtomicUsize::new(after), Mutex::new(Some(event)));
         let (to, done) = mpsc::channel();
         let (began, both) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
@@ -95,11 +115,13 @@ impl<T: Send + 'static> Event<T> {
                 begins.store(true, Ordering::Relaxed);
                 let (event, to, (end, ended)) = (event.lock().unwrap().take().unwrap(), to.lock().unwrap().clone(), mpsc::channel());
                 std::thread::spawn(move || {
+                    WAITS.set(Some(end));
                     to.send(event()).unwrap();
-                    drop(end);
+                    WAITS.take();
                 });
-                let end: std::result::Result<(), _> = ended.recv_timeout(most);
-                waits.store(end == Err(mpsc::RecvTimeoutError::Timeout), Ordering::Relaxed);
+                let end = ended.recv_timeout(LONG);
+                assert_ne!(end, Err(mpsc::RecvTimeoutError::Timeout), "another process waits for something else than a lock");
+                waits.store(end.is_ok(), Ordering::Relaxed);
             }
             Ok(())
         };
@@ -119,7 +141,7 @@ impl<T: Send + 'static> Event<T> {
         let result = work();
         self.armed.store(false, Ordering::Relaxed);
         let came = self.began.load(Ordering::Relaxed);
-        (result, came.then(|| self.done.recv_timeout(Duration::from_secs(20)).unwrap()))
+        (result, came.then(|| self.done.recv_timeout(LONG).unwrap()))
     }
 }
 

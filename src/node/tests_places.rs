@@ -1,7 +1,7 @@
 //! Tests of copies and of consolidated metadata whose place, or the group above it, another process erases or renames meanwhile, at every moment.
 
 use super::tests::{own, put, read_all, spec_as, view, write_all};
-use super::tests_commit::{Event, counted, on};
+use super::tests_commit::{Event, Waiting, counted, on};
 use super::tests_growth::Folder;
 use super::tests_store::Next;
 use super::tests_swap::Overtaken;
@@ -13,7 +13,6 @@ use crate::store::SharedStore;
 use crate::store::local::{LocalStore, SyncMode};
 use crate::store::memory::MemoryStore;
 use std::sync::Arc;
-use std::time::Duration;
 
 const VALUES: [i32; 8] = [1, 2, 3, 4, 5, 6, 7, 8];
 
@@ -42,12 +41,9 @@ impl Place {
 
     /// What another process has of it.
     fn shared(&self) -> SharedStore {
-        self.1.clone().unwrap_or_else(|| Arc::new(LocalStore::open(&self.0.0, true, SyncMode::None).unwrap()))
+        self.1.clone().unwrap_or_else(|| Arc::new(Waiting(Arc::new(LocalStore::open(&self.0.0, true, SyncMode::None).unwrap()))))
     }
 }
-
-/// Longer than what another process does takes, where it need not wait.
-const LONG: Duration = Duration::from_millis(200);
 
 type Deed = fn(&Store) -> Result<()>;
 
@@ -92,8 +88,7 @@ fn a_copy_is_whole_or_fails_whenever_another_process_erases_or_renames_the_group
                     let case = format!("{copy} {name} {format:?} {is_folder} {after}");
                     let place = Place::new(format, is_folder);
                     let others = place.shared();
-                    let event =
-                        Event::before((|next| !matches!(next, Next::Opened(_)), LONG), place.shared(), after, move || other(&on(others)));
+                    let event = Event::new(place.shared(), after, move || other(&on(others)));
                     let (made, Some(done)) = event.during(|| make(&event.store)) else { break };
                     let store = on(place.shared());
                     came[usize::from(made.is_ok())] += 1;
@@ -133,7 +128,7 @@ fn consolidated_metadata_make_no_group_again_that_another_process_erases_or_rena
                     let others = place.shared();
                     // What happens between the look whether the group is there and the put is not seen.
                     let counts: fn(&Next<'_>) -> bool = |next| matches!(next, Next::Open | Next::List);
-                    let event = Event::before((counts, LONG), place.shared(), after, move || other(&on(others)));
+                    let event = Event::before(counts, place.shared(), after, move || other(&on(others)));
                     let (done, Some(gone)) = event.during(|| work(&event.store)) else { break };
                     gone.unwrap_or_else(|e| panic!("{case}: {e}"));
                     let left = on(place.shared()).key_list("g/").unwrap();
@@ -153,9 +148,8 @@ fn arrays_stay_that_two_migrations_in_place_convert_at_the_same_time() {
                 let place = Place::new(Format::V2, is_folder);
                 let others = place.shared();
                 let counts: fn(&Next<'_>) -> bool = |next| !matches!(next, Next::Opened(_));
-                let event = Event::before((counts, LONG), place.shared(), after, move || {
-                    on(others).migrate(below, None, false, &mut nothing).map(drop)
-                });
+                let event =
+                    Event::before(counts, place.shared(), after, move || on(others).migrate(below, None, false, &mut nothing).map(drop));
                 let (mut migrated, Some(_)) = event.during(|| event.store.migrate("", None, false, &mut nothing).map(drop)) else { break };
                 let store = on(place.shared());
                 for _ in 0..3 {
@@ -181,7 +175,7 @@ fn a_copy_is_of_one_array_whenever_another_process_replaces_it_by_one_with_the_s
             write_all(&Array::open(&on(place.shared()), "g/b").unwrap(), &mut tens.clone());
             let others = place.shared();
             let counts: fn(&Next<'_>) -> bool = |next| !matches!(next, Next::Opened(_));
-            let event = Event::before((counts, LONG), place.shared(), after, move || {
+            let event = Event::before(counts, place.shared(), after, move || {
                 let store = on(others);
                 store.copy_node("g/b", (&store, "of/a"), Create::Overwrite, false, &mut nothing)
             });
