@@ -13,6 +13,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::limits::c_strides;
 use crate::settings::apart;
 use crate::store::fault;
+use crate::store::memory::MemoryStore;
 use crate::store::os::Call;
 use crate::store::suite::TestFolder;
 use std::path::Path;
@@ -1950,6 +1951,37 @@ fn a_step_gives_each_variable_its_own_values_where_others_come_late() {
         assert_eq!(series.position(), (1, 1));
         let found = |name: &str| read_all(&Array::open(&anew(&store), name).unwrap());
         assert_eq!([found("time"), found("u"), found("b")], [[1000], [117], [if by_another { 98 } else { 0 }]], "{by_another} {names:?}");
+    }
+}
+
+/// Another thread defines the variable, too, and the series knows it before this one does.
+#[test]
+fn a_variable_that_two_threads_define_is_as_long_as_a_series_makes_it() {
+    for how in [Create::New, Create::OpenIfSame, Create::Overwrite] {
+        let due: Arc<Mutex<Option<Box<dyn FnOnce() + Send>>>> = Arc::default();
+        let task = due.clone();
+        let store = on(told(Arc::new(MemoryStore::new()), move |next| {
+            // The variable is stored, and the group is told of it.
+            let now = if matches!(next, Next::Change("zarr.json")) { task.lock().unwrap().take() } else { None };
+            now.into_iter().for_each(|task| task());
+            Ok(())
+        }));
+        let ds = Dataset::create(&store, "", Some(Format::V3), Create::New).unwrap();
+        ds.define_dimension("time", 0).unwrap();
+        define_along_time(&ds, "u");
+        ds.close().unwrap();
+        let variable = VariableSpec::new(DataType::Int32, &["time"]);
+        let series = Arc::new(Mutex::new(Series::open(&ds, "time", None, 1, 0).unwrap()));
+        let (other, others, same) = (ds.clone(), series.clone(), variable.clone());
+        *due.lock().unwrap() = Some(Box::new(move || {
+            other.define_variable("late", &same, Create::OpenIfSame).unwrap();
+            put(&mut others.lock().unwrap(), "u", &mut [1]).unwrap();
+        }));
+        let defined = ds.define_variable("late", &variable, how).unwrap();
+        assert!(due.lock().unwrap().is_none(), "{how:?}");
+        series.lock().unwrap().step(0.0).unwrap();
+        let lengths = [defined.shape()[0], ds.variable("late").unwrap().shape()[0], ds.dimension("time").unwrap().longest];
+        assert_eq!((lengths, ds.dimension("time").unwrap().length), ([1; 3], 1), "{how:?}");
     }
 }
 

@@ -360,9 +360,10 @@ impl Dataset {
 
     /// A variable that another program has defined since the dataset was opened.
     fn come_since(&self, name: &str) -> Result<Option<OpenVariable>> {
+        let before = self.find(name);
         let found = if check_name(name).is_ok() { OpenVariable::find(&self.0.group, name)? } else { None };
         let Some(found) = found else { return Ok(None) };
-        self.insert(found)?;
+        self.insert(found, before.as_ref())?;
         Ok(self.find(name))
     }
 
@@ -418,6 +419,7 @@ impl Dataset {
         self.settle()?;
         let how = if how == Create::New && self.0.reopens { Create::OpenIfSame } else { how };
         let there = if how == Create::OpenIfSame { self.find_there(name)? } else { None };
+        let before = self.find(name);
         let path = self.0.group.child_path(name)?;
         let mut looks = MOST_LOOKS;
         let array = loop {
@@ -441,13 +443,12 @@ impl Dataset {
             self.note_root();
             return there.array.read_again().map(|()| there.array.for_another_handle());
         }
-        self.insert(OpenVariable {
-            name: name.to_string(),
-            dimensions: variable.dimensions.clone(),
-            places: Vec::new(),
-            array: array.for_another_handle(),
-        })?;
-        Ok(array)
+        let dimensions = variable.dimensions.clone();
+        let defined = OpenVariable { name: name.to_string(), dimensions, places: Vec::new(), array: array.for_another_handle() };
+        match self.insert(defined, before.as_ref())? {
+            Some(came) => came.array.read_again().map(|()| came.array.for_another_handle()),
+            None => Ok(array),
+        }
     }
 
     /// The shape that a variable is to have: that of `there`, if it is there already, else that of its dimensions.
@@ -462,12 +463,17 @@ impl Dataset {
         }
     }
 
-    /// Knows a variable, instead of one of that name.
-    fn insert(&self, known: OpenVariable) -> Result<()> {
+    /// Knows a variable, instead of one of that name, which was `before`. One that another thread has made known meanwhile stays and is given, unless its
+    /// array is lost: a series may have it already.
+    fn insert(&self, known: OpenVariable, before: Option<&OpenVariable>) -> Result<Option<OpenVariable>> {
         // The other one is dropped after the lock, which dropping an array takes, too; and this one, where memory ends.
         let _this = known.array.clone();
-        let _gone = self.0.state.write(|state| state.insert(known))?;
-        Ok(())
+        let is_before = |there: &OpenVariable| before.is_some_and(|before| Arc::ptr_eq(&before.array.0, &there.array.0));
+        let (came, _gone) = self.0.state.write(|state| match state.place_of(&known.name).map(|place| &state.variables[place]) {
+            Ok(there) if !is_before(there) && !there.array.is_lost() => Ok((Some(there.clone()), None)),
+            _ => state.insert(known).map(|gone| (None, gone)),
+        })?;
+        Ok(came)
     }
 
     /// The variables that have a dimension: their names and arrays, and which of their dimensions it is, the first one.
