@@ -525,6 +525,64 @@ static void functions_may_write_an_array_of_the_same_name(void) {
     ozarr_store_free(st);
 }
 
+/* Functions of one store change nodes of another one, neither with a name, while two threads hold locks of the first. */
+static ozarr_store *mirrored;
+static pthread_barrier_t met;
+static atomic_bool is_met;
+
+static ozarr_status name_it(ozarr_store *st, const char *path) {
+    ozarr_group *g = NULL;
+    ozarr_status status = ozarr_group_open_at(st, path, &g);
+    if (!status) status = ozarr_attr_set_string(ozarr_group_node(g), "name", path);
+    ozarr_group_free(g);
+    return status;
+}
+
+static ozarr_status meeting_put(void *user, const char *key, const void *data, size_t size) {
+    if (is_met) {
+        pthread_barrier_wait(&met);
+        ozarr_status status = name_it(mirrored, key[0] == 'a' ? "b" : "a");
+        if (status) return status;
+    }
+    return own_put(user, key, data, size);
+}
+
+static void *name_one(void *args) {
+    void **of = (void **)args;
+    OK(name_it((ozarr_store *)of[0], (const char *)of[1]));
+    return NULL;
+}
+
+static void nameless_stores_share_no_locks(void) {
+    own_store s[2];
+    ozarr_store *st[2] = {NULL, NULL};
+    pthread_t threads[2];
+    for (int i = 0; i < 2; i++) {
+        ozarr_store_table t = own_table(&s[i]);
+        t.flags |= OZARR_CALLBACK_ANY_THREAD;
+        t.name = NULL, t.put_if = NULL;
+        if (i == 0) t.put = meeting_put;
+        OK(ozarr_store_from_table(NULL, &t, "r+", &st[i]));
+        for (int j = 0; j < 2; j++) {
+            ozarr_group *g = NULL;
+            OK(ozarr_group_create_at(st[i], j ? "b" : "a", 3, OZARR_CREATE_NEW, &g));
+            ozarr_group_free(g);
+        }
+    }
+    mirrored = st[1];
+    pthread_barrier_init(&met, NULL, 2);
+    is_met = true;
+    /* Where they wait for each other they do so for ever. */
+    alarm(300);
+    void *args[2][2] = {{st[0], (void *)"a"}, {st[0], (void *)"b"}};
+    for (int i = 0; i < 2; i++) pthread_create(&threads[i], NULL, name_one, args[i]);
+    for (int i = 0; i < 2; i++) pthread_join(threads[i], NULL);
+    alarm(0);
+    is_met = false;
+    pthread_barrier_destroy(&met);
+    for (int i = 0; i < 2; i++) ozarr_store_free(st[i]);
+}
+
 int main(void) {
     tables_of_all_kinds();
     handles_keep_the_table();
@@ -537,5 +595,6 @@ int main(void) {
     threads_take_turns_unless_told_otherwise();
     stores_may_use_each_other();
     functions_may_write_an_array_of_the_same_name();
+    nameless_stores_share_no_locks();
     return finish();
 }

@@ -35,10 +35,8 @@ extern "C" {
  * that call returns, but not in those that only give an answer or an error (`ozarr_answer_put`,
  * `_room`, `_size`, `_version`, `ozarr_keys_add`, `ozarr_set_error`), which wait for nothing. It must
  * not touch the array or the document that it is called for, nor wait for another thread that erases,
- * renames or replaces that node, nor let a C++ exception or `longjmp` out. Stores of one `name` share
- * the locks of their documents: where functions run in any thread, another store whose documents they
- * change needs a name of its own, or two threads could wait for each other.
- * `errno` and the floating-point environment are the host's own in it.
+ * renames or replaces that node, nor let a C++ exception or `longjmp` out. `errno` and the
+ * floating-point environment are the host's own in it.
  *
  * Such functions and flags are also in the tables by which codecs, data types and more are registered
  * (see "Extensions"). */
@@ -124,7 +122,11 @@ typedef struct ozarr_store_table {
     uint32_t flags;
     /** 0. */
     int32_t reserved;
-    /** What the store is called in messages, such as `"sqlite:run.db"`; NULL is `"user:"`. Copied. */
+    /**
+     * What the store is called in messages, such as `"sqlite:run.db"`. Stores of one name are one store
+     * to the locks that keep threads apart: give others other names. NULL is `"user:"` and the address of
+     * `user`. Copied.
+     */
     const char *name;
     /** Handed on to every function. */
     void *user;

@@ -21,8 +21,8 @@ public:
     using bytes = std::vector<unsigned char>;
 
     virtual ~own_store() = default;
-    /// What messages call it.
-    virtual std::string name() const { return "user:"; }
+    /// What messages call it, where it is not empty. Stores of one name are one store to the locks that keep threads apart.
+    virtual std::string name() const { return {}; }
     /// A sum of OZARR_STORE_CAN_WRITE, OZARR_STORE_CAN_ERASE, OZARR_STORE_CAN_LIST; and OZARR_CALLBACK_ANY_THREAD where any threads may call it at once.
     virtual std::uint32_t can() const { return 0; }
     /// All bytes of a key; nothing if it holds nothing.
@@ -43,7 +43,7 @@ inline ozarr_store_table own_table(own_store &functions, const std::string &name
     ozarr_store_table t = OZARR_STORE_TABLE_INIT;
     const std::uint32_t can = functions.can();
     t.flags = can & OZARR_CALLBACK_ANY_THREAD;
-    t.name = detail::c_text(name);
+    t.name = name.empty() ? nullptr : detail::c_text(name);
     t.user = &functions;
     t.destroy = [](void *user) { delete &own(user); };
     t.get = [](void *user, const char *key, ozarr_answer *answer) {

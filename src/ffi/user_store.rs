@@ -90,6 +90,13 @@ unsafe impl Send for UserStore {}
 // SAFETY: as above.
 unsafe impl Sync for UserStore {}
 
+/// What a store without a name is called. Locks know a store by its name: those of stores of different data must not be the same, as a function of one may
+/// change the other while a lock of the one is held.
+fn nameless(table: &ozarr_store_table) -> String {
+    let get = table.get.map_or(0, |get| get as usize);
+    format!("user:{:x}", if table.user.is_null() { get } else { table.user as usize })
+}
+
 /// Reads a table of a store.
 ///
 /// # Safety `table` is NULL or points to a struct with its size, which the host vouches for.
@@ -97,7 +104,8 @@ pub(super) unsafe fn table_of(table: *const ozarr_store_table, argument: &str) -
     // SAFETY: NULL, which is refused, or the caller's promise.
     let (table, name) = unsafe {
         let table = read_struct(table, argument)?;
-        (table, if table.name.is_null() { "user:" } else { text(table.name, "name")? })
+        let name = if table.name.is_null() { nameless(&table) } else { text(table.name, "name")?.to_string() };
+        (table, name)
     };
     let unknown = table.flags & !(OZARR_CALLBACK_ANY_THREAD | OZARR_STORE_HAS_VERSIONS | OZARR_STORE_IS_REMOTE);
     if unknown != 0 {
@@ -118,7 +126,7 @@ pub(super) unsafe fn table_of(table: *const ozarr_store_table, argument: &str) -
     if let Some((_, what, _, other)) = needs.iter().find(|(has, _, has_other, _)| *has && !has_other) {
         bail!(Argument, "`{argument}`->{what} needs `{argument}`->{other}, which is NULL");
     }
-    Ok(UserStore { table, name: name.to_string(), armed: AtomicBool::new(true), inner: None })
+    Ok(UserStore { table, name, armed: AtomicBool::new(true), inner: None })
 }
 
 impl Drop for UserStore {
