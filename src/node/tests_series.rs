@@ -1957,8 +1957,9 @@ fn a_step_gives_each_variable_its_own_values_where_others_come_late() {
 /// Another thread defines the variable, too, and the series knows it before this one does.
 #[test]
 fn a_variable_that_two_threads_define_is_as_long_as_a_series_makes_it() {
+    type Task = Box<dyn FnOnce() + Send>;
     for how in [Create::New, Create::OpenIfSame, Create::Overwrite] {
-        let due: Arc<Mutex<Option<Box<dyn FnOnce() + Send>>>> = Arc::default();
+        let due: Arc<Mutex<Option<Task>>> = Arc::default();
         let task = due.clone();
         let store = on(told(Arc::new(MemoryStore::new()), move |next| {
             // The variable is stored, and the group is told of it.
