@@ -49,14 +49,6 @@ void oz_group_note_place(oz_group *group) {
     free(path);
 }
 
-bool oz_error_is_of_codec(void) {
-    ozarr_error_info info = OZARR_ERROR_INFO_INIT;
-    if (ozarr_last_error_info(&info)) return false;
-    return strstr(info.field, "codecs") || strstr(info.field, "compressor") || strstr(info.field, "filters");
-}
-
-bool oz_error_says(const char *what) { return strstr(ozarr_last_error(), what) != NULL; }
-
 bool oz_group_is_moved(const oz_group *group) {
     bool moved = false;
     for (; group->parent && !moved; group = group->parent) {

@@ -277,8 +277,6 @@ bool oz_normalize(const char *name, char *normal);
 /* The path of a group below the root, without a slash in front; free it. */
 char *oz_group_path(const oz_group *group);
 
-/* Whether the last error is of a codec. */
-bool oz_error_is_of_codec(void);
 /* netCDF's error for a status of ozarr, whose message goes to the log. */
 int oz_error(ozarr_status status);
 /* Whether memory or open files are too few, and not that a document breaks a limit, which is NC_ENOMEM, too: as the last error says. */
