@@ -77,11 +77,7 @@ int oz_rename_dim(int ncid, int id, const char *name) {
     oz_list_rename(&dim->group->dims, oz_list_index(&dim->group->dims, dim->name), copy);
     touch_below(dim->group);
     /* The arrays get the name with the records: else what is unlimited would be lost where those are not stored any more. */
-    for (int i = 0; i < file->group_count; i++)
-        for (int k = 0; k < file->groups[i]->vars.count; k++) {
-            oz_var *var = file->groups[i]->vars.items[k];
-            var->renamed = var->renamed || uses(var, dim);
-        }
+    for (oz_var *var = NULL; (var = oz_next_var(file, var));) var->renamed = var->renamed || uses(var, dim);
     return NC_NOERR;
 }
 
@@ -316,8 +312,7 @@ static void close_below(const oz_file *file, const oz_group *group) {
 static bool lacks_below(const oz_group *group) {
     const oz_file *file = group->file;
     bool any = false;
-    for (int i = 0; i < file->group_count; i++)
-        for (int k = 0; k < file->groups[i]->vars.count && below(file->groups[i], group); k++) any = any || lacks(file->groups[i]->vars.items[k]);
+    for (oz_var *var = NULL; (var = oz_next_var(file, var));) any = any || (below(var->group, group) && lacks(var));
     return any;
 }
 

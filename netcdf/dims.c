@@ -85,12 +85,9 @@ static bool says(const oz_var *var, const char *name, const char *word, bool alo
 
 /* Whether all variables that have a dimension have it as their first one. */
 static bool is_first(const oz_file *file, const oz_dim *dim) {
-    for (int i = 0; i < file->group_count; i++)
-        for (int k = 0; k < file->groups[i]->vars.count; k++) {
-            const oz_var *var = file->groups[i]->vars.items[k];
-            for (int d = 1; d < var->rank; d++)
-                if (var->dims[d] == dim) return false;
-        }
+    for (const oz_var *var = NULL; (var = oz_next_var(file, var));)
+        for (int d = 1; d < var->rank; d++)
+            if (var->dims[d] == dim) return false;
     return true;
 }
 

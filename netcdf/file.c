@@ -298,8 +298,7 @@ static bool is_own_folder(const char *path) {
 }
 
 static int close_file(oz_file *file, int status) {
-    for (int i = 0; i < file->group_count; i++)
-        for (int k = 0; k < file->groups[i]->vars.count; k++) oz_var_close(file->groups[i]->vars.items[k]);
+    for (oz_var *var = NULL; (var = oz_next_var(file, var));) oz_var_close(var);
     if (file->decoders) oz_templates_free(file->decoders), free(file->decoders);
     ozarr_store *store = file->store;
     oz_ranks *ranks = file->ranks;

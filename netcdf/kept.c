@@ -72,8 +72,7 @@ static bool count_read(oz_var *var, const int64_t *start, const int64_t *shape) 
 /* Lets go what is kept of other variables, if there is no room for more. */
 static void make_room(oz_file *file, size_t bytes) {
     if (file->kept_bytes + bytes <= MOST) return;
-    for (int i = 0; i < file->group_count; i++)
-        for (int k = 0; k < file->groups[i]->vars.count; k++) drop_values(file->groups[i]->vars.items[k]);
+    for (oz_var *var = NULL; (var = oz_next_var(file, var));) drop_values(var);
 }
 
 /* Reads the chunk whole, which the library has decoded for the reads before. */

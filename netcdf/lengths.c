@@ -41,12 +41,9 @@ void oz_var_room(const oz_var *var, const int64_t *ends, int64_t *room) {
 static int64_t stored_length(const oz_dim *dim) {
     const oz_file *file = dim->group->file;
     int64_t longest = 0;
-    for (int i = 0; i < file->group_count; i++)
-        for (int k = 0; k < file->groups[i]->vars.count; k++) {
-            const oz_var *var = file->groups[i]->vars.items[k];
-            for (int d = 0; d < var->rank && oz_var_made(var) && !var->lost; d++)
-                if (var->dims[d] == dim && var->shape[d] > longest) longest = var->shape[d];
-        }
+    for (const oz_var *var = NULL; (var = oz_next_var(file, var));)
+        for (int d = 0; d < var->rank && oz_var_made(var) && !var->lost; d++)
+            if (var->dims[d] == dim && var->shape[d] > longest) longest = var->shape[d];
     return longest;
 }
 

@@ -343,6 +343,12 @@ oz_var *oz_var_new(oz_group *group, const char *name, const oz_type *type, int r
 
 oz_var *oz_var_of_others(oz_group *group, const char *path, int rank) { return add_var(group, &group->others, path, oz_type_atomic(NC_BYTE), rank); }
 
+oz_var *oz_next_var(const oz_file *file, const oz_var *var) {
+    for (int i = var ? var->group->id : 0, next = var ? var->id + 1 : 0; i < file->group_count; i++, next = 0)
+        if (next < file->groups[i]->vars.count) return file->groups[i]->vars.items[next];
+    return NULL;
+}
+
 oz_type *oz_type_new(oz_group *group, const char *name, int kind, size_t size) {
     oz_file *file = group->file;
     oz_type **types = realloc(file->types, (size_t)(file->type_count + 1) * sizeof *types);

@@ -256,6 +256,8 @@ oz_type *oz_type_new(oz_group *group, const char *name, int kind, size_t size);
 oz_field *oz_field_new(oz_type *type, const char *name);
 /* Takes the types back that were made last, so that `count` of them remain. */
 void oz_types_drop(oz_file *file, int count);
+/* The variable behind another one in a file, group by group; the first one behind NULL, and NULL behind the last one. */
+oz_var *oz_next_var(const oz_file *file, const oz_var *var);
 /* The type of that ID, or of that name or path as a group sees it; NULL where there is none. */
 const oz_type *oz_type_of(const oz_file *file, nc_type id);
 const oz_type *oz_type_named(const oz_group *group, const char *name);

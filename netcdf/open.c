@@ -471,15 +471,13 @@ int oz_hierarchy_read(oz_file *file) {
 int oz_hierarchy_refresh(oz_file *file) {
     int status = NC_NOERR;
     oz_listed *listed = oz_listed_read(file);
-    for (int i = 0; i < file->group_count; i++)
-        for (int k = 0; k < file->groups[i]->vars.count && !status; k++) {
-            oz_var *var = file->groups[i]->vars.items[k];
-            oz_kept_drop(var);
-            if (!oz_var_may_grow(var)) continue;
-            if (!listed || !oz_listed_refresh(listed, var)) status = oz_var_look(var, var->shape);
-            for (int d = 0; d < var->rank && !status; d++)
-                if (var->dims[d]->unlimited && (size_t)var->shape[d] > var->dims[d]->len) var->dims[d]->len = (size_t)var->shape[d];
-        }
+    for (oz_var *var = NULL; !status && (var = oz_next_var(file, var));) {
+        oz_kept_drop(var);
+        if (!oz_var_may_grow(var)) continue;
+        if (!listed || !oz_listed_refresh(listed, var)) status = oz_var_look(var, var->shape);
+        for (int d = 0; d < var->rank && !status; d++)
+            if (var->dims[d]->unlimited && (size_t)var->shape[d] > var->dims[d]->len) var->dims[d]->len = (size_t)var->shape[d];
+    }
     oz_listed_free(listed);
     return status;
 }

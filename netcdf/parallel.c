@@ -98,7 +98,6 @@ int oz_var_par_access(int ncid, int varid, int access) {
     if (access != OZ_INDEPENDENT && access != OZ_COLLECTIVE) return NC_EINVAL;
     if (var) return var->collective = access == OZ_COLLECTIVE, NC_NOERR;
     file->collective = access == OZ_COLLECTIVE;
-    for (int i = 0; i < file->group_count; i++)
-        for (int k = 0; k < file->groups[i]->vars.count; k++) ((oz_var *)file->groups[i]->vars.items[k])->collective = file->collective;
+    while ((var = oz_next_var(file, var))) var->collective = file->collective;
     return NC_NOERR;
 }

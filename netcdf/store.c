@@ -166,18 +166,16 @@ static int store_group(oz_group *group) {
 
 /* Opens the arrays that the first rank has made in the store, on the others. */
 static int open_made(const oz_file *file) {
-    for (int i = 0; i < file->group_count; i++)
-        for (int k = 0; k < file->groups[i]->vars.count; k++) {
-            oz_var *var = file->groups[i]->vars.items[k];
-            if (oz_var_made(var) && !var->recreate) continue;
-            oz_var_close(var);
-            int status = oz_var_open(var);
-            if (!status) status = oz_var_set_dtype(var);
-            /* An array without the type of its records would be taken for one that is open: the next attempt opens it. */
-            if (status) return oz_var_close(var), status;
-            oz_var_lengths(var, var->shape);
-            var->recreate = false;
-        }
+    for (oz_var *var = NULL; (var = oz_next_var(file, var));) {
+        if (oz_var_made(var) && !var->recreate) continue;
+        oz_var_close(var);
+        int status = oz_var_open(var);
+        if (!status) status = oz_var_set_dtype(var);
+        /* An array without the type of its records would be taken for one that is open: the next attempt opens it. */
+        if (status) return oz_var_close(var), status;
+        oz_var_lengths(var, var->shape);
+        var->recreate = false;
+    }
     return NC_NOERR;
 }
 
@@ -185,19 +183,11 @@ static int open_made(const oz_file *file) {
  * whether there are any. */
 static bool lacks_arrays(const oz_file *file) {
     bool any = false;
-    for (int i = 0; i < file->group_count; i++)
-        for (int k = 0; k < file->groups[i]->vars.count; k++) {
-            oz_var *var = file->groups[i]->vars.items[k];
-            var->unopened = var->unopened || !oz_var_made(var) || var->recreate;
-            any = any || var->unopened;
-        }
+    for (oz_var *var = NULL; (var = oz_next_var(file, var));) {
+        var->unopened = var->unopened || !oz_var_made(var) || var->recreate;
+        any = any || var->unopened;
+    }
     return any;
-}
-
-/* Notes that all ranks have all arrays. */
-static void all_opened(const oz_file *file) {
-    for (int i = 0; i < file->group_count; i++)
-        for (int k = 0; k < file->groups[i]->vars.count; k++) ((oz_var *)file->groups[i]->vars.items[k])->unopened = false;
 }
 
 int oz_hierarchy_show(oz_file *file) {
@@ -207,6 +197,9 @@ int oz_hierarchy_show(oz_file *file) {
     return status;
 }
 
+/* Whether a variable has the array that its elements are in. */
+static bool has_array(const oz_var *var) { return (var->endless || var->array) && !var->recreate; }
+
 /* Calls a function for each variable that has an array and, if asked for, for those that others have defined since; gives the first error. */
 static int for_each_array(const oz_file *file, bool others, int (*function)(oz_var *var, oz_templates *templates)) {
     size_t most = 1;
@@ -214,11 +207,8 @@ static int for_each_array(const oz_file *file, bool others, int (*function)(oz_v
     for (int i = 0; i < file->group_count; i++) most += (size_t)file->groups[i]->vars.count + (size_t)file->groups[i]->others.count;
     oz_var **vars = malloc(most * sizeof *vars);
     if (!vars) return NC_ENOMEM;
-    for (int i = 0; i < file->group_count; i++)
-        for (int k = 0; k < file->groups[i]->vars.count; k++) {
-            oz_var *var = file->groups[i]->vars.items[k];
-            if ((var->endless || var->array) && !var->recreate) vars[count++] = var;
-        }
+    for (oz_var *var = NULL; (var = oz_next_var(file, var));)
+        if (has_array(var)) vars[count++] = var;
     for (int i = 0; i < file->group_count && others; i++)
         for (int k = 0; k < file->groups[i]->others.count; k++) {
             oz_var *var = file->groups[i]->others.items[k];
@@ -263,11 +253,8 @@ static int look_at_lengths(oz_file *file) {
 /* Whether a variable is to be made along a dimension that may grow. */
 static bool grows_by_new(const oz_file *file) {
     bool any = false;
-    for (int i = 0; i < file->group_count; i++)
-        for (int k = 0; k < file->groups[i]->vars.count; k++) {
-            const oz_var *var = file->groups[i]->vars.items[k];
-            any = any || ((!oz_var_made(var) || var->recreate) && oz_var_may_grow(var));
-        }
+    for (const oz_var *var = NULL; (var = oz_next_var(file, var));)
+        any = any || ((!oz_var_made(var) || var->recreate) && oz_var_may_grow(var));
     return any;
 }
 
@@ -288,7 +275,8 @@ int oz_hierarchy_store(oz_file *file) {
     int status = file->dirty ? store_groups(file) : NC_NOERR;
     if (wait) status = oz_agree(file->ranks, status);
     if (wait) status = oz_agree(file->ranks, status || oz_stores(file) ? status : open_made(file));
-    if (wait && !status) all_opened(file);
+    /* All ranks have all arrays. */
+    for (oz_var *var = NULL; wait && !status && (var = oz_next_var(file, var));) var->unopened = false;
     if (file->dirty) file->stale = true;
     if (!status && file->dirty) file->stored = true;
     if (!status) status = oz_hierarchy_show(file);
@@ -362,15 +350,6 @@ int oz_elements_flush(oz_file *file) {
     return status ? status : flushed;
 }
 
-/* Notes that all elements are known to be stored. */
-static void all_stored(const oz_file *file) {
-    for (int i = 0; i < file->group_count; i++)
-        for (int k = 0; k < file->groups[i]->vars.count; k++) {
-            oz_var *var = file->groups[i]->vars.items[k];
-            if ((var->endless || var->array) && !var->recreate) var->put = false;
-        }
-}
-
 /* Lengths are published once all elements are stored: else readers would find steps that are not whole. */
 int oz_lengths_store(oz_file *file, int flushed) {
     int status = flushed;
@@ -383,7 +362,9 @@ int oz_lengths_store(oz_file *file, int flushed) {
     if (!status) status = for_each_array(file, true, publish);
     if (looks) oz_unlock_groups(file), oz_unlock(file);
     status = oz_agree(file->ranks, status);
-    if (!status) all_stored(file);
+    /* All elements are known to be stored. */
+    for (oz_var *var = NULL; !status && (var = oz_next_var(file, var));)
+        if (has_array(var)) var->put = false;
     return status;
 }
 

@@ -81,11 +81,8 @@ int oz_file_store_waiting(oz_file *file) {
     oz_var **vars = malloc((size_t)count * sizeof *vars);
     if (!vars) return NC_ENOMEM;
     count = 0;
-    for (int i = 0; i < file->group_count; i++)
-        for (int k = 0; k < file->groups[i]->vars.count; k++) {
-            oz_var *var = file->groups[i]->vars.items[k];
-            if (var->waiting && oz_var_made(var)) vars[count++] = var;
-        }
+    for (oz_var *var = NULL; (var = oz_next_var(file, var));)
+        if (var->waiting && oz_var_made(var)) vars[count++] = var;
     int status = oz_for_each(vars, count, oz_var_store_waiting);
     if (!status) file->waiting_bytes = 0;
     free(vars);
