@@ -66,9 +66,10 @@ void oz_list_rename(oz_list *list, int index, char *name) {
     list->hashes[index] = hash_of(name);
 }
 
-static void list_free(oz_list *list) {
+void oz_list_free(oz_list *list) {
     free(list->items);
     free(list->hashes);
+    *list = (oz_list){0};
 }
 
 int oz_names_add(oz_list *names, const char *name) {
@@ -85,8 +86,7 @@ void oz_names_free(oz_list *names) {
         free(*item);
         free(item);
     }
-    list_free(names);
-    *names = (oz_list){0};
+    oz_list_free(names);
 }
 
 /* The path from the root of a file system; free it. */
@@ -129,9 +129,9 @@ void oz_att_free(oz_att *att) {
     free(att);
 }
 
-static void atts_free(oz_list *atts) {
+void oz_atts_free(oz_list *atts) {
     for (int i = 0; i < atts->count; i++) oz_att_free(atts->items[i]);
-    list_free(atts);
+    oz_list_free(atts);
 }
 
 void oz_var_clear_filters(oz_var *var) {
@@ -153,7 +153,7 @@ static void var_free(oz_var *var) {
     oz_clear_values(var->info, var->fill, 1);
     ozarr_dtype_free(var->dtype);
     oz_var_clear_filters(var);
-    atts_free(&var->atts);
+    oz_atts_free(&var->atts);
     oz_names_free(&var->gone);
     free(var->fill);
     free(var->dims);
@@ -172,15 +172,14 @@ static void type_free(oz_type *type) {
         free(field->name);
         free(field);
     }
-    list_free(&type->fields);
+    oz_list_free(&type->fields);
     free(type->name);
     free(type);
 }
 
 void oz_others_drop(oz_group *group) {
     for (int i = 0; i < group->others.count; i++) var_free(group->others.items[i]);
-    list_free(&group->others);
-    group->others = (oz_list){0};
+    oz_list_free(&group->others);
 }
 
 void oz_others_remove(oz_group *group, int index) {
@@ -198,14 +197,14 @@ static void group_free(oz_group *group) {
         free(dim->key);
         free(dim);
     }
-    atts_free(&group->atts);
+    oz_atts_free(&group->atts);
     oz_names_free(&group->gone);
     oz_names_free(&group->former);
     oz_names_free(&group->their_dims);
-    list_free(&group->vars);
-    list_free(&group->dims);
-    list_free(&group->groups);
-    list_free(&group->types);
+    oz_list_free(&group->vars);
+    oz_list_free(&group->dims);
+    oz_list_free(&group->groups);
+    oz_list_free(&group->types);
     ozarr_group_free(group->handle);
     free(group->name);
     free(group);

@@ -229,6 +229,8 @@ void *oz_list_find(const oz_list *list, const char *name);
 int oz_list_index(const oz_list *list, const char *name);
 void oz_list_remove(oz_list *list, int index);
 void oz_list_rename(oz_list *list, int index, char *name);
+/* Frees the list, but not its items. */
+void oz_list_free(oz_list *list);
 
 /* Lists of names alone. */
 int oz_names_add(oz_list *names, const char *name);
@@ -263,6 +265,7 @@ const oz_type *oz_type_of(const oz_file *file, nc_type id);
 const oz_type *oz_type_named(const oz_group *group, const char *name);
 void oz_att_clear(oz_att *att);
 void oz_att_free(oz_att *att);
+void oz_atts_free(oz_list *atts);
 void oz_var_clear_filters(oz_var *var);
 const oz_filter *oz_var_filter(const oz_var *var, unsigned id);
 

@@ -24,44 +24,44 @@ static int read_atts(const oz_group *group, oz_list *atts, const ozarr_node *nod
     return status;
 }
 
-/* The types of NCZarr's record, as those of ours. */
+/* Reads an attribute anew, as one of a type that NCZarr's record tells. */
+static int read_typed(const oz_group *group, oz_att *att, nc_type type) {
+    json *value, record = {.kind = JSON_STRING, .name = att->name, .text = (char *)oz_type_name(type)};
+    json types = {.kind = JSON_OBJECT, .first = &record};
+    if (oz_json_read(att->json, &value)) return NC_ENOMEM;
+    if (!value) return NC_NOERR;
+    value->name = strdup(att->name);
+    json object = {.kind = JSON_OBJECT, .first = value};
+    oz_list one = {0};
+    int status = value->name ? oz_atts_read(group, &one, &object, att->json, &types, NULL) : NC_ENOMEM;
+    if (!status) {
+        oz_att *typed = one.items[0], old = *att;
+        *att = *typed;
+        *typed = old;
+    }
+    oz_atts_free(&one);
+    json_free(value);
+    return status;
+}
+
+/* Gives attributes the types that NCZarr's record tells. */
 static int add_nczarr_types(const oz_group *group, oz_list *atts, const ozarr_node *node) {
+    static const char *const known[][2] = {{"int8", "byte"}, {"uint8", "ubyte"}, {"int16", "short"}, {"uint16", "ushort"}, {"int32", "int"},
+        {"uint32", "uint"}, {"int64", "int64"}, {"uint64", "uint64"}, {"float32", "float"}, {"float64", "double"}, {"string", "string"}};
     char name[32];
     size_t len;
-    for (int i = 0; i < atts->count; i++) {
+    int status = NC_NOERR;
+    for (int i = 0; i < atts->count && !status; i++) {
         oz_att *att = atts->items[i];
         ozarr_status read = ozarr_attr_nc_type(node, att->name, name, sizeof name, &len);
         if (read == OZARR_ERR_NO_MEMORY) return NC_ENOMEM;
         if (read || !len) continue;
-        static const char *const known[][2] = {{"int8", "byte"}, {"uint8", "ubyte"}, {"int16", "short"}, {"uint16", "ushort"}, {"int32", "int"},
-            {"uint32", "uint"}, {"int64", "int64"}, {"uint64", "uint64"}, {"float32", "float"}, {"float64", "double"}, {"string", "string"}};
         nc_type type = NC_NAT;
         for (size_t k = 0; k < sizeof known / sizeof *known; k++)
             if (strcmp(known[k][0], name) == 0) type = oz_type_by_name(known[k][1]);
-        if (type == NC_NAT || type == att->type || strcmp(att->name, OZ_FILL_VALUE) == 0) continue;
-        char *source = att->json;
-        json *value;
-        if (oz_json_read(source, &value)) return NC_ENOMEM;
-        json types = {.kind = JSON_OBJECT}, record = {.kind = JSON_STRING, .name = att->name};
-        oz_list one = {0};
-        if (!value) continue;
-        record.text = (char *)oz_type_name(type);
-        types.first = &record;
-        value->name = strdup(att->name);
-        json object = {.kind = JSON_OBJECT, .first = value};
-        int status = value->name ? oz_atts_read(group, &one, &object, source, &types, NULL) : NC_ENOMEM;
-        if (!status) {
-            oz_att *typed = one.items[0], old = *att;
-            *att = *typed;
-            *typed = old;
-        }
-        for (int k = 0; k < one.count; k++) oz_att_free(one.items[k]);
-        free(one.items);
-        free(one.hashes);
-        json_free(value);
-        if (status) return status;
+        if (type != NC_NAT && type != att->type && strcmp(att->name, OZ_FILL_VALUE) != 0) status = read_typed(group, att, type);
     }
-    return NC_NOERR;
+    return status;
 }
 
 static int read_dims(oz_var *var, const json *mine, const int64_t *shape) {
@@ -334,8 +334,7 @@ static int sort_names(oz_list *names, const json *order) {
     }
     for (int i = 0; i < names->count && !status; i++) status = oz_list_add(&sorted, names->items[i]);
     if (status) return status;
-    free(names->items);
-    free(names->hashes);
+    oz_list_free(names);
     *names = sorted;
     return NC_NOERR;
 }
