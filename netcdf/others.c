@@ -100,19 +100,25 @@ static void forget(oz_group *known) {
     }
 }
 
+/* The path, below the group that this program knows, of what has a name in a place; NULL without memory. Free it. */
+static char *path_in(const place *at, const char *name) {
+    text path = {0};
+    if (*at->path) text_put(&path, at->path), text_put(&path, "/");
+    text_put(&path, name);
+    if (path.failed) free(path.bytes);
+    return path.failed ? NULL : path.bytes;
+}
+
 /* Adds what the record says of variables that this program does not know. */
 static int add_all(const place *at) {
     const json *variables = json_member(at->record, "variables");
     int status = NC_NOERR;
     for (const json *one = variables && variables->kind == JSON_OBJECT ? variables->first : NULL; one && !status; one = one->next) {
-        text path = {0};
-        if (*at->path) text_put(&path, at->path), text_put(&path, "/");
-        else if (oz_list_index(&at->known->vars, one->name) >= 0) continue;
-        text_put(&path, one->name);
-        if (path.failed) status = NC_ENOMEM;
-        else if (oz_list_index(&at->known->others, path.bytes) < 0 && oz_kind_at(at->known, path.bytes) == OZARR_NODE_KIND_ARRAY)
-            status = add(at, path.bytes, one);
-        free(path.bytes);
+        if (!*at->path && oz_list_index(&at->known->vars, one->name) >= 0) continue;
+        char *path = path_in(at, one->name);
+        if (!path) status = NC_ENOMEM;
+        else if (oz_list_index(&at->known->others, path) < 0 && oz_kind_at(at->known, path) == OZARR_NODE_KIND_ARRAY) status = add(at, path, one);
+        free(path);
     }
     return status;
 }
@@ -124,13 +130,11 @@ static int look_below(const place *at) {
     const json *groups = json_member(at->record, "groups");
     int status = NC_NOERR;
     for (const json *one = groups && groups->kind == JSON_ARRAY ? groups->first : NULL; one && !status; one = one->next) {
-        text path = {0};
         if (one->kind != JSON_STRING || (!*at->path && oz_list_index(&at->known->groups, one->text) >= 0)) continue;
-        if (*at->path) text_put(&path, at->path), text_put(&path, "/");
-        text_put(&path, one->text);
-        if (path.failed) status = NC_ENOMEM;
-        else if (oz_kind_at(at->known, path.bytes) == OZARR_NODE_KIND_GROUP) status = look_into(at, at->known, path.bytes);
-        free(path.bytes);
+        char *path = path_in(at, one->text);
+        if (!path) status = NC_ENOMEM;
+        else if (oz_kind_at(at->known, path) == OZARR_NODE_KIND_GROUP) status = look_into(at, at->known, path);
+        free(path);
     }
     return status;
 }
