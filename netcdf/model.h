@@ -134,20 +134,24 @@ typedef struct oz_var {
     size_t waiting_bytes;
     /* The elements of a chunk that is read again and again, of a file that is open for reading. */
     struct oz_kept *kept;
-    /* An array of one element that stands for none of a variable without dimensions (NCZarr). */
-    bool scalar_of_one;
-    /* Its length was found in its document: consolidated metadata may not have it. */
-    bool untold;
     /* The folder of the array, of a file that this process writes. */
     oz_folder folder;
-    /* This process has written elements that are not yet known to be stored; another one has renamed, erased or replaced the array. */
-    bool put, lost;
-    /* Elements were written; attributes are not yet stored; parts of chunks wait; the codecs were read; the array is to be made anew; it was
-     * in the store when the file was opened; our record has what was asked for; it was read by `oz_var_decoder`; its dimensions have other names
-     * than the stored ones; the first rank was to make the array, and not all ranks have opened it; it is closed because a group is renamed. */
-    bool written, dirty, buffered, codecs_read, recreate, found, recorded, decoded, renamed, unopened, closed;
-    /* All ranks read and write it together. */
-    bool collective;
+    bool scalar_of_one; /* the array of a variable without dimensions has one, of one element (NCZarr) */
+    bool untold;        /* its length was found in its document: consolidated metadata may not have it */
+    bool put;           /* elements that this process has written are not yet known to be stored */
+    bool lost;          /* another process has renamed, erased or replaced the array */
+    bool written;       /* elements were written */
+    bool dirty;         /* attributes are not yet stored */
+    bool buffered;      /* parts of chunks wait */
+    bool codecs_read;   /* `filters` and `big_endian` are what the array has */
+    bool recreate;      /* the array is to be made anew */
+    bool found;         /* the array was in the store when the file was opened */
+    bool recorded;      /* our record has what was asked for */
+    bool decoded;       /* it was read by `oz_var_decoder` */
+    bool renamed;       /* its dimensions have other names than the stored ones */
+    bool unopened;      /* the first rank was to make the array, and not all ranks have opened it */
+    bool closed;        /* the array is closed because a group is renamed */
+    bool collective;    /* all ranks read and write it together */
     size_t cache_bytes, cache_slots;
     float preemption;
 } oz_var;
@@ -169,9 +173,10 @@ typedef struct oz_group {
     oz_folder folder;
     /* What is known of it while the file is being read. */
     struct oz_reading *reading;
-    /* It is not yet stored; it is in the store, and closed because it, or a group above it, is renamed, or because making it failed; that has failed in a
-     * file that nobody else sees; another program has renamed or erased it. */
-    bool dirty, closed, begun, lost;
+    bool dirty;  /* it is not yet stored */
+    bool closed; /* it is in the store, and closed because it, or a group above it, is renamed, or because making it failed */
+    bool begun;  /* making it has failed in a file that nobody else sees */
+    bool lost;   /* another program has renamed or erased it */
 } oz_group;
 
 typedef struct oz_file {
@@ -189,14 +194,14 @@ typedef struct oz_file {
     /* The mode of the call; the number of netCDF's format, and the rules of the classic one. */
     int mode, format;
     bool writable, classic, defining, created, no_fill, stored;
-    /* Others do not see it before its definitions are stored. */
-    bool hidden;
-    /* Elements or attributes were given to a variable that another program has renamed, erased or replaced; it is to be told. */
-    bool lost;
-    /* Some metadata are not yet stored; the consolidated ones are not those that are stored; the record says that there are
-     * consolidated ones, which a kill may have left out, and they were compared, or are to be in any case, for the program closes the file; when it was
-     * opened they told all that the documents do. */
-    bool dirty, stale, consolidates, compared, doubtful, told;
+    bool hidden;       /* others do not see it before its definitions are stored */
+    bool lost;         /* a variable that another program has renamed, erased or replaced was given something; the program is to be told */
+    bool dirty;        /* some metadata are not yet stored */
+    bool stale;        /* the consolidated metadata are not those that are stored */
+    bool consolidates; /* the record says that there are consolidated metadata; a kill may have left them out */
+    bool compared;     /* they were compared with the documents */
+    bool doubtful;     /* they are to be compared in any case, for the program closes the file */
+    bool told;         /* when the file was opened they told all that the documents do */
     /* What was read of all nodes together, while the file is being read. */
     struct oz_whole *whole;
     /* The bytes of elements that wait for `oz_file_store_waiting`. */
