@@ -173,12 +173,38 @@ static ozarr_status find_for_step(ozarr_mpi *m, ozarr_mpi_series *s, const char 
     return om_leave(m, status);
 }
 
+static const ozarr_region no_region = OZARR_REGION_INIT;
+
+/* A box of one step, in the dimensions of the array; the lists of region and memory are its own. */
+typedef struct step_box {
+    ozarr_region region;
+    ozarr_memory memory;
+    int64_t numbers[6][PLAN_MAX_RANK];
+    bool periodic[PLAN_MAX_RANK];
+} step_box;
+
+/* Makes a box of the step at `position` of one without the series' dimension. Of a variable that has no other, rank 0 has the value. */
+static void in_step(const ozarr_mpi *m, const variable *v, int64_t position, const ozarr_region *region, const ozarr_memory *memory, step_box *b) {
+    b->region = no_region;
+    b->region.start = with_dimension(v, region->start, position, b->numbers[0]);
+    b->region.shape = with_dimension(v, region->shape, 1, b->numbers[1]);
+    b->region.step = with_dimension(v, region->step, 1, b->numbers[2]);
+    for (int32_t d = 0, e = 0; d < v->rank && region->periodic != NULL; d++) b->periodic[d] = d != v->dim && region->periodic[e++];
+    if (region->periodic != NULL) b->region.periodic = b->periodic;
+    if (v->rank == 1) {
+        b->region.start = b->numbers[0], b->region.shape = b->numbers[1];
+        b->numbers[0][0] = position, b->numbers[1][0] = m->rank == 0;
+    }
+    b->memory = *memory;
+    b->memory.strides = with_dimension(v, memory->strides, 0, b->numbers[3]);
+    b->memory.sizes = with_dimension(v, memory->sizes, 1, b->numbers[4]);
+    b->memory.starts = with_dimension(v, memory->starts, 0, b->numbers[5]);
+}
+
 /* Gives a variable a box of `rank` dimensions; negative: as many as it has. */
 static ozarr_status put_box(ozarr_mpi *m, ozarr_mpi_series *series, const char *name, int32_t rank, const ozarr_region *region,
                             const ozarr_memory *memory) {
-    static const ozarr_region none = OZARR_REGION_INIT;
-    int64_t numbers[6][PLAN_MAX_RANK];
-    bool periodic[PLAN_MAX_RANK];
+    step_box box;
     variable *v = NULL;
     ozarr_status status = check_series(m, series);
     if (status == OZARR_OK && (name == NULL || region == NULL || memory == NULL))
@@ -186,28 +212,21 @@ static ozarr_status put_box(ozarr_mpi *m, ozarr_mpi_series *series, const char *
     status = find_for_step(m, series, name, status, &v);
     if (status != OZARR_OK) return status;
     /* What is wrong with this rank's box is told to the others, which are in the call. */
+    ozarr_memory given = *memory;
     if (rank >= 0 && rank != v->rank - 1) {
         status = om_error(OZARR_ERR_RANK, "the box has %d dimensions, expected the %d of %.200s without %.200s", (int)rank, (int)v->rank - 1,
                           name, series->dimension);
-        region = &none;
+        region = &no_region;
+        given.strides = given.sizes = given.starts = NULL;
     }
-    ozarr_region r = none;
-    ozarr_memory step = *memory;
-    r.start = with_dimension(v, region->start, series->position, numbers[0]);
-    r.shape = with_dimension(v, region->shape, 1, numbers[1]);
-    r.step = with_dimension(v, region->step, 1, numbers[2]);
-    for (int32_t d = 0, e = 0; d < v->rank && region->periodic != NULL; d++) periodic[d] = d != v->dim && region->periodic[e++];
-    if (region->periodic != NULL) r.periodic = periodic;
-    if (v->rank == 1) r.start = numbers[0], r.shape = numbers[1], numbers[0][0] = series->position, numbers[1][0] = m->rank == 0;
-    if (status != OZARR_OK) step.strides = step.sizes = step.starts = NULL;
-    step.strides = with_dimension(v, step.strides, 0, numbers[3]);
-    step.sizes = with_dimension(v, step.sizes, 1, numbers[4]);
-    step.starts = with_dimension(v, step.starts, 0, numbers[5]);
-    if (status == OZARR_OK && (r.start == NULL || r.shape == NULL)) status = om_error(OZARR_ERR_NULL, "%s is NULL", r.start == NULL ? "start" : "shape");
+    in_step(m, v, series->position, region, &given, &box);
+    if (status == OZARR_OK && (box.region.start == NULL || box.region.shape == NULL))
+        status = om_error(OZARR_ERR_NULL, "%s is NULL", box.region.start == NULL ? "start" : "shape");
     if (status == OZARR_OK && v == coordinate_of(series))
-        status = om_coordinate_check_put(&series->coordinate, name, series->position, &step);
+        status = om_coordinate_check_put(&series->coordinate, name, series->position, &box.memory);
     v->touched |= !is_kept(series, v);
-    status = is_kept(series, v) ? keep_box(m, series, v, &r, &step, status) : om_move_all(m, v->array, true, 1, &r, &step, status);
+    status = is_kept(series, v) ? keep_box(m, series, v, &box.region, &box.memory, status)
+                                : om_move_all(m, v->array, true, 1, &box.region, &box.memory, status);
     v->given = status == OZARR_OK;
     return status;
 }
