@@ -31,13 +31,14 @@ ozarr_status om_path_of(const ozarr_node *node, char **path) {
     return status;
 }
 
-bool om_is_lost(const ozarr_node *array) {
+/* Whether nothing is stored by a handle any more, because its array was erased or replaced. */
+static bool has_lost_array(const ozarr_node *array) {
     char lost[8] = "";
     return ozarr_node_get(array, "lost", lost, sizeof lost, NULL) == OZARR_OK && strcmp(lost, "1") == 0;
 }
 
 /* Whether nothing is stored any more by a handle that is open for that. */
-static bool is_lost(const om_handle *known) { return known->array != NULL && strcmp(known->mode, "r+") == 0 && om_is_lost(known->array); }
+static bool is_lost(const om_handle *known) { return known->array != NULL && strcmp(known->mode, "r+") == 0 && has_lost_array(known->array); }
 
 /* Remembers a node of this rank, whose handle is `handle`. */
 static ozarr_status remember(ozarr_mpi *m, const void *handle, ozarr_node *node, bool is_array, const char *name, const char *mode) {
@@ -171,12 +172,12 @@ static void discard(ozarr_array **array, ozarr_group **group) {
 
 ozarr_status om_check_there(const ozarr_mpi *m, const ozarr_array *array) {
     const ozarr_status valid = om_valid(m, "ozarr_mpi");
-    if (valid != OZARR_OK || !om_is_lost(ozarr_array_node(array))) return valid;
+    if (valid != OZARR_OK || !has_lost_array(ozarr_array_node(array))) return valid;
     return om_error(OZARR_ERR_STATE, "the array %.1000s was erased, renamed or replaced since this handle was opened: open it again", om_name(m, array));
 }
 
 ozarr_status om_take(ozarr_node *node, const char *bytes, size_t size) {
-    const bool lost = om_is_lost(node);
+    const bool lost = has_lost_array(node);
     ozarr_status status = ozarr_node_refresh(node, bytes, size);
     if (status == OZARR_OK && lost) status = ozarr_node_set(node, "lost", "1");
     return status;

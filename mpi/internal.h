@@ -140,9 +140,6 @@ ozarr_status om_share_again(ozarr_mpi *m, ozarr_status status, ozarr_node *node)
 /* The same after rank 0 has refreshed the node, as the program asks: it is the one that is there, for all. */
 ozarr_status om_share_found(ozarr_mpi *m, ozarr_status status, ozarr_node *node);
 
-/* Whether nothing is stored by a handle any more, because its array was erased or replaced. */
-bool om_is_lost(const ozarr_node *array);
-
 /* Refuses what would change an array that is lost to this rank's handle, though the others may not know it. Errors: OZARR_ERR_STATE. */
 ozarr_status om_check_there(const ozarr_mpi *m, const ozarr_array *array);
 /* Gives a handle what was exported of its node. One that has lost its array stays without it. */

@@ -134,13 +134,6 @@ void oz_atts_free(oz_list *atts) {
     oz_list_free(atts);
 }
 
-void oz_var_clear_filters(oz_var *var) {
-    for (int i = 0; i < var->filter_count; i++) free(var->filters[i].parameters);
-    free(var->filters);
-    var->filters = NULL;
-    var->filter_count = 0;
-}
-
 const oz_filter *oz_var_filter(const oz_var *var, unsigned id) {
     for (int i = 0; i < var->filter_count; i++)
         if (var->filters[i].id == id) return &var->filters[i];
@@ -152,7 +145,8 @@ static void var_free(oz_var *var) {
     ozarr_array_free(var->array);
     oz_clear_values(var->info, var->fill, 1);
     ozarr_dtype_free(var->dtype);
-    oz_var_clear_filters(var);
+    for (int i = 0; i < var->filter_count; i++) free(var->filters[i].parameters);
+    free(var->filters);
     oz_atts_free(&var->atts);
     oz_names_free(&var->gone);
     free(var->fill);

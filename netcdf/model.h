@@ -271,7 +271,6 @@ const oz_type *oz_type_named(const oz_group *group, const char *name);
 void oz_att_clear(oz_att *att);
 void oz_att_free(oz_att *att);
 void oz_atts_free(oz_list *atts);
-void oz_var_clear_filters(oz_var *var);
 const oz_filter *oz_var_filter(const oz_var *var, unsigned id);
 
 /* Names that netCDF allows; for a new item `*name` becomes the normal form, which `normal` (of NC_MAX_NAME + 1 bytes) then holds. */
