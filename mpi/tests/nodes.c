@@ -882,6 +882,16 @@ static void check_rows(const ozarr_array *a, double sign, int64_t rows) {
     if (others > 0) FAIL("%d elements are others", (int)others);
 }
 
+/* This rank's columns of all rows, and the numbers of their elements from 1 on. */
+static double *own_columns(ozarr_region *region, ozarr_memory *memory) {
+    static double mine[ROWS * COLUMNS];
+    static int64_t start[2], count[2] = {ROWS};
+    part(COLUMNS, &start[1], &count[1]);
+    for (int64_t i = 0; i < ROWS * count[1]; i++) mine[i] = (double)(i / count[1] * COLUMNS + start[1] + i % count[1] + 1);
+    region->start = start, region->shape = count, memory->data = mine, memory->size = sizeof mine, memory->type = OZARR_FLOAT64;
+    return mine;
+}
+
 /* What comes behind a write that was not waited for finds it done: a read, the end of a checkpoint, a resize, and another array. All ranks have
  * a part of each chunk, and move one chunk at a time. */
 static void behind_what_is_under_way(void) {
@@ -890,13 +900,9 @@ static void behind_what_is_under_way(void) {
     ozarr_group *g = NULL;
     ozarr_spec *spec = NULL;
     ozarr_mpi_request *q = NULL;
-    static double mine[ROWS * COLUMNS];
-    int64_t start[2] = {0}, count[2] = {ROWS};
     ozarr_region region = OZARR_REGION_INIT;
     ozarr_memory memory = OZARR_MEMORY_INIT;
-    part(COLUMNS, &start[1], &count[1]);
-    for (int64_t i = 0; i < ROWS * count[1]; i++) mine[i] = (double)(i / count[1] * COLUMNS + start[1] + i % count[1] + 1);
-    region.start = start, region.shape = count, memory.data = mine, memory.size = sizeof mine, memory.type = OZARR_FLOAT64;
+    double *mine = own_columns(&region, &memory);
     OK(ozarr_mpi_set(m, "round_bytes", "512"));
     OK(ozarr_spec_new(OZARR_FLOAT64, 2, shape, &spec));
     OK(ozarr_spec_set_chunks(spec, chunk));
@@ -996,13 +1002,9 @@ static void cut_behind_what_is_under_way(void) {
     ozarr_array *a = NULL;
     ozarr_mpi_request *q = NULL;
     ozarr_mpi_series *s = NULL;
-    static double mine[ROWS * COLUMNS];
-    int64_t start[2] = {0}, count[2] = {ROWS};
     ozarr_region region = OZARR_REGION_INIT;
     ozarr_memory memory = OZARR_MEMORY_INIT;
-    part(COLUMNS, &start[1], &count[1]);
-    for (int64_t i = 0; i < ROWS * count[1]; i++) mine[i] = (double)(i / count[1] * COLUMNS + start[1] + i % count[1] + 1);
-    region.start = start, region.shape = count, memory.data = mine, memory.size = sizeof mine, memory.type = OZARR_FLOAT64;
+    own_columns(&region, &memory);
     OK(ozarr_mpi_once(m, define_rows, NULL));
     OK(ozarr_mpi_set(m, "round_bytes", "512"));
     OK(ozarr_mpi_array_open(m, "rows.zarr/u", "r+", &a));
