@@ -211,24 +211,31 @@ static int open_again(oz_group *group) {
     return status ? status : open_below(group);
 }
 
-int oz_rename_var(int ncid, int varid, const char *name) {
-    char normal[NC_MAX_NAME + 1];
-    oz_var *var;
-    int status = oz_find_var(ncid, varid, &var);
-    if (!status && !name) status = NC_EINVAL;
-    if (!status) status = oz_node_name(&name, normal, !oz_var_made(var) && oz_file_alone(var->group->file));
+/* Finds a variable that may get that name, of which `*name` becomes the normal form. */
+static int var_to_rename(int ncid, int varid, const char **name, char *normal, oz_var **found) {
+    int status = oz_find_var(ncid, varid, found);
+    if (!status && !*name) status = NC_EINVAL;
+    if (!status) status = oz_node_name(name, normal, !oz_var_made(*found) && oz_file_alone((*found)->group->file));
     if (status) return status;
+    oz_var *var = *found;
     oz_group *group = var->group;
     if (!group->file->writable) return NC_EPERM;
-    if (name_in_use(group, name)) return NC_ENAMEINUSE;
-    if (group->file->classic && !group->file->defining && strlen(name) > strlen(var->name)) return NC_ENOTINDEFINE;
+    if (name_in_use(group, *name)) return NC_ENAMEINUSE;
+    if (group->file->classic && !group->file->defining && strlen(*name) > strlen(var->name)) return NC_ENOTINDEFINE;
     /* After a renaming that failed it may only be closed. */
     status = open_again(group);
     if (!status && var->lost && !group->file->ranks) status = oz_var_look(var, NULL);
     if (!status) status = oz_var_open_made(var);
     /* A rank may know by itself that it is lost. */
-    status = oz_agree(group->file->ranks, status ? status : var->lost ? NC_ENOTVAR : NC_NOERR);
+    return oz_agree(group->file->ranks, status ? status : var->lost ? NC_ENOTVAR : NC_NOERR);
+}
+
+int oz_rename_var(int ncid, int varid, const char *name) {
+    char normal[NC_MAX_NAME + 1];
+    oz_var *var;
+    int status = var_to_rename(ncid, varid, &name, normal, &var);
     if (status) return status;
+    oz_group *group = var->group;
     char *copy = strdup(name), *old = strdup(var->name);
     if (!copy || !old) return free(copy), free(old), NC_ENOMEM;
     bool stored = oz_var_made(var) || var->unopened, defining = false;
@@ -316,18 +323,22 @@ static bool lacks_below(const oz_group *group) {
     return any;
 }
 
+/* Finds a group that may get that name, of which `*name` becomes the normal form. */
+static int group_to_rename(int ncid, const char **name, char *normal, oz_group **group) {
+    int status = oz_find_group(ncid, group);
+    if (!status) status = oz_node_name(name, normal, false);
+    if (status) return status;
+    if (!(*group)->file->writable) return NC_EPERM;
+    if (!(*group)->parent) return NC_EBADGRPID;
+    return name_in_use((*group)->parent, *name) ? NC_ENAMEINUSE : open_again(*group);
+}
+
 int oz_rename_grp(int ncid, const char *name) {
     char normal[NC_MAX_NAME + 1];
     oz_group *group;
-    int status = oz_find_group(ncid, &group);
-    if (!status) status = oz_node_name(&name, normal, false);
+    int status = group_to_rename(ncid, &name, normal, &group);
     if (status) return status;
     oz_file *file = group->file;
-    if (!file->writable) return NC_EPERM;
-    if (!group->parent) return NC_EBADGRPID;
-    if (name_in_use(group->parent, name)) return NC_ENAMEINUSE;
-    status = open_again(group);
-    if (status) return status;
     char *copy = strdup(name), *path = oz_group_path(group);
     if (!copy || !path) return free(copy), free(path), NC_ENOMEM;
     /* Ranks that do not store have no handle. */
