@@ -252,7 +252,7 @@ ozarr_status om_share(ozarr_mpi *m, ozarr_status status, const char *mode, ozarr
     return status;
 }
 
-/* As om_share_again; `found`: where that did not fail the handles are ones of what is there, whatever was lost before. */
+/* Shares a node as `om_share_again` says. With `found`, where nothing failed, the handles are ones of what is there, whatever was lost before. */
 static ozarr_status share_again(ozarr_mpi *m, ozarr_status status, ozarr_node *node, bool found) {
     char *bytes = NULL;
     size_t size = 0;

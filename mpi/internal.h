@@ -137,7 +137,7 @@ ozarr_status om_share(ozarr_mpi *m, ozarr_status status, const char *mode, ozarr
 
 /* Gives all other ranks what rank 0 has of a node now, after it did something to it, also where that failed: the status is that of all then. */
 ozarr_status om_share_again(ozarr_mpi *m, ozarr_status status, ozarr_node *node);
-/* The same after rank 0 has refreshed the node, as the program asks: it is the one that is there, for all. */
+/* Shares a node like `om_share_again` after rank 0 has refreshed it, as the program asks: it is the one that is there, for all. */
 ozarr_status om_share_found(ozarr_mpi *m, ozarr_status status, ozarr_node *node);
 
 /* Refuses what would change an array that is lost to this rank's handle, though the others may not know it. Errors: OZARR_ERR_STATE. */

@@ -40,7 +40,7 @@ typedef struct oz_template {
     bool tried;
 } oz_template;
 
-/* Those of the kinds of variables that came last: kinds that alternate find theirs again. Each thread that writes has its own; begin with {0}. */
+/* The templates of the kinds of variables that came last: kinds that alternate find theirs again. Each thread that writes has its own; begin with {0}. */
 typedef struct oz_templates {
     oz_template kinds[4];
     /* The one that is used again for the next kind. */
@@ -79,19 +79,20 @@ int oz_hierarchy_store(oz_file *file);
 int oz_hierarchy_show(oz_file *file);
 /* Takes away what says in an object store that the file is being made. */
 void oz_file_shown(const oz_file *file);
-/* As `oz_hierarchy_store`; also stores elements that wait, and publishes the lengths of dimensions that grew. */
+/* Stores what `oz_hierarchy_store` does, and elements that wait; then publishes the lengths of dimensions that grew. */
 int oz_hierarchy_sync(oz_file *file);
 /* Stores elements that wait, of the arrays that are in the store. */
 int oz_elements_flush(oz_file *file);
 /* Publishes the lengths of these arrays, once (`flushed`: how that went) their elements are stored. */
 int oz_lengths_store(oz_file *file, int flushed);
-/* Whether it is to look at what others have stored. */
+/* Whether publishing lengths is to look at what others have stored. */
 bool oz_lengths_differ(const oz_file *file);
 
-/* Looks for the variables that other programs have defined in the file since, along a dimension that grows: they are made as long as all others. */
+/* Looks for the variables that other programs have defined in the file since, along a dimension that grows: they are made as long as all others. What is not
+ * seen because a record cannot be read is an error: it would not be made so long. */
 int oz_others_find(oz_file *file);
-/* The same, behind that, for arrays of programs without netCDF, of which only consolidated metadata tell: those that are as long as this program's variables
- * are in the store, whose lengths are known by then, or have been since it opened the file. */
+/* Looks, behind `oz_others_find`, for arrays of programs without netCDF, of which only consolidated metadata tell: for those that are as long as this
+ * program's variables are in the store, whose lengths are known by then, or have been since it opened the file. */
 int oz_others_find_listed(oz_file *file);
 
 /* Notes where a variable or a group is that was opened or made just now. */
@@ -110,7 +111,8 @@ bool oz_var_in_folder(const oz_var *var);
 int oz_var_look(oz_var *var, int64_t *shape);
 /* Whether an array has the form of a variable's, and its dimensions. */
 bool oz_var_is_like(const oz_var *var, const ozarr_array *now);
-/* The same, unless its folder is where it was: false where it is lost. `*fresh` (may be NULL): the array, if it was opened for that; free it. */
+/* Looks as `oz_var_look` does, unless the array's folder is where it was, and gives false where it is lost. `*fresh` (may be NULL): the array, if it was
+ * opened for that; free it. */
 bool oz_var_is_there(oz_var *var, ozarr_array **fresh);
 /* Notes that what was given to a variable is lost; several threads may. */
 void oz_file_note_lost(oz_file *file);
@@ -199,7 +201,7 @@ int oz_var_set_dtype(oz_var *var);
 void oz_var_close(oz_var *var);
 /* The shape of a variable by the lengths of its dimensions. */
 void oz_var_lengths(const oz_var *var, int64_t *shape);
-/* The same, but along dimensions that may grow as long as the arrays are that are in the store. */
+/* Makes a variable's shape, along the dimensions that may grow, as long as the arrays are that are in the store. */
 void oz_var_stored_lengths(const oz_var *var, int64_t *shape);
 /* The shape that an array is opened with which is to be written: dimensions that may grow get twice the length that they have, or that `ends` of a
  * region (may be NULL) give them, at least, and all of them together what the number of elements leaves. */
@@ -208,7 +210,7 @@ void oz_var_room(const oz_var *var, const int64_t *ends, int64_t *room);
 int oz_var_read_document(const oz_var *var, char **document);
 /* Opens the array of a variable by its document, as if that had another shape (NULL: its own); nothing is read. */
 int oz_var_import(const oz_var *var, const char *document, int format, const int64_t *shape, ozarr_array **array);
-/* The same at any place. */
+/* Opens an array at any place by its document, as if that had another shape. */
 int oz_array_import(const oz_place *place, const char *document, int format, int rank, const int64_t *shape, ozarr_array **array);
 /* Stores the document of an array of a new file with another shape. */
 int oz_var_reshape(oz_var *var, const int64_t *shape);
@@ -231,7 +233,7 @@ void oz_kept_drop(oz_var *var);
 
 /* Calls a function for each variable, in several threads where there are many, or where each request to the store takes its time; gives the first error. */
 int oz_for_each(oz_var *const *vars, int count, int (*function)(oz_var *var, oz_templates *templates));
-/* The same, but in turn, and without templates, where requests take no time. */
+/* Calls a function like `oz_for_each`, but for one variable after the other, and without templates, where requests take no time. */
 int oz_together(oz_var *const *vars, int count, int (*function)(oz_var *var, oz_templates *templates));
 /* Calls a function with each number below a count, in threads that wait for requests to the store at the same time. */
 void oz_at_once(int count, void (*function)(void *user, int turn), void *user);

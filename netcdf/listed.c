@@ -178,7 +178,7 @@ static bool read_all(oz_listed *listed, const oz_file *file) {
     return complete(listed);
 }
 
-/* Who writes goes by the arrays' own documents. */
+/* A file that is written is read by the documents of its arrays. */
 oz_listed *oz_listed_read(const oz_file *file) {
     oz_listed *listed = file->writable ? NULL : calloc(1, sizeof *listed);
     if (listed && read_all(listed, file)) return listed;

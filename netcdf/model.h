@@ -276,7 +276,7 @@ const oz_filter *oz_var_filter(const oz_var *var, unsigned id);
 /* Names that netCDF allows; for a new item `*name` becomes the normal form, which `normal` (of NC_MAX_NAME + 1 bytes) then holds. */
 int oz_check_name(const char *name);
 int oz_new_name(const char **name, char *normal);
-/* The same of a variable or group, whose name is in the keys of the store; `reserved`: also one that Zarr reserves. */
+/* Checks the name of a new variable or group, which is in the keys of the store, like `oz_new_name`; `reserved`: also one that Zarr reserves. */
 int oz_node_name(const char **name, char *normal, bool reserved);
 /* Copies a name to a program's room of NC_MAX_NAME + 1 bytes (NULL: nowhere); what a store has beyond that is cut off. */
 void oz_give_name(char *room, const char *name);

@@ -259,8 +259,8 @@ static int open_own(const oz_group *group, const char *name, oz_opened *opened) 
     return fails ? status : NC_NOERR;
 }
 
-/* Who writes goes by documents, which a killed program may have stored without telling consolidated metadata; but by those for lengths, which they change in
- * all arrays at once. */
+/* A file that is written is read by documents, which a killed program may have stored without telling consolidated metadata; but by these for lengths, which
+ * they change in all arrays at once. */
 int oz_group_open_array(const oz_group *group, const char *name, oz_opened *opened) {
     int status = oz_error(ozarr_group_open_array(group->handle, name, &opened->array));
     if (status) return opened->array = NULL, status;

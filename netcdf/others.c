@@ -234,7 +234,7 @@ static bool enter(const char *text, size_t *at, const char *member) {
     return false;
 }
 
-/* Those above a group come before it. What is not seen because a record cannot be read is an error: it would not be as long as all others. */
+/* Groups come behind those above them. */
 int oz_others_find(oz_file *file) {
     record_now *all = calloc((size_t)file->group_count, sizeof *all);
     int count = 0, status = all ? NC_NOERR : NC_ENOMEM;

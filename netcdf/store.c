@@ -113,7 +113,7 @@ static int store_var(oz_var *var, oz_templates *templates) {
     return status;
 }
 
-/* Does so for all variables of a group that have arrays. */
+/* Stores the attributes and the names of all variables of a group that have arrays. */
 static int store_vars(const oz_group *group) {
     int count = 0;
     oz_var **vars = malloc((size_t)(group->vars.count + 1) * sizeof *vars);

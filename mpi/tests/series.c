@@ -229,7 +229,7 @@ static void numbers_of_a_coordinate_that_came_late(void) {
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
-/* It takes the values of the steps that wait, and goes on from them. What was published before has the fill value, which is none of its values. */
+/* A coordinate that is defined behind steps takes the values of those that wait, and goes on from them. In what was published before it has the fill value. */
 static void numbers_of_a_coordinate_that_came_behind_steps(void) {
     coordinate none = {OZARR_AS_STORED, NULL};
     OK(ozarr_mpi_once(m, define, &none));
