@@ -17,6 +17,15 @@ use std::time::{Duration, Instant};
 /// The member of the shape whose elements are kept.
 const KEPT: &str = "kept";
 
+/// The shapes, longer than an array's own, of which there may be elements outside of it.
+#[derive(Default)]
+pub(super) struct Beyond {
+    /// That of which a call that was interrupted, or is under way, has elements to erase.
+    pub interrupted: Option<Dims>,
+    /// That of which elements are kept on purpose.
+    pub kept: Option<Dims>,
+}
+
 impl Array {
     /// Says, before a shorter shape than that of `fresh` is published, what is to be erased: elements of the shape `old`.
     pub(super) fn begin_cut(&self, fresh: &ArrayState, old: &[u64]) -> Result<()> {
@@ -61,18 +70,18 @@ impl Array {
 
     /// The shape of which a call that was interrupted left elements.
     pub(super) fn interrupted_cut(&self, rank: usize) -> Result<Option<Dims>> {
-        self.outside(rank).map(|(left, _)| left)
+        self.beyond(rank).map(|beyond| beyond.interrupted)
     }
 
-    /// The shape of which a call that was interrupted left elements, and that of which some are kept.
-    pub(super) fn outside(&self, rank: usize) -> Result<(Option<Dims>, Option<Dims>)> {
-        let Some(marker) = marker::read(self.store(), self.path(), marker::RESIZE)? else { return Ok((None, None)) };
+    /// Reads what the marker says of elements outside of the array.
+    pub(super) fn beyond(&self, rank: usize) -> Result<Beyond> {
+        let Some(marker) = marker::read(self.store(), self.path(), marker::RESIZE)? else { return Ok(Beyond::default()) };
         let shape = |name: &str| {
             let lengths = marker.get(name).and_then(|shape| shape.as_array()).into_iter().flatten();
             let old: Dims = lengths.filter_map(|n| json::get_u64(n).ok()).collect();
             Some(old).filter(|old| old.len() == rank)
         };
-        Ok((shape("shape"), shape(KEPT)))
+        Ok(Beyond { interrupted: shape("shape"), kept: shape(KEPT) })
     }
 
     /// Erases what a call that was interrupted left, or is still erasing, and says whether there was something. Consolidated metadata say the shape first, as their readers would find
@@ -97,7 +106,7 @@ impl Array {
             check(&text)?;
             self.store().check_kept()?;
             match self.interrupted_cut(fresh.meta.shape.len())? {
-                Some(left) => self.erase_outside((&fresh, &text), &left, progress),
+                Some(left) => self.erase_outside(&fresh, &text, &left, progress),
                 None => Ok(()),
             }
         })
@@ -107,7 +116,7 @@ impl Array {
     /// condition: where no locks keep others out it goes on while the document has that shape and that mark, after which others may store something there.
     ///
     /// Errors: `Conflict` if it has others.
-    pub(super) fn erase_outside(&self, (fresh, text): (&ArrayState, &[u8]), old: &[u64], progress: &mut OnProgress<'_>) -> Result<()> {
+    pub(super) fn erase_outside(&self, fresh: &ArrayState, text: &[u8], old: &[u64], progress: &mut OnProgress<'_>) -> Result<()> {
         if !self.store().shared().capabilities().swaps {
             let bound = fresh.bound(self.path())?;
             boundary::erase_outside(&bound, old, &mut || Ok(()), progress)?;

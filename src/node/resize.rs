@@ -1,7 +1,7 @@
 //! Changing an array's shape: growing, shrinking with the chunks that go, appending.
 //! Specification: v3 core, "Resizing".
 
-use super::cut::is_longer;
+use super::cut::{Beyond, is_longer};
 use super::document::{self, array_document};
 use super::fill::write_fill;
 use super::listed_lengths::Lengths;
@@ -16,6 +16,25 @@ use crate::limits::{self, Dims};
 use crate::metadata::{Format, number_list, v2, v3_grid};
 use crate::store::{Condition, swap};
 use std::sync::Arc;
+
+/// What becomes of the elements that a shorter shape leaves outside.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Outside {
+    /// They are erased.
+    Erased,
+    /// They stay, and the mark of an appender goes, which learns of it so.
+    Kept,
+    /// They stay, and so does the mark: it is that of the series that resizes.
+    KeptBySeries,
+}
+
+/// What is left to do of an array whose document has another shape.
+pub(super) struct Reshaped {
+    /// Elements are to be erased, by [`Array::erase_beyond`].
+    pub is_cut: bool,
+    /// How it went to store or to drop what waits beyond the shape.
+    pub settled: Result<()>,
+}
 
 impl Array {
     /// Gives the array another shape. Growing publishes the shape. Shrinking publishes it, erases the chunks outside, and gives
@@ -32,7 +51,8 @@ impl Array {
         let mut told = Lengths::ALL;
         let mut tell = |now: &[u64]| told = Lengths::of((0..now.len()).filter(|&d| shape.get(d) != Some(&now[d])));
         let to_shape = |now: &[u64], _: &[u8]| Ok(Dims::from_slice(shape)).inspect(|_| tell(now));
-        let (is_cut, settled) = self.resize_document(to_shape, (keep_outside, true))?;
+        let outside = if keep_outside { Outside::Kept } else { Outside::Erased };
+        let Reshaped { is_cut, settled } = self.resize_document(to_shape, outside)?;
         if !is_cut {
             let told = upkeep::of_stored(self.refresh_above(told));
             return settled.and(told);
@@ -43,14 +63,9 @@ impl Array {
         self.erase_beyond(&|_| Ok(()), progress)
     }
 
-    /// The first part of [`Array::resize`], also for one of several arrays: the array's own document only, of whose shape and text `shape` makes
-    /// another shape. Where what is outside is kept, appenders are told if that is wanted: not by a series, whose own claim would go. Gives whether
-    /// something is to be erased, by [`Array::erase_beyond`], and how it went, once the shape is published, with what waits beyond it.
-    pub(super) fn resize_document(
-        &self,
-        mut shape: impl FnMut(&[u64], &[u8]) -> Result<Dims>,
-        (keep_outside, is_told): (bool, bool),
-    ) -> Result<(bool, Result<()>)> {
+    /// The first part of [`Array::resize`], also for one of several arrays: changes the array's own document only, of whose shape and text `shape`
+    /// makes another shape.
+    pub(super) fn resize_document(&self, mut shape: impl FnMut(&[u64], &[u8]) -> Result<Dims>, outside: Outside) -> Result<Reshaped> {
         self.store().check_writable()?;
         self.dialect().refuse()?;
         self.store_waiting()?;
@@ -62,10 +77,10 @@ impl Array {
             let (old, shape) = (fresh.meta.shape.clone(), shape(&fresh.meta.shape, &text)?);
             check_shape(&shape, old.len())?;
             let next = self.reshaped(&fresh, &shape)?;
-            let outside = self.outside(shape.len())?;
+            let (beyond, is_shorter) = (self.beyond(shape.len())?, is_longer(&old, &shape));
             // Another call may be erasing what the marker says is outside.
-            is_beside |= outside.0.as_ref().is_some_and(|left| is_longer(left, &old)) && is_longer(&shape, &old);
-            let (gone, kept) = self.to_erase((&fresh, &text), outside, &shape, keep_outside)?;
+            is_beside |= beyond.interrupted.as_ref().is_some_and(|left| is_longer(left, &old)) && is_longer(&shape, &old);
+            let gone = self.to_erase(&fresh, &text, &beyond, &shape, outside)?;
             if let Some(gone) = &gone {
                 // Without its codecs the boundary cannot be rewritten: say so before anything changes.
                 fresh.bound(self.path())?;
@@ -74,17 +89,18 @@ impl Array {
                 self.settle();
                 self.begin_cut(&fresh, gone)?;
             }
-            if keep_outside && shape.iter().zip(&old).any(|(new, old)| new < old) {
+            if outside != Outside::Erased && is_shorter {
                 // Requests on what stays outside come before.
                 self.settle();
                 whole.get_or_insert_with(|| fresh.bound.clone());
-                if is_told && self.store().shared().capabilities().swaps {
+                if outside == Outside::Kept && self.store().shared().capabilities().swaps {
                     // An earlier cut to the same shape may still be erasing.
                     claim::mark_resized(&mut text);
                 }
             }
-            self.publish_shape(&old, next, (&text, condition), gone.is_some() || whole.is_some())?;
-            if kept.is_some_and(|kept| shape.iter().zip(&kept).all(|(new, kept)| new >= kept)) {
+            self.publish_shape(&old, next, &text, condition, gone.is_some() || whole.is_some())?;
+            // An array that only grows may have all that was kept outside by now.
+            if gone.is_none() && !is_shorter && beyond.kept.is_some_and(|kept| !is_longer(&kept, &shape)) {
                 self.end_cut(&fresh)?;
             }
             Ok(gone.is_some())
@@ -97,40 +113,35 @@ impl Array {
             _ if is_cut => self.drop_beyond(),
             _ => Ok(()),
         };
-        Ok((is_cut, settled))
+        Ok(Reshaped { is_cut, settled })
     }
 
-    /// The shape of which elements are to be erased when an array gets the shape `shape`, if there are any, and the one of which some are kept
-    /// outside, if the array only grows; of an array that is `fresh` with the document `text`, and has those `outside`. What a call that was interrupted
-    /// left is among the first, unless the array grows or is to keep what is outside: it is erased at once then, before it shows.
-    fn to_erase(
-        &self,
-        (fresh, text): (&ArrayState, &[u8]),
-        (left, kept): (Option<Dims>, Option<Dims>),
-        shape: &[u64],
-        keep_outside: bool,
-    ) -> Result<(Option<Dims>, Option<Dims>)> {
-        let beyond = |gone: &Dims| shape.iter().zip(gone).any(|(new, old)| new < old);
+    /// The shape of which elements are to be erased when an array that is `fresh`, with the document `text` and elements `beyond` it, gets the shape
+    /// `shape`; `None` if there are none. What an interrupted call left is among them, unless the array grows or what is outside stays: then it is
+    /// erased at once, before it shows. Where elements stay outside the marker says so.
+    fn to_erase(&self, fresh: &ArrayState, text: &[u8], beyond: &Beyond, shape: &[u64], outside: Outside) -> Result<Option<Dims>> {
         let now = &fresh.meta.shape;
         let mut all = now.clone();
-        let outside = left.as_ref().or(kept.as_ref()).into_iter().flatten();
-        all.iter_mut().zip(outside).for_each(|(all, outside)| *all = (*all).max(*outside));
-        if left.is_some() {
-            if !keep_outside && shape.iter().zip(now).all(|(new, now)| new <= now) && beyond(&all) {
-                return Ok((Some(all), None));
+        let longest = beyond.interrupted.as_ref().or(beyond.kept.as_ref()).into_iter().flatten();
+        all.iter_mut().zip(longest).for_each(|(all, longest)| *all = (*all).max(*longest));
+        if beyond.interrupted.is_some() {
+            if outside == Outside::Erased && !is_longer(shape, now) && is_longer(&all, shape) {
+                return Ok(Some(all));
             }
-            self.erase_outside((fresh, text), &all, &mut |_, _| Ok(()))?;
+            self.erase_outside(fresh, text, &all, &mut |_, _| Ok(()))?;
             all = now.clone();
         }
-        match (beyond(now), keep_outside) {
-            (false, _) => Ok((None, kept)),
-            (true, false) => Ok((Some(all), None)),
-            (true, true) => {
-                // Where nothing can be erased, no cut comes.
-                let is_cut_later = self.store().shared().capabilities().erasable;
-                if is_cut_later { self.note_kept(fresh, &all) } else { Ok(()) }.map(|()| (None, None))
-            }
+        if !is_longer(now, shape) {
+            return Ok(None);
         }
+        if outside == Outside::Erased {
+            return Ok(Some(all));
+        }
+        // Where nothing can be erased, no cut comes that would have to know of it.
+        if self.store().shared().capabilities().erasable {
+            self.note_kept(fresh, &all)?;
+        }
+        Ok(None)
     }
 
     /// Makes dimension `dim` longer by `count` and writes the new slab from `memory`, whose strides are those of the array's shape with `count` in the
@@ -164,7 +175,7 @@ impl Array {
                 let written = unsafe { engine::write(&bound, &selection, memory) }.and_then(|()| store_waiting(&bound));
                 written.map_err(|e| undo(&bound, &selection, e))?;
                 folder.check(self)?;
-                let published = self.publish_shape(&old, longer, (&text, condition), false);
+                let published = self.publish_shape(&old, longer, &text, condition, false);
                 published.map_err(|e| match self.read_fresh(format) {
                     Ok(now) if now.meta.shape == old && !e.is_unsure() => undo(&bound, &selection, e),
                     _ => e,
@@ -185,7 +196,7 @@ impl Array {
             let (fresh, text, condition) = self.read_to_change()?;
             let (old, longer) = self.longer(fresh, known, dim, count)?;
             longer.bound(self.path())?;
-            let longer = self.publish_shape(&old, longer, (&text, condition), false)?;
+            let longer = self.publish_shape(&old, longer, &text, condition, false)?;
             Ok((old, longer))
         })
         .map_err(|e| match e.is_unsure() {
@@ -216,7 +227,7 @@ impl Array {
                 bail!(State, "another process has appended behind it");
             }
             let next = self.reshaped(&fresh, old)?;
-            self.publish_shape(&now, next, (&text, condition), false).map(drop)
+            self.publish_shape(&now, next, &text, condition, false).map(drop)
         });
         match shortened {
             Ok(()) => e,
@@ -269,13 +280,7 @@ impl Array {
     /// Stores the document of `next` in place of the text `before` on a condition, unless the shape stays that of `old`, and uses it from now on.
     /// `is_cut`: elements of the array are gone. Errors: `State` if the array was lost since the reading that `next` was made of, whatever the handle
     /// is one of by now.
-    fn publish_shape(
-        &self,
-        old: &[u64],
-        next: ArrayState,
-        (before, condition): (&[u8], Condition),
-        is_cut: bool,
-    ) -> Result<Arc<ArrayState>> {
+    fn publish_shape(&self, old: &[u64], next: ArrayState, before: &[u8], condition: Condition, is_cut: bool) -> Result<Arc<ArrayState>> {
         if next.meta.shape.as_slice() != old {
             let key = path::join(self.path(), array_document(next.meta.format));
             next.while_there(|| {

@@ -1,5 +1,6 @@
 //! Tests of arrays that are cut while other threads, or processes, write to them, store what waits, or change the shape, too.
 
+use super::resize::Outside;
 use super::tests::{kind, own, read_all, spec, view, write_all};
 use super::tests_growth::write_box;
 use super::tests_meanwhile::stored;
@@ -46,7 +47,7 @@ fn ten_chunks(store: &Store) -> Array {
 
 /// Cuts it to 50, erases what is beyond, and has something done in between.
 fn cut(array: &Array, between: impl FnOnce()) {
-    assert!(array.resize_document(|_, _| Ok(Dims::from_slice(&[50])), (false, false)).unwrap().0);
+    assert!(array.resize_document(|_, _| Ok(Dims::from_slice(&[50])), Outside::Erased).unwrap().is_cut);
     between();
     array.erase_beyond(&|_| Ok(()), &mut |_, _| Ok(())).unwrap();
 }

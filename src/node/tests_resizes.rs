@@ -1,6 +1,7 @@
 //! Tests of calls of two processes that change the shape of one array at the same time, in a store without locks whose puts have conditions.
 
 use super::cut::UNSEEN;
+use super::resize::Outside;
 use super::tests::{memory, own, read_all, spec, view, write_all};
 use super::tests_store::{Next, Told, on};
 use super::tests_swap::Overtaken;
@@ -143,7 +144,7 @@ fn a_growth_beside_a_cut_waits_also_where_the_document_was_changed_between() {
         let process = || -> SharedStore { Arc::new(Overtaken::alone(inner.clone(), false)) };
         let array = Array::create(&on(process()), "a", &spec(&[6], &[1]), Create::New).unwrap();
         write_all(&array, &mut [1, 2, 3, 4, 5, 6]);
-        assert!(array.resize_document(|_, _| Ok(crate::limits::Dims::from_slice(&[2])), (false, false)).unwrap().0);
+        assert!(array.resize_document(|_, _| Ok(crate::limits::Dims::from_slice(&[2])), Outside::Erased).unwrap().is_cut);
         let (other, left, last) = (on(inner.clone()), AtomicUsize::new(usize::from(is_changed)), Arc::new(Mutex::new(Instant::now())));
         let put = last.clone();
         let tell = move |next: Next<'_>| {

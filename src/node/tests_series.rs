@@ -1,5 +1,6 @@
 //! Tests of series: what readers see at each moment, whatever write fails.
 
+use super::resize::Outside;
 use super::tests::{far_from, new_dataset, own, read_all, view};
 use super::tests_growth::Folder;
 use super::tests_store::{Next, Told, anew, left_whole, on, told};
@@ -463,7 +464,7 @@ fn listed(store: &Store, format: Format, path: &str) -> Vec<u64> {
 fn lengthen(store: &Store, path: &str, d: usize, length: u64) {
     let array = Array::open(&anew(store), path).unwrap();
     let longer = |now: &[u64], _: &[u8]| Ok(now.iter().enumerate().map(|(i, &n)| if i == d { length } else { n }).collect());
-    array.resize_document(longer, (false, false)).unwrap().1.unwrap();
+    array.resize_document(longer, Outside::Erased).unwrap().settled.unwrap();
 }
 
 #[test]

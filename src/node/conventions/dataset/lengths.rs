@@ -5,6 +5,7 @@ use crate::error::{ErrorKind, Result, bail};
 use crate::limits::{collect, make_room};
 use crate::node::dimensions::Dimension;
 use crate::node::listed_lengths::Lengths;
+use crate::node::resize::{Outside, Reshaped};
 use crate::node::watch::Pauses;
 use crate::node::{Array, path, together, upkeep};
 use crate::sort::sort_by;
@@ -17,10 +18,7 @@ struct Resized<'a> {
     is_along: Vec<bool>,
     /// It gets the length behind the others.
     is_late: bool,
-    /// Something of it is to be erased.
-    is_cut: bool,
-    /// What became of what waited beyond the length.
-    settled: Result<()>,
+    done: Reshaped,
 }
 
 impl Dataset {
@@ -65,27 +63,27 @@ impl Dataset {
             let is_along: Vec<bool> = collect(array.dimension_names()?.iter().map(|there| there.as_deref() == Some(name)))?;
             let dims = (0..is_along.len()).filter(|&d| is_along[d]);
             changes.push((array.path(), dims.fold(Lengths::NONE, |told, d| told.and(Lengths::along(d)))));
-            parts.push(Resized { array, is_along, is_late, is_cut: false, settled: Ok(()) });
+            parts.push(Resized { array, is_along, is_late, done: Reshaped { is_cut: false, settled: Ok(()) } });
         }
         sort_by(&mut parts, |a, b| a.is_late.cmp(&b.is_late));
         let early = parts.iter().filter(|part| !part.is_late).count();
         let (early, late) = parts.split_at_mut(early);
+        let outside = if keep_outside { Outside::KeptBySeries } else { Outside::Erased };
         for parts in [early, late] {
-            together::for_each(store, any_thread, parts, |Resized { array, is_along, is_cut, settled, .. }| {
+            together::for_each(store, any_thread, parts, |Resized { array, is_along, done, .. }| {
                 // The others stay as long as they are there, whatever this handle knows.
                 let resized = |now: &[u64]| now.iter().zip(&*is_along).map(|(&n, along)| if *along { length } else { n }).collect();
-                (*is_cut, *settled) =
-                    array.resize_document(|now, text| check(array, text).map(|()| resized(now)), (keep_outside, false))?;
+                *done = array.resize_document(|now, text| check(array, text).map(|()| resized(now)), outside)?;
                 Ok(())
             })?;
         }
-        let told = match parts.iter().any(|part| part.is_cut) {
+        let told = match parts.iter().any(|part| part.done.is_cut) {
             true => upkeep::after_changes_now(store, &changes, None),
             false => upkeep::after_changes(store, &changes),
         };
-        let settled = parts.iter_mut().try_for_each(|part| std::mem::replace(&mut part.settled, Ok(())));
+        let settled = parts.iter_mut().try_for_each(|part| std::mem::replace(&mut part.done.settled, Ok(())));
         settled.and(told)?;
-        parts.retain(|part| part.is_cut);
+        parts.retain(|part| part.done.is_cut);
         together::for_each(store, any_thread, &mut parts, |Resized { array, .. }| {
             array.erase_beyond(&|text| check(array, text), &mut |_, _| Ok(()))
         })?;
