@@ -124,10 +124,9 @@ impl<'a> Converted<'a> {
     }
 }
 
-/// Erases what is no longer needed after a migration in place, of the draft d0 or of what was converted. Old documents go after old chunks, so that a second run finds what is left.
-pub(super) fn erase_old(store: &Store, nodes: &[String], (converted, d0): (Option<&Converted<'_>>, bool)) -> Result<()> {
-    let shared = store.shared();
-    let erase = |key: String| shared.erase(&key).map(drop).map_err(|e| e.at_key(&key));
+/// Erases the documents of version 2 of `nodes` after a migration in place, and the chunks that were encoded anew. Documents go after chunks, so that a
+/// second run finds what is left.
+pub(super) fn erase_old(store: &Store, nodes: &[String], converted: Option<&Converted<'_>>) -> Result<()> {
     let (mut changed, mut folders) = (None, HashSet::new());
     for node in nodes.iter().rev() {
         // By links a folder has several names: what was erased by one of them is not gone by others' doing.
@@ -145,33 +144,34 @@ pub(super) fn erase_old(store: &Store, nodes: &[String], (converted, d0): (Optio
             erase_recoded(store, node, old)?;
         }
         // What has no attributes any more is no node of version 2 either: what others change there is not converted without them.
-        for name in [v2::CONSOLIDATED, v2::ARRAY, v2::GROUP, v2::ATTRIBUTES] {
-            erase(path::join(node, name))?;
-        }
+        [v2::CONSOLIDATED, v2::ARRAY, v2::GROUP, v2::ATTRIBUTES].into_iter().try_for_each(|name| erase(store, &path::join(node, name)))?;
     }
-    if let Some(changed) = changed {
-        return Err(changed);
+    changed.map_or(Ok(()), Err)
+}
+
+/// Erases what a hierarchy of the draft d0 has that was migrated in place.
+pub(super) fn erase_draft(store: &Store) -> Result<()> {
+    let shared = store.shared();
+    for word in ["array", "group"] {
+        let names = shared.list_dir("meta/")?.keys;
+        names.iter().filter(|name| name.starts_with(&format!("root.{word}"))).try_for_each(|name| erase(store, &format!("meta/{name}")))?;
     }
-    if d0 {
-        for word in ["array", "group"] {
-            let names = shared.list_dir("meta/")?.keys;
-            for name in names.iter().filter(|name| name.starts_with(&format!("root.{word}"))) {
-                erase(format!("meta/{name}"))?;
-            }
-        }
-        for prefix in [draft::DATA, draft::META] {
-            let prefix = format!("{prefix}/");
-            shared.erase_prefix(&prefix).map_err(|e| e.at_key(&prefix))?;
-        }
-        // The folders above them, if nothing else is in them.
-        for folder in ["data/", "meta/"] {
-            let listing = shared.list_dir(folder)?;
-            if listing.keys.is_empty() && listing.prefixes.is_empty() {
-                shared.erase_prefix(folder).map_err(|e| e.at_key(folder))?;
-            }
+    for prefix in [draft::DATA, draft::META] {
+        let prefix = format!("{prefix}/");
+        shared.erase_prefix(&prefix).map_err(|e| e.at_key(&prefix))?;
+    }
+    // The folders above them, if nothing else is in them.
+    for folder in ["data/", "meta/"] {
+        let listing = shared.list_dir(folder)?;
+        if listing.keys.is_empty() && listing.prefixes.is_empty() {
+            shared.erase_prefix(folder).map_err(|e| e.at_key(folder))?;
         }
     }
     Ok(())
+}
+
+fn erase(store: &Store, key: &str) -> Result<()> {
+    store.shared().erase(key).map(drop).map_err(|e| e.at_key(key))
 }
 
 /// The folder of a node by the name that it has without links, in a store of files.
@@ -189,5 +189,5 @@ fn erase_recoded(store: &Store, node: &str, old: StoredDocument) -> Result<()> {
     }
     let mut keys = Vec::new();
     each_chunk(store.shared(), &ArrayState::new(store, node, *old, &Handling::default())?, &mut |key, _| push(&mut keys, key.to_string()))?;
-    keys.into_iter().try_for_each(|key| store.shared().erase(&key).map(drop).map_err(|e| e.at_key(&key)))
+    keys.iter().try_for_each(|key| erase(store, key))
 }

@@ -191,7 +191,10 @@ impl Job<'_> {
             self.to.flush()?;
             // That may have taken hours.
             in_use::refuse(self.to, &self.to_path)?;
-            converted::erase_old(self.from, &nodes, (self.converted.as_ref(), self.d0))?;
+            converted::erase_old(self.from, &nodes, self.converted.as_ref())?;
+            if self.d0 {
+                converted::erase_draft(self.from)?;
+            }
         }
         self.end(&nodes, marked)
     }
