@@ -16,6 +16,17 @@ use crate::metadata::{Format, Map, v2, v3};
 use crate::store::prefix::hidden_by;
 use crate::store::{Condition, StorageExt, get, question, zip};
 
+/// How a node is copied.
+pub(super) struct CopyMode<'a> {
+    /// What the copy's marker says of the node.
+    pub source: &'a str,
+    pub how: Create,
+    /// Every object is read again and compared with its source.
+    pub verify: bool,
+    /// The marker stays: the caller has more to do.
+    pub keeps_marker: bool,
+}
+
 impl Store {
     /// Copies the node at `path` with all below it to `to_path` in `to`, keys and bytes as they are, and makes the groups above
     /// it that are missing there. The documents of nodes come after all else, the node's own last. `how` is `New` or `Overwrite` (else
@@ -32,15 +43,16 @@ impl Store {
         progress: &mut OnProgress<'_>,
     ) -> Result<()> {
         let path = path::normalize(path)?;
-        self.copy_marked((&path, &place::source_of(self, &path)), (to, to_path), (how, verify, false), progress)
+        let mode = CopyMode { source: &place::source_of(self, &path), how, verify, keeps_marker: false };
+        self.copy_marked(&path, (to, to_path), mode, progress)
     }
 
-    /// Copies a node like [`Store::copy_node`], of which the copy's marker says `source`; whoever renames it `keeps` that.
+    /// Copies a node like [`Store::copy_node`].
     pub(super) fn copy_marked(
         &self,
-        (path, source): (&str, &str),
+        path: &str,
         (to, to_path): (&Store, &str),
-        (how, verify, keeps): (Create, bool, bool),
+        CopyMode { source, how, verify, keeps_marker }: CopyMode<'_>,
         progress: &mut OnProgress<'_>,
     ) -> Result<()> {
         let to_path = hierarchy::new_path(to, to_path)?;
@@ -72,14 +84,14 @@ impl Store {
             let made = self.keeping_above(path)?.copy_keys(path, (store, place, ours), verify, progress)?;
             collect(made.iter().map(|node| moved_path(node, place, &to_path)))
         });
-        filled.inspect_err(|_| upkeep::tell_made(to, &changed))?.end((to, &to_path), keeps, |made, replaced| {
+        filled.inspect_err(|_| upkeep::tell_made(to, &changed))?.end((to, &to_path), keeps_marker, |made, replaced| {
             changed.extend(made.into_iter().flatten());
             groups_above::restore(to, &to_path, found.format, &mut changed)?;
             if found.format == Format::V2 {
                 changed.iter().for_each(|node| hierarchy::note_documents(to, node));
             }
             upkeep::after_copy(to, &changed, replaced.then_some(to_path.as_str()))?;
-            if keeps { Ok(()) } else { to.flush() }
+            if keeps_marker { Ok(()) } else { to.flush() }
         })
     }
 

@@ -1,5 +1,6 @@
 //! Giving a node another path in its store, with all below it.
 
+use super::copy::CopyMode;
 use super::lookup::{self, require};
 use super::lost::Leaving;
 use super::walk::{self, ListedGroup, Wanted};
@@ -102,8 +103,8 @@ impl Store {
 
     /// Copies a node to its new place, or finds it there, copied by a call that was interrupted: it goes from its old one next, so that must have nothing else.
     fn copy_renamed(&self, path: &str, to_path: &str) -> Result<()> {
-        let (new, source) = ((Create::New, false, true), renamed(self, path));
-        self.copy_marked((path, &source), (self, to_path), new, &mut |_, _| Ok(())).map_err(|e| {
+        let mode = CopyMode { source: &renamed(self, path), how: Create::New, verify: false, keeps_marker: true };
+        self.copy_marked(path, (self, to_path), mode, &mut |_, _| Ok(())).map_err(|e| {
             // The node stays where it was alone, or the same call goes on: of another process it may be doing so, where the store has no locks.
             let (swaps, is_copied) = (self.shared().capabilities().swaps, matches!(self.has_new_name(path, to_path), Ok(true)));
             if swaps && is_copied && e.kind() == ErrorKind::Exists {
