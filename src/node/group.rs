@@ -148,45 +148,29 @@ impl Group {
 
     /// Creates a group, and the groups above it that are missing. Without a format it has that of the enclosing group, else 3.
     pub fn create(store: &Store, path: &str, format: Option<Format>, how: Create) -> Result<Group> {
-        Group::create_as(store, path, format, how, (false, Map::new()))
+        Group::create_as(store, path, format, how, false, Map::new())
     }
 
     /// Creates a group like [`Group::create`], with those attributes from its first moment. One that is there keeps its own.
     pub fn create_with(store: &Store, path: &str, format: Option<Format>, how: Create, attributes: Map) -> Result<Group> {
         store.context().check_new_attributes(&attributes)?;
-        Group::create_as(store, path, format, how, (false, attributes))
+        Group::create_as(store, path, format, how, false, attributes)
     }
 
     /// Creates a group of no attributes like [`Group::create`], with consolidated metadata (of no nodes) from its first moment.
     pub(in crate::node) fn create_consolidated(store: &Store, path: &str, format: Option<Format>, how: Create) -> Result<Group> {
-        Group::create_as(store, path, format, how, (true, Map::new()))
+        Group::create_as(store, path, format, how, true, Map::new())
     }
 
-    fn create_as(store: &Store, path: &str, format: Option<Format>, how: Create, (consolidated, attributes): (bool, Map)) -> Result<Group> {
+    fn create_as(store: &Store, path: &str, format: Option<Format>, how: Create, is_consolidated: bool, attributes: Map) -> Result<Group> {
         let path = hierarchy::new_path(store, path)?;
         let chosen = || match format {
             Some(format) => Ok((format, None)),
             None => groups_above::enclosing(store, &path).map(|found| (found.map_or(Format::V3, |found| found.format), found)),
         };
-        let publish = |store: &Store, path: &str, format| {
-            let (name, mut document) = match format {
-                Format::V2 => (v2::GROUP, v2::write_group()),
-                Format::V3 => (v3::DOCUMENT, v3::write_group(attributes.clone())),
-            };
-            if format == Format::V2 && !attributes.is_empty() {
-                hierarchy::publish_attributes(store, path, &attributes)?;
-            }
-            match format {
-                _ if !consolidated => {}
-                Format::V3 => drop(document.insert(v3::CONSOLIDATED.into(), consolidated::write_v3(Map::new()))),
-                Format::V2 => {
-                    let own: Map = [(v2::GROUP.to_string(), Value::Object(document.clone()))].into_iter().collect();
-                    let key = path::join(path, v2::CONSOLIDATED);
-                    document::publish(store, &key, &consolidated::write_v2(own), Condition::None)?;
-                }
-            }
-            hierarchy::publish_new(store, path, name, &document)?;
-            Ok((format, document))
+        let publish = |store: &Store, path: &str, format| match format {
+            Format::V2 => publish_v2(store, path, is_consolidated, &attributes).map(|document| (format, document)),
+            Format::V3 => publish_v3(store, path, is_consolidated, attributes.clone()).map(|document| (format, document)),
         };
         let found = || Group::existing(store, &path, format, how);
         let (format, document) = match hierarchy::create(store, (&path, how), chosen, found, (publish, || ()))? {
@@ -357,4 +341,29 @@ impl Group {
     pub fn flush(&self) -> Result<()> {
         self.0.store.flush_group()
     }
+}
+
+/// Stores the documents of a new group of version 2, and returns the one that makes it a group.
+fn publish_v2(store: &Store, path: &str, is_consolidated: bool, attributes: &Map) -> Result<Map> {
+    let document = v2::write_group();
+    if !attributes.is_empty() {
+        hierarchy::publish_attributes(store, path, attributes)?;
+    }
+    if is_consolidated {
+        let own: Map = [(v2::GROUP.to_string(), Value::Object(document.clone()))].into_iter().collect();
+        let key = path::join(path, v2::CONSOLIDATED);
+        document::publish(store, &key, &consolidated::write_v2(own), Condition::None)?;
+    }
+    hierarchy::publish_new(store, path, v2::GROUP, &document)?;
+    Ok(document)
+}
+
+/// Stores the document of a new group of version 3, and returns it.
+fn publish_v3(store: &Store, path: &str, is_consolidated: bool, attributes: Map) -> Result<Map> {
+    let mut document = v3::write_group(attributes);
+    if is_consolidated {
+        document.insert(v3::CONSOLIDATED.into(), consolidated::write_v3(Map::new()));
+    }
+    hierarchy::publish_new(store, path, v3::DOCUMENT, &document)?;
+    Ok(document)
 }
