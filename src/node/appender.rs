@@ -71,7 +71,8 @@ impl Appender {
     pub fn open(array: &Array, dim: usize, every: u64, memory: usize) -> Result<Appender> {
         let mark = Appender::prepare(array, None)?;
         let claim = Claim::new(array.store().shared().capabilities().swaps, mark);
-        let mut appender = Appender::begin(array, dim, (every, memory, false), claim)?;
+        let mut appender = Appender::begin(array, dim, memory, false, claim)?;
+        appender.every = every;
         appender.finish_cut().map(|()| appender)
     }
 
@@ -103,8 +104,9 @@ impl Appender {
         }
     }
 
-    /// An appender at an array that is ready for it; `least`: with no more room for steps that wait than they need.
-    fn begin(array: &Array, dim: usize, (every, memory, least): (u64, usize, bool), claim: Claim) -> Result<Appender> {
+    /// Makes an appender at an array that is ready for it. At most `memory` bytes (0: any number) are used for steps that wait; with `least` no more
+    /// than they need.
+    fn begin(array: &Array, dim: usize, memory: usize, least: bool, claim: Claim) -> Result<Appender> {
         let first = array.state();
         let bound = first.bound(array.path())?;
         let Some(&position) = bound.shape.get(dim) else {
@@ -148,7 +150,7 @@ impl Appender {
             depth,
             needed,
             silent: false,
-            every,
+            every: 0,
             position,
             published: position,
             told: position,
@@ -165,7 +167,7 @@ impl Appender {
     /// An appender for a series, which decides when something is published; [`Appender::prepare`] gave the mark of the claim. With `least` steps
     /// that wait take no more than [`Appender::needed`].
     pub(super) fn silent(array: &Array, dim: usize, claim: Claim, least: bool) -> Result<Appender> {
-        let mut appender = Appender::begin(array, dim, (0, 0, least), claim)?;
+        let mut appender = Appender::begin(array, dim, 0, least, claim)?;
         appender.silent = true;
         Ok(appender)
     }

@@ -88,12 +88,12 @@ impl Array {
         }
         let (meta, growths) = (found.parse_array(store)?, Growths::default());
         let open = |path: &str| OpenArray::new(store, path, &growths, false);
-        Array::with(store, path, meta, found.attributes.take(), (found.listed, &growths), open).map_err(|e| e.at_key(&found.key))
+        Array::with(store, path, meta, found.attributes.take(), found.listed, &growths, open).map_err(|e| e.at_key(&found.key))
     }
 
     /// Makes the array of a call that creates it, which has noted it as open with those `growths`.
     pub(super) fn made(store: &Store, path: &str, meta: ArrayMeta, growths: &Growths, open: Arc<OpenArray>) -> Result<Array> {
-        let array = Array::with(store, path.to_string(), meta, None, (false, growths), |_| open)?;
+        let array = Array::with(store, path.to_string(), meta, None, false, growths, |_| open)?;
         // What was lost before its state was made.
         if growths.is_lost() {
             array.lose();
@@ -106,7 +106,8 @@ impl Array {
         path: String,
         meta: ArrayMeta,
         attributes: Option<Map>,
-        (listed, growths): (bool, &Growths),
+        listed: bool,
+        growths: &Growths,
         open: impl FnOnce(&str) -> Arc<OpenArray>,
     ) -> Result<Array> {
         let known = match meta.format {
