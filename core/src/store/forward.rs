@@ -29,7 +29,7 @@ macro_rules! forward {
         $crate::forward!(# $inner flush() -> $crate::error::Result<()>);
     };
     (@ $inner:tt lock_key) => {
-        $crate::forward!(# $inner lock_key(prefix: &str, key: &str, often: $crate::store::LockUse)
+        $crate::forward!(# $inner lock_key(prefix: &str, key: &str, lock_use: $crate::store::LockUse)
             -> $crate::error::Result<Option<$crate::store::ProcessLock>>);
     };
     (@ $inner:tt files) => {

@@ -245,7 +245,7 @@ pub struct Fetched {
     pub version: Version,
 }
 
-/// How often keys with one prefix are locked.
+/// How a key is locked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LockUse {
     /// Now and then, as documents are: nothing of the lock stays in the store.
@@ -302,8 +302,8 @@ pub trait Storage: Send + Sync {
 
     /// Keeps other processes from changing `key` (in the folder of the node `prefix`) until the lock is dropped, or gives `None` where the
     /// store has no such locks. In-process exclusion is the engine's ([`crate::engine`]).
-    fn lock_key(&self, prefix: &str, key: &str, often: LockUse) -> Result<Option<ProcessLock>> {
-        let _ = (prefix, key, often);
+    fn lock_key(&self, prefix: &str, key: &str, lock_use: LockUse) -> Result<Option<ProcessLock>> {
+        let _ = (prefix, key, lock_use);
         Ok(None)
     }
 

@@ -188,8 +188,8 @@ impl Storage for LatencyStore {
     }
 
     /// Without a delay: the wait would keep others out.
-    fn lock_key(&self, prefix: &str, key: &str, often: LockUse) -> Result<Option<ProcessLock>> {
-        self.shared.inner.lock_key(prefix, key, often)
+    fn lock_key(&self, prefix: &str, key: &str, lock_use: LockUse) -> Result<Option<ProcessLock>> {
+        self.shared.inner.lock_key(prefix, key, lock_use)
     }
 
     /// A read returns at once, and its `done` is called by the store's own thread when the bytes have come. A change takes its time here.

@@ -175,8 +175,8 @@ impl Storage for PrefixStore {
         }
     }
 
-    fn lock_key(&self, prefix: &str, key: &str, often: LockUse) -> Result<Option<ProcessLock>> {
-        self.inner.lock_key(&self.prefix_inside(prefix)?, &self.key(key)?, often)
+    fn lock_key(&self, prefix: &str, key: &str, lock_use: LockUse) -> Result<Option<ProcessLock>> {
+        self.inner.lock_key(&self.prefix_inside(prefix)?, &self.key(key)?, lock_use)
     }
 
     fn start(&self, key: &str, what: Started<'_>) {

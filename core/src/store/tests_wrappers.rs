@@ -61,8 +61,8 @@ impl Storage for Counting {
     fn flush(&self) -> Result<()> {
         self.came("flush").flush()
     }
-    fn lock_key(&self, prefix: &str, key: &str, often: LockUse) -> Result<Option<ProcessLock>> {
-        self.came("lock_key").lock_key(prefix, key, often)
+    fn lock_key(&self, prefix: &str, key: &str, lock_use: LockUse) -> Result<Option<ProcessLock>> {
+        self.came("lock_key").lock_key(prefix, key, lock_use)
     }
     fn start(&self, key: &str, what: Started<'_>) {
         self.came("start").start(key, what)

@@ -81,7 +81,7 @@ impl LocalStore {
         let above = root.parent().unwrap_or(Path::new("/"));
         let above = os::open(CWD, &c_path(above)?, O_PATH | libc::O_DIRECTORY, 0).map_err(|e| e.error("open the folder above"))?;
         let byte = os::hash(root.as_os_str().as_encoded_bytes()) % LOCK_SPACE;
-        self.locks.lock(above.as_fd(), ("", byte), LockUse::Rare, &self.durability)
+        self.locks.lock(above.as_fd(), "", byte, LockUse::Rare, &self.durability)
     }
 
     /// Fills the new folder, gives it to whom the old one is, and makes it durable; `false` if it cannot have the access of the old one.

@@ -50,6 +50,26 @@ pub(super) struct Locks {
     kept: ForkReset<Mutex<BTreeSet<String>>>,
 }
 
+/// Where a lock file is: in a folder below the root.
+struct LockPlace<'a> {
+    root: BorrowedFd<'a>,
+    folder: &'a str,
+    path: KeyPath,
+}
+
+/// A lock file that is open.
+struct Opened {
+    fd: OwnedFd,
+    /// It was made by the same call.
+    is_new: bool,
+}
+
+impl Opened {
+    fn there(fd: OwnedFd) -> Opened {
+        Opened { fd, is_new: false }
+    }
+}
+
 impl Locks {
     pub(super) fn new(mode: LockMode) -> Locks {
         Locks { mode, refused: AtomicI32::new(0), granted: AtomicBool::new(false), kept: ForkReset::new(Mutex::default) }
@@ -64,19 +84,20 @@ impl Locks {
     pub(super) fn lock(
         &self,
         root: BorrowedFd<'_>,
-        (folder, byte): (&str, u64),
-        often: LockUse,
+        folder: &str,
+        byte: u64,
+        lock_use: LockUse,
         durability: &Durability,
     ) -> Result<Option<ByteLock>> {
         if self.mode == LockMode::None {
             return Ok(None);
         }
-        let path = KeyPath::join(folder, LOCK_NAME);
-        if often == LockUse::Look {
-            return look_for_holder(root, &path, byte).map(|()| None);
+        let at = LockPlace { root, folder, path: KeyPath::join(folder, LOCK_NAME) };
+        if lock_use == LockUse::Look {
+            return look_for_holder(root, &at.path, byte).map(|()| None);
         }
         let mut made = Made::new();
-        let mut locked = self.lock_in(root, (folder, &path, byte), often, (durability, &mut made));
+        let mut locked = self.lock_in(&at, byte, lock_use, durability, &mut made);
         match locked.as_mut().ok().and_then(Option::as_mut).and_then(|held| held.removal.as_mut()) {
             Some(removal) => removal.made = made,
             None if made.is_empty() => {}
@@ -88,37 +109,41 @@ impl Locks {
     /// Locks a byte as [`Locks::lock`] does; `made` gets the folders that were missing.
     fn lock_in(
         &self,
-        root: BorrowedFd<'_>,
-        (folder, path, byte): (&str, &KeyPath, u64),
-        often: LockUse,
-        (durability, made): (&Durability, &mut Made),
+        at: &LockPlace<'_>,
+        byte: u64,
+        lock_use: LockUse,
+        durability: &Durability,
+        made: &mut Made,
     ) -> Result<Option<ByteLock>> {
+        let LockPlace { root, folder, ref path } = *at;
         for tries in 0..TRIES * TRIES {
             if tries >= TRIES {
                 std::thread::sleep(PAUSE);
             }
             // One that is kept may have been removed by another process: then it is made as the first one was.
-            let kept = if often == LockUse::Often && self.keeps(folder) { open_known(root, path).ok() } else { None };
+            let kept = if lock_use == LockUse::Often && self.keeps(folder) { open_known(root, path).ok() } else { None };
             let above = if kept.is_none() { Some(os::stat_at(root, KeyPath::of_folder(folder).as_c(), true)) } else { None };
-            if often == LockUse::Often && matches!(above, Some(Err(Errno(libc::ENOENT)))) {
+            if lock_use == LockUse::Often && matches!(above, Some(Err(Errno(libc::ENOENT)))) {
                 // The node was erased or renamed: its folder is not found.
                 return Ok(None);
             }
             let above = above.and_then(Os::<libc::stat>::ok);
-            let shared = || above.as_ref().filter(|above| is_shared(above)).and_then(|above| open_shared(root, folder, path, above));
-            let opened = kept.map(|fd| (fd, false)).or_else(shared);
-            let how = (tries, self.granted.load(Ordering::Relaxed));
-            let opened = if opened.is_some() { opened } else { open_lock_file(root, (folder, path), how, (durability, &mut *made))? };
-            let Some((fd, is_new)) = opened.map(|(fd, is_new)| (OwnFile::new(fd), is_new)) else { continue };
+            let shared = || above.as_ref().filter(|above| is_shared(above)).and_then(|above| open_shared(at, above));
+            let opened = match kept.map(Opened::there).or_else(shared) {
+                None => open_lock_file(at, tries, self.granted.load(Ordering::Relaxed), durability, made)?,
+                opened => opened,
+            };
+            let Some(Opened { fd, is_new }) = opened else { continue };
+            let fd = OwnFile::new(fd);
             if let Some(above) = &above {
                 share(root, folder, fd.as_fd(), above);
             }
-            let removal = match often {
+            let removal = match lock_use {
                 LockUse::Often => None,
                 _ => root.try_clone_to_owned().ok().map(|root| Box::new(Removal { root, path: path.clone(), made: Made::new() })),
             };
             let held = ByteLock { fd, removal, forks: forks() };
-            match held.take(root, path, byte, often) {
+            match held.take(at, byte, lock_use) {
                 Ok(false) => {}
                 Ok(true) => {
                     self.granted.store(true, Ordering::Relaxed);
@@ -127,7 +152,7 @@ impl Locks {
                     }
                     return Ok(Some(held));
                 }
-                Err(Errno(libc::EAGAIN)) if often == LockUse::Alone => bail!(Again, "another one has the lock"),
+                Err(Errno(libc::EAGAIN)) if lock_use == LockUse::Alone => bail!(Again, "another one has the lock"),
                 // EPERM: a filter of system calls does not let it through.
                 Err(refusal @ Errno(libc::ENOLCK | libc::ENOTSUP | libc::ENOSYS | libc::EINVAL | libc::EPERM)) => {
                     // Where there are no locks at all the file is of no use to anybody. One that was there may be in use by those that are not refused.
@@ -249,19 +274,15 @@ fn open_known(root: BorrowedFd<'_>, path: &KeyPath) -> Os<OwnedFd> {
     os::open(root, path.as_c(), libc::O_RDWR | libc::O_NOFOLLOW, 0)
 }
 
-/// Opens the lock file of a folder, and makes both if they are not there; tells whether it made the file, unless locks were `granted`: whoever has
-/// some leaves the file to the next. `None` if the folder was not there, or if another user, which has just made the file, has not shared it yet.
-/// `tries` counts the calls, `made` gets the folders that were missing.
-fn open_lock_file(
-    root: BorrowedFd<'_>,
-    (folder, path): (&str, &KeyPath),
-    (tries, granted): (usize, bool),
-    (durability, made): (&Durability, &mut Made),
-) -> Result<Option<(OwnedFd, bool)>> {
+/// Opens the lock file of a folder, and makes both if they are not there. Where locks were `granted` before it is not told whether the file is new: it
+/// is left to the next lock then. `None` if the folder was not there, or if another user, which has just made the file, has not shared it yet. `tries`
+/// counts the calls, `made` gets the folders that were missing.
+fn open_lock_file(at: &LockPlace<'_>, tries: usize, granted: bool, durability: &Durability, made: &mut Made) -> Result<Option<Opened>> {
+    let LockPlace { root, folder, ref path } = *at;
     // To make it only where it is not there is a call more where it is.
     let how = if granted { libc::O_NOFOLLOW } else { libc::O_EXCL };
     match os::open(root, path.as_c(), libc::O_RDWR | libc::O_CREAT | how, 0o666) {
-        Ok(fd) => Ok(Some((fd, !granted))),
+        Ok(fd) => Ok(Some(Opened { fd, is_new: !granted })),
         Err(Errno(libc::ENOENT)) if !folder.is_empty() => {
             let name = lock_key(folder);
             let parents = make_parents(root, &name, 1, made);
@@ -273,7 +294,7 @@ fn open_lock_file(
         Err(Errno(libc::ESTALE)) => Ok(None),
         // Where all may write, the system lets nobody make what is there already as another user's (`fs.protected_regular`), but open it.
         Err(e) => match open_known(root, path) {
-            Ok(fd) => Ok(Some((fd, false))),
+            Ok(fd) => Ok(Some(Opened::there(fd))),
             // It was removed meanwhile.
             Err(Errno(libc::ENOENT | libc::ESTALE)) if e == Errno(libc::EEXIST) => Ok(None),
             Err(Errno(libc::EACCES))
@@ -294,10 +315,11 @@ fn open_lock_file(
 
 /// Opens the lock file of a folder in which several users write as [`open_lock_file`] does, and gives a new one its name when they may use it: a kill
 /// before that would keep them out for ever. `None` where the file cannot be made so, or others are faster.
-fn open_shared(root: BorrowedFd<'_>, folder: &str, path: &KeyPath, above: &libc::stat) -> Option<(OwnedFd, bool)> {
+fn open_shared(at: &LockPlace<'_>, above: &libc::stat) -> Option<Opened> {
+    let LockPlace { root, folder, ref path } = *at;
     match open_known(root, path) {
         Err(Errno(libc::ENOENT)) => {}
-        opened => return opened.ok().map(|fd| (fd, false)),
+        opened => return opened.ok().map(Opened::there),
     }
     let mut temp = Temp { root, path: TempNames::new().next(folder), there: true };
     let made = os::open(root, temp.path.as_c(), libc::O_RDWR | libc::O_CREAT | libc::O_EXCL, 0o666);
@@ -306,7 +328,7 @@ fn open_shared(root: BorrowedFd<'_>, folder: &str, path: &KeyPath, above: &libc:
     share(root, folder, fd.as_fd(), above);
     let named = os::rename_new(root, temp.path.as_c(), path.as_c()).is_ok();
     temp.there = !named;
-    named.then_some((fd, true))
+    named.then_some(Opened { fd, is_new: true })
 }
 
 /// Lets all users that may write in a folder, which is `above` it, use its lock file, whatever the mask of the process: they would be kept out by it.
@@ -396,14 +418,14 @@ struct Removal {
 
 impl ByteLock {
     /// Takes the lock on a byte, and waits for it unless it is for the only one; `false` if the file was removed meanwhile.
-    fn take(&self, root: BorrowedFd<'_>, path: &KeyPath, byte: u64, often: LockUse) -> Os<bool> {
+    fn take(&self, at: &LockPlace<'_>, byte: u64, lock_use: LockUse) -> Os<bool> {
         if self.removal.is_some() {
             os::share_byte(self.fd.as_fd(), PRESENCE as i64)?;
-            if look_at_current(root, path.as_c(), self.fd.as_fd())?.is_none() {
+            if look_at_current(at.root, at.path.as_c(), self.fd.as_fd())?.is_none() {
                 return Ok(false);
             }
         }
-        let lock = match often {
+        let lock = match lock_use {
             LockUse::Rare | LockUse::Often => os::lock_byte,
             LockUse::Alone | LockUse::Look => os::try_lock_byte,
         };

@@ -117,9 +117,9 @@ impl LocalStore {
     }
 
     /// Locks one byte of the lock file in `folder`; `None` where the file system has no locks.
-    fn lock_byte(&self, folder: &str, byte: u64, often: LockUse) -> Result<Option<lock::ByteLock>> {
+    fn lock_byte(&self, folder: &str, byte: u64, lock_use: LockUse) -> Result<Option<lock::ByteLock>> {
         self.check_writable()?;
-        self.in_present_root(|| self.locks.lock(self.root_to_write()?, (folder, byte), often, &self.durability), Result::is_err)
+        self.in_present_root(|| self.locks.lock(self.root_to_write()?, folder, byte, lock_use, &self.durability), Result::is_err)
     }
 
     /// Opens the file of a key in the root that is open.
@@ -280,9 +280,9 @@ impl Storage for LocalStore {
         self.publish_hidden()
     }
 
-    fn lock_key(&self, prefix: &str, key: &str, often: LockUse) -> Result<Option<ProcessLock>> {
+    fn lock_key(&self, prefix: &str, key: &str, lock_use: LockUse) -> Result<Option<ProcessLock>> {
         let folder = check_prefix(prefix)?;
-        let held = self.lock_byte(folder, byte_of(folder, key), often).map_err(|e| self.placed(e))?;
+        let held = self.lock_byte(folder, byte_of(folder, key), lock_use).map_err(|e| self.placed(e))?;
         Ok(held.map(|held| Box::new(held) as ProcessLock))
     }
 
