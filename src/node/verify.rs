@@ -154,7 +154,7 @@ impl Verification<'_> {
                 match found {
                     Ok(None) => {}
                     Ok(Some(found)) if found.kind == NodeKind::Array => self.array(node, found, &mut arrays)?,
-                    Ok(Some(found)) => self.group(node, found, &above, (&mut groups, &mut todo))?,
+                    Ok(Some(found)) => self.group(node, found, &above, &mut groups, &mut todo)?,
                     Err(e) => self.tell_unread(e, &node.clone(), node)?,
                 }
             }
@@ -183,7 +183,8 @@ impl Verification<'_> {
         node: String,
         found: StoredDocument,
         above: &Trail,
-        (groups, todo): (&mut Vec<Group>, &mut Vec<(String, Trail)>),
+        groups: &mut Vec<Group>,
+        todo: &mut Vec<(String, Trail)>,
     ) -> Result<()> {
         let (key, trail) = (found.key.clone(), above.to(self.store, &node, &found.key));
         let attributes = Group::quietly(self.store, node.clone(), found).and_then(|group| {
@@ -284,19 +285,7 @@ impl Verification<'_> {
             chunks = None;
             self.tell_unlisted(e, top)?;
         }
-        for fault in &mut faults {
-            let is_in_array = matches!(self.place_of(&fault.key, numbers), KeyPlace::Array(_));
-            let what = match fault.kind {
-                FaultKind::Foreign => left.tells_of(self.store, &fault.key, is_in_array)?,
-                FaultKind::Outside if left.has_cut(&fault.key) => Some(GOES_ON),
-                _ => continue,
-            };
-            match (what, question::is_over(&fault.key)) {
-                (Some(what), _) => *fault = Fault::new(FaultKind::Temporary, &fault.key, what),
-                (None, Some(is_over)) => verify_left::asked(self.store, fault, is_over, self.options.repair)?,
-                (None, None) => {}
-            }
-        }
+        faults.iter_mut().try_for_each(|fault| self.explain(fault, &mut left, numbers))?;
         if self.options.repair {
             for fault in faults.iter_mut().filter(|fault| place::is_left_whole(self.store, &fault.key)) {
                 let key = fault.key.clone();
@@ -305,6 +294,22 @@ impl Verification<'_> {
         }
         faults.into_iter().try_for_each(|fault| self.tell(fault))?;
         Ok(chunks)
+    }
+
+    /// Says of a key that belongs to no node which call has left it, if one has.
+    fn explain(&self, fault: &mut Fault, left: &mut Left, numbers: &HashMap<&str, usize>) -> Result<()> {
+        let is_in_array = matches!(self.place_of(&fault.key, numbers), KeyPlace::Array(_));
+        let what = match fault.kind {
+            FaultKind::Foreign => left.tells_of(self.store, &fault.key, is_in_array)?,
+            FaultKind::Outside if left.has_cut(&fault.key) => Some(GOES_ON),
+            _ => return Ok(()),
+        };
+        match (what, question::is_over(&fault.key)) {
+            (Some(what), _) => *fault = Fault::new(FaultKind::Temporary, &fault.key, what),
+            (None, Some(is_over)) => verify_left::asked(self.store, fault, is_over, self.options.repair)?,
+            (None, None) => {}
+        }
+        Ok(())
     }
 
     /// Where a key is in the hierarchy.
