@@ -173,40 +173,39 @@ impl Store {
 
     /// Wraps a store like [`Store::from_shared`], with options.
     pub fn new(context: &Context, shared: SharedStore, mode: Mode, options: Options) -> Store {
-        Store::opened(context, shared, (mode, options), None, None)
+        Store::opened(context, shared, mode, options, None, None)
     }
 
     fn opened(
         context: &Context,
         shared: SharedStore,
-        (mode, options): (Mode, Options),
+        mode: Mode,
+        options: Options,
         opened_for: Option<String>,
         root: Option<(Root, FileOptions)>,
     ) -> Store {
-        let (changes, no_draft, v2_changed) = (changes_of(shared.describe()), AtomicBool::new(false), ForkPreserved::default());
-        let (stats, context, unconsolidated) = (Counters::below(context.stats()), context.clone(), ForkPreserved::default());
         let inner = StoreInner {
             checkpoint: None,
+            changes: changes_of(shared.describe()),
             innermost: shared.clone(),
             shared,
             mode,
-            context,
+            context: context.clone(),
             options,
-            changes,
-            no_draft,
+            no_draft: AtomicBool::new(false),
             opened_for,
             let_go: AtomicBool::new(false),
             root,
             real_root: Once::new(),
             above: Once::new(),
-            unconsolidated,
+            unconsolidated: ForkPreserved::default(),
             behind: Behind::default(),
             series_lengths: SeriesLengths::default(),
             transformed: Transformed::default(),
             waiting: Arc::default(),
-            v2_changed,
+            v2_changed: ForkPreserved::default(),
             known_groups: KnownGroups::default(),
-            stats,
+            stats: Counters::below(context.stats()),
             log: StoreLog::default(),
         };
         Store(Arc::new(inner), None)
@@ -260,7 +259,7 @@ impl Store {
             bail!(ReadOnly, "{} cannot be written; {}", shared.describe(), super::OPEN_FOR_READING);
         }
         let opened_for = node.map(|_| path.clone());
-        Ok((Store::opened(context, shared, (mode, chosen), opened_for, Some((root, files))), path))
+        Ok((Store::opened(context, shared, mode, chosen, opened_for, Some((root, files))), path))
     }
 
     /// Where the store is, as a root: a checkpoint that was begun is below that of its group.
