@@ -343,10 +343,13 @@ fn create_below<T, M>(
     }
     // Else `existing` has found it.
     let in_the_way = how == Create::Overwrite && is_in_the_way(store, path)?;
-    if in_the_way {
+    let made = if in_the_way {
         in_use::refuse(store, path)?;
-    }
-    let (replaced, made) = if !in_the_way {
+        match replace(store, path, &mut lock, |store, path| publish(store, path, format))? {
+            Some(made) => made,
+            None => erase_all(store, path).and_then(|_| publish(store, path, format))?,
+        }
+    } else {
         match publish(store, path, format) {
             Err(e) if e.kind() == ErrorKind::Exists => return existing()?.map(ControlFlow::Break).ok_or(e),
             // The answer was lost, and another writer has changed what is there by now.
@@ -355,20 +358,16 @@ fn create_below<T, M>(
                 upkeep::add_missed(store, path)?;
                 return Ok(ControlFlow::Break(node));
             }
-            made => (false, made?),
+            made => made?,
         }
-    } else if let Some(made) = replace(store, path, &mut lock, |store, path| publish(store, path, format))? {
-        (true, made)
-    } else {
-        (true, erase_all(store, path).and_then(|_| publish(store, path, format))?)
     };
     behind();
-    tell_new(store, path, format, (above, replaced)).map_err(|e| if replaced { e } else { take_back(store, path, format, e) })?;
+    tell_new(store, path, format, above, in_the_way).map_err(|e| if in_the_way { e } else { take_back(store, path, format, e) })?;
     Ok(ControlFlow::Continue(made))
 }
 
 /// Tells consolidated metadata of a new node, and of the groups that were made for it above it, again where another process has taken them away.
-fn tell_new(store: &Store, path: &str, format: Format, (above, replaced): (&mut Vec<String>, bool)) -> Result<()> {
+fn tell_new(store: &Store, path: &str, format: Format, above: &mut Vec<String>, replaced: bool) -> Result<()> {
     let is_alone = above.is_empty() && !replaced && !path.is_empty();
     if is_alone && format == Format::V3 && upkeep::after_new_node(store, path)? {
         return Ok(());
