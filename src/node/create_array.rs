@@ -15,7 +15,7 @@ use crate::grid::key::KeyEncoding;
 use crate::limits::{Dims, MAX_DOCUMENT, push, readable};
 use crate::metadata::{ArrayMeta, Format, Map, Value, json, v2};
 use crate::store::{SharedStore, StorageExt, get};
-use std::cell::{Cell, OnceCell};
+use std::cell::OnceCell;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -69,50 +69,24 @@ impl Array {
         let enclosing = if group.is_none() && spec.needs_format() { groups_above::enclosing(store, &path)? } else { group };
         let (meta, attributes) = spec.resolve(enclosing.map(|found| found.format))?;
         store.context().check_new_attributes(&attributes)?;
-        let as_of = Cell::new(store.as_of());
-        let publish = |store: &Store, path: &str, _| {
-            if write_values.is_some() && store.shared().capabilities().swaps {
-                // The put of the document would fail only after the values have replaced those of an array that has come since.
-                hierarchy::refuse_existing(store, path)?;
-            }
-            erase_leftovers(store, path, &meta, write_values.is_some())?;
-            let above = path::parent(path).filter(|_| write_values.is_some()).and_then(|group| NodeFolder::of(store, group));
-            let is_away = || above.as_ref().map_or(Ok(false), |above| above.is_away(store));
-            if let Some(write_values) = write_values {
-                let growths = Growths::default();
-                let array = Array::made(store, path, meta.clone(), &growths, OpenArray::new(store, path, &growths, true))?;
-                write_values(&array)?;
-                array.finish_writes()?;
-                // What storage transformers keep is stored before the array is there, too.
-                store.transformed().flush()?;
-                // Where the group went with values that were stored by then, the later ones are in a new folder.
-                if is_away()? {
-                    return Err(place::taken_away(path));
-                }
-            }
-            as_of.set(store.as_of());
-            write_documents(store, path, &meta, &attributes)?;
-            // It may have gone between that look and the document, which is in a new folder then, without the values.
-            if is_away()? && is_alone(store, path, &meta)? {
-                let prefix = path::prefix(path);
-                store.shared().erase_prefix(&prefix).map_err(|e| e.at_key(prefix))?;
-                return Err(place::taken_away(path));
-            }
-            Ok(())
-        };
-        let found = || existing(store, &path, (&meta, &attributes, spec.leaves_fill()), how);
+        let publish = |store: &Store, path: &str, _| publish(store, path, &meta, &attributes, write_values);
+        let wanted = Wanted { meta: &meta, attributes: &attributes, leaves_fill: spec.leaves_fill() };
+        let found = || existing(store, &path, &wanted, how);
         let (growths, open) = (Growths::default(), OnceCell::new());
         // Under the lock of the place: whoever takes it away from now on finds the array.
         let behind = || drop(open.set(OpenArray::new(store, &path, &growths, true)));
         let made = hierarchy::create(store, (&path, how), || Ok((meta.format, enclosing)), found, (publish, behind))?;
         let named = meta.dimension_names.iter().flatten().any(Option::is_some) || attributes.contains_key(v2::DIMENSIONS);
-        if let ControlFlow::Break(array) = made {
-            store.note_there(&path, named);
-            return Ok(array);
-        }
+        let as_of = match made {
+            ControlFlow::Break(array) => {
+                store.note_there(&path, named);
+                return Ok(array);
+            }
+            ControlFlow::Continue(as_of) => as_of,
+        };
         store.note_named(&path, named);
         let open = open.into_inner().ok_or_else(|| err!(Internal, "an array was made and not noted"))?;
-        Array::created((store, &path), meta, (&growths, open), as_of.get())
+        Array::created((store, &path), meta, (&growths, open), as_of)
     }
 
     /// The array that a call has made at a path since the counts `as_of`, and noted as open.
@@ -127,8 +101,54 @@ impl Array {
     }
 }
 
+/// Stores the documents of a new array, in the way of which nothing is, behind the values that `write_values` gives it. Returns the store's counts of
+/// losses just before the documents.
+fn publish(store: &Store, path: &str, meta: &ArrayMeta, attributes: &Map, write_values: Option<&WriteValues>) -> Result<AsOf> {
+    let Some(write_values) = write_values else {
+        erase_leftovers(store, path, meta, false)?;
+        let as_of = store.as_of();
+        return write_documents(store, path, meta, attributes).map(|()| as_of);
+    };
+    if store.shared().capabilities().swaps {
+        // The put of the document would fail only after the values have replaced those of an array that has come since.
+        hierarchy::refuse_existing(store, path)?;
+    }
+    erase_leftovers(store, path, meta, true)?;
+    let above = path::parent(path).and_then(|group| NodeFolder::of(store, group));
+    let is_away = || above.as_ref().map_or(Ok(false), |above| above.is_away(store));
+    {
+        let growths = Growths::default();
+        let array = Array::made(store, path, meta.clone(), &growths, OpenArray::new(store, path, &growths, true))?;
+        write_values(&array)?;
+        array.finish_writes()?;
+        // What storage transformers keep is stored before the array is there, too.
+        store.transformed().flush()?;
+        // Where the group went with values that were stored by then, the later ones are in a new folder.
+        if is_away()? {
+            return Err(place::taken_away(path));
+        }
+    }
+    let as_of = store.as_of();
+    write_documents(store, path, meta, attributes)?;
+    // It may have gone between that look and the document, which is in a new folder then, without the values.
+    if is_away()? && is_alone(store, path, meta)? {
+        let prefix = path::prefix(path);
+        store.shared().erase_prefix(&prefix).map_err(|e| e.at_key(prefix))?;
+        return Err(place::taken_away(path));
+    }
+    Ok(as_of)
+}
+
+/// The array that is to be made.
+struct Wanted<'a> {
+    meta: &'a ArrayMeta,
+    attributes: &'a Map,
+    /// Its fill value is left to the library.
+    leaves_fill: bool,
+}
+
 /// Looks for a node at `path`: returns the array to use instead of a new one, or `None` if nothing is in the way, or an error.
-fn existing(store: &Store, path: &str, (wanted, attributes, leaves_fill): (&ArrayMeta, &Map, bool), how: Create) -> Result<Option<Array>> {
+fn existing(store: &Store, path: &str, wanted: &Wanted<'_>, how: Create) -> Result<Option<Array>> {
     if how == Create::Overwrite {
         return Ok(None);
     }
@@ -141,10 +161,11 @@ fn existing(store: &Store, path: &str, (wanted, attributes, leaves_fill): (&Arra
     let there = array.state();
     // A new array says every parameter of its codecs; one that is there may leave some to what they mean.
     let plain = |meta: &ArrayMeta| ArrayMeta { codecs: compared(&meta.codecs, meta.data_type, meta.shape.len()), ..meta.clone() };
-    let difference = plain(&there.meta)
-        .difference(&plain(&as_there(&there.meta, wanted, leaves_fill)?))?
-        .map_or_else(|| difference_in_meaning(&array, (wanted, attributes)), |text| Ok(Some(text)));
-    match difference? {
+    let difference = match plain(&there.meta).difference(&plain(&as_there(&there.meta, wanted)?))? {
+        None => difference_in_meaning(&array, wanted)?,
+        difference => difference,
+    };
+    match difference {
         None => Ok(Some(array)),
         Some(text) => Err(hierarchy::exists(store, path, kind, &format!(" with {text}"))),
     }
@@ -153,8 +174,8 @@ fn existing(store: &Store, path: &str, (wanted, attributes, leaves_fill): (&Arra
 /// An array that is wanted, as long as the one that is there: a length of 0 is that of one that is to be appended to, which may be longer by now.
 /// Of texts and bytes the fill value is nothing, too, where the document has null, or 0 as of zarr-python 2. In version 2
 /// a fill value that is left open is the type's own or null, by the names of dimensions and by the version of ozarr that made the array.
-fn as_there(there: &ArrayMeta, wanted: &ArrayMeta, leaves_fill: bool) -> Result<ArrayMeta> {
-    let mut wanted = wanted.clone();
+fn as_there(there: &ArrayMeta, &Wanted { meta, leaves_fill, .. }: &Wanted<'_>) -> Result<ArrayMeta> {
+    let mut wanted = meta.clone();
     if there.shape.len() == wanted.shape.len() {
         wanted.shape.iter_mut().zip(&there.shape).filter(|(length, _)| **length == 0).for_each(|(length, now)| *length = *now);
     }
@@ -183,12 +204,12 @@ fn meant_without(name: &str) -> Option<Value> {
 
 /// The first difference in what the elements of an array mean, of which the same document but for this may be wanted: in the names of dimensions
 /// and in attributes, where they are given. All else the user may have set since.
-fn difference_in_meaning(array: &Array, (wanted, attributes): (&ArrayMeta, &Map)) -> Result<Option<String>> {
+fn difference_in_meaning(array: &Array, &Wanted { meta, attributes, .. }: &Wanted<'_>) -> Result<Option<String>> {
     let text = |names: &[Option<String>]| {
         json::to_compact(&Value::Array(names.iter().map(|name| name.clone().map_or(Value::Null, Value::from)).collect()))
     };
-    let of_v2 = || names_of(attributes.get(v2::DIMENSIONS)?, wanted.shape.len());
-    let names = wanted.dimension_names.clone().or_else(of_v2).filter(|names| names.iter().any(Option::is_some));
+    let of_v2 = || names_of(attributes.get(v2::DIMENSIONS)?, meta.shape.len());
+    let names = meta.dimension_names.clone().or_else(of_v2).filter(|names| names.iter().any(Option::is_some));
     if let Some(names) = names {
         let there = array.dimension_names()?;
         if names != there {
