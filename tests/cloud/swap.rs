@@ -22,9 +22,12 @@ fn changes() -> usize {
 const JOB: &str = "OZARR_TEST_SWAP_JOB";
 
 fn open(context: &Context, place: &str, conditional: &str) -> Result<Store> {
-    let endpoint = var("OZARR_TEST_S3");
+    open_at(context, &var("OZARR_TEST_S3"), place, conditional)
+}
+
+fn open_at(context: &Context, endpoint: &str, place: &str, conditional: &str) -> Result<Store> {
     let options = [
-        ("cloud.endpoint", endpoint.as_str()),
+        ("cloud.endpoint", endpoint),
         ("cloud.access_key_id", "planted-id"),
         ("cloud.secret_access_key", "planted-secret"),
         ("cloud.region", "us-east-1"),
@@ -128,17 +131,7 @@ fn a_server_without_conditions_is_told_of_once_or_refused() {
     let context =
         Context::with_threads(2).with_settings(Settings { log: Some(Log { level: Level::Warning, call }), ..Settings::default() });
     let proxy = Proxy::new(&var("OZARR_TEST_S3"), |_, _| Fault::Unconditional);
-    let endpoint = proxy.url();
-    let with = |conditional: &str| {
-        let options = [
-            ("cloud.endpoint", endpoint.as_str()),
-            ("cloud.access_key_id", "planted-id"),
-            ("cloud.secret_access_key", "planted-secret"),
-            ("cloud.region", "us-east-1"),
-            ("cloud.conditional_put", conditional),
-        ];
-        Store::open(&context, "s3://bucket/swap/none.zarr", Mode::ReadWrite, &options).unwrap()
-    };
+    let with = |conditional: &str| open_at(&context, &proxy.url(), "none", conditional).unwrap();
     let direct = open(&Context::with_threads(2), "none", "always").unwrap();
     Group::create(&direct, "", None, Create::Overwrite).unwrap();
     create(&direct, "a", 4, 4, None);
