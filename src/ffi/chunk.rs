@@ -24,7 +24,8 @@
 //! ```
 //!
 //! A shard that is larger than memory can be written inner chunk by inner chunk: `ozarr_shard_writer_new`;
-//! not into zip archives, memory and stores of your own, where it is collected in memory first.
+//! not into memory and stores of your own, where it is collected in memory first. On its way into a zip
+//! archive it is in a file beside that, so that the disk needs room for it twice.
 
 use super::dense::contiguous;
 use super::entry;

@@ -18,6 +18,7 @@ mod known_root;
 mod listed_again;
 mod listing;
 mod lock;
+pub(crate) mod nameless;
 mod once_fd;
 pub mod overlap;
 mod owner;

@@ -5,7 +5,8 @@
 //! whole. Names are the keys; if all stand below one folder that is a node, that folder is the root.
 //!
 //! **Writing** appends ([`write`]): a key that is put again becomes a second entry, of which the directory lists the last. A zip
-//! archive cannot erase; that is an error of kind `Unsupported`. The directory is written by `flush`.
+//! archive cannot erase; that is an error of kind `Unsupported`. The directory is written by `flush`. A value that comes in pieces is put when it is whole
+//! ([`value`]).
 //!
 //! One process writes an archive at a time (an open-file lock); all handles of that process that write to it share one store (`shared`), and those
 //! that only read share its content, so that they read what was put before it is flushed. Others see what was flushed (`anew`). A child of `fork` reads on, and never writes to its parent's
@@ -15,6 +16,7 @@ mod anew;
 mod closing;
 mod directory;
 mod far;
+mod put;
 mod read;
 mod records;
 pub mod repair;
@@ -23,6 +25,9 @@ mod shared;
 mod tests;
 #[cfg(test)]
 mod tests_damage;
+#[cfg(test)]
+mod tests_pieces;
+mod value;
 mod write;
 mod written_file;
 
@@ -32,11 +37,12 @@ pub use shared::open_shared;
 use super::file_object::FileObject;
 use super::file_options::FileOptions;
 use super::keys::{MAKES_A_NODE, check_key, check_prefix};
+use super::local::nameless::NamelessFiles;
 use super::local::path::{c_path, not_absolute, shown};
 use super::memory::{keys_of, listing_of};
 use super::os::{self, CWD, Errno};
 use super::stamp::Stamp;
-use super::{Capabilities, Condition, Keys, ListInto, ListedKey, Object, SharedStore, Started, Storage, StorageExt};
+use super::{Capabilities, Condition, Keys, ListInto, ListedKey, Object, SharedStore, Staged, Started, Storage, StorageExt};
 use crate::error::{Result, bail, err};
 use crate::fork::{self, ForkPreserved};
 use crate::limits::{check_memory, collect, grow, make_room};
@@ -51,6 +57,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use value::Value;
 use write::Writer;
 
 /// A zip archive. Thread-safe.
@@ -63,7 +70,7 @@ pub struct ZipStore {
     content: Arc<ForkPreserved<Content>>,
     /// The file that is read, and looked at again; `None` if it is written to, or no file.
     read_from: Option<PathBuf>,
-    /// The writer to that file in this process, which has the same content: it is what its puts made of it, as long as that is open.
+    /// The writer to that file in this process, which this may be, and which has the same content: it is what its puts made of it, as long as that is open.
     written_by: Weak<ZipStore>,
     /// How an archive that is open for writing is written.
     append: Option<Append>,
@@ -104,6 +111,8 @@ struct Append {
     writer: Mutex<Option<Arc<Writer>>>,
     /// The error with which the file system refused the writer's lock, 0 if it did not.
     lock_refused: AtomicI32,
+    /// Beside the file, for values that come in pieces.
+    waiting: NamelessFiles,
     closes_last: ClosesLast,
 }
 
@@ -116,6 +125,7 @@ impl Append {
             old,
             writer: Mutex::default(),
             lock_refused: AtomicI32::new(0),
+            waiting: NamelessFiles::default(),
             closes_last: ClosesLast::default(),
         }
     }
@@ -293,31 +303,6 @@ impl ZipStore {
         Ok(new)
     }
 
-    /// Refuses a put that what the key holds does not allow, and a new key that would make the archive too large to be opened again.
-    fn check_put(&self, content: &Content, name: &str, condition: Condition) -> Result<()> {
-        let found = content.map.get(name);
-        if let (None, Some(append)) = (found, &self.append) {
-            let (with, most) = (content.listed.and(name), append.most);
-            if with.count > most.count || with.bytes > most.bytes {
-                bail!(
-                    Limit,
-                    "the zip archive has {} entries, described in about {} bytes; with one more it exceeds the limit of {} and {}",
-                    content.listed.count,
-                    content.listed.bytes,
-                    most.count,
-                    most.bytes
-                );
-            }
-        }
-        match condition {
-            Condition::None => Ok(()),
-            Condition::Absent if found.is_none() => Ok(()),
-            Condition::Absent => bail!(Conflict, "the key holds a value already"),
-            Condition::Match(version) if found.is_some_and(|s| read::version_of(content.token, &s.entry) == version) => Ok(()),
-            Condition::Match(_) => bail!(Conflict, "the key holds another value by now"),
-        }
-    }
-
     fn refuse_erasing(&self, key: &str) -> Result<bool> {
         let shown = &self.shown;
         bail!(Unsupported, "{shown} is a zip archive, which cannot erase {key:?}; copy what is to stay into a new one")
@@ -348,6 +333,7 @@ impl Storage for ZipStore {
         let local = Capabilities {
             archive: true,
             lock_refused: self.append.as_ref().map_or(0, |append| append.lock_refused.load(Ordering::Relaxed)),
+            swept: self.append.as_ref().map_or(0, |append| append.waiting.swept()),
             ..Capabilities::local(self.append.is_some(), false)
         };
         self.far.as_ref().map_or(local, |far| far.capabilities(local))
@@ -358,35 +344,11 @@ impl Storage for ZipStore {
     }
 
     fn put(&self, key: &str, parts: &[&[u8]], condition: Condition) -> Result<()> {
-        check_key(key)?;
-        if directory::is_ignored(key) {
-            bail!(Name, "the name is one of those that are ignored in zip archives, because macOS adds them");
-        }
-        check_memory()?;
-        let writer = self.writer()?;
-        let name: Arc<str> = self.name_of(key).into();
-        check_key(&name)?;
-        if name.contains('\\') && !name.contains('/') {
-            bail!(Name, "the name has backslashes and no slash, which zip archives of Windows have between folders");
-        }
-        self.content.read(|content| self.check_put(content, &name, condition))?;
-        writer.append(&name, parts, |entry, data| {
-            let slot = Arc::new(Slot::new(name.clone(), entry, data));
-            let _old = self.content.write(|content| {
-                self.check_put(content, &name, condition)?;
-                // Another put of this key has the place behind: as if it came second, which a repair finds, too.
-                if content.map.get(&*name).is_some_and(|now| now.entry.header > entry.header) {
-                    return Ok(None);
-                }
-                let old = content.map.insert(name.clone(), slot);
-                match &old {
-                    Some(old) => old.current.store(false, Ordering::Release),
-                    None => content.listed = content.listed.and(&name),
-                }
-                Ok(old)
-            })?;
-            Ok(())
-        })
+        self.put_value(key, &Value::of(parts), condition)
+    }
+
+    fn stage(&self, key: &str) -> Result<Staged> {
+        self.stage_value(key)
     }
 
     /// An error of kind `Unsupported` if there is any such key.

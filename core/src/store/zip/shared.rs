@@ -49,6 +49,14 @@ impl ZipStore {
         if before.sync == SyncMode::None { writer.sync_folder() } else { Ok(()) }
     }
 
+    /// The store, which knows itself from now on.
+    pub(super) fn shared(mut self) -> Arc<ZipStore> {
+        Arc::new_cyclic(|own| {
+            self.written_by = own.clone();
+            self
+        })
+    }
+
     /// A store that reads what this one does, and looks at the file by itself once this one is gone.
     fn for_reading(self: Arc<ZipStore>) -> Arc<ZipStore> {
         let Some(append) = &self.append else { return self };
@@ -105,7 +113,7 @@ fn open_alone(path: &Path, writable: bool, files: FileOptions) -> Result<Arc<Zip
     if let Some(store) = open_already(path, None)? {
         return Ok(store);
     }
-    let store = Arc::new(ZipStore::open(path, writable, files)?);
+    let store = ZipStore::open(path, writable, files)?.shared();
     Ok(if writable { open_already(path, Some(&store))?.unwrap_or(store) } else { store })
 }
 

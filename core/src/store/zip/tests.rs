@@ -148,10 +148,10 @@ fn behaves_as_a_store_as_far_as_it_can() {
     let mut count = 0;
     let mut make = || -> SharedStore {
         count += 1;
-        let store = ZipStore::open(&folder.file(&format!("{count}.zip")), true, SyncMode::Batch).unwrap();
+        let store = open_shared(&folder.file(&format!("{count}.zip")), true, SyncMode::Batch).unwrap();
         // Else the suite's folder, with a `.zarray` in it, would be the root for others.
-        put(&store, "top", b"1");
-        Arc::new(store)
+        put(&*store, "top", b"1");
+        store
     };
     let mut after = |store: &dyn Storage| {
         let path = PathBuf::from(store.describe());
@@ -793,7 +793,7 @@ fn what_was_refused_when_it_was_written_already_is_no_entry_to_a_repair() {
         put_and_flush(&store, 0..9);
         put(&store, "a", b"flushed");
         // Another writer of this process has put it meanwhile; then something comes behind it, so that its bytes stay.
-        let refused = store.writer().unwrap().append("a", &[b"refused"], |_, _| {
+        let refused = store.writer().unwrap().append("a", &Value::of(&[b"refused"]), |_, _| {
             put(&store, "b", b"1");
             Err(err!(Conflict, "it was replaced"))
         });

@@ -9,6 +9,7 @@
 use super::directory::*;
 use super::read::Slot;
 use super::records::{Old, appended, central_record, end_records, is_told_by_entries, local_header, with_comment};
+use super::value::Value;
 use super::written_file::{WrittenFile, sync_folder};
 use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::fork::{self, ForkPreserved};
@@ -181,10 +182,7 @@ impl Writer {
 
     /// Appends an entry of that name and lets `publish` tell the readers of it and of where its data begin. If that fails, the
     /// bytes stay, are never listed, and are no entry to a repair.
-    pub fn append(&self, name: &str, parts: &[&[u8]], publish: impl FnOnce(Entry, u64) -> Result<()>) -> Result<()> {
-        let mut crc = libdeflater::Crc::new();
-        parts.iter().for_each(|part| crc.update(part));
-        let size = parts.iter().map(|part| part.len() as u64).sum();
+    pub fn append(&self, name: &str, value: &Value<'_>, publish: impl FnOnce(Entry, u64) -> Result<()>) -> Result<()> {
         let _turn = self.turns.read().unwrap_or_else(PoisonError::into_inner);
         let (header_at, header) = {
             let mut end = self.end();
@@ -196,9 +194,9 @@ impl Writer {
             }
             let mut entry = Entry {
                 header: end.at,
-                stored: size,
-                size,
-                crc: crc.sum(),
+                stored: value.size,
+                size: value.size,
+                crc: value.crc,
                 method: STORED,
                 flags: if name.is_ascii() { 0 } else { UTF8 },
                 name_len: u16::try_from(name.len()).map_err(|_| err!(Limit, "the name of a zip entry has {} bytes", name.len()))?,
@@ -207,14 +205,14 @@ impl Writer {
             };
             let header = local_header(&entry, name);
             let data = end.at + header.len() as u64;
-            entry.limit = data.checked_add(size).ok_or_else(|| err!(Limit, "the zip archive would exceed 2^64 bytes"))?;
+            entry.limit = data.checked_add(value.size).ok_or_else(|| err!(Limit, "the zip archive would exceed 2^64 bytes"))?;
             // From here on the file has no end record at its end.
             (end.overwritten, end.reach) = (true, end.reach.max(entry.limit));
             os::pwrite_all(self.file.as_fd(), &[&header], end.at).map_err(|e| self.failed("write", e))?;
             end.at = entry.limit;
             (entry, data)
         };
-        let written = os::pwrite_all(self.file.as_fd(), parts, header).map_err(|e| self.failed("write", e));
+        let written = value.write(self.file.as_fd(), header).map_err(|e| self.failed("write", e));
         let synced = written.and_then(|()| if self.sync_mode() == SyncMode::Each { self.sync(&mut self.end()) } else { Ok(()) });
         let published = synced.and_then(|()| publish(header_at, header));
         match published {

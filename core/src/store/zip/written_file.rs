@@ -41,7 +41,12 @@ impl WrittenFile {
         if make && sync != SyncMode::None {
             sync_folder(path)?;
         }
-        Ok(WrittenFile { numbers: os::numbers_known(file.as_fd()), file: ManuallyDrop::new(file) })
+        Ok(WrittenFile::of(file))
+    }
+
+    /// A file that was opened just now.
+    pub fn of(file: OwnFile) -> WrittenFile {
+        WrittenFile { numbers: os::numbers_known(file.as_fd()), file: ManuallyDrop::new(file) }
     }
 
     /// Keeps other writers of the archive out as long as the file is open. Gives the error with which the file system refused that, or 0.
