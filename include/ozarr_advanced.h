@@ -1087,7 +1087,8 @@ OZARR_CHECKED ozarr_status ozarr_dtype_scalar_from_json(const ozarr_dtype *dtype
  *     ozarr_chunk_iter_free(it);
  *
  * A shard that is larger than memory can be written inner chunk by inner chunk: `ozarr_shard_writer_new`;
- * not into zip archives, memory and stores of your own, where it is collected in memory first. */
+ * not into memory and stores of your own, where it is collected in memory first. On its way into a zip
+ * archive it is in a file beside that, so that the disk needs room for it twice. */
 
 /**
  * Gets the number of chunks along each dimension: `shape` has a capacity of one number for each
