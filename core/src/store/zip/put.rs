@@ -1,14 +1,14 @@
 //! Puts into a zip archive: what may be put, and how readers are told of it.
 
 use super::read::{self, Slot};
-use super::value::{StagedValue, Value};
+use super::staged::StagedValue;
+use super::value::{Value, WaitingFile};
 use super::{Content, ZipStore, directory};
 use crate::error::{Result, bail};
 use crate::limits::check_memory;
-use crate::platform::OwnedFd;
 use crate::store::keys::check_key;
 use crate::store::{Condition, Staged};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -86,10 +86,10 @@ impl ZipStore {
         Ok(Staged::Other(Box::new(StagedValue::new(self.written_by.clone(), key))))
     }
 
-    /// A file for what waits to be put, and the path of the archive.
-    pub(super) fn waiting_file(&self) -> Result<(OwnedFd, PathBuf)> {
+    /// A file for what waits to be put.
+    pub(super) fn waiting_file(&self) -> Result<WaitingFile> {
         let Some(append) = &self.append else { bail!(ReadOnly, "{} is open for reading only", self.shown) };
         let folder = append.path.parent().unwrap_or(Path::new("/"));
-        Ok((append.waiting.make(folder)?, append.path.clone()))
+        Ok(WaitingFile::new(append.waiting.make(folder)?, append.path.clone()))
     }
 }
