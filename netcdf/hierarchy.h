@@ -109,8 +109,10 @@ bool oz_var_in_folder(const oz_var *var);
 /* Looks whether the array of a variable is still at its path: it is lost if nothing is there, or another one, and is not lost any more if it is there again.
  * `shape` (may be NULL): the one that it has there by now. A file that is open for reading goes on with what is found. */
 int oz_var_look(oz_var *var, int64_t *shape);
-/* Whether an array has the form of a variable's, and its dimensions. */
-bool oz_var_is_like(const oz_var *var, const ozarr_array *now);
+/* Gets the name that a dimension of an array has, in format 2 by its attributes; "" where it has none, or one that is too long for netCDF. */
+int oz_stored_name(const ozarr_array *array, int d, char *name);
+/* Tells whether an array has the form of a variable's, and its dimensions. */
+int oz_var_is_like(const oz_var *var, const ozarr_array *now, bool *like);
 /* Looks as `oz_var_look` does, unless the array's folder is where it was, and gives false where it is lost. `*fresh` (may be NULL): the array, if it was
  * opened for that; free it. */
 bool oz_var_is_there(oz_var *var, ozarr_array **fresh);

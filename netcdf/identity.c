@@ -108,31 +108,32 @@ static bool read_form(const ozarr_array *array, form *f) {
     return true;
 }
 
-static void dimension_name(const ozarr_array *array, int d, char *name) {
+int oz_stored_name(const ozarr_array *array, int d, char *name) {
     bool named = false;
-    if (ozarr_array_dimension_name(array, d, name, NC_MAX_NAME + 1, NULL, &named) || !named) *name = 0;
+    ozarr_status status = ozarr_array_dimension_name(array, d, name, NC_MAX_NAME + 1, NULL, &named);
+    if (status || !named) *name = 0;
+    return status == OZARR_ERR_BUFFER_SIZE ? NC_NOERR : oz_error(status);
 }
 
-/* Whether the dimensions have the names that they had, or others by a renaming: then they are none of those that this program knows, and the array is where
- * it was. */
-static bool has_names(const oz_var *var, const ozarr_array *now, int rank) {
-    for (int d = 0; d < rank; d++) {
+/* Tells whether the dimensions have the names that they had, or others by a renaming: then they are none of those that this program knows, and the array is
+ * where it was. */
+static int has_names(const oz_var *var, const ozarr_array *now, int rank, bool *has) {
+    *has = true;
+    for (int d = 0; d < rank && *has; d++) {
         char was[NC_MAX_NAME + 1], is[NC_MAX_NAME + 1];
-        dimension_name(var->array, d, was);
-        dimension_name(now, d, is);
+        int status = oz_stored_name(var->array, d, was);
+        if (!status) status = oz_stored_name(now, d, is);
+        if (status) return status;
         if (strcmp(was, is) == 0 || (d < var->rank && var->dims[d]->renamed)) continue;
-        if (oz_dim_by_name(var->group, is) || (var->group->file->writable && !oz_var_in_folder(var))) return false;
+        *has = !oz_dim_by_name(var->group, is) && (!var->group->file->writable || oz_var_in_folder(var));
     }
-    return true;
+    return NC_NOERR;
 }
 
-bool oz_var_is_like(const oz_var *var, const ozarr_array *now) {
+int oz_var_is_like(const oz_var *var, const ozarr_array *now, bool *like) {
     form was, is;
-    return read_form(var->array, &was) && read_form(now, &is) && !memcmp(&was, &is, sizeof was) && has_names(var, now, is.rank);
-}
-
-static bool is_same(const oz_var *var, const char *path, const ozarr_array *now) {
-    return oz_var_is_like(var, now) && !is_moved(var->group->file, path, var->folder) && !oz_group_is_moved(var->group);
+    *like = read_form(var->array, &was) && read_form(now, &is) && !memcmp(&was, &is, sizeof was);
+    return *like ? has_names(var, now, is.rank, like) : NC_NOERR;
 }
 
 void oz_file_note_lost(oz_file *file) { __atomic_store_n(&file->lost, true, __ATOMIC_RELAXED); }
@@ -172,7 +173,9 @@ static int look(oz_var *var, int64_t *shape, ozarr_array **fresh) {
     int status = path ? oz_var_handle(var) : NC_ENOMEM;
     ozarr_status opened = status || !var->array ? OZARR_OK : ozarr_array_open_at(var->group->file->store, path, &now);
     if (!status && opened != OZARR_ERR_NOT_FOUND && opened != OZARR_ERR_NODE_KIND) status = oz_error(opened);
-    bool same = now && is_same(var, path, now);
+    bool same = false;
+    if (now) status = oz_var_is_like(var, now, &same);
+    same = same && !status && !is_moved(var->group->file, path, var->folder) && !oz_group_is_moved(var->group);
     if (same && shape) status = oz_error(ozarr_array_shape(now, shape));
     if (!status && !same) oz_var_note_lost(var);
     /* The folder of a new file has its name once that is shown. */

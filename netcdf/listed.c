@@ -377,12 +377,13 @@ int oz_listed_var(const oz_listed *listed, oz_group *group, const char *name, co
 static bool is_of(const oz_listed *listed, const entry *e, oz_var *var, const char *document) {
     static const int told[] = {DATA_TYPE, NAMES};
     ozarr_array *now = NULL;
+    bool same = false;
     if (var->array) {
-        bool same = !oz_var_import(var, document, 3, NULL, &now) && oz_var_is_like(var, now);
+        if (!oz_var_import(var, document, 3, NULL, &now) && oz_var_is_like(var, now, &same)) same = false;
         return ozarr_array_free(now), same;
     }
     json *old = json_read(var->document);
-    bool same = old != NULL;
+    same = old != NULL;
     for (size_t i = 0; i < sizeof told / sizeof *told && same; i++) {
         const json *was = json_member(old, MEMBER[told[i]]);
         json *is = read_member(listed, e, told[i]);

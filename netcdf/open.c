@@ -67,10 +67,9 @@ static int add_nczarr_types(const oz_group *group, oz_list *atts, const ozarr_no
 static int read_dims(oz_var *var, const json *mine, const int64_t *shape) {
     int status = NC_NOERR;
     for (int d = 0; d < var->rank && !status; d++) {
-        char name[NC_MAX_NAME + 1] = "";
-        bool named = false;
-        if (ozarr_array_dimension_name(var->array, d, name, sizeof name, NULL, &named)) named = false;
-        status = oz_var_place_dim(var, mine, d, named ? name : NULL, shape[d]);
+        char name[NC_MAX_NAME + 1];
+        status = oz_stored_name(var->array, d, name);
+        if (!status) status = oz_var_place_dim(var, mine, d, name, shape[d]);
     }
     return status;
 }

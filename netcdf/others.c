@@ -33,20 +33,19 @@ static oz_dim *dim_of(const place *at, long levels, const char *name) {
     return NULL;
 }
 
-/* Gives a variable its dimensions; those along which it stays as it is are all one. Returns false if it stays so along all. */
-static bool find_dims(oz_var *var, const place *at, const json *mine) {
+/* Gives a variable its dimensions; those along which it stays as it is are all one. `*grows` is false if it stays so along all. */
+static int find_dims(oz_var *var, const place *at, const json *mine, bool *grows) {
     static oz_dim fixed;
     const json *above = json_member(mine, "above"), *levels = above && above->kind == JSON_ARRAY ? above->first : NULL;
-    bool grows = false;
+    int status = NC_NOERR;
     for (int d = 0; d < var->rank; d++, levels = levels ? levels->next : NULL) {
         char name[NC_MAX_NAME + 1] = "";
-        bool named = false;
-        if (ozarr_array_dimension_name(var->array, d, name, sizeof name, NULL, &named)) named = false;
-        oz_dim *dim = named ? dim_of(at, levels && levels->kind == JSON_INTEGER ? strtol(levels->text, NULL, 10) : 0, name) : NULL;
+        if (!status) status = oz_stored_name(var->array, d, name);
+        oz_dim *dim = *name ? dim_of(at, levels && levels->kind == JSON_INTEGER ? strtol(levels->text, NULL, 10) : 0, name) : NULL;
         var->dims[d] = dim && dim->unlimited ? dim : &fixed;
-        grows = grows || var->dims[d] == dim;
+        *grows = *grows || var->dims[d] == dim;
     }
-    return grows;
+    return status;
 }
 
 /* Whether an array that no record names has steps of its own: it is longer than the variables of this program are in the store, or shorter than they were
@@ -73,10 +72,11 @@ static int add(const place *at, const char *path, const json *mine) {
     if (!var) return ozarr_array_free(array), read ? NC_ENOMEM : NC_NOERR;
     var->array = array;
     oz_var_note_place(var);
-    bool grows = !ozarr_array_shape(array, var->shape) && find_dims(var, at, mine);
-    if (!grows) oz_var_close(var);
-    else if (!mine && is_apart(var)) oz_others_remove(at->known, var->id);
-    return NC_NOERR;
+    bool grows = false;
+    if (!ozarr_array_shape(array, var->shape)) status = find_dims(var, at, mine, &grows);
+    if (status || (grows && !mine && is_apart(var))) oz_others_remove(at->known, var->id);
+    else if (!grows) oz_var_close(var);
+    return status;
 }
 
 /* Notes the dimensions that the record has and this program does not. */

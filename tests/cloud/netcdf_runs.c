@@ -1,10 +1,12 @@
 /* A program of netCDF-C that begins a file, or goes on with it, as tests/cloud/netcdf_runs.py starts and kills it.
  *
  *   netcdf_runs FILE        prints netCDF's error of the call that failed; else how many records there are
+ *   netcdf_runs FILE sync   tells of no error of nc_sync, but calls it once more
  *   netcdf_runs FILE MODE   opens it to read (0) or to write (1), and prints how many groups it has, and the length of the root's first dimension (0 without one) */
 #include <netcdf.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static void check(int status, const char *what) {
     if (!status) return;
@@ -42,8 +44,9 @@ int main(int argc, char **argv) {
     int file, group, time, var, dim;
     size_t records;
     const float u[] = {1, 2, 3, 4, 5, 6};
-    if (argc == 3) return show(argv[1], atoi(argv[2]));
-    if (argc != 2) return 2;
+    const int syncs = argc == 3 && strcmp(argv[2], "sync") == 0;
+    if (argc == 3 && !syncs) return show(argv[1], atoi(argv[2]));
+    if (argc != 2 && !syncs) return 2;
     if (nc_open(argv[1], NC_WRITE, &file)) file = create(argv[1]);
     CHECK(nc_inq_varid(file, "time", &time));
     CHECK(nc_inq_varid(file, "u", &var));
@@ -56,6 +59,7 @@ int main(int argc, char **argv) {
     CHECK(nc_inq_grp_ncid(file, "more", &group));
     CHECK(nc_inq_varid(group, "v", &var));
     CHECK(nc_put_var1_int(group, var, &records, &(int){7}));
+    for (int tries = 0; syncs && tries < 3 && nc_sync(file); tries++) continue;
     CHECK(nc_close(file));
     printf("%d\n", (int)records + 1);
     return 0;
