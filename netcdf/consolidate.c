@@ -152,8 +152,10 @@ static ozarr_status rename_nczarr(const oz_group *group, ozarr_node *node) {
     bool any = false;
     for (const oz_group *at = group; at; at = at->parent)
         for (int i = 0; i < at->dims.count; i++) any = any || ((oz_dim *)at->dims.items[i])->key;
-    char *keys = any && !ozarr_attr_get_json(node, KEYS, NULL, 0, &len) ? calloc(len + 1, 1) : NULL;
-    ozarr_status status = keys ? ozarr_attr_get_json(node, KEYS, keys, len + 1, &len) : OZARR_OK;
+    ozarr_status status = any ? ozarr_attr_get_json(node, KEYS, NULL, 0, &len) : OZARR_ERR_NOT_FOUND;
+    if (status) return status == OZARR_ERR_NOT_FOUND ? OZARR_OK : status;
+    char *keys = calloc(len + 1, 1);
+    status = keys ? ozarr_attr_get_json(node, KEYS, keys, len + 1, &len) : OZARR_ERR_NO_MEMORY;
     json *tree = keys && !status ? json_read(keys) : NULL, *dims = json_member(tree, "dimensions");
     if (dims && dims->kind == JSON_OBJECT) {
         text_add(&renamed, keys, dims->from);

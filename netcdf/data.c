@@ -69,7 +69,8 @@ static int begin(int ncid, int varid, nc_type *type, bool write, oz_var **var) {
     oz_file *file = (*var)->group->file;
     if (write && !file->writable) return NC_EPERM;
     /* It may be there again. */
-    if ((*var)->lost && !file->ranks) (void)oz_var_look(*var, NULL);
+    if ((*var)->lost && !file->ranks) status = oz_var_look(*var, NULL);
+    if (status) return status;
     if ((*var)->lost) return oz_log("another program has renamed, erased or replaced the variable %s", (*var)->name), NC_ENOTVAR;
     if (*type == NC_NAT) *type = (*var)->type;
     if (*type != (*var)->type) {

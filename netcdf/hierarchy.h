@@ -113,9 +113,8 @@ int oz_var_look(oz_var *var, int64_t *shape);
 int oz_stored_name(const ozarr_array *array, int d, char *name);
 /* Tells whether an array has the form of a variable's, and its dimensions. */
 int oz_var_is_like(const oz_var *var, const ozarr_array *now, bool *like);
-/* Looks as `oz_var_look` does, unless the array's folder is where it was, and gives false where it is lost. `*fresh` (may be NULL): the array, if it was
- * opened for that; free it. */
-bool oz_var_is_there(oz_var *var, ozarr_array **fresh);
+/* Looks as `oz_var_look` does, unless the array's folder is where it was. `*fresh` (may be NULL): the array, if it was opened for that; free it. */
+int oz_var_find(oz_var *var, ozarr_array **fresh);
 /* Notes that what was given to a variable is lost; several threads may. */
 void oz_file_note_lost(oz_file *file);
 /* Notes that a variable is lost, which is told where this process has written to it. */

@@ -189,7 +189,4 @@ static int look(oz_var *var, int64_t *shape, ozarr_array **fresh) {
 
 int oz_var_look(oz_var *var, int64_t *shape) { return look(var, shape, NULL); }
 
-bool oz_var_is_there(oz_var *var, ozarr_array **fresh) {
-    if (var->lost || !oz_var_in_folder(var)) (void)look(var, NULL, fresh);
-    return !var->lost;
-}
+int oz_var_find(oz_var *var, ozarr_array **fresh) { return var->lost || !oz_var_in_folder(var) ? look(var, NULL, fresh) : NC_NOERR; }

@@ -288,7 +288,9 @@ static int open_var(oz_group *group, int found, const oz_listed *listed, const j
         return NC_NOERR;
     }
     bool scalar = false;
-    if (ozarr_array_nc_is_scalar(array, &scalar)) scalar = false;
+    status = oz_error(ozarr_array_nc_is_scalar(array, &scalar));
+    if (oz_is_out_of_reach(status)) return ozarr_array_free(array), status;
+    if (status) scalar = false;
     oz_var *var = oz_var_new(group, name, type, scalar ? 0 : rank);
     if (!var) return ozarr_array_free(array), NC_ENOMEM;
     *made = var;

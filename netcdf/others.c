@@ -60,13 +60,26 @@ static bool is_apart(const oz_var *var) {
     return false;
 }
 
+/* Whether an array that is there may be behind an error, and would not be as long as all others: not behind a folder that this user may not enter. */
+static bool hides(const place *at, int status) { return oz_is_short(status) || (oz_is_remote(at->known->file) && oz_is_out_of_reach(status)); }
+
+/* Tells whether there is a node of a kind at a path below a known group. */
+static int is_there(const place *at, const char *path, ozarr_node_kind kind, bool *is) {
+    ozarr_node_kind there = OZARR_NODE_KIND_NONE;
+    char *full = oz_node_path(at->known, path);
+    int status = full ? oz_error(ozarr_store_node_kind(at->known->file->store, full, &there)) : NC_ENOMEM;
+    free(full);
+    *is = !status && there == kind;
+    return hides(at, status) ? status : NC_NOERR;
+}
+
 /* Opens an array by its path below a known group; one that does not grow is known by then, too. One with steps of its own is not: it may get those of the
  * variables. */
 static int add(const place *at, const char *path, const json *mine) {
     ozarr_array *array = NULL;
     int32_t rank = 0;
     int status = oz_error(ozarr_group_open_array(at->known->handle, path, &array));
-    if (status) return oz_is_short(status) ? status : NC_NOERR;
+    if (status) return hides(at, status) ? status : NC_NOERR;
     bool read = !ozarr_array_rank(array, &rank) && rank <= 64;
     oz_var *var = read ? oz_var_of_others(at->known, path, rank) : NULL;
     if (!var) return ozarr_array_free(array), read ? NC_ENOMEM : NC_NOERR;
@@ -116,8 +129,10 @@ static int add_all(const place *at) {
     for (const json *one = variables && variables->kind == JSON_OBJECT ? variables->first : NULL; one && !status; one = one->next) {
         if (!*at->path && oz_list_index(&at->known->vars, one->name) >= 0) continue;
         char *path = path_in(at, one->name);
+        bool is = false;
         if (!path) status = NC_ENOMEM;
-        else if (oz_list_index(&at->known->others, path) < 0 && oz_kind_at(at->known, path) == OZARR_NODE_KIND_ARRAY) status = add(at, path, one);
+        else if (oz_list_index(&at->known->others, path) < 0) status = is_there(at, path, OZARR_NODE_KIND_ARRAY, &is);
+        if (is) status = add(at, path, one);
         free(path);
     }
     return status;
@@ -132,8 +147,9 @@ static int look_below(const place *at) {
     for (const json *one = groups && groups->kind == JSON_ARRAY ? groups->first : NULL; one && !status; one = one->next) {
         if (one->kind != JSON_STRING || (!*at->path && oz_list_index(&at->known->groups, one->text) >= 0)) continue;
         char *path = path_in(at, one->text);
-        if (!path) status = NC_ENOMEM;
-        else if (oz_kind_at(at->known, path) == OZARR_NODE_KIND_GROUP) status = look_into(at, at->known, path);
+        bool is = false;
+        status = path ? is_there(at, path, OZARR_NODE_KIND_GROUP, &is) : NC_ENOMEM;
+        if (is) status = look_into(at, at->known, path);
         free(path);
     }
     return status;
@@ -222,7 +238,9 @@ static int add_listed(oz_group *known, const char *path) {
     if (!known || !known->handle || oz_list_index(&known->groups, path) >= 0) return NC_NOERR;
     if (oz_list_index(&known->vars, path) >= 0 || oz_list_index(&known->others, path) >= 0) return NC_NOERR;
     const place at = {.known = known, .path = ""};
-    return oz_kind_at(known, path) == OZARR_NODE_KIND_ARRAY ? add(&at, path, NULL) : NC_NOERR;
+    bool is;
+    int status = is_there(&at, path, OZARR_NODE_KIND_ARRAY, &is);
+    return is ? add(&at, path, NULL) : status;
 }
 
 /* Moves to the value of an object's member; false where it has none by that name. */

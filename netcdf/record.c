@@ -84,7 +84,10 @@ static void write_own(text *t, oz_var *var, const oz_stored *stored, const json 
         own = !var->lost && (kind == OZARR_NODE_KIND_NONE || (kind == OZARR_NODE_KIND_UNKNOWN && !there));
     }
     /* In a store that is no folder one request for each would take long. */
-    else if (!own) own = var->folder.inode ? oz_var_is_there(var, NULL) : !var->lost;
+    else if (!own) {
+        if (var->folder.inode) (void)oz_var_find(var, NULL);
+        own = !var->lost;
+    }
     if (own) write_var(t, var, stored, there);
     else if (there) oz_stored_copy(t, stored, there);
 }

@@ -101,9 +101,10 @@ static int open_or_create(oz_group *group) {
 static int store_var(oz_var *var, oz_templates *templates) {
     (void)templates;
     ozarr_array *fresh = NULL;
-    int status = NC_NOERR;
     if (!var->dirty && !var->renamed) return NC_NOERR;
-    if (!oz_file_alone(var->group->file) && !oz_var_is_there(var, &fresh)) {
+    int status = oz_file_alone(var->group->file) ? NC_NOERR : oz_var_find(var, &fresh);
+    if (status) return status;
+    if (!oz_file_alone(var->group->file) && var->lost) {
         if (var->dirty) oz_file_note_lost(var->group->file);
         var->dirty = var->renamed = false;
     }
@@ -154,7 +155,10 @@ static int store_group(oz_group *group) {
     if (makes) note(&status, create_arrays(group));
     for (int i = 0; i < group->vars.count; i++) {
         oz_var *var = group->vars.items[i];
-        if (var->lost && var->dirty && stores && !oz_var_made(var) && !oz_var_is_there(var, NULL)) group->file->lost = true, var->dirty = false;
+        bool asks = var->lost && var->dirty && stores && !oz_var_made(var);
+        int found = asks ? oz_var_find(var, NULL) : NC_NOERR;
+        note(&status, found);
+        if (asks && !found && var->lost) group->file->lost = true, var->dirty = false;
         if (!stores) var->dirty = var->renamed = false;
     }
     if (stores) note(&status, store_vars(group));
@@ -342,7 +346,8 @@ static int flush_in_place(oz_var *var, oz_templates *templates) {
     bool asks = var->put && !oz_file_alone(var->group->file);
     bool gone = asks && var->folder.inode && oz_kind_at(var->group, var->name) == OZARR_NODE_KIND_NONE;
     if (gone) oz_var_note_lost(var);
-    return gone || (asks ? !oz_var_is_there(var, NULL) : var->lost) ? NC_NOERR : flush(var);
+    int status = asks && !gone ? oz_var_find(var, NULL) : NC_NOERR;
+    return status || var->lost ? status : flush(var);
 }
 
 int oz_elements_flush(oz_file *file) {
