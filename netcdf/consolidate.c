@@ -282,3 +282,13 @@ int oz_consolidate(oz_file *file) {
     if (!status) file->stale = false;
     return status;
 }
+
+int oz_consolidate_new(oz_file *file) {
+    entries all = {0};
+    if (file->told || file->hidden || file->ranks || !oz_file_alone(file)) return NC_NOERR;
+    int status = collect(file, &all);
+    if (!status) status = store(file, &all, file->groups[0], "");
+    entries_free(&all);
+    file->told = !status;
+    return status;
+}

@@ -160,6 +160,8 @@ int oz_record_restore(const oz_group *group, const char *former);
 
 /* Consolidates the metadata, so that readers see all lengths change at once: of a new file here, else by the library. */
 int oz_consolidate(oz_file *file);
+/* Consolidates the metadata of a new file of one process in its root, once, before its first lengths are published: readers, and a kill, find none of them. */
+int oz_consolidate_new(oz_file *file);
 
 /* Takes over what another process wrote to a file that is open for reading: the lengths of dimensions that may grow. */
 int oz_hierarchy_refresh(oz_file *file);

@@ -201,7 +201,7 @@ typedef struct oz_file {
     bool consolidates; /* the record says that there are consolidated metadata; a kill may have left them out */
     bool compared;     /* they were compared with the documents */
     bool doubtful;     /* they are to be compared in any case, for the program closes the file */
-    bool told;         /* when the file was opened they told all that the documents do */
+    bool told;         /* when the file was opened, or before the first lengths of a new one, they told all that the documents do */
     /* What was read of all nodes together, while the file is being read. */
     struct oz_whole *whole;
     /* The bytes of elements that wait for `oz_file_store_waiting`. */

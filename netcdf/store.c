@@ -364,6 +364,8 @@ int oz_lengths_store(oz_file *file, int flushed) {
     if (!status && looks) status = look_at_lengths(file);
     status = oz_agree(file->ranks, status);
     if (!status) status = oz_agree_on_lengths(file);
+    for (int i = 0; i < file->group_count && !status; i++)
+        if (is_to_grow(file->groups[i])) status = oz_consolidate_new(file);
     if (!status) status = for_each_array(file, true, publish);
     if (looks) oz_unlock_groups(file), oz_unlock(file);
     status = oz_agree(file->ranks, status);
