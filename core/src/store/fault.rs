@@ -2,8 +2,11 @@
 
 #![allow(clippy::unwrap_used)]
 
-use super::os::Call;
+use super::os::{self, Call, Entries};
+use crate::platform::{AsFd, AsRawFd, BorrowedFd};
 use std::cell::{Cell, RefCell};
+use std::collections::{HashMap, HashSet};
+use std::ffi::CString;
 
 /// What happens instead of the call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +39,8 @@ thread_local! {
     static PLAN: RefCell<Vec<Fault>> = const { RefCell::new(Vec::new()) };
     static IS_LOCAL: Cell<Option<bool>> = const { Cell::new(None) };
     static CLOSES_FILES: Cell<bool> = const { Cell::new(false) };
+    /// What was in each folder when it was opened, by its descriptor.
+    static OPENED: RefCell<Option<HashMap<i32, HashSet<CString>>>> = const { RefCell::new(None) };
 }
 
 /// Runs `f` with faults planned for this thread; gives also how many were left unused.
@@ -107,6 +112,34 @@ pub fn closing_files<T>(f: impl FnOnce() -> T) -> T {
 
 pub(super) fn closes_files() -> bool {
     CLOSES_FILES.get()
+}
+
+/// Calls `f` as on a file system that lists no names that came behind the opening of a folder, as btrfs does.
+pub fn listing_as_opened<T>(f: impl FnOnce() -> T) -> T {
+    OPENED.set(Some(HashMap::new()));
+    let result = f();
+    OPENED.set(None);
+    result
+}
+
+/// Is told what this thread has opened. What is in it is found by another descriptor: listing moves a folder's place.
+pub(super) fn opened(fd: BorrowedFd<'_>) {
+    let Some(mut opened) = OPENED.take() else { return };
+    opened.remove(&fd.as_raw_fd());
+    let names = os::open(fd, c".", libc::O_RDONLY | libc::O_DIRECTORY, 0).and_then(|again| os::entries(again.as_fd()));
+    if let Ok(names) = names {
+        opened.insert(fd.as_raw_fd(), names.into_iter().map(|(name, _)| name).collect());
+    }
+    OPENED.set(Some(opened));
+}
+
+/// Takes what a folder's listing would not tell there out of it.
+pub(super) fn listed(fd: BorrowedFd<'_>, found: &mut Entries) {
+    OPENED.with_borrow(|opened| {
+        if let Some(names) = opened.as_ref().and_then(|opened| opened.get(&fd.as_raw_fd())) {
+            found.retain(|(name, _)| names.contains(name));
+        }
+    });
 }
 
 /// Calls `f` as another user than the folders' owner; a user other than root stays as it is, and the folders' modes hold for it as well.

@@ -167,7 +167,7 @@ impl LocalStore {
             Err(Errno(libc::ENOENT)) => return Ok(false),
             Err(_) => {}
         }
-        self.empty_in_place(folder, &prefix, fd)?;
+        self.empty_in_place(&prefix, fd)?;
         match if folder.is_empty() { Ok(()) } else { os::rmdir(root, path.as_c()) } {
             // An empty folder is no node. It may not go, or is a mount point, or somebody puts something into it at the same time.
             Ok(()) | Err(Errno(libc::ENOENT | libc::ENOTEMPTY | libc::EEXIST | libc::EACCES | libc::EPERM | libc::EBUSY)) => Ok(true),
@@ -177,19 +177,22 @@ impl LocalStore {
 
     /// Empties a folder that keeps its name, as the root does, or a mount point: what makes it a node goes first, then the folders in it leave
     /// their names. What cannot be renamed is emptied where it is.
-    fn empty_in_place(&self, folder: &str, prefix: &str, fd: BorrowedFd<'_>) -> Result<()> {
+    fn empty_in_place(&self, prefix: &str, fd: BorrowedFd<'_>) -> Result<()> {
         for name in MAKES_A_NODE {
             match os::unlink(fd, KeyPath::of_folder(name).as_c()) {
                 Ok(()) | Err(Errno(libc::ENOENT | libc::EISDIR)) => {}
                 Err(e) => return Err(e.error("erase").at_key(name).below(prefix)),
             }
         }
-        // Listing moves a folder's place, from which it is emptied.
-        let Some(listed) = self.open_folder(folder, 0)? else { return Ok(()) };
-        for (name, _) in visible(listed.as_fd())?.into_iter().filter(|(_, kind)| *kind == EntryKind::Folder) {
-            let _ = os::rename(listed.as_fd(), KeyPath::of_folder(name.trim_end_matches('/')).as_c(), self.temp_names.next("").as_c());
+        for (name, _) in visible(fd)?.into_iter().filter(|(_, kind)| *kind == EntryKind::Folder) {
+            let _ = os::rename(fd, KeyPath::of_folder(name.trim_end_matches('/')).as_c(), self.temp_names.next("").as_c());
         }
-        empty_folder(fd, 0).map(drop).map_err(|e| e.below(prefix))
+        // btrfs lists no names that came behind the opening of a folder.
+        let fd = match os::open(fd, c".", libc::O_RDONLY | libc::O_DIRECTORY, 0) {
+            Err(Errno(libc::ENOENT)) => return Ok(()),
+            opened => opened.map_err(|e| e.error("open the folder").below(prefix))?,
+        };
+        empty_folder(fd.as_fd(), 0).map(drop).map_err(|e| e.below(prefix))
     }
 }
 

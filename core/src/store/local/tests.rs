@@ -666,15 +666,18 @@ fn a_folder_below_which_something_is_mounted_stays_with_all_that_is_in_it() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_folder_whose_name_may_not_go_is_emptied() {
-    let folder = Folder::new();
-    put(&folder.store(SyncMode::None), "d/c/k", b"1").unwrap();
-    folder.allow("", 0o555);
-    folder.allow("d", 0o777);
-    folder.allow("d/c", 0o777);
-    let erased = as_another(|| folder.store(SyncMode::None).erase_prefix("d/"));
-    folder.allow("", 0o755);
-    erased.unwrap();
-    assert!(folder.names("d").is_empty());
+    for lists_as_opened in [false, true] {
+        let folder = Folder::new();
+        put(&folder.store(SyncMode::None), "d/c/k", b"1").unwrap();
+        folder.allow("", 0o555);
+        folder.allow("d", 0o777);
+        folder.allow("d/c", 0o777);
+        let erase = || folder.store(SyncMode::None).erase_prefix("d/");
+        let erased = as_another(|| if lists_as_opened { fault::listing_as_opened(erase) } else { erase() });
+        folder.allow("", 0o755);
+        erased.unwrap();
+        assert!(folder.names("d").is_empty(), "{lists_as_opened}");
+    }
 }
 
 #[test]
