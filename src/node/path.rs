@@ -52,8 +52,8 @@ pub fn check_kept(path: &str) -> Result<()> {
         if DOCUMENTS.contains(&name) {
             bail!(Name, "name {name:?} is that of a metadata document");
         }
-        if name.starts_with(".ozarr") {
-            bail!(Name, "name {name:?} starts with \".ozarr\", which is reserved for the library's own files");
+        if name.starts_with(".ozarr") || name.starts_with("ozarr-") && name.ends_with(".json") {
+            bail!(Name, "name {name:?} is reserved for the library's own files, as \".ozarr*\" and \"ozarr-*.json\" are");
         }
         if name.bytes().all(|b| b == b'.') {
             bail!(Name, "name {name:?} consists of periods only");
@@ -214,10 +214,13 @@ mod tests {
 
     #[test]
     fn new_names_follow_the_rules() {
-        for bad in ["...", "__x", "a/__b/c", "zarr.json", "a/.zarray", ".zgroup", ".zattrs", ".zmetadata", ".ozarr.lock", "a\nb"] {
+        for bad in ["...", "__x", "a/__b/c", "zarr.json", "a/.zarray", ".zgroup", ".zattrs", ".zmetadata", ".ozarr.lock", "a\nb"]
+            .into_iter()
+            .chain(["ozarr-copy.json", "a/ozarr-resize.json/b", "ozarr-migration.json"])
+        {
             assert_eq!(check_new(bad).unwrap_err().kind(), ErrorKind::Name, "{bad:?}");
         }
-        for good in ["", "a", "_x", "x__", "a b", "ü/0.0", ".hidden", "c"] {
+        for good in ["", "a", "_x", "x__", "a b", "ü/0.0", ".hidden", "c", "ozarr-a", "ozarr.json"] {
             check_new(good).unwrap();
         }
     }
