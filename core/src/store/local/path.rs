@@ -221,6 +221,9 @@ pub(super) fn file_instead_of(root: &Path, folder: &Path, e: Error) -> Error {
     let place = file.display();
     let instead = match file {
         _ if is_of_netcdf(file) => "; `ozarr from` makes Zarr of a file of netCDF or HDF5".to_string(),
+        _ if file.extension().is_some_and(|ending| ending == "json") => {
+            " (a file of JSON is no store, nor are references of kerchunk)".to_string()
+        }
         _ if file == root => format!(" (or a zip archive, as \"zip:{place}\")"),
         _ => String::new(),
     };

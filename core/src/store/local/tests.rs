@@ -104,6 +104,9 @@ fn the_root_is_made_by_the_first_put() {
     let file = LocalStore::open(&path.join("x/y/k"), true, SyncMode::None).unwrap();
     assert_eq!(file.open("k").err().unwrap().os_errno(), libc::ENOTDIR);
     assert_eq!(put(&file, "k", b"1").unwrap_err().os_errno(), libc::ENOTDIR);
+    put(&store, "x/refs.json", b"{}").unwrap();
+    let references = LocalStore::open(&path.join("x/refs.json"), true, SyncMode::None).unwrap();
+    assert!(references.open("k").err().unwrap().message().contains("nor are references of kerchunk"));
 }
 
 #[test]
