@@ -10,11 +10,12 @@ use super::transfer::{Moves, OnProgress, READINGS, Way, moved_path};
 use super::{Array, Create, NodeKind, Store, draft, groups_above, hierarchy, marker, overlap, path, place, stored_chunks, upkeep};
 use crate::engine::tasks;
 use crate::error::{ErrorKind, Result, bail, err};
-use crate::limits::{MAX_CONSOLIDATED, collect, extend, push, readable};
+use crate::limits::{self, MAX_CONSOLIDATED, collect, extend, push, readable};
 use crate::metadata::json::{self, splice::TextObject};
 use crate::metadata::{Format, Map, v2, v3};
 use crate::store::prefix::hidden_by;
 use crate::store::{Condition, StorageExt, get, question, zip};
+use std::collections::HashMap;
 
 /// How a node is copied.
 pub(super) struct CopyMode<'a> {
@@ -176,8 +177,12 @@ impl Store {
             if std::ptr::eq(keys, &steps[0]) {
                 copying.check_all_copied()?;
             }
+            if !std::ptr::eq(keys, &steps[1]) {
+                continue;
+            }
+            copying.check_apart(&steps[..2], to_path)?;
             // The node's own document comes when all else is compared.
-            if verify && std::ptr::eq(keys, &steps[1]) {
+            if verify {
                 for keys in &steps[..2] {
                     copying.each(keys, &|key, to_key| copying.compare(key, to_key), &mut |n| progress(done + n, total))?;
                     done += keys.len() as u64;
@@ -272,6 +277,36 @@ impl Copying<'_> {
             Some(text) => self.way.to.shared().put(to_key, &[text], Condition::None).map_err(|e| e.at_key(to_key)),
             None => self.way.move_object(key, to_key, &self.moves),
         }
+    }
+
+    /// Checks that a folder has a file for each key that was put there: file systems that do not tell upper case from lower, or compare letters by what Unicode
+    /// composes them of, have one for two. Which names are one follows rules of their own, so that they are counted.
+    fn check_apart(&self, steps: &[Vec<(String, String)>], to_path: &str) -> Result<()> {
+        let (to, prefix) = (self.way.to.shared(), path::prefix(to_path));
+        if to.files().is_none() {
+            return Ok(());
+        }
+        let (put, mut there) = (steps.iter().map(Vec::len).sum::<usize>() - self.moves.gone(), 0);
+        to.list(&prefix, &mut |key| {
+            there += usize::from(!is_of_a_call(name_of(key)));
+            Ok(())
+        })?;
+        if there >= put {
+            return Ok(());
+        }
+        let (listed, mut folded) = (to.keys(&prefix)?, HashMap::new());
+        let keys = || steps.iter().flatten().map(|(_, key)| key);
+        for key in keys() {
+            if let Some(other) = limits::put(&mut folded, key.to_lowercase(), key)? {
+                return Err(err!(Exists, "{other} and {key} are one and the same in {}: copy to where they are two", to.describe()));
+            }
+        }
+        let missing = keys().find(|key| listed.binary_search(key).is_err()).map_or("", String::as_str);
+        Err(err!(
+            Exists,
+            "{there} of {put} keys are in {}, which takes different names for one and the same; {missing} is not listed",
+            to.describe()
+        ))
     }
 
     /// Checks that all was there that was copied of the nodes.

@@ -163,6 +163,8 @@ mod tests_ends;
 #[cfg(test)]
 mod tests_flight;
 #[cfg(test)]
+mod tests_folded;
+#[cfg(test)]
 mod tests_folders;
 #[cfg(test)]
 mod tests_growth;

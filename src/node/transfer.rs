@@ -167,6 +167,11 @@ impl Moves {
         push(&mut self.gone.lock().unwrap_or_else(PoisonError::into_inner), key.to_string())
     }
 
+    /// How many objects were gone when they were to be copied.
+    pub fn gone(&self) -> usize {
+        self.gone.lock().unwrap_or_else(PoisonError::into_inner).len()
+    }
+
     /// Some of the keys below a node whose objects were listed, and were gone when they were to be copied.
     pub fn gone_below(&self, node: &str) -> Result<Vec<String>> {
         let gone = self.gone.lock().unwrap_or_else(PoisonError::into_inner);

@@ -39,6 +39,7 @@ thread_local! {
     static PLAN: RefCell<Vec<Fault>> = const { RefCell::new(Vec::new()) };
     static IS_LOCAL: Cell<Option<bool>> = const { Cell::new(None) };
     static CLOSES_FILES: Cell<bool> = const { Cell::new(false) };
+    static FOLDS_CASE: Cell<bool> = const { Cell::new(false) };
     /// What was in each folder when it was opened, by its descriptor.
     static OPENED: RefCell<Option<HashMap<i32, HashSet<CString>>>> = const { RefCell::new(None) };
 }
@@ -112,6 +113,18 @@ pub fn closing_files<T>(f: impl FnOnce() -> T) -> T {
 
 pub(super) fn closes_files() -> bool {
     CLOSES_FILES.get()
+}
+
+/// Calls `f` as on a file system that does not tell upper case from lower.
+pub fn folding_case<T>(f: impl FnOnce() -> T) -> T {
+    FOLDS_CASE.set(true);
+    let result = f();
+    FOLDS_CASE.set(false);
+    result
+}
+
+pub(super) fn folds_case() -> bool {
+    FOLDS_CASE.get()
 }
 
 /// Calls `f` as on a file system that lists no names that came behind the opening of a folder, as btrfs does.

@@ -54,6 +54,10 @@ impl KeyPath {
             path.0.extend_from_slice(part);
         }
         path.0.push(0);
+        #[cfg(any(test, feature = "faults"))]
+        if crate::store::fault::folds_case() {
+            path.0.make_ascii_lowercase();
+        }
         path
     }
 

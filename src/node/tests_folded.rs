@@ -1,0 +1,37 @@
+//! Folders of file systems that do not tell upper case from lower.
+
+use super::tests::{spec_as, write_all};
+use super::*;
+use crate::error::{ErrorKind, Result};
+use crate::store::fault::folding_case;
+use crate::store::suite::TestFolder;
+
+/// A store whose calls stay in the thread that is told how its file system is.
+fn open(folder: &TestFolder, options: &[(&str, &str)]) -> Store {
+    Store::open(&Context::with_threads(1), folder.to_str().unwrap(), Mode::ReadWrite, options).unwrap()
+}
+
+fn copy(from: &Store, to: &Store, verify: bool) -> Result<()> {
+    from.copy_node("", (to, ""), Create::New, verify, &mut |_, _| Ok(()))
+}
+
+#[test]
+fn a_copy_in_which_two_names_would_be_one_is_refused() {
+    for format in [Format::V2, Format::V3] {
+        let from = Store::memory(&Context::with_threads(1));
+        Group::create(&from, "", Some(format), Create::New).unwrap();
+        for (name, value) in [("t", 1), ("g/u", 2)] {
+            write_all(&Array::create(&from, name, &spec_as(format, &[2], &[2]), Create::New).unwrap(), &mut [value; 2]);
+        }
+        let whole = TestFolder::new("folded-whole");
+        folding_case(|| copy(&from, &open(&whole, &[]), true)).unwrap();
+        write_all(&Array::create(&from, "g/U", &spec_as(format, &[2], &[2]), Create::New).unwrap(), &mut [3; 2]);
+        for verify in [false, true] {
+            let folder = TestFolder::new("folded-copy");
+            let e = folding_case(|| copy(&from, &open(&folder, &[]), verify)).unwrap_err();
+            assert_eq!(e.kind(), ErrorKind::Exists, "{format:?} {verify}: {e}");
+            assert!(["g/U/", "g/u/"].iter().all(|name| e.message().contains(name)), "{e}");
+            assert_eq!(open(&folder, &[]).node_kind("").unwrap(), NodeKind::None, "{format:?} {verify}");
+        }
+    }
+}
