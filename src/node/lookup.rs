@@ -38,6 +38,17 @@ pub(super) fn is_there(store: &Store, path: &str) -> Result<bool> {
     Ok(false)
 }
 
+/// Whether a node that is there has this very name in its folder, and the groups above it: file systems that do not tell upper case from lower, or compare
+/// letters by what Unicode composes them of, find it by others, too. True where that cannot be told.
+pub(super) fn has_name(store: &Store, path: &str) -> bool {
+    let is_named = |path: &str| {
+        let (above, name) = path.rsplit_once('/').unwrap_or(("", path));
+        let listing = store.shared().list_dir(&path::prefix(above));
+        listing.map_or(true, |listing| listing.prefixes.iter().any(|listed| listed == name))
+    };
+    store.shared().files().is_none() || path::ancestors(path).into_iter().chain([path]).filter(|path| !path.is_empty()).all(is_named)
+}
+
 /// Finds a document like [`find`], but leaves out the metadata consolidated in a `zarr.json`, which is cheaper if they are large.
 pub(super) fn find_bare(store: &Store, path: &str) -> Result<Option<StoredDocument>> {
     find_with(store, path, true)

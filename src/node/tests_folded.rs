@@ -35,3 +35,24 @@ fn a_copy_in_which_two_names_would_be_one_is_refused() {
         }
     }
 }
+
+#[test]
+fn consolidated_metadata_have_no_second_name_of_a_node() {
+    for (format, how) in [Format::V2, Format::V3].into_iter().flat_map(|format| [(format, Create::New), (format, Create::OpenIfSame)]) {
+        let folder = TestFolder::new("folded-consolidated");
+        let store = open(&folder, &[]);
+        let root = Group::create(&store, "", Some(format), Create::New).unwrap();
+        let spec = spec_as(format, &[2], &[2]);
+        Array::create(&store, "g/t", &spec, Create::New).unwrap();
+        root.consolidate().unwrap();
+        folding_case(|| {
+            for name in ["g/T", "G/t"] {
+                let made = Array::create(&store, name, &spec, how).map(drop);
+                let expected = if how == Create::New { Err(ErrorKind::Exists) } else { Ok(()) };
+                assert_eq!(made.map_err(|e| e.kind()), expected, "{format:?} {name}");
+            }
+        });
+        store.flush().unwrap();
+        assert_eq!(Group::open(&store, "").unwrap().consolidated_differences().unwrap(), Some(vec![]), "{format:?} {how:?}");
+    }
+}

@@ -205,7 +205,7 @@ fn misses(store: &Store, group: &str, path: &str) -> Result<bool> {
     };
     let Some(listed) = Listed::find(&bytes, format)? else { return Ok(false) };
     let find = if format == Format::V3 { lookup::find_v3 } else { lookup::find_v2 };
-    Ok(!listed.has_node(path::relative(group, path), format) && find(store, path)?.is_some())
+    Ok(!listed.has_node(path::relative(group, path), format) && find(store, path)?.is_some() && lookup::has_name(store, path))
 }
 
 /// Says of an error in telling of a change of a node that was there that the change is stored.
