@@ -1,6 +1,6 @@
 //! Places that are the same, or one of which holds the other: what is copied there would be erased first.
 
-use super::Store;
+use super::{Store, lookup, path};
 use crate::error::{Error, Result, bail, err};
 use crate::store::local::overlap::{is_within, way_into};
 use std::path::Path;
@@ -22,6 +22,17 @@ pub(super) fn refuse(from: (&Store, &str), to: (&Store, &str)) -> Result<()> {
         (false, true) => "holds",
     };
     Err(error(&a, what, &b))
+}
+
+/// Refuses to move a node into itself where its folder does not tell upper case from lower, and links and numbers of files do not show that it is the same.
+pub(super) fn refuse_case(store: &Store, path: &str, to_path: &str) -> Result<()> {
+    let depth = path::segments(path).count();
+    let above = path::segments(to_path).take(depth).fold(String::new(), |above, name| path::join(&above, name));
+    if above != path && above.to_lowercase() == path.to_lowercase() && lookup::is_there(store, &above)? && !lookup::has_name(store, &above)
+    {
+        return Err(error(&store.place(path), "lies inside of", &store.place(to_path)));
+    }
+    Ok(())
 }
 
 /// Refuses to erase a place, before a node is copied there, by way of which one of the keys is read that are copied.

@@ -30,6 +30,7 @@ impl Store {
             found => found.inspect_err(|_| drop(self.forget_begun(&path, &to_path).and_then(|()| upkeep::add_missed(self, &to_path))))?,
         };
         overlap::refuse((self, &path), (self, &to_path))?;
+        overlap::refuse_case(self, &path, &to_path)?;
         self.check_erasable()?;
         in_use::refuse(self, &path)?;
         let mut changed = groups_above::ensure(self, &to_path, found.format)?;

@@ -1,6 +1,6 @@
 //! Folders of file systems that do not tell upper case from lower.
 
-use super::tests::{spec_as, write_all};
+use super::tests::{kind, read_all, spec_as, write_all};
 use super::*;
 use crate::error::{ErrorKind, Result};
 use crate::store::fault::folding_case;
@@ -55,4 +55,16 @@ fn consolidated_metadata_have_no_second_name_of_a_node() {
         store.flush().unwrap();
         assert_eq!(Group::open(&store, "").unwrap().consolidated_differences().unwrap(), Some(vec![]), "{format:?} {how:?}");
     }
+}
+
+#[test]
+fn a_group_is_not_moved_into_itself_by_another_spelling() {
+    let folder = TestFolder::new("folded-rename");
+    let store = open(&folder, &[]);
+    write_all(&Array::create(&store, "g/t", &spec_as(Format::V3, &[2], &[2]), Create::New).unwrap(), &mut [1, 2]);
+    folding_case(|| {
+        assert_eq!(kind(store.rename_node("g", "G/h")), ErrorKind::Argument);
+        assert_eq!(kind(store.rename_node("g/t", "G/T/u")), ErrorKind::Argument);
+    });
+    assert_eq!(read_all(&Array::open(&store, "g/t").unwrap()), [1, 2]);
 }
