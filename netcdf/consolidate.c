@@ -169,20 +169,24 @@ static ozarr_status rename_nczarr(const oz_group *group, ozarr_node *node) {
     return status;
 }
 
-/* Brings the names of dimensions into NCZarr's keys of all groups. The arrays have the old ones where a renaming was not stored. */
-static ozarr_status rename_all(const oz_file *file) {
-    ozarr_status status = OZARR_OK;
-    for (int i = 0; i < file->group_count && !status; i++) {
-        int32_t format = 3;
-        if (!file->groups[i]->handle) continue;
-        ozarr_node *node = ozarr_group_node(file->groups[i]->handle);
-        status = ozarr_node_zarr_format(node, &format);
-        /* The last flush wrote the keys past this handle. */
-        if (!status && format == 2) status = ozarr_node_refresh(node, NULL, 0);
-        file->groups[i]->lost = status == OZARR_ERR_NOT_FOUND || status == OZARR_ERR_NODE_KIND;
-        if (file->groups[i]->lost) status = OZARR_OK, format = 3;
-        if (!status && format == 2 && !file->dirty) status = rename_nczarr(file->groups[i], node);
-    }
+/* The arrays have the old names of dimensions where a renaming was not stored. */
+static int rename_in(void *user, int turn) {
+    oz_group *group = ((const oz_file *)user)->groups[turn];
+    int32_t format = 3;
+    if (!group->handle) return NC_NOERR;
+    ozarr_node *node = ozarr_group_node(group->handle);
+    ozarr_status status = ozarr_node_zarr_format(node, &format);
+    /* The last flush wrote the keys past this handle. */
+    if (!status && format == 2) status = ozarr_node_refresh(node, NULL, 0);
+    group->lost = status == OZARR_ERR_NOT_FOUND || status == OZARR_ERR_NODE_KIND;
+    if (group->lost) status = OZARR_OK, format = 3;
+    if (!status && format == 2 && !group->file->dirty) status = rename_nczarr(group, node);
+    return oz_error(status);
+}
+
+/* Brings the names of dimensions into NCZarr's keys of all groups. */
+static int rename_all(oz_file *file) {
+    int status = oz_at_once(file, file->group_count, rename_in, file);
     for (int i = 0; i < file->dim_count && !status && !file->dirty; i++) {
         free(file->dims[i]->key);
         file->dims[i]->key = NULL;
@@ -213,32 +217,30 @@ static int lengthen_nczarr(const oz_group *group) {
 typedef struct comparison {
     const oz_group *group;
     bool current;
-    int status;
 } comparison;
 
-static void compare(void *user, int turn) {
+static int compare(void *user, int turn) {
     comparison *one = (comparison *)user + turn;
     const oz_group *group = one->group;
     char *key = group->parent && group->handle && !group->lost ? oz_node_path(group, ".zmetadata") : NULL;
+    ozarr_status status = OZARR_OK;
     one->current = true;
     if (!group->parent || (key && !ozarr_store_key_get(group->file->store, key, NULL, 0, NULL)))
-        one->status = oz_error(ozarr_group_consolidated_check(group->handle, NULL, 0, NULL, &one->current));
+        status = ozarr_group_consolidated_check(group->handle, NULL, 0, NULL, &one->current);
     free(key);
+    return oz_error(status);
 }
 
 /* Writes consolidated metadata that a kill has left without what is stored, or left out, anew: the root's, and in format 2 those of all other groups that have
- * some, which tell the group's own attributes, too. In an object store the groups are compared at the same time. */
+ * some, which tell the group's own attributes, too. */
 static int renew(const oz_file *file) {
     const int count = oz_file_format(file) == 2 ? file->group_count : 1;
     comparison *all = calloc((size_t)count, sizeof *all);
-    int status = all ? NC_NOERR : NC_ENOMEM;
-    for (int i = 0; i < count && !status; i++) all[i].group = file->groups[i];
-    if (!status && oz_is_remote(file)) oz_at_once(count, compare, all);
-    else for (int i = 0; i < count && !status; i++) compare(all, i);
-    for (int i = count - 1; i >= 0 && !status; i--) {
-        status = all[i].status;
-        if (!status && !all[i].current) status = oz_error(ozarr_group_consolidate(all[i].group->handle));
-    }
+    if (!all) return NC_ENOMEM;
+    for (int i = 0; i < count; i++) all[i].group = file->groups[i];
+    int status = oz_at_once(file, count, compare, all);
+    for (int i = count - 1; i >= 0 && !status; i--)
+        if (!all[i].current) status = oz_error(ozarr_group_consolidate(all[i].group->handle));
     free(all);
     return status;
 }
@@ -249,7 +251,7 @@ static int flush(oz_file *file) {
     const oz_group *root = file->groups[0];
     const bool made = file->consolidates || (file->created && file->group_count == 1 && !root->vars.count);
     int error = oz_file_format(file) == 2 ? oz_others_find(file) : NC_NOERR;
-    if (!error) error = oz_error(rename_all(file));
+    if (!error) error = rename_all(file);
     for (int i = 0; i < file->group_count && !error; i++)
         if (file->groups[i]->handle && !file->groups[i]->lost) error = lengthen_nczarr(file->groups[i]);
     if (error) return error;

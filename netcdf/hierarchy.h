@@ -238,8 +238,9 @@ void oz_kept_drop(oz_var *var);
 int oz_for_each(oz_var *const *vars, int count, int (*function)(oz_var *var, oz_templates *templates));
 /* Calls a function like `oz_for_each`, but for one variable after the other, and without templates, where requests take no time. */
 int oz_together(oz_var *const *vars, int count, int (*function)(oz_var *var, oz_templates *templates));
-/* Calls a function with each number below a count, in threads that wait for requests to the store at the same time. */
-void oz_at_once(int count, void (*function)(void *user, int turn), void *user);
+/* Calls a function with each number below a count, in threads that wait for requests to the store at the same time, or in turn where requests take no time;
+ * gives the first error, behind which none is begun. */
+int oz_at_once(const oz_file *file, int count, int (*function)(void *user, int turn), void *user);
 /* Whether each request to the store of a file takes its time. */
 bool oz_is_remote(const oz_file *file);
 /* How many threads a call may use. */

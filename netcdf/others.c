@@ -207,20 +207,19 @@ static int look_into(const place *above, oz_group *known, const char *path) {
 typedef struct record_now {
     oz_group *group;
     json *record;
-    int status;
 } record_now;
 
-static void read_now(void *user, int turn) {
+static int read_now(void *user, int turn) {
     record_now *now = (record_now *)user + turn;
     char *path = oz_group_path(now->group);
-    now->status = path ? read_record(now->group->file, path, &now->record) : NC_ENOMEM;
+    int status = path ? read_record(now->group->file, path, &now->record) : NC_ENOMEM;
     free(path);
+    return status;
 }
 
 /* Looks into a group that this program knows, and into those below it that it does not. */
 static int look_into_known(const record_now *now) {
     const place at = {NULL, now->group, "", now->record};
-    if (now->status) return now->status;
     forget(now->group);
     int status = now->record ? note_dims(&at) : NC_NOERR;
     if (!status && now->record) status = add_all(&at);
@@ -261,10 +260,8 @@ int oz_others_find(oz_file *file) {
         while (closed && closed->handle) closed = closed->parent;
         if (!closed) all[count++].group = group;
     }
-    const bool at_once = oz_is_remote(file);
-    if (at_once) oz_at_once(count, read_now, all);
+    if (!status) status = oz_at_once(file, count, read_now, all);
     for (int i = 0; i < count; i++) {
-        if (!at_once && !status) read_now(all, i);
         if (!status) status = look_into_known(&all[i]);
         json_free(all[i].record);
     }

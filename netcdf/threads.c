@@ -77,21 +77,24 @@ int oz_together(oz_var *const *vars, int count, int (*function)(oz_var *var, oz_
 
 /* What is called with each number below a count. */
 typedef struct turns {
-    void (*function)(void *user, int turn);
+    int (*function)(void *user, int turn);
     void *user;
-    int count, next;
+    int count, next, status;
 } turns;
 
 static void *take_turns(void *argument) {
     turns *t = argument;
-    for (;;) {
+    while (!__atomic_load_n(&t->status, __ATOMIC_RELAXED)) {
         int turn = __atomic_fetch_add(&t->next, 1, __ATOMIC_RELAXED);
-        if (turn >= t->count) return NULL;
-        t->function(t->user, turn);
+        if (turn >= t->count) break;
+        int expected = NC_NOERR, status = t->function(t->user, turn);
+        if (status) __atomic_compare_exchange_n(&t->status, &expected, status, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
     }
+    return NULL;
 }
 
-void oz_at_once(int count, void (*function)(void *user, int turn), void *user) {
-    turns t = {function, user, count, 0};
-    if (count) in_threads(least(count, MOST_WAITING), take_turns, &t);
+int oz_at_once(const oz_file *file, int count, int (*function)(void *user, int turn), void *user) {
+    turns t = {function, user, count, 0, NC_NOERR};
+    in_threads(is_remote(file, count) ? least(count, MOST_WAITING) : 1, take_turns, &t);
+    return t.status;
 }

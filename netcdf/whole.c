@@ -138,12 +138,8 @@ static int read_attributes(const ozarr_node *node) {
 /* Whether a server is out of reach, as an error says; one that refuses something is there. */
 static bool is_lost(int status) { return status && status != EACCES && !oz_is_short(status) && oz_is_out_of_reach(status); }
 
-/* Notes what one of the requests that are under way at the same time has found. */
-static void note_lost(oz_whole *whole, int status) {
-    if (is_lost(status)) __atomic_store_n(&whole->lost, true, __ATOMIC_RELAXED);
-}
-
-static bool has_lost(const oz_whole *whole) { return __atomic_load_n(&whole->lost, __ATOMIC_RELAXED); }
+/* Ends the requests that are made at the same time where one of them has found that. */
+static int lost(int status) { return is_lost(status) ? status : NC_NOERR; }
 
 /* The groups of one level. */
 typedef struct level {
@@ -152,27 +148,27 @@ typedef struct level {
     int *groups, count;
 } level;
 
-static void open_one_group(void *user, int turn) {
+static int open_one_group(void *user, int turn) {
     const level *l = user;
     node *one = &l->whole->nodes[l->groups[turn]];
     const node *above = one->above < 0 ? NULL : &l->whole->nodes[one->above];
     const ozarr_group *group = above ? above->handle : l->root;
-    if (!group || has_lost(l->whole)) return;
+    if (!group) return NC_NOERR;
     int status = oz_error(ozarr_group_open_group(group, above ? name_below(one->path, above->path) : one->path, &one->handle));
     if (status) one->handle = NULL;
     else if (!l->whole->documents) status = read_attributes(ozarr_group_node(one->handle));
-    note_lost(l->whole, status);
+    return lost(status);
 }
 
 /* Opens the groups level by level: each by the handle of the one that it is in. */
-static int open_groups(oz_whole *whole, const ozarr_group *root) {
-    level l = {whole, root, malloc(((size_t)whole->count + 1) * sizeof *l.groups), 0};
+static int open_groups(oz_whole *whole, const oz_group *root) {
+    level l = {whole, root->handle, malloc(((size_t)whole->count + 1) * sizeof *l.groups), 0};
     if (!l.groups) return NC_ENOMEM;
-    for (int depth = 0; !depth || l.count; depth++) {
+    for (int depth = 0; !whole->lost && (!depth || l.count); depth++) {
         l.count = 0;
         for (int i = 0; i < whole->count; i++)
             if (whole->nodes[i].depth == depth && whole->nodes[i].kind == OZARR_NODE_KIND_GROUP) l.groups[l.count++] = i;
-        oz_at_once(l.count, open_one_group, &l);
+        whole->lost = oz_at_once(root->file, l.count, open_one_group, &l);
     }
     free(l.groups);
     return NC_NOERR;
@@ -202,7 +198,7 @@ int oz_whole_read(oz_group *root) {
     if (oz_is_short(failed)) return failed;
     /* What cannot be read together is told by who reads it alone, or is what consolidated metadata say, unless it is all that the server does not give. */
     if (whole->listed && is_lost(failed) && (failed = reach(file))) return failed;
-    if (whole->listed && !listed) return open_groups(whole, root->handle);
+    if (whole->listed && !listed) return open_groups(whole, root);
     /* A group that is left out may be one that cannot be listed. */
     forget_nodes(whole);
     return NC_NOERR;
@@ -214,26 +210,25 @@ typedef struct place {
     int found;
 } place;
 
-static void open_one_array(void *user, int turn) {
+static int open_one_array(void *user, int turn) {
     const place *one = (const place *)user + turn;
     const oz_reading *reading = one->group->reading;
     oz_opened *opened = &reading->opened[one->found];
-    if (has_lost(one->group->file->whole)) return;
     int status = oz_group_open_array(one->group, *(char **)reading->found.items[one->found], opened);
     if (!status) status = read_attributes(ozarr_array_node(opened->array));
-    note_lost(one->group->file->whole, status);
+    return lost(status);
 }
 
 int oz_whole_open_arrays(oz_file *file) {
     int count = 0;
-    if (!oz_is_remote(file)) return NC_NOERR;
+    if (!oz_is_remote(file) || file->whole->lost) return NC_NOERR;
     for (int i = 0; i < file->group_count; i++) count += file->groups[i]->reading->found.count;
     place *all = malloc(((size_t)count + 1) * sizeof *all);
     if (!all) return NC_ENOMEM;
     count = 0;
     for (int i = 0; i < file->group_count; i++)
         for (int k = 0; k < file->groups[i]->reading->found.count; k++) all[count++] = (place){file->groups[i], k};
-    oz_at_once(count, open_one_array, all);
+    (void)oz_at_once(file, count, open_one_array, all);
     free(all);
     return NC_NOERR;
 }
