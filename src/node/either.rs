@@ -1,5 +1,6 @@
 //! An open node of either kind.
 
+use super::stored::StoredDocument;
 use super::{Array, Attributes, Group, NodeKind, Store, lookup, path};
 use crate::error::Result;
 use crate::metadata::{Dialect, Format};
@@ -27,6 +28,11 @@ impl Node {
     pub fn open(store: &Store, path: &str) -> Result<Node> {
         let path = path::normalize(path)?;
         let found = lookup::require(store, &path, NodeKind::None)?;
+        Node::from_stored(store, path, found)
+    }
+
+    /// Makes the node of a document that was found.
+    pub(super) fn from_stored(store: &Store, path: String, found: StoredDocument) -> Result<Node> {
         if found.kind == NodeKind::Array {
             Array::from_stored(store, path, found).map(Node::Array)
         } else {

@@ -4,7 +4,7 @@ use super::catalog::Catalog;
 use super::info::describe;
 use super::stored::StoredDocument;
 use super::trail::Trail;
-use super::{Array, Child, Group, NodeKind, Store, draft, lookup, path};
+use super::{Array, Child, Group, Node, NodeKind, Store, draft, lookup, path};
 use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::limits::{
     MAX_KEY, certain, check_memory, collect, collect_table, extend, filled, make_text_room, push, readable, told, with_spare,
@@ -310,6 +310,22 @@ impl Group {
         })?;
         sort_once(&mut children, |child| &child.name)?;
         Ok(children)
+    }
+
+    /// Opens the nodes directly below the group that can be understood, by their documents, which are read with the attributes at the same time.
+    pub(super) fn open_children(&self) -> Result<Vec<Node>> {
+        let (store, mut nodes) = (self.store_below(), Vec::new());
+        self.each_node(Wanted { attributes: true, ..Wanted::all(1) }, &mut |Found { path, node, .. }| {
+            let path = path::join(self.path(), &path);
+            // The attributes may be what cannot be read.
+            let found = node.map(Some).or_else(|_| lookup::find(&store, &path));
+            let Some(found) = certain(found)?.ok().flatten() else { return Ok(()) };
+            if certain(found.parse(&store))?.is_ok() {
+                push(&mut nodes, Node::from_stored(&store, path, found)?)?;
+            }
+            Ok(())
+        })?;
+        Ok(nodes)
     }
 
     /// What `describe` makes of the nodes below the group down to `depth` levels, by their paths relative to it, each followed by those below it. It gets

@@ -10,7 +10,7 @@ use crate::metadata::lint::{Finding, Severity};
 use crate::metadata::{Format, Map, Value, json, v2};
 use crate::node::listed_lengths::Lengths;
 use crate::node::trail::Trail;
-use crate::node::{Array, Attributes, Group, NodeKind, Store, document, path, upkeep};
+use crate::node::{Array, Attributes, Group, Node, Store, document, lookup, path, together, upkeep};
 use crate::platform::libc;
 use crate::store::get;
 
@@ -309,7 +309,7 @@ pub(in crate::node) fn write(store: &Store, tolerant: bool) -> Result<()> {
     if tolerant && KeyPart::Superblock.find(&root)?.is_none() {
         return Ok(());
     }
-    write_group(&root, &mut Scope { groups: Vec::new(), tolerant }, &Trail::of(store, "", Format::V2))
+    write_group(&root, root.open_children()?, &mut Scope { groups: Vec::new(), tolerant }, &Trail::of(store, "", Format::V2))
 }
 
 /// The dimensions of the groups from the root down.
@@ -320,19 +320,17 @@ pub(super) struct Scope {
 
 /// Arrays first, so that the groups below find the dimensions that they define; the group's own keys last, for arrays below may define
 /// dimensions here. Links back to the groups of `trail` are not followed.
-fn write_group(group: &Group, scope: &mut Scope, trail: &Trail) -> Result<()> {
+fn write_group(group: &Group, nodes: Vec<Node>, scope: &mut Scope, trail: &Trail) -> Result<()> {
     let own = group.nc_dimensions()?.unwrap_or_default();
     scope.groups.push((group.path().to_string(), own));
     let (mut arrays, mut groups) = (Vec::new(), Vec::new());
-    for child in group.children()? {
-        match child.kind() {
-            NodeKind::Array => push(&mut arrays, group.open_array(&child.name)?)?,
-            NodeKind::Group => push(&mut groups, group.open_group(&child.name)?.by_documents())?,
+    for node in nodes {
+        match node {
+            Node::Array(array) if array.format() == Format::V2 => push(&mut arrays, array)?,
+            Node::Group(group) if group.format() == Format::V2 => push(&mut groups, group.by_documents())?,
             _ => {}
         }
     }
-    arrays.retain(|array| array.format() == Format::V2);
-    groups.retain(|group| group.format() == Format::V2);
     let (mut names, mut known, mut new) = (Vec::new(), Vec::new(), Vec::new());
     for array in &arrays {
         push(if array.nczarr()?.is_some() { &mut known } else { &mut new }, array)?;
@@ -351,9 +349,12 @@ fn write_group(group: &Group, scope: &mut Scope, trail: &Trail) -> Result<()> {
         push(&mut names, last(array.path()))?;
     }
     names.sort_unstable_by(|a, b| a.as_str().cmp(&b.as_str()));
-    for below in &groups {
-        let key = path::join(below.path(), v2::GROUP);
-        trail.to(group.store(), below.path(), &key).map_or(Ok(()), |trail| write_group(below, scope, &trail))?;
+    let store = group.store();
+    for some in groups.chunks(lookup::at_once(store)) {
+        let trails = some.iter().map(|below| (below, trail.to(store, below.path(), &path::join(below.path(), v2::GROUP))));
+        let mut read = collect(trails.filter_map(|(below, trail)| Some((below, trail?, Vec::new()))))?;
+        together::for_each(store, true, &mut read, |(below, _, nodes)| below.open_children().map(|all| *nodes = all))?;
+        read.into_iter().try_for_each(|(below, trail, nodes)| write_group(below, nodes, scope, &trail))?;
     }
     let dimensions = scope.groups.pop().map(|(_, dimensions)| dimensions).unwrap_or_default();
     let mut member = Map::new();

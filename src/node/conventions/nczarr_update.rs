@@ -3,8 +3,9 @@
 
 use super::nczarr::{KeyPart, NcDimension, NcNode, Scope, dimensions_of, dimensions_value, put};
 use crate::error::Result;
+use crate::limits::collect;
 use crate::metadata::{Format, Map, Value};
-use crate::node::{Array, Group, Node, Store, path};
+use crate::node::{Array, Group, Node, Store, lookup, path};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A group with keys: these, and its dimensions, which arrays may lengthen.
@@ -17,31 +18,28 @@ struct KeyedGroup {
 /// Does what [`write`](super::nczarr::write) does, but looks only at the nodes of those paths and the groups above them. Returns false where that
 /// will not do: a node is new or gone, or its keys are in an older form.
 pub(in crate::node) fn update(store: &Store, tolerant: bool, nodes: &BTreeSet<String>) -> Result<bool> {
-    let mut groups = BTreeMap::new();
-    if !enter(store, "", &mut groups)? || own_key(&groups[""].group, KeyPart::Superblock)?.is_none() {
-        return Ok(false);
-    }
-    for node in nodes {
-        let found = Node::open(store, node);
-        let array = match &found {
-            Ok(Node::Array(array)) => Some(array),
-            Ok(Node::Group(_)) => None,
-            Err(_) => return Ok(false),
-        };
-        let above = path::ancestors(node);
-        for group in above.iter().copied().chain(array.is_none().then_some(node.as_str())) {
-            if !enter(store, group, &mut groups)? {
+    let (mut groups, mut nodes) = (BTreeMap::new(), nodes.iter());
+    loop {
+        let some: Vec<&String> = collect(nodes.by_ref().take(lookup::at_once(store)))?;
+        if some.is_empty() {
+            break;
+        }
+        let Some(arrays) = open(store, &some, &mut groups)? else { return Ok(false) };
+        let Some(root) = groups.get("") else { return Ok(false) };
+        if own_key(&root.group, KeyPart::Superblock)?.is_none() {
+            return Ok(false);
+        }
+        for node in some {
+            let (array, above) = (arrays.get(node), path::ancestors(node));
+            let list = if array.is_some() { "arrays" } else { "groups" };
+            if above.last().is_some_and(|parent| !lists(&groups[*parent].keys, list, node)) {
                 return Ok(false);
             }
-        }
-        let list = if array.is_some() { "arrays" } else { "groups" };
-        if above.last().is_some_and(|parent| !lists(&groups[*parent].keys, list, node)) {
-            return Ok(false);
-        }
-        if let Some(array) = array
-            && !update_array(array, tolerant, &above, &mut groups)?
-        {
-            return Ok(false);
+            if let Some(array) = array
+                && !update_array(array, tolerant, &above, &mut groups)?
+            {
+                return Ok(false);
+            }
         }
     }
     for KeyedGroup { group, mut keys, dimensions } in groups.into_values() {
@@ -56,19 +54,26 @@ fn own_key(node: &impl NcNode, part: KeyPart) -> Result<Option<Map>> {
     Ok(node.attributes().view()?.get(part.members()[0]).and_then(Value::as_object).cloned())
 }
 
-/// Opens a group, unless it is known; false without keys.
-fn enter(store: &Store, path: &str, groups: &mut BTreeMap<String, KeyedGroup>) -> Result<bool> {
-    if groups.contains_key(path) {
-        return Ok(true);
+/// Opens nodes, and the groups above them, at the same time: gives the arrays, and adds the groups to those that are known. `None` where a node is gone,
+/// or a group has no keys.
+fn open(store: &Store, nodes: &[&String], groups: &mut BTreeMap<String, KeyedGroup>) -> Result<Option<BTreeMap<String, Array>>> {
+    let mut paths: BTreeSet<&str> = nodes.iter().flat_map(|node| path::ancestors(node)).collect();
+    paths.extend(nodes.iter().map(|node| node.as_str()));
+    let paths: Vec<String> = collect(paths.into_iter().filter(|path| !groups.contains_key(*path)).map(str::to_string))?;
+    let mut arrays = BTreeMap::new();
+    for (path, found) in paths.iter().zip(lookup::find_many(store, &paths, true, store.options().format)?) {
+        let Ok(Some(found)) = found else { return Ok(None) };
+        match Node::from_stored(store, path.clone(), found) {
+            Ok(Node::Array(array)) => drop(arrays.insert(path.clone(), array)),
+            Ok(Node::Group(group)) if group.format() == Format::V2 => {
+                let Some(keys) = own_key(&group, KeyPart::Group)? else { return Ok(None) };
+                let dimensions = dimensions_of(&keys)?;
+                groups.insert(path.clone(), KeyedGroup { group, keys, dimensions });
+            }
+            _ => return Ok(None),
+        }
     }
-    let group = match Node::open(store, path) {
-        Ok(Node::Group(group)) if group.format() == Format::V2 => group,
-        _ => return Ok(false),
-    };
-    let Some(keys) = own_key(&group, KeyPart::Group)? else { return Ok(false) };
-    let dimensions = dimensions_of(&keys)?;
-    groups.insert(path.to_string(), KeyedGroup { group, keys, dimensions });
-    Ok(true)
+    Ok(Some(arrays))
 }
 
 /// Whether the keys of a group name a node in it.
@@ -97,8 +102,10 @@ mod tests {
     use crate::dtype::DataType;
     use crate::error::ErrorKind;
     use crate::node::{Consolidate, Context, Create, Mode, Nczarr, Options, Spec};
+    use crate::store::latency::LatencyStore;
     use crate::store::memory::MemoryStore;
     use std::sync::Arc;
+    use std::time::Duration;
 
     fn array(store: &Store, at: &str, shape: &[u64], names: &[&str]) -> Array {
         let mut spec = Spec::new(DataType::Float32, shape).unwrap();
@@ -161,6 +168,23 @@ mod tests {
         check(|store, _| store.erase_node("g/h/u").unwrap(), false);
         check(|store, _| Group::open(store, "").unwrap().attributes().erase("_nczarr_superblock").unwrap(), false);
         check(|_, arrays| arrays[0].attributes().erase("_nczarr_array").unwrap(), false);
+    }
+
+    #[test]
+    fn documents_are_read_once_and_those_of_many_nodes_at_the_same_time() {
+        let (store, _) = hierarchy();
+        // Long enough for all requests to be sent before the first answer, on a busy machine, too.
+        let slow = Arc::new(LatencyStore::new(store.shared().clone(), Duration::from_millis(200)));
+        let options = Options { nczarr: Nczarr::On, ..Options::default() };
+        let store = Store::new(&Context::default(), slow.clone(), Mode::ReadWrite, options);
+        let nodes = ["t", "g/h/u", "s"].map(String::from).into();
+        assert!(update(&store, false, &nodes).unwrap());
+        // The documents of either version of the three arrays and of the groups above them, with the attributes.
+        let stats = slow.stats();
+        assert!(stats.requests == 6 * 4 && stats.most_in_flight > 4, "{stats:?}");
+        super::super::nczarr::write(&store, false).unwrap();
+        // The three groups are listed; the attributes of the root are read behind its document.
+        assert_eq!(slow.stats().requests - stats.requests, 6 * 4 + 3, "{:?}", slow.stats());
     }
 
     /// Another program has made it longer, and not told them yet.
