@@ -2,7 +2,7 @@
 
 use super::conventions::{nczarr, nczarr_update};
 use super::store_options::Consolidate;
-use super::v2_changes::V2Changes;
+use super::v2_changes::{Look, V2Changes};
 use super::{Array, Nczarr, NodeKind, Store, consolidate, lookup, path, upkeep};
 use crate::error::Result;
 use std::collections::BTreeMap;
@@ -131,7 +131,7 @@ impl Store {
     /// changed ones and those above, if that will do for now.
     fn write_nczarr(&self, some: bool) -> Result<()> {
         let wanted = self.options().nczarr != Nczarr::Off && self.shared().capabilities().listable && self.check_writable().is_ok();
-        let mut look = NczarrLook::new(self);
+        let mut look = Look::begin(self.v2_changed());
         let V2Changes { nodes, others, .. } = &look.left;
         if !wanted || nodes.is_empty() && (some || !others) {
             look.left.nodes.clear();
@@ -151,25 +151,5 @@ impl Array {
     pub fn close(&self) -> Result<()> {
         let stored = self.finish_writes();
         stored.and(self.store().close(Some(self.path())))
-    }
-}
-
-/// A look at NCZarr's keys, which takes what was changed. What is `left` of it at the end is looked at again, with what other threads change
-/// meanwhile.
-struct NczarrLook<'a> {
-    store: &'a Store,
-    left: V2Changes,
-}
-
-impl NczarrLook<'_> {
-    fn new(store: &Store) -> NczarrLook<'_> {
-        NczarrLook { store, left: store.v2_changed().write(V2Changes::begin_look) }
-    }
-}
-
-impl Drop for NczarrLook<'_> {
-    fn drop(&mut self) {
-        let left = std::mem::take(&mut self.left);
-        self.store.v2_changed().write(|changes| changes.end_look(left));
     }
 }

@@ -1,5 +1,7 @@
 //! Which nodes of version 2 were changed, for NCZarr's keys.
 
+use crate::error::Result;
+use crate::fork::ForkPreserved;
 use crate::threads::this_thread;
 use std::collections::BTreeSet;
 
@@ -12,6 +14,8 @@ pub(super) struct V2Changes {
     pub others: bool,
     /// The threads that look at the keys now: what they change are the keys.
     looking: Vec<usize>,
+    /// One of these has found that the root lacks the object of the oldest keys.
+    lacks_object: bool,
 }
 
 impl V2Changes {
@@ -32,17 +36,45 @@ impl V2Changes {
         V2Changes { others, ..V2Changes::default() }
     }
 
-    /// This thread looks at the keys of what was changed, which it takes.
-    pub fn begin_look(&mut self) -> V2Changes {
-        self.looking.push(this_thread());
-        V2Changes { nodes: self.take_nodes(), others: std::mem::take(&mut self.others), looking: Vec::new() }
+    /// Asks whether the root has the object of the oldest keys; where it does not, those that look at keys ask once.
+    pub fn has_object(changes: &ForkPreserved<V2Changes>, ask: impl FnOnce() -> Result<bool>) -> Result<bool> {
+        let has = !changes.read(|all| all.lacks_object) && ask()?;
+        changes.write(|all| all.lacks_object = !has && !all.looking.is_empty());
+        Ok(has)
+    }
+}
+
+/// A thread looks at keys. What is `left` of what was changed at the end is looked at again, with what other threads change meanwhile.
+pub(super) struct Look<'a> {
+    changes: &'a ForkPreserved<V2Changes>,
+    pub left: V2Changes,
+}
+
+impl Look<'_> {
+    /// Takes what was changed, to look at its keys.
+    pub fn begin(changes: &ForkPreserved<V2Changes>) -> Look<'_> {
+        let begin = |all: &mut V2Changes| {
+            all.looking.push(this_thread());
+            V2Changes { nodes: all.take_nodes(), ..V2Changes::of_others(std::mem::take(&mut all.others)) }
+        };
+        Look { changes, left: changes.write(begin) }
     }
 
-    /// This thread is done with that, but for what is `left`.
-    pub fn end_look(&mut self, left: V2Changes) {
-        self.nodes.extend(left.nodes);
-        self.others |= left.others;
-        let me = this_thread();
-        self.looking.iter().position(|thread| *thread == me).map(|at| self.looking.swap_remove(at));
+    /// Changes keys for a thread that looks at them.
+    pub fn help(changes: &ForkPreserved<V2Changes>) -> Look<'_> {
+        changes.write(|all| all.looking.push(this_thread()));
+        Look { changes, left: V2Changes::default() }
+    }
+}
+
+impl Drop for Look<'_> {
+    fn drop(&mut self) {
+        let (left, me) = (std::mem::take(&mut self.left), this_thread());
+        self.changes.write(|all| {
+            all.nodes.extend(left.nodes);
+            all.others |= left.others;
+            all.looking.iter().position(|thread| *thread == me).map(|at| all.looking.swap_remove(at));
+            all.lacks_object &= !all.looking.is_empty();
+        });
     }
 }

@@ -5,14 +5,17 @@
 use super::nczarr_type::{JSON, NcType, fits, type_of};
 use crate::dtype::{DataType, Kind};
 use crate::error::{ErrorKind, Result, bail, err};
-use crate::limits::{MAX_DOCUMENT, check_memory, collect, push, readable, try_collect};
+use crate::limits::{MAX_DOCUMENT, check_memory, collect, push, readable, try_collect, with_spare};
 use crate::metadata::lint::{Finding, Severity};
 use crate::metadata::{Format, Map, Value, json, v2};
 use crate::node::listed_lengths::Lengths;
 use crate::node::trail::Trail;
+use crate::node::v2_changes::{Look, V2Changes};
 use crate::node::{Array, Attributes, Group, Node, Store, document, lookup, path, together, upkeep};
 use crate::platform::libc;
+use crate::sort::sort_by;
 use crate::store::get;
+use std::cmp::Reverse;
 
 /// The dimension of a variable that has none, as some readers see it (NZ-07).
 const SCALAR: &str = "_scalar_";
@@ -84,7 +87,7 @@ impl KeyPart {
             return Ok(Some(found));
         }
         // The root has this object of the oldest generation.
-        if object(node.store(), ".nczarr")?.is_none() {
+        if !V2Changes::has_object(node.store().v2_changed(), || Ok(object(node.store(), ".nczarr")?.is_some()))? {
             return Ok(None);
         }
         for name in self.keys() {
@@ -309,18 +312,59 @@ pub(in crate::node) fn write(store: &Store, tolerant: bool) -> Result<()> {
     if tolerant && KeyPart::Superblock.find(&root)?.is_none() {
         return Ok(());
     }
-    write_group(&root, root.open_children()?, &mut Scope { groups: Vec::new(), tolerant }, &Trail::of(store, "", Format::V2))
+    let nodes = root.open_children()?;
+    Keys::of(store, |keys| write_group(root, nodes, &mut Scope { groups: Vec::new(), tolerant, keys }, &Trail::of(store, "", Format::V2)))
 }
 
-/// The dimensions of the groups from the root down.
-pub(super) struct Scope {
+/// The dimensions of the groups from the root down, and the keys that are made of them.
+pub(super) struct Scope<'a, 's> {
     pub groups: Vec<(String, Vec<NcDimension>)>,
     pub tolerant: bool,
+    pub keys: &'a mut Keys<'s>,
+}
+
+/// Keys that wait until those of so many nodes are stored at the same time.
+pub(super) struct Keys<'a> {
+    store: &'a Store,
+    waiting: Vec<(Node, Vec<(KeyPart, Value)>)>,
+}
+
+impl Keys<'_> {
+    /// Stores the keys that `work` adds, also those that it has added before an error.
+    pub fn of<T>(store: &Store, work: impl FnOnce(&mut Keys<'_>) -> Result<T>) -> Result<T> {
+        let mut keys = Keys { store, waiting: Vec::new() };
+        let done = work(&mut keys);
+        let stored = keys.store();
+        done.and_then(|done| stored.map(|()| done))
+    }
+
+    /// Adds those of a node, behind all nodes below it.
+    pub fn add(&mut self, node: Node, parts: Vec<(KeyPart, Value)>) -> Result<()> {
+        push(&mut self.waiting, (node, parts))?;
+        if self.waiting.len() < lookup::at_once(self.store) { Ok(()) } else { self.store() }
+    }
+
+    /// Stores all that wait: those of arrays first, then level by level those of the groups, which name what is in them.
+    fn store(&mut self) -> Result<()> {
+        let mut all = std::mem::take(&mut self.waiting);
+        let level = |node: &Node| matches!(node, Node::Group(_)).then(|| Reverse(path::segments(node.path()).count()));
+        with_spare(all.len() * size_of::<usize>(), || sort_by(&mut all, |(a, _), (b, _)| level(a).cmp(&level(b))))?;
+        let changes = self.store.v2_changed();
+        all.chunk_by_mut(|(a, _), (b, _)| level(a) == level(b)).try_for_each(|some| {
+            together::for_each(self.store, true, some, |(node, parts)| {
+                let _help = Look::help(changes);
+                match node {
+                    Node::Array(array) => put(array, parts, Some(array)).and_then(|()| array.put_text_fill()),
+                    Node::Group(group) => put(group, parts, None),
+                }
+            })
+        })
+    }
 }
 
 /// Arrays first, so that the groups below find the dimensions that they define; the group's own keys last, for arrays below may define
 /// dimensions here. Links back to the groups of `trail` are not followed.
-fn write_group(group: &Group, nodes: Vec<Node>, scope: &mut Scope, trail: &Trail) -> Result<()> {
+fn write_group(group: Group, nodes: Vec<Node>, scope: &mut Scope, trail: &Trail) -> Result<()> {
     let own = group.nc_dimensions()?.unwrap_or_default();
     scope.groups.push((group.path().to_string(), own));
     let (mut arrays, mut groups) = (Vec::new(), Vec::new());
@@ -349,12 +393,12 @@ fn write_group(group: &Group, nodes: Vec<Node>, scope: &mut Scope, trail: &Trail
         push(&mut names, last(array.path()))?;
     }
     names.sort_unstable_by(|a, b| a.as_str().cmp(&b.as_str()));
-    let store = group.store();
+    let store = scope.keys.store;
     for some in groups.chunks(lookup::at_once(store)) {
         let trails = some.iter().map(|below| (below, trail.to(store, below.path(), &path::join(below.path(), v2::GROUP))));
         let mut read = collect(trails.filter_map(|(below, trail)| Some((below, trail?, Vec::new()))))?;
         together::for_each(store, true, &mut read, |(below, _, nodes)| below.open_children().map(|all| *nodes = all))?;
-        read.into_iter().try_for_each(|(below, trail, nodes)| write_group(below, nodes, scope, &trail))?;
+        read.into_iter().try_for_each(|(below, trail, nodes)| write_group(below.clone(), nodes, scope, &trail))?;
     }
     let dimensions = scope.groups.pop().map(|(_, dimensions)| dimensions).unwrap_or_default();
     let mut member = Map::new();
@@ -368,14 +412,14 @@ fn write_group(group: &Group, nodes: Vec<Node>, scope: &mut Scope, trail: &Trail
         block.insert("version".into(), VERSION.into());
         parts.push((KeyPart::Superblock, Value::Object(block)));
     }
-    put(group, parts, None)
+    scope.keys.add(Node::Group(group), parts)
 }
 
 fn last(path: &str) -> Value {
     path.rsplit('/').next().unwrap_or(path).into()
 }
 
-impl Scope {
+impl Scope<'_, '_> {
     pub fn write_array(&mut self, array: &Array) -> Result<()> {
         let is_scalar = array.is_nc_scalar()?;
         let mut references = Vec::new();
@@ -391,8 +435,7 @@ impl Scope {
             member.insert("scalar".into(), 1.into());
         }
         member.insert("storage".into(), "chunked".into());
-        put(array, vec![(KeyPart::Array, Value::Object(member))], Some(array))?;
-        array.put_text_fill()
+        self.keys.add(Node::Array(array.clone()), vec![(KeyPart::Array, Value::Object(member))])
     }
 
     /// The whole path of a dimension: the nearest one of that name, else a new one of the array's group, which hides one of another length
@@ -427,14 +470,14 @@ impl Scope {
 }
 
 /// Sets parts of a node's keys, and the types of all its attributes with them, in one write and only if something changes.
-pub(super) fn put(node: &impl NcNode, parts: Vec<(KeyPart, Value)>, array: Option<&Array>) -> Result<()> {
+fn put(node: &impl NcNode, parts: &[(KeyPart, Value)], array: Option<&Array>) -> Result<()> {
     let known = KeyPart::Attributes.find(node)?.and_then(|all| all.get("types")?.as_object().cloned()).unwrap_or_default();
     let old = node.attributes().all()?;
     let mut all = old.clone();
     let fill_type = array.map(Array::type_text).transpose()?;
-    set_parts(&mut all, &parts, &known, fill_type.as_deref());
+    set_parts(&mut all, parts, &known, fill_type.as_deref());
     // Consolidated metadata may be behind: other attributes are those that are stored.
-    if all == old { Ok(()) } else { node.attributes().edit(&|all| set_parts(all, &parts, &known, fill_type.as_deref())) }
+    if all == old { Ok(()) } else { node.attributes().edit(&|all| set_parts(all, parts, &known, fill_type.as_deref())) }
 }
 
 /// Sets parts of a node's keys in its attributes. `known`: types of attributes; `fill_type`: that of the fill value of an array.

@@ -1,7 +1,7 @@
 //! Brings NCZarr's keys up to date after some nodes were changed, in the time that these take: a program that adds records to many variables
 //! does not wait for the others.
 
-use super::nczarr::{KeyPart, NcDimension, NcNode, Scope, dimensions_of, dimensions_value, put};
+use super::nczarr::{KeyPart, Keys, NcDimension, NcNode, Scope, dimensions_of, dimensions_value};
 use crate::error::Result;
 use crate::limits::collect;
 use crate::metadata::{Format, Map, Value};
@@ -18,6 +18,10 @@ struct KeyedGroup {
 /// Does what [`write`](super::nczarr::write) does, but looks only at the nodes of those paths and the groups above them. Returns false where that
 /// will not do: a node is new or gone, or its keys are in an older form.
 pub(in crate::node) fn update(store: &Store, tolerant: bool, nodes: &BTreeSet<String>) -> Result<bool> {
+    Keys::of(store, |keys| update_all(store, tolerant, nodes, keys))
+}
+
+fn update_all(store: &Store, tolerant: bool, nodes: &BTreeSet<String>, keys: &mut Keys) -> Result<bool> {
     let (mut groups, mut nodes) = (BTreeMap::new(), nodes.iter());
     loop {
         let some: Vec<&String> = collect(nodes.by_ref().take(lookup::at_once(store)))?;
@@ -36,15 +40,15 @@ pub(in crate::node) fn update(store: &Store, tolerant: bool, nodes: &BTreeSet<St
                 return Ok(false);
             }
             if let Some(array) = array
-                && !update_array(array, tolerant, &above, &mut groups)?
+                && !update_array(array, tolerant, (&above, &mut groups), keys)?
             {
                 return Ok(false);
             }
         }
     }
-    for KeyedGroup { group, mut keys, dimensions } in groups.into_values() {
-        keys.insert("dimensions".into(), dimensions_value(&dimensions)?);
-        put(&group, vec![(KeyPart::Group, Value::Object(keys))], None)?;
+    for KeyedGroup { group, keys: mut own, dimensions } in groups.into_values().rev() {
+        own.insert("dimensions".into(), dimensions_value(&dimensions)?);
+        keys.add(Node::Group(group), vec![(KeyPart::Group, Value::Object(own))])?;
     }
     Ok(true)
 }
@@ -83,12 +87,17 @@ fn lists(keys: &Map, list: &str, node: &str) -> bool {
 }
 
 /// Writes the keys of an array in the groups `above`, whose dimensions may become longer.
-fn update_array(array: &Array, tolerant: bool, above: &[&str], groups: &mut BTreeMap<String, KeyedGroup>) -> Result<bool> {
+fn update_array(
+    array: &Array,
+    tolerant: bool,
+    (above, groups): (&[&str], &mut BTreeMap<String, KeyedGroup>),
+    keys: &mut Keys,
+) -> Result<bool> {
     if array.format() != Format::V2 || array.nc_type()?.is_none() || own_key(array, KeyPart::Array)?.is_none() {
         return Ok(false);
     }
     let levels = above.iter().map(|path| (path.to_string(), groups[*path].dimensions.clone())).collect();
-    let mut scope = Scope { groups: levels, tolerant };
+    let mut scope = Scope { groups: levels, tolerant, keys };
     scope.write_array(array)?;
     for (path, dimensions) in scope.groups {
         groups.entry(path).and_modify(|known| known.dimensions = dimensions);
@@ -102,6 +111,7 @@ mod tests {
     use crate::dtype::DataType;
     use crate::error::ErrorKind;
     use crate::node::{Consolidate, Context, Create, Mode, Nczarr, Options, Spec};
+    use crate::store::SharedStore;
     use crate::store::latency::LatencyStore;
     use crate::store::memory::MemoryStore;
     use std::sync::Arc;
@@ -115,8 +125,12 @@ mod tests {
     }
 
     fn hierarchy() -> (Store, Vec<Array>) {
+        hierarchy_in(Arc::new(MemoryStore::new()))
+    }
+
+    fn hierarchy_in(shared: SharedStore) -> (Store, Vec<Array>) {
         let options = Options { nczarr: Nczarr::On, consolidate: Consolidate::Flush, ..Options::default() };
-        let store = Store::new(&Context::default(), Arc::new(MemoryStore::new()), Mode::ReadWrite, options);
+        let store = Store::new(&Context::default(), shared, Mode::ReadWrite, options);
         let root = Group::create(&store, "", Some(Format::V2), Create::New).unwrap();
         root.define_nc_dimension("time", 0, true).unwrap();
         root.define_nc_dimension("n", 3, false).unwrap();
@@ -185,6 +199,18 @@ mod tests {
         super::super::nczarr::write(&store, false).unwrap();
         // The three groups are listed; the attributes of the root are read behind its document.
         assert_eq!(slow.stats().requests - stats.requests, 6 * 4 + 3, "{:?}", slow.stats());
+    }
+
+    /// Keys that other threads store for the one that looks at them are no changes whose keys are to be looked at.
+    #[test]
+    fn keys_that_are_stored_at_the_same_time_are_those_that_are_stored_one_by_one() {
+        let slow = Arc::new(LatencyStore::new(Arc::new(MemoryStore::new()), Duration::from_millis(5)));
+        let (store, _) = hierarchy_in(slow);
+        store.close(None).unwrap();
+        let (other, _) = hierarchy();
+        other.close(None).unwrap();
+        assert_eq!(documents(&store), documents(&other));
+        assert_eq!(store.v2_changed().write(|changes| changes.take_nodes()), BTreeSet::new());
     }
 
     /// Another program has made it longer, and not told them yet.
