@@ -3,7 +3,7 @@
 use super::conventions::{nczarr, nczarr_update};
 use super::store_options::Consolidate;
 use super::v2_changes::{Look, V2Changes};
-use super::{Array, Nczarr, NodeKind, Store, consolidate, lookup, path, upkeep};
+use super::{Array, Nczarr, NodeKind, Store, consolidate, lookup, path, together, upkeep};
 use crate::error::Result;
 use std::collections::BTreeMap;
 
@@ -107,10 +107,13 @@ impl Store {
                 *groups.entry(group).or_insert(false) |= made;
             }
         }
-        let (mut done, mut is_whole) = (Ok(()), true);
-        for (group, made) in groups {
-            let consolidated = self.consolidate_one(group, &noted);
-            is_whole &= consolidated.is_ok();
+        let mut groups: Vec<_> = groups.into_iter().map(|(group, made)| (group, made, Ok(()))).collect();
+        let mut done = together::for_each(self, true, &mut groups, |(group, _, consolidated)| {
+            *consolidated = self.consolidate_one(group, &noted);
+            Ok(())
+        });
+        let is_whole = done.is_ok() && groups.iter().all(|(_, _, consolidated)| consolidated.is_ok());
+        for (_, made, consolidated) in groups {
             done = done.and(if made { consolidated } else { Ok(()) });
         }
         if !is_whole {
