@@ -349,10 +349,9 @@ impl Keys<'_> {
         let mut all = std::mem::take(&mut self.waiting);
         let level = |node: &Node| matches!(node, Node::Group(_)).then(|| Reverse(path::segments(node.path()).count()));
         with_spare(all.len() * size_of::<usize>(), || sort_by(&mut all, |(a, _), (b, _)| level(a).cmp(&level(b))))?;
-        let changes = self.store.v2_changed();
         all.chunk_by_mut(|(a, _), (b, _)| level(a) == level(b)).try_for_each(|some| {
             together::for_each(self.store, true, some, |(node, parts)| {
-                let _help = Look::help(changes);
+                let _help = Look::help(self.store.v2_changed());
                 match node {
                     Node::Array(array) => put(array, parts, Some(array)).and_then(|()| array.put_text_fill()),
                     Node::Group(group) => put(group, parts, None),
@@ -365,8 +364,7 @@ impl Keys<'_> {
 /// Arrays first, so that the groups below find the dimensions that they define; the group's own keys last, for arrays below may define
 /// dimensions here. Links back to the groups of `trail` are not followed.
 fn write_group(group: Group, nodes: Vec<Node>, scope: &mut Scope, trail: &Trail) -> Result<()> {
-    let own = group.nc_dimensions()?.unwrap_or_default();
-    scope.groups.push((group.path().to_string(), own));
+    scope.groups.push((group.path().to_string(), group.nc_dimensions()?.unwrap_or_default()));
     let (mut arrays, mut groups) = (Vec::new(), Vec::new());
     for node in nodes {
         match node {
@@ -404,8 +402,7 @@ fn write_group(group: Group, nodes: Vec<Node>, scope: &mut Scope, trail: &Trail)
     let mut member = Map::new();
     member.insert("dimensions".into(), dimensions_value(&dimensions)?);
     member.insert("arrays".into(), Value::Array(json::List::of(names)?));
-    let groups = collect(groups.iter().map(|group| last(group.path())))?;
-    member.insert("groups".into(), Value::Array(json::List::of(groups)?));
+    member.insert("groups".into(), Value::Array(json::List::of(collect(groups.iter().map(|group| last(group.path())))?)?));
     let mut parts = vec![(KeyPart::Group, Value::Object(member))];
     if group.path().is_empty() {
         let mut block = Map::new();
