@@ -312,19 +312,23 @@ impl Group {
         Ok(children)
     }
 
-    /// Opens the nodes directly below the group that can be understood, by their documents, which are read with the attributes at the same time.
-    pub(super) fn open_children(&self) -> Result<Vec<Node>> {
+    /// Reads the documents of the nodes directly below the group with the attributes, at the same time, for [`Group::open_read`].
+    pub(super) fn read_children(&self) -> Result<Vec<Found>> {
+        self.walk(Wanted { attributes: true, ..Wanted::all(1) })
+    }
+
+    /// Opens nodes directly below the group that can be understood. Functions of the program that may not run anywhere want its own thread for that.
+    pub(super) fn open_read(&self, read: Vec<Found>) -> Result<Vec<Node>> {
         let (store, mut nodes) = (self.store_below(), Vec::new());
-        self.each_node(Wanted { attributes: true, ..Wanted::all(1) }, &mut |Found { path, node, .. }| {
+        for Found { path, node, .. } in read {
             let path = path::join(self.path(), &path);
             // The attributes may be what cannot be read.
             let found = node.map(Some).or_else(|_| lookup::find(&store, &path));
-            let Some(found) = certain(found)?.ok().flatten() else { return Ok(()) };
+            let Some(found) = certain(found)?.ok().flatten() else { continue };
             if certain(found.parse(&store))?.is_ok() {
                 push(&mut nodes, Node::from_stored(&store, path, found)?)?;
             }
-            Ok(())
-        })?;
+        }
         Ok(nodes)
     }
 

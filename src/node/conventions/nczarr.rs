@@ -312,7 +312,7 @@ pub(in crate::node) fn write(store: &Store, tolerant: bool) -> Result<()> {
     if tolerant && KeyPart::Superblock.find(&root)?.is_none() {
         return Ok(());
     }
-    let nodes = root.open_children()?;
+    let nodes = root.read_children().and_then(|read| root.open_read(read))?;
     Keys::of(store, |keys| write_group(root, nodes, &mut Scope { groups: Vec::new(), tolerant, keys }, &Trail::of(store, "", Format::V2)))
 }
 
@@ -350,7 +350,8 @@ impl Keys<'_> {
         let level = |node: &Node| matches!(node, Node::Group(_)).then(|| Reverse(path::segments(node.path()).count()));
         with_spare(all.len() * size_of::<usize>(), || sort_by(&mut all, |(a, _), (b, _)| level(a).cmp(&level(b))))?;
         all.chunk_by_mut(|(a, _), (b, _)| level(a) == level(b)).try_for_each(|some| {
-            together::for_each(self.store, true, some, |(node, parts)| {
+            let any_thread = some.iter().all(|(node, _)| if let Node::Array(array) = node { array.any_thread() } else { true });
+            together::for_each(self.store, any_thread, some, |(node, parts)| {
                 let _help = Look::help(self.store.v2_changed());
                 match node {
                     Node::Array(array) => put(array, parts, Some(array)).and_then(|()| array.put_text_fill()),
@@ -395,8 +396,8 @@ fn write_group(group: Group, nodes: Vec<Node>, scope: &mut Scope, trail: &Trail)
     for some in groups.chunks(lookup::at_once(store)) {
         let trails = some.iter().map(|below| (below, trail.to(store, below.path(), &path::join(below.path(), v2::GROUP))));
         let mut read = collect(trails.filter_map(|(below, trail)| Some((below, trail?, Vec::new()))))?;
-        together::for_each(store, true, &mut read, |(below, _, nodes)| below.open_children().map(|all| *nodes = all))?;
-        read.into_iter().try_for_each(|(below, trail, nodes)| write_group(below.clone(), nodes, scope, &trail))?;
+        together::for_each(store, true, &mut read, |(below, _, read)| below.read_children().map(|all| *read = all))?;
+        read.into_iter().try_for_each(|(below, trail, read)| write_group(below.clone(), below.open_read(read)?, scope, &trail))?;
     }
     let dimensions = scope.groups.pop().map(|(_, dimensions)| dimensions).unwrap_or_default();
     let mut member = Map::new();

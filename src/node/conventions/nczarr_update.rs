@@ -235,4 +235,61 @@ mod tests {
         let e = store.close(None).unwrap_err();
         assert!(e.kind() == ErrorKind::Metadata && e.message().contains("\"s\""), "{e}");
     }
+
+    /// Functions of a codec that may not run anywhere, and that of the log.
+    #[test]
+    fn functions_of_the_program_run_in_the_thread_of_its_call() {
+        use crate::codec::registered::{Class, Codec, Opened, Size, register};
+        use crate::error::Result;
+        use std::collections::HashSet;
+        use std::sync::Mutex;
+        use std::thread::{ThreadId, current};
+        struct Own(Arc<Mutex<HashSet<ThreadId>>>);
+        impl Codec for Own {
+            fn class(&self) -> Class {
+                Class::Bytes
+            }
+            fn open(&self, _: &str, _: bool, input: DataType) -> Result<(Arc<dyn Opened>, DataType)> {
+                self.0.lock().unwrap().insert(current().id());
+                Ok((Arc::new(Own(self.0.clone())), input))
+            }
+        }
+        impl Opened for Own {
+            fn any_thread(&self) -> bool {
+                false
+            }
+            fn encoded_size(&self, decoded: usize) -> Result<Size> {
+                Ok(Size::Exact(decoded))
+            }
+            fn encode(&self, src: &[u8], dst: &mut [u8]) -> Result<usize> {
+                dst[..src.len()].copy_from_slice(src);
+                Ok(src.len())
+            }
+            fn decode(&self, src: &[u8], dst: &mut [u8]) -> Result<usize> {
+                self.encode(src, dst)
+            }
+        }
+        let (opened, told) = <(Arc<Mutex<HashSet<ThreadId>>>, Arc<Mutex<HashSet<ThreadId>>>)>::default();
+        register(None, Some("test.own"), Arc::new(Own(opened.clone())), true).unwrap();
+        let memory: SharedStore = Arc::new(MemoryStore::new());
+        let (store, _) = hierarchy_in(memory.clone());
+        for group in ["g", "a", "b", "c", "d"] {
+            store.key_put(&format!("{group}/own/.zattrs"), br#"{"x":NaN}"#).unwrap();
+            let text = r#"{"zarr_format":2,"shape":[3],"chunks":[3],"dtype":"|S1","order":"C","compressor":{"id":"test.own"},"filters":null,"fill_value":"AA=="}"#;
+            store.key_put(&format!("{group}/own/.zarray"), text.as_bytes()).unwrap();
+            store.key_put(&format!("{group}/.zgroup"), br#"{"zarr_format":2}"#).unwrap();
+        }
+        let slow = Arc::new(LatencyStore::new(memory, Duration::from_millis(20)));
+        let options = Options { nczarr: Nczarr::On, consolidate: Consolidate::Flush, ..Options::default() };
+        let log = told.clone();
+        let call = move |_: crate::node::Level, _: &str| {
+            log.lock().unwrap().insert(current().id());
+        };
+        let log = Some(crate::node::Log { level: crate::node::Level::Info, call: Arc::new(call) });
+        let context = Context::default().with_settings(crate::node::Settings { log, ..Default::default() });
+        let store = Store::new(&context, slow, Mode::ReadWrite, options);
+        super::super::nczarr::write(&store, false).unwrap();
+        let here = HashSet::from([current().id()]);
+        assert_eq!((&*opened.lock().unwrap(), &*told.lock().unwrap()), (&here, &here));
+    }
 }
