@@ -2,9 +2,12 @@
 
 use super::conventions::{nczarr, nczarr_update};
 use super::store_options::Consolidate;
+use super::stored::StoredDocument;
 use super::v2_changes::{Look, V2Changes};
-use super::{Array, Nczarr, NodeKind, Store, consolidate, lookup, path, together, upkeep};
+use super::{Array, Group, Nczarr, NodeKind, Store, consolidate, lookup, path, together, upkeep};
 use crate::error::Result;
+use crate::limits::collect;
+use crate::metadata::Dialect;
 use std::collections::BTreeMap;
 
 impl Store {
@@ -107,14 +110,11 @@ impl Store {
                 *groups.entry(group).or_insert(false) |= made;
             }
         }
-        let mut groups: Vec<_> = groups.into_iter().map(|(group, made)| (group, made, Ok(()))).collect();
-        let mut done = together::for_each(self, true, &mut groups, |(group, _, consolidated)| {
-            *consolidated = self.consolidate_one(group, &noted);
-            Ok(())
-        });
+        let mut groups: Vec<_> = groups.into_iter().map(|(group, made)| (group, made, Ok(None))).collect();
+        let mut done = groups.chunks_mut(lookup::at_once(self)).try_for_each(|some| self.consolidate_some(some, &noted));
         let is_whole = done.is_ok() && groups.iter().all(|(_, _, consolidated)| consolidated.is_ok());
         for (_, made, consolidated) in groups {
-            done = done.and(if made { consolidated } else { Ok(()) });
+            done = done.and(if made { consolidated.map(drop) } else { Ok(()) });
         }
         if !is_whole {
             // The next call tries it again.
@@ -123,11 +123,21 @@ impl Store {
         done
     }
 
-    fn consolidate_one(&self, group: &str, nodes: &BTreeMap<String, bool>) -> Result<()> {
-        match lookup::find_bare(self, group)? {
-            Some(found) if found.kind == NodeKind::Group => consolidate::consolidate_unless(self, group, found, nodes),
-            _ => Ok(()),
+    /// Consolidates groups, of each with the error that it met. Functions of the program may check a group, in its own thread.
+    fn consolidate_some(&self, groups: &mut [(&str, bool, Result<Option<Group>>)], nodes: &BTreeMap<String, bool>) -> Result<()> {
+        let paths: Vec<String> = collect(groups.iter().map(|(path, ..)| path.to_string()))?;
+        for ((path, _, group), found) in groups.iter_mut().zip(lookup::find_each_bare(self, &paths)?) {
+            let is_group = |found: &StoredDocument| found.kind == NodeKind::Group && found.dialect == Dialect::Final;
+            *group = found.map(|found| Group::quietly(self, path.to_string(), found.filter(is_group)?).ok());
         }
+        together::for_each(self, true, groups, |(_, _, group)| {
+            if let Ok(Some(found)) = group
+                && let Err(e) = consolidate::consolidate_unless(found, nodes)
+            {
+                *group = Err(e);
+            }
+            Ok(())
+        })
     }
 
     /// Brings NCZarr's keys up to date, where that is wanted and documents of version 2 were changed: of all nodes, or (`some`) of the
@@ -154,5 +164,42 @@ impl Array {
     pub fn close(&self) -> Result<()> {
         let stored = self.finish_writes();
         stored.and(self.store().close(Some(self.path())))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::metadata::Format;
+    use crate::node::{Context, Create, Member, Mode, Options, register_member};
+    use crate::store::latency::LatencyStore;
+    use crate::store::memory::MemoryStore;
+    use std::sync::{Arc, Mutex};
+    use std::time::Duration;
+
+    /// A member of groups that the program has registered is checked in the thread of its call.
+    #[test]
+    fn groups_that_are_consolidated_at_the_same_time_are_checked_in_one_thread() {
+        struct Own(Mutex<Vec<std::thread::ThreadId>>);
+        impl Member for Own {
+            fn check(&self, _: &str) -> crate::error::Result<()> {
+                self.0.lock().unwrap().push(std::thread::current().id());
+                Ok(())
+            }
+        }
+        let own = Arc::new(Own(Mutex::default()));
+        register_member("test.checked", own.clone(), true).unwrap();
+        let slow = Arc::new(LatencyStore::new(Arc::new(MemoryStore::new()), Duration::from_millis(20)));
+        let store =
+            Store::new(&Context::default(), slow, Mode::ReadWrite, Options { consolidate: Consolidate::Close, ..Options::default() });
+        for group in ["a", "b", "c", "d"] {
+            Group::create(&store, &format!("{group}/x"), Some(Format::V3), Create::New).unwrap();
+            store.key_put(&format!("{group}/zarr.json"), br#"{"zarr_format":3,"node_type":"group","test.checked":{"x":1}}"#).unwrap();
+        }
+        store.close(None).unwrap();
+        let threads = std::mem::take(&mut *own.0.lock().unwrap());
+        assert!(threads.len() >= 4 && threads.iter().all(|thread| *thread == std::thread::current().id()), "{threads:?}");
+        let is_consolidated = |group: &str| Group::open(&store, group).unwrap().consolidated_differences().unwrap() == Some(Vec::new());
+        assert!(["", "a", "b", "c", "d"].iter().all(|group| is_consolidated(group)));
     }
 }

@@ -178,24 +178,21 @@ fn consolidated_text(store: &Store, path: &str, format: Format) -> Result<Vec<u8
 /// Consolidates a group, whose document was just found; with the lengths that groups below have told of a run that goes on. A group that is
 /// consolidated already is changed with each change of its nodes; only those of `nodes`, which this process made, are added that another process
 /// left out because it consolidated at the same time.
-pub(super) fn consolidate_unless(store: &Store, path: &str, found: StoredDocument, nodes: &BTreeMap<String, bool>) -> Result<()> {
-    if found.dialect != Dialect::Final || found.parse(store).is_err() {
-        return Ok(());
-    }
-    let bytes = consolidated_text(store, path, found.format)?;
-    let Some(listed) = Listed::find(&bytes, found.format)? else {
-        let group = Group::quietly(store, path.to_string(), found)?;
-        return group.consolidate_cut(&mut |below| growing::cuts_below(&group, below), false);
+pub(super) fn consolidate_unless(group: &Group, nodes: &BTreeMap<String, bool>) -> Result<()> {
+    let (store, path, format) = (group.store(), group.path(), group.format());
+    let bytes = consolidated_text(store, path, format)?;
+    let Some(listed) = Listed::find(&bytes, format)? else {
+        return group.consolidate_cut(&mut |below| growing::cuts_below(group, below), false);
     };
     let names = collect_table(listed.names().map(|name| (name, ())))?;
     let is_listed = |node: &str| {
         let name = path::relative(path, node);
-        match found.format {
+        match format {
             Format::V3 => names.contains_key(name),
             Format::V2 => [v2::ARRAY, v2::GROUP].iter().any(|document| names.contains_key(path::join(name, document).as_str())),
         }
     };
-    let is_missed = |node: &&String| !node.is_empty() && *node != path && path::is_within(node, path) && !is_listed(node);
+    let is_missed = |node: &&String| !node.is_empty() && node.as_str() != path && path::is_within(node, path) && !is_listed(node);
     let missed = collect_list(nodes.keys().filter(is_missed).cloned())?;
     if missed.is_empty() {
         return Ok(());

@@ -242,10 +242,7 @@ mod tests {
     #[test]
     fn a_repeated_migration_publishes_no_steps_of_a_run_that_goes_on_in_what_is_whole() {
         let (from, to) = (run_of(Format::V2, [5; 3], [5; 3]), run_of(Format::V3, [5, 7, 7], [5; 3]));
-        let consolidate = |path: &str| {
-            let found = find(&to, path).unwrap().unwrap();
-            consolidate::consolidate_unless(&to, path, found, &BTreeMap::new()).unwrap();
-        };
+        let consolidate = |path: &str| consolidate::consolidate_unless(&Group::open(&to, path).unwrap(), &BTreeMap::new()).unwrap();
         let above = || {
             let store = Store::from_shared(&Context::with_threads(1), to.shared().clone(), Mode::ReadWrite);
             let root = Group::open(&store, "").unwrap();

@@ -1,7 +1,7 @@
 //! A migration to elsewhere that was interrupted behind its last document: the same call ends it where it would make the same now. Programs may use
 //! what is there already.
 
-use super::super::{NodeKind, Store, consolidate, lookup, marker, path, place, source_state};
+use super::super::{Group, NodeKind, Store, consolidate, lookup, marker, path, place, source_state};
 use super::Job;
 use crate::error::{Error, Result, err};
 use crate::metadata::{Map, Value};
@@ -35,7 +35,8 @@ impl Job<'_> {
         for node in nodes.iter().rev() {
             if consolidate::is_wanted(self.from, node, self.d0)? {
                 let target = self.target(node);
-                consolidate::consolidate_unless(self.to, &target, lookup::require(self.to, &target, NodeKind::Group)?, &BTreeMap::new())?;
+                let found = lookup::require(self.to, &target, NodeKind::Group)?;
+                consolidate::consolidate_unless(&Group::quietly(self.to, target, found)?, &BTreeMap::new())?;
             }
         }
         self.end(nodes, true)
