@@ -294,10 +294,6 @@ impl Planned {
     fn spec(&self, layout: &Layout, version: Format) -> Outcome<Spec> {
         let mut spec = Spec::new(self.data_type, &self.shape)?;
         spec.set_format(version)?;
-        if let (DataType::Raw(size), Format::V3) = (self.data_type, version) {
-            // Other programs know the type by this name.
-            spec.set_type_words(json::parse_text(&format!(r#"{{"name":"raw_bytes","configuration":{{"length_bytes":{size}}}}}"#))?);
-        }
         // xarray asks for them in format 2 even where there are no dimensions.
         spec.set_dimension_names(self.names.iter().map(|name| Some(name.clone())).collect())?;
         if let Some(chunks) = &self.variable.chunks {

@@ -302,12 +302,8 @@ def new_dtype(dtype):
     if code in SMALL:
         # numpy has no name of its own for it: "<V2" is that of two bytes.
         return handle(lib.dtype_of, code)
-    if dtype.kind == "V":
-        if dtype.itemsize == 0:
-            raise ValueTypeError("elements of the type V0 have no bytes: give V and a length, V8 say")
-        # By this name zarr-python writes and reads them in format 3: it does not know `r*`, the library's choice.
-        document = {"name": "raw_bytes", "configuration": {"length_bytes": dtype.itemsize}}
-        return handle(lib.dtype_parse, json.dumps(document).encode(), 3)
+    if dtype.kind == "V" and dtype.itemsize == 0:
+        raise ValueTypeError("elements of the type V0 have no bytes: give V and a length, V8 say")
     return handle(lib.dtype_parse, dtype.str.encode(), 2)
 
 

@@ -40,7 +40,7 @@ use std::sync::{Mutex, PoisonError};
 pub(crate) struct DtypeObject {
     turns: ForkReset<Mutex<()>>,
     pub(super) value: ForkPreserved<Meaning>,
-    /// What a document of version 3 has for it, where it was parsed or copied: raw bytes by the name that they have there (J-12).
+    /// What a document of version 3 has for it, where it was parsed or copied: raw bytes may be `r*` there (J-12).
     words: ForkPreserved<Value>,
 }
 handle_type!(ozarr_dtype, Dtype, DtypeObject);

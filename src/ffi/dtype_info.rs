@@ -194,7 +194,7 @@ pub unsafe extern "C" fn ozarr_dtype_to_json(
         let packed = ElementType { data_type: element.data_type.packed()?, ..element };
         let value = if v3 {
             check_v3(packed.data_type)?;
-            parse_v3::to_json(packed.data_type)
+            parse_v3::to_json_as(packed.data_type, &words_of(dtype)?)
         } else {
             parse_v2::to_json(packed)
         };

@@ -154,7 +154,7 @@ impl Fill {
         self.json(data_type, true)
     }
 
-    /// As the function above, for a type that is written as `written`: of `raw_bytes` as base64, which zarr-python demands (J-12).
+    /// As the function above, for a type that is written as `written`: of `raw_bytes` as base64, which zarr-python and TensorStore demand (J-12).
     pub fn to_json_v3_as(&self, data_type: DataType, written: &Value) -> Result<Value> {
         match data_type {
             DataType::Raw(_) if written.as_object().is_some() => self.json(data_type, false),

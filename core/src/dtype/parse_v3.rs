@@ -111,7 +111,8 @@ pub fn to_json(data_type: DataType) -> Value {
     to_json_as(data_type, &Value::Null)
 }
 
-/// As the function above, with raw bytes by the name `raw_bytes` where `given`, which is a `data_type` too, has that (J-12).
+/// As the function above, with raw bytes by the name `r*` where `given`, which is a `data_type` too, has that: zarr-python and TensorStore read them
+/// by the other one alone (J-12).
 pub fn to_json_as(data_type: DataType, given: &Value) -> Value {
     let configured = |configuration: Value| {
         let members = [("name".to_string(), Value::from(data_type.name())), ("configuration".to_string(), configuration)];
@@ -121,12 +122,18 @@ pub fn to_json_as(data_type: DataType, given: &Value) -> Value {
     match data_type {
         DataType::Bytes(n) => configured(json!({"length_bytes": n})),
         DataType::Text(n) => configured(json!({"length_bytes": n * 4})),
-        DataType::Raw(n) if given["name"].as_str() == Some(data_type.name()) => configured(json!({"length_bytes": n})),
-        DataType::Raw(n) => Value::from(format!("r{}", u64::from(n) * 8)),
+        DataType::Raw(n) if says_bits(given) => Value::from(format!("r{}", u64::from(n) * 8)),
+        DataType::Raw(n) => configured(json!({"length_bytes": n})),
         DataType::Struct(s) => to_object(s, given),
         DataType::DateTime(u) | DataType::TimeDelta(u) => configured(unit(u)),
         number => Value::from(number.name()),
     }
+}
+
+/// Whether a `data_type` is `r*`, raw bytes by the number of their bits.
+fn says_bits(data_type: &Value) -> bool {
+    let name = data_type.as_str().or_else(|| data_type["name"].as_str());
+    name.is_some_and(|name| matches!(by_name(name), Ok(DataType::Raw(_))))
 }
 
 /// Reads the configuration of `struct` or `structured`: fields as objects, or as pairs.
@@ -237,13 +244,15 @@ mod tests {
             (DataType::Bytes(5), json!({"name": "null_terminated_bytes", "configuration": {"length_bytes": 5}})),
             (DataType::Text(12), json!({"name": "fixed_length_utf32", "configuration": {"length_bytes": 48}})),
             (DataType::Text(1 << 24), json!({"name": "fixed_length_utf32", "configuration": {"length_bytes": 1 << 26}})),
-            (DataType::Raw(5), json!("r40")),
+            (DataType::Raw(5), json!({"name": "raw_bytes", "configuration": {"length_bytes": 5}})),
             (DataType::DateTime(second), json!({"name": "numpy.datetime64", "configuration": {"unit": "s", "scale_factor": 10}})),
             (DataType::TimeDelta(second), json!({"name": "numpy.timedelta64", "configuration": {"unit": "s", "scale_factor": 10}})),
         ] {
             assert_eq!((parse(&json).unwrap(), to_json(data_type)), (data_type, json));
         }
-        assert_eq!(parse(&json!({"name": "raw_bytes", "configuration": {"length_bytes": 5}})).unwrap(), DataType::Raw(5));
+        for bits in [json!("r40"), json!({"name": "r40"})] {
+            assert_eq!((parse(&bits).unwrap(), to_json_as(DataType::Raw(5), &bits)), (DataType::Raw(5), json!("r40")));
+        }
     }
 
     #[test]

@@ -173,7 +173,7 @@ pub fn group_from(document: Map) -> Result<GroupMeta> {
 }
 
 /// A fresh document of an array. Members that must not be understood are carried over from `meta.document`, and its
-/// `attributes`, and the name that it has for raw bytes.
+/// `attributes`, and the name `r*` for raw bytes where it has that.
 pub fn write_array(meta: &ArrayMeta) -> Result<Map> {
     let mut out = Map::new();
     out.insert("zarr_format".into(), 3.into());

@@ -225,7 +225,7 @@ impl Spec {
         Ok(())
     }
 
-    /// The `data_type` that the type was made of, or null. A document of version 3 has raw bytes by the name that they have there (J-12).
+    /// The `data_type` that the type was made of, or null. A document of version 3 has raw bytes by the name `r*` where it is that (J-12).
     pub fn set_type_words(&mut self, words: Value) {
         if !words.is_null() {
             self.document.insert("data_type".into(), words);
@@ -999,6 +999,31 @@ mod tests {
             }
             copy.set_data_type(DataType::Int16).unwrap();
             assert_eq!(document(&copy)["data_type"].to_string(), r#""int16""#);
+        }
+    }
+
+    /// zarr-python opens nothing of a group with `r*` in its consolidated metadata.
+    #[test]
+    fn raw_bytes_of_version_2_have_the_name_that_others_know() {
+        let raw = r#"{"name":"raw_bytes","configuration":{"length_bytes":3}}"#;
+        let in_struct = format!(
+            r#"{{"name":"struct","configuration":{{"fields":[{{"name":"n","data_type":"int8"}},{{"name":"x","data_type":{raw}}}]}}}}"#
+        );
+        for (dtype, fill, written) in [
+            (r#""|V3""#, r#""AQL/""#, (raw, r#""AQL/""#)),
+            (r#"[["n","|i1"],["x","|V3"]]"#, r#""AAEC/w==""#, (&in_struct, r#"{"n":0,"x":"AQL/"}"#)),
+        ] {
+            let text = format!(
+                r#"{{"zarr_format":2,"shape":[4],"chunks":[4],"dtype":{dtype},"fill_value":{fill},"order":"C","compressor":null,"filters":null}}"#
+            );
+            let meta = v2::array_from(json::parse_object(text.as_bytes(), 1 << 20).unwrap()).unwrap();
+            let copy = Spec::like(&meta, Map::new(), Some(Format::V3), &mut Vec::new()).unwrap();
+            let mut bare = Spec::new(meta.data_type, &[4]).unwrap();
+            bare.set_fill_json(written.1).unwrap();
+            let migrated = crate::metadata::upgrade::array(&meta, Map::new()).unwrap().document;
+            for document in [document(&copy), document(&bare), migrated] {
+                assert_eq!((document["data_type"].to_string(), document["fill_value"].to_string()), (written.0.into(), written.1.into()));
+            }
         }
     }
 
