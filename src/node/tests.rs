@@ -335,6 +335,7 @@ fn open_if_same_opens_or_names_the_first_difference() {
         (|s| s.set_format(Format::V2).unwrap(), "zarr_format 3 instead of 2"),
         (|s| *s = spec(&[4, 7], &[2, 3]), "shape [4, 6] instead of [4, 7]"),
         (|s| s.set_chunks(&[2, 2]).unwrap(), "chunks [2, 3] instead of [2, 2]"),
+        (|s| *s = Spec::new(DataType::Int16, &[4, 6]).unwrap(), "data type int32 instead of int16"),
         (|s| s.set_fill(DataType::Int32, &5i32.to_ne_bytes()).unwrap(), "fill value 0 instead of 5"),
         (|s| s.set_compressor("gzip", None).unwrap(), r#""endian":"little"}}] instead of [{"#),
         (|s| s.set_compressor("gzip", None).unwrap(), r#"}] is already at a of"#),

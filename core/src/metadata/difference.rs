@@ -24,8 +24,9 @@ impl ArrayMeta {
         };
         let found = differ("zarr_format", self.format.number().to_string(), wanted.format.number().to_string())
             .or_else(|| differ("shape", counting::shape(&self.shape).to_string(), counting::shape(&wanted.shape).to_string()))
-            .or_else(|| differ("chunks", chunks.0, chunks.1))
             .or_else(|| differ("data type", type_text(self), type_text(wanted)))
+            // Behind the type, from which those are that nobody asked for.
+            .or_else(|| differ("chunks", chunks.0, chunks.1))
             .or_else(differing_fills)
             .or_else(|| differ("chunk keys", format!("{:?}", self.keys), format!("{:?}", wanted.keys)))
             .or_else(|| differ("codecs", codecs(self, &documents.0), codecs(wanted, &documents.1)));
