@@ -365,7 +365,7 @@ unsafe fn put_elements(bytes: &[u8], size: usize, values: *mut c_void, cap: i64,
         return Ok(());
     }
     if cap < found {
-        bail!(BufferSize, "`values` has room for {cap} numbers, expected {found}");
+        bail!(BufferSize, "`values` has a capacity of {cap}, expected {found}");
     }
     // SAFETY: not NULL, with room for all of them.
     unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), values.cast(), bytes.len()) };

@@ -183,7 +183,7 @@ impl UserStore {
     }
 
     fn call(&self, what: &str, f: impl FnOnce() -> ozarr_status) -> Result<()> {
-        status_of(self.table.flags, &format!("`{what}` of the store {}", self.name), f)
+        status_of(self.table.flags, &format!("`{what}` of the store {:?}", self.name), f)
     }
 
     /// Runs a function that fills an answer.
@@ -293,7 +293,7 @@ impl Calls for UserStore {
             // Unless the host ended it all the same.
             let taken = ozarr_answer::get(answer, "answer").and_then(|a| a.with(|pending| Ok(pending.done.take())));
             if let Ok(Some(done)) = taken {
-                finish(answer, status, &format!("`start_get_ranges` of the store {}", self.name), Some(before), done);
+                finish(answer, status, &format!("`start_get_ranges` of the store {:?}", self.name), Some(before), done);
             }
         }
     }
