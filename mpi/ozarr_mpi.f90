@@ -162,8 +162,8 @@ contains
     if (status == OZARR_OK .and. present(chunks)) then
       call integers_of(chunks, "chunks", pieces, status)
       if (status == OZARR_OK) then
-        if (size(pieces) /= size(extents)) status = refused(OZARR_ERR_RANK, "chunks has ", &
-          n=size(pieces, kind=c_int64_t), after=" numbers, expected ", m=size(extents, kind=c_int64_t))
+        if (size(pieces) /= size(extents)) status = refused(OZARR_ERR_RANK, "the size of chunks is ", &
+          n=size(pieces, kind=c_int64_t), after=", expected ", m=size(extents, kind=c_int64_t))
         call reverse(pieces)
         at = c_loc(pieces)
       end if
@@ -377,11 +377,11 @@ contains
   end function request_is_free
 
   ! Begins to write this rank's box from u, which must not change before the wait.
-  subroutine ranks_iwrite(self, request, array, u, start, stat, errmsg)
+  subroutine ranks_iwrite(self, array, u, request, start, stat, errmsg)
     class(ozarr_ranks), intent(in) :: self
-    class(ozarr_ranks_request), intent(inout) :: request
     class(ozarr_array), intent(in) :: array
     type(*), dimension(..), asynchronous, intent(in) :: u
+    class(ozarr_ranks_request), intent(inout) :: request
     type(*), dimension(..), intent(in), optional :: start
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
@@ -397,11 +397,11 @@ contains
   end subroutine ranks_iwrite
 
   ! Begins to read this rank's box to u, which is to be used after the wait.
-  subroutine ranks_iread(self, request, array, u, start, stat, errmsg)
+  subroutine ranks_iread(self, array, u, request, start, stat, errmsg)
     class(ozarr_ranks), intent(in) :: self
-    class(ozarr_ranks_request), intent(inout) :: request
     class(ozarr_array), intent(in) :: array
     type(*), dimension(..), asynchronous, intent(inout) :: u
+    class(ozarr_ranks_request), intent(inout) :: request
     type(*), dimension(..), intent(in), optional :: start
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
@@ -441,8 +441,8 @@ contains
     integer(c_int32_t) :: status
     status = OZARR_OK
     if (.not. array%is_open()) return
-    if (size(list) /= array%rank()) status = refused(OZARR_ERR_RANK, what, behind=" has ", n=size(list, kind=c_int64_t), &
-      after=" numbers, expected ", m=int(array%rank(), c_int64_t))
+    if (size(list) /= array%rank()) status = refused(OZARR_ERR_RANK, "the size of ", what, " is ", n=size(list, kind=c_int64_t), &
+      after=", expected ", m=int(array%rank(), c_int64_t))
   end function checked_size
 
   ! Reads the metadata again, on rank 0; the other ranks get what it found.

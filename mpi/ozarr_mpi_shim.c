@@ -56,14 +56,19 @@ static ozarr_status take_bytes(box *b, int32_t rank, const CFI_cdesc_t *u, int32
     return OZARR_OK;
 }
 
-/* `b->bytes` is to be freed. */
-static ozarr_status box_of(const CFI_cdesc_t *u, int32_t rank, const int64_t *start, int32_t write, box *b) {
+/* `name` is the variable's, or NULL for an array without one; `b->bytes` is to be freed. */
+static ozarr_status box_of(const char *name, const CFI_cdesc_t *u, int32_t rank, const int64_t *start, int32_t write, box *b) {
+    char text[200];
     int64_t low = 0, high = (int64_t)u->elem_len;
     b->bytes = NULL;
     ozarr_region_init(&b->region);
     ozarr_memory_init(&b->memory);
     if (rank > MAX_RANK) return ozarr_set_error(OZARR_ERR_RANK, "start has more than 64 numbers, and no array as many dimensions", NULL);
-    if (u->rank > rank) return ozarr_set_error(OZARR_ERR_RANK, "the variable has more dimensions than the array", NULL);
+    if (u->rank > rank) {
+        if (name == NULL) snprintf(text, sizeof text, "the variable has rank %d, expected at most %d, the rank of the array", (int)u->rank, (int)rank);
+        else snprintf(text, sizeof text, "%.100s: the values have rank %d, expected at most %d, the size of start", name, (int)u->rank, (int)rank);
+        return ozarr_set_error(OZARR_ERR_RANK, text, NULL);
+    }
     if (is_nowhere(u)) return ozarr_set_error(OZARR_ERR_NULL, "the variable is not allocated, or not associated", NULL);
     if (is_assumed_size(u)) return ozarr_set_error(OZARR_ERR_RANK, "the variable is of assumed size, or has the last bounds 1:-1; give a section of it", NULL);
     for (int32_t d = 0; d < rank; d++) {
@@ -91,10 +96,10 @@ static ozarr_status box_in(ozarr_mpi *m, const ozarr_array *array, const CFI_cde
     if (status == OZARR_OK && later && is_logical(u) && u->elem_len != 1)
         status = ozarr_set_error(OZARR_ERR_TYPE, "the variable is a logical of more than one byte; requests take logical(c_bool)", NULL);
     if (status == OZARR_OK && numbers != rank) {
-        snprintf(text, sizeof text, "start has %d numbers, expected %d", (int)numbers, (int)rank);
+        snprintf(text, sizeof text, "the size of start is %d, expected %d", (int)numbers, (int)rank);
         status = ozarr_set_error(OZARR_ERR_RANK, text, NULL);
     }
-    if (status == OZARR_OK) status = box_of(u, rank, start, write, b);
+    if (status == OZARR_OK) status = box_of(NULL, u, rank, start, write, b);
     return status == OZARR_OK ? status : ozarr_mpi_agree(m, status);
 }
 
@@ -183,7 +188,7 @@ ozarr_status ozfm_new(MPI_Fint comm, ozarr_mpi **out) {
 /* Gives a variable of a series this rank's box of a step; `rank` is the number of the variable's dimensions without that of the series. */
 ozarr_status ozfm_series_put(ozarr_mpi *m, ozarr_mpi_series *series, const char *name, int32_t rank, const CFI_cdesc_t *u, const int64_t *start) {
     box b;
-    ozarr_status status = box_of(u, rank, start, 1, &b);
+    ozarr_status status = box_of(name, u, rank, start, 1, &b);
     status = status == OZARR_OK ? ozarr_mpi_series_put_ex(m, series, name, rank, &b.region, &b.memory) : ozarr_mpi_agree(m, status);
     free(b.bytes);
     return status;

@@ -21,11 +21,19 @@ program docs
     include "docs_fortran_1.inc"
   end block
   if (rank == 0) call check("run.zarr/t", .false.)
+  u(1:mx, 1:my) = 8
+  call ranks%open(MPI_COMM_WORLD)
+  block
+    include "docs_fortran_2.inc"
+  end block
+  call ranks%close()
+  if (rank == 0) call check("run.zarr/t", .false., 8)
+  u(1:mx, 1:my) = 7
   step = 1
   status = no_status                                            ! nobody has given it a value
   call ranks%open(MPI_COMM_WORLD)
   block
-    include "docs_fortran_2.inc"
+    include "docs_fortran_3.inc"
   end block
   call ranks%close()
   if (rank == 0) call check("run.zarr/u", .true.)
@@ -45,19 +53,22 @@ contains
     if (status == OZARR_OK) call ds%close(stat=status)
   end subroutine define
 
-  ! The elements of all ranks are stored, in one step where there are steps.
-  subroutine check(location, is_series)
+  ! The elements of all ranks are stored, each 7 or `value`, in one step where there are steps.
+  subroutine check(location, is_series, value)
     character(*), intent(in) :: location
     logical, intent(in) :: is_series
+    integer, intent(in), optional :: value
     type(ozarr_array) :: a
-    real(8) :: field(nx, ny), steps(nx, ny, 1)
+    real(8) :: field(nx, ny), steps(nx, ny, 1), expected
     steps = 0
     field = 0
     call a%open(location, mode="r")
     if (is_series) call a%read(steps)
     if (.not. is_series) call a%read(field)
     call a%close()
-    if (any(merge(steps(:, :, 1), field, is_series) /= 7)) error stop "other elements"
+    expected = 7
+    if (present(value)) expected = value
+    if (any(merge(steps(:, :, 1), field, is_series) /= expected)) error stop "other elements"
   end subroutine check
 
 end program docs
