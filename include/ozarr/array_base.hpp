@@ -184,6 +184,7 @@ protected:
     /// Contiguous memory of `n` elements; writes only read from it.
     template <class T>
     static ozarr_memory dense(const T *data, std::size_t n) {
+        static_assert(!std::is_same_v<T, std::string>, "texts are read and written by regions: read<std::string>(region), write(texts, region)");
         ozarr_memory memory = OZARR_MEMORY_INIT;
         memory.data = const_cast<T *>(data);
         memory.size = n * sizeof(T);

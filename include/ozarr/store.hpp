@@ -92,6 +92,12 @@ public:
         OZARR_HPP_TRY(ozarr_store_open_ex(settings == nullptr ? nullptr : settings->get(), detail::c_text(location), mode, list.data(), &s.h_));
         return s;
     }
+    /// Takes over a handle of the C library.
+    static store adopt(ozarr_store *handle) {
+        store s;
+        s.h_ = handle;
+        return s;
+    }
 #ifndef OZARR_NO_EXCEPTIONS
     /// A store of the program's own functions. The object lives as long as any handle on the store.
     static store own(std::unique_ptr<own_store> functions, const char *mode = "r+", const context *settings = nullptr) {
