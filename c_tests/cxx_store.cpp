@@ -88,7 +88,16 @@ static void a_class_is_a_store() {
     THROWS(OZARR_ERR_NOT_FOUND, "", none.open_array("a"));
 }
 
+static void a_handle_is_taken_over() {
+    ozarr_store *made = nullptr;
+    CHECK(ozarr_store_memory(&made) == OZARR_OK);
+    auto s = ozarr::store::adopt(made);
+    s.create_group("g").close();
+    CHECK(s.open_group("g").children().empty());
+}
+
 int main() {
     a_class_is_a_store();
+    a_handle_is_taken_over();
     return finish();
 }
