@@ -100,11 +100,20 @@ impl Copy {
             Some(text) => Err(Failure::Usage(text)),
             None => {
                 let done = done.map_err(|e| named_in_group(e, &path, (&self.dest, &to, &to_path)));
+                let done = done.map_err(|e| self.with_shards_named(e));
                 let done = done.map_err(|e| interrupt.failure(e, &copied_in_part(&to, "source", "the same command")))?;
                 close_copy(&to)?;
                 notes(kept.iter().chain(&done.notes), self.json)
             }
         }
+    }
+
+    /// Says what goes beside --chunks where shards keep inner chunks that do not divide them.
+    fn with_shards_named(&self, e: Error) -> Error {
+        if !self.no_shards && self.layout.leaves_inner_chunks() && e.field().is_some_and(|field| field.ends_with("chunk_shape")) {
+            return e.with_note("; give --inner-chunks, or --no-shards");
+        }
+        e
     }
 
     /// Brings the options into what the copy of an array is to be.

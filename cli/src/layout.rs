@@ -106,6 +106,11 @@ impl Layout {
         self.chunks.as_ref().map(Chunks::rank).into_iter().chain(self.inner_chunks.as_ref().map(|list| list.0.len())).collect()
     }
 
+    /// Whether chunks are given, and inner chunks are not.
+    pub fn leaves_inner_chunks(&self) -> bool {
+        self.chunks.is_some() && self.inner_chunks.is_none()
+    }
+
     /// Changes what is given in the copy of an array. One array of a group whose rank is not that of the chunks keeps its own.
     pub fn apply_to_copy(&self, spec: &mut Spec, in_group: bool) -> Outcome {
         let fits = |rank: usize| !in_group || rank == spec.rank();

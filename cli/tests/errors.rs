@@ -9,6 +9,7 @@ fn store(name: &str) -> Folder {
     folder.ok("create run.zarr t --type float64 --shape 4,5 --chunks 2,5");
     folder.ok("create run.zarr g/u --type uint8 --shape 3 --chunks 3 --compressor none");
     folder.bytes("write run.zarr g/u --raw", &[1, 2, 3]);
+    folder.ok("create shards.zarr s --type uint8 --shape 8 --chunks 8 --inner-chunks 4");
     folder.ok("create run.zarr odd/u --type uint8 --shape 3");
     folder.ok("create run.zarr odd/v/w --type uint8 --shape 3 --format 2");
     std::fs::write(folder.0.join("run.zarr/odd/zarr.json"), r#"{"zarr_format":3,"node_type":"group","newthing":{"a":1}}"#).unwrap();
@@ -132,6 +133,7 @@ fn each_error_has_its_status_and_says_what_is_wrong() {
         ("cp run.zarr/t run.zarr/g/u", 1, &["is already at g/u", "; --overwrite replaces it"]),
         ("copy run.zarr/t run.zarr/g/u", 1, &["is already at g/u", "; --overwrite replaces it"]),
         ("copy run.zarr/t x.zarr --chunks 0,1", 2, &["--chunks: found 0, expected at least 1"]),
+        ("copy shards.zarr/s x.zarr --chunks 5", 1, &["shard's [5]", "; give --inner-chunks, or --no-shards"]),
         ("copy run.zarr/t x.zarr --compressor lzw", 2, &["compressor: found \"lzw\""]),
         ("create run.zarr t --type int8 --shape 2 --exists-ok", 1, &["shape [4, 5] instead of [2]"]),
         ("create run.zarr t/x --type int8 --shape 2", 1, &["t of", "is an array"]),
