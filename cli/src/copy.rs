@@ -29,7 +29,7 @@ pub struct Copy {
     /// The version of Zarr (the one of each node; of drafts 3)
     #[arg(long, value_name = "2|3", value_parser = format)]
     format: Option<Format>,
-    /// The type of the elements, which are converted
+    /// The type of the elements, which are converted; codecs that are made for the old one are left out
     #[arg(long = "type", alias = "dtype", value_name = "TYPE", value_parser = native_type)]
     data_type: Option<DataType>,
     /// What becomes of values that do not fit into the type

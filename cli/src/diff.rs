@@ -1,7 +1,6 @@
 //! `ozarr diff`: what differs between two arrays or hierarchies.
 
 use crate::cdl::attributes::FILL;
-use crate::digest::ATTRIBUTE;
 use crate::element::{Form, printed_as, push};
 use crate::failure::{Failure, Outcome, one_line};
 use crate::info::{of_array, text_for_non_finite};
@@ -13,7 +12,7 @@ use ozarr::dtype::DataType;
 use ozarr::engine::Selection;
 use ozarr::error::Error;
 use ozarr::node::shown_location;
-use ozarr::node::{Array, Attributes, Format, Map, Mode, Node, Value, json};
+use ozarr::node::{Array, Attributes, DIGEST, Format, Map, Mode, Node, Value, json};
 use std::collections::BTreeSet;
 
 /// Compare two arrays, or two groups with all below them: metadata, attributes and elements
@@ -214,7 +213,7 @@ fn shown(data_type: DataType, bytes: &[u8]) -> String {
 
 /// Tells of attributes that only one node has, or that differ. Names of dimensions and digests are compared elsewhere.
 fn attributes(a: Map, mut b: Map, tell: &mut Tell<'_>) {
-    let counts = |name: &str| name != ATTRIBUTE && name != "_ARRAY_DIMENSIONS";
+    let counts = |name: &str| name != DIGEST && name != "_ARRAY_DIMENSIONS";
     for (name, value) in a.iter().filter(|(name, _)| counts(name)) {
         let other = b.shift_remove(name);
         if other.as_ref() != Some(value) {

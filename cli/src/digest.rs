@@ -8,10 +8,7 @@ use clap::Args;
 use ozarr::analysis::digest::digest;
 use ozarr::engine::Selection;
 use ozarr::error::ErrorKind;
-use ozarr::node::{Array, Map, Mode, Node, Value, json};
-
-/// The attribute that --store sets.
-pub const ATTRIBUTE: &str = "ozarr_digest";
+use ozarr::node::{Array, DIGEST, Map, Mode, Node, Value, json};
 
 /// Print a checksum of the elements that does not depend on chunks, codecs, shards, byte order or format
 ///
@@ -55,7 +52,7 @@ impl Digest {
             })?;
             let name = if path.is_empty() { self.place.name() } else { path.to_string() };
             if self.store {
-                array.attributes().set(ATTRIBUTE, found.as_str().into())?;
+                array.attributes().set(DIGEST, found.as_str().into())?;
             }
             if self.check && !self.compare(&array, &name, &found, &bar)? {
                 differ = true;
@@ -81,11 +78,9 @@ impl Digest {
 
     /// Returns whether the attribute is the digest; tells of one that is not.
     fn compare(&self, array: &Array, name: &str, found: &str, bar: &Progress) -> Outcome<bool> {
-        let stored = match array.attributes().get(ATTRIBUTE) {
+        let stored = match array.attributes().get(DIGEST) {
             Err(e) if e.kind() == ErrorKind::NotFound => {
-                return Err(Failure::Error(format!(
-                    "{name} has no attribute {ATTRIBUTE:?} to compare with; `ozarr digest --store` sets it"
-                )));
+                return Err(Failure::Error(format!("{name} has no attribute {DIGEST:?} to compare with; `ozarr digest --store` sets it")));
             }
             other => other?,
         };

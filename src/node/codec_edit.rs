@@ -2,7 +2,7 @@
 
 use super::compression::{Shuffle, Stages, byte_shuffle, no_bits};
 use crate::codec::{parse::takes_bytes, registry};
-use crate::dtype::{ByteOrder, DataType, ElementType, Kind, parse_v2};
+use crate::dtype::ByteOrder;
 use crate::error::{Result, bail};
 use crate::metadata::extension::Extension;
 use crate::metadata::number_list;
@@ -41,7 +41,7 @@ fn split_behind_shards(list: &mut Vec<Extension>) -> Vec<Extension> {
 }
 
 /// The list with another one in the place of its codecs for elements: of the whole, or of the chunks in its shards.
-fn inside(list: Vec<Extension>, change: impl FnOnce(Vec<Extension>) -> Vec<Extension>) -> Result<Vec<Extension>> {
+pub(super) fn inside(list: Vec<Extension>, change: impl FnOnce(Vec<Extension>) -> Vec<Extension>) -> Result<Vec<Extension>> {
     inside_and_behind(list, Box::new(change), &|_| ())
 }
 
@@ -140,6 +140,21 @@ pub(super) fn kept_bits(list: &[Extension]) -> Result<Option<u32>> {
     Ok(bits)
 }
 
+/// The name that a codec has in version 2.
+pub(super) fn id_of(name: &str) -> &str {
+    name.strip_prefix("numcodecs.").unwrap_or(name)
+}
+
+/// The ids of the codecs in a list, also of those inside of shards.
+pub(super) fn ids(list: &[Extension]) -> Result<Vec<String>> {
+    let mut ids = Vec::new();
+    inside(list.to_vec(), |list| {
+        ids.extend(list.iter().map(|codec| id_of(&codec.name).to_string()));
+        list
+    })?;
+    Ok(ids)
+}
+
 /// Whether a codec, of v2 or of v3, rounds numbers to some bits of their mantissa.
 pub(super) fn is_rounding(codec: &Extension) -> bool {
     matches!(codec.name.as_str(), "bitround" | "numcodecs.bitround")
@@ -227,95 +242,6 @@ pub(super) fn with_order(list: Vec<Extension>, reversed: Option<Extension>) -> R
     })
 }
 
-/// With elements of another type, in that order of bytes where they have one.
-pub(super) fn for_type(
-    list: Vec<Extension>,
-    (old, new): (DataType, DataType),
-    order: ByteOrder,
-    serial: Extension,
-) -> Result<Vec<Extension>> {
-    inside(list, |mut list| {
-        list.retain(|codec| !is_shuffle_of_lengths(&codec.name, (old, new)));
-        let mut types = Some((old, new));
-        for codec in &mut list {
-            if matches!(codec.name.as_str(), "bytes" | "vlen-utf8" | "vlen-bytes") && old.is_variable() != new.is_variable() {
-                *codec = serial.clone();
-            }
-            if codec.name == "bytes" {
-                let said = codec.configuration.contains_key("endian");
-                match (new.has_order(), said) {
-                    (true, false) => set_endian(codec, order),
-                    (false, true) => drop(codec.configuration.shift_remove("endian")),
-                    _ => {}
-                }
-            }
-            types = types.and_then(|types| follow(&codec.name, &mut codec.configuration, types));
-        }
-        list
-    })
-}
-
-/// Whether a codec shuffles the bytes of elements of one length, which the lengths of others need not be multiples of.
-pub(super) fn is_shuffle_of_lengths(name: &str, (old, new): (DataType, DataType)) -> bool {
-    matches!(name, "shuffle" | "numcodecs.shuffle") && new.is_variable() && !old.is_variable()
-}
-
-/// Lets the codecs of version 2, in their order, follow elements that are of another type now.
-pub(super) fn for_type_v2<'a>(codecs: impl Iterator<Item = &'a mut Extension>, types: (DataType, DataType)) {
-    let mut types = Some(types);
-    for codec in codecs {
-        types = types.and_then(|types| follow(&format!("numcodecs.{}", codec.name), &mut codec.configuration, types));
-    }
-}
-
-/// Puts the new type of the elements that enter a codec, or its size, in place of the old one that its configuration says. Gives the types of those that
-/// leave it, before and now; `None` where they are as they were.
-fn follow(name: &str, configuration: &mut Map, (old, new): (DataType, DataType)) -> Option<(DataType, DataType)> {
-    let size = |t: DataType| if t.is_variable() { 1 } else { t.size() };
-    let id = name.strip_prefix("numcodecs.").unwrap_or(name);
-    let (entering, leaving) = match id {
-        "shuffle" | "blosc" => {
-            let member = if id == "blosc" { "typesize" } else { "elementsize" };
-            if configuration.get(member) == Some(&size(old).into()) {
-                configuration.insert(member.into(), size(new).into());
-            }
-            return Some((old, new)).filter(|_| id == "shuffle");
-        }
-        "astype" => ("decode_dtype", "encode_dtype"),
-        "delta" | "fixedscaleoffset" | "quantize" => ("dtype", "astype"),
-        "cast_value" | "packbits" => return None,
-        _ if takes_bytes(name) || registry::compresses_numbers(name) => return None,
-        _ => return Some((old, new)),
-    };
-    let said = |member: &str| parse_v2::parse_spelling(configuration.get(member)?).ok();
-    let (from, to) = (said(entering), said(leaving));
-    if from.is_some_and(|from| !is_taken_as(old, from.data_type)) {
-        return None;
-    }
-    let is_same = to.is_none_or(|to| to.data_type == from.map_or(old, |from| from.data_type));
-    for (member, said) in [(entering, from), (leaving, to.filter(|_| is_same))] {
-        if let (Some(said), Some(number)) = (said, number_of(new)) {
-            configuration.insert(member.into(), parse_v2::to_json(ElementType::new(number, said.order)));
-        }
-    }
-    Some((old, new)).filter(|_| is_same)
-}
-
-/// The number of NumPy that codecs take elements of a type for, if there is one: times are their counts, true and false are bytes.
-fn number_of(data_type: DataType) -> Option<DataType> {
-    match data_type {
-        DataType::DateTime(_) | DataType::TimeDelta(_) => Some(DataType::Int64),
-        DataType::Bool => Some(DataType::UInt8),
-        other => Some(other).filter(|other| DataType::NUMPY.contains(other)),
-    }
-}
-
-/// Whether a codec that says `said` takes elements of that type bit for bit.
-fn is_taken_as(elements: DataType, said: DataType) -> bool {
-    let is_integer = |t: DataType| matches!(t.kind(), Kind::Int | Kind::UInt) && t.size() == said.size();
-    said == elements || (is_integer(said) && number_of(elements).is_some_and(is_integer))
-}
-
 /// With bytes in that order.
 pub(super) fn with_byte_order(list: Vec<Extension>, order: ByteOrder) -> Result<Vec<Extension>> {
     inside(list, |mut list| {
@@ -324,7 +250,7 @@ pub(super) fn with_byte_order(list: Vec<Extension>, order: ByteOrder) -> Result<
     })
 }
 
-fn set_endian(codec: &mut Extension, order: ByteOrder) {
+pub(super) fn set_endian(codec: &mut Extension, order: ByteOrder) {
     let word = if order == ByteOrder::Big { "big" } else { "little" };
     let mut configuration = Map::new();
     configuration.insert("endian".into(), word.into());
@@ -335,7 +261,9 @@ fn set_endian(codec: &mut Extension, order: ByteOrder) {
 mod tests {
     use super::*;
     use crate::codec::registered::{self as registered_codec, Class, Codec, Opened};
-    use crate::metadata::{json, v2};
+    use crate::dtype::DataType;
+    use crate::metadata::json;
+    use crate::node::follow_type::Walk;
     use std::sync::Arc;
 
     fn list(text: &str) -> Vec<Extension> {
@@ -392,8 +320,9 @@ mod tests {
         let compressor = |serial: Option<&'static str>, bytes: &'static [&'static str]| {
             move |list| with_compressor(list, stages(serial, bytes), plain())
         };
-        let to_double =
-            |list| for_type(list, (DataType::Float32, DataType::Float64), ByteOrder::Little, Extension::new("bytes", Map::new()));
+        let to_double = |list| {
+            Walk::new((DataType::Float32, DataType::Float64), &[]).along(list, ByteOrder::Little, &Extension::new("bytes", Map::new()))
+        };
         const GZIP: &[&str] = &[r#"{"name":"gzip","configuration":{"level":1}}"#];
         // The change, the codecs inside and behind that it is of, and those that it makes.
         let cases: &[(&str, Change<'_>, [&str; 2], [&str; 2])] = &[
@@ -457,64 +386,6 @@ mod tests {
         }
         fn open(&self, _: &str, _: bool, input: DataType) -> Result<(Arc<dyn Opened>, DataType)> {
             crate::error::bail!(Unsupported, "found elements of {}, expected none", input.name())
-        }
-    }
-
-    #[test]
-    fn types_that_codecs_of_numcodecs_say_follow_the_elements() {
-        let of = |dtype: &str, size: usize| {
-            list(&format!(
-                r#"[{{"name":"numcodecs.delta","configuration":{{"dtype":"{dtype}"}}}},{{"name":"bytes","configuration":{{"endian":"little"}}}},
-                    {{"name":"numcodecs.shuffle","configuration":{{"elementsize":{size}}}}}]"#
-            ))
-        };
-        let (old, new) = (DataType::Float32, DataType::Float64);
-        let changed = for_type(of("<f4", 4), (old, new), ByteOrder::Little, Extension::new("bytes", Map::new())).unwrap();
-        assert_eq!(text(&changed), text(&of("<f8", 8)));
-    }
-
-    #[test]
-    fn filters_of_version_2_follow_the_elements_as_far_as_these_reach() {
-        use DataType::{Bool, Float32, Float64, Int16, Int64, UInt64};
-        let time = DataType::DateTime(crate::dtype::Unit::new("s", 1).unwrap());
-        for (types, given, wanted) in [
-            ((Float32, Float64), r#"[{"id":"delta","dtype":"<f4"}]"#, r#"[{"id":"delta","dtype":"<f8"}]"#),
-            // numcodecs says `astype` also where it is `dtype`.
-            (
-                (Float32, Float64),
-                r#"[{"id":"quantize","digits":1,"dtype":"f4","astype":"<f4"}]"#,
-                r#"[{"id":"quantize","digits":1,"dtype":"<f8","astype":"<f8"}]"#,
-            ),
-            ((Float32, Int16), r#"[{"id":"delta","dtype":">f4"}]"#, r#"[{"id":"delta","dtype":">i2"}]"#),
-            // Behind the first one the elements are of one type before and now.
-            (
-                (Float32, Float64),
-                r#"[{"id":"fixedscaleoffset","offset":0,"scale":9,"dtype":"<f4","astype":"<i4"},{"id":"delta","dtype":"<f4"},{"id":"shuffle","elementsize":4}]"#,
-                r#"[{"id":"fixedscaleoffset","offset":0,"scale":9,"dtype":"<f8","astype":"<i4"},{"id":"delta","dtype":"<f4"},{"id":"shuffle","elementsize":4}]"#,
-            ),
-            (
-                (Float32, Float64),
-                r#"[{"id":"bitround","keepbits":9},{"id":"delta","dtype":"<f4"},{"id":"shuffle","elementsize":4}]"#,
-                r#"[{"id":"bitround","keepbits":9},{"id":"delta","dtype":"<f8"},{"id":"shuffle","elementsize":8}]"#,
-            ),
-            (
-                (Float32, Float64),
-                r#"[{"id":"zlib","level":1},{"id":"shuffle","elementsize":4}]"#,
-                r#"[{"id":"zlib","level":1},{"id":"shuffle","elementsize":4}]"#,
-            ),
-            (
-                (Float64, Float32),
-                r#"[{"id":"astype","decode_dtype":"<f8","encode_dtype":"<f4"}]"#,
-                r#"[{"id":"astype","decode_dtype":"<f4","encode_dtype":"<f4"}]"#,
-            ),
-            ((time, Float64), r#"[{"id":"delta","dtype":"<i8"}]"#, r#"[{"id":"delta","dtype":"<f8"}]"#),
-            ((UInt64, time), r#"[{"id":"delta","dtype":"<i8"}]"#, r#"[{"id":"delta","dtype":"<i8"}]"#),
-            ((Int64, Bool), r#"[{"id":"delta","dtype":"<i8"}]"#, r#"[{"id":"delta","dtype":"|u1"}]"#),
-        ] {
-            let filters = |text: &str| v2::filter_list(&json::parse_text(text).unwrap()).unwrap();
-            let mut changed = filters(given);
-            for_type_v2(changed.iter_mut(), types);
-            assert_eq!(changed, filters(wanted), "{given}");
         }
     }
 

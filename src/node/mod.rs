@@ -41,6 +41,7 @@ mod either;
 mod export;
 mod fault;
 mod fill;
+mod follow_type;
 mod gone;
 pub mod group;
 mod groups_above;
@@ -126,7 +127,7 @@ pub use lost::losses;
 pub use migrate::Migrated;
 pub use rechunk::{RechunkOptions, RechunkReport};
 pub use series::Series;
-pub use spec::Spec;
+pub use spec::{DIGEST, Spec};
 pub use store::Store;
 pub use store_options::{Consolidate, Nczarr, Options};
 pub use transform::{Member, register_member, register_transformer, unregister_member, unregister_transformer};
@@ -190,6 +191,8 @@ mod tests_places;
 mod tests_requests;
 #[cfg(test)]
 mod tests_resizes;
+#[cfg(test)]
+mod tests_retype;
 #[cfg(test)]
 mod tests_series;
 #[cfg(test)]

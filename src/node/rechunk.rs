@@ -5,8 +5,10 @@
 //! left from the first ([`super::place`]). Chunks whose bytes would be the same are moved as they are, others go through `engine::rechunk`.
 
 mod nodes;
+mod notes;
 
 use super::conventions::missing::missing_of;
+use super::conventions::sign::{UNSIGNED, has_other_sign};
 use super::cut_watch::CutWatch;
 use super::document;
 use super::growing::{ReadNodes, cut_shape, read_nodes};
@@ -20,13 +22,12 @@ use super::{
     Create, Group, NodeKind, Spec, Store, groups_above, hierarchy, overlap, path, place, source_state, spec, together, transform, upkeep,
 };
 use crate::codec::complete::compared;
-use crate::dtype::fill::Fill;
-use crate::dtype::{Element, Overflow};
+use crate::dtype::Overflow;
 use crate::error::{Result, bail, err};
 use crate::limits::{collect, extend, push, try_collect};
-use crate::metadata::extension::Extension;
 use crate::metadata::v3::Document;
-use crate::metadata::{ArrayMeta, Codecs, Dialect, Format, Map, Value, codecs_to_v3, json, upgrade, v2, v3};
+use crate::metadata::{ArrayMeta, Codecs, Dialect, Format, Map, codecs_to_v3, json, upgrade, v2, v3};
+use notes::{FILL_CHANGED, MISSING_LOST, changes_fill, is_missing_lost, is_sharded, rounds_by_zfp};
 
 /// The maximum number of notes that are kept.
 const NOTES: usize = 1000;
@@ -56,9 +57,9 @@ impl Default for RechunkOptions {
 }
 
 impl RechunkOptions {
-    /// The version that the copy of a node gets.
-    fn format_of(&self, found: &StoredDocument) -> Format {
-        self.format.unwrap_or(if found.dialect == Dialect::Final { found.format } else { Format::V3 })
+    /// The version that the copy of a node gets, which is of this one.
+    fn format_of(&self, format: Format, dialect: Dialect) -> Format {
+        self.format.unwrap_or(if dialect == Dialect::Final { format } else { Format::V3 })
     }
 }
 
@@ -150,7 +151,7 @@ impl Store {
             bail!(Argument, "a copy is new or overwrites; there is nothing to open");
         }
         [(self, &from_path), (to, &to_path)].into_iter().for_each(|(store, path)| store.settle(path));
-        let format = options.format_of(&found);
+        let format = options.format_of(found.format, found.dialect);
         let from = &self.keeping_above(&from_path)?;
         let way = Way { from, to, link: options.link };
         let copier = Copier { way, from_path, to_path, options };
@@ -171,7 +172,8 @@ impl Job<'_> {
         self.report.notes.extend(left_out.note().into_iter().chain(notes).take(NOTES));
         for (node, found) in nodes {
             let target = moved_path(&node, &self.copier.from_path, &self.copier.to_path);
-            let check = if self.copier.options.format_of(&found) == found.format { path::check_kept } else { path::check_new };
+            let check =
+                if self.copier.options.format_of(found.format, found.dialect) == found.format { path::check_kept } else { path::check_new };
             check(&target).map_err(|e| at_node(e, &node))?;
             let cuts = cuts.get(&node).map(Vec::as_slice).unwrap_or_default();
             let new = self.convert(&node, (found, cuts), change).map_err(|e| at_node(e, &node))?;
@@ -184,7 +186,8 @@ impl Job<'_> {
     /// What a node becomes; of an array with the lengths in `cuts`.
     fn convert(&mut self, node: &str, (found, cuts): (StoredDocument, &[(usize, u64)]), change: &mut ChangeSpec<'_>) -> Result<New> {
         let from = self.copier.way.from;
-        let (to, format, dialect, document) = (self.copier.options.format_of(&found), found.format, found.dialect, found.document.clone());
+        let (to, format, dialect, document) =
+            (self.copier.options.format_of(found.format, found.dialect), found.format, found.dialect, found.document.clone());
         let attributes = match format {
             Format::V2 => found.attributes.clone().map_or_else(|| lookup::attributes_v2(from, node), Ok)?,
             Format::V3 => v3::attributes(&document).cloned().unwrap_or_default(),
@@ -207,39 +210,64 @@ impl Job<'_> {
                 // What the state knows of the chunks' keys may be more than what the document says.
                 let old = ArrayState::new(from, node, *meta, &Handling::default())?;
                 let old = if cuts.is_empty() { old } else { old.with_shape(&cut_shape(&old.meta.shape, cuts)) };
-                let mut notes = Vec::new();
-                let means_missing = missing_of(&old.meta, &attributes);
-                let mut spec = Spec::like(&old.meta, attributes, Some(to), &mut notes)?;
-                let is_like = to == old.meta.format || spec.fill_is_like(&old.meta.fill);
-                let missing = if is_like { None } else { Some(missing_chunks(&old)?) };
-                if missing.is_some_and(|missing| missing > ADDED) {
-                    spec.keep_fill(old.meta.fill.clone(), &mut notes);
-                }
-                change(node, &mut spec)?;
-                let (new, attributes) = spec.resolve_copy()?;
-                if is_missing_lost(&old.meta, means_missing, (&new, &attributes)) {
-                    notes.push(MISSING_LOST[usize::from(to == Format::V2)].into());
-                }
-                if new.shape != old.meta.shape {
-                    let found = new.shape.as_slice();
-                    return Err(err!(Argument, "found {found:?}, a copy keeps the shape {:?}", old.meta.shape.as_slice()).at_field("shape"));
-                }
-                let lenient = from.options().clipped || from.options().empty_is_missing;
-                let transforms = transform::transforms(&old.meta)? || transform::transforms(&new)?;
-                let same_bytes = !lenient
-                    && !transforms
-                    && same_form(&old.meta, &new)
-                    // Chunks at the edge have steps behind it.
-                    && (cuts.is_empty() || ends_with_a_chunk(&new))
-                    && (same_fill(&old.meta, &new)? || missing == Some(0) && ends_with_a_chunk(&new));
-                if !same_bytes && rounds_by_zfp(&old.meta.codecs) && rounds_by_zfp(&new.codecs) {
-                    notes.push("zfp rounds the elements once more, as their chunks are encoded anew".into());
-                }
-                let room = NOTES.saturating_sub(self.report.notes.len());
-                self.report.notes.extend(notes.into_iter().take(room).map(|note| format!("{}: {note}", path::display(node))));
-                Ok(New::Array(Box::new(NewArray { old, mark, new, attributes, same_bytes, objects: 0, memory: 0, any_thread: false })))
+                self.convert_array(node, (old, !cuts.is_empty(), mark), attributes, change)
             }
         }
+    }
+
+    /// What an array becomes, that has these attributes, and is cut or not.
+    fn convert_array(
+        &mut self,
+        node: &str,
+        (old, is_cut, mark): (ArrayState, bool, Vec<u8>),
+        attributes: Map,
+        change: &mut ChangeSpec<'_>,
+    ) -> Result<New> {
+        let (from, to) = (self.copier.way.from, self.copier.options.format_of(old.meta.format, old.meta.dialect));
+        let mut notes = Vec::new();
+        let means_missing = missing_of(&old.meta, &attributes);
+        let has_other_sign = has_other_sign(&attributes, old.meta.data_type);
+        let mut spec = Spec::like(&old.meta, attributes, Some(to), &mut notes)?;
+        let is_like = to == old.meta.format || spec.fill_is_like(&old.meta.fill);
+        let missing = if is_like { None } else { Some(missing_chunks(&old)?) };
+        if missing.is_some_and(|missing| missing > ADDED || missing > 0 && spec.changes_fill()) {
+            spec.keep_fill(old.meta.fill.clone(), &mut notes);
+        }
+        change(node, &mut spec)?;
+        notes.extend_from_slice(spec.left_out());
+        let (new, attributes) = spec.resolve_copy()?;
+        if has_other_sign && new.data_type != old.meta.data_type && self.copier.options.overflow == Overflow::Saturate {
+            let e = err!(Unsupported, "elements of {} mean others by this attribute: let them wrap", old.meta.data_type.name());
+            return Err(e.at_field(UNSIGNED));
+        }
+        if is_missing_lost(&old.meta, means_missing, (&new, &attributes)) {
+            notes.push(MISSING_LOST[usize::from(to == Format::V2)].into());
+        }
+        if new.shape != old.meta.shape {
+            let found = new.shape.as_slice();
+            return Err(err!(Argument, "found {found:?}, a copy keeps the shape {:?}", old.meta.shape.as_slice()).at_field("shape"));
+        }
+        let lenient = from.options().clipped || from.options().empty_is_missing;
+        let transforms = transform::transforms(&old.meta)? || transform::transforms(&new)?;
+        let same_fill = same_fill(&old.meta, &new)?;
+        let same_bytes = !lenient
+            && !transforms
+            && same_form(&old.meta, &new)
+            // Chunks at the edge have steps behind it.
+            && (!is_cut || ends_with_a_chunk(&new))
+            && (same_fill || missing == Some(0) && ends_with_a_chunk(&new));
+        if !same_bytes && rounds_by_zfp(&old.meta.codecs) && rounds_by_zfp(&new.codecs) {
+            notes.push("zfp rounds the elements once more, as their chunks are encoded anew".into());
+        }
+        if !(same_fill && old.meta.grid == new.grid)
+            && changes_fill(&old.meta, &new)?
+            && (is_sharded(&old.meta) || missing_chunks(&old)? > 0)
+        {
+            notes.push(FILL_CHANGED.into());
+        }
+        let room = NOTES.saturating_sub(self.report.notes.len());
+        self.report.notes.extend(notes.into_iter().take(room).map(|note| format!("{}: {note}", path::display(node))));
+        Ok(New::Array(Box::new(NewArray { old, mark, new, attributes, same_bytes, objects: 0, memory: 0, any_thread: false })))
     }
 
     fn run(
@@ -303,23 +331,6 @@ impl Job<'_> {
         }
         Ok(state)
     }
-}
-
-/// The notes of a copy in which nothing means "missing" that did, in version 3 and 2.
-const MISSING_LOST: [&str; 2] = [
-    "_FillValue is no value of the type of the copy: what was missing is not any more",
-    "the fill value, which means \"missing\" in zarr_format 2, is another one: what was missing is not any more",
-];
-
-/// Whether the elements that mean "missing" in an array do not in its copy, of another type, or of version 2 as the array.
-fn is_missing_lost(old: &ArrayMeta, missing: Option<Element>, (new, attributes): (&ArrayMeta, &Map)) -> bool {
-    let Some(missing) = missing else { return false };
-    if new.data_type == old.data_type && (old.format, new.format) != (Format::V2, Format::V2) {
-        return false;
-    }
-    // Only a number means "missing".
-    let converted = spec::converted_fill(&Fill::from_bytes(&missing), old.data_type, new.data_type).unwrap_or_default();
-    converted.is_none_or(|fill| Some(fill.element(new.data_type)) != missing_of(new, attributes))
 }
 
 /// Makes the record of libozarr_netcdf the text that it is in format 2, where NCZarr opens no file in which a group has an attribute that
@@ -387,26 +398,6 @@ fn missing_chunks(array: &ArrayState) -> Result<u64> {
         })?;
     }
     Ok(all.saturating_sub(stored))
-}
-
-/// Whether zfp is among the codecs and keeps not every bit. What other codecs have rounded stays as it is when they round it again.
-fn rounds_by_zfp(codecs: &Codecs) -> bool {
-    let rounds = |codec: &Extension| {
-        let member = |name: &str| codec.configuration.get(name);
-        let given = |name| member(name).and_then(Value::as_f64).is_some_and(|x| x >= 0.0);
-        match codec.name.as_str() {
-            "zfp" | "zarrs.zfp" => member("mode").and_then(Value::as_str) != Some("reversible"),
-            "zfpy" | "numcodecs.zfpy" => ["tolerance", "rate", "precision"].into_iter().any(given),
-            "sharding_indexed" => {
-                member("codecs").and_then(|list| v3::codec_list(list).ok()).is_some_and(|list| rounds_by_zfp(&Codecs::V3(list)))
-            }
-            _ => false,
-        }
-    };
-    match codecs {
-        Codecs::V2 { filters, compressor, .. } => filters.iter().chain(compressor).any(rounds),
-        Codecs::V3(list) => list.iter().any(rounds),
-    }
 }
 
 /// Whether each chunk that is stored of the one array is, byte by byte, the chunk of that index of the other.

@@ -116,7 +116,7 @@ const SHAPES: &[&str] = &["bytes", "endian", "n5_default", "reshape", "sharding_
 
 /// Returns the name that a v3 codec has here, which may be written as a URL, or without its "numcodecs.". Those of zarrs are of codecs that have since been registered, or
 /// got a name with that of their project before it.
-pub(super) fn canonical(name: &str) -> Cow<'_, str> {
+pub fn canonical(name: &str) -> Cow<'_, str> {
     if let Some(id) = name.strip_prefix("https://zarr.dev/numcodecs/") {
         return format!("numcodecs.{id}").into();
     }

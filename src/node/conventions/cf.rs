@@ -2,6 +2,7 @@
 //! Conventions: CF 2.5.1 and 8.1; xarray, "Zarr Encoding Specification", for `_FillValue`.
 
 use super::missing::{FILL, is_no_number, missing_of, missing_value};
+use super::sign;
 use super::time::{Calendar, TimeUnits};
 use crate::dtype::coding::{Coding, NOT_A_TIME, Rule, of_other_sign};
 use crate::dtype::transfer::Transfer;
@@ -36,13 +37,7 @@ impl Array {
 
     /// Whether signed integers are stored in place of unsigned ones or, by servers that know no signed bytes, the other way round.
     fn has_other_sign(&self) -> Result<bool> {
-        let told = match self.data_type().kind() {
-            Kind::Int => "true",
-            Kind::UInt => "false",
-            _ => return Ok(false),
-        };
-        let attributes = self.attributes().view()?;
-        Ok(attributes.get("_Unsigned").and_then(Value::as_str).is_some_and(|text| text.eq_ignore_ascii_case(told)))
+        Ok(sign::has_other_sign(&*self.attributes().view()?, self.data_type()))
     }
 
     /// The units of time in which the array counts, once it is unpacked, by its attributes `units` and `calendar`; an array of `datetime64` by

@@ -87,9 +87,9 @@ pub(in crate::node) fn missing_of(meta: &ArrayMeta, attributes: &Map) -> Option<
 /// Makes the attribute that says what is missing one of another type: each type has a form of its own, and readers refuse the others. It goes
 /// where the type has no such value.
 pub(in crate::node) fn missing_to_type(attributes: &mut Map, (old, new): (DataType, DataType), format: Format) {
-    let told = attributes.get(FILL).filter(|_| is_number(old) && is_number(new));
+    let told = attributes.get(FILL).filter(|_| is_number(old));
     let Some(told) = told.and_then(|value| missing_value(old, value)) else { return };
-    let missing = told.and_then(|missing| converted_fill(&Fill::from_bytes(&missing), old, new).ok()?);
+    let missing = told.filter(|_| is_number(new)).and_then(|missing| converted_fill(&Fill::from_bytes(&missing), old, new).ok()?);
     match missing.and_then(|missing| fill_attribute(format, new, &missing.element(new))) {
         Some(value) => drop(attributes.insert(FILL.into(), value)),
         None => drop(attributes.shift_remove(FILL)),
@@ -97,7 +97,7 @@ pub(in crate::node) fn missing_to_type(attributes: &mut Map, (old, new): (DataTy
 }
 
 /// Whether values of a type are numbers, of which one may mean "missing".
-fn is_number(data_type: DataType) -> bool {
+pub(in crate::node) fn is_number(data_type: DataType) -> bool {
     matches!(data_type.kind(), Kind::Int | Kind::UInt | Kind::Float | Kind::Complex)
 }
 

@@ -59,7 +59,8 @@ impl Spec {
 
     /// Compresses numbers by zfp, in the place of a compressor.
     pub fn set_zfp(&mut self, zfp: Zfp) -> Result<()> {
-        self.replace_compressor(Compressor::Zfp(zfp.check()?))
+        self.replace_compressor(Compressor::Zfp(zfp.check()?))?;
+        self.note_given(&[Extension::new("zfp", Map::new())])
     }
 
     fn replace_compressor(&mut self, compressor: Compressor) -> Result<()> {
@@ -96,6 +97,7 @@ impl Spec {
     /// Rounds numbers to that many bits of their mantissa, so that they compress better; `None` keeps all.
     pub fn set_keep_bits(&mut self, bits: Option<u32>) -> Result<()> {
         let rounding = bits.map(|bits| rounding(bits, self.data_type)).transpose()?;
+        self.note_given(rounding.as_slice())?;
         match self.loose_codecs() {
             Some(list) => self.codecs = Some(codec_edit::with_rounding(list, rounding)?),
             None => {
@@ -136,6 +138,7 @@ impl Spec {
     /// v3: the whole list `codecs`.
     pub fn set_codecs_json(&mut self, text: &str) -> Result<()> {
         let list = json::parse_text(text).and_then(|v| v3::codec_list(&v)).map_err(|e| e.at_field("codecs"))?;
+        self.note_given(&list)?;
         self.codecs = Some(list);
         Ok(())
     }
@@ -143,6 +146,7 @@ impl Spec {
     /// v2: `compressor` in numcodecs' form, or null.
     pub fn set_compressor_json(&mut self, text: &str) -> Result<()> {
         let compressor = json::parse_text(text).and_then(|v| v2::compressor(&v)).map_err(|e| e.at_field("compressor"))?;
+        self.note_given(compressor.as_slice())?;
         self.compression.compressor = Compressor::Json(compressor);
         Ok(())
     }
@@ -150,6 +154,7 @@ impl Spec {
     /// v2: the list `filters`, or null.
     pub fn set_filters_json(&mut self, text: &str) -> Result<()> {
         let filters = json::parse_text(text).and_then(|v| v2::filter_list(&v)).map_err(|e| e.at_field("filters"))?;
+        self.note_given(&filters)?;
         self.filters = Some(filters);
         Ok(())
     }

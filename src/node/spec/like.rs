@@ -14,6 +14,9 @@ use crate::metadata::{ArrayMeta, Codecs, Dialect, Format, Map, Value, codecs_to_
 use crate::node::compression::Compressor;
 use crate::node::conventions::missing::{missing_to_v2, missing_to_v3};
 
+/// What is told of a fill value that is none in version 2.
+const FILL_LOST: &str = "the fill value is lost: in zarr_format 2 it means \"missing\"";
+
 /// What is told of a fill value that is not defined, and is in the copy.
 pub(in crate::node) fn undefined_fill(meta: &ArrayMeta) -> String {
     let given = brief(meta.document.get("fill_value").unwrap_or(&Value::Null));
@@ -113,11 +116,18 @@ impl Spec {
         matches!(&self.fill, FillSetting::Element(fill) if fill == old || !old.defined)
     }
 
+    /// Whether the codecs of the array that it is like make another value of its fill value.
+    pub(in crate::node) fn changes_fill(&self) -> bool {
+        self.changes_fill
+    }
+
     /// Takes the fill value of the array that it is like, although it means "missing" here.
     pub(in crate::node) fn keep_fill(&mut self, old: Fill, notes: &mut Vec<String>) {
         self.fill = FillSetting::Element(old);
+        notes.retain(|note| note != FILL_LOST);
         notes.push(
-            "the fill value is kept, and means \"missing\" in zarr_format 2: for another one too many chunks would have to be stored"
+            "the fill value is kept, and means \"missing\" in zarr_format 2: for another one too many chunks would have to be stored, or other \
+             elements in them"
                 .into(),
         );
     }
@@ -160,7 +170,7 @@ impl Spec {
         let FillSetting::Element(fill) = &mut self.fill else { return Ok(()) };
         let is_named = self.dimension_names.as_ref().is_some_and(|names| names.is_empty() || names.iter().any(Option::is_some));
         if is_named && missing_to_v2(&mut self.attributes, self.data_type, fill) {
-            notes.push("the fill value is lost: in zarr_format 2 it means \"missing\"".into());
+            notes.push(FILL_LOST.into());
         }
         Ok(())
     }

@@ -7,11 +7,9 @@ mod codecs;
 mod convert_fill;
 mod like;
 mod resolve;
+mod retype;
 
-use super::codec_edit;
-use super::compression::{Compression, Compressor};
-use super::conventions::missing::missing_to_type;
-use crate::codec::parse::takes_bytes;
+use super::compression::Compression;
 use crate::counting;
 use crate::dtype::fill::Fill;
 use crate::dtype::resolve::default_scalar;
@@ -28,6 +26,7 @@ use convert_fill::convert_fill;
 pub(super) use convert_fill::converted_fill;
 pub(super) use like::undefined_fill;
 pub(super) use resolve::v2_unnamed;
+pub use retype::DIGEST;
 
 /// What array to create. Without further settings: chunks of about 1 MiB, zstd, fill value 0, zarr_format 3 (or that of the
 /// enclosing group).
@@ -62,6 +61,10 @@ pub struct Spec {
     document: Map,
     /// The codecs are those of an array that is copied: a setting changes one thing in the list, instead of contradicting it.
     loose: bool,
+    /// The ids of codecs that the caller has named since, which are kept where the type changes.
+    given: Vec<String>,
+    /// What of the array that is copied was left out when the type changed, a line for each.
+    left_out: Vec<String>,
     /// The codecs of the array that is copied change its fill value; those of the copy may do so, too.
     changes_fill: bool,
     /// v3: further members.
@@ -119,6 +122,8 @@ impl Spec {
             is_nc_char: false,
             document: Map::new(),
             loose: false,
+            given: Vec::new(),
+            left_out: Vec::new(),
             changes_fill: false,
             members: Map::new(),
         })
@@ -182,47 +187,6 @@ impl Spec {
     /// The list of an array that is copied, to be changed.
     fn loose_codecs(&mut self) -> Option<Vec<Extension>> {
         if self.loose { self.codecs.take() } else { None }
-    }
-
-    /// The type of the elements. The fill value is converted; where it does not fit, it becomes the type's own.
-    pub fn set_data_type(&mut self, data_type: DataType) -> Result<()> {
-        let fresh = Spec::new(data_type, &self.shape)?;
-        let (old, new) = (self.data_type.native(), fresh.data_type.native());
-        if let FillSetting::Element(fill) = &self.fill
-            && old != new
-        {
-            // Any other fill value would mean "missing" in version 2.
-            let is_missing = self.loose && self.format == Some(Format::V2) && new.is_number();
-            let none = if is_missing { FillSetting::Element(Fill::undefined()) } else { fresh.fill };
-            self.fill = converted_fill(fill, old, new)?.map_or(none, FillSetting::Element);
-        }
-        if self.loose && old != new {
-            missing_to_type(&mut self.attributes, (old, new), self.format.unwrap_or(Format::V3));
-        }
-        self.data_type = fresh.data_type;
-        let objects = self.variable_codec()?;
-        if let Some(filters) = &mut self.filters
-            && old.is_variable() != new.is_variable()
-        {
-            // Those of bytes go on behind the codec of objects, or without one.
-            let is_gone = |codec: &Extension| codec_edit::is_shuffle_of_lengths(&codec.name, (old, new));
-            filters.retain(|filter| takes_bytes(&format!("numcodecs.{}", filter.name)) && !is_gone(filter));
-            filters.splice(0..0, objects);
-            if let Compressor::Json(compressor) = &mut self.compression.compressor {
-                drop(compressor.take_if(|compressor| is_gone(compressor)));
-            }
-        }
-        if self.loose
-            && let (Some(filters), compressor) = (&mut self.filters, &mut self.compression.compressor)
-        {
-            let compressor = if let Compressor::Json(compressor) = compressor { compressor.as_mut() } else { None };
-            codec_edit::for_type_v2(filters.iter_mut().chain(compressor), (old, new));
-        }
-        if let Some(list) = self.loose_codecs() {
-            let serial = self.variable_codec()?.unwrap_or_else(|| Extension::new("bytes", Map::new()));
-            self.codecs = Some(codec_edit::for_type(list, (old, new), self.byte_order, serial)?);
-        }
-        Ok(())
     }
 
     /// The `data_type` that the type was made of, or null. A document of version 3 has raw bytes by the name `r*` where it is that (J-12).
@@ -1132,12 +1096,14 @@ mod tests {
 
     #[test]
     fn filters_of_a_copy_follow_its_type_from_and_to_each_version() {
-        let delta = r#""dtype":"<f4","astype":"<f4""#;
+        let quantize = r#""digits":1,"dtype":"<f4","astype":"<f4""#;
+        let delta = r#""dtype":"<f4""#;
         let mut v2 = spec();
-        v2.set_filters_json(&format!(r#"[{{"id":"delta",{delta}}},{{"id":"shuffle","elementsize":4}}]"#)).unwrap();
+        v2.set_filters_json(&format!(r#"[{{"id":"quantize",{quantize}}},{{"id":"delta",{delta}}},{{"id":"shuffle","elementsize":4}}]"#))
+            .unwrap();
         let mut v3 = spec();
         v3.set_codecs_json(&format!(
-            r#"[{{"name":"numcodecs.delta","configuration":{{{delta}}}}},{{"name":"bytes","configuration":{{"endian":"little"}}}},{{"name":"numcodecs.shuffle","configuration":{{"elementsize":4}}}},"zstd"]"#
+            r#"[{{"name":"numcodecs.quantize","configuration":{{{quantize}}}}},{{"name":"numcodecs.delta","configuration":{{{delta}}}}},{{"name":"bytes","configuration":{{"endian":"little"}}}},{{"name":"numcodecs.shuffle","configuration":{{"elementsize":4}}}},"zstd"]"#
         ))
         .unwrap();
         for source in [v2, v3] {
@@ -1146,14 +1112,55 @@ mod tests {
                 copy.set_data_type(DataType::Float64).unwrap();
                 let d = document(&copy);
                 let text = d[if format == Format::V2 { "filters" } else { "codecs" }].to_string();
-                let wanted = [r#""dtype":"<f8","astype":"<f8""#, r#""elementsize":8"#];
-                assert!(wanted.iter().all(|wanted| text.contains(wanted)) && !text.contains("<f4"), "{text}");
+                let wanted = [r#""dtype":"<f8""#, r#""astype":"<f8""#, r#""elementsize":8"#];
+                assert!(wanted.iter().all(|wanted| text.contains(wanted)) && !text.contains("<f4") && !text.contains("delta"), "{text}");
+                assert_eq!(copy.left_out().len(), 1, "{:?}", copy.left_out());
             }
         }
         // An integer of the size changes nothing that is taken apart into differences.
         let mut whole = spec();
         whole.set_filters_json(r#"[{"id":"delta","dtype":"<i4"}]"#).unwrap();
         document(&whole);
+    }
+
+    #[test]
+    fn codecs_that_the_caller_names_stay_in_a_copy_in_every_order() {
+        type Set = fn(&mut Spec) -> Result<()>;
+        let to_narrow: Set = |s| s.set_data_type(DataType::Float16);
+        let cases: [(Set, Format, &[&str]); 6] = [
+            (|_| Ok(()), Format::V2, &["zstd"]),
+            (|_| Ok(()), Format::V3, &["bytes", "zstd"]),
+            (|s| s.set_keep_bits(Some(5)), Format::V2, &["bitround", "zstd"]),
+            (|s| s.set_keep_bits(Some(5)), Format::V3, &["numcodecs.bitround", "bytes", "zstd"]),
+            (|s| s.set_filters_json(r#"[{"id":"astype","decode_dtype":"<f2","encode_dtype":"<i4"}]"#), Format::V2, &["astype", "zstd"]),
+            (
+                |s| {
+                    s.set_codecs_json(
+                        r#"[{"name":"scale_offset","configuration":{"scale":2}},{"name":"bytes","configuration":{"endian":"little"}}]"#,
+                    )
+                },
+                Format::V3,
+                &["scale_offset", "bytes"],
+            ),
+        ];
+        for (set, format, wanted) in cases {
+            for set_first in [true, false] {
+                let mut source = spec();
+                source.set_filters_json(r#"[{"id":"bitround","keepbits":9}]"#).unwrap();
+                source.set_compressor_json(r#"{"id":"zstd","level":1}"#).unwrap();
+                let mut copy = like(&source, format);
+                let sets = if set_first { [set, to_narrow] } else { [to_narrow, set] };
+                sets.iter().for_each(|set| set(&mut copy).unwrap());
+                let Ok((meta, _)) = copy.resolve_copy() else { panic!("{wanted:?} {set_first}: {}", copy.resolve_copy().unwrap_err()) };
+                let names: Vec<String> = match &meta.codecs {
+                    crate::metadata::Codecs::V2 { filters, compressor, .. } => {
+                        filters.iter().chain(compressor).map(|c| c.name.to_string()).collect()
+                    }
+                    crate::metadata::Codecs::V3(list) => list.iter().map(|c| c.name.to_string()).collect(),
+                };
+                assert_eq!(names, wanted, "{set_first}");
+            }
+        }
     }
 
     #[test]

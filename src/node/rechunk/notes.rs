@@ -1,0 +1,67 @@
+//! What is told of a copy whose elements are not, or do not mean, what they were.
+
+use crate::codec::chain::Chain;
+use crate::dtype::Element;
+use crate::dtype::fill::Fill;
+use crate::error::Result;
+use crate::limits::readable;
+use crate::metadata::extension::Extension;
+use crate::metadata::{ArrayMeta, Codecs, Format, Map, v3};
+use crate::node::conventions::missing::missing_of;
+use crate::node::follow_type::is_lossy_zfp;
+use crate::node::spec::converted_fill;
+
+/// The notes of a copy in which nothing means "missing" that did, in version 3 and 2.
+pub(super) const MISSING_LOST: [&str; 2] = [
+    "_FillValue is no value of the type of the copy: what was missing is not any more",
+    "the fill value, which means \"missing\" in zarr_format 2, is another one: what was missing is not any more",
+];
+
+/// Whether the elements that mean "missing" in an array do not in its copy, of another type, or of version 2 as the array.
+pub(super) fn is_missing_lost(old: &ArrayMeta, missing: Option<Element>, (new, attributes): (&ArrayMeta, &Map)) -> bool {
+    let Some(missing) = missing else { return false };
+    if new.data_type == old.data_type && (old.format, new.format) != (Format::V2, Format::V2) {
+        return false;
+    }
+    // Only a number means "missing".
+    let converted = converted_fill(&Fill::from_bytes(&missing), old.data_type, new.data_type).unwrap_or_default();
+    converted.is_none_or(|fill| Some(fill.element(new.data_type)) != missing_of(new, attributes))
+}
+
+/// Whether zfp is among the codecs and keeps not every bit. What other codecs have rounded stays as it is when they round it again.
+pub(super) fn rounds_by_zfp(codecs: &Codecs) -> bool {
+    let rounds = |codec: &Extension| match codec.name.as_str() {
+        "sharding_indexed" => {
+            let inner = codec.configuration.get("codecs").and_then(|list| v3::codec_list(list).ok());
+            inner.is_some_and(|list| rounds_by_zfp(&Codecs::V3(list)))
+        }
+        name => is_lossy_zfp(name, &codec.configuration),
+    };
+    match codecs {
+        Codecs::V2 { filters, compressor, .. } => filters.iter().chain(compressor).any(rounds),
+        Codecs::V3(list) => list.iter().any(rounds),
+    }
+}
+
+/// The note of a copy whose codecs change the fill value.
+pub(super) const FILL_CHANGED: &str =
+    "the codecs change the fill value: elements that were not stored are others in chunks where they are stored";
+
+/// Whether the codecs of the copy make another value of the fill value of the array.
+pub(super) fn changes_fill(old: &ArrayMeta, new: &ArrayMeta) -> Result<bool> {
+    if !old.fill.defined {
+        return Ok(false);
+    }
+    let Some(fill) =
+        (if old.data_type == new.data_type { Some(old.fill.clone()) } else { converted_fill(&old.fill, old.data_type, new.data_type)? })
+    else {
+        return Ok(false);
+    };
+    let chain = Chain::parse(&new.codecs, new.data_type, new.shape.len())?;
+    Ok(readable(chain.check_fill(&fill.try_element(new.data_type)?))?.is_none())
+}
+
+/// Whether an array has shards, in which inner chunks may be missing.
+pub(super) fn is_sharded(meta: &ArrayMeta) -> bool {
+    matches!(&meta.codecs, Codecs::V3(list) if list.iter().any(|codec| codec.name == "sharding_indexed"))
+}

@@ -1,0 +1,109 @@
+//! Another type of the elements: what of the settings follows them, and what is left out.
+
+use super::{FillSetting, Spec, converted_fill};
+use crate::codec::parse::takes_bytes;
+use crate::dtype::coding::of_other_sign;
+use crate::dtype::fill::Fill;
+use crate::dtype::{DataType, Kind};
+use crate::error::{Result, err};
+use crate::metadata::extension::Extension;
+use crate::metadata::{Format, Map};
+use crate::node::codec_edit;
+use crate::node::compression::Compressor;
+use crate::node::conventions::missing::{is_number, missing_to_type};
+use crate::node::conventions::sign::{UNSIGNED, has_other_sign};
+use crate::node::follow_type::{Walk, is_shuffle_of_lengths};
+
+/// The attribute with the digest of the elements, which is one of their type, too.
+pub const DIGEST: &str = "ozarr_digest";
+
+impl Spec {
+    /// The type of the elements. The fill value is converted; where it does not fit, it becomes the type's own. Of the codecs of an array that is
+    /// copied those are left out that would make other values of the new type's, but for those that the caller has named.
+    pub fn set_data_type(&mut self, data_type: DataType) -> Result<()> {
+        let fresh = Spec::new(data_type, &self.shape)?;
+        let (old, new) = (self.data_type.native(), fresh.data_type.native());
+        if let FillSetting::Element(fill) = &self.fill
+            && old != new
+        {
+            // Any other fill value would mean "missing" in version 2, of a variable true or false, too.
+            let is_copy = self.loose && self.format == Some(Format::V2);
+            let none = if is_copy && new.is_number() { FillSetting::Element(Fill::undefined()) } else { fresh.fill };
+            let is_none = is_copy && new == DataType::Bool && is_number(old) && self.dimension_names.is_some();
+            self.fill = converted_fill(fill, old, new)?.filter(|_| !is_none).map_or(none, FillSetting::Element);
+        }
+        if self.loose && old != new {
+            self.change_attributes((old, new))?;
+        }
+        self.data_type = fresh.data_type;
+        self.change_kind((old, new))?;
+        if self.loose && old != new { self.change_codecs((old, new)) } else { Ok(()) }
+    }
+
+    /// Lets the attributes that speak of elements follow the type, or leaves them out. Errors: `Unsupported`.
+    fn change_attributes(&mut self, (old, new): (DataType, DataType)) -> Result<()> {
+        let has_bits = matches!(new.kind(), Kind::Int | Kind::UInt) && new.size() == old.size();
+        if has_other_sign(&self.attributes, old) && !has_bits {
+            let meant = of_other_sign(old).name();
+            let e = err!(
+                Unsupported,
+                "elements of {} mean {meant} by this attribute, and would not as {}: make them {meant} first, by wrapping",
+                old.name(),
+                new.name()
+            );
+            return Err(e.at_field(UNSIGNED));
+        }
+        self.attributes.shift_remove(UNSIGNED);
+        if self.attributes.shift_remove(DIGEST).is_some() {
+            self.left_out.push(format!("the attribute {DIGEST:?} is left out: it is that of elements of {}", old.name()));
+        }
+        missing_to_type(&mut self.attributes, (old, new), self.format.unwrap_or(Format::V3));
+        Ok(())
+    }
+
+    /// Gives version 2's codecs one of objects where elements become of variable length, and takes it away where they were.
+    fn change_kind(&mut self, (old, new): (DataType, DataType)) -> Result<()> {
+        let objects = self.variable_codec()?;
+        if let Some(filters) = &mut self.filters
+            && old.is_variable() != new.is_variable()
+        {
+            // Those of bytes go on behind the codec of objects, or without one.
+            let is_gone = |codec: &Extension| is_shuffle_of_lengths(&codec.name, (old, new));
+            filters.retain(|filter| takes_bytes(&format!("numcodecs.{}", filter.name)) && !is_gone(filter));
+            filters.splice(0..0, objects);
+            if let Compressor::Json(compressor) = &mut self.compression.compressor {
+                drop(compressor.take_if(|compressor| is_gone(compressor)));
+            }
+        }
+        Ok(())
+    }
+
+    /// Lets the codecs of the array that is copied follow the type.
+    fn change_codecs(&mut self, types: (DataType, DataType)) -> Result<()> {
+        let mut walk = Walk::new(types, &self.given);
+        self.filters.iter_mut().for_each(|filters| filters.retain_mut(|codec| walk.keeps_v2(codec)));
+        if let Compressor::Json(compressor) = &mut self.compression.compressor {
+            drop(compressor.take_if(|codec| !walk.keeps_v2(codec)));
+        }
+        if let Some(list) = self.codecs.take() {
+            let serial = self.variable_codec()?.unwrap_or_else(|| Extension::new("bytes", Map::new()));
+            self.codecs = Some(walk.along(list, self.byte_order, &serial)?);
+        }
+        let old = types.0.name();
+        self.left_out.extend(walk.left_out.iter().map(|codec| format!("the codec {codec:?} is left out: it is made for {old}")));
+        Ok(())
+    }
+
+    /// Remembers codecs that the caller names.
+    pub(super) fn note_given(&mut self, codecs: &[Extension]) -> Result<()> {
+        if self.loose {
+            self.given.extend(codec_edit::ids(codecs)?);
+        }
+        Ok(())
+    }
+
+    /// What of the array that it is like was left out as its type changed.
+    pub(in crate::node) fn left_out(&self) -> &[String] {
+        &self.left_out
+    }
+}

@@ -1,0 +1,168 @@
+//! Copies with another type of the elements: the values are those of the source, and what speaks of the old type goes or is refused.
+
+use super::tests::{memory, own, put};
+use super::*;
+use crate::dtype::{DataType, Overflow};
+use crate::engine::{Memory, Selection};
+use crate::error::{ErrorKind, Result};
+
+fn values(array: &Array) -> Vec<f64> {
+    let shape = array.shape();
+    let mut values = vec![f64::NAN; shape.iter().product::<u64>() as usize];
+    own!(array.read(&Selection::all(&shape), &Memory::of(&mut values, &shape, DataType::Float64)).unwrap());
+    values
+}
+
+fn write(array: &Array, values: &mut [f64]) {
+    let shape = array.shape();
+    own!(array.write(&Selection::all(&shape), &Memory::of(values, &shape, DataType::Float64)).unwrap());
+}
+
+fn copied(from: &Store, to: &Store, options: RechunkOptions, change: &dyn Fn(&mut Spec) -> Result<()>) -> Result<RechunkReport> {
+    from.rechunk_node("a", (to, "a"), options, &mut |_, spec| change(spec), &mut |_, _| Ok(()))
+}
+
+/// What a table of codecs starts from: the type, the member with the codecs, and they.
+type Source = (DataType, &'static str, &'static str);
+
+const SOURCES: &[Source] = {
+    use DataType::{Bool, Float32, Float64, Int16, Int32};
+    &[
+        (Int32, "filters", r#"[{"id":"delta","dtype":"<i4"}]"#),
+        (Int32, "filters", r#"[{"id":"delta","dtype":"<i4","astype":"<i2"}]"#),
+        (Float32, "filters", r#"[{"id":"delta","dtype":"<f4"}]"#),
+        (
+            Float64,
+            "filters",
+            r#"[{"id":"fixedscaleoffset","offset":0,"scale":10,"dtype":"<f8","astype":"<i2"},{"id":"delta","dtype":"<i2"}]"#,
+        ),
+        (Float64, "filters", r#"[{"id":"quantize","digits":1,"dtype":"<f8"}]"#),
+        (Float32, "filters", r#"[{"id":"quantize","digits":1,"dtype":"<f4"},{"id":"shuffle","elementsize":4}]"#),
+        (Float32, "filters", r#"[{"id":"bitround","keepbits":5}]"#),
+        (Int32, "filters", r#"[{"id":"bitround","keepbits":3}]"#),
+        (Float64, "filters", r#"[{"id":"astype","decode_dtype":"<f8","encode_dtype":"<f4"}]"#),
+        (Bool, "filters", r#"[{"id":"packbits"}]"#),
+        (Float32, "filters", r#"[{"id":"zfpy","mode":2,"rate":8,"tolerance":-1,"precision":-1}]"#),
+        (Int32, "filters", r#"[{"id":"zfpy","mode":3,"precision":20,"rate":-1,"tolerance":-1}]"#),
+        (Int16, "compressor", r#"{"id":"pcodec","level":8}"#),
+        (Int16, "codecs", r#"["packbits","crc32c"]"#),
+        (Int16, "codecs", r#"[{"name":"packbits","configuration":{"first_bit":0,"last_bit":8}}]"#),
+        (
+            Float64,
+            "codecs",
+            r#"[{"name":"scale_offset","configuration":{"scale":10}},{"name":"cast_value","configuration":{"data_type":"uint16"}},{"name":"bytes","configuration":{"endian":"little"}}]"#,
+        ),
+        (
+            Float32,
+            "codecs",
+            r#"[{"name":"sharding_indexed","configuration":{"chunk_shape":[2],"codecs":[{"name":"bitround","configuration":{"keepbits":5}},{"name":"bytes","configuration":{"endian":"big"}}],"index_codecs":[{"name":"bytes","configuration":{"endian":"little"}}]}}]"#,
+        ),
+        (Int32, "codecs", r#"[{"name":"zfp","configuration":{"mode":"fixed_precision","precision":20}}]"#),
+    ]
+};
+
+#[test]
+fn a_copy_of_another_type_has_the_values_of_the_source_whatever_its_codecs() {
+    use DataType::{Bool, Float16, Float32, Float64, Int8, Int16, Int32, Int64, UInt8, UInt16};
+    for (data_type, member, codecs) in SOURCES {
+        let mut spec = Spec::new(*data_type, &[8]).unwrap();
+        spec.set_chunks(&[4]).unwrap();
+        spec.set_member_json(member, codecs).unwrap();
+        let from = memory();
+        let source = Array::create(&from, "a", &spec, Create::New).unwrap_or_else(|e| panic!("{codecs}: {e}"));
+        for wanted_type in
+            [Bool, Int8, UInt8, Int16, UInt16, Int32, Int64, Float16, Float32, Float64].into_iter().filter(|t| t != data_type)
+        {
+            let is_bool = *data_type == Bool || wanted_type == Bool;
+            let given = if is_bool { [0., 1., 1., 0., 1., 1., 1., 0.] } else { [0.0, 1.6, 2.0, 37.1, 64.25, 99.9, 25.7, 3.0] };
+            write(&source, &mut given.clone());
+            let read = values(&source);
+            if matches!(wanted_type, UInt8 | UInt16) && read.iter().any(|x| *x < 0.0) {
+                continue;
+            }
+            let plain = Array::create(&memory(), "a", &Spec::new(wanted_type, &[8]).unwrap(), Create::New).unwrap();
+            write(&plain, &mut read.clone());
+            for format in [Format::V2, Format::V3] {
+                let (to, options) = (memory(), RechunkOptions { format: Some(format), ..RechunkOptions::default() });
+                let done = copied(&from, &to, options, &|spec| spec.set_data_type(wanted_type));
+                let at = format!("{codecs} {wanted_type:?} {format:?}");
+                if codecs.contains("pcodec")
+                    && let Err(e) = &done
+                {
+                    assert!(e.kind() == ErrorKind::Unsupported && e.to_string().contains("pcodec"), "{at}: {e}");
+                    continue;
+                }
+                let report = done.unwrap_or_else(|e| panic!("{at}: {e}"));
+                let found = values(&Array::open(&to, "a").unwrap());
+                if !report.notes.iter().any(|note| note.contains("zfp rounds")) {
+                    assert_eq!(found, values(&plain), "{at}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn attributes_of_the_elements_of_one_type_go_or_refuse_another() {
+    use DataType::{Bool, Float32, Int8, Int16, UInt8};
+    let unsigned = r#"{"_Unsigned":"true"}"#;
+    for (old, attributes, new, overflow, wanted) in [
+        (Int8, unsigned, Int16, Overflow::Wrap, Err(ErrorKind::Unsupported)),
+        (Int8, unsigned, Float32, Overflow::Error, Err(ErrorKind::Unsupported)),
+        (UInt8, r#"{"_Unsigned":"false"}"#, Float32, Overflow::Error, Err(ErrorKind::Unsupported)),
+        (Int8, unsigned, UInt8, Overflow::Saturate, Err(ErrorKind::Unsupported)),
+        (Int8, unsigned, UInt8, Overflow::Wrap, Ok("{}")),
+        (Float32, unsigned, Int8, Overflow::Error, Ok("{}")),
+        (UInt8, unsigned, Int16, Overflow::Error, Ok("{}")),
+        (Int8, unsigned, Int8, Overflow::Error, Ok(unsigned)),
+        (Int16, r#"{"_FillValue":-3,"ozarr_digest":"00"}"#, Bool, Overflow::Error, Ok("{}")),
+        (Int16, r#"{"_FillValue":-3,"ozarr_digest":"00"}"#, Float32, Overflow::Error, Ok(r#"{"_FillValue":"AAAAAAAACMA="}"#)),
+        (Int16, r#"{"ozarr_digest":"00"}"#, Int16, Overflow::Error, Ok(r#"{"ozarr_digest":"00"}"#)),
+    ] {
+        let (from, to) = (memory(), memory());
+        let mut spec = Spec::new(old, &[2]).unwrap();
+        spec.set_attributes_json(attributes).unwrap();
+        write(&Array::create(&from, "a", &spec, Create::New).unwrap(), &mut [1.0, 0.0]);
+        let options = RechunkOptions { overflow, ..RechunkOptions::default() };
+        let done = copied(&from, &to, options, &|spec| spec.set_data_type(new));
+        let found = done.as_ref().map_err(|e| e.kind()).map(|_| {
+            let document = super::tests::object(&to, "a/zarr.json");
+            document["attributes"].to_string()
+        });
+        assert_eq!(found, wanted.map(String::from), "{old:?} {attributes} {new:?}");
+    }
+}
+
+#[test]
+fn a_fill_value_that_the_codecs_change_stays_where_whole_chunks_are_missing_and_is_told_of_elsewhere() {
+    let scaled = r#"{"name":"numcodecs.fixedscaleoffset","configuration":{"offset":0,"scale":10,"dtype":"<f4","astype":"<i2"}}"#;
+    let document = format!(
+        r#"{{"zarr_format":3,"node_type":"array","shape":[8],"data_type":"float32","chunk_grid":{{"name":"regular","configuration":{{"chunk_shape":[4]}}}},
+        "chunk_key_encoding":{{"name":"default"}},"fill_value":1e36,"dimension_names":["x"],"codecs":[{scaled},{{"name":"bytes","configuration":{{"endian":"little"}}}}]}}"#
+    );
+    let from = memory();
+    put(&from, "a/zarr.json", &document);
+    let source = Array::open(&from, "a").unwrap();
+    let half = Selection::new(&[8], &[0], &[4], None).unwrap();
+    own!(source.write(&half, &Memory::of(&mut [1.0, 2.0, 3.0, 4.0], &[4], DataType::Float64)).unwrap());
+    type Change = fn(&mut Spec) -> Result<()>;
+    let (told, fill) = ("the codecs change the fill value", f64::from(1e36f32));
+    let cases: [(&str, Option<Format>, Change, bool); 5] = [
+        ("version 2", Some(Format::V2), |_| Ok(()), false),
+        ("another compressor", None, |spec| spec.set_compressor("gzip", None), false),
+        ("smaller chunks", None, |spec| spec.set_chunks(&[2]), false),
+        ("larger chunks", None, |spec| spec.set_chunks(&[8]), true),
+        ("larger chunks of another type", None, |spec| spec.set_chunks(&[8]).and_then(|()| spec.set_data_type(DataType::Float64)), false),
+    ];
+    for (name, format, change, is_told) in cases {
+        let to = memory();
+        let report = copied(&from, &to, RechunkOptions { format, ..RechunkOptions::default() }, &change).unwrap();
+        let found = values(&Array::open(&to, "a").unwrap());
+        if name != "larger chunks" {
+            assert_eq!(found, [1.0, 2.0, 3.0, 4.0, fill, fill, fill, fill], "{name}");
+        }
+        if name != "smaller chunks" {
+            assert_eq!(report.notes.iter().any(|note| note.contains(told)), is_told, "{name}: {:?}", report.notes);
+        }
+    }
+}
