@@ -135,24 +135,23 @@ pub fn listing_as_opened<T>(f: impl FnOnce() -> T) -> T {
     result
 }
 
-/// Is told what this thread has opened. What is in it is found by another descriptor: listing moves a folder's place.
+/// Is told which folder this thread has opened, by its path in a store. What is in it is found by another descriptor: listing moves a folder's place.
 pub(super) fn opened(fd: BorrowedFd<'_>) {
-    let Some(mut opened) = OPENED.take() else { return };
-    opened.remove(&fd.as_raw_fd());
-    let names = os::open(fd, c".", libc::O_RDONLY | libc::O_DIRECTORY, 0).and_then(|again| os::entries(again.as_fd()));
-    if let Ok(names) = names {
-        opened.insert(fd.as_raw_fd(), names.into_iter().map(|(name, _)| name).collect());
-    }
-    OPENED.set(Some(opened));
+    OPENED.with_borrow_mut(|opened| {
+        let Some(opened) = opened else { return };
+        let names = os::open(fd, c".", libc::O_RDONLY | libc::O_DIRECTORY, 0).and_then(|again| os::entries(again.as_fd()));
+        opened.insert(fd.as_raw_fd(), names.unwrap().into_iter().map(|(name, _)| name).collect());
+    });
 }
 
 /// Takes what a folder's listing would not tell there out of it.
-pub(super) fn listed(fd: BorrowedFd<'_>, found: &mut Entries) {
+pub(super) fn listed(fd: BorrowedFd<'_>, mut found: Entries) -> Entries {
     OPENED.with_borrow(|opened| {
         if let Some(names) = opened.as_ref().and_then(|opened| opened.get(&fd.as_raw_fd())) {
             found.retain(|(name, _)| names.contains(name));
         }
     });
+    found
 }
 
 /// Calls `f` as another user than the folders' owner; a user other than root stays as it is, and the folders' modes hold for it as well.

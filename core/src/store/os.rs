@@ -118,10 +118,7 @@ pub fn open(dir: BorrowedFd<'_>, path: &CStr, flags: i32, mode: u32) -> Os<Owned
         platform::off_standard(libc::openat(dir.as_raw_fd(), path.as_ptr(), flags | libc::O_CLOEXEC, mode))
     })?;
     // SAFETY: the call made a new descriptor that nobody else owns.
-    let fd = unsafe { OwnedFd::from_raw_fd(fd) };
-    #[cfg(any(test, feature = "faults"))]
-    super::fault::opened(platform::AsFd::as_fd(&fd));
-    Ok(fd)
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
 /// Makes the descriptor `kept` one of the file that `fd` is of, at once for all threads.
@@ -441,8 +438,6 @@ fn told(names: &mut Names, fd: BorrowedFd<'_>, enough: usize) -> Os<Entries> {
             return Err(Errno(if is_short { libc::ENOMEM } else { libc::EIO }));
         }
     }
-    #[cfg(any(test, feature = "faults"))]
-    super::fault::listed(fd, &mut found);
     Ok(found)
 }
 

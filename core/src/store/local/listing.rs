@@ -23,7 +23,10 @@ const LISTS_NOTHING: usize = 3;
 
 /// All names of an open folder; none where another process has removed it since it was opened.
 pub(super) fn entries(fd: BorrowedFd<'_>) -> Result<Entries> {
-    or_none(os::entries(fd))
+    let listed = os::entries(fd);
+    #[cfg(any(test, feature = "faults"))]
+    let listed = listed.map(|found| crate::store::fault::listed(fd, found));
+    or_none(listed)
 }
 
 fn or_none(listed: Os<Entries>) -> Result<Entries> {

@@ -135,7 +135,10 @@ impl LocalStore {
     fn open_folder(&self, folder: &str, flags: i32) -> Result<Option<OwnedFd>> {
         self.root_was_replaced();
         let Some(root) = self.root()? else { return Ok(None) };
-        match os::open(root, KeyPath::of_folder(folder).as_c(), libc::O_RDONLY | libc::O_DIRECTORY | flags, 0) {
+        let opened = os::open(root, KeyPath::of_folder(folder).as_c(), libc::O_RDONLY | libc::O_DIRECTORY | flags, 0);
+        #[cfg(any(test, feature = "faults"))]
+        let opened = opened.inspect(|fd| crate::store::fault::opened(fd.as_fd()));
+        match opened {
             Ok(fd) => Ok(Some(fd)),
             Err(Errno(libc::ENOENT | libc::ENOTDIR)) => Ok(None),
             // What systems say of a link that is not to be followed.
