@@ -33,7 +33,7 @@ static void texts_become_types(void) {
         {"complex64", 3, OZARR_DTYPE_KIND_COMPLEX, 8, 4, OZARR_BYTE_ORDER_LITTLE, "\"<c8\"", "\"complex64\""},
         {"|S20", 2, OZARR_DTYPE_KIND_BYTES, 20, 1, OZARR_BYTE_ORDER_NONE, "\"|S20\"", "{\"name\":\"null_terminated_bytes\",\"configuration\":{\"length_bytes\":20}}"},
         {">U3", 2, OZARR_DTYPE_KIND_TEXT, 12, 4, OZARR_BYTE_ORDER_BIG, "\">U3\"", "{\"name\":\"fixed_length_utf32\",\"configuration\":{\"length_bytes\":12}}"},
-        {"r24", 3, OZARR_DTYPE_KIND_RAW, 3, 1, OZARR_BYTE_ORDER_NONE, "\"|V3\"", "\"r24\""},
+        {"r24", 3, OZARR_DTYPE_KIND_RAW, 3, 1, OZARR_BYTE_ORDER_NONE, "\"|V3\"", "{\"name\":\"raw_bytes\",\"configuration\":{\"length_bytes\":3}}"},
         {">M8[10s]", 2, OZARR_DTYPE_KIND_DATETIME, 8, 8, OZARR_BYTE_ORDER_BIG, "\">M8[10s]\"", "{\"name\":\"numpy.datetime64\",\"configuration\":{\"unit\":\"s\",\"scale_factor\":10}}"},
         {"[[\"a\",\"<u1\"],[\"b\",[[\"c\",\"<f4\"]]]]", 0, OZARR_DTYPE_KIND_STRUCT, 5, 4, OZARR_BYTE_ORDER_LITTLE, "[[\"a\",\"|u1\"],[\"b\",[[\"c\",\"<f4\"]]]]",
          "{\"name\":\"struct\",\"configuration\":{\"fields\":[{\"name\":\"a\",\"data_type\":\"uint8\"},{\"name\":\"b\",\"data_type\":{\"name\":\"struct\",\"configuration\":{\"fields\":[{\"name\":\"c\",\"data_type\":\"float32\"}]}}}]}}"},
