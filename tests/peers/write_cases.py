@@ -265,7 +265,7 @@ def equal(name, got, want):
     if name == "fill_value":
         # The bits of a number that has digits, too; no time; bytes with the NULs that pad them, or without.
         nat = (got, want) == ("NaT", -(2**63))
-        return nat or isinstance(want, str) and (want.startswith("0x") or unpadded(got) == unpadded(want) != None)  # noqa: E711
+        return nat or isinstance(want, str) and want.startswith("0x") or isinstance(want, (str, list)) and unpadded(got) == unpadded(want) != None  # noqa: E711
     if name == "dtype":
         got, want = bare(got), bare(want)
         # Bytes have no order: "<i1" is "|i1".
