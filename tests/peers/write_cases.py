@@ -85,8 +85,8 @@ def by_zarr(at):
 def by_tensorstore(at):
     driver = "zarr3" if (at / "zarr.json").exists() else "zarr"
     a = ts.open({"driver": driver, "kvstore": {"driver": "file", "path": str(at) + "/"}}, open=True, read=True).result()
-    if a.dtype.name == "char":
-        raise TypeError("texts are something else to tensorstore")
+    if a.dtype.name in ("char", "byte"):
+        raise TypeError("texts and raw bytes are something else to tensorstore")
     return plain(a.read().result())
 
 
