@@ -49,10 +49,12 @@ impl ZipStore {
         if before.sync == SyncMode::None { writer.sync_folder() } else { Ok(()) }
     }
 
-    /// The store, which knows itself from now on.
-    pub(super) fn shared(mut self) -> Arc<ZipStore> {
+    /// The store, which knows itself from now on if it writes: one that only reads looks at the file by itself.
+    fn shared(mut self) -> Arc<ZipStore> {
         Arc::new_cyclic(|own| {
-            self.written_by = own.clone();
+            if self.append.is_some() {
+                self.written_by = own.clone();
+            }
             self
         })
     }

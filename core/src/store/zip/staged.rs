@@ -45,7 +45,9 @@ impl StagedValue {
         let store = self.store()?;
         if self.file.is_none() && !self.is_in_memory {
             match store.waiting_file() {
-                Err(e) if [libc::EACCES, libc::EPERM, libc::EROFS].contains(&e.os_errno()) => self.is_in_memory = true,
+                Err(e) if [libc::EACCES, libc::EPERM, libc::EROFS, libc::EDQUOT, libc::ENOSPC].contains(&e.os_errno()) => {
+                    self.is_in_memory = true
+                }
                 made => self.file = Some(made?),
             }
         }

@@ -132,7 +132,7 @@ fn a_failed_piece_or_publication_leaves_what_was_there() {
 
 #[test]
 fn where_the_folder_takes_no_file_the_value_waits_in_memory() {
-    for errno in [libc::EACCES, libc::EPERM, libc::EROFS] {
+    for errno in [libc::EACCES, libc::EPERM, libc::EROFS, libc::EDQUOT] {
         let folder = Folder::new();
         let path = folder.file("x.zip");
         let store = shared(&path);
@@ -254,4 +254,40 @@ fn what_a_killed_process_left_that_made_a_file_goes_with_the_next() {
     drop(staged(&store, "k", &value, MOST_WAITING).unwrap());
     assert_eq!(names(&path), [""; 0]);
     assert_eq!(store.capabilities().swept, 1);
+}
+
+#[test]
+fn what_waits_by_a_descriptor_that_is_another_files_by_now_is_not_put() {
+    // The archive's own, or one of the program.
+    for taken in [0, 16] {
+        let folder = Folder::new();
+        let (path, value) = (folder.file("x.zip"), bytes(MANY));
+        let mine = folder.with("mine", &bytes(3 * MANY));
+        let is_refused = in_child(|| {
+            // SAFETY: nothing else is at work in the child.
+            let close_all = || (3..1024).for_each(|fd| _ = unsafe { libc::close(fd) });
+            close_all();
+            let store = shared(&path);
+            let waiting = staged(&store, "k", &value, MOST_WAITING).unwrap();
+            close_all();
+            let files: Vec<_> = (0..taken).map(|_| std::fs::File::open(&mine).unwrap()).collect();
+            let refused = publish(&store, "k", waiting).is_err_and(|e| e.os_errno() == libc::EBADF);
+            put(&*store, "l", b"1");
+            refused && files.iter().all(|file| file.metadata().is_ok()) && store.flush().is_ok() && get(&*store, "l", 9).is_ok()
+        });
+        assert!(is_refused, "{taken}");
+        assert_eq!(keys(&reader(&path).unwrap()), ["l"], "{taken}");
+    }
+}
+
+#[test]
+fn an_archive_that_opens_for_reading_at_the_second_try_is_looked_at_again() {
+    let folder = Folder::new();
+    let path = folder.file("x.zip");
+    put(&*shared(&path), "a", b"1");
+    let (opened, left) = fault::with(&[fail(Call::Open, libc::EIO)], || open_shared(&path, false, SyncMode::None));
+    let reader = opened.unwrap();
+    assert_eq!(left, 0);
+    put(&*shared(&path), "b", b"2");
+    assert_eq!(get(&*reader, "b", 9).unwrap().unwrap(), b"2");
 }

@@ -60,7 +60,7 @@ pub(super) struct WaitingFile {
 impl WaitingFile {
     /// An empty file, for the archive at `path`.
     pub fn new(file: OwnedFd, path: PathBuf) -> WaitingFile {
-        WaitingFile { file: WrittenFile::of(OwnFile::new(file)), len: 0, path }
+        WaitingFile { file: WrittenFile::nameless(OwnFile::new(file)), len: 0, path }
     }
 
     /// Writes over what is there, or behind it.
@@ -72,6 +72,9 @@ impl WaitingFile {
 
     /// Gives all bytes to `each`, one piece after the other.
     pub fn read(&self, each: &mut dyn FnMut(&[u8]) -> Os<()>) -> Os<()> {
+        if !self.file.is_own() {
+            return Err(Errno(libc::EBADF));
+        }
         let (mut at, mut piece) = (0, Vec::new());
         reserve(&mut piece, PIECE).map_err(|_| Errno(libc::ENOMEM))?;
         while at < self.len {

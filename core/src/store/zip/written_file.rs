@@ -17,6 +17,8 @@ pub(super) struct WrittenFile {
     file: ManuallyDrop<OwnFile>,
     /// Those of its device and its own, where the system tells them.
     numbers: Option<[u64; 2]>,
+    /// No name leads to it: the next file that is made may get its numbers once it is closed.
+    is_nameless: bool,
 }
 
 impl AsFd for WrittenFile {
@@ -46,7 +48,16 @@ impl WrittenFile {
 
     /// A file that was opened just now.
     pub fn of(file: OwnFile) -> WrittenFile {
-        WrittenFile { numbers: os::numbers_known(file.as_fd()), file: ManuallyDrop::new(file) }
+        WrittenFile { numbers: os::numbers_known(file.as_fd()), is_nameless: false, file: ManuallyDrop::new(file) }
+    }
+
+    /// A file of which the name was removed just now.
+    pub fn nameless(file: OwnFile) -> WrittenFile {
+        // NFS keeps a name until the file is closed.
+        let is_nameless = has_no_name(file.as_fd());
+        let mut own = WrittenFile::of(file);
+        own.is_nameless = is_nameless;
+        own
     }
 
     /// Keeps other writers of the archive out as long as the file is open. Gives the error with which the file system refused that, or 0.
@@ -82,8 +93,12 @@ impl WrittenFile {
     /// Whether the descriptor is of the file that was opened, as far as that can be told.
     pub fn is_own(&self) -> bool {
         let now = self.numbers.and_then(|_| os::numbers_known(self.as_fd()));
-        now.is_none() || now == self.numbers
+        now.is_none() || now == self.numbers && (!self.is_nameless || has_no_name(self.as_fd()))
     }
+}
+
+fn has_no_name(file: BorrowedFd<'_>) -> bool {
+    os::stat(file).is_ok_and(|own| own.st_nlink == 0)
 }
 
 impl Drop for WrittenFile {
