@@ -6,7 +6,7 @@
 //!
 //! **Writing** appends ([`write`]): a key that is put again becomes a second entry, of which the directory lists the last. A zip
 //! archive cannot erase; that is an error of kind `Unsupported`. The directory is written by `flush`. A value that comes in pieces is put when it is whole
-//! ([`staged`]).
+//! (`staged.rs`).
 //!
 //! One process writes an archive at a time (an open-file lock); all handles of that process that write to it share one store (`shared`), and those
 //! that only read share its content, so that they read what was put before it is flushed. Others see what was flushed (`anew`). A child of `fork` reads on, and never writes to its parent's
