@@ -282,6 +282,10 @@ mod tests {
             ("<i4", "70000", Format::V2, DataType::Int16, ("null", "{}")),
             ("<i4", "70000", Format::V3, DataType::Int16, ("0", "{}")),
             ("<i4", "null", Format::V2, DataType::Int16, ("null", "{}")),
+            ("<i2", "1", Format::V2, DataType::Bool, ("null", "{}")),
+            ("<f4", "0.0", Format::V2, DataType::Bool, ("null", "{}")),
+            ("|b1", "true", Format::V2, DataType::Int16, ("1", "{}")),
+            ("<i2", "1", Format::V3, DataType::Bool, ("true", "{}")),
         ] {
             let mut spec =
                 Spec::like(&v2(dtype, fill).unwrap(), object(r#"{"_ARRAY_DIMENSIONS":["x"]}"#), Some(format), &mut Vec::new()).unwrap();

@@ -7,6 +7,7 @@ use crate::dtype::fill::Fill;
 use crate::dtype::{DataType, Kind};
 use crate::error::{Result, err};
 use crate::metadata::extension::Extension;
+use crate::metadata::v2::DIMENSIONS;
 use crate::metadata::{Format, Map};
 use crate::node::codec_edit;
 use crate::node::compression::Compressor;
@@ -29,7 +30,8 @@ impl Spec {
             // Any other fill value would mean "missing" in version 2, of a variable true or false, too.
             let is_copy = self.loose && self.format == Some(Format::V2);
             let none = if is_copy && new.is_number() { FillSetting::Element(Fill::undefined()) } else { fresh.fill };
-            let is_none = is_copy && new == DataType::Bool && is_number(old) && self.dimension_names.is_some();
+            let is_named = self.dimension_names.is_some() || self.attributes.contains_key(DIMENSIONS);
+            let is_none = is_copy && new == DataType::Bool && is_number(old) && is_named;
             self.fill = converted_fill(fill, old, new)?.filter(|_| !is_none).map_or(none, FillSetting::Element);
         }
         if self.loose && old != new {
