@@ -56,10 +56,10 @@ impl Walk<'_> {
         inside(list, |list| {
             let mut kept = Vec::new();
             for mut codec in list {
-                if is_shuffle_of_lengths(&codec.name, (old, new)) {
+                let name = canonical(&codec.name).into_owned();
+                if is_shuffle_of_lengths(&name, (old, new)) {
                     continue;
                 }
-                let name = codec.name.clone();
                 let stays = self.keeps(&name, &mut codec);
                 let is_other_kind = matches!(name.as_str(), "bytes" | "vlen-utf8" | "vlen-bytes") && old.is_variable() != new.is_variable();
                 match stays {
@@ -90,7 +90,7 @@ pub(super) fn is_shuffle_of_lengths(name: &str, (old, new): (DataType, DataType)
 /// Whether a codec is zfp that keeps not every bit.
 pub(super) fn is_lossy_zfp(name: &str, configuration: &Map) -> bool {
     let given = |name| configuration.get(name).and_then(Value::as_f64).is_some_and(|x| x >= 0.0);
-    match name {
+    match &*canonical(name) {
         "zfp" | "zarrs.zfp" => configuration.get("mode").and_then(Value::as_str) != Some("reversible"),
         "zfpy" | "numcodecs.zfpy" => ["tolerance", "rate", "precision"].into_iter().any(given),
         _ => false,
@@ -266,10 +266,13 @@ mod tests {
         let scaled = r#"{"name":"scale_offset","configuration":{"scale":2}}"#;
         let packed = r#"{"name":"packbits","configuration":{"first_bit":0,"last_bit":3}}"#;
         let zfp = r#"{"name":"zfp","configuration":{"mode":"fixed_rate","rate":8}}"#;
+        let by_url = |codec: &str, name: &str| codec.replace(name, &format!("https://codec.zarrs.dev/array_to_bytes/{name}"));
         for (given, named, wanted) in [
             (format!(r#"[{scaled},{cast},"bytes","crc32c"]"#), None, format!(r#"[{bytes},"crc32c"]"#)),
             (format!(r#"[{packed},"crc32c"]"#), None, format!(r#"[{bytes},"crc32c"]"#)),
             (format!("[{zfp}]"), None, format!("[{bytes}]")),
+            (format!("[{}]", by_url(packed, "packbits")), None, format!("[{bytes}]")),
+            (format!("[{}]", by_url(zfp, "zfp")), None, format!("[{bytes}]")),
             (format!("[{zfp}]"), Some("zfp"), format!("[{zfp}]")),
             (format!("[{scaled},{bytes}]"), Some("scale_offset"), format!("[{scaled},{bytes}]")),
         ] {

@@ -58,6 +58,8 @@ const SOURCES: &[Source] = {
             r#"[{"name":"sharding_indexed","configuration":{"chunk_shape":[2],"codecs":[{"name":"bitround","configuration":{"keepbits":5}},{"name":"bytes","configuration":{"endian":"big"}}],"index_codecs":[{"name":"bytes","configuration":{"endian":"little"}}]}}]"#,
         ),
         (Int32, "codecs", r#"[{"name":"zfp","configuration":{"mode":"fixed_precision","precision":20}}]"#),
+        (Float32, "codecs", r#"[{"name":"https://codec.zarrs.dev/array_to_bytes/zfp","configuration":{"mode":"fixed_rate","rate":16}}]"#),
+        (Bool, "codecs", r#"[{"name":"https://codec.zarrs.dev/array_to_bytes/packbits"}]"#),
     ]
 };
 
