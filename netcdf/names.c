@@ -52,6 +52,8 @@ static bool has_control(const char *name) {
 static const char *refused(const char *name, bool reserved) {
     if (strchr(name, '\\')) return "paths are divided by backslashes, too";
     if (strcmp(name, "zarr.json") == 0) return "that is a document";
+    size_t len = strlen(name);
+    if (!strncmp(name, "ozarr-", 6) && len > 10 && !strcmp(name + len - 5, ".json")) return "the library's own files have such names";
     if (has_control(name)) return "it has a control character";
     return !reserved && strncmp(name, "__", 2) == 0 ? "Zarr reserves names that begin with __" : NULL;
 }

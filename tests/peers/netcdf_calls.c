@@ -1242,7 +1242,7 @@ static void refused_definitions(void) {
     int dim, huge[3], var, group, three[3] = {1, 2, 3};
     char longest[NC_MAX_NAME + 1];
     memset(longest, 'n', NC_MAX_NAME), longest[NC_MAX_NAME] = 0;
-    const char *const bad[] = {"p\\q", "zarr.json", "a\xc2\x85", "__v", longest};
+    const char *const bad[] = {"p\\q", "zarr.json", "ozarr-copy.json", "a\xc2\x85", "__v", longest};
     for (int older = 0; older < 2; older++) {
         if (!older) create(NC_NETCDF4);
         else open(NC_WRITE);
