@@ -69,7 +69,7 @@ static int read_dims(oz_var *var, const json *mine, const int64_t *shape) {
     for (int d = 0; d < var->rank && !status; d++) {
         char name[NC_MAX_NAME + 1];
         status = oz_stored_name(var->array, d, name);
-        if (!status) status = oz_var_place_dim(var, mine, d, name, shape[d]);
+        if (!oz_is_out_of_reach(status)) status = oz_var_place_dim(var, mine, d, name, shape[d]);
     }
     return status;
 }

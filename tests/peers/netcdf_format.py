@@ -476,6 +476,16 @@ def damaged(build):
         check(f"{name}: the log", told is None or any(told in line for line in err.splitlines() if line.startswith("ozarr")), err[-600:])
 
 
+def oldest(build):
+    """What the oldest NCZarr says of an array in an object that is damaged, the names of its dimensions, leaves the file readable."""
+    place = build / "oldest.zarr"
+    zarr.create_array(place, name="v", shape=(3,), dtype="i4", zarr_format=2)
+    (place / ".nczarr").write_text("{}")
+    (place / "v/.nczvar").write_text('{"dimrefs": ["/x"')
+    code, out, err = run(["ncdump", "-h", place.name], build, **PRELOAD)
+    check("a damaged object of the oldest NCZarr", code == 0 and "int v(" in out, (out, err[-300:]))
+
+
 def unread(build):
     """A document that cannot be read is an error of netCDF for who reads and who writes: nobody would know of a variable that is left out."""
     for node in "t", "a":
@@ -1736,6 +1746,7 @@ def main():
     texts_of_c(build)
     formats(build)
     damaged(build)
+    oldest(build)
     unread(build)
     foreign(build)
     unlisted(build)
