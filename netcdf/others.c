@@ -87,9 +87,10 @@ static int add(const place *at, const char *path, const json *mine) {
     oz_var_note_place(var);
     bool grows = false;
     if (!ozarr_array_shape(array, var->shape)) status = find_dims(var, at, mine, &grows);
+    bool hidden = hides(at, status);
     if (status || (grows && !mine && is_apart(var))) oz_others_remove(at->known, var->id);
     else if (!grows) oz_var_close(var);
-    return status;
+    return hidden ? status : NC_NOERR;
 }
 
 /* Notes the dimensions that the record has and this program does not. */

@@ -1,7 +1,7 @@
 """What a program of netCDF does in a file beside another one, and what it is told: programs for netcdf_format.py, with the lines that each prints in both formats of Zarr."""
 
 PROLOGUE = """
-import netCDF4, numpy as np, os, sys
+import json, netCDF4, numpy as np, os, sys
 path = sys.argv[1]
 with netCDF4.Dataset(path, "w") as d:
     for name, length in ("t", None), ("x", 5), ("y", 7), ("z", 100):
@@ -34,6 +34,19 @@ def tell(*calls):
         except Exception as error:
             told.append(str(error).removeprefix("NetCDF: "))
     print(*told, sep=", ")
+
+# Of calls that are an error in one of the formats.
+def attempt(*calls):
+    for call in calls:
+        try:
+            call()
+        except Exception:
+            pass
+
+# The shape in an array's own document.
+def stored(name):
+    documents = [f"{path}/{name}/zarr.json", f"{path}/{name}/.zarray"]
+    return json.load(open(next(filter(os.path.exists, documents))))["shape"]
 
 def show(*names):
     with netCDF4.Dataset(path) as d:
@@ -223,5 +236,21 @@ tell(r.sync)
 print(r["v"][:].sum(), r["other"][:].sum())
 """,
         "well, Variable not found, Variable not found\n10\nwell\n45 1045",
+    ),
+    "the attributes of an array are spoilt": (
+        """
+elsewhere(lambda b: b.createVariable("new", "i4", ("t",)).__setitem__(slice(0, 10), 1))
+for step, name in enumerate(("new", "v"), 10):
+    attributes = f"{path}/{name}/.zattrs"
+    was = os.path.exists(attributes) and open(attributes).read()
+    open(attributes, "w").write('{"a": ')
+    a["other"][step] = 1
+    attempt(a.sync)
+    print(*stored("other"))
+    open(attributes, "w").write(was or "{}")
+tell(a.close)
+show("v", "other", "new")
+""",
+        "11\n12\nwell\nv t 12 45\nother t 12 1047\nnew t 12 10",
     ),
 }
