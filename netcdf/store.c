@@ -326,11 +326,16 @@ static bool is_to_grow(const oz_group *group) {
     return any;
 }
 
-bool oz_lengths_differ(const oz_file *file) {
+/* Whether this is so of any group of a file. */
+static bool any_is_to_grow(const oz_file *file) {
     bool any = false;
     for (int i = 0; i < file->group_count && !any; i++) any = is_to_grow(file->groups[i]);
+    return any;
+}
+
+bool oz_lengths_differ(const oz_file *file) {
     /* Another rank may know of a length that this one does not. Of a file that is new the documents are ours alone. */
-    return oz_stores(file) && !oz_file_alone(file) && (any || file->ranks);
+    return oz_stores(file) && !oz_file_alone(file) && (file->ranks || any_is_to_grow(file));
 }
 
 static int flush(oz_var *var) {
@@ -364,8 +369,8 @@ int oz_lengths_store(oz_file *file, int flushed) {
     if (!status && looks) status = look_at_lengths(file);
     status = oz_agree(file->ranks, status);
     if (!status) status = oz_agree_on_lengths(file);
-    for (int i = 0; i < file->group_count && !status; i++)
-        if (is_to_grow(file->groups[i])) status = oz_consolidate_new(file);
+    /* Where they cannot be stored, on a full disk say, the records are shown without: `oz_consolidate` tells the error. */
+    if (!status && any_is_to_grow(file)) (void)oz_consolidate_new(file);
     if (!status) status = for_each_array(file, true, publish);
     if (looks) oz_unlock_groups(file), oz_unlock(file);
     status = oz_agree(file->ranks, status);

@@ -253,4 +253,25 @@ show("v", "other", "new")
 """,
         "11\n12\nwell\nv t 12 45\nother t 12 1047\nnew t 12 10",
     ),
+    "there is no room for consolidated metadata": (
+        """
+import resource, signal
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+most = resource.getrlimit(resource.RLIMIT_FSIZE)
+path = "new_" + path
+n = netCDF4.Dataset(path, "w")
+n.createDimension("t", None)
+for name in "bcd":
+    n.createVariable(name, "i4", ("t",)).setncattr("long", "x" * 4000)
+n.sync()
+resource.setrlimit(resource.RLIMIT_FSIZE, (8192, most[1]))
+n["b"][:2] = [3, 4]
+attempt(n.sync)
+resource.setrlimit(resource.RLIMIT_FSIZE, most)
+print(*stored("b"), *stored("c"))
+tell(n.close)
+show("b", "c")
+""",
+        "2 2\nwell\nb t 2 7\nc t 2 --",
+    ),
 }
