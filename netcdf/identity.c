@@ -174,6 +174,8 @@ static int look(oz_var *var, int64_t *shape, ozarr_array **fresh) {
     int status = path ? oz_var_handle(var) : NC_ENOMEM;
     ozarr_status opened = status || !var->array ? OZARR_OK : ozarr_array_open_at(var->group->file->store, path, &now);
     if (!status && opened != OZARR_ERR_NOT_FOUND && opened != OZARR_ERR_NODE_KIND) status = oz_error(opened);
+    /* What cannot be understood in another folder is another array. */
+    if (opened && status && var->folder.inode && !oz_is_out_of_reach(status) && !oz_var_in_folder(var)) status = NC_NOERR;
     bool same = false;
     if (now) status = oz_var_is_like(var, now, &same);
     same = same && !status && !is_moved(var->group->file, path, var->folder) && !oz_group_is_moved(var->group);

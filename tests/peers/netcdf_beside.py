@@ -274,4 +274,16 @@ show("b", "c")
 """,
         "2 2\nwell\nb t 2 7\nc t 2 --",
     ),
+    "what cannot be understood is in a variable's place": (
+        """
+import shutil
+a["hundred"][0], a["v"][10] = 5, 1
+document = next(name for name in ("zarr.json", ".zarray") if os.path.exists(f"{path}/hundred/{name}"))
+shutil.rmtree(f"{path}/hundred"), os.mkdir(f"{path}/hundred")
+open(f"{path}/hundred/{document}", "w").write('{"zarr_format": 9}')
+attempt(a.sync, a.close)
+show("v", "other")
+""",
+        "v t 11 46\nother t 11 1045",
+    ),
 }
