@@ -115,15 +115,23 @@ int oz_stored_name(const ozarr_array *array, int d, char *name) {
     return status == OZARR_ERR_BUFFER_SIZE ? NC_NOERR : oz_error(status);
 }
 
+/* Whether an array, the names of whose dimensions cannot be read, may be another one than a variable's: to a writer where it is not in the folder that it was
+ * in, to a reader where a server does not answer. */
+static bool may_be_other(const oz_var *var, int status) {
+    const oz_file *file = var->group->file;
+    if (oz_is_short(status)) return true;
+    return file->writable ? !oz_var_in_folder(var) : oz_is_remote(file) && oz_is_out_of_reach(status);
+}
+
 /* Tells whether the dimensions have the names that they had, or others by a renaming: then they are none of those that this program knows, and the array is
- * where it was. Where they cannot be read there they are what they were; of a variable of others, none. */
+ * where it was. Names that cannot be read are what they were; those of a variable of others, none. */
 static int has_names(const oz_var *var, const ozarr_array *now, int rank, bool *has) {
     *has = true;
     for (int d = 0; d < rank && *has; d++) {
         char was[NC_MAX_NAME + 1], is[NC_MAX_NAME + 1];
         int status = oz_stored_name(var->array, d, was);
         if (!status) status = oz_stored_name(now, d, is);
-        if (status && (oz_is_short(status) || !oz_var_in_folder(var))) return status;
+        if (status && may_be_other(var, status)) return status;
         if (status) return *has = oz_list_find(&var->group->vars, var->name) == var, NC_NOERR;
         if (strcmp(was, is) == 0 || (d < var->rank && var->dims[d]->renamed)) continue;
         *has = !oz_dim_by_name(var->group, is) && (!var->group->file->writable || oz_var_in_folder(var));

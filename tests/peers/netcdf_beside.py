@@ -1,7 +1,7 @@
 """What a program of netCDF does in a file beside another one, and what it is told: programs for netcdf_format.py, with the lines that each prints in both formats of Zarr."""
 
 PROLOGUE = """
-import json, netCDF4, numpy as np, os, sys
+import json, netCDF4, numpy as np, os, pathlib, sys
 path = sys.argv[1]
 with netCDF4.Dataset(path, "w") as d:
     for name, length in ("t", None), ("x", 5), ("y", 7), ("z", 100):
@@ -249,9 +249,14 @@ for step, name in enumerate(("new", "v"), 10):
     print(*stored("other"))
     open(attributes, "w").write(was or "{}")
 tell(a.close)
+pathlib.Path(path, ".zmetadata").unlink(missing_ok=True)
+r = netCDF4.Dataset(path)
+open(attributes, "w").write('{"a": ')
+tell(r.sync, lambda: r["v"][:])
+open(attributes, "w").write(was or "{}")
 show("v", "other", "new")
 """,
-        "11\n12\nwell\nv t 12 45\nother t 12 1047\nnew t 12 10",
+        "11\n12\nwell\nwell, well\nv t 12 45\nother t 12 1047\nnew t 12 10",
     ),
     "there is no room for consolidated metadata": (
         """
