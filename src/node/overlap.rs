@@ -24,13 +24,15 @@ pub(super) fn refuse(from: (&Store, &str), to: (&Store, &str)) -> Result<()> {
     Err(error(&a, what, &b))
 }
 
-/// Refuses to move a node into itself where its folder does not tell upper case from lower, and links and numbers of files do not show that it is the same.
+/// Refuses to move a node into itself, or to where it is, where its folder does not tell upper case from lower, and links and numbers of files do not show that it
+/// is the same.
 pub(super) fn refuse_case(store: &Store, path: &str, to_path: &str) -> Result<()> {
     let depth = path::segments(path).count();
     let above = path::segments(to_path).take(depth).fold(String::new(), |above, name| path::join(&above, name));
     if above != path && above.to_lowercase() == path.to_lowercase() && lookup::is_there(store, &above)? && !lookup::has_name(store, &above)
     {
-        return Err(error(&store.place(path), "lies inside of", &store.place(to_path)));
+        let is = if above == to_path { "is the same as" } else { "lies inside of" };
+        return Err(error(&store.place(path), is, &store.place(to_path)));
     }
     Ok(())
 }
