@@ -20,8 +20,8 @@ use super::stored::StoredDocument;
 use super::stored_chunks::each_chunk;
 use super::transfer::{self, Elements, Moves, OnProgress, Way, at_node};
 use super::{
-    Group, NodeKind, Store, boundary, consolidate, create_array, cut, document, draft, groups_above, growing, in_use, kept, marker,
-    overlap, path, place, spec, upkeep,
+    Group, NodeKind, Store, boundary, consolidate, create_array, cut, document, draft, groups_above, growing, hierarchy, in_use, kept,
+    marker, overlap, path, place, spec, upkeep,
 };
 use crate::counting::{self, Counting};
 use crate::dtype::Overflow;
@@ -368,7 +368,12 @@ impl Job<'_> {
             self.to.flush()?;
             if self.in_place { self.check_ours(None)? } else { self.say_whole()? }
         }
-        document::publish(self.to, &path::join(&target, v3::DOCUMENT), &document, Condition::None)?;
+        // A folder that does not tell upper case from lower may have another node by that name by now.
+        if !self.in_place && self.to.shared().files().is_some() {
+            hierarchy::publish_new(self.to, &target, v3::DOCUMENT, &document)?;
+        } else {
+            document::publish(self.to, &path::join(&target, v3::DOCUMENT), &document, Condition::None)?;
+        }
         self.report.nodes += 1;
         self.step()
     }

@@ -71,3 +71,27 @@ fn a_group_is_not_moved_into_itself_by_another_spelling() {
     });
     assert_eq!(read_all(&Array::open(&store, "g/t").unwrap()), [1, 2]);
 }
+
+#[test]
+fn copies_into_other_chunks_and_migrations_in_which_two_names_would_be_one_are_refused() {
+    for (format, migrates, names) in [Format::V2, Format::V3]
+        .into_iter()
+        .flat_map(|format| [(format, false), (format, true)])
+        .flat_map(|(format, migrates)| [["g/u", "g/U"], ["g/u", "G/u"]].map(|names| (format, migrates, names)))
+    {
+        let from = Store::memory(&Context::with_threads(1));
+        Group::create(&from, "", Some(format), Create::New).unwrap();
+        for (name, value) in names.into_iter().zip([2, 3]) {
+            write_all(&Array::create(&from, name, &spec_as(format, &[2], &[2]), Create::New).unwrap(), &mut [value; 2]);
+        }
+        let folder = TestFolder::new("folded-changed");
+        let to = open(&folder, &[]);
+        let (change, progress) = (&mut |_: &str, _: &mut Spec| Ok(()), &mut |_, _| Ok(()));
+        let done = folding_case(|| match migrates {
+            true => from.migrate("", Some((&to, "")), true, progress).map(drop),
+            false => from.rechunk_node("", (&to, ""), Default::default(), change, progress).map(drop),
+        });
+        assert_eq!(done.unwrap_err().kind(), ErrorKind::Exists, "{format:?} {migrates} {names:?}");
+        assert_eq!(to.node_kind("").unwrap(), NodeKind::None, "{format:?} {migrates} {names:?}");
+    }
+}
