@@ -10,9 +10,9 @@ use super::lookup::{at_once, attributes_v2, find, find_many};
 use super::stored::StoredDocument;
 use super::transfer::{NodesBelow, nodes_and_others};
 use super::walk::Found;
-use super::{Group, NodeKind, Store, path};
+use super::{Group, NodeKind, Store, path, together};
 use crate::error::Result;
-use crate::limits::{Dims, extend, push, reserve_one};
+use crate::limits::{Dims, collect, extend, push, reserve_one};
 use crate::metadata::Format;
 use crate::metadata::v2::DIMENSIONS;
 use std::collections::{BTreeMap, HashMap};
@@ -50,7 +50,7 @@ pub(super) fn read_nodes(store: &Store, root: &str, others: Option<&mut LeftOut>
         let all = find_many(store, paths, true, store.options().format)?;
         for (path, found) in paths.iter().zip(all) {
             let Some(mut found) = found? else { continue };
-            growing.see(store, path, &found)?;
+            growing.see(store, std::iter::once((path.as_str(), &found)))?;
             if found.format == Format::V2 && found.attributes.is_none() {
                 found.attributes = Some(attributes_v2(store, path)?);
             }
@@ -69,13 +69,9 @@ pub(super) fn read_nodes(store: &Store, root: &str, others: Option<&mut LeftOut>
 pub(super) fn cuts_below(group: &Group, below: &[Found]) -> Result<Cuts> {
     let (store, mut growing) = (group.store(), GrowingArrays::default());
     if let Some(found) = find(store, group.path())? {
-        growing.see(store, group.path(), &found)?;
+        growing.see(store, std::iter::once((group.path(), &found)))?;
     }
-    for Found { path, node, .. } in below {
-        if let Ok(found) = node {
-            growing.see(store, path, found)?;
-        }
-    }
+    growing.see(store, below.iter().filter_map(|found| Some((found.path.as_str(), found.node.as_ref().ok()?))))?;
     Ok(growing.cuts()?.0)
 }
 
@@ -88,15 +84,31 @@ struct Length {
 }
 
 impl GrowingArrays {
-    /// Takes a node of the source, whose document was just read.
-    fn see(&mut self, store: &Store, node: &str, found: &StoredDocument) -> Result<()> {
-        if found.kind == NodeKind::Group {
-            let catalog = match found.format {
-                Format::V3 => Catalog::of_v3(node, &found.document, found.as_of),
-                Format::V2 => Catalog::read_v2(store, node)?,
+    /// Takes nodes of the source, whose documents were just read. In a store with latency the `.zmetadata` of groups are read at the same time.
+    fn see<'a>(&mut self, store: &Store, nodes: impl Iterator<Item = (&'a str, &'a StoredDocument)> + Clone) -> Result<()> {
+        let is_read = |found: &StoredDocument| (found.kind, found.format) == (NodeKind::Group, Format::V2);
+        let mut read: Vec<(&str, Option<Arc<Catalog>>)> =
+            collect(nodes.clone().filter(|(_, found)| is_read(found)).map(|(node, _)| (node, None)))?;
+        together::for_each(store, true, &mut read, |(node, catalog)| {
+            *catalog = Catalog::read_v2(store, node)?;
+            Ok(())
+        })?;
+        let mut read = read.into_iter();
+        for (node, found) in nodes {
+            let catalog = match found.kind {
+                NodeKind::Group if is_read(found) => read.next().and_then(|(_, catalog)| catalog),
+                NodeKind::Group => Catalog::of_v3(node, &found.document, found.as_of),
+                _ => {
+                    self.see_array(node, found)?;
+                    continue;
+                }
             };
-            return extend(&mut self.catalogs, catalog.map(|catalog| (node.to_string(), catalog)));
+            extend(&mut self.catalogs, catalog.map(|catalog| (node.to_string(), catalog)))?;
         }
+        Ok(())
+    }
+
+    fn see_array(&mut self, node: &str, found: &StoredDocument) -> Result<()> {
         let nearest = self.catalogs.iter().rev().find(|(group, _)| path::is_within(node, group));
         let Some(listed) = nearest.and_then(|(_, catalog)| catalog.find(node)) else { return Ok(()) };
         // Extents of chunks that are listed depend on the length.

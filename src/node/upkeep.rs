@@ -14,7 +14,7 @@ use crate::metadata::consolidated::Listed;
 use crate::metadata::json::splice::TextObject;
 use crate::metadata::{Format, Map, Value, consolidated, json, v2, v3};
 use crate::sort::sort_by;
-use crate::store::{Condition, get, swap};
+use crate::store::{Condition, get, get_many, swap};
 use std::collections::{BTreeMap, HashMap};
 
 /// A changed node, and which lengths of an array are told.
@@ -350,16 +350,19 @@ fn listed_lengths<'a, 'c>(
     let mut kept = ListedLengths::of(listed, changes)?;
     let unlisted = changes.iter().filter(|(path, told)| *told != Lengths::ALL && !kept.has(path::relative(group, path)));
     let unlisted: Vec<&str> = collect(unlisted.map(|(path, _)| *path))?;
-    let inner = path::between(unlisted.iter().copied(), group)?;
+    let inner: Vec<&str> = collect(path::between(unlisted.iter().copied(), group)?.into_iter())?;
     let document = if format == Format::V3 { v3::DOCUMENT } else { v2::CONSOLIDATED };
     let mut found = false;
     // The nearest one comes last, and counts.
-    for inner in inner {
-        // What cannot be read here is read by nobody.
-        let Some(bytes) = readable(get(&**store.shared(), &path::join(inner, document), MAX_CONSOLIDATED))?.flatten() else { continue };
-        if let Some(listed) = Listed::find(&bytes, format)? {
-            kept.add_below(path::relative(group, inner), &listed)?;
-            found = true;
+    for inner in inner.chunks(lookup::at_once(store)) {
+        let keys: Vec<String> = collect(inner.iter().map(|inner| path::join(inner, document)))?;
+        for (inner, read) in inner.iter().zip(get_many(store.shared(), &keys, MAX_CONSOLIDATED)?) {
+            // What cannot be read here is read by nobody.
+            let Some(bytes) = readable(read)?.flatten() else { continue };
+            if let Some(listed) = Listed::find(&bytes, format)? {
+                kept.add_below(path::relative(group, inner), &listed)?;
+                found = true;
+            }
         }
     }
     let mut told: HashMap<&str, Lengths> = collect_table(unlisted.iter().map(|path| (*path, Lengths::ALL)))?;
