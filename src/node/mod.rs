@@ -69,6 +69,7 @@ pub mod periodic;
 mod place;
 mod plan;
 mod published;
+mod read_once;
 mod rechunk;
 mod rename;
 pub mod requests;

@@ -2,6 +2,7 @@
 
 use super::gone::Gone;
 use super::listed_lengths::{Lengths, ListedLengths, published};
+use super::read_once::ReadOnce;
 use super::store::Above;
 use super::store_options::Consolidate;
 use super::stored::StoredDocument;
@@ -144,7 +145,7 @@ pub(super) fn after_array_change(store: &Store, path: &str, format: Format, told
     }
     let mut is_below = false;
     let done = path::ancestors(path).into_iter().try_for_each(|group| {
-        is_below = refresh_group(store, group, &changes, None, Some(format))?;
+        is_below = refresh_group(store, group, (&changes, None), Some(format), None)?;
         Ok(())
     });
     let done = done.and_then(|()| refresh_outside(store, &changes, None));
@@ -160,11 +161,13 @@ pub(super) fn catch_up(store: &Store) -> Result<()> {
         let told = every.entry(path).or_insert(*lengths);
         *told = told.and(*lengths);
     }
-    let refresh = |(_, group, paths): &mut (usize, &String, &BTreeMap<String, Lengths>)| {
-        refresh_group(store, group, &collect(paths.iter().map(|(path, lengths)| (path.as_str(), *lengths)))?, None, None).map(drop)
-    };
     // A group is told of nodes before those below it are: of a new node it asks these for lengths.
     let refresh_all = || {
+        let once = ReadOnce::of(store, behind.keys().map(String::as_str))?;
+        let refresh = |(_, group, paths): &mut (usize, &String, &BTreeMap<String, Lengths>)| {
+            let changes: Vec<Change<'_>> = collect(paths.iter().map(|(path, lengths)| (path.as_str(), *lengths)))?;
+            refresh_group(store, group, (&changes, None), None, Some(&once)).map(drop)
+        };
         let mut groups: Vec<_> = collect(behind.iter().map(|(group, paths)| (path::segments(group).count(), group, paths)))?;
         with_spare(groups.len() * size_of::<usize>(), || sort_by(&mut groups, |(a, ..), (b, ..)| a.cmp(b)))?;
         groups.chunk_by_mut(|(a, ..), (b, ..)| a == b).try_for_each(|level| together::for_each(store, true, level, refresh))
@@ -241,24 +244,30 @@ fn refresh_above_of(store: &Store, changes: &[Change<'_>], erased: Option<&str>,
         let changes: Vec<Change<'_>> = collect(changes.iter().copied().filter(|(path, _)| below(path)))?;
         let erased = erased.filter(|p| below(p) && *p != group);
         if !changes.is_empty() || erased.is_some() {
-            refresh_group(store, group, &changes, erased, format)?;
+            refresh_group(store, group, (&changes, erased), format, None)?;
         }
     }
     Ok(())
 }
 
 /// Brings what one group has consolidated up to date after changes of nodes of `format`, or of both versions. Says whether there is a document of version 3.
-fn refresh_group(store: &Store, group: &str, changes: &[Change<'_>], erased: Option<&str>, format: Option<Format>) -> Result<bool> {
-    let is_there = refresh_v3(store, group, changes, erased)?;
+fn refresh_group(
+    store: &Store,
+    group: &str,
+    changed: (&[Change<'_>], Option<&str>),
+    format: Option<Format>,
+    once: Option<&ReadOnce>,
+) -> Result<bool> {
+    let is_there = refresh_v3(store, group, changed, once)?;
     // A `.zmetadata` lists no documents of version 3.
     if format != Some(Format::V3) {
-        refresh_v2(store, group, changes, erased)?;
+        refresh_v2(store, group, changed)?;
     }
     Ok(is_there)
 }
 
 /// Says whether it has found the group's document.
-fn refresh_v3(store: &Store, group: &str, changed: &[Change<'_>], erased: Option<&str>) -> Result<bool> {
+fn refresh_v3(store: &Store, group: &str, (changed, erased): (&[Change<'_>], Option<&str>), once: Option<&ReadOnce>) -> Result<bool> {
     let changed: Vec<Change<'_>> = collect(changed.iter().copied().filter(|(path, _)| *path != group))?;
     if changed.is_empty() && erased.is_none() {
         return Ok(false);
@@ -266,7 +275,10 @@ fn refresh_v3(store: &Store, group: &str, changed: &[Change<'_>], erased: Option
     let key = path::join(group, v3::DOCUMENT);
     let _thread = document::lock_thread(store, group, v3::DOCUMENT);
     swap::make(&**store.shared(), || {
-        let (before, condition) = document::read(store, &key, MAX_CONSOLIDATED)?;
+        let (once, (before, condition)) = match once.and_then(|once| once.take(&key)) {
+            Some(read) => (once, read),
+            None => (None, document::read(store, &key, MAX_CONSOLIDATED)?),
+        };
         let Some(before) = before else { return Ok(false) };
         // Metadata that cannot be read here do no harm: no reader uses them.
         let Some(listed) = Listed::find(&before, Format::V3)? else { return Ok(!is_of_array(&before)) };
@@ -283,7 +295,7 @@ fn refresh_v3(store: &Store, group: &str, changed: &[Change<'_>], erased: Option
         let series = store.series_lengths().now()?;
         let (mut changes, (kept, told)) = (HashMap::new(), listed_lengths(store, group, &listed, &changed, Format::V3)?);
         let mut gone = Gone::default();
-        each_found(store, &with_unnamed(&listed, group, &changed, Format::V3)?, Format::V3, |(path, lengths), found| {
+        each_found(store, &with_unnamed(&listed, group, &changed, Format::V3)?, (Format::V3, once), |(path, lengths), found| {
             let name = path::relative(group, path);
             let found = gone.or_find(path, || listed.has_node(name, Format::V3), found)?;
             let entry = found.map(|mut found| -> Result<_> {
@@ -303,7 +315,7 @@ fn is_of_array(text: &[u8]) -> bool {
     TextObject::document(text, &[]).is_some_and(|document| document.value("node_type") == Some(br#""array""#))
 }
 
-fn refresh_v2(store: &Store, group: &str, changed: &[Change<'_>], erased: Option<&str>) -> Result<()> {
+fn refresh_v2(store: &Store, group: &str, (changed, erased): (&[Change<'_>], Option<&str>)) -> Result<()> {
     let key = path::join(group, v2::CONSOLIDATED);
     let thread = document::lock_thread(store, group, v2::CONSOLIDATED);
     if store.shared().open(&key).map_err(|e| e.at_key(&key))?.is_none() {
@@ -317,7 +329,7 @@ fn refresh_v2(store: &Store, group: &str, changed: &[Change<'_>], erased: Option
         let series = store.series_lengths().now()?;
         let (mut changes, (kept, told)) = (HashMap::new(), listed_lengths(store, group, &listed, changed, Format::V2)?);
         let mut gone = Gone::default();
-        each_found(store, &with_unnamed(&listed, group, changed, Format::V2)?, Format::V2, |(path, lengths), found| {
+        each_found(store, &with_unnamed(&listed, group, changed, Format::V2)?, (Format::V2, None), |(path, lengths), found| {
             let (mut fresh, name) = (Map::new(), path::relative(group, path));
             let found = gone.or_find(path, || listed.has_node(name, Format::V2), found)?;
             if let Some(mut found) = found {
@@ -402,7 +414,7 @@ fn with_unnamed<'a>(listed: &Listed<'_>, group: &str, changes: &[Change<'a>], fo
 fn each_found<'a>(
     store: &Store,
     changes: &BTreeMap<&'a str, Lengths>,
-    format: Format,
+    (format, once): (Format, Option<&ReadOnce>),
     mut work: impl FnMut(Change<'a>, &mut dyn FnMut() -> Result<Option<StoredDocument>>) -> Result<()>,
 ) -> Result<()> {
     let find = if format == Format::V3 { lookup::find_v3 } else { lookup::find_v2 };
@@ -412,10 +424,11 @@ fn each_found<'a>(
         let some: Vec<Change<'a>> = collect(changes.by_ref().take(most))?;
         match some[..] {
             [] => return Ok(()),
-            [change] => work(change, &mut || find(store, change.0))?,
+            [change] if once.is_none() => work(change, &mut || find(store, change.0))?,
             _ => {
                 let paths: Vec<String> = collect(some.iter().map(|(path, _)| path.to_string()))?;
-                let found = lookup::find_many(store, &paths, format == Format::V2, Some(format))?;
+                let read = || lookup::find_many(store, &paths, format == Format::V2, Some(format));
+                let found = once.map_or_else(read, |once| once.find(store, &paths))?;
                 let mut both = some.iter().zip(found);
                 both.try_for_each(|(change, mut found)| work(*change, &mut || std::mem::replace(&mut found, Ok(None))))?;
             }
