@@ -195,9 +195,11 @@ static int rename_all(oz_file *file) {
 }
 
 /* Says in NCZarr's keys, where a group has them, how long dimensions are by now: the library compares them with the arrays. */
-static int lengthen_nczarr(const oz_group *group) {
+static int lengthen_in(void *user, int turn) {
+    const oz_group *group = ((const oz_file *)user)->groups[turn];
     int32_t format = 3;
     int64_t count = 0;
+    if (!group->handle || group->lost) return NC_NOERR;
     ozarr_status status = ozarr_node_zarr_format(ozarr_group_node(group->handle), &format);
     if (!status && format == 2) status = ozarr_group_nc_dimension_count(group->handle, &count);
     /* Backwards, for one that is defined anew becomes the last one. */
@@ -252,13 +254,28 @@ static int flush(oz_file *file) {
     const bool made = file->consolidates || (file->created && file->group_count == 1 && !root->vars.count);
     int error = oz_file_format(file) == 2 ? oz_others_find(file) : NC_NOERR;
     if (!error) error = rename_all(file);
-    for (int i = 0; i < file->group_count && !error; i++)
-        if (file->groups[i]->handle && !file->groups[i]->lost) error = lengthen_nczarr(file->groups[i]);
+    if (!error) error = oz_at_once(file, file->group_count, lengthen_in, file);
     if (error) return error;
     error = oz_error(ozarr_store_flush(file->store));
     if (!error && made && !file->compared) error = renew(file);
     if (!error) file->compared = true, file->stale = false;
     return error;
+}
+
+/* The consolidated metadata of a group below the root. */
+typedef struct work {
+    const oz_file *file;
+    const entries *all;
+} work;
+
+static int store_below(void *user, int turn) {
+    const work *w = user;
+    const oz_group *group = w->file->groups[turn + 1];
+    if (!group->handle || !group->vars.count) return NC_NOERR;
+    char *path = oz_group_path(group);
+    int status = path ? store(w->file, w->all, group, path) : NC_ENOMEM;
+    free(path);
+    return status;
 }
 
 int oz_consolidate(oz_file *file) {
@@ -273,13 +290,9 @@ int oz_consolidate(oz_file *file) {
         return file->stale ? flushed : NC_NOERR;
     }
     int status = collect(file, &all);
-    for (int i = file->group_count - 1; i >= 0 && !status; i--) {
-        const oz_group *group = file->groups[i];
-        if (i && (!group->handle || !group->vars.count)) continue;
-        char *path = oz_group_path(group);
-        status = path ? store(file, &all, group, path) : NC_ENOMEM;
-        free(path);
-    }
+    /* The root's last, by which readers go. */
+    if (!status) status = oz_at_once(file, file->group_count - 1, store_below, &(work){file, &all});
+    if (!status) status = store(file, &all, file->groups[0], "");
     entries_free(&all);
     if (!status) file->stale = false;
     return status;

@@ -18,6 +18,10 @@ void oz_log(const char *format, ...) {
     va_end(arguments);
 }
 
+void oz_note(int *first, int status) {
+    if (!*first) *first = status;
+}
+
 bool oz_is_short(int status) {
     ozarr_error_info info = OZARR_ERROR_INFO_INIT;
     return status == NC_ENFILE || (status == NC_ENOMEM && (ozarr_last_error_info(&info) || info.status != OZARR_ERR_LIMIT));

@@ -75,6 +75,8 @@ int oz_var_show_times(oz_var *var);
 
 /* Creates what is defined and not yet in the store, and stores changed attributes. */
 int oz_hierarchy_store(oz_file *file);
+/* Does it group by group, in a locked file that is as long as others have made it; where requests take their time, of all groups at once. */
+int oz_groups_store(oz_file *file);
 /* Shows a new file to others: once all that was defined is stored, or where nc_sync and nc_close cannot store all of it. */
 int oz_hierarchy_show(oz_file *file);
 /* Takes away what says in an object store that the file is being made. */

@@ -288,6 +288,8 @@ char *oz_group_path(const oz_group *group);
 
 /* netCDF's error for a status of ozarr, whose message goes to the log. */
 int oz_error(ozarr_status status);
+/* Keeps the first error: what can be stored is, whatever else cannot. */
+void oz_note(int *first, int status);
 /* Whether memory or open files are too few, and not that a document breaks a limit, which is NC_ENOMEM, too: as the last error says. */
 bool oz_is_short(int status);
 /* Whether something cannot be had now, so that nothing is known of it, and not that it cannot be understood. */

@@ -1,4 +1,4 @@
-/* Brings the model into the store: arrays and groups that were defined, attributes, the lengths of dimensions that grew. */
+/* Brings the model into the store: what was defined, elements that wait, the lengths of dimensions that grew. */
 #include "attribute_json.h"
 #include "hierarchy.h"
 #include "parallel.h"
@@ -10,163 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* The name that an array has for a dimension; `*name` is NULL where it has none. Free it. */
-static int stored_name(const ozarr_array *array, int d, char **name) {
-    size_t len = 0;
-    bool named = false;
-    ozarr_status status = ozarr_array_dimension_name(array, d, NULL, 0, &len, &named);
-    *name = named ? calloc(len + 1, 1) : NULL;
-    if (status || !named) return oz_error(status);
-    return *name ? oz_error(ozarr_array_dimension_name(array, d, *name, len + 1, &len, &named)) : NC_ENOMEM;
-}
-
-/* Names the dimensions of an array anew that were renamed: for others it may have no name, or one that netCDF shows as another. Format 2 has names for
- * all of them or none. */
-static int name_dims(oz_var *var) {
-    const char *names[NC_MAX_VAR_DIMS];
-    char *stored[NC_MAX_VAR_DIMS] = {0};
-    int status = var->scalar_of_one ? NC_NOERR : oz_var_handle(var);
-    for (int d = 0; d < var->rank && !status && !var->scalar_of_one; d++) {
-        if (!var->dims[d]->renamed) status = stored_name(var->array, d, &stored[d]);
-        bool invents = var->dims[d]->renamed || (!stored[d] && oz_file_format(var->group->file) == 2);
-        names[d] = invents ? var->dims[d]->name : stored[d];
-    }
-    if (!status && !var->scalar_of_one) {
-        oz_var_forget_document(var);
-        status = oz_error(ozarr_array_set_dimension_names(var->array, names));
-    }
-    for (int d = 0; d < var->rank; d++) free(stored[d]);
-    if (!status) var->renamed = false;
-    return status;
-}
-
-/* Keeps the first error: what can be stored is, whatever else cannot. */
-static void note(int *first, int status) {
-    if (!*first) *first = status;
-}
-
-/* Whether another program has stored elements of an array that is to be made anew for its fill value: then that becomes an attribute alone. Where it cannot be
- * told the array stays as it is; one that does not has the length that it has by now. */
-static bool has_elements(oz_var *var) {
-    int64_t shape[64], count = 0;
-    bool known = !oz_var_look(var, shape) && !var->lost && !ozarr_node_refresh(ozarr_array_node(var->array), NULL, 0);
-    for (int d = 0; d < var->rank && known; d++)
-        if (shape[d] > var->shape[d]) var->shape[d] = shape[d];
-    bool has = !known || ozarr_array_chunk_count(var->array, false, &count) || count;
-    if (has) var->fill_apart = true, var->recreate = false;
-    return has;
-}
-
-/* Says how long a new array is: in a file of several programs as long as the others in the store are. */
-static void set_shape(oz_var *var) {
-    int64_t shape[64];
-    oz_var_lengths(var, shape);
-    if (!oz_file_alone(var->group->file)) oz_var_stored_lengths(var, shape);
-    memcpy(var->shape, shape, (size_t)var->rank * sizeof *shape);
-}
-
-/* Creates the arrays of a group that are not yet in the store, in several threads where nothing can be in their way. */
-static int create_arrays(const oz_group *group) {
-    int count = 0;
-    bool alone = oz_file_alone(group->file);
-    oz_var **vars = malloc((size_t)(group->vars.count + 1) * sizeof *vars);
-    if (!vars) return NC_ENOMEM;
-    for (int i = 0; i < group->vars.count; i++) {
-        oz_var *var = group->vars.items[i];
-        (void)oz_var_open_made(var);
-        if (var->lost || (oz_var_made(var) && (!var->recreate || (!alone && has_elements(var))))) continue;
-        vars[count++] = var;
-    }
-    for (int i = 0; i < count; i++) set_shape(vars[i]);
-    int status = alone ? oz_for_each(vars, count, oz_var_create) : oz_together(vars, count, oz_var_create);
-    free(vars);
-    return status;
-}
-
-/* Makes a new group. One that is closed only because its renaming failed is there, and so is one that was made, but others could not be told of it; what
- * else a failed attempt has left in a file that nobody else sees is replaced. */
-static int open_or_create(oz_group *group) {
-    ozarr_group *above = group->parent->handle;
-    const ozarr_create_mode how = group->begun ? OZARR_CREATE_OVERWRITE : OZARR_CREATE_NEW;
-    ozarr_status status = group->closed ? ozarr_group_open_group(above, group->name, &group->handle)
-                                        : ozarr_group_create_group(above, group->name, how, &group->handle);
-    if (status && oz_error_says(OZ_IS_THERE)) group->closed = true;
-    group->begun = status && (group->begun || group->file->hidden);
-    if (!status) oz_group_note_place(group);
-    return oz_error(status);
-}
-
-/* Stores the attributes of a variable that are not yet stored, and the names of its dimensions. */
-static int store_var(oz_var *var, oz_templates *templates) {
-    (void)templates;
-    ozarr_array *fresh = NULL;
-    if (!var->dirty && !var->renamed) return NC_NOERR;
-    int status = oz_file_alone(var->group->file) ? NC_NOERR : oz_var_find(var, &fresh);
-    if (status) return status;
-    if (!oz_file_alone(var->group->file) && var->lost) {
-        if (var->dirty) oz_file_note_lost(var->group->file);
-        var->dirty = var->renamed = false;
-    }
-    if (var->dirty) status = oz_var_store_atts(var, fresh);
-    else ozarr_array_free(fresh);
-    if (var->renamed) note(&status, name_dims(var));
-    return status;
-}
-
-/* Stores the attributes and the names of all variables of a group that have arrays. */
-static int store_vars(const oz_group *group) {
-    int count = 0;
-    oz_var **vars = malloc((size_t)(group->vars.count + 1) * sizeof *vars);
-    if (!vars) return NC_ENOMEM;
-    for (int i = 0; i < group->vars.count; i++) {
-        oz_var *var = group->vars.items[i];
-        if (oz_var_made(var) && !var->recreate) vars[count++] = var;
-    }
-    int status = oz_together(vars, count, store_var);
-    free(vars);
-    return status;
-}
-
-/* Whether a group or one of its variables has something to store. */
-static bool has_changed(const oz_group *group) {
-    bool any = group->dirty;
-    for (int i = 0; i < group->vars.count && !any; i++) {
-        const oz_var *var = group->vars.items[i];
-        any = var->dirty || var->renamed || !oz_var_made(var) || var->recreate;
-    }
-    return any;
-}
-
-/* Stores what a group and its variables are. Ranks that do not store make handles of the same arrays, where they need not be read. */
-static int store_group(oz_group *group) {
-    int status = NC_NOERR;
-    const oz_file *file = group->file;
-    bool stores = oz_stores(file), makes = stores || oz_file_alone(file);
-    if (!group->handle && stores) status = open_or_create(group);
-    bool locked = !status && stores && has_changed(group) && oz_lock_group(group);
-    if (!status && group->dirty && stores && !oz_file_alone(file) && oz_group_is_moved(group)) status = NC_ENOGRP;
-    if (status) return status;
-    /* By the record new variables have their types, also after a kill; but another program that knows no lock would take them out until they are there. */
-    bool record = group->dirty && stores, first = record && locked;
-    if (first) status = oz_group_store_atts(group);
-    /* What has no room by now waits on with all that needs it. */
-    if (status == ENOSPC || status == NC_EIO) return status;
-    if (makes) note(&status, create_arrays(group));
-    for (int i = 0; i < group->vars.count; i++) {
-        oz_var *var = group->vars.items[i];
-        bool asks = var->lost && var->dirty && stores && !oz_var_made(var);
-        int found = asks ? oz_var_find(var, NULL) : NC_NOERR;
-        note(&status, found);
-        if (asks && !found && var->lost) group->file->lost = true, var->dirty = false;
-        if (!stores) var->dirty = var->renamed = false;
-    }
-    if (stores) note(&status, store_vars(group));
-    if (!stores) group->dirty = false;
-    if (record && !first) note(&status, oz_group_store_atts(group));
-    if (!group->dirty) oz_group_note_stored(group);
-    return status;
-}
 
 /* Opens the arrays that the first rank has made in the store, on the others. */
 static int open_made(const oz_file *file) {
@@ -263,20 +106,17 @@ static bool grows_by_new(const oz_file *file) {
 }
 
 /* Stores the definitions. While others cannot: a new array is as long as they have made the others. */
-static int store_groups(oz_file *file) {
+static int store_definitions(oz_file *file) {
     oz_lock(file);
     int status = oz_stores(file) && grows_by_new(file) ? look_at_lengths(file) : NC_NOERR;
-    for (int i = 0; i < file->group_count; i++) {
-        note(&status, store_group(file->groups[i]));
-        oz_unlock_groups(file);
-    }
+    oz_note(&status, oz_groups_store(file));
     oz_unlock(file);
     return status;
 }
 
 int oz_hierarchy_store(oz_file *file) {
     bool wait = file->ranks && file->dirty && lacks_arrays(file) && !oz_file_alone(file);
-    int status = file->dirty ? store_groups(file) : NC_NOERR;
+    int status = file->dirty ? store_definitions(file) : NC_NOERR;
     if (wait) status = oz_agree(file->ranks, status);
     if (wait) status = oz_agree(file->ranks, status || oz_stores(file) ? status : open_made(file));
     /* All ranks have all arrays. */
@@ -382,7 +222,7 @@ int oz_lengths_store(oz_file *file, int flushed) {
 
 int oz_hierarchy_sync(oz_file *file) {
     int status = oz_agree(file->ranks, oz_hierarchy_store(file));
-    note(&status, oz_lengths_store(file, oz_elements_flush(file)));
+    oz_note(&status, oz_lengths_store(file, oz_elements_flush(file)));
     return status;
 }
 

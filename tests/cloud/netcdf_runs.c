@@ -2,6 +2,7 @@
  *
  *   netcdf_runs FILE        prints netCDF's error of the call that failed; else how many records there are
  *   netcdf_runs FILE sync   tells of no error of nc_sync, but calls it once more
+ *   netcdf_runs FILE groups prints whether it has set an attribute of a variable in each of two groups, which it defines where they are not there
  *   netcdf_runs FILE MODE   opens it to read (0) or to write (1), and prints how many groups it has, and the length of the root's first dimension (0 without one) */
 #include <netcdf.h>
 #include <stdio.h>
@@ -40,11 +41,35 @@ static int show(const char *path, int mode) {
     return 0;
 }
 
+static int set_in_groups(const char *path) {
+    int file, group, x, var;
+    if (nc_open(path, NC_WRITE, &file)) {
+        CHECK(nc_create(path, NC_NETCDF4, &file));
+        CHECK(nc_def_dim(file, "x", 6, &x));
+    }
+    CHECK(nc_inq_dimid(file, "x", &x));
+    for (int i = 0; i < 2; i++) {
+        const char *name = i ? "b" : "a";
+        if (nc_inq_grp_ncid(file, name, &group)) {
+            CHECK(nc_def_grp(file, name, &group));
+            CHECK(nc_def_var(group, "v", NC_INT, 1, &x, &var));
+        }
+        CHECK(nc_inq_varid(group, "v", &var));
+        int times = 0;
+        (void)nc_get_att_int(group, var, "times", &times);
+        CHECK(nc_put_att_int(group, var, "times", NC_INT, 1, &(int){times + 1}));
+    }
+    CHECK(nc_close(file));
+    printf("set\n");
+    return 0;
+}
+
 int main(int argc, char **argv) {
     int file, group, time, var, dim;
     size_t records;
     const float u[] = {1, 2, 3, 4, 5, 6};
     const int syncs = argc == 3 && strcmp(argv[2], "sync") == 0;
+    if (argc == 3 && strcmp(argv[2], "groups") == 0) return set_in_groups(argv[1]);
     if (argc == 3 && !syncs) return show(argv[1], atoi(argv[2]));
     if (argc != 2 && !syncs) return 2;
     if (nc_open(argv[1], NC_WRITE, &file)) file = create(argv[1]);

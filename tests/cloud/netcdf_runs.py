@@ -246,6 +246,18 @@ def groups(runs):
             expect(not consolidated or came[("GET", "zarr.json"), "a"] == {"0": 0, "1": 2}[mode], came)
 
 
+def groups_that_are_stored(runs):
+    """What is defined and set in groups of one level is stored at the same time, in a new file and in an older one."""
+    for spec in "format=3", "format=2":
+        runs.env["OZARR_NETCDF_SPEC"] = spec
+        for name, mode in ("new", "groups"), ("new", "groups"), ("older", None), ("older", "groups"), ("older", "groups"):
+            Between.came, Between.alone = mode and collections.Counter(), None
+            told, _ = runs.run(f"s3://bucket/stored/{spec}/{name}.zarr", *[mode] if mode else [])
+            Between.came = None
+            expect(told == ("set" if mode else "1") and not Between.alone, f"{spec}, {name}: {told}: {Between.alone} was made before those of another group")
+    del runs.env["OZARR_NETCDF_SPEC"]
+
+
 def main():
     ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ap.add_argument("--build", required=True)
@@ -258,7 +270,8 @@ def main():
     between = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Between)
     threading.Thread(target=between.serve_forever, daemon=True).start()
     runs = Runs(program, Path(a.library).resolve(), f"http://127.0.0.1:{between.server_port}")
-    return run_cases({case.__name__: lambda case=case: case(runs) for case in (names, refused, refused_once, killed, together, mixed, unlisted, overloaded, groups)})
+    return run_cases({case.__name__: lambda case=case: case(runs) for case in (names, refused, refused_once, killed, together, mixed, unlisted, overloaded, groups,
+                                                                              groups_that_are_stored)})
 
 
 if __name__ == "__main__":
