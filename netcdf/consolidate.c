@@ -224,12 +224,15 @@ typedef struct comparison {
 static int compare(void *user, int turn) {
     comparison *one = (comparison *)user + turn;
     const oz_group *group = one->group;
-    char *key = group->parent && group->handle && !group->lost ? oz_node_path(group, ".zmetadata") : NULL;
-    ozarr_status status = OZARR_OK;
     one->current = true;
-    if (!group->parent || (key && !ozarr_store_key_get(group->file->store, key, NULL, 0, NULL)))
-        status = ozarr_group_consolidated_check(group->handle, NULL, 0, NULL, &one->current);
+    if (group->parent && (!group->handle || group->lost)) return NC_NOERR;
+    /* Those that the root lacks are made. */
+    char *key = group->parent ? oz_node_path(group, ".zmetadata") : NULL;
+    if (group->parent && !key) return NC_ENOMEM;
+    ozarr_status status = key ? ozarr_store_key_get(group->file->store, key, NULL, 0, NULL) : OZARR_OK;
     free(key);
+    if (status == OZARR_ERR_NOT_FOUND) return NC_NOERR;
+    if (!status) status = ozarr_group_consolidated_check(group->handle, NULL, 0, NULL, &one->current);
     return oz_error(status);
 }
 

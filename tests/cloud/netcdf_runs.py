@@ -152,6 +152,20 @@ def refused_once(runs):
     del runs.env["OZARR_NETCDF_SPEC"]
 
 
+def refused_below(runs):
+    """Where consolidated metadata of a group cannot be read nobody knows whether they are current: nc_close tells it."""
+    runs.env["OZARR_NETCDF_SPEC"], url = "format=2", "s3://bucket/below.zarr"
+    expect([runs.run(url, "groups")[0] for _ in range(2)] == ["set", "set"] and "a/.zmetadata" in keys("below.zarr"), "there are no such metadata")
+    only, done = 0, False
+    while not done:
+        only += 1
+        told, _ = runs.run(url, "groups", refuses="/a/.zmetadata", only=only)
+        done = Between.matched < only
+        expect(told == "set" if done else told.startswith(f"{errno.EACCES} "), f"{only}: {told}")
+    expect(only > 4, f"{only} requests")
+    del runs.env["OZARR_NETCDF_SPEC"]
+
+
 def killed(runs):
     told, changes = runs.run("s3://bucket/killed/whole.zarr")
     expect(told == "1" and changes > 6, f"{changes} changes: {told}")
@@ -270,7 +284,7 @@ def main():
     between = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Between)
     threading.Thread(target=between.serve_forever, daemon=True).start()
     runs = Runs(program, Path(a.library).resolve(), f"http://127.0.0.1:{between.server_port}")
-    return run_cases({case.__name__: lambda case=case: case(runs) for case in (names, refused, refused_once, killed, together, mixed, unlisted, overloaded, groups,
+    return run_cases({case.__name__: lambda case=case: case(runs) for case in (names, refused, refused_once, refused_below, killed, together, mixed, unlisted, overloaded, groups,
                                                                               groups_that_are_stored)})
 
 
