@@ -7,9 +7,11 @@
 #include <dirent.h>
 #include <errno.h>
 #include <ozarr_advanced.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 static struct {
@@ -77,12 +79,28 @@ static int clear_place(const char *location, int cmode, ozarr_store *store) {
     return empty ? NC_NOERR : NC_EEXIST;
 }
 
-/* What says, in a store without folders, that a file is being made: by it nc_create and `ozarr rm` know what a kill has left. */
+/* What says, in a store without folders, that a file is being made: by it nc_create and `ozarr rm` know what a kill has left. It says by which program, too. */
 static const char MAKES[] = "ozarr-copy.json";
 
-static ozarr_status mark(ozarr_store *store) {
-    static const char text[] = "{\"from\": \"nc_create\"}";
-    return ozarr_store_key_put(store, MAKES, text, sizeof text - 1);
+static void name_mark(oz_file *file) {
+    unsigned long long id[2];
+    struct timespec now = {0};
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    if (getentropy(id, sizeof id)) id[0] = (unsigned long long)getpid(), id[1] = (unsigned long long)now.tv_sec << 30 | (unsigned long long)now.tv_nsec;
+    snprintf(file->mark, sizeof file->mark, "{\"from\": \"nc_create\", \"program\": \"%016llx%016llx\"}", id[0], id[1]);
+}
+
+static ozarr_status mark(const oz_file *file, ozarr_store *store) { return ozarr_store_key_put(store, MAKES, file->mark, strlen(file->mark)); }
+
+int oz_file_is_own(const oz_file *file) {
+    char now[sizeof file->mark];
+    size_t len = 0;
+    if (!file->hidden || !*file->mark) return NC_NOERR;
+    const ozarr_status status = ozarr_store_key_get(file->store, MAKES, now, sizeof now, &len);
+    if (!status && len == strlen(file->mark) && !memcmp(now, file->mark, len)) return NC_NOERR;
+    if (status && status != OZARR_ERR_NOT_FOUND && status != OZARR_ERR_BUFFER_SIZE) return oz_error(status);
+    oz_log("another program has begun to make %s since", file->location);
+    return NC_EEXIST;
 }
 
 /* Ends a listing by its first key. */
@@ -98,8 +116,9 @@ static int begin_far(oz_file *file, ozarr_store *store) {
     ozarr_status status = ozarr_store_node_kind(store, "", &kind), marked = ozarr_store_key_get(store, MAKES, NULL, 0, NULL);
     if (!status && marked != OZARR_ERR_NOT_FOUND) status = marked;
     bool left = !status && (kind != OZARR_NODE_KIND_NONE || !marked);
+    name_mark(file);
     if (left) {
-        status = mark(store);
+        status = mark(file, store);
         if (!status) status = ozarr_store_key_erase(store, "zarr.json", NULL);
         if (!status) status = ozarr_store_key_erase(store, ".zgroup", NULL);
         if (!status) status = ozarr_store_node_erase(store, "");
@@ -107,7 +126,7 @@ static int begin_far(oz_file *file, ozarr_store *store) {
         file->hidden = !ozarr_store_key_list(store, "", stop, NULL);
         if (!file->hidden) return NC_NOERR;
     }
-    return oz_error(status ? status : mark(store));
+    return oz_error(status ? status : mark(file, store));
 }
 
 void oz_file_shown(const oz_file *file) {
@@ -328,7 +347,9 @@ int oz_abort(int ncid) {
     if (file->writable && !undefined) status = store_elements(file);
     int lost = take_lost(file);
     if (oz_stores(file) && undefined) {
-        status = oz_error(ozarr_store_node_erase(file->store, ""));
+        status = oz_file_is_own(file);
+        if (!status) status = oz_error(ozarr_store_node_erase(file->store, ""));
+        else if (status == NC_EEXIST) status = NC_NOERR;
         rmdir(file->folder);
         ozarr_store_free(file->store);
         file->store = NULL;

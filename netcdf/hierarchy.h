@@ -79,6 +79,9 @@ int oz_hierarchy_store(oz_file *file);
 int oz_groups_store(oz_file *file);
 /* Shows a new file to others: once all that was defined is stored, or where nc_sync and nc_close cannot store all of it. */
 int oz_hierarchy_show(oz_file *file);
+/* Tells whether this program is the last one that has begun to make a file of this name in an object store (NC_EEXIST: another is): who begins takes what is
+ * there for what a kill has left, and erases it. */
+int oz_file_is_own(const oz_file *file);
 /* Takes away what says in an object store that the file is being made. */
 void oz_file_shown(const oz_file *file);
 /* Stores what `oz_hierarchy_store` does, and elements that wait; then publishes the lengths of dimensions that grew. */

@@ -194,6 +194,7 @@ typedef struct oz_file {
     /* The mode of the call; the number of netCDF's format, and the rules of the classic one. */
     int mode, format;
     bool writable, classic, defining, created, no_fill, stored;
+    char mark[96];     /* what says in an object store that this program makes the file; "" of others */
     bool hidden;       /* others do not see it before its definitions are stored */
     bool lost;         /* a variable that another program has renamed, erased or replaced was given something; the program is to be told */
     bool dirty;        /* some metadata are not yet stored */

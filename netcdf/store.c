@@ -38,7 +38,8 @@ static bool lacks_arrays(const oz_file *file) {
 }
 
 int oz_hierarchy_show(oz_file *file) {
-    int status = file->hidden ? oz_error(ozarr_node_flush(ozarr_group_node(file->groups[0]->handle))) : NC_NOERR;
+    int status = oz_file_is_own(file);
+    if (!status && file->hidden) status = oz_error(ozarr_node_flush(ozarr_group_node(file->groups[0]->handle)));
     if (!status && file->hidden) oz_file_shown(file);
     if (!status) file->hidden = false;
     return status;
@@ -116,7 +117,8 @@ static int store_definitions(oz_file *file) {
 
 int oz_hierarchy_store(oz_file *file) {
     bool wait = file->ranks && file->dirty && lacks_arrays(file) && !oz_file_alone(file);
-    int status = file->dirty ? store_definitions(file) : NC_NOERR;
+    int status = file->dirty ? oz_file_is_own(file) : NC_NOERR;
+    if (!status && file->dirty) status = store_definitions(file);
     if (wait) status = oz_agree(file->ranks, status);
     if (wait) status = oz_agree(file->ranks, status || oz_stores(file) ? status : open_made(file));
     /* All ranks have all arrays. */

@@ -3,6 +3,7 @@
  *   netcdf_runs FILE        prints netCDF's error of the call that failed; else how many records there are
  *   netcdf_runs FILE sync   tells of no error of nc_sync, but calls it once more
  *   netcdf_runs FILE groups prints whether it has set an attribute of a variable in each of two groups, which it defines where they are not there
+ *   netcdf_runs FILE twice  makes a file of that name while another one is being made, prints the error of that, and gives it up
  *   netcdf_runs FILE MODE   opens it to read (0) or to write (1), and prints how many groups it has, and the length of the root's first dimension (0 without one) */
 #include <netcdf.h>
 #include <stdio.h>
@@ -64,12 +65,27 @@ static int set_in_groups(const char *path) {
     return 0;
 }
 
+static int create_twice(const char *path) {
+    int files[2], dim, var;
+    for (int i = 0; i < 2; i++) {
+        CHECK(nc_create(path, NC_NETCDF4 | NC_CLOBBER, &files[i]));
+        CHECK(nc_def_dim(files[i], "x", i ? 6 : 3, &dim));
+        CHECK(nc_def_var(files[i], "v", NC_INT, 1, &dim, &var));
+    }
+    CHECK(nc_put_var_int(files[1], var, (int[]){1, 2, 3, 4, 5, 6}));
+    CHECK(nc_close(files[1]));
+    printf("%d ", nc_enddef(files[0]));
+    printf("%d ", nc_abort(files[0]));
+    return show(path, 0);
+}
+
 int main(int argc, char **argv) {
     int file, group, time, var, dim;
     size_t records;
     const float u[] = {1, 2, 3, 4, 5, 6};
     const int syncs = argc == 3 && strcmp(argv[2], "sync") == 0;
     if (argc == 3 && strcmp(argv[2], "groups") == 0) return set_in_groups(argv[1]);
+    if (argc == 3 && strcmp(argv[2], "twice") == 0) return create_twice(argv[1]);
     if (argc == 3 && !syncs) return show(argv[1], atoi(argv[2]));
     if (argc != 2 && !syncs) return 2;
     if (nc_open(argv[1], NC_WRITE, &file)) file = create(argv[1]);

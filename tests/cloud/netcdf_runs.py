@@ -272,6 +272,17 @@ def groups_that_are_stored(runs):
     del runs.env["OZARR_NETCDF_SPEC"]
 
 
+def twice(runs):
+    """Of two programs that make a file of one name the one that began later has made it; the other one is told so, and leaves it alone."""
+    for spec in "format=3", "format=2":
+        runs.env["OZARR_NETCDF_SPEC"] = spec
+        told, _ = runs.run(f"s3://bucket/twice/{spec}.zarr", "twice")
+        expect(told == "-35 0 0 6", f"{spec}: {told}")
+        shape = json.loads(bytes(bucket(f"twice/{spec}.zarr/v").get("zarr.json" if spec == "format=3" else ".zarray").bytes()))["shape"]
+        expect(shape == [6], f"{spec}: {shape}")
+    del runs.env["OZARR_NETCDF_SPEC"]
+
+
 def main():
     ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ap.add_argument("--build", required=True)
@@ -285,7 +296,7 @@ def main():
     threading.Thread(target=between.serve_forever, daemon=True).start()
     runs = Runs(program, Path(a.library).resolve(), f"http://127.0.0.1:{between.server_port}")
     return run_cases({case.__name__: lambda case=case: case(runs) for case in (names, refused, refused_once, refused_below, killed, together, mixed, unlisted, overloaded, groups,
-                                                                              groups_that_are_stored)})
+                                                                              groups_that_are_stored, twice)})
 
 
 if __name__ == "__main__":
