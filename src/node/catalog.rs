@@ -6,13 +6,13 @@
 use super::store_changes::AsOf;
 use super::stored::StoredDocument;
 use super::{NodeKind, Store, path};
-use crate::error::{ErrorKind, Result};
+use crate::error::Result;
 use crate::fork::Once;
-use crate::limits::{MAX_CONSOLIDATED, check_memory, collect, push, with_spare};
+use crate::limits::{MAX_CONSOLIDATED, check_memory, collect, push, readable, try_collect, with_spare};
 use crate::metadata::v3::NodeType;
 use crate::metadata::{Dialect, Format, Map, consolidated, v2, v3};
 use crate::sort::sort_by;
-use crate::store::get;
+use crate::store::get_many;
 use std::sync::Arc;
 
 /// The consolidated metadata of one group.
@@ -42,15 +42,18 @@ impl Catalog {
 
     /// Reads the consolidated metadata of a v2 group, or `None` if they are missing or cannot be understood.
     pub fn read_v2(store: &Store, group: &str) -> Result<Option<Arc<Catalog>>> {
-        let as_of = store.as_of();
-        let key = path::join(group, v2::CONSOLIDATED);
-        let Some(bytes) = get(&**store.shared(), &key, MAX_CONSOLIDATED)? else { return Ok(None) };
-        let entries = match consolidated::parse_v2(&bytes) {
-            Err(e) if e.kind() == ErrorKind::NoMemory => return Err(e),
-            Err(_) => return Ok(None),
-            Ok(entries) => entries,
+        Ok(Catalog::read_each_v2(store, &[group])?.pop().flatten())
+    }
+
+    /// Reads those of some v2 groups, in a store with latency at the same time.
+    pub fn read_each_v2(store: &Store, groups: &[&str]) -> Result<Vec<Option<Arc<Catalog>>>> {
+        let (as_of, keys) = (store.as_of(), collect(groups.iter().map(|group| path::join(group, v2::CONSOLIDATED)))?);
+        let read = |(group, bytes): (&&str, Result<Option<Vec<u8>>>)| {
+            let Some(bytes) = bytes? else { return Ok(None) };
+            let entries = readable(consolidated::parse_v2(&bytes))?;
+            Ok(entries.map(|entries| Arc::new(Catalog::of(group, Format::V2, entries, as_of))))
         };
-        Ok(Some(Arc::new(Catalog::of(group, Format::V2, entries, as_of))))
+        try_collect(groups.iter().zip(get_many(store.shared(), &keys, MAX_CONSOLIDATED)?).map(read))
     }
 
     /// Whether this process has changed nothing since.

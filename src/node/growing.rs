@@ -10,7 +10,7 @@ use super::lookup::{at_once, attributes_v2, find, find_many};
 use super::stored::StoredDocument;
 use super::transfer::{NodesBelow, nodes_and_others};
 use super::walk::Found;
-use super::{Group, NodeKind, Store, path, together};
+use super::{Group, NodeKind, Store, path};
 use crate::error::Result;
 use crate::limits::{Dims, collect, extend, push, reserve_one};
 use crate::metadata::Format;
@@ -87,16 +87,15 @@ impl GrowingArrays {
     /// Takes nodes of the source, whose documents were just read. In a store with latency the `.zmetadata` of groups are read at the same time.
     fn see<'a>(&mut self, store: &Store, nodes: impl Iterator<Item = (&'a str, &'a StoredDocument)> + Clone) -> Result<()> {
         let is_read = |found: &StoredDocument| (found.kind, found.format) == (NodeKind::Group, Format::V2);
-        let mut read: Vec<(&str, Option<Arc<Catalog>>)> =
-            collect(nodes.clone().filter(|(_, found)| is_read(found)).map(|(node, _)| (node, None)))?;
-        together::for_each(store, true, &mut read, |(node, catalog)| {
-            *catalog = Catalog::read_v2(store, node)?;
-            Ok(())
-        })?;
+        let groups: Vec<&str> = collect(nodes.clone().filter(|(_, found)| is_read(found)).map(|(node, _)| node))?;
+        let mut read = Vec::new();
+        for some in groups.chunks(at_once(store)) {
+            extend(&mut read, Catalog::read_each_v2(store, some)?)?;
+        }
         let mut read = read.into_iter();
         for (node, found) in nodes {
             let catalog = match found.kind {
-                NodeKind::Group if is_read(found) => read.next().and_then(|(_, catalog)| catalog),
+                NodeKind::Group if is_read(found) => read.next().flatten(),
                 NodeKind::Group => Catalog::of_v3(node, &found.document, found.as_of),
                 _ => {
                     self.see_array(node, found)?;
